@@ -1,0 +1,48 @@
+/* The few entry points that the emulated CUDA runtime (libwarpemu, installed as libcudart.so.<major>) has beyond
+ * NVIDIA's. The runner looks them up with dlsym: when warpemu_import_memory is there, the backend is `emulator`.
+ *
+ * Environment, read once at load:
+ *   WARPEMU_THREADS=n     worker threads (default: the cores of this process)
+ *   WARPEMU_CHECKS=list   comma list of memcheck, initcheck, counters; `all` or `none` (default memcheck)
+ *   WARPEMU_ARCH=80       compute capability that the emulated device reports (default 80)
+ *   WARPEMU_MEMORY_MB=n   device memory of the emulated GPU; cudaMalloc beyond it fails (default 16384)
+ *   WARPEMU_LAUNCH_TIMEOUT_S=s  a kernel that runs longer fails with cudaErrorLaunchTimeout (default: none)
+ *   WARPEMU_REPORT=quiet  print no diagnostics on stderr (the default prints each once, for people)
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Maps [offset, offset + bytes) of a memfd as device memory, under `name` in diagnostics; bounds are exact to the
+ * byte although pages are larger. read_only != 0 makes a device write an illegal access (reported and sticky).
+ * Returns 0, or a cudaError_t. The device address is as aligned as offset is, up to 4096. */
+int warpemu_import_memory(int fd, uint64_t offset, uint64_t bytes, const char* name, int read_only,
+                          void** device_pointer);
+
+/* Unmaps what warpemu_import_memory mapped. Returns 0, or cudaErrorInvalidValue. */
+int warpemu_release_memory(void* device_pointer);
+
+/* Diagnostics since the last call, as JSON lines (one object a mistake, deduplicated by kind and file:line):
+ *   {"kind":"out_of_bounds","access":"store","file":"spmm.cu","line":31,"kernel":"spmm_kernel","block":[0,0,0],
+ *    "thread":[5,0,0],"address":"0x7f..","bytes":4,"allocation":{"name":"c","bytes":4096,"offset":4096},
+ *    "count":12,"message":"...","advice":"..."}
+ * kinds here: out_of_bounds, misaligned, use_after_free, read_only_write, null_pointer, uninitialized_read,
+ * barrier_deadlock, divergent_barrier, launch_timeout, trap, assert, unsupported, invalid_free, host_copy_overrun.
+ * Writes at most `capacity` bytes with a final NUL, keeps what did not fit; returns the bytes written. */
+size_t warpemu_drain_diagnostics(char* json_lines, size_t capacity);
+
+/* Counters per kernel since the last call, one JSON line a kernel:
+ *   {"kernel":"spmm_kernel","launches":1,"blocks":100,"warp_instructions":n,"thread_instructions":n,
+ *    "active_lanes":27.3,"global_requests":n,"global_sectors":n,"global_sectors_ideal":n,"shared_requests":n,
+ *    "shared_passes":n,"atomics":n,"arithmetic":n,"memory":n,"barriers":n,"divergent_branches":n,"wall_ms":t,
+ *    "block_imbalance":1.7}
+ * Same buffer rules as warpemu_drain_diagnostics. */
+size_t warpemu_drain_counters(char* json_lines, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
