@@ -1,0 +1,23 @@
+// clang-format off
+#ifndef SpMM_OPT_H
+#define SpMM_OPT_H
+#include "spmm_base.h"
+
+class SpMMOpt : public SpMM
+{
+public:
+    SpMMOpt(int *dev_out_ptr, int *dev_out_idx, int out_num_v, int out_num_e, int out_feat_in) : SpMM(dev_out_ptr, dev_out_idx, out_num_v, out_num_e, out_feat_in) {};
+    SpMMOpt(CSR *g, int out_feat_in) : SpMM(g, out_feat_in) {};
+    ~SpMMOpt() {
+        // never set by this class: must not bring the run down
+        if (scratch) checkCudaErrors(cudaFree(scratch));
+    }
+
+    virtual void preprocess(float *vin, float *vout);
+    virtual void run(float *vin, float *vout);
+
+private:
+    int num_scratch;
+    int *scratch;
+};
+#endif
