@@ -1,0 +1,120 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UsageError("cannot read {}: {}", path.string(), std::strerror(errno));
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (in.bad()) throw UsageError("cannot read {}: {}", path.string(), std::strerror(errno));
+  return std::move(text).str();
+}
+
+namespace {
+
+// Writes the text to a fresh temporary file beside `path` and returns its name.
+fs::path write_temporary(const fs::path& path, std::string_view text) {
+  static std::atomic<unsigned> counter{0};
+  fs::path temporary = path;
+  temporary += fmt::format(".tmp-{}-{}", getpid(), counter++);
+  FileDescriptor fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!fd) {
+    throw UsageError("cannot write {}: {}; choose a folder you may write to", path.string(), std::strerror(errno));
+  }
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t n = write(fd.get(), text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const std::string why = n == 0 ? "nothing more was accepted" : std::strerror(errno);
+      unlink(temporary.c_str());
+      throw UsageError("cannot write {}: {}; what was recorded before is kept, free some space and run the same "
+                       "command again", path.string(), why);
+    }
+    done += static_cast<size_t>(n);
+  }
+  if (fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) {
+    const std::string why = std::strerror(errno);
+    unlink(temporary.c_str());
+    throw UsageError("cannot write {}: {}", path.string(), why);
+  }
+  return temporary;
+}
+
+}  // namespace
+
+void write_text(const fs::path& path, std::string_view text) {
+  const fs::path temporary = write_temporary(path, text);
+  if (rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string why = std::strerror(errno);
+    unlink(temporary.c_str());
+    throw UsageError("cannot write {}: {}", path.string(), why);
+  }
+}
+
+bool write_new_text(const fs::path& path, std::string_view text) {
+  const fs::path temporary = write_temporary(path, text);
+  const int linked = link(temporary.c_str(), path.c_str());
+  const int why = errno;
+  unlink(temporary.c_str());
+  if (linked == 0) return true;
+  if (why == EEXIST) return false;
+  throw UsageError("cannot write {}: {}", path.string(), std::strerror(why));
+}
+
+void make_directories(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error || !fs::is_directory(path)) {
+    throw UsageError("cannot make the folder {}: {}; choose one you may write to", path.string(),
+                     error ? error.message() : "a file is in the way");
+  }
+}
+
+TemporaryDirectory::TemporaryDirectory(std::string_view stem) {
+  std::string pattern = (fs::temp_directory_path() / fmt::format("{}-XXXXXX", stem)).string();
+  if (mkdtemp(pattern.data()) == nullptr) {
+    throw JudgeFault("cannot make a temporary folder {}: {}", pattern, std::strerror(errno));
+  }
+  path_ = pattern;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  if (this != &other) {
+    reset();
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+int FileDescriptor::release() {
+  const int fd = fd_;
+  fd_ = -1;
+  return fd;
+}
+
+void FileDescriptor::reset() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,52 @@
+// Files that are never half-written: a temporary name in the same folder, fsync, then a link or a rename.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace warpgrade {
+
+// The whole file. Throws UsageError naming the file when it can't be read.
+std::string read_text(const std::filesystem::path& path);
+
+// Creates or replaces `path` atomically. Throws UsageError (disk full, read-only folder) and leaves nothing behind.
+void write_text(const std::filesystem::path& path, std::string_view text);
+
+// Creates `path` atomically unless it exists; returns false, leaving it alone, when it does. Safe on NFS.
+bool write_new_text(const std::filesystem::path& path, std::string_view text);
+
+// Creates the folder and its parents. Throws UsageError.
+void make_directories(const std::filesystem::path& path);
+
+// A folder under the system's temporary folder that is removed with the object.
+class TemporaryDirectory {
+ public:
+  explicit TemporaryDirectory(std::string_view stem);
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// An owned file descriptor.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() { reset(); }
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  int get() const { return fd_; }
+  int release();
+  void reset();
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace warpgrade

@@ -1,0 +1,166 @@
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace warpgrade {
+namespace {
+
+std::atomic<int> interrupt_count{0};
+
+void on_interrupt(int) {
+  if (++interrupt_count > 1) _exit(kExitInterrupted);
+}
+
+using Clock = std::chrono::steady_clock;
+
+std::vector<char*> c_strings(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+[[noreturn]] void run_child(const ProcessOptions& options, int out, int err, int exec_error,
+                            const std::vector<char*>& argv) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  signal(SIGINT, SIG_DFL);
+  const int null_input = open("/dev/null", O_RDONLY);
+  dup2(null_input, 0);
+  dup2(out, 1);
+  dup2(err, 2);
+  if (options.directory && chdir(options.directory->c_str()) != 0) {
+    const int why = errno;
+    (void)!write(exec_error, &why, sizeof why);
+    _exit(127);
+  }
+  apply_limits(options.limits);
+  if (options.clear_environment) clearenv();
+  for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+  execvp(argv[0], argv.data());
+  const int why = errno;
+  (void)!write(exec_error, &why, sizeof why);
+  _exit(127);
+}
+
+void read_available(FileDescriptor& fd, std::string& text, size_t cap) {
+  std::array<char, 65536> buffer;
+  const ssize_t n = read(fd.get(), buffer.data(), buffer.size());
+  if (n > 0) {
+    const size_t room = cap > text.size() ? cap - text.size() : 0;
+    text.append(buffer.data(), std::min(room, static_cast<size_t>(n)));
+  } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
+    fd.reset();
+  }
+}
+
+struct Pipe {
+  FileDescriptor read_end, write_end;
+  Pipe() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw JudgeFault("no pipe: {}", std::strerror(errno));
+    read_end = FileDescriptor(ends[0]);
+    write_end = FileDescriptor(ends[1]);
+  }
+};
+
+}  // namespace
+
+void install_interrupt_handler() {
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+bool interrupted() { return interrupt_count > 0; }
+
+void throw_if_interrupted() {
+  if (interrupted()) throw Interrupted();
+}
+
+void apply_limits(const ResourceLimits& limits) {
+  const auto set = [](__rlimit_resource_t what, std::optional<size_t> value) {
+    if (!value) return;
+    const rlimit limit{*value, *value};
+    setrlimit(what, &limit);
+  };
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  set(RLIMIT_CPU, limits.cpu_seconds);
+  set(RLIMIT_FSIZE, limits.file_bytes);
+  set(RLIMIT_AS, limits.address_space_bytes);
+  set(RLIMIT_NPROC, limits.processes);
+}
+
+std::string ProcessResult::describe() const {
+  if (timed_out) return "out of time";
+  if (signal != 0) return fmt::format("killed by signal {} ({})", signal, strsignal(signal));
+  return fmt::format("exit code {}", exit_code);
+}
+
+ProcessResult run_process(const ProcessOptions& options) {
+  throw_if_interrupted();
+  const std::vector<char*> argv = c_strings(options.command);
+  Pipe out, err, exec_error;
+  const pid_t pid = fork();
+  if (pid < 0) throw JudgeFault("cannot start {}: {}", options.command[0], std::strerror(errno));
+  if (pid == 0) run_child(options, out.write_end.get(), err.write_end.get(), exec_error.write_end.get(), argv);
+  setpgid(pid, pid);
+  out.write_end.reset();
+  err.write_end.reset();
+  exec_error.write_end.reset();
+
+  ProcessResult result;
+  const auto deadline = options.timeout ? Clock::now() + *options.timeout : Clock::time_point::max();
+  bool was_interrupted = false;
+  while (out.read_end || err.read_end) {
+    if (!result.timed_out && Clock::now() >= deadline) {
+      result.timed_out = true;
+      kill(-pid, SIGKILL);
+    }
+    if (!was_interrupted && interrupted()) {
+      was_interrupted = true;
+      kill(-pid, SIGKILL);
+    }
+    std::array<pollfd, 2> polls{pollfd{out.read_end.get(), POLLIN, 0}, pollfd{err.read_end.get(), POLLIN, 0}};
+    poll(polls.data(), polls.size(), 50);
+    if (polls[0].revents != 0) read_available(out.read_end, result.standard_output, options.output_bytes);
+    if (polls[1].revents != 0) read_available(err.read_end, result.standard_error, options.output_bytes);
+    // A daemonised grandchild may keep the pipes open: the child's end is the end.
+    siginfo_t info = {};
+    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid &&
+        polls[0].revents == 0 && polls[1].revents == 0) {
+      break;
+    }
+  }
+  kill(-pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  int why = 0;
+  if (read(exec_error.read_end.get(), &why, sizeof why) == sizeof why) {
+    throw JudgeFault("cannot start {}: {}", options.command[0], std::strerror(why));
+  }
+  if (was_interrupted) throw Interrupted();
+  if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+  return result;
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,156 @@
+#include "base/toolchain.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <climits>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/process.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+
+namespace {
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+// NAME=value lines, as scripts/bootstrap writes them.
+std::optional<std::string> bootstrap_value(const std::string& name) {
+  const fs::path file = cache_directory() / "toolchain.env";
+  if (!fs::exists(file)) return std::nullopt;
+  std::istringstream lines(read_text(file));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(name + "=")) continue;
+    std::string value = line.substr(name.size() + 1);
+    std::erase_if(value, [](char c) { return c == '"' || c == '\''; });
+    if (!value.empty()) return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<fs::path> find_in_path(const std::string& program) {
+  std::istringstream folders(environment("PATH").value_or(""));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path candidate = fs::path(folder) / program;
+    if (access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate)) return candidate;
+  }
+  return std::nullopt;
+}
+
+std::vector<fs::path> nvcc_candidates() {
+  std::vector<fs::path> candidates;
+  if (auto nvcc = environment("WARPGRADE_NVCC")) candidates.emplace_back(*nvcc);
+  if (auto nvcc = bootstrap_value("NVCC")) candidates.emplace_back(*nvcc);
+  if (auto nvcc = find_in_path("nvcc")) candidates.push_back(*nvcc);
+  if (auto home = environment("CUDA_HOME")) candidates.push_back(fs::path(*home) / "bin/nvcc");
+  candidates.emplace_back("/usr/local/cuda/bin/nvcc");
+  return candidates;
+}
+
+std::string nvcc_version(const fs::path& nvcc) {
+  ProcessOptions options;
+  options.command = {nvcc.string(), "--version"};
+  options.timeout = std::chrono::seconds(30);
+  const ProcessResult result = run_process(options);
+  const size_t at = result.standard_output.rfind(", V");
+  if (!result.ok() || at == std::string::npos) return "";
+  const size_t end = result.standard_output.find_first_of(" \n", at + 3);
+  return result.standard_output.substr(at + 3, end - at - 3);
+}
+
+std::optional<fs::path> library_directory(const fs::path& nvcc, int major) {
+  const fs::path home = fs::canonical(nvcc).parent_path().parent_path();
+  const std::string runtime = fmt::format("libcudart.so.{}", major);
+  for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"}) {
+    if (fs::exists(home / folder / runtime)) return fs::canonical(home / folder);
+  }
+  return std::nullopt;
+}
+
+fs::path self() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t n = readlink("/proc/self/exe", path.data(), path.size() - 1);
+  if (n <= 0) throw JudgeFault("cannot read /proc/self/exe");
+  return std::string(path.data(), static_cast<size_t>(n));
+}
+
+}  // namespace
+
+Toolchain find_toolchain() {
+  std::string tried;
+  for (const fs::path& candidate : nvcc_candidates()) {
+    if (tried.find(candidate.string()) != std::string::npos) continue;
+    tried += (tried.empty() ? "" : ", ") + candidate.string();
+    if (access(candidate.c_str(), X_OK) != 0) continue;
+    Toolchain toolchain;
+    toolchain.nvcc = candidate;
+    toolchain.version = nvcc_version(candidate);
+    if (toolchain.version.empty()) continue;
+    std::from_chars(toolchain.version.data(), toolchain.version.data() + toolchain.version.size(), toolchain.major);
+    const auto folder = library_directory(candidate, toolchain.major);
+    if (!folder) continue;
+    toolchain.library_directory = *folder;
+    return toolchain;
+  }
+  throw UsageError("no working nvcc with a shared CUDA runtime beside it (tried {}); run scripts/bootstrap, or set "
+                   "WARPGRADE_NVCC", tried);
+}
+
+fs::path project_root() {
+  if (auto root = environment("WARPGRADE_HOME")) return *root;
+  return WARPGRADE_SOURCE_DIRECTORY;
+}
+
+fs::path emulator_directory() {
+  if (auto folder = environment("WARPGRADE_EMULATOR")) return *folder;
+  return WARPGRADE_EMULATOR_DIRECTORY;
+}
+
+fs::path program_directory() { return self().parent_path(); }
+
+fs::path cache_directory() {
+  if (auto folder = environment("WARPGRADE_CACHE")) return *folder;
+  return project_root() / ".cache";
+}
+
+HarnessIdentity harness_identity() {
+  static const HarnessIdentity identity = [] {
+    const fs::path root = project_root();
+    std::set<fs::path> files;
+    for (const char* folder : {"reference/include", "grader/runner"}) {
+      for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+        if (entry.is_regular_file()) files.insert(entry.path());
+      }
+    }
+    Sha256 hash;
+    for (const char* program : {"warpgrade", "warpgrade-judge"}) {
+      const fs::path path = program_directory() / program;
+      if (fs::exists(path)) hash.part(program).part(read_text(path));
+    }
+    if (fs::exists(emulator_directory())) {
+      for (const auto& entry : fs::directory_iterator(emulator_directory())) {
+        if (entry.path().filename().string().starts_with("libcudart.so") && entry.is_regular_file()) {
+          files.insert(entry.path());
+        }
+      }
+    }
+    for (const fs::path& file : files) hash.part(file.filename().string()).part(read_text(file));
+    return HarnessIdentity{WARPGRADE_VERSION, hash.hex()};
+  }();
+  return identity;
+}
+
+}  // namespace warpgrade

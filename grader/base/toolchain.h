@@ -1,0 +1,40 @@
+// Where nvcc and the CUDA libraries are, and which version. Found once by scripts/bootstrap, or here from the environment.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace warpgrade {
+
+struct Toolchain {
+  std::filesystem::path nvcc;
+  std::filesystem::path library_directory;  // libcudart.so.<major>, libcusparse.so
+  std::string version;                      // "13.0.88"
+  int major = 0;
+};
+
+// Throws UsageError when there is no working nvcc: says what was tried and that `scripts/bootstrap` installs one.
+Toolchain find_toolchain();
+
+// What the checkout holds: contracts, the runner's sources, policies, reference solutions. From WARPGRADE_HOME, or the
+// folder that the program was built from.
+std::filesystem::path project_root();
+
+// Folder of the emulated CUDA runtime (libcudart.so.<major>). From WARPGRADE_EMULATOR, or the build's own.
+std::filesystem::path emulator_directory();
+
+// Folder of the programs built beside this one (warpgrade-judge).
+std::filesystem::path program_directory();
+
+// Compiled submissions and datasets. From WARPGRADE_CACHE, or <project root>/.cache.
+std::filesystem::path cache_directory();
+
+// Version and hash of this harness: its programs, the contracts and the runner.
+struct HarnessIdentity {
+  std::string version;
+  std::string hash;
+};
+HarnessIdentity harness_identity();
+
+}  // namespace warpgrade

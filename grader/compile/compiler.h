@@ -1,0 +1,66 @@
+// Turns a submission into a runner executable: nvcc inside the sandbox, with limits, cached by content.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/toolchain.h"
+#include "compile/submission.h"
+#include "sandbox/sandbox.h"
+
+namespace warpgrade {
+
+struct CompileOptions {
+  std::string lab;
+  std::string architecture;                      // "90": PTX and machine code for it
+  SandboxMode sandbox = SandboxMode::kBubblewrap;
+  std::chrono::seconds limit{120};               // all sources together
+  std::vector<std::string> libraries;            // for baselines only: "cusparse"
+  std::vector<std::filesystem::path> extra_includes;  // for trusted code only
+};
+
+// What ptxas said of one kernel.
+struct KernelResources {
+  std::string name;  // demangled
+  std::string architecture;
+  int registers = 0;
+  size_t shared_bytes = 0, constant_bytes = 0, stack_bytes = 0, spill_store_bytes = 0, spill_load_bytes = 0;
+  nlohmann::json to_json() const;
+};
+std::vector<KernelResources> parse_ptxas(const std::string& log);
+
+struct CompileResult {
+  std::string status;   // compiled, compile_error, not_found, cheating, judge_fault
+  std::string reason;   // for cheating: forbidden_library, symbol_interposition; for errors: out_of_time, ...
+  std::string message;  // one line
+  std::string log;      // the compiler's words
+  std::filesystem::path executable;
+  double seconds = 0;
+  bool cached = false;
+  std::vector<std::string> flags;
+  std::vector<KernelResources> kernels;
+  int warnings = 0;
+  bool ok() const { return status == "compiled"; }
+  nlohmann::json to_json() const;
+};
+
+class Compiler {
+ public:
+  Compiler(Toolchain toolchain, std::filesystem::path cache);
+
+  // Never throws for what the submission does; JudgeFault and UsageError for what the machine lacks.
+  CompileResult compile(const Submission& submission, const CompileOptions& options);
+
+  const Toolchain& toolchain() const { return toolchain_; }
+
+ private:
+  std::vector<std::filesystem::path> runner_objects(const CompileOptions& options);
+
+  Toolchain toolchain_;
+  std::filesystem::path cache_;
+};
+
+}  // namespace warpgrade

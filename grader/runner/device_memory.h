@@ -1,0 +1,18 @@
+// Maps the judge's buffers into this process as device memory: VMM handles on a GPU, memfd on the emulator.
+#pragma once
+
+#include <string>
+
+#include "protocol.h"
+
+namespace warpgrade::runner {
+
+bool on_emulator();
+
+// Returns the device pointer of the payload. Throws std::runtime_error with the reason. Takes over `fd`.
+void* import_device_memory(const protocol::Command& attach, int fd);
+
+// Emulator only: diagnostics (0) or counters (1) as JSON lines into text; bytes written.
+std::size_t drain_report(int kind, char* text, std::size_t capacity);
+
+}  // namespace warpgrade::runner

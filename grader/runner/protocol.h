@@ -1,0 +1,54 @@
+// What judge and runner say to each other: fixed-size messages over one Unix socketpair (SOCK_SEQPACKET), buffers as
+// file descriptors (SCM_RIGHTS). One command, one reply, in turn. The judge believes nothing a reply says that it
+// cannot check; a malformed reply ends the case.
+#pragma once
+
+#include <cstdint>
+
+namespace warpgrade::protocol {
+
+constexpr std::uint32_t kMagic = 0x32504757;  // "WGP2"
+constexpr int kSocketFd = 3;                  // the runner's end
+
+enum class Op : std::uint32_t {
+  kAttach = 1,  // a buffer's descriptor comes along; name, offset, bytes, mapped_bytes, read_only
+  kPlan,        // arguments: the lab's (spmm: rows, cols, nnz, k)
+  kRun,
+  kNull,    // records both events, synchronizes and does nothing else: the cost of asking
+  kFree,
+  kReport,  // arguments[0]: 0 diagnostics, 1 counters; written into the attached buffer "report"
+  kEnd,
+};
+
+struct Command {
+  std::uint32_t magic = kMagic;
+  Op op = Op::kEnd;
+  std::uint64_t sequence = 0;
+  char name[32] = {};
+  std::uint64_t offset = 0;        // of the payload in the mapping
+  std::uint64_t bytes = 0;         // of the payload
+  std::uint64_t mapped_bytes = 0;  // of the whole object behind the descriptor
+  std::uint32_t read_only = 0;
+  std::uint32_t padding = 0;
+  std::int64_t arguments[8] = {};
+};
+
+enum class Status : std::uint32_t {
+  kOk = 0,
+  kNotImplemented,  // the submission returned cudaErrorNotSupported
+  kCudaError,       // it returned an error, or left one behind
+  kRunnerFault,     // the runner could not do its part (no device, no mapping)
+};
+
+struct Reply {
+  std::uint32_t magic = kMagic;
+  Op op = Op::kEnd;
+  std::uint64_t sequence = 0;
+  Status status = Status::kOk;
+  std::int32_t cuda_error = 0;
+  double event_us = 0;          // kRun, kNull, kPlan: between the events
+  std::uint64_t written = 0;    // kReport: bytes
+  char message[256] = {};       // NUL-terminated
+};
+
+}  // namespace warpgrade::protocol

@@ -1,0 +1,175 @@
+// The runner: the submission's objects and this thin main, untrusted, in the sandbox. It serves one command at a time
+// on descriptor 3 and ends when the judge hangs up. Nothing that it says is believed.
+#include <cuda_runtime.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+#include "device_memory.h"
+#include "protocol.h"
+#include "runner_lab.h"
+
+namespace warpgrade::runner {
+namespace {
+
+using protocol::Command;
+using protocol::Op;
+using protocol::Reply;
+using protocol::Status;
+
+// One command and, with kAttach, its descriptor; false when the judge has hung up.
+bool receive(Command& command, int& fd) {
+  fd = -1;
+  iovec part{&command, sizeof command};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t n;
+  do n = recvmsg(protocol::kSocketFd, &message, MSG_CMSG_CLOEXEC);
+  while (n < 0 && errno == EINTR);
+  if (n != static_cast<ssize_t>(sizeof command) || command.magic != protocol::kMagic) return false;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) std::memcpy(&fd, CMSG_DATA(c), sizeof fd);
+  }
+  return true;
+}
+
+void check(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
+}
+
+class Server {
+ public:
+  Server() : lab_(make_lab_runner()) {
+    cudaSetDeviceFlags(cudaDeviceScheduleSpin);
+    check(cudaFree(nullptr), "no CUDA device");
+    // A blocking stream: a kernel launched without the stream argument is still ordered with it.
+    check(cudaStreamCreate(&stream_), "cudaStreamCreate");
+    check(cudaEventCreate(&start_), "cudaEventCreate");
+    check(cudaEventCreate(&stop_), "cudaEventCreate");
+  }
+
+  Reply serve(const Command& command, int fd) {
+    Reply reply;
+    reply.op = command.op;
+    reply.sequence = command.sequence;
+    try {
+      dispatch(command, fd, reply);
+    } catch (const std::exception& error) {
+      reply.status = Status::kRunnerFault;
+      std::snprintf(reply.message, sizeof reply.message, "%s", error.what());
+    }
+    return reply;
+  }
+
+ private:
+  void dispatch(const Command& command, int fd, Reply& reply) {
+    switch (command.op) {
+      case Op::kAttach: return attach(command, fd);
+      case Op::kPlan: return timed(reply, [&] { return lab_->plan(command, buffers_, stream_); });
+      case Op::kRun: return timed(reply, [&] { return lab_->run(buffers_, stream_); });
+      case Op::kNull: return timed(reply, [] { return cudaSuccess; });
+      case Op::kFree: return finish(reply, (lab_->free(), cudaSuccess));
+      case Op::kReport:
+        if (report_ != nullptr) {
+          reply.written = drain_report(static_cast<int>(command.arguments[0]), report_, report_bytes_);
+        }
+        return;
+      case Op::kEnd: return;
+    }
+  }
+
+  void attach(const Command& command, int fd) {
+    if (fd < 0) throw std::runtime_error("no descriptor came with the buffer");
+    if (std::strcmp(command.name, "report") != 0) {
+      buffers_[command.name] = import_device_memory(command, fd);
+      return;
+    }
+    void* memory = mmap(nullptr, command.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (memory == MAP_FAILED) throw std::runtime_error("cannot map the report buffer");
+    report_ = static_cast<char*>(memory);
+    report_bytes_ = command.bytes;
+  }
+
+  template <typename Work>
+  void timed(Reply& reply, Work work) {
+    cudaEventRecord(start_, stream_);
+    const cudaError_t returned = work();
+    cudaEventRecord(stop_, stream_);
+    finish(reply, returned);
+    float milliseconds = 0;
+    if (reply.status == Status::kOk && cudaEventElapsedTime(&milliseconds, start_, stop_) == cudaSuccess) {
+      reply.event_us = 1e3 * milliseconds;
+    }
+  }
+
+  // What the submission returned, what the stream says, and what an unchecked launch left behind.
+  void finish(Reply& reply, cudaError_t returned) {
+    const cudaError_t synchronized = cudaStreamSynchronize(stream_);
+    const cudaError_t left = cudaGetLastError();
+    cudaError_t error = returned;
+    if (error == cudaSuccess) error = synchronized;
+    if (error == cudaSuccess) error = left;
+    if (error == cudaSuccess) return;
+    reply.status = returned == cudaErrorNotSupported && synchronized == cudaSuccess ? Status::kNotImplemented
+                                                                                    : Status::kCudaError;
+    reply.cuda_error = error;
+    std::snprintf(reply.message, sizeof reply.message, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
+  }
+
+  std::unique_ptr<LabRunner> lab_;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t start_ = nullptr, stop_ = nullptr;
+  Buffers buffers_;
+  char* report_ = nullptr;
+  std::size_t report_bytes_ = 0;
+};
+
+int serve_until_end() {
+  Command command;
+  int fd;
+  std::unique_ptr<Server> server;
+  std::string why;
+  try {
+    server = std::make_unique<Server>();
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  while (receive(command, fd)) {
+    Reply reply;
+    if (server != nullptr) {
+      reply = server->serve(command, fd);
+    } else {
+      reply.op = command.op;
+      reply.sequence = command.sequence;
+      reply.status = Status::kRunnerFault;
+      std::snprintf(reply.message, sizeof reply.message, "%s", why.c_str());
+    }
+    if (send(protocol::kSocketFd, &reply, sizeof reply, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof reply)) return 1;
+    if (command.op == Op::kEnd) return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace warpgrade::runner
+
+int main() {
+  prctl(PR_SET_DUMPABLE, 0);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  return warpgrade::runner::serve_until_end();
+}
