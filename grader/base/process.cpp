@@ -34,8 +34,21 @@ std::vector<char*> c_strings(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+// NAME=value of the whole environment that the command gets.
+std::vector<std::string> environment_of(const ProcessOptions& options) {
+  std::map<std::string, std::string> all;
+  for (char** entry = environ; !options.clear_environment && *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    all[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
+  }
+  for (const auto& [name, value] : options.environment) all[name] = value;
+  std::vector<std::string> assignments;
+  for (const auto& [name, value] : all) assignments.push_back(name + "=" + value);
+  return assignments;
+}
+
 [[noreturn]] void run_child(const ProcessOptions& options, int out, int err, int exec_error,
-                            const std::vector<char*>& argv) {
+                            const std::vector<char*>& argv, const std::vector<char*>& environment) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   signal(SIGINT, SIG_DFL);
@@ -49,9 +62,7 @@ std::vector<char*> c_strings(const std::vector<std::string>& texts) {
     _exit(127);
   }
   apply_limits(options.limits);
-  if (options.clear_environment) clearenv();
-  for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
-  execvp(argv[0], argv.data());
+  execvpe(argv[0], argv.data(), environment.data());
   const int why = errno;
   (void)!write(exec_error, &why, sizeof why);
   _exit(127);
@@ -117,10 +128,13 @@ std::string ProcessResult::describe() const {
 ProcessResult run_process(const ProcessOptions& options) {
   throw_if_interrupted();
   const std::vector<char*> argv = c_strings(options.command);
+  const std::vector<std::string> assignments = environment_of(options);
+  const std::vector<char*> environment = c_strings(assignments);
   Pipe out, err, exec_error;
   const pid_t pid = fork();
   if (pid < 0) throw JudgeFault("cannot start {}: {}", options.command[0], std::strerror(errno));
-  if (pid == 0) run_child(options, out.write_end.get(), err.write_end.get(), exec_error.write_end.get(), argv);
+  if (pid == 0) run_child(options, out.write_end.get(), err.write_end.get(), exec_error.write_end.get(), argv,
+                          environment);
   setpgid(pid, pid);
   out.write_end.reset();
   err.write_end.reset();

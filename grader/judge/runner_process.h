@@ -1,0 +1,94 @@
+// The judge's hold on one runner: starts it in the sandbox, asks, waits with a limit, kills it.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/files.h"
+#include "judge/shared_buffer.h"
+#include "judge/verdict.h"
+#include "runner/protocol.h"
+#include "sandbox/sandbox.h"
+
+namespace warpgrade {
+
+struct RunnerLimits {
+  std::chrono::milliseconds start{60'000};  // process start and device context, with the first command
+  std::chrono::milliseconds plan{60'000};
+  std::chrono::milliseconds run{30'000};
+  std::size_t host_memory_bytes = std::size_t{4} << 30;
+  std::size_t output_bytes = std::size_t{256} << 10;
+};
+
+struct RunnerSpec {
+  std::string label;  // for messages: the submission's id or the baseline's name
+  std::filesystem::path executable;
+  SandboxMode sandbox = SandboxMode::kBubblewrap;
+  bool gpu = false;
+  std::filesystem::path cuda_libraries;  // holds libcudart.so.<major>: the emulator's folder, or the toolkit's
+  bool vendor_libraries = false;         // baselines: the whole folder instead of the CUDA runtime alone
+  std::map<std::string, std::string> environment;
+  RunnerLimits limits;
+};
+
+// What came back of one command.
+struct Answer {
+  enum class Kind { kReply, kTimeout, kDied, kMemoryLimit, kMalformed };
+  Kind kind = Kind::kReply;
+  protocol::Reply reply;
+  double wall_us = 0;  // from sending the command to holding the reply
+  bool ok() const { return kind == Kind::kReply && reply.status == protocol::Status::kOk; }
+};
+
+class RunnerProcess {
+ public:
+  explicit RunnerProcess(RunnerSpec spec);
+  ~RunnerProcess();
+  RunnerProcess(const RunnerProcess&) = delete;
+  RunnerProcess& operator=(const RunnerProcess&) = delete;
+
+  Answer attach(const SharedBuffer& buffer, bool read_only);
+  Answer call(protocol::Op op, const std::vector<std::int64_t>& arguments = {});
+
+  // JSON lines that the emulator's runtime reports; empty where there is none. Parsed leniently: untrusted.
+  nlohmann::json drain_diagnostics();
+  nlohmann::json drain_counters();
+
+  // What an answer other than ok means for the submission. `doing` is "spmm_plan", "spmm_run".
+  Outcome explain(const Answer& answer, const std::string& doing);
+
+  // The end of what the runner printed.
+  std::string output();
+  bool alive() const { return pid_ > 0; }
+  void kill();
+
+ private:
+  void start();
+  Answer exchange(protocol::Command command, int fd, std::chrono::milliseconds limit);
+  bool wait_for_reply(Answer& answer, std::chrono::steady_clock::time_point deadline);
+  nlohmann::json drain(int kind);
+  void wait_for_exit();
+  void reap();
+  Outcome explain_death();
+
+  RunnerSpec spec_;
+  int pid_ = -1;
+  FileDescriptor socket_;
+  FileDescriptor report_;
+  void* report_memory_ = nullptr;
+  std::uint64_t sequence_ = 0;
+  bool first_command_ = true;
+  bool report_attached_ = false;
+  int exit_code_ = -1, signal_ = 0;
+  struct Output;
+  std::shared_ptr<Output> output_;
+  std::thread reader_;
+};
+
+}  // namespace warpgrade

@@ -1,0 +1,64 @@
+// The cases of lab spmm.
+#include <array>
+
+#include "labs/spmm/spmm_lab.h"
+
+namespace warpgrade::spmm {
+namespace {
+
+struct Shape {
+  const char* dataset;
+  const char* set;
+  std::array<int, 2> ks;  // 0: only one
+  const char* why;
+};
+
+// Small matrices, each with one trap; the students' own run has all of them.
+constexpr Shape kShapes[] = {
+    {"synth-uniform", "public", {32, 256}, "rows of even length"},
+    {"synth-ragged", "public", {32, 256}, "a row count that no tile divides"},
+    {"synth-empty-rows", "public", {32, 256}, "most rows without entries"},
+    {"synth-hub", "public", {32, 256}, "one row thousands of entries long among short ones"},
+    {"synth-single-row", "public", {32, 0}, "one row"},
+    {"synth-single-column", "public", {32, 0}, "one column"},
+    {"synth-identity", "public", {32, 0}, "C = B"},
+    {"synth-all-empty", "public", {32, 0}, "no entry at all: C = 0"},
+    {"synth-duplicates", "public", {32, 0}, "columns that repeat within a row add up"},
+    {"synth-wide-k", "public", {64, 512}, "other widths of B: multiples of 32"},
+    {"synth-tall", "large", {256, 0}, "rows * K * 4 beyond 2^31: offsets need 64 bits"},
+};
+
+// Real graphs: judged everywhere, timed on a GPU. Those whose source is not on this machine are skipped visibly.
+constexpr const char* kRealGraphs[] = {"cora",         "pubmed",          "ego-Facebook",    "PP-Pathways",
+                                       "email-Enron",  "wordnet",         "debian-packages", "ogbl-ddi",
+                                       "cit-HepPh",    "soc-Slashdot0902", "dblp-2010",      "USA-road-d.NY",
+                                       "cnr-2000",     "linux-6.1-calls"};
+
+// The thirteen graphs of the course, as stand-ins of the published size: timed on a GPU.
+constexpr const char* kStandIns[] = {"arxiv",    "collab",  "citation",      "ddi",  "protein", "ppa", "reddit.dgl",
+                                     "products", "youtube", "amazon_cogdl", "yelp", "wikikg2", "am"};
+
+std::string case_id(const std::string& dataset, int k) { return dataset + "-k" + std::to_string(k); }
+
+}  // namespace
+
+std::vector<CaseSpec> spmm_cases() {
+  std::vector<CaseSpec> cases;
+  for (const Shape& shape : kShapes) {
+    for (int k : shape.ks) {
+      if (k == 0) continue;
+      cases.push_back({case_id(shape.dataset, k), shape.dataset, k, "correctness", shape.set, shape.why});
+    }
+  }
+  for (const char* graph : kRealGraphs) {
+    for (int k : {32, 256}) cases.push_back({case_id(graph, k), graph, k, "speed", "real", "a real graph"});
+  }
+  for (const char* graph : kStandIns) {
+    for (int k : {32, 256}) {
+      cases.push_back({case_id(graph, k), graph, k, "speed", "stand-in", "stands in for the graph of that name"});
+    }
+  }
+  return cases;
+}
+
+}  // namespace warpgrade::spmm

@@ -1,0 +1,232 @@
+// The bench for the emulator: shared buffers are memfds, checks run on the CPU against the oracle.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "labs/spmm/workbench.h"
+#include "spmm/oracle.h"
+
+namespace warpgrade::spmm {
+namespace {
+
+// Calls work(begin, end) on `threads` threads for parts of [0, count).
+template <typename Work>
+void parallel_for(std::int64_t count, int threads, Work work) {
+  const std::int64_t part = (count + threads - 1) / std::max(threads, 1);
+  if (threads <= 1 || count < 65536) return work(0, count);
+  std::vector<std::jthread> pool;
+  for (std::int64_t begin = 0; begin < count; begin += part) {
+    pool.emplace_back([=] { work(begin, std::min(begin + part, count)); });
+  }
+}
+
+// A memfd mapped here, with guard words around the payload.
+class Mapping {
+ public:
+  Mapping(std::string name, std::size_t bytes) {
+    buffer_.name = std::move(name);
+    buffer_.bytes = bytes;
+    constexpr std::size_t kPage = 4096;
+    buffer_.mapped_bytes = kGuardBytes + (bytes + kGuardBytes + kPage - 1) / kPage * kPage;
+    fd_ = FileDescriptor(memfd_create(buffer_.name.c_str(), MFD_CLOEXEC));
+    if (!fd_ || ftruncate(fd_.get(), static_cast<off_t>(buffer_.mapped_bytes)) != 0) {
+      throw JudgeFault("no {} MiB of memory for {}", buffer_.mapped_bytes >> 20, buffer_.name);
+    }
+    buffer_.fd = fd_.get();
+    void* memory = mmap(nullptr, buffer_.mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    if (memory == MAP_FAILED) throw JudgeFault("cannot map {} MiB for {}", buffer_.mapped_bytes >> 20, buffer_.name);
+    base_ = static_cast<std::byte*>(memory);
+    write_guards();
+  }
+  ~Mapping() { munmap(base_, buffer_.mapped_bytes); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  const SharedBuffer& buffer() const { return buffer_; }
+  template <typename T>
+  std::span<T> payload() {
+    return {reinterpret_cast<T*>(base_ + buffer_.offset), buffer_.bytes / sizeof(T)};
+  }
+
+  void write_guards() {
+    for_guards([](std::byte& byte, std::byte want) { byte = want; return true; });
+  }
+
+  // 0: whole; -1: damaged in front of the payload, +1: behind it.
+  int damaged_guard() {
+    int where = 0;
+    for_guards([&](std::byte& byte, std::byte want) {
+      if (byte == want) return true;
+      where = &byte < base_ + buffer_.offset ? -1 : 1;
+      return false;
+    });
+    return where;
+  }
+
+ private:
+  template <typename Visit>
+  void for_guards(Visit visit) {
+    const auto range = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto want = static_cast<std::byte>(random_bits(kGuardSeed, i >> 3) >> (8 * (i & 7)));
+        if (!visit(base_[i], want)) return false;
+      }
+      return true;
+    };
+    if (range(0, buffer_.offset)) range(buffer_.offset + buffer_.bytes, buffer_.mapped_bytes);
+  }
+
+  SharedBuffer buffer_;
+  FileDescriptor fd_;
+  std::byte* base_ = nullptr;
+};
+
+class HostWorkbench : public Workbench {
+ public:
+  explicit HostWorkbench(int threads) : threads_(threads) {}
+
+  nlohmann::json describe() override { return {{"name", "libwarpemu"}}; }
+
+  void load(const Structure& a, int k, bool with_baseline_output) override {
+    if (with_baseline_output) throw JudgeFault("no baseline runs on the emulator");
+    a_ = a;
+    k_ = k;
+    const auto make = [](const char* name, std::size_t bytes) { return std::make_unique<Mapping>(name, bytes); };
+    row_offsets_ = make("A.row_offsets", a.row_offsets.size_bytes());
+    columns_ = make("A.columns", a.columns.size_bytes());
+    values_ = make("A.values", a.columns.size() * sizeof(float));
+    b_ = make("B", std::size_t(a.cols) * k * sizeof(float));
+    c_ = make("C", std::size_t(a.rows) * k * sizeof(float));
+    private_a_.resize(a.columns.size());
+    private_b_.resize(std::size_t(a.cols) * k);
+  }
+
+  std::vector<SharedBuffer> input_buffers() override {
+    return {row_offsets_->buffer(), columns_->buffer(), values_->buffer(), b_->buffer()};
+  }
+  SharedBuffer output_buffer(Output) override { return c_->buffer(); }
+
+  void refresh_a(Values values) override {
+    fill(private_a_, values);
+    std::copy(a_.row_offsets.begin(), a_.row_offsets.end(), row_offsets_->payload<int>().begin());
+    std::copy(a_.columns.begin(), a_.columns.end(), columns_->payload<int>().begin());
+    std::copy(private_a_.begin(), private_a_.end(), values_->payload<float>().begin());
+    for (Mapping* mapping : {row_offsets_.get(), columns_.get(), values_.get()}) mapping->write_guards();
+  }
+
+  void refresh_b(Values values) override {
+    fill(private_b_, values);
+    std::copy(private_b_.begin(), private_b_.end(), b_->payload<float>().begin());
+    b_->write_guards();
+  }
+
+  void poison(Output) override {
+    const std::span<std::uint32_t> cells = c_->payload<std::uint32_t>();
+    std::fill(cells.begin(), cells.end(), kPoison);
+    c_->write_guards();
+  }
+
+  void flush_caches() override {}
+
+  void snapshot(Output) override {
+    const std::span<float> cells = c_->payload<float>();
+    private_c_.resize(cells.size());
+    std::memcpy(private_c_.data(), cells.data(), cells.size_bytes());
+  }
+
+  Integrity check_integrity() override {
+    Integrity result;
+    for (Mapping* mapping : {row_offsets_.get(), columns_.get(), values_.get(), b_.get(), c_.get()}) {
+      if (const int where = mapping->damaged_guard()) {
+        result.damaged_guard = mapping->buffer().name;
+        result.guard_behind = where > 0;
+        break;
+      }
+    }
+    const auto differs = [](auto shared, auto kept) {
+      return std::memcmp(shared.data(), kept.data(), shared.size_bytes()) != 0;
+    };
+    if (differs(row_offsets_->payload<const int>(), a_.row_offsets)) result.modified_input = "A.row_offsets";
+    if (differs(columns_->payload<const int>(), a_.columns)) result.modified_input = "A.columns";
+    if (differs(values_->payload<const float>(), std::span(private_a_))) result.modified_input = "A.values";
+    if (differs(b_->payload<const float>(), std::span(private_b_))) result.modified_input = "B";
+    return result;
+  }
+
+  Check check_every_cell(bool exact) override {
+    Check check;
+    check.method = exact ? "exact_every_cell" : "fp64_every_cell";
+    check.bad_rows.assign(a_.rows, 0);
+    check.bad_cols.assign(k_, 0);
+    // In batches, so that a C of gigabytes does not need four times its size.
+    const std::int64_t batch = std::max<std::int64_t>(1, (std::int64_t{1} << 22) / k_);
+    for (std::int64_t begin = 0; begin < a_.rows; begin += batch) {
+      check_rows(begin, std::min<std::int64_t>(begin + batch, a_.rows), exact, check);
+    }
+    if (check.bad_cells == 0) {
+      check.bad_rows.clear();
+      check.bad_cols.clear();
+    }
+    return check;
+  }
+
+  // On the host a full check costs no more than the emulated run.
+  Check check_product(std::uint64_t) override { return check_every_cell(false); }
+
+ private:
+  void fill(std::vector<float>& cells, Values values) {
+    parallel_for(static_cast<std::int64_t>(cells.size()), threads_, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) cells[i] = random_value(values.distribution, values.seed, i);
+    });
+  }
+
+  void check_rows(std::int64_t begin, std::int64_t end, bool exact, Check& check) {
+    std::vector<int> rows(end - begin);
+    std::iota(rows.begin(), rows.end(), static_cast<int>(begin));
+    want_.resize(rows.size() * k_);
+    abs_sum_.resize(rows.size() * k_);
+    const CsrView a{a_.cols, a_.row_offsets, a_.columns, private_a_};
+    spmm_oracle_rows(a, k_, private_b_.data(), rows, want_.data(), abs_sum_.data(), threads_);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::int64_t nnz = a.row_nnz(row);
+      const bool exact_row = exact && nnz <= kExactTerms;
+      for (int col = 0; col < k_; ++col) {
+        const std::int64_t at = (row - begin) * k_ + col;
+        const float got = private_c_[row * k_ + col];
+        const double bound = exact_row ? 0 : cell_bound(static_cast<double>(nnz), abs_sum_[at]);
+        const double error = std::abs(got - want_[at]);
+        if (std::isfinite(got) && error <= bound) {
+          if (bound > 0) check.max_error_over_bound = std::max(check.max_error_over_bound, error / bound);
+          continue;
+        }
+        ++check.bad_cells;
+        check.bad_rows[row] = check.bad_cols[col] = 1;
+        if (std::bit_cast<std::uint32_t>(got) == kPoison) ++check.never_written;
+        if (check.first.size() < 16) check.first.push_back({row, col, want_[at], got});
+      }
+    }
+    check.cells_checked += (end - begin) * k_;
+  }
+
+  int threads_;
+  Structure a_;
+  int k_ = 0;
+  std::unique_ptr<Mapping> row_offsets_, columns_, values_, b_, c_;
+  std::vector<float> private_a_, private_b_, private_c_;
+  std::vector<double> want_, abs_sum_;
+};
+
+}  // namespace
+
+std::unique_ptr<Workbench> make_host_workbench(int threads) { return std::make_unique<HostWorkbench>(threads); }
+
+}  // namespace warpgrade::spmm

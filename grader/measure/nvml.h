@@ -1,0 +1,24 @@
+// Clocks, temperature and throttle reasons of the GPU, through NVIDIA's management library, loaded at run time. Reads
+// only; nothing of the card's settings is ever changed.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace warpgrade {
+
+struct GpuState {
+  unsigned sm_mhz = 0, memory_mhz = 0, temperature_c = 0;
+  std::uint64_t throttle_reasons = 0;  // nvmlClocksEventReasons bits
+  // Slowed by heat or a power brake: a sample taken now is not comparable.
+  bool throttled() const;
+  nlohmann::json to_json() const;
+};
+
+// Of the device with this UUID ("GPU-..."). Nothing where the library is not there.
+std::optional<GpuState> read_gpu_state(const std::string& uuid);
+std::string driver_version();
+
+}  // namespace warpgrade

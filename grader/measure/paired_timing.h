@@ -1,0 +1,64 @@
+// Paired timing of a submission against baselines on one device: the pairs' samples, when to stop, and what they say.
+// The judge's labs do the running; this file is arithmetic and can be tested without a GPU.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/interval.h"
+
+namespace warpgrade {
+
+// One repetition of everything, interleaved. A slow baseline may be missing from a pair.
+struct PairSample {
+  double submission_event_us = 0, submission_wall_us = 0, null_wall_us = 0;
+  std::map<std::string, double> baseline_event_us;
+};
+
+// Looks only after these many pairs; 98.75 % at each look is 95 % over all four (Bonferroni).
+inline constexpr int kLooks[] = {31, 63, 127, 255};
+inline constexpr double kLookConfidence = 0.9875;
+inline constexpr double kOverallConfidence = 0.95;
+inline constexpr double kNarrowEnough = 0.01;
+
+// Event time and wall time of the same runs may lie this far apart before the timing is rejected.
+inline constexpr double kWallToleranceUs = 5.0, kWallToleranceShare = 0.03;
+
+class PairedTiming {
+ public:
+  explicit PairedTiming(std::string main_baseline) : main_baseline_(std::move(main_baseline)) {}
+
+  void add(PairSample sample) { samples_.push_back(std::move(sample)); }
+  int pairs() const { return static_cast<int>(samples_.size()); }
+
+  // At a look: whether the main ratio's interval is narrow enough. False between looks.
+  bool narrow_enough();
+
+  Interval event_us() const;
+  // Baseline / submission, pair by pair.
+  std::optional<Interval> ratio(const std::string& baseline) const;
+
+  // The time that counts, and which clock it comes from. The wall clock bounds the event clock from below by what the
+  // data show: the low end of the interval of (wall - null). An honest program's event time lies above that.
+  struct Graded {
+    double median_us = 0;
+    bool bound_by_wall = false;
+    bool rejected = false;  // further apart than the tolerance: the events do not tell the truth
+    double wall_low_us = 0, wall_median_us = 0, null_wall_median_us = 0, event_median_us = 0;
+  };
+  Graded graded() const;
+
+  // The record's `timing` and `ratios`.
+  nlohmann::json timing_json(const std::string& stopped_by) const;
+  nlohmann::json ratios_json() const;
+
+ private:
+  std::string main_baseline_;
+  std::vector<PairSample> samples_;
+  std::vector<int> looks_;
+};
+
+}  // namespace warpgrade
