@@ -1,0 +1,198 @@
+// SpMM, optimized: a work list of bounded items, strips of B that stay in L2, gathers kept in flight.
+//
+// Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major, fp32; any k >= 1 (tuned for 32 and 256), any CSR.
+// Cost    see kernel.cuh; the plan keeps 16 bytes an item and 4 * k bytes a part of a split row.
+// Files   strategy.h chooses strip, panels and item sizes; work_list.cuh builds the items; kernel.cuh runs
+// them. Sums    each row is added up in a fixed order: two runs give the same bits.
+#include <climits>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "kernel.cuh"
+#include "warpgrade/spmm.h"
+
+#define TRY(call)                               \
+  do {                                          \
+    const cudaError_t status_ = (call);         \
+    if (status_ != cudaSuccess) return status_; \
+  } while (0)
+
+namespace {
+
+using namespace optimized;
+
+// An array in device memory.
+template <typename T>
+class DeviceArray {
+ public:
+  DeviceArray() = default;
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+  ~DeviceArray() { cudaFree(data_); }
+  cudaError_t allocate(std::size_t count) {
+    return count == 0 ? cudaSuccess : cudaMalloc(&data_, count * sizeof(T));
+  }
+  T* get() const { return data_; }
+
+ private:
+  T* data_ = nullptr;
+};
+
+}  // namespace
+
+struct SpmmPlan {
+  Strategy strategy;
+  int strips = 0;
+  std::vector<PanelList> panels;
+  DeviceArray<Item> short_items, long_items;
+  DeviceArray<Split> splits;
+  DeviceArray<int> slot_splits;
+  DeviceArray<float> partial_sums;
+  DeviceArray<unsigned> arrivals;
+
+  Partials partials() const {
+    return {splits.get(), slot_splits.get(), partial_sums.get(), arrivals.get(), strips};
+  }
+};
+
+namespace {
+
+constexpr int kMaxStrips = 65535;  // gridDim.y
+
+cudaError_t query_device(Device* device) {
+  int id = 0, l2_bytes = 0;
+  TRY(cudaGetDevice(&id));
+  TRY(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, id));
+  TRY(cudaDeviceGetAttribute(&device->multiprocessors, cudaDevAttrMultiProcessorCount, id));
+  device->l2_bytes = l2_bytes;
+  return cudaSuccess;
+}
+
+// Turns counts into starting places and returns the totals.
+WindowCounts scan(std::vector<WindowCounts>* windows) {
+  WindowCounts total{0, 0, 0, 0};
+  for (WindowCounts& window : *windows) {
+    const WindowCounts counts = window;
+    window = total;
+    total.short_items += counts.short_items;
+    total.long_items += counts.long_items;
+    total.slots += counts.slots;
+    total.splits += counts.splits;
+  }
+  return total;
+}
+
+void slice_panels(const std::vector<WindowCounts>& starts, const WindowCounts& total, int windows,
+                  SpmmPlan* plan) {
+  for (int panel = 0; panel < plan->strategy.panels; ++panel) {
+    const bool last = panel + 1 == plan->strategy.panels;
+    const WindowCounts& begin = starts[static_cast<std::size_t>(panel) * windows];
+    const WindowCounts& end = last ? total : starts[static_cast<std::size_t>(panel + 1) * windows];
+    plan->panels.push_back({plan->short_items.get() + begin.short_items,
+                            plan->long_items.get() + begin.long_items, end.short_items - begin.short_items,
+                            end.long_items - begin.long_items});
+  }
+}
+
+cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream) {
+  Device device;
+  TRY(query_device(&device));
+  plan->strategy = choose_strategy(a.rows, a.cols, a.nnz, k, device);
+  const Strategy& s = plan->strategy;
+  plan->strips = (k - 1) / s.strip() + 1;
+  if (plan->strips > kMaxStrips)
+    return cudaErrorInvalidValue;  // k beyond half a million: B would not fit anyway
+
+  const int windows = (a.rows - 1) / ListTile::kWindowRows + 1;
+  const dim3 grid(windows, s.panels);
+  std::vector<WindowCounts> starts(static_cast<std::size_t>(windows) * s.panels);
+  const std::size_t starts_bytes = starts.size() * sizeof(WindowCounts);
+  DeviceArray<WindowCounts> device_starts;
+  TRY(device_starts.allocate(starts.size()));
+  spmm_count_items_kernel<<<grid, ListTile::kThreads, 0, stream>>>(a, s, device_starts.get());
+  TRY(cudaGetLastError());
+  TRY(cudaMemcpyAsync(starts.data(), device_starts.get(), starts_bytes, cudaMemcpyDeviceToHost, stream));
+  TRY(cudaStreamSynchronize(stream));
+  const WindowCounts total = scan(&starts);
+  TRY(cudaMemcpyAsync(device_starts.get(), starts.data(), starts_bytes, cudaMemcpyHostToDevice, stream));
+
+  TRY(plan->short_items.allocate(total.short_items));
+  TRY(plan->long_items.allocate(total.long_items));
+  TRY(plan->splits.allocate(total.splits));
+  TRY(plan->slot_splits.allocate(total.slots));
+  TRY(plan->partial_sums.allocate(static_cast<std::size_t>(total.slots) * k));
+  const std::size_t arrivals = static_cast<std::size_t>(total.splits) * plan->strips;
+  TRY(plan->arrivals.allocate(arrivals));
+  if (arrivals > 0) TRY(cudaMemsetAsync(plan->arrivals.get(), 0, arrivals * sizeof(unsigned), stream));
+  const ListOutput out{plan->short_items.get(), plan->long_items.get(), plan->splits.get(),
+                       plan->slot_splits.get()};
+  spmm_emit_items_kernel<<<grid, ListTile::kThreads, 0, stream>>>(a, s, device_starts.get(), out);
+  TRY(cudaGetLastError());
+  slice_panels(starts, total, windows, plan);
+  return cudaStreamSynchronize(stream);  // device_starts is freed on return
+}
+
+template <typename T, bool kAccumulate>
+cudaError_t launch_panel(const Operands& op, const PanelList& list, const SpmmPlan& plan,
+                         cudaStream_t stream) {
+  const std::int64_t long_blocks = (std::int64_t{list.long_count} + T::kWarps - 1) / T::kWarps;
+  const std::int64_t short_blocks =
+      (std::int64_t{list.short_count} + T::kShortPerBlock - 1) / T::kShortPerBlock;
+  if (long_blocks + short_blocks == 0) return cudaSuccess;
+  const dim3 grid(static_cast<unsigned>(long_blocks + short_blocks), plan.strips);
+  spmm_work_list_kernel<T, kAccumulate><<<grid, T::kThreads, 0, stream>>>(op, list, plan.partials());
+  return cudaGetLastError();
+}
+
+// The first panel writes C, later ones add to it.
+template <int kVector, int kLanes>
+cudaError_t launch(const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+  using T = Tile<kVector, kLanes>;
+  for (std::size_t panel = 0; panel < plan.panels.size(); ++panel) {
+    TRY(panel == 0 ? (launch_panel<T, false>(op, plan.panels[panel], plan, stream))
+                   : (launch_panel<T, true>(op, plan.panels[panel], plan, stream)));
+  }
+  return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t spmm_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t stream) {
+  *plan = nullptr;
+  std::unique_ptr<SpmmPlan> made(new (std::nothrow) SpmmPlan);
+  if (made == nullptr) return cudaErrorMemoryAllocation;
+  if (a.rows > 0) TRY(build(a, k, made.get(), stream));
+  *plan = made.release();
+  return cudaSuccess;
+}
+
+cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan* plan,
+                     cudaStream_t stream) {
+  const Operands op{a.columns, a.values, b, c, k};
+  const Strategy& s = plan->strategy;
+  if (s.vector == 4) {
+    switch (s.lanes) {
+      case 4:
+        return launch<4, 4>(op, *plan, stream);
+      case 8:
+        return launch<4, 8>(op, *plan, stream);
+      case 16:
+        return launch<4, 16>(op, *plan, stream);
+      default:
+        return launch<4, 32>(op, *plan, stream);
+    }
+  }
+  switch (s.lanes) {
+    case 8:
+      return launch<1, 8>(op, *plan, stream);
+    case 16:
+      return launch<1, 16>(op, *plan, stream);
+    default:
+      return launch<1, 32>(op, *plan, stream);
+  }
+}
+
+void spmm_free(SpmmPlan* plan) {
+  delete plan;
+}
