@@ -1,0 +1,153 @@
+#include "batch/judge_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "base/toolchain.h"
+
+namespace warpgrade {
+namespace {
+
+// Nothing that one case legitimately does takes longer: all limits of a case together, generously.
+constexpr std::chrono::minutes kSilence{60};
+
+class JudgeProcess {
+ public:
+  explicit JudgeProcess(const nlohmann::json& job) {
+    int input[2], output[2];
+    if (pipe2(input, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0) throw JudgeFault("no pipe for the judge");
+    FileDescriptor their_input(input[0]), their_output(output[1]), our_output(input[1]);
+    output_ = FileDescriptor(output[0]);
+    const std::string program = (program_directory() / "warpgrade-judge").string();
+    pid_ = fork();
+    if (pid_ < 0) throw JudgeFault("cannot start the judge: {}", std::strerror(errno));
+    if (pid_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGTERM);
+      setpgid(0, 0);  // Ctrl-C reaches the CLI, which ends the judge
+      dup2(their_input.get(), 0);
+      dup2(their_output.get(), 1);
+      execl(program.c_str(), program.c_str(), nullptr);
+      _exit(127);
+    }
+    const std::string text = job.dump();
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t n = write(our_output.get(), text.data() + done, text.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;  // it died: the reading side will tell
+      done += static_cast<size_t>(n);
+    }
+  }
+
+  ~JudgeProcess() { end(SIGKILL); }
+  JudgeProcess(const JudgeProcess&) = delete;
+  JudgeProcess& operator=(const JudgeProcess&) = delete;
+
+  // The next line; nothing when the judge has ended.
+  std::optional<std::string> next_line() {
+    const auto deadline = std::chrono::steady_clock::now() + kSilence;
+    for (;;) {
+      if (const size_t at = buffer_.find('\n'); at != std::string::npos) {
+        std::string line = buffer_.substr(0, at);
+        buffer_.erase(0, at + 1);
+        return line;
+      }
+      if (interrupted()) {
+        end(SIGTERM);
+        throw Interrupted();
+      }
+      if (std::chrono::steady_clock::now() > deadline) return std::nullopt;
+      pollfd poll_output{output_.get(), POLLIN, 0};
+      if (poll(&poll_output, 1, 200) <= 0) continue;
+      char chunk[65536];
+      const ssize_t n = read(output_.get(), chunk, sizeof chunk);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return std::nullopt;
+      buffer_.append(chunk, static_cast<size_t>(n));
+    }
+  }
+
+  std::string end(int signal_number) {
+    if (pid_ <= 0) return ending_;
+    int status = 0;
+    // It ends by itself after its last line; a hung one does not.
+    for (int i = 0; i < 100 && signal_number == 0 && waitpid(pid_, &status, WNOHANG) == 0; ++i) usleep(20'000);
+    kill(pid_, signal_number == 0 ? SIGKILL : signal_number);
+    if (waitpid(pid_, &status, 0) < 0) status = 0;
+    pid_ = -1;
+    ending_ = WIFSIGNALED(status) ? fmt::format("was killed by signal {}", WTERMSIG(status))
+                                  : fmt::format("ended with exit code {}", WEXITSTATUS(status));
+    return ending_;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  FileDescriptor output_;
+  std::string buffer_, ending_;
+};
+
+struct Attempt {
+  std::string started;  // the case in progress
+  std::string fault;    // what the judge said of it
+  size_t finished = 0;
+};
+
+// Runs a judge until it ends; finished cases leave the job.
+Attempt run_once(JudgeJob& job, const JudgeEvents& events) {
+  Attempt attempt;
+  JudgeProcess judge(job.to_json());
+  while (const auto line = judge.next_line()) {
+    const nlohmann::json message = nlohmann::json::parse(*line, nullptr, false);
+    if (!message.is_object()) continue;
+    const std::string id = message.value("case", "");
+    if (message.contains("started")) {
+      attempt.started = id;
+      continue;
+    }
+    if (message.contains("fault")) {
+      attempt.fault = message["fault"];
+      return attempt;
+    }
+    events.on_record(id, message.at("record"));
+    std::erase_if(job.cases, [&](const CaseInput& input) { return input.spec.id == id; });
+    attempt.started.clear();
+    ++attempt.finished;
+  }
+  if (!job.cases.empty()) attempt.fault = "the judge " + judge.end(SIGKILL);
+  return attempt;
+}
+
+}  // namespace
+
+void run_judge(JudgeJob job, const JudgeEvents& events) {
+  std::map<std::string, int> tries;
+  while (!job.cases.empty()) {
+    const Attempt attempt = run_once(job, events);
+    if (job.cases.empty()) return;
+    const std::string id = attempt.started.empty() ? job.cases.front().spec.id : attempt.started;
+    if (++tries[id] < 2) continue;
+    events.on_fault(id, attempt.fault);
+    std::erase_if(job.cases, [&](const CaseInput& input) { return input.spec.id == id; });
+  }
+}
+
+nlohmann::json probe_gpu() {
+  ProcessOptions options;
+  options.command = {(program_directory() / "warpgrade-judge").string(), "--probe"};
+  options.timeout = std::chrono::seconds(60);
+  const ProcessResult result = run_process(options);
+  const nlohmann::json device = nlohmann::json::parse(result.standard_output, nullptr, false);
+  return device.is_object() ? device : nlohmann::json::object();
+}
+
+}  // namespace warpgrade

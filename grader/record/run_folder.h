@@ -1,0 +1,49 @@
+// A run's folder: where its files lie, and records that are written once and checked when read. Formats: README.md here.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace warpgrade {
+
+// Adds `checksum`: the SHA-256 of the canonical JSON without that field.
+nlohmann::json with_checksum(nlohmann::json record);
+bool checksum_holds(const nlohmann::json& record);
+
+class RunFolder {
+ public:
+  explicit RunFolder(std::filesystem::path root) : root_(std::move(root)) {}
+
+  const std::filesystem::path& root() const { return root_; }
+  std::filesystem::path run_file() const { return root_ / "run.json"; }
+  std::filesystem::path records_file() const { return root_ / "records.jsonl"; }
+  std::filesystem::path scores_file() const { return root_ / "scores.json"; }
+  std::filesystem::path seed_file() const { return root_ / "secret" / "seed"; }
+  std::filesystem::path submission_folder(const std::string& id) const { return root_ / "submissions" / id; }
+  std::filesystem::path case_file(const std::string& id, const std::string& case_id) const;
+
+  bool exists() const;
+  nlohmann::json read_run() const;  // throws UsageError: not a run folder, malformed, another schema
+  void write_run(const nlohmann::json& run) const;
+
+  // A verdict, once and for all; false when one stands already.
+  bool add_record(const nlohmann::json& record) const;
+  // The judge's own fault: kept beside, replaced by the next attempt, superseded by a verdict.
+  void add_fault(const nlohmann::json& record) const;
+  bool has_record(const std::string& id, const std::string& case_id) const;
+
+  // All case records in the run's order of submissions and cases; faults only where no verdict stands. Throws UsageError for
+  // a file that is damaged, naming it.
+  std::vector<nlohmann::json> read_records() const;
+
+  // Merges the case files into records.jsonl.
+  void collect() const;
+
+ private:
+  std::filesystem::path root_;
+};
+
+}  // namespace warpgrade

@@ -1,0 +1,142 @@
+#include "score/policy.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+
+namespace warpgrade {
+namespace {
+
+// A YAML node that knows where it stands, for messages.
+class Place {
+ public:
+  Place(YAML::Node node, std::string file, std::string key)
+      : node_(std::move(node)), file_(std::move(file)), key_(std::move(key)) {}
+
+  Place operator[](const std::string& key) const {
+    return {node_.IsMap() ? node_[key] : YAML::Node(YAML::NodeType::Undefined), file_,
+            key_.empty() ? key : key_ + "." + key};
+  }
+  bool defined() const { return node_.IsDefined() && !node_.IsNull(); }
+  const YAML::Node& node() const { return node_; }
+
+  [[noreturn]] void fail(const std::string& expected) const {
+    const std::string line = defined() && node_.Mark().line >= 0 ? fmt::format(":{}", node_.Mark().line + 1) : "";
+    const std::string got = !defined() ? "nothing" : node_.IsScalar() ? "'" + node_.Scalar() + "'" : "a list or map";
+    throw UsageError("{}{}: {}: expected {}, got {}", file_, line, key_, expected, got);
+  }
+
+  std::string text() const {
+    if (!defined() || !node_.IsScalar()) fail("a word");
+    return node_.Scalar();
+  }
+  double number(double low, double high) const {
+    double value = 0;
+    if (!defined() || !YAML::convert<double>::decode(node_, value) || !(value >= low && value <= high)) {
+      fail(fmt::format("a number from {} to {}", low, high));
+    }
+    return value;
+  }
+  double number_or(double fallback, double low, double high) const {
+    return defined() ? number(low, high) : fallback;
+  }
+  std::string word_or(const std::string& fallback, const std::set<std::string>& allowed) const {
+    if (!defined()) return fallback;
+    if (!allowed.contains(text())) {
+      std::string list;
+      for (const std::string& word : allowed) list += (list.empty() ? "" : " or ") + word;
+      fail(list);
+    }
+    return text();
+  }
+  void only(const std::set<std::string>& keys) const {
+    if (!defined()) return;
+    if (!node_.IsMap()) fail("a map");
+    for (const auto& entry : node_) {
+      const std::string key = entry.first.as<std::string>();
+      if (!keys.contains(key)) Place(entry.second, file_, key_.empty() ? key : key_ + "." + key).fail("no such key");
+    }
+  }
+
+ private:
+  YAML::Node node_;
+  std::string file_, key_;
+};
+
+void read_thresholds(const Place& place, const std::string& file, const std::set<std::string>& known, Policy& policy) {
+  if (!place.defined()) return;
+  if (!place.node().IsMap()) place.fail("a map from dataset to {K: speed-up}");
+  for (const auto& entry : place.node()) {
+    const std::string dataset = entry.first.as<std::string>();
+    const Place item(entry.second, file, "thresholds." + dataset);
+    if (dataset != "default" && !known.contains(dataset)) item.fail("a dataset of this lab (`warpgrade labs` lists them)");
+    if (!entry.second.IsMap()) item.fail("a map from K to speed-up, for instance {32: 1.5, 256: 1.1}");
+    for (const auto& threshold : entry.second) {
+      int k = 0;
+      const Place value(threshold.second, file, "thresholds." + dataset);
+      if (!YAML::convert<int>::decode(threshold.first, k) || k <= 0) value.fail("a positive K as key");
+      policy.thresholds[dataset][k] = value.number(0, 1e6);
+    }
+  }
+}
+
+void read_limits(const Place& limits, Policy::Limits& result) {
+  limits.only({"compile_s", "run_s", "host_memory_mb", "device_memory_mb", "output_kb"});
+  result.compile_s = limits["compile_s"].number_or(120, 1, 86400);
+  for (const char* backend : {"cuda", "emulator"}) {
+    result.run_s[backend] = limits["run_s"][backend].number_or(30, 0.1, 86400);
+  }
+  result.host_memory_mb = static_cast<std::size_t>(limits["host_memory_mb"].number_or(4096, 64, 1 << 24));
+  result.device_memory_mb = static_cast<std::size_t>(limits["device_memory_mb"].number_or(16384, 1, 1 << 24));
+  result.output_kb = static_cast<std::size_t>(limits["output_kb"].number_or(256, 1, 1 << 20));
+}
+
+}  // namespace
+
+std::optional<double> Policy::threshold(const std::string& dataset, int k) const {
+  for (const std::string& name : {dataset, std::string("default")}) {
+    const auto found = thresholds.find(name);
+    if (found == thresholds.end()) continue;
+    const auto value = found->second.find(k);
+    if (value != found->second.end()) return value->second;
+  }
+  return std::nullopt;
+}
+
+Policy parse_policy(const std::string& text, const std::string& file, const std::set<std::string>& known_datasets) {
+  YAML::Node node;
+  try {
+    node = YAML::Load(text);
+  } catch (const YAML::Exception& error) {
+    throw UsageError("{}:{}: not YAML: {}", file, error.mark.line + 1, error.msg);
+  }
+  const Place root(node, file, "");
+  root.only({"schema", "name", "lab", "baseline", "points", "within_noise", "partial", "limits", "thresholds"});
+  if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
+    root["schema"].fail("warpgrade.policy.v1");
+  }
+  Policy policy;
+  policy.hash = sha256(text);
+  policy.name = root["name"].text();
+  policy.lab = root["lab"].text();
+  policy.baseline = root["baseline"].text();
+  const Place points = root["points"];
+  points.only({"correctness", "speed", "gate"});
+  policy.correctness_points = points["correctness"].number_or(40, 0, 1e6);
+  policy.speed_points = points["speed"].number_or(60, 0, 1e6);
+  policy.speed_needs_all_correct = points["gate"].word_or("correct", {"correct", "none"}) == "correct";
+  policy.within_noise_passes = root["within_noise"].word_or("pass", {"pass", "fail"}) == "pass";
+  root["partial"].only({"from"});
+  policy.partial_from = root["partial"]["from"].number_or(1.0, 0, 1);
+  read_limits(root["limits"], policy.limits);
+  read_thresholds(root["thresholds"], file, known_datasets, policy);
+  return policy;
+}
+
+Policy load_policy(const std::filesystem::path& file, const std::set<std::string>& known_datasets) {
+  return parse_policy(read_text(file), file.string(), known_datasets);
+}
+
+}  // namespace warpgrade

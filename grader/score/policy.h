@@ -1,0 +1,38 @@
+// A policy: what a lab is worth. YAML, see grader/policies/spmm.yaml.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace warpgrade {
+
+struct Policy {
+  std::string name, lab, baseline;
+  double correctness_points = 40, speed_points = 60;
+  bool speed_needs_all_correct = true;
+  bool within_noise_passes = true;
+  double partial_from = 0.5;  // below its threshold a case earns linearly from this share of it; 1: nothing
+
+  struct Limits {
+    double compile_s = 120;
+    std::map<std::string, double> run_s;  // by backend
+    std::size_t host_memory_mb = 4096, device_memory_mb = 16384, output_kb = 256;
+  } limits;
+
+  std::map<std::string, std::map<int, double>> thresholds;  // by dataset (or "default") and K
+
+  // None: this K has no threshold, its speed earns nothing and costs nothing.
+  std::optional<double> threshold(const std::string& dataset, int k) const;
+
+  std::string hash;  // of the text
+};
+
+// Throws UsageError naming file, key, what was expected and what stands there. Thresholds must speak of known datasets.
+Policy parse_policy(const std::string& text, const std::string& file_name, const std::set<std::string>& known_datasets);
+Policy load_policy(const std::filesystem::path& file, const std::set<std::string>& known_datasets);
+
+}  // namespace warpgrade
