@@ -18,10 +18,10 @@
 namespace optimized {
 
 #ifndef SPMM_IN_FLIGHT
-#define SPMM_IN_FLIGHT 8
+#define SPMM_IN_FLIGHT 4
 #endif
 #ifndef SPMM_WARPS_PER_SM
-#define SPMM_WARPS_PER_SM 32
+#define SPMM_WARPS_PER_SM 48
 #endif
 
 template <int kVector_, int kLanes_>
@@ -97,45 +97,39 @@ struct Partials {
   int strips;
 };
 
-// Sums values[e] * B[columns[e], strip] over one group's entries: begin + lane, then every `stride`-th round.
-// `longest` is the warp's largest count, so that all lanes stay in step for the shuffles; a lane outside the
-// matrix (in_strip false) takes part in them but loads nothing.
+// One lane's entry of A. Past the end: column 0 with value 0, which nobody gathers.
+struct Entry {
+  int column = 0;
+  float value = 0.0f;
+};
+// Positions are unsigned: one round past 2^31 entries must not wrap.
+__device__ inline Entry fetch_entry(const Operands& op, unsigned at, unsigned end) {
+  Entry entry;
+  if (at < end) entry = {__ldcs(op.columns + at), __ldcs(op.values + at)};
+  return entry;
+}
+
+// Adds value * B[column, strip] for one round: the kLanes entries that the lanes of a group hold, `mine` of
+// which exist for this lane (0 or less outside the matrix). `left` is the warp's largest count: all lanes
+// stay in step for the shuffles.
 template <typename T>
-__device__ Vector<T::kVector> gather_products(const Operands& op, const float* b_lane, bool in_strip,
-                                              int begin, int end, int longest, int stride, int lane) {
-  Vector<T::kVector> sum;
+__device__ void gather_round(const Operands& op, const float* b_lane, const Entry& entry, int mine, int left,
+                             Vector<T::kVector>* sum) {
   const unsigned row_floats = op.k;
-  unsigned at = static_cast<unsigned>(begin) + lane;  // unsigned: one round past 2^31 entries must not wrap
-  int next_column = 0;
-  float next_value = 0.0f;
-  const auto fetch = [&] {
-    const bool inside = at < static_cast<unsigned>(end);
-    next_column = inside ? __ldcs(op.columns + at) : 0;
-    next_value = inside ? __ldcs(op.values + at) : 0.0f;
-  };
-  fetch();
-  int mine = in_strip ? end - begin : 0;
-  for (int left = longest; left > 0; left -= stride, mine -= stride) {
-    const int column = next_column;
-    const float value = next_value;
-    at += stride;
-    fetch();
 #pragma unroll
-    for (int j = 0; j < T::kLanes; j += T::kInFlight) {
-      if (j >= left) break;
-      Vector<T::kVector> rows_of_b[T::kInFlight];
+  for (int j = 0; j < T::kLanes; j += T::kInFlight) {
+    if (j >= left) break;
+    Vector<T::kVector> rows_of_b[T::kInFlight];
 #pragma unroll
-      for (int u = 0; u < T::kInFlight; ++u) {
-        const unsigned b_row = __shfl_sync(~0u, column, j + u, T::kLanes);
-        if (j + u < mine) rows_of_b[u].load(b_lane + static_cast<std::uint64_t>(b_row) * row_floats);
-      }
+    for (int u = 0; u < T::kInFlight; ++u) {
+      const unsigned b_row = __shfl_sync(~0u, entry.column, j + u, T::kLanes);
+      if (j + u < mine) rows_of_b[u].load(b_lane + static_cast<std::uint64_t>(b_row) * row_floats);
+    }
 #pragma unroll
-      for (int u = 0; u < T::kInFlight; ++u) {
-        sum.add_scaled(__shfl_sync(~0u, value, j + u, T::kLanes), rows_of_b[u]);
-      }
+    for (int u = 0; u < T::kInFlight; ++u) {
+      sum->add_scaled(__shfl_sync(~0u, entry.value, j + u, T::kLanes), rows_of_b[u]);
     }
   }
-  return sum;
 }
 
 template <typename T>
@@ -177,9 +171,16 @@ template <typename T, bool kAccumulate>
 __device__ void long_item(const Operands& op, const Partials& partials, const Item& item, int column,
                           bool in_strip, const float* b_lane) {
   const int lane = threadIdx.x % T::kWarpLanes, group = lane / T::kLanes;
-  const int begin = item.begin + group * T::kLanes;
-  Vector<T::kVector> sum = gather_products<T>(op, b_lane, in_strip, begin, item.end, item.end - item.begin,
-                                              T::kWarpLanes, lane % T::kLanes);
+  Vector<T::kVector> sum;
+  unsigned at = static_cast<unsigned>(item.begin) + lane;
+  Entry next = fetch_entry(op, at, item.end);
+  int left = item.end - item.begin;
+  for (int mine = left - group * T::kLanes; left > 0; left -= T::kWarpLanes, mine -= T::kWarpLanes) {
+    const Entry entry = next;
+    at += T::kWarpLanes;
+    next = fetch_entry(op, at, item.end);
+    gather_round<T>(op, b_lane, entry, mine, left, &sum);
+  }
   add_groups<T>(&sum);
   const bool stores = group == 0 && in_strip;
   if (item.slot >= 0) {
@@ -198,19 +199,55 @@ __device__ void long_item(const Operands& op, const Partials& partials, const It
   if (stores) write_row<T, kAccumulate>(op, item.row, column, sum);
 }
 
-template <typename T, bool kAccumulate>
-__device__ void short_items(const Operands& op, const PanelList& list, std::int64_t index, int column,
-                            bool in_strip, const float* b_lane) {
-  const bool exists = index < list.short_count;
-  const Item item = exists ? list.short_items[index] : Item{0, 0, 0, -1};
-  int longest = item.end - item.begin;
+constexpr int kNoRow = -1;
+
+template <typename T>
+__device__ int longest_in_warp(int length) {
 #pragma unroll
   for (int mask = T::kLanes; mask < T::kWarpLanes; mask *= 2) {
-    longest = max(longest, __shfl_xor_sync(~0u, longest, mask));
+    length = max(length, __shfl_xor_sync(~0u, length, mask));
   }
-  const Vector<T::kVector> sum = gather_products<T>(op, b_lane, in_strip, item.begin, item.end, longest,
-                                                    T::kLanes, threadIdx.x % T::kLanes);
-  if (exists && in_strip) write_row<T, kAccumulate>(op, item.row, column, sum);
+  return length;
+}
+
+// A group of lanes an item, `rounds` <= kLanes items one after the other. The warp's items are neighbours in
+// the list: lane r of a group holds the one of round r, so that all descriptions arrive with one request; the
+// next item's entries are fetched while the present one gathers.
+template <typename T, bool kAccumulate>
+__device__ void short_items(const Operands& op, const PanelList& list, std::int64_t first, int column,
+                            bool in_strip, const float* b_lane) {
+  const int lane = threadIdx.x % T::kLanes, group = threadIdx.x % T::kWarpLanes / T::kLanes;
+  const std::int64_t index = first + lane * T::kGroups + group;
+  Item held{kNoRow, 0, 0, -1};
+  if (lane < list.short_rounds && index < list.short_count) held = list.short_items[index];
+  const auto fetch_first = [&](int round) {
+    const unsigned begin = __shfl_sync(~0u, held.begin, round, T::kLanes);
+    const unsigned end = __shfl_sync(~0u, held.end, round, T::kLanes);
+    return fetch_entry(op, begin + lane, end);
+  };
+  Entry next = fetch_first(0);
+  for (int round = 0; round < list.short_rounds; ++round) {
+    const int row = __shfl_sync(~0u, held.row, round, T::kLanes);
+    unsigned at = __shfl_sync(~0u, held.begin, round, T::kLanes);
+    int mine = __shfl_sync(~0u, held.end, round, T::kLanes) - at;
+    int left = longest_in_warp<T>(mine);
+    const bool stores = in_strip && row != kNoRow;
+    Vector<T::kVector> sum;
+    if (kAccumulate && stores) sum.load_uncached(op.c + static_cast<std::int64_t>(row) * op.k + column);
+    do {
+      const Entry entry = next;
+      if (left > T::kLanes) {
+        at += T::kLanes;
+        next = fetch_entry(op, at + lane, at + lane + max(mine - T::kLanes - lane, 0));
+      } else {
+        next = fetch_first(min(round + 1, T::kLanes - 1));  // after the last round: fetched in vain
+      }
+      gather_round<T>(op, b_lane, entry, mine, left, &sum);
+      left -= T::kLanes;
+      mine -= T::kLanes;
+    } while (left > 0);
+    if (stores) sum.store(op.c + static_cast<std::int64_t>(row) * op.k + column);
+  }
 }
 
 // Grid: x = blocks of long items, then blocks of short ones; y = strips from first_strip, so that all of one
@@ -221,15 +258,16 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm)
   const int lane = threadIdx.x % T::kWarpLanes, warp = threadIdx.x / T::kWarpLanes;
   const int column = blockIdx.y * T::kStrip + lane % T::kLanes * T::kVector;
   const bool in_strip = column < op.k;
-  const float* b_lane = op.b + column;
+  const float* b_lane = op.b + (in_strip ? column : 0);  // lanes past the edge load what they will not store
   const unsigned long_blocks = (static_cast<unsigned>(list.long_count) + T::kWarps - 1) / T::kWarps;
   if (blockIdx.x < long_blocks) {
     const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * T::kWarps + warp;
     if (index >= list.long_count) return;
     long_item<T, kAccumulate>(op, partials, list.long_items[index], column, in_strip, b_lane);
   } else {
-    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x - long_blocks) * T::kShortPerBlock;
-    short_items<T, kAccumulate>(op, list, first + warp * T::kGroups + lane / T::kLanes, column, in_strip,
+    const std::int64_t first =
+        static_cast<std::int64_t>(blockIdx.x - long_blocks) * T::kShortPerBlock * list.short_rounds;
+    short_items<T, kAccumulate>(op, list, first + warp * T::kGroups * list.short_rounds, column, in_strip,
                                 b_lane);
   }
 }

@@ -47,6 +47,23 @@ struct Device {
 #define SPMM_MIN_STRIP 32
 #endif
 
+#ifndef SPMM_WAVES
+#define SPMM_WAVES 8
+#endif
+#ifndef SPMM_ROUND_WAVES
+#define SPMM_ROUND_WAVES 4
+#endif
+#ifndef SPMM_MAX_ROUNDS
+#define SPMM_MAX_ROUNDS 32
+#endif
+
+// Items that a group of lanes takes in sequence: more hide more latency, fewer balance better.
+inline int choose_short_rounds(int short_items, const Strategy& s, const Device& device) {
+  const std::int64_t resident_groups = std::int64_t{48} * device.multiprocessors * (32 / s.lanes);
+  return static_cast<int>(std::clamp<std::int64_t>(short_items / (SPMM_ROUND_WAVES * resident_groups), 1,
+                                                   std::min(SPMM_MAX_ROUNDS, s.lanes)));
+}
+
 inline Strategy choose_strategy(int rows, int cols, int nnz, int k, const Device& device) {
   Strategy s;
   const std::int64_t l2_bytes = device.l2_bytes > 0 ? device.l2_bytes : std::int64_t{40} << 20;
@@ -64,9 +81,13 @@ inline Strategy choose_strategy(int rows, int cols, int nnz, int k, const Device
 
   const std::int64_t bytes = footprint(std::min(s.strip(), k));
   const std::int64_t panel_bytes = l2_bytes * SPMM_PANEL_SHARE / 100;
+#ifdef SPMM_PANELS
+  const std::int64_t affordable = SPMM_PANELS, wanted = SPMM_PANELS;
+#else
   const std::int64_t wanted = (bytes + panel_bytes - 1) / panel_bytes;
   const std::int64_t affordable =
       nnz / std::max<std::int64_t>(1, std::int64_t{SPMM_PANEL_MIN_ENTRIES} * rows);
+#endif
   s.panels = static_cast<int>(std::clamp<std::int64_t>(std::min(wanted, affordable), 1, 64));
   s.panel_columns = (cols + s.panels - 1) / std::max(s.panels, 1);
 
@@ -74,7 +95,7 @@ inline Strategy choose_strategy(int rows, int cols, int nnz, int k, const Device
   // are cheap.
   const std::int64_t resident_warps = std::int64_t{32} * device.multiprocessors;
   s.segment = 64;
-  while (s.segment < 1024 && nnz / s.segment > 8 * resident_warps) s.segment *= 2;
+  while (s.segment < 1024 && nnz / s.segment > SPMM_WAVES * resident_warps) s.segment *= 2;
   s.short_row = std::min(SPMM_SHORT_ROW, s.segment);
   return s;
 }

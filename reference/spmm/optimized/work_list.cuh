@@ -41,6 +41,7 @@ struct PanelList {
   const Item* short_items = nullptr;
   const Item* long_items = nullptr;
   int short_count = 0;
+  int short_rounds = 1;  // short items that a group of lanes takes one after the other
   int long_count = 0;
 };
 

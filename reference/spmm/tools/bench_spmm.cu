@@ -1,0 +1,302 @@
+// Development bench of the lab `spmm`: times several submissions, side by side, on thirteen power-law
+// matrices.
+//
+//   bench_spmm [--graphs a,b] [--k 32,256] [--budget-ms 60] NAME=LIBRARY.so ...
+//
+// The first submission is the baseline of the ratios. Every repetition runs all submissions in turn, each
+// after a flush of L2 (write twice its size, then read it). Output is checked in fp64 on sampled rows, the
+// longest among them, after poisoning with NaN; every cell must be finite. It grades nobody: the judge does.
+// Build    tools/bench.sh does; -DBENCH_GRAPHS_HEADER='"file.cuh"' takes the matrices from another generator.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <sstream>
+
+#include "powerlaw_matrix.cuh"
+#include "warpgrade/spmm.h"
+#ifdef BENCH_GRAPHS_HEADER
+#include BENCH_GRAPHS_HEADER
+#endif
+
+namespace bench {
+namespace {
+
+struct Submission {
+  std::string name;
+  decltype(&spmm_free) free = nullptr;
+  cudaError_t (*plan)(const CsrMatrix*, int, SpmmPlan**, cudaStream_t) = nullptr;
+  cudaError_t (*run)(const CsrMatrix*, int, const float*, float*, SpmmPlan*, cudaStream_t) = nullptr;
+};
+
+struct Options {
+  std::vector<std::string> graphs;  // empty: all
+  std::vector<int> widths = {32, 256};
+  double budget_ms = 60.0;  // of kernel time, a submission and case
+  std::vector<Submission> submissions;
+};
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream stream(list);
+  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+Submission load(const std::string& argument) {
+  const std::size_t equals = argument.find('=');
+  if (equals == std::string::npos) throw std::runtime_error("want NAME=LIBRARY.so, got " + argument);
+  void* library = dlopen(argument.c_str() + equals + 1, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(dlerror());
+  const auto find = [&](auto* function, const char* symbol) {
+    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(dlsym(library, symbol));
+    if (*function == nullptr)
+      throw std::runtime_error(argument + ": no symbol " + symbol + "; link exports.cu");
+  };
+  Submission s;
+  s.name = argument.substr(0, equals);
+  find(&s.plan, "bench_spmm_plan");
+  find(&s.run, "bench_spmm_run");
+  find(&s.free, "bench_spmm_free");
+  return s;
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const bool has_value = i + 1 < argc;
+    if (std::strcmp(argv[i], "--graphs") == 0 && has_value) {
+      options.graphs = split(argv[++i]);
+    } else if (std::strcmp(argv[i], "--k") == 0 && has_value) {
+      options.widths.clear();
+      for (const std::string& k : split(argv[++i])) options.widths.push_back(std::stoi(k));
+    } else if (std::strcmp(argv[i], "--budget-ms") == 0 && has_value) {
+      options.budget_ms = std::stod(argv[++i]);
+    } else {
+      options.submissions.push_back(load(argv[i]));
+    }
+  }
+  if (options.submissions.empty()) throw std::runtime_error("name at least one submission: NAME=LIBRARY.so");
+  return options;
+}
+
+__global__ void flush_kernel(std::size_t count, float* data, float* sink) {
+  const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  const std::size_t first = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (sink == nullptr) {
+    for (std::size_t i = first; i < count; i += step) data[i] = 1.0f;
+    return;
+  }
+  float sum = 0.0f;
+  for (std::size_t i = first; i < count; i += step) sum += data[i];
+  if (sum < 0.0f) *sink = sum;
+}
+
+// Errors over the worst-case bound of an fp32 sum, and cells that are not finite, in sampled rows.
+__global__ void check_rows_kernel(CsrMatrix a, int k, const float* b, const float* c, const int* rows,
+                                  int* bad) {
+  const std::int64_t row = rows[blockIdx.x];
+  for (int j = threadIdx.x; j < k; j += blockDim.x) {
+    double sum = 0.0, abs_sum = 0.0;
+    for (int e = a.row_offsets[row]; e < a.row_offsets[row + 1]; ++e) {
+      const double product =
+          static_cast<double>(a.values[e]) * b[static_cast<std::int64_t>(a.columns[e]) * k + j];
+      sum += product;
+      abs_sum += fabs(product);
+    }
+    const double length = a.row_offsets[row + 1] - a.row_offsets[row];
+    const double bound = 0x1p-24 * (8.0 + 2.0 * sqrt(length)) * abs_sum + 1e-30;
+    if (!(fabs(c[row * k + j] - sum) <= bound)) atomicAdd(bad, 1);
+  }
+}
+__global__ void count_nonfinite_kernel(std::int64_t count, const float* c, int* bad) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
+       i += step) {
+    if (!isfinite(c[i])) atomicAdd(bad, 1);
+  }
+}
+
+std::vector<int> sample_rows(const CsrMatrix& a) {
+  std::vector<int> offsets(a.rows + 1);
+  CUDA_CHECK(cudaMemcpy(offsets.data(), a.row_offsets, offsets.size() * sizeof(int), cudaMemcpyDeviceToHost));
+  int longest = 0;
+  for (int r = 1; r < a.rows; ++r) {
+    if (offsets[r + 1] - offsets[r] > offsets[longest + 1] - offsets[longest]) longest = r;
+  }
+  std::vector<int> rows = {0, a.rows - 1, longest};
+  for (int i = 0; i < 1500; ++i) rows.push_back(static_cast<int>(mix(i) % a.rows));
+  return rows;
+}
+
+class Case {
+ public:
+  Case(const CsrMatrix& a, int k, cudaStream_t stream) : a_(a), k_(k), stream_(stream) {
+    int l2_bytes = 0;
+    CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0));
+    flush_count_ = 2 * static_cast<std::size_t>(l2_bytes) / sizeof(float);
+    c_count_ = static_cast<std::int64_t>(a.rows) * k;
+    const std::int64_t b_count = static_cast<std::int64_t>(a.cols) * k;
+    CUDA_CHECK(cudaMalloc(&b_, b_count * sizeof(float)));
+    CUDA_CHECK(cudaMalloc(&c_, c_count_ * sizeof(float)));
+    CUDA_CHECK(cudaMalloc(&flush_, (flush_count_ + 1) * sizeof(float)));
+    CUDA_CHECK(cudaMalloc(&bad_, sizeof(int)));
+    CUDA_CHECK(cudaEventCreate(&start_));
+    CUDA_CHECK(cudaEventCreate(&stop_));
+    draw_dense_kernel<<<4096, 256>>>(b_count, b_);
+    CUDA_CHECK(cudaDeviceSynchronize());
+  }
+  ~Case() {
+    for (void* buffer : {static_cast<void*>(b_), static_cast<void*>(c_), static_cast<void*>(flush_),
+                         static_cast<void*>(bad_)}) {
+      cudaFree(buffer);
+    }
+    cudaEventDestroy(start_);
+    cudaEventDestroy(stop_);
+  }
+
+  // Milliseconds of one run on a flushed L2.
+  float time(const Submission& submission, SpmmPlan* plan) {
+    flush_kernel<<<1024, 256, 0, stream_>>>(flush_count_, flush_, nullptr);
+    flush_kernel<<<1024, 256, 0, stream_>>>(flush_count_, flush_, flush_ + flush_count_);
+    CUDA_CHECK(cudaEventRecord(start_, stream_));
+    CUDA_CHECK(submission.run(&a_, k_, b_, c_, plan, stream_));
+    CUDA_CHECK(cudaEventRecord(stop_, stream_));
+    CUDA_CHECK(cudaEventSynchronize(stop_));
+    float ms = 0.0f;
+    CUDA_CHECK(cudaEventElapsedTime(&ms, start_, stop_));
+    return ms;
+  }
+
+  // Cells of C that are wrong in the sampled rows or not finite anywhere, after one run into poisoned memory.
+  int count_bad(const Submission& submission, SpmmPlan* plan, const std::vector<int>& rows) {
+    int* device_rows = nullptr;
+    int bad = 0;
+    CUDA_CHECK(cudaMalloc(&device_rows, rows.size() * sizeof(int)));
+    CUDA_CHECK(cudaMemcpy(device_rows, rows.data(), rows.size() * sizeof(int), cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemsetAsync(c_, 0xff, c_count_ * sizeof(float), stream_));
+    CUDA_CHECK(cudaMemsetAsync(bad_, 0, sizeof(int), stream_));
+    CUDA_CHECK(submission.run(&a_, k_, b_, c_, plan, stream_));
+    check_rows_kernel<<<static_cast<unsigned>(rows.size()), 256, 0, stream_>>>(a_, k_, b_, c_, device_rows,
+                                                                               bad_);
+    count_nonfinite_kernel<<<4096, 256, 0, stream_>>>(c_count_, c_, bad_);
+    CUDA_CHECK(cudaMemcpyAsync(&bad, bad_, sizeof(int), cudaMemcpyDeviceToHost, stream_));
+    CUDA_CHECK(cudaStreamSynchronize(stream_));
+    CUDA_CHECK(cudaFree(device_rows));
+    return bad;
+  }
+
+ private:
+  CsrMatrix a_;
+  int k_;
+  cudaStream_t stream_;
+  std::int64_t c_count_ = 0;
+  std::size_t flush_count_ = 0;
+  float *b_ = nullptr, *c_ = nullptr, *flush_ = nullptr;
+  int* bad_ = nullptr;
+  cudaEvent_t start_ = nullptr, stop_ = nullptr;
+};
+
+float median(std::vector<float> samples) {
+  std::sort(samples.begin(), samples.end());
+  return samples[samples.size() / 2];
+}
+
+struct Planned {
+  SpmmPlan* plan = nullptr;
+  float plan_ms = 0.0f;
+  int repetitions = 0;
+  int bad = 0;
+  std::vector<float> samples;
+};
+
+// The plan is timed on its second making: the first one also loads the module.
+Planned make_plan(const Submission& submission, const CsrMatrix& a, int k, cudaStream_t stream) {
+  Planned planned;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (attempt > 0) submission.free(planned.plan);
+    cudaEvent_t start, stop;
+    CUDA_CHECK(cudaEventCreate(&start));
+    CUDA_CHECK(cudaEventCreate(&stop));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    CUDA_CHECK(cudaEventRecord(start, stream));
+    CUDA_CHECK(submission.plan(&a, k, &planned.plan, stream));
+    CUDA_CHECK(cudaEventRecord(stop, stream));
+    CUDA_CHECK(cudaEventSynchronize(stop));
+    CUDA_CHECK(cudaEventElapsedTime(&planned.plan_ms, start, stop));
+    CUDA_CHECK(cudaEventDestroy(start));
+    CUDA_CHECK(cudaEventDestroy(stop));
+  }
+  return planned;
+}
+
+void run_case(const char* graph, const CsrMatrix& a, int k, const Options& options,
+              const std::vector<int>& rows, cudaStream_t stream) {
+  Case bench(a, k, stream);
+  std::vector<Planned> all;
+  int most = 0;
+  for (const Submission& submission : options.submissions) {
+    Planned planned = make_plan(submission, a, k, stream);
+    planned.bad = bench.count_bad(submission, planned.plan, rows);
+    const float first_ms = bench.time(submission, planned.plan);
+    planned.repetitions = std::clamp(static_cast<int>(options.budget_ms / first_ms), 3, 31);
+    most = std::max(most, planned.repetitions);
+    all.push_back(planned);
+  }
+  for (int repetition = 0; repetition < most; ++repetition) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (repetition >= all[i].repetitions) continue;
+      all[i].samples.push_back(bench.time(options.submissions[i], all[i].plan));
+    }
+  }
+  const float baseline_ms = median(all[0].samples);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const float median_ms = median(all[i].samples);
+    std::printf("%-13s %4d %-22s %9.4f ms %6.2fx plan %8.3f ms  %s\n", graph, k,
+                options.submissions[i].name.c_str(), median_ms, baseline_ms / median_ms, all[i].plan_ms,
+                all[i].bad == 0 ? "ok" : ("WRONG cells: " + std::to_string(all[i].bad)).c_str());
+    options.submissions[i].free(all[i].plan);
+  }
+  std::fflush(stdout);
+}
+
+DeviceCsr make_matrix(const PowerlawShape& shape) {
+#ifdef BENCH_GRAPHS_HEADER
+  for (const PowerlawSpec& spec : kPowerlawGraphs) {
+    if (std::strcmp(spec.name, shape.name) != 0) continue;
+    const PowerlawGraph g = make_powerlaw_graph(spec);
+    return {g.n, g.nnz, g.row_offsets, g.columns, g.values};
+  }
+#endif
+  return make_powerlaw_matrix(shape);
+}
+
+void run(const Options& options) {
+  cudaStream_t stream = nullptr;
+  CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  for (const PowerlawShape& shape : kShapes) {
+    const auto& wanted = options.graphs;
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), shape.name) == wanted.end()) continue;
+    const DeviceCsr matrix = make_matrix(shape);
+    CUDA_CHECK(cudaDeviceSynchronize());
+    const CsrMatrix a{matrix.nodes,       matrix.nodes,   matrix.nnz,
+                      matrix.row_offsets, matrix.columns, matrix.values};
+    const std::vector<int> rows = sample_rows(a);
+    for (const int k : options.widths) run_case(shape.name, a, k, options, rows, stream);
+    free_matrix(matrix);
+  }
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  try {
+    bench::run(bench::parse(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_spmm: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
