@@ -1,7 +1,9 @@
 #include "compile/compiler.h"
 
-#include <sys/file.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>

@@ -96,8 +96,8 @@ void read_limits(const Place& limits, Policy::Limits& result) {
 }  // namespace
 
 std::optional<double> Policy::threshold(const std::string& dataset, int k) const {
-  for (const std::string& name : {dataset, std::string("default")}) {
-    const auto found = thresholds.find(name);
+  for (const std::string& key : {dataset, std::string("default")}) {
+    const auto found = thresholds.find(key);
     if (found == thresholds.end()) continue;
     const auto value = found->second.find(k);
     if (value != found->second.end()) return value->second;

@@ -1,0 +1,171 @@
+// `make test`: the students' own run as GoogleTest, one test a lab and public case, on the backend at hand. The same compiler,
+// sandbox, judge and checks as the official run, less its hidden seed. An unwritten stub is a visible skip.
+//
+//   warpgrade-student-test [--lab=L] [--case=GLOB] [--backend=B] [--folder=student] [gtest options]
+#include <fnmatch.h>
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <map>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "batch/grade_run.h"
+
+namespace warpgrade {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Options {
+  std::string lab = "*", case_pattern = "*", backend = "auto";
+  fs::path folder = project_root() / "student";
+};
+
+// All chosen cases of a lab are judged in one run, when its first test asks; the tests then read their records.
+class LabRun {
+ public:
+  LabRun(const Options& options, std::string lab, std::vector<std::string> cases)
+      : options_(options), lab_(std::move(lab)), cases_(std::move(cases)) {}
+
+  const json& record(const std::string& case_id) {
+    if (records_.empty()) judge();
+    return records_.at(case_id);
+  }
+
+ private:
+  void judge() {
+    const TemporaryDirectory scratch("warpgrade-test");
+    GradeOptions grade_options;
+    grade_options.lab = lab_;
+    grade_options.submissions = options_.folder / lab_;
+    grade_options.run = scratch.path() / "run";
+    grade_options.backend = options_.backend;
+    grade_options.cases = cases_;
+    grade_options.allow_unsandboxed = true;  // your own code, on your own machine
+    grade_options.measure_speed = false;
+    grade_options.quiet = true;
+    const GradeSummary summary = grade(grade_options);
+    for (json& record : RunFolder(summary.run).read_records()) {
+      records_[record.at("case").at("id")] = std::move(record);
+    }
+  }
+
+  const Options& options_;
+  std::string lab_;
+  std::vector<std::string> cases_;
+  std::map<std::string, json> records_;
+};
+
+std::string failure_text(const json& record) {
+  const json& outcome = record.at("outcome");
+  std::string text = fmt::format("{} {}/{} k={}: {}\n", outcome.at("verdict").get<std::string>(),
+                                 record.at("lab").get<std::string>(),
+                                 record.at("case").at("dataset").get<std::string>(), record.at("case").at("k").get<int>(),
+                                 outcome.value("message", ""));
+  if (record.contains("pattern")) text += fmt::format("  pattern: {}\n", record["pattern"].get<std::string>());
+  int shown = 0;
+  for (const json& cell : record.value("mismatches", json::array())) {
+    if (++shown > 5) break;
+    text += fmt::format("  c[{},{}] want {:.7g} got {} (row of {} entries)\n", cell.at("row").get<long>(),
+                        cell.at("col").get<int>(), cell.at("want").get<double>(), cell.at("got").dump(),
+                        cell.at("row_nnz").get<int>());
+  }
+  for (const json& finding : record.value("diagnostics", json::array())) {
+    text += fmt::format("  {}\n  advice: {}\n", finding.value("message", ""), finding.value("advice", ""));
+    break;
+  }
+  return text + fmt::format("  again: make test LAB={} CASE={}\n", record.at("lab").get<std::string>(),
+                            record.at("case").at("id").get<std::string>());
+}
+
+class CaseTest : public testing::Test {
+ public:
+  CaseTest(std::shared_ptr<LabRun> run, std::string case_id) : run_(std::move(run)), case_id_(std::move(case_id)) {}
+
+  void TestBody() override {
+    const json& record = run_->record(case_id_);
+    const json& outcome = record.at("outcome");
+    if (outcome.at("verdict") == "not_implemented") GTEST_SKIP() << outcome.value("message", "not written yet");
+    if (outcome.at("verdict") == "not_run") GTEST_SKIP() << outcome.value("message", "not judged");
+    EXPECT_EQ(outcome.at("verdict"), "accepted") << failure_text(record);
+  }
+
+ private:
+  std::shared_ptr<LabRun> run_;
+  std::string case_id_;
+};
+
+// "tiny-hub-k32" as a name that GoogleTest allows.
+std::string test_name(const std::string& case_id) {
+  std::string name = case_id;
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+
+void register_lab(const Options& options, const Lab& lab) {
+  std::vector<std::string> chosen;
+  for (const CaseSpec& spec : lab.cases()) {
+    const bool named = options.case_pattern != "*";
+    if (!named && spec.set != "public") continue;
+    const bool fits = fnmatch(options.case_pattern.c_str(), spec.id.c_str(), 0) == 0 ||
+                      fnmatch(options.case_pattern.c_str(), spec.dataset.c_str(), 0) == 0;
+    if (fits) chosen.push_back(spec.id);
+  }
+  if (chosen.empty()) {
+    throw UsageError("no case '{}' in lab {}; `build/bin/warpgrade labs {}` lists them", options.case_pattern,
+                     lab.name(), lab.name());
+  }
+  const auto run = std::make_shared<LabRun>(options, lab.name(), chosen);
+  for (const std::string& id : chosen) {
+    testing::RegisterTest(lab.name().c_str(), test_name(id).c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [run, id]() -> testing::Test* { return new CaseTest(run, id); });
+  }
+}
+
+Options read_options(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const auto take = [&](const std::string& name, auto& value) {
+      if (!argument.starts_with(name + "=")) return false;
+      const std::string text = argument.substr(name.size() + 1);
+      if (!text.empty()) value = text;
+      return true;
+    };
+    if (!take("--lab", options.lab) && !take("--case", options.case_pattern) && !take("--backend", options.backend) &&
+        !take("--folder", options.folder)) {
+      throw UsageError("no option {}; there is --lab= --case= --backend= --folder=", argument);
+    }
+  }
+  return options;
+}
+
+int run(int argc, char** argv) {
+  const Options options = read_options(argc, argv);
+  if (options.lab != "*") find_lab(options.lab);
+  for (const Lab* lab : labs()) {
+    const bool wanted = options.lab == "*" || options.lab == lab->name();
+    if (wanted && fs::is_directory(options.folder / lab->name())) register_lab(options, *lab);
+  }
+  return RUN_ALL_TESTS();
+}
+
+}  // namespace
+}  // namespace warpgrade
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  warpgrade::install_interrupt_handler();
+  try {
+    return warpgrade::run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 1;
+  }
+}

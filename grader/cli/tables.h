@@ -1,0 +1,19 @@
+// Tables for a terminal.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace warpgrade {
+
+// Columns as wide as their widest cell; numbers (cells that begin with a digit, '-' or '+') stand right.
+std::string format_table(const std::vector<std::vector<std::string>>& rows);
+
+// The class at a glance: a line a submission.
+std::string class_table(const nlohmann::json& scores);
+
+// Speed-ups against thresholds: a line a case, a column a submission.
+std::string speed_table(const nlohmann::json& scores);
+
+}  // namespace warpgrade

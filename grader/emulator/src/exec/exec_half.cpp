@@ -1,0 +1,82 @@
+// fp16 and bf16 arithmetic, single and packed in pairs. Sums, products and quotients of 11- and 8-bit significands are
+// exact enough in float that rounding twice equals rounding once; fma goes through double.
+#include "exec/half.h"
+
+#include <math.h>
+
+namespace warpgrade::emu::WARPEMU_ISA {
+namespace {
+
+struct Add { static float apply(float a, float b) { return a + b; } };
+struct Sub { static float apply(float a, float b) { return a - b; } };
+struct Mul { static float apply(float a, float b) { return a * b; } };
+struct Min { static float apply(float a, float b) { return a != a ? b : b != b ? a : (a < b || (a == b && __builtin_signbit(a))) ? a : b; } };
+struct Max { static float apply(float a, float b) { return a != a ? b : b != b ? a : (a > b || (a == b && !__builtin_signbit(a))) ? a : b; } };
+struct MinNan { static float apply(float a, float b) { return a != a || b != b ? __builtin_nanf("") : Min::apply(a, b); } };
+struct MaxNan { static float apply(float a, float b) { return a != a || b != b ? __builtin_nanf("") : Max::apply(a, b); } };
+struct Ex2 { static float apply(float a) { return exp2f(a); } };
+struct Tanh { static float apply(float a) { return tanhf(a); } };
+struct Neg { static float apply(float a) { return -a; } };
+struct Abs { static float apply(float a) { return __builtin_fabsf(a); } };
+
+// One handler for both shapes: kPerLane is 1 (f16) or 2 (f16x2) elements a lane.
+template <class T, unsigned kPerLane, class Op>
+void half_binary(Warp& w, const Inst& i) {
+  const T* a = reinterpret_cast<const T*>(w.regs + i.a);
+  const T* b = reinterpret_cast<const T*>(w.regs + i.b);
+  T* d = reinterpret_cast<T*>(w.regs + i.d);
+  for (uint32_t k = 0; k < kLanes * kPerLane; ++k) {
+    if (w.mask >> (k / kPerLane) & 1) d[k] = from_float<T>(Op::apply(to_float(a[k]), to_float(b[k])));
+  }
+}
+template <class T, unsigned kPerLane, class Op>
+void half_unary(Warp& w, const Inst& i) {
+  const T* a = reinterpret_cast<const T*>(w.regs + i.a);
+  T* d = reinterpret_cast<T*>(w.regs + i.d);
+  for (uint32_t k = 0; k < kLanes * kPerLane; ++k) {
+    if (w.mask >> (k / kPerLane) & 1) d[k] = from_float<T>(Op::apply(to_float(a[k])));
+  }
+}
+// flags: 1 relu, 2 sat
+template <class T, unsigned kPerLane>
+void half_fma(Warp& w, const Inst& i) {
+  const T* a = reinterpret_cast<const T*>(w.regs + i.a);
+  const T* b = reinterpret_cast<const T*>(w.regs + i.b);
+  const T* c = reinterpret_cast<const T*>(w.regs + i.c);
+  T* d = reinterpret_cast<T*>(w.regs + i.d);
+  for (uint32_t k = 0; k < kLanes * kPerLane; ++k) {
+    if (!(w.mask >> (k / kPerLane) & 1)) continue;
+    const double exact = double(to_float(a[k])) * double(to_float(b[k])) + double(to_float(c[k]));
+    float r = sizeof(T) == sizeof(Half) && __is_same(T, Half) ? float(Half(exact)) : float(exact);
+    if ((i.flags & 1) && r < 0) r = 0;
+    if (i.flags & 2) r = r > 0 ? (r < 1 ? r : 1) : 0;
+    d[k] = from_float<T>(r);
+  }
+}
+
+template <class T, unsigned kPerLane>
+void add_arithmetic(HandlerTable& t, const char* type) {
+  t.add(half_binary<T, kPerLane, Add>, "add", type);
+  t.add(half_binary<T, kPerLane, Sub>, "sub", type);
+  t.add(half_binary<T, kPerLane, Mul>, "mul", type);
+  t.add(half_binary<T, kPerLane, Min>, "min", type);
+  t.add(half_binary<T, kPerLane, Max>, "max", type);
+  t.add(half_binary<T, kPerLane, MinNan>, "min.NaN", type);
+  t.add(half_binary<T, kPerLane, MaxNan>, "max.NaN", type);
+  t.add(half_unary<T, kPerLane, Ex2>, "ex2", type);
+  t.add(half_unary<T, kPerLane, Tanh>, "tanh", type);
+  t.add(half_unary<T, kPerLane, Neg>, "neg", type);
+  t.add(half_unary<T, kPerLane, Abs>, "abs", type);
+  t.add(half_fma<T, kPerLane>, "fma", type);
+}
+
+}  // namespace
+
+void add_half_handlers(HandlerTable& t) {
+  add_arithmetic<Half, 1>(t, "f16");
+  add_arithmetic<Half, 2>(t, "f16x2");
+  add_arithmetic<BFloat, 1>(t, "bf16");
+  add_arithmetic<BFloat, 2>(t, "bf16x2");
+}
+
+}  // namespace warpgrade::emu::WARPEMU_ISA

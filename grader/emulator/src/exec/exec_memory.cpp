@@ -1,0 +1,111 @@
+// Loads and stores of every space, and loads of kernel parameters.
+#include "exec/memory_access.h"
+#include "simt/launch.h"
+
+namespace warpgrade::emu::WARPEMU_ISA {
+namespace {
+
+template <class Memory>
+[[gnu::always_inline]] inline bool is_contiguous(const Access& x) {
+  if (x.high - x.low != (kLanes - 1) * sizeof(Memory)) return false;
+  uint64_t difference = 0;
+  const uint64_t first = x.host[0];
+  WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) difference |= x.host[l] ^ (first + l * sizeof(Memory));
+  return difference == 0;
+}
+
+// Memory is the type in memory, Register the type of one register lane (wider registers extend).
+template <class Memory, class Register>
+void load(Warp& w, const Inst& i) {
+  Access x;
+  resolve(w, i, uint32_t(sizeof(Memory)) * i.vec_count, AccessKind::load, x);
+  if (i.vec_count == 1) {
+    if (x.low == x.high) {
+      const auto value = Register(*reinterpret_cast<const Memory*>(x.low));
+      assign<Register>(w, i.vec[0], [=](uint32_t) { return value; });
+      return;
+    }
+    if (w.mask == kAllLanes && is_contiguous<Memory>(x)) {
+      const auto* from = reinterpret_cast<const Memory*>(x.low);
+      assign<Register>(w, i.vec[0], [=](uint32_t l) { return Register(from[l]); });
+      return;
+    }
+  }
+  for (uint32_t k = 0; k < i.vec_count; ++k) {
+    alignas(64) Register value[kLanes];
+    for (uint32_t l = 0; l < kLanes; ++l) value[l] = Register(reinterpret_cast<const Memory*>(x.host[l])[k]);
+    assign<Register>(w, i.vec[k], [&](uint32_t l) { return value[l]; });
+  }
+}
+
+template <class Memory, class Register>
+void store(Warp& w, const Inst& i) {
+  Access x;
+  resolve(w, i, uint32_t(sizeof(Memory)) * i.vec_count, AccessKind::store, x);
+  if (i.vec_count == 1 && w.mask == kAllLanes && is_contiguous<Memory>(x)) {
+    const Register* value = lanes<Register>(w, i.vec[0]);
+    auto* to = reinterpret_cast<Memory*>(x.low);
+    WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) to[l] = Memory(value[l]);
+    return;
+  }
+  // Of lanes that write one place the last wins.
+  for (uint32_t k = 0; k < i.vec_count; ++k) {
+    const Register* value = lanes<Register>(w, i.vec[k]);
+    for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+      const auto l = uint32_t(__builtin_ctz(m));
+      reinterpret_cast<Memory*>(x.host[l])[k] = Memory(value[l]);
+    }
+  }
+}
+
+// imm: offset in the parameter buffer.
+template <class Memory, class Register>
+void load_param(Warp& w, const Inst& i) {
+  const uint8_t* from = w.block->launch->params + i.imm;
+  for (uint32_t k = 0; k < i.vec_count; ++k) {
+    Memory value;
+    __builtin_memcpy(&value, from + k * sizeof(Memory), sizeof value);
+    const auto extended = Register(value);
+    assign<Register>(w, i.vec[k], [=](uint32_t) { return extended; });
+  }
+}
+
+struct Bytes16 { uint64_t low, high; };
+
+template <class Memory>
+void add_widths(HandlerTable& t, const char* type) {
+  t.add(load<Memory, uint16_t>, "ld", type, "2");
+  t.add(load<Memory, uint32_t>, "ld", type, "4");
+  t.add(load<Memory, uint64_t>, "ld", type, "8");
+  t.add(load_param<Memory, uint16_t>, "ld.param", type, "2");
+  t.add(load_param<Memory, uint32_t>, "ld.param", type, "4");
+  t.add(load_param<Memory, uint64_t>, "ld.param", type, "8");
+}
+
+template <class Memory>
+void add_stores(HandlerTable& t, const char* type) {
+  t.add(store<Memory, uint16_t>, "st", type, "2");
+  t.add(store<Memory, uint32_t>, "st", type, "4");
+  t.add(store<Memory, uint64_t>, "st", type, "8");
+}
+
+}  // namespace
+
+void add_memory_handlers(HandlerTable& t) {
+  add_widths<uint8_t>(t, "u8");
+  add_widths<int8_t>(t, "s8");
+  add_widths<uint16_t>(t, "u16");
+  add_widths<int16_t>(t, "s16");
+  add_widths<uint32_t>(t, "u32");
+  add_widths<int32_t>(t, "s32");
+  add_widths<uint64_t>(t, "u64");
+  t.add(load<Bytes16, Bytes16>, "ld", "b128", "16");
+  t.add(load_param<Bytes16, Bytes16>, "ld.param", "b128", "16");
+  add_stores<uint8_t>(t, "u8");
+  add_stores<uint16_t>(t, "u16");
+  add_stores<uint32_t>(t, "u32");
+  add_stores<uint64_t>(t, "u64");
+  t.add(store<Bytes16, Bytes16>, "st", "b128", "16");
+}
+
+}  // namespace warpgrade::emu::WARPEMU_ISA

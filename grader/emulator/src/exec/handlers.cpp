@@ -1,0 +1,83 @@
+#include "exec/handlers.h"
+
+#include <cstdio>
+#include <string>
+#include <unordered_map>
+
+#include "support/settings.h"
+
+namespace warpgrade::emu {
+
+struct HandlerTable::Impl {
+  std::unordered_map<std::string, Handler> map;
+};
+
+void HandlerTable::add(Handler handler, const char* op, const char* modifier, const char* type) {
+  if (impl_ == nullptr) impl_ = new Impl;
+  std::string name = op;
+  for (const char* part : {modifier, type}) {
+    if (*part != '\0') name.append(".").append(part);
+  }
+  impl_->map[name] = handler;
+}
+
+Handler HandlerTable::find(const char* name) const {
+  const auto found = impl_->map.find(name);
+  return found == impl_->map.end() ? nullptr : found->second;
+}
+
+namespace {
+
+const char* choose_isa() {
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
+                  __builtin_cpu_supports("f16c");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  const std::string& wanted = settings().isa;
+  if (wanted == "v2" || (wanted == "v3" && v3)) return wanted == "v2" ? "v2" : "v3";
+  if (!wanted.empty() && !(wanted == "v4" && v4)) {
+    std::fprintf(stderr, "emulator: WARPEMU_ISA=%s ignored: want v2, v3 or v4 as this processor has them\n",
+                 wanted.c_str());
+  }
+  return v4 ? "v4" : v3 ? "v3" : "v2";
+}
+
+#define WARPEMU_ADD_ISA(isa)         \
+  isa::add_integer_handlers(table);  \
+  isa::add_float_handlers(table);    \
+  isa::add_half_handlers(table);     \
+  isa::add_convert_handlers(table);  \
+  isa::add_logic_handlers(table);    \
+  isa::add_memory_handlers(table);   \
+  isa::add_atomic_handlers(table);   \
+  isa::add_warp_handlers(table)
+
+HandlerTable build() {
+  HandlerTable table;
+  switch (isa_name()[1]) {
+    case '2': WARPEMU_ADD_ISA(isa_v2); break;
+    case '3': WARPEMU_ADD_ISA(isa_v3); break;
+    default: WARPEMU_ADD_ISA(isa_v4); break;
+  }
+  add_control_handlers(table);
+  add_barrier_handlers(table);
+  add_system_handlers(table);
+  add_async_copy_handlers(table);
+  return table;
+}
+
+#undef WARPEMU_ADD_ISA
+
+}  // namespace
+
+const char* isa_name() {
+  static const char* name = choose_isa();
+  return name;
+}
+
+const HandlerTable& handlers() {
+  static const HandlerTable table = build();
+  return table;
+}
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,176 @@
+// What executes: decoded instructions and the state of a warp, a block and a worker. Plain data, shared by the
+// instruction handlers (compiled once per instruction-set level) and the scheduler (compiled once).
+//
+// A register is a vector of 32 lanes in the warp's register file and is named by its byte offset there; a predicate
+// is one 32-bit mask. Immediates and special registers are registers that were filled before the kernel starts, so
+// handlers see nothing but offsets.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "ptx/types.h"
+
+namespace warpgrade::emu {
+
+struct Allocation;
+struct Block;
+struct Inst;
+struct Launch;
+struct Program;
+struct SharedVariable;
+struct Warp;
+struct Worker;
+
+inline constexpr uint32_t kLanes = 32;
+inline constexpr uint32_t kAllLanes = ~0u;
+inline constexpr uint32_t kNoSlot = ~0u;
+inline constexpr uint32_t kAlwaysSlot = 0;  // register-file offset of the mask that is always true
+
+// Generic addresses of shared and local memory carry a tag in their top byte; global addresses have none.
+inline constexpr uint64_t kSharedTag = 0x5a00000000000000ull;
+inline constexpr uint64_t kLocalTag = 0x5b00000000000000ull;
+inline constexpr uint64_t kTagMask = 0xff00000000000000ull;
+inline constexpr uint32_t kSharedStart = 1024;  // offsets below belong to no variable, so that 0 stays a null pointer
+
+using Handler = void (*)(Warp&, const Inst&);
+
+// What a counter line counts an instruction as.
+enum class Category : uint8_t { other, arithmetic, memory, atomic, barrier };
+
+struct Inst {
+  Handler run = nullptr;
+  uint32_t guard = kAlwaysSlot;
+  uint32_t guard_flip = 0;  // ~0 for @!p
+  uint32_t d = 0, a = 0, b = 0, c = 0, e = kNoSlot;  // destination, sources, second destination or fourth source
+  uint32_t vec[8] = {};      // elements of a vector operand
+  int64_t imm = 0;           // address offset, look-up table, parameter offset
+  uint32_t target = 0;       // of branches: instruction index, or index of a branch table or call record
+  uint32_t location = 0;     // index into Module::locations
+  uint32_t index = 0;        // of this instruction in its program
+  uint8_t vec_count = 1;
+  Space space = Space::generic;
+  uint8_t bytes = 0;         // of one element in memory
+  uint8_t reg_bytes = 0;     // of one lane of the register
+  uint8_t variant = 0;       // which form of the operation
+  uint8_t flags = 0;
+  Category category = Category::other;
+  bool control = false;      // may change pc, masks or stop the warp
+  bool address_is_32 = false;
+  bool patient = false;      // of backward branches: the loop waits for other threads (holds cas, volatile, ...)
+  Handler inner = nullptr;   // what a wrapping handler (rounding mode) calls
+};
+
+enum class Stop : uint8_t { none, waiting, exited, yielded, aborted };
+
+// A set of lanes parked at a pc. `blocked_at` is the warp-synchronous instruction whose other lanes are awaited.
+struct Fragment {
+  uint32_t pc;
+  uint32_t mask;
+  const Inst* blocked_at;
+};
+
+struct BarrierWait {
+  uint32_t pc;
+  uint32_t mask;
+  uint32_t barrier;
+  uint32_t expected;  // threads; 0: the whole block
+  const Inst* at;
+};
+
+// A cp.async that has been issued and not yet awaited.
+struct AsyncCopy {
+  uint64_t from;         // host addresses
+  uint64_t to;
+  uint8_t bytes;         // written at `to`
+  uint8_t source_bytes;  // read at `from`; the rest is zero
+  uint8_t lane;
+  uint32_t group;
+};
+
+struct Warp {
+  uint8_t* regs = nullptr;
+  uint32_t mask = 0;    // lanes for which the current instruction runs
+  uint32_t active = 0;  // lanes at pc
+  uint32_t pc = 0;
+  uint32_t join_pc = ~0u;  // lowest pc above the current one where parked lanes wait
+  uint32_t live = 0;       // lanes that have not exited
+  uint32_t initial = 0;
+  uint32_t carry = 0;      // the condition-code carry flag of each lane
+  uint32_t index = 0;      // within the block
+  Stop stop = Stop::none;
+  bool prefer_others = false;  // a spin was noticed: give parked lanes turns
+  bool rotate = false;
+  uint32_t back_edges = 0;
+  uint32_t spin = 0;
+  Block* block = nullptr;
+  Worker* worker = nullptr;
+  uint8_t* local = nullptr;  // 32 stacks of Program::local_bytes
+  std::vector<Fragment> parked;
+  std::vector<BarrierWait> at_barrier;
+  std::vector<AsyncCopy> async_copies;
+  uint32_t async_group[kLanes] = {};  // groups that each lane has committed
+  uint64_t instructions = 0;
+  uint64_t lane_instructions = 0;
+};
+
+struct BarrierReduction {
+  uint32_t arrived = 0;
+  uint32_t true_count = 0;
+};
+
+inline constexpr uint32_t kBarriers = 16;
+
+struct Block {
+  const Program* program = nullptr;
+  Launch* launch = nullptr;
+  uint32_t id[3] = {};
+  uint64_t linear = 0;
+  uint32_t threads = 0;
+  uint8_t* shared = nullptr;
+  uint32_t shared_bytes = 0;  // end of the dynamic part
+  const SharedVariable* launch_shared = nullptr;  // the program's variables, then the dynamic part
+  uint8_t* shared_init = nullptr;                 // a byte for each byte, when initcheck is on
+  std::vector<Warp> warps;
+  uint32_t live = 0;               // threads that have not exited
+  uint32_t waiting[kBarriers] = {};   // threads at each barrier, bar.arrive included
+  uint32_t expected[kBarriers] = {};  // threads it waits for; 0: all live ones
+  BarrierReduction reductions[kBarriers];
+  bool patient_yield = false;      // a warp gave up its turn in a loop that waits for other threads
+};
+
+struct Counters {
+  uint64_t blocks = 0, warp_instructions = 0, thread_instructions = 0;
+  uint64_t global_requests = 0, global_sectors = 0, global_sectors_ideal = 0;
+  uint64_t shared_requests = 0, shared_passes = 0;
+  uint64_t atomics = 0, arithmetic = 0, memory = 0, barriers = 0, divergent_branches = 0;
+  uint64_t max_block_instructions = 0;
+};
+
+// One per thread of the pool while a kernel runs.
+struct Worker {
+  Launch* launch = nullptr;
+  const Allocation* allocations = nullptr;  // sorted by address
+  uint32_t allocation_count = 0;
+  bool count = false;       // counters are on
+  bool init_check = false;
+  bool observe = false;     // either
+  std::vector<uint32_t> allocation_hint;    // by instruction: the allocation it touched last
+  std::vector<uint32_t> shared_hint;        // by instruction: the shared variable it touched last
+  Counters counters;
+  uint32_t index = 0;
+};
+
+template <class T>
+inline T* lanes(Warp& w, uint32_t slot) {
+  return reinterpret_cast<T*>(__builtin_assume_aligned(w.regs + slot, 64));
+}
+
+inline uint32_t& predicate(Warp& w, uint32_t slot) { return *reinterpret_cast<uint32_t*>(w.regs + slot); }
+
+// Sets the active lanes' bits of a predicate register.
+inline void write_predicate(Warp& w, uint32_t slot, uint32_t value) {
+  uint32_t& p = predicate(w, slot);
+  p = (p & ~w.mask) | (value & w.mask);
+}
+
+}  // namespace warpgrade::emu

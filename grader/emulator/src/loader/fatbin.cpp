@@ -1,0 +1,104 @@
+// The layout is not documented by NVIDIA; what is used here is known from other open tools and checked by magic numbers.
+//   wrapper: magic, version, pointer to a container; version 2 adds a null-terminated array of further containers
+//   container: magic, version, header size, size of the entries that follow
+//   entry: kind (1 PTX, 2 machine code), header size, payload size, ..., architecture, ..., flags
+#include "loader/fatbin.h"
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+namespace warpgrade::emu {
+namespace {
+
+constexpr uint32_t kWrapperMagic = 0x466243b1, kContainerMagic = 0xba55ed50;
+constexpr uint16_t kPtx = 1;
+constexpr uint64_t kCompressedFlags = 0x2000 | 0x8000;
+
+struct Wrapper {
+  uint32_t magic;
+  uint32_t version;
+  const uint8_t* container;
+  const uint8_t* const* more_containers;
+};
+
+struct ContainerHeader {
+  uint32_t magic;
+  uint16_t version;
+  uint16_t header_bytes;
+  uint64_t entries_bytes;
+};
+
+struct EntryHeader {
+  uint16_t kind;
+  uint16_t attributes;
+  uint32_t header_bytes;
+  uint64_t payload_bytes;
+  uint32_t compressed_bytes;
+  uint32_t options_offset;
+  uint16_t minor_version;
+  uint16_t major_version;
+  uint32_t arch;
+  uint32_t name_offset;
+  uint32_t name_bytes;
+  uint64_t flags;
+};
+
+struct Search {
+  unsigned arch;
+  bool found_compressed = false;
+  std::optional<uint32_t> best_arch;
+  std::string text;
+
+  bool better(uint32_t candidate) const {
+    if (!best_arch) return true;
+    const bool fits = candidate <= arch, best_fits = *best_arch <= arch;
+    if (fits != best_fits) return fits;
+    return fits ? candidate > *best_arch : candidate < *best_arch;
+  }
+
+  void visit(const uint8_t* container) {
+    ContainerHeader header;
+    std::memcpy(&header, container, sizeof header);
+    if (header.magic != kContainerMagic) return;
+    const uint8_t* at = container + header.header_bytes;
+    const uint8_t* end = at + header.entries_bytes;
+    while (at + sizeof(EntryHeader) <= end) {
+      EntryHeader entry;
+      std::memcpy(&entry, at, sizeof entry);
+      if (entry.header_bytes == 0) return;
+      if (entry.kind == kPtx) take(entry, at + entry.header_bytes);
+      at += entry.header_bytes + entry.payload_bytes;
+    }
+  }
+
+  void take(const EntryHeader& entry, const uint8_t* payload) {
+    if (entry.flags & kCompressedFlags) {
+      found_compressed = true;
+    } else if (better(entry.arch)) {
+      best_arch = entry.arch;
+      const auto* characters = reinterpret_cast<const char*>(payload);
+      text.assign(characters, strnlen(characters, entry.payload_bytes));
+    }
+  }
+};
+
+}  // namespace
+
+FatbinPtx ptx_of_fatbin(const void* opaque, unsigned arch) {
+  Wrapper wrapper;
+  std::memcpy(&wrapper, opaque, sizeof wrapper);
+  if (wrapper.magic != kWrapperMagic) return {"", "the program's fat binary has an unknown format"};
+  Search search{arch, false, {}, {}};
+  search.visit(wrapper.container);
+  if (wrapper.version >= 2 && wrapper.more_containers != nullptr) {
+    for (const uint8_t* const* more = wrapper.more_containers; *more != nullptr; ++more) search.visit(*more);
+  }
+  if (!search.text.empty()) return {std::move(search.text), ""};
+  if (search.found_compressed) {
+    return {"", "the program's PTX is compressed; build it with `nvcc -no-compress` (and code=[compute_XX,sm_XX])"};
+  }
+  return {"", "the program holds no PTX; build it with `nvcc -gencode arch=compute_80,code=[compute_80,sm_80] -no-compress`"};
+}
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,230 @@
+#include "memory/device_memory.h"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "support/settings.h"
+
+namespace warpgrade::emu {
+namespace {
+
+constexpr uint64_t kRangeBytes = 1ull << 40;
+constexpr uint64_t kGap = 512;
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kPreferredAddress = 0x700000000000ull;
+
+uint64_t g_reserved_begin = 0;
+struct sigaction g_previous_handler;
+
+// A host dereference of a device pointer ends the process, as on a GPU machine, but says why.
+void on_segmentation_fault(int, siginfo_t* info, void*) {
+  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
+  if (address >= g_reserved_begin && address < g_reserved_begin + kRangeBytes) {
+    static const char kMessage[] =
+        "emulator: host code dereferenced a device pointer (cudaMalloc memory); copy the data with cudaMemcpy first\n";
+    if (write(STDERR_FILENO, kMessage, sizeof kMessage - 1) < 0) _exit(139);
+  }
+  sigaction(SIGSEGV, &g_previous_handler, nullptr);
+}
+
+[[noreturn]] void die(const char* what) {
+  std::fprintf(stderr, "emulator: cannot reserve device address space (%s): %s; check RLIMIT_AS (ulimit -v)\n", what,
+               std::strerror(errno));
+  std::abort();
+}
+
+uint64_t round_up(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
+
+bool counts_as_device_memory(MemoryKind kind) {
+  return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::constant;
+}
+
+}  // namespace
+
+DeviceMemory& DeviceMemory::instance() {
+  // Never destroyed: programs free device memory in their own static destructors.
+  static DeviceMemory* memory = new DeviceMemory;
+  return *memory;
+}
+
+DeviceMemory::DeviceMemory() : total_bytes_(settings().memory_bytes) {
+  memfd_ = memfd_create("warpemu", MFD_CLOEXEC);
+  if (memfd_ < 0 || ftruncate(memfd_, static_cast<off_t>(kRangeBytes)) != 0) die("memfd");
+  void* reserved = mmap(reinterpret_cast<void*>(kPreferredAddress), kRangeBytes, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* alias = mmap(nullptr, kRangeBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memfd_, 0);
+  if (reserved == MAP_FAILED || alias == MAP_FAILED) die("mmap");
+  reserved_ = reinterpret_cast<uint64_t>(reserved);
+  alias_ = static_cast<uint8_t*>(alias);
+  g_reserved_begin = reserved_;
+  next_ = 1 << 20;
+  struct sigaction action = {};
+  action.sa_sigaction = on_segmentation_fault;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSEGV, &action, &g_previous_handler);
+}
+
+uint64_t DeviceMemory::take_range(uint64_t bytes, uint64_t align) {
+  const uint64_t offset = round_up(next_, align);
+  if (offset + bytes + kGap > kRangeBytes) return 0;
+  next_ = offset + bytes + kGap;
+  return offset;
+}
+
+void DeviceMemory::insert(Allocation allocation) {
+  snapshot_.reset();
+  allocations_.insert_or_assign(allocation.begin, std::move(allocation));
+}
+
+std::optional<uint64_t> DeviceMemory::allocate(uint64_t bytes, MemoryKind kind, std::string name, uint64_t align) {
+  std::lock_guard lock(mutex_);
+  const bool counted = counts_as_device_memory(kind);
+  if (bytes > kRangeBytes || (counted && used_bytes_ + bytes > total_bytes_)) return std::nullopt;
+  const uint64_t offset = take_range(std::max<uint64_t>(bytes, 1), std::max<uint64_t>(align, 256));
+  if (offset == 0) return std::nullopt;
+  const bool host_visible = kind == MemoryKind::managed || kind == MemoryKind::pinned;
+  Allocation a;
+  a.begin = (host_visible ? reinterpret_cast<uint64_t>(alias_) : reserved_) + offset;
+  a.end = a.begin + bytes;
+  a.alias = host_visible ? 0 : static_cast<int64_t>(reinterpret_cast<uint64_t>(alias_) - reserved_);
+  a.kind = kind;
+  a.name = name.empty() ? "allocation #" + std::to_string(next_number_++) : std::move(name);
+  if (settings().init_check && kind == MemoryKind::device) {
+    a.initialized.reset(static_cast<uint8_t*>(std::calloc(bytes + 16, 1)), std::free);
+  }
+  if (counted) used_bytes_ += bytes;
+  const uint64_t begin = a.begin;
+  insert(std::move(a));
+  return begin;
+}
+
+bool DeviceMemory::release(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end() || found->second.freed) return false;
+  Allocation& a = found->second;
+  if (a.kind == MemoryKind::registered || a.kind == MemoryKind::imported || a.kind == MemoryKind::constant) return false;
+  a.freed = true;
+  snapshot_.reset();
+  if (counts_as_device_memory(a.kind)) used_bytes_ -= a.bytes();
+  const uint64_t host = reinterpret_cast<uint64_t>(a.host(a.begin)) - reinterpret_cast<uint64_t>(alias_);
+  const uint64_t first_page = round_up(host, kPage);
+  const uint64_t last_page = (host + a.bytes()) / kPage * kPage;
+  if (last_page > first_page) {
+    fallocate(memfd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first_page),
+              static_cast<off_t>(last_page - first_page));
+  }
+  return true;
+}
+
+bool DeviceMemory::register_host(void* host, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const auto begin = reinterpret_cast<uint64_t>(host);
+  const auto after = allocations_.lower_bound(begin);
+  if (after != allocations_.end() && after->first < begin + bytes) return false;
+  Allocation a;
+  a.begin = begin;
+  a.end = begin + bytes;
+  a.kind = MemoryKind::registered;
+  a.name = "registered host memory #" + std::to_string(next_number_++);
+  insert(std::move(a));
+  return true;
+}
+
+bool DeviceMemory::unregister_host(void* host) {
+  std::lock_guard lock(mutex_);
+  const auto found = allocations_.find(reinterpret_cast<uint64_t>(host));
+  if (found == allocations_.end() || found->second.kind != MemoryKind::registered) return false;
+  snapshot_.reset();
+  allocations_.erase(found);
+  return true;
+}
+
+std::optional<uint64_t> DeviceMemory::import(uint8_t* host, uint64_t bytes, uint64_t offset_in_page, bool read_only,
+                                             std::string name) {
+  std::lock_guard lock(mutex_);
+  const uint64_t offset = take_range(bytes + offset_in_page, kPage);
+  if (offset == 0) return std::nullopt;
+  Allocation a;
+  a.begin = reserved_ + offset + offset_in_page;
+  a.end = a.begin + bytes;
+  a.alias = static_cast<int64_t>(reinterpret_cast<uint64_t>(host) - a.begin);
+  a.read_only = read_only;
+  a.kind = MemoryKind::imported;
+  a.name = std::move(name);
+  const uint64_t begin = a.begin;
+  insert(std::move(a));
+  return begin;
+}
+
+void DeviceMemory::forget(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end()) return;
+  found->second.freed = true;
+  snapshot_.reset();
+}
+
+std::optional<Allocation> DeviceMemory::find(uint64_t address) const {
+  std::lock_guard lock(mutex_);
+  auto after = allocations_.upper_bound(address);
+  if (after == allocations_.begin()) return std::nullopt;
+  const Allocation& a = std::prev(after)->second;
+  if (address > a.end) return std::nullopt;
+  return a;
+}
+
+std::optional<Allocation> DeviceMemory::nearest(uint64_t address) const {
+  std::lock_guard lock(mutex_);
+  const Allocation* best = nullptr;
+  uint64_t best_distance = 1 << 20;
+  const auto consider = [&](const Allocation& a) {
+    const uint64_t distance = address < a.begin ? a.begin - address : address >= a.end ? address - a.end : 0;
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = &a;
+    }
+  };
+  const auto after = allocations_.upper_bound(address);
+  if (after != allocations_.begin()) consider(std::prev(after)->second);
+  if (after != allocations_.end()) consider(after->second);
+  if (best == nullptr) return std::nullopt;
+  return *best;
+}
+
+bool DeviceMemory::is_device_range(uint64_t address) const {
+  return address >= reserved_ && address < reserved_ + kRangeBytes;
+}
+
+std::shared_ptr<const std::vector<Allocation>> DeviceMemory::snapshot() {
+  std::lock_guard lock(mutex_);
+  if (!snapshot_) {
+    auto all = std::make_shared<std::vector<Allocation>>();
+    all->reserve(allocations_.size());
+    for (const auto& [begin, allocation] : allocations_) all->push_back(allocation);
+    snapshot_ = std::move(all);
+  }
+  return snapshot_;
+}
+
+uint64_t DeviceMemory::used_bytes() const {
+  std::lock_guard lock(mutex_);
+  return used_bytes_;
+}
+
+void DeviceMemory::mark_initialized(uint64_t address, uint64_t bytes) {
+  const auto a = find(address);
+  if (a && a->initialized && address + bytes <= a->end) {
+    std::memset(a->initialized.get() + (address - a->begin), 1, bytes);
+  }
+}
+
+}  // namespace warpgrade::emu

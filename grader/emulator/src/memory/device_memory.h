@@ -1,0 +1,80 @@
+// The emulated GPU's memory.
+//
+// Device pointers are addresses inside a reserved range without access rights, so that host code that dereferences
+// one faults at once; the emulator reaches the bytes through a read-write alias at a constant distance (a memfd mapped
+// elsewhere). Managed and pinned memory is handed out at its alias address and is reachable from both sides.
+// Allocations have exact bounds, lie at least 512 bytes apart, and a freed range is not used again.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace warpgrade::emu {
+
+enum class MemoryKind : uint8_t { device, managed, pinned, registered, constant, imported, parameters };
+
+struct Allocation {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  int64_t alias = 0;              // host address = device address + alias
+  bool freed = false;
+  bool read_only = false;
+  MemoryKind kind = MemoryKind::device;
+  std::shared_ptr<uint8_t> initialized;  // a byte for each byte when initcheck follows this allocation
+  std::string name;
+
+  uint64_t bytes() const { return end - begin; }
+  uint8_t* host(uint64_t address) const { return reinterpret_cast<uint8_t*>(address + alias); }
+};
+
+class DeviceMemory {
+ public:
+  static DeviceMemory& instance();
+
+  // Empty when the emulated GPU's memory is exhausted. `name` empty: "allocation #n".
+  std::optional<uint64_t> allocate(uint64_t bytes, MemoryKind kind, std::string name = {}, uint64_t align = 256);
+  // False when no live allocation of a kind in `kinds` begins there.
+  bool release(uint64_t address);
+  // Memory of the program (cudaHostRegister): device address = host address.
+  bool register_host(void* host, uint64_t bytes);
+  bool unregister_host(void* host);
+  // Foreign memory already mapped at `host` (a page multiple before the first byte included by the caller).
+  std::optional<uint64_t> import(uint8_t* host, uint64_t bytes, uint64_t offset_in_page, bool read_only,
+                                 std::string name);
+  void forget(uint64_t address);
+
+  // The allocation that holds an address, or that begins or ends there; a copy, so that it stays valid.
+  std::optional<Allocation> find(uint64_t address) const;
+  // The live or freed allocation nearest to an address, within 1 MiB.
+  std::optional<Allocation> nearest(uint64_t address) const;
+  bool is_device_range(uint64_t address) const;
+
+  // All allocations sorted by address, unchanging: what a launch works on.
+  std::shared_ptr<const std::vector<Allocation>> snapshot();
+
+  uint64_t total_bytes() const { return total_bytes_; }
+  uint64_t used_bytes() const;
+  void mark_initialized(uint64_t address, uint64_t bytes);
+
+ private:
+  DeviceMemory();
+  uint64_t take_range(uint64_t bytes, uint64_t align);
+  void insert(Allocation allocation);
+
+  mutable std::mutex mutex_;
+  std::map<uint64_t, Allocation> allocations_;
+  std::shared_ptr<const std::vector<Allocation>> snapshot_;
+  uint64_t reserved_ = 0;   // first address of the reserved range
+  uint8_t* alias_ = nullptr;
+  int memfd_ = -1;
+  uint64_t next_ = 0;       // offset of the next allocation in the range
+  uint64_t total_bytes_ = 0;
+  uint64_t used_bytes_ = 0;
+  uint64_t next_number_ = 1;
+};
+
+}  // namespace warpgrade::emu

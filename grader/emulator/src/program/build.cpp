@@ -1,0 +1,182 @@
+#include "program/build.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+
+#include "program/decode.h"
+#include "program/slots.h"
+#include "ptx/parser.h"
+
+namespace warpgrade::emu {
+namespace {
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+Program::Place place_of(const Module& module, uint32_t location) {
+  Program::Place place;
+  if (location == 0 || location >= module.locations.size()) return place;
+  uint32_t outermost = location;
+  while (module.locations[outermost].parent >= 0) outermost = static_cast<uint32_t>(module.locations[outermost].parent);
+  const auto file_name = [&](uint32_t file) {
+    const auto found = module.files.find(file);
+    return found == module.files.end() ? std::string("?") : found->second;
+  };
+  place.path = file_name(module.locations[outermost].file);
+  place.line = module.locations[outermost].line;
+  if (outermost != location) {
+    const SourceLocation& inner = module.locations[location];
+    place.inlined_from = base_name(file_name(inner.file)) + ":" + std::to_string(inner.line);
+  }
+  return place;
+}
+
+class Builder {
+ public:
+  Builder(Module& module, LinearProgram linear) : module_(module), linear_(std::move(linear)) {}
+
+  std::unique_ptr<Program> run() {
+    program_ = std::make_unique<Program>();
+    program_->module = &module_;
+    take_layout();
+    for (LinearFunction& f : linear_.functions) {
+      order_blocks(f);
+      begin_.push_back(size_);
+      size_ += static_cast<uint32_t>(f.code.size());
+      slots_.push_back(assign_slots(f, file_));
+    }
+    program_->code.resize(size_);
+    program_->texts.resize(size_);
+    for (uint32_t f = 0; f < linear_.functions.size(); ++f) decode_function(f);
+    program_->entry = begin_.back();
+    program_->param_slot = param_slot_;
+    file_.finish(*program_);
+    mark_patient_loops();
+    return std::move(program_);
+  }
+
+ private:
+  void take_layout() {
+    program_->shared_variables = linear_.shared;
+    program_->static_shared_bytes = linear_.static_shared_bytes;
+    const uint32_t gap = linear_.shared.empty() ? 0 : 64;
+    program_->dynamic_shared_begin = (linear_.shared_end + gap + 127) / 128 * 128;
+    program_->local_bytes = (linear_.local_bytes + 15) / 16 * 16;
+    program_->params = linear_.params;
+    program_->param_bytes = linear_.param_bytes;
+  }
+
+  void decode_function(uint32_t f) {
+    LinearFunction& function = linear_.functions[f];
+    for (uint32_t k = 0; k < function.code.size(); ++k) {
+      LinearInst& in = function.code[k];
+      resolve_targets(f, in);
+      const uint32_t index = begin_[f] + k;
+      Inst& out = program_->code[index];
+      out.index = index;
+      out.location = in.location;
+      program_->texts[index] = std::string(in.opcode);
+      if (in.guard != kNoRegister) {
+        out.guard = slots_[f][in.guard];
+        out.guard_flip = in.guard_negated ? ~0u : 0u;
+      }
+      Decode d(in, slots_[f], file_, *program_, param_slot_, out);
+      try {
+        decode(d);
+      } catch (const Unsupported& refusal) {
+        const Program::Place place = place_of(module_, in.location);
+        throw BuildError("unsupported " + std::string(in.opcode) + " (" + refusal.why + ")", place.path, place.line);
+      }
+    }
+  }
+
+  // Instruction numbers of the function become those of the program; calls and tables become records.
+  void resolve_targets(uint32_t f, LinearInst& in) {
+    if (in.is("bra")) {
+      in.target += begin_[f];
+    } else if (in.is("brx")) {
+      for (uint32_t& t : in.targets) t += begin_[f];
+      program_->branch_tables.push_back(in.targets);
+      in.target = static_cast<uint32_t>(program_->branch_tables.size() - 1);
+    } else if (in.is("call")) {
+      const uint32_t callee = in.target;
+      CallRecord record{begin_[callee], slots_[callee][linear_.functions[callee].return_register], in.copies};
+      program_->calls.push_back(std::move(record));
+      in.target = static_cast<uint32_t>(program_->calls.size() - 1);
+    } else if (in.is("call.return")) {
+      program_->calls.push_back({0, 0, in.copies});
+      in.target = static_cast<uint32_t>(program_->calls.size() - 1);
+    } else if (in.is("ret")) {
+      in.target = slots_[f][linear_.functions[f].return_register];
+    }
+  }
+
+  // A short loop that holds one of these waits for another thread.
+  static bool waits_for_others(const std::string& opcode) {
+    for (const char* sign : {".cas", ".exch", "volatile", "ld.relaxed", "ld.acquire", "nanosleep"}) {
+      if (opcode.find(sign) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  void mark_patient_loops() {
+    constexpr uint32_t kShortLoop = 40;
+    for (Inst& i : program_->code) {
+      const std::string& text = program_->texts[i.index];
+      if (text.compare(0, 3, "bra") != 0 || i.target > i.index || i.index - i.target >= kShortLoop) continue;
+      for (uint32_t k = i.target; k < i.index; ++k) i.patient |= waits_for_others(program_->texts[k]);
+    }
+  }
+
+  Module& module_;
+  LinearProgram linear_;
+  std::unique_ptr<Program> program_;
+  RegisterFile file_;
+  std::vector<uint32_t> begin_;               // first instruction of each function
+  std::vector<std::vector<uint32_t>> slots_;  // by function and virtual register
+  uint32_t size_ = 0;
+  uint32_t param_slot_ = kNoSlot;
+};
+
+}  // namespace
+
+Program::Place Program::place(const Inst& inst) const { return place_of(*module, inst.location); }
+
+std::string kernel_title(const std::string& mangled) {
+  int status = 0;
+  char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+  std::string title = status == 0 ? demangled : mangled;
+  std::free(demangled);
+  if (status != 0) return title;
+  // The parameter list is the last parenthesis at depth 0; a result type stands before a space at depth 0.
+  int depth = 0;
+  size_t begin = 0, end = title.size();
+  for (size_t k = 0; k < title.size(); ++k) {
+    const char c = title[k];
+    if (depth == 0 && c == ' ' && end == title.size()) begin = k + 1;
+    if (depth == 0 && c == '(' && title.compare(k, 21, "(anonymous namespace)") != 0) {
+      end = k;
+      break;
+    }
+    depth += c == '<' || c == '(' ? 1 : c == '>' || c == ')' ? -1 : 0;
+  }
+  return title.substr(begin, end - begin);
+}
+
+std::unique_ptr<Program> build_program(Module& module, const std::string& kernel, const SymbolTable& variables) {
+  const auto found = module.functions.find(kernel);
+  if (found == module.functions.end() || !found->second.has_body()) {
+    throw BuildError("kernel " + kernel_title(kernel) + " is not in the PTX of this program", "", 0);
+  }
+  try {
+    std::unique_ptr<Program> program = Builder(module, linearize(module, found->second, variables)).run();
+    program->name = kernel;
+    program->title = kernel_title(kernel);
+    if (found->second.max_threads != 0) program->max_threads = found->second.max_threads;
+    return program;
+  } catch (const PtxError& error) {
+    throw BuildError(std::string(error.what()) + " (line " + std::to_string(error.line) + " of the PTX)", "", 0);
+  }
+}
+
+}  // namespace warpgrade::emu

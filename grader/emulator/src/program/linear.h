@@ -1,0 +1,76 @@
+// The form between parsing and decoding: one list of instructions a function, names resolved, control flow explicit.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "program/program.h"
+#include "ptx/module.h"
+
+namespace warpgrade::emu {
+
+inline constexpr uint32_t kNoRegister = ~0u;
+
+// A resolved operand.
+struct Ref {
+  enum class Kind : uint8_t { reg, number, symbol, special, address, vector, sink };
+  Kind kind = Kind::sink;
+  bool negated = false;
+  bool dynamic_shared = false;   // symbol or address base: the dynamic part of shared memory, placed last
+  Type type = Type::none;        // of the register, or of a floating-point literal
+  Space space = Space::generic;  // of the symbol
+  uint32_t reg = kNoRegister;    // also the base of an address
+  uint32_t second = kNoRegister;
+  uint64_t value = 0;            // number; symbol's address or offset; absolute base of an address
+  int64_t offset = 0;
+  std::string_view name;         // special register
+  std::vector<Ref> elements;
+};
+
+struct LinearInst {
+  std::string_view opcode;
+  std::vector<std::string_view> parts;
+  std::vector<Ref> operands;
+  uint32_t guard = kNoRegister;
+  bool guard_negated = false;
+  uint32_t location = 0;
+  uint32_t target = 0;               // bra: instruction index in the function; call: index of the callee
+  std::vector<uint32_t> targets;     // brx
+  std::vector<ParamCopy> copies;     // call and call.return
+
+  bool is(std::string_view op) const { return parts[0] == op; }
+  bool ends_block() const { return is("bra") || is("brx") || is("exit") || is("ret"); }
+  bool falls_through() const { return !ends_block() || guard != kNoRegister; }
+};
+
+struct LinearFunction {
+  const Function* source = nullptr;
+  std::vector<LinearInst> code;
+  std::vector<Type> registers;              // of each virtual register
+  uint32_t return_register = kNoRegister;   // holds the return address of each lane
+  std::unordered_map<std::string_view, uint32_t> frame;  // parameters and results: offsets in local memory
+};
+
+// Everything a kernel needs, callees before callers (recursion is refused).
+struct LinearProgram {
+  std::vector<LinearFunction> functions;
+  std::vector<SharedVariable> shared;
+  uint32_t shared_end = kSharedStart;
+  uint32_t static_shared_bytes = 0;
+  uint32_t local_bytes = 0;
+  std::vector<ParamSlot> params;
+  uint32_t param_bytes = 0;
+};
+
+using SymbolTable = std::unordered_map<std::string_view, uint64_t>;
+
+// Throws PtxError for what cannot be resolved.
+LinearProgram linearize(Module& module, Function& entry, const SymbolTable& variables);
+
+// Puts basic blocks in an order in which lanes that wait for others wait at a higher index: reverse post-order with
+// loop bodies contiguous and loop exits after them. Unreachable code is dropped.
+void order_blocks(LinearFunction& function);
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,83 @@
+// A kernel ready to run: decoded instructions of the entry and of every function it calls, the image of its register
+// file, and the layout of its shared and local memory.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "exec/machine.h"
+#include "ptx/module.h"
+
+namespace warpgrade::emu {
+
+struct SharedVariable {
+  std::string name;
+  uint32_t begin = 0;
+  uint32_t end = 0;
+};
+
+// What fills a register before a warp or a block starts.
+enum class Special : uint8_t {
+  tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
+  laneid, warpid, nwarpid, smid, nsmid, gridid,
+  lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt,
+  dynamic_smem_size, total_smem_size, workspace_low, workspace_high, cluster_one, zero,
+};
+
+struct SpecialRegister {
+  Special what;
+  uint32_t slot;
+  uint32_t bytes;  // 4 or 8 a lane
+};
+
+// Bytes that move between the stack frames of caller and callee around a call.
+struct ParamCopy {
+  uint32_t from;
+  uint32_t to;
+  uint32_t bytes;
+};
+
+struct CallRecord {
+  uint32_t entry = 0;        // first instruction of the callee
+  uint32_t return_slot = 0;  // register that holds each lane's return address
+  std::vector<ParamCopy> arguments;
+};
+
+struct ParamSlot {
+  uint32_t offset;
+  uint32_t bytes;
+};
+
+struct Program {
+  std::string name;       // as mangled
+  std::string title;      // for people: demangled, without parameters
+  const Module* module = nullptr;
+  std::vector<Inst> code;
+  std::vector<std::string> texts;  // opcode of each instruction
+  uint32_t entry = 0;
+  std::vector<uint8_t> register_image;
+  std::vector<SpecialRegister> warp_specials;   // constant for a warp during a launch
+  std::vector<SpecialRegister> block_specials;  // change with the block
+  std::vector<std::vector<uint32_t>> branch_tables;
+  std::vector<CallRecord> calls;
+  std::vector<SharedVariable> shared_variables;
+  uint32_t static_shared_bytes = 0;  // as the runtime reports them
+  uint32_t dynamic_shared_begin = 0;
+  uint32_t local_bytes = 0;
+  uint32_t register_count = 0;
+  std::vector<ParamSlot> params;
+  uint32_t param_bytes = 0;
+  uint32_t param_slot = kNoSlot;  // register with the parameter buffer's address, when the kernel takes one
+  uint32_t max_threads = 1024;
+  bool uses_grid_sync = false;
+
+  // The user's line of an instruction: the outermost call site of inlined code.
+  struct Place {
+    std::string path;
+    uint32_t line = 0;
+    std::string inlined_from;  // "helper.cuh:12" when the instruction was inlined, else empty
+  };
+  Place place(const Inst& inst) const;
+};
+
+}  // namespace warpgrade::emu

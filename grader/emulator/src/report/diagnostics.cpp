@@ -1,0 +1,88 @@
+#include "report/diagnostics.h"
+
+#include <cstdio>
+
+#include "report/json_line.h"
+#include "support/settings.h"
+
+namespace warpgrade::emu {
+namespace {
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string place_of(const Diagnostic& d) {
+  return d.line == 0 ? std::string() : base_name(d.path) + ":" + std::to_string(d.line);
+}
+
+std::string triple(const std::vector<uint32_t>& v) {
+  return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
+}
+
+std::string hexadecimal(uint64_t value) {
+  char digits[24];
+  std::snprintf(digits, sizeof digits, "0x%llx", static_cast<unsigned long long>(value));
+  return digits;
+}
+
+void print(const Diagnostic& d) {
+  std::string text = "emulator: " + d.kind;
+  if (!d.kernel.empty() || d.line != 0) {
+    text += " at " + (d.line != 0 ? place_of(d) : "an unknown line (build with -lineinfo)");
+  }
+  if (!d.kernel.empty()) text += " in " + d.kernel;
+  if (d.block) text += ", block " + triple(*d.block);
+  if (d.thread) text += " thread " + triple(*d.thread);
+  text += "\n  " + d.message;
+  if (!d.advice.empty()) text += "\n  " + d.advice;
+  std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+std::string to_json(const Diagnostic& d) {
+  JsonLine json;
+  json.text("kind", d.kind);
+  if (!d.access.empty()) json.text("access", d.access);
+  if (d.line != 0) json.text("file", base_name(d.path)).number("line", d.line).text("path", d.path);
+  if (!d.kernel.empty()) json.text("kernel", d.kernel);
+  if (d.block) json.triple("block", d.block->data());
+  if (d.thread) json.triple("thread", d.thread->data());
+  if (d.address) json.text("address", hexadecimal(*d.address));
+  if (d.bytes != 0) json.number("bytes", d.bytes);
+  if (d.allocation) {
+    JsonLine allocation;
+    allocation.text("name", d.allocation->name).number("bytes", d.allocation->bytes);
+    allocation.real("offset", static_cast<double>(d.allocation->offset), 0);
+    json.object("allocation", allocation);
+  }
+  json.number("count", d.count).text("message", d.message).text("advice", d.advice);
+  return json.str();
+}
+
+}  // namespace
+
+Diagnostics& Diagnostics::instance() {
+  static Diagnostics* diagnostics = new Diagnostics;
+  return *diagnostics;
+}
+
+void Diagnostics::add(Diagnostic diagnostic) {
+  std::lock_guard lock(mutex_);
+  const std::string where = diagnostic.line != 0 ? place_of(diagnostic) : diagnostic.kernel + diagnostic.message;
+  const std::string key = diagnostic.kind + "@" + where;
+  const auto [known, inserted] = pending_index_.try_emplace(key, pending_.size());
+  if (!inserted) {
+    pending_[known->second].count += diagnostic.count;
+    return;
+  }
+  if (!settings().quiet && printed_.try_emplace(key, true).second) print(diagnostic);
+  pending_.push_back(std::move(diagnostic));
+}
+
+size_t Diagnostics::drain(char* json_lines, size_t capacity) {
+  std::lock_guard lock(mutex_);
+  for (const Diagnostic& d : pending_) lines_.push(to_json(d));
+  pending_.clear();
+  pending_index_.clear();
+  return lines_.drain(json_lines, capacity);
+}
+
+}  // namespace warpgrade::emu

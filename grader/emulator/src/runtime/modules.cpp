@@ -1,0 +1,162 @@
+#include "runtime/modules.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "loader/fatbin.h"
+#include "memory/device_memory.h"
+#include "ptx/parser.h"
+#include "report/diagnostics.h"
+#include "support/settings.h"
+
+namespace warpgrade::emu {
+namespace {
+
+void dump_code(const Program& program) {
+  std::fprintf(stderr, "emulator: code of %s (%zu instructions, %zu register bytes a warp)\n", program.title.c_str(),
+               program.code.size(), program.register_image.size());
+  for (const Inst& i : program.code) {
+    std::fprintf(stderr, "  %5u %-28s line %u", i.index, program.texts[i.index].c_str(), program.place(i).line);
+    if (program.texts[i.index].compare(0, 3, "bra") == 0) std::fprintf(stderr, " -> %u", i.target);
+    std::fputc('\n', stderr);
+  }
+}
+
+}  // namespace
+
+bool LoadedModule::load() {
+  if (attempted_) return problem_.empty();
+  attempted_ = true;
+  FatbinPtx ptx = ptx_of_fatbin(wrapper_, settings().arch);
+  problem_ = ptx.problem;
+  if (!problem_.empty()) return false;
+  if (settings().dump_ptx) std::fprintf(stderr, "%s\n", ptx.text.c_str());
+  try {
+    module_ = parse_module(std::move(ptx.text));
+    place_variables();
+  } catch (const PtxError& error) {
+    problem_ = std::string(error.what()) + " (line " + std::to_string(error.line) + " of the PTX)";
+  }
+  return problem_.empty();
+}
+
+void LoadedModule::place_variables() {
+  DeviceMemory& memory = DeviceMemory::instance();
+  for (const std::string_view name : module_->variable_order) {
+    const Variable& v = module_->variables.at(name);
+    if (v.space == Space::shared || v.is_extern) continue;
+    const bool managed = std::find(managed_.begin(), managed_.end(), name) != managed_.end();
+    const auto kind = managed ? MemoryKind::managed : MemoryKind::constant;
+    const auto address = memory.allocate(v.bytes(), kind, kernel_title(std::string(name)), v.align);
+    if (!address) throw PtxError("no device memory left for variable " + std::string(name), 0);
+    addresses_[name] = *address;
+  }
+  for (const auto& [name, address] : addresses_) initialize(module_->variables.at(name), address);
+}
+
+void LoadedModule::initialize(const Variable& variable, uint64_t address) {
+  const auto allocation = DeviceMemory::instance().find(address);
+  uint8_t* at = allocation->host(address);
+  const uint8_t* end = at + variable.bytes();
+  const unsigned bytes = std::max(1u, size_of(variable.type));
+  for (const InitialValue& value : variable.initial) {
+    uint64_t bits = value.bits;
+    if (!value.symbol.empty()) {
+      const auto symbol = addresses_.find(value.symbol);
+      if (symbol == addresses_.end()) {
+        throw PtxError("unsupported address of " + std::string(value.symbol) + " in the initializer of " +
+                           std::string(variable.name), 0);
+      }
+      bits += symbol->second;
+    }
+    if (at + bytes > end) break;
+    std::memcpy(at, &bits, bytes);
+    at += bytes;
+  }
+}
+
+bool LoadedModule::find_variable(const std::string& name, DeviceVariable& variable) {
+  if (!load()) return false;
+  const auto found = addresses_.find(name);
+  if (found == addresses_.end()) return false;
+  variable.address = found->second;
+  variable.bytes = module_->variables.at(name).bytes();
+  return true;
+}
+
+Modules& Modules::instance() {
+  static Modules* modules = new Modules;
+  return *modules;
+}
+
+LoadedModule* Modules::add(const void* fatbin_wrapper) {
+  std::lock_guard lock(mutex_);
+  modules_.push_back(std::make_unique<LoadedModule>(fatbin_wrapper));
+  return modules_.back().get();
+}
+
+void Modules::add_kernel(LoadedModule* owner, const void* host_symbol, const char* name) {
+  std::lock_guard lock(mutex_);
+  auto kernel = std::make_unique<Kernel>();
+  kernel->owner = owner;
+  kernel->name = name;
+  kernels_[host_symbol] = std::move(kernel);
+}
+
+void Modules::add_variable(LoadedModule* owner, const void* host_symbol, const char* name) {
+  std::lock_guard lock(mutex_);
+  variables_[host_symbol] = {owner, name};
+}
+
+Kernel* Modules::find_kernel(const void* host_symbol) {
+  std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(host_symbol);
+  return found == kernels_.end() ? nullptr : found->second.get();
+}
+
+void Modules::build(Kernel& kernel) {
+  if (!kernel.owner->load()) {
+    kernel.error_message = kernel.owner->problem();
+    return;
+  }
+  try {
+    kernel.program = build_program(kernel.owner->module(), kernel.name, kernel.owner->addresses());
+    if (settings().dump_code) dump_code(*kernel.program);
+  } catch (const BuildError& error) {
+    kernel.error_message = error.what();
+    kernel.error_path = error.path;
+    kernel.error_line = error.line;
+  }
+}
+
+void Modules::report(const Kernel& kernel) const {
+  Diagnostic d;
+  d.kind = "unsupported";
+  d.kernel = kernel_title(kernel.name);
+  d.path = kernel.error_path;
+  d.line = kernel.error_line;
+  const std::string file = d.path.substr(d.path.rfind('/') + 1);
+  d.message = "emulator: " + kernel.error_message;
+  if (d.line != 0) d.message += " at " + file + ":" + std::to_string(d.line);
+  d.advice = "This cannot run without a GPU: the kernel was not started.";
+  Diagnostics::instance().add(std::move(d));
+}
+
+const Program* Modules::program(Kernel& kernel) {
+  std::lock_guard lock(mutex_);
+  if (!kernel.attempted) {
+    kernel.attempted = true;
+    build(kernel);
+  }
+  if (kernel.program == nullptr) report(kernel);
+  return kernel.program.get();
+}
+
+bool Modules::find_variable(const void* host_symbol, DeviceVariable& variable) {
+  std::lock_guard lock(mutex_);
+  const auto found = variables_.find(host_symbol);
+  return found != variables_.end() && found->second.owner->find_variable(found->second.name, variable);
+}
+
+}  // namespace warpgrade::emu

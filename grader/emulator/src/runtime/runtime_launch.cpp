@@ -1,0 +1,178 @@
+// Kernel launches.
+#include <cuda_runtime_api.h>
+
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "memory/device_memory.h"
+#include "report/diagnostics.h"
+#include "runtime/device_model.h"
+#include "runtime/errors.h"
+#include "runtime/modules.h"
+#include "runtime/occupancy.h"
+#include "simt/launch.h"
+
+namespace warpgrade::emu {
+namespace {
+
+struct CallConfiguration {
+  dim3 grid, block;
+  size_t shared_bytes;
+  cudaStream_t stream;
+};
+
+// <<<>>> pushes its configuration, the generated stub pops it.
+thread_local std::vector<CallConfiguration> call_configurations;
+
+constexpr uint64_t kParamCapacity = 32764;
+constexpr uint64_t kWorkspaceBytes = 64;
+
+struct LaunchBuffers {
+  uint64_t params_address;
+  uint8_t* params;
+  uint64_t workspace_address;
+  uint8_t* workspace;
+};
+
+LaunchBuffers& launch_buffers() {
+  static LaunchBuffers buffers = [] {
+    DeviceMemory& memory = DeviceMemory::instance();
+    LaunchBuffers b{};
+    b.params_address = *memory.allocate(kParamCapacity, MemoryKind::parameters, "kernel parameters");
+    b.workspace_address = *memory.allocate(kWorkspaceBytes, MemoryKind::parameters, "the grid's barrier");
+    b.params = memory.find(b.params_address)->host(b.params_address);
+    b.workspace = memory.find(b.workspace_address)->host(b.workspace_address);
+    return b;
+  }();
+  return buffers;
+}
+
+cudaError_t check_dimensions(dim3 grid, dim3 block) {
+  constexpr unsigned kMaxGridYZ = 65535, kMaxBlockZ = 64;
+  const uint64_t threads = uint64_t(block.x) * block.y * block.z;
+  const bool block_ok = threads > 0 && threads <= kMaxThreadsPerBlock && block.x <= kMaxThreadsPerBlock &&
+                        block.y <= kMaxThreadsPerBlock && block.z <= kMaxBlockZ;
+  const bool grid_ok = grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= 0x7fffffffu && grid.y <= kMaxGridYZ &&
+                       grid.z <= kMaxGridYZ;
+  return block_ok && grid_ok ? cudaSuccess : cudaErrorInvalidConfiguration;
+}
+
+cudaError_t check_resources(const Kernel& kernel, const Program& program, dim3 grid, dim3 block, size_t dynamic_shared,
+                            bool cooperative) {
+  const size_t allowed = kernel.max_dynamic_shared >= 0 ? static_cast<size_t>(kernel.max_dynamic_shared)
+                         : program.static_shared_bytes > kSharedPerBlock ? 0
+                                                                        : kSharedPerBlock - program.static_shared_bytes;
+  if (dynamic_shared > allowed) return cudaErrorInvalidValue;
+  const uint32_t threads = block.x * block.y * block.z;
+  if (threads > program.max_threads) return cudaErrorInvalidValue;
+  if (!cooperative) return cudaSuccess;
+  const uint64_t resident = uint64_t(max_active_blocks(program, static_cast<int>(threads), dynamic_shared)) *
+                            static_cast<uint64_t>(device_model().multiprocessors);
+  return uint64_t(grid.x) * grid.y * grid.z <= resident ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
+}
+
+void run(const Program& program, dim3 grid, dim3 block, void** arguments, size_t dynamic_shared, bool cooperative) {
+  static std::mutex one_launch;  // the parameter buffer is shared
+  std::lock_guard lock(one_launch);
+  static uint64_t sequence = 0;
+  const LaunchBuffers& buffers = launch_buffers();
+  Launch launch;
+  launch.program = &program;
+  launch.grid[0] = grid.x, launch.grid[1] = grid.y, launch.grid[2] = grid.z;
+  launch.block[0] = block.x, launch.block[1] = block.y, launch.block[2] = block.z;
+  launch.dynamic_shared = static_cast<uint32_t>(dynamic_shared);
+  launch.cooperative = cooperative;
+  launch.params = buffers.params;
+  launch.params_address = buffers.params_address;
+  launch.workspace_address = buffers.workspace_address;
+  launch.sequence = ++sequence;
+  std::memset(buffers.workspace, 0, kWorkspaceBytes);
+  for (size_t k = 0; k < program.params.size(); ++k) {
+    std::memcpy(buffers.params + program.params[k].offset, arguments[k], program.params[k].bytes);
+  }
+  const Fault fault = run_launch(launch);
+  if (fault != Fault::none) set_sticky(static_cast<cudaError_t>(fault));
+}
+
+cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t dynamic_shared,
+                   bool cooperative) {
+  WARPEMU_RETURN_IF_STICKY();
+  Kernel* kernel = Modules::instance().find_kernel(function);
+  if (kernel == nullptr) return record(cudaErrorInvalidDeviceFunction);
+  if (const cudaError_t error = check_dimensions(grid, block); error != cudaSuccess) return record(error);
+  const Program* program = Modules::instance().program(*kernel);
+  if (program == nullptr) return record(cudaErrorNotSupported);
+  const cudaError_t error = check_resources(*kernel, *program, grid, block, dynamic_shared, cooperative);
+  if (error != cudaSuccess) return record(error);
+  run(*program, grid, block, arguments, dynamic_shared, cooperative);
+  return cudaSuccess;  // faults of the kernel surface at the next call, as on a GPU
+}
+
+}  // namespace
+}  // namespace warpgrade::emu
+
+using namespace warpgrade::emu;
+
+extern "C" {
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, struct CUstream_st* stream) {
+  call_configurations.push_back({grid, block, shared_bytes, stream});
+  return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes, void* stream) {
+  if (call_configurations.empty()) return record(cudaErrorMissingConfiguration);
+  const CallConfiguration c = call_configurations.back();
+  call_configurations.pop_back();
+  *grid = c.grid;
+  *block = c.block;
+  *shared_bytes = c.shared_bytes;
+  *static_cast<cudaStream_t*>(stream) = c.stream;
+  return cudaSuccess;
+}
+
+// A kernel handle is the host symbol itself.
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function) { return __cudaGetKernel(kernel, function); }
+
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                             cudaStream_t) {
+  return launch(function, grid, block, arguments, shared_bytes, false);
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                               cudaStream_t) {
+  return launch(kernel, grid, block, arguments, shared_bytes, false);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                        size_t shared_bytes, cudaStream_t) {
+  return launch(function, grid, block, arguments, shared_bytes, true);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
+  if (config == nullptr) return record(cudaErrorInvalidValue);
+  bool cooperative = false;
+  for (unsigned k = 0; k < config->numAttrs; ++k) {
+    const cudaLaunchAttribute& a = config->attrs[k];
+    if (a.id == cudaLaunchAttributeCooperative) cooperative = a.val.cooperative != 0;
+    const bool cluster = a.id == cudaLaunchAttributeClusterDimension &&
+                         a.val.clusterDim.x * a.val.clusterDim.y * a.val.clusterDim.z > 1;
+    if (cluster) {
+      Diagnostic d;
+      d.kind = "unsupported";
+      d.message = "emulator: unsupported launch with thread block clusters";
+      d.advice = "This cannot run without a GPU: the kernel was not started.";
+      Diagnostics::instance().add(std::move(d));
+      return record(cudaErrorNotSupported);
+    }
+  }
+  return launch(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, cooperative);
+}
+
+}  // extern "C"

@@ -1,0 +1,73 @@
+// cp.async: a copy happens when its group is awaited, so that a missing wait shows as on a GPU: shared memory still
+// holds what it held before.
+#include <algorithm>
+#include <cstring>
+
+#include "exec/access.h"
+#include "exec/handlers.h"
+
+namespace warpgrade::emu {
+namespace {
+
+// a/imm: source; b: destination in shared memory with offset vec[0] and width vec[1]; c: bytes to read.
+void issue(Warp& w, const Inst& i) {
+  Access from, to;
+  Inst source = i;
+  source.space = Space::global;
+  Inst destination = i;
+  destination.space = Space::shared;
+  destination.a = i.b;
+  destination.imm = static_cast<int32_t>(i.vec[0]);
+  destination.address_is_32 = i.vec[1] == 4;
+  const uint32_t* size = lanes<uint32_t>(w, i.c);
+  const uint32_t all = w.mask;
+  uint32_t reading = 0;
+  for (uint32_t m = all; m != 0; m &= m - 1) {
+    const int l = __builtin_ctz(m);
+    if (size[l] != 0) reading |= 1u << l;
+  }
+  resolve_async(w, destination, i.bytes, AccessKind::store, to);
+  w.mask = reading;
+  if (reading != 0) resolve_async(w, source, i.bytes, AccessKind::load, from);
+  w.mask = all;
+  for (uint32_t m = all; m != 0; m &= m - 1) {
+    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
+    const bool reads = reading >> l & 1;
+    const auto read = static_cast<uint8_t>(std::min<uint32_t>(size[l], i.bytes));
+    w.async_copies.push_back({reads ? from.host[l] : 0, to.host[l], i.bytes, reads ? read : uint8_t(0),
+                              static_cast<uint8_t>(l), w.async_group[l]});
+  }
+}
+
+void commit(Warp& w, const Inst&) {
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) ++w.async_group[__builtin_ctz(m)];
+}
+
+void perform(const AsyncCopy& c) {
+  uint8_t data[16] = {};
+  if (c.source_bytes != 0) std::memcpy(data, reinterpret_cast<const void*>(c.from), c.source_bytes);
+  std::memcpy(reinterpret_cast<void*>(c.to), data, c.bytes);
+}
+
+// imm: groups that may stay pending; variant 1: everything, committed or not.
+void wait(Warp& w, const Inst& i) {
+  const bool everything = i.variant != 0;
+  const auto complete = [&](const AsyncCopy& c) {
+    if (!(w.mask >> c.lane & 1)) return false;
+    const int64_t oldest_allowed = static_cast<int64_t>(w.async_group[c.lane]) - i.imm;
+    if (!everything && static_cast<int64_t>(c.group) >= oldest_allowed) return false;
+    perform(c);
+    return true;
+  };
+  w.async_copies.erase(std::remove_if(w.async_copies.begin(), w.async_copies.end(), complete), w.async_copies.end());
+}
+
+}  // namespace
+
+void add_async_copy_handlers(HandlerTable& t) {
+  t.add(issue, "cp.async");
+  t.add(commit, "cp.async.commit");
+  t.add(wait, "cp.async.wait");
+}
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,32 @@
+// How lanes of a warp part and meet again.
+//
+// A warp is a set of fragments: lanes at one pc. The fragment with the lowest pc runs (block order makes that
+// reconverge, program/order_blocks.cpp); fragments at one pc merge. A warp that spins gives the others turns.
+#pragma once
+#include "exec/machine.h"
+
+namespace warpgrade::emu {
+
+// Chooses the fragment to run next; sets w.stop when none can run.
+void reschedule(Warp& w);
+
+// Parks the lanes of w.mask at a warp-synchronous instruction until all live lanes that their masks name have come.
+// On construction w.mask becomes the lanes whose group is complete (perhaps none); on destruction the warp moves on.
+class Gathering {
+ public:
+  Gathering(Warp& w, const Inst& i, uint32_t member_slot);
+  ~Gathering() {
+    if (partial_) reschedule(w_);
+  }
+  Gathering(const Gathering&) = delete;
+  Gathering& operator=(const Gathering&) = delete;
+
+ private:
+  Warp& w_;
+  bool partial_ = false;
+};
+
+// All lanes wait and none can run: releases lanes that wait for each other at different __syncwarp() of one mask.
+bool join_warp_barriers(Warp& w);
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,237 @@
+#include "simt/execute.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "simt/barriers.h"
+#include "simt/convergence.h"
+#include "simt/report.h"
+#include "support/settings.h"
+
+namespace warpgrade::emu {
+namespace {
+
+constexpr int kSharedPoison = 0xCD;
+constexpr size_t kAlign = 64;
+
+uint8_t* aligned(std::vector<uint8_t>& storage, size_t bytes) {
+  if (storage.size() < bytes + kAlign) storage.resize(bytes + kAlign);
+  return reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + kAlign - 1) & ~(kAlign - 1));
+}
+
+uint64_t special_value(Special what, const Launch& launch, const Worker& worker, uint32_t warp, uint32_t lane) {
+  const uint32_t t = warp * kLanes + lane;
+  const uint32_t bit = 1u << lane;
+  switch (what) {
+    case Special::tid_x: return t % launch.block[0];
+    case Special::tid_y: return t / launch.block[0] % launch.block[1];
+    case Special::tid_z: return t / launch.block[0] / launch.block[1];
+    case Special::ntid_x: return launch.block[0];
+    case Special::ntid_y: return launch.block[1];
+    case Special::ntid_z: return launch.block[2];
+    case Special::nctaid_x: return launch.grid[0];
+    case Special::nctaid_y: return launch.grid[1];
+    case Special::nctaid_z: return launch.grid[2];
+    case Special::laneid: return lane;
+    case Special::warpid: return warp;
+    case Special::nwarpid: return (launch.threads_per_block() + kLanes - 1) / kLanes;
+    case Special::smid: return worker.index;
+    case Special::nsmid: return settings().threads;
+    case Special::gridid: return launch.sequence;
+    case Special::lanemask_eq: return bit;
+    case Special::lanemask_lt: return bit - 1;
+    case Special::lanemask_le: return bit | (bit - 1);
+    case Special::lanemask_gt: return ~(bit | (bit - 1));
+    case Special::lanemask_ge: return ~(bit - 1);
+    case Special::dynamic_smem_size: return launch.dynamic_shared;
+    case Special::total_smem_size: return launch.program->static_shared_bytes + launch.dynamic_shared;
+    case Special::workspace_low: return launch.workspace_address & 0xffffffff;
+    case Special::workspace_high: return launch.workspace_address >> 32;
+    case Special::cluster_one: return 1;
+    case Special::ctaid_x:
+    case Special::ctaid_y:
+    case Special::ctaid_z:
+    case Special::zero: break;
+  }
+  return 0;
+}
+
+void fill(Warp& w, const SpecialRegister& r, uint32_t lane, uint64_t value) {
+  if (r.bytes == 8) {
+    lanes<uint64_t>(w, r.slot)[lane] = value;
+  } else {
+    lanes<uint32_t>(w, r.slot)[lane] = static_cast<uint32_t>(value);
+  }
+}
+
+// One instruction after the other until the warp stops.
+template <bool kCount>
+void run_warp(Warp& w, const Inst* code) {
+  w.stop = Stop::none;
+  if (!w.parked.empty() || w.active == 0) reschedule(w);
+  uint64_t instructions = 0, lane_instructions = 0;
+  while (w.stop == Stop::none) {
+    if (w.pc == w.join_pc) [[unlikely]] {
+      reschedule(w);
+      if (w.stop != Stop::none) break;
+    }
+    const Inst& i = code[w.pc++];
+    const uint32_t mask = w.active & (predicate(w, i.guard) ^ i.guard_flip);
+    if (kCount) {
+      ++instructions;
+      lane_instructions += static_cast<uint32_t>(__builtin_popcount(mask));
+      Counters& c = w.worker->counters;
+      c.arithmetic += i.category == Category::arithmetic;
+      c.memory += i.category == Category::memory || i.category == Category::atomic;
+    }
+    if (mask == 0) continue;
+    w.mask = mask;
+    i.run(w, i);
+  }
+  w.instructions += instructions;
+  w.lane_instructions += lane_instructions;
+}
+
+bool can_run(const Warp& w) {
+  if (w.live == 0) return false;
+  if (w.active != 0) return true;
+  return std::any_of(w.parked.begin(), w.parked.end(), [](const Fragment& f) { return f.blocked_at == nullptr; });
+}
+
+bool past_deadline(const Launch& launch) {
+  return launch.deadline != std::chrono::steady_clock::time_point::max() &&
+         std::chrono::steady_clock::now() > launch.deadline;
+}
+
+void report_timeout(Block& block, Launch& launch) {
+  for (Warp& w : block.warps) {
+    if (w.live == 0 || w.active == 0) continue;
+    Diagnostic d = diagnose(w, block.program->code[w.pc], static_cast<uint32_t>(__builtin_ctz(w.active)), "launch_timeout");
+    d.message += "the kernel still runs after the time limit; this thread is here";
+    d.advice = "Look for a loop that never ends at or around this line, or for a wait that nobody answers.";
+    Diagnostics::instance().add(std::move(d));
+    break;
+  }
+  launch.fail(Fault::launch_timeout);
+}
+
+struct Pass {
+  bool ran = false;       // some warp executed
+  bool progress = false;  // some warp got further than another turn of a loop
+  bool alive = false;
+};
+
+Pass run_pass(Block& block, bool count) {
+  Pass pass;
+  const Inst* code = block.program->code.data();
+  for (Warp& w : block.warps) {
+    if (w.live == 0) continue;
+    pass.alive = true;
+    if (!can_run(w)) continue;
+    pass.ran = true;
+    count ? run_warp<true>(w, code) : run_warp<false>(w, code);
+    if (w.stop == Stop::aborted) return pass;
+    pass.progress |= w.stop != Stop::yielded;
+  }
+  return pass;
+}
+
+bool join_all_warp_barriers(Block& block) {
+  bool joined = false;
+  for (Warp& w : block.warps) joined |= w.live != 0 && join_warp_barriers(w);
+  return joined;
+}
+
+}  // namespace
+
+void BlockSlot::prepare(Launch& launch, Worker& worker) {
+  const Program& program = *launch.program;
+  const uint32_t warp_count = (launch.threads_per_block() + kLanes - 1) / kLanes;
+  const size_t file_bytes = program.register_image.size();
+  uint8_t* file = aligned(registers, file_bytes * warp_count);
+  uint8_t* stacks = aligned(local, size_t(program.local_bytes) * kLanes * warp_count);
+  block.program = &program;
+  block.launch = &launch;
+  block.threads = launch.threads_per_block();
+  block.shared = aligned(shared, launch.shared_bytes + 16);
+  block.shared_bytes = launch.shared_bytes;
+  block.launch_shared = launch.shared.data();
+  block.shared_init = worker.init_check ? aligned(shared_init, launch.shared_bytes + 16) : nullptr;
+  block.warps.resize(warp_count);
+  for (uint32_t k = 0; k < warp_count; ++k) {
+    Warp& w = block.warps[k];
+    w.regs = file + file_bytes * k;
+    w.local = stacks + size_t(program.local_bytes) * kLanes * k;
+    w.block = &block;
+    w.worker = &worker;
+    w.index = k;
+    const uint32_t threads_here = std::min(kLanes, block.threads - k * kLanes);
+    w.initial = threads_here == kLanes ? kAllLanes : (1u << threads_here) - 1;
+    std::memcpy(w.regs, program.register_image.data(), file_bytes);
+    for (const SpecialRegister& r : program.warp_specials) {
+      for (uint32_t l = 0; l < kLanes; ++l) fill(w, r, l, special_value(r.what, launch, worker, k, l));
+    }
+    if (program.param_slot != kNoSlot) {
+      std::fill_n(lanes<uint64_t>(w, program.param_slot), kLanes, launch.params_address);
+    }
+  }
+}
+
+void BlockSlot::start(uint64_t linear) {
+  const Launch& launch = *block.launch;
+  block.linear = linear;
+  block.id[0] = static_cast<uint32_t>(linear % launch.grid[0]);
+  block.id[1] = static_cast<uint32_t>(linear / launch.grid[0] % launch.grid[1]);
+  block.id[2] = static_cast<uint32_t>(linear / launch.grid[0] / launch.grid[1]);
+  block.live = block.threads;
+  std::fill(std::begin(block.waiting), std::end(block.waiting), 0);
+  std::fill(std::begin(block.reductions), std::end(block.reductions), BarrierReduction{});
+  if (block.shared_bytes > kSharedStart) {
+    std::memset(block.shared + kSharedStart, kSharedPoison, block.shared_bytes - kSharedStart);
+  }
+  if (block.shared_init != nullptr) std::memset(block.shared_init, 0, block.shared_bytes);
+  for (Warp& w : block.warps) {
+    w.live = w.active = w.initial;
+    w.pc = block.program->entry;
+    w.join_pc = ~0u;
+    w.parked.clear();
+    w.at_barrier.clear();
+    w.async_copies.clear();
+    std::fill(std::begin(w.async_group), std::end(w.async_group), 0);
+    w.back_edges = w.spin = 0;
+    w.prefer_others = w.rotate = false;
+    w.carry = 0;
+    w.instructions = w.lane_instructions = 0;
+    for (const SpecialRegister& r : block.program->block_specials) {
+      const auto axis = static_cast<uint32_t>(r.what) - static_cast<uint32_t>(Special::ctaid_x);
+      for (uint32_t l = 0; l < kLanes; ++l) fill(w, r, l, block.id[axis]);
+    }
+  }
+}
+
+BlockState run_block(Block& block, const Launch& launch) {
+  constexpr int kIdlePasses = 8;  // turns without progress before other blocks get theirs
+  const bool count = block.warps.front().worker->count;
+  for (int idle = 0;;) {
+    block.patient_yield = false;
+    const Pass pass = run_pass(block, count);
+    if (!pass.alive) return BlockState::finished;
+    if (launch.abort.load(std::memory_order_relaxed)) return BlockState::aborted;
+    const bool opened = open_barriers(block);
+    if (!pass.ran && !opened && !join_all_warp_barriers(block)) {
+      report_deadlock(block);
+      return BlockState::aborted;
+    }
+    if (pass.progress || opened) {
+      idle = 0;
+      continue;
+    }
+    if (past_deadline(launch)) {
+      report_timeout(block, *block.launch);
+      return BlockState::aborted;
+    }
+    if (pass.ran && (block.patient_yield || ++idle >= kIdlePasses)) return BlockState::spinning;
+  }
+}
+
+}  // namespace warpgrade::emu

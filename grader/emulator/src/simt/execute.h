@@ -1,0 +1,23 @@
+// Runs the warps of a block until it ends, waits for other blocks, or fails.
+#pragma once
+#include <vector>
+
+#include "exec/machine.h"
+#include "simt/launch.h"
+
+namespace warpgrade::emu {
+
+enum class BlockState : uint8_t { finished, spinning, aborted };
+
+// A block with the storage of its warps, reused from block to block.
+struct BlockSlot {
+  Block block;
+  std::vector<uint8_t> registers, local, shared, shared_init;
+
+  void prepare(Launch& launch, Worker& worker);  // once a launch
+  void start(uint64_t linear);                    // once a block
+};
+
+BlockState run_block(Block& block, const Launch& launch);
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,187 @@
+// The pool of workers and the blocks they run.
+//
+// Blocks start in linear order. A worker finishes a block before it takes the next, unless the block spins on something
+// another block must do: then the worker keeps it and starts or resumes others, so that locks, flags and grid-wide
+// barriers make progress whatever the number of workers.
+#include "simt/launch.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "report/counters.h"
+#include "simt/execute.h"
+#include "support/settings.h"
+
+namespace warpgrade::emu {
+namespace {
+
+constexpr size_t kResidentBlocks = 256;  // blocks that a worker keeps waiting, cooperative grids aside
+
+// Threads that sleep between launches; the caller of run() works as number 0.
+class Pool {
+ public:
+  static Pool& instance() {
+    static Pool* pool = new Pool;
+    return *pool;
+  }
+
+  void run(unsigned workers, const std::function<void(unsigned)>& work) {
+    grow(workers - 1);
+    {
+      std::lock_guard lock(mutex_);
+      work_ = &work;
+      wanted_ = workers;
+      remaining_ = workers - 1;
+      ++generation_;
+    }
+    wake_.notify_all();
+    work(0);
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [&] { return remaining_ == 0; });
+    work_ = nullptr;
+  }
+
+ private:
+  void grow(unsigned threads) {
+    while (threads_ < threads) {
+      const unsigned index = ++threads_;
+      std::thread([this, index] { serve(index); }).detach();
+    }
+  }
+
+  void serve(unsigned index) {
+    uint64_t seen = 0;
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return generation_ != seen && work_ != nullptr && index < wanted_; });
+      seen = generation_;
+      const auto* work = work_;
+      lock.unlock();
+      (*work)(index);
+      lock.lock();
+      if (--remaining_ == 0) done_.notify_one();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  const std::function<void(unsigned)>* work_ = nullptr;
+  unsigned wanted_ = 0, remaining_ = 0, threads_ = 0;
+  uint64_t generation_ = 0;
+};
+
+class BlockLoop {
+ public:
+  BlockLoop(Launch& launch, Worker& worker) : launch_(launch), worker_(worker) {}
+
+  void run() {
+    while (!launch_.abort.load(std::memory_order_relaxed)) {
+      if (running_.empty() && !start_next()) return;
+      std::unique_ptr<BlockSlot> slot = std::move(running_.front());
+      running_.pop_front();
+      switch (run_block(slot->block, launch_)) {
+        case BlockState::finished:
+          finish(*slot);
+          free_.push_back(std::move(slot));
+          break;
+        case BlockState::spinning:
+          // Others first, this one again after them.
+          if (launch_.cooperative || running_.size() + 1 < kResidentBlocks) start_next();
+          running_.push_back(std::move(slot));
+          break;
+        case BlockState::aborted:
+          return;
+      }
+    }
+  }
+
+ private:
+  bool start_next() {
+    const uint64_t linear = launch_.next_block.fetch_add(1, std::memory_order_relaxed);
+    if (linear >= launch_.blocks()) return false;
+    std::unique_ptr<BlockSlot> slot;
+    if (free_.empty()) {
+      slot = std::make_unique<BlockSlot>();
+      slot->prepare(launch_, worker_);
+    } else {
+      slot = std::move(free_.back());
+      free_.pop_back();
+    }
+    slot->start(linear);
+    running_.push_back(std::move(slot));
+    return true;
+  }
+
+  void finish(BlockSlot& slot) {
+    if (!worker_.count) return;
+    uint64_t instructions = 0;
+    for (const Warp& w : slot.block.warps) {
+      instructions += w.instructions;
+      worker_.counters.thread_instructions += w.lane_instructions;
+    }
+    ++worker_.counters.blocks;
+    worker_.counters.warp_instructions += instructions;
+    worker_.counters.max_block_instructions = std::max(worker_.counters.max_block_instructions, instructions);
+  }
+
+  Launch& launch_;
+  Worker& worker_;
+  std::deque<std::unique_ptr<BlockSlot>> running_;
+  std::vector<std::unique_ptr<BlockSlot>> free_;
+};
+
+void lay_out_shared(Launch& launch) {
+  const Program& program = *launch.program;
+  launch.shared = program.shared_variables;
+  const uint32_t begin = program.dynamic_shared_begin;
+  if (launch.dynamic_shared != 0) launch.shared.push_back({"dynamic shared memory", begin, begin + launch.dynamic_shared});
+  if (launch.shared.empty()) launch.shared.push_back({"", 0, 0});
+  launch.shared_bytes = begin + launch.dynamic_shared;
+}
+
+void set_up(Worker& worker, Launch& launch, unsigned index) {
+  worker.launch = &launch;
+  worker.index = index;
+  worker.allocations = launch.allocations->data();
+  worker.allocation_count = static_cast<uint32_t>(launch.allocations->size());
+  worker.count = settings().counters;
+  worker.init_check = settings().init_check;
+  worker.observe = worker.count || worker.init_check;
+  worker.allocation_hint.assign(launch.program->code.size(), 0);
+  worker.shared_hint.assign(launch.program->code.size(), 0);
+}
+
+unsigned worker_count(const Launch& launch) {
+  return static_cast<unsigned>(std::clamp<uint64_t>(launch.blocks(), 1, settings().threads));
+}
+
+}  // namespace
+
+Fault run_launch(Launch& launch) {
+  static std::mutex one_at_a_time;
+  std::lock_guard lock(one_at_a_time);
+  const auto begin = std::chrono::steady_clock::now();
+  if (settings().launch_timeout_s > 0) {
+    launch.deadline = begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                  std::chrono::duration<double>(settings().launch_timeout_s));
+  }
+  launch.allocations = DeviceMemory::instance().snapshot();
+  lay_out_shared(launch);
+  std::vector<Worker> workers(worker_count(launch));
+  const std::function<void(unsigned)> work = [&](unsigned index) {
+    set_up(workers[index], launch, index);
+    BlockLoop(launch, workers[index]).run();
+  };
+  Pool::instance().run(static_cast<unsigned>(workers.size()), work);
+  if (settings().counters) {
+    const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
+    KernelCounters::instance().add(*launch.program, workers, wall.count());
+  }
+  return static_cast<Fault>(launch.fault.load());
+}
+
+}  // namespace warpgrade::emu

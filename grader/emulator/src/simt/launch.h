@@ -1,0 +1,60 @@
+// One kernel launch, and how to run it.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/machine.h"
+#include "memory/device_memory.h"
+#include "program/program.h"
+
+namespace warpgrade::emu {
+
+// How a launch ended; the values are those of cudaError_t.
+enum class Fault : int {
+  none = 0,
+  illegal_address = 700,
+  launch_timeout = 702,
+  device_assert = 710,
+  misaligned_address = 716,
+  launch_failure = 719,
+};
+
+struct Launch {
+  const Program* program = nullptr;
+  uint32_t grid[3] = {1, 1, 1};
+  uint32_t block[3] = {1, 1, 1};
+  uint32_t dynamic_shared = 0;
+  bool cooperative = false;
+  const uint8_t* params = nullptr;    // host address of the parameter buffer
+  uint64_t params_address = 0;        // the same as the kernel sees it
+  uint64_t workspace_address = 0;     // of a cooperative grid's barrier
+  uint64_t sequence = 0;
+
+  uint32_t threads_per_block() const { return block[0] * block[1] * block[2]; }
+  uint64_t blocks() const { return uint64_t(grid[0]) * grid[1] * grid[2]; }
+
+  // Filled by run_launch.
+  std::shared_ptr<const std::vector<Allocation>> allocations;
+  std::vector<SharedVariable> shared;
+  uint32_t shared_bytes = 0;
+  std::atomic<uint64_t> next_block{0};
+  std::atomic<int> fault{0};
+  std::atomic<bool> abort{false};
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+
+  // The first fault of a launch stands.
+  void fail(Fault f) {
+    int expected = 0;
+    fault.compare_exchange_strong(expected, static_cast<int>(f));
+    abort.store(true, std::memory_order_relaxed);
+  }
+};
+
+// Runs a launch to its end on the pool's workers; one at a time. Returns how it ended.
+Fault run_launch(Launch& launch);
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,28 @@
+#include "simt/report.h"
+
+#include "program/program.h"
+#include "simt/launch.h"
+
+namespace warpgrade::emu {
+
+Diagnostic diagnose(const Warp& w, const Inst& i, uint32_t lane, std::string kind) {
+  const Program& program = *w.block->program;
+  const Program::Place place = program.place(i);
+  Diagnostic d;
+  d.kind = std::move(kind);
+  d.path = place.path;
+  d.line = place.line;
+  d.kernel = program.title;
+  d.block = {w.block->id[0], w.block->id[1], w.block->id[2]};
+  const uint32_t* size = w.block->launch->block;
+  const uint32_t t = w.index * kLanes + lane;
+  d.thread = {t % size[0], t / size[0] % size[1], t / size[0] / size[1]};
+  if (!place.inlined_from.empty()) d.message = "(in code inlined from " + place.inlined_from + ") ";
+  return d;
+}
+
+const char* access_name(const Inst& i) {
+  return i.category == Category::atomic ? "atomic" : i.variant != 0 ? "store" : "load";
+}
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,15 @@
+// Diagnostics of a lane: where it is, what it did, which memory it missed.
+#pragma once
+#include <string>
+
+#include "exec/machine.h"
+#include "report/diagnostics.h"
+
+namespace warpgrade::emu {
+
+// Kind, place, kernel, block and thread of a lane at an instruction.
+Diagnostic diagnose(const Warp& w, const Inst& i, uint32_t lane, std::string kind);
+
+const char* access_name(const Inst& i);
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,253 @@
+// Memory accesses lane by lane: mixed address spaces, first touches of an allocation, and mistakes.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "exec/access.h"
+#include "program/program.h"
+#include "simt/launch.h"
+#include "simt/report.h"
+
+namespace warpgrade::emu {
+namespace {
+
+constexpr uint64_t kNullPageBytes = 4096;
+constexpr uint32_t kScratchBytes = 64;
+
+// Faulty lanes read zeros here and write where nobody looks.
+uint64_t scratch_address() {
+  alignas(64) static thread_local uint8_t scratch[kScratchBytes * 2];
+  std::fill(std::begin(scratch), std::end(scratch), 0);
+  return reinterpret_cast<uint64_t>(scratch);
+}
+
+const char* name_of(AccessKind kind) {
+  return kind == AccessKind::load ? "load" : kind == AccessKind::store ? "store" : "atomic";
+}
+
+std::string verb(AccessKind kind) {
+  return kind == AccessKind::load ? "reads" : kind == AccessKind::store ? "writes" : "updates atomically";
+}
+
+// Whether an address is mapped in this process, hence is host memory.
+bool is_mapped_host_memory(uint64_t address) {
+  static const int null_device = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  static int pipe_ends[2] = {-1, -1};
+  if (null_device < 0 || (pipe_ends[0] < 0 && pipe2(pipe_ends, O_NONBLOCK | O_CLOEXEC) != 0)) return false;
+  char byte;
+  if (write(pipe_ends[1], reinterpret_cast<const void*>(address), 1) != 1) return false;
+  return read(pipe_ends[0], &byte, 1) == 1;
+}
+
+struct Mistake {
+  Warp& w;
+  const Inst& i;
+  uint32_t lane;
+  uint64_t address;
+  uint32_t bytes;
+  AccessKind kind;
+
+  Diagnostic diagnostic(std::string what, std::string message, std::string advice) const {
+    Diagnostic d = diagnose(w, i, lane, std::move(what));
+    d.access = name_of(kind);
+    d.address = address;
+    d.bytes = bytes;
+    d.message += message;
+    d.advice = std::move(advice);
+    return d;
+  }
+
+  void report(Diagnostic d, Fault fault) const {
+    Diagnostics::instance().add(std::move(d));
+    w.block->launch->fail(fault);
+  }
+};
+
+std::string plural(uint64_t n, const char* noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
+
+std::string where_in(const Allocation& a, uint64_t address, uint32_t bytes) {
+  if (address < a.begin) return plural(a.begin - address, "byte") + " before the begin of ";
+  if (address >= a.end) return plural(address - a.end, "byte") + " past the end of ";
+  return plural(address + bytes - a.end, "byte") + " of it past the end of ";
+}
+
+void report_null(const Mistake& m) {
+  m.report(m.diagnostic("null_pointer", verb(m.kind) + " " + plural(m.bytes, "byte") + " through a null pointer",
+                        "A pointer that the kernel got is null: check that cudaMalloc succeeded and that the pointer "
+                        "was passed."),
+           Fault::illegal_address);
+}
+
+void report_unallocated(const Mistake& m) {
+  const auto nearest = DeviceMemory::instance().nearest(m.address);
+  if (nearest) {
+    Diagnostic d = m.diagnostic(nearest->freed ? "use_after_free" : "out_of_bounds",
+                                verb(m.kind) + " " + plural(m.bytes, "byte") + " " +
+                                    where_in(*nearest, m.address, m.bytes) + nearest->name + " (" +
+                                    plural(nearest->bytes(), "byte") + ")",
+                                "Check the index against the size at this line: is the guard `<` where it is `<=`, are "
+                                "rows and columns swapped, does the last block overhang?");
+    d.allocation = DiagnosedAllocation{nearest->name, nearest->bytes(),
+                                       static_cast<int64_t>(m.address - nearest->begin)};
+    m.report(std::move(d), Fault::illegal_address);
+    return;
+  }
+  const bool host = is_mapped_host_memory(m.address);
+  m.report(m.diagnostic("out_of_bounds",
+                        verb(m.kind) + " " + plural(m.bytes, "byte") +
+                            (host ? " of host memory from the device" : " at an address that no allocation holds"),
+                        host ? "A host pointer was passed to the kernel: copy the data with cudaMalloc and cudaMemcpy, "
+                               "and pass the device pointer."
+                             : "The pointer is not one from cudaMalloc: is it uninitialized, or computed with an index "
+                               "that overflowed int?"),
+           Fault::illegal_address);
+}
+
+void report_freed(const Mistake& m, const Allocation& a) {
+  Diagnostic d = m.diagnostic("use_after_free",
+                              verb(m.kind) + " " + plural(m.bytes, "byte") + " of " + a.name + " (" +
+                                  plural(a.bytes(), "byte") + "), which was freed",
+                              "Free the memory only after the last kernel that uses it.");
+  d.allocation = DiagnosedAllocation{a.name, a.bytes(), static_cast<int64_t>(m.address - a.begin)};
+  m.report(std::move(d), Fault::illegal_address);
+}
+
+void report_read_only(const Mistake& m, const Allocation& a) {
+  Diagnostic d = m.diagnostic("read_only_write", verb(m.kind) + " " + plural(m.bytes, "byte") + " of " + a.name +
+                                                     ", which is a read-only input",
+                              "Inputs must not change: write to your own buffer or to the output.");
+  d.allocation = DiagnosedAllocation{a.name, a.bytes(), static_cast<int64_t>(m.address - a.begin)};
+  m.report(std::move(d), Fault::illegal_address);
+}
+
+void report_misaligned(const Mistake& m) {
+  m.report(m.diagnostic("misaligned",
+                        verb(m.kind) + " " + plural(m.bytes, "byte") + " at an address that is no multiple of " +
+                            std::to_string(m.bytes),
+                        "A wide access (float4, int2, ...) needs an aligned address: is the row length a multiple of "
+                        "the vector width?"),
+           Fault::misaligned_address);
+}
+
+// 0: reported.
+uint64_t resolve_global_lane(const Mistake& m) {
+  Worker& worker = *m.w.worker;
+  const Allocation* first = worker.allocations;
+  const Allocation* last = first + worker.allocation_count;
+  const Allocation* after =
+      std::upper_bound(first, last, m.address, [](uint64_t address, const Allocation& a) { return address < a.begin; });
+  const Allocation* a = after == first ? nullptr : after - 1;
+  if (a == nullptr || m.address >= a->end || m.address + m.bytes > a->end) {
+    m.address < kNullPageBytes ? report_null(m) : report_unallocated(m);
+    return 0;
+  }
+  if (a->freed) {
+    report_freed(m, *a);
+    return 0;
+  }
+  if (a->read_only && m.kind != AccessKind::load) {
+    report_read_only(m, *a);
+    return 0;
+  }
+  worker.allocation_hint[m.i.index] = static_cast<uint32_t>(a - first);
+  return m.address + a->alias;
+}
+
+void report_shared(const Mistake& m, uint64_t offset) {
+  const Launch& launch = *m.w.block->launch;
+  const SharedVariable* best = nullptr;
+  for (const SharedVariable& v : launch.shared) {
+    if (v.end > v.begin && offset >= v.begin && (best == nullptr || v.begin > best->begin)) best = &v;
+  }
+  if (best == nullptr) {
+    m.report(m.diagnostic("out_of_bounds", verb(m.kind) + " shared memory outside every __shared__ variable",
+                          "Was the size of dynamic shared memory passed at the launch (third <<<>>> argument)?"),
+             Fault::illegal_address);
+    return;
+  }
+  const uint64_t size = best->end - best->begin;
+  const std::string past = offset >= best->end ? plural(offset - best->end, "byte") : "in part";
+  Diagnostic d = m.diagnostic("out_of_bounds",
+                              verb(m.kind) + " " + plural(m.bytes, "byte") + " of shared memory " + past +
+                                  " past the end of " + best->name + " (" + plural(size, "byte") + ")",
+                              "Check the index against the size of the __shared__ array at this line.");
+  d.allocation = DiagnosedAllocation{best->name, size, static_cast<int64_t>(offset - best->begin)};
+  m.report(std::move(d), Fault::illegal_address);
+}
+
+uint64_t resolve_shared_lane(const Mistake& m, uint64_t offset) {
+  const std::vector<SharedVariable>& variables = m.w.block->launch->shared;
+  for (size_t k = 0; k < variables.size(); ++k) {
+    if (offset < variables[k].begin || offset + m.bytes > variables[k].end) continue;
+    m.w.worker->shared_hint[m.i.index] = static_cast<uint32_t>(k);
+    return reinterpret_cast<uint64_t>(m.w.block->shared) + offset;
+  }
+  report_shared(m, offset);
+  return 0;
+}
+
+uint64_t resolve_local_lane(const Mistake& m, uint64_t offset) {
+  const uint64_t stride = m.w.block->program->local_bytes;
+  if (offset + m.bytes <= stride) return reinterpret_cast<uint64_t>(m.w.local) + stride * m.lane + offset;
+  m.report(m.diagnostic("out_of_bounds", verb(m.kind) + " local memory outside the thread's stack",
+                        "Check the index of the local array at this line."),
+           Fault::illegal_address);
+  return 0;
+}
+
+uint64_t resolve_lane(const Mistake& m, Space& space) {
+  if (m.address & (m.bytes - 1)) {
+    report_misaligned(m);
+    return 0;
+  }
+  const uint64_t tag = m.address & kTagMask;
+  if (space == Space::shared || (space != Space::local && tag == kSharedTag)) {
+    space = Space::shared;
+    return resolve_shared_lane(m, m.address & ~kTagMask);
+  }
+  if (space == Space::local || tag == kLocalTag) {
+    space = Space::local;
+    return resolve_local_lane(m, m.address & ~kTagMask);
+  }
+  return resolve_global_lane(m);
+}
+
+}  // namespace
+
+void resolve_slowly(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Access& x) {
+  const Space declared = x.space;
+  Space common = declared;
+  bool mixed = false;
+  uint64_t spare = 0;
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
+    Space space = declared;
+    const uint64_t host = resolve_lane({w, i, l, x.host[l], bytes, kind}, space);
+    mixed |= m != w.mask && space != common;
+    common = space;
+    x.host[l] = host != 0 ? host : scratch_address();
+    spare = x.host[l];
+  }
+  if (mixed) common = Space::generic;
+  x.space = common;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if (!(w.mask >> l & 1)) x.host[l] = spare;
+  }
+  x.low = *std::min_element(x.host, x.host + kLanes);
+  x.high = *std::max_element(x.host, x.host + kLanes);
+  if (w.block->launch->abort.load(std::memory_order_relaxed)) w.stop = Stop::aborted;
+}
+
+void resolve_async(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Access& x) {
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    x.host[l] = i.address_is_32 ? uint32_t(lanes<uint32_t>(w, i.a)[l] + uint32_t(i.imm))
+                                : lanes<uint64_t>(w, i.a)[l] + uint64_t(i.imm);
+  }
+  x.space = i.space;
+  resolve_slowly(w, i, bytes, kind, x);
+  if (w.worker->observe) observe_access(w, i, bytes, kind, x);
+}
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,73 @@
+#include "support/settings.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+namespace warpgrade::emu {
+namespace {
+
+const char* text_of(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+// Ill-formed numbers are named and ignored: a typo must not silently change what runs.
+double number_of(const char* name, double fallback, double low, double high) {
+  const char* text = text_of(name);
+  if (text == nullptr) return fallback;
+  char* end = nullptr;
+  const double value = std::strtod(text, &end);
+  if (*end == '\0' && value >= low && value <= high) return value;
+  std::fprintf(stderr, "emulator: %s=%s ignored: want a number from %g to %g; using %g\n", name, text, low, high,
+               fallback);
+  return fallback;
+}
+
+unsigned cores_of_process() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+void read_checks(Settings& s) {
+  const char* list = text_of("WARPEMU_CHECKS");
+  if (list == nullptr) return;
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word == "all" || word == "initcheck") s.init_check = true;
+    if (word == "all" || word == "counters") s.counters = true;
+    if (word != "all" && word != "initcheck" && word != "counters" && word != "memcheck" && word != "none") {
+      std::fprintf(stderr, "emulator: WARPEMU_CHECKS: unknown check '%s'; known: memcheck, initcheck, counters, all, none\n",
+                   word.c_str());
+    }
+  }
+}
+
+Settings read() {
+  Settings s;
+  s.threads = static_cast<unsigned>(number_of("WARPEMU_THREADS", cores_of_process(), 1, 1024));
+  s.arch = static_cast<unsigned>(number_of("WARPEMU_ARCH", 80, 50, 129));
+  s.memory_bytes = static_cast<uint64_t>(number_of("WARPEMU_MEMORY_MB", 16384, 1, 1 << 19)) << 20;
+  s.launch_timeout_s = number_of("WARPEMU_LAUNCH_TIMEOUT_S", 0, 0, 1e9);
+  read_checks(s);
+  if (const char* report = text_of("WARPEMU_REPORT")) s.quiet = std::string(report) == "quiet";
+  if (const char* dump = text_of("WARPEMU_DUMP")) {
+    s.dump_ptx = std::string(dump).find("ptx") != std::string::npos;
+    s.dump_code = std::string(dump).find("code") != std::string::npos;
+  }
+  if (const char* isa = text_of("WARPEMU_ISA")) s.isa = isa;
+  return s;
+}
+
+}  // namespace
+
+const Settings& settings() {
+  static const Settings s = read();
+  return s;
+}
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,23 @@
+// The environment variables of the emulator (include/warpemu/warpemu.h lists them), read once.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace warpgrade::emu {
+
+struct Settings {
+  unsigned threads = 1;
+  bool init_check = false;
+  bool counters = false;
+  unsigned arch = 80;
+  uint64_t memory_bytes = 16384ull << 20;
+  double launch_timeout_s = 0;  // 0: none
+  bool quiet = false;
+  bool dump_ptx = false;
+  bool dump_code = false;
+  std::string isa;  // v2, v3 or v4 forces a build of the instruction handlers
+};
+
+const Settings& settings();
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,50 @@
+#include "score/calibrate.h"
+
+#include <cmath>
+#include <map>
+
+#include "base/error.h"
+
+namespace warpgrade {
+
+std::string propose_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
+                               const std::string& baseline, double share) {
+  struct Best {
+    double ratio = 0;
+    std::string step;
+  };
+  std::vector<std::string> order;
+  std::map<std::string, std::map<int, Best>> best;
+  for (const nlohmann::json& record : records) {
+    const std::string id = record.at("submission").at("id");
+    if (!id.starts_with("step-") || record.at("outcome").at("verdict") != "accepted") continue;
+    const auto ratios = record.find("ratios");
+    if (ratios == record.end() || !ratios->contains(baseline)) continue;
+    const nlohmann::json& spec = record.at("case");
+    const std::string dataset = spec.at("dataset");
+    if (!best.contains(dataset)) order.push_back(dataset);
+    Best& entry = best[dataset][spec.at("k")];
+    const double ratio = ratios->at(baseline).at("median");
+    if (ratio > entry.ratio) entry = {ratio, id};
+  }
+  if (best.empty()) {
+    throw UsageError("the run {} has no timed step of the ladder; grade reference/<lab>/steps/* on a GPU first",
+                     run.value("run", "?"));
+  }
+  std::string text = fmt::format("# Proposed by `warpgrade calibrate`: {:.0f} % of the best ladder step's speed-up over {},\n"
+                                 "# rounded down to 0.05, on {} (run {}).\nthresholds:\n",
+                                 100 * share, baseline, run.at("device").value("name", "an unknown device"),
+                                 run.value("run", "?"));
+  for (const std::string& dataset : order) {
+    std::string entries, steps;
+    for (const auto& [k, entry] : best[dataset]) {
+      const double threshold = std::floor(entry.ratio * share / 0.05) * 0.05;
+      entries += fmt::format("{}{}: {:.2f}", entries.empty() ? "" : ", ", k, threshold);
+      steps += fmt::format("{}{} {:.2f}", steps.empty() ? "" : ", ", entry.step, entry.ratio);
+    }
+    text += fmt::format("  {}: {{{}}}  # {}\n", dataset, entries, steps);
+  }
+  return text;
+}
+
+}  // namespace warpgrade

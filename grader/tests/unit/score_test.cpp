@@ -1,0 +1,151 @@
+#include "score/score.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "record/run_folder.h"
+#include "base/files.h"
+
+namespace warpgrade {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kPolicy = R"(
+schema: warpgrade.policy.v1
+name: test
+lab: spmm
+baseline: cusparse_default
+points: {correctness: 40, speed: 60, gate: correct}
+within_noise: pass
+partial: {from: 0.5}
+thresholds:
+  default: {32: 2.0}
+)";
+
+Policy policy(const std::string& text = kPolicy) { return parse_policy(text, "test.yaml", {"cora", "arxiv"}); }
+
+json run_of(const std::string& backend) {
+  return {{"run", "r"},
+          {"backend", backend},
+          {"cases", {{{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}, {"kind", "correctness"}},
+                     {{"id", "arxiv-k32"}, {"dataset", "arxiv"}, {"k", 32}, {"kind", "speed"}}}},
+          {"submissions", {{{"id", "ada"}, {"title", "Ada"}, {"role", "student"}}}}};
+}
+
+json record(const std::string& id, const std::string& verdict) {
+  return {{"submission", {{"id", "ada"}}}, {"case", {{"id", id}}}, {"outcome", {{"verdict", verdict}}}};
+}
+
+json timed(double low, double median, double high) {
+  json r = record("arxiv-k32", "accepted");
+  r["ratios"]["cusparse_default"] = {{"median", median}, {"low", low}, {"high", high}};
+  return r;
+}
+
+json only(const json& scores) { return scores.at("submissions").at(0); }
+
+TEST(Score, FullPointsForCorrectAndFastEnough) {
+  const json s = only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), timed(2.1, 2.2, 2.3)}));
+  EXPECT_DOUBLE_EQ(s.at("points"), 100);
+  EXPECT_EQ(s.at("cases")[1].at("threshold_status"), "pass");
+  EXPECT_EQ(s.at("over_threshold"), 1);
+}
+
+TEST(Score, NoiseAtTheThresholdGoesToTheStudentByDefault) {
+  const json s = only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), timed(1.9, 1.98, 2.05)}));
+  EXPECT_EQ(s.at("cases")[1].at("threshold_status"), "within_noise");
+  EXPECT_DOUBLE_EQ(s.at("points"), 100);
+}
+
+TEST(Score, PartialCreditGrowsLinearly) {
+  const json s = only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), timed(1.49, 1.5, 1.51)}));
+  EXPECT_EQ(s.at("cases")[1].at("threshold_status"), "fail");
+  EXPECT_DOUBLE_EQ(s.at("points"), 40 + 60 * 0.5);
+}
+
+TEST(Score, SpeedCountsOnlyWhenEveryCaseIsCorrect) {
+  const json s = only(score(policy(), run_of("cuda"), {record("cora-k32", "wrong_answer"), timed(2.9, 3, 3.1)}));
+  EXPECT_DOUBLE_EQ(s.at("points"), 20);
+  EXPECT_EQ(s.at("verdict"), "wrong_answer");
+}
+
+TEST(Score, AJudgeFaultIsNeverAZero) {
+  const json s = only(score(policy(), run_of("cuda"), {record("cora-k32", "judge_fault"), timed(2.1, 2.2, 2.3)}));
+  EXPECT_DOUBLE_EQ(s.at("points"), 100);
+  EXPECT_EQ(s.at("undecided_cases"), 1);
+  EXPECT_EQ(s.at("verdict"), "judge_fault");
+}
+
+TEST(Score, OnTheEmulatorSpeedIsNotMeasuredAndNotAsked) {
+  const json scores = score(policy(), run_of("emulator"), {record("cora-k32", "accepted"), record("arxiv-k32", "accepted")});
+  EXPECT_DOUBLE_EQ(scores.at("max_points"), 40);
+  EXPECT_DOUBLE_EQ(only(scores).at("points"), 40);
+  EXPECT_EQ(only(scores).at("cases")[1].at("threshold_status"), "not_measured");
+}
+
+TEST(Score, IsAFunctionOfItsArguments) {
+  const std::vector<json> records{record("cora-k32", "accepted"), timed(1.4, 1.5, 1.6)};
+  EXPECT_EQ(score(policy(), run_of("cuda"), records), score(policy(), run_of("cuda"), records));
+}
+
+void expect_refused(const std::string& text, const std::string& fragment) {
+  try {
+    policy(text);
+    FAIL() << "accepted: " << text;
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find(fragment), std::string::npos) << error.what();
+  }
+}
+
+std::string with(std::string from, const std::string& to) {
+  std::string text = kPolicy;
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+TEST(Policy, RefusesWhatItDoesNotKnowAndSaysWhere) {
+  expect_refused(with("  default: {32: 2.0}", "  citeseer: {32: 2.0}"), "thresholds.citeseer: expected a dataset");
+  expect_refused(with("  default: {32: 2.0}", "  cora: {x: 2.0}"), "positive K");
+  expect_refused(with("  default: {32: 2.0}", "  cora: {32: fast}"), "test.yaml:10: thresholds.cora");
+  expect_refused(with("within_noise: pass", "within_noise: maybe"), "fail or pass, got 'maybe'");
+  expect_refused(with("speed: 60", "speed: -1"), "points.speed: expected a number");
+  expect_refused(with("baseline:", "baselin:"), "baselin: expected no such key");
+  expect_refused(with("warpgrade.policy.v1", "v2"), "schema: expected warpgrade.policy.v1, got 'v2'");
+  expect_refused("a: [", "test.yaml:");
+}
+
+TEST(Records, AreWrittenOnceAndCheckedWhenRead) {
+  const TemporaryDirectory scratch("records-test");
+  const RunFolder folder(scratch.path() / "run");
+  json run = run_of("cuda");
+  run["schema"] = "warpgrade.run.v1";
+  folder.write_run(run);
+  json first = record("cora-k32", "accepted"), second = record("cora-k32", "wrong_answer");
+  EXPECT_TRUE(folder.add_record(first));
+  EXPECT_FALSE(folder.add_record(second)) << "a verdict was overwritten";
+  EXPECT_EQ(folder.read_records().at(0).at("outcome").at("verdict"), "accepted");
+
+  const auto file = folder.case_file("ada", "cora-k32");
+  std::string text = read_text(file);
+  text.replace(text.find("accepted"), 8, "Accepted");
+  write_text(file, text);
+  EXPECT_THROW(folder.read_records(), UsageError);
+}
+
+TEST(Records, AFaultGivesWayToAVerdict) {
+  const TemporaryDirectory scratch("records-test");
+  const RunFolder folder(scratch.path() / "run");
+  json run = run_of("cuda");
+  run["schema"] = "warpgrade.run.v1";
+  folder.write_run(run);
+  folder.add_fault(record("cora-k32", "judge_fault"));
+  EXPECT_FALSE(folder.has_record("ada", "cora-k32"));
+  EXPECT_EQ(folder.read_records().at(0).at("outcome").at("verdict"), "judge_fault");
+  folder.add_record(record("cora-k32", "accepted"));
+  EXPECT_EQ(folder.read_records().size(), 1u);
+  EXPECT_EQ(folder.read_records().at(0).at("outcome").at("verdict"), "accepted");
+}
+
+}  // namespace
+}  // namespace warpgrade
