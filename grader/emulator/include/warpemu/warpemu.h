@@ -1,5 +1,6 @@
-/* The few entry points that the emulated CUDA runtime (libwarpemu, installed as libcudart.so.<major>) has beyond
- * NVIDIA's. The runner looks them up with dlsym: when warpemu_import_memory is there, the backend is `emulator`.
+/* The few entry points that the emulated CUDA runtime (libwarpemu, installed as libcudart.so.<major>) has
+ * beyond NVIDIA's. The runner looks them up with dlsym: when warpemu_import_memory is there, the backend is
+ * `emulator`.
  *
  * Environment, read once at load:
  *   WARPEMU_THREADS=n     worker threads (default: the cores of this process)
@@ -17,9 +18,9 @@
 extern "C" {
 #endif
 
-/* Maps [offset, offset + bytes) of a memfd as device memory, under `name` in diagnostics; bounds are exact to the
- * byte although pages are larger. read_only != 0 makes a device write an illegal access (reported and sticky).
- * Returns 0, or a cudaError_t. The device address is as aligned as offset is, up to 4096. */
+/* Maps [offset, offset + bytes) of a memfd as device memory, under `name` in diagnostics; bounds are exact to
+ * the byte although pages are larger. read_only != 0 makes a device write an illegal access (reported and
+ * sticky). Returns 0, or a cudaError_t. The device address is as aligned as offset is, up to 4096. */
 int warpemu_import_memory(int fd, uint64_t offset, uint64_t bytes, const char* name, int read_only,
                           void** device_pointer);
 
@@ -31,8 +32,9 @@ int warpemu_release_memory(void* device_pointer);
  *    "thread":[5,0,0],"address":"0x7f..","bytes":4,"allocation":{"name":"c","bytes":4096,"offset":4096},
  *    "count":12,"message":"...","advice":"..."}
  * kinds here: out_of_bounds, misaligned, use_after_free, read_only_write, null_pointer, uninitialized_read,
- * barrier_deadlock, divergent_barrier, launch_timeout, trap, assert, unsupported, invalid_free, host_copy_overrun.
- * Writes at most `capacity` bytes with a final NUL, keeps what did not fit; returns the bytes written. */
+ * barrier_deadlock, divergent_barrier, launch_timeout, trap, assert, unsupported, invalid_free,
+ * host_copy_overrun. Writes at most `capacity` bytes with a final NUL, keeps what did not fit; returns the
+ * bytes written. */
 size_t warpemu_drain_diagnostics(char* json_lines, size_t capacity);
 
 /* Counters per kernel since the last call, one JSON line a kernel:

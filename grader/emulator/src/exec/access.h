@@ -1,4 +1,5 @@
-// One warp's memory access, and the parts of it that are compiled once (src/simt/slow_access.cpp, observe.cpp).
+// One warp's memory access, and the parts of it that are compiled once (src/simt/slow_access.cpp,
+// observe.cpp).
 #pragma once
 #include "exec/machine.h"
 
@@ -12,8 +13,8 @@ struct Access {
   Space space;                        // where the lanes ended up; generic: in several places
 };
 
-// Each lane on its own, for accesses that the fast paths refuse. Mistakes are reported and stop the launch; their
-// lanes get an address in a scratch area.
+// Each lane on its own, for accesses that the fast paths refuse. Mistakes are reported and stop the launch;
+// their lanes get an address in a scratch area.
 void resolve_slowly(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Access& x);
 
 // Addresses of a cp.async, whose source and destination are resolved one after the other.

@@ -1,36 +1,117 @@
-// atom and red. A block runs on one worker, so shared memory needs no locked instructions; global memory does.
+// atom and red. A block runs on one worker, so shared memory needs no locked instructions; global memory
+// does.
 #include "exec/half.h"
 #include "exec/memory_access.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
 
-template <unsigned kBytes> struct Word;
-template <> struct Word<2> { using type = uint16_t; };
-template <> struct Word<4> { using type = uint32_t; };
-template <> struct Word<8> { using type = uint64_t; };
+template <unsigned kBytes>
+struct Word;
+template <>
+struct Word<2> {
+  using type = uint16_t;
+};
+template <>
+struct Word<4> {
+  using type = uint32_t;
+};
+template <>
+struct Word<8> {
+  using type = uint64_t;
+};
 
-struct HalfPair { Half low, high; };
-struct BFloatPair { BFloat low, high; };
+struct HalfPair {
+  Half low, high;
+};
+struct BFloatPair {
+  BFloat low, high;
+};
 
-template <class T> T sum(T a, T b) { using U = typename Unsigned<T>::type; return T(U(a) + U(b)); }
-float sum(float a, float b) { return a + b; }
-double sum(double a, double b) { return a + b; }
-Half sum(Half a, Half b) { return from_float<Half>(to_float(a) + to_float(b)); }
-BFloat sum(BFloat a, BFloat b) { return from_float<BFloat>(to_float(a) + to_float(b)); }
-HalfPair sum(HalfPair a, HalfPair b) { return {sum(a.low, b.low), sum(a.high, b.high)}; }
-BFloatPair sum(BFloatPair a, BFloatPair b) { return {sum(a.low, b.low), sum(a.high, b.high)}; }
+template <class T>
+T sum(T a, T b) {
+  using U = typename Unsigned<T>::type;
+  return T(U(a) + U(b));
+}
+float sum(float a, float b) {
+  return a + b;
+}
+double sum(double a, double b) {
+  return a + b;
+}
+Half sum(Half a, Half b) {
+  return from_float<Half>(to_float(a) + to_float(b));
+}
+BFloat sum(BFloat a, BFloat b) {
+  return from_float<BFloat>(to_float(a) + to_float(b));
+}
+HalfPair sum(HalfPair a, HalfPair b) {
+  return {sum(a.low, b.low), sum(a.high, b.high)};
+}
+BFloatPair sum(BFloatPair a, BFloatPair b) {
+  return {sum(a.low, b.low), sum(a.high, b.high)};
+}
 
-struct Add { template <class T> static T apply(T old, T b, T) { return sum(old, b); } };
-struct Min { template <class T> static T apply(T old, T b, T) { return b < old ? b : old; } };
-struct Max { template <class T> static T apply(T old, T b, T) { return old < b ? b : old; } };
-struct And { template <class T> static T apply(T old, T b, T) { return T(old & b); } };
-struct Or { template <class T> static T apply(T old, T b, T) { return T(old | b); } };
-struct Xor { template <class T> static T apply(T old, T b, T) { return T(old ^ b); } };
-struct Exchange { template <class T> static T apply(T, T b, T) { return b; } };
-struct CompareAndSwap { template <class T> static T apply(T old, T b, T c) { return old == b ? c : old; } };
-struct Increment { template <class T> static T apply(T old, T b, T) { return old >= b ? T(0) : T(old + 1); } };
-struct Decrement { template <class T> static T apply(T old, T b, T) { return old == 0 || old > b ? b : T(old - 1); } };
+struct Add {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return sum(old, b);
+  }
+};
+struct Min {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return b < old ? b : old;
+  }
+};
+struct Max {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return old < b ? b : old;
+  }
+};
+struct And {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return T(old & b);
+  }
+};
+struct Or {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return T(old | b);
+  }
+};
+struct Xor {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return T(old ^ b);
+  }
+};
+struct Exchange {
+  template <class T>
+  static T apply(T, T b, T) {
+    return b;
+  }
+};
+struct CompareAndSwap {
+  template <class T>
+  static T apply(T old, T b, T c) {
+    return old == b ? c : old;
+  }
+};
+struct Increment {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return old >= b ? T(0) : T(old + 1);
+  }
+};
+struct Decrement {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return old == 0 || old > b ? b : T(old - 1);
+  }
+};
 
 template <class T, class Op>
 T update_locked(uint64_t host, T b, T c) {
@@ -39,7 +120,8 @@ T update_locked(uint64_t host, T b, T c) {
   U seen = __atomic_load_n(word, __ATOMIC_RELAXED);
   for (;;) {
     const T next = Op::apply(bits_as<T>(seen), b, c);
-    if (__atomic_compare_exchange_n(word, &seen, bits_as<U>(next), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    if (__atomic_compare_exchange_n(word, &seen, bits_as<U>(next), false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST)) {
       return bits_as<T>(seen);
     }
   }
@@ -63,13 +145,14 @@ void atomic(Warp& w, const Inst& i) {
   const bool plain = x.space == Space::shared;
   for (uint32_t m = w.mask; m != 0; m &= m - 1) {
     const auto l = uint32_t(__builtin_ctz(m));
-    const T old = plain ? update_plain<T, Op>(x.host[l], b[l], c[l]) : update_locked<T, Op>(x.host[l], b[l], c[l]);
+    const T old =
+        plain ? update_plain<T, Op>(x.host[l], b[l], c[l]) : update_locked<T, Op>(x.host[l], b[l], c[l]);
     if (d != nullptr) d[l] = old;
   }
 }
 
-// red.global.add.v2.f32 and kin: each element is atomic, the vector is not. d holds no result or vec_count registers
-// that start at vec[4].
+// red.global.add.v2.f32 and kin: each element is atomic, the vector is not. d holds no result or vec_count
+// registers that start at vec[4].
 template <class T>
 void atomic_add_vector(Warp& w, const Inst& i) {
   Access x;

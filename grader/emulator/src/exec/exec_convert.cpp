@@ -1,5 +1,5 @@
-// cvt between integers, floats and halves. Inst::variant is the Rounding, Inst::flags the kCvt bits; bytes and
-// reg_bytes are the widths of source and destination registers, which may be wider than the types.
+// cvt between integers, floats and halves. Inst::variant is the Rounding, Inst::flags the kCvt bits; bytes
+// and reg_bytes are the widths of source and destination registers, which may be wider than the types.
 #include <immintrin.h>
 
 #include "exec/convert_modes.h"
@@ -8,30 +8,39 @@
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
 
-template <class T> constexpr bool kIsFloat = __is_same(T, float) || __is_same(T, double);
-template <class T> constexpr bool kIsHalf = __is_same(T, Half) || __is_same(T, BFloat);
+template <class T>
+constexpr bool kIsFloat = __is_same(T, float) || __is_same(T, double);
+template <class T>
+constexpr bool kIsHalf = __is_same(T, Half) || __is_same(T, BFloat);
 
 double round_integral(double v, Rounding mode) {
   switch (mode) {
-    case Rounding::zero: return __builtin_trunc(v);
-    case Rounding::down: return __builtin_floor(v);
-    case Rounding::up: return __builtin_ceil(v);
-    case Rounding::nearest: break;
+    case Rounding::zero:
+      return __builtin_trunc(v);
+    case Rounding::down:
+      return __builtin_floor(v);
+    case Rounding::up:
+      return __builtin_ceil(v);
+    case Rounding::nearest:
+      break;
   }
   return __builtin_nearbyint(v);
 }
 
-float flush(float a) { return __builtin_fabsf(a) < 0x1p-126f ? __builtin_copysignf(0.0f, a) : a; }
+float flush(float a) {
+  return __builtin_fabsf(a) < 0x1p-126f ? __builtin_copysignf(0.0f, a) : a;
+}
 
-// A float value into an integer type: rounded, clamped to the range; NaN becomes 0, as on the hardware for types of up
-// to 32 bits, and 1 << 63 for 64-bit ones.
+// A float value into an integer type: rounded, clamped to the range; NaN becomes 0, as on the hardware for
+// types of up to 32 bits, and 1 << 63 for 64-bit ones.
 template <class D>
 D to_integer(double v, Rounding mode) {
   constexpr unsigned kBits = 8 * sizeof(D);
   constexpr bool kSigned = Traits<D>::is_signed;
   if (v != v) return kBits == 64 ? D(uint64_t(1) << 63) : D(0);
   v = round_integral(v, mode);
-  const double limit = double(kSigned ? uint64_t(1) << (kBits - 1) : uint64_t(1) << (kBits - 1)) * (kSigned ? 1.0 : 2.0);
+  const double limit =
+      double(kSigned ? uint64_t(1) << (kBits - 1) : uint64_t(1) << (kBits - 1)) * (kSigned ? 1.0 : 2.0);
   const D highest = kSigned ? D((uint64_t(1) << (kBits - 1)) - 1) : D(~uint64_t(0));
   const D lowest = kSigned ? D(uint64_t(1) << (kBits - 1)) : D(0);
   if (v >= limit) return highest;

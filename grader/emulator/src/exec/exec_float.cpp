@@ -1,7 +1,8 @@
 // Single- and double-precision arithmetic.
 //
-// The approximate functions (.approx, .full) are computed to full precision: closer to the true value than a GPU, and
-// within the error bounds that PTX gives. NaN results may carry other payload bits than a GPU's 0x7fffffff.
+// The approximate functions (.approx, .full) are computed to full precision: closer to the true value than a
+// GPU, and within the error bounds that PTX gives. NaN results may carry other payload bits than a GPU's
+// 0x7fffffff.
 #include <immintrin.h>
 #include <math.h>
 
@@ -10,22 +11,53 @@
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
 
-template <class T> bool is_nan(T a) { return a != a; }
+template <class T>
+bool is_nan(T a) {
+  return a != a;
+}
 // -0 and +0 compare equal; min and max order them by their sign bit.
-template <class T> struct Bits;
-template <> struct Bits<float> { using type = uint32_t; };
-template <> struct Bits<double> { using type = uint64_t; };
+template <class T>
+struct Bits;
+template <>
+struct Bits<float> {
+  using type = uint32_t;
+};
+template <>
+struct Bits<double> {
+  using type = uint64_t;
+};
 
-struct Add { template <class T> static T apply(T a, T b) { return a + b; } };
-struct Sub { template <class T> static T apply(T a, T b) { return a - b; } };
-struct Mul { template <class T> static T apply(T a, T b) { return a * b; } };
-struct Div { template <class T> static T apply(T a, T b) { return a / b; } };
+struct Add {
+  template <class T>
+  static T apply(T a, T b) {
+    return a + b;
+  }
+};
+struct Sub {
+  template <class T>
+  static T apply(T a, T b) {
+    return a - b;
+  }
+};
+struct Mul {
+  template <class T>
+  static T apply(T a, T b) {
+    return a * b;
+  }
+};
+struct Div {
+  template <class T>
+  static T apply(T a, T b) {
+    return a / b;
+  }
+};
 struct Fma {
   static float apply(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
   static double apply(double a, double b, double c) { return __builtin_fma(a, b, c); }
 };
 struct Min {
-  template <class T> static T apply(T a, T b) {
+  template <class T>
+  static T apply(T a, T b) {
     using U = typename Bits<T>::type;
     const T equal = bits_as<T>(U(bits_as<U>(a) | bits_as<U>(b)));
     const T ordered = a < b ? a : b < a ? b : equal;
@@ -33,7 +65,8 @@ struct Min {
   }
 };
 struct Max {
-  template <class T> static T apply(T a, T b) {
+  template <class T>
+  static T apply(T a, T b) {
     using U = typename Bits<T>::type;
     const T equal = bits_as<T>(U(bits_as<U>(a) & bits_as<U>(b)));
     const T ordered = a > b ? a : b > a ? b : equal;
@@ -42,32 +75,64 @@ struct Max {
 };
 template <class Op>
 struct PropagateNan {
-  template <class T> static T apply(T a, T b) { return is_nan(a) || is_nan(b) ? T(__builtin_nanf("")) : Op::apply(a, b); }
+  template <class T>
+  static T apply(T a, T b) {
+    return is_nan(a) || is_nan(b) ? T(__builtin_nanf("")) : Op::apply(a, b);
+  }
 };
 struct Abs {
   static float apply(float a) { return __builtin_fabsf(a); }
   static double apply(double a) { return __builtin_fabs(a); }
 };
-struct Neg { template <class T> static T apply(T a) { return -a; } };
+struct Neg {
+  template <class T>
+  static T apply(T a) {
+    return -a;
+  }
+};
 struct Sqrt {
   static float apply(float a) { return __builtin_sqrtf(a); }
   static double apply(double a) { return __builtin_sqrt(a); }
 };
-struct Rsqrt { template <class T> static T apply(T a) { return T(1) / Sqrt::apply(a); } };
-struct Rcp { template <class T> static T apply(T a) { return T(1) / a; } };
-struct Sin { static float apply(float a) { return sinf(a); } };
-struct Cos { static float apply(float a) { return cosf(a); } };
-struct Ex2 { static float apply(float a) { return exp2f(a); } };
-struct Lg2 { static float apply(float a) { return log2f(a); } };
-struct Tanh { static float apply(float a) { return tanhf(a); } };
+struct Rsqrt {
+  template <class T>
+  static T apply(T a) {
+    return T(1) / Sqrt::apply(a);
+  }
+};
+struct Rcp {
+  template <class T>
+  static T apply(T a) {
+    return T(1) / a;
+  }
+};
+struct Sin {
+  static float apply(float a) { return sinf(a); }
+};
+struct Cos {
+  static float apply(float a) { return cosf(a); }
+};
+struct Ex2 {
+  static float apply(float a) { return exp2f(a); }
+};
+struct Lg2 {
+  static float apply(float a) { return log2f(a); }
+};
+struct Tanh {
+  static float apply(float a) { return tanhf(a); }
+};
 // copysign.f32 d, a, b: the sign of a on the magnitude of b.
 struct Copysign {
   static float apply(float a, float b) { return __builtin_copysignf(b, a); }
   static double apply(double a, double b) { return __builtin_copysign(b, a); }
 };
 
-float flush(float a) { return __builtin_fabsf(a) < 0x1p-126f ? __builtin_copysignf(0.0f, a) : a; }
-float saturate(float a) { return a > 0.0f ? (a < 1.0f ? a : 1.0f) : 0.0f; }  // NaN becomes 0
+float flush(float a) {
+  return __builtin_fabsf(a) < 0x1p-126f ? __builtin_copysignf(0.0f, a) : a;
+}
+float saturate(float a) {
+  return a > 0.0f ? (a < 1.0f ? a : 1.0f) : 0.0f;
+}  // NaN becomes 0
 
 // .ftz: subnormal inputs and results are zero; .sat: results are clamped to [0, 1].
 template <class Op, bool kFlush, bool kSaturate>
@@ -95,12 +160,18 @@ bool test_property(TestKind kind, T a) {
   const T smallest = sizeof(T) == 4 ? T(0x1p-126f) : T(0x1p-1022);
   const bool infinite = magnitude == T(__builtin_inff());
   switch (kind) {
-    case kFinite: return !is_nan(a) && !infinite;
-    case kInfinite: return infinite;
-    case kNumber: return !is_nan(a);
-    case kNotANumber: return is_nan(a);
-    case kNormal: return !is_nan(a) && !infinite && magnitude >= smallest;
-    case kSubnormal: return magnitude > 0 && magnitude < smallest;
+    case kFinite:
+      return !is_nan(a) && !infinite;
+    case kInfinite:
+      return infinite;
+    case kNumber:
+      return !is_nan(a);
+    case kNotANumber:
+      return is_nan(a);
+    case kNormal:
+      return !is_nan(a) && !infinite && magnitude >= smallest;
+    case kSubnormal:
+      return magnitude > 0 && magnitude < smallest;
   }
   return false;
 }

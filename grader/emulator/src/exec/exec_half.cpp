@@ -1,23 +1,49 @@
-// fp16 and bf16 arithmetic, single and packed in pairs. Sums, products and quotients of 11- and 8-bit significands are
-// exact enough in float that rounding twice equals rounding once; fma goes through double.
-#include "exec/half.h"
-
+// fp16 and bf16 arithmetic, single and packed in pairs. Sums, products and quotients of 11- and 8-bit
+// significands are exact enough in float that rounding twice equals rounding once; fma goes through double.
 #include <math.h>
+
+#include "exec/half.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
 
-struct Add { static float apply(float a, float b) { return a + b; } };
-struct Sub { static float apply(float a, float b) { return a - b; } };
-struct Mul { static float apply(float a, float b) { return a * b; } };
-struct Min { static float apply(float a, float b) { return a != a ? b : b != b ? a : (a < b || (a == b && __builtin_signbit(a))) ? a : b; } };
-struct Max { static float apply(float a, float b) { return a != a ? b : b != b ? a : (a > b || (a == b && !__builtin_signbit(a))) ? a : b; } };
-struct MinNan { static float apply(float a, float b) { return a != a || b != b ? __builtin_nanf("") : Min::apply(a, b); } };
-struct MaxNan { static float apply(float a, float b) { return a != a || b != b ? __builtin_nanf("") : Max::apply(a, b); } };
-struct Ex2 { static float apply(float a) { return exp2f(a); } };
-struct Tanh { static float apply(float a) { return tanhf(a); } };
-struct Neg { static float apply(float a) { return -a; } };
-struct Abs { static float apply(float a) { return __builtin_fabsf(a); } };
+struct Add {
+  static float apply(float a, float b) { return a + b; }
+};
+struct Sub {
+  static float apply(float a, float b) { return a - b; }
+};
+struct Mul {
+  static float apply(float a, float b) { return a * b; }
+};
+struct Min {
+  static float apply(float a, float b) {
+    return a != a ? b : b != b ? a : (a < b || (a == b && __builtin_signbit(a))) ? a : b;
+  }
+};
+struct Max {
+  static float apply(float a, float b) {
+    return a != a ? b : b != b ? a : (a > b || (a == b && !__builtin_signbit(a))) ? a : b;
+  }
+};
+struct MinNan {
+  static float apply(float a, float b) { return a != a || b != b ? __builtin_nanf("") : Min::apply(a, b); }
+};
+struct MaxNan {
+  static float apply(float a, float b) { return a != a || b != b ? __builtin_nanf("") : Max::apply(a, b); }
+};
+struct Ex2 {
+  static float apply(float a) { return exp2f(a); }
+};
+struct Tanh {
+  static float apply(float a) { return tanhf(a); }
+};
+struct Neg {
+  static float apply(float a) { return -a; }
+};
+struct Abs {
+  static float apply(float a) { return __builtin_fabsf(a); }
+};
 
 // One handler for both shapes: kPerLane is 1 (f16) or 2 (f16x2) elements a lane.
 template <class T, unsigned kPerLane, class Op>

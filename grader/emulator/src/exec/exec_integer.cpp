@@ -5,52 +5,127 @@ namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
 
 // Sums and products wrap: they are computed unsigned.
-struct Add { template <class T> static T apply(T a, T b) { using U = typename Unsigned<T>::type; return T(U(a) + U(b)); } };
-struct Sub { template <class T> static T apply(T a, T b) { using U = typename Unsigned<T>::type; return T(U(a) - U(b)); } };
+struct Add {
+  template <class T>
+  static T apply(T a, T b) {
+    using U = typename Unsigned<T>::type;
+    return T(U(a) + U(b));
+  }
+};
+struct Sub {
+  template <class T>
+  static T apply(T a, T b) {
+    using U = typename Unsigned<T>::type;
+    return T(U(a) - U(b));
+  }
+};
 struct MulLo {
-  template <class T> static T apply(T a, T b) {
-    if constexpr (sizeof(T) == 2) return T(uint32_t(a) * uint32_t(b));
-    else { using U = typename Unsigned<T>::type; return T(U(a) * U(b)); }
+  template <class T>
+  static T apply(T a, T b) {
+    if constexpr (sizeof(T) == 2)
+      return T(uint32_t(a) * uint32_t(b));
+    else {
+      using U = typename Unsigned<T>::type;
+      return T(U(a) * U(b));
+    }
   }
 };
 struct MulHi {
-  template <class T> static T apply(T a, T b) {
+  template <class T>
+  static T apply(T a, T b) {
     using W = typename Wide<T>::type;
     return T((W(a) * W(b)) >> (8 * sizeof(T)));
   }
 };
-struct MadLo { template <class T> static T apply(T a, T b, T c) { return Add::apply(MulLo::apply(a, b), c); } };
-struct MadHi { template <class T> static T apply(T a, T b, T c) { return Add::apply(MulHi::apply(a, b), c); } };
+struct MadLo {
+  template <class T>
+  static T apply(T a, T b, T c) {
+    return Add::apply(MulLo::apply(a, b), c);
+  }
+};
+struct MadHi {
+  template <class T>
+  static T apply(T a, T b, T c) {
+    return Add::apply(MulHi::apply(a, b), c);
+  }
+};
 // 24-bit multiplication: the low 24 bits of each factor, sign-extended for s32.
-template <class T> T low24(T a) { return Traits<T>::is_signed ? T(uint32_t(a) << 8) >> 8 : T(uint32_t(a) & 0xffffff); }
-struct Mul24Lo { template <class T> static T apply(T a, T b) { return MulLo::apply(low24(a), low24(b)); } };
+template <class T>
+T low24(T a) {
+  return Traits<T>::is_signed ? T(uint32_t(a) << 8) >> 8 : T(uint32_t(a) & 0xffffff);
+}
+struct Mul24Lo {
+  template <class T>
+  static T apply(T a, T b) {
+    return MulLo::apply(low24(a), low24(b));
+  }
+};
 struct Mul24Hi {
-  template <class T> static T apply(T a, T b) {
+  template <class T>
+  static T apply(T a, T b) {
     using W = typename Wide<T>::type;
     return T((W(low24(a)) * W(low24(b))) >> 16);
   }
 };
-struct Mad24Lo { template <class T> static T apply(T a, T b, T c) { return Add::apply(Mul24Lo::apply(a, b), c); } };
+struct Mad24Lo {
+  template <class T>
+  static T apply(T a, T b, T c) {
+    return Add::apply(Mul24Lo::apply(a, b), c);
+  }
+};
 // Division by zero is unspecified in PTX; the hardware yields all ones. INT_MIN / -1 wraps.
 struct Div {
-  template <class T> static T apply(T a, T b) {
+  template <class T>
+  static T apply(T a, T b) {
     if (b == 0) return T(~T(0));
     if (Traits<T>::is_signed && b == T(-1)) return Sub::apply(T(0), a);
     return T(a / b);
   }
 };
 struct Rem {
-  template <class T> static T apply(T a, T b) {
+  template <class T>
+  static T apply(T a, T b) {
     if (b == 0) return a;
     if (Traits<T>::is_signed && b == T(-1)) return 0;
     return T(a % b);
   }
 };
-struct Min { template <class T> static T apply(T a, T b) { return smaller(a, b); } };
-struct Max { template <class T> static T apply(T a, T b) { return larger(a, b); } };
-struct Abs { template <class T> static T apply(T a) { return a < 0 ? Sub::apply(T(0), a) : a; } };
-struct Neg { template <class T> static T apply(T a) { return Sub::apply(T(0), a); } };
-struct Sad { template <class T> static T apply(T a, T b, T c) { return Add::apply(c, a < b ? Sub::apply(b, a) : Sub::apply(a, b)); } };
+// Keeps 16-bit minima and maxima from being vectorized: GCC 12 fails on their masked form for AVX-512.
+template <class T>
+T scalar(T a) {
+  if constexpr (sizeof(T) == 2) __asm__("" : "+r"(a));
+  return a;
+}
+struct Min {
+  template <class T>
+  static T apply(T a, T b) {
+    return smaller(scalar(a), scalar(b));
+  }
+};
+struct Max {
+  template <class T>
+  static T apply(T a, T b) {
+    return larger(scalar(a), scalar(b));
+  }
+};
+struct Abs {
+  template <class T>
+  static T apply(T a) {
+    return a < 0 ? Sub::apply(T(0), a) : a;
+  }
+};
+struct Neg {
+  template <class T>
+  static T apply(T a) {
+    return Sub::apply(T(0), a);
+  }
+};
+struct Sad {
+  template <class T>
+  static T apply(T a, T b, T c) {
+    return Add::apply(c, a < b ? Sub::apply(b, a) : Sub::apply(a, b));
+  }
+};
 struct AddSat {
   static int32_t apply(int32_t a, int32_t b) {
     return int32_t(smaller<int64_t>(larger<int64_t>(int64_t(a) + b, INT32_MIN), INT32_MAX));
@@ -80,8 +155,12 @@ void wide_product(Warp& w, const Inst& i) {
   const W* c = lanes<W>(w, i.c);
   assign<W>(w, i.d, [=](uint32_t l) { return W(U(W(a[l]) * W(b[l])) + (Op::kAdds ? U(c[l]) : U(0))); });
 }
-struct MulWide { static constexpr bool kAdds = false; };
-struct MadWide { static constexpr bool kAdds = true; };
+struct MulWide {
+  static constexpr bool kAdds = false;
+};
+struct MadWide {
+  static constexpr bool kAdds = true;
+};
 
 // Shift counts are 32-bit and clamp at the width.
 template <class T>
@@ -111,9 +190,11 @@ template <class T>
 void count_leading_zeros(Warp& w, const Inst& i) {
   constexpr uint32_t kBits = 8 * sizeof(T);
   const T* a = lanes<T>(w, i.a);
-  assign<uint32_t>(w, i.d, [=](uint32_t l) { return a[l] ? uint32_t(__builtin_clzll(a[l])) - (64 - kBits) : kBits; });
+  assign<uint32_t>(w, i.d,
+                   [=](uint32_t l) { return a[l] ? uint32_t(__builtin_clzll(a[l])) - (64 - kBits) : kBits; });
 }
-// The highest bit that differs from the sign; variant 1 (.shiftamt): the left shift that brings it to the top.
+// The highest bit that differs from the sign; variant 1 (.shiftamt): the left shift that brings it to the
+// top.
 template <class T>
 void find_highest_bit(Warp& w, const Inst& i) {
   using U = typename Unsigned<T>::type;
@@ -180,13 +261,20 @@ enum PermuteMode : uint8_t { kIndex, kF4e, kB4e, kRc8, kEcl, kEcr, kRc16 };
 uint32_t permute_selector(PermuteMode mode, uint32_t c) {
   const uint32_t n = c & 3;
   switch (mode) {
-    case kF4e: return n | (n + 1) << 4 | (n + 2) << 8 | (n + 3) << 12;
-    case kB4e: return n | ((n - 1) & 7) << 4 | ((n - 2) & 7) << 8 | ((n - 3) & 7) << 12;
-    case kRc8: return n * 0x1111u;
-    case kEcl: return larger(n, 0u) | larger(n, 1u) << 4 | larger(n, 2u) << 8 | 3u << 12;
-    case kEcr: return 0u | smaller(n, 1u) << 4 | smaller(n, 2u) << 8 | smaller(n, 3u) << 12;
-    case kRc16: return (n & 1) ? 0x3232u : 0x1010u;
-    case kIndex: break;
+    case kF4e:
+      return n | (n + 1) << 4 | (n + 2) << 8 | (n + 3) << 12;
+    case kB4e:
+      return n | ((n - 1) & 7) << 4 | ((n - 2) & 7) << 8 | ((n - 3) & 7) << 12;
+    case kRc8:
+      return n * 0x1111u;
+    case kEcl:
+      return larger(n, 0u) | larger(n, 1u) << 4 | larger(n, 2u) << 8 | 3u << 12;
+    case kEcr:
+      return 0u | smaller(n, 1u) << 4 | smaller(n, 2u) << 8 | smaller(n, 3u) << 12;
+    case kRc16:
+      return (n & 1) ? 0x3232u : 0x1010u;
+    case kIndex:
+      break;
   }
   return c;
 }

@@ -4,31 +4,112 @@
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
 
-struct And { template <class T> static T apply(T a, T b) { return T(a & b); } };
-struct Or { template <class T> static T apply(T a, T b) { return T(a | b); } };
-struct Xor { template <class T> static T apply(T a, T b) { return T(a ^ b); } };
-struct Not { template <class T> static T apply(T a) { return T(~a); } };
-struct Cnot { template <class T> static T apply(T a) { return T(a == 0); } };
+struct And {
+  template <class T>
+  static T apply(T a, T b) {
+    return T(a & b);
+  }
+};
+struct Or {
+  template <class T>
+  static T apply(T a, T b) {
+    return T(a | b);
+  }
+};
+struct Xor {
+  template <class T>
+  static T apply(T a, T b) {
+    return T(a ^ b);
+  }
+};
+struct Not {
+  template <class T>
+  static T apply(T a) {
+    return T(~a);
+  }
+};
+struct Cnot {
+  template <class T>
+  static T apply(T a) {
+    return T(a == 0);
+  }
+};
 
-struct Eq { template <class T> static bool apply(T a, T b) { return a == b; } };
-struct Ne { template <class T> static bool apply(T a, T b) { return a < b || a > b; } };  // false for NaN
-struct Lt { template <class T> static bool apply(T a, T b) { return a < b; } };
-struct Le { template <class T> static bool apply(T a, T b) { return a <= b; } };
-struct Gt { template <class T> static bool apply(T a, T b) { return a > b; } };
-struct Ge { template <class T> static bool apply(T a, T b) { return a >= b; } };
-struct Num { template <class T> static bool apply(T a, T b) { return a == a && b == b; } };
-struct Nan { template <class T> static bool apply(T a, T b) { return a != a || b != b; } };
+struct Eq {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a == b;
+  }
+};
+struct Ne {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a < b || a > b;
+  }
+};  // false for NaN
+struct Lt {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a < b;
+  }
+};
+struct Le {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a <= b;
+  }
+};
+struct Gt {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a > b;
+  }
+};
+struct Ge {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a >= b;
+  }
+};
+struct Num {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a == a && b == b;
+  }
+};
+struct Nan {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a != a || b != b;
+  }
+};
 template <class Op>
-struct OrNan { template <class T> static bool apply(T a, T b) { return Op::apply(a, b) || a != a || b != b; } };
+struct OrNan {
+  template <class T>
+  static bool apply(T a, T b) {
+    return Op::apply(a, b) || a != a || b != b;
+  }
+};
 
 // .ftz: subnormal operands compare like zero.
-float flush(float a) { return __builtin_fabsf(a) < 0x1p-126f ? __builtin_copysignf(0.0f, a) : a; }
+float flush(float a) {
+  return __builtin_fabsf(a) < 0x1p-126f ? __builtin_copysignf(0.0f, a) : a;
+}
 template <class Op>
-struct Flushed { static bool apply(float a, float b) { return Op::apply(flush(a), flush(b)); } };
+struct Flushed {
+  static bool apply(float a, float b) { return Op::apply(flush(a), flush(b)); }
+};
 
-template <class T> T operand(T a) { return a; }
-float operand(Half a) { return to_float(a); }
-float operand(BFloat a) { return to_float(a); }
+template <class T>
+T operand(T a) {
+  return a;
+}
+float operand(Half a) {
+  return to_float(a);
+}
+float operand(BFloat a) {
+  return to_float(a);
+}
 
 template <class T, class Op>
 uint32_t compare(Warp& w, const Inst& i) {
@@ -86,7 +167,9 @@ void move(Warp& w, const Inst& i) {
   assign<T>(w, i.d, [=](uint32_t l) { return a[l]; });
 }
 
-struct Pair64 { uint64_t low, high; };
+struct Pair64 {
+  uint64_t low, high;
+};
 
 void add_immediate(Warp& w, const Inst& i) {
   const uint64_t* a = lanes<uint64_t>(w, i.a);
@@ -111,7 +194,8 @@ void unpack(Warp& w, const Inst& i) {
     uint8_t whole[16];
     __builtin_memcpy(whole, w.regs + i.a + l * i.reg_bytes, i.reg_bytes);
     for (uint32_t k = 0; k < i.vec_count; ++k) {
-      if (i.vec[k] != kNoSlot) __builtin_memcpy(w.regs + i.vec[k] + l * i.bytes, whole + k * i.bytes, i.bytes);
+      if (i.vec[k] != kNoSlot)
+        __builtin_memcpy(w.regs + i.vec[k] + l * i.bytes, whole + k * i.bytes, i.bytes);
     }
   }
 }
@@ -131,8 +215,12 @@ template <class Op>
 void predicate_logic(Warp& w, const Inst& i) {
   write_predicate(w, i.d, Op::apply(predicate(w, i.a), predicate(w, i.b)));
 }
-void predicate_move(Warp& w, const Inst& i) { write_predicate(w, i.d, predicate(w, i.a)); }
-void predicate_not(Warp& w, const Inst& i) { write_predicate(w, i.d, ~predicate(w, i.a)); }
+void predicate_move(Warp& w, const Inst& i) {
+  write_predicate(w, i.d, predicate(w, i.a));
+}
+void predicate_not(Warp& w, const Inst& i) {
+  write_predicate(w, i.d, ~predicate(w, i.a));
+}
 
 // Inst::space is asked about; the bytes of the tags decide (machine.h).
 void is_space(Warp& w, const Inst& i) {

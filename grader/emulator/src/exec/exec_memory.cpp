@@ -10,7 +10,8 @@ template <class Memory>
   if (x.high - x.low != (kLanes - 1) * sizeof(Memory)) return false;
   uint64_t difference = 0;
   const uint64_t first = x.host[0];
-  WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) difference |= x.host[l] ^ (first + l * sizeof(Memory));
+  WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) difference |=
+      x.host[l] ^ (first + l * sizeof(Memory));
   return difference == 0;
 }
 
@@ -70,7 +71,9 @@ void load_param(Warp& w, const Inst& i) {
   }
 }
 
-struct Bytes16 { uint64_t low, high; };
+struct Bytes16 {
+  uint64_t low, high;
+};
 
 template <class Memory>
 void add_widths(HandlerTable& t, const char* type) {

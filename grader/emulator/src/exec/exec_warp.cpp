@@ -1,7 +1,7 @@
 // Operations between the lanes of a warp: shfl, vote, match, redux, elect, bar.warp.sync.
 //
-// Each waits until every live lane that its member mask names has arrived (simt/convergence.h). Lanes of one warp may
-// carry different masks, as cooperative-groups tiles do; each mask is then served by itself.
+// Each waits until every live lane that its member mask names has arrived (simt/convergence.h). Lanes of one
+// warp may carry different masks, as cooperative-groups tiles do; each mask is then served by itself.
 #include "exec/lane_loops.h"
 #include "simt/convergence.h"
 
@@ -24,10 +24,22 @@ void shuffle(Warp& w, const Inst& i) {
     int from = l;
     bool valid = true;
     switch (i.variant) {
-      case kUp: from = l - distance; valid = from >= last; break;
-      case kDown: from = l + distance; valid = from <= last; break;
-      case kButterfly: from = l ^ distance; valid = from <= last; break;
-      default: from = first | (distance & ~segment); valid = from <= last; break;
+      case kUp:
+        from = l - distance;
+        valid = from >= last;
+        break;
+      case kDown:
+        from = l + distance;
+        valid = from <= last;
+        break;
+      case kButterfly:
+        from = l ^ distance;
+        valid = from <= last;
+        break;
+      default:
+        from = first | (distance & ~segment);
+        valid = from <= last;
+        break;
     }
     result[l] = a[valid ? from : l];
     in_range |= uint32_t(valid) << l;
@@ -65,7 +77,9 @@ void vote(Warp& w, const Inst& i) {
       assign<uint32_t>(w, i.d, [=](uint32_t) { return yes; });
       return;
     }
-    const bool result = i.variant == kAny ? yes != 0 : i.variant == kAll ? yes == group : yes == 0 || yes == group;
+    const bool result = i.variant == kAny   ? yes != 0
+                        : i.variant == kAll ? yes == group
+                                            : yes == 0 || yes == group;
     write_predicate(w, i.d, result ? ~0u : 0u);
   });
 }
@@ -97,12 +111,18 @@ enum ReduceMode : uint8_t { kSum, kMin, kMax, kAnd, kOr, kXor };
 template <class T>
 T reduce_two(uint8_t mode, T x, T y) {
   switch (mode) {
-    case kSum: return T(uint32_t(x) + uint32_t(y));
-    case kMin: return smaller(x, y);
-    case kMax: return larger(x, y);
-    case kAnd: return T(x & y);
-    case kOr: return T(x | y);
-    default: return T(x ^ y);
+    case kSum:
+      return T(uint32_t(x) + uint32_t(y));
+    case kMin:
+      return smaller(x, y);
+    case kMax:
+      return larger(x, y);
+    case kAnd:
+      return T(x & y);
+    case kOr:
+      return T(x | y);
+    default:
+      return T(x ^ y);
   }
 }
 
@@ -112,7 +132,8 @@ void reduce(Warp& w, const Inst& i) {
   const T* a = lanes<T>(w, i.a);
   for_each_group(w, i.e, [&](uint32_t group) {
     T total = a[__builtin_ctz(group)];
-    for (uint32_t m = group & (group - 1); m != 0; m &= m - 1) total = reduce_two(i.variant, total, a[__builtin_ctz(m)]);
+    for (uint32_t m = group & (group - 1); m != 0; m &= m - 1)
+      total = reduce_two(i.variant, total, a[__builtin_ctz(m)]);
     assign<T>(w, i.d, [=](uint32_t) { return total; });
   });
 }
@@ -126,7 +147,9 @@ void elect(Warp& w, const Inst& i) {
   });
 }
 
-void warp_barrier(Warp& w, const Inst& i) { const Gathering gathering(w, i, i.e); }
+void warp_barrier(Warp& w, const Inst& i) {
+  const Gathering gathering(w, i, i.e);
+}
 
 }  // namespace
 

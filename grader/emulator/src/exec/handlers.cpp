@@ -29,8 +29,8 @@ Handler HandlerTable::find(const char* name) const {
 namespace {
 
 const char* choose_isa() {
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
-                  __builtin_cpu_supports("f16c");
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                  __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   const std::string& wanted = settings().isa;
@@ -42,22 +42,28 @@ const char* choose_isa() {
   return v4 ? "v4" : v3 ? "v3" : "v2";
 }
 
-#define WARPEMU_ADD_ISA(isa)         \
-  isa::add_integer_handlers(table);  \
-  isa::add_float_handlers(table);    \
-  isa::add_half_handlers(table);     \
-  isa::add_convert_handlers(table);  \
-  isa::add_logic_handlers(table);    \
-  isa::add_memory_handlers(table);   \
-  isa::add_atomic_handlers(table);   \
+#define WARPEMU_ADD_ISA(isa)        \
+  isa::add_integer_handlers(table); \
+  isa::add_float_handlers(table);   \
+  isa::add_half_handlers(table);    \
+  isa::add_convert_handlers(table); \
+  isa::add_logic_handlers(table);   \
+  isa::add_memory_handlers(table);  \
+  isa::add_atomic_handlers(table);  \
   isa::add_warp_handlers(table)
 
 HandlerTable build() {
   HandlerTable table;
   switch (isa_name()[1]) {
-    case '2': WARPEMU_ADD_ISA(isa_v2); break;
-    case '3': WARPEMU_ADD_ISA(isa_v3); break;
-    default: WARPEMU_ADD_ISA(isa_v4); break;
+    case '2':
+      WARPEMU_ADD_ISA(isa_v2);
+      break;
+    case '3':
+      WARPEMU_ADD_ISA(isa_v3);
+      break;
+    default:
+      WARPEMU_ADD_ISA(isa_v4);
+      break;
   }
   add_control_handlers(table);
   add_barrier_handlers(table);

@@ -1,8 +1,9 @@
-// The table of instruction handlers, by name ("add.s32"), for the instruction-set level that this machine has.
+// The table of instruction handlers, by name ("add.s32"), for the instruction-set level that this machine
+// has.
 //
-// The exec_*.cpp files are compiled once per level, each time inside another namespace (WARPEMU_ISA). They must not
-// instantiate inline library code with external linkage: the linker could keep the copy with the newest instructions
-// for everybody. A test checks that their objects define no weak symbol.
+// The exec_*.cpp files are compiled once per level, each time inside another namespace (WARPEMU_ISA). They
+// must not instantiate inline library code with external linkage: the linker could keep the copy with the
+// newest instructions for everybody. A test checks that their objects define no weak symbol.
 #pragma once
 #include "exec/machine.h"
 
@@ -23,16 +24,16 @@ class HandlerTable {
 const HandlerTable& handlers();
 const char* isa_name();
 
-#define WARPEMU_DECLARE_ISA(isa)                   \
-  namespace isa {                                  \
-  void add_integer_handlers(HandlerTable& table);  \
-  void add_float_handlers(HandlerTable& table);    \
-  void add_half_handlers(HandlerTable& table);     \
-  void add_convert_handlers(HandlerTable& table);  \
-  void add_logic_handlers(HandlerTable& table);    \
-  void add_memory_handlers(HandlerTable& table);   \
-  void add_atomic_handlers(HandlerTable& table);   \
-  void add_warp_handlers(HandlerTable& table);     \
+#define WARPEMU_DECLARE_ISA(isa)                  \
+  namespace isa {                                 \
+  void add_integer_handlers(HandlerTable& table); \
+  void add_float_handlers(HandlerTable& table);   \
+  void add_half_handlers(HandlerTable& table);    \
+  void add_convert_handlers(HandlerTable& table); \
+  void add_logic_handlers(HandlerTable& table);   \
+  void add_memory_handlers(HandlerTable& table);  \
+  void add_atomic_handlers(HandlerTable& table);  \
+  void add_warp_handlers(HandlerTable& table);    \
   }
 WARPEMU_DECLARE_ISA(isa_v2)
 WARPEMU_DECLARE_ISA(isa_v3)

@@ -11,7 +11,8 @@
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
 
-// d[lane] = compute(lane) for the active lanes. Sources may be the destination itself, but nothing that overlaps it.
+// d[lane] = compute(lane) for the active lanes. Sources may be the destination itself, but nothing that
+// overlaps it.
 template <class D, class Compute>
 [[gnu::always_inline]] inline void assign(Warp& w, uint32_t slot, Compute compute) {
   D* d = lanes<D>(w, slot);
@@ -57,19 +58,56 @@ void ternary(Warp& w, const Inst& i) {
 }
 
 // Template traits written out, so that no library template is instantiated here.
-template <class T> struct Traits { static constexpr bool is_signed = T(-1) < T(0); };
-template <class T> struct Unsigned { using type = T; };
-template <> struct Unsigned<int8_t> { using type = uint8_t; };
-template <> struct Unsigned<int16_t> { using type = uint16_t; };
-template <> struct Unsigned<int32_t> { using type = uint32_t; };
-template <> struct Unsigned<int64_t> { using type = uint64_t; };
-template <class T> struct Wide;
-template <> struct Wide<uint16_t> { using type = uint32_t; };
-template <> struct Wide<int16_t> { using type = int32_t; };
-template <> struct Wide<uint32_t> { using type = uint64_t; };
-template <> struct Wide<int32_t> { using type = int64_t; };
-template <> struct Wide<uint64_t> { using type = unsigned __int128; };
-template <> struct Wide<int64_t> { using type = __int128; };
+template <class T>
+struct Traits {
+  static constexpr bool is_signed = T(-1) < T(0);
+};
+template <class T>
+struct Unsigned {
+  using type = T;
+};
+template <>
+struct Unsigned<int8_t> {
+  using type = uint8_t;
+};
+template <>
+struct Unsigned<int16_t> {
+  using type = uint16_t;
+};
+template <>
+struct Unsigned<int32_t> {
+  using type = uint32_t;
+};
+template <>
+struct Unsigned<int64_t> {
+  using type = uint64_t;
+};
+template <class T>
+struct Wide;
+template <>
+struct Wide<uint16_t> {
+  using type = uint32_t;
+};
+template <>
+struct Wide<int16_t> {
+  using type = int32_t;
+};
+template <>
+struct Wide<uint32_t> {
+  using type = uint64_t;
+};
+template <>
+struct Wide<int32_t> {
+  using type = int64_t;
+};
+template <>
+struct Wide<uint64_t> {
+  using type = unsigned __int128;
+};
+template <>
+struct Wide<int64_t> {
+  using type = __int128;
+};
 
 template <class To, class From>
 [[gnu::always_inline]] inline To bits_as(From from) {
@@ -80,9 +118,13 @@ template <class To, class From>
 }
 
 template <class T>
-[[gnu::always_inline]] inline T smaller(T a, T b) { return a < b ? a : b; }
+[[gnu::always_inline]] inline T smaller(T a, T b) {
+  return a < b ? a : b;
+}
 template <class T>
-[[gnu::always_inline]] inline T larger(T a, T b) { return a < b ? b : a; }
+[[gnu::always_inline]] inline T larger(T a, T b) {
+  return a < b ? b : a;
+}
 
 }  // namespace
 }  // namespace warpgrade::emu::WARPEMU_ISA

@@ -1,9 +1,9 @@
-// What executes: decoded instructions and the state of a warp, a block and a worker. Plain data, shared by the
-// instruction handlers (compiled once per instruction-set level) and the scheduler (compiled once).
+// What executes: decoded instructions and the state of a warp, a block and a worker. Plain data, shared by
+// the instruction handlers (compiled once per instruction-set level) and the scheduler (compiled once).
 //
-// A register is a vector of 32 lanes in the warp's register file and is named by its byte offset there; a predicate
-// is one 32-bit mask. Immediates and special registers are registers that were filled before the kernel starts, so
-// handlers see nothing but offsets.
+// A register is a vector of 32 lanes in the warp's register file and is named by its byte offset there; a
+// predicate is one 32-bit mask. Immediates and special registers are registers that were filled before the
+// kernel starts, so handlers see nothing but offsets.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -30,7 +30,8 @@ inline constexpr uint32_t kAlwaysSlot = 0;  // register-file offset of the mask 
 inline constexpr uint64_t kSharedTag = 0x5a00000000000000ull;
 inline constexpr uint64_t kLocalTag = 0x5b00000000000000ull;
 inline constexpr uint64_t kTagMask = 0xff00000000000000ull;
-inline constexpr uint32_t kSharedStart = 1024;  // offsets below belong to no variable, so that 0 stays a null pointer
+inline constexpr uint32_t kSharedStart =
+    1024;  // offsets below belong to no variable, so that 0 stays a null pointer
 
 using Handler = void (*)(Warp&, const Inst&);
 
@@ -41,28 +42,30 @@ struct Inst {
   Handler run = nullptr;
   uint32_t guard = kAlwaysSlot;
   uint32_t guard_flip = 0;  // ~0 for @!p
-  uint32_t d = 0, a = 0, b = 0, c = 0, e = kNoSlot;  // destination, sources, second destination or fourth source
-  uint32_t vec[8] = {};      // elements of a vector operand
-  int64_t imm = 0;           // address offset, look-up table, parameter offset
-  uint32_t target = 0;       // of branches: instruction index, or index of a branch table or call record
-  uint32_t location = 0;     // index into Module::locations
-  uint32_t index = 0;        // of this instruction in its program
+  uint32_t d = 0, a = 0, b = 0, c = 0,
+           e = kNoSlot;   // destination, sources, second destination or fourth source
+  uint32_t vec[8] = {};   // elements of a vector operand
+  int64_t imm = 0;        // address offset, look-up table, parameter offset
+  uint32_t target = 0;    // of branches: instruction index, or index of a branch table or call record
+  uint32_t location = 0;  // index into Module::locations
+  uint32_t index = 0;     // of this instruction in its program
   uint8_t vec_count = 1;
   Space space = Space::generic;
-  uint8_t bytes = 0;         // of one element in memory
-  uint8_t reg_bytes = 0;     // of one lane of the register
-  uint8_t variant = 0;       // which form of the operation
+  uint8_t bytes = 0;      // of one element in memory
+  uint8_t reg_bytes = 0;  // of one lane of the register
+  uint8_t variant = 0;    // which form of the operation
   uint8_t flags = 0;
   Category category = Category::other;
-  bool control = false;      // may change pc, masks or stop the warp
+  bool control = false;  // may change pc, masks or stop the warp
   bool address_is_32 = false;
-  bool patient = false;      // of backward branches: the loop waits for other threads (holds cas, volatile, ...)
-  Handler inner = nullptr;   // what a wrapping handler (rounding mode) calls
+  bool patient = false;  // of backward branches: the loop waits for other threads (holds cas, volatile, ...)
+  Handler inner = nullptr;  // what a wrapping handler (rounding mode) calls
 };
 
 enum class Stop : uint8_t { none, waiting, exited, yielded, aborted };
 
-// A set of lanes parked at a pc. `blocked_at` is the warp-synchronous instruction whose other lanes are awaited.
+// A set of lanes parked at a pc. `blocked_at` is the warp-synchronous instruction whose other lanes are
+// awaited.
 struct Fragment {
   uint32_t pc;
   uint32_t mask;
@@ -79,7 +82,7 @@ struct BarrierWait {
 
 // A cp.async that has been issued and not yet awaited.
 struct AsyncCopy {
-  uint64_t from;         // host addresses
+  uint64_t from;  // host addresses
   uint64_t to;
   uint8_t bytes;         // written at `to`
   uint8_t source_bytes;  // read at `from`; the rest is zero
@@ -95,8 +98,8 @@ struct Warp {
   uint32_t join_pc = ~0u;  // lowest pc above the current one where parked lanes wait
   uint32_t live = 0;       // lanes that have not exited
   uint32_t initial = 0;
-  uint32_t carry = 0;      // the condition-code carry flag of each lane
-  uint32_t index = 0;      // within the block
+  uint32_t carry = 0;  // the condition-code carry flag of each lane
+  uint32_t index = 0;  // within the block
   Stop stop = Stop::none;
   bool prefer_others = false;  // a spin was noticed: give parked lanes turns
   bool rotate = false;
@@ -127,15 +130,15 @@ struct Block {
   uint64_t linear = 0;
   uint32_t threads = 0;
   uint8_t* shared = nullptr;
-  uint32_t shared_bytes = 0;  // end of the dynamic part
+  uint32_t shared_bytes = 0;                      // end of the dynamic part
   const SharedVariable* launch_shared = nullptr;  // the program's variables, then the dynamic part
   uint8_t* shared_init = nullptr;                 // a byte for each byte, when initcheck is on
   std::vector<Warp> warps;
-  uint32_t live = 0;               // threads that have not exited
+  uint32_t live = 0;                  // threads that have not exited
   uint32_t waiting[kBarriers] = {};   // threads at each barrier, bar.arrive included
   uint32_t expected[kBarriers] = {};  // threads it waits for; 0: all live ones
   BarrierReduction reductions[kBarriers];
-  bool patient_yield = false;      // a warp gave up its turn in a loop that waits for other threads
+  bool patient_yield = false;  // a warp gave up its turn in a loop that waits for other threads
 };
 
 struct Counters {
@@ -151,11 +154,11 @@ struct Worker {
   Launch* launch = nullptr;
   const Allocation* allocations = nullptr;  // sorted by address
   uint32_t allocation_count = 0;
-  bool count = false;       // counters are on
+  bool count = false;  // counters are on
   bool init_check = false;
-  bool observe = false;     // either
-  std::vector<uint32_t> allocation_hint;    // by instruction: the allocation it touched last
-  std::vector<uint32_t> shared_hint;        // by instruction: the shared variable it touched last
+  bool observe = false;                   // either
+  std::vector<uint32_t> allocation_hint;  // by instruction: the allocation it touched last
+  std::vector<uint32_t> shared_hint;      // by instruction: the shared variable it touched last
   Counters counters;
   uint32_t index = 0;
 };
@@ -165,7 +168,9 @@ inline T* lanes(Warp& w, uint32_t slot) {
   return reinterpret_cast<T*>(__builtin_assume_aligned(w.regs + slot, 64));
 }
 
-inline uint32_t& predicate(Warp& w, uint32_t slot) { return *reinterpret_cast<uint32_t*>(w.regs + slot); }
+inline uint32_t& predicate(Warp& w, uint32_t slot) {
+  return *reinterpret_cast<uint32_t*>(w.regs + slot);
+}
 
 // Sets the active lanes' bits of a predicate register.
 inline void write_predicate(Warp& w, uint32_t slot, uint32_t value) {

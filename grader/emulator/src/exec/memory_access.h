@@ -1,7 +1,7 @@
 // From lane addresses to host addresses, with exact bounds. For exec_*.cpp only (see handlers.h).
 //
-// The fast paths cover a warp whose lanes all fall into one allocation, one shared variable or their stacks; everything
-// else, mistakes included, goes to resolve_slowly(), which knows each lane and reports.
+// The fast paths cover a warp whose lanes all fall into one allocation, one shared variable or their stacks;
+// everything else, mistakes included, goes to resolve_slowly(), which knows each lane and reports.
 #pragma once
 #include "exec/access.h"
 #include "exec/lane_loops.h"
@@ -51,12 +51,14 @@ namespace {
   return true;
 }
 
-[[gnu::always_inline]] inline bool resolve_global(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Access& x) {
+[[gnu::always_inline]] inline bool resolve_global(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
+                                                  Access& x) {
   const Worker& worker = *w.worker;
   const uint32_t hint = worker.allocation_hint[i.index];
   if (hint >= worker.allocation_count) return false;
   const Allocation& a = worker.allocations[hint];
-  if (x.low < a.begin || x.high + bytes > a.end || a.freed || (a.read_only && kind != AccessKind::load)) return false;
+  if (x.low < a.begin || x.high + bytes > a.end || a.freed || (a.read_only && kind != AccessKind::load))
+    return false;
   const auto alias = uint64_t(a.alias);
   WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) x.host[l] += alias;
   x.low += alias;
@@ -65,7 +67,8 @@ namespace {
 }
 
 // Fills x.host for all lanes (inactive and faulty ones with an address that is safe to read).
-[[gnu::always_inline]] inline void resolve(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Access& x) {
+[[gnu::always_inline]] inline void resolve(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
+                                           Access& x) {
   lane_addresses(w, i, x);
   uint64_t low = x.host[0], high = x.host[0], all = 0;
   WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) {
@@ -93,8 +96,10 @@ namespace {
            : x.space == Space::local ? resolve_local(w, bytes, x)
                                      : resolve_global(w, i, bytes, kind, x);
   }
-  if (!done) [[unlikely]] resolve_slowly(w, i, bytes, kind, x);
-  if (w.worker->observe) [[unlikely]] observe_access(w, i, bytes, kind, x);
+  if (!done) [[unlikely]]
+    resolve_slowly(w, i, bytes, kind, x);
+  if (w.worker->observe) [[unlikely]]
+    observe_access(w, i, bytes, kind, x);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
-// The layout is not documented by NVIDIA; what is used here is known from other open tools and checked by magic numbers.
-//   wrapper: magic, version, pointer to a container; version 2 adds a null-terminated array of further containers
-//   container: magic, version, header size, size of the entries that follow
-//   entry: kind (1 PTX, 2 machine code), header size, payload size, ..., architecture, ..., flags
+// The layout is not documented by NVIDIA; what is used here is known from other open tools and checked by
+// magic numbers.
+//   wrapper: magic, version, pointer to a container; version 2 adds a null-terminated array of further
+//   containers container: magic, version, header size, size of the entries that follow entry: kind (1 PTX, 2
+//   machine code), header size, payload size, ..., architecture, ..., flags
 #include "loader/fatbin.h"
 
 #include <cstdint>
@@ -96,9 +97,13 @@ FatbinPtx ptx_of_fatbin(const void* opaque, unsigned arch) {
   }
   if (!search.text.empty()) return {std::move(search.text), ""};
   if (search.found_compressed) {
-    return {"", "the program's PTX is compressed; build it with `nvcc -no-compress` (and code=[compute_XX,sm_XX])"};
+    return {
+        "",
+        "the program's PTX is compressed; build it with `nvcc -no-compress` (and code=[compute_XX,sm_XX])"};
   }
-  return {"", "the program holds no PTX; build it with `nvcc -gencode arch=compute_80,code=[compute_80,sm_80] -no-compress`"};
+  return {"",
+          "the program holds no PTX; build it with `nvcc -gencode arch=compute_80,code=[compute_80,sm_80] "
+          "-no-compress`"};
 }
 
 }  // namespace warpgrade::emu

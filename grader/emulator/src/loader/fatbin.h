@@ -10,8 +10,8 @@ struct FatbinPtx {
   std::string problem;  // empty when text is usable
 };
 
-// `wrapper` is what the program passes to __cudaRegisterFatBinary. Of several PTX versions the newest that is not
-// newer than `arch` is taken, else the oldest.
+// `wrapper` is what the program passes to __cudaRegisterFatBinary. Of several PTX versions the newest that is
+// not newer than `arch` is taken, else the oldest.
 FatbinPtx ptx_of_fatbin(const void* wrapper, unsigned arch);
 
 }  // namespace warpgrade::emu

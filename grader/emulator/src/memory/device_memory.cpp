@@ -29,19 +29,23 @@ void on_segmentation_fault(int, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<uint64_t>(info->si_addr);
   if (address >= g_reserved_begin && address < g_reserved_begin + kRangeBytes) {
     static const char kMessage[] =
-        "emulator: host code dereferenced a device pointer (cudaMalloc memory); copy the data with cudaMemcpy first\n";
+        "emulator: host code dereferenced a device pointer (cudaMalloc memory); copy the data with "
+        "cudaMemcpy first\n";
     if (write(STDERR_FILENO, kMessage, sizeof kMessage - 1) < 0) _exit(139);
   }
   sigaction(SIGSEGV, &g_previous_handler, nullptr);
 }
 
 [[noreturn]] void die(const char* what) {
-  std::fprintf(stderr, "emulator: cannot reserve device address space (%s): %s; check RLIMIT_AS (ulimit -v)\n", what,
+  std::fprintf(stderr,
+               "emulator: cannot reserve device address space (%s): %s; check RLIMIT_AS (ulimit -v)\n", what,
                std::strerror(errno));
   std::abort();
 }
 
-uint64_t round_up(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
+uint64_t round_up(uint64_t value, uint64_t align) {
+  return (value + align - 1) / align * align;
+}
 
 bool counts_as_device_memory(MemoryKind kind) {
   return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::constant;
@@ -84,7 +88,8 @@ void DeviceMemory::insert(Allocation allocation) {
   allocations_.insert_or_assign(allocation.begin, std::move(allocation));
 }
 
-std::optional<uint64_t> DeviceMemory::allocate(uint64_t bytes, MemoryKind kind, std::string name, uint64_t align) {
+std::optional<uint64_t> DeviceMemory::allocate(uint64_t bytes, MemoryKind kind, std::string name,
+                                               uint64_t align) {
   std::lock_guard lock(mutex_);
   const bool counted = counts_as_device_memory(kind);
   if (bytes > kRangeBytes || (counted && used_bytes_ + bytes > total_bytes_)) return std::nullopt;
@@ -111,7 +116,8 @@ bool DeviceMemory::release(uint64_t address) {
   const auto found = allocations_.find(address);
   if (found == allocations_.end() || found->second.freed) return false;
   Allocation& a = found->second;
-  if (a.kind == MemoryKind::registered || a.kind == MemoryKind::imported || a.kind == MemoryKind::constant) return false;
+  if (a.kind == MemoryKind::registered || a.kind == MemoryKind::imported || a.kind == MemoryKind::constant)
+    return false;
   a.freed = true;
   snapshot_.reset();
   if (counts_as_device_memory(a.kind)) used_bytes_ -= a.bytes();
@@ -148,8 +154,8 @@ bool DeviceMemory::unregister_host(void* host) {
   return true;
 }
 
-std::optional<uint64_t> DeviceMemory::import(uint8_t* host, uint64_t bytes, uint64_t offset_in_page, bool read_only,
-                                             std::string name) {
+std::optional<uint64_t> DeviceMemory::import(uint8_t* host, uint64_t bytes, uint64_t offset_in_page,
+                                             bool read_only, std::string name) {
   std::lock_guard lock(mutex_);
   const uint64_t offset = take_range(bytes + offset_in_page, kPage);
   if (offset == 0) return std::nullopt;

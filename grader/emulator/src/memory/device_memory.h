@@ -1,9 +1,10 @@
 // The emulated GPU's memory.
 //
-// Device pointers are addresses inside a reserved range without access rights, so that host code that dereferences
-// one faults at once; the emulator reaches the bytes through a read-write alias at a constant distance (a memfd mapped
-// elsewhere). Managed and pinned memory is handed out at its alias address and is reachable from both sides.
-// Allocations have exact bounds, lie at least 512 bytes apart, and a freed range is not used again.
+// Device pointers are addresses inside a reserved range without access rights, so that host code that
+// dereferences one faults at once; the emulator reaches the bytes through a read-write alias at a constant
+// distance (a memfd mapped elsewhere). Managed and pinned memory is handed out at its alias address and is
+// reachable from both sides. Allocations have exact bounds, lie at least 512 bytes apart, and a freed range
+// is not used again.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -20,7 +21,7 @@ enum class MemoryKind : uint8_t { device, managed, pinned, registered, constant,
 struct Allocation {
   uint64_t begin = 0;
   uint64_t end = 0;
-  int64_t alias = 0;              // host address = device address + alias
+  int64_t alias = 0;  // host address = device address + alias
   bool freed = false;
   bool read_only = false;
   MemoryKind kind = MemoryKind::device;
@@ -36,7 +37,8 @@ class DeviceMemory {
   static DeviceMemory& instance();
 
   // Empty when the emulated GPU's memory is exhausted. `name` empty: "allocation #n".
-  std::optional<uint64_t> allocate(uint64_t bytes, MemoryKind kind, std::string name = {}, uint64_t align = 256);
+  std::optional<uint64_t> allocate(uint64_t bytes, MemoryKind kind, std::string name = {},
+                                   uint64_t align = 256);
   // False when no live allocation of a kind in `kinds` begins there.
   bool release(uint64_t address);
   // Memory of the program (cudaHostRegister): device address = host address.
@@ -68,10 +70,10 @@ class DeviceMemory {
   mutable std::mutex mutex_;
   std::map<uint64_t, Allocation> allocations_;
   std::shared_ptr<const std::vector<Allocation>> snapshot_;
-  uint64_t reserved_ = 0;   // first address of the reserved range
+  uint64_t reserved_ = 0;  // first address of the reserved range
   uint8_t* alias_ = nullptr;
   int memfd_ = -1;
-  uint64_t next_ = 0;       // offset of the next allocation in the range
+  uint64_t next_ = 0;  // offset of the next allocation in the range
   uint64_t total_bytes_ = 0;
   uint64_t used_bytes_ = 0;
   uint64_t next_number_ = 1;

@@ -11,13 +11,16 @@
 namespace warpgrade::emu {
 namespace {
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 Program::Place place_of(const Module& module, uint32_t location) {
   Program::Place place;
   if (location == 0 || location >= module.locations.size()) return place;
   uint32_t outermost = location;
-  while (module.locations[outermost].parent >= 0) outermost = static_cast<uint32_t>(module.locations[outermost].parent);
+  while (module.locations[outermost].parent >= 0)
+    outermost = static_cast<uint32_t>(module.locations[outermost].parent);
   const auto file_name = [&](uint32_t file) {
     const auto found = module.files.find(file);
     return found == module.files.end() ? std::string("?") : found->second;
@@ -85,7 +88,8 @@ class Builder {
         decode(d);
       } catch (const Unsupported& refusal) {
         const Program::Place place = place_of(module_, in.location);
-        throw BuildError("unsupported " + std::string(in.opcode) + " (" + refusal.why + ")", place.path, place.line);
+        throw BuildError("unsupported " + std::string(in.opcode) + " (" + refusal.why + ")", place.path,
+                         place.line);
       }
     }
   }
@@ -140,7 +144,9 @@ class Builder {
 
 }  // namespace
 
-Program::Place Program::place(const Inst& inst) const { return place_of(*module, inst.location); }
+Program::Place Program::place(const Inst& inst) const {
+  return place_of(*module, inst.location);
+}
 
 std::string kernel_title(const std::string& mangled) {
   int status = 0;
@@ -163,7 +169,8 @@ std::string kernel_title(const std::string& mangled) {
   return title.substr(begin, end - begin);
 }
 
-std::unique_ptr<Program> build_program(Module& module, const std::string& kernel, const SymbolTable& variables) {
+std::unique_ptr<Program> build_program(Module& module, const std::string& kernel,
+                                       const SymbolTable& variables) {
   const auto found = module.functions.find(kernel);
   if (found == module.functions.end() || !found->second.has_body()) {
     throw BuildError("kernel " + kernel_title(kernel) + " is not in the PTX of this program", "", 0);
@@ -175,7 +182,8 @@ std::unique_ptr<Program> build_program(Module& module, const std::string& kernel
     if (found->second.max_threads != 0) program->max_threads = found->second.max_threads;
     return program;
   } catch (const PtxError& error) {
-    throw BuildError(std::string(error.what()) + " (line " + std::to_string(error.line) + " of the PTX)", "", 0);
+    throw BuildError(std::string(error.what()) + " (line " + std::to_string(error.line) + " of the PTX)", "",
+                     0);
   }
 }
 

@@ -18,7 +18,8 @@ class BuildError : public std::runtime_error {
   uint32_t line;
 };
 
-std::unique_ptr<Program> build_program(Module& module, const std::string& kernel, const SymbolTable& variables);
+std::unique_ptr<Program> build_program(Module& module, const std::string& kernel,
+                                       const SymbolTable& variables);
 
 // "void foo<int>(int*)" of a mangled name, without result and parameters: "foo<int>".
 std::string kernel_title(const std::string& mangled);

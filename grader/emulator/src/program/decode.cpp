@@ -14,26 +14,50 @@ struct SpecialName {
 };
 
 constexpr SpecialName kSpecialNames[] = {
-    {"%tid.x", Special::tid_x},         {"%tid.y", Special::tid_y},         {"%tid.z", Special::tid_z},
-    {"%ntid.x", Special::ntid_x},       {"%ntid.y", Special::ntid_y},       {"%ntid.z", Special::ntid_z},
-    {"%ctaid.x", Special::ctaid_x},     {"%ctaid.y", Special::ctaid_y},     {"%ctaid.z", Special::ctaid_z},
-    {"%nctaid.x", Special::nctaid_x},   {"%nctaid.y", Special::nctaid_y},   {"%nctaid.z", Special::nctaid_z},
-    {"%laneid", Special::laneid},       {"%warpid", Special::warpid},       {"%nwarpid", Special::nwarpid},
-    {"%smid", Special::smid},           {"%nsmid", Special::nsmid},         {"%gridid", Special::gridid},
-    {"%lanemask_eq", Special::lanemask_eq}, {"%lanemask_le", Special::lanemask_le},
-    {"%lanemask_lt", Special::lanemask_lt}, {"%lanemask_ge", Special::lanemask_ge},
-    {"%lanemask_gt", Special::lanemask_gt}, {"%dynamic_smem_size", Special::dynamic_smem_size},
+    {"%tid.x", Special::tid_x},
+    {"%tid.y", Special::tid_y},
+    {"%tid.z", Special::tid_z},
+    {"%ntid.x", Special::ntid_x},
+    {"%ntid.y", Special::ntid_y},
+    {"%ntid.z", Special::ntid_z},
+    {"%ctaid.x", Special::ctaid_x},
+    {"%ctaid.y", Special::ctaid_y},
+    {"%ctaid.z", Special::ctaid_z},
+    {"%nctaid.x", Special::nctaid_x},
+    {"%nctaid.y", Special::nctaid_y},
+    {"%nctaid.z", Special::nctaid_z},
+    {"%laneid", Special::laneid},
+    {"%warpid", Special::warpid},
+    {"%nwarpid", Special::nwarpid},
+    {"%smid", Special::smid},
+    {"%nsmid", Special::nsmid},
+    {"%gridid", Special::gridid},
+    {"%lanemask_eq", Special::lanemask_eq},
+    {"%lanemask_le", Special::lanemask_le},
+    {"%lanemask_lt", Special::lanemask_lt},
+    {"%lanemask_ge", Special::lanemask_ge},
+    {"%lanemask_gt", Special::lanemask_gt},
+    {"%dynamic_smem_size", Special::dynamic_smem_size},
     {"%total_smem_size", Special::total_smem_size},
     // %envreg1:%envreg2 is how cooperative groups find the grid's barrier, high word first.
-    {"%envreg0", Special::zero}, {"%envreg1", Special::workspace_high}, {"%envreg2", Special::workspace_low},
+    {"%envreg0", Special::zero},
+    {"%envreg1", Special::workspace_high},
+    {"%envreg2", Special::workspace_low},
     // Without clusters, each block is a cluster of one.
-    {"%cluster_nctaid.x", Special::cluster_one}, {"%cluster_nctaid.y", Special::cluster_one},
-    {"%cluster_nctaid.z", Special::cluster_one}, {"%cluster_ctaid.x", Special::zero},
-    {"%cluster_ctaid.y", Special::zero},         {"%cluster_ctaid.z", Special::zero},
-    {"%cluster_ctarank", Special::zero},         {"%cluster_nctarank", Special::cluster_one},
-    {"%clusterid.x", Special::ctaid_x},          {"%clusterid.y", Special::ctaid_y},
-    {"%clusterid.z", Special::ctaid_z},          {"%nclusterid.x", Special::nctaid_x},
-    {"%nclusterid.y", Special::nctaid_y},        {"%nclusterid.z", Special::nctaid_z},
+    {"%cluster_nctaid.x", Special::cluster_one},
+    {"%cluster_nctaid.y", Special::cluster_one},
+    {"%cluster_nctaid.z", Special::cluster_one},
+    {"%cluster_ctaid.x", Special::zero},
+    {"%cluster_ctaid.y", Special::zero},
+    {"%cluster_ctaid.z", Special::zero},
+    {"%cluster_ctarank", Special::zero},
+    {"%cluster_nctarank", Special::cluster_one},
+    {"%clusterid.x", Special::ctaid_x},
+    {"%clusterid.y", Special::ctaid_y},
+    {"%clusterid.z", Special::ctaid_z},
+    {"%nclusterid.x", Special::nctaid_x},
+    {"%nclusterid.y", Special::nctaid_y},
+    {"%nclusterid.z", Special::nctaid_z},
 };
 
 uint64_t literal_bits(const Ref& ref, uint32_t bytes) {
@@ -50,9 +74,14 @@ uint64_t literal_bits(const Ref& ref, uint32_t bytes) {
 
 }  // namespace
 
-Decode::Decode(const LinearInst& inst, const std::vector<uint32_t>& slots, RegisterFile& registers, Program& p,
-               uint32_t& param_slot, Inst& decoded)
-    : in(inst), out(decoded), file(registers), program(p), slots_(slots), param_slot_(param_slot),
+Decode::Decode(const LinearInst& inst, const std::vector<uint32_t>& slots, RegisterFile& registers,
+               Program& p, uint32_t& param_slot, Inst& decoded)
+    : in(inst),
+      out(decoded),
+      file(registers),
+      program(p),
+      slots_(slots),
+      param_slot_(param_slot),
       taken_(inst.parts.size(), false) {
   taken_[0] = true;
 }
@@ -104,7 +133,8 @@ Space Decode::take_space() {
 }
 
 void Decode::take_memory_semantics() {
-  ignore({"weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "cta", "gpu", "sys", "cluster"});
+  ignore({"weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "cta", "gpu", "sys",
+          "cluster"});
   ignore({"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc"});
   ignore_prefix("L1::");
   ignore_prefix("L2::");
@@ -136,10 +166,14 @@ uint32_t Decode::source(const Ref& ref, uint32_t bytes) {
       if (ref.type == Type::pred) fail("predicate as a value");
       if (lane_bytes(ref.type) != bytes) fail("operand width");
       return slot_of(ref.reg);
-    case Ref::Kind::number: return file.constant(literal_bits(ref, bytes), bytes);
-    case Ref::Kind::special: return special_source(ref, bytes);
-    case Ref::Kind::symbol: return symbol_source(ref, bytes);
-    default: fail("operand form");
+    case Ref::Kind::number:
+      return file.constant(literal_bits(ref, bytes), bytes);
+    case Ref::Kind::special:
+      return special_source(ref, bytes);
+    case Ref::Kind::symbol:
+      return symbol_source(ref, bytes);
+    default:
+      fail("operand form");
   }
 }
 
@@ -155,7 +189,8 @@ uint32_t Decode::symbol_source(const Ref& ref, uint32_t bytes) {
   if (ref.space == Space::param) {
     if (bytes != 8) fail("narrow parameter address");
     if (param_slot_ == kNoSlot) param_slot_ = file.allocate(8);
-    if (ref.value + static_cast<uint64_t>(ref.offset) != 0) fail("address of a parameter other than through mov");
+    if (ref.value + static_cast<uint64_t>(ref.offset) != 0)
+      fail("address of a parameter other than through mov");
     return param_slot_;
   }
   const uint64_t value = ref.dynamic_shared ? program.dynamic_shared_begin : ref.value;
@@ -209,9 +244,13 @@ void Decode::handler(const std::string& name) {
   if (out.run == nullptr) fail("no " + name);
 }
 
-std::string unsigned_name(Type type) { return "u" + std::to_string(8 * std::max(1u, size_of(type))); }
+std::string unsigned_name(Type type) {
+  return "u" + std::to_string(8 * std::max(1u, size_of(type)));
+}
 
-std::string integer_name(Type type) { return is_signed_integer(type) ? std::string(name_of(type)) : unsigned_name(type); }
+std::string integer_name(Type type) {
+  return is_signed_integer(type) ? std::string(name_of(type)) : unsigned_name(type);
+}
 
 void decode(Decode& d) {
   static const DecoderTable table = [] {

@@ -1,5 +1,5 @@
-// From a resolved PTX instruction to a handler and operand slots. Every modifier must be understood: what no decoder
-// takes makes the instruction unsupported, so that nothing is silently computed in another way.
+// From a resolved PTX instruction to a handler and operand slots. Every modifier must be understood: what no
+// decoder takes makes the instruction unsupported, so that nothing is silently computed in another way.
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -32,7 +32,7 @@ class Decode {
   void ignore(std::initializer_list<std::string_view> words);
   void ignore_prefix(std::string_view prefix);
   std::string_view take_one_of(std::initializer_list<std::string_view> words);  // "" when none is there
-  Type take_type();                                                             // the last type; none when absent
+  Type take_type();  // the last type; none when absent
   Space take_space();
   void take_memory_semantics();  // .volatile, .relaxed.gpu, cache operators and hints
   void check_all_taken() const;
@@ -45,10 +45,10 @@ class Decode {
   uint32_t source(const Ref& ref, uint32_t bytes);
   uint32_t dest(size_t k, uint32_t bytes) { return dest(operand(k), bytes); }
   uint32_t dest(const Ref& ref, uint32_t bytes);
-  uint32_t predicate_dest(size_t k);             // kNoSlot for _
-  uint32_t second_dest(size_t k) const;          // the q of p|q, kNoSlot when absent
+  uint32_t predicate_dest(size_t k);     // kNoSlot for _
+  uint32_t second_dest(size_t k) const;  // the q of p|q, kNoSlot when absent
   uint32_t predicate_source(size_t k, uint8_t& negated);
-  void address(size_t k);                        // a, imm, address_is_32
+  void address(size_t k);                         // a, imm, address_is_32
   uint32_t register_bytes(const Ref& ref) const;  // width of a register operand, 0 for others
   uint64_t number(size_t k) const;
 

@@ -8,10 +8,14 @@
 namespace warpgrade::emu {
 namespace {
 
-bool is_half(Type t) { return t == Type::f16 || t == Type::f16x2 || t == Type::bf16 || t == Type::bf16x2; }
+bool is_half(Type t) {
+  return t == Type::f16 || t == Type::f16x2 || t == Type::bf16 || t == Type::bf16x2;
+}
 
 // The type's name inside handler names: untyped and integer types by size and sign.
-std::string arithmetic_name(Type t) { return is_float(t) ? std::string(name_of(t)) : integer_name(t); }
+std::string arithmetic_name(Type t) {
+  return is_float(t) ? std::string(name_of(t)) : integer_name(t);
+}
 
 void sources(Decode& d, uint32_t bytes, size_t n) {
   d.out.category = Category::arithmetic;
@@ -23,7 +27,10 @@ void sources(Decode& d, uint32_t bytes, size_t n) {
 
 Rounding take_rounding(Decode& d) {
   const std::string_view mode = d.take_one_of({"rn", "rz", "rm", "rp"});
-  return mode == "rz" ? Rounding::zero : mode == "rm" ? Rounding::down : mode == "rp" ? Rounding::up : Rounding::nearest;
+  return mode == "rz"   ? Rounding::zero
+         : mode == "rm" ? Rounding::down
+         : mode == "rp" ? Rounding::up
+                        : Rounding::nearest;
 }
 
 // ".ftz" and ".sat" as handler names carry them.
@@ -178,7 +185,8 @@ void permute(Decode& d) {
   d.take_type();
   const std::string_view mode = d.take_one_of({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"});
   const std::string_view names[] = {"", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"};
-  d.out.variant = static_cast<uint8_t>(std::find(std::begin(names), std::end(names), mode) - std::begin(names));
+  d.out.variant =
+      static_cast<uint8_t>(std::find(std::begin(names), std::end(names), mode) - std::begin(names));
   sources(d, 4, 3);
   d.handler("prmt");
 }
@@ -207,8 +215,10 @@ void dot_product(Decode& d) {
 void test_property(Decode& d) {
   const Type type = d.take_type();
   const std::string_view names[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
-  const std::string_view kind = d.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
-  d.out.variant = static_cast<uint8_t>(std::find(std::begin(names), std::end(names), kind) - std::begin(names));
+  const std::string_view kind =
+      d.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+  d.out.variant =
+      static_cast<uint8_t>(std::find(std::begin(names), std::end(names), kind) - std::begin(names));
   d.out.d = d.predicate_dest(0);
   d.out.a = d.source(1, size_of(type));
   d.handler("testp." + std::string(name_of(type)));
@@ -221,8 +231,10 @@ void convert(Decode& d) {
   Rounding rounding = take_rounding(d);
   uint8_t flags = 0;
   if (!integral.empty()) {
-    rounding = integral == "rzi" ? Rounding::zero : integral == "rmi" ? Rounding::down
-             : integral == "rpi" ? Rounding::up : Rounding::nearest;
+    rounding = integral == "rzi"   ? Rounding::zero
+               : integral == "rmi" ? Rounding::down
+               : integral == "rpi" ? Rounding::up
+                                   : Rounding::nearest;
     if (is_float(from) && is_float(to)) flags |= kCvtToIntegral;
   }
   if (d.take("sat")) flags |= kCvtSaturate;
@@ -258,7 +270,8 @@ void add_arithmetic_decoders(DecoderTable& t) {
   for (const char* op : {"mul", "mad", "mul24", "mad24"}) t[op] = multiply;
   t["madc"] = multiply_add_with_carry;
   t["fma"] = fused_multiply_add;
-  for (const char* op : {"abs", "neg", "sqrt", "rsqrt", "rcp", "sin", "cos", "ex2", "lg2", "tanh"}) t[op] = one_operand;
+  for (const char* op : {"abs", "neg", "sqrt", "rsqrt", "rcp", "sin", "cos", "ex2", "lg2", "tanh"})
+    t[op] = one_operand;
   t["sad"] = three_operands;
   for (const char* op : {"shl", "shr"}) t[op] = shift;
   for (const char* op : {"popc", "clz", "bfind"}) t[op] = bit_query;

@@ -28,9 +28,13 @@ void return_from_call(Decode& d) {
   d.handler("ret");
 }
 
-void leave(Decode& d) { d.handler("exit"); }
+void leave(Decode& d) {
+  d.handler("exit");
+}
 
-void plain(Decode& d) { d.handler(std::string(d.in.parts[0])); }
+void plain(Decode& d) {
+  d.handler(std::string(d.in.parts[0]));
+}
 
 void no_effect(Decode& d) {
   d.ignore({"launch_dependents", "wait"});

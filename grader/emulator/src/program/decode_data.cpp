@@ -81,7 +81,8 @@ void parameter_address(Decode& d, const Ref& symbol) {
 void move(Decode& d) {
   const Type type = d.take_type();
   if (type == Type::pred) return predicate_operation(d, 1);
-  if (d.operand(0).kind == Ref::Kind::vector || d.operand(1).kind == Ref::Kind::vector) return vector_move(d, type);
+  if (d.operand(0).kind == Ref::Kind::vector || d.operand(1).kind == Ref::Kind::vector)
+    return vector_move(d, type);
   if (clock_move(d)) return;
   const Ref& from = d.operand(1);
   if (from.kind == Ref::Kind::symbol && from.space == Space::param) return parameter_address(d, from);
@@ -93,9 +94,8 @@ void move(Decode& d) {
 
 // Comparison operators; lo, ls, hi, hs are the unsigned spellings.
 std::string take_comparison(Decode& d) {
-  const std::string_view op =
-      d.take_one_of({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
-                     "geu", "num", "nan"});
+  const std::string_view op = d.take_one_of({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs",
+                                             "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"});
   if (op.empty()) d.fail("comparison operator");
   return op == "lo" ? "lt" : op == "ls" ? "le" : op == "hi" ? "gt" : op == "hs" ? "ge" : std::string(op);
 }

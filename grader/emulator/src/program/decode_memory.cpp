@@ -44,8 +44,9 @@ void value_operands(Decode& d, const Ref& value, Type type, bool is_load) {
 
 std::string access_key(const Decode& d, const char* op, Type type, bool keep_sign) {
   const std::string name = size_of(type) == 16 ? "b128"
-                           : keep_sign && is_signed_integer(type) && size_of(type) < d.out.reg_bytes ? integer_name(type)
-                                                                                               : unsigned_name(type);
+                           : keep_sign && is_signed_integer(type) && size_of(type) < d.out.reg_bytes
+                               ? integer_name(type)
+                               : unsigned_name(type);
   return std::string(op) + "." + name + "." + std::to_string(d.out.reg_bytes);
 }
 
@@ -108,7 +109,8 @@ void atomic(Decode& d) {
   d.take("noftz");
   d.out.space = d.take_space();
   const Type type = d.take_type();
-  const std::string_view op = d.take_one_of({"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"});
+  const std::string_view op =
+      d.take_one_of({"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"});
   if (op.empty()) d.fail("atomic operation");
   d.out.category = Category::atomic;
   const size_t at = returns ? 1 : 0;
@@ -121,12 +123,14 @@ void atomic(Decode& d) {
   d.out.d = !returns || d.operand(0).kind == Ref::Kind::sink ? kNoSlot : d.dest(0, bytes);
   d.out.b = d.source(at + 1, bytes);
   d.out.c = op == "cas" ? d.source(at + 2, bytes) : d.out.b;
-  d.handler("atom." + std::string(op) + "." + (is_float(type) ? std::string(name_of(type)) : integer_name(type)));
+  d.handler("atom." + std::string(op) + "." +
+            (is_float(type) ? std::string(name_of(type)) : integer_name(type)));
 }
 
 // cp.async.ca.shared.global [dst], [src], bytes{, source bytes}
 void issue_async_copy(Decode& d) {
-  if (!d.take("async") || !d.take("shared") + !d.take("shared::cta") == 2 || !d.take("global")) d.fail("copy form");
+  if (!d.take("async") || !d.take("shared") + !d.take("shared::cta") == 2 || !d.take("global"))
+    d.fail("copy form");
   d.ignore({"ca", "cg"});
   d.ignore_prefix("L2::");
   const Ref& destination = d.operand(0);
@@ -139,8 +143,10 @@ void issue_async_copy(Decode& d) {
   d.out.vec[1] = destination.reg != kNoRegister && d.out.address_is_32 ? 4 : 8;
   d.out.address_is_32 = false;
   d.address(1);
-  const bool has_size = d.count() > 3 && (d.operand(3).kind == Ref::Kind::number || d.register_bytes(d.operand(3)) == 4);
-  if (d.count() > 3 && d.operand(3).kind == Ref::Kind::reg && d.operand(3).type == Type::pred) d.fail("ignore-src predicate");
+  const bool has_size =
+      d.count() > 3 && (d.operand(3).kind == Ref::Kind::number || d.register_bytes(d.operand(3)) == 4);
+  if (d.count() > 3 && d.operand(3).kind == Ref::Kind::reg && d.operand(3).type == Type::pred)
+    d.fail("ignore-src predicate");
   d.out.c = has_size ? d.source(3, 4) : d.file.constant(d.out.bytes, 4);
   d.handler("cp.async");
 }
@@ -168,7 +174,8 @@ void memory_fence(Decode& d) {
 
 // Hints without an effect on results.
 void hint(Decode& d) {
-  d.ignore({"global", "local", "L1", "L2", "uni", "fractional", "range", "b64", "evict_last", "evict_normal"});
+  d.ignore(
+      {"global", "local", "L1", "L2", "uni", "fractional", "range", "b64", "evict_last", "evict_normal"});
   d.ignore_prefix("L1::");
   d.ignore_prefix("L2::");
   d.handler("nop");

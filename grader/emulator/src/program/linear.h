@@ -1,4 +1,5 @@
-// The form between parsing and decoding: one list of instructions a function, names resolved, control flow explicit.
+// The form between parsing and decoding: one list of instructions a function, names resolved, control flow
+// explicit.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -23,9 +24,9 @@ struct Ref {
   Space space = Space::generic;  // of the symbol
   uint32_t reg = kNoRegister;    // also the base of an address
   uint32_t second = kNoRegister;
-  uint64_t value = 0;            // number; symbol's address or offset; absolute base of an address
+  uint64_t value = 0;  // number; symbol's address or offset; absolute base of an address
   int64_t offset = 0;
-  std::string_view name;         // special register
+  std::string_view name;  // special register
   std::vector<Ref> elements;
 };
 
@@ -36,9 +37,9 @@ struct LinearInst {
   uint32_t guard = kNoRegister;
   bool guard_negated = false;
   uint32_t location = 0;
-  uint32_t target = 0;               // bra: instruction index in the function; call: index of the callee
-  std::vector<uint32_t> targets;     // brx
-  std::vector<ParamCopy> copies;     // call and call.return
+  uint32_t target = 0;            // bra: instruction index in the function; call: index of the callee
+  std::vector<uint32_t> targets;  // brx
+  std::vector<ParamCopy> copies;  // call and call.return
 
   bool is(std::string_view op) const { return parts[0] == op; }
   bool ends_block() const { return is("bra") || is("brx") || is("exit") || is("ret"); }
@@ -48,8 +49,8 @@ struct LinearInst {
 struct LinearFunction {
   const Function* source = nullptr;
   std::vector<LinearInst> code;
-  std::vector<Type> registers;              // of each virtual register
-  uint32_t return_register = kNoRegister;   // holds the return address of each lane
+  std::vector<Type> registers;                           // of each virtual register
+  uint32_t return_register = kNoRegister;                // holds the return address of each lane
   std::unordered_map<std::string_view, uint32_t> frame;  // parameters and results: offsets in local memory
 };
 
@@ -69,8 +70,8 @@ using SymbolTable = std::unordered_map<std::string_view, uint64_t>;
 // Throws PtxError for what cannot be resolved.
 LinearProgram linearize(Module& module, Function& entry, const SymbolTable& variables);
 
-// Puts basic blocks in an order in which lanes that wait for others wait at a higher index: reverse post-order with
-// loop bodies contiguous and loop exits after them. Unreachable code is dropped.
+// Puts basic blocks in an order in which lanes that wait for others wait at a higher index: reverse
+// post-order with loop bodies contiguous and loop exits after them. Unreachable code is dropped.
 void order_blocks(LinearFunction& function);
 
 }  // namespace warpgrade::emu

@@ -1,7 +1,9 @@
-// Resolves the names of a kernel and of the functions it calls, and lays out its shared, local and parameter memory.
+// Resolves the names of a kernel and of the functions it calls, and lays out its shared, local and parameter
+// memory.
 //
-// A function's registers and stack frame are placed once, not once a call: without recursion a lane is inside a
-// function at most once. A call copies arguments into the callee's frame and remembers the lane's return address.
+// A function's registers and stack frame are placed once, not once a call: without recursion a lane is inside
+// a function at most once. A call copies arguments into the callee's frame and remembers the lane's return
+// address.
 #include <algorithm>
 #include <unordered_set>
 
@@ -13,7 +15,9 @@ namespace {
 
 constexpr uint32_t kSharedGap = 64;  // between shared variables, so that small overruns hit nobody
 
-uint32_t round_up(uint32_t value, uint32_t align) { return (value + align - 1) / align * align; }
+uint32_t round_up(uint32_t value, uint32_t align) {
+  return (value + align - 1) / align * align;
+}
 
 struct Symbol {
   Space space;
@@ -27,7 +31,9 @@ struct Scope {
   std::unordered_map<std::string_view, Symbol> symbols;
 };
 
-bool is_builtin_call(std::string_view name) { return name == "vprintf" || name == "__assertfail"; }
+bool is_builtin_call(std::string_view name) {
+  return name == "vprintf" || name == "__assertfail";
+}
 
 class Linearizer {
  public:
@@ -262,7 +268,8 @@ class FunctionLinearizer {
   }
 
   template <class Add>
-  void copy_list(const std::vector<Variable>& formal, const LinearFunction& target, const Operand* actual, Add add_copy) {
+  void copy_list(const std::vector<Variable>& formal, const LinearFunction& target, const Operand* actual,
+                 Add add_copy) {
     const size_t count = actual == nullptr ? 0 : actual->elements.size();
     if (count != formal.size()) fail("call with a wrong number of parameters", target.source->name);
     for (size_t k = 0; k < count; ++k) {
@@ -384,7 +391,8 @@ uint32_t Linearizer::function_index(Function& function) {
   const auto known = function_indices_.find(function.name);
   if (known != function_indices_.end()) return known->second;
   if (!in_progress_.insert(function.name).second) {
-    throw PtxError("unsupported recursion in " + std::string(function.name), line_of(module_.text, function.name));
+    throw PtxError("unsupported recursion in " + std::string(function.name),
+                   line_of(module_.text, function.name));
   }
   parse_body(module_, function);
   LinearFunction linear = FunctionLinearizer(*this, function).run();

@@ -1,6 +1,6 @@
 // Basic-block order. The scheduler always runs the lowest pc at which lanes stand, so the order decides where
-// diverged lanes meet again: a block must come after the blocks that lead to it (but for back edges), and the exit
-// of a loop after the whole body, or lanes that leave early would run ahead alone.
+// diverged lanes meet again: a block must come after the blocks that lead to it (but for back edges), and the
+// exit of a loop after the whole body, or lanes that leave early would run ahead alone.
 #include <algorithm>
 #include <set>
 
@@ -188,6 +188,8 @@ class BlockOrder {
 
 }  // namespace
 
-void order_blocks(LinearFunction& function) { BlockOrder(function).run(); }
+void order_blocks(LinearFunction& function) {
+  BlockOrder(function).run();
+}
 
 }  // namespace warpgrade::emu

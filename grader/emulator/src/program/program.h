@@ -1,5 +1,5 @@
-// A kernel ready to run: decoded instructions of the entry and of every function it calls, the image of its register
-// file, and the layout of its shared and local memory.
+// A kernel ready to run: decoded instructions of the entry and of every function it calls, the image of its
+// register file, and the layout of its shared and local memory.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,10 +18,35 @@ struct SharedVariable {
 
 // What fills a register before a warp or a block starts.
 enum class Special : uint8_t {
-  tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
-  laneid, warpid, nwarpid, smid, nsmid, gridid,
-  lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt,
-  dynamic_smem_size, total_smem_size, workspace_low, workspace_high, cluster_one, zero,
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  laneid,
+  warpid,
+  nwarpid,
+  smid,
+  nsmid,
+  gridid,
+  lanemask_eq,
+  lanemask_le,
+  lanemask_lt,
+  lanemask_ge,
+  lanemask_gt,
+  dynamic_smem_size,
+  total_smem_size,
+  workspace_low,
+  workspace_high,
+  cluster_one,
+  zero,
 };
 
 struct SpecialRegister {
@@ -49,8 +74,8 @@ struct ParamSlot {
 };
 
 struct Program {
-  std::string name;       // as mangled
-  std::string title;      // for people: demangled, without parameters
+  std::string name;   // as mangled
+  std::string title;  // for people: demangled, without parameters
   const Module* module = nullptr;
   std::vector<Inst> code;
   std::vector<std::string> texts;  // opcode of each instruction

@@ -29,7 +29,9 @@ uint32_t RegisterFile::constant(uint64_t bits, uint32_t bytes_per_lane) {
   return known->second;
 }
 
-uint32_t RegisterFile::constant_mask(bool value) { return masks_[value]; }
+uint32_t RegisterFile::constant_mask(bool value) {
+  return masks_[value];
+}
 
 uint32_t RegisterFile::special(Special what, uint32_t bytes_per_lane) {
   const auto [known, inserted] = specials_.try_emplace({what, bytes_per_lane}, 0);

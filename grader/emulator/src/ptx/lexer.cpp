@@ -21,7 +21,8 @@ size_t end_of_string(std::string_view text, size_t begin) {
 bool is_exponent_sign(std::string_view word, char next) {
   if (next != '-' && next != '+') return false;
   if (!std::isdigit(static_cast<unsigned char>(word.front()))) return false;
-  const bool hexadecimal = word.size() > 1 && word[0] == '0' && std::isalpha(static_cast<unsigned char>(word[1]));
+  const bool hexadecimal =
+      word.size() > 1 && word[0] == '0' && std::isalpha(static_cast<unsigned char>(word[1]));
   return !hexadecimal && (word.back() == 'e' || word.back() == 'E') && word.find('.') != word.npos;
 }
 

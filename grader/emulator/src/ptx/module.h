@@ -1,5 +1,6 @@
-// A PTX module as data: declarations, functions, and the statements of function bodies. Names are views into the
-// module's text. Bodies are parsed on demand (parse_body), because a module holds far more functions than run.
+// A PTX module as data: declarations, functions, and the statements of function bodies. Names are views into
+// the module's text. Bodies are parsed on demand (parse_body), because a module holds far more functions than
+// run.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -43,25 +44,28 @@ struct Variable {
 struct Operand {
   enum class Kind : uint8_t { name, number, address, vector, sink };
   Kind kind = Kind::name;
-  bool negated = false;          // !p
-  std::string_view name;         // register, special register, symbol or label; for address: its base ("" if a number)
-  std::string_view second;       // the q of p|q
-  uint64_t bits = 0;             // number
-  Type number_type = Type::none; // f32 or f64 for floating-point literals
-  int64_t offset = 0;            // address
-  std::vector<Operand> elements; // vector: {a, b, c, d} or (a, b)
+  bool negated = false;  // !p
+  std::string_view
+      name;  // register, special register, symbol or label; for address: its base ("" if a number)
+  std::string_view second;        // the q of p|q
+  uint64_t bits = 0;              // number
+  Type number_type = Type::none;  // f32 or f64 for floating-point literals
+  int64_t offset = 0;             // address
+  std::vector<Operand> elements;  // vector: {a, b, c, d} or (a, b)
 };
 
 struct Instruction {
-  std::string_view opcode;               // "ld.global.nc.v4.f32"
-  std::vector<std::string_view> parts;   // {"ld", "global", "nc", "v4", "f32"}
-  std::string_view guard;                // predicate register, empty when unconditional
+  std::string_view opcode;              // "ld.global.nc.v4.f32"
+  std::vector<std::string_view> parts;  // {"ld", "global", "nc", "v4", "f32"}
+  std::string_view guard;               // predicate register, empty when unconditional
   bool guard_negated = false;
   std::vector<Operand> operands;
-  uint32_t location = 0;                 // index into Module::locations
+  uint32_t location = 0;  // index into Module::locations
 };
 
-struct Label { std::string_view name; };
+struct Label {
+  std::string_view name;
+};
 struct ScopeOpen {};
 struct ScopeClose {};
 struct RegisterDeclaration {
@@ -74,7 +78,8 @@ struct BranchTargets {
   std::vector<std::string_view> labels;
 };
 
-using Statement = std::variant<Instruction, Label, ScopeOpen, ScopeClose, RegisterDeclaration, Variable, BranchTargets>;
+using Statement =
+    std::variant<Instruction, Label, ScopeOpen, ScopeClose, RegisterDeclaration, Variable, BranchTargets>;
 
 struct Function {
   std::string_view name;
@@ -82,7 +87,8 @@ struct Function {
   std::vector<Variable> params;
   std::vector<Variable> returns;
   uint32_t max_threads = 0;  // .maxntid or .reqntid product, 0 when absent
-  size_t body_begin = 0;     // token range of the body, without its braces; equal when there is only a declaration
+  size_t body_begin =
+      0;  // token range of the body, without its braces; equal when there is only a declaration
   size_t body_end = 0;
   bool body_parsed = false;
   std::vector<Statement> body;
@@ -93,12 +99,12 @@ struct Function {
 struct Module {
   std::string text;
   std::vector<std::string_view> tokens;
-  unsigned target = 0;  // 80 for .target sm_80
+  unsigned target = 0;                                       // 80 for .target sm_80
   std::unordered_map<std::string_view, Variable> variables;  // .global, .const and module-scope .shared
   std::vector<std::string_view> variable_order;              // as declared
   std::unordered_map<std::string_view, Function> functions;
   std::map<uint32_t, std::string> files;
-  std::vector<SourceLocation> locations{SourceLocation{}};   // [0]: unknown
+  std::vector<SourceLocation> locations{SourceLocation{}};  // [0]: unknown
 };
 
 }  // namespace warpgrade::emu

@@ -20,7 +20,9 @@ std::vector<std::string_view> split_opcode(std::string_view opcode) {
   return parts;
 }
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
+bool is_digit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c));
+}
 
 Type literal_type(std::string_view token) {
   if (token.size() > 2 && token[0] == '0' && (token[1] == 'f' || token[1] == 'F')) return Type::f32;
@@ -202,7 +204,8 @@ class BodyParser {
     return o;
   }
 
-  // [register], [symbol+8], [register+-4], [4096]; tensor coordinates and the like are left to the decoder's refusal.
+  // [register], [symbol+8], [register+-4], [4096]; tensor coordinates and the like are left to the decoder's
+  // refusal.
   Operand address() {
     Operand o;
     o.kind = Operand::Kind::address;

@@ -40,7 +40,8 @@ void TokenStream::skip_braces() {
 
 uint64_t TokenStream::unsigned_number() {
   const std::string_view token = next();
-  if (!std::isdigit(static_cast<unsigned char>(token.front()))) fail("expected a number at '" + std::string(token) + "'");
+  if (!std::isdigit(static_cast<unsigned char>(token.front())))
+    fail("expected a number at '" + std::string(token) + "'");
   return parse_number(token);
 }
 
@@ -88,7 +89,8 @@ void parse_initializer(TokenStream& in, Variable& variable) {
   bool negative = false;
   while (!in.at(";")) {
     const std::string_view token = in.next();
-    if (token == "{" || token == "}" || token == "," || token == "(" || token == ")" || token == "generic") continue;
+    if (token == "{" || token == "}" || token == "," || token == "(" || token == ")" || token == "generic")
+      continue;
     if (token == "-") {
       negative = true;
     } else if (token == "+") {
@@ -185,7 +187,8 @@ class ModuleParser {
   // .target sm_80[, debug]
   void target() {
     const std::string_view name = in_.next();
-    if (name.substr(0, 3) == "sm_") module_.target = static_cast<unsigned>(std::atoi(std::string(name.substr(3)).c_str()));
+    if (name.substr(0, 3) == "sm_")
+      module_.target = static_cast<unsigned>(std::atoi(std::string(name.substr(3)).c_str()));
     while (in_.accept(",")) in_.next();
   }
 
@@ -207,7 +210,8 @@ class ModuleParser {
     in_.expect("(");
     while (!in_.accept(")")) {
       if (in_.accept(",")) continue;
-      if (!in_.accept(".param") && !in_.accept(".reg")) in_.fail("expected .param at '" + std::string(in_.peek()) + "'");
+      if (!in_.accept(".param") && !in_.accept(".reg"))
+        in_.fail("expected .param at '" + std::string(in_.peek()) + "'");
       params.push_back(parse_variable(in_, Space::param));
     }
     return params;

@@ -24,7 +24,9 @@ void accumulate(Counters& sum, const Counters& c) {
   sum.max_block_instructions = std::max(sum.max_block_instructions, c.max_block_instructions);
 }
 
-double ratio(double x, double y) { return y == 0 ? 0 : x / y; }
+double ratio(double x, double y) {
+  return y == 0 ? 0 : x / y;
+}
 
 }  // namespace
 
@@ -36,7 +38,8 @@ KernelCounters& KernelCounters::instance() {
 void KernelCounters::add(const Program& program, const std::vector<Worker>& workers, double wall_ms) {
   Counters launch;
   for (const Worker& w : workers) accumulate(launch, w.counters);
-  const double mean = ratio(static_cast<double>(launch.warp_instructions), static_cast<double>(launch.blocks));
+  const double mean =
+      ratio(static_cast<double>(launch.warp_instructions), static_cast<double>(launch.blocks));
   std::lock_guard lock(mutex_);
   Total& total = totals_[program.title];
   accumulate(total.sum, launch);
@@ -52,8 +55,10 @@ size_t KernelCounters::drain(char* json_lines, size_t capacity) {
     const Counters& c = t.sum;
     JsonLine json;
     json.text("kernel", kernel).number("launches", t.launches).number("blocks", c.blocks);
-    json.number("warp_instructions", c.warp_instructions).number("thread_instructions", c.thread_instructions);
-    json.real("active_lanes", ratio(static_cast<double>(c.thread_instructions), static_cast<double>(c.warp_instructions)), 2);
+    json.number("warp_instructions", c.warp_instructions)
+        .number("thread_instructions", c.thread_instructions);
+    json.real("active_lanes",
+              ratio(static_cast<double>(c.thread_instructions), static_cast<double>(c.warp_instructions)), 2);
     json.number("global_requests", c.global_requests).number("global_sectors", c.global_sectors);
     json.number("global_sectors_ideal", c.global_sectors_ideal);
     json.number("shared_requests", c.shared_requests).number("shared_passes", c.shared_passes);

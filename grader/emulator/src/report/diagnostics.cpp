@@ -8,7 +8,9 @@
 namespace warpgrade::emu {
 namespace {
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 std::string place_of(const Diagnostic& d) {
   return d.line == 0 ? std::string() : base_name(d.path) + ":" + std::to_string(d.line);
@@ -66,7 +68,8 @@ Diagnostics& Diagnostics::instance() {
 
 void Diagnostics::add(Diagnostic diagnostic) {
   std::lock_guard lock(mutex_);
-  const std::string where = diagnostic.line != 0 ? place_of(diagnostic) : diagnostic.kernel + diagnostic.message;
+  const std::string where =
+      diagnostic.line != 0 ? place_of(diagnostic) : diagnostic.kernel + diagnostic.message;
   const std::string key = diagnostic.kind + "@" + where;
   const auto [known, inserted] = pending_index_.try_emplace(key, pending_.size());
   if (!inserted) {

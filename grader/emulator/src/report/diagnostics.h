@@ -43,7 +43,7 @@ class Diagnostics {
 
  private:
   std::mutex mutex_;
-  std::vector<Diagnostic> pending_;             // in the order of appearance
+  std::vector<Diagnostic> pending_;              // in the order of appearance
   std::map<std::string, size_t> pending_index_;  // by kind and place
   std::map<std::string, bool> printed_;
   LineQueue lines_;

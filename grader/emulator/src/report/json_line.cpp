@@ -52,7 +52,8 @@ JsonLine& JsonLine::real(std::string_view name, double value, int decimals) {
 
 JsonLine& JsonLine::triple(std::string_view name, const uint32_t value[3]) {
   key(name);
-  body_ += '[' + std::to_string(value[0]) + ',' + std::to_string(value[1]) + ',' + std::to_string(value[2]) + ']';
+  body_ +=
+      '[' + std::to_string(value[0]) + ',' + std::to_string(value[1]) + ',' + std::to_string(value[2]) + ']';
   return *this;
 }
 

@@ -20,9 +20,13 @@ void set_sticky(cudaError_t error) {
   sticky_error.compare_exchange_strong(none, error);
 }
 
-cudaError_t sticky() { return sticky_error.load(); }
+cudaError_t sticky() {
+  return sticky_error.load();
+}
 
-void clear_sticky() { sticky_error.store(cudaSuccess); }
+void clear_sticky() {
+  sticky_error.store(cudaSuccess);
+}
 
 cudaError_t take_last_error() {
   const cudaError_t error = last_error;
@@ -30,6 +34,8 @@ cudaError_t take_last_error() {
   return error;
 }
 
-cudaError_t peek_last_error() { return last_error; }
+cudaError_t peek_last_error() {
+  return last_error;
+}
 
 }  // namespace warpgrade::emu

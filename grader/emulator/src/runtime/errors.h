@@ -13,10 +13,10 @@ cudaError_t sticky();
 void clear_sticky();
 
 // For calls that touch the device: the sticky error, recorded.
-#define WARPEMU_RETURN_IF_STICKY()                                                     \
-  do {                                                                                 \
+#define WARPEMU_RETURN_IF_STICKY()                                                        \
+  do {                                                                                    \
     if (const cudaError_t poisoned = ::warpgrade::emu::sticky(); poisoned != cudaSuccess) \
-      return ::warpgrade::emu::record(poisoned);                                       \
+      return ::warpgrade::emu::record(poisoned);                                          \
   } while (false)
 
 cudaError_t take_last_error();

@@ -14,10 +14,11 @@ namespace warpgrade::emu {
 namespace {
 
 void dump_code(const Program& program) {
-  std::fprintf(stderr, "emulator: code of %s (%zu instructions, %zu register bytes a warp)\n", program.title.c_str(),
-               program.code.size(), program.register_image.size());
+  std::fprintf(stderr, "emulator: code of %s (%zu instructions, %zu register bytes a warp)\n",
+               program.title.c_str(), program.code.size(), program.register_image.size());
   for (const Inst& i : program.code) {
-    std::fprintf(stderr, "  %5u %-28s line %u", i.index, program.texts[i.index].c_str(), program.place(i).line);
+    std::fprintf(stderr, "  %5u %-28s line %u", i.index, program.texts[i.index].c_str(),
+                 program.place(i).line);
     if (program.texts[i.index].compare(0, 3, "bra") == 0) std::fprintf(stderr, " -> %u", i.target);
     std::fputc('\n', stderr);
   }
@@ -66,7 +67,8 @@ void LoadedModule::initialize(const Variable& variable, uint64_t address) {
       const auto symbol = addresses_.find(value.symbol);
       if (symbol == addresses_.end()) {
         throw PtxError("unsupported address of " + std::string(value.symbol) + " in the initializer of " +
-                           std::string(variable.name), 0);
+                           std::string(variable.name),
+                       0);
       }
       bits += symbol->second;
     }

@@ -53,16 +53,17 @@ cudaError_t check_dimensions(dim3 grid, dim3 block) {
   const uint64_t threads = uint64_t(block.x) * block.y * block.z;
   const bool block_ok = threads > 0 && threads <= kMaxThreadsPerBlock && block.x <= kMaxThreadsPerBlock &&
                         block.y <= kMaxThreadsPerBlock && block.z <= kMaxBlockZ;
-  const bool grid_ok = grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= 0x7fffffffu && grid.y <= kMaxGridYZ &&
-                       grid.z <= kMaxGridYZ;
+  const bool grid_ok = grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= 0x7fffffffu &&
+                       grid.y <= kMaxGridYZ && grid.z <= kMaxGridYZ;
   return block_ok && grid_ok ? cudaSuccess : cudaErrorInvalidConfiguration;
 }
 
-cudaError_t check_resources(const Kernel& kernel, const Program& program, dim3 grid, dim3 block, size_t dynamic_shared,
-                            bool cooperative) {
+cudaError_t check_resources(const Kernel& kernel, const Program& program, dim3 grid, dim3 block,
+                            size_t dynamic_shared, bool cooperative) {
   const size_t allowed = kernel.max_dynamic_shared >= 0 ? static_cast<size_t>(kernel.max_dynamic_shared)
-                         : program.static_shared_bytes > kSharedPerBlock ? 0
-                                                                        : kSharedPerBlock - program.static_shared_bytes;
+                         : program.static_shared_bytes > kSharedPerBlock
+                             ? 0
+                             : kSharedPerBlock - program.static_shared_bytes;
   if (dynamic_shared > allowed) return cudaErrorInvalidValue;
   const uint32_t threads = block.x * block.y * block.z;
   if (threads > program.max_threads) return cudaErrorInvalidValue;
@@ -72,7 +73,8 @@ cudaError_t check_resources(const Kernel& kernel, const Program& program, dim3 g
   return uint64_t(grid.x) * grid.y * grid.z <= resident ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
 }
 
-void run(const Program& program, dim3 grid, dim3 block, void** arguments, size_t dynamic_shared, bool cooperative) {
+void run(const Program& program, dim3 grid, dim3 block, void** arguments, size_t dynamic_shared,
+         bool cooperative) {
   static std::mutex one_launch;  // the parameter buffer is shared
   std::lock_guard lock(one_launch);
   static uint64_t sequence = 0;
@@ -138,15 +140,17 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function) { return __cudaGetKernel(kernel, function); }
+cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  return __cudaGetKernel(kernel, function);
+}
 
-cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
-                             cudaStream_t) {
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                             size_t shared_bytes, cudaStream_t) {
   return launch(function, grid, block, arguments, shared_bytes, false);
 }
 
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
-                               cudaStream_t) {
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                               size_t shared_bytes, cudaStream_t) {
   return launch(kernel, grid, block, arguments, shared_bytes, false);
 }
 
@@ -172,7 +176,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
       return record(cudaErrorNotSupported);
     }
   }
-  return launch(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, cooperative);
+  return launch(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
+                cooperative);
 }
 
 }  // extern "C"

@@ -1,5 +1,5 @@
-// cp.async: a copy happens when its group is awaited, so that a missing wait shows as on a GPU: shared memory still
-// holds what it held before.
+// cp.async: a copy happens when its group is awaited, so that a missing wait shows as on a GPU: shared memory
+// still holds what it held before.
 #include <algorithm>
 #include <cstring>
 
@@ -59,7 +59,8 @@ void wait(Warp& w, const Inst& i) {
     perform(c);
     return true;
   };
-  w.async_copies.erase(std::remove_if(w.async_copies.begin(), w.async_copies.end(), complete), w.async_copies.end());
+  w.async_copies.erase(std::remove_if(w.async_copies.begin(), w.async_copies.end(), complete),
+                       w.async_copies.end());
 }
 
 }  // namespace

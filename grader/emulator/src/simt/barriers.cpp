@@ -33,7 +33,8 @@ void for_each_barrier(Warp& w, const Inst& i, Arrive arrive) {
 void barrier(Warp& w, const Inst& i) {
   Block& block = *w.block;
   if (w.worker->count) ++w.worker->counters.barriers;
-  const uint32_t value = i.variant == kSync || i.variant == kArrive ? 0 : predicate(w, i.c) ^ (i.flags ? ~0u : 0u);
+  const uint32_t value =
+      i.variant == kSync || i.variant == kArrive ? 0 : predicate(w, i.c) ^ (i.flags ? ~0u : 0u);
   for_each_barrier(w, i, [&](uint32_t group, uint32_t id, uint32_t count) {
     block.waiting[id] += static_cast<uint32_t>(__builtin_popcount(group));
     block.reductions[id].arrived += static_cast<uint32_t>(__builtin_popcount(group));
@@ -55,14 +56,15 @@ void write_reduction(Warp& w, const BarrierWait& wait, const BarrierReduction& r
     uint32_t* d = lanes<uint32_t>(w, i.d);
     for (uint32_t m = wait.mask; m != 0; m &= m - 1) d[__builtin_ctz(m)] = reduction.true_count;
   } else {
-    const bool result = i.variant == kAnd ? reduction.true_count == reduction.arrived : reduction.true_count > 0;
+    const bool result =
+        i.variant == kAnd ? reduction.true_count == reduction.arrived : reduction.true_count > 0;
     write_predicate(w, i.d, result ? ~0u : 0u);
   }
   w.mask = mask;
 }
 
-// Threads of one block that meet at different source lines have diverged at a barrier. Copies of one source line that
-// the compiler made are the same barrier.
+// Threads of one block that meet at different source lines have diverged at a barrier. Copies of one source
+// line that the compiler made are the same barrier.
 void check_same_place(Block& block, uint32_t id) {
   const Inst* first = nullptr;
   for (Warp& w : block.warps) {
@@ -72,8 +74,10 @@ void check_same_place(Block& block, uint32_t id) {
       if (wait.at == first) continue;
       const Program::Place here = block.program->place(*wait.at), there = block.program->place(*first);
       if (here.line == there.line && here.path == there.path) continue;
-      Diagnostic d = diagnose(w, *wait.at, static_cast<uint32_t>(__builtin_ctz(wait.mask)), "divergent_barrier");
-      d.message += "this thread waits at this barrier while others of its block wait at line " + std::to_string(there.line);
+      Diagnostic d =
+          diagnose(w, *wait.at, static_cast<uint32_t>(__builtin_ctz(wait.mask)), "divergent_barrier");
+      d.message += "this thread waits at this barrier while others of its block wait at line " +
+                   std::to_string(there.line);
       d.advice = "Every thread of a block must reach the same __syncthreads(): move it out of the condition.";
       Diagnostics::instance().add(std::move(d));
       return;
@@ -119,21 +123,28 @@ void report_deadlock(Block& block) {
   for (Warp& w : block.warps) {
     for (const Fragment& f : w.parked) {
       if (f.blocked_at == nullptr) continue;
-      Diagnostic d = diagnose(w, *f.blocked_at, static_cast<uint32_t>(__builtin_ctz(f.mask)), "barrier_deadlock");
+      Diagnostic d =
+          diagnose(w, *f.blocked_at, static_cast<uint32_t>(__builtin_ctz(f.mask)), "barrier_deadlock");
       d.message += "lanes wait here for lanes of their mask that never come";
-      d.advice = "Every lane named in the mask of a *_sync function must call it: use the mask of the lanes that do.";
+      d.advice =
+          "Every lane named in the mask of a *_sync function must call it: use the mask of the lanes that "
+          "do.";
       Diagnostics::instance().add(std::move(d));
     }
     for (const BarrierWait& wait : w.at_barrier) {
-      Diagnostic d = diagnose(w, *wait.at, static_cast<uint32_t>(__builtin_ctz(wait.mask)), "barrier_deadlock");
+      Diagnostic d =
+          diagnose(w, *wait.at, static_cast<uint32_t>(__builtin_ctz(wait.mask)), "barrier_deadlock");
       d.message += "threads wait at this barrier, which the rest of the block never reaches";
-      d.advice = "Every thread of a block must reach __syncthreads(): move it out of the condition, or return late.";
+      d.advice =
+          "Every thread of a block must reach __syncthreads(): move it out of the condition, or return late.";
       Diagnostics::instance().add(std::move(d));
     }
   }
   block.launch->fail(Fault::launch_failure);
 }
 
-void add_barrier_handlers(HandlerTable& t) { t.add(barrier, "bar"); }
+void add_barrier_handlers(HandlerTable& t) {
+  t.add(barrier, "bar");
+}
 
 }  // namespace warpgrade::emu

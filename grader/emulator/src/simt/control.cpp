@@ -10,13 +10,15 @@
 namespace warpgrade::emu {
 namespace {
 
-// Back edges before parked lanes get a turn, and before the warp gives way to other warps. Loops that wait for other
-// threads are patient: they give way soon. Giving way too early costs reconvergence.
+// Back edges before parked lanes get a turn, and before the warp gives way to other warps. Loops that wait
+// for other threads are patient: they give way soon. Giving way too early costs reconvergence.
 constexpr uint32_t kPatientTurns = 32, kPatientTurnsAgain = 16;
 constexpr uint32_t kTurns = 200000, kTurnsAgain = 64;
 constexpr uint32_t kYieldAfter = 20000, kPatientStep = 400;
 
-bool runnable(const Fragment& f) { return f.blocked_at == nullptr; }
+bool runnable(const Fragment& f) {
+  return f.blocked_at == nullptr;
+}
 
 constexpr int kKeep = -1;
 
@@ -73,7 +75,9 @@ void merge_here(Warp& w) {
   w.join_pc = join;
 }
 
-void park(Warp& w, uint32_t pc, uint32_t mask) { w.parked.push_back({pc, mask, nullptr}); }
+void park(Warp& w, uint32_t pc, uint32_t mask) {
+  w.parked.push_back({pc, mask, nullptr});
+}
 
 void back_edge(Warp& w, const Inst& i) {
   const uint32_t limit = i.patient ? (w.prefer_others ? kPatientTurnsAgain : kPatientTurns)
@@ -144,7 +148,8 @@ void copy_frames(Warp& w, const std::vector<ParamCopy>& copies) {
   }
 }
 
-// Callees stand below their callers in the code, so lanes inside a function run first and meet again at its return.
+// Callees stand below their callers in the code, so lanes inside a function run first and meet again at its
+// return.
 void call(Warp& w, const Inst& i) {
   const CallRecord& record = w.block->program->calls[i.target];
   copy_frames(w, record.arguments);
@@ -157,7 +162,9 @@ void call(Warp& w, const Inst& i) {
   if (!w.parked.empty()) reschedule(w);
 }
 
-void call_return(Warp& w, const Inst& i) { copy_frames(w, w.block->program->calls[i.target].arguments); }
+void call_return(Warp& w, const Inst& i) {
+  copy_frames(w, w.block->program->calls[i.target].arguments);
+}
 
 void return_from_call(Warp& w, const Inst& i) {
   const uint32_t* return_to = lanes<uint32_t>(w, i.a);
@@ -226,7 +233,9 @@ Gathering::Gathering(Warp& w, const Inst& i, uint32_t member_slot) : w_(w) {
 
 bool join_warp_barriers(Warp& w) {
   for (const Fragment& first : w.parked) {
-    if (runnable(first) || w.block->program->texts[first.blocked_at->index].compare(0, 13, "bar.warp.sync") != 0) continue;
+    if (runnable(first) ||
+        w.block->program->texts[first.blocked_at->index].compare(0, 13, "bar.warp.sync") != 0)
+      continue;
     const uint32_t wanted = lanes<uint32_t>(w, first.blocked_at->e)[__builtin_ctz(first.mask)];
     uint32_t present = 0;
     for (const Fragment& f : w.parked) {

@@ -10,8 +10,9 @@ namespace warpgrade::emu {
 // Chooses the fragment to run next; sets w.stop when none can run.
 void reschedule(Warp& w);
 
-// Parks the lanes of w.mask at a warp-synchronous instruction until all live lanes that their masks name have come.
-// On construction w.mask becomes the lanes whose group is complete (perhaps none); on destruction the warp moves on.
+// Parks the lanes of w.mask at a warp-synchronous instruction until all live lanes that their masks name have
+// come. On construction w.mask becomes the lanes whose group is complete (perhaps none); on destruction the
+// warp moves on.
 class Gathering {
  public:
   Gathering(Warp& w, const Inst& i, uint32_t member_slot);
@@ -26,7 +27,8 @@ class Gathering {
   bool partial_ = false;
 };
 
-// All lanes wait and none can run: releases lanes that wait for each other at different __syncwarp() of one mask.
+// All lanes wait and none can run: releases lanes that wait for each other at different __syncwarp() of one
+// mask.
 bool join_warp_barriers(Warp& w);
 
 }  // namespace warpgrade::emu

@@ -16,42 +16,70 @@ constexpr size_t kAlign = 64;
 
 uint8_t* aligned(std::vector<uint8_t>& storage, size_t bytes) {
   if (storage.size() < bytes + kAlign) storage.resize(bytes + kAlign);
-  return reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + kAlign - 1) & ~(kAlign - 1));
+  return reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + kAlign - 1) &
+                                    ~(kAlign - 1));
 }
 
-uint64_t special_value(Special what, const Launch& launch, const Worker& worker, uint32_t warp, uint32_t lane) {
+uint64_t special_value(Special what, const Launch& launch, const Worker& worker, uint32_t warp,
+                       uint32_t lane) {
   const uint32_t t = warp * kLanes + lane;
   const uint32_t bit = 1u << lane;
   switch (what) {
-    case Special::tid_x: return t % launch.block[0];
-    case Special::tid_y: return t / launch.block[0] % launch.block[1];
-    case Special::tid_z: return t / launch.block[0] / launch.block[1];
-    case Special::ntid_x: return launch.block[0];
-    case Special::ntid_y: return launch.block[1];
-    case Special::ntid_z: return launch.block[2];
-    case Special::nctaid_x: return launch.grid[0];
-    case Special::nctaid_y: return launch.grid[1];
-    case Special::nctaid_z: return launch.grid[2];
-    case Special::laneid: return lane;
-    case Special::warpid: return warp;
-    case Special::nwarpid: return (launch.threads_per_block() + kLanes - 1) / kLanes;
-    case Special::smid: return worker.index;
-    case Special::nsmid: return settings().threads;
-    case Special::gridid: return launch.sequence;
-    case Special::lanemask_eq: return bit;
-    case Special::lanemask_lt: return bit - 1;
-    case Special::lanemask_le: return bit | (bit - 1);
-    case Special::lanemask_gt: return ~(bit | (bit - 1));
-    case Special::lanemask_ge: return ~(bit - 1);
-    case Special::dynamic_smem_size: return launch.dynamic_shared;
-    case Special::total_smem_size: return launch.program->static_shared_bytes + launch.dynamic_shared;
-    case Special::workspace_low: return launch.workspace_address & 0xffffffff;
-    case Special::workspace_high: return launch.workspace_address >> 32;
-    case Special::cluster_one: return 1;
+    case Special::tid_x:
+      return t % launch.block[0];
+    case Special::tid_y:
+      return t / launch.block[0] % launch.block[1];
+    case Special::tid_z:
+      return t / launch.block[0] / launch.block[1];
+    case Special::ntid_x:
+      return launch.block[0];
+    case Special::ntid_y:
+      return launch.block[1];
+    case Special::ntid_z:
+      return launch.block[2];
+    case Special::nctaid_x:
+      return launch.grid[0];
+    case Special::nctaid_y:
+      return launch.grid[1];
+    case Special::nctaid_z:
+      return launch.grid[2];
+    case Special::laneid:
+      return lane;
+    case Special::warpid:
+      return warp;
+    case Special::nwarpid:
+      return (launch.threads_per_block() + kLanes - 1) / kLanes;
+    case Special::smid:
+      return worker.index;
+    case Special::nsmid:
+      return settings().threads;
+    case Special::gridid:
+      return launch.sequence;
+    case Special::lanemask_eq:
+      return bit;
+    case Special::lanemask_lt:
+      return bit - 1;
+    case Special::lanemask_le:
+      return bit | (bit - 1);
+    case Special::lanemask_gt:
+      return ~(bit | (bit - 1));
+    case Special::lanemask_ge:
+      return ~(bit - 1);
+    case Special::dynamic_smem_size:
+      return launch.dynamic_shared;
+    case Special::total_smem_size:
+      return launch.program->static_shared_bytes + launch.dynamic_shared;
+    case Special::workspace_low:
+      return launch.workspace_address & 0xffffffff;
+    case Special::workspace_high:
+      return launch.workspace_address >> 32;
+    case Special::cluster_one:
+      return 1;
     case Special::ctaid_x:
     case Special::ctaid_y:
     case Special::ctaid_z:
-    case Special::zero: break;
+    case Special::zero:
+      break;
   }
   return 0;
 }
@@ -95,7 +123,8 @@ void run_warp(Warp& w, const Inst* code) {
 bool can_run(const Warp& w) {
   if (w.live == 0) return false;
   if (w.active != 0) return true;
-  return std::any_of(w.parked.begin(), w.parked.end(), [](const Fragment& f) { return f.blocked_at == nullptr; });
+  return std::any_of(w.parked.begin(), w.parked.end(),
+                     [](const Fragment& f) { return f.blocked_at == nullptr; });
 }
 
 bool past_deadline(const Launch& launch) {
@@ -106,7 +135,8 @@ bool past_deadline(const Launch& launch) {
 void report_timeout(Block& block, Launch& launch) {
   for (Warp& w : block.warps) {
     if (w.live == 0 || w.active == 0) continue;
-    Diagnostic d = diagnose(w, block.program->code[w.pc], static_cast<uint32_t>(__builtin_ctz(w.active)), "launch_timeout");
+    Diagnostic d = diagnose(w, block.program->code[w.pc], static_cast<uint32_t>(__builtin_ctz(w.active)),
+                            "launch_timeout");
     d.message += "the kernel still runs after the time limit; this thread is here";
     d.advice = "Look for a loop that never ends at or around this line, or for a wait that nobody answers.";
     Diagnostics::instance().add(std::move(d));

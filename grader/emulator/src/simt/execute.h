@@ -15,7 +15,7 @@ struct BlockSlot {
   std::vector<uint8_t> registers, local, shared, shared_init;
 
   void prepare(Launch& launch, Worker& worker);  // once a launch
-  void start(uint64_t linear);                    // once a block
+  void start(uint64_t linear);                   // once a block
 };
 
 BlockState run_block(Block& block, const Launch& launch);

@@ -1,8 +1,8 @@
 // The pool of workers and the blocks they run.
 //
-// Blocks start in linear order. A worker finishes a block before it takes the next, unless the block spins on something
-// another block must do: then the worker keeps it and starts or resumes others, so that locks, flags and grid-wide
-// barriers make progress whatever the number of workers.
+// Blocks start in linear order. A worker finishes a block before it takes the next, unless the block spins on
+// something another block must do: then the worker keeps it and starts or resumes others, so that locks,
+// flags and grid-wide barriers make progress whatever the number of workers.
 #include "simt/launch.h"
 
 #include <algorithm>
@@ -138,7 +138,8 @@ void lay_out_shared(Launch& launch) {
   const Program& program = *launch.program;
   launch.shared = program.shared_variables;
   const uint32_t begin = program.dynamic_shared_begin;
-  if (launch.dynamic_shared != 0) launch.shared.push_back({"dynamic shared memory", begin, begin + launch.dynamic_shared});
+  if (launch.dynamic_shared != 0)
+    launch.shared.push_back({"dynamic shared memory", begin, begin + launch.dynamic_shared});
   if (launch.shared.empty()) launch.shared.push_back({"", 0, 0});
   launch.shared_bytes = begin + launch.dynamic_shared;
 }

@@ -41,8 +41,8 @@ void count_global(Warp& w, uint32_t bytes, const Access& x) {
       x.low == x.high ? 1 : (active * uint64_t(bytes) + kSectorBytes - 1) / kSectorBytes;
 }
 
-// Passes through the 32 banks of 4 bytes: lanes that want different words of one bank take turns. 8- and 16-byte
-// accesses go in two and four groups of lanes.
+// Passes through the 32 banks of 4 bytes: lanes that want different words of one bank take turns. 8- and
+// 16-byte accesses go in two and four groups of lanes.
 uint32_t count_passes(uint32_t mask, uint32_t bytes, uint64_t base, const Access& x) {
   const uint32_t groups = bytes == 16 ? 4 : bytes == 8 ? 2 : 1;
   const uint32_t per_group = kLanes / groups, words_per_lane = std::max(1u, bytes / 4);
@@ -76,12 +76,11 @@ void count_shared(Warp& w, uint32_t bytes, const Access& x) {
 
 // The flags of the bytes that a lane touches, or nullptr when they are not followed.
 uint8_t* flags_of(Warp& w, const Inst& i, uint64_t host, Space space, const Allocation** allocation) {
-  if (space == Space::shared) return w.block->shared_init + (host - reinterpret_cast<uint64_t>(w.block->shared));
+  if (space == Space::shared)
+    return w.block->shared_init + (host - reinterpret_cast<uint64_t>(w.block->shared));
   const Worker& worker = *w.worker;
   const uint32_t hint = worker.allocation_hint[i.index];
-  const auto holds = [&](const Allocation& a) {
-    return host >= a.begin + a.alias && host < a.end + a.alias;
-  };
+  const auto holds = [&](const Allocation& a) { return host >= a.begin + a.alias && host < a.end + a.alias; };
   if (hint < worker.allocation_count && holds(worker.allocations[hint])) {
     *allocation = &worker.allocations[hint];
   } else {
@@ -93,7 +92,8 @@ uint8_t* flags_of(Warp& w, const Inst& i, uint64_t host, Space space, const Allo
   return (*allocation)->initialized.get() + (host - ((*allocation)->begin + (*allocation)->alias));
 }
 
-void report_uninitialized(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, const Allocation* a, uint64_t host) {
+void report_uninitialized(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, const Allocation* a,
+                          uint64_t host) {
   Diagnostic d = diagnose(w, i, lane, "uninitialized_read");
   d.access = "load";
   d.bytes = bytes;
@@ -101,7 +101,8 @@ void report_uninitialized(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes,
     const uint64_t address = host - a->alias;
     d.address = address;
     d.allocation = DiagnosedAllocation{a->name, a->bytes(), static_cast<int64_t>(address - a->begin)};
-    d.message += "reads byte " + std::to_string(address - a->begin) + " of " + a->name + ", which nobody has written";
+    d.message +=
+        "reads byte " + std::to_string(address - a->begin) + " of " + a->name + ", which nobody has written";
     d.advice = "Copy or clear the memory first (cudaMemcpy, cudaMemset); cudaMalloc does not clear it.";
   } else {
     d.message += "reads shared memory that no thread of this block has written";
@@ -130,7 +131,8 @@ void check_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, 
 void observe_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
   if (w.block->launch->abort.load(std::memory_order_relaxed)) return;
   if (w.worker->count) {
-    if (kind == AccessKind::atomic) w.worker->counters.atomics += static_cast<uint32_t>(__builtin_popcount(w.mask));
+    if (kind == AccessKind::atomic)
+      w.worker->counters.atomics += static_cast<uint32_t>(__builtin_popcount(w.mask));
     if (x.space == Space::shared) count_shared(w, bytes, x);
     if (x.space == Space::global) count_global(w, bytes, x);
   }

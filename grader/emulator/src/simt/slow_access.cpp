@@ -65,7 +65,9 @@ struct Mistake {
   }
 };
 
-std::string plural(uint64_t n, const char* noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
+std::string plural(uint64_t n, const char* noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
 
 std::string where_in(const Allocation& a, uint64_t address, uint32_t bytes) {
   if (address < a.begin) return plural(a.begin - address, "byte") + " before the begin of ";
@@ -74,35 +76,38 @@ std::string where_in(const Allocation& a, uint64_t address, uint32_t bytes) {
 }
 
 void report_null(const Mistake& m) {
-  m.report(m.diagnostic("null_pointer", verb(m.kind) + " " + plural(m.bytes, "byte") + " through a null pointer",
-                        "A pointer that the kernel got is null: check that cudaMalloc succeeded and that the pointer "
-                        "was passed."),
+  m.report(m.diagnostic(
+               "null_pointer", verb(m.kind) + " " + plural(m.bytes, "byte") + " through a null pointer",
+               "A pointer that the kernel got is null: check that cudaMalloc succeeded and that the pointer "
+               "was passed."),
            Fault::illegal_address);
 }
 
 void report_unallocated(const Mistake& m) {
   const auto nearest = DeviceMemory::instance().nearest(m.address);
   if (nearest) {
-    Diagnostic d = m.diagnostic(nearest->freed ? "use_after_free" : "out_of_bounds",
-                                verb(m.kind) + " " + plural(m.bytes, "byte") + " " +
-                                    where_in(*nearest, m.address, m.bytes) + nearest->name + " (" +
-                                    plural(nearest->bytes(), "byte") + ")",
-                                "Check the index against the size at this line: is the guard `<` where it is `<=`, are "
-                                "rows and columns swapped, does the last block overhang?");
+    Diagnostic d = m.diagnostic(
+        nearest->freed ? "use_after_free" : "out_of_bounds",
+        verb(m.kind) + " " + plural(m.bytes, "byte") + " " + where_in(*nearest, m.address, m.bytes) +
+            nearest->name + " (" + plural(nearest->bytes(), "byte") + ")",
+        "Check the index against the size at this line: is the guard `<` where it is `<=`, are "
+        "rows and columns swapped, does the last block overhang?");
     d.allocation = DiagnosedAllocation{nearest->name, nearest->bytes(),
                                        static_cast<int64_t>(m.address - nearest->begin)};
     m.report(std::move(d), Fault::illegal_address);
     return;
   }
   const bool host = is_mapped_host_memory(m.address);
-  m.report(m.diagnostic("out_of_bounds",
-                        verb(m.kind) + " " + plural(m.bytes, "byte") +
-                            (host ? " of host memory from the device" : " at an address that no allocation holds"),
-                        host ? "A host pointer was passed to the kernel: copy the data with cudaMalloc and cudaMemcpy, "
-                               "and pass the device pointer."
-                             : "The pointer is not one from cudaMalloc: is it uninitialized, or computed with an index "
-                               "that overflowed int?"),
-           Fault::illegal_address);
+  m.report(
+      m.diagnostic(
+          "out_of_bounds",
+          verb(m.kind) + " " + plural(m.bytes, "byte") +
+              (host ? " of host memory from the device" : " at an address that no allocation holds"),
+          host ? "A host pointer was passed to the kernel: copy the data with cudaMalloc and cudaMemcpy, "
+                 "and pass the device pointer."
+               : "The pointer is not one from cudaMalloc: is it uninitialized, or computed with an index "
+                 "that overflowed int?"),
+      Fault::illegal_address);
 }
 
 void report_freed(const Mistake& m, const Allocation& a) {
@@ -115,19 +120,21 @@ void report_freed(const Mistake& m, const Allocation& a) {
 }
 
 void report_read_only(const Mistake& m, const Allocation& a) {
-  Diagnostic d = m.diagnostic("read_only_write", verb(m.kind) + " " + plural(m.bytes, "byte") + " of " + a.name +
-                                                     ", which is a read-only input",
-                              "Inputs must not change: write to your own buffer or to the output.");
+  Diagnostic d = m.diagnostic(
+      "read_only_write",
+      verb(m.kind) + " " + plural(m.bytes, "byte") + " of " + a.name + ", which is a read-only input",
+      "Inputs must not change: write to your own buffer or to the output.");
   d.allocation = DiagnosedAllocation{a.name, a.bytes(), static_cast<int64_t>(m.address - a.begin)};
   m.report(std::move(d), Fault::illegal_address);
 }
 
 void report_misaligned(const Mistake& m) {
-  m.report(m.diagnostic("misaligned",
-                        verb(m.kind) + " " + plural(m.bytes, "byte") + " at an address that is no multiple of " +
-                            std::to_string(m.bytes),
-                        "A wide access (float4, int2, ...) needs an aligned address: is the row length a multiple of "
-                        "the vector width?"),
+  m.report(m.diagnostic(
+               "misaligned",
+               verb(m.kind) + " " + plural(m.bytes, "byte") + " at an address that is no multiple of " +
+                   std::to_string(m.bytes),
+               "A wide access (float4, int2, ...) needs an aligned address: is the row length a multiple of "
+               "the vector width?"),
            Fault::misaligned_address);
 }
 
@@ -136,8 +143,8 @@ uint64_t resolve_global_lane(const Mistake& m) {
   Worker& worker = *m.w.worker;
   const Allocation* first = worker.allocations;
   const Allocation* last = first + worker.allocation_count;
-  const Allocation* after =
-      std::upper_bound(first, last, m.address, [](uint64_t address, const Allocation& a) { return address < a.begin; });
+  const Allocation* after = std::upper_bound(
+      first, last, m.address, [](uint64_t address, const Allocation& a) { return address < a.begin; });
   const Allocation* a = after == first ? nullptr : after - 1;
   if (a == nullptr || m.address >= a->end || m.address + m.bytes > a->end) {
     m.address < kNullPageBytes ? report_null(m) : report_unallocated(m);
@@ -162,9 +169,10 @@ void report_shared(const Mistake& m, uint64_t offset) {
     if (v.end > v.begin && offset >= v.begin && (best == nullptr || v.begin > best->begin)) best = &v;
   }
   if (best == nullptr) {
-    m.report(m.diagnostic("out_of_bounds", verb(m.kind) + " shared memory outside every __shared__ variable",
-                          "Was the size of dynamic shared memory passed at the launch (third <<<>>> argument)?"),
-             Fault::illegal_address);
+    m.report(
+        m.diagnostic("out_of_bounds", verb(m.kind) + " shared memory outside every __shared__ variable",
+                     "Was the size of dynamic shared memory passed at the launch (third <<<>>> argument)?"),
+        Fault::illegal_address);
     return;
   }
   const uint64_t size = best->end - best->begin;

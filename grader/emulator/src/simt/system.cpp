@@ -33,7 +33,9 @@ void read_clock(Warp& w, const Inst& i) {
 
 void nothing(Warp&, const Inst&) {}
 
-void fence(Warp&, const Inst&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
+void fence(Warp&, const Inst&) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
 
 // A sleeping thread gives way at once.
 void nanosleep_lanes(Warp& w, const Inst&) {
@@ -50,7 +52,8 @@ void trap(Warp& w, const Inst& i) {
   w.stop = Stop::aborted;
 }
 
-// A lane's generic address as host memory with the bytes that follow it inside its allocation; {nullptr, 0} if bad.
+// A lane's generic address as host memory with the bytes that follow it inside its allocation; {nullptr, 0}
+// if bad.
 struct HostSpan {
   const char* data;
   size_t bytes;
@@ -101,14 +104,16 @@ std::string formatted(const char* format, auto value) {
   return std::string(buffer, static_cast<size_t>(std::min<int>(n, sizeof buffer - 1)));
 }
 
-std::string format_one(const Warp& w, uint32_t lane, std::string spec, char conversion, PrintfArguments& arguments) {
+std::string format_one(const Warp& w, uint32_t lane, std::string spec, char conversion,
+                       PrintfArguments& arguments) {
   while (spec.find('*') != std::string::npos) {
     spec.replace(spec.find('*'), 1, std::to_string(arguments.take<int32_t>()));
   }
   const bool is_long = spec.find('l') != std::string::npos || spec.find('z') != std::string::npos ||
                        spec.find('j') != std::string::npos || spec.find('t') != std::string::npos;
   const std::string full = spec + conversion;
-  if (std::strchr("fFeEgGaA", conversion) != nullptr) return formatted(full.c_str(), arguments.take<double>());
+  if (std::strchr("fFeEgGaA", conversion) != nullptr)
+    return formatted(full.c_str(), arguments.take<double>());
   if (conversion == 's') return formatted(full.c_str(), text_at(w, lane, arguments.take<uint64_t>()).c_str());
   if (conversion == 'p') return formatted(full.c_str(), reinterpret_cast<void*>(arguments.take<uint64_t>()));
   if (is_long) return formatted(full.c_str(), arguments.take<uint64_t>());

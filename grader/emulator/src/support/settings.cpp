@@ -22,8 +22,8 @@ double number_of(const char* name, double fallback, double low, double high) {
   char* end = nullptr;
   const double value = std::strtod(text, &end);
   if (*end == '\0' && value >= low && value <= high) return value;
-  std::fprintf(stderr, "emulator: %s=%s ignored: want a number from %g to %g; using %g\n", name, text, low, high,
-               fallback);
+  std::fprintf(stderr, "emulator: %s=%s ignored: want a number from %g to %g; using %g\n", name, text, low,
+               high, fallback);
   return fallback;
 }
 
@@ -41,8 +41,10 @@ void read_checks(Settings& s) {
     if (word == "all" || word == "initcheck") s.init_check = true;
     if (word == "all" || word == "counters") s.counters = true;
     if (word != "all" && word != "initcheck" && word != "counters" && word != "memcheck" && word != "none") {
-      std::fprintf(stderr, "emulator: WARPEMU_CHECKS: unknown check '%s'; known: memcheck, initcheck, counters, all, none\n",
-                   word.c_str());
+      std::fprintf(
+          stderr,
+          "emulator: WARPEMU_CHECKS: unknown check '%s'; known: memcheck, initcheck, counters, all, none\n",
+          word.c_str());
     }
   }
 }
