@@ -1,0 +1,171 @@
+#include "warpgrade/datasets/csr_file.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "archive.h"
+#include "npy.h"
+
+namespace warpgrade::datasets {
+namespace {
+
+template <typename T>
+std::span<const std::byte> bytes_of(std::span<const T> values) {
+  return std::as_bytes(values);
+}
+
+std::string hash_of(std::int64_t rows, std::int64_t cols, std::span<const int> row_offsets,
+                    std::span<const int> columns, std::span<const float> values) {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  EVP_DigestInit_ex(context, EVP_sha256(), nullptr);
+  const std::int64_t shape[2] = {rows, cols};
+  EVP_DigestUpdate(context, shape, sizeof shape);
+  for (const auto& part : {bytes_of(row_offsets), bytes_of(columns), bytes_of(values)}) {
+    EVP_DigestUpdate(context, part.data(), part.size());
+  }
+  std::array<unsigned char, 32> digest;
+  EVP_DigestFinal_ex(context, digest.data(), nullptr);
+  EVP_MD_CTX_free(context);
+  std::string text;
+  for (unsigned char byte : digest) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+template <typename T>
+std::span<const T> array_as(const NpyArray& array, const char* type, const std::string& name, const char* member) {
+  if (array.type != type || array.shape.size() != 1 || reinterpret_cast<std::uintptr_t>(array.data.data()) % alignof(T) != 0) {
+    throw DatasetError("{}: {} is of type {}, not {} as in the working format; run `warpgrade data import` on it", name,
+                       member, array.type, type);
+  }
+  return {reinterpret_cast<const T*>(array.data.data()), static_cast<std::size_t>(array.count())};
+}
+
+}  // namespace
+
+struct CsrFile::Mapping {
+  std::string name;
+  std::span<const std::byte> file;
+  std::int64_t rows = 0, cols = 0;
+  std::span<const int> row_offsets, columns;
+  std::span<const float> values;
+  Origin origin;
+  std::string hash;
+
+  explicit Mapping(const std::filesystem::path& path) : name(path.string()) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) throw DatasetError("cannot read {}: {}", name, std::strerror(errno));
+    struct stat status = {};
+    fstat(fd, &status);
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* memory = size > 0 ? mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    close(fd);
+    if (memory == MAP_FAILED) throw DatasetError("{}: cannot be mapped: {}", name, size > 0 ? std::strerror(errno) : "it is empty");
+    file = {static_cast<const std::byte*>(memory), size};
+    try {
+      read();
+    } catch (...) {
+      munmap(memory, size);
+      throw;
+    }
+  }
+  ~Mapping() { munmap(const_cast<std::byte*>(file.data()), file.size()); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+ private:
+  void read() {
+    std::map<std::string, std::span<const std::byte>> content;
+    for (const ArchiveMember& member : read_archive(file, name)) {
+      if (member.deflated) {
+        throw DatasetError("{}: {} is compressed; run `warpgrade data import` on it", name, member.name);
+      }
+      content[member.name] = file.subspan(member.data_offset, member.bytes);
+    }
+    for (const char* member : {"indptr.npy", "indices.npy", "data.npy", "shape.npy"}) {
+      if (!content.contains(member)) throw DatasetError("{}: expected a CSR matrix, but there is no {}", name, member);
+    }
+    const NpyArray shape = parse_npy(content["shape.npy"], name);
+    if (shape.type != "<i8" || shape.count() != 2) throw DatasetError("{}: shape.npy does not hold two int64", name);
+    std::memcpy(&rows, shape.data.data(), 8);
+    std::memcpy(&cols, shape.data.data() + 8, 8);
+    row_offsets = array_as<int>(parse_npy(content["indptr.npy"], name), "<i4", name, "indptr.npy");
+    columns = array_as<int>(parse_npy(content["indices.npy"], name), "<i4", name, "indices.npy");
+    values = array_as<float>(parse_npy(content["data.npy"], name), "<f4", name, "data.npy");
+    const bool fits = rows >= 0 && cols >= 0 && rows < INT32_MAX && cols < INT32_MAX &&
+                      static_cast<std::int64_t>(row_offsets.size()) == rows + 1 && columns.size() == values.size() &&
+                      row_offsets.front() == 0 && row_offsets.back() == static_cast<std::int64_t>(columns.size());
+    if (!fits) throw DatasetError("{}: shape {}x{}, {} offsets and {} entries do not fit together", name, rows, cols,
+                                  row_offsets.size(), columns.size());
+    if (!content.contains("warpgrade.json")) return;
+    const auto text = content["warpgrade.json"];
+    const auto* first = reinterpret_cast<const char*>(text.data());
+    const auto json = nlohmann::json::parse(first, first + text.size(), nullptr, false);
+    if (!json.is_object()) throw DatasetError("{}: warpgrade.json is damaged", name);
+    origin = {json.value("name", ""), json.value("source", ""), json.value("generator", "")};
+    hash = json.value("hash", "");
+  }
+};
+
+CsrFile CsrFile::open(const std::filesystem::path& path) {
+  CsrFile file;
+  file.mapping_ = std::make_shared<const Mapping>(path);
+  return file;
+}
+
+int CsrFile::rows() const { return static_cast<int>(mapping_->rows); }
+int CsrFile::cols() const { return static_cast<int>(mapping_->cols); }
+std::span<const int> CsrFile::row_offsets() const { return mapping_->row_offsets; }
+std::span<const int> CsrFile::columns() const { return mapping_->columns; }
+std::span<const float> CsrFile::values() const { return mapping_->values; }
+const Origin& CsrFile::origin() const { return mapping_->origin; }
+
+std::string CsrFile::content_hash() const {
+  if (!mapping_->hash.empty()) return mapping_->hash;
+  return hash_of(rows(), cols(), row_offsets(), columns(), values());
+}
+
+void CsrFile::verify() const {
+  const auto offsets = row_offsets();
+  for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
+    if (offsets[row] > offsets[row + 1]) throw DatasetError("{}: row {} ends before it begins", mapping_->name, row);
+  }
+  for (std::size_t entry = 0; entry < columns().size(); ++entry) {
+    if (columns()[entry] < 0 || columns()[entry] >= cols()) {
+      throw DatasetError("{}: entry {} has column {}, outside 0 .. {}", mapping_->name, entry, columns()[entry], cols() - 1);
+    }
+  }
+  const std::string now = hash_of(rows(), cols(), row_offsets(), columns(), values());
+  if (!mapping_->hash.empty() && now != mapping_->hash) {
+    throw DatasetError("{}: its content changed (hash {} instead of {}); delete it, it is made again when asked for",
+                       mapping_->name, now.substr(0, 12), mapping_->hash.substr(0, 12));
+  }
+}
+
+std::string write_csr(const std::filesystem::path& path, const Csr& matrix, const Origin& origin) {
+  const std::string hash = hash_of(matrix.rows, matrix.cols, matrix.row_offsets, matrix.columns, matrix.values);
+  const std::string about = nlohmann::json{{"format", "warpgrade.csr.v1"}, {"name", origin.name},
+                                           {"source", origin.source},      {"generator", origin.generator},
+                                           {"hash", hash}}.dump();
+  const std::int64_t shape[2] = {matrix.rows, matrix.cols};
+  const std::span<const int> offsets(matrix.row_offsets), columns(matrix.columns);
+  const std::span<const float> values(matrix.values);
+  const auto count = [](const auto& span) { return static_cast<std::int64_t>(span.size()); };
+  write_archive(path, {{"indices.npy", npy_header("<i4", count(columns)), std::as_bytes(columns)},
+                       {"indptr.npy", npy_header("<i4", count(offsets)), std::as_bytes(offsets)},
+                       {"format.npy", npy_header("|S3", -1), std::as_bytes(std::span("csr", 3))},
+                       {"shape.npy", npy_header("<i8", 2), std::as_bytes(std::span(shape))},
+                       {"data.npy", npy_header("<f4", count(values)), std::as_bytes(values)},
+                       {"warpgrade.json", "", std::as_bytes(std::span(about.data(), about.size()))}});
+  return hash;
+}
+
+}  // namespace warpgrade::datasets
