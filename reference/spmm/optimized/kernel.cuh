@@ -21,7 +21,11 @@ namespace optimized {
 #define SPMM_IN_FLIGHT 4
 #endif
 #ifndef SPMM_WARPS_PER_SM
-#define SPMM_WARPS_PER_SM 48
+#define SPMM_WARPS_PER_SM 40
+#endif
+
+#ifndef SPMM_A_LOAD
+#define SPMM_A_LOAD __ldcs
 #endif
 
 template <int kVector_, int kLanes_>
@@ -46,26 +50,23 @@ template <int kVector>
 struct Vector;
 template <>
 struct Vector<1> {
-  float x = 0.0f;
-  __device__ void load(const float* p) { x = __ldg(p); }
-  __device__ void load_uncached(const float* p) { x = __ldcg(p); }
+  float x;
+  __device__ static Vector zero() { return {0.0f}; }
+  __device__ static Vector load(const void* p) { return {__ldg(static_cast<const float*>(p))}; }
+  __device__ static Vector load_uncached(const float* p) { return {__ldcg(p)}; }
   __device__ void store(float* p) const { __stcs(p, x); }
-  __device__ void add(const Vector& v) { x += v.x; }
   __device__ void add_scaled(float a, const Vector& v) { x = fmaf(a, v.x, x); }
   __device__ void add_from_lane(int lane_mask) { x += __shfl_xor_sync(~0u, x, lane_mask); }
 };
 template <>
 struct Vector<4> {
-  float4 x = {0.0f, 0.0f, 0.0f, 0.0f};
-  __device__ void load(const float* p) { x = __ldg(reinterpret_cast<const float4*>(p)); }
-  __device__ void load_uncached(const float* p) { x = __ldcg(reinterpret_cast<const float4*>(p)); }
-  __device__ void store(float* p) const { __stcs(reinterpret_cast<float4*>(p), x); }
-  __device__ void add(const Vector& v) {
-    x.x += v.x.x;
-    x.y += v.x.y;
-    x.z += v.x.z;
-    x.w += v.x.w;
+  float4 x;
+  __device__ static Vector zero() { return {{0.0f, 0.0f, 0.0f, 0.0f}}; }
+  __device__ static Vector load(const void* p) { return {__ldg(static_cast<const float4*>(p))}; }
+  __device__ static Vector load_uncached(const float* p) {
+    return {__ldcg(reinterpret_cast<const float4*>(p))};
   }
+  __device__ void store(float* p) const { __stcs(reinterpret_cast<float4*>(p), x); }
   __device__ void add_scaled(float a, const Vector& v) {
     x.x = fmaf(a, v.x.x, x.x);
     x.y = fmaf(a, v.x.y, x.y);
@@ -105,17 +106,27 @@ struct Entry {
 // Positions are unsigned: one round past 2^31 entries must not wrap.
 __device__ inline Entry fetch_entry(const Operands& op, unsigned at, unsigned end) {
   Entry entry;
-  if (at < end) entry = {__ldcs(op.columns + at), __ldcs(op.values + at)};
+  if (at < end) entry = {SPMM_A_LOAD(op.columns + at), SPMM_A_LOAD(op.values + at)};
   return entry;
 }
 
+// What one lane knows about its columns. A lane past the edge of C takes part in every shuffle and loads
+// column 0, but stores nothing.
+struct LaneColumns {
+  int column;          // of B and C, the first of kVector
+  bool stores;         // false past the edge
+  const char* b;       // B[0, column]
+  unsigned row_bytes;  // of B and C
+};
+
 // Adds value * B[column, strip] for one round: the kLanes entries that the lanes of a group hold, `mine` of
-// which exist for this lane (0 or less outside the matrix). `left` is the warp's largest count: all lanes
-// stay in step for the shuffles.
+// which exist (fewer than 1: none). `left` is the warp's largest count: all lanes stay in step for the
+// shuffles. A missing entry loads row 0 of B, which stays in L1, so that the loads need no predicates and no
+// extra registers; its product is left out, not multiplied by 0, which would turn an infinity in B into a
+// NaN.
 template <typename T>
-__device__ void gather_round(const Operands& op, const float* b_lane, const Entry& entry, int mine, int left,
+__device__ void gather_round(const LaneColumns& lane, const Entry& entry, int mine, int left,
                              Vector<T::kVector>* sum) {
-  const unsigned row_floats = op.k;
 #pragma unroll
   for (int j = 0; j < T::kLanes; j += T::kInFlight) {
     if (j >= left) break;
@@ -123,11 +134,12 @@ __device__ void gather_round(const Operands& op, const float* b_lane, const Entr
 #pragma unroll
     for (int u = 0; u < T::kInFlight; ++u) {
       const unsigned b_row = __shfl_sync(~0u, entry.column, j + u, T::kLanes);
-      if (j + u < mine) rows_of_b[u].load(b_lane + static_cast<std::uint64_t>(b_row) * row_floats);
+      rows_of_b[u] = Vector<T::kVector>::load(lane.b + static_cast<std::uint64_t>(b_row) * lane.row_bytes);
     }
 #pragma unroll
     for (int u = 0; u < T::kInFlight; ++u) {
-      sum->add_scaled(__shfl_sync(~0u, entry.value, j + u, T::kLanes), rows_of_b[u]);
+      const float value = __shfl_sync(~0u, entry.value, j + u, T::kLanes);
+      if (j + u < mine) sum->add_scaled(value, rows_of_b[u]);
     }
   }
 }
@@ -138,68 +150,60 @@ __device__ void add_groups(Vector<T::kVector>* sum) {
   for (int mask = T::kLanes; mask < T::kWarpLanes; mask *= 2) sum->add_from_lane(mask);
 }
 
-template <typename T, bool kAccumulate>
-__device__ void write_row(const Operands& op, std::int64_t row, int column, Vector<T::kVector> sum) {
-  float* cell = op.c + row * op.k + column;
-  if constexpr (kAccumulate) {
-    Vector<T::kVector> before;
-    before.load_uncached(cell);
-    sum.add(before);
-  }
-  sum.store(cell);
+__device__ inline float* cell(float* matrix, std::int64_t row, const Operands& op, const LaneColumns& lane) {
+  return matrix + row * op.k + lane.column;
 }
 
-// Publishes a part's sum; true in the warp that published the last one of its row.
+// Publishes a part's sum. In the warp that publishes the last part of a row, returns true with the row's sum
+// in *sum.
 template <typename T>
-__device__ bool publish_part(const Operands& op, const Partials& partials, const Vector<T::kVector>& sum,
-                             int slot, int split, int parts, int column, bool stores, int lane) {
-  if (stores) sum.store(partials.sums + static_cast<std::int64_t>(slot) * op.k + column);
+__device__ bool combine_parts(const Operands& op, const Partials& partials, const LaneColumns& columns,
+                              int slot, Vector<T::kVector>* sum) {
+  const int lane = threadIdx.x % T::kWarpLanes, group = lane / T::kLanes;
+  const int split = partials.slot_splits[slot];
+  const Split row = partials.splits[split];
+  if (group == 0 && columns.stores) sum->store(cell(partials.sums, slot, op, columns));
   __threadfence();
   __syncwarp();
   unsigned before = 0;
   if (lane == 0) {
     unsigned* arrivals = partials.arrivals + static_cast<std::int64_t>(split) * partials.strips + blockIdx.y;
     before = atomicAdd(arrivals, 1u);
-    if (before + 1 == static_cast<unsigned>(parts)) *arrivals = 0;  // ready for the next launch
+    if (before + 1 == static_cast<unsigned>(row.parts)) *arrivals = 0;  // ready for the next launch
   }
-  const bool last = __shfl_sync(~0u, before, 0) + 1 == static_cast<unsigned>(parts);
-  if (last) __threadfence();
-  return last;
+  if (__shfl_sync(~0u, before, 0) + 1 != static_cast<unsigned>(row.parts)) return false;
+  __threadfence();
+  *sum = Vector<T::kVector>::zero();
+  for (int part = group; columns.stores && part < row.parts; part += T::kGroups) {
+    sum->add_scaled(
+        1.0f, Vector<T::kVector>::load_uncached(cell(partials.sums, row.first_slot + part, op, columns)));
+  }
+  __syncwarp();
+  add_groups<T>(sum);
+  return true;
 }
 
+// One warp, one item: the groups take turns of kLanes entries.
 template <typename T, bool kAccumulate>
-__device__ void long_item(const Operands& op, const Partials& partials, const Item& item, int column,
-                          bool in_strip, const float* b_lane) {
+__device__ void long_item(const Operands& op, const Partials& partials, const Item& item,
+                          const LaneColumns& columns) {
   const int lane = threadIdx.x % T::kWarpLanes, group = lane / T::kLanes;
-  Vector<T::kVector> sum;
+  Vector<T::kVector> sum = Vector<T::kVector>::zero();
   unsigned at = static_cast<unsigned>(item.begin) + lane;
   Entry next = fetch_entry(op, at, item.end);
-  int left = item.end - item.begin;
-  for (int mine = left - group * T::kLanes; left > 0; left -= T::kWarpLanes, mine -= T::kWarpLanes) {
+  for (int left = item.end - item.begin; left > 0; left -= T::kWarpLanes) {
     const Entry entry = next;
     at += T::kWarpLanes;
     next = fetch_entry(op, at, item.end);
-    gather_round<T>(op, b_lane, entry, mine, left, &sum);
+    gather_round<T>(columns, entry, left - group * T::kLanes, left, &sum);
   }
   add_groups<T>(&sum);
-  const bool stores = group == 0 && in_strip;
-  if (item.slot >= 0) {
-    const int split = partials.slot_splits[item.slot];
-    const Split row = partials.splits[split];
-    if (!publish_part<T>(op, partials, sum, item.slot, split, row.parts, column, stores, lane)) return;
-    sum = {};
-    for (int part = group; in_strip && part < row.parts; part += T::kGroups) {
-      Vector<T::kVector> partial;
-      partial.load_uncached(partials.sums + static_cast<std::int64_t>(row.first_slot + part) * op.k + column);
-      sum.add(partial);
-    }
-    __syncwarp();
-    add_groups<T>(&sum);
-  }
-  if (stores) write_row<T, kAccumulate>(op, item.row, column, sum);
+  if (item.slot >= 0 && !combine_parts<T>(op, partials, columns, item.slot, &sum)) return;
+  if (group != 0 || !columns.stores) return;
+  float* c = cell(op.c, item.row, op, columns);
+  if (kAccumulate) sum.add_scaled(1.0f, Vector<T::kVector>::load_uncached(c));
+  sum.store(c);
 }
-
-constexpr int kNoRow = -1;
 
 template <typename T>
 __device__ int longest_in_warp(int length) {
@@ -210,65 +214,48 @@ __device__ int longest_in_warp(int length) {
   return length;
 }
 
-// A group of lanes an item, `rounds` <= kLanes items one after the other. The warp's items are neighbours in
-// the list: lane r of a group holds the one of round r, so that all descriptions arrive with one request; the
-// next item's entries are fetched while the present one gathers.
+// A group of lanes an item: kGroups items a warp, neighbours in the list and so of about the same length.
 template <typename T, bool kAccumulate>
-__device__ void short_items(const Operands& op, const PanelList& list, std::int64_t first, int column,
-                            bool in_strip, const float* b_lane) {
-  const int lane = threadIdx.x % T::kLanes, group = threadIdx.x % T::kWarpLanes / T::kLanes;
-  const std::int64_t index = first + lane * T::kGroups + group;
-  Item held{kNoRow, 0, 0, -1};
-  if (lane < list.short_rounds && index < list.short_count) held = list.short_items[index];
-  const auto fetch_first = [&](int round) {
-    const unsigned begin = __shfl_sync(~0u, held.begin, round, T::kLanes);
-    const unsigned end = __shfl_sync(~0u, held.end, round, T::kLanes);
-    return fetch_entry(op, begin + lane, end);
-  };
-  Entry next = fetch_first(0);
-  for (int round = 0; round < list.short_rounds; ++round) {
-    const int row = __shfl_sync(~0u, held.row, round, T::kLanes);
-    unsigned at = __shfl_sync(~0u, held.begin, round, T::kLanes);
-    int mine = __shfl_sync(~0u, held.end, round, T::kLanes) - at;
-    int left = longest_in_warp<T>(mine);
-    const bool stores = in_strip && row != kNoRow;
-    Vector<T::kVector> sum;
-    if (kAccumulate && stores) sum.load_uncached(op.c + static_cast<std::int64_t>(row) * op.k + column);
-    do {
-      const Entry entry = next;
-      if (left > T::kLanes) {
-        at += T::kLanes;
-        next = fetch_entry(op, at + lane, at + lane + max(mine - T::kLanes - lane, 0));
-      } else {
-        next = fetch_first(min(round + 1, T::kLanes - 1));  // after the last round: fetched in vain
-      }
-      gather_round<T>(op, b_lane, entry, mine, left, &sum);
-      left -= T::kLanes;
-      mine -= T::kLanes;
-    } while (left > 0);
-    if (stores) sum.store(op.c + static_cast<std::int64_t>(row) * op.k + column);
+__device__ void short_items(const Operands& op, const PanelList& list, unsigned first,
+                            const LaneColumns& columns) {
+  const int lane = threadIdx.x % T::kLanes;
+  const unsigned index = first + threadIdx.x % T::kWarpLanes / T::kLanes;
+  const bool exists = index < static_cast<unsigned>(list.short_count);
+  const Item item = exists ? list.short_items[index] : Item{0, 0, 0, -1};
+  int mine = item.end - item.begin, left = longest_in_warp<T>(mine);
+  unsigned at = static_cast<unsigned>(item.begin) + lane;
+  Entry next = fetch_entry(op, at, item.end);
+  float* c = cell(op.c, item.row, op, columns);
+  const bool stores = exists && columns.stores;
+  Vector<T::kVector> sum = Vector<T::kVector>::zero();
+  if (kAccumulate && stores) sum = Vector<T::kVector>::load_uncached(c);
+  for (; left > 0; left -= T::kLanes, mine -= T::kLanes) {
+    const Entry entry = next;
+    at += T::kLanes;
+    next = fetch_entry(op, at, item.end);
+    gather_round<T>(columns, entry, mine, left, &sum);
   }
+  if (stores) sum.store(c);
 }
 
-// Grid: x = blocks of long items, then blocks of short ones; y = strips from first_strip, so that all of one
-// strip runs before the next begins and L2 holds one strip of B.
+// Grid: x = blocks of long items, then blocks of short ones; y = strips, so that all of one strip runs before
+// the next begins and L2 holds one strip of B.
 template <typename T, bool kAccumulate>
 __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm)
     spmm_work_list_kernel(Operands op, PanelList list, Partials partials) {
-  const int lane = threadIdx.x % T::kWarpLanes, warp = threadIdx.x / T::kWarpLanes;
-  const int column = blockIdx.y * T::kStrip + lane % T::kLanes * T::kVector;
-  const bool in_strip = column < op.k;
-  const float* b_lane = op.b + (in_strip ? column : 0);  // lanes past the edge load what they will not store
+  const int warp = threadIdx.x / T::kWarpLanes;
+  const int column = blockIdx.y * T::kStrip + threadIdx.x % T::kLanes * T::kVector;
+  const bool inside = column < op.k;
+  const LaneColumns columns{column, inside, reinterpret_cast<const char*>(op.b + (inside ? column : 0)),
+                            static_cast<unsigned>(op.k) * static_cast<unsigned>(sizeof(float))};
   const unsigned long_blocks = (static_cast<unsigned>(list.long_count) + T::kWarps - 1) / T::kWarps;
   if (blockIdx.x < long_blocks) {
-    const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * T::kWarps + warp;
-    if (index >= list.long_count) return;
-    long_item<T, kAccumulate>(op, partials, list.long_items[index], column, in_strip, b_lane);
+    const unsigned index = blockIdx.x * T::kWarps + warp;
+    if (index >= static_cast<unsigned>(list.long_count)) return;
+    long_item<T, kAccumulate>(op, partials, list.long_items[index], columns);
   } else {
-    const std::int64_t first =
-        static_cast<std::int64_t>(blockIdx.x - long_blocks) * T::kShortPerBlock * list.short_rounds;
-    short_items<T, kAccumulate>(op, list, first + warp * T::kGroups * list.short_rounds, column, in_strip,
-                                b_lane);
+    const unsigned warp_index = (blockIdx.x - long_blocks) * T::kWarps + warp;
+    short_items<T, kAccumulate>(op, list, warp_index * T::kGroups, columns);
   }
 }
 

@@ -84,15 +84,15 @@ WindowCounts scan(std::vector<WindowCounts>* windows) {
 }
 
 void slice_panels(const std::vector<WindowCounts>& starts, const WindowCounts& total, int windows,
-                  const Device& device, SpmmPlan* plan) {
+                  SpmmPlan* plan) {
   for (int panel = 0; panel < plan->strategy.panels; ++panel) {
     const bool last = panel + 1 == plan->strategy.panels;
     const WindowCounts& begin = starts[static_cast<std::size_t>(panel) * windows];
     const WindowCounts& end = last ? total : starts[static_cast<std::size_t>(panel + 1) * windows];
     const int short_count = end.short_items - begin.short_items;
-    plan->panels.push_back(
-        {plan->short_items.get() + begin.short_items, plan->long_items.get() + begin.long_items, short_count,
-         choose_short_rounds(short_count, plan->strategy, device), end.long_items - begin.long_items});
+    plan->panels.push_back({plan->short_items.get() + begin.short_items,
+                            plan->long_items.get() + begin.long_items, short_count,
+                            end.long_items - begin.long_items});
   }
 }
 
@@ -130,16 +130,16 @@ cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream
                        plan->slot_splits.get()};
   spmm_emit_items_kernel<<<grid, ListTile::kThreads, 0, stream>>>(a, s, device_starts.get(), out);
   TRY(cudaGetLastError());
-  slice_panels(starts, total, windows, device, plan);
+  slice_panels(starts, total, windows, plan);
   return cudaStreamSynchronize(stream);  // device_starts is freed on return
 }
 
 template <typename T, bool kAccumulate>
 cudaError_t launch_panel(const Operands& op, const PanelList& list, const SpmmPlan& plan,
                          cudaStream_t stream) {
-  const std::int64_t per_block = std::int64_t{T::kShortPerBlock} * list.short_rounds;
   const std::int64_t long_blocks = (std::int64_t{list.long_count} + T::kWarps - 1) / T::kWarps;
-  const std::int64_t short_blocks = (std::int64_t{list.short_count} + per_block - 1) / per_block;
+  const std::int64_t short_blocks =
+      (std::int64_t{list.short_count} + T::kShortPerBlock - 1) / T::kShortPerBlock;
   if (long_blocks + short_blocks == 0) return cudaSuccess;
   const dim3 grid(static_cast<unsigned>(long_blocks + short_blocks), plan.strips);
   spmm_work_list_kernel<T, kAccumulate><<<grid, T::kThreads, 0, stream>>>(op, list, plan.partials());

@@ -48,22 +48,8 @@ struct Device {
 #endif
 
 #ifndef SPMM_WAVES
-#define SPMM_WAVES 8
+#define SPMM_WAVES 4
 #endif
-#ifndef SPMM_ROUND_WAVES
-#define SPMM_ROUND_WAVES 4
-#endif
-#ifndef SPMM_MAX_ROUNDS
-#define SPMM_MAX_ROUNDS 32
-#endif
-
-// Items that a group of lanes takes in sequence: more hide more latency, fewer balance better.
-inline int choose_short_rounds(int short_items, const Strategy& s, const Device& device) {
-  const std::int64_t resident_groups = std::int64_t{48} * device.multiprocessors * (32 / s.lanes);
-  return static_cast<int>(std::clamp<std::int64_t>(short_items / (SPMM_ROUND_WAVES * resident_groups), 1,
-                                                   std::min(SPMM_MAX_ROUNDS, s.lanes)));
-}
-
 inline Strategy choose_strategy(int rows, int cols, int nnz, int k, const Device& device) {
   Strategy s;
   const std::int64_t l2_bytes = device.l2_bytes > 0 ? device.l2_bytes : std::int64_t{40} << 20;

@@ -41,14 +41,19 @@ struct PanelList {
   const Item* short_items = nullptr;
   const Item* long_items = nullptr;
   int short_count = 0;
-  int short_rounds = 1;  // short items that a group of lanes takes one after the other
   int long_count = 0;
 };
 
+#ifndef SPMM_WINDOW
+#define SPMM_WINDOW 1024
+#endif
+#ifndef SPMM_CLASS
+#define SPMM_CLASS 4
+#endif
 struct ListTile {
-  static constexpr int kWindowRows = 1024;
+  static constexpr int kWindowRows = SPMM_WINDOW;
   static constexpr int kThreads = 256;
-  static constexpr int kClassEntries = 4;  // lengths that differ by less count as equal
+  static constexpr int kClassEntries = SPMM_CLASS;  // lengths that differ by less count as equal
   static constexpr int kClasses = 64;
   static_assert(kWindowRows % kThreads == 0, "threads share a window's rows evenly");
 };
