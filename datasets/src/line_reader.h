@@ -1,0 +1,45 @@
+// Lines of a plain or gzip-compressed text file, with their numbers, in bounded memory.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warpgrade/datasets/csr_file.h"
+
+namespace warpgrade::datasets {
+
+class LineReader {
+ public:
+  // Throws DatasetError when the file can't be opened.
+  LineReader(const std::filesystem::path& path, Progress progress);
+  ~LineReader();
+  LineReader(const LineReader&) = delete;
+  LineReader& operator=(const LineReader&) = delete;
+
+  // False at the end. Line ends (LF, CRLF) are not part of the line. Throws DatasetError for a truncated or damaged .gz and for
+  // a line of more than 1 MiB.
+  bool next(std::string_view& line);
+
+  std::int64_t number() const { return number_; }
+  const std::string& name() const { return name_; }
+
+  // Throws DatasetError "file:line: expected ..., got '...'".
+  [[noreturn]] void fail(const std::string& expected, std::string_view got) const;
+
+ private:
+  bool fill();
+
+  std::string name_;
+  Progress progress_;
+  void* file_ = nullptr;  // gzFile
+  std::uint64_t file_bytes_ = 0;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;
+  std::int64_t number_ = 0;
+  bool at_end_ = false;
+};
+
+}  // namespace warpgrade::datasets
