@@ -87,6 +87,7 @@ struct Operands {
   const float* b;       // [n, k]
   float* c;             // [m, k]
   int k;
+  unsigned row_bytes;  // of B and C; a kernel parameter, so that the address arithmetic costs no register
 };
 
 // Where the parts of split rows meet. The last part to arrive adds all of them up, in the order of the row.
@@ -98,25 +99,23 @@ struct Partials {
   int strips;
 };
 
-// One lane's entry of A. Past the end: column 0 with value 0, which nobody gathers.
+// One lane's entry of A. A missing one is column 0 with value 0.
 struct Entry {
   int column = 0;
   float value = 0.0f;
 };
-// Positions are unsigned: one round past 2^31 entries must not wrap.
-__device__ inline Entry fetch_entry(const Operands& op, unsigned at, unsigned end) {
+__device__ inline Entry fetch_entry(const Operands& op, unsigned at, bool exists) {
   Entry entry;
-  if (at < end) entry = {SPMM_A_LOAD(op.columns + at), SPMM_A_LOAD(op.values + at)};
+  if (exists) entry = {SPMM_A_LOAD(op.columns + at), SPMM_A_LOAD(op.values + at)};
   return entry;
 }
 
 // What one lane knows about its columns. A lane past the edge of C takes part in every shuffle and loads
 // column 0, but stores nothing.
 struct LaneColumns {
-  int column;          // of B and C, the first of kVector
-  bool stores;         // false past the edge
-  const char* b;       // B[0, column]
-  unsigned row_bytes;  // of B and C
+  int column;     // of B and C, the first of kVector
+  bool stores;    // false past the edge
+  const char* b;  // B[0, column]
 };
 
 // Adds value * B[column, strip] for one round: the kLanes entries that the lanes of a group hold, `mine` of
@@ -125,8 +124,8 @@ struct LaneColumns {
 // extra registers; its product is left out, not multiplied by 0, which would turn an infinity in B into a
 // NaN.
 template <typename T>
-__device__ void gather_round(const LaneColumns& lane, const Entry& entry, int mine, int left,
-                             Vector<T::kVector>* sum) {
+__device__ void gather_round(const Operands& op, const LaneColumns& lane, const Entry& entry, int mine,
+                             int left, Vector<T::kVector>* sum) {
 #pragma unroll
   for (int j = 0; j < T::kLanes; j += T::kInFlight) {
     if (j >= left) break;
@@ -134,7 +133,7 @@ __device__ void gather_round(const LaneColumns& lane, const Entry& entry, int mi
 #pragma unroll
     for (int u = 0; u < T::kInFlight; ++u) {
       const unsigned b_row = __shfl_sync(~0u, entry.column, j + u, T::kLanes);
-      rows_of_b[u] = Vector<T::kVector>::load(lane.b + static_cast<std::uint64_t>(b_row) * lane.row_bytes);
+      rows_of_b[u] = Vector<T::kVector>::load(lane.b + static_cast<std::uint64_t>(b_row) * op.row_bytes);
     }
 #pragma unroll
     for (int u = 0; u < T::kInFlight; ++u) {
@@ -189,13 +188,14 @@ __device__ void long_item(const Operands& op, const Partials& partials, const It
                           const LaneColumns& columns) {
   const int lane = threadIdx.x % T::kWarpLanes, group = lane / T::kLanes;
   Vector<T::kVector> sum = Vector<T::kVector>::zero();
+  int left = item.end - item.begin;
   unsigned at = static_cast<unsigned>(item.begin) + lane;
-  Entry next = fetch_entry(op, at, item.end);
-  for (int left = item.end - item.begin; left > 0; left -= T::kWarpLanes) {
+  Entry next = fetch_entry(op, at, lane < left);
+  for (; left > 0; left -= T::kWarpLanes) {
     const Entry entry = next;
     at += T::kWarpLanes;
-    next = fetch_entry(op, at, item.end);
-    gather_round<T>(columns, entry, left - group * T::kLanes, left, &sum);
+    next = fetch_entry(op, at, lane + T::kWarpLanes < left);
+    gather_round<T>(op, columns, entry, left - group * T::kLanes, left, &sum);
   }
   add_groups<T>(&sum);
   if (item.slot >= 0 && !combine_parts<T>(op, partials, columns, item.slot, &sum)) return;
@@ -224,18 +224,17 @@ __device__ void short_items(const Operands& op, const PanelList& list, unsigned 
   const Item item = exists ? list.short_items[index] : Item{0, 0, 0, -1};
   int mine = item.end - item.begin, left = longest_in_warp<T>(mine);
   unsigned at = static_cast<unsigned>(item.begin) + lane;
-  Entry next = fetch_entry(op, at, item.end);
-  float* c = cell(op.c, item.row, op, columns);
+  Entry next = fetch_entry(op, at, lane < mine);
   const bool stores = exists && columns.stores;
   Vector<T::kVector> sum = Vector<T::kVector>::zero();
-  if (kAccumulate && stores) sum = Vector<T::kVector>::load_uncached(c);
+  if (kAccumulate && stores) sum = Vector<T::kVector>::load_uncached(cell(op.c, item.row, op, columns));
   for (; left > 0; left -= T::kLanes, mine -= T::kLanes) {
     const Entry entry = next;
     at += T::kLanes;
-    next = fetch_entry(op, at, item.end);
-    gather_round<T>(columns, entry, mine, left, &sum);
+    next = fetch_entry(op, at, lane + T::kLanes < mine);
+    gather_round<T>(op, columns, entry, mine, left, &sum);
   }
-  if (stores) sum.store(c);
+  if (stores) sum.store(cell(op.c, item.row, op, columns));
 }
 
 // Grid: x = blocks of long items, then blocks of short ones; y = strips, so that all of one strip runs before
@@ -246,8 +245,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm)
   const int warp = threadIdx.x / T::kWarpLanes;
   const int column = blockIdx.y * T::kStrip + threadIdx.x % T::kLanes * T::kVector;
   const bool inside = column < op.k;
-  const LaneColumns columns{column, inside, reinterpret_cast<const char*>(op.b + (inside ? column : 0)),
-                            static_cast<unsigned>(op.k) * static_cast<unsigned>(sizeof(float))};
+  const LaneColumns columns{column, inside, reinterpret_cast<const char*>(op.b + (inside ? column : 0))};
   const unsigned long_blocks = (static_cast<unsigned>(list.long_count) + T::kWarps - 1) / T::kWarps;
   if (blockIdx.x < long_blocks) {
     const unsigned index = blockIdx.x * T::kWarps + warp;

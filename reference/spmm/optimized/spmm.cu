@@ -170,7 +170,8 @@ cudaError_t spmm_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t s
 
 cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan* plan,
                      cudaStream_t stream) {
-  const Operands op{a.columns, a.values, b, c, k};
+  const unsigned row_bytes = static_cast<unsigned>(k) * static_cast<unsigned>(sizeof(float));
+  const Operands op{a.columns, a.values, b, c, k, row_bytes};
   const Strategy& s = plan->strategy;
   if (s.vector == 4) {
     switch (s.lanes) {

@@ -31,58 +31,51 @@ struct Device {
   int multiprocessors = 1;
 };
 
-#ifndef SPMM_STRIP_SHARE
-#define SPMM_STRIP_SHARE 60
-#endif
-#ifndef SPMM_PANEL_SHARE
-#define SPMM_PANEL_SHARE 75
-#endif
-#ifndef SPMM_PANEL_MIN_ENTRIES
-#define SPMM_PANEL_MIN_ENTRIES 8
-#endif
-#ifndef SPMM_SHORT_ROW
-#define SPMM_SHORT_ROW 32
-#endif
-#ifndef SPMM_MIN_STRIP
-#define SPMM_MIN_STRIP 32
-#endif
-
-#ifndef SPMM_WAVES
-#define SPMM_WAVES 4
-#endif
 inline Strategy choose_strategy(int rows, int cols, int nnz, int k, const Device& device) {
   Strategy s;
   const std::int64_t l2_bytes = device.l2_bytes > 0 ? device.l2_bytes : std::int64_t{40} << 20;
   const auto footprint = [&](std::int64_t strip) {
     return strip * cols * static_cast<std::int64_t>(sizeof(float));
   };
+  const std::int64_t mean = nnz / std::max(rows, 1);
 
+  // The widest strip of B that L2 holds; B much larger than L2 and short rows: 64 columns, to read A less
+  // often.
   s.vector = k % 4 == 0 ? 4 : 1;
-  const int narrowest = s.vector == 4 ? SPMM_MIN_STRIP / 4 : 8;
-  s.lanes = 32;
-  while (s.lanes > narrowest &&
-         (s.strip() / 2 >= k || footprint(s.strip()) * 100 > l2_bytes * SPMM_STRIP_SHARE)) {
-    s.lanes /= 2;
-  }
-
-  const std::int64_t bytes = footprint(std::min(s.strip(), k));
-  const std::int64_t panel_bytes = l2_bytes * SPMM_PANEL_SHARE / 100;
-#ifdef SPMM_PANELS
-  const std::int64_t affordable = SPMM_PANELS, wanted = SPMM_PANELS;
-#else
-  const std::int64_t wanted = (bytes + panel_bytes - 1) / panel_bytes;
-  const std::int64_t affordable =
-      nnz / std::max<std::int64_t>(1, std::int64_t{SPMM_PANEL_MIN_ENTRIES} * rows);
+  s.lanes = s.vector == 4 && k <= 16 ? 4 : 8;
+  while (s.lanes < 32 && s.strip() < k && footprint(2 * s.strip()) * 4 <= l2_bytes * 3) s.lanes *= 2;
+  if (s.vector == 1 && k > 8) s.lanes = 32;
+  const bool fits = footprint(s.strip()) <= l2_bytes;
+  if (!fits && mean < 12 && s.strip() < k) s.lanes = std::max(s.lanes, 16);
+#ifdef SPMM_STRIP
+  s.lanes = SPMM_STRIP / 4;
 #endif
-  s.panels = static_cast<int>(std::clamp<std::int64_t>(std::min(wanted, affordable), 1, 64));
-  s.panel_columns = (cols + s.panels - 1) / std::max(s.panels, 1);
+
+#ifdef SPMM_PANELS
+  s.panels = SPMM_PANELS;
+#else
+  const std::int64_t bytes = footprint(std::min(s.strip(), k));
+  const std::int64_t for_l2 = std::min(bytes * 3 / l2_bytes, mean / 10);
+  const std::int64_t for_l1 = std::min<std::int64_t>(mean / 32, nnz / 4'000'000);
+  s.panels = static_cast<int>(std::clamp<std::int64_t>(std::max(for_l2, for_l1), 1, 64));
+#endif
+  s.panel_columns = (cols - 1) / s.panels + 1;
 
   // Enough segments that the last wave of warps is a small part of the whole, few enough that partial sums
   // are cheap.
   const std::int64_t resident_warps = std::int64_t{32} * device.multiprocessors;
+  const std::int64_t strips = (k - 1) / s.strip() + 1;
+#ifndef SPMM_WAVES
+#define SPMM_WAVES 8
+#endif
+  const int waves = mean >= 128 ? 2 : SPMM_WAVES;
   s.segment = 64;
-  while (s.segment < 1024 && nnz / s.segment > SPMM_WAVES * resident_warps) s.segment *= 2;
-  s.short_row = std::min(SPMM_SHORT_ROW, s.segment);
+  while (s.segment < 1024 && nnz * strips / s.segment > waves * resident_warps) s.segment *= 2;
+#ifdef SPMM_SHORT_ROW
+  s.short_row = SPMM_SHORT_ROW;
+#else
+  s.short_row = nnz * strips >= 16'000'000 ? 64 : 32;
+#endif
   return s;
 }
 
