@@ -1,6 +1,12 @@
 // Two graphs that any Debian machine has: WordNet's synsets (package wordnet-base) and the packages' dependencies (apt's lists).
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string>
@@ -77,8 +83,9 @@ std::vector<std::string> dependency_names(std::string_view list) {
   return names;
 }
 
-void read_packages(const fs::path& path, std::map<std::string, std::set<std::string>>& packages) {
-  LineReader reader(path, {});
+using Packages = std::map<std::string, std::set<std::string>>;
+
+void read_packages(LineReader& reader, Packages& packages) {
   std::string package;
   for (std::string_view line; reader.next(line);) {
     const std::size_t colon = line.find(':');
@@ -91,6 +98,25 @@ void read_packages(const fs::path& path, std::map<std::string, std::set<std::str
       for (std::string& name : dependency_names(line.substr(colon + 1))) packages[package].insert(std::move(name));
     }
   }
+}
+
+// apt keeps its lists in whatever compression it was told to; its own helper reads them all.
+void read_compressed_packages(const fs::path& path, Packages& packages) {
+  constexpr const char* kHelper = "/usr/lib/apt/apt-helper";
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw DatasetError("no pipe: {}", std::strerror(errno));
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(ends[1], 1);
+    execl(kHelper, kHelper, "cat-file", path.c_str(), nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  LineReader reader(ends[0], path.string());
+  read_packages(reader, packages);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  if (status != 0) throw DatasetError("{} could not read {}", kHelper, path.string());
 }
 
 }  // namespace
@@ -118,15 +144,22 @@ Csr import_wordnet(const fs::path& folder) {
 }
 
 Csr import_debian_packages(const fs::path& lists) {
-  std::map<std::string, std::set<std::string>> packages;
+  Packages packages;
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(lists, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.ends_with("_Packages") || name.ends_with("_Packages.gz")) files.push_back(entry.path());
+    if (name.ends_with("_Packages") || name.find("_Packages.") != std::string::npos) files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) read_packages(file, packages);
+  for (const fs::path& file : files) {
+    if (file.extension().empty() || file.extension() == ".gz") {
+      LineReader reader(file, {});
+      read_packages(reader, packages);
+    } else {
+      read_compressed_packages(file, packages);
+    }
+  }
   if (packages.empty()) throw DatasetError("no package list in {}; run apt-get update on a Debian machine", lists.string());
   std::map<std::string, int> index;
   for (const auto& [name, needs] : packages) index.emplace(name, static_cast<int>(index.size()));

@@ -23,6 +23,11 @@ LineReader::LineReader(const std::filesystem::path& path, Progress progress)
   file_ = file;
 }
 
+LineReader::LineReader(int fd, std::string name) : name_(std::move(name)), buffer_(2 * kLongestLine) {
+  file_ = gzdopen(fd, "rb");
+  if (file_ == nullptr) throw DatasetError("cannot read {}", name_);
+}
+
 LineReader::~LineReader() { gzclose(static_cast<gzFile>(file_)); }
 
 bool LineReader::fill() {

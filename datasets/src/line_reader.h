@@ -15,6 +15,8 @@ class LineReader {
  public:
   // Throws DatasetError when the file can't be opened.
   LineReader(const std::filesystem::path& path, Progress progress);
+  // Reads an open descriptor (a pipe), which it closes.
+  LineReader(int fd, std::string name);
   ~LineReader();
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;

@@ -51,7 +51,7 @@ void collect_files(Submission& submission) {
   size_t bytes = 0;
   for (auto it = fs::recursive_directory_iterator(submission.directory); it != fs::recursive_directory_iterator();
        ++it) {
-    const fs::path relative = fs::relative(it->path(), submission.directory);
+    const fs::path relative = it->path().lexically_relative(submission.directory);
     if (it->path().filename().string().starts_with(".")) {
       if (it->is_directory()) it.disable_recursion_pending();
       continue;

@@ -157,7 +157,6 @@ void RunnerProcess::start() {
     dup2(socket, protocol::kSocketFd);
     close_range(protocol::kSocketFd + 1, ~0u, 0);
     ResourceLimits limits;
-    limits.file_bytes = std::size_t{256} << 20;
     limits.processes = 4096;
     apply_limits(limits);
     execvpe(argv[0], argv.data(), environment.data());

@@ -16,7 +16,7 @@ class Place {
       : node_(std::move(node)), file_(std::move(file)), key_(std::move(key)) {}
 
   Place operator[](const std::string& key) const {
-    return {node_.IsMap() ? node_[key] : YAML::Node(YAML::NodeType::Undefined), file_,
+    return {defined() && node_.IsMap() ? node_[key] : YAML::Node(YAML::NodeType::Undefined), file_,
             key_.empty() ? key : key_ + "." + key};
   }
   bool defined() const { return node_.IsDefined() && !node_.IsNull(); }

@@ -73,6 +73,7 @@ TEST(Submissions, LinksAreRefusedAndEmptyFoldersSaidSo) {
   fs::create_symlink("/etc/passwd", scratch.path() / "link/spmm.cu");
   const auto linked = read_submission(scratch.path() / "link", "spmm", Role::kStudent);
   ASSERT_TRUE(linked.problem.has_value());
+  SCOPED_TRACE(*linked.problem);
   EXPECT_NE(linked.problem->find("symbolic link"), std::string::npos);
   make_directories(scratch.path() / "empty");
   EXPECT_TRUE(read_submission(scratch.path() / "empty", "spmm", Role::kStudent).problem.has_value());
