@@ -4,8 +4,8 @@
 // fp32 inputs are widened exactly, a product of two fp32 numbers is exact in fp64, and a row of L entries
 // sums to within L * 2^-53 of the truth: against any fp32 kernel the oracle is exact for every L below 2^20.
 //
-// Shapes  A [rows, cols] CSR, B [cols, k] row-major, C [rows, k] row-major; host memory; 64-bit offsets
-// throughout. Cost    2 * nnz * k flop, spread over `threads` threads (0: all cores).
+// Shapes  A [rows, cols] CSR, B [cols, k] row-major, C [rows, k] row-major; host memory; 64-bit offsets.
+// Cost    2 * nnz * k flop, spread over `threads` threads (0: all cores).
 #pragma once
 
 #include <cstdint>

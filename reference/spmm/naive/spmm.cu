@@ -2,9 +2,8 @@
 //
 // Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major.
 // Work    2 * nnz * k flop.
-// Cost    Neighbouring threads read unrelated rows of B: a 32-byte sector is fetched for each 4-byte operand,
-// and A
-//         is read k times. One long row keeps its warp busy while the other 31 lanes wait.
+// Cost    Neighbouring threads read unrelated rows of B: a 32-byte sector moves for each 4-byte operand, and
+//         A is read k times. One long row keeps its warp busy while the other 31 lanes wait.
 // Idea    None: this is the line that every improvement is measured against.
 #include <cstdint>
 

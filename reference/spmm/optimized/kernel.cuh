@@ -1,12 +1,13 @@
 // The one kernel of the optimized SpMM: a strip of C from a list of items.
 //
-// Shapes  A [m, n] CSR cut into items (work_list.cuh), B [n, k], C [m, k] row-major, fp32; offsets in 64
-// bits. Work    2 * nnz * k flop. Cost    a strip: 8 * nnz + 16 * items + 4 * (n + m) * strip bytes, and 4 *
-// nnz * strip bytes gathered through L2. Idea    A group of kLanes lanes reads one row of B's strip with
-// 16-byte loads; kInFlight such loads are issued before
-//         the first is used, from as many warps as fit. Short items: a group each. Long items: a warp each,
-//         its groups take turns and meet by shuffles. Entries of A are loaded once, coalesced, a round ahead,
-//         and broadcast by shuffles. A and C stream past the caches (evict first) and leave them to B.
+// Shapes  A [m, n] CSR cut into items (work_list.cuh), B [n, k], C [m, k] row-major, fp32; 64-bit offsets.
+// Work    2 * nnz * k flop.
+// Cost    a strip: 8 * nnz + 16 * items + 4 * (n + m) * strip bytes, and 4 * nnz * strip bytes gathered.
+// Idea    A group of kLanes lanes reads one row of B's strip with 16-byte loads; kInFlight such loads are
+//         issued before the first is used, from 48 warps a multiprocessor. Short items: a group each. Long
+//         items: a warp each, its groups take turns and meet by shuffles. Entries of A are loaded once,
+//         coalesced, a round ahead, and broadcast by shuffles. A and C stream past the caches (evict
+//         first) and leave them to B.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,17 +18,6 @@
 
 namespace optimized {
 
-#ifndef SPMM_IN_FLIGHT
-#define SPMM_IN_FLIGHT 4
-#endif
-#ifndef SPMM_WARPS_PER_SM
-#define SPMM_WARPS_PER_SM 40
-#endif
-
-#ifndef SPMM_A_LOAD
-#define SPMM_A_LOAD __ldcs
-#endif
-
 template <int kVector_, int kLanes_>
 struct Tile {
   static constexpr int kWarpLanes = 32;
@@ -37,9 +27,8 @@ struct Tile {
   static constexpr int kStrip = kVector * kLanes;
   static constexpr int kWarps = 4;
   static constexpr int kThreads = kWarps * kWarpLanes;
-  static constexpr int kInFlight =
-      SPMM_IN_FLIGHT < kLanes ? SPMM_IN_FLIGHT : kLanes;  // gathers a group keeps open
-  static constexpr int kBlocksPerSm = SPMM_WARPS_PER_SM / kWarps;
+  static constexpr int kInFlight = 4;      // gathers of a group under way at once
+  static constexpr int kBlocksPerSm = 12;  // 48 warps: at most 40 registers a thread
   static constexpr int kShortPerBlock = kWarps * kGroups;
   static_assert(kVector == 1 || kVector == 4, "loads are 4 or 16 bytes");
   static_assert(kWarpLanes % kLanes == 0 && kLanes % kInFlight == 0,
@@ -106,7 +95,7 @@ struct Entry {
 };
 __device__ inline Entry fetch_entry(const Operands& op, unsigned at, bool exists) {
   Entry entry;
-  if (exists) entry = {SPMM_A_LOAD(op.columns + at), SPMM_A_LOAD(op.values + at)};
+  if (exists) entry = {__ldcs(op.columns + at), __ldcs(op.values + at)};
   return entry;
 }
 
@@ -153,8 +142,7 @@ __device__ inline float* cell(float* matrix, std::int64_t row, const Operands& o
   return matrix + row * op.k + lane.column;
 }
 
-// Publishes a part's sum. In the warp that publishes the last part of a row, returns true with the row's sum
-// in *sum.
+// Publishes a part's sum. The warp that publishes a row's last part gets true and the row's sum in *sum.
 template <typename T>
 __device__ bool combine_parts(const Operands& op, const Partials& partials, const LaneColumns& columns,
                               int slot, Vector<T::kVector>* sum) {

@@ -1,9 +1,10 @@
-// SpMM, optimized: a work list of bounded items, strips of B that stay in L2, gathers kept in flight.
+// SpMM, optimized: a work list of bounded items, strips of B that stay in cache, gathers kept in flight.
 //
 // Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major, fp32; any k >= 1 (tuned for 32 and 256), any CSR.
 // Cost    see kernel.cuh; the plan keeps 16 bytes an item and 4 * k bytes a part of a split row.
-// Files   strategy.h chooses strip, panels and item sizes; work_list.cuh builds the items; kernel.cuh runs
-// them. Sums    each row is added up in a fixed order: two runs give the same bits.
+// Files   strategy.h chooses strip, panels and item sizes; work_list.cuh builds the items;
+//         kernel.cuh runs them.
+// Sums    each row is added up in a fixed order: two runs give the same bits.
 #include <climits>
 #include <memory>
 #include <new>
@@ -58,7 +59,7 @@ struct SpmmPlan {
 
 namespace {
 
-constexpr int kMaxStrips = 65535;  // gridDim.y
+constexpr int kMaxStrips = 65535;  // gridDim.y: k up to half a million
 
 cudaError_t query_device(Device* device) {
   int id = 0, l2_bytes = 0;
@@ -99,11 +100,10 @@ void slice_panels(const std::vector<WindowCounts>& starts, const WindowCounts& t
 cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream) {
   Device device;
   TRY(query_device(&device));
-  plan->strategy = choose_strategy(a.rows, a.cols, a.nnz, k, device);
+  plan->strategy = choose_strategy({a.rows, a.cols, a.nnz, k}, device);
   const Strategy& s = plan->strategy;
   plan->strips = (k - 1) / s.strip() + 1;
-  if (plan->strips > kMaxStrips)
-    return cudaErrorInvalidValue;  // k beyond half a million: B would not fit anyway
+  if (plan->strips > kMaxStrips) return cudaErrorInvalidValue;
 
   const int windows = (a.rows - 1) / ListTile::kWindowRows + 1;
   const dim3 grid(windows, s.panels);
@@ -185,14 +185,7 @@ cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPl
         return launch<4, 32>(op, *plan, stream);
     }
   }
-  switch (s.lanes) {
-    case 8:
-      return launch<1, 8>(op, *plan, stream);
-    case 16:
-      return launch<1, 16>(op, *plan, stream);
-    default:
-      return launch<1, 32>(op, *plan, stream);
-  }
+  return s.lanes == 8 ? launch<1, 8>(op, *plan, stream) : launch<1, 32>(op, *plan, stream);
 }
 
 void spmm_free(SpmmPlan* plan) {

@@ -1,12 +1,12 @@
-// How the optimized SpMM cuts a problem: pure host arithmetic on sizes, no look at the entries.
+// How the optimized SpMM cuts a problem: host arithmetic on sizes alone, no look at the entries. The numbers
+// were chosen from grids measured on an H200; ../README.md has them.
 //
-// strip    columns of C that one pass over A computes. B's strip, n * strip floats, is what the gathers
-// touch; a strip
-//          that fits in L2 is gathered at L2's speed instead of DRAM's, and A is read once a strip.
-// panel    columns of A, i.e. rows of B, that one launch covers. Where even the narrowest strip exceeds L2
-// and rows are
-//          long, C is accumulated panel by panel: 8 * m * strip more bytes a panel against gathers that hit.
-// segment  entries that one warp takes at most; longer rows are cut and their parts summed in a fixed order.
+// strip    columns of C that one pass over A computes. The gathers touch B's strip, n * strip floats: one
+//          that fits in L2 is gathered at L2's speed instead of DRAM's. A is read once a strip.
+// panel    columns of A, i.e. rows of B's strip, that one launch covers; C is accumulated panel by panel at
+//          8 * m * strip bytes each. Panels make B's strip fit in L2, and let L1 keep what many long rows
+//          share.
+// segment  entries that one warp takes at most; longer rows are cut, their parts summed in a fixed order.
 #pragma once
 
 #include <algorithm>
@@ -31,51 +31,59 @@ struct Device {
   int multiprocessors = 1;
 };
 
-inline Strategy choose_strategy(int rows, int cols, int nnz, int k, const Device& device) {
+struct Sizes {
+  std::int64_t rows, cols, nnz, k;
+  std::int64_t mean_row() const { return nnz / std::max<std::int64_t>(rows, 1); }
+  std::int64_t b_bytes(std::int64_t columns) const {
+    return cols * columns * static_cast<std::int64_t>(sizeof(float));
+  }
+};
+
+// The widest strip of B that fills at most three quarters of L2, from 32 columns on. Where not even 32
+// columns fit and rows are short, 64: what counts there is how often A and the items are read.
+inline int choose_lanes(const Sizes& size, int vector, std::int64_t l2_bytes) {
+  constexpr std::int64_t kShortMean = 12;
+  if (vector == 1) return size.k <= 8 ? 8 : 32;
+  if (size.k <= 16) return 4;
+  int lanes = 8;
+  while (lanes < 32 && vector * lanes < size.k && size.b_bytes(2 * vector * lanes) <= l2_bytes * 3 / 4)
+    lanes *= 2;
+  const bool overflows = size.b_bytes(vector * lanes) > l2_bytes;
+  return overflows && size.mean_row() < kShortMean && vector * lanes < size.k ? 16 : lanes;
+}
+
+// Panels of a third of L2, as long as a row keeps ten entries in each; for matrices large enough to fill the
+// GPU many times over, also so many that a row keeps 32 in each.
+inline int choose_panels(const Sizes& size, std::int64_t strip, std::int64_t l2_bytes) {
+  constexpr std::int64_t kMostPanels = 64, kFewestEntries = 4'000'000;
+  const std::int64_t for_l2 =
+      std::min(3 * size.b_bytes(std::min(strip, size.k)) / l2_bytes, size.mean_row() / 10);
+  const std::int64_t for_l1 = std::min(size.mean_row() / 32, size.nnz / kFewestEntries);
+  return static_cast<int>(std::clamp<std::int64_t>(std::max(for_l2, for_l1), 1, kMostPanels));
+}
+
+// Enough segments that the last wave of warps is a small part of the whole. Where most rows are long, fewer:
+// each cut costs a partial sum written and read.
+inline int choose_segment(const Sizes& size, std::int64_t strips, int multiprocessors) {
+  constexpr std::int64_t kLongMean = 128, kWarps = 32;
+  const std::int64_t wanted = (size.mean_row() >= kLongMean ? 2 : 8) * kWarps * multiprocessors;
+  int segment = 64;
+  while (segment < 1024 && size.nnz * strips / segment > wanted) segment *= 2;
+  return segment;
+}
+
+inline Strategy choose_strategy(const Sizes& size, const Device& device) {
+  constexpr std::int64_t kUnknownL2 = std::int64_t{40} << 20, kManyEntries = 16'000'000;
+  const std::int64_t l2_bytes = device.l2_bytes > 0 ? device.l2_bytes : kUnknownL2;
   Strategy s;
-  const std::int64_t l2_bytes = device.l2_bytes > 0 ? device.l2_bytes : std::int64_t{40} << 20;
-  const auto footprint = [&](std::int64_t strip) {
-    return strip * cols * static_cast<std::int64_t>(sizeof(float));
-  };
-  const std::int64_t mean = nnz / std::max(rows, 1);
-
-  // The widest strip of B that L2 holds; B much larger than L2 and short rows: 64 columns, to read A less
-  // often.
-  s.vector = k % 4 == 0 ? 4 : 1;
-  s.lanes = s.vector == 4 && k <= 16 ? 4 : 8;
-  while (s.lanes < 32 && s.strip() < k && footprint(2 * s.strip()) * 4 <= l2_bytes * 3) s.lanes *= 2;
-  if (s.vector == 1 && k > 8) s.lanes = 32;
-  const bool fits = footprint(s.strip()) <= l2_bytes;
-  if (!fits && mean < 12 && s.strip() < k) s.lanes = std::max(s.lanes, 16);
-#ifdef SPMM_STRIP
-  s.lanes = SPMM_STRIP / 4;
-#endif
-
-#ifdef SPMM_PANELS
-  s.panels = SPMM_PANELS;
-#else
-  const std::int64_t bytes = footprint(std::min(s.strip(), k));
-  const std::int64_t for_l2 = std::min(bytes * 3 / l2_bytes, mean / 10);
-  const std::int64_t for_l1 = std::min<std::int64_t>(mean / 32, nnz / 4'000'000);
-  s.panels = static_cast<int>(std::clamp<std::int64_t>(std::max(for_l2, for_l1), 1, 64));
-#endif
-  s.panel_columns = (cols - 1) / s.panels + 1;
-
-  // Enough segments that the last wave of warps is a small part of the whole, few enough that partial sums
-  // are cheap.
-  const std::int64_t resident_warps = std::int64_t{32} * device.multiprocessors;
-  const std::int64_t strips = (k - 1) / s.strip() + 1;
-#ifndef SPMM_WAVES
-#define SPMM_WAVES 8
-#endif
-  const int waves = mean >= 128 ? 2 : SPMM_WAVES;
-  s.segment = 64;
-  while (s.segment < 1024 && nnz * strips / s.segment > waves * resident_warps) s.segment *= 2;
-#ifdef SPMM_SHORT_ROW
-  s.short_row = SPMM_SHORT_ROW;
-#else
-  s.short_row = nnz * strips >= 16'000'000 ? 64 : 32;
-#endif
+  s.vector = size.k % 4 == 0 ? 4 : 1;
+  s.lanes = choose_lanes(size, s.vector, l2_bytes);
+  s.panels = choose_panels(size, s.strip(), l2_bytes);
+  s.panel_columns = static_cast<int>((size.cols + s.panels - 1) / s.panels);
+  const std::int64_t strips = (size.k - 1) / s.strip() + 1;
+  s.segment = choose_segment(size, strips, device.multiprocessors);
+  s.short_row =
+      size.nnz * strips >= kManyEntries ? 64 : 32;  // small problems need the parallelism of whole warps
   return s;
 }
 

@@ -1,14 +1,12 @@
-// The plan of the optimized SpMM: A cut into items of bounded size, built on the GPU without a look at
-// values.
+// The plan of the optimized SpMM: A cut into items of bounded size, on the GPU, without a look at values.
 //
-// An item is a stretch of one row's entries within one column panel. Short items (at most Strategy::short_row
-// entries) are ordered by falling length within windows of kWindowRows rows, so that the items that share a
-// warp end together while rows stay near their neighbours. Long items are at most Strategy::segment entries;
-// a row with several is "split": each part owns a slot for its partial sum.
+// An item is a stretch of one row's entries within one column panel. Short items (at most
+// Strategy::short_row entries) are ordered by falling length within windows of kWindowRows rows, so that the
+// items that share a warp end together while rows stay near their neighbours. Long items are at most
+// Strategy::segment entries; a row with several is "split": each part owns a slot for its partial sum.
 //
 // Cost    two passes over row_offsets a panel, with a binary search in `columns` per row where there are
-// panels;
-//         16 bytes an item. The host adds up one counter record per 1024 rows and panel.
+//         panels; 16 bytes an item. The host adds up one counter record per 1024 rows and panel.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -44,16 +42,10 @@ struct PanelList {
   int long_count = 0;
 };
 
-#ifndef SPMM_WINDOW
-#define SPMM_WINDOW 1024
-#endif
-#ifndef SPMM_CLASS
-#define SPMM_CLASS 4
-#endif
 struct ListTile {
-  static constexpr int kWindowRows = SPMM_WINDOW;
+  static constexpr int kWindowRows = 1024;
   static constexpr int kThreads = 256;
-  static constexpr int kClassEntries = SPMM_CLASS;  // lengths that differ by less count as equal
+  static constexpr int kClassEntries = 4;  // lengths that differ by less count as equal
   static constexpr int kClasses = 64;
   static_assert(kWindowRows % kThreads == 0, "threads share a window's rows evenly");
 };

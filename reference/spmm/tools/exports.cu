@@ -1,5 +1,4 @@
-// Compiled into each shared library that bench_spmm loads: the contract's functions under names that dlsym
-// finds.
+// Compiled into each shared library that bench_spmm loads: the contract's functions, named for dlsym.
 #include "warpgrade/spmm.h"
 
 extern "C" cudaError_t bench_spmm_plan(const CsrMatrix* a, int k, SpmmPlan** plan, cudaStream_t stream) {

@@ -1,5 +1,5 @@
 // Synthetic power-law matrices in device memory, shaped like the thirteen graphs of the lab: the same node
-// counts, entry counts and a skew that gives comparable hubs, but no community structure.
+// and entry counts and a skew that gives comparable hubs, but no community structure.
 //
 // Row r's expected length is proportional to (rank + 1)^-skew with ranks shuffled over the rows; columns are
 // drawn with the same law, so that popular columns exist as in a graph. Columns are sorted within a row,

@@ -1,10 +1,10 @@
 // Shows a submission written to the older class interface (spmm_opt.h: class SpMMOpt) as warpgrade/spmm.h
-// asks. Compile it beside the submission's own files with -I <submission> -I reference/include/legacy/spmm.
+// asks. Compile it beside the submission's files with -I <submission> -I reference/include/legacy/spmm.
 //
 // Plan    copies A (the class may reorder it in place), constructs SpMMOpt, calls preprocess with scratch
-// operands. Run     zeroes C, then calls run(); both on the default stream, ordered with the contract's
-// stream by events. Cost    one memset of C a run, inside the clock, as the older interface has always been
-// timed.
+//         operands.
+// Run     zeroes C, then calls run(); both on the default stream, ordered with the contract's by events.
+// Cost    one memset of C a run, inside the clock, as the older interface has always been timed.
 #include <cstdlib>
 #include <new>
 

@@ -2,13 +2,12 @@
 // row-major.
 //
 //   preprocess(vin, vout)  once, outside the clock. vin and vout are scratch of the right size.
-//   run(vin, vout)         many times, inside the clock. vout arrives zeroed (its zeroing is inside the
-//   clock, too), so
-//                          kernels may accumulate into it; vin is other data, elsewhere, each time.
+//   run(vin, vout)         many times, inside the clock. vout arrives zeroed (which is inside the clock,
+//                          too), so kernels may accumulate into it; vin is other data each time.
 //
-// The CSR behind d_ptr, d_idx and d_val is the submission's own copy in device memory: it may be reordered in
-// place. Kernels go to the default stream. adaptor.cu shows such a class to the harness as warpgrade/spmm.h
-// asks.
+// The CSR behind d_ptr, d_idx and d_val is the submission's own copy in device memory: it may be reordered
+// in place. Kernels go to the default stream. adaptor.cu shows such a class to the harness as
+// warpgrade/spmm.h asks.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,11 +1,10 @@
 // SpMM, step 2: A staged in shared memory in batches of 32 * D entries.
 //
-// Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major; k a multiple of 32 is the tuned case, any k is correct.
+// Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major; any k is correct, multiples of 32 are the tuned case.
 // Work    2 * nnz * k flop. Gathers 4 * nnz * k bytes of B.
-// Cost    A is still read once for each strip of 32 columns, but by 128-byte requests instead of broadcasts.
+// Cost    A is still read once for each strip of 32 columns, but by 128-byte requests, not by broadcasts.
 // Idea    The 32 lanes load 32 * D entries of the row together; then every lane walks the batch in shared
-// memory. The
-//         addresses of many rows of B are known at once, so their loads overlap.
+//         memory. The addresses of many rows of B are known at once, so their loads overlap.
 // Sweep   -DSPMM_D={1,2,4}
 #include <algorithm>
 #include <cstdint>

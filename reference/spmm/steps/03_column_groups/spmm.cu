@@ -4,9 +4,8 @@
 // Work    2 * nnz * k flop. Gathers 4 * nnz * k bytes of B.
 // Cost    A is read once for each strip of 32 * C columns: C times less often than in step 2.
 // Idea    A lane owns C columns, 32 apart. Each staged entry feeds C independent loads and fused
-// multiply-adds, which
-//         spreads the cost of fetching it and puts C gathers in flight. Strips are as wide as k allows: C
-//         groups when k > 32, one when k <= 32.
+//         multiply-adds, which spreads the cost of fetching it and puts C gathers in flight. C groups are
+//         taken when k > 32, one when k <= 32.
 // Sweep   -DSPMM_D={1,2,4} -DSPMM_C={1,2,4}
 #include <algorithm>
 #include <cstdint>

@@ -1,14 +1,11 @@
-// SpMM, step 4: rows split into groups of at most SPLIT_SIZE non-zeros; groups of one row meet by atomic
-// addition.
+// SpMM, step 4: rows split into groups of at most SPLIT_SIZE non-zeros, which meet by atomic addition.
 //
 // Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major; any k is correct.
 // Work    2 * nnz * k flop, and one atomic addition a group and column.
-// Cost    C is zeroed in every run (4 * m * k bytes) because atomics accumulate into it; the plan keeps 12
-// bytes a
-//         group: at most m + nnz / SPLIT_SIZE groups.
-// Idea    A hub of 100,000 non-zeros no longer keeps one warp busy while the rest of the GPU waits: every
-// warp has at
-//         most SPLIT_SIZE entries. The list of groups is built on the GPU: count a row, scan, fill.
+// Cost    C is zeroed in every run (4 * m * k bytes) because atomics accumulate into it; the plan keeps
+//         12 bytes a group: at most m + nnz / SPLIT_SIZE groups.
+// Idea    A hub of 100,000 non-zeros no longer keeps one warp busy while the rest of the GPU waits: no warp
+//         has more than SPLIT_SIZE entries. The GPU builds the list of groups: count a row, scan, fill.
 // Sweep   -DSPMM_SPLIT_SIZE={32,64,128,256} -DSPMM_D={1,2,4} -DSPMM_C={1,2,4}
 #include <algorithm>
 #include <cstdint>

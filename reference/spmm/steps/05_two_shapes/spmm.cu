@@ -1,15 +1,12 @@
 // SpMM, step 5: 64 non-zeros a block against one row a block, chosen by the mean row length.
 //
-// Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major; any k is correct, strips are 32 or 256 columns wide.
+// Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major; any k is correct, strips have 32 or 256 columns.
 // Work    2 * nnz * k flop.
-// Cost    sparse: C is zeroed, and each run of entries of one row within a block costs one atomic addition a
-// column;
+// Cost    sparse: C is zeroed, and a run of entries of one row in a block costs an atomic addition a column;
 //         dense: no atomics, no zeroing, one reduction over the block's slots a row.
-// Idea    Where rows are short, blocks own equal numbers of non-zeros and do not care where rows begin. Where
-// rows are
-//         long, a row fills a block by itself. With 32 and 256 columns that makes four modes; a block always
-//         has 256 threads: 8 slots of 32 columns or 1 slot of 256, each slot walking its share of the block's
-//         entries.
+// Idea    Where rows are short, blocks own equal numbers of non-zeros and do not care where rows begin.
+//         Where rows are long, a row fills a block by itself. 32 or 256 columns make that four modes; a
+//         block has 256 threads: 8 slots of 32 columns or 1 of 256, each walking its share of the entries.
 #include <algorithm>
 #include <cstdint>
 #include <memory>

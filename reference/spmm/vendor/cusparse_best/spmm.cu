@@ -1,9 +1,9 @@
 // SpMM by the fastest of cuSPARSE's algorithms on this very matrix: the strongest vendor baseline.
 //
 // Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major, fp32.
-// Cost    spmm_plan preprocesses and times DEFAULT, CSR_ALG1, CSR_ALG2, CSR_ALG3 and COO_ALG4 on scratch B
-// and C,
-//         each with a flushed L2, and keeps the fastest. Scratch: 4 * k * (m + n) bytes and twice the L2.
+// Cost    spmm_plan preprocesses and times DEFAULT, CSR_ALG1, CSR_ALG2, CSR_ALG3 and COO_ALG4 on scratch
+//         operands, each with a flushed L2, and keeps the fastest. Scratch: 4 * k * (m + n) bytes and twice
+//         the L2.
 // Link    -lcusparse.
 #include <algorithm>
 #include <array>
