@@ -264,7 +264,8 @@ class GradeRun {
       const Submission source = read_submission(project_root() / baseline.folder, lab_.name(), Role::kBaseline);
       CompileOptions options = compile_options();
       options.libraries = baseline.libraries;
-      options.extra_includes = {project_root() / "reference" / lab_.name() / "vendor"};
+      // What the lab's baselines share lies beside their folders.
+      options.extra_includes = {source.directory.parent_path(), source.directory};
       const CompileResult result = compiler_.compile(source, options);
       if (!result.ok()) throw JudgeFault("baseline {} does not compile: {}", baseline.name, result.message);
       RunnerSpec spec = runner_spec(baseline.name, result.executable);
@@ -482,7 +483,8 @@ std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string
 
 json score_run(const RunFolder& folder, const std::optional<fs::path>& policy_file) {
   const json run = folder.read_run();
-  const Lab& lab = find_lab(run.at("lab"));
+  const std::string lab_name = run.at("lab");
+  const Lab& lab = find_lab(lab_name);
   const std::set<std::string> known = dataset_names(lab);
   const Policy policy = policy_file ? load_policy(*policy_file, known)
                                     : parse_policy(run.at("policy"), folder.run_file().string() + " (policy)", known);

@@ -14,7 +14,7 @@ size_t width(const std::string& text) {
 }
 
 bool numeric(const std::string& text) {
-  return !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '-' || text[0] == '+');
+  return !text.empty() && text.find_first_not_of("0123456789.+-/%") == std::string::npos;
 }
 
 }  // namespace
@@ -48,7 +48,8 @@ std::string class_table(const nlohmann::json& scores) {
   std::vector<std::vector<std::string>> rows{{"submission", "points", "of", "verdict", "correct", "over threshold"}};
   for (const nlohmann::json& s : scores.at("submissions")) {
     const bool speed = s.at("speed_measured");
-    rows.push_back({s.at("title").get<std::string>() + (s.at("role") == "student" ? "" : " (reference)"),
+    const bool student = s.at("role") == "student";
+    rows.push_back({student ? s.at("title").get<std::string>() : s.at("id").get<std::string>() + " (reference)",
                     fmt::format("{:.1f}", s.at("points").get<double>()),
                     fmt::format("{:.0f}", s.at("max_points").get<double>()), s.at("verdict"),
                     fmt::format("{}/{}", s.at("correct_cases").get<int>(), s.at("total_cases").get<int>()),

@@ -7,7 +7,7 @@
 
 namespace warpgrade {
 
-// Columns as wide as their widest cell; numbers (cells that begin with a digit, '-' or '+') stand right.
+// Columns as wide as their widest cell; numbers stand right.
 std::string format_table(const std::vector<std::vector<std::string>>& rows);
 
 // The class at a glance: a line a submission.

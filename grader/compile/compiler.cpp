@@ -272,6 +272,7 @@ std::string cache_key(const Submission& submission, const CompileOptions& option
   std::vector<fs::path> folders = options.extra_includes;
   folders.push_back(project_root() / "reference/include");
   for (const fs::path& folder : folders) {
+    hash.part(fs::relative(folder, project_root()).string());
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       if (entry.is_regular_file()) contracts.insert(entry.path());
     }

@@ -200,6 +200,11 @@ class CudaWorkbench : public Workbench {
     bad_cols_ = DeviceArray<std::uint8_t>(k);
     WARPGRADE_CUDA(cudaMemcpy(private_row_offsets_.get(), a.row_offsets.data(), a.row_offsets.size_bytes(), cudaMemcpyDefault));
     WARPGRADE_CUDA(cudaMemcpy(private_columns_.get(), a.columns.data(), a.columns.size_bytes(), cudaMemcpyDefault));
+    // From here on every buffer has known contents and whole guards.
+    refresh_a({});
+    refresh_b({});
+    poison(Output::kSubmission);
+    if (with_baseline_output) poison(Output::kBaseline);
   }
 
   std::vector<SharedBuffer> input_buffers() override {
