@@ -110,6 +110,7 @@ int check_case(const Matrix& host, int k, cudaStream_t stream) {
   const std::vector<float> poison(c.size(), std::numeric_limits<float>::quiet_NaN());
   float* device_b = upload(b);
   float* device_c = upload(c);
+  CHECK(cudaDeviceSynchronize());  // `stream` does not wait for copies from pageable memory
   SpmmPlan* plan = nullptr;
   CHECK(spmm_plan(a, k, &plan, stream));
   int wrong = 0;
@@ -119,6 +120,7 @@ int check_case(const Matrix& host, int k, cudaStream_t stream) {
     for (float& x : b) x = value(random);
     CHECK(cudaMemcpy(device_b, b.data(), b.size() * sizeof(float), cudaMemcpyHostToDevice));
     CHECK(cudaMemcpy(device_c, poison.data(), c.size() * sizeof(float), cudaMemcpyHostToDevice));
+    CHECK(cudaDeviceSynchronize());
     CHECK(spmm_run(a, k, device_b, device_c, plan, stream));
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemcpy(c.data(), device_c, c.size() * sizeof(float), cudaMemcpyDeviceToHost));
