@@ -1,0 +1,34 @@
+"""`python -m warpgrade_reports RUN_DIR`: renders a run. Exit 0: done; 1: the input cannot be rendered."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from warpgrade_reports.output import write_report
+from warpgrade_reports.reading import read_run
+from warpgrade_reports.source import ReportInputError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(prog="warpgrade_reports", description="Renders a run's records as a page, plots "
+                                     "and tables.")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="a run's folder")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="default: RUN_DIR/report")
+    parser.add_argument("--open-appeal-details", action="store_true",
+                        help="show each case's raw samples, clocks and checksums opened up")
+    options = parser.parse_args(arguments)
+    output = options.output or options.run / "report"
+    try:
+        page = write_report(read_run(options.run), output, appeal=options.open_appeal_details)
+    except ReportInputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(page)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""Whether a record still says what the judge wrote: SHA-256 of its canonical JSON without the field `checksum`."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+import re
+from typing import Any
+
+_FIELD = re.compile(r'"checksum":"([0-9a-f]{64})",?')
+
+
+class Seal(enum.Enum):
+    """What a record's checksum says about it."""
+
+    WHOLE = "whole"
+    BROKEN = "broken"
+    ABSENT = "absent"
+
+
+def seal_of(line: str, record: dict[str, Any]) -> Seal:
+    """The state of a record that was read from `line`.
+
+    Lines are canonical already, so the field is cut out of the text: writing the numbers anew could
+    spell them differently than the judge did. A line that someone formatted anew is made canonical here.
+    """
+    checksum = record.get("checksum")
+    if checksum is None:
+        return Seal.ABSENT
+    fields = _FIELD.findall(line)  # a quote within a text is escaped, so a text cannot look like the field
+    if fields == [checksum] and _sha256(_FIELD.sub("", line.strip())) == checksum:
+        return Seal.WHOLE
+    rest = {key: value for key, value in record.items() if key != "checksum"}
+    canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return Seal.WHOLE if _sha256(canonical) == checksum else Seal.BROKEN
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,72 @@
+"""Numbers as people read them. What is not known is an em dash, never a zero."""
+
+from __future__ import annotations
+
+from warpgrade_reports.model import Interval
+
+UNKNOWN = "–"
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def digits(value: float | None, significant: int = 3) -> str:
+    """A number with so many significant digits and no exponent in everyday ranges."""
+    if value is None:
+        return UNKNOWN
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 10**6 or size < 10**-4:
+        return f"{value:.{significant - 1}e}"
+    if size >= 10 ** (significant - 1):
+        return f"{value:,.0f}"
+    return f"{value:#.{significant}g}".rstrip(".")
+
+
+def count(value: float | None) -> str:
+    """A whole number with thousands apart."""
+    return UNKNOWN if value is None else f"{value:,.0f}"
+
+
+def scaled(value: float | None, unit: str = "") -> str:
+    """A number with an SI prefix: 12.3 G."""
+    if value is None:
+        return UNKNOWN
+    for factor, prefix in _PREFIXES:
+        if abs(value) >= 0.9995 * factor:
+            return f"{digits(value / factor)} {prefix}{unit}"
+    text = f"{value:.0f}" if float(value).is_integer() else digits(value)
+    return f"{text} {unit}" if unit else text
+
+
+def points(value: float | None) -> str:
+    """Points with one digit after the point."""
+    return UNKNOWN if value is None else f"{value:.1f}"
+
+
+def percent(fraction: float | None) -> str:
+    """A share of one as a percentage."""
+    return UNKNOWN if fraction is None else f"{100 * fraction:.1f} %"
+
+
+def ratio(value: float | None) -> str:
+    """A speed-up or another quotient: 1.23×."""
+    return UNKNOWN if value is None else f"{digits(value)}×"
+
+
+def microseconds(value: float | None) -> str:
+    """A time in the unit that suits it."""
+    if value is None:
+        return UNKNOWN
+    if value >= 1e6:
+        return f"{digits(value / 1e6)} s"
+    return f"{digits(value / 1e3)} ms" if value >= 1e3 else f"{digits(value)} µs"
+
+
+def bounds(interval: Interval | None) -> str:
+    """An interval's two ends in brackets, empty when there are none."""
+    return bounds_of(interval.low, interval.high) if interval else ""
+
+
+def bounds_of(low: float | None, high: float | None) -> str:
+    """Two ends in brackets, empty when either is not known."""
+    return "" if low is None or high is None else f"[{digits(low)}, {digits(high)}]"

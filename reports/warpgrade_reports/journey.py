@@ -1,0 +1,88 @@
+"""The ladder's journey: what each step of the optimization gained, a dataset at a time.
+
+Steps are the submissions whose id starts with `step`, in the order of their ids; naive comes before them and
+optimized after them where the run has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from warpgrade_reports.analysis import geometric_mean
+from warpgrade_reports.counters import METRICS, measure
+from warpgrade_reports.model import CaseResult, CaseSpec, Run, Submission
+
+_PREFIX = "step"
+
+
+@dataclass(frozen=True)
+class Path:
+    """One case along the steps: time (or warp instructions on the emulator), and the gain over the first step."""
+
+    spec: CaseSpec
+    values: tuple[float | None, ...]
+
+    @property
+    def first(self) -> int | None:
+        """The index of the first step that has a value."""
+        return next((i for i, value in enumerate(self.values) if value is not None), None)
+
+    @property
+    def gains(self) -> tuple[float | None, ...]:
+        """The cumulative speed-up of each step over the first one measured."""
+        if self.first is None:
+            return tuple(None for _ in self.values)
+        start = self.values[self.first]
+        return tuple(start / value if start is not None and value else None for value in self.values)
+
+
+@dataclass(frozen=True)
+class Journey:
+    """The steps and every case's path along them."""
+
+    steps: tuple[Submission, ...]
+    paths: tuple[Path, ...]
+    counted: bool  # instructions of the emulator instead of times
+
+    def mean_gains(self, k: int) -> list[tuple[float | None, int]]:
+        """The geometric mean of the cumulative gains of width k and its number of cases, a step at a time.
+
+        Only cases that every step has count: a mean over different cases would compare different things.
+        """
+        whole = self.complete(k)
+        return [(geometric_mean(p.gains[i] or 0 for p in whole), len(whole)) for i in range(len(self.steps))]
+
+    def complete(self, k: int) -> list[Path]:
+        """The paths of width k without a gap."""
+        return [path for path in self.paths if path.spec.k == k and None not in path.values]
+
+
+def ladder(run: Run) -> list[Submission]:
+    """The steps in their order, with the two ends; empty when the run has no step."""
+    steps = sorted((s for s in run.submissions if s.id.startswith(_PREFIX)), key=lambda s: s.id)
+    if not steps:
+        return []
+    ends = {s.id: s for s in run.staff}
+    return [*filter(None, [ends.get("naive")]), *steps, *filter(None, [ends.get("optimized")])]
+
+
+def journey_of(run: Run) -> Journey | None:
+    """The run's journey, or None when it has no steps or nothing was measured along them."""
+    steps = ladder(run)
+    value = _instructions if run.on_emulator else _time_us
+    paths = [Path(spec, tuple(value(step.by_case[spec.id]) for step in steps)) for spec in _cases(run)]
+    paths = [path for path in paths if path.first is not None]
+    return Journey(tuple(steps), tuple(paths), run.on_emulator) if steps and paths else None
+
+
+def _cases(run: Run) -> Sequence[CaseSpec]:
+    return run.cases if run.on_emulator else run.speed_cases
+
+
+def _time_us(result: CaseResult) -> float | None:
+    return result.timing.time_us.median if result.timing and result.accepted else None
+
+
+def _instructions(result: CaseResult) -> float | None:
+    return measure(METRICS[0], result)

@@ -1,0 +1,275 @@
+"""What a report shows, as it stands in the records. Nothing here is computed beyond picking and naming.
+
+Units stand in names. None means that the record does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+STUDENT = "student"
+ACCEPTED = "accepted"
+EMULATOR = "emulator"
+UNDECIDED = frozenset({"judge_fault", "not_run"})  # never the submission's fault, never a zero
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A median with its 95 % interval."""
+
+    median: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class CaseSpec:
+    """One case of the lab; sizes are known once any submission was judged on it."""
+
+    id: str
+    dataset: str
+    k: int
+    kind: str
+    dataset_kind: str = ""
+    rows: int | None = None
+    cols: int | None = None
+    nnz: int | None = None
+    max_row: float | None = None
+    mean_row: float | None = None
+    empty_rows: float | None = None
+
+    @property
+    def is_speed(self) -> bool:
+        """Whether the case counts for speed."""
+        return self.kind == "speed"
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What was measured on a GPU, microseconds unless named otherwise."""
+
+    time_us: Interval
+    bound_by: str
+    event_median_us: float | None
+    wall_median_us: float | None
+    null_wall_median_us: float | None
+    plan_ms: float | None
+    break_even_runs: float | None
+    looks: int | None
+    stopped_by: str
+    samples: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The time that moving the compulsory bytes once would take."""
+
+    floor_us: float
+    fraction: float | None
+    compulsory_bytes: float | None
+    peak_bytes_per_s: float | None
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One mistake that the emulator's checks found."""
+
+    kind: str
+    place: str
+    kernel: str
+    block: str
+    thread: str
+    allocation: str
+    count: int | None
+    message: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """One wrong cell; values are as the record writes them, so that `nan` stays a word."""
+
+    row: int | None
+    col: int | None
+    row_nnz: int | None
+    want: str
+    got: str
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What ptxas said about one kernel."""
+
+    name: str
+    arch: str
+    registers: int | None
+    shared_bytes: int | None
+    constant_bytes: int | None
+    stack_bytes: int | None
+    spill_store_bytes: int | None
+    spill_load_bytes: int | None
+
+    @property
+    def spills(self) -> bool:
+        """Whether registers overflowed into local memory."""
+        return bool(self.spill_store_bytes or self.spill_load_bytes)
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """One compilation and the compiler's words."""
+
+    status: str
+    message: str
+    seconds: float | None
+    files: tuple[str, ...]
+    flags: str
+    warnings: int | None
+    kernels: tuple[Kernel, ...]
+    log: str
+
+
+@dataclass(frozen=True)
+class CaseScore:
+    """What a case is worth, from scores.json."""
+
+    verdict: str
+    points: float | None
+    max_points: float | None
+    threshold: float | None
+    baseline: str
+    ratio: Interval | None
+    threshold_status: str
+    note: str
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """A submission on a case: the record, when there is one, and its score."""
+
+    spec: CaseSpec
+    score: CaseScore
+    verdict: str
+    reason: str = ""
+    message: str = ""
+    next_step: str = ""
+    output: str = ""
+    pattern: str = ""
+    repetitions: int | None = None
+    methods: tuple[str, ...] = ()
+    cells_checked: int | None = None
+    max_error_over_bound: float | None = None
+    mismatches: tuple[Mismatch, ...] = ()
+    timing: Timing | None = None
+    ratios: Mapping[str, Interval] = field(default_factory=dict)
+    floor: Floor | None = None
+    throughput_nnz_per_s: float | None = None
+    counters: Mapping[str, Any] | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    device: Mapping[str, Any] = field(default_factory=dict)
+    dataset_hash: str = ""
+    seed_commitment: str = ""
+    recorded_at: str = ""
+    wall_s: float | None = None
+    checksum: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Correct in every repetition."""
+        return self.verdict == ACCEPTED
+
+    @property
+    def undecided(self) -> bool:
+        """Not judged: neither right nor wrong."""
+        return self.verdict in UNDECIDED
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One submission with its cases in the run's order."""
+
+    id: str
+    title: str
+    role: str
+    interface: str
+    hash: str
+    compilation: Compilation | None
+    verdict: str
+    points: float
+    max_points: float
+    correct_cases: int
+    total_cases: int
+    undecided_cases: int
+    over_threshold: int
+    threshold_cases: int
+    speed_measured: bool
+    cases: tuple[CaseResult, ...]
+
+    @property
+    def is_student(self) -> bool:
+        """References and baselines stand apart from the class."""
+        return self.role == STUDENT
+
+    @cached_property
+    def by_case(self) -> dict[str, CaseResult]:
+        """The cases by id."""
+        return {result.spec.id: result for result in self.cases}
+
+
+@dataclass(frozen=True)
+class SkippedCase:
+    """A case that this machine could not offer."""
+
+    case: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder, read."""
+
+    id: str
+    lab: str
+    backend: str
+    created_at: str
+    sandbox: str
+    harness_version: str
+    harness_hash: str
+    toolchain: Mapping[str, Any]
+    device: Mapping[str, Any]
+    policy_name: str
+    policy_hash: str
+    max_points: float
+    speed_measured: bool
+    cases: tuple[CaseSpec, ...]
+    skipped: tuple[SkippedCase, ...]
+    submissions: tuple[Submission, ...]
+    unsealed_records: int  # records without a checksum
+
+    @property
+    def on_emulator(self) -> bool:
+        """Counters instead of times."""
+        return self.backend == EMULATOR
+
+    @cached_property
+    def students(self) -> tuple[Submission, ...]:
+        """The class."""
+        return tuple(s for s in self.submissions if s.is_student)
+
+    @cached_property
+    def staff(self) -> tuple[Submission, ...]:
+        """References and baselines."""
+        return tuple(s for s in self.submissions if not s.is_student)
+
+    @cached_property
+    def speed_cases(self) -> tuple[CaseSpec, ...]:
+        """The cases that count for speed."""
+        return tuple(c for c in self.cases if c.is_speed)
+
+    @cached_property
+    def ks(self) -> tuple[int, ...]:
+        """The widths K of the cases that count for speed, ascending."""
+        return tuple(sorted({c.k for c in self.speed_cases}))

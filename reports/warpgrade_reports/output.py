@@ -1,0 +1,65 @@
+"""Writes a report's folder whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from warpgrade_reports.model import Run
+from warpgrade_reports.page import render_page
+from warpgrade_reports.source import ReportInputError
+
+_OURS = 'content="warpgrade_reports"'
+
+
+def write_report(run: Run, output: Path, *, appeal: bool = False) -> Path:
+    """Builds the report beside `output` and moves it there; returns the page's path."""
+    _refuse_strangers(output)
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
+            staged = Path(scratch) / "report"
+            staged.mkdir()
+            _fill(staged, run, appeal=appeal)
+            _publish(staged, output, Path(scratch) / "before")
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ReportInputError(str(output), f"expected to write there, got: {reason}",
+                               "name another folder with --output") from error
+    return output / "index.html"
+
+
+def _fill(folder: Path, run: Run, *, appeal: bool) -> None:
+    _write(folder / "index.html", render_page(run, appeal=appeal))
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+
+
+def _refuse_strangers(output: Path) -> None:
+    """Replaces an earlier report and nothing else: a folder of other things is never moved away."""
+    if not output.exists():
+        return
+    page = output / "index.html"
+    empty = output.is_dir() and not any(output.iterdir())
+    ours = page.is_file() and _OURS in page.read_text(encoding="utf-8", errors="replace")[:2000]
+    if not empty and not ours:
+        raise ReportInputError(str(output), "expected no such folder, an empty one or an earlier report, got other files",
+                               "name another folder with --output")
+
+
+def _publish(staged: Path, output: Path, before: Path) -> None:
+    if output.exists():
+        output.rename(before)
+    try:
+        staged.rename(output)
+    except OSError:
+        if before.exists():
+            before.rename(output)
+        raise
+    if before.exists():
+        shutil.rmtree(before)
+    os.utime(output)

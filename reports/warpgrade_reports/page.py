@@ -1,0 +1,275 @@
+"""Renders a run as one HTML file that needs nothing beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from warpgrade_reports import analysis, charts, counters, svg
+from warpgrade_reports import format as fmt
+from warpgrade_reports.journey import journey_of
+from warpgrade_reports.journey_view import JourneyView
+from warpgrade_reports.model import CaseResult, CaseSpec, Diagnostic, Run, Submission
+from warpgrade_reports.source import finite
+from warpgrade_reports.verdicts import STYLES, THRESHOLD_LABELS, VerdictStyle, style_of
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def render_page(run: Run, *, appeal: bool = False) -> str:
+    """The page; `appeal` adds raw samples and clocks and opens the evidence."""
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True,
+                                     lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment.globals.update(
+        run=run, fmt=fmt, style_of=style_of, tail=tail, samples=samples, appeal=appeal,
+        threshold_labels=THRESHOLD_LABELS, over_floor=analysis.time_over_floor, counter_metrics=counters.METRICS,
+        has_naive=counters.naive_of(run) is not None, other_baselines=analysis.baselines(run)[1:],
+        speed_reason=speed_reason(run),
+    )
+    anchors = anchors_of(run)
+    journey = journey_of(run)
+    return environment.get_template("page.html.j2").render(
+        style=Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        script=Markup((_TEMPLATES / "sort.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        facts=list(_facts(run)),
+        notices=list(_notices(run)),
+        tiles=_tiles(run),
+        contents=_contents(run, has_journey=journey is not None),
+        class_rows=[_row(r.submission, run, anchors, r.rank) for r in analysis.ranking(run.students)],
+        staff_rows=[_row(s, run, anchors) for s in run.staff],
+        class_note=_class_note(run),
+        legend=_legend(run),
+        matrix=_matrix(run, anchors),
+        figures=_figures(run),
+        counter_rows=[_counter_row(s, run, anchors) for s in (*run.students, *run.staff)] if run.on_emulator else [],
+        journey=JourneyView(journey) if journey else None,
+        cases=[_case_line(run, spec) for spec in run.cases],
+        submissions=[_view(s, run, anchors[s.id]) for s in _reading_order(run)],
+    )
+
+
+def anchors_of(run: Run) -> dict[str, str]:
+    """The id of each submission's section: plain letters and unique whatever the submission is called."""
+    anchors = {}
+    for index, submission in enumerate(run.submissions, start=1):
+        plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in submission.id).strip("-")
+        anchors[submission.id] = f"submission-{index}-{plain}".rstrip("-")
+    return anchors
+
+
+def _reading_order(run: Run) -> list[Submission]:
+    return [ranked.submission for ranked in analysis.ranking(run.students)] + list(run.staff)
+
+
+def speed_reason(run: Run) -> str:
+    """Why there are no times, or nothing when there are."""
+    if run.speed_measured:
+        return ""
+    if run.on_emulator:
+        return "speed was not measured: the emulator counts instructions, it has no time"
+    return "speed was not measured: this run judged correctness only"
+
+
+def _facts(run: Run) -> Iterator[tuple[str, str]]:
+    device = str(run.device.get("name", "unknown"))
+    if isinstance(run.device.get("driver"), str):
+        device += f", driver {run.device['driver']}"
+    compiler = " ".join(str(run.toolchain[key]) for key in ("nvcc", "arch") if key in run.toolchain)
+    facts = (("made", run.created_at), ("backend", run.backend), ("device", device), ("sandbox", run.sandbox),
+             ("nvcc", compiler), ("policy", run.policy_name),
+             ("harness", f"{run.harness_version} {run.harness_hash[:12]}".strip()))
+    yield from ((name, value) for name, value in facts if value)
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that a reader must know before the numbers."""
+
+    kind: str
+    title: str
+    text: str
+
+
+def _notices(run: Run) -> Iterator[Notice]:
+    if not run.speed_measured:
+        reason = speed_reason(run)
+        more = " Counters stand where times would." if run.on_emulator else ""
+        yield Notice("", "No times.", reason[0].upper() + reason[1:] + "." + more)
+    if run.sandbox == "unsandboxed":
+        yield Notice("", "Unsandboxed.", "Submissions ran without bubblewrap: do not grade strangers' code like this.")
+    verdicts = analysis.verdict_counts(c for s in run.submissions for c in s.cases)
+    for verdict, title in (("judge_fault", "Faults of the judge"), ("not_run", "Not run")):
+        if verdicts[verdict]:
+            yield Notice("judge", f"{title}: {verdicts[verdict]}.", "These cases are nobody's zero; grade with the same "
+                         "command again and only they are judged.")
+    if run.skipped:
+        yield Notice("", f"{len(run.skipped)} cases skipped.", "Their datasets are not on this machine; see Cases.")
+    if run.unsealed_records:
+        yield Notice("", f"{run.unsealed_records} records carry no checksum.",
+                     "Whether they were changed after they were written cannot be told.")
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One number of the summary."""
+
+    value: str
+    label: str
+    kind: str = ""
+
+
+def _tiles(run: Run) -> list[Tile]:
+    results = [case for s in run.students or run.submissions for case in s.cases]
+    undecided = sum(case.undecided for case in results)
+    who = run.students or run.submissions
+    correct = sum(s.correct_cases == s.total_cases for s in who)
+    tiles = [Tile(str(len(who)), "submissions" if run.students else "references"),
+             Tile(str(len(run.cases)), f"cases, {len(run.speed_cases)} for speed"),
+             Tile(f"{sum(case.accepted for case in results)}/{len(results)}", "verdicts are accepted", "ok"),
+             Tile(str(correct), "correct in every case", "ok")]
+    if run.speed_measured:
+        over, of = sum(s.over_threshold for s in who), sum(s.threshold_cases for s in who)
+        tiles.append(Tile(f"{over}/{of}", "speed cases over their threshold"))
+    if undecided:
+        tiles.append(Tile(str(undecided), "not judged, nobody's zero", "judge"))
+    return tiles
+
+
+def _contents(run: Run, *, has_journey: bool) -> list[tuple[str, str]]:
+    entries = [("class", "Class"), ("matrix", "Correctness")]
+    if run.speed_measured:
+        entries += [("speed", "Speed-up"), ("throughput", "Throughput"), ("floor", "Floor")]
+    if has_journey:
+        entries.append(("journey", "Journey"))
+    if run.on_emulator:
+        entries.append(("counters", "Counters"))
+    return [*entries, ("cases", "Cases"), ("submissions", "Submissions"), ("reading", "How to read")]
+
+
+def _row(submission: Submission, run: Run, anchors: Mapping[str, str], rank: int | None = None) -> dict[str, Any]:
+    return {
+        "submission": submission,
+        "anchor": anchors[submission.id],
+        "rank": rank,
+        "speedups": [analysis.mean_speedup(submission, k) for k in run.ks],
+        "throughputs": [analysis.mean_throughput(submission, k) for k in run.ks],
+        "work": counters.mean_work_over_naive(submission, counters.naive_of(run)),
+    }
+
+
+def _class_note(run: Run) -> str:
+    if run.speed_measured:
+        return (f"Speed-up: geometric mean over {charts.graded_baseline(run)}; throughput: arithmetic mean. Small figures: "
+                "cases measured of cases for speed.")
+    note = speed_reason(run)
+    if counters.naive_of(run):
+        note += "; instructions over naive: geometric mean over the accepted cases (small figure), fewer is less work"
+    return note[0].upper() + note[1:] + "."
+
+
+def _legend(run: Run) -> list[tuple[VerdictStyle, int]]:
+    counts = analysis.verdict_counts(c for s in run.submissions for c in s.cases)
+    return [(style, counts[name]) for name, style in STYLES.items() if counts[name]]
+
+
+def _matrix(run: Run, anchors: Mapping[str, str]) -> dict[str, Any]:
+    datasets: list[list[Any]] = []
+    for spec in run.cases:
+        if datasets and datasets[-1][0] == spec.dataset:
+            datasets[-1][1] += 1
+        else:
+            datasets.append([spec.dataset, 1])
+    rows = [{"title": s.title, "anchor": anchors[s.id],
+             "cells": [{"case": c.spec.id, "style": style_of(c.verdict)} for c in s.cases]} for s in _reading_order(run)]
+    return {"datasets": datasets, "ks": [spec.k for spec in run.cases], "rows": rows}
+
+
+def _figures(run: Run) -> dict[str, Any]:
+    def drawn(chart: charts.Chart) -> Markup:
+        return Markup(svg.draw(chart))  # noqa: S704 - svg.py escapes every text
+
+    timed = run.speed_measured
+    return {
+        "speed": [drawn(chart) for chart in charts.speedup_charts(run)] if timed else [],
+        "throughput": drawn(charts.throughput_chart(run)) if timed else "",
+        "floor": [drawn(chart) for chart in charts.floor_charts(run)] if timed else [],
+        "counters": [drawn(chart) for chart in charts.counter_charts(run)] if run.on_emulator else [],
+    }
+
+
+def _counter_row(submission: Submission, run: Run, anchors: Mapping[str, str]) -> dict[str, Any]:
+    return {"submission": submission, "anchor": anchors[submission.id],
+            "work": counters.mean_work_over_naive(submission, counters.naive_of(run)),
+            "metrics": [counters.pooled(metric, submission) for metric in counters.METRICS]}
+
+
+def _case_line(run: Run, spec: CaseSpec) -> dict[str, Any]:
+    results = [s.by_case[spec.id] for s in run.submissions]
+    return {"spec": spec, "threshold": charts.chart_threshold(run, spec),
+            "accepted": sum(r.accepted for r in results), "judged": sum(not r.undecided for r in results)}
+
+
+def _view(submission: Submission, run: Run, anchor: str) -> dict[str, Any]:
+    naive = counters.naive_of(run)
+    drawn = charts.submission_charts(submission, run) if run.speed_measured else []
+    return {
+        "submission": submission,
+        "anchor": anchor,
+        "speedups": [analysis.mean_speedup(submission, k) for k in run.ks],
+        "failures": analysis.failures(submission),
+        "findings": _findings(submission),
+        "figures": [Markup(svg.draw(chart)) for chart in drawn],  # noqa: S704 - svg.py escapes every text
+        "counted": [{"case": case, "work": counters.work_over_naive(case, naive),
+                     "metrics": [counters.measure(metric, case) for metric in counters.METRICS]}
+                    for case in submission.cases],
+        "kernels": list(_kernel_lines(submission)) if run.on_emulator else [],
+    }
+
+
+def _findings(submission: Submission) -> list[tuple[str, Diagnostic]]:
+    """The emulator's findings in cases that were accepted all the same, each mistake once."""
+    found: dict[tuple[str, str], tuple[str, Diagnostic]] = {}
+    for case in submission.cases:
+        if case.accepted:
+            for diagnostic in case.diagnostics:
+                found.setdefault((diagnostic.kind, diagnostic.place), (case.spec.id, diagnostic))
+    return list(found.values())
+
+
+def _kernel_lines(submission: Submission) -> Iterator[dict[str, Any]]:
+    for case in submission.cases:
+        kernels = case.counters.get("kernels") if case.counters else None
+        for kernel in kernels if isinstance(kernels, list) else []:
+            if isinstance(kernel, dict):
+                yield {"case": case.spec.id, "kernel": str(kernel.get("kernel", "")),
+                       "launches": finite(kernel.get("launches")), "imbalance": finite(kernel.get("block_imbalance")),
+                       "metrics": [metric.of(kernel) for metric in counters.METRICS]}
+
+
+def tail(text: str, letters: int) -> str:
+    """The end of a long text: compilers and programs say last what stopped them."""
+    text = text.rstrip()
+    return text if len(text) <= letters else "… (the whole text is in the run folder)\n" + text[-letters:]
+
+
+def samples(case: CaseResult) -> Iterator[tuple[str, str]]:
+    """The raw samples and clocks of a case, a series a line."""
+    if case.timing is None:
+        return
+    for name, series in case.timing.samples.items():
+        if isinstance(series, list):
+            yield name, _numbers(series)
+        elif name == "baseline_event_us" and isinstance(series, dict):
+            yield from ((f"{name}, {baseline}", _numbers(values)) for baseline, values in series.items()
+                        if isinstance(values, list))
+        elif isinstance(series, dict):
+            yield name, "; ".join(f"{key}: {value}" for key, value in series.items())
+
+
+def _numbers(series: list[Any]) -> str:
+    return " ".join("–" if (value := finite(item)) is None else f"{value:.2f}" for item in series)

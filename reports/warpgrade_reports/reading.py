@@ -1,0 +1,355 @@
+"""Reads a run folder into the model and refuses what does not hold together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from warpgrade_reports.checksum import Seal, seal_of
+from warpgrade_reports.model import (
+    CaseResult,
+    CaseScore,
+    CaseSpec,
+    Compilation,
+    Diagnostic,
+    Floor,
+    Interval,
+    Kernel,
+    Mismatch,
+    Run,
+    SkippedCase,
+    Submission,
+    Timing,
+)
+from warpgrade_reports.source import Node, ReportInputError, finite, parse_node, read_node, read_text
+
+
+def read_run(folder: Path) -> Run:
+    """The run in `folder`; raises ReportInputError when it cannot be shown faithfully."""
+    if not folder.is_dir():
+        raise ReportInputError(str(folder), "expected a run folder, got nothing there", "name a folder under runs/")
+    if not (folder / "run.json").is_file():
+        raise ReportInputError(str(folder), "expected run.json in it, got no such file",
+                               "name a folder that `warpgrade grade` made")
+    again = f"run `warpgrade score {folder}`, which makes records.jsonl and scores.json anew"
+    run = read_node(folder / "run.json", "grade into a new folder")
+    run.require_schema("warpgrade.run.v1")
+    scores = read_node(folder / "scores.json", again)
+    scores.require_schema("warpgrade.scores.v1")
+
+    records, unsealed = _read_records(folder / "records.jsonl", again)
+    specs = _case_specs(run, records)
+    scored = {node.text("id"): node for node in scores.children("submissions", required=True)}
+    submissions = []
+    for node in run.children("submissions", required=True):
+        name = node.text("id")
+        if not name or name in {".", ".."} or "/" in name:
+            raise node.error(f'expected an id that can name a folder, got "{name}"')
+        if name not in scored:
+            raise scores.error(f'expected a score of submission "{name}", got none')
+        submissions.append(_submission(folder, node, scored[name], specs, records))
+    _check_all_used(records, submissions, folder / "records.jsonl", again)
+    return _run(run, scores, specs, submissions, unsealed)
+
+
+def _run(run: Node, scores: Node, specs: dict[str, CaseSpec], submissions: list[Submission], unsealed: int) -> Run:
+    harness = run.optional_child("harness")
+    speed = run.flag("speed_measured")
+    return Run(
+        id=run.text("run"),
+        lab=run.text("lab"),
+        backend=run.text("backend"),
+        created_at=run.optional_text("created_at"),
+        sandbox=run.optional_text("sandbox"),
+        harness_version=harness.optional_text("version") if harness else "",
+        harness_hash=harness.optional_text("hash") if harness else "",
+        toolchain=_mapping(run, "toolchain"),
+        device=_mapping(run, "device"),
+        policy_name=scores.optional_text("policy_name") or run.optional_text("policy_name"),
+        policy_hash=scores.optional_text("policy_hash"),
+        max_points=scores.required_number("max_points"),
+        speed_measured=any(s.speed_measured for s in submissions) if speed is None else speed,
+        cases=tuple(specs.values()),
+        skipped=tuple(SkippedCase(n.text("case"), n.optional_text("why")) for n in run.children("skipped_cases")),
+        submissions=tuple(submissions),
+        unsealed_records=unsealed,
+    )
+
+
+def _mapping(node: Node, key: str) -> dict[str, Any]:
+    child = node.optional_child(key)
+    return dict(child.value) if child else {}
+
+
+Records = dict[tuple[str, str], Node]  # by submission and case
+
+
+def _read_records(path: Path, next_step: str) -> tuple[Records, int]:
+    """The case records by submission and case, and how many carry no checksum."""
+    records: Records = {}
+    unsealed = 0
+    for number, line in enumerate(read_text(path, next_step).split("\n"), start=1):
+        if not line.strip():
+            continue
+        node = parse_node(line, f"{path}, line {number}", next_step)
+        node.require_schema("warpgrade.case.v1")
+        key = (node.child("submission").text("id"), node.child("case").text("id"))
+        if key in records:
+            raise node.error(f"expected one record of {key[0]} on {key[1]}, got a second one")
+        seal = seal_of(line, node.value)
+        if seal is Seal.BROKEN:
+            raise node.error("expected the checksum of what it says, got another: it was changed after it was written")
+        unsealed += seal is Seal.ABSENT
+        records[key] = node
+    return records, unsealed
+
+
+def _check_all_used(records: Records, submissions: list[Submission], path: Path, next_step: str) -> None:
+    known = {(s.id, c.spec.id) for s in submissions for c in s.cases}
+    for key, node in records.items():
+        if key not in known:
+            raise ReportInputError(node.place, f"expected a submission and a case of run.json, got {key[0]} on {key[1]}",
+                                   f"{next_step} ({path.name} belongs to another run)")
+
+
+def _case_specs(run: Node, records: Records) -> dict[str, CaseSpec]:
+    """The run's cases with the sizes that the judge recorded once it had loaded the dataset."""
+    sizes: dict[str, Node] = {}
+    for (_, case), record in records.items():
+        described = record.child("case")
+        if described.number("rows") is not None or case not in sizes:
+            sizes[case] = described
+    specs = {}
+    for node in run.children("cases", required=True):
+        spec = CaseSpec(id=node.text("id"), dataset=node.text("dataset"), k=node.required_integer("k"),
+                        kind=node.text("kind"), dataset_kind=node.optional_text("dataset_kind"))
+        described = sizes.get(spec.id)
+        specs[spec.id] = _with_sizes(spec, described) if described else spec
+    return specs
+
+
+def _with_sizes(spec: CaseSpec, node: Node) -> CaseSpec:
+    shape = node.optional_child("shape")
+    return dataclasses.replace(
+        spec,
+        dataset_kind=node.optional_text("dataset_kind") or spec.dataset_kind,
+        rows=node.integer("rows"),
+        cols=node.integer("cols"),
+        nnz=node.integer("nnz"),
+        max_row=shape.number("max_row") if shape else None,
+        mean_row=shape.number("mean_row") if shape else None,
+        empty_rows=shape.number("empty_rows") if shape else None,
+    )
+
+
+def _submission(folder: Path, node: Node, scored: Node, specs: dict[str, CaseSpec], records: Records) -> Submission:
+    name = node.text("id")
+    case_scores = {line.text("id"): line for line in scored.children("cases", required=True)}
+    results = []
+    for spec in specs.values():
+        if spec.id not in case_scores:
+            raise scored.error(f'expected a score of case "{spec.id}", got none')
+        score = _case_score(case_scores[spec.id])
+        record = records.get((name, spec.id))
+        results.append(_case_result(spec, score, record) if record else _without_record(spec, score))
+    return Submission(
+        id=name,
+        title=node.optional_text("title") or name,
+        role=node.optional_text("role") or "student",
+        interface=node.optional_text("interface"),
+        hash=node.optional_text("hash"),
+        compilation=_compilation(folder / "submissions" / name),
+        verdict=scored.text("verdict"),
+        points=scored.required_number("points"),
+        max_points=scored.required_number("max_points"),
+        correct_cases=scored.required_integer("correct_cases"),
+        total_cases=scored.required_integer("total_cases"),
+        undecided_cases=scored.integer("undecided_cases") or sum(r.undecided for r in results),
+        over_threshold=scored.required_integer("over_threshold"),
+        threshold_cases=scored.required_integer("threshold_cases"),
+        speed_measured=bool(scored.flag("speed_measured")),
+        cases=tuple(results),
+    )
+
+
+def _interval(node: Node | None, median: str = "median", low: str = "low", high: str = "high") -> Interval | None:
+    if node is None:
+        return None
+    middle = node.number(median)
+    return None if middle is None else Interval(middle, node.number(low), node.number(high))
+
+
+def _case_score(node: Node) -> CaseScore:
+    return CaseScore(
+        verdict=node.text("verdict"),
+        points=node.number("points"),
+        max_points=node.number("max_points"),
+        threshold=node.number("threshold"),
+        baseline=node.optional_text("baseline"),
+        ratio=_interval(node.optional_child("ratio")),
+        threshold_status=node.optional_text("threshold_status"),
+        note=node.optional_text("note"),
+    )
+
+
+def _without_record(spec: CaseSpec, score: CaseScore) -> CaseResult:
+    return CaseResult(spec=spec, score=score, verdict="not_run", message="there is no record of this case",
+                      next_step="the instructor runs the same command again: only what is missing is judged")
+
+
+def _case_result(spec: CaseSpec, score: CaseScore, record: Node) -> CaseResult:
+    outcome = record.child("outcome")
+    if outcome.text("verdict") != score.verdict:
+        raise record.error(f'expected the verdict "{score.verdict}" that scores.json has, got '
+                           f'"{outcome.text("verdict")}"')
+    details, verification = outcome.optional_child("details"), record.optional_child("verification")
+    counters = record.optional_child("counters")
+    return CaseResult(
+        spec=spec,
+        score=score,
+        verdict=outcome.text("verdict"),
+        reason=outcome.optional_text("reason"),
+        message=outcome.optional_text("message"),
+        next_step=outcome.optional_text("next_step"),
+        output=details.optional_text("output") if details else "",
+        pattern=record.optional_text("pattern"),
+        repetitions=verification.integer("repetitions") if verification else None,
+        methods=_texts(verification, "methods"),
+        cells_checked=verification.integer("cells_checked") if verification else None,
+        max_error_over_bound=verification.number("max_error_over_bound") if verification else None,
+        mismatches=tuple(_mismatch(n) for n in record.children("mismatches")),
+        timing=_timing(record.optional_child("timing")),
+        ratios=_ratios(record.optional_child("ratios")),
+        floor=_floor(record.optional_child("floor")),
+        throughput_nnz_per_s=record.number("throughput_nnz_per_s"),
+        counters=counters.value if counters else None,
+        diagnostics=tuple(_diagnostic(n) for n in record.children("diagnostics")),
+        device=_mapping(record, "device"),
+        dataset_hash=record.child("case").optional_text("dataset_hash"),
+        seed_commitment=record.optional_text("seed_commitment"),
+        recorded_at=record.optional_text("recorded_at") or record.optional_text("started_at"),
+        wall_s=record.number("wall_s"),
+        checksum=record.optional_text("checksum"),
+    )
+
+
+def _texts(node: Node | None, key: str) -> tuple[str, ...]:
+    found = node.value.get(key) if node else None
+    return tuple(str(item) for item in found) if isinstance(found, list) else ()
+
+
+def _mismatch(node: Node) -> Mismatch:
+    return Mismatch(node.integer("row"), node.integer("col"), node.integer("row_nnz"),
+                    _value_text(node.value.get("want")), _value_text(node.value.get("got")))
+
+
+def _value_text(value: object) -> str:
+    """A cell's value: a number with float's digits, or the word that the judge wrote for it."""
+    if value is None:
+        return "not finite"  # JSON has no NaN: an older record's null
+    number = finite(value)
+    return f"{number:.7g}" if number is not None else str(value)
+
+
+def _timing(node: Node | None) -> Timing | None:
+    time = _interval(node, "median_us", "low_us", "high_us")
+    if node is None or time is None:
+        return None
+    return Timing(
+        time_us=time,
+        bound_by=node.optional_text("bound_by"),
+        event_median_us=node.number("event_median_us"),
+        wall_median_us=node.number("wall_median_us"),
+        null_wall_median_us=node.number("null_wall_median_us"),
+        plan_ms=node.number("plan_ms"),
+        break_even_runs=node.number("break_even_runs"),
+        looks=node.integer("looks"),
+        stopped_by=node.optional_text("stopped_by"),
+        samples=_mapping(node, "samples"),
+    )
+
+
+def _ratios(node: Node | None) -> dict[str, Interval]:
+    if node is None:
+        return {}
+    found = {name: _interval(node.optional_child(name)) for name in node.value}
+    return {name: interval for name, interval in found.items() if interval is not None}
+
+
+def _floor(node: Node | None) -> Floor | None:
+    floor_us = node.number("floor_us") if node else None
+    if node is None or floor_us is None:
+        return None
+    return Floor(floor_us, node.number("fraction"), node.number("compulsory_bytes"), node.number("peak_bytes_per_s"))
+
+
+def _diagnostic(node: Node) -> Diagnostic:
+    allocation = node.optional_child("allocation")
+    return Diagnostic(
+        kind=node.optional_text("kind") or "mistake",
+        place=_place(node),
+        kernel=node.optional_text("kernel"),
+        block=_triple(node.value.get("block")),
+        thread=_triple(node.value.get("thread")),
+        allocation=_allocation(allocation) if allocation else "",
+        count=node.integer("count"),
+        message=node.optional_text("message"),
+        advice=node.optional_text("advice"),
+    )
+
+
+def _place(node: Node) -> str:
+    name = PurePosixPath(node.optional_text("file")).name
+    line = node.integer("line")
+    return f"{name}:{line}" if name and line is not None else name
+
+
+def _triple(value: object) -> str:
+    if not isinstance(value, list):
+        return ""
+    return "(" + ", ".join(str(item) for item in value) + ")"
+
+
+def _allocation(node: Node) -> str:
+    size, offset = node.integer("bytes"), node.integer("offset")
+    text = node.optional_text("name") or "memory"
+    if size is not None:
+        text += f", {size:,} bytes"
+    return f"{text}, at offset {offset:,}" if offset is not None else text
+
+
+def _compilation(folder: Path) -> Compilation | None:
+    """What the compiler said, or None for a submission that was never compiled."""
+    if not (folder / "compile.json").is_file():
+        return None
+    step = "grade again with --fresh"
+    node = read_node(folder / "compile.json", step)
+    node.require_schema("warpgrade.submission.v1")
+    log = folder / "compile.log"
+    warnings = node.value.get("warnings")
+    return Compilation(
+        status=node.text("status"),
+        message=node.optional_text("message"),
+        seconds=node.number("seconds"),
+        files=tuple(PurePosixPath(name).name for name in _texts(node, "files")),
+        flags=" ".join(_texts(node, "flags")) or str(node.value.get("flags") or ""),
+        warnings=len(warnings) if isinstance(warnings, list) else node.integer("warnings"),
+        kernels=tuple(_kernels(node)),
+        log=read_text(log, step) if log.is_file() else "",
+    )
+
+
+def _kernels(node: Node) -> Iterator[Kernel]:
+    for kernel in node.children("kernels"):
+        yield Kernel(
+            name=kernel.optional_text("name") or "(unnamed)",
+            arch=kernel.optional_text("arch"),
+            registers=kernel.integer("registers"),
+            shared_bytes=kernel.integer("shared_bytes"),
+            constant_bytes=kernel.integer("constant_bytes"),
+            stack_bytes=kernel.integer("stack_bytes"),
+            spill_store_bytes=kernel.integer("spill_store_bytes"),
+            spill_load_bytes=kernel.integer("spill_load_bytes"),
+        )

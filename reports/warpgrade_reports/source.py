@@ -1,0 +1,163 @@
+"""Checked access to JSON: a value of the wrong kind is an error that names the file and the place.
+
+What a record leaves out stays None here, and so does a number that is not finite: neither is ever shown as zero.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+class ReportInputError(Exception):
+    """The run folder cannot be rendered; the text says where, what was expected and what to do next."""
+
+    def __init__(self, place: str, problem: str, next_step: str) -> None:
+        super().__init__(f"{place}: {problem}; next: {next_step}")
+
+
+def kind_of(value: object) -> str:
+    """The JSON name of a value's type, for messages."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float):
+        return "a number"
+    return {str: "a text", list: "a list", dict: "an object"}.get(type(value), type(value).__name__)
+
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """The text with what no page can hold (control characters, halves of surrogates) shown as U+FFFD."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def finite(value: object) -> float | None:
+    """The value as a float, or None when it is no finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+@dataclass(frozen=True)
+class Node:
+    """A JSON object and the place that it was read from."""
+
+    value: dict[str, Any]
+    place: str
+    next_step: str
+
+    def error(self, problem: str) -> ReportInputError:
+        """An error at this place."""
+        return ReportInputError(self.place, problem, self.next_step)
+
+    def _wrong(self, key: str, expected: str) -> ReportInputError:
+        got = kind_of(self.value[key]) if key in self.value else "nothing"
+        return self.error(f'expected {expected} in "{key}", got {got}')
+
+    def text(self, key: str) -> str:
+        """A text that must be there."""
+        found = self.value.get(key)
+        if not isinstance(found, str):
+            raise self._wrong(key, "a text")
+        return printable(found)
+
+    def optional_text(self, key: str) -> str:
+        """A text, empty when the record leaves it out."""
+        return self.text(key) if self.value.get(key) is not None else ""
+
+    def number(self, key: str) -> float | None:
+        """A finite number, or None when it is absent or not finite."""
+        found = self.value.get(key)
+        if found is not None and (isinstance(found, bool) or not isinstance(found, int | float)):
+            raise self._wrong(key, "a number")
+        return finite(found)
+
+    def required_number(self, key: str) -> float:
+        """A finite number that must be there."""
+        found = self.number(key)
+        if found is None:
+            raise self._wrong(key, "a finite number")
+        return found
+
+    def integer(self, key: str) -> int | None:
+        """A whole number, or None."""
+        found = self.number(key)
+        return None if found is None else int(found)
+
+    def required_integer(self, key: str) -> int:
+        """A whole number that must be there."""
+        return int(self.required_number(key))
+
+    def flag(self, key: str) -> bool | None:
+        """True, false, or None when absent."""
+        found = self.value.get(key)
+        if found is not None and not isinstance(found, bool):
+            raise self._wrong(key, "true or false")
+        return found
+
+    def child(self, key: str) -> Node:
+        """An object that must be there."""
+        found = self.value.get(key)
+        if not isinstance(found, dict):
+            raise self._wrong(key, "an object")
+        return Node(found, f"{self.place}, {key}", self.next_step)
+
+    def optional_child(self, key: str) -> Node | None:
+        """An object, or None when absent."""
+        return self.child(key) if self.value.get(key) is not None else None
+
+    def children(self, key: str, *, required: bool = False) -> Iterator[Node]:
+        """The objects of a list; an absent list is an empty one unless it is required."""
+        found = self.value.get(key)
+        if found is None and not required:
+            return
+        if not isinstance(found, list):
+            raise self._wrong(key, "a list")
+        for index, item in enumerate(found):
+            if not isinstance(item, dict):
+                raise self.error(f'expected an object in "{key}"[{index}], got {kind_of(item)}')
+            yield Node(item, f"{self.place}, {key}[{index}]", self.next_step)
+
+    def require_schema(self, schema: str) -> None:
+        """Refuses records of another format."""
+        found = self.value.get("schema")
+        if found != schema:
+            raise self.error(f'expected schema "{schema}", got {json.dumps(found, ensure_ascii=False)}')
+
+
+def parse_node(text: str, place: str, next_step: str) -> Node:
+    """One JSON object. NaN and infinities, which some writers emit, become null: not known."""
+    try:
+        value = json.loads(text, parse_constant=lambda _: None)
+    except (ValueError, RecursionError) as error:
+        raise ReportInputError(place, f"expected one JSON object, got broken text ({error})", next_step) from error
+    if not isinstance(value, dict):
+        raise ReportInputError(place, f"expected one JSON object, got {kind_of(value)}", next_step)
+    return Node(value, place, next_step)
+
+
+def read_text(path: Path, next_step: str) -> str:
+    """A file's text; bytes that are no UTF-8 are replaced, not fatal: compilers print what students wrote."""
+    try:
+        return printable(path.read_bytes().decode("utf-8", errors="replace"))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ReportInputError(str(path), f"expected a readable file, got: {reason}", next_step) from error
+
+
+def read_node(path: Path, next_step: str) -> Node:
+    """A file that holds one JSON object."""
+    return parse_node(read_text(path, next_step), str(path), next_step)

@@ -1,0 +1,191 @@
+"""Draws charts as inline SVG. Colours come from the page's style sheet, so they follow light, dark and paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from warpgrade_reports import format as fmt
+from warpgrade_reports.chart import Chart, Mark, Row, Scale, Style, median, scale_of
+
+WIDTH = 960
+LABEL_WIDTH = 150
+VALUE_WIDTH = 118  # room for what stands behind the longest bar
+AXIS_HEIGHT = 40
+MAX_HEIGHT = 1060  # an A4 page holds a panel of this height at the width of its text
+_LABEL_LETTERS = 21
+_BAR, _GAP, _DOT_ROW, _STRIP_ROW = 9, 9, 18, 30
+_SHAPES = ("circle", "square", "diamond", "up", "down", "plus", "cross", "bar")
+
+
+def draw(chart: Chart) -> str:
+    """The chart as one or more SVG panels under one legend."""
+    if chart.empty:
+        return f'<p class="quiet">{escape(chart.title)}: nothing was measured.</p>'
+    panels = "".join(_panel(chart.with_rows(rows)) for rows in _pages(chart))
+    legend = _legend(chart)
+    caption = f"<figcaption>{escape(chart.caption)}</figcaption>" if chart.caption else ""
+    return f'<figure class="chart"><h4>{escape(chart.title)}</h4>{legend}{panels}{caption}</figure>'
+
+
+def _row_height(chart: Chart) -> int:
+    if chart.style is Style.BARS:
+        return _BAR * max(1, len(chart.series)) + _GAP
+    return _STRIP_ROW if chart.style is Style.STRIP else _DOT_ROW
+
+
+def _pages(chart: Chart) -> Iterator[Sequence[Row]]:
+    """The rows in portions that fit on paper, as even as can be."""
+    most = max(1, (MAX_HEIGHT - AXIS_HEIGHT) // _row_height(chart))
+    portions = -(-len(chart.rows) // most)
+    size = -(-len(chart.rows) // portions)
+    for start in range(0, len(chart.rows), size):
+        yield chart.rows[start : start + size]
+
+
+def _x(scale: Scale, value: float) -> float:
+    return LABEL_WIDTH + scale.position(value) * (WIDTH - LABEL_WIDTH - VALUE_WIDTH)
+
+
+def _panel(chart: Chart) -> str:
+    scale, step = scale_of(chart), _row_height(chart)
+    bottom = step * len(chart.rows) + 6
+    parts = [f'<svg viewBox="0 0 {WIDTH} {bottom + AXIS_HEIGHT}" role="img" aria-label="{escape(chart.title)}">']
+    parts.extend(_grid(chart, scale, bottom))
+    for index, row in enumerate(chart.rows):
+        parts.extend(_row(chart, scale, row, 4 + index * step, step))
+    parts.append("</svg>")
+    return "".join(parts)
+
+
+def _grid(chart: Chart, scale: Scale, bottom: int) -> Iterator[str]:
+    for tick in scale.ticks():
+        x = _x(scale, tick)
+        yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{bottom}"/>'
+        yield f'<text class="tick" x="{x:.1f}" y="{bottom + 14}">{escape(chart.tick(tick))}</text>'
+    if chart.reference is not None:
+        x = _x(scale, chart.reference)
+        yield f'<line class="reference" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{bottom}"/>'
+    middle = (LABEL_WIDTH + WIDTH - VALUE_WIDTH) / 2
+    yield f'<text class="axis" x="{middle:.0f}" y="{bottom + 32}">{escape(chart.axis)}</text>'
+
+
+def _row(chart: Chart, scale: Scale, row: Row, top: int, step: int) -> Iterator[str]:
+    middle = top + step / 2 - 2
+    label = row.label if len(row.label) <= _LABEL_LETTERS else row.label[: _LABEL_LETTERS - 1] + "…"
+    full = f"<title>{escape(row.label)}</title>" if label != row.label else ""
+    yield f'<text class="label" x="{LABEL_WIDTH - 8}" y="{middle + 4:.1f}">{escape(label)}{full}</text>'
+    if chart.style is Style.STRIP:
+        yield from _strip(chart, scale, row, middle)
+    elif chart.style is Style.DOTS:
+        yield f'<line class="rule" x1="{LABEL_WIDTH}" x2="{WIDTH - VALUE_WIDTH}" y1="{middle}" y2="{middle}"/>'
+        for mark in row.marks:
+            yield from _dot(chart, scale, row, mark, middle)
+    else:
+        yield from _bars(chart, scale, row, top)
+    if row.threshold is not None:
+        x = _x(scale, row.threshold)
+        yield (f'<line class="threshold" x1="{x:.1f}" x2="{x:.1f}" y1="{top - 2}" y2="{top + step - 5}">'
+               f"<title>threshold {escape(chart.tick(row.threshold))}</title></line>")
+    if not row.marks and row.note:
+        yield f'<text class="note" x="{LABEL_WIDTH + 6}" y="{middle + 4:.1f}">{escape(row.note)}</text>'
+
+
+def _says(chart: Chart, row: Row, mark: Mark) -> str:
+    who = mark.name or chart.series[mark.series]
+    ends = ""
+    if mark.low is not None and mark.high is not None:
+        ends = f" [{fmt.digits(mark.low)}, {fmt.digits(mark.high)}]"
+    return f"<title>{escape(f'{who}, {row.label}: {chart.tick(mark.value)}{ends}')}</title>"
+
+
+def _colour(chart: Chart, mark: Mark) -> str:
+    return f"t-{mark.status or 'none'}" if chart.by_status else f"s{mark.series % len(_SHAPES)}"
+
+
+def _bars(chart: Chart, scale: Scale, row: Row, top: int) -> Iterator[str]:
+    zero = _x(scale, 0.0)
+    for mark in row.marks:
+        y = top + mark.series * _BAR
+        x = _x(scale, mark.value)
+        yield (f'<rect class="{_colour(chart, mark)}" x="{zero:.1f}" y="{y}" width="{max(0.8, x - zero):.1f}" '
+               f'height="{_BAR - 1.5}">{_says(chart, row, mark)}</rect>')
+        yield from _interval(scale, mark, y + _BAR / 2 - 0.75)
+        end = max(x, _x(scale, mark.high)) if mark.high is not None else x
+        if row.threshold is not None and 0 <= _x(scale, row.threshold) - end < 60:  # noqa: PLR2004 - a label's width
+            end = _x(scale, row.threshold)
+        ends = f" {fmt.bounds_of(mark.low, mark.high)}" if len(chart.series) == 1 else ""
+        yield f'<text class="value" x="{end + 5:.1f}" y="{y + _BAR - 1.2:.1f}">{escape(chart.tick(mark.value) + ends)}</text>'
+
+
+def _interval(scale: Scale, mark: Mark, y: float) -> Iterator[str]:
+    if mark.low is None or mark.high is None:
+        return
+    low, high = _x(scale, mark.low), _x(scale, mark.high)
+    yield f'<path class="interval" d="M{low:.1f} {y - 2.5:.1f}v5M{low:.1f} {y:.1f}H{high:.1f}M{high:.1f} {y - 2.5:.1f}v5"/>'
+
+
+def _dot(chart: Chart, scale: Scale, row: Row, mark: Mark, y: float) -> Iterator[str]:
+    if mark.low is not None and mark.high is not None:
+        low, high = _x(scale, mark.low), _x(scale, mark.high)
+        yield f'<line class="interval" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>'
+    shape = _shape(_SHAPES[mark.series % len(_SHAPES)], _x(scale, mark.value), y)
+    yield f'<path class="{_colour(chart, mark)}" d="{shape}">{_says(chart, row, mark)}</path>'
+
+
+def _strip(chart: Chart, scale: Scale, row: Row, y: float) -> Iterator[str]:
+    """Series 0 is the class: translucent dots around their median; the others stand out one by one."""
+    crowd = [mark for mark in row.marks if mark.series == 0]
+    for index, mark in enumerate(crowd):
+        offset = ((index * 7) % 13 - 6) * 1.35  # spread evenly, the same on every day
+        yield (f'<circle class="crowd" cx="{_x(scale, mark.value):.1f}" cy="{y + offset:.1f}" r="2.4">'
+               f"{_says(chart, row, mark)}</circle>")
+    if crowd:
+        x = _x(scale, median([mark.value for mark in crowd]))
+        yield f'<line class="median" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 11:.1f}" y2="{y + 11:.1f}"/>'
+        yield (f'<text class="value" x="{WIDTH - VALUE_WIDTH + 6}" y="{y + 4:.1f}">median '
+               f"{escape(chart.tick(median([m.value for m in crowd])))}, n = {len(crowd)}</text>")
+    for mark in row.marks:
+        if mark.series > 0:
+            yield from _dot(chart, scale, row, mark, y)
+
+
+def _shape(name: str, x: float, y: float) -> str:
+    r = 4.2
+    if name == "circle":
+        return f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0z"
+    outlines = {
+        "square": ((-r, -r), (r, -r), (r, r), (-r, r)),
+        "diamond": ((0, -r - 1), (r + 1, 0), (0, r + 1), (-r - 1, 0)),
+        "up": ((0, -r - 1), (r + 1, r), (-r - 1, r)),
+        "down": ((0, r + 1), (r + 1, -r), (-r - 1, -r)),
+        "plus": ((-2, -5), (2, -5), (2, -2), (5, -2), (5, 2), (2, 2), (2, 5), (-2, 5), (-2, 2), (-5, 2), (-5, -2), (-2, -2)),
+        "cross": ((-5, -3), (-3, -5), (0, -2), (3, -5), (5, -3), (2, 0), (5, 3), (3, 5), (0, 2), (-3, 5), (-5, 3), (-2, 0)),
+        "bar": ((-2, -6), (2, -6), (2, 6), (-2, 6)),
+    }
+    return "M" + "L".join(f"{x + dx:.1f} {y + dy:.1f}" for dx, dy in outlines[name]) + "z"
+
+
+def _legend(chart: Chart) -> str:
+    entries = []
+    if chart.by_status:
+        statuses = {mark.status for row in chart.rows for mark in row.marks}
+        words = (("pass", "threshold reached"), ("within_noise", "within noise of the threshold"), ("fail", "missed"),
+                 ("", "no threshold"))
+        entries = [_entry(f"t-{status or 'none'}", "square", label) for status, label in words if status in statuses]
+    elif chart.style is Style.STRIP:
+        used = sorted({mark.series for row in chart.rows for mark in row.marks})
+        entries = [_entry("crowd" if i == 0 else f"s{i % len(_SHAPES)}", _SHAPES[i % len(_SHAPES)], chart.series[i])
+                   for i in used]
+    elif len(chart.series) > 1:
+        shapes = ["square"] * len(_SHAPES) if chart.style is Style.BARS else _SHAPES
+        entries = [_entry(f"s{i % len(_SHAPES)}", shapes[i % len(_SHAPES)], name) for i, name in enumerate(chart.series)]
+    if any(row.threshold is not None for row in chart.rows):
+        entries.append('<li><svg viewBox="0 0 14 14"><line class="threshold" x1="7" x2="7" y1="0" y2="14"/></svg>'
+                       "threshold</li>")
+    return f'<ul class="legend">{"".join(entries)}</ul>' if entries else ""
+
+
+def _entry(css: str, shape: str, label: str) -> str:
+    return (f'<li><svg viewBox="0 0 14 14"><path class="{css}" d="{_shape(shape, 7, 7)}"/></svg>'
+            f"<bdi>{escape(label)}</bdi></li>")
