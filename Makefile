@@ -1,79 +1,109 @@
-# Warpgrade's front door: `make help` lists what there is. Everything calls scripts/bootstrap first, which brings what is missing.
-SHELL := /bin/bash
+# The front door. Every target first runs scripts/bootstrap, which does nothing when all is there.
+# Variables given on the command line reach the recipes through the environment, so that any file name may be used.
+SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.ONESHELL:
 MAKEFLAGS += --no-print-directory
 
+BUILD ?= build
 LAB ?= spmm
-CASE ?=
 BACKEND ?= auto
+CASE ?=
 CASES ?=
 POLICY ?=
 RUN ?=
-SUBMISSIONS ?=
-ARGS ?=
+SUBMISSIONS ?= submissions
+DEMO_CLASS := grader/tests/demo_class
+DEMO_RUN := runs/demo
+export BUILD LAB BACKEND CASE CASES POLICY RUN SUBMISSIONS DEMO_CLASS DEMO_RUN
 
-BUILD := build
-WARPGRADE := $(BUILD)/bin/warpgrade
+WARPGRADE := "$$BUILD/bin/warpgrade"
+# Optional arguments, as bash arrays: an empty variable adds nothing.
+optional = $${$(2):+$(1) "$$$(2)"}
+JUDGING := --lab "$$LAB" --backend "$$BACKEND" $(call optional,--cases,CASES) $(call optional,--policy,POLICY) \
+           $(call optional,--run,RUN)
+DEMO := $(WARPGRADE) grade "$$DEMO_CLASS" --lab spmm --with-reference --cases public --run "$$DEMO_RUN" \
+        --backend "$$BACKEND" --allow-unsandboxed --fresh
+# Our own C++ and CUDA; the corpora are students' writing.
+OUR_SOURCES := git ls-files -z -- '*.h' '*.cpp' '*.cu' '*.cuh' ':!grader/tests/submissions' ':!$(DEMO_CLASS)'
 PYTHON := .venv/bin/python
-# The demo's cases: small matrices with one trap each, and real graphs; those that are not on this machine are left out.
-DEMO_CASES := public,cora,pubmed,ego-Facebook,wordnet-k32,debian-packages-k32
-# Judged sources: formatted as their authors wrote them.
-FORMATTED := $(shell git ls-files 'grader/*.cpp' 'grader/*.h' 'grader/*.cu' 'datasets/*.cpp' 'datasets/*.h' \
-	'reference/*.cpp' 'reference/*.h' 'reference/*.cu' 'reference/*.cuh' 2>/dev/null | grep -v '^grader/tests/\(submissions\|demo_class\)/')
 
-.PHONY: help bootstrap build demo check test bench grade report submit handout format lint clean
-
-help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+.PHONY: help
+help:  ## this list
+	@echo "Warpgrade: harness and grader for GPU-programming courses. Works with and without a GPU."
 	@echo
-	@echo "  LAB=spmm CASE=synth-hub-k32 BACKEND=auto|cuda|emulator CASES=... POLICY=file RUN=folder ARGS=..."
+	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/\1 \2/p' Makefile |
+	  while read -r target about; do printf '  make %-10s %s\n' "$$target" "$$about"; done
+	@echo
+	@echo "Variables: LAB=$(LAB)  BACKEND=auto|cuda|emulator  CASE, CASES  SUBMISSIONS  POLICY  RUN  BUILD=$(BUILD)"
+	@echo 'Example:   make grade LAB=spmm SUBMISSIONS="hand-ins/week 7" RUN=runs/week7'
 
-bootstrap: ## install what is missing: packages, CUDA toolkit, Python environment
+.PHONY: bootstrap
+bootstrap:  ## install what the project needs (all other targets do this first)
 	@scripts/bootstrap
 
-build: bootstrap ## compile everything
-	@cmake -S . -B $(BUILD) -G Ninja >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
-	@rm -f $(BUILD).log
-	@ninja -C $(BUILD) $(if $(filter 1,$(VERBOSE)),-v)
+.PHONY: build
+build: bootstrap  ## compile everything
+	@if [[ ! -f "$$BUILD/build.ninja" || .cache/toolchain.env -nt "$$BUILD/build.ninja" ]]; then
+	  cmake --fresh -S . -B "$$BUILD" -G Ninja -DCMAKE_CUDA_COMPILER="$$(sed -n 's/^NVCC=//p' .cache/toolchain.env)"
+	fi
+	ninja -C "$$BUILD"
 
-demo: build ## judge a small class on real graphs and render the report
-	@$(WARPGRADE) grade grader/tests/demo_class --reference reference/spmm/naive --reference reference/spmm/optimized \
-	  --lab spmm --run runs/demo --fresh --cases $(DEMO_CASES) --backend $(BACKEND) --allow-unsandboxed --speed-budget 2 $(ARGS)
-	@$(WARPGRADE) report runs/demo
-	@echo "the report: runs/demo/report/index.html"
+.PHONY: demo
+demo: build  ## grade a small class and the reference solutions, render the report
+	@$(DEMO)
+	$(WARPGRADE) report "$$DEMO_RUN"
 
-check: build lint ## every test of the project
-	@ctest --test-dir $(BUILD) --output-on-failure -j2
-	@$(PYTHON) -m pytest -q
+.PHONY: check
+check: build lint ctest pytest  ## build, lint and run all tests
 
-test: build ## a student's own run: LAB=, CASE=, BACKEND=
-	@$(BUILD)/bin/warpgrade-student-test --lab=$(LAB) --case='$(CASE)' --backend=$(BACKEND) $(ARGS)
+.PHONY: lint
+lint: bootstrap  ## formatting of C++ and CUDA, ruff for Python
+	$(OUR_SOURCES) | xargs -0 .venv/bin/clang-format --dry-run -Werror
+	$(PYTHON) -m ruff check --quiet
+	$(PYTHON) -m ruff format --check --quiet
 
-bench: build ## the staff's solutions against the thresholds (on a GPU): LAB=, CASES=
-	@$(WARPGRADE) bench --lab $(LAB) --backend $(BACKEND) $(if $(CASES),--cases '$(CASES)') $(if $(RUN),--run '$(RUN)') $(ARGS)
+.PHONY: format
+format: bootstrap  ## format C++, CUDA and Python in place
+	$(OUR_SOURCES) | xargs -0 .venv/bin/clang-format -i
+	$(PYTHON) -m ruff check --quiet --fix
+	$(PYTHON) -m ruff format --quiet
 
-grade: build ## judge a class: SUBMISSIONS=folder LAB=, RUN=, POLICY=, CASES=
-	@test -n '$(SUBMISSIONS)' || { echo 'say SUBMISSIONS=folder: one sub-folder a student'; exit 1; }
-	@$(WARPGRADE) grade '$(SUBMISSIONS)' --lab $(LAB) --backend $(BACKEND) $(if $(RUN),--run '$(RUN)') \
-	  $(if $(POLICY),--policy '$(POLICY)') $(if $(CASES),--cases '$(CASES)') $(ARGS)
+.PHONY: ctest
+ctest: build  ## C++ and CUDA tests
+	ctest --test-dir "$$BUILD" --output-on-failure -j "$${CTEST_JOBS:-2}"
 
-report: build ## render a run: RUN=folder
-	@test -n '$(RUN)' || { echo 'say RUN=folder: what `make grade` printed'; exit 1; }
-	@$(WARPGRADE) report '$(RUN)'
+.PHONY: pytest
+pytest: build  ## Python tests: reports, the corpus of submissions
+	$(PYTHON) -m pytest
 
-submit: ## pack a submission (not in this release)
-	@echo 'make submit is not in this release: hand in the folder student/$(LAB)'; exit 1
+.PHONY: test
+test: build  ## a student's own run of student/: LAB= CASE= BACKEND=
+	@"$$BUILD/bin/warpgrade-student-test" --lab="$$LAB" --case="$$CASE" --backend="$$BACKEND"
 
-handout: ## make the tree that students get (not in this release)
-	@echo 'make handout is not in this release: give students the whole tree less reference/$(LAB)/{optimized,steps}'; exit 1
+.PHONY: bench
+bench: build  ## time the reference solutions against the thresholds: LAB=
+	@$(WARPGRADE) bench $(JUDGING)
 
-format: bootstrap ## format C++, CUDA and Python
-	@clang-format -i $(FORMATTED)
-	@$(PYTHON) -m ruff format -q . && $(PYTHON) -m ruff check -q --fix .
+.PHONY: grade
+grade: build  ## judge a class: SUBMISSIONS=folder LAB= [POLICY= RUN= CASES= BACKEND=]
+	@$(WARPGRADE) grade "$$SUBMISSIONS" $(JUDGING)
 
-lint: bootstrap ## formatting and Python checks
-	@clang-format --dry-run -Werror $(FORMATTED)
-	@$(PYTHON) -m ruff check -q . && $(PYTHON) -m ruff format -q --check .
+.PHONY: report
+report: build  ## render a run: RUN=folder (default: the latest in runs/)
+	@run=$${RUN:-$$(find runs -mindepth 2 -maxdepth 2 -name run.json -printf '%T@ %h\n' 2>/dev/null | sort -n | tail -n 1 | cut -d ' ' -f 2-)}
+	if [[ -z $$run ]]; then echo "no run in runs/: make grade first, or give RUN=folder" >&2; exit 1; fi
+	$(WARPGRADE) report "$$run"
 
-clean: ## remove builds and runs; the cache of datasets and toolkits stays
-	@rm -rf $(BUILD) runs/demo
+.PHONY: submit
+submit:  ## hand a class to a cluster (not in this release)
+	@echo "make submit: grading on a cluster comes with a later release; make grade judges on this machine" >&2; exit 1
+
+.PHONY: handout
+handout:  ## make the students' archive (not in this release)
+	@echo "make handout: comes with a later release; give students student/ and reference/include/" >&2; exit 1
+
+.PHONY: clean
+clean:  ## remove what was built (keeps .cache/, .venv/ and runs/)
+	rm -rf -- "$$BUILD"
