@@ -299,9 +299,10 @@ Compiler::Compiler(Toolchain toolchain, fs::path cache) : toolchain_(std::move(t
 
 std::vector<fs::path> Compiler::runner_objects(const CompileOptions& options) {
   const fs::path folder = project_root() / "grader/runner";
-  const std::vector<std::string> sources{"runner_main.cpp", "device_memory.cpp", options.lab + "_runner.cpp"};
+  const std::vector<std::string> sources{"runner_main.cpp", "device_memory.cpp", "gate.cu",
+                                         options.lab + "_runner.cpp"};
   Sha256 hash;
-  hash.part(toolchain_.version);
+  hash.part(toolchain_.version).part(options.architecture);
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.is_regular_file() && entry.path().extension() == ".h") hash.part(read_text(entry.path()));
   }
@@ -314,9 +315,12 @@ std::vector<fs::path> Compiler::runner_objects(const CompileOptions& options) {
   TemporaryDirectory scratch("warpgrade-runner");
   for (const std::string& source : sources) {
     ProcessOptions process;
-    process.command = {toolchain_.nvcc.string(), "-std=c++17", "-O2", "-c", (folder / source).string(), "-I",
-                       (project_root() / "reference/include").string(), "-I", folder.string(), "-o",
-                       (scratch.path() / (source + ".o")).string()};
+    process.command = {toolchain_.nvcc.string()};
+    const std::vector<std::string> flags = common_flags(options.architecture);
+    process.command.insert(process.command.end(), flags.begin(), flags.end());
+    process.command.insert(process.command.end(),
+                           {"-c", (folder / source).string(), "-I", (project_root() / "reference/include").string(),
+                            "-I", folder.string(), "-o", (scratch.path() / (source + ".o")).string()});
     const HostCompiler host = host_compiler();
     process.command.insert(process.command.end(), host.flags.begin(), host.flags.end());
     process.timeout = std::chrono::seconds(300);

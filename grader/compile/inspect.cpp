@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::array<const char*, 8> kVendorPrefixes{"cusparse", "cublas", "cudnn", "cusolver",
                                                      "cutensor", "nvrtc",  "cufft", "cutlass"};
-// Ways to reach a library that was not linked.
-const std::set<std::string> kLoaders{"dlopen", "dlmopen", "dlsym", "dlvsym"};
+// Ways to reach a library that was not linked, another process, or the runner's own code.
+const std::set<std::string> kTools{"dlopen",   "dlmopen",          "dlsym",             "dlvsym", "mprotect", "pkey_mprotect",
+                                   "ptrace",   "process_vm_readv", "process_vm_writev", "syscall", "personality"};
 
 bool is_vendor_name(const std::string& name) {
   for (const char* prefix : kVendorPrefixes) {
@@ -95,7 +96,7 @@ std::optional<Finding> inspect_symbols(const fs::path& object, const Toolchain& 
       return Finding{"forbidden_library",
                      fmt::format("calls {}; the kernels are to be your own, remove it", symbol.name)};
     }
-    if (symbol.type == 'U' && kLoaders.contains(symbol.name)) {
+    if (symbol.type == 'U' && kTools.contains(symbol.name)) {
       return Finding{"forbidden_library", fmt::format("calls {} to load a library at run time", symbol.name)};
     }
     if ((symbol.type == 'T' || symbol.type == 'W' || symbol.type == 'i') &&

@@ -11,7 +11,7 @@
 namespace warpgrade {
 
 struct Finding {
-  std::string reason;   // forbidden_library, symbol_interposition
+  std::string reason;   // forbidden_library, forbidden_call, symbol_interposition
   std::string message;
 };
 

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "device_memory.h"
+#include "gate.h"
 #include "protocol.h"
 #include "runner_lab.h"
 
@@ -60,6 +61,7 @@ class Server {
     check(cudaStreamCreate(&stream_), "cudaStreamCreate");
     check(cudaEventCreate(&start_), "cudaEventCreate");
     check(cudaEventCreate(&stop_), "cudaEventCreate");
+    gate_ = std::make_unique<Gate>();
   }
 
   Reply serve(const Command& command, int fd) {
@@ -107,6 +109,7 @@ class Server {
 
   template <typename Work>
   void timed(Reply& reply, Work work) {
+    gate_->close(stream_);
     cudaEventRecord(start_, stream_);
     const cudaError_t returned = work();
     cudaEventRecord(stop_, stream_);
@@ -132,6 +135,7 @@ class Server {
   }
 
   std::unique_ptr<LabRunner> lab_;
+  std::unique_ptr<Gate> gate_;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t start_ = nullptr, stop_ = nullptr;
   Buffers buffers_;
