@@ -1,89 +1,52 @@
-// The catalogue (catalog.yaml) and the cache of ready-made .npz files.
-//
-// ensure() is all that most callers need: a name goes in, the path of a complete file in the working format
-// comes out. It is safe to call from many processes at once: one makes the file, the others wait for it.
+// The one place where datasets have names: datasets/catalog.yaml. `ensure` turns a name into a file of the cache.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
 #include "warpgrade/datasets/csr_file.h"
 #include "warpgrade/datasets/generate.h"
-#include "warpgrade/datasets/progress.h"
 
 namespace warpgrade::datasets {
 
-enum class DatasetKind { kReal, kStandIn, kSynthetic };
-std::string_view to_string(DatasetKind kind);  // "real", "stand-in", "synthetic"
-
-struct ImportRecipe {
-  std::string file;  // relative to a graphs folder
-  bool symmetrize = false;
-  bool compact_ids = false;
-};
-struct DebianRecipe {
-  enum class Graph { kWordnet, kPackages };
-  Graph graph = Graph::kWordnet;
-};
-using Recipe = std::variant<ImportRecipe, DebianRecipe, StandInSpec, SyntheticSpec>;
-
-struct DatasetEntry {
+struct DatasetInfo {
   std::string name;
   std::vector<std::string> aliases;
-  DatasetKind kind = DatasetKind::kReal;
-  std::string source;
-  std::string licence;
-  std::string exercises;             // what a kernel meets here
-  std::optional<std::int32_t> rows;  // absent where the content depends on the machine
-  std::optional<std::int32_t> cols;
-  std::optional<std::int64_t> nnz;
-  std::optional<std::string> content_hash;  // absent where it may vary
-  Recipe recipe;
-};
-
-struct EnsureOptions {
-  ProgressFn progress;
-  int threads = 0;       // for generators; 0: one per hardware thread
-  bool refresh = false;  // make the file anew even when the cache has it
+  std::string kind;        // real, stand-in, synthetic
+  std::string source, licence, exercises;
+  std::int64_t n = 0, nnz = 0;                   // as published; 0: not known beforehand
+  std::string file;                              // real: a file of the graphs' folder
+  std::string importer;                          // real: wordnet, debian-packages
+  std::optional<PowerlawSpec> powerlaw;          // stand-in
+  std::optional<ShapeSpec> shape;                // synthetic
 };
 
 class Catalog {
  public:
-  static Catalog load(const std::filesystem::path& yaml_file);
+  // Throws DatasetError naming file and entry.
+  static Catalog load(const std::filesystem::path& file);
 
-  const std::vector<DatasetEntry>& entries() const { return entries_; }
-  const std::filesystem::path& path() const { return path_; }
+  const std::vector<DatasetInfo>& all() const { return datasets_; }
 
-  // By name or alias, letter case ignored; "arxiv@0.01" is a stand-in scaled down. Throws, with near matches.
-  DatasetEntry find(std::string_view name) const;
+  // By name or alias; `name@0.01` is a stand-in at that scale. Throws DatasetError with near matches.
+  DatasetInfo find(const std::string& name) const;
 
-  // The dataset's file in the cache, imported or generated when it is absent, or was made by another recipe.
-  // Only its structure is checked here; CsrFile::open checks the hash.
-  std::filesystem::path ensure(std::string_view name, const std::filesystem::path& cache_dir,
-                               const EnsureOptions& options = {}) const;
-  std::filesystem::path ensure(std::string_view name, const std::filesystem::path& cache_dir,
-                               const ProgressFn& progress) const {
-    return ensure(name, cache_dir, EnsureOptions{progress, 0, false});
-  }
+  // The dataset as a file below `cache`, made when absent: imported from the folder of graphs (WARPGRADE_GRAPHS, else
+  // ../shared/graphs or datasets/graphs beside the catalogue), taken from a Debian package, or generated. Safe when several
+  // processes ask at once. Throws DatasetError when the source is not on this machine.
+  std::filesystem::path ensure(const std::string& name, const std::filesystem::path& cache,
+                               const Progress& progress = {}) const;
 
-  // The path that ensure() would return, whether or not the file exists.
-  static std::filesystem::path cached_path(const DatasetEntry& entry, const std::filesystem::path& cache_dir);
-
-  // Where graph files are looked for: WARPGRADE_GRAPHS if set, else ../shared/graphs beside the repository
-  // and graphs/ beside the catalogue.
-  std::vector<std::filesystem::path> graph_directories() const;
+  // Where files of real graphs are looked for.
+  std::vector<std::filesystem::path> graph_folders() const;
 
  private:
-  std::filesystem::path path_;
-  std::vector<DatasetEntry> entries_;
-};
+  Csr obtain(const DatasetInfo& info, Origin& origin, const Progress& progress) const;
 
-// WARPGRADE_CACHE if set, else `fallback` (a program passes <repository>/.cache/datasets).
-std::filesystem::path cache_directory(const std::filesystem::path& fallback);
+  std::filesystem::path file_;
+  std::vector<DatasetInfo> datasets_;
+};
 
 }  // namespace warpgrade::datasets
