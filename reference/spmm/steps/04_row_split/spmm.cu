@@ -99,11 +99,11 @@ __global__ void spmm_row_split_kernel(int groups, int k, const int* __restrict__
   const std::int64_t row = group_rows[group];
   const int begin = group_begins[group], end = group_ends[group];
   for (int strip = blockIdx.y; strip * T::kColumns < k; strip += gridDim.y) {
-    const float* b_column[T::kGroups];
+    int column[T::kGroups];
     float sum[T::kGroups];
     for (int g = 0; g < T::kGroups; ++g) {
-      const int column = strip * T::kColumns + g * T::kLanes + lane;
-      b_column[g] = b + min(column, k - 1);  // edge lanes load what they will not store
+      column[g] =
+          min(strip * T::kColumns + g * T::kLanes + lane, k - 1);  // edge lanes load what they will not store
       sum[g] = 0.0f;
     }
     for (int base = begin; base < end; base += T::kBatch) {
@@ -115,14 +115,13 @@ __global__ void spmm_row_split_kernel(int groups, int k, const int* __restrict__
       __syncwarp();
 #pragma unroll 4
       for (int i = 0; i < count; ++i) {
-        const std::int64_t b_row = static_cast<std::int64_t>(staged_columns[warp][i]) * k;
-        for (int g = 0; g < T::kGroups; ++g) sum[g] += staged_values[warp][i] * b_column[g][b_row];
+        const float* b_row = b + static_cast<std::int64_t>(staged_columns[warp][i]) * k;
+        for (int g = 0; g < T::kGroups; ++g) sum[g] += staged_values[warp][i] * b_row[column[g]];
       }
       __syncwarp();
     }
     for (int g = 0; g < T::kGroups; ++g) {
-      const int column = strip * T::kColumns + g * T::kLanes + lane;
-      if (column < k) atomicAdd(&c[row * k + column], sum[g]);
+      if (strip * T::kColumns + g * T::kLanes + lane < k) atomicAdd(&c[row * k + column[g]], sum[g]);
     }
   }
 }
