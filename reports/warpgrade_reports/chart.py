@@ -39,7 +39,8 @@ class Row:
     label: str
     marks: tuple[Mark, ...] = ()
     threshold: float | None = None
-    note: str = ""  # why there is no mark
+    note: str = ""  # why there is no mark at all
+    absent: tuple[tuple[int, str], ...] = ()  # the series without a mark, each with the reason
 
 
 @dataclass(frozen=True)

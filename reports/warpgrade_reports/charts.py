@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from warpgrade_reports import format as fmt
-from warpgrade_reports.analysis import mean_throughput, speedup, time_over_floor
+from warpgrade_reports.analysis import mean_throughput, ranking, speedup, time_over_floor
 from warpgrade_reports.chart import MAX_SERIES, Chart, Mark, Row, Style
 from warpgrade_reports.counters import METRICS, Metric, measure, naive_of, work_over_naive
 from warpgrade_reports.model import CaseResult, CaseSpec, Interval, Run, Submission
@@ -16,8 +16,8 @@ _CROWD = "the class"
 
 
 def _compared(run: Run) -> tuple[list[Submission], bool]:
-    """Whom a chart compares, and whether they are too many for a colour each."""
-    everyone = [*run.students, *run.staff]
+    """Whom a chart compares, the best first, and whether they are too many for a colour each."""
+    everyone = [*(ranked.submission for ranked in ranking(run.students)), *run.staff]
     return everyone, len(everyone) > MAX_SERIES
 
 
@@ -40,8 +40,9 @@ def _case_chart(
     for spec in specs:
         found = [(s, value(s.by_case[spec.id])) for s in shown]
         marks = tuple(Mark(series[s.id], v.median, v.low, v.high, name=s.title) for s, v in found if v is not None)
+        absent = tuple((series[s.id], why_absent(s.by_case[spec.id])) for s, v in found if v is None)
         rows.append(Row(_case_label(spec, specs), marks, chart_threshold(run, spec) if thresholds else None,
-                        "not measured"))
+                        "not measured", absent))
     return replace(chart, rows=tuple(rows), series=names, style=Style.STRIP if crowded else chart.style)
 
 
@@ -68,11 +69,17 @@ def speedup_charts(run: Run) -> list[Chart]:
         _case_chart(
             run, [spec for spec in run.speed_cases if spec.k == k], speedup,
             Chart(f"speedup-k{k}", f"Speed-up over {graded_baseline(run)}, K = {k}",
-                  "speed-up, longer is faster (whiskers: 95 % interval)", (), (), Style.BARS, reference=1.0,
-                  tick=fmt.ratio),
+                  "speed-up, longer is faster", (), (), Style.BARS, reference=1.0,
+                  tick=fmt.ratio, caption=_speed_caption(run)),
             thresholds=True)
         for k in run.ks
     ]
+
+
+def _speed_caption(run: Run) -> str:
+    if _compared(run)[1]:
+        return "A dot a submission; the tall line is the class's median. Intervals stand on each submission's page."
+    return "Whiskers are 95 % intervals."
 
 
 def floor_charts(run: Run) -> list[Chart]:
@@ -112,7 +119,8 @@ def throughput_chart(run: Run) -> Chart:
 def counter_charts(run: Run) -> list[Chart]:
     """The emulator's counters a case; instructions stand relative to the naive reference where it is there."""
     counted = [spec for spec in run.cases if any(s.by_case[spec.id].counters for s in run.submissions)]
-    return [chart for metric in METRICS if not (chart := _counter_chart(run, metric, counted)).empty]
+    charted = [metric for metric in METRICS if metric.charted]
+    return [chart for metric in charted if not (chart := _counter_chart(run, metric, counted)).empty]
 
 
 def _counter_chart(run: Run, metric: Metric, specs: Sequence[CaseSpec]) -> Chart:
@@ -128,6 +136,13 @@ def _counter_chart(run: Run, metric: Metric, specs: Sequence[CaseSpec]) -> Chart
                        Chart(f"counters-{metric.slug}", title, metric.meaning, (), (), Style.DOTS,
                              logarithmic=metric.logarithmic, reference=1.0 if relative else None,
                              tick=fmt.ratio if relative else metric.show))
+
+
+def of_run(run: Run) -> list[Chart]:
+    """Every chart that compares the run's submissions: what was measured decides which there are."""
+    if run.speed_measured:
+        return [*speedup_charts(run), throughput_chart(run), *floor_charts(run)]
+    return counter_charts(run) if run.on_emulator else []
 
 
 def submission_charts(submission: Submission, run: Run) -> list[Chart]:
@@ -147,5 +162,9 @@ def _submission_row(case: CaseResult) -> Row:
     ratio = speedup(case)
     status = case.score.threshold_status if case.score.threshold is not None else ""
     marks = (Mark(0, ratio.median, ratio.low, ratio.high, status),) if ratio else ()
-    note = "not measured" if case.accepted else style_of(case.verdict).label
-    return Row(case.spec.dataset, marks, case.score.threshold, note)
+    return Row(case.spec.dataset, marks, case.score.threshold, why_absent(case))
+
+
+def why_absent(case: CaseResult) -> str:
+    """Why a case has no number."""
+    return "not measured" if case.accepted else style_of(case.verdict).label

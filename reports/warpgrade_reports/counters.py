@@ -31,6 +31,11 @@ def _lane_share(counters: Mapping[str, Any]) -> float | None:
     return None if lanes is None else lanes / 32
 
 
+def _atomic_rate(counters: Mapping[str, Any]) -> float | None:
+    rate = _quotient(counters, "atomics", "warp_instructions")
+    return None if rate is None else 1000 * rate
+
+
 @dataclass(frozen=True)
 class Metric:
     """A number of one case, made from its totals."""
@@ -42,6 +47,7 @@ class Metric:
     of: Callable[[Mapping[str, Any]], float | None]
     show: Callable[[float | None], str]
     logarithmic: bool = False
+    charted: bool = True
 
 
 METRICS = (
@@ -57,7 +63,10 @@ METRICS = (
            lambda c: _quotient(c, "global_sectors", "global_sectors_ideal"), fmt.ratio),
     Metric("shared-passes", "Shared-memory passes per request", "passes / req.", "1 is free of bank conflicts",
            lambda c: _quotient(c, "shared_passes", "shared_requests"), fmt.digits),
-    Metric("atomics", "Atomics", "atomics", "warp-wide atomic operations", lambda c: value_of(c, "atomics"), fmt.scaled),
+    Metric("atomics", "Atomics", "atomics", "atomic operations in all", lambda c: value_of(c, "atomics"), fmt.scaled,
+           charted=False),
+    Metric("atomics-per-thousand", "Atomics per 1000 warp instructions", "atomics / 1000",
+           "atomic operations for each 1000 warp instructions", _atomic_rate, fmt.digits),
     Metric("arithmetic-to-memory", "Arithmetic to memory", "arith. / mem.",
            "arithmetic instructions for each memory instruction", lambda c: _quotient(c, "arithmetic", "memory"),
            fmt.digits),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from warpgrade_reports.model import Interval
 
 UNKNOWN = "–"
@@ -20,6 +22,14 @@ def digits(value: float | None, significant: int = 3) -> str:
     if size >= 10 ** (significant - 1):
         return f"{value:,.0f}"
     return f"{value:#.{significant}g}".rstrip(".")
+
+
+_ZEROS = re.compile(r"\.(\d*?)0+(?!\d)")
+
+
+def trimmed(text: str) -> str:
+    """A formatted number without idle zeros behind the point: for axes and for what is whole by nature."""
+    return _ZEROS.sub(lambda match: f".{match[1]}" if match[1] else "", text, count=1)
 
 
 def count(value: float | None) -> str:

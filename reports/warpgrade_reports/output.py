@@ -7,9 +7,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from warpgrade_reports import charts, png
+from warpgrade_reports.analysis import ranking
+from warpgrade_reports.journey import journey_of
 from warpgrade_reports.model import Run
 from warpgrade_reports.page import render_page
 from warpgrade_reports.source import ReportInputError
+from warpgrade_reports.tables import csv_table, markdown_table
 
 _OURS = 'content="warpgrade_reports"'
 
@@ -33,6 +37,16 @@ def write_report(run: Run, output: Path, *, appeal: bool = False) -> Path:
 
 def _fill(folder: Path, run: Run, *, appeal: bool) -> None:
     _write(folder / "index.html", render_page(run, appeal=appeal))
+    _write(folder / "table.md", markdown_table(run))
+    _write(folder / "table.csv", csv_table(run))
+    plots = folder / "plots"
+    plots.mkdir()
+    png.save_matrix(run, [*(ranked.submission for ranked in ranking(run.students)), *run.staff], plots)
+    for chart in charts.of_run(run):
+        png.save_chart(chart, plots)
+    journey = journey_of(run)
+    if journey:
+        png.save_journey(journey, plots)
 
 
 def _write(path: Path, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from warpgrade_reports import format as fmt
@@ -10,11 +11,13 @@ from warpgrade_reports.chart import Chart, Mark, Row, Scale, Style, median, scal
 
 WIDTH = 960
 LABEL_WIDTH = 150
-VALUE_WIDTH = 118  # room for what stands behind the longest bar
 AXIS_HEIGHT = 40
 MAX_HEIGHT = 1060  # an A4 page holds a panel of this height at the width of its text
 _LABEL_LETTERS = 21
 _BAR, _GAP, _DOT_ROW, _STRIP_ROW = 9, 9, 18, 30
+_LETTER = 5.4  # how wide a letter of a value is, on average
+_MARGINS = {Style.BARS: 48, Style.DOTS: 16, Style.STRIP: 120}  # room behind the longest bar
+_INTERVAL_MARGIN = 118  # the same where the interval is written out
 _SHAPES = ("circle", "square", "diamond", "up", "down", "plus", "cross", "bar")
 
 
@@ -43,48 +46,61 @@ def _pages(chart: Chart) -> Iterator[Sequence[Row]]:
         yield chart.rows[start : start + size]
 
 
-def _x(scale: Scale, value: float) -> float:
-    return LABEL_WIDTH + scale.position(value) * (WIDTH - LABEL_WIDTH - VALUE_WIDTH)
+@dataclass(frozen=True)
+class _Axis:
+    """The scale laid over the panel's width."""
+
+    scale: Scale
+    right: int
+
+    def x(self, value: float) -> float:
+        """Where a value stands."""
+        return LABEL_WIDTH + self.scale.position(value) * (self.right - LABEL_WIDTH)
+
+
+def _axis_of(chart: Chart) -> _Axis:
+    alone = chart.style is Style.BARS and len(chart.series) == 1
+    return _Axis(scale_of(chart), WIDTH - (_INTERVAL_MARGIN if alone else _MARGINS[chart.style]))
 
 
 def _panel(chart: Chart) -> str:
-    scale, step = scale_of(chart), _row_height(chart)
+    axis, step = _axis_of(chart), _row_height(chart)
     bottom = step * len(chart.rows) + 6
     parts = [f'<svg viewBox="0 0 {WIDTH} {bottom + AXIS_HEIGHT}" role="img" aria-label="{escape(chart.title)}">']
-    parts.extend(_grid(chart, scale, bottom))
+    parts.extend(_grid(chart, axis, bottom))
     for index, row in enumerate(chart.rows):
-        parts.extend(_row(chart, scale, row, 4 + index * step, step))
+        parts.extend(_row(chart, axis, row, 4 + index * step, step))
     parts.append("</svg>")
     return "".join(parts)
 
 
-def _grid(chart: Chart, scale: Scale, bottom: int) -> Iterator[str]:
-    for tick in scale.ticks():
-        x = _x(scale, tick)
+def _grid(chart: Chart, axis: _Axis, bottom: int) -> Iterator[str]:
+    for tick in axis.scale.ticks():
+        x = axis.x(tick)
         yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{bottom}"/>'
-        yield f'<text class="tick" x="{x:.1f}" y="{bottom + 14}">{escape(chart.tick(tick))}</text>'
+        yield f'<text class="tick" x="{x:.1f}" y="{bottom + 14}">{escape(fmt.trimmed(chart.tick(tick)))}</text>'
     if chart.reference is not None:
-        x = _x(scale, chart.reference)
+        x = axis.x(chart.reference)
         yield f'<line class="reference" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{bottom}"/>'
-    middle = (LABEL_WIDTH + WIDTH - VALUE_WIDTH) / 2
+    middle = (LABEL_WIDTH + axis.right) / 2
     yield f'<text class="axis" x="{middle:.0f}" y="{bottom + 32}">{escape(chart.axis)}</text>'
 
 
-def _row(chart: Chart, scale: Scale, row: Row, top: int, step: int) -> Iterator[str]:
+def _row(chart: Chart, axis: _Axis, row: Row, top: int, step: int) -> Iterator[str]:
     middle = top + step / 2 - 2
     label = row.label if len(row.label) <= _LABEL_LETTERS else row.label[: _LABEL_LETTERS - 1] + "…"
     full = f"<title>{escape(row.label)}</title>" if label != row.label else ""
     yield f'<text class="label" x="{LABEL_WIDTH - 8}" y="{middle + 4:.1f}">{escape(label)}{full}</text>'
     if chart.style is Style.STRIP:
-        yield from _strip(chart, scale, row, middle)
+        yield from _strip(chart, axis, row, middle)
     elif chart.style is Style.DOTS:
-        yield f'<line class="rule" x1="{LABEL_WIDTH}" x2="{WIDTH - VALUE_WIDTH}" y1="{middle}" y2="{middle}"/>'
+        yield f'<line class="rule" x1="{LABEL_WIDTH}" x2="{axis.right}" y1="{middle}" y2="{middle}"/>'
         for mark in row.marks:
-            yield from _dot(chart, scale, row, mark, middle)
+            yield from _dot(chart, axis, row, mark, middle)
     else:
-        yield from _bars(chart, scale, row, top)
+        yield from _bars(chart, axis, row, top)
     if row.threshold is not None:
-        x = _x(scale, row.threshold)
+        x = axis.x(row.threshold)
         yield (f'<line class="threshold" x1="{x:.1f}" x2="{x:.1f}" y1="{top - 2}" y2="{top + step - 5}">'
                f"<title>threshold {escape(chart.tick(row.threshold))}</title></line>")
     if not row.marks and row.note:
@@ -103,51 +119,60 @@ def _colour(chart: Chart, mark: Mark) -> str:
     return f"t-{mark.status or 'none'}" if chart.by_status else f"s{mark.series % len(_SHAPES)}"
 
 
-def _bars(chart: Chart, scale: Scale, row: Row, top: int) -> Iterator[str]:
-    zero = _x(scale, 0.0)
+def _bars(chart: Chart, axis: _Axis, row: Row, top: int) -> Iterator[str]:
+    zero = axis.x(0.0)
     for mark in row.marks:
         y = top + mark.series * _BAR
-        x = _x(scale, mark.value)
+        x = axis.x(mark.value)
         yield (f'<rect class="{_colour(chart, mark)}" x="{zero:.1f}" y="{y}" width="{max(0.8, x - zero):.1f}" '
                f'height="{_BAR - 1.5}">{_says(chart, row, mark)}</rect>')
-        yield from _interval(scale, mark, y + _BAR / 2 - 0.75)
-        end = max(x, _x(scale, mark.high)) if mark.high is not None else x
-        if row.threshold is not None and 0 <= _x(scale, row.threshold) - end < 60:  # noqa: PLR2004 - a label's width
-            end = _x(scale, row.threshold)
-        ends = f" {fmt.bounds_of(mark.low, mark.high)}" if len(chart.series) == 1 else ""
-        yield f'<text class="value" x="{end + 5:.1f}" y="{y + _BAR - 1.2:.1f}">{escape(chart.tick(mark.value) + ends)}</text>'
+        yield from _interval(axis, mark, y + _BAR / 2 - 0.75)
+        yield _bar_label(chart, axis, row, mark, y)
+    for series, why in row.absent if row.marks else ():
+        yield f'<text class="absent" x="{zero + 4:.1f}" y="{top + series * _BAR + _BAR - 1.6:.1f}">{escape(why)}</text>'
 
 
-def _interval(scale: Scale, mark: Mark, y: float) -> Iterator[str]:
+def _bar_label(chart: Chart, axis: _Axis, row: Row, mark: Mark, y: float) -> str:
+    """The value behind a bar, and behind the threshold's tick where the two would meet."""
+    text = chart.tick(mark.value)
+    if len(chart.series) == 1:
+        text = f"{text} {fmt.bounds_of(mark.low, mark.high)}".rstrip()
+    end = axis.x(max(mark.value, mark.high or mark.value))
+    if row.threshold is not None and 0 <= axis.x(row.threshold) - end < 8 + _LETTER * len(text):
+        end = axis.x(row.threshold)
+    return f'<text class="value" x="{end + 5:.1f}" y="{y + _BAR - 1.2:.1f}">{escape(text)}</text>'
+
+
+def _interval(axis: _Axis, mark: Mark, y: float) -> Iterator[str]:
     if mark.low is None or mark.high is None:
         return
-    low, high = _x(scale, mark.low), _x(scale, mark.high)
+    low, high = axis.x(mark.low), axis.x(mark.high)
     yield f'<path class="interval" d="M{low:.1f} {y - 2.5:.1f}v5M{low:.1f} {y:.1f}H{high:.1f}M{high:.1f} {y - 2.5:.1f}v5"/>'
 
 
-def _dot(chart: Chart, scale: Scale, row: Row, mark: Mark, y: float) -> Iterator[str]:
+def _dot(chart: Chart, axis: _Axis, row: Row, mark: Mark, y: float) -> Iterator[str]:
     if mark.low is not None and mark.high is not None:
-        low, high = _x(scale, mark.low), _x(scale, mark.high)
+        low, high = axis.x(mark.low), axis.x(mark.high)
         yield f'<line class="interval" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>'
-    shape = _shape(_SHAPES[mark.series % len(_SHAPES)], _x(scale, mark.value), y)
+    shape = _shape(_SHAPES[mark.series % len(_SHAPES)], axis.x(mark.value), y)
     yield f'<path class="{_colour(chart, mark)}" d="{shape}">{_says(chart, row, mark)}</path>'
 
 
-def _strip(chart: Chart, scale: Scale, row: Row, y: float) -> Iterator[str]:
+def _strip(chart: Chart, axis: _Axis, row: Row, y: float) -> Iterator[str]:
     """Series 0 is the class: translucent dots around their median; the others stand out one by one."""
     crowd = [mark for mark in row.marks if mark.series == 0]
     for index, mark in enumerate(crowd):
         offset = ((index * 7) % 13 - 6) * 1.35  # spread evenly, the same on every day
-        yield (f'<circle class="crowd" cx="{_x(scale, mark.value):.1f}" cy="{y + offset:.1f}" r="2.4">'
+        yield (f'<circle class="crowd" cx="{axis.x(mark.value):.1f}" cy="{y + offset:.1f}" r="2.4">'
                f"{_says(chart, row, mark)}</circle>")
     if crowd:
-        x = _x(scale, median([mark.value for mark in crowd]))
+        x = axis.x(median([mark.value for mark in crowd]))
         yield f'<line class="median" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 11:.1f}" y2="{y + 11:.1f}"/>'
-        yield (f'<text class="value" x="{WIDTH - VALUE_WIDTH + 6}" y="{y + 4:.1f}">median '
+        yield (f'<text class="value" x="{axis.right + 6}" y="{y + 4:.1f}">median '
                f"{escape(chart.tick(median([m.value for m in crowd])))}, n = {len(crowd)}</text>")
     for mark in row.marks:
         if mark.series > 0:
-            yield from _dot(chart, scale, row, mark, y)
+            yield from _dot(chart, axis, row, mark, y)
 
 
 def _shape(name: str, x: float, y: float) -> str:

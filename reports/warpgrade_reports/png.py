@@ -1,0 +1,241 @@
+"""Draws the same charts as PNG with matplotlib, for slides and papers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from warpgrade_reports import format as fmt
+from warpgrade_reports.chart import Chart, Mark, Style, median, scale_of
+from warpgrade_reports.journey import Journey
+from warpgrade_reports.model import Run, Submission
+from warpgrade_reports.verdicts import STYLES, style_of
+
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b0558f", "#c28b00", "#4aa3df", "#5c4d9b", "#6b7280")
+_SHAPES = ("o", "s", "D", "^", "v", "P", "X", "|")
+_QUIET, _INK = "#5b6270", "#1b1d22"
+_WIDTH = 9.6  # inches
+_LABEL_LETTERS = 28
+_DPI = 130
+_FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Micro Hei", "Noto Sans Arabic",
+          "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Sans Thai")
+_LOOK = {
+    "font.size": 9,
+    "text.parse_math": False,  # a $ in a name is a $
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#b8bec7",
+    "xtick.color": _QUIET,
+    "ytick.color": _INK,
+    "ytick.left": False,
+    "legend.frameon": False,
+}
+
+
+@cache
+def look() -> dict[str, object]:
+    """The settings of every plot; names of many scripts are drawn with what is installed of the fonts listed."""
+    installed = {font.name for font in fontManager.ttflist}
+    return {**_LOOK, "font.family": [name for name in _FONTS if name in installed]}
+
+
+def short(text: str, letters: int = _LABEL_LETTERS) -> str:
+    """A label on one line of bounded length."""
+    text = " ".join(text.split())
+    return text if len(text) <= letters else text[: letters - 1] + "…"
+
+
+def save_chart(chart: Chart, folder: Path) -> None:
+    """Writes the chart as <slug>.png; a chart without any mark is left out."""
+    if chart.empty:
+        return
+    with mpl.rc_context(look()):
+        step = {Style.BARS: 0.105 * len(chart.series) + 0.12, Style.DOTS: 0.24, Style.STRIP: 0.36}[chart.style]
+        step = max(step, 0.24)
+        figure = Figure(figsize=(_WIDTH, max(2.0, step * len(chart.rows) + 1.25)), dpi=_DPI, layout="constrained")
+        axes = figure.add_subplot()
+        _frame(chart, axes)
+        {Style.BARS: _bars, Style.DOTS: _dots, Style.STRIP: _strip}[chart.style](chart, axes)
+        _thresholds(chart, axes)
+        _legend(chart, axes)
+        _save(figure, folder / f"{chart.slug}.png")
+
+
+def _save(figure: Figure, path: Path) -> None:
+    with warnings.catch_warnings():
+        # A name in a script that no installed font has becomes boxes here; the page shows it with the browser's fonts.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        FigureCanvasAgg(figure).print_png(str(path), metadata={"Software": "warpgrade_reports"})
+
+
+def _frame(chart: Chart, axes: Axes) -> None:
+    scale = scale_of(chart)
+    axes.set_title(chart.title, loc="left", fontweight="bold", fontsize=10.5, pad=24)
+    axes.set_xlabel(chart.axis, color=_QUIET)
+    if chart.logarithmic:
+        axes.set_xscale("log")
+    axes.set_xlim(scale.low, scale.high)
+    ticks = scale.ticks()
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticklabels([fmt.trimmed(chart.tick(tick)) for tick in ticks])
+    axes.set_ylim(len(chart.rows) - 0.45, -0.55)
+    axes.set_yticks(range(len(chart.rows)), [short(row.label) for row in chart.rows])
+    axes.grid(visible=True, axis="x", color="#e2e5ea", linewidth=0.7)
+    axes.set_axisbelow(True)
+    if chart.reference is not None:
+        axes.axvline(chart.reference, color=_QUIET, linestyle=(0, (4, 3)), linewidth=0.9)
+
+
+def _whisker(mark: Mark) -> list[list[float]] | None:
+    if mark.low is None or mark.high is None:
+        return None
+    return [[max(0.0, mark.value - mark.low)], [max(0.0, mark.high - mark.value)]]
+
+
+def _bars(chart: Chart, axes: Axes) -> None:
+    height = 0.86 / max(1, len(chart.series))
+    for index, row in enumerate(chart.rows):
+        for mark in row.marks:
+            y = index - 0.43 + (mark.series + 0.5) * height
+            axes.barh(y, mark.value, height=0.88 * height, color=PALETTE[mark.series % len(PALETTE)],
+                      xerr=_whisker(mark), error_kw={"elinewidth": 0.7, "capsize": 1.6, "ecolor": _INK})
+        for series, why in row.absent if row.marks else ():
+            axes.annotate(short(why), (0, index - 0.43 + (series + 0.5) * height), xytext=(3, 0), fontsize=5.4,
+                          textcoords="offset points", va="center", color=_QUIET, style="italic")
+        if not row.marks and row.note:
+            axes.annotate(short(row.note), (0, index), xytext=(4, 0), textcoords="offset points", va="center",
+                          fontsize=7.5, color=_QUIET, style="italic")
+
+
+def _dots(chart: Chart, axes: Axes) -> None:
+    for index, row in enumerate(chart.rows):
+        for mark in row.marks:
+            _dot(axes, mark, index)
+
+
+def _dot(axes: Axes, mark: Mark, y: float) -> None:
+    axes.errorbar(mark.value, y, xerr=_whisker(mark), fmt=_SHAPES[mark.series % len(_SHAPES)], markersize=5.5,
+                  color=PALETTE[mark.series % len(PALETTE)], ecolor=_INK, elinewidth=0.7)
+
+
+def _strip(chart: Chart, axes: Axes) -> None:
+    for index, row in enumerate(chart.rows):
+        crowd = [mark.value for mark in row.marks if mark.series == 0]
+        offsets = [index + ((i * 7) % 13 - 6) * 0.045 for i in range(len(crowd))]
+        axes.scatter(crowd, offsets, s=11, color=PALETTE[0], alpha=0.38, linewidths=0)
+        if crowd:
+            axes.vlines(median(crowd), index - 0.36, index + 0.36, color=PALETTE[0], linewidth=2)
+            axes.annotate(f"median {chart.tick(median(crowd))}, n = {len(crowd)}", (1, index), xytext=(5, 0),
+                          xycoords=("axes fraction", "data"), textcoords="offset points", va="center", fontsize=6.5,
+                          color=_QUIET)
+        for mark in row.marks:
+            if mark.series > 0:
+                _dot(axes, mark, index)
+
+
+def _thresholds(chart: Chart, axes: Axes) -> None:
+    for index, row in enumerate(chart.rows):
+        if row.threshold is not None:
+            axes.vlines(row.threshold, index - 0.46, index + 0.46, color=_INK, linewidth=1.6, zorder=3)
+
+
+def _legend(chart: Chart, axes: Axes) -> None:
+    handles: list[Patch | Line2D] = []
+    used = sorted({mark.series for row in chart.rows for mark in row.marks})
+    for series in used if len(chart.series) > 1 else ():
+        colour, label = PALETTE[series % len(PALETTE)], short(chart.series[series])
+        if chart.style is Style.BARS:
+            handles.append(Patch(color=colour, label=label))
+        else:
+            shape = "o" if chart.style is Style.STRIP and series == 0 else _SHAPES[series % len(_SHAPES)]
+            handles.append(Line2D([], [], color=colour, marker=shape, linestyle="", markersize=5.5, label=label))
+    if any(row.threshold is not None for row in chart.rows):
+        handles.append(Line2D([], [], color=_INK, marker="|", linestyle="", markersize=9, markeredgewidth=1.6,
+                              label="threshold"))
+    if handles:
+        axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=len(handles) if len(handles) < 6
+                    else 5, fontsize=7.5, handletextpad=0.4, columnspacing=1.2, borderaxespad=0.2)
+
+
+def save_matrix(run: Run, submissions: Sequence[Submission], folder: Path) -> None:
+    """Writes correctness.png: a row a submission, a column a case, a letter and a colour a verdict."""
+    cell = 0.21
+    width = max(_WIDTH * 0.6, 2.4 + cell * len(run.cases))
+    with mpl.rc_context(look()):
+        figure = Figure(figsize=(width, 2.5 + cell * len(submissions)), dpi=_DPI, layout="constrained")
+        axes = figure.add_subplot()
+        axes.set_xlim(0, len(run.cases))
+        axes.set_ylim(len(submissions), 0)
+        for y, submission in enumerate(submissions):
+            for x, result in enumerate(submission.cases):
+                _cell(axes, x, y, result.verdict)
+        axes.set_yticks([y + 0.5 for y in range(len(submissions))], [short(s.title) for s in submissions], fontsize=7.5)
+        axes.set_xticks([x + 0.5 for x in range(len(run.cases))], [short(spec.id, 24) for spec in run.cases],
+                        rotation=90, fontsize=7)
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        _matrix_legend(axes, {result.verdict for s in submissions for result in s.cases})
+        _save(figure, folder / "correctness.png")
+
+
+def _cell(axes: Axes, x: int, y: int, verdict: str) -> None:
+    style = style_of(verdict)
+    judged = verdict not in {"accepted", "judge_fault", "not_run"}
+    face = style.colour if judged else "#e6f4ec" if verdict == "accepted" else "#ffffff"
+    axes.add_patch(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, facecolor=face, linewidth=0 if face != "#ffffff" else 0.9,
+                             edgecolor=style.colour, hatch="////" if verdict == "judge_fault" else None))
+    axes.text(x + 0.5, y + 0.52, style.letter, ha="center", va="center", fontsize=6.5, fontweight="bold",
+              color="#ffffff" if judged else style.colour)
+
+
+def _matrix_legend(axes: Axes, verdicts: Iterable[str]) -> None:
+    found = set(verdicts)
+    handles = [Patch(facecolor=style.colour, label=f"{style.letter} {style.label}") for name, style in STYLES.items()
+               if name in found]
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, -0.01), ncols=4, fontsize=7, handlelength=1)
+
+
+def save_journey(journey: Journey, folder: Path) -> None:
+    """Writes journey-k<K>.png: the value of each step and the cumulative gain, a line a case."""
+    for k in sorted({path.spec.k for path in journey.paths}):
+        paths = [path for path in journey.paths if path.spec.k == k]
+        with mpl.rc_context(look() | {"ytick.left": True}):
+            figure = Figure(figsize=(_WIDTH, 4.4), dpi=_DPI, layout="constrained")
+            left, right = figure.subplots(1, 2)
+            names = [short(step.title, 18) for step in journey.steps]
+            for index, path in enumerate(paths):
+                colour, shape = PALETTE[index % len(PALETTE)], _SHAPES[(index // len(PALETTE)) % len(_SHAPES)]
+                style = {"color": colour, "marker": shape, "markersize": 3, "linewidth": 1,
+                         "label": short(path.spec.dataset)}
+                _line(left, path.values, style)
+                _line(right, path.gains, style)
+            means = [gain for gain, _ in journey.mean_gains(k)]
+            _line(right, means, {"color": _INK, "linewidth": 2.2, "label": "geometric mean"})
+            left.set_title(f"{'Warp instructions' if journey.counted else 'Time (µs)'} a step, K = {k}", loc="left",
+                           fontweight="bold", fontsize=10)
+            right.set_title("Cumulative gain over the first step", loc="left", fontweight="bold", fontsize=10)
+            for axes in (left, right):
+                axes.set_yscale("log")
+                axes.set_xticks(range(len(names)), names, rotation=35, ha="right", fontsize=7.5)
+                axes.grid(visible=True, axis="y", color="#e2e5ea", linewidth=0.7)
+            figure.legend(*right.get_legend_handles_labels(), loc="outside right upper", fontsize=7)
+            _save(figure, folder / f"journey-k{k}.png")
+
+
+def _line(axes: Axes, values: Sequence[float | None], style: dict[str, object]) -> None:
+    points = [(x, value) for x, value in enumerate(values) if value is not None and value > 0]
+    if points:
+        axes.plot([x for x, _ in points], [value for _, value in points], **style)
