@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -104,12 +104,16 @@ def _values(chart: Chart) -> Iterator[float]:
 
 def value_range(chart: Chart) -> tuple[float, float]:
     """The axis's ends: from zero, or whole steps of a decade when logarithmic."""
-    values = [value for value in _values(chart) if value > 0] if chart.logarithmic else list(_values(chart))
-    if not values:
-        return (1.0, 10.0) if chart.logarithmic else (0.0, 1.0)
     if chart.logarithmic:
-        return _log_floor(min(values)), _log_ceiling(max(values))
-    return min(0.0, *values), 1.04 * max(*values, 0.0) or 1.0
+        return log_range(_values(chart))
+    values = list(_values(chart))
+    return min([0.0, *values]), 1.04 * max([0.0, *values]) or 1.0
+
+
+def log_range(values: Iterable[float]) -> tuple[float, float]:
+    """The ends of a logarithmic axis that holds all positive values."""
+    positive = [value for value in values if value > 0]
+    return (_log_floor(min(positive)), _log_ceiling(max(positive))) if positive else (1.0, 10.0)
 
 
 def scale_of(chart: Chart) -> Scale:

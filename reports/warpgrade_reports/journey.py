@@ -45,6 +45,11 @@ class Journey:
     paths: tuple[Path, ...]
     counted: bool  # instructions of the emulator instead of times
 
+    @property
+    def ks(self) -> list[int]:
+        """The widths K of the paths, ascending."""
+        return sorted({path.spec.k for path in self.paths})
+
     def mean_gains(self, k: int) -> list[tuple[float | None, int]]:
         """The geometric mean of the cumulative gains of width k and its number of cases, a step at a time.
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from warpgrade_reports import analysis, charts, counters, svg
 from warpgrade_reports import format as fmt
 from warpgrade_reports.journey import journey_of
-from warpgrade_reports.journey_view import JourneyView
+from warpgrade_reports.journey_view import draw_journey
 from warpgrade_reports.model import CaseResult, CaseSpec, Diagnostic, Run, Submission
 from warpgrade_reports.source import finite
 from warpgrade_reports.verdicts import STYLES, THRESHOLD_LABELS, VerdictStyle, style_of
@@ -47,7 +47,7 @@ def render_page(run: Run, *, appeal: bool = False) -> str:
         matrix=_matrix(run, anchors),
         figures=_figures(run),
         counter_rows=[_counter_row(s, run, anchors) for s in (*run.students, *run.staff)] if run.on_emulator else [],
-        journey=JourneyView(journey) if journey else None,
+        journey=Markup(draw_journey(journey)) if journey else "",
         cases=[_case_line(run, spec) for spec in run.cases],
         submissions=[_view(s, run, anchors[s.id]) for s in _reading_order(run)],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -17,17 +17,18 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from warpgrade_reports import format as fmt
-from warpgrade_reports.chart import Chart, Mark, Style, median, scale_of
+from warpgrade_reports.chart import Chart, Mark, Scale, Style, log_range, median, scale_of
 from warpgrade_reports.journey import Journey
 from warpgrade_reports.model import Run, Submission
 from warpgrade_reports.verdicts import STYLES, style_of
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b0558f", "#c28b00", "#4aa3df", "#5c4d9b", "#6b7280")
-_SHAPES = ("o", "s", "D", "^", "v", "P", "X", "|")
+_SHAPES = ("o", "s", "D", "^", "v", "P", "X", ((-0.45, -1.0), (0.45, -1.0), (0.45, 1.0), (-0.45, 1.0)))
 _QUIET, _INK = "#5b6270", "#1b1d22"
 _WIDTH = 9.6  # inches
 _LABEL_LETTERS = 28
 _DPI = 130
+_LEGEND_COLUMNS = 5
 _FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Micro Hei", "Noto Sans Arabic",
           "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Sans Thai")
 _LOOK = {
@@ -81,7 +82,7 @@ def _save(figure: Figure, path: Path) -> None:
 
 def _frame(chart: Chart, axes: Axes) -> None:
     scale = scale_of(chart)
-    axes.set_title(chart.title, loc="left", fontweight="bold", fontsize=10.5, pad=24)
+    axes.set_title(chart.title, loc="left", fontweight="bold", fontsize=10.5, pad=8 + 13 * _legend_lines(chart))
     axes.set_xlabel(chart.axis, color=_QUIET)
     if chart.logarithmic:
         axes.set_xscale("log")
@@ -126,7 +127,7 @@ def _dots(chart: Chart, axes: Axes) -> None:
 
 
 def _dot(axes: Axes, mark: Mark, y: float) -> None:
-    axes.errorbar(mark.value, y, xerr=_whisker(mark), fmt=_SHAPES[mark.series % len(_SHAPES)], markersize=5.5,
+    axes.errorbar(mark.value, y, xerr=_whisker(mark), marker=_SHAPES[mark.series % len(_SHAPES)], linestyle="", markersize=5.5,
                   color=PALETTE[mark.series % len(PALETTE)], ecolor=_INK, elinewidth=0.7)
 
 
@@ -151,22 +152,33 @@ def _thresholds(chart: Chart, axes: Axes) -> None:
             axes.vlines(row.threshold, index - 0.46, index + 0.46, color=_INK, linewidth=1.6, zorder=3)
 
 
+def _legend_entries(chart: Chart) -> tuple[list[int], bool]:
+    """The series that a legend names, and whether it names the threshold."""
+    used = sorted({mark.series for row in chart.rows for mark in row.marks})
+    return used if len(chart.series) > 1 else [], any(row.threshold is not None for row in chart.rows)
+
+
+def _legend_lines(chart: Chart) -> int:
+    series, threshold = _legend_entries(chart)
+    return -(-(len(series) + threshold) // _LEGEND_COLUMNS)
+
+
 def _legend(chart: Chart, axes: Axes) -> None:
     handles: list[Patch | Line2D] = []
-    used = sorted({mark.series for row in chart.rows for mark in row.marks})
-    for series in used if len(chart.series) > 1 else ():
+    used, threshold = _legend_entries(chart)
+    for series in used:
         colour, label = PALETTE[series % len(PALETTE)], short(chart.series[series])
         if chart.style is Style.BARS:
             handles.append(Patch(color=colour, label=label))
         else:
             shape = "o" if chart.style is Style.STRIP and series == 0 else _SHAPES[series % len(_SHAPES)]
             handles.append(Line2D([], [], color=colour, marker=shape, linestyle="", markersize=5.5, label=label))
-    if any(row.threshold is not None for row in chart.rows):
+    if threshold:
         handles.append(Line2D([], [], color=_INK, marker="|", linestyle="", markersize=9, markeredgewidth=1.6,
                               label="threshold"))
     if handles:
-        axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=len(handles) if len(handles) < 6
-                    else 5, fontsize=7.5, handletextpad=0.4, columnspacing=1.2, borderaxespad=0.2)
+        axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.01, 1.0),
+                    ncols=_LEGEND_COLUMNS, fontsize=7.5, handletextpad=0.4, columnspacing=1.2, borderaxespad=0.2)
 
 
 def save_matrix(run: Run, submissions: Sequence[Submission], folder: Path) -> None:
@@ -210,29 +222,38 @@ def _matrix_legend(axes: Axes, verdicts: Iterable[str]) -> None:
 
 def save_journey(journey: Journey, folder: Path) -> None:
     """Writes journey-k<K>.png: the value of each step and the cumulative gain, a line a case."""
-    for k in sorted({path.spec.k for path in journey.paths}):
+    show = fmt.scaled if journey.counted else fmt.microseconds
+    for k in journey.ks:
         paths = [path for path in journey.paths if path.spec.k == k]
         with mpl.rc_context(look() | {"ytick.left": True}):
-            figure = Figure(figsize=(_WIDTH, 4.4), dpi=_DPI, layout="constrained")
+            figure = Figure(figsize=(_WIDTH * 1.1, 4.4), dpi=_DPI, layout="constrained")
             left, right = figure.subplots(1, 2)
-            names = [short(step.title, 18) for step in journey.steps]
+            what = "Warp instructions" if journey.counted else "Time"
+            _step_axes(left, journey, f"{what} a step, K = {k}", [path.values for path in paths], show)
+            _step_axes(right, journey, "Cumulative gain", [path.gains for path in paths], fmt.ratio)
             for index, path in enumerate(paths):
-                colour, shape = PALETTE[index % len(PALETTE)], _SHAPES[(index // len(PALETTE)) % len(_SHAPES)]
-                style = {"color": colour, "marker": shape, "markersize": 3, "linewidth": 1,
-                         "label": short(path.spec.dataset)}
+                style = {"color": PALETTE[index % len(PALETTE)], "marker": "o", "markersize": 2.5, "linewidth": 1.1,
+                         "linestyle": "--" if index // len(PALETTE) % 2 else "-", "label": short(path.spec.dataset)}
                 _line(left, path.values, style)
                 _line(right, path.gains, style)
             means = [gain for gain, _ in journey.mean_gains(k)]
-            _line(right, means, {"color": _INK, "linewidth": 2.2, "label": "geometric mean"})
-            left.set_title(f"{'Warp instructions' if journey.counted else 'Time (µs)'} a step, K = {k}", loc="left",
-                           fontweight="bold", fontsize=10)
-            right.set_title("Cumulative gain over the first step", loc="left", fontweight="bold", fontsize=10)
-            for axes in (left, right):
-                axes.set_yscale("log")
-                axes.set_xticks(range(len(names)), names, rotation=35, ha="right", fontsize=7.5)
-                axes.grid(visible=True, axis="y", color="#e2e5ea", linewidth=0.7)
-            figure.legend(*right.get_legend_handles_labels(), loc="outside right upper", fontsize=7)
+            _line(right, means, {"color": _INK, "linewidth": 2.4, "label": "geometric mean"})
+            figure.legend(*right.get_legend_handles_labels(), loc="outside right center", fontsize=7)
             _save(figure, folder / f"journey-k{k}.png")
+
+
+def _step_axes(axes: Axes, journey: Journey, title: str, lines: Sequence[Sequence[float | None]],
+               show: Callable[[float | None], str]) -> None:
+    scale = Scale(*log_range(value for line in lines for value in line if value), logarithmic=True)
+    names = [short(step.title, 18) for step in journey.steps]
+    axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
+    axes.set_yscale("log")
+    axes.set_ylim(scale.low, scale.high)
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_locator(FixedLocator(scale.ticks()))
+    axes.set_yticklabels([fmt.trimmed(show(tick)) for tick in scale.ticks()], fontsize=7.5)
+    axes.set_xticks(range(len(names)), names, rotation=35, ha="right", fontsize=7.5)
+    axes.grid(visible=True, axis="y", color="#e2e5ea", linewidth=0.7)
 
 
 def _line(axes: Axes, values: Sequence[float | None], style: dict[str, object]) -> None:

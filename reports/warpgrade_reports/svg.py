@@ -13,6 +13,7 @@ WIDTH = 960
 LABEL_WIDTH = 150
 AXIS_HEIGHT = 40
 MAX_HEIGHT = 1060  # an A4 page holds a panel of this height at the width of its text
+COLOURS = 8  # s0 to s7 in the style sheet
 _LABEL_LETTERS = 21
 _BAR, _GAP, _DOT_ROW, _STRIP_ROW = 9, 9, 18, 30
 _LETTER = 5.4  # how wide a letter of a value is, on average
