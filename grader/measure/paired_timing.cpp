@@ -47,8 +47,9 @@ PairedTiming::Graded PairedTiming::graded() const {
   const double null_spread = median_interval(nulls, kLookConfidence).high - graded.null_wall_median_us;
   graded.wall_median_us = wall.median;
   graded.wall_low_us = wall.low - null_spread;
-  graded.median_us = std::max(graded.event_median_us, graded.wall_low_us);
-  graded.bound_by_wall = graded.wall_low_us > graded.event_median_us;
+  graded.bound_by_wall =
+      graded.wall_low_us > graded.event_median_us * (1 + kWallResolutionShare) + kWallResolutionUs;
+  graded.median_us = graded.bound_by_wall ? graded.wall_low_us : graded.event_median_us;
   graded.rejected = graded.wall_low_us - graded.event_median_us >
                     kWallToleranceUs + kWallToleranceShare * graded.wall_low_us;
   return graded;

@@ -23,7 +23,8 @@ using protocol::Op;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kUniformRuns = 2;        // the second one catches what was kept from the first
-constexpr int kSlowBaselinePairs = 7;
+constexpr int kSlowBaselinePairs = 7;    // of a baseline that is not in every pair,
+constexpr double kSlowBaselineUs = 2e6;  // or until it has taken this long
 constexpr double kThrottledShare = 0.2;  // of the pairs may be redone
 
 double elapsed_s(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -197,6 +198,8 @@ class SpmmJudge {
     std::unique_ptr<RunnerProcess> runner;
     bool every_pair = true;
     int measured = 0;
+    double spent_us = 0;
+    bool done() const { return !every_pair && (measured >= kSlowBaselinePairs || spent_us > kSlowBaselineUs); }
   };
 
   std::optional<Outcome> timed_phase() {
@@ -277,13 +280,14 @@ class SpmmJudge {
 
   std::optional<Outcome> timed_baselines(std::vector<Baseline>& baselines, PairSample& sample) {
     for (Baseline& baseline : baselines) {
-      if (!baseline.every_pair && baseline.measured >= kSlowBaselinePairs) continue;
+      if (baseline.done()) continue;
       bench_->poison(Output::kBaseline);
       const Answer answer = timed_call(*baseline.runner, Op::kRun);
       if (!answer.ok()) {
         throw JudgeFault("baseline {}: {}", baseline.name, baseline.runner->explain(answer, "run").message);
       }
       sample.baseline_event_us[baseline.name] = answer.reply.event_us;
+      baseline.spent_us += answer.reply.event_us;
       if (baseline.measured++ > 0) continue;
       bench_->snapshot(Output::kBaseline);
       // The submission's process still has B mapped: a change of it is the submission's doing.

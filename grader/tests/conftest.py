@@ -1,0 +1,32 @@
+"""What the grader's tests share: the built programs, run as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+WARPGRADE = Path(os.environ.get("WARPGRADE", ROOT / "build/bin/warpgrade"))
+
+
+def warpgrade(*arguments: str | Path, timeout: float = 900, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Runs the program; standard output and error are captured as text."""
+    command = [str(WARPGRADE), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, **options)
+
+
+def records_of(run: Path) -> list[dict[str, Any]]:
+    """The case records of a run folder."""
+    return [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built() -> None:
+    """The tests judge the built program; without it there is nothing to test."""
+    if not WARPGRADE.exists():
+        pytest.fail(f"{WARPGRADE} is not there: run make build first")

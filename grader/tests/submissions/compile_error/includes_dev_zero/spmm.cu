@@ -1,0 +1,16 @@
+// Includes a file that never ends.
+#include "warpgrade/spmm.h"
+
+#include "/dev/zero"
+
+cudaError_t spmm_plan(const CsrMatrix&, int, SpmmPlan** plan, cudaStream_t) {
+  *plan = nullptr;
+  return cudaSuccess;
+}
+
+cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan*, cudaStream_t stream) {
+  (void)a, (void)k, (void)b, (void)c, (void)stream;
+  return cudaSuccess;
+}
+
+void spmm_free(SpmmPlan*) {}

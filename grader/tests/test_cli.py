@@ -1,0 +1,216 @@
+"""Bad input is normal input: one clear line, exit code 1, nothing half-written; work that stops goes on."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, WARPGRADE, records_of, warpgrade
+
+NAIVE = ROOT / "reference/spmm/naive"
+ONE_CASE = ("--backend", "emulator", "--cases", "synth-identity-k32", "--quiet")
+
+
+def assert_refused(done: subprocess.CompletedProcess[str], *fragments: str) -> None:
+    """Exit code 1 and one line on standard error that says all the fragments."""
+    assert done.returncode == 1, (done.returncode, done.stdout, done.stderr)
+    line = done.stderr.strip()
+    assert "\n" not in line, line
+    for fragment in fragments:
+        assert fragment in line, line
+
+
+def class_of(folder: Path, *names: str) -> Path:
+    """A class of copies of the naive solution."""
+    for name in names:
+        shutil.copytree(NAIVE, folder / name)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("content", "fragments"),
+    [
+        ("", ("is empty",)),
+        ("%%MatrixMarket matrix coordinate real general\n3 3 1\n4 1 1.0\n", ("m.mtx:3", "from 1 to 3", "4 1 1.0")),
+        ("%%MatrixMarket matrix coordinate real general\n3 3 1\n0 1 1.0\n", ("counts from 1",)),
+        ("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1.0\n", ("expected 2 entries", "got 1")),
+        ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 nan\n", ("m.mtx:3", "finite")),
+        ("%%MatrixMarket matrix coordinate real general\n3 3 1000000000000\n1 1 1\n", ("m.mtx:2", "at most")),
+        ("%%MatrixMarket matrix array real general\n3 3\n", ("coordinate",)),
+        ("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n", ("real, integer or pattern",)),
+    ],
+)
+def test_a_bad_matrix_is_refused_with_its_place(tmp_path: Path, content: str, fragments: tuple[str, ...]) -> None:
+    """Each mistake is named with file and line, and no output appears."""
+    source, target = tmp_path / "m.mtx", tmp_path / "out.npz"
+    source.write_text(content, encoding="utf-8")
+    assert_refused(warpgrade("data", "import", source, "--output", target), *fragments)
+    assert [p.name for p in tmp_path.iterdir()] == ["m.mtx"]
+
+
+def test_a_truncated_gz_is_refused(tmp_path: Path) -> None:
+    """The size line is there, the end of the compressed stream is not."""
+    lines = "".join(f"{i} {i} 1.0\n" for i in range(1, 20001))
+    whole = gzip.compress(f"%%MatrixMarket matrix coordinate real general\n20000 20000 20000\n{lines}".encode())
+    source = tmp_path / "m.mtx.gz"
+    source.write_bytes(whole[: len(whole) // 2])
+    assert_refused(warpgrade("data", "import", source, "--output", tmp_path / "out.npz"), "cut off")
+    assert not (tmp_path / "out.npz").exists()
+
+
+def test_missing_things_are_named(tmp_path: Path) -> None:
+    """A file, a lab, a dataset, a case, a class, a backend, a run that is not there."""
+    assert_refused(warpgrade("data", "import", tmp_path / "none.mtx"), "none.mtx")
+    assert_refused(warpgrade("data", "info", "arxif"), "did you mean arxiv")
+    assert_refused(warpgrade("labs", "spnn"), "spnn", "spmm")
+    assert_refused(warpgrade("grade", tmp_path / "nowhere", "--run", tmp_path / "r"), "nowhere")
+    assert_refused(warpgrade("grade", NAIVE, "--run", tmp_path / "r", "--cases", "cora-k33"), "cora-k33")
+    assert_refused(warpgrade("grade", NAIVE, "--run", tmp_path / "r", "--backend", "metal"), "metal")
+    assert_refused(warpgrade("report", tmp_path), "run.json")
+    assert_refused(warpgrade("score", tmp_path / "none"), "is not a run")
+    assert warpgrade("grade", "--bogus").returncode == 1
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_policy_with_an_unknown_dataset_is_refused(tmp_path: Path) -> None:
+    """Before anything is compiled."""
+    policy = tmp_path / "p.yaml"
+    text = (ROOT / "grader/policies/spmm.yaml").read_text(encoding="utf-8")
+    policy.write_text(text + "  citeseer: {32: 1.5}\n", encoding="utf-8")
+    assert_refused(warpgrade("grade", NAIVE, "--run", tmp_path / "r", "--policy", policy), "thresholds.citeseer")
+    assert not (tmp_path / "r").exists()
+
+
+def test_paths_with_spaces_and_letters_work(tmp_path: Path) -> None:
+    """Nothing between the shell and nvcc minds them."""
+    folder = class_of(tmp_path / "Übung 3 – Lösungen", "Zoë Müller", "李 雷")
+    done = warpgrade("grade", folder, "--run", tmp_path / "Läufe 1", *ONE_CASE)
+    assert done.returncode == 0, done.stderr
+    titles = {record["submission"]["title"] for record in records_of(tmp_path / "Läufe 1")}
+    assert titles == {"Zoë Müller", "李 雷"}
+    assert all(r["outcome"]["verdict"] == "accepted" for r in records_of(tmp_path / "Läufe 1"))
+
+
+def test_a_read_only_results_folder_is_refused(tmp_path: Path) -> None:
+    """As root every folder is writable: a mounted read-only one is used instead."""
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    if os.geteuid() == 0:
+        command = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(locked), str(locked), str(WARPGRADE)]
+    else:
+        locked.chmod(0o500)
+        command = [str(WARPGRADE)]
+    done = subprocess.run(
+        [*command, "grade", str(NAIVE), "--run", str(locked / "run"), *ONE_CASE],
+        capture_output=True, text=True, timeout=300, check=False,
+    )
+    assert_refused(done, "locked", "choose")
+    assert list(locked.iterdir()) == []
+
+
+def test_a_full_disk_loses_nothing_and_is_resumed(tmp_path: Path) -> None:
+    """A tmpfs too small for the records: exit code 1, what was recorded stays whole, and with room the run goes on."""
+    folder = class_of(tmp_path / "class", "ada", "bo", "chen")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", str(disk)], check=False).returncode
+    if mounted != 0:
+        pytest.skip("may not mount a tmpfs here")
+    try:
+        arguments = ("grade", folder, "--run", disk / "run", "--backend", "emulator", "--cases", "public", "--quiet")
+        full = warpgrade(*arguments)
+        assert full.returncode == 1, full.stderr
+        assert "No space left" in full.stderr
+        assert not [p for p in disk.rglob("*.tmp*")]
+        before = {p: p.read_bytes() for p in (disk / "run/cases").rglob("*.json")}
+        for content in before.values():
+            json.loads(content)
+        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        done = warpgrade(*arguments)
+        assert done.returncode == 0, done.stderr
+        assert all(p.read_bytes() == content for p, content in before.items())
+        assert len(records_of(disk / "run")) == 3 * len({r["case"]["id"] for r in records_of(disk / "run")})
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    """Ctrl-C ends within seconds with code 130; the second call judges only the rest."""
+    folder = class_of(tmp_path / "class", "ada", "bo")
+    run = tmp_path / "run"
+    arguments = [str(WARPGRADE), "grade", str(folder), "--run", str(run), "--backend", "emulator", "--cases", "public"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 120
+        while len(list(run.glob("cases/*/*.json"))) < 3 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, words = process.communicate(timeout=20)
+    assert process.returncode == 130, words
+    assert "goes on from there" in words
+    before = {p: p.stat().st_mtime_ns for p in run.glob("cases/*/*.json")}
+    assert before
+    done = warpgrade(*arguments[1:])
+    assert done.returncode == 0, done.stderr
+    assert f"{len(before)} recorded before" in done.stdout
+    assert all(p.stat().st_mtime_ns == time_ns for p, time_ns in before.items())
+
+
+def test_another_class_in_the_same_run_folder_is_refused_or_moved_aside(tmp_path: Path) -> None:
+    """Records of two classes never mix."""
+    run = tmp_path / "run"
+    assert warpgrade("grade", class_of(tmp_path / "a", "ada"), "--run", run, *ONE_CASE).returncode == 0
+    other = class_of(tmp_path / "b", "bo")
+    assert_refused(warpgrade("grade", other, "--run", run, *ONE_CASE), "submissions changed", "--fresh")
+    assert warpgrade("grade", other, "--run", run, *ONE_CASE, "--fresh").returncode == 0
+    assert (tmp_path / "run.old-1/run.json").exists()
+
+
+def test_a_changed_record_is_noticed(tmp_path: Path) -> None:
+    """A grade edited by hand does not pass as one."""
+    run = tmp_path / "run"
+    assert warpgrade("grade", class_of(tmp_path / "a", "ada"), "--run", run, *ONE_CASE).returncode == 0
+    record = next(run.glob("cases/ada/*.json"))
+    record.write_text(record.read_text().replace('"accepted"', '"rejected"'))
+    assert_refused(warpgrade("score", run), record.name, "checksum")
+
+
+def test_scoring_again_needs_no_judge_and_gives_the_same(tmp_path: Path) -> None:
+    """Records in, points out."""
+    run = tmp_path / "run"
+    assert warpgrade("grade", class_of(tmp_path / "a", "ada"), "--run", run, *ONE_CASE).returncode == 0
+    first = (run / "scores.json").read_bytes()
+    assert warpgrade("score", run).returncode == 0
+    assert (run / "scores.json").read_bytes() == first
+
+
+def test_check_tells_a_student_what_is_wrong_and_how_to_repeat_it(tmp_path: Path) -> None:
+    """Exit code 3, the place, want and got, and the next command."""
+    broken = tmp_path / "broken"
+    shutil.copytree(NAIVE, broken)
+    source = broken / "spmm.cu"
+    text = source.read_text(encoding="utf-8")
+    assert "sum" in text or "acc" in text
+    source.write_text(text + "\n__global__ void unused_kernel() {}\n", encoding="utf-8")
+    done = warpgrade("check", broken, "--backend", "emulator", "--cases", "synth-hub-k32")
+    assert done.returncode == 0, done.stdout
+    assert "1 of 1 cases accepted on the emulator" in done.stdout
+
+
+def test_the_seed_stays_hidden_and_is_committed_to(tmp_path: Path) -> None:
+    """The record carries the seed's hash, not the seed; the seed's folder is the owner's alone."""
+    run = tmp_path / "run"
+    assert warpgrade("grade", class_of(tmp_path / "a", "ada"), "--run", run, *ONE_CASE).returncode == 0
+    seed = (run / "secret/seed").read_text()
+    assert all(seed not in p.read_text() for p in run.rglob("*.json*"))
+    assert (run / "secret").stat().st_mode & 0o077 == 0
+    commitments = {record["seed_commitment"] for record in records_of(run)}
+    import hashlib
+
+    assert commitments == {hashlib.sha256(seed.encode()).hexdigest()}

@@ -1,0 +1,93 @@
+"""Every submission under submissions/<verdict>/<name> gets the verdict that its folder names.
+
+An expected.yaml in the folder says more: `reason`, other `cases` than the usual ones, and where the backends rightly differ
+`emulator:` and `cuda:` with a verdict (or a list of verdicts) of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from conftest import ROOT, records_of, warpgrade
+
+CORPUS = Path(__file__).parent / "submissions"
+POLICY = Path(__file__).parent / "policies" / "quick.yaml"
+BACKEND = os.environ.get("WARPGRADE_TEST_BACKEND", "emulator")
+USUAL_CASES = "synth-ragged-k32,synth-empty-rows-k32,synth-hub-k32,synth-uniform-k256"
+
+
+@dataclass(frozen=True)
+class Example:
+    """One folder of the corpus and what is to come of it."""
+
+    name: str
+    folder: Path
+    verdicts: tuple[str, ...]
+    reason: str | None = None
+    cases: str = USUAL_CASES
+
+
+def read_example(folder: Path) -> Example:
+    """The folder's name, refined by its expected.yaml."""
+    expected: dict[str, Any] = {"verdict": folder.parent.name}
+    file = folder / "expected.yaml"
+    if file.exists():
+        expected |= yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+        expected |= expected.get(BACKEND) or {}
+    verdicts = expected["verdict"]
+    cases = expected.get("cases") or USUAL_CASES
+    return Example(
+        name=f"{folder.parent.name}-{folder.name}",
+        folder=folder,
+        verdicts=tuple(verdicts) if isinstance(verdicts, list) else (verdicts,),
+        reason=expected.get("reason"),
+        cases=cases if isinstance(cases, str) else ",".join(cases),
+    )
+
+
+EXAMPLES = [read_example(folder) for folder in sorted(CORPUS.glob("*/*")) if folder.is_dir()]
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Judges the corpus, one class for each set of cases; the run folder by example."""
+    runs: dict[str, Path] = {}
+    for number, cases in enumerate(sorted({example.cases for example in EXAMPLES})):
+        scratch = tmp_path_factory.mktemp(f"corpus{number}")
+        chosen = [example for example in EXAMPLES if example.cases == cases]
+        for example in chosen:
+            shutil.copytree(example.folder, scratch / "class" / example.name)
+        done = warpgrade(
+            "grade", scratch / "class", "--run", scratch / "run", "--backend", BACKEND, "--cases", cases,
+            "--policy", POLICY, "--no-speed" if BACKEND == "emulator" else "--quiet", timeout=1500,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        runs |= {example.name: scratch / "run" for example in chosen}
+    return runs
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_submission_gets_the_verdict_of_its_folder(example: Example, runs: dict[str, Path]) -> None:
+    """The worst case's verdict, and the stated reason on a case that has it."""
+    run = runs[example.name]
+    records = [r for r in records_of(run) if r["submission"]["id"] == example.name]
+    shown = [(r["case"]["id"], r["outcome"]["verdict"], r["outcome"].get("message", "")) for r in records]
+    scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    verdict = next(s["verdict"] for s in scores["submissions"] if s["id"] == example.name)
+    assert verdict in example.verdicts, shown
+    if example.reason:
+        reasons = {r["outcome"].get("reason") for r in records if r["outcome"]["verdict"] == verdict}
+        assert example.reason in reasons, shown
+
+
+def test_every_verdict_of_the_corpus_has_examples() -> None:
+    """An empty folder would be a promise that nothing keeps."""
+    for folder in CORPUS.iterdir():
+        assert any(folder.iterdir()), folder.relative_to(ROOT)
