@@ -11,10 +11,19 @@ import random
 from pathlib import Path
 
 GRAPHS = {
-    "arxiv": (169343, 1166243), "collab": (235868, 2358104), "citation": (2927963, 30561187), "ddi": (4267, 2135822),
-    "protein": (132534, 79122504), "ppa": (576289, 42463862), "reddit.dgl": (232965, 114848857),
-    "products": (2449029, 123718280), "youtube": (1138499, 5980886), "amazon_cogdl": (1569960, 264339468),
-    "yelp": (716847, 13954819), "wikikg2": (2500604, 16109182), "am": (881680, 5668682),
+    "arxiv": (169343, 1166243),
+    "collab": (235868, 2358104),
+    "citation": (2927963, 30561187),
+    "ddi": (4267, 2135822),
+    "protein": (132534, 79122504),
+    "ppa": (576289, 42463862),
+    "reddit.dgl": (232965, 114848857),
+    "products": (2449029, 123718280),
+    "youtube": (1138499, 5980886),
+    "amazon_cogdl": (1569960, 264339468),
+    "yelp": (716847, 13954819),
+    "wikikg2": (2500604, 16109182),
+    "am": (881680, 5668682),
 }
 SHAPES = {"synth-uniform": (1000, 16000), "synth-empty-rows": (1500, 700), "synth-hub": (1200, 9000)}
 FAULTS = [
@@ -24,8 +33,18 @@ FAULTS = [
     ("timing_rejected", "clocks_disagree", "events say 3.1 us, the judge's clock at least 41.0 us"),
     ("memory_limit", "device_memory", "asked for 21.0 GB, 16.4 GB are allowed"),
 ]
-NAMES = ("Ada Lovelace", "Grace Hopper", "Kwame Nkrumah", "Žofia Çelik", "林 美玲", "Søren Ångström", "María-José Núñez",
-         "Team 'Warp Speed'", "Oluwaseun Adébáyò", "a-very-long-name-that-nobody-would-type-but-somebody-did-anyway")
+NAMES = (
+    "Ada Lovelace",
+    "Grace Hopper",
+    "Kwame Nkrumah",
+    "Žofia Çelik",
+    "林 美玲",
+    "Søren Ångström",
+    "María-José Núñez",
+    "Team 'Warp Speed'",
+    "Oluwaseun Adébáyò",
+    "a-very-long-name-that-nobody-would-type-but-somebody-did-anyway",
+)
 
 
 def canonical(value):
@@ -57,10 +76,21 @@ class SyntheticRun:
     def _cases(self, graphs):
         shapes = [(name, size, 32, "correctness", "synthetic") for name, size in SHAPES.items()]
         real = [(name, GRAPHS[name], k, "speed", "stand-in") for name in graphs for k in (32, 256)]
-        return [{"id": f"{name}-k{k}", "dataset": name, "k": k, "kind": kind, "dataset_kind": origin, "rows": rows,
-                 "cols": rows, "nnz": nnz, "dataset_hash": digest(name),
-                 "shape": {"max_row": 12 * nnz // rows + 3, "mean_row": nnz / rows, "empty_rows": rows // 50}}
-                for name, (rows, nnz), k, kind, origin in shapes + real]
+        return [
+            {
+                "id": f"{name}-k{k}",
+                "dataset": name,
+                "k": k,
+                "kind": kind,
+                "dataset_kind": origin,
+                "rows": rows,
+                "cols": rows,
+                "nnz": nnz,
+                "dataset_hash": digest(name),
+                "shape": {"max_row": 12 * nnz // rows + 3, "mean_row": nnz / rows, "empty_rows": rows // 50},
+            }
+            for name, (rows, nnz), k, kind, origin in shapes + real
+        ]
 
     def _submissions(self, students):
         found = []
@@ -74,50 +104,113 @@ class SyntheticRun:
         if self.kind == "ladder":
             found += [(f"step-{step}", step, "reference") for step in steps]
         found.append(("optimized", "optimized", "reference"))
-        return [{"id": i, "title": t, "role": r, "hash": digest(i), "interface": "SpMMOpt" if n % 5 == 4 else "spmm.h"}
-                for n, (i, t, r) in enumerate(found)]
+        return [
+            {"id": i, "title": t, "role": r, "hash": digest(i), "interface": "SpMMOpt" if n % 5 == 4 else "spmm.h"}
+            for n, (i, t, r) in enumerate(found)
+        ]
 
     def _run(self):
         cuda = self.backend == "cuda"
-        device = {"name": "NVIDIA H200", "uuid": "GPU-5f1c", "driver": "580.65.06", "sm_count": 132, "compute_capability":
-                  90, "memory_bytes": 150_000_000_000, "l2_bytes": 62_914_560, "peak_bytes_per_s": 4.8e12}
-        return {"schema": "warpgrade.run.v1", "run": f"20260301-101500-{self.kind}", "lab": "spmm",
-                "created_at": "2026-03-01T10:15:00Z", "backend": self.backend, "sandbox": "bubblewrap",
-                "harness": {"version": "0.1.0", "hash": digest("harness")},
-                "toolchain": {"nvcc": "13.0.48", "arch": "sm_90" if cuda else "sm_80"},
-                "device": device if cuda else {"name": "libwarpemu"}, "policy": "schema: warpgrade.policy.v1\n",
-                "policy_name": "spmm", "seed_commitment": digest("seed"), "speed_measured": cuda, "skipped_cases": [],
-                "cases": [{key: c[key] for key in ("id", "dataset", "k", "kind")} for c in self.cases],
-                "submissions": self.submissions}
+        device = {
+            "name": "NVIDIA H200",
+            "uuid": "GPU-5f1c",
+            "driver": "580.65.06",
+            "sm_count": 132,
+            "compute_capability": 90,
+            "memory_bytes": 150_000_000_000,
+            "l2_bytes": 62_914_560,
+            "peak_bytes_per_s": 4.8e12,
+        }
+        return {
+            "schema": "warpgrade.run.v1",
+            "run": f"20260301-101500-{self.kind}",
+            "lab": "spmm",
+            "created_at": "2026-03-01T10:15:00Z",
+            "backend": self.backend,
+            "sandbox": "bubblewrap",
+            "harness": {"version": "0.1.0", "hash": digest("harness")},
+            "toolchain": {"nvcc": "13.0.48", "arch": "sm_90" if cuda else "sm_80"},
+            "device": device if cuda else {"name": "libwarpemu"},
+            "policy": "schema: warpgrade.policy.v1\n",
+            "policy_name": "spmm",
+            "seed_commitment": digest("seed"),
+            "speed_measured": cuda,
+            "skipped_cases": [],
+            "cases": [{key: c[key] for key in ("id", "dataset", "k", "kind")} for c in self.cases],
+            "submissions": self.submissions,
+        }
 
     def _judge(self, submission):
         rng, staff = self.random, submission["role"] != "student"
         compiles = staff or rng.random() > 0.3 * self.faults
         spills = 0 if staff else rng.choice([0, 0, 0, 48, 212])
-        kernels = [{"name": f"spmm_{part}_kernel(int const*, int const*, float const*)", "arch": "sm_90",
-                    "registers": rng.randrange(24, 128), "shared_bytes": rng.choice([0, 4096, 16384]),
-                    "constant_bytes": 392, "stack_bytes": spills, "spill_store_bytes": spills,
-                    "spill_load_bytes": spills} for part in ("long_rows", "short_rows")] if compiles else []
-        self.logs[submission["id"]] = "ptxas info    : 0 bytes gmem\n" if compiles else (
-            'spmm.cu(41): error: identifier "blockIdy" is undefined\n      int row = blockIdy.x;\n                ^\n')
+        kernels = (
+            [
+                {
+                    "name": f"spmm_{part}_kernel(int const*, int const*, float const*)",
+                    "arch": "sm_90",
+                    "registers": rng.randrange(24, 128),
+                    "shared_bytes": rng.choice([0, 4096, 16384]),
+                    "constant_bytes": 392,
+                    "stack_bytes": spills,
+                    "spill_store_bytes": spills,
+                    "spill_load_bytes": spills,
+                }
+                for part in ("long_rows", "short_rows")
+            ]
+            if compiles
+            else []
+        )
+        self.logs[submission["id"]] = (
+            "ptxas info    : 0 bytes gmem\n"
+            if compiles
+            else (
+                'spmm.cu(41): error: identifier "blockIdy" is undefined\n'
+                "      int row = blockIdy.x;\n                ^\n"
+            )
+        )
         self.compilations[submission["id"]] = {
-            "schema": "warpgrade.submission.v1", "run": self.run["run"], "submission": submission, "lab": "spmm",
-            "status": "compiled" if compiles else "compile_error", "seconds": 3.4, "hash": submission["hash"],
-            "files": ["spmm.cu", "spmm.h"], "flags": ["-O3", "-std=c++20"], "cached": False, "kernels": kernels,
-            "warnings": rng.randrange(3), **({} if compiles else {"message": "spmm.cu:41: identifier is undefined"})}
+            "schema": "warpgrade.submission.v1",
+            "run": self.run["run"],
+            "submission": submission,
+            "lab": "spmm",
+            "status": "compiled" if compiles else "compile_error",
+            "seconds": 3.4,
+            "hash": submission["hash"],
+            "files": ["spmm.cu", "spmm.h"],
+            "flags": ["-O3", "-std=c++20"],
+            "cached": False,
+            "kernels": kernels,
+            "warnings": rng.randrange(3),
+            **({} if compiles else {"message": "spmm.cu:41: identifier is undefined"}),
+        }
         skill = {"naive": -2.5, "optimized": 0.45}.get(submission["id"], rng.gauss(0.0, 0.3))
         if submission["id"].startswith("step-"):
             skill = -0.6 + 0.18 * int(submission["id"][5:7])
         clean = staff or rng.random() > self.faults
         for case in self.cases:
-            record = {"schema": "warpgrade.case.v1", "run": self.run["run"], "submission": submission, "lab": "spmm",
-                      "case": case, "backend": self.backend, "sandbox": "bubblewrap", "harness": self.run["harness"],
-                      "seed_commitment": self.run["seed_commitment"], "device": self.run["device"], "kernels": kernels,
-                      "toolchain": {**self.run["toolchain"], "flags": ["-O3"]}, "recorded_at": "2026-03-01T10:20:00Z"}
+            record = {
+                "schema": "warpgrade.case.v1",
+                "run": self.run["run"],
+                "submission": submission,
+                "lab": "spmm",
+                "case": case,
+                "backend": self.backend,
+                "sandbox": "bubblewrap",
+                "harness": self.run["harness"],
+                "seed_commitment": self.run["seed_commitment"],
+                "device": self.run["device"],
+                "kernels": kernels,
+                "toolchain": {**self.run["toolchain"], "flags": ["-O3"]},
+                "recorded_at": "2026-03-01T10:20:00Z",
+            }
             if not compiles:
                 record["case"] = {key: case[key] for key in ("id", "dataset", "k", "kind")}
-                record["outcome"] = {"verdict": "compile_error", "message": "spmm.cu:41: identifier is undefined",
-                                     "next_step": "compile it again: make test LAB=spmm"}
+                record["outcome"] = {
+                    "verdict": "compile_error",
+                    "message": "spmm.cu:41: identifier is undefined",
+                    "next_step": "compile it again: make test LAB=spmm",
+                }
             elif not clean and rng.random() < 0.3:
                 self._fail(record, rng.choice(FAULTS))
             else:
@@ -128,28 +221,55 @@ class SyntheticRun:
 
     def _fail(self, record, fault):
         verdict, reason, message = fault
-        record["outcome"] = {"verdict": verdict, "reason": reason, "message": message, "details": {"repetition": 1},
-                             "next_step": f"repeat it: make test LAB=spmm CASE={record['case']['id']}"}
-        record["verification"] = {"repetitions": 1, "methods": ["full"], "cells_checked": 544,
-                                  "max_error_over_bound": 17.2}
+        record["outcome"] = {
+            "verdict": verdict,
+            "reason": reason,
+            "message": message,
+            "details": {"repetition": 1},
+            "next_step": f"repeat it: make test LAB=spmm CASE={record['case']['id']}",
+        }
+        record["verification"] = {
+            "repetitions": 1,
+            "methods": ["full"],
+            "cells_checked": 544,
+            "max_error_over_bound": 17.2,
+        }
         record["wall_s"] = 1.5
         if verdict == "wrong_answer":
-            record["mismatches"] = [{"row": 17 + i, "col": 4, "row_nnz": 40 + i, "want": 0.5 + i,
-                                     "got": "nan" if i % 2 == 0 else 1.25} for i in range(6)]
+            record["mismatches"] = [
+                {"row": 17 + i, "col": 4, "row_nnz": 40 + i, "want": 0.5 + i, "got": "nan" if i % 2 == 0 else 1.25}
+                for i in range(6)
+            ]
             record["pattern"] = "rows longer than 32 are wrong"
         if verdict == "runtime_error" and self.backend == "emulator":
-            record["diagnostics"] = [{
-                "kind": "out_of_bounds", "access": "store", "file": "spmm.cu", "path": "/box/spmm.cu", "line": 31,
-                "kernel": "spmm_long_rows_kernel", "block": [3, 0, 0], "thread": [5, 0, 0], "address": "0x7f0012",
-                "bytes": 4, "allocation": {"name": "c", "bytes": 4096, "offset": 4096}, "count": 12,
-                "message": "store of 4 bytes, 0 bytes past the end of c",
-                "advice": "guard the last block: if (row < a.rows)"}]
+            record["diagnostics"] = [
+                {
+                    "kind": "out_of_bounds",
+                    "access": "store",
+                    "file": "spmm.cu",
+                    "path": "/box/spmm.cu",
+                    "line": 31,
+                    "kernel": "spmm_long_rows_kernel",
+                    "block": [3, 0, 0],
+                    "thread": [5, 0, 0],
+                    "address": "0x7f0012",
+                    "bytes": 4,
+                    "allocation": {"name": "c", "bytes": 4096, "offset": 4096},
+                    "count": 12,
+                    "message": "store of 4 bytes, 0 bytes past the end of c",
+                    "advice": "guard the last block: if (row < a.rows)",
+                }
+            ]
 
     def _accept(self, record, case, skill):
         rng = self.random
         record["outcome"] = {"verdict": "accepted"}
-        record["verification"] = {"repetitions": 34, "methods": ["freivalds", "full"], "cells_checked": 9_100_000,
-                                  "max_error_over_bound": 0.08}
+        record["verification"] = {
+            "repetitions": 34,
+            "methods": ["freivalds", "full"],
+            "cells_checked": 9_100_000,
+            "max_error_over_bound": 0.08,
+        }
         record["wall_s"] = 2.5
         if self.backend != "cuda" or case["kind"] != "speed":
             return
@@ -164,33 +284,73 @@ class SyntheticRun:
         draw = lambda centre: [round(rng.gauss(centre, noise * centre), 3) for _ in range(pairs)]  # noqa: E731
         clocks = {"sm_mhz": 1980, "memory_mhz": 3201, "temperature_c": 41, "throttle_reasons": 0}
         record["timing"] = {
-            "median_us": median, "low_us": median * (1 - noise), "high_us": median * (1 + noise), "bound_by": "event",
-            "event_median_us": median, "wall_median_us": median + 22, "null_wall_median_us": 24.5, "plan_ms": 1.8,
-            "break_even_runs": rng.randrange(2, 900), "looks": 1, "stopped_by": "narrow",
-            "samples": {"submission_event_us": draw(median), "submission_wall_us": draw(median + 22),
-                        "null_wall_us": draw(24.5), "baseline_event_us": {"cusparse_default": draw(baseline_us)},
-                        "clocks": {"start": clocks, "end": {**clocks, "temperature_c": 47}}}}
+            "median_us": median,
+            "low_us": median * (1 - noise),
+            "high_us": median * (1 + noise),
+            "bound_by": "event",
+            "event_median_us": median,
+            "wall_median_us": median + 22,
+            "null_wall_median_us": 24.5,
+            "plan_ms": 1.8,
+            "break_even_runs": rng.randrange(2, 900),
+            "looks": 1,
+            "stopped_by": "narrow",
+            "samples": {
+                "submission_event_us": draw(median),
+                "submission_wall_us": draw(median + 22),
+                "null_wall_us": draw(24.5),
+                "baseline_event_us": {"cusparse_default": draw(baseline_us)},
+                "clocks": {"start": clocks, "end": {**clocks, "temperature_c": 47}},
+            },
+        }
         ratio = baseline_us / median
-        record["ratios"] = {name: {"median": ratio * f, "low": ratio * f * (1 - noise), "high": ratio * f * (1 + noise),
-                                   "confidence": 0.95, "pairs": pairs}
-                            for name, f in (("cusparse_default", 1), ("cusparse_best", 0.7), ("naive", 21.0))}
+        record["ratios"] = {
+            name: {
+                "median": ratio * f,
+                "low": ratio * f * (1 - noise),
+                "high": ratio * f * (1 + noise),
+                "confidence": 0.95,
+                "pairs": pairs,
+            }
+            for name, f in (("cusparse_default", 1), ("cusparse_best", 0.7), ("naive", 21.0))
+        }
         record["throughput_nnz_per_s"] = 1e6 * nnz / median
-        record["floor"] = {"compulsory_bytes": moved, "peak_bytes_per_s": 4.8e12, "floor_us": floor_us,
-                           "fraction": floor_us / median}
+        record["floor"] = {
+            "compulsory_bytes": moved,
+            "peak_bytes_per_s": 4.8e12,
+            "floor_us": floor_us,
+            "fraction": floor_us / median,
+        }
 
     def _counters(self, case, skill):
         work = case["nnz"] * case["k"] / 8
         warp = int(work * math.exp(-skill) * self.random.uniform(0.9, 1.2))
         lanes = min(32.0, 21 + 8 * math.tanh(skill) + self.random.uniform(0, 3))
-        kernel = {"kernel": "spmm_long_rows_kernel", "launches": 4, "blocks": 400, "warp_instructions": warp,
-                  "thread_instructions": int(warp * lanes), "active_lanes": round(lanes, 2),
-                  "global_requests": warp // 6, "global_sectors": int(warp / 6 * (9 - 4 * math.tanh(skill))),
-                  "global_sectors_ideal": warp // 6 * 4, "shared_requests": warp // 9 if skill > -1 else 0,
-                  "shared_passes": int(warp // 9 * self.random.uniform(1, 1.6)) if skill > -1 else 0,
-                  "atomics": self.random.choice([0, 0, warp // 90]), "arithmetic": warp // 2, "memory": warp // 4,
-                  "barriers": warp // 50, "divergent_branches": warp // 70, "wall_ms": 90.5, "block_imbalance": 1.7}
-        totals = {key: float(value) for key, value in kernel.items()
-                  if key not in {"kernel", "wall_ms", "block_imbalance", "active_lanes"}}
+        kernel = {
+            "kernel": "spmm_long_rows_kernel",
+            "launches": 4,
+            "blocks": 400,
+            "warp_instructions": warp,
+            "thread_instructions": int(warp * lanes),
+            "active_lanes": round(lanes, 2),
+            "global_requests": warp // 6,
+            "global_sectors": int(warp / 6 * (9 - 4 * math.tanh(skill))),
+            "global_sectors_ideal": warp // 6 * 4,
+            "shared_requests": warp // 9 if skill > -1 else 0,
+            "shared_passes": int(warp // 9 * self.random.uniform(1, 1.6)) if skill > -1 else 0,
+            "atomics": self.random.choice([0, 0, warp // 90]),
+            "arithmetic": warp // 2,
+            "memory": warp // 4,
+            "barriers": warp // 50,
+            "divergent_branches": warp // 70,
+            "wall_ms": 90.5,
+            "block_imbalance": 1.7,
+        }
+        totals = {
+            key: float(value)
+            for key, value in kernel.items()
+            if key not in {"kernel", "wall_ms", "block_imbalance", "active_lanes"}
+        }
         return {**totals, "active_lanes": lanes, "kernels": [kernel]}
 
     def scores(self):
@@ -211,12 +371,29 @@ class SyntheticRun:
                     c["max_points"] += 60 / len(with_threshold)
                     c["points"] += 60 / len(with_threshold) if c in over and len(correct) == len(judged) else 0.0
             worst = next((c["verdict"] for c in cases if c["verdict"] != "accepted"), "accepted")
-            lines.append({**submission, "points": sum(c["points"] for c in cases), "max_points": 100 if cuda else 40,
-                          "verdict": worst, "correct_cases": len(correct), "total_cases": len(cases),
-                          "undecided_cases": len(cases) - len(judged), "over_threshold": len(over),
-                          "threshold_cases": len(with_threshold), "speed_measured": cuda, "cases": cases})
-        return {"schema": "warpgrade.scores.v1", "run": self.run["run"], "policy_name": "spmm",
-                "policy_hash": digest("policy"), "max_points": 100 if cuda else 40, "submissions": lines}
+            lines.append(
+                {
+                    **submission,
+                    "points": sum(c["points"] for c in cases),
+                    "max_points": 100 if cuda else 40,
+                    "verdict": worst,
+                    "correct_cases": len(correct),
+                    "total_cases": len(cases),
+                    "undecided_cases": len(cases) - len(judged),
+                    "over_threshold": len(over),
+                    "threshold_cases": len(with_threshold),
+                    "speed_measured": cuda,
+                    "cases": cases,
+                }
+            )
+        return {
+            "schema": "warpgrade.scores.v1",
+            "run": self.run["run"],
+            "policy_name": "spmm",
+            "policy_hash": digest("policy"),
+            "max_points": 100 if cuda else 40,
+            "submissions": lines,
+        }
 
     def _score_case(self, case, record):
         line = {key: case[key] for key in ("id", "dataset", "k", "kind")} | {"baseline": "cusparse_default"}

@@ -13,12 +13,16 @@ from warpgrade_reports.source import ReportInputError
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(prog="warpgrade_reports", description="Renders a run's records as a page, plots "
-                                     "and tables.")
+    parser = argparse.ArgumentParser(
+        prog="warpgrade_reports", description="Renders a run's records as a page, plots and tables."
+    )
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="a run's folder")
     parser.add_argument("--output", type=Path, metavar="DIR", help="default: RUN_DIR/report")
-    parser.add_argument("--open-appeal-details", action="store_true",
-                        help="show each case's raw samples, clocks and checksums opened up")
+    parser.add_argument(
+        "--open-appeal-details",
+        action="store_true",
+        help="show each case's raw samples, clocks and checksums opened up",
+    )
     options = parser.parse_args(arguments)
     output = options.output or options.run / "report"
     try:

@@ -41,8 +41,15 @@ def _case_chart(
         found = [(s, value(s.by_case[spec.id])) for s in shown]
         marks = tuple(Mark(series[s.id], v.median, v.low, v.high, name=s.title) for s, v in found if v is not None)
         absent = tuple((series[s.id], why_absent(s.by_case[spec.id])) for s, v in found if v is None)
-        rows.append(Row(_case_label(spec, specs), marks, chart_threshold(run, spec) if thresholds else None,
-                        "not measured", absent))
+        rows.append(
+            Row(
+                _case_label(spec, specs),
+                marks,
+                chart_threshold(run, spec) if thresholds else None,
+                "not measured",
+                absent,
+            )
+        )
     return replace(chart, rows=tuple(rows), series=names, style=Style.STRIP if crowded else chart.style)
 
 
@@ -67,11 +74,22 @@ def speedup_charts(run: Run) -> list[Chart]:
     """Speed-up a dataset with 95 % intervals and thresholds, one chart for each K."""
     return [
         _case_chart(
-            run, [spec for spec in run.speed_cases if spec.k == k], speedup,
-            Chart(f"speedup-k{k}", f"Speed-up over {graded_baseline(run)}, K = {k}",
-                  "speed-up, longer is faster", (), (), Style.BARS, reference=1.0,
-                  tick=fmt.ratio, caption=_speed_caption(run)),
-            thresholds=True)
+            run,
+            [spec for spec in run.speed_cases if spec.k == k],
+            speedup,
+            Chart(
+                f"speedup-k{k}",
+                f"Speed-up over {graded_baseline(run)}, K = {k}",
+                "speed-up, longer is faster",
+                (),
+                (),
+                Style.BARS,
+                reference=1.0,
+                tick=fmt.ratio,
+                caption=_speed_caption(run),
+            ),
+            thresholds=True,
+        )
         for k in run.ks
     ]
 
@@ -84,16 +102,29 @@ def _speed_caption(run: Run) -> str:
 
 def floor_charts(run: Run) -> list[Chart]:
     """Time over floor a dataset, one chart for each K."""
+
     def value(result: CaseResult) -> Interval | None:
         found = time_over_floor(result)
         return None if found is None else Interval(found)
 
     return [
         _case_chart(
-            run, [spec for spec in run.speed_cases if spec.k == k], value,
-            Chart(f"time-over-floor-k{k}", f"Time over the floor, K = {k}", "time / floor, left is better", (), (),
-                  Style.DOTS, logarithmic=True, reference=1.0, tick=fmt.ratio,
-                  caption="The floor is the time to move every compulsory byte once at peak bandwidth."))
+            run,
+            [spec for spec in run.speed_cases if spec.k == k],
+            value,
+            Chart(
+                f"time-over-floor-k{k}",
+                f"Time over the floor, K = {k}",
+                "time / floor, left is better",
+                (),
+                (),
+                Style.DOTS,
+                logarithmic=True,
+                reference=1.0,
+                tick=fmt.ratio,
+                caption="The floor is the time to move every compulsory byte once at peak bandwidth.",
+            ),
+        )
         for k in run.ks
     ]
 
@@ -102,18 +133,36 @@ def throughput_chart(run: Run) -> Chart:
     """Mean throughput for each K: a row a submission, or a row a K when they are many."""
     everyone, crowded = _compared(run)
     means = {(s.id, k): mean_throughput(s, k).value for s in everyone for k in run.ks}
-    base = Chart("throughput", "Mean throughput", "non-zeros a second, mean over the measured cases", (), (),
-                 tick=lambda value: fmt.scaled(value))
+    base = Chart(
+        "throughput",
+        "Mean throughput",
+        "non-zeros a second, mean over the measured cases",
+        (),
+        (),
+        tick=lambda value: fmt.scaled(value),
+    )
     if not crowded:
-        rows = [Row(s.title, tuple(Mark(i, value) for i, k in enumerate(run.ks)
-                                   if (value := means[s.id, k]) is not None), note="not measured") for s in everyone]
+        rows = [
+            Row(
+                s.title,
+                tuple(Mark(i, value) for i, k in enumerate(run.ks) if (value := means[s.id, k]) is not None),
+                note="not measured",
+            )
+            for s in everyone
+        ]
         return Chart(base.slug, base.title, base.axis, tuple(rows), tuple(f"K = {k}" for k in run.ks), tick=base.tick)
     staff = run.staff[: MAX_SERIES - 1]
     order = [(s, 0) for s in run.students] + [(s, i) for i, s in enumerate(staff, start=1)]
-    rows = [Row(f"K = {k}", tuple(Mark(series, value, name=s.title) for s, series in order
-                                  if (value := means[s.id, k]) is not None)) for k in run.ks]
-    return Chart(base.slug, base.title, base.axis, tuple(rows), (_CROWD, *(s.title for s in staff)), Style.STRIP,
-                 tick=base.tick)
+    rows = [
+        Row(
+            f"K = {k}",
+            tuple(Mark(series, value, name=s.title) for s, series in order if (value := means[s.id, k]) is not None),
+        )
+        for k in run.ks
+    ]
+    return Chart(
+        base.slug, base.title, base.axis, tuple(rows), (_CROWD, *(s.title for s in staff)), Style.STRIP, tick=base.tick
+    )
 
 
 def counter_charts(run: Run) -> list[Chart]:
@@ -132,10 +181,22 @@ def _counter_chart(run: Run, metric: Metric, specs: Sequence[CaseSpec]) -> Chart
         return Interval(found) if found is not None and (found > 0 or not metric.logarithmic) else None
 
     title = f"{metric.title} relative to naive" if relative else metric.title
-    return _case_chart(run, specs, value,
-                       Chart(f"counters-{metric.slug}", title, metric.meaning, (), (), Style.DOTS,
-                             logarithmic=metric.logarithmic, reference=1.0 if relative else None,
-                             tick=fmt.ratio if relative else metric.show))
+    return _case_chart(
+        run,
+        specs,
+        value,
+        Chart(
+            f"counters-{metric.slug}",
+            title,
+            metric.meaning,
+            (),
+            (),
+            Style.DOTS,
+            logarithmic=metric.logarithmic,
+            reference=1.0 if relative else None,
+            tick=fmt.ratio if relative else metric.show,
+        ),
+    )
 
 
 def of_run(run: Run) -> list[Chart]:
@@ -151,8 +212,17 @@ def submission_charts(submission: Submission, run: Run) -> list[Chart]:
     for k in run.ks:
         cases = [case for case in submission.cases if case.spec.is_speed and case.spec.k == k]
         rows = [_submission_row(case) for case in cases]
-        chart = Chart(f"{submission.id}-k{k}", f"Speed-up, K = {k}", f"speed-up over {graded_baseline(run)}",
-                      tuple(rows), (submission.title,), Style.BARS, reference=1.0, by_status=True, tick=fmt.ratio)
+        chart = Chart(
+            f"{submission.id}-k{k}",
+            f"Speed-up, K = {k}",
+            f"speed-up over {graded_baseline(run)}",
+            tuple(rows),
+            (submission.title,),
+            Style.BARS,
+            reference=1.0,
+            by_status=True,
+            tick=fmt.ratio,
+        )
         if not chart.empty:
             charts.append(chart)
     return charts

@@ -51,25 +51,72 @@ class Metric:
 
 
 METRICS = (
-    Metric("warp-instructions", "Warp instructions", "warp instr.", "fewer is less work",
-           lambda c: value_of(c, "warp_instructions"), fmt.scaled, logarithmic=True),
-    Metric("active-lanes", "Active lanes", "active lanes", "of 32; the rest of a warp idles behind divergence",
-           _lane_share, fmt.percent),
-    Metric("global-sectors", "Global sectors per request", "sectors / req.",
-           "32-byte sectors that a warp's access touches", lambda c: _quotient(c, "global_sectors", "global_requests"),
-           fmt.digits),
-    Metric("sectors-over-ideal", "Global sectors over ideal", "sectors / ideal",
-           "1 is perfectly coalesced: no byte is fetched in vain",
-           lambda c: _quotient(c, "global_sectors", "global_sectors_ideal"), fmt.ratio),
-    Metric("shared-passes", "Shared-memory passes per request", "passes / req.", "1 is free of bank conflicts",
-           lambda c: _quotient(c, "shared_passes", "shared_requests"), fmt.digits),
-    Metric("atomics", "Atomics", "atomics", "atomic operations in all", lambda c: value_of(c, "atomics"), fmt.scaled,
-           charted=False),
-    Metric("atomics-per-thousand", "Atomics per 1000 warp instructions", "atomics / 1000",
-           "atomic operations for each 1000 warp instructions", _atomic_rate, fmt.digits),
-    Metric("arithmetic-to-memory", "Arithmetic to memory", "arith. / mem.",
-           "arithmetic instructions for each memory instruction", lambda c: _quotient(c, "arithmetic", "memory"),
-           fmt.digits),
+    Metric(
+        "warp-instructions",
+        "Warp instructions",
+        "warp instr.",
+        "fewer is less work",
+        lambda c: value_of(c, "warp_instructions"),
+        fmt.scaled,
+        logarithmic=True,
+    ),
+    Metric(
+        "active-lanes",
+        "Active lanes",
+        "active lanes",
+        "of 32; the rest of a warp idles behind divergence",
+        _lane_share,
+        fmt.percent,
+    ),
+    Metric(
+        "global-sectors",
+        "Global sectors per request",
+        "sectors / req.",
+        "32-byte sectors that a warp's access touches",
+        lambda c: _quotient(c, "global_sectors", "global_requests"),
+        fmt.digits,
+    ),
+    Metric(
+        "sectors-over-ideal",
+        "Global sectors over ideal",
+        "sectors / ideal",
+        "1 is perfectly coalesced: no byte is fetched in vain",
+        lambda c: _quotient(c, "global_sectors", "global_sectors_ideal"),
+        fmt.ratio,
+    ),
+    Metric(
+        "shared-passes",
+        "Shared-memory passes per request",
+        "passes / req.",
+        "1 is free of bank conflicts",
+        lambda c: _quotient(c, "shared_passes", "shared_requests"),
+        fmt.digits,
+    ),
+    Metric(
+        "atomics",
+        "Atomics",
+        "atomics",
+        "atomic operations in all",
+        lambda c: value_of(c, "atomics"),
+        fmt.scaled,
+        charted=False,
+    ),
+    Metric(
+        "atomics-per-thousand",
+        "Atomics per 1000 warp instructions",
+        "atomics / 1000",
+        "atomic operations for each 1000 warp instructions",
+        _atomic_rate,
+        fmt.digits,
+    ),
+    Metric(
+        "arithmetic-to-memory",
+        "Arithmetic to memory",
+        "arith. / mem.",
+        "arithmetic instructions for each memory instruction",
+        lambda c: _quotient(c, "arithmetic", "memory"),
+        fmt.digits,
+    ),
 )
 
 
@@ -100,8 +147,18 @@ def mean_work_over_naive(submission: Submission, naive: Submission | None) -> Me
 
 def pooled(metric: Metric, submission: Submission) -> float | None:
     """The metric over all accepted cases together: totals first, then the quotient."""
-    names = ("warp_instructions", "thread_instructions", "global_requests", "global_sectors", "global_sectors_ideal",
-             "shared_requests", "shared_passes", "atomics", "arithmetic", "memory")
+    names = (
+        "warp_instructions",
+        "thread_instructions",
+        "global_requests",
+        "global_sectors",
+        "global_sectors_ideal",
+        "shared_requests",
+        "shared_passes",
+        "atomics",
+        "arithmetic",
+        "memory",
+    )
     counted = [case.counters for case in submission.cases if case.accepted and case.counters]
     if not counted:
         return None

@@ -8,6 +8,7 @@ from warpgrade_reports.model import Interval
 
 UNKNOWN = "–"
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_TIME_UNITS = ((1e6, "s"), (1e3, "ms"))  # in microseconds
 
 
 def digits(value: float | None, significant: int = 3) -> str:
@@ -67,9 +68,10 @@ def microseconds(value: float | None) -> str:
     """A time in the unit that suits it."""
     if value is None:
         return UNKNOWN
-    if value >= 1e6:
-        return f"{digits(value / 1e6)} s"
-    return f"{digits(value / 1e3)} ms" if value >= 1e3 else f"{digits(value)} µs"
+    for factor, unit in _TIME_UNITS:
+        if value >= factor:
+            return f"{digits(value / factor)} {unit}"
+    return f"{digits(value)} µs"
 
 
 def bounds(interval: Interval | None) -> str:

@@ -6,12 +6,18 @@ optimized after them where the run has them.
 
 from __future__ import annotations
 
+import argparse
+import pathlib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from warpgrade_reports import format as fmt
 from warpgrade_reports.analysis import geometric_mean
 from warpgrade_reports.counters import METRICS, measure
 from warpgrade_reports.model import CaseResult, CaseSpec, Run, Submission
+from warpgrade_reports.reading import read_run
+from warpgrade_reports.source import ReportInputError
 
 _PREFIX = "step"
 
@@ -91,3 +97,49 @@ def _time_us(result: CaseResult) -> float | None:
 
 def _instructions(result: CaseResult) -> float | None:
     return measure(METRICS[0], result)
+
+
+def markdown(journey: Journey) -> str:
+    """The journey as Markdown: the mean gains of the steps, then every case's value and gain."""
+    show = fmt.scaled if journey.counted else fmt.microseconds
+    what = "warp instructions" if journey.counted else "time"
+    gains = {k: journey.mean_gains(k) for k in journey.ks}
+    lines = [
+        "| step | " + " | ".join(f"K={k} over the first step ({gains[k][0][1]} cases)" for k in gains) + " |",
+        "|---|" + "---:|" * len(gains),
+    ]
+    for index, step in enumerate(journey.steps):
+        lines.append(f"| {step.title} | " + " | ".join(fmt.ratio(gains[k][index][0]) for k in gains) + " |")
+    lines += [
+        "",
+        f"| case: {what}, gain | " + " | ".join(step.title for step in journey.steps) + " |",
+        "|---|" + "---:|" * len(journey.steps),
+    ]
+    for path in journey.paths:
+        cells = (f"{show(value)}, {fmt.ratio(gain)}" for value, gain in zip(path.values, path.gains, strict=True))
+        lines.append(f"| {path.spec.id} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """`python -m warpgrade_reports.journey RUN_DIR`: prints the journey as Markdown."""
+    parser = argparse.ArgumentParser(prog="warpgrade_reports.journey", description="Prints what each step gained.")
+    parser.add_argument("run", type=pathlib.Path, metavar="RUN_DIR", help="a run with the ladder's steps")
+    options = parser.parse_args(arguments)
+    try:
+        journey = journey_of(read_run(options.run))
+        if journey is None:
+            raise ReportInputError(
+                str(options.run),
+                f'expected submissions called "{_PREFIX}..." with measurements, got none',
+                "grade with the staff's solutions (--with-reference)",
+            )
+    except ReportInputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(markdown(journey), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

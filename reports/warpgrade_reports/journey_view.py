@@ -23,8 +23,11 @@ def draw_journey(journey: Journey) -> str:
 
 
 def _step_table(journey: Journey) -> str:
-    heads = "".join(f'<th scope="col" class="n">K={k}: over {escape(journey.steps[0].title)}</th>'
-                    f'<th scope="col" class="n">K={k}: over the step before</th>' for k in journey.ks)
+    heads = "".join(
+        f'<th scope="col" class="n">K={k}: over {escape(journey.steps[0].title)}</th>'
+        f'<th scope="col" class="n">K={k}: over the step before</th>'
+        for k in journey.ks
+    )
     gains = {k: journey.mean_gains(k) for k in journey.ks}
     lines = []
     for index, step in enumerate(journey.steps):
@@ -35,8 +38,10 @@ def _step_table(journey: Journey) -> str:
             cells.append(f'<td class="n">{fmt.ratio(value / before if value and before else None)}</td>')
         lines.append(f'<tr><th scope="row"><bdi>{escape(step.title)}</bdi></th>{"".join(cells)}</tr>')
     what = "warp instructions saved" if journey.counted else "speed-up"
-    return ('<table class="plain"><caption>Cumulative ' + what + ", geometric mean over the cases that every step has"
-            f'</caption><thead><tr><th scope="col">step</th>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table>')
+    return (
+        '<table class="plain"><caption>Cumulative ' + what + ", geometric mean over the cases that every step has"
+        f'</caption><thead><tr><th scope="col">step</th>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+    )
 
 
 def _case_table(journey: Journey) -> str:
@@ -44,12 +49,16 @@ def _case_table(journey: Journey) -> str:
     heads = "".join(f'<th scope="col" class="n">{escape(step.title)}</th>' for step in journey.steps)
     lines = []
     for path in journey.paths:
-        cells = "".join(f'<td class="n">{show(value)}<small>{fmt.ratio(gain)}</small></td>'
-                        for value, gain in zip(path.values, path.gains, strict=True))
+        cells = "".join(
+            f'<td class="n">{show(value)}<small>{fmt.ratio(gain)}</small></td>'
+            for value, gain in zip(path.values, path.gains, strict=True)
+        )
         lines.append(f'<tr><th scope="row">{escape(path.spec.id)}</th>{cells}</tr>')
     what = "Warp instructions" if journey.counted else "Time"
-    return (f'<table class="plain cases"><caption>{what}, and below it the gain over the first step</caption>'
-            f'<thead><tr><th scope="col">case</th>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table>')
+    return (
+        f'<table class="plain cases"><caption>{what}, and below it the gain over the first step</caption>'
+        f'<thead><tr><th scope="col">case</th>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+    )
 
 
 def _figure(journey: Journey, k: int) -> str:
@@ -58,15 +67,25 @@ def _figure(journey: Journey, k: int) -> str:
     what, show = ("Warp instructions", fmt.scaled) if journey.counted else ("Time", fmt.microseconds)
     means = [gain for gain, _ in journey.mean_gains(k)]
     left = "".join(_panel(0, f"{what} a step", names, [path.values for path in paths], None, show))
-    right = "".join(_panel(_PANEL_WIDTH + 20, "Cumulative gain", names, [path.gains for path in paths], means, fmt.ratio))
+    right = "".join(
+        _panel(_PANEL_WIDTH + 20, "Cumulative gain", names, [path.gains for path in paths], means, fmt.ratio)
+    )
     title = f"The journey, K = {k}"
     height = _TOP + _PANEL_HEIGHT + _BOTTOM
-    return (f'<figure class="chart"><h4>{title}</h4>{_legend(paths)}'
-            f'<svg viewBox="0 0 {svg.WIDTH} {height}" role="img" aria-label="{title}">{left}{right}</svg></figure>')
+    return (
+        f'<figure class="chart"><h4>{title}</h4>{_legend(paths)}'
+        f'<svg viewBox="0 0 {svg.WIDTH} {height}" role="img" aria-label="{title}">{left}{right}</svg></figure>'
+    )
 
 
-def _panel(x0: int, title: str, names: Sequence[str], lines: Sequence[Values], bold: Values | None,
-           show: Callable[[float | None], str]) -> Iterator[str]:
+def _panel(
+    x0: int,
+    title: str,
+    names: Sequence[str],
+    lines: Sequence[Values],
+    bold: Values | None,
+    show: Callable[[float | None], str],
+) -> Iterator[str]:
     scale = Scale(*log_range(value for line in lines for value in line if value), logarithmic=True)
     left, right, bottom = x0 + _LEFT, x0 + _PANEL_WIDTH - _RIGHT, _TOP + _PANEL_HEIGHT
     columns = [left + (right - left) * (i + 0.5) / len(names) for i in range(len(names))]
@@ -81,8 +100,10 @@ def _panel(x0: int, title: str, names: Sequence[str], lines: Sequence[Values], b
         yield f'<text class="tick" style="text-anchor:end" x="{left - 6}" y="{y(tick) + 4:.1f}">{label}</text>'
     for x, name in zip(columns, names, strict=True):
         label = name if len(name) <= _STEP_LETTERS else name[: _STEP_LETTERS - 1] + "…"
-        yield (f'<text class="tick" style="text-anchor:end" transform="translate({x + 4:.1f} {bottom + 14}) rotate(-38)">'
-               f"{escape(label)}</text>")
+        yield (
+            f'<text class="tick" style="text-anchor:end" transform="translate({x + 4:.1f} {bottom + 14}) rotate(-38)">'
+            f"{escape(label)}</text>"
+        )
     for index, line in enumerate(lines):
         yield from _line(f"l{index % svg.COLOURS}", index // svg.COLOURS, columns, [v and y(v) for v in line])
     if bold:
@@ -97,9 +118,13 @@ def _line(css: str, dashes: int, columns: Sequence[float], heights: Values) -> I
 
 
 def _legend(paths: Sequence[Path]) -> str:
-    entries = [(f"l{i % svg.COLOURS}{' dashed' if i // svg.COLOURS % 2 else ''}", path.spec.dataset)
-               for i, path in enumerate(paths)]
+    entries = [
+        (f"l{i % svg.COLOURS}{' dashed' if i // svg.COLOURS % 2 else ''}", path.spec.dataset)
+        for i, path in enumerate(paths)
+    ]
     entries.append(("mean", "geometric mean of the gains"))
-    items = "".join(f'<li><svg viewBox="0 0 22 14" class="wide"><path class="line {css}" d="M0 7H22"/></svg>'
-                    f"{escape(name)}</li>" for css, name in entries)
+    items = "".join(
+        f'<li><svg viewBox="0 0 22 14" class="wide"><path class="line {css}" d="M0 7H22"/></svg>{escape(name)}</li>'
+        for css, name in entries
+    )
     return f'<ul class="legend">{items}</ul>'

@@ -30,8 +30,9 @@ def write_report(run: Run, output: Path, *, appeal: bool = False) -> Path:
             _publish(staged, output, Path(scratch) / "before")
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise ReportInputError(str(output), f"expected to write there, got: {reason}",
-                               "name another folder with --output") from error
+        raise ReportInputError(
+            str(output), f"expected to write there, got: {reason}", "name another folder with --output"
+        ) from error
     return output / "index.html"
 
 
@@ -61,8 +62,11 @@ def _refuse_strangers(output: Path) -> None:
     empty = output.is_dir() and not any(output.iterdir())
     ours = page.is_file() and _OURS in page.read_text(encoding="utf-8", errors="replace")[:2000]
     if not empty and not ours:
-        raise ReportInputError(str(output), "expected no such folder, an empty one or an earlier report, got other files",
-                               "name another folder with --output")
+        raise ReportInputError(
+            str(output),
+            "expected no such folder, an empty one or an earlier report, got other files",
+            "name another folder with --output",
+        )
 
 
 def _publish(staged: Path, output: Path, before: Path) -> None:

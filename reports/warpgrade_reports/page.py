@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from warpgrade_reports import analysis, charts, counters, svg
 from warpgrade_reports import format as fmt
+from warpgrade_reports.chart import Chart
 from warpgrade_reports.journey import journey_of
 from warpgrade_reports.journey_view import draw_journey
 from warpgrade_reports.model import CaseResult, CaseSpec, Diagnostic, Run, Submission
@@ -23,12 +24,25 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 def render_page(run: Run, *, appeal: bool = False) -> str:
     """The page; `appeal` adds raw samples and clocks and opens the evidence."""
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True,
-                                     lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
     environment.globals.update(
-        run=run, fmt=fmt, style_of=style_of, tail=tail, samples=samples, appeal=appeal,
-        threshold_labels=THRESHOLD_LABELS, over_floor=analysis.time_over_floor, counter_metrics=counters.METRICS,
-        has_naive=counters.naive_of(run) is not None, other_baselines=analysis.baselines(run)[1:],
+        run=run,
+        fmt=fmt,
+        style_of=style_of,
+        tail=tail,
+        samples=samples,
+        appeal=appeal,
+        threshold_labels=THRESHOLD_LABELS,
+        over_floor=analysis.time_over_floor,
+        counter_metrics=counters.METRICS,
+        has_naive=counters.naive_of(run) is not None,
+        other_baselines=analysis.baselines(run)[1:],
         speed_reason=speed_reason(run),
     )
     anchors = anchors_of(run)
@@ -47,7 +61,7 @@ def render_page(run: Run, *, appeal: bool = False) -> str:
         matrix=_matrix(run, anchors),
         figures=_figures(run),
         counter_rows=[_counter_row(s, run, anchors) for s in (*run.students, *run.staff)] if run.on_emulator else [],
-        journey=Markup(draw_journey(journey)) if journey else "",
+        journey=Markup(draw_journey(journey)) if journey else "",  # noqa: S704 - journey_view.py escapes every text
         cases=[_case_line(run, spec) for spec in run.cases],
         submissions=[_view(s, run, anchors[s.id]) for s in _reading_order(run)],
     )
@@ -80,9 +94,15 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     if isinstance(run.device.get("driver"), str):
         device += f", driver {run.device['driver']}"
     compiler = " ".join(str(run.toolchain[key]) for key in ("nvcc", "arch") if key in run.toolchain)
-    facts = (("made", run.created_at), ("backend", run.backend), ("device", device), ("sandbox", run.sandbox),
-             ("nvcc", compiler), ("policy", run.policy_name),
-             ("harness", f"{run.harness_version} {run.harness_hash[:12]}".strip()))
+    facts = (
+        ("made", run.created_at),
+        ("backend", run.backend),
+        ("device", device),
+        ("sandbox", run.sandbox),
+        ("nvcc", compiler),
+        ("policy", run.policy_name),
+        ("harness", f"{run.harness_version} {run.harness_hash[:12]}".strip()),
+    )
     yield from ((name, value) for name, value in facts if value)
 
 
@@ -105,13 +125,19 @@ def _notices(run: Run) -> Iterator[Notice]:
     verdicts = analysis.verdict_counts(c for s in run.submissions for c in s.cases)
     for verdict, title in (("judge_fault", "Faults of the judge"), ("not_run", "Not run")):
         if verdicts[verdict]:
-            yield Notice("judge", f"{title}: {verdicts[verdict]}.", "These cases are nobody's zero; grade with the same "
-                         "command again and only they are judged.")
+            yield Notice(
+                "judge",
+                f"{title}: {verdicts[verdict]}.",
+                "These cases are nobody's zero; grade with the same command again and only they are judged.",
+            )
     if run.skipped:
         yield Notice("", f"{len(run.skipped)} cases skipped.", "Their datasets are not on this machine; see Cases.")
     if run.unsealed_records:
-        yield Notice("", f"{run.unsealed_records} records carry no checksum.",
-                     "Whether they were changed after they were written cannot be told.")
+        yield Notice(
+            "",
+            f"{run.unsealed_records} records carry no checksum.",
+            "Whether they were changed after they were written cannot be told.",
+        )
 
 
 @dataclass(frozen=True)
@@ -128,10 +154,12 @@ def _tiles(run: Run) -> list[Tile]:
     undecided = sum(case.undecided for case in results)
     who = run.students or run.submissions
     correct = sum(s.correct_cases == s.total_cases for s in who)
-    tiles = [Tile(str(len(who)), "submissions" if run.students else "references"),
-             Tile(str(len(run.cases)), f"cases, {len(run.speed_cases)} for speed"),
-             Tile(f"{sum(case.accepted for case in results)}/{len(results)}", "verdicts are accepted", "ok"),
-             Tile(str(correct), "correct in every case", "ok")]
+    tiles = [
+        Tile(str(len(who)), "submissions" if run.students else "references"),
+        Tile(str(len(run.cases)), f"cases, {len(run.speed_cases)} for speed"),
+        Tile(f"{sum(case.accepted for case in results)}/{len(results)}", "verdicts are accepted", "ok"),
+        Tile(str(correct), "correct in every case", "ok"),
+    ]
     if run.speed_measured:
         over, of = sum(s.over_threshold for s in who), sum(s.threshold_cases for s in who)
         tiles.append(Tile(f"{over}/{of}", "speed cases over their threshold"))
@@ -164,8 +192,10 @@ def _row(submission: Submission, run: Run, anchors: Mapping[str, str], rank: int
 
 def _class_note(run: Run) -> str:
     if run.speed_measured:
-        return (f"Speed-up: geometric mean over {charts.graded_baseline(run)}; throughput: arithmetic mean. Small figures: "
-                "cases measured of cases for speed.")
+        return (
+            f"Speed-up: geometric mean over {charts.graded_baseline(run)}; throughput: arithmetic mean. Small figures: "
+            "cases measured of cases for speed."
+        )
     note = speed_reason(run)
     if counters.naive_of(run):
         note += "; instructions over naive: geometric mean over the accepted cases (small figure), fewer is less work"
@@ -184,13 +214,19 @@ def _matrix(run: Run, anchors: Mapping[str, str]) -> dict[str, Any]:
             datasets[-1][1] += 1
         else:
             datasets.append([spec.dataset, 1])
-    rows = [{"title": s.title, "anchor": anchors[s.id],
-             "cells": [{"case": c.spec.id, "style": style_of(c.verdict)} for c in s.cases]} for s in _reading_order(run)]
+    rows = [
+        {
+            "title": s.title,
+            "anchor": anchors[s.id],
+            "cells": [{"case": c.spec.id, "style": style_of(c.verdict)} for c in s.cases],
+        }
+        for s in _reading_order(run)
+    ]
     return {"datasets": datasets, "ks": [spec.k for spec in run.cases], "rows": rows}
 
 
 def _figures(run: Run) -> dict[str, Any]:
-    def drawn(chart: charts.Chart) -> Markup:
+    def drawn(chart: Chart) -> Markup:
         return Markup(svg.draw(chart))  # noqa: S704 - svg.py escapes every text
 
     timed = run.speed_measured
@@ -203,15 +239,22 @@ def _figures(run: Run) -> dict[str, Any]:
 
 
 def _counter_row(submission: Submission, run: Run, anchors: Mapping[str, str]) -> dict[str, Any]:
-    return {"submission": submission, "anchor": anchors[submission.id],
-            "work": counters.mean_work_over_naive(submission, counters.naive_of(run)),
-            "metrics": [counters.pooled(metric, submission) for metric in counters.METRICS]}
+    return {
+        "submission": submission,
+        "anchor": anchors[submission.id],
+        "work": counters.mean_work_over_naive(submission, counters.naive_of(run)),
+        "metrics": [counters.pooled(metric, submission) for metric in counters.METRICS],
+    }
 
 
 def _case_line(run: Run, spec: CaseSpec) -> dict[str, Any]:
     results = [s.by_case[spec.id] for s in run.submissions]
-    return {"spec": spec, "threshold": charts.chart_threshold(run, spec),
-            "accepted": sum(r.accepted for r in results), "judged": sum(not r.undecided for r in results)}
+    return {
+        "spec": spec,
+        "threshold": charts.chart_threshold(run, spec),
+        "accepted": sum(r.accepted for r in results),
+        "judged": sum(not r.undecided for r in results),
+    }
 
 
 def _view(submission: Submission, run: Run, anchor: str) -> dict[str, Any]:
@@ -224,9 +267,14 @@ def _view(submission: Submission, run: Run, anchor: str) -> dict[str, Any]:
         "failures": analysis.failures(submission),
         "findings": _findings(submission),
         "figures": [Markup(svg.draw(chart)) for chart in drawn],  # noqa: S704 - svg.py escapes every text
-        "counted": [{"case": case, "work": counters.work_over_naive(case, naive),
-                     "metrics": [counters.measure(metric, case) for metric in counters.METRICS]}
-                    for case in submission.cases],
+        "counted": [
+            {
+                "case": case,
+                "work": counters.work_over_naive(case, naive),
+                "metrics": [counters.measure(metric, case) for metric in counters.METRICS],
+            }
+            for case in submission.cases
+        ],
         "kernels": list(_kernel_lines(submission)) if run.on_emulator else [],
     }
 
@@ -246,9 +294,13 @@ def _kernel_lines(submission: Submission) -> Iterator[dict[str, Any]]:
         kernels = case.counters.get("kernels") if case.counters else None
         for kernel in kernels if isinstance(kernels, list) else []:
             if isinstance(kernel, dict):
-                yield {"case": case.spec.id, "kernel": str(kernel.get("kernel", "")),
-                       "launches": finite(kernel.get("launches")), "imbalance": finite(kernel.get("block_imbalance")),
-                       "metrics": [metric.of(kernel) for metric in counters.METRICS]}
+                yield {
+                    "case": case.spec.id,
+                    "kernel": str(kernel.get("kernel", "")),
+                    "launches": finite(kernel.get("launches")),
+                    "imbalance": finite(kernel.get("block_imbalance")),
+                    "metrics": [metric.of(kernel) for metric in counters.METRICS],
+                }
 
 
 def tail(text: str, letters: int) -> str:
@@ -265,8 +317,11 @@ def samples(case: CaseResult) -> Iterator[tuple[str, str]]:
         if isinstance(series, list):
             yield name, _numbers(series)
         elif name == "baseline_event_us" and isinstance(series, dict):
-            yield from ((f"{name}, {baseline}", _numbers(values)) for baseline, values in series.items()
-                        if isinstance(values, list))
+            yield from (
+                (f"{name}, {baseline}", _numbers(values))
+                for baseline, values in series.items()
+                if isinstance(values, list)
+            )
         elif isinstance(series, dict):
             yield name, "; ".join(f"{key}: {value}" for key, value in series.items())
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -13,6 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FixedLocator, NullLocator
 
@@ -29,8 +31,16 @@ _WIDTH = 9.6  # inches
 _LABEL_LETTERS = 28
 _DPI = 130
 _LEGEND_COLUMNS = 5
-_FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Micro Hei", "Noto Sans Arabic",
-          "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Sans Thai")
+_FONTS = (
+    "DejaVu Sans",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "WenQuanYi Micro Hei",
+    "Noto Sans Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+)
 _LOOK = {
     "font.size": 9,
     "text.parse_math": False,  # a $ in a name is a $
@@ -77,7 +87,8 @@ def _save(figure: Figure, path: Path) -> None:
     with warnings.catch_warnings():
         # A name in a script that no installed font has becomes boxes here; the page shows it with the browser's fonts.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        FigureCanvasAgg(figure).print_png(str(path), metadata={"Software": "warpgrade_reports"})
+        FigureCanvasAgg(figure)
+        figure.savefig(path, format="png", dpi=_DPI, metadata={"Software": "warpgrade_reports"})
 
 
 def _frame(chart: Chart, axes: Axes) -> None:
@@ -110,14 +121,36 @@ def _bars(chart: Chart, axes: Axes) -> None:
     for index, row in enumerate(chart.rows):
         for mark in row.marks:
             y = index - 0.43 + (mark.series + 0.5) * height
-            axes.barh(y, mark.value, height=0.88 * height, color=PALETTE[mark.series % len(PALETTE)],
-                      xerr=_whisker(mark), error_kw={"elinewidth": 0.7, "capsize": 1.6, "ecolor": _INK})
+            axes.barh(
+                y,
+                mark.value,
+                height=0.88 * height,
+                color=PALETTE[mark.series % len(PALETTE)],
+                xerr=_whisker(mark),
+                error_kw={"elinewidth": 0.7, "capsize": 1.6, "ecolor": _INK},
+            )
         for series, why in row.absent if row.marks else ():
-            axes.annotate(short(why), (0, index - 0.43 + (series + 0.5) * height), xytext=(3, 0), fontsize=5.4,
-                          textcoords="offset points", va="center", color=_QUIET, style="italic")
+            axes.annotate(
+                short(why),
+                (0, index - 0.43 + (series + 0.5) * height),
+                xytext=(3, 0),
+                fontsize=5.4,
+                textcoords="offset points",
+                va="center",
+                color=_QUIET,
+                style="italic",
+            )
         if not row.marks and row.note:
-            axes.annotate(short(row.note), (0, index), xytext=(4, 0), textcoords="offset points", va="center",
-                          fontsize=7.5, color=_QUIET, style="italic")
+            axes.annotate(
+                short(row.note),
+                (0, index),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=7.5,
+                color=_QUIET,
+                style="italic",
+            )
 
 
 def _dots(chart: Chart, axes: Axes) -> None:
@@ -127,8 +160,17 @@ def _dots(chart: Chart, axes: Axes) -> None:
 
 
 def _dot(axes: Axes, mark: Mark, y: float) -> None:
-    axes.errorbar(mark.value, y, xerr=_whisker(mark), marker=_SHAPES[mark.series % len(_SHAPES)], linestyle="", markersize=5.5,
-                  color=PALETTE[mark.series % len(PALETTE)], ecolor=_INK, elinewidth=0.7)
+    axes.errorbar(
+        mark.value,
+        y,
+        xerr=_whisker(mark),
+        marker=_SHAPES[mark.series % len(_SHAPES)],
+        linestyle="",
+        markersize=5.5,
+        color=PALETTE[mark.series % len(PALETTE)],
+        ecolor=_INK,
+        elinewidth=0.7,
+    )
 
 
 def _strip(chart: Chart, axes: Axes) -> None:
@@ -138,9 +180,16 @@ def _strip(chart: Chart, axes: Axes) -> None:
         axes.scatter(crowd, offsets, s=11, color=PALETTE[0], alpha=0.38, linewidths=0)
         if crowd:
             axes.vlines(median(crowd), index - 0.36, index + 0.36, color=PALETTE[0], linewidth=2)
-            axes.annotate(f"median {chart.tick(median(crowd))}, n = {len(crowd)}", (1, index), xytext=(5, 0),
-                          xycoords=("axes fraction", "data"), textcoords="offset points", va="center", fontsize=6.5,
-                          color=_QUIET)
+            axes.annotate(
+                f"median {chart.tick(median(crowd))}, n = {len(crowd)}",
+                (1, index),
+                xytext=(5, 0),
+                xycoords=("axes fraction", "data"),
+                textcoords="offset points",
+                va="center",
+                fontsize=6.5,
+                color=_QUIET,
+            )
         for mark in row.marks:
             if mark.series > 0:
                 _dot(axes, mark, index)
@@ -172,13 +221,24 @@ def _legend(chart: Chart, axes: Axes) -> None:
             handles.append(Patch(color=colour, label=label))
         else:
             shape = "o" if chart.style is Style.STRIP and series == 0 else _SHAPES[series % len(_SHAPES)]
-            handles.append(Line2D([], [], color=colour, marker=shape, linestyle="", markersize=5.5, label=label))
+            handles.append(
+                Line2D([], [], color=colour, marker=MarkerStyle(shape), linestyle="", markersize=5.5, label=label)
+            )
     if threshold:
-        handles.append(Line2D([], [], color=_INK, marker="|", linestyle="", markersize=9, markeredgewidth=1.6,
-                              label="threshold"))
+        handles.append(
+            Line2D([], [], color=_INK, marker="|", linestyle="", markersize=9, markeredgewidth=1.6, label="threshold")
+        )
     if handles:
-        axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.01, 1.0),
-                    ncols=_LEGEND_COLUMNS, fontsize=7.5, handletextpad=0.4, columnspacing=1.2, borderaxespad=0.2)
+        axes.legend(
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(-0.01, 1.0),
+            ncols=_LEGEND_COLUMNS,
+            fontsize=7.5,
+            handletextpad=0.4,
+            columnspacing=1.2,
+            borderaxespad=0.2,
+        )
 
 
 def save_matrix(run: Run, submissions: Sequence[Submission], folder: Path) -> None:
@@ -194,8 +254,12 @@ def save_matrix(run: Run, submissions: Sequence[Submission], folder: Path) -> No
             for x, result in enumerate(submission.cases):
                 _cell(axes, x, y, result.verdict)
         axes.set_yticks([y + 0.5 for y in range(len(submissions))], [short(s.title) for s in submissions], fontsize=7.5)
-        axes.set_xticks([x + 0.5 for x in range(len(run.cases))], [short(spec.id, 24) for spec in run.cases],
-                        rotation=90, fontsize=7)
+        axes.set_xticks(
+            [x + 0.5 for x in range(len(run.cases))],
+            [short(spec.id, 24) for spec in run.cases],
+            rotation=90,
+            fontsize=7,
+        )
         axes.xaxis.tick_top()
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
@@ -207,16 +271,36 @@ def _cell(axes: Axes, x: int, y: int, verdict: str) -> None:
     style = style_of(verdict)
     judged = verdict not in {"accepted", "judge_fault", "not_run"}
     face = style.colour if judged else "#e6f4ec" if verdict == "accepted" else "#ffffff"
-    axes.add_patch(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, facecolor=face, linewidth=0 if face != "#ffffff" else 0.9,
-                             edgecolor=style.colour, hatch="////" if verdict == "judge_fault" else None))
-    axes.text(x + 0.5, y + 0.52, style.letter, ha="center", va="center", fontsize=6.5, fontweight="bold",
-              color="#ffffff" if judged else style.colour)
+    axes.add_patch(
+        Rectangle(
+            (x + 0.04, y + 0.04),
+            0.92,
+            0.92,
+            facecolor=face,
+            linewidth=0 if face != "#ffffff" else 0.9,
+            edgecolor=style.colour,
+            hatch="////" if verdict == "judge_fault" else None,
+        )
+    )
+    axes.text(
+        x + 0.5,
+        y + 0.52,
+        style.letter,
+        ha="center",
+        va="center",
+        fontsize=6.5,
+        fontweight="bold",
+        color="#ffffff" if judged else style.colour,
+    )
 
 
 def _matrix_legend(axes: Axes, verdicts: Iterable[str]) -> None:
     found = set(verdicts)
-    handles = [Patch(facecolor=style.colour, label=f"{style.letter} {style.label}") for name, style in STYLES.items()
-               if name in found]
+    handles = [
+        Patch(facecolor=style.colour, label=f"{style.letter} {style.label}")
+        for name, style in STYLES.items()
+        if name in found
+    ]
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, -0.01), ncols=4, fontsize=7, handlelength=1)
 
 
@@ -232,8 +316,14 @@ def save_journey(journey: Journey, folder: Path) -> None:
             _step_axes(left, journey, f"{what} a step, K = {k}", [path.values for path in paths], show)
             _step_axes(right, journey, "Cumulative gain", [path.gains for path in paths], fmt.ratio)
             for index, path in enumerate(paths):
-                style = {"color": PALETTE[index % len(PALETTE)], "marker": "o", "markersize": 2.5, "linewidth": 1.1,
-                         "linestyle": "--" if index // len(PALETTE) % 2 else "-", "label": short(path.spec.dataset)}
+                style = {
+                    "color": PALETTE[index % len(PALETTE)],
+                    "marker": "o",
+                    "markersize": 2.5,
+                    "linewidth": 1.1,
+                    "linestyle": "--" if index // len(PALETTE) % 2 else "-",
+                    "label": short(path.spec.dataset),
+                }
                 _line(left, path.values, style)
                 _line(right, path.gains, style)
             means = [gain for gain, _ in journey.mean_gains(k)]
@@ -242,8 +332,13 @@ def save_journey(journey: Journey, folder: Path) -> None:
             _save(figure, folder / f"journey-k{k}.png")
 
 
-def _step_axes(axes: Axes, journey: Journey, title: str, lines: Sequence[Sequence[float | None]],
-               show: Callable[[float | None], str]) -> None:
+def _step_axes(
+    axes: Axes,
+    journey: Journey,
+    title: str,
+    lines: Sequence[Sequence[float | None]],
+    show: Callable[[float | None], str],
+) -> None:
     scale = Scale(*log_range(value for line in lines for value in line if value), logarithmic=True)
     names = [short(step.title, 18) for step in journey.steps]
     axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
@@ -256,7 +351,7 @@ def _step_axes(axes: Axes, journey: Journey, title: str, lines: Sequence[Sequenc
     axes.grid(visible=True, axis="y", color="#e2e5ea", linewidth=0.7)
 
 
-def _line(axes: Axes, values: Sequence[float | None], style: dict[str, object]) -> None:
+def _line(axes: Axes, values: Sequence[float | None], style: dict[str, Any]) -> None:
     points = [(x, value) for x, value in enumerate(values) if value is not None and value > 0]
     if points:
         axes.plot([x for x, _ in points], [value for _, value in points], **style)

@@ -31,8 +31,9 @@ def read_run(folder: Path) -> Run:
     if not folder.is_dir():
         raise ReportInputError(str(folder), "expected a run folder, got nothing there", "name a folder under runs/")
     if not (folder / "run.json").is_file():
-        raise ReportInputError(str(folder), "expected run.json in it, got no such file",
-                               "name a folder that `warpgrade grade` made")
+        raise ReportInputError(
+            str(folder), "expected run.json in it, got no such file", "name a folder that `warpgrade grade` made"
+        )
     again = f"run `warpgrade score {folder}`, which makes records.jsonl and scores.json anew"
     run = read_node(folder / "run.json", "grade into a new folder")
     run.require_schema("warpgrade.run.v1")
@@ -110,8 +111,11 @@ def _check_all_used(records: Records, submissions: list[Submission], path: Path,
     known = {(s.id, c.spec.id) for s in submissions for c in s.cases}
     for key, node in records.items():
         if key not in known:
-            raise ReportInputError(node.place, f"expected a submission and a case of run.json, got {key[0]} on {key[1]}",
-                                   f"{next_step} ({path.name} belongs to another run)")
+            raise ReportInputError(
+                node.place,
+                f"expected a submission and a case of run.json, got {key[0]} on {key[1]}",
+                f"{next_step} ({path.name} belongs to another run)",
+            )
 
 
 def _case_specs(run: Node, records: Records) -> dict[str, CaseSpec]:
@@ -123,10 +127,15 @@ def _case_specs(run: Node, records: Records) -> dict[str, CaseSpec]:
             sizes[case] = described
     specs = {}
     for node in run.children("cases", required=True):
-        spec = CaseSpec(id=node.text("id"), dataset=node.text("dataset"), k=node.required_integer("k"),
-                        kind=node.text("kind"), dataset_kind=node.optional_text("dataset_kind"))
-        described = sizes.get(spec.id)
-        specs[spec.id] = _with_sizes(spec, described) if described else spec
+        spec = CaseSpec(
+            id=node.text("id"),
+            dataset=node.text("dataset"),
+            k=node.required_integer("k"),
+            kind=node.text("kind"),
+            dataset_kind=node.optional_text("dataset_kind"),
+        )
+        known = sizes.get(spec.id)
+        specs[spec.id] = _with_sizes(spec, known) if known else spec
     return specs
 
 
@@ -195,15 +204,21 @@ def _case_score(node: Node) -> CaseScore:
 
 
 def _without_record(spec: CaseSpec, score: CaseScore) -> CaseResult:
-    return CaseResult(spec=spec, score=score, verdict="not_run", message="there is no record of this case",
-                      next_step="the instructor runs the same command again: only what is missing is judged")
+    return CaseResult(
+        spec=spec,
+        score=score,
+        verdict="not_run",
+        message="there is no record of this case",
+        next_step="the instructor runs the same command again: only what is missing is judged",
+    )
 
 
 def _case_result(spec: CaseSpec, score: CaseScore, record: Node) -> CaseResult:
     outcome = record.child("outcome")
     if outcome.text("verdict") != score.verdict:
-        raise record.error(f'expected the verdict "{score.verdict}" that scores.json has, got '
-                           f'"{outcome.text("verdict")}"')
+        raise record.error(
+            f'expected the verdict "{score.verdict}" that scores.json has, got "{outcome.text("verdict")}"'
+        )
     details, verification = outcome.optional_child("details"), record.optional_child("verification")
     counters = record.optional_child("counters")
     return CaseResult(
@@ -241,8 +256,13 @@ def _texts(node: Node | None, key: str) -> tuple[str, ...]:
 
 
 def _mismatch(node: Node) -> Mismatch:
-    return Mismatch(node.integer("row"), node.integer("col"), node.integer("row_nnz"),
-                    _value_text(node.value.get("want")), _value_text(node.value.get("got")))
+    return Mismatch(
+        node.integer("row"),
+        node.integer("col"),
+        node.integer("row_nnz"),
+        _value_text(node.value.get("want")),
+        _value_text(node.value.get("got")),
+    )
 
 
 def _value_text(value: object) -> str:

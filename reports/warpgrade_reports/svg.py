@@ -26,10 +26,10 @@ def draw(chart: Chart) -> str:
     """The chart as one or more SVG panels under one legend."""
     if chart.empty:
         return f'<p class="quiet">{escape(chart.title)}: nothing was measured.</p>'
-    panels = "".join(_panel(chart.with_rows(rows)) for rows in _pages(chart))
-    legend = _legend(chart)
+    first, *others = (_panel(chart.with_rows(rows)) for rows in _pages(chart))
+    head = f'<div class="together"><h4>{escape(chart.title)}</h4>{_legend(chart)}{first}</div>'
     caption = f"<figcaption>{escape(chart.caption)}</figcaption>" if chart.caption else ""
-    return f'<figure class="chart"><h4>{escape(chart.title)}</h4>{legend}{panels}{caption}</figure>'
+    return f'<figure class="chart">{head}{"".join(others)}{caption}</figure>'
 
 
 def _row_height(chart: Chart) -> int:
@@ -102,8 +102,10 @@ def _row(chart: Chart, axis: _Axis, row: Row, top: int, step: int) -> Iterator[s
         yield from _bars(chart, axis, row, top)
     if row.threshold is not None:
         x = axis.x(row.threshold)
-        yield (f'<line class="threshold" x1="{x:.1f}" x2="{x:.1f}" y1="{top - 2}" y2="{top + step - 5}">'
-               f"<title>threshold {escape(chart.tick(row.threshold))}</title></line>")
+        yield (
+            f'<line class="threshold" x1="{x:.1f}" x2="{x:.1f}" y1="{top - 2}" y2="{top + step - 5}">'
+            f"<title>threshold {escape(chart.tick(row.threshold))}</title></line>"
+        )
     if not row.marks and row.note:
         yield f'<text class="note" x="{LABEL_WIDTH + 6}" y="{middle + 4:.1f}">{escape(row.note)}</text>'
 
@@ -125,8 +127,10 @@ def _bars(chart: Chart, axis: _Axis, row: Row, top: int) -> Iterator[str]:
     for mark in row.marks:
         y = top + mark.series * _BAR
         x = axis.x(mark.value)
-        yield (f'<rect class="{_colour(chart, mark)}" x="{zero:.1f}" y="{y}" width="{max(0.8, x - zero):.1f}" '
-               f'height="{_BAR - 1.5}">{_says(chart, row, mark)}</rect>')
+        yield (
+            f'<rect class="{_colour(chart, mark)}" x="{zero:.1f}" y="{y}" width="{max(0.8, x - zero):.1f}" '
+            f'height="{_BAR - 1.5}">{_says(chart, row, mark)}</rect>'
+        )
         yield from _interval(axis, mark, y + _BAR / 2 - 0.75)
         yield _bar_label(chart, axis, row, mark, y)
     for series, why in row.absent if row.marks else ():
@@ -148,7 +152,8 @@ def _interval(axis: _Axis, mark: Mark, y: float) -> Iterator[str]:
     if mark.low is None or mark.high is None:
         return
     low, high = axis.x(mark.low), axis.x(mark.high)
-    yield f'<path class="interval" d="M{low:.1f} {y - 2.5:.1f}v5M{low:.1f} {y:.1f}H{high:.1f}M{high:.1f} {y - 2.5:.1f}v5"/>'
+    caps = f"M{low:.1f} {y - 2.5:.1f}v5M{high:.1f} {y - 2.5:.1f}v5"
+    yield f'<path class="interval" d="{caps}M{low:.1f} {y:.1f}H{high:.1f}"/>'
 
 
 def _dot(chart: Chart, axis: _Axis, row: Row, mark: Mark, y: float) -> Iterator[str]:
@@ -164,13 +169,17 @@ def _strip(chart: Chart, axis: _Axis, row: Row, y: float) -> Iterator[str]:
     crowd = [mark for mark in row.marks if mark.series == 0]
     for index, mark in enumerate(crowd):
         offset = ((index * 7) % 13 - 6) * 1.35  # spread evenly, the same on every day
-        yield (f'<circle class="crowd" cx="{axis.x(mark.value):.1f}" cy="{y + offset:.1f}" r="2.4">'
-               f"{_says(chart, row, mark)}</circle>")
+        yield (
+            f'<circle class="crowd" cx="{axis.x(mark.value):.1f}" cy="{y + offset:.1f}" r="2.4">'
+            f"{_says(chart, row, mark)}</circle>"
+        )
     if crowd:
         x = axis.x(median([mark.value for mark in crowd]))
         yield f'<line class="median" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 11:.1f}" y2="{y + 11:.1f}"/>'
-        yield (f'<text class="value" x="{axis.right + 6}" y="{y + 4:.1f}">median '
-               f"{escape(chart.tick(median([m.value for m in crowd])))}, n = {len(crowd)}</text>")
+        yield (
+            f'<text class="value" x="{axis.right + 6}" y="{y + 4:.1f}">median '
+            f"{escape(chart.tick(median([m.value for m in crowd])))}, n = {len(crowd)}</text>"
+        )
     for mark in row.marks:
         if mark.series > 0:
             yield from _dot(chart, axis, row, mark, y)
@@ -185,8 +194,34 @@ def _shape(name: str, x: float, y: float) -> str:
         "diamond": ((0, -r - 1), (r + 1, 0), (0, r + 1), (-r - 1, 0)),
         "up": ((0, -r - 1), (r + 1, r), (-r - 1, r)),
         "down": ((0, r + 1), (r + 1, -r), (-r - 1, -r)),
-        "plus": ((-2, -5), (2, -5), (2, -2), (5, -2), (5, 2), (2, 2), (2, 5), (-2, 5), (-2, 2), (-5, 2), (-5, -2), (-2, -2)),
-        "cross": ((-5, -3), (-3, -5), (0, -2), (3, -5), (5, -3), (2, 0), (5, 3), (3, 5), (0, 2), (-3, 5), (-5, 3), (-2, 0)),
+        "plus": (
+            (-2, -5),
+            (2, -5),
+            (2, -2),
+            (5, -2),
+            (5, 2),
+            (2, 2),
+            (2, 5),
+            (-2, 5),
+            (-2, 2),
+            (-5, 2),
+            (-5, -2),
+            (-2, -2),
+        ),
+        "cross": (
+            (-5, -3),
+            (-3, -5),
+            (0, -2),
+            (3, -5),
+            (5, -3),
+            (2, 0),
+            (5, 3),
+            (3, 5),
+            (0, 2),
+            (-3, 5),
+            (-5, 3),
+            (-2, 0),
+        ),
         "bar": ((-2, -6), (2, -6), (2, 6), (-2, 6)),
     }
     return "M" + "L".join(f"{x + dx:.1f} {y + dy:.1f}" for dx, dy in outlines[name]) + "z"
@@ -196,22 +231,33 @@ def _legend(chart: Chart) -> str:
     entries = []
     if chart.by_status:
         statuses = {mark.status for row in chart.rows for mark in row.marks}
-        words = (("pass", "threshold reached"), ("within_noise", "within noise of the threshold"), ("fail", "missed"),
-                 ("", "no threshold"))
+        words = (
+            ("pass", "threshold reached"),
+            ("within_noise", "within noise of the threshold"),
+            ("fail", "missed"),
+            ("", "no threshold"),
+        )
         entries = [_entry(f"t-{status or 'none'}", "square", label) for status, label in words if status in statuses]
     elif chart.style is Style.STRIP:
         used = sorted({mark.series for row in chart.rows for mark in row.marks})
-        entries = [_entry("crowd" if i == 0 else f"s{i % len(_SHAPES)}", _SHAPES[i % len(_SHAPES)], chart.series[i])
-                   for i in used]
+        entries = [
+            _entry("crowd" if i == 0 else f"s{i % len(_SHAPES)}", _SHAPES[i % len(_SHAPES)], chart.series[i])
+            for i in used
+        ]
     elif len(chart.series) > 1:
         shapes = ["square"] * len(_SHAPES) if chart.style is Style.BARS else _SHAPES
-        entries = [_entry(f"s{i % len(_SHAPES)}", shapes[i % len(_SHAPES)], name) for i, name in enumerate(chart.series)]
+        entries = [
+            _entry(f"s{i % len(_SHAPES)}", shapes[i % len(_SHAPES)], name) for i, name in enumerate(chart.series)
+        ]
     if any(row.threshold is not None for row in chart.rows):
-        entries.append('<li><svg viewBox="0 0 14 14"><line class="threshold" x1="7" x2="7" y1="0" y2="14"/></svg>'
-                       "threshold</li>")
+        entries.append(
+            '<li><svg viewBox="0 0 14 14"><line class="threshold" x1="7" x2="7" y1="0" y2="14"/></svg>threshold</li>'
+        )
     return f'<ul class="legend">{"".join(entries)}</ul>' if entries else ""
 
 
 def _entry(css: str, shape: str, label: str) -> str:
-    return (f'<li><svg viewBox="0 0 14 14"><path class="{css}" d="{_shape(shape, 7, 7)}"/></svg>'
-            f"<bdi>{escape(label)}</bdi></li>")
+    return (
+        f'<li><svg viewBox="0 0 14 14"><path class="{css}" d="{_shape(shape, 7, 7)}"/></svg>'
+        f"<bdi>{escape(label)}</bdi></li>"
+    )

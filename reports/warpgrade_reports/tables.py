@@ -11,15 +11,61 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports.model import CaseResult, Interval, Run, Submission
 from warpgrade_reports.page import speed_reason
 
-_COUNTED = ("launches", "warp_instructions", "thread_instructions", "active_lanes", "global_requests", "global_sectors",
-            "global_sectors_ideal", "shared_requests", "shared_passes", "atomics", "arithmetic", "memory", "barriers",
-            "divergent_branches")
+_COUNTED = (
+    "launches",
+    "warp_instructions",
+    "thread_instructions",
+    "active_lanes",
+    "global_requests",
+    "global_sectors",
+    "global_sectors_ideal",
+    "shared_requests",
+    "shared_passes",
+    "atomics",
+    "arithmetic",
+    "memory",
+    "barriers",
+    "divergent_branches",
+)
 CSV_COLUMNS = (
-    "run", "lab", "backend", "submission", "title", "role", "interface", "case", "dataset", "dataset_kind", "k", "kind",
-    "nnz", "verdict", "reason", "message", "points", "max_points", "baseline", "speedup", "speedup_low", "speedup_high",
-    "threshold", "threshold_status", "other_speedups", "time_us", "time_low_us", "time_high_us", "bound_by", "plan_ms",
-    "break_even_runs", "throughput_nnz_per_s", "floor_us", "time_over_floor", "repetitions", "max_error_over_bound",
-    *(f"count_{name}" for name in _COUNTED), "warp_instructions_over_naive",
+    "run",
+    "lab",
+    "backend",
+    "submission",
+    "title",
+    "role",
+    "interface",
+    "case",
+    "dataset",
+    "dataset_kind",
+    "k",
+    "kind",
+    "nnz",
+    "verdict",
+    "reason",
+    "message",
+    "points",
+    "max_points",
+    "baseline",
+    "speedup",
+    "speedup_low",
+    "speedup_high",
+    "threshold",
+    "threshold_status",
+    "other_speedups",
+    "time_us",
+    "time_low_us",
+    "time_high_us",
+    "bound_by",
+    "plan_ms",
+    "break_even_runs",
+    "throughput_nnz_per_s",
+    "floor_us",
+    "time_over_floor",
+    "repetitions",
+    "max_error_over_bound",
+    *(f"count_{name}" for name in _COUNTED),
+    "warp_instructions_over_naive",
 )
 
 
@@ -48,8 +94,21 @@ def _cell(value: object) -> str:
 
 def _identity(run: Run, submission: Submission, case: CaseResult) -> Iterable[object]:
     spec = case.spec
-    return (run.id, run.lab, run.backend, submission.id, submission.title, submission.role, submission.interface, spec.id,
-            spec.dataset, spec.dataset_kind, spec.k, spec.kind, spec.nnz)
+    return (
+        run.id,
+        run.lab,
+        run.backend,
+        submission.id,
+        submission.title,
+        submission.role,
+        submission.interface,
+        spec.id,
+        spec.dataset,
+        spec.dataset_kind,
+        spec.k,
+        spec.kind,
+        spec.nnz,
+    )
 
 
 def _outcome(case: CaseResult) -> Iterable[object]:
@@ -58,13 +117,25 @@ def _outcome(case: CaseResult) -> Iterable[object]:
 
 def _speed(case: CaseResult) -> Iterable[object]:
     score, timing, floor = case.score, case.timing, case.floor
-    others = " ".join(f"{name}={ratio.median:.6g}" for name, ratio in sorted(case.ratios.items())
-                      if name != score.baseline)
-    return (score.baseline, *_ends(analysis.speedup(case)), score.threshold, score.threshold_status, others,
-            *_ends(timing.time_us if timing else None), timing.bound_by if timing else "",
-            timing.plan_ms if timing else None, timing.break_even_runs if timing else None, case.throughput_nnz_per_s,
-            floor.floor_us if floor else None, analysis.time_over_floor(case), case.repetitions,
-            case.max_error_over_bound)
+    others = " ".join(
+        f"{name}={ratio.median:.6g}" for name, ratio in sorted(case.ratios.items()) if name != score.baseline
+    )
+    return (
+        score.baseline,
+        *_ends(analysis.speedup(case)),
+        score.threshold,
+        score.threshold_status,
+        others,
+        *_ends(timing.time_us if timing else None),
+        timing.bound_by if timing else "",
+        timing.plan_ms if timing else None,
+        timing.break_even_runs if timing else None,
+        case.throughput_nnz_per_s,
+        floor.floor_us if floor else None,
+        analysis.time_over_floor(case),
+        case.repetitions,
+        case.max_error_over_bound,
+    )
 
 
 def _ends(interval: Interval | None) -> Sequence[float | None]:
@@ -78,8 +149,11 @@ def _counts(case: CaseResult, naive: Submission | None) -> Iterable[object]:
 
 def markdown_table(run: Run) -> str:
     """The class and the staff's solutions, with what was not measured said in words."""
-    lines = [f"# {_plain(run.lab)}: {_plain(run.id)}", "", f"Backend {_plain(run.backend)}, "
-             f"{len(run.submissions)} submissions, {len(run.cases)} cases."]
+    lines = [
+        f"# {_plain(run.lab)}: {_plain(run.id)}",
+        "",
+        f"Backend {_plain(run.backend)}, {len(run.submissions)} submissions, {len(run.cases)} cases.",
+    ]
     if not run.speed_measured:
         reason = speed_reason(run)
         lines.append(reason[0].upper() + reason[1:] + ".")
@@ -103,8 +177,15 @@ def _markdown_rows(run: Run, rows: Sequence[tuple[str, Submission]]) -> Iterable
     yield "| " + " | ".join(heads) + " |"
     yield "|" + "|".join("---" if head in {"submission", "verdict"} else "---:" for head in heads) + "|"
     for first, s in rows:
-        cells = [first, _plain(s.title), fmt.points(s.points), fmt.trimmed(fmt.points(s.max_points)),
-                 s.verdict.replace("_", " "), f"{s.correct_cases}/{s.total_cases}", str(s.undecided_cases)]
+        cells = [
+            first,
+            _plain(s.title),
+            fmt.points(s.points),
+            fmt.trimmed(fmt.points(s.max_points)),
+            s.verdict.replace("_", " "),
+            f"{s.correct_cases}/{s.total_cases}",
+            str(s.undecided_cases),
+        ]
         if run.speed_measured:
             cells.append(f"{s.over_threshold}/{s.threshold_cases}")
             cells += [_mean(analysis.mean_speedup(s, k), fmt.ratio) for k in run.ks]
