@@ -18,7 +18,7 @@ import yaml
 from conftest import ROOT, records_of, warpgrade
 
 CORPUS = Path(__file__).parent / "submissions"
-POLICY = Path(__file__).parent / "policies" / "quick.yaml"
+POLICY = CORPUS / "policy.yaml"
 BACKEND = os.environ.get("WARPGRADE_TEST_BACKEND", "emulator")
 USUAL_CASES = "synth-ragged-k32,synth-empty-rows-k32,synth-hub-k32,synth-uniform-k256"
 
