@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <set>
 #include <sstream>
@@ -254,6 +255,12 @@ CompileResult from_cache(const fs::path& folder) {
   return result;
 }
 
+// A folder of the cache that no other thread or process uses, to be filled and then published.
+fs::path staging_folder(const fs::path& cache) {
+  static std::atomic<unsigned> counter{0};
+  return cache / fmt::format("staged-{}-{}", getpid(), counter++);
+}
+
 // Moves the finished folder into place; when another process was first, its result stands.
 void publish(const fs::path& scratch, const fs::path& destination) {
   std::error_code error;
@@ -330,7 +337,7 @@ std::vector<fs::path> Compiler::runner_objects(const CompileOptions& options) {
                        result.standard_error.substr(0, 2000));
     }
   }
-  const fs::path staged = cache_ / fmt::format("staged-{}-{}", getpid(), destination.filename().string());
+  const fs::path staged = staging_folder(cache_);
   fs::copy(scratch.path(), staged, fs::copy_options::recursive);
   publish(staged, destination);
   return objects;
@@ -360,7 +367,7 @@ CompileResult Compiler::compile(const Submission& submission, const CompileOptio
   result.seconds = Seconds(std::chrono::steady_clock::now() - start).count();
   if (result.reason == "out_of_time") return result;  // a busy machine's verdict is not kept
 
-  const fs::path staged = cache_ / fmt::format("staged-{}-{}", getpid(), folder.filename().string());
+  const fs::path staged = staging_folder(cache_);
   make_directories(staged);
   if (result.ok()) fs::copy_file(workshop.outside("build") / "runner", staged / "runner");
   write_text(staged / "log", result.log);

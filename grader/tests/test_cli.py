@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import shutil
@@ -190,17 +191,14 @@ def test_scoring_again_needs_no_judge_and_gives_the_same(tmp_path: Path) -> None
     assert (run / "scores.json").read_bytes() == first
 
 
-def test_check_tells_a_student_what_is_wrong_and_how_to_repeat_it(tmp_path: Path) -> None:
-    """Exit code 3, the place, want and got, and the next command."""
-    broken = tmp_path / "broken"
-    shutil.copytree(NAIVE, broken)
-    source = broken / "spmm.cu"
-    text = source.read_text(encoding="utf-8")
-    assert "sum" in text or "acc" in text
-    source.write_text(text + "\n__global__ void unused_kernel() {}\n", encoding="utf-8")
-    done = warpgrade("check", broken, "--backend", "emulator", "--cases", "synth-hub-k32")
-    assert done.returncode == 0, done.stdout
-    assert "1 of 1 cases accepted on the emulator" in done.stdout
+def test_check_tells_a_student_what_is_wrong_and_how_to_repeat_it() -> None:
+    """Exit code 3, the place, what was wanted and got, the pattern in it, and the command to repeat it."""
+    wrong = Path(__file__).parent / "submissions/wrong_answer/empty_rows"
+    done = warpgrade("check", wrong, "--backend", "emulator", "--cases", "synth-empty-rows-k32")
+    assert done.returncode == 3, done.stdout + done.stderr
+    for words in ("wrong_answer spmm/synth-empty-rows k=32", "want 0 got", "without entries", "never written",
+                  "again: warpgrade check", "0 of 1 cases accepted on the emulator"):
+        assert words in done.stdout, done.stdout
 
 
 def test_the_seed_stays_hidden_and_is_committed_to(tmp_path: Path) -> None:
@@ -211,6 +209,4 @@ def test_the_seed_stays_hidden_and_is_committed_to(tmp_path: Path) -> None:
     assert all(seed not in p.read_text() for p in run.rglob("*.json*"))
     assert (run / "secret").stat().st_mode & 0o077 == 0
     commitments = {record["seed_commitment"] for record in records_of(run)}
-    import hashlib
-
     assert commitments == {hashlib.sha256(seed.encode()).hexdigest()}
