@@ -207,7 +207,35 @@ def of_run(run: Run) -> list[Chart]:
 
 
 def submission_charts(submission: Submission, run: Run) -> list[Chart]:
-    """One submission's speed-up bars for each K, coloured by what the threshold says."""
+    """One submission's own bars: speed-ups where they were measured, on the emulator its work relative to naive."""
+    if run.speed_measured:
+        return _own_speedups(submission, run)
+    chart = _own_work(submission, run) if run.on_emulator else None
+    return [chart] if chart is not None and not chart.empty else []
+
+
+def _own_work(submission: Submission, run: Run) -> Chart | None:
+    naive = naive_of(run)
+    if naive is None or submission is naive:
+        return None
+    rows = []
+    for case in submission.cases:
+        ratio = work_over_naive(case, naive)
+        marks = (Mark(0, ratio),) if ratio is not None else ()
+        rows.append(Row(case.spec.id, marks, note=why_absent(case)))
+    return Chart(
+        f"{submission.id}-work",
+        "Warp instructions relative to naive",
+        "shorter is less work",
+        tuple(rows),
+        (submission.title,),
+        reference=1.0,
+        tick=fmt.ratio,
+    )
+
+
+def _own_speedups(submission: Submission, run: Run) -> list[Chart]:
+    """Speed-up bars for each K, coloured by what the threshold says."""
     charts = []
     for k in run.ks:
         cases = [case for case in submission.cases if case.spec.is_speed and case.spec.k == k]

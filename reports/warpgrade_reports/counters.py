@@ -48,6 +48,7 @@ class Metric:
     show: Callable[[float | None], str]
     logarithmic: bool = False
     charted: bool = True
+    whole: float | None = None  # what a full bar stands for; without it the largest value of the run
 
 
 METRICS = (
@@ -67,6 +68,7 @@ METRICS = (
         "of 32; the rest of a warp idles behind divergence",
         _lane_share,
         fmt.percent,
+        whole=1.0,
     ),
     Metric(
         "global-sectors",
@@ -123,6 +125,14 @@ METRICS = (
 def measure(metric: Metric, result: CaseResult) -> float | None:
     """The metric on a case; a case that failed stopped early, so its counts do not compare and are left out."""
     return metric.of(result.counters) if result.accepted and result.counters else None
+
+
+def largest(run: Run, metric: Metric) -> float | None:
+    """What a metric's full bar stands for; counts span decades and have none."""
+    if metric.whole is not None or metric.show is fmt.scaled:
+        return metric.whole
+    found = [measure(metric, case) for s in run.submissions for case in s.cases]
+    return max((value for value in found if value is not None), default=None)
 
 
 def naive_of(run: Run) -> Submission | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from warpgrade_reports.model import CaseResult, CaseSpec, Diagnostic, Run, Submi
 from warpgrade_reports.source import finite
 from warpgrade_reports.verdicts import STYLES, THRESHOLD_LABELS, VerdictStyle, style_of
 
+_NEVER_RAN = frozenset({"compile_error", "cheating", "not_run", "judge_fault"})
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -47,6 +48,7 @@ def render_page(run: Run, *, appeal: bool = False) -> str:
     )
     anchors = anchors_of(run)
     journey = journey_of(run)
+    wholes = [counters.largest(run, metric) for metric in counters.METRICS]
     return environment.get_template("page.html.j2").render(
         style=Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         script=Markup((_TEMPLATES / "sort.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
@@ -63,7 +65,7 @@ def render_page(run: Run, *, appeal: bool = False) -> str:
         counter_rows=[_counter_row(s, run, anchors) for s in (*run.students, *run.staff)] if run.on_emulator else [],
         journey=Markup(draw_journey(journey)) if journey else "",  # noqa: S704 - journey_view.py escapes every text
         cases=[_case_line(run, spec) for spec in run.cases],
-        submissions=[_view(s, run, anchors[s.id]) for s in _reading_order(run)],
+        submissions=[_view(s, run, anchors[s.id], wholes) for s in _reading_order(run)],
     )
 
 
@@ -257,26 +259,32 @@ def _case_line(run: Run, spec: CaseSpec) -> dict[str, Any]:
     }
 
 
-def _view(submission: Submission, run: Run, anchor: str) -> dict[str, Any]:
+def _view(submission: Submission, run: Run, anchor: str, wholes: Sequence[float | None]) -> dict[str, Any]:
     naive = counters.naive_of(run)
-    drawn = charts.submission_charts(submission, run) if run.speed_measured else []
+    drawn = charts.submission_charts(submission, run)
     return {
         "submission": submission,
         "anchor": anchor,
         "speedups": [analysis.mean_speedup(submission, k) for k in run.ks],
         "failures": analysis.failures(submission),
+        "never_ran": all(case.verdict in _NEVER_RAN and case.repetitions is None for case in submission.cases),
         "findings": _findings(submission),
         "figures": [Markup(svg.draw(chart)) for chart in drawn],  # noqa: S704 - svg.py escapes every text
         "counted": [
-            {
-                "case": case,
-                "work": counters.work_over_naive(case, naive),
-                "metrics": [counters.measure(metric, case) for metric in counters.METRICS],
-            }
+            {"case": case, "work": counters.work_over_naive(case, naive), **_bars(case, wholes)}
             for case in submission.cases
         ],
         "kernels": list(_kernel_lines(submission)) if run.on_emulator else [],
     }
+
+
+def _bars(case: CaseResult, wholes: Sequence[float | None]) -> dict[str, Any]:
+    """A case's counters, and how much of a full bar each is."""
+    values = [counters.measure(metric, case) for metric in counters.METRICS]
+    shares = [
+        value / whole if value is not None and whole else None for value, whole in zip(values, wholes, strict=True)
+    ]
+    return {"metrics": values, "shares": shares}
 
 
 def _findings(submission: Submission) -> list[tuple[str, Diagnostic]]:

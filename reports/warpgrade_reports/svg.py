@@ -88,7 +88,7 @@ def _grid(chart: Chart, axis: _Axis, bottom: int) -> Iterator[str]:
 
 
 def _row(chart: Chart, axis: _Axis, row: Row, top: int, step: int) -> Iterator[str]:
-    middle = top + step / 2 - 2
+    middle = top + (step - _GAP) / 2 if chart.style is Style.BARS else top + step / 2 - 2
     label = row.label if len(row.label) <= _LABEL_LETTERS else row.label[: _LABEL_LETTERS - 1] + "…"
     full = f"<title>{escape(row.label)}</title>" if label != row.label else ""
     yield f'<text class="label" x="{LABEL_WIDTH - 8}" y="{middle + 4:.1f}">{escape(label)}{full}</text>'
