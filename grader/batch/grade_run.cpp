@@ -329,6 +329,9 @@ class GradeRun {
     job.context.backend = backend_.name;
     job.context.submission = runner_spec(submission.id, compiled_[index].executable);
     job.context.baselines = baselines_;
+    if (options_.self_baseline && backend_.name == "cuda") {
+      job.context.baselines.push_back({"self", runner_spec("self", compiled_[index].executable), true});
+    }
     job.context.seed = Sha256().part(seed_).part(submission.id).hex();
     job.context.threads = backend_.name == "cuda" ? cores() : emulator_threads();
     job.context.measure_speed = options_.measure_speed;
