@@ -1,0 +1,186 @@
+// Names to files: the catalogue that ships, near matches, the cache, several processes at once.
+#include "warpgrade/datasets/catalog.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <map>
+#include <set>
+
+#include "test_support.h"
+
+namespace warpgrade::datasets {
+namespace {
+
+const Catalog& shipped() {
+  static const Catalog catalog = Catalog::load(WARPGRADE_CATALOG);
+  return catalog;
+}
+
+TEST(Catalog, NamesAndAliasesAreUnique) {
+  std::set<std::string> names;
+  for (const DatasetInfo& info : shipped().all()) {
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    for (const std::string& alias : info.aliases) EXPECT_TRUE(names.insert(alias).second) << alias;
+  }
+}
+
+TEST(Catalog, EveryEntryCanBeObtainedInOneWay) {
+  for (const DatasetInfo& info : shipped().all()) {
+    SCOPED_TRACE(info.name);
+    EXPECT_TRUE(info.kind == "real" || info.kind == "stand-in" || info.kind == "synthetic") << info.kind;
+    const int ways = (info.file.empty() ? 0 : 1) + (info.importer.empty() ? 0 : 1) + (info.powerlaw ? 1 : 0) +
+                     (info.shape ? 1 : 0);
+    EXPECT_EQ(ways, 1);
+    EXPECT_FALSE(info.exercises.empty());
+    if (info.kind != "synthetic") {
+      EXPECT_FALSE(info.licence.empty());
+    }
+  }
+}
+
+TEST(Catalog, HasTheThirteenGraphsAtTheirPublishedSizes) {
+  const std::map<std::string, std::pair<int, std::int64_t>> published = {
+      {"arxiv", {169343, 1166243}},
+      {"collab", {235868, 2358104}},
+      {"citation", {2927963, 30561187}},
+      {"ddi", {4267, 2135822}},
+      {"protein", {132534, 79122504}},
+      {"ppa", {576289, 42463862}},
+      {"reddit.dgl", {232965, 114615892}},
+      {"products", {2449029, 123718280}},
+      {"youtube", {1138499, 5980886}},
+      {"amazon_cogdl", {1569960, 264339468}},
+      {"yelp", {716847, 13954819}},
+      {"wikikg2", {2500604, 16109182}},
+      {"am", {881680, 5668682}}};
+  for (const auto& [name, size] : published) {
+    const DatasetInfo info = shipped().find(name);
+    ASSERT_TRUE(info.powerlaw.has_value()) << name;
+    EXPECT_EQ(info.powerlaw->n, size.first) << name;
+    EXPECT_EQ(info.powerlaw->nnz, size.second) << name;
+  }
+}
+
+TEST(Catalog, FindsByAlias) {
+  EXPECT_EQ(shipped().find("ogbn-arxiv").name, "arxiv");
+}
+
+TEST(Catalog, SuggestsANearName) {
+  expect_error([] { shipped().find("arxvi"); }, {"no dataset 'arxvi'", "did you mean arxiv?", "data list"});
+  expect_error([] { shipped().find("nothing-like-it"); }, {"no dataset 'nothing-like-it'", "data list"});
+}
+
+TEST(Catalog, ScalesStandIns) {
+  const DatasetInfo info = shipped().find("arxiv@0.01");
+  EXPECT_EQ(info.name, "arxiv@0.01");
+  EXPECT_EQ(info.powerlaw->n, 1693);
+  EXPECT_EQ(info.powerlaw->nnz, 11662);
+}
+
+TEST(Catalog, ScaledDenseGraphsStayPossible) {
+  const TemporaryFolder folder;
+  for (const char* name : {"ddi@0.01", "protein@0.001", "arxiv@0.00001"}) {
+    SCOPED_TRACE(name);
+    const CsrFile file = CsrFile::open(shipped().ensure(name, folder.path()));
+    EXPECT_LE(file.nnz(), std::int64_t{file.rows()} * file.cols());
+    EXPECT_NO_THROW(file.verify());
+  }
+}
+
+TEST(Catalog, RefusesScalesThatMakeNoSense) {
+  for (const char* name : {"arxiv@", "arxiv@0", "arxiv@-1", "arxiv@2", "arxiv@nan", "arxiv@0.1x"}) {
+    expect_error([&] { shipped().find(name); }, {name, "arxiv@0.01"});
+  }
+  expect_error([] { shipped().find("cora@0.5"); }, {"only stand-ins have scales"});
+}
+
+TEST(Catalog, NamesFileAndEntryOfAMistake) {
+  const TemporaryFolder folder;
+  write_file(folder / "c.yaml",
+             "datasets:\n  good: {kind: real, file: a.mtx}\n  bad: {kind: stand-in, n: many}\n");
+  expect_error([&] { Catalog::load(folder / "c.yaml"); }, {"c.yaml:3:", "bad"});
+  expect_error([&] { Catalog::load(folder / "absent.yaml"); }, {"absent.yaml"});
+}
+
+TEST(Ensure, MakesEachSyntheticDatasetOnce) {
+  const TemporaryFolder folder;
+  for (const DatasetInfo& info : shipped().all()) {
+    if (info.kind != "synthetic") continue;
+    SCOPED_TRACE(info.name);
+    const auto path = shipped().ensure(info.name, folder.path());
+    const CsrFile file = CsrFile::open(path);
+    EXPECT_NO_THROW(file.verify());
+    EXPECT_EQ(file.origin().name, info.name);
+    EXPECT_EQ(file.origin().generator, kGeneratorVersion);
+    const auto made = std::filesystem::last_write_time(path);
+    EXPECT_EQ(shipped().ensure(info.name, folder.path()), path);
+    EXPECT_EQ(std::filesystem::last_write_time(path), made) << "was made twice";
+  }
+}
+
+TEST(Ensure, MakesFoldersThatAreNotThere) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(std::filesystem::exists(shipped().ensure("synth-identity", folder / "a/b/c")));
+}
+
+TEST(Ensure, SaysWhatToDoWhenAGraphIsNotHere) {
+  const TemporaryFolder folder;
+  write_file(folder / "c.yaml", "datasets:\n  absent: {kind: real, file: absent.mtx.gz}\n");
+  expect_error([&] { Catalog::load(folder / "c.yaml").ensure("absent", folder / "cache"); },
+               {"absent", "absent.mtx.gz", "WARPGRADE_GRAPHS"});
+}
+
+TEST(Ensure, ImportsFromTheFolderOfTheEnvironment) {
+  const TemporaryFolder folder, graphs;
+  write_file(folder / "c.yaml", "datasets:\n  small: {kind: real, file: small.mtx, source: a test}\n");
+  write_file(graphs / "small.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n");
+  const ScopedEnvironment environment("WARPGRADE_GRAPHS", graphs.path().c_str());
+  const CsrFile file = CsrFile::open(Catalog::load(folder / "c.yaml").ensure("small", folder / "cache"));
+  expect_equal(file, {2, 2, {0, 1, 2}, {1, 0}, {1.0f, 1.0f}});
+  EXPECT_EQ(file.origin().source, "a test");
+}
+
+TEST(Ensure, LeavesNothingBehindWhenTheSourceIsDamaged) {
+  const TemporaryFolder folder, graphs;
+  write_file(folder / "c.yaml", "datasets:\n  small: {kind: real, file: small.mtx}\n");
+  write_file(graphs / "small.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 5\n2 1\n");
+  const ScopedEnvironment environment("WARPGRADE_GRAPHS", graphs.path().c_str());
+  expect_error([&] { Catalog::load(folder / "c.yaml").ensure("small", folder / "cache"); }, {"small.mtx:3:"});
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "cache")) {
+    EXPECT_TRUE(entry.path().filename().string().ends_with(".lock")) << entry.path();
+  }
+}
+
+TEST(Ensure, IsSafeInSeveralProcessesAtOnce) {
+  const TemporaryFolder folder;
+  std::vector<pid_t> children;
+  for (int i = 0; i < 6; ++i) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      int status = 1;
+      try {
+        const CsrFile file = CsrFile::open(shipped().ensure("arxiv@0.3", folder.path()));
+        file.verify();
+        status = file.nnz() == 349873 ? 0 : 2;
+      } catch (...) {
+      }
+      _exit(status);
+    }
+    children.push_back(pid);
+  }
+  for (const pid_t pid : children) {
+    int status = -1;
+    waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  int archives = 0;
+  for (const std::string& name : folder.files()) {
+    archives += name.ends_with(".npz") ? 1 : 0;
+    EXPECT_EQ(name.find(".tmp"), std::string::npos) << name;
+  }
+  EXPECT_EQ(archives, 1);
+}
+
+}  // namespace
+}  // namespace warpgrade::datasets

@@ -1,0 +1,83 @@
+// The real graphs, against the sizes that their MANIFEST.tsv gives. Skipped where they are not on the
+// machine.
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "test_support.h"
+#include "warpgrade/datasets/catalog.h"
+#include "warpgrade/datasets/import.h"
+
+namespace warpgrade::datasets {
+namespace {
+namespace fs = std::filesystem;
+
+struct ManifestRow {
+  std::string name, kind;
+  int nodes = 0, largest_degree = 0;
+  std::int64_t entries = 0, symmetric_nnz = 0;
+};
+
+std::vector<ManifestRow> read_manifest(const fs::path& file) {
+  std::vector<ManifestRow> rows;
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);  // the columns' names
+  while (std::getline(in, line)) {
+    std::istringstream fields(line);
+    ManifestRow row;
+    double mean = 0;
+    fields >> row.name >> row.kind >> row.nodes >> row.entries >> row.symmetric_nnz >> mean >>
+        row.largest_degree;
+    if (fields) rows.push_back(row);
+  }
+  return rows;
+}
+
+fs::path folder_of_graphs() {
+  const std::vector<fs::path> folders = Catalog::load(WARPGRADE_CATALOG).graph_folders();
+  for (const fs::path& folder : folders) {
+    if (fs::exists(folder / "MANIFEST.tsv")) return folder;
+  }
+  return {};
+}
+
+TEST(RealGraphs, HaveTheSizesOfTheManifest) {
+  const fs::path folder = folder_of_graphs();
+  if (folder.empty()) GTEST_SKIP() << "no folder of graphs: set WARPGRADE_GRAPHS to one with a MANIFEST.tsv";
+  const auto rows = read_manifest(folder / "MANIFEST.tsv");
+  ASSERT_EQ(rows.size(), 13u);
+  for (const ManifestRow& row : rows) {
+    SCOPED_TRACE(row.name);
+    const Csr matrix = import_file(folder / (row.name + ".mtx.gz"));
+    expect_valid(matrix);
+    EXPECT_EQ(matrix.rows, row.nodes);
+    EXPECT_EQ(matrix.cols, row.nodes);
+    if (row.kind == "directed") {
+      EXPECT_EQ(matrix.nnz(), row.entries);
+      continue;
+    }
+    EXPECT_EQ(matrix.nnz(), row.symmetric_nnz);
+    int longest = 0;
+    for (int i = 0; i < matrix.rows; ++i)
+      longest = std::max(longest, matrix.row_offsets[i + 1] - matrix.row_offsets[i]);
+    EXPECT_EQ(longest, row.largest_degree);
+  }
+}
+
+TEST(RealGraphs, AreInTheCatalogueWithTheirSizes) {
+  const fs::path folder = folder_of_graphs();
+  if (folder.empty()) GTEST_SKIP() << "no folder of graphs: set WARPGRADE_GRAPHS to one with a MANIFEST.tsv";
+  const Catalog catalog = Catalog::load(WARPGRADE_CATALOG);
+  for (const ManifestRow& row : read_manifest(folder / "MANIFEST.tsv")) {
+    SCOPED_TRACE(row.name);
+    const DatasetInfo info = catalog.find(row.name);
+    EXPECT_EQ(info.n, row.nodes);
+    if (info.nnz != 0) {
+      EXPECT_EQ(info.nnz, row.kind == "directed" ? row.entries : row.symmetric_nnz);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace warpgrade::datasets

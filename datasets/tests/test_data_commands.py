@@ -1,0 +1,72 @@
+"""`data list`, `data info` and `data import`, as a person runs them."""
+
+from pathlib import Path
+
+from conftest import DataTool
+
+
+def test_list_names_datasets_of_every_kind(tool: DataTool) -> None:
+    done = tool.run("list")
+    assert done.returncode == 0, done.stderr
+    rows = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert "real" in rows["cora"]
+    assert "stand-in" in rows["arxiv"]
+    assert "1166243" in rows["arxiv"]
+    assert "synthetic" in rows["synth-hub"]
+
+
+def test_info_makes_a_dataset_and_describes_it(tool: DataTool) -> None:
+    done = tool.run("info", "arxiv@0.01")
+    assert done.returncode == 0, done.stderr
+    assert "1693 x 1693, 11662 entries" in done.stdout
+    assert "generator powerlaw-1" in done.stdout
+    assert [path.name for path in tool.cache.glob("*.npz")] == ["arxiv@0.01.powerlaw-1.npz"]
+    assert tool.run("info", "arxiv@0.01").stdout == done.stdout
+
+
+def test_info_reads_a_file_as_well_as_a_name(tool: DataTool) -> None:
+    by_name = tool.run("info", "synth-hub")
+    by_file = tool.run("info", next(tool.cache.glob("synth-hub*.npz")))
+    assert by_file.returncode == 0, by_file.stderr
+    assert "longest 3500" in by_file.stdout
+    assert by_file.stdout.split("hash")[1] == by_name.stdout.split("hash")[1]
+
+
+def test_an_unknown_name_exits_1_with_a_suggestion(tool: DataTool) -> None:
+    done = tool.run("info", "arxvi")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: no dataset 'arxvi' (did you mean arxiv?)")
+
+
+def test_import_puts_a_named_dataset_into_the_cache(tool: DataTool, tmp_path: Path) -> None:
+    (tmp_path / "ring.txt").write_text("# a ring\n0 1\n1 2\n2 0\n")
+    done = tool.run("import", tmp_path / "ring.txt", "--name", "my-ring")
+    assert done.returncode == 0, done.stderr
+    assert "3 x 3, 3 entries" in done.stdout
+    assert (tool.cache / "my-ring.npz").exists()
+
+
+def test_a_failed_import_exits_1_and_leaves_nothing(tool: DataTool, tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_text("0 1\n1 two\n")
+    done = tool.run("import", tmp_path / "bad.txt", "--output", tmp_path / "out" / "bad.npz")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {tmp_path}/bad.txt:2: expected an edge")
+    assert not list((tmp_path / "out").glob("*")) if (tmp_path / "out").exists() else True
+
+
+def test_a_damaged_cache_file_is_noticed(tool: DataTool) -> None:
+    tool.run("info", "synth-hub")
+    path = next(tool.cache.glob("synth-hub*.npz"))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 4] ^= 1
+    path.write_bytes(content)
+    done = tool.run("info", path)
+    assert done.returncode == 1
+    assert "delete it" in done.stderr or "column" in done.stderr
+
+
+def test_progress_and_escapes_stay_off_pipes(tool: DataTool) -> None:
+    done = tool.run("info", "synth-uniform")
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
