@@ -32,26 +32,21 @@ std::optional<Interval> PairedTiming::ratio(const std::string& baseline) const {
 }
 
 PairedTiming::Graded PairedTiming::graded() const {
-  std::vector<double> events, walls, nulls, above_null;
+  std::vector<double> events, walls, nulls, excesses;
   for (const PairSample& sample : samples_) {
     events.push_back(sample.submission_event_us);
     walls.push_back(sample.submission_wall_us);
     nulls.push_back(sample.null_wall_us);
+    excesses.push_back(sample.submission_wall_us - sample.null_wall_us);
   }
   Graded graded;
   graded.event_median_us = median(events);
+  graded.wall_median_us = median(walls);
   graded.null_wall_median_us = median(nulls);
-  for (double wall : walls) above_null.push_back(wall - graded.null_wall_median_us);
-  const Interval wall = median_interval(above_null, kLookConfidence);
-  // The null command's own uncertainty counts for the submission too.
-  const double null_spread = median_interval(nulls, kLookConfidence).high - graded.null_wall_median_us;
-  graded.wall_median_us = wall.median;
-  graded.wall_low_us = wall.low - null_spread;
-  graded.bound_by_wall =
-      graded.wall_low_us > graded.event_median_us * (1 + kWallResolutionShare) + kWallResolutionUs;
-  graded.median_us = graded.bound_by_wall ? graded.wall_low_us : graded.event_median_us;
-  graded.rejected = graded.wall_low_us - graded.event_median_us >
-                    kWallToleranceUs + kWallToleranceShare * graded.wall_low_us;
+  graded.excess_low_us = median_interval(excesses, kLookConfidence).low;
+  graded.bound_by_wall = graded.excess_low_us > kWallResolutionUs + kWallResolutionShare * graded.event_median_us;
+  graded.median_us = graded.event_median_us + (graded.bound_by_wall ? graded.excess_low_us : 0);
+  graded.rejected = graded.excess_low_us > kWallToleranceUs + kWallToleranceShare * graded.median_us;
   return graded;
 }
 
@@ -76,6 +71,7 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
           {"event_median_us", time.event_median_us},
           {"wall_median_us", time.wall_median_us},
           {"null_wall_median_us", time.null_wall_median_us},
+          {"wall_excess_low_us", time.excess_low_us},
           {"pairs", pairs()},
           {"looks", looks_},
           {"stopped_by", stopped_by},

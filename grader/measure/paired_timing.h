@@ -13,6 +13,10 @@
 namespace warpgrade {
 
 // One repetition of everything, interleaved. A slow baseline may be missing from a pair.
+//
+// null_wall_us is the wall time of a trusted runner that does nothing but keep the GPU waiting for as long as the submission's
+// events said: what the wall clock should have shown if they told the truth. A fixed null command would not do: once
+// work outlasts a time slice, changes of context add 150 to 300 us to it (measured on an H200).
 struct PairSample {
   double submission_event_us = 0, submission_wall_us = 0, null_wall_us = 0;
   std::map<std::string, double> baseline_event_us;
@@ -45,13 +49,13 @@ class PairedTiming {
   // Baseline / submission, pair by pair.
   std::optional<Interval> ratio(const std::string& baseline) const;
 
-  // The time that counts, and which clock it comes from. The wall clock bounds the event clock from below by what the
-  // data show: the low end of the interval of (wall - null), less that clock's resolution. An honest event time lies above.
+  // The time that counts, and which clock it comes from. What the wall clock shows beyond the trusted wait (the low end of
+  // that excess's interval) was hidden from the events; above the clock's resolution it is added to them.
   struct Graded {
     double median_us = 0;
     bool bound_by_wall = false;
     bool rejected = false;  // further apart than the tolerance: the events do not tell the truth
-    double wall_low_us = 0, wall_median_us = 0, null_wall_median_us = 0, event_median_us = 0;
+    double event_median_us = 0, wall_median_us = 0, null_wall_median_us = 0, excess_low_us = 0;
   };
   Graded graded() const;
 

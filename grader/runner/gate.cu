@@ -15,9 +15,9 @@ __device__ unsigned long long global_ns() {
   return value;
 }
 
-__global__ void __launch_bounds__(kThreads) gate_kernel() {
+__global__ void __launch_bounds__(kThreads) wait_kernel(unsigned long long ns) {
   const unsigned long long start = global_ns();
-  while (global_ns() - start < kGateNs) __nanosleep(200);
+  while (global_ns() - start < ns) __nanosleep(200);
 }
 
 }  // namespace
@@ -27,12 +27,16 @@ Gate::Gate() {
   int device = 0, multiprocessors = 0, blocks_each = 0;
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, gate_kernel, kThreads, 0);
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, wait_kernel, kThreads, 0);
   blocks_ = multiprocessors * blocks_each;
 }
 
 void Gate::close(cudaStream_t stream) {
-  if (blocks_ > 0) gate_kernel<<<blocks_, kThreads, 0, stream>>>();
+  if (blocks_ > 0) wait_kernel<<<blocks_, kThreads, 0, stream>>>(kGateNs);
+}
+
+void Gate::wait(unsigned long long ns, cudaStream_t stream) {
+  if (blocks_ > 0) wait_kernel<<<blocks_, kThreads, 0, stream>>>(ns);
 }
 
 }  // namespace warpgrade::runner

@@ -13,6 +13,9 @@ class Gate {
   Gate();
   void close(cudaStream_t stream);
 
+  // Enqueues a wait of `ns` that does nothing else.
+  void wait(unsigned long long ns, cudaStream_t stream);
+
  private:
   int blocks_ = 0;
 };

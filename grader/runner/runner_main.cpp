@@ -83,7 +83,11 @@ class Server {
       case Op::kAttach: return attach(command, fd);
       case Op::kPlan: return timed(reply, [&] { return lab_->plan(command, buffers_, stream_); });
       case Op::kRun: return timed(reply, [&] { return lab_->run(buffers_, stream_); });
-      case Op::kNull: return timed(reply, [] { return cudaSuccess; });
+      case Op::kNull:
+        return timed(reply, [&] {
+          if (command.arguments[0] > 0) gate_->wait(static_cast<unsigned long long>(command.arguments[0]), stream_);
+          return cudaSuccess;
+        });
       case Op::kFree: return finish(reply, (lab_->free(), cudaSuccess));
       case Op::kReport:
         if (report_ != nullptr) {

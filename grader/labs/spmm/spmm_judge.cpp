@@ -297,10 +297,13 @@ class SpmmJudge {
     return std::nullopt;
   }
 
-  // The same command path without work, to a trusted runner.
+  // The same command path to a trusted runner, which keeps the GPU waiting for as long as the submission says that it worked.
   std::optional<Outcome> time_null(std::vector<Baseline>& baselines, PairSample& sample) {
     if (baselines.empty()) throw JudgeFault("timing needs a baseline's runner");
-    const Answer answer = timed_call(*baselines.front().runner, Op::kNull);
+    const double limit_us = 1e3 * static_cast<double>(context_.submission.limits.run.count());
+    const double claimed_us = std::min(sample.submission_event_us, limit_us);
+    const Answer answer =
+        timed_call(*baselines.front().runner, Op::kNull, {static_cast<std::int64_t>(1e3 * claimed_us)});
     if (!answer.ok()) throw JudgeFault("the null command failed");
     sample.null_wall_us = answer.wall_us;
     return std::nullopt;
@@ -320,8 +323,8 @@ class SpmmJudge {
     outcome.verdict = verdicts::kTimingRejected;
     if (time.rejected) {
       outcome.reason = "clocks_disagree";
-      outcome.message = fmt::format("events say {:.1f} us, the judge's clock at least {:.1f} us beyond the null command",
-                                    time.event_median_us, time.wall_low_us);
+      outcome.message = fmt::format("the events say {:.1f} us, the judge's clock at least {:.1f} us more",
+                                    time.event_median_us, time.excess_low_us);
       return outcome;
     }
     if (time.median_us < impossible_us) {

@@ -14,7 +14,7 @@ PairSample pair_of(std::mt19937& generator, double submission_us, double baselin
   PairSample sample;
   sample.submission_event_us = submission_us * noise(generator);
   sample.submission_wall_us = sample.submission_event_us + hidden_us + 22 + delay(generator);
-  sample.null_wall_us = 22 + delay(generator);
+  sample.null_wall_us = sample.submission_event_us + 22 + delay(generator);
   sample.baseline_event_us["base"] = baseline_us * noise(generator);
   return sample;
 }
@@ -60,7 +60,7 @@ TEST(PairedTiming, LooksOnlyAtTheFixedCounts) {
     PairSample sample;
     sample.submission_event_us = 10;
     sample.submission_wall_us = 30;
-    sample.null_wall_us = 20;
+    sample.null_wall_us = 30;
     sample.baseline_event_us["base"] = 20;
     timing.add(sample);
     EXPECT_EQ(timing.narrow_enough(), i == 31 || i == 63) << i;

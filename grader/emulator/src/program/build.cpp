@@ -61,6 +61,7 @@ class Builder {
  private:
   void take_layout() {
     program_->shared_variables = linear_.shared;
+    for (SharedVariable& v : program_->shared_variables) v.name = variable_title(v.name);
     program_->static_shared_bytes = linear_.static_shared_bytes;
     const uint32_t gap = linear_.shared.empty() ? 0 : 64;
     program_->dynamic_shared_begin = (linear_.shared_end + gap + 127) / 128 * 128;
@@ -169,6 +170,15 @@ std::string kernel_title(const std::string& mangled) {
   return title.substr(begin, end - begin);
 }
 
+std::string variable_title(const std::string& mangled) {
+  int status = 0;
+  char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+  std::string title = status == 0 ? demangled : mangled;
+  std::free(demangled);
+  const size_t scope = title.rfind("::");
+  return status == 0 && scope != std::string::npos ? title.substr(scope + 2) : title;
+}
+
 std::unique_ptr<Program> build_program(Module& module, const std::string& kernel,
                                        const SymbolTable& variables) {
   const auto found = module.functions.find(kernel);
@@ -182,8 +192,9 @@ std::unique_ptr<Program> build_program(Module& module, const std::string& kernel
     if (found->second.max_threads != 0) program->max_threads = found->second.max_threads;
     return program;
   } catch (const PtxError& error) {
-    throw BuildError(std::string(error.what()) + " (line " + std::to_string(error.line) + " of the PTX)", "",
-                     0);
+    const Program::Place place = place_of(module, error.location);
+    const std::string where = " (line " + std::to_string(error.line) + " of the PTX)";
+    throw BuildError(error.what() + (place.line == 0 ? where : std::string()), place.path, place.line);
   }
 }
 

@@ -23,5 +23,7 @@ std::unique_ptr<Program> build_program(Module& module, const std::string& kernel
 
 // "void foo<int>(int*)" of a mangled name, without result and parameters: "foo<int>".
 std::string kernel_title(const std::string& mangled);
+// "tile" of the mangled name of a variable inside a function or namespace.
+std::string variable_title(const std::string& mangled);
 
 }  // namespace warpgrade::emu

@@ -36,7 +36,9 @@ Rounding take_rounding(Decode& d) {
 // ".ftz" and ".sat" as handler names carry them.
 std::string float_modifiers(Decode& d, Type type) {
   const bool flush = d.take("ftz"), saturate = d.take("sat");
-  if (type != Type::f32 && (saturate || (flush && !is_half(type)))) d.fail("modifier for this type");
+  // rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 are seeds for Newton steps; the exact value serves.
+  const bool is_seed = type == Type::f64 && (d.in.is("rcp") || d.in.is("rsqrt"));
+  if (type != Type::f32 && (saturate || (flush && !is_half(type) && !is_seed))) d.fail("modifier for this type");
   if (type != Type::f32) return "";
   return std::string(flush ? ".ftz" : "") + (saturate ? ".sat" : "");
 }

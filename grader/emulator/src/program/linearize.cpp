@@ -41,12 +41,12 @@ class Linearizer {
 
   LinearProgram run(Function& entry) {
     layout_params(entry);
-    function_index(entry);
+    function_index(entry, 0);
     return std::move(program_);
   }
 
   // Linearizes a function and, before it, everything it calls.
-  uint32_t function_index(Function& function);
+  uint32_t function_index(Function& function, uint32_t call_site);
 
   Module& module() { return module_; }
   LinearProgram& program() { return program_; }
@@ -113,7 +113,8 @@ class Linearizer {
 
 class FunctionLinearizer {
  public:
-  FunctionLinearizer(Linearizer& owner, const Function& source) : owner_(owner) {
+  FunctionLinearizer(Linearizer& owner, const Function& source, uint32_t call_site)
+      : owner_(owner), call_site_(call_site) {
     result_.source = &source;
     scopes_.emplace_back();
     if (!source.is_entry) declare_frame(source);
@@ -141,7 +142,9 @@ class FunctionLinearizer {
   }
 
   [[noreturn]] void fail(const std::string& message, std::string_view near) const {
-    throw PtxError(message, line_of(owner_.module().text, near));
+    PtxError error(message, line_of(owner_.module().text, near));
+    error.location = location_;
+    throw error;
   }
 
   uint32_t new_register(Type type) {
@@ -171,6 +174,7 @@ class FunctionLinearizer {
   }
 
   void add(const Instruction& i) {
+    location_ = i.location != 0 ? i.location : call_site_;
     if (i.parts[0] == "call") return add_call(i);
     LinearInst out = begin(i);
     if (out.is("bra") || out.is("brx")) {
@@ -188,7 +192,7 @@ class FunctionLinearizer {
     LinearInst out;
     out.opcode = i.opcode;
     out.parts = i.parts;
-    out.location = i.location;
+    out.location = location_;
     if (!i.guard.empty()) {
       out.guard = find_register(i.guard);
       out.guard_negated = i.guard_negated;
@@ -252,7 +256,7 @@ class FunctionLinearizer {
     }
     LinearInst call = begin(i);
     set_opcode(call, "call");
-    call.target = owner_.function_index(found->second);
+    call.target = owner_.function_index(found->second, location_);
     LinearInst back = begin(i);
     set_opcode(back, "call.return");
     back.parts[0] = "call.return";
@@ -380,6 +384,8 @@ class FunctionLinearizer {
   }
 
   Linearizer& owner_;
+  uint32_t call_site_;     // stands for instructions without a place of their own, as in library code
+  uint32_t location_ = 0;  // of the instruction being added
   LinearFunction result_;
   std::vector<Scope> scopes_;
   std::unordered_map<std::string_view, uint32_t> labels_;
@@ -387,15 +393,16 @@ class FunctionLinearizer {
   std::vector<std::pair<size_t, std::string_view>> label_uses_;
 };
 
-uint32_t Linearizer::function_index(Function& function) {
+uint32_t Linearizer::function_index(Function& function, uint32_t call_site) {
   const auto known = function_indices_.find(function.name);
   if (known != function_indices_.end()) return known->second;
   if (!in_progress_.insert(function.name).second) {
-    throw PtxError("unsupported recursion in " + std::string(function.name),
-                   line_of(module_.text, function.name));
+    PtxError error("unsupported recursion in " + std::string(function.name), line_of(module_.text, function.name));
+    error.location = call_site;
+    throw error;
   }
   parse_body(module_, function);
-  LinearFunction linear = FunctionLinearizer(*this, function).run();
+  LinearFunction linear = FunctionLinearizer(*this, function, call_site).run();
   in_progress_.erase(function.name);
   program_.functions.push_back(std::move(linear));
   const auto index = static_cast<uint32_t>(program_.functions.size() - 1);

@@ -28,7 +28,9 @@ bool is_exponent_sign(std::string_view word, char next) {
 
 size_t end_of_word(std::string_view text, size_t begin) {
   size_t i = begin;
+  const bool is_directive = text[begin] == '.';  // .reg.b32 is two words, ld.global.f32 is one
   while (i < text.size()) {
+    if (is_directive && i > begin && text[i] == '.') break;
     if (is_word_char(text[i])) {
       ++i;
     } else if (i > begin && text.compare(i, 2, "::") == 0) {  // L2::cache_hint

@@ -13,6 +13,7 @@ class PtxError : public std::runtime_error {
  public:
   PtxError(const std::string& message, unsigned ptx_line) : std::runtime_error(message), line(ptx_line) {}
   unsigned line;
+  unsigned location = 0;  // index into Module::locations, 0 when unknown
 };
 
 // The tokens view into `text`, which must outlive them.

@@ -69,10 +69,14 @@ std::string plural(uint64_t n, const char* noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
+std::string past_the_end(uint64_t distance) {
+  return distance == 0 ? "just past the end of " : plural(distance, "byte") + " past the end of ";
+}
+
 std::string where_in(const Allocation& a, uint64_t address, uint32_t bytes) {
   if (address < a.begin) return plural(a.begin - address, "byte") + " before the begin of ";
-  if (address >= a.end) return plural(address - a.end, "byte") + " past the end of ";
-  return plural(address + bytes - a.end, "byte") + " of it past the end of ";
+  if (address >= a.end) return past_the_end(address - a.end);
+  return "of which the last " + plural(address + bytes - a.end, "byte") + " lie past the end of ";
 }
 
 void report_null(const Mistake& m) {
@@ -176,10 +180,9 @@ void report_shared(const Mistake& m, uint64_t offset) {
     return;
   }
   const uint64_t size = best->end - best->begin;
-  const std::string past = offset >= best->end ? plural(offset - best->end, "byte") : "in part";
+  const std::string past = offset >= best->end ? past_the_end(offset - best->end) : "partly past the end of ";
   Diagnostic d = m.diagnostic("out_of_bounds",
-                              verb(m.kind) + " " + plural(m.bytes, "byte") + " of shared memory " + past +
-                                  " past the end of " + best->name + " (" + plural(size, "byte") + ")",
+                              verb(m.kind) + " " + plural(m.bytes, "byte") + " of shared memory " + past + best->name + " (" + plural(size, "byte") + ")",
                               "Check the index against the size of the __shared__ array at this line.");
   d.allocation = DiagnosedAllocation{best->name, size, static_cast<int64_t>(offset - best->begin)};
   m.report(std::move(d), Fault::illegal_address);
