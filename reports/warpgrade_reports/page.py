@@ -318,7 +318,9 @@ def tail(text: str, letters: int) -> str:
 
 
 def samples(case: CaseResult) -> Iterator[tuple[str, str]]:
-    """The raw samples and clocks of a case, a series a line."""
+    """The dataset's hash, the raw samples and the clocks of a case, a series a line."""
+    if case.dataset_hash:
+        yield "dataset", case.dataset_hash
     if case.timing is None:
         return
     for name, series in case.timing.samples.items():

@@ -1,0 +1,186 @@
+"""The few things that are computed: each against figures worked out by hand."""
+
+import math
+
+import pytest
+
+from warpgrade_reports import analysis, counters
+from warpgrade_reports.journey import journey_of, main, markdown
+from warpgrade_reports.reading import read_run
+
+
+def read(make_run, change=None, **options):
+    return read_run(make_run(change, **options))
+
+
+def set_ratio(record, median):
+    record["ratios"] = {"cusparse_default": {"median": median, "low": median * 0.99, "high": median * 1.01}}
+
+
+def test_the_mean_speedup_is_geometric_and_counts_its_cases(make_run):
+    def change(run):
+        for case, ratio in (("arxiv-k32", 0.5), ("collab-k32", 8.0)):
+            set_ratio(run.record("optimized", case), ratio)
+        run.record("optimized", "ddi-k32").pop("ratios")
+
+    run = read(make_run, change, students=0)
+    optimized = next(s for s in run.submissions if s.id == "optimized")
+    mean = analysis.mean_speedup(optimized, 32)
+    assert mean.value == pytest.approx(2.0)
+    assert (mean.measured, mean.possible) == (2, 3)
+
+
+def test_a_mean_of_nothing_is_not_known():
+    assert analysis.geometric_mean([]) is None
+
+
+def test_the_speedup_of_a_case_that_is_not_correct_does_not_count(make_run):
+    def change(run):
+        run.record("optimized", "arxiv-k32")["outcome"] = {"verdict": "timing_rejected"}
+
+    run = read(make_run, change, students=0)
+    optimized = next(s for s in run.submissions if s.id == "optimized")
+    assert analysis.mean_speedup(optimized, 32).measured == 2
+    assert analysis.time_over_floor(optimized.by_case["arxiv-k32"]) is None
+
+
+def test_the_mean_throughput_is_arithmetic(make_run):
+    def change(run):
+        for case, rate in (("arxiv-k32", 1e9), ("collab-k32", 2e9), ("ddi-k32", 6e9)):
+            run.record("optimized", case)["throughput_nnz_per_s"] = rate
+
+    run = read(make_run, change, students=0)
+    optimized = next(s for s in run.submissions if s.id == "optimized")
+    assert analysis.mean_throughput(optimized, 32).value == pytest.approx(3e9)
+
+
+def test_time_over_floor_is_the_graded_time_over_the_floor(make_run):
+    def change(run):
+        record = run.record("optimized", "arxiv-k32")
+        record["timing"]["median_us"] = 30.0
+        record["floor"]["floor_us"] = 12.0
+
+    run = read(make_run, change, students=0)
+    optimized = next(s for s in run.submissions if s.id == "optimized")
+    assert analysis.time_over_floor(optimized.by_case["arxiv-k32"]) == pytest.approx(2.5)
+
+
+def test_equal_points_share_a_rank_and_the_next_one_is_skipped(make_run):
+    run = read(make_run, backend="emulator", students=4, faults=0)
+    assert [r.rank for r in analysis.ranking(run.students)] == [1, 1, 1, 1]
+    mixed = read(make_run, students=6, name="mixed", seed=3)
+    ranked = analysis.ranking(mixed.students)
+    assert [r.submission.points for r in ranked] == sorted((s.points for s in mixed.students), reverse=True)
+    assert all(r.rank == 1 + sum(s.points > r.submission.points for s in mixed.students) for r in ranked)
+
+
+def test_alike_faults_are_told_once_with_all_their_cases(make_run):
+    def change(run):
+        for index in range(3):
+            run.records[index]["outcome"] = {
+                "verdict": "wrong_answer",
+                "reason": "mismatch",
+                "message": f"case {index}",
+            }
+        run.records[3]["outcome"] = {"verdict": "time_limit", "reason": "out_of_time"}
+
+    run = read(make_run, change, students=1, faults=0)
+    found = analysis.failures(run.students[0])
+    assert [(f.verdict, len(f.cases)) for f in found] == [("wrong_answer", 3), ("time_limit", 1)]
+    assert found[0].first.message == "case 0"
+
+
+def test_work_is_relative_to_the_naive_reference_on_the_same_case(make_run):
+    def change(run):
+        for name, instructions in (("naive", 8000.0), ("optimized", 2000.0)):
+            for case in run.cases:
+                run.record(name, case["id"])["counters"]["warp_instructions"] = instructions
+
+    run = read(make_run, change, backend="emulator", students=0)
+    naive, optimized = run.submissions
+    assert counters.naive_of(run) is naive
+    mean = counters.mean_work_over_naive(optimized, naive)
+    assert mean.value == pytest.approx(0.25)
+    assert mean.measured == len(run.cases)
+
+
+def test_a_failed_case_has_no_counters_to_compare(make_run):
+    def change(run):
+        run.record("optimized", "arxiv-k32")["outcome"] = {"verdict": "time_limit"}
+
+    run = read(make_run, change, backend="emulator", students=0)
+    naive, optimized = run.submissions
+    assert counters.work_over_naive(optimized.by_case["arxiv-k32"], naive) is None
+    assert counters.work_over_naive(optimized.by_case["arxiv-k256"], naive) is not None
+
+
+@pytest.mark.parametrize(
+    ("slug", "expected"),
+    [
+        ("active-lanes", 24 / 32),
+        ("global-sectors", 8.0),
+        ("sectors-over-ideal", 2.0),
+        ("shared-passes", 1.5),
+        ("atomics-per-thousand", 20.0),
+        ("arithmetic-to-memory", 2.5),
+    ],
+)
+def test_each_counter_metric_is_the_quotient_that_it_names(slug, expected):
+    totals = {"warp_instructions": 1000.0, "thread_instructions": 24000.0, "active_lanes": 24.0, "global_requests": 10.0,
+              "global_sectors": 80.0, "global_sectors_ideal": 40.0, "shared_requests": 20.0, "shared_passes": 30.0,
+              "atomics": 20.0, "arithmetic": 250.0, "memory": 100.0}  # fmt: skip
+    metric = next(m for m in counters.METRICS if m.slug == slug)
+    assert metric.of(totals) == pytest.approx(expected)
+
+
+def test_a_metric_without_its_denominator_is_not_known():
+    shared = next(m for m in counters.METRICS if m.slug == "shared-passes")
+    assert shared.of({"shared_passes": 0.0, "shared_requests": 0.0}) is None
+    assert shared.of({}) is None
+
+
+def set_times(run, case, times):
+    for name, time_us in zip((s["id"] for s in run.submissions), times, strict=True):
+        if time_us is None:
+            run.record(name, case)["outcome"] = {"verdict": "runtime_error"}
+        else:
+            run.record(name, case)["timing"]["median_us"] = time_us
+
+
+def test_the_journeys_gains_are_over_its_first_step(make_run):
+    def change(run):
+        set_times(run, "arxiv-k32", [1000, 500, 250, 200, 125, 100, 50])
+
+    journey = journey_of(read(make_run, change, students=0, kind="ladder"))
+    assert [s.id for s in journey.steps][0] == "naive"
+    assert [s.id for s in journey.steps][-1] == "optimized"
+    path = next(p for p in journey.paths if p.spec.id == "arxiv-k32")
+    assert path.gains == pytest.approx((1, 2, 4, 5, 8, 10, 20))
+
+
+def test_the_journeys_mean_has_only_cases_that_every_step_has(make_run):
+    def change(run):
+        set_times(run, "arxiv-k32", [1000, 500, 250, 200, 125, 100, 50])
+        set_times(run, "collab-k32", [1000, 500, 500, 500, 500, 500, 200])
+        set_times(run, "ddi-k32", [1000, 1, None, 1, 1, 1, 1])
+
+    journey = journey_of(read(make_run, change, students=0, kind="ladder"))
+    gains = journey.mean_gains(32)
+    assert {cases for _, cases in gains} == {2}
+    assert gains[1][0] == pytest.approx(2.0)
+    assert gains[-1][0] == pytest.approx(math.sqrt(20 * 5))
+    ddi = next(p for p in journey.paths if p.spec.id == "ddi-k32")
+    assert ddi.gains[2] is None
+
+
+def test_the_emulators_journey_counts_instructions(make_run):
+    journey = journey_of(read(make_run, backend="emulator", students=0, kind="ladder"))
+    assert journey.counted
+    assert "warp instructions" in markdown(journey)
+
+
+def test_the_journeys_command_prints_markdown_or_says_what_is_missing(make_run, capsys):
+    assert main([str(make_run(students=0, kind="ladder"))]) == 0
+    assert "| 05_two_shapes |" in capsys.readouterr().out
+    assert main([str(make_run(students=1, name="other"))]) == 1
+    assert "; next: grade with the staff" in capsys.readouterr().err

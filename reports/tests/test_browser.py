@@ -1,0 +1,75 @@
+"""The page in a real browser: nothing hangs over the edge, on a screen or on A4."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import render
+from synthetic import SyntheticRun
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
+
+
+def browse(tmp_path, *options):
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+@pytest.fixture(scope="module", params=["cuda", "emulator", "ladder"])
+def page_file(request, tmp_path_factory):
+    """A page with long names and many rows."""
+    ladder = request.param == "ladder"
+    run = SyntheticRun(
+        backend="cuda" if ladder else request.param, students=0 if ladder else 12, kind="ladder" if ladder else "class"
+    )
+    folder = run.write(tmp_path_factory.mktemp(request.param) / "run")
+    render(folder)
+    return folder / "report/index.html"
+
+
+@pytest.mark.parametrize("width", [1400, 900])
+def test_nothing_hangs_over_the_windows_edge(page_file, tmp_path, width):
+    probe = """<script>addEventListener("load", () => {
+      document.title = `widths ${document.documentElement.scrollWidth} ${innerWidth}`; });</script></body>"""
+    page = tmp_path / "probe.html"
+    page.write_text(page_file.read_text(encoding="utf-8").replace("</body>", probe), encoding="utf-8")
+    dom = browse(tmp_path, f"--window-size={width},900", "--dump-dom", page.as_uri())
+    content, window = (int(n) for n in re.search(r"<title>widths (\d+) (\d+)</title>", dom).groups())
+    assert content <= window
+
+
+def test_sorting_by_a_column_reorders_the_rows(page_file, tmp_path):
+    probe = """<script>addEventListener("load", () => {
+      const table = document.querySelector("#cases table.sortable");
+      const head = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent.trim() === "nnz");
+      table.tHead.rows[0].cells[head].click();
+      document.title = "order " + [...table.tBodies[0].rows].map((row) => row.cells[head].dataset.sort).join(" "); });
+      </script></body>"""
+    page = tmp_path / "probe.html"
+    page.write_text(page_file.read_text(encoding="utf-8").replace("</body>", probe), encoding="utf-8")
+    dom = browse(tmp_path, "--dump-dom", page.as_uri())
+    order = [int(n) for n in re.search(r"<title>order ([\d ]+)</title>", dom)[1].split()]
+    assert len(set(order)) > 1
+    assert order == sorted(order)
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext here: apt-get install poppler-utils")
+def test_on_a4_every_table_is_whole_and_heads_repeat(page_file, tmp_path):
+    pdf = tmp_path / "page.pdf"
+    browse(tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={pdf}", page_file.as_uri())
+    boxes = subprocess.run(["pdftotext", "-bbox", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
+    sizes = {
+        (round(float(w)), round(float(h))) for w, h in re.findall(r'<page width="([\d.]+)" height="([\d.]+)"', boxes)
+    }
+    assert sizes <= {(595, 842), (596, 842), (595, 841), (594, 841), (594, 842)}, "A4 upright"
+    right = max(float(x) for x in re.findall(r'xMax="([\d.]+)"', boxes))
+    assert right <= 595 - 20, "nothing reaches into the margin"
+    text = subprocess.run(["pdftotext", "-layout", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
+    pages = text.split("\f")
+    listed = [page for page in pages if re.search(r"^\s*\S+-k(32|256) +\S+ +(stand-in|synthetic) ", page, re.MULTILINE)]
+    assert listed
+    assert all("origin" in page for page in listed), "the head of the list of cases stands on each of its pages"
