@@ -74,10 +74,13 @@ format: bootstrap  ## format C++, CUDA and Python in place
 ctest: build  ## C++ and CUDA tests
 	ctest --test-dir "$$BUILD" --output-on-failure -j "$${CTEST_JOBS:-2}"
 
+# A run for each room: both have a conftest.py, and a module of that name is loaded once.
 .PHONY: pytest
 pytest: build  ## Python tests: reports, the corpus of submissions
 	export WARPGRADE="$$(realpath "$$BUILD")/bin/warpgrade"
-	for room in reports grader; do $(PYTHON) -m pytest "$$room/tests"; done
+	status=0
+	for room in reports grader; do $(PYTHON) -m pytest "$$room/tests" || status=$$?; done
+	exit $$status
 
 .PHONY: test
 test: build  ## a student's own run of student/: LAB= CASE= BACKEND=
