@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from synthetic import SyntheticRun
-
 from warpgrade_reports.__main__ import main
 
 

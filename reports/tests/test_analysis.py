@@ -3,7 +3,6 @@
 import math
 
 import pytest
-
 from warpgrade_reports import analysis, counters
 from warpgrade_reports.journey import journey_of, main, markdown
 from warpgrade_reports.reading import read_run
@@ -152,8 +151,8 @@ def test_the_journeys_gains_are_over_its_first_step(make_run):
         set_times(run, "arxiv-k32", [1000, 500, 250, 200, 125, 100, 50])
 
     journey = journey_of(read(make_run, change, students=0, kind="ladder"))
-    assert [s.id for s in journey.steps][0] == "naive"
-    assert [s.id for s in journey.steps][-1] == "optimized"
+    assert journey.steps[0].id == "naive"
+    assert journey.steps[-1].id == "optimized"
     path = next(p for p in journey.paths if p.spec.id == "arxiv-k32")
     assert path.gains == pytest.approx((1, 2, 4, 5, 8, 10, 20))
 

@@ -5,7 +5,6 @@ import xml.etree.ElementTree
 
 import matplotlib.image
 import pytest
-
 from warpgrade_reports import charts, svg
 from warpgrade_reports.__main__ import main
 from warpgrade_reports.chart import Chart, Mark, Row, Style, scale_of

@@ -1,11 +1,11 @@
 """What is read, and what is refused: always one line that says where, what was expected and what to do."""
 
+import hashlib
 import json
 
 import pytest
 from conftest import render
 from synthetic import canonical, sealed
-
 from warpgrade_reports.__main__ import main
 
 
@@ -37,7 +37,7 @@ def test_a_truncated_line_is_named_with_file_and_line(make_run, capsys):
     folder = make_run(students=2)
     path = folder / "records.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines()
-    path.write_text("\n".join(lines[:4] + [lines[4][: len(lines[4]) // 2]]), encoding="utf-8")
+    path.write_text("\n".join([*lines[:4], lines[4][: len(lines[4]) // 2]]), encoding="utf-8")
     assert f"{path}, line 5: expected one JSON object" in refusal(folder, capsys)
 
 
@@ -57,8 +57,6 @@ def test_a_number_spelled_as_the_judge_spells_it_keeps_its_checksum(make_run):
     record = json.loads(lines[0])
     del record["checksum"]
     text = canonical(record | {"wall_s": 12345678.5}).replace("12345678.5", "1e+15")
-    import hashlib
-
     checksum = hashlib.sha256(text.encode()).hexdigest()
     head, tail = text.split(',"device"', 1)
     lines[0] = f'{head},"checksum":"{checksum}","device"{tail}'

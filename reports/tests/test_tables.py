@@ -4,7 +4,6 @@ import csv
 import io
 
 from conftest import render
-
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.tables import CSV_COLUMNS, csv_table, markdown_table
 

@@ -206,7 +206,8 @@ def _class_note(run: Run) -> str:
 
 def _legend(run: Run) -> list[tuple[VerdictStyle, int]]:
     counts = analysis.verdict_counts(c for s in run.submissions for c in s.cases)
-    return [(style, counts[name]) for name, style in STYLES.items() if counts[name]]
+    names = [*(name for name in STYLES if counts[name]), *sorted(name for name in counts if name not in STYLES)]
+    return [(style_of(name), counts[name]) for name in names]
 
 
 def _matrix(run: Run, anchors: Mapping[str, str]) -> dict[str, Any]:

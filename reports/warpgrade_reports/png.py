@@ -11,17 +11,20 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.font_manager import fontManager
+from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
+from matplotlib.textpath import TextPath
 from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.transforms import Affine2D
 
 from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Chart, Mark, Scale, Style, log_range, median, scale_of
 from warpgrade_reports.journey import Journey
-from warpgrade_reports.model import Run, Submission
+from warpgrade_reports.model import ACCEPTED, UNDECIDED, Run, Submission
 from warpgrade_reports.verdicts import STYLES, style_of
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b0558f", "#c28b00", "#4aa3df", "#5c4d9b", "#6b7280")
@@ -248,60 +251,61 @@ def save_matrix(run: Run, submissions: Sequence[Submission], folder: Path) -> No
     with mpl.rc_context(look()):
         figure = Figure(figsize=(width, 2.5 + cell * len(submissions)), dpi=_DPI, layout="constrained")
         axes = figure.add_subplot()
-        axes.set_xlim(0, len(run.cases))
-        axes.set_ylim(len(submissions), 0)
-        for y, submission in enumerate(submissions):
-            for x, result in enumerate(submission.cases):
-                _cell(axes, x, y, result.verdict)
-        axes.set_yticks([y + 0.5 for y in range(len(submissions))], [short(s.title) for s in submissions], fontsize=7.5)
-        axes.set_xticks(
-            [x + 0.5 for x in range(len(run.cases))],
-            [short(spec.id, 24) for spec in run.cases],
-            rotation=90,
-            fontsize=7,
-        )
+        _cells(axes, [[result.verdict for result in submission.cases] for submission in submissions])
+        axes.set_yticks(range(len(submissions)), [short(s.title) for s in submissions], fontsize=7.5)
+        axes.set_xticks(range(len(run.cases)), [short(c.id, 24) for c in run.cases], rotation=90, fontsize=7)
         axes.xaxis.tick_top()
-        axes.tick_params(length=0)
+        axes.tick_params(length=0, which="both")
         axes.spines[:].set_visible(False)
-        _matrix_legend(axes, {result.verdict for s in submissions for result in s.cases})
+        _matrix_legend(figure, {result.verdict for s in submissions for result in s.cases})
         _save(figure, folder / "correctness.png")
 
 
-def _cell(axes: Axes, x: int, y: int, verdict: str) -> None:
-    style = style_of(verdict)
-    judged = verdict not in {"accepted", "judge_fault", "not_run"}
-    face = style.colour if judged else "#e6f4ec" if verdict == "accepted" else "#ffffff"
-    axes.add_patch(
-        Rectangle(
-            (x + 0.04, y + 0.04),
-            0.92,
-            0.92,
-            facecolor=face,
-            linewidth=0 if face != "#ffffff" else 0.9,
-            edgecolor=style.colour,
-            hatch="////" if verdict == "judge_fault" else None,
-        )
-    )
-    axes.text(
-        x + 0.5,
-        y + 0.52,
-        style.letter,
-        ha="center",
-        va="center",
-        fontsize=6.5,
-        fontweight="bold",
-        color="#ffffff" if judged else style.colour,
-    )
+def _cells(axes: Axes, verdicts: Sequence[Sequence[str]]) -> None:
+    """The cells as one image and the letters as one set of marks a verdict: thousands of artists would take minutes."""
+    colours = [[to_rgb(_face(verdict)) for verdict in row] for row in verdicts]
+    if not colours or not colours[0]:
+        return
+    axes.imshow(colours, aspect="auto", interpolation="nearest")
+    for edges, draw in ((range(len(colours) + 1), axes.axhline), (range(len(colours[0]) + 1), axes.axvline)):
+        for edge in edges:
+            draw(edge - 0.5, color="#ffffff", linewidth=1.2)
+    places: dict[str, list[tuple[int, int]]] = {}
+    for y, row in enumerate(verdicts):
+        for x, verdict in enumerate(row):
+            places.setdefault(verdict, []).append((x, y))
+    for verdict, found in places.items():
+        style = style_of(verdict)
+        xs, ys = [x for x, _ in found], [y for _, y in found]
+        if verdict in UNDECIDED:
+            axes.scatter(xs, ys, marker="s", s=95, facecolors="none", edgecolors=style.colour, linestyles="dashed")
+        ink = style.colour if verdict in {ACCEPTED, *UNDECIDED} else "#ffffff"
+        marker, size = _letter(style.letter)
+        axes.scatter(xs, ys, marker=marker, s=size, color=ink, linewidths=0)
 
 
-def _matrix_legend(axes: Axes, verdicts: Iterable[str]) -> None:
-    found = set(verdicts)
-    handles = [
-        Patch(facecolor=style.colour, label=f"{style.letter} {style.label}")
-        for name, style in STYLES.items()
-        if name in found
-    ]
-    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, -0.01), ncols=4, fontsize=7, handlelength=1)
+def _face(verdict: str) -> str:
+    if verdict == ACCEPTED:
+        return "#e6f4ec"
+    return "#f1f4f8" if verdict in UNDECIDED else style_of(verdict).colour
+
+
+@cache
+def _letter(letter: str) -> tuple[MarkerStyle, float]:
+    """A letter as a mark with its middle on the point, and the mark's size that makes all letters alike."""
+    path = TextPath((0, 0), letter, size=1, prop=FontProperties(family="DejaVu Sans", weight="bold"))
+    box = path.get_extents()
+    middle = Affine2D().translate(-(box.x0 + box.x1) / 2, -(box.y0 + box.y1) / 2)
+    return MarkerStyle(middle.transform_path(path)), 200 * max(
+        box.width, box.height
+    ) ** 2  # marks are scaled to one size
+
+
+def _matrix_legend(figure: Figure, verdicts: Iterable[str]) -> None:
+    order = list(STYLES)
+    styles = sorted(map(style_of, set(verdicts)), key=lambda s: order.index(s.name) if s.name in order else len(order))
+    handles = [Patch(facecolor=style.colour, label=f"{style.letter} {style.label}") for style in styles]
+    figure.legend(handles=handles, loc="outside lower left", ncols=4, fontsize=7, handlelength=1)
 
 
 def save_journey(journey: Journey, folder: Path) -> None:
