@@ -13,9 +13,10 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.source, self.elements, self.text, self._open = text, [], "", []
+        self.source, self.elements, self._pieces, self._open = text, [], [], []
         self.feed(text)
         self.close()
+        self.text = "".join(self._pieces)
 
     def handle_starttag(self, tag, attributes):
         self.elements.append((tag, dict(attributes)))
@@ -23,13 +24,13 @@ class Page(html.parser.HTMLParser):
 
     def handle_endtag(self, tag):
         if tag in {"td", "th", "dt", "dd", "span", "small", "text", "div"}:
-            self.text += " "
+            self._pieces.append(" ")
         while self._open and self._open.pop() != tag:
             pass
 
     def handle_data(self, data):
         if not {"script", "style"} & set(self._open):
-            self.text += data
+            self._pieces.append(data)
 
     def all(self, tag, css=None):
         """The attributes of all elements of this tag, and of this class where one is named."""

@@ -125,9 +125,19 @@ def test_a_failed_case_has_no_counters_to_compare(make_run):
     ],
 )
 def test_each_counter_metric_is_the_quotient_that_it_names(slug, expected):
-    totals = {"warp_instructions": 1000.0, "thread_instructions": 24000.0, "active_lanes": 24.0, "global_requests": 10.0,
-              "global_sectors": 80.0, "global_sectors_ideal": 40.0, "shared_requests": 20.0, "shared_passes": 30.0,
-              "atomics": 20.0, "arithmetic": 250.0, "memory": 100.0}  # fmt: skip
+    totals = {
+        "warp_instructions": 1000.0,
+        "thread_instructions": 24000.0,
+        "active_lanes": 24.0,
+        "atomics": 20.0,
+        "global_requests": 10.0,
+        "global_sectors": 80.0,
+        "global_sectors_ideal": 40.0,
+        "shared_requests": 20.0,
+        "shared_passes": 30.0,
+        "arithmetic": 250.0,
+        "memory": 100.0,
+    }
     metric = next(m for m in counters.METRICS if m.slug == slug)
     assert metric.of(totals) == pytest.approx(expected)
 

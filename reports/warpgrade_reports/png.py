@@ -296,9 +296,8 @@ def _letter(letter: str) -> tuple[MarkerStyle, float]:
     path = TextPath((0, 0), letter, size=1, prop=FontProperties(family="DejaVu Sans", weight="bold"))
     box = path.get_extents()
     middle = Affine2D().translate(-(box.x0 + box.x1) / 2, -(box.y0 + box.y1) / 2)
-    return MarkerStyle(middle.transform_path(path)), 200 * max(
-        box.width, box.height
-    ) ** 2  # marks are scaled to one size
+    largest = max(box.width, box.height)  # matplotlib scales every mark to one extent
+    return MarkerStyle(middle.transform_path(path)), 110 * largest**2
 
 
 def _matrix_legend(figure: Figure, verdicts: Iterable[str]) -> None:
