@@ -86,17 +86,22 @@ void read_zip64(const Reader& reader, std::uint64_t extra, std::uint64_t extra_s
 
 void append(std::string& text, auto value) { text.append(reinterpret_cast<const char*>(&value), sizeof value); }
 
+// Writes to a file without a name where the file system has those (O_TMPFILE), so that nothing stays even after SIGKILL,
+// and to PATH.tmp-PID elsewhere.
 class Output {
  public:
   explicit Output(const std::filesystem::path& path) : path_(path), temporary_(path) {
     temporary_ += fmt::format(".tmp-{}", getpid());
-    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+    fd_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
+    named_ = fd_ < 0;
+    if (named_) fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd_ < 0) throw DatasetError("cannot write {}: {}", path.string(), std::strerror(errno));
   }
   ~Output() {
     if (fd_ >= 0) {
       close(fd_);
-      unlink(temporary_.c_str());
+      if (named_) unlink(temporary_.c_str());
     }
   }
   Output(const Output&) = delete;
@@ -117,6 +122,7 @@ class Output {
 
   void finish() {
     if (fsync(fd_) != 0) fail(errno);
+    if (!named_) give_name();
     close(fd_);
     fd_ = -1;
     if (rename(temporary_.c_str(), path_.c_str()) != 0) {
@@ -127,18 +133,36 @@ class Output {
   }
 
  private:
+  // A link does not replace a file, a rename does: the data gets its temporary name first.
+  void give_name() {
+    unlink(temporary_.c_str());  // of a process that had our id and was killed between link and rename
+    const std::string data = fmt::format("/proc/self/fd/{}", fd_);
+    if (linkat(AT_FDCWD, data.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0) fail(errno);
+    named_ = true;
+  }
   [[noreturn]] void fail(int why) {
     throw DatasetError("cannot write {}: {}; nothing was left behind", path_.string(), std::strerror(why));
   }
 
   std::filesystem::path path_, temporary_;
   int fd_ = -1;
+  bool named_ = false;
   std::uint64_t position_ = 0;
 };
 
 std::uint32_t crc_of(const MemberSource& member) {
   uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(member.head.data()), member.head.size());
-  return static_cast<std::uint32_t>(crc32_z(crc, reinterpret_cast<const Bytef*>(member.data.data()), member.data.size()));
+  // zlib takes a null pointer for "begin anew", and an empty span may have one.
+  if (!member.data.empty()) crc = crc32_z(crc, reinterpret_cast<const Bytef*>(member.data.data()), member.data.size());
+  return static_cast<std::uint32_t>(crc);
+}
+
+void check_crc(std::span<const std::byte> content, const ArchiveMember& member, const std::string& name) {
+  const uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size());
+  if (crc != member.crc) {
+    throw DatasetError("{}: byte {}: {}: expected the checksum {:08x}, got {:08x}; fetch or save the file again", name,
+                       member.data_offset, member.name, member.crc, crc);
+  }
 }
 
 // The part that local and central headers share, from "version needed" to the name's length.
@@ -208,7 +232,10 @@ std::vector<ArchiveMember> read_archive(std::span<const std::byte> file, const s
 std::span<const std::byte> member_content(std::span<const std::byte> file, const ArchiveMember& member,
                                           std::vector<std::byte>& scratch, const std::string& name) {
   const auto stored = file.subspan(member.data_offset, member.stored_bytes);
-  if (!member.deflated) return stored;
+  if (!member.deflated) {
+    check_crc(stored, member, name);
+    return stored;
+  }
   scratch.resize(member.bytes);
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw DatasetError("{}: zlib does not start", name);
@@ -230,6 +257,7 @@ std::span<const std::byte> member_content(std::span<const std::byte> file, const
     throw DatasetError("{}: byte {}: {} does not inflate to the {} bytes it claims", name, member.data_offset + in,
                        member.name, member.bytes);
   }
+  check_crc(scratch, member, name);
   return scratch;
 }
 

@@ -110,8 +110,12 @@ struct CsrFile::Mapping {
     const auto* first = reinterpret_cast<const char*>(text.data());
     const auto json = nlohmann::json::parse(first, first + text.size(), nullptr, false);
     if (!json.is_object()) throw DatasetError("{}: warpgrade.json is damaged", name);
-    origin = {json.value("name", ""), json.value("source", ""), json.value("generator", "")};
-    hash = json.value("hash", "");
+    try {
+      origin = {json.value("name", ""), json.value("source", ""), json.value("generator", "")};
+      hash = json.value("hash", "");
+    } catch (const nlohmann::json::exception& error) {
+      throw DatasetError("{}: warpgrade.json is damaged: {}", name, error.what());
+    }
   }
 };
 

@@ -222,7 +222,7 @@ int shape_length(const ShapeSpec& spec, int row) {
   if (spec.shape == "hub") return row == spec.rows / 3 ? spec.longest : static_cast<int>(below(bits, 2 * static_cast<u64>(mean) + 1));
   if (spec.shape == "single-row") return spec.longest;
   if (spec.shape == "single-column") return static_cast<int>(bits & 1);
-  if (spec.shape == "identity") return 1;
+  if (spec.shape == "identity") return row < spec.cols ? 1 : 0;
   if (spec.shape == "all-empty") return 0;
   // tall: few entries, the last rows among them
   if (spec.shape == "tall") return bits % 40 == 0 || row >= spec.rows - 64 ? 1 : 0;

@@ -11,6 +11,8 @@ namespace warpgrade::datasets {
 namespace {
 
 constexpr std::int64_t kMostEntries = INT_MAX;
+// Dimensions are claims that cost memory before any entry is seen: 2^28 rows take 5 GB while the matrix is built.
+constexpr std::int64_t kMostRows = std::int64_t{1} << 28;
 
 bool blank(char c) { return c == ' ' || c == '\t' || c == ',' || c == ';'; }
 
@@ -59,11 +61,14 @@ MarketHeader read_header(LineReader& reader) {
     if (!take(line, header.rows) || !take(line, header.cols) || !take(line, header.entries) || !only_blanks(line)) {
       reader.fail("'rows columns entries'", whole);
     }
-    if (header.rows < 0 || header.cols < 0 || header.rows >= INT_MAX || header.cols >= INT_MAX) {
-      reader.fail(fmt::format("rows and columns from 0 to {}", INT_MAX - 1), whole);
+    if (header.rows < 0 || header.cols < 0 || header.rows > kMostRows || header.cols > kMostRows) {
+      reader.fail(fmt::format("rows and columns from 0 to {}", kMostRows), whole);
     }
-    if (header.entries < 0 || header.entries * (header.symmetric ? 2 : 1) > kMostEntries) {
+    if (header.entries < 0 || header.entries > kMostEntries / (header.symmetric ? 2 : 1)) {
       reader.fail(fmt::format("at most {} stored entries (32-bit offsets)", kMostEntries), whole);
+    }
+    if (header.symmetric && header.rows != header.cols) {
+      reader.fail("a square shape, since the matrix is said to be symmetric", whole);
     }
     return header;
   }
@@ -113,7 +118,12 @@ Csr import_matrix_market(const std::filesystem::path& path, const Progress& prog
     throw DatasetError("{}:{}: expected {} entries as its header says, got {}: the file is cut off, or its header wrong",
                        reader.name(), reader.number(), header.entries, seen);
   }
-  return build_csr(static_cast<int>(header.rows), static_cast<int>(header.cols), std::move(entries), Duplicates::kSum);
+  Csr matrix = build_csr(static_cast<int>(header.rows), static_cast<int>(header.cols), std::move(entries), Duplicates::kSum);
+  if (!std::all_of(matrix.values.begin(), matrix.values.end(), [](float value) { return std::isfinite(value); })) {
+    throw DatasetError("{}: expected finite values, but repeated entries add up to more than fp32 holds; scale them down",
+                       reader.name());
+  }
+  return matrix;
 }
 
 Csr import_edge_list(const std::filesystem::path& path, const Progress& progress) {

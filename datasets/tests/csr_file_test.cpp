@@ -180,8 +180,7 @@ TEST(CsrFile, VerifyRefusesOffsetsThatFall) {
   expect_error([&] { CsrFile::open(folder / "a.npz").verify(); }, {"row 1"});
 }
 
-// Known defect: the JSON library's own exception comes out.
-TEST(CsrFile, DISABLED_RefusesAnOriginThatIsNoText) {
+TEST(CsrFile, RefusesAnOriginThatIsNoText) {
   const TemporaryFolder folder;
   write_csr(folder / "a.npz", sample(), {"abc", "", ""});
   std::string bytes = read_file(folder / "a.npz");

@@ -88,10 +88,9 @@ TEST(Faults, AFolderWithoutPermissionIsNamed) {
   expect_error([] { write_csr("/proc/nowhere/a.npz", {0, 0, {0}, {}, {}}, {}); }, {"/proc/nowhere/a.npz"});
 }
 
-// Known defect: NAME.npz.tmp-PID stays.
 // A child writes a file over and over and is interrupted after a while; again and again, since the moment is
 // chance.
-TEST(Faults, DISABLED_AnInterruptLeavesNothingBehind) {
+TEST(Faults, AnInterruptLeavesNothingBehind) {
   const Csr matrix = generate_powerlaw({20000, 4000000, 0.5, 1});
   for (int attempt = 0; attempt < 12; ++attempt) {
     const TemporaryFolder folder;

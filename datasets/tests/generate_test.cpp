@@ -156,8 +156,7 @@ TEST(Shapes, RefuseAnUnknownName) {
   expect_error([] { generate_shape(shape("spiral", 3, 3)); }, {"spiral"});
 }
 
-// Known defect: rows beyond the last column get a column that does not exist.
-TEST(Shapes, DISABLED_IdentityOfMoreRowsThanColumnsStaysInRange) {
+TEST(Shapes, IdentityOfMoreRowsThanColumnsStaysInRange) {
   try {
     expect_valid(generate_shape(shape("identity", 10, 5)));
   } catch (const DatasetError&) {

@@ -127,7 +127,6 @@ def test_opening_a_foreign_archive_says_to_import_it(tool: DataTool, tmp_path: P
     assert "warpgrade data import" in done.stderr
 
 
-@pytest.mark.xfail(strict=True, reason="known defect: the checksum of an empty array is written as 0")
 @pytest.mark.parametrize("shape", [(3, 2), (1, 1), (0, 4)])
 def test_matrices_without_entries_come_back(tool: DataTool, tmp_path: Path, shape: tuple[int, int]) -> None:
     (tmp_path / "empty.mtx").write_text(f"%%MatrixMarket matrix coordinate real general\n{shape[0]} {shape[1]} 0\n")
