@@ -38,7 +38,8 @@ std::string float_modifiers(Decode& d, Type type) {
   const bool flush = d.take("ftz"), saturate = d.take("sat");
   // rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 are seeds for Newton steps; the exact value serves.
   const bool is_seed = type == Type::f64 && (d.in.is("rcp") || d.in.is("rsqrt"));
-  if (type != Type::f32 && (saturate || (flush && !is_half(type) && !is_seed))) d.fail("modifier for this type");
+  if (type != Type::f32 && (saturate || (flush && !is_half(type) && !is_seed)))
+    d.fail("modifier for this type");
   if (type != Type::f32) return "";
   return std::string(flush ? ".ftz" : "") + (saturate ? ".sat" : "");
 }

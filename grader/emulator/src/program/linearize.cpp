@@ -397,7 +397,8 @@ uint32_t Linearizer::function_index(Function& function, uint32_t call_site) {
   const auto known = function_indices_.find(function.name);
   if (known != function_indices_.end()) return known->second;
   if (!in_progress_.insert(function.name).second) {
-    PtxError error("unsupported recursion in " + std::string(function.name), line_of(module_.text, function.name));
+    PtxError error("unsupported recursion in " + std::string(function.name),
+                   line_of(module_.text, function.name));
     error.location = call_site;
     throw error;
   }

@@ -182,7 +182,8 @@ void report_shared(const Mistake& m, uint64_t offset) {
   const uint64_t size = best->end - best->begin;
   const std::string past = offset >= best->end ? past_the_end(offset - best->end) : "partly past the end of ";
   Diagnostic d = m.diagnostic("out_of_bounds",
-                              verb(m.kind) + " " + plural(m.bytes, "byte") + " of shared memory " + past + best->name + " (" + plural(size, "byte") + ")",
+                              verb(m.kind) + " " + plural(m.bytes, "byte") + " of shared memory " + past +
+                                  best->name + " (" + plural(size, "byte") + ")",
                               "Check the index against the size of the __shared__ array at this line.");
   d.allocation = DiagnosedAllocation{best->name, size, static_cast<int64_t>(offset - best->begin)};
   m.report(std::move(d), Fault::illegal_address);

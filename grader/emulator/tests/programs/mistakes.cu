@@ -1,0 +1,130 @@
+// One planted mistake an argument; the line that must be named carries MISTAKE <argument>. Prints the error
+// that the synchronization returned, then the diagnostics.
+#include <cooperative_groups.h>
+#include <dlfcn.h>
+
+#include "check.h"
+
+__device__ __forceinline__ void helper_store(int* p, int k) {
+  p[k] = k;
+}
+
+__global__ void out_of_bounds(int* a, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i <= n) a[i] = i;  // MISTAKE out_of_bounds
+}
+__global__ void inlined(int* a, int n) {
+  helper_store(a, int(threadIdx.x) + n);  // MISTAKE inlined
+}
+__global__ void before_begin(const int* a, int* b) {
+  b[0] = a[int(threadIdx.x) - 1];  // MISTAKE before_begin
+}
+__global__ void misaligned(const char* a, int4* b) {
+  b[threadIdx.x] = *reinterpret_cast<const int4*>(a + 4 * threadIdx.x);  // MISTAKE misaligned
+}
+__global__ void reads(const int* a, int* b) {
+  b[threadIdx.x] = a[threadIdx.x];  // MISTAKE null_pointer host_pointer use_after_free uninitialized_read
+}
+__global__ void shared_overrun(int* b) {
+  __shared__ int tile[64];
+  tile[threadIdx.x + 1] = 1;  // MISTAKE shared_overrun
+  __syncthreads();
+  b[threadIdx.x] = tile[threadIdx.x];
+}
+__global__ void shared_uninitialized(int* b) {
+  __shared__ int tile[64];
+  if (threadIdx.x != 5) tile[threadIdx.x] = 1;
+  __syncthreads();
+  b[threadIdx.x] = tile[threadIdx.x];  // MISTAKE shared_uninitialized
+}
+__global__ void barrier_deadlock(int* b) {
+  if (threadIdx.x < 32) {
+    asm volatile("bar.sync 1, 64;" ::: "memory");  // MISTAKE barrier_deadlock
+  } else {
+    asm volatile("bar.sync 2, 64;" ::: "memory");
+  }
+  b[threadIdx.x] = 1;
+}
+__global__ void warp_deadlock(int* b) {
+  int v = threadIdx.x;
+  if (threadIdx.x < 16) {
+    v = __shfl_down_sync(0xffffffffu, v, 1);  // MISTAKE warp_deadlock
+  } else {
+    __syncthreads();
+  }
+  b[threadIdx.x] = v;
+}
+__global__ void divergent_barrier(int* b) {
+  if (threadIdx.x < 64) {
+    b[threadIdx.x] = 1;
+    __syncthreads();
+    b[threadIdx.x] += 1;
+  } else {
+    b[threadIdx.x] = 2;
+    __syncthreads();  // MISTAKE divergent_barrier
+    b[threadIdx.x] *= 3;
+  }
+}
+__global__ void launch_timeout(volatile int* b) {
+  while (b[0] == 0) {  // MISTAKE launch_timeout
+  }
+}
+__global__ void unsupported(int* b) {
+  unsigned r;
+  asm volatile("vmad.u32.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(1), "r"(2), "r"(3));  // MISTAKE unsupported
+  b[0] = int(r);
+}
+__device__ __noinline__ int factorial(int n) {
+  return n <= 1 ? 1 : n * factorial(n - 1) + (n & 1 ? factorial(n - 2) : 0);
+}
+__global__ void recursion(int* b) {
+  b[0] = factorial(b[1]);
+}
+
+void print_diagnostics() {
+  using Drain = size_t (*)(char*, size_t);
+  const auto drain = reinterpret_cast<Drain>(dlsym(RTLD_DEFAULT, "warpemu_drain_diagnostics"));
+  static char text[1 << 16];
+  while (drain != nullptr && drain(text, sizeof text) > 0) std::fputs(text, stdout);
+}
+
+int main(int, char** argv) {
+  const char* which = argv[1];
+  const auto is = [&](const char* name) { return !std::strcmp(which, name); };
+  constexpr int n = 1000;
+  int *a, *b;
+  int host[64] = {};
+  CHECK_CUDA(cudaMalloc(&a, n * sizeof(int)));
+  CHECK_CUDA(cudaMalloc(&b, n * sizeof(int)));
+  CHECK_CUDA(cudaMemset(b, 0, n * sizeof(int)));
+  cudaError_t direct = cudaSuccess;
+  if (is("out_of_bounds")) out_of_bounds<<<4, 256>>>(a, n);
+  if (is("inlined")) inlined<<<1, 32>>>(a, n - 4);
+  if (is("before_begin")) before_begin<<<1, 32>>>(b, a);
+  if (is("misaligned")) misaligned<<<1, 32>>>(reinterpret_cast<char*>(b), reinterpret_cast<int4*>(a));
+  if (is("null_pointer")) reads<<<1, 32>>>(nullptr, b);
+  if (is("host_pointer")) reads<<<1, 32>>>(host, b);
+  if (is("use_after_free")) {
+    CHECK_CUDA(cudaFree(a));
+    reads<<<1, 32>>>(a, b);
+  }
+  if (is("uninitialized_read")) reads<<<1, 32>>>(a, b);
+  if (is("shared_overrun")) shared_overrun<<<1, 64>>>(a);
+  if (is("shared_uninitialized")) shared_uninitialized<<<1, 64>>>(a);
+  if (is("barrier_deadlock")) barrier_deadlock<<<1, 64>>>(a);
+  if (is("warp_deadlock")) warp_deadlock<<<1, 32>>>(a);
+  if (is("divergent_barrier")) divergent_barrier<<<1, 128>>>(b);
+  if (is("launch_timeout")) launch_timeout<<<1, 32>>>(b);
+  if (is("unsupported")) unsupported<<<1, 1>>>(b);
+  if (is("recursion")) recursion<<<1, 1>>>(b);
+  if (is("invalid_free")) direct = cudaFree(b + 1);
+  if (is("double_free")) {
+    CHECK_CUDA(cudaFree(a));
+    direct = cudaFree(a);
+  }
+  if (is("host_copy_overrun")) direct = cudaMemcpy(host, b + n - 2, 16, cudaMemcpyDeviceToHost);
+  const cudaError_t launched = cudaGetLastError(), finished = cudaDeviceSynchronize();
+  std::printf("%d\n", int(direct != cudaSuccess ? direct : launched != cudaSuccess ? launched : finished));
+  print_diagnostics();
+  return 0;
+}

@@ -1,0 +1,213 @@
+// Runs the CUDA programs of programs/ on the emulator, each in a process of its own, and checks exit codes,
+// output and diagnostics with their lines.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+namespace {
+
+struct Result {
+  int exit_code = -1;
+  std::string output;  // stdout and stderr
+};
+
+Result run(const std::string& program, const std::string& arguments = "",
+           const std::string& environment = "") {
+  const std::string command = "env LD_LIBRARY_PATH=" WARPEMU_LIBRARY_DIR " WARPEMU_THREADS=2 " + environment +
+                              " " WARPEMU_PROGRAM_DIR "/" + program + " " + arguments + " 2>&1";
+  Result result;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return result;
+  char buffer[4096];
+  size_t n;
+  while ((n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0) result.output.append(buffer, n);
+  const int status = pclose(pipe);
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+void expect_success(const std::string& program, const std::string& arguments = "",
+                    const std::string& environment = "") {
+  const Result r = run(program, arguments, environment);
+  EXPECT_EQ(r.exit_code, 0) << program << " " << arguments << " " << environment << "\n" << r.output;
+}
+
+// The line of a program's source that carries "MISTAKE ... name ...".
+int marked_line(const std::string& source, const std::string& name) {
+  std::ifstream file(std::string(WARPEMU_SOURCE_DIR "/programs/") + source);
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    const size_t mark = line.find("MISTAKE");
+    if (mark != std::string::npos && (line.substr(mark) + " ").find(" " + name + " ") != std::string::npos)
+      return number;
+  }
+  return -1;
+}
+
+struct Mistake {
+  const char* argument;
+  const char* kind;
+  int error;  // cudaError_t that the program sees
+  bool has_line = true;
+  const char* detail = "";  // must appear in the JSON line
+  const char* checks = "memcheck";
+};
+
+class Mistakes : public testing::TestWithParam<Mistake> {};
+
+TEST_P(Mistakes, are_named_at_their_line) {
+  const Mistake& m = GetParam();
+  const Result r =
+      run("mistakes", m.argument,
+          std::string("WARPEMU_REPORT=quiet WARPEMU_LAUNCH_TIMEOUT_S=1 WARPEMU_CHECKS=") + m.checks);
+  EXPECT_EQ(r.output.substr(0, r.output.find('\n')), std::to_string(m.error)) << r.output;
+  EXPECT_NE(r.output.find(std::string("{\"kind\":\"") + m.kind + "\""), std::string::npos) << r.output;
+  if (m.has_line) {
+    const std::string place =
+        "\"file\":\"mistakes.cu\",\"line\":" + std::to_string(marked_line("mistakes.cu", m.argument)) + ",";
+    EXPECT_NE(r.output.find(place), std::string::npos) << "want " << place << "\n" << r.output;
+  }
+  EXPECT_NE(r.output.find(m.detail), std::string::npos) << "want " << m.detail << "\n" << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Emulator, Mistakes,
+    testing::Values(
+        Mistake{"out_of_bounds", "out_of_bounds", 700, true,
+                "\"kernel\":\"out_of_bounds\",\"block\":[3,0,0],\"thread\":[232,0,0]"},
+        Mistake{"inlined", "out_of_bounds", 700, true, "inlined from mistakes.cu"},
+        Mistake{"before_begin", "out_of_bounds", 700, true, "\"offset\":-4"},
+        Mistake{"misaligned", "misaligned", 716, true, "float4"},
+        Mistake{"null_pointer", "null_pointer", 700, true, "cudaMalloc succeeded"},
+        Mistake{"host_pointer", "out_of_bounds", 700, true, "A host pointer was passed"},
+        Mistake{"use_after_free", "use_after_free", 700, true, "\"name\":\"allocation #1\",\"bytes\":4000"},
+        Mistake{"uninitialized_read", "uninitialized_read", 0, true, "allocation #1", "initcheck"},
+        Mistake{"shared_overrun", "out_of_bounds", 700, true,
+                "\"name\":\"tile\",\"bytes\":256,\"offset\":256"},
+        Mistake{"shared_uninitialized", "uninitialized_read", 0, true, "shared memory", "initcheck"},
+        Mistake{"barrier_deadlock", "barrier_deadlock", 719},
+        Mistake{"warp_deadlock", "barrier_deadlock", 719},
+        Mistake{"divergent_barrier", "divergent_barrier", 0},
+        Mistake{"launch_timeout", "launch_timeout", 702},
+        Mistake{"unsupported", "unsupported", 801, true, "emulator: unsupported vmad.u32.u32.u32"},
+        Mistake{"recursion", "unsupported", 801, false, "unsupported recursion"},
+        Mistake{"invalid_free", "invalid_free", 1, false, "inside allocation #2"},
+        Mistake{"double_free", "invalid_free", 1, false, "freed before"},
+        Mistake{"host_copy_overrun", "host_copy_overrun", 1, false, "leaves allocation #2"}),
+    [](const auto& test) { return test.param.argument; });
+
+// The answers of each family of instructions, on every build of the handlers that this machine can run.
+class Families : public testing::TestWithParam<const char*> {};
+
+TEST_P(Families, agree_with_the_host) {
+  expect_success(GetParam());
+}
+TEST_P(Families, agree_with_the_host_on_avx2) {
+  expect_success(GetParam(), "", "WARPEMU_ISA=v3");
+}
+TEST_P(Families, agree_with_the_host_on_baseline_x86_64_v2) {
+  expect_success(GetParam(), "", "WARPEMU_ISA=v2");
+}
+
+INSTANTIATE_TEST_SUITE_P(Emulator, Families,
+                         testing::Values("integer_arithmetic", "float_arithmetic", "fast_math", "conversions",
+                                         "half_arithmetic", "comparisons", "control_flow",
+                                         "control_flow_debug", "warp_operations", "barriers", "memory_spaces",
+                                         "atomics", "async_copy", "device_functions",
+                                         "device_functions_debug", "cooperative_groups", "spmm"),
+                         [](const auto& test) { return test.param; });
+
+TEST(Emulator, runs_vector_reductions_of_sm_90) {
+  expect_success("atomics_sm90", "vectors", "WARPEMU_ARCH=90");
+}
+
+TEST(Emulator, keeps_the_semantics_of_the_runtime_api) {
+  expect_success("runtime_api");
+}
+
+TEST(Emulator, runs_cub_and_thrust) {
+  expect_success("cub_thrust");
+}
+
+TEST(Emulator, lets_spinning_threads_make_progress) {
+  expect_success("spinning", "", "WARPEMU_THREADS=1 WARPEMU_LAUNCH_TIMEOUT_S=30");
+  expect_success("spinning", "", "WARPEMU_THREADS=4 WARPEMU_LAUNCH_TIMEOUT_S=30");
+}
+
+TEST(Emulator, answers_do_not_depend_on_the_number_of_threads) {
+  const std::string one = run("spmm", "", "WARPEMU_THREADS=1").output;
+  EXPECT_NE(one.find("checksum"), std::string::npos) << one;
+  EXPECT_EQ(one, run("spmm", "", "WARPEMU_THREADS=2").output);
+  EXPECT_EQ(one, run("spmm", "", "WARPEMU_THREADS=5").output);
+}
+
+TEST(Emulator, all_checks_leave_the_answers_alone) {
+  expect_success("spmm", "", "WARPEMU_CHECKS=all");
+}
+
+TEST(Emulator, prints_what_kernels_print) {
+  const Result r = run("printf_and_assert");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_NE(r.output.find("block 1 thread 1: text 1.50    -7|42  |z %\n"), std::string::npos) << r.output;
+}
+
+TEST(Emulator, names_failed_assertions_and_traps) {
+  const Result failed = run("printf_and_assert", "assert");
+  EXPECT_NE(failed.output.find("assertion `int(threadIdx.x) < limit` failed"), std::string::npos)
+      << failed.output;
+  EXPECT_NE(
+      failed.output.find(":" + std::to_string(marked_line("printf_and_assert.cu", "assert")) + " in fails"),
+      std::string::npos)
+      << failed.output;
+  EXPECT_NE(failed.output.find("710\n"), std::string::npos) << failed.output;
+  const Result trapped = run("printf_and_assert", "trap");
+  EXPECT_NE(trapped.output.find("trap at printf_and_assert.cu:" +
+                                std::to_string(marked_line("printf_and_assert.cu", "trap"))),
+            std::string::npos)
+      << trapped.output;
+  EXPECT_NE(trapped.output.find("thread (3,0,0)"), std::string::npos) << trapped.output;
+  EXPECT_NE(trapped.output.find("719\n"), std::string::npos) << trapped.output;
+}
+
+TEST(Emulator, shares_memory_with_exact_bounds) {
+  const Result r = run("import_memory");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_NE(r.output.find("\"allocation\":{\"name\":\"input\",\"bytes\":400,\"offset\":400}"),
+            std::string::npos)
+      << r.output;
+}
+
+TEST(Emulator, refuses_writes_to_read_only_memory) {
+  const Result r = run("import_memory", "read_only");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_NE(r.output.find("{\"kind\":\"read_only_write\",\"access\":\"store\""), std::string::npos)
+      << r.output;
+}
+
+TEST(Emulator, counts_sectors_and_lanes) {
+  const Result r = run("import_memory", "counters", "WARPEMU_CHECKS=counters");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  // 32 floats with a stride of 12 bytes lie in 12 sectors of 32 bytes, their results in 4.
+  for (const char* part :
+       {"\"kernel\":\"strided\",\"launches\":1,\"blocks\":1", "\"active_lanes\":32.00",
+        "\"global_requests\":2,\"global_sectors\":16,\"global_sectors_ideal\":8", "\"memory\":2"}) {
+    EXPECT_NE(r.output.find(part), std::string::npos) << "want " << part << "\n" << r.output;
+  }
+}
+
+TEST(Emulator, limits_device_memory) {
+  EXPECT_NE(run("spmm", "", "WARPEMU_MEMORY_MB=1").exit_code, 0);
+  expect_success("spmm", "", "WARPEMU_MEMORY_MB=2");
+}
+
+TEST(Emulator, says_what_is_wrong_with_a_binary) {
+  EXPECT_NE(run("compressed").output.find("PTX is compressed; build it with `nvcc -no-compress`"),
+            std::string::npos);
+  EXPECT_NE(run("without_ptx").output.find("holds no PTX"), std::string::npos);
+}
+
+}  // namespace

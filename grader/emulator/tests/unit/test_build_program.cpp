@@ -1,0 +1,76 @@
+#include <gtest/gtest.h>
+
+#include "program/build.h"
+#include "ptx/parser.h"
+
+namespace warpgrade::emu {
+namespace {
+
+std::unique_ptr<Module> g_module;  // programs refer to their module
+
+std::unique_ptr<Program> build(const std::string& body, const std::string& functions = "") {
+  g_module = parse_module(".version 9.0\n.target sm_80\n.address_size 64\n" + functions +
+                          "\n.visible .entry k(.param .u64 k_param_0)\n{\n" + body + "\nret;\n}\n");
+  return build_program(*g_module, "k", {});
+}
+
+std::string refusal(const std::string& body) {
+  try {
+    build(body);
+  } catch (const BuildError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(BuildProgram, places_loop_exits_after_the_whole_body) {
+  // The exit is written first; lanes that leave early must still wait behind the loop.
+  const auto program = build(R"(
+    .reg .pred %p<3>; .reg .b32 %r<9>;
+    mov.u32 %r1, 0;
+    bra LOOP;
+    OUT: mov.u32 %r5, 5; ret;
+    LOOP: add.s32 %r1, %r1, 1; setp.gt.s32 %p1, %r1, 9; @%p1 bra OUT;
+    mul.lo.s32 %r2, %r1, %r1; bra LOOP;)");
+  size_t exit_block = 0, last_of_loop = 0;
+  for (size_t k = 0; k < program->texts.size(); ++k) {
+    if (program->texts[k] == "mul.lo.s32") last_of_loop = k;
+    if (program->texts[k] == "mov.u32") exit_block = k;
+  }
+  EXPECT_GT(exit_block, last_of_loop);
+}
+
+TEST(BuildProgram, places_callees_below_their_callers) {
+  const auto program = build("call.uni f, ();", ".func f()\n{\nnanosleep.u32 5;\nret;\n}\n");
+  EXPECT_EQ(program->texts.front(), "nanosleep.u32");
+  EXPECT_GT(program->entry, 0u);
+}
+
+TEST(BuildProgram, shares_slots_of_equal_constants) {
+  const auto program = build(".reg .b32 %r<5>; add.s32 %r1, %r2, 77; sub.s32 %r3, %r4, 77;");
+  EXPECT_EQ(program->code.at(0).b, program->code.at(1).b);
+}
+
+TEST(BuildProgram, refuses_what_it_does_not_know_by_name) {
+  EXPECT_NE(refusal("wgmma.fence.sync.aligned;").find("unsupported wgmma.fence.sync.aligned"),
+            std::string::npos);
+  EXPECT_NE(refusal(".reg .b32 %r<3>; add.newmode.s32 %r1, %r2, %r2;").find("modifier .newmode"),
+            std::string::npos);
+  EXPECT_NE(refusal(".reg .b32 %r<3>; mov.u32 %r1, %mystery;").find("special register %mystery"),
+            std::string::npos);
+  EXPECT_NE(refusal("bra NOWHERE;").find("unknown label NOWHERE"), std::string::npos);
+}
+
+TEST(BuildProgram, refuses_operands_of_the_wrong_width) {
+  EXPECT_NE(refusal(".reg .b32 %r<3>; .reg .b64 %rd<3>; add.s64 %rd1, %rd2, %r1;").find("operand width"),
+            std::string::npos);
+}
+
+TEST(KernelTitle, drops_result_and_parameters) {
+  EXPECT_EQ(kernel_title("_Z11spmm_kernelPKiS0_Pf"), "spmm_kernel");
+  EXPECT_EQ(kernel_title("_Z4tileIfLi4EEvPT_"), "tile<float, 4>");
+  EXPECT_EQ(kernel_title("plain_c"), "plain_c");
+}
+
+}  // namespace
+}  // namespace warpgrade::emu
