@@ -66,7 +66,7 @@ class SyntheticRun:
     def __init__(self, backend="cuda", students=6, seed=1, kind="class", graphs=None, faults=0.25):
         self.random = random.Random(seed)
         self.backend, self.kind, self.faults = backend, kind, faults
-        self.cases = self._cases(graphs or (list(GRAPHS) if backend == "cuda" else list(GRAPHS)[:4]))
+        self.cases = self._cases(list(GRAPHS)[: 13 if backend == "cuda" else 4] if graphs is None else graphs)
         self.submissions = self._submissions(students)
         self.run = self._run()
         self.compilations, self.logs, self.records = {}, {}, []

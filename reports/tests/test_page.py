@@ -225,6 +225,23 @@ def test_a_run_without_speed_on_a_gpu_says_so(make_run):
     assert "Speed was not measured: this run judged correctness only" in words
 
 
+def test_a_gpu_run_of_correctness_cases_alone_has_no_empty_speed_sections(make_run):
+    page = render(make_run(students=1, graphs=[]))
+    ids = {attributes.get("id") for _, attributes in page.elements}
+    assert not {"speed", "throughput", "floor"} & ids
+    assert {a["href"][1:] for a in page.all("a")} <= ids
+    assert "this run judged correctness only" in page.words()
+
+
+def test_a_class_in_which_nothing_was_measured_says_so(make_run):
+    def change(run):
+        for record in run.records:
+            fail(record, "runtime_error", message="illegal address")
+
+    words = render(make_run(change, students=2)).words()
+    assert "Speed-up over cusparse default, K = 32: nothing was measured." in words
+
+
 def test_an_unsandboxed_run_and_skipped_cases_are_announced(make_run):
     def change(run):
         run.run["sandbox"] = "unsandboxed"
@@ -232,7 +249,7 @@ def test_an_unsandboxed_run_and_skipped_cases_are_announced(make_run):
 
     words = render(make_run(change, students=1)).words()
     assert "Unsandboxed." in words
-    assert "1 cases skipped." in words
+    assert "Cases skipped: 1." in words
     assert "ppa-k32 the source is not on this machine" in words
 
 

@@ -82,7 +82,7 @@ METRICS = (
         "sectors-over-ideal",
         "Global sectors over ideal",
         "sectors / ideal",
-        "1 is perfectly coalesced: no byte is fetched in vain",
+        "1 is perfectly coalesced; above it bytes are fetched in vain, below it lanes share them",
         lambda c: _quotient(c, "global_sectors", "global_sectors_ideal"),
         fmt.ratio,
     ),

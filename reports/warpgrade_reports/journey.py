@@ -56,6 +56,12 @@ class Journey:
         """The widths K of the paths, ascending."""
         return sorted({path.spec.k for path in self.paths})
 
+    @property
+    def charted_ks(self) -> list[int]:
+        """The widths that deserve a chart: a single case says it all in the table."""
+        several = [k for k in self.ks if sum(path.spec.k == k for path in self.paths) > 1]
+        return several or self.ks
+
     def mean_gains(self, k: int) -> list[tuple[float | None, int]]:
         """The geometric mean of the cumulative gains of width k and its number of cases, a step at a time.
 

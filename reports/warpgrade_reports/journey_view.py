@@ -18,7 +18,7 @@ Values = Sequence[float | None]
 
 def draw_journey(journey: Journey) -> str:
     """The section's contents as HTML."""
-    figures = "".join(_figure(journey, k) for k in journey.ks)
+    figures = "".join(_figure(journey, k) for k in journey.charted_ks)
     return f"{_step_table(journey)}{figures}{_case_table(journey)}"
 
 

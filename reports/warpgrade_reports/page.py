@@ -133,11 +133,11 @@ def _notices(run: Run) -> Iterator[Notice]:
                 "These cases are nobody's zero; grade with the same command again and only they are judged.",
             )
     if run.skipped:
-        yield Notice("", f"{len(run.skipped)} cases skipped.", "Their datasets are not on this machine; see Cases.")
+        yield Notice("", f"Cases skipped: {len(run.skipped)}.", "Their datasets are not on this machine; see Cases.")
     if run.unsealed_records:
         yield Notice(
             "",
-            f"{run.unsealed_records} records carry no checksum.",
+            f"Records without a checksum: {run.unsealed_records}.",
             "Whether they were changed after they were written cannot be told.",
         )
 

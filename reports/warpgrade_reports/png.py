@@ -310,7 +310,7 @@ def _matrix_legend(figure: Figure, verdicts: Iterable[str]) -> None:
 def save_journey(journey: Journey, folder: Path) -> None:
     """Writes journey-k<K>.png: the value of each step and the cumulative gain, a line a case."""
     show = fmt.scaled if journey.counted else fmt.microseconds
-    for k in journey.ks:
+    for k in journey.charted_ks:
         paths = [path for path in journey.paths if path.spec.k == k]
         with mpl.rc_context(look() | {"ytick.left": True}):
             figure = Figure(figsize=(_WIDTH * 1.1, 4.4), dpi=_DPI, layout="constrained")

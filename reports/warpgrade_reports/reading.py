@@ -57,7 +57,6 @@ def read_run(folder: Path) -> Run:
 
 def _run(run: Node, scores: Node, specs: dict[str, CaseSpec], submissions: list[Submission], unsealed: int) -> Run:
     harness = run.optional_child("harness")
-    speed = run.flag("speed_measured")
     return Run(
         id=run.text("run"),
         lab=run.text("lab"),
@@ -71,12 +70,20 @@ def _run(run: Node, scores: Node, specs: dict[str, CaseSpec], submissions: list[
         policy_name=scores.optional_text("policy_name") or run.optional_text("policy_name"),
         policy_hash=scores.optional_text("policy_hash"),
         max_points=scores.required_number("max_points"),
-        speed_measured=any(s.speed_measured for s in submissions) if speed is None else speed,
+        speed_measured=_speed_measured(run, specs, submissions),
         cases=tuple(specs.values()),
         skipped=tuple(SkippedCase(n.text("case"), n.optional_text("why")) for n in run.children("skipped_cases")),
         submissions=tuple(submissions),
         unsealed_records=unsealed,
     )
+
+
+def _speed_measured(run: Node, specs: dict[str, CaseSpec], submissions: list[Submission]) -> bool:
+    """Whether times were asked for, and of any case."""
+    asked = run.flag("speed_measured")
+    if asked is None:
+        asked = any(s.speed_measured for s in submissions)
+    return asked and any(spec.is_speed for spec in specs.values())
 
 
 def _mapping(node: Node, key: str) -> dict[str, Any]:

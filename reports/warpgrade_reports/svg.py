@@ -10,11 +10,11 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Chart, Mark, Row, Scale, Style, median, scale_of
 
 WIDTH = 960
-LABEL_WIDTH = 150
+LABEL_WIDTH = 172
 AXIS_HEIGHT = 40
 MAX_HEIGHT = 1060  # an A4 page holds a panel of this height at the width of its text
 COLOURS = 8  # s0 to s7 in the style sheet
-_LABEL_LETTERS = 21
+_LABEL_LETTERS = 25
 _BAR, _GAP, _DOT_ROW, _STRIP_ROW = 9, 9, 18, 30
 _LETTER = 5.4  # how wide a letter of a value is, on average
 _MARGINS = {Style.BARS: 48, Style.DOTS: 16, Style.STRIP: 120}  # room behind the longest bar

@@ -159,7 +159,7 @@ def markdown_table(run: Run) -> str:
         lines.append(reason[0].upper() + reason[1:] + ".")
     undecided = sum(s.undecided_cases for s in run.submissions)
     if undecided:
-        lines.append(f"{undecided} verdicts are still open (judge fault or not run); they cost no one a point.")
+        lines.append(f"Verdicts still open (judge fault or not run): {undecided}. They cost no one a point.")
     ranked = [(str(r.rank), r.submission) for r in analysis.ranking(run.students)]
     for title, rows in (("Class", ranked), ("References and baselines", [(s.role, s) for s in run.staff])):
         if rows:
