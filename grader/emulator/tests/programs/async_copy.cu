@@ -25,7 +25,7 @@ __global__ void zero_fill(const int* in, int* out) {
   __shared__ int tile[64];
   const int t = threadIdx.x;
   tile[t] = -1;
-  __pipeline_memcpy_async(&tile[t], in + t, 4, t % 2 ? 4 : 0);
+  __pipeline_memcpy_async(&tile[t], in + t, 4, t % 2 ? 4 : 0);  // bytes to clear
   __pipeline_commit();
   __pipeline_wait_prior(0);
   out[t] = tile[t];
@@ -61,7 +61,7 @@ int main() {
   for (int k = 0; k < 64; ++k) numbers[k] = k + 1;
   zero_fill<<<1, 64>>>(numbers.data, result.data);
   CHECK_CUDA(cudaDeviceSynchronize());
-  for (int t = 0; t < 64; ++t) expect(result[t] == (t % 2 ? t + 1 : 0), "zero fill");
+  for (int t = 0; t < 64; ++t) expect(result[t] == (t % 2 ? 0 : t + 1), "zero fill");
   no_wait<<<1, 32>>>(numbers.data, result.data);
   CHECK_CUDA(cudaDeviceSynchronize());
   for (int t = 0; t < 32; ++t) expect(result[t] == -7 && result[t + 32] == t + 1, "data arrives at the wait");

@@ -13,8 +13,6 @@ constexpr bool kExact = true;
 
 void single_precision() {
   const double t = kExact ? 0 : 1e-6;
-  const auto normal = [](int i, int salt) { return float_of(i, salt); };
-  (void)normal;
   compare<float>(
       "add", [] __device__(int i) { return float_of(i, 1) + float_of(i, 2); },
       [](int i) { return float_of(i, 1) + float_of(i, 2); }, t);
@@ -108,8 +106,8 @@ void double_precision() {
       "exp", [] __device__(int i) { return exp(i * 0.03 - 15); },
       [](int i) { return std::exp(i * 0.03 - 15); }, 1e-14);
   compare<double>(
-      "log", [] __device__(int i) { return log(i * 0.3 + 0.1); },
-      [](int i) { return std::log(i * 0.3 + 0.1); }, 1e-13);
+      "log", [] __device__(int i) { return log(i * 0.3 + 2.1); },
+      [](int i) { return std::log(i * 0.3 + 2.1); }, 1e-13);
   compare<double>(
       "pow", [] __device__(int i) { return pow(1.0 + i * 0.001, 2.5); },
       [](int i) { return std::pow(1.0 + i * 0.001, 2.5); }, 1e-14);
@@ -139,7 +137,7 @@ void transcendental() {
 int main() {
   single_precision();
   if (kExact) rounding_modes();
-  double_precision();
+  if (kExact) double_precision();
   transcendental();
 #ifdef FAST_MATH
   compare<float>(

@@ -5,7 +5,8 @@
 __constant__ float c_coefficients[4] = {1.0f, 2.0f, 3.0f, 4.0f};
 __constant__ int c_table[8];
 __device__ int d_counter = 5;
-__device__ const int* d_pointer = &d_counter;
+__device__ int d_offset = 5;
+__device__ const int* d_pointer = &d_offset;
 __device__ double d_values[3] = {0.5, -1.5, 2.5};
 __device__ __managed__ int m_value = 42;
 

@@ -54,7 +54,7 @@ __global__ void spmm_split_kernel(const int* __restrict__ rows_of, const int* __
 }
 
 int main() {
-  constexpr int rows = 700, k = 64;
+  constexpr int rows = 3000, k = 64;
   std::vector<int> offsets{0}, columns, rows_of;
   std::vector<float> values;
   for (int r = 0; r < rows; ++r) {
