@@ -90,7 +90,7 @@ TEST(RealGraphs, AreInTheCatalogueWithTheirNodes) {
   }
 }
 
-// for 680989).
+// What `data list` prints must be what `data info` finds, diagonals included.
 TEST(RealGraphs, HaveTheEntriesThatTheCatalogueSays) {
   const fs::path folder = folder_of_graphs();
   if (folder.empty()) GTEST_SKIP() << "no folder of graphs: set WARPGRADE_GRAPHS to one with a MANIFEST.tsv";
