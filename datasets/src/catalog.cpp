@@ -134,7 +134,7 @@ DatasetInfo Catalog::find(const std::string& name) const {
 std::vector<fs::path> Catalog::graph_folders() const {
   std::vector<fs::path> folders;
   if (const char* folder = std::getenv("WARPGRADE_GRAPHS"); folder != nullptr && *folder != '\0') folders.emplace_back(folder);
-  const fs::path room = fs::absolute(file_).parent_path();
+  const fs::path room = fs::absolute(file_).lexically_normal().parent_path();
   folders.push_back(room / "graphs");
   folders.push_back(room.parent_path().parent_path() / "shared/graphs");
   return folders;

@@ -25,6 +25,16 @@ TEST(Catalog, NamesAndAliasesAreUnique) {
   }
 }
 
+TEST(Catalog, LooksForGraphsBesideTheRepositoryHoweverItsOwnPathIsSpelt) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "repo/datasets/tests");
+  write_file(folder / "repo/datasets/catalog.yaml", "datasets: {}\n");
+  const auto plain = Catalog::load(folder / "repo/datasets/catalog.yaml").graph_folders();
+  EXPECT_EQ(plain.back(), folder / "shared/graphs");
+  EXPECT_EQ(Catalog::load(folder / "repo/datasets/tests/../catalog.yaml").graph_folders(), plain);
+  EXPECT_EQ(Catalog::load(folder / "repo/datasets/./catalog.yaml").graph_folders(), plain);
+}
+
 TEST(Catalog, EveryEntryCanBeObtainedInOneWay) {
   for (const DatasetInfo& info : shipped().all()) {
     SCOPED_TRACE(info.name);
