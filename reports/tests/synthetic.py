@@ -33,6 +33,10 @@ FAULTS = [
     ("timing_rejected", "clocks_disagree", "events say 3.1 us, the judge's clock at least 41.0 us"),
     ("memory_limit", "device_memory", "asked for 21.0 GB, 16.4 GB are allowed"),
 ]
+COMPILER_WORDS = """spmm.cu(41): error: identifier "blockIdy" is undefined
+      int row = blockIdy.x;
+                ^
+"""
 NAMES = (
     "Ada Lovelace",
     "Grace Hopper",
@@ -143,67 +147,13 @@ class SyntheticRun:
     def _judge(self, submission):
         rng, staff = self.random, submission["role"] != "student"
         compiles = staff or rng.random() > 0.3 * self.faults
-        spills = 0 if staff else rng.choice([0, 0, 0, 48, 212])
-        kernels = (
-            [
-                {
-                    "name": f"spmm_{part}_kernel(int const*, int const*, float const*)",
-                    "arch": "sm_90",
-                    "registers": rng.randrange(24, 128),
-                    "shared_bytes": rng.choice([0, 4096, 16384]),
-                    "constant_bytes": 392,
-                    "stack_bytes": spills,
-                    "spill_store_bytes": spills,
-                    "spill_load_bytes": spills,
-                }
-                for part in ("long_rows", "short_rows")
-            ]
-            if compiles
-            else []
-        )
-        self.logs[submission["id"]] = (
-            "ptxas info    : 0 bytes gmem\n"
-            if compiles
-            else (
-                'spmm.cu(41): error: identifier "blockIdy" is undefined\n'
-                "      int row = blockIdy.x;\n                ^\n"
-            )
-        )
-        self.compilations[submission["id"]] = {
-            "schema": "warpgrade.submission.v1",
-            "run": self.run["run"],
-            "submission": submission,
-            "lab": "spmm",
-            "status": "compiled" if compiles else "compile_error",
-            "seconds": 3.4,
-            "hash": submission["hash"],
-            "files": ["spmm.cu", "spmm.h"],
-            "flags": ["-O3", "-std=c++20"],
-            "cached": False,
-            "kernels": kernels,
-            "warnings": rng.randrange(3),
-            **({} if compiles else {"message": "spmm.cu:41: identifier is undefined"}),
-        }
+        self._compile(submission, compiles, 0 if staff else rng.choice([0, 0, 0, 48, 212]))
         skill = {"naive": -2.5, "optimized": 0.45}.get(submission["id"], rng.gauss(0.0, 0.3))
         if submission["id"].startswith("step-"):
             skill = -0.6 + 0.18 * int(submission["id"][5:7])
         clean = staff or rng.random() > self.faults
         for case in self.cases:
-            record = {
-                "schema": "warpgrade.case.v1",
-                "run": self.run["run"],
-                "submission": submission,
-                "lab": "spmm",
-                "case": case,
-                "backend": self.backend,
-                "sandbox": "bubblewrap",
-                "harness": self.run["harness"],
-                "seed_commitment": self.run["seed_commitment"],
-                "device": self.run["device"],
-                "kernels": kernels,
-                "toolchain": {**self.run["toolchain"], "flags": ["-O3"]},
-                "recorded_at": "2026-03-01T10:20:00Z",
-            }
+            record = self._identity(submission, case)
             if not compiles:
                 record["case"] = {key: case[key] for key in ("id", "dataset", "k", "kind")}
                 record["outcome"] = {
@@ -218,6 +168,55 @@ class SyntheticRun:
             if self.backend == "emulator" and compiles:
                 record["counters"] = self._counters(case, skill)
             self.records.append(record)
+
+    def _compile(self, submission, compiles, spills):
+        rng = self.random
+        kernels = [
+            {
+                "name": f"spmm_{part}_kernel(int const*, int const*, float const*)",
+                "arch": "sm_90",
+                "registers": rng.randrange(24, 128),
+                "shared_bytes": rng.choice([0, 4096, 16384]),
+                "constant_bytes": 392,
+                "stack_bytes": spills,
+                "spill_store_bytes": spills,
+                "spill_load_bytes": spills,
+            }
+            for part in ("long_rows", "short_rows")
+        ]
+        self.logs[submission["id"]] = "ptxas info    : 0 bytes gmem\n" if compiles else COMPILER_WORDS
+        self.compilations[submission["id"]] = {
+            "schema": "warpgrade.submission.v1",
+            "run": self.run["run"],
+            "submission": submission,
+            "lab": "spmm",
+            "status": "compiled" if compiles else "compile_error",
+            "seconds": 3.4,
+            "hash": submission["hash"],
+            "files": ["spmm.cu", "spmm.h"],
+            "flags": ["-O3", "-std=c++20"],
+            "cached": False,
+            "kernels": kernels if compiles else [],
+            "warnings": rng.randrange(3),
+            **({} if compiles else {"message": "spmm.cu:41: identifier is undefined"}),
+        }
+
+    def _identity(self, submission, case):
+        return {
+            "schema": "warpgrade.case.v1",
+            "run": self.run["run"],
+            "submission": submission,
+            "lab": "spmm",
+            "case": case,
+            "backend": self.backend,
+            "sandbox": "bubblewrap",
+            "harness": self.run["harness"],
+            "seed_commitment": self.run["seed_commitment"],
+            "device": self.run["device"],
+            "kernels": self.compilations[submission["id"]]["kernels"],
+            "toolchain": {**self.run["toolchain"], "flags": ["-O3"]},
+            "recorded_at": "2026-03-01T10:20:00Z",
+        }
 
     def _fail(self, record, fault):
         verdict, reason, message = fault
@@ -262,7 +261,6 @@ class SyntheticRun:
             ]
 
     def _accept(self, record, case, skill):
-        rng = self.random
         record["outcome"] = {"verdict": "accepted"}
         record["verification"] = {
             "repetitions": 34,
@@ -271,8 +269,11 @@ class SyntheticRun:
             "max_error_over_bound": 0.08,
         }
         record["wall_s"] = 2.5
-        if self.backend != "cuda" or case["kind"] != "speed":
-            return
+        if self.backend == "cuda" and case["kind"] == "speed":
+            self._time(record, case, skill)
+
+    def _time(self, record, case, skill):
+        rng = self.random
         rows, nnz, k = case["rows"], case["nnz"], case["k"]
         moved = 8 * nnz + 4 * (rows + 1) + 8 * k * rows
         floor_us = 1e6 * moved / 4.8e12

@@ -64,6 +64,22 @@ def test_every_measured_ratio_stands_in_its_chart(make_run):
         assert all(len(row.marks) + len(row.absent) == len(run.submissions) for row in chart.rows)
 
 
+def test_a_crowd_with_many_references_says_how_many_have_no_mark(make_run):
+    def change(run):
+        for index, submission in enumerate(run.submissions[:4]):
+            submission["role"] = "reference"
+            submission["title"] = f"step {index}"
+
+    run = read_run(make_run(change, students=9, kind="class"))
+    extended = read_run(
+        make_run(lambda run: [s.update(role="reference") for s in run.submissions], name="b", students=9)
+    )
+    assert "without a mark" not in charts.speedup_charts(run)[0].caption
+    chart = charts.speedup_charts(extended)[0]
+    assert "References without a mark of their own: 4." in chart.caption
+    assert {"Ada Lovelace", "optimized"} <= set(chart.series), "the first and the last are there"
+
+
 def test_a_bars_length_is_proportional_to_its_value():
     drawn = svg.draw(bars([1.0, 2.0, 0.5]))
     widths = [float(w) for w in re.findall(r'<rect class="s0" [^>]*width="([\d.]+)"', drawn)]

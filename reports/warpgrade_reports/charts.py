@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from warpgrade_reports import format as fmt
 from warpgrade_reports.analysis import mean_throughput, ranking, speedup, time_over_floor
@@ -15,10 +15,36 @@ from warpgrade_reports.verdicts import style_of
 _CROWD = "the class"
 
 
-def _compared(run: Run) -> tuple[list[Submission], bool]:
-    """Whom a chart compares, the best first, and whether they are too many for a colour each."""
-    everyone = [*(ranked.submission for ranked in ranking(run.students)), *run.staff]
-    return everyone, len(everyone) > MAX_SERIES
+@dataclass(frozen=True)
+class _Cast:
+    """Whom a chart compares: each with a colour of its own, or a class in one colour with the staff standing out."""
+
+    shown: tuple[Submission, ...]
+    series: dict[str, int]
+    names: tuple[str, ...]
+    crowded: bool
+    left_out: int
+
+    @property
+    def caption(self) -> str:
+        """What a reader of a crowded chart must know."""
+        if not self.crowded:
+            return ""
+        text = "A dot a submission; the tall line is the class's median."
+        return f"{text} References without a mark of their own: {self.left_out}." if self.left_out else text
+
+
+def _cast(run: Run) -> _Cast:
+    """The best of the class first, then the staff; the first and the last of the staff where they are too many."""
+    students = tuple(ranked.submission for ranked in ranking(run.students))
+    if len(run.submissions) <= MAX_SERIES:
+        everyone = students + run.staff
+        return _Cast(everyone, {s.id: i for i, s in enumerate(everyone)}, tuple(s.title for s in everyone), False, 0)
+    most = MAX_SERIES - 1  # series 0 is the class
+    staff = run.staff if len(run.staff) <= most else (run.staff[0], *run.staff[1 - most :])
+    series = dict.fromkeys((s.id for s in students), 0) | {s.id: i for i, s in enumerate(staff, start=1)}
+    names = (_CROWD, *(s.title for s in staff))
+    return _Cast(students + staff, series, names, True, len(run.staff) - len(staff))
 
 
 def _case_chart(
@@ -30,27 +56,21 @@ def _case_chart(
     thresholds: bool = False,
 ) -> Chart:
     """Fills `chart` with a row a case and a mark a submission."""
-    everyone, crowded = _compared(run)
-    # In a crowd the class is series 0 and the staff's solutions follow, as many as have a shape of their own.
-    staff = run.staff[: MAX_SERIES - 1]
-    shown = [*run.students, *staff] if crowded else everyone
-    names = (_CROWD, *(s.title for s in staff)) if crowded else tuple(s.title for s in everyone)
-    series = {s.id: (0 if s.is_student else staff.index(s) + 1) if crowded else i for i, s in enumerate(shown)}
+    cast = _cast(run)
     rows = []
     for spec in specs:
-        found = [(s, value(s.by_case[spec.id])) for s in shown]
-        marks = tuple(Mark(series[s.id], v.median, v.low, v.high, name=s.title) for s, v in found if v is not None)
-        absent = tuple((series[s.id], why_absent(s.by_case[spec.id])) for s, v in found if v is None)
-        rows.append(
-            Row(
-                _case_label(spec, specs),
-                marks,
-                chart_threshold(run, spec) if thresholds else None,
-                "not measured",
-                absent,
-            )
-        )
-    return replace(chart, rows=tuple(rows), series=names, style=Style.STRIP if crowded else chart.style)
+        found = [(s, value(s.by_case[spec.id])) for s in cast.shown]
+        marks = tuple(Mark(cast.series[s.id], v.median, v.low, v.high, name=s.title) for s, v in found if v is not None)
+        absent = tuple((cast.series[s.id], why_absent(s.by_case[spec.id])) for s, v in found if v is None)
+        threshold = chart_threshold(run, spec) if thresholds else None
+        rows.append(Row(_case_label(spec, specs), marks, threshold, "not measured", absent))
+    return replace(
+        chart,
+        rows=tuple(rows),
+        series=cast.names,
+        style=Style.STRIP if cast.crowded else chart.style,
+        caption=" ".join(filter(None, (cast.caption, chart.caption))),
+    )
 
 
 def _case_label(spec: CaseSpec, specs: Sequence[CaseSpec]) -> str:
@@ -86,18 +106,14 @@ def speedup_charts(run: Run) -> list[Chart]:
                 Style.BARS,
                 reference=1.0,
                 tick=fmt.ratio,
-                caption=_speed_caption(run),
+                caption="95 % intervals stand on each submission's page."
+                if _cast(run).crowded
+                else "Whiskers are 95 % intervals.",
             ),
             thresholds=True,
         )
         for k in run.ks
     ]
-
-
-def _speed_caption(run: Run) -> str:
-    if _compared(run)[1]:
-        return "A dot a submission; the tall line is the class's median. Intervals stand on each submission's page."
-    return "Whiskers are 95 % intervals."
 
 
 def floor_charts(run: Run) -> list[Chart]:
@@ -131,38 +147,24 @@ def floor_charts(run: Run) -> list[Chart]:
 
 def throughput_chart(run: Run) -> Chart:
     """Mean throughput for each K: a row a submission, or a row a K when they are many."""
-    everyone, crowded = _compared(run)
-    means = {(s.id, k): mean_throughput(s, k).value for s in everyone for k in run.ks}
-    base = Chart(
-        "throughput",
-        "Mean throughput",
-        "non-zeros a second, mean over the measured cases",
-        (),
-        (),
-        tick=lambda value: fmt.scaled(value),
+    cast = _cast(run)
+    means = {(s.id, k): mean_throughput(s, k).value for s in cast.shown for k in run.ks}
+    chart = Chart(
+        "throughput", "Mean throughput", "non-zeros a second, mean over the measured cases", (), (), tick=fmt.scaled
     )
-    if not crowded:
+    if cast.crowded:
         rows = [
             Row(
-                s.title,
-                tuple(Mark(i, value) for i, k in enumerate(run.ks) if (value := means[s.id, k]) is not None),
-                note="not measured",
+                f"K = {k}", tuple(Mark(cast.series[s.id], v, name=s.title) for s in cast.shown if (v := means[s.id, k]))
             )
-            for s in everyone
+            for k in run.ks
         ]
-        return Chart(base.slug, base.title, base.axis, tuple(rows), tuple(f"K = {k}" for k in run.ks), tick=base.tick)
-    staff = run.staff[: MAX_SERIES - 1]
-    order = [(s, 0) for s in run.students] + [(s, i) for i, s in enumerate(staff, start=1)]
+        return replace(chart, rows=tuple(rows), series=cast.names, style=Style.STRIP, caption=cast.caption)
     rows = [
-        Row(
-            f"K = {k}",
-            tuple(Mark(series, value, name=s.title) for s, series in order if (value := means[s.id, k]) is not None),
-        )
-        for k in run.ks
+        Row(s.title, tuple(Mark(i, v) for i, k in enumerate(run.ks) if (v := means[s.id, k])), note="not measured")
+        for s in cast.shown
     ]
-    return Chart(
-        base.slug, base.title, base.axis, tuple(rows), (_CROWD, *(s.title for s in staff)), Style.STRIP, tick=base.tick
-    )
+    return replace(chart, rows=tuple(rows), series=tuple(f"K = {k}" for k in run.ks))
 
 
 def counter_charts(run: Run) -> list[Chart]:
