@@ -201,7 +201,7 @@ TEST(Emulator, counts_sectors_and_lanes) {
 
 TEST(Emulator, limits_device_memory) {
   EXPECT_NE(run("spmm", "", "WARPEMU_MEMORY_MB=1").exit_code, 0);
-  expect_success("spmm", "", "WARPEMU_MEMORY_MB=2");
+  expect_success("spmm", "", "WARPEMU_MEMORY_MB=8");
 }
 
 TEST(Emulator, says_what_is_wrong_with_a_binary) {

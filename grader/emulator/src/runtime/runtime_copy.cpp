@@ -10,7 +10,7 @@ namespace {
 
 cudaError_t copy_rows(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width,
                       size_t height, cudaMemcpyKind kind) {
-  if (width > dst_pitch || width > src_pitch) return cudaErrorInvalidPitchValue;
+  if (width > dst_pitch || width > src_pitch) return cudaErrorInvalidValue;
   for (size_t row = 0; row < height; ++row) {
     const cudaError_t error = copy_bytes(static_cast<char*>(dst) + row * dst_pitch,
                                          static_cast<const char*>(src) + row * src_pitch, width, kind);

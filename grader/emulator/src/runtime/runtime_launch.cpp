@@ -48,6 +48,12 @@ LaunchBuffers& launch_buffers() {
   return buffers;
 }
 
+// What CUDA 13's runtime returns on a GPU differs from its predecessors.
+constexpr cudaError_t kBadDimensions =
+    CUDART_VERSION >= 13000 ? cudaErrorInvalidValue : cudaErrorInvalidConfiguration;
+constexpr cudaError_t kUnknownKernel =
+    CUDART_VERSION >= 13000 ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
+
 cudaError_t check_dimensions(dim3 grid, dim3 block) {
   constexpr unsigned kMaxGridYZ = 65535, kMaxBlockZ = 64;
   const uint64_t threads = uint64_t(block.x) * block.y * block.z;
@@ -55,7 +61,7 @@ cudaError_t check_dimensions(dim3 grid, dim3 block) {
                         block.y <= kMaxThreadsPerBlock && block.z <= kMaxBlockZ;
   const bool grid_ok = grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= 0x7fffffffu &&
                        grid.y <= kMaxGridYZ && grid.z <= kMaxGridYZ;
-  return block_ok && grid_ok ? cudaSuccess : cudaErrorInvalidConfiguration;
+  return block_ok && grid_ok ? cudaSuccess : kBadDimensions;
 }
 
 cudaError_t check_resources(const Kernel& kernel, const Program& program, dim3 grid, dim3 block,
@@ -101,7 +107,7 @@ cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments
                    bool cooperative) {
   WARPEMU_RETURN_IF_STICKY();
   Kernel* kernel = Modules::instance().find_kernel(function);
-  if (kernel == nullptr) return record(cudaErrorInvalidDeviceFunction);
+  if (kernel == nullptr) return record(kUnknownKernel);
   if (const cudaError_t error = check_dimensions(grid, block); error != cudaSuccess) return record(error);
   const Program* program = Modules::instance().program(*kernel);
   if (program == nullptr) return record(cudaErrorNotSupported);

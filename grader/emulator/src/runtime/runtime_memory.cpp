@@ -68,7 +68,6 @@ cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t,
   return cudaMalloc(pointer, bytes);
 }
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned) {
-  if (bytes == 0) return record(cudaErrorInvalidValue);
   return allocate(pointer, bytes, MemoryKind::managed);
 }
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {

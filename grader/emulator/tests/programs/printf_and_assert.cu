@@ -19,8 +19,8 @@ __global__ void clocks(long long* out) {
   out[2] = clock() != 0;
 }
 __global__ void fails(int limit) {
-  assert(int(threadIdx.x) < limit);
-}  // MISTAKE assert
+  assert(int(threadIdx.x) < limit);  // MISTAKE assert
+}
 __global__ void traps() {
   if (threadIdx.x == 3) __trap();  // MISTAKE trap
 }

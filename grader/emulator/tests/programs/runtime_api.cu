@@ -14,15 +14,19 @@ __global__ void uses_dynamic(int* out, int n) {
   out[0] = big[n - 1];
 }
 
+// As measured on a GPU.
+constexpr cudaError_t kBadDimensions =
+    CUDART_VERSION >= 13000 ? cudaErrorInvalidValue : cudaErrorInvalidConfiguration;
+
 void errors_of_launches(int* out) {
   fill<<<1, 2048>>>(out, 1, 1);
-  expect(cudaPeekAtLastError() == cudaErrorInvalidConfiguration, "too many threads");
-  expect(cudaGetLastError() == cudaErrorInvalidConfiguration, "the last error is kept");
+  expect(cudaPeekAtLastError() == kBadDimensions, "too many threads");
+  expect(cudaGetLastError() == kBadDimensions, "the last error is kept");
   expect(cudaGetLastError() == cudaSuccess, "and cleared");
   fill<<<0, 32>>>(out, 1, 1);
-  expect(cudaGetLastError() == cudaErrorInvalidConfiguration, "an empty grid");
+  expect(cudaGetLastError() == kBadDimensions, "an empty grid");
   fill<<<dim3(1, 70000), 32>>>(out, 1, 1);
-  expect(cudaGetLastError() == cudaErrorInvalidConfiguration, "a grid too high");
+  expect(cudaGetLastError() == kBadDimensions, "a grid too high");
   bounded<<<1, 256>>>(out);
   expect(cudaGetLastError() != cudaSuccess, "more threads than __launch_bounds__");
   uses_dynamic<<<1, 1, 60000>>>(out, 15000);
