@@ -84,10 +84,12 @@ void read_zip64(const Reader& reader, std::uint64_t extra, std::uint64_t extra_s
 
 // ---- writing ----
 
-void append(std::string& text, auto value) { text.append(reinterpret_cast<const char*>(&value), sizeof value); }
+void append(std::string& text, auto value) {
+  text.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
 
-// Writes to a file without a name where the file system has those (O_TMPFILE), so that nothing stays even after SIGKILL,
-// and to PATH.tmp-PID elsewhere.
+// Writes to a file without a name where the file system has those (O_TMPFILE), so that nothing stays even
+// after SIGKILL, and to PATH.tmp-PID elsewhere.
 class Output {
  public:
   explicit Output(const std::filesystem::path& path) : path_(path), temporary_(path) {
@@ -153,15 +155,17 @@ class Output {
 std::uint32_t crc_of(const MemberSource& member) {
   uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(member.head.data()), member.head.size());
   // zlib takes a null pointer for "begin anew", and an empty span may have one.
-  if (!member.data.empty()) crc = crc32_z(crc, reinterpret_cast<const Bytef*>(member.data.data()), member.data.size());
+  if (!member.data.empty())
+    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(member.data.data()), member.data.size());
   return static_cast<std::uint32_t>(crc);
 }
 
 void check_crc(std::span<const std::byte> content, const ArchiveMember& member, const std::string& name) {
   const uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size());
   if (crc != member.crc) {
-    throw DatasetError("{}: byte {}: {}: expected the checksum {:08x}, got {:08x}; fetch or save the file again", name,
-                       member.data_offset, member.name, member.crc, crc);
+    throw DatasetError(
+        "{}: byte {}: {}: expected the checksum {:08x}, got {:08x}; fetch or save the file again", name,
+        member.data_offset, member.name, member.crc, crc);
   }
 }
 
@@ -198,7 +202,8 @@ std::vector<ArchiveMember> read_archive(std::span<const std::byte> file, const s
   std::vector<ArchiveMember> members;
   std::uint64_t at = directory.offset;
   for (std::uint64_t i = 0; i < directory.entries; ++i) {
-    if (reader.at<std::uint32_t>(at) != kCentralHeader) reader.fail(at, "expected a central directory header");
+    if (reader.at<std::uint32_t>(at) != kCentralHeader)
+      reader.fail(at, "expected a central directory header");
     ArchiveMember member;
     const auto method = reader.at<std::uint16_t>(at + 10);
     member.crc = reader.at<std::uint32_t>(at + 16);
@@ -209,11 +214,15 @@ std::vector<ArchiveMember> read_archive(std::span<const std::byte> file, const s
     std::uint64_t header = reader.at<std::uint32_t>(at + 42);
     member.name = reader.text(at + 46, name_size);
     read_zip64(reader, at + 46 + name_size, extra_size, member, header);
-    if (method != 0 && method != 8) reader.fail(at, fmt::format("{}: a compression that is not supported", member.name));
+    if (method != 0 && method != 8)
+      reader.fail(at, fmt::format("{}: a compression that is not supported", member.name));
     member.deflated = method == 8;
-    if (!member.deflated && member.bytes != member.stored_bytes) reader.fail(at, member.name + ": sizes do not agree");
-    if (reader.at<std::uint32_t>(header) != kLocalHeader) reader.fail(header, member.name + ": expected its header");
-    member.data_offset = header + 30 + reader.at<std::uint16_t>(header + 26) + reader.at<std::uint16_t>(header + 28);
+    if (!member.deflated && member.bytes != member.stored_bytes)
+      reader.fail(at, member.name + ": sizes do not agree");
+    if (reader.at<std::uint32_t>(header) != kLocalHeader)
+      reader.fail(header, member.name + ": expected its header");
+    member.data_offset =
+        header + 30 + reader.at<std::uint16_t>(header + 26) + reader.at<std::uint16_t>(header + 28);
     if (member.data_offset > file.size() || file.size() - member.data_offset < member.stored_bytes) {
       reader.fail(member.data_offset, fmt::format("{} claims {} bytes, more than the file has", member.name,
                                                   member.stored_bytes));
@@ -254,8 +263,8 @@ std::span<const std::byte> member_content(std::span<const std::byte> file, const
   }
   inflateEnd(&stream);
   if (result != Z_STREAM_END || out != scratch.size()) {
-    throw DatasetError("{}: byte {}: {} does not inflate to the {} bytes it claims", name, member.data_offset + in,
-                       member.name, member.bytes);
+    throw DatasetError("{}: byte {}: {} does not inflate to the {} bytes it claims", name,
+                       member.data_offset + in, member.name, member.bytes);
   }
   check_crc(scratch, member, name);
   return scratch;

@@ -1,4 +1,5 @@
-// The zip subset that .npz is: stored members mapped where they lie, deflated ones inflated, Zip64 beyond 4 GB.
+// The zip subset that .npz is: stored members mapped where they lie, deflated ones inflated, Zip64 beyond 4
+// GB.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ struct ArchiveMember {
   bool deflated = false;
 };
 
-// Reads the central directory of a mapped archive. Throws DatasetError with the byte offset of what does not fit.
+// Reads the central directory of a mapped archive. Throws DatasetError with the byte offset of what does not
+// fit.
 std::vector<ArchiveMember> read_archive(std::span<const std::byte> file, const std::string& name);
 
 // The member's content; inflates into `scratch` when deflated.
@@ -27,7 +29,7 @@ std::span<const std::byte> member_content(std::span<const std::byte> file, const
 // One member to write: its header text and its data, in that order.
 struct MemberSource {
   std::string name;
-  std::string head;                  // padded by the caller so that the data is aligned
+  std::string head;  // padded by the caller so that the data is aligned
   std::span<const std::byte> data;
 };
 

@@ -34,11 +34,13 @@ DatasetInfo read_entry(const std::string& name, const YAML::Node& node) {
   info.file = value_or<std::string>(node, "file", "");
   info.importer = value_or<std::string>(node, "importer", "");
   if (info.kind == "stand-in") {
-    info.powerlaw = PowerlawSpec{static_cast<int>(info.n), info.nnz, node["skew"].as<double>(), value_or<std::uint64_t>(node, "seed", 1)};
+    info.powerlaw = PowerlawSpec{static_cast<int>(info.n), info.nnz, node["skew"].as<double>(),
+                                 value_or<std::uint64_t>(node, "seed", 1)};
   }
   if (const YAML::Node shape = node["shape"]) {
-    info.shape = ShapeSpec{shape.as<std::string>(), node["rows"].as<int>(), node["cols"].as<int>(),
-                           value_or(node, "mean", 8.0), value_or(node, "longest", 0), value_or<std::uint64_t>(node, "seed", 1)};
+    info.shape = ShapeSpec{shape.as<std::string>(),      node["rows"].as<int>(),
+                           node["cols"].as<int>(),       value_or(node, "mean", 8.0),
+                           value_or(node, "longest", 0), value_or<std::uint64_t>(node, "seed", 1)};
   }
   return info;
 }
@@ -51,7 +53,8 @@ std::size_t distance(const std::string& a, const std::string& b) {
     std::size_t diagonal = row[0];
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t next = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const std::size_t next =
+          std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
       diagonal = row[j];
       row[j] = next;
     }
@@ -64,7 +67,8 @@ DatasetInfo scaled(DatasetInfo info, const std::string& name, const std::string&
   double scale = 0;
   const auto [end, error] = std::from_chars(scale_text.data(), scale_text.data() + scale_text.size(), scale);
   if (error != std::errc() || end != scale_text.data() + scale_text.size() || !(scale > 0 && scale <= 1)) {
-    throw DatasetError("'{}': a scale above 0 and up to 1 stands behind @, for instance {}@0.01", name, info.name);
+    throw DatasetError("'{}': a scale above 0 and up to 1 stands behind @, for instance {}@0.01", name,
+                       info.name);
   }
   if (!info.powerlaw) throw DatasetError("'{}': only stand-ins have scales", name);
   info.name = name;
@@ -121,7 +125,8 @@ DatasetInfo Catalog::find(const std::string& name) const {
   std::size_t least = 4;
   for (const DatasetInfo& info : datasets_) {
     const bool alias = std::find(info.aliases.begin(), info.aliases.end(), base) != info.aliases.end();
-    if (info.name == base || alias) return base == name ? info : scaled(info, name, name.substr(base.size() + 1));
+    if (info.name == base || alias)
+      return base == name ? info : scaled(info, name, name.substr(base.size() + 1));
     if (const std::size_t d = distance(base, info.name); d < least) {
       least = d;
       nearest = &info;
@@ -133,7 +138,8 @@ DatasetInfo Catalog::find(const std::string& name) const {
 
 std::vector<fs::path> Catalog::graph_folders() const {
   std::vector<fs::path> folders;
-  if (const char* folder = std::getenv("WARPGRADE_GRAPHS"); folder != nullptr && *folder != '\0') folders.emplace_back(folder);
+  if (const char* folder = std::getenv("WARPGRADE_GRAPHS"); folder != nullptr && *folder != '\0')
+    folders.emplace_back(folder);
   const fs::path room = fs::absolute(file_).lexically_normal().parent_path();
   folders.push_back(room / "graphs");
   folders.push_back(room.parent_path().parent_path() / "shared/graphs");
@@ -156,7 +162,8 @@ Csr Catalog::obtain(const DatasetInfo& info, Origin& origin, const Progress& pro
   for (const fs::path& folder : graph_folders()) {
     if (fs::exists(folder / info.file)) return import_file(folder / info.file, progress);
   }
-  throw DatasetError("{} is not on this machine: put {} into a folder and set WARPGRADE_GRAPHS to it", info.name, info.file);
+  throw DatasetError("{} is not on this machine: put {} into a folder and set WARPGRADE_GRAPHS to it",
+                     info.name, info.file);
 }
 
 fs::path Catalog::ensure(const std::string& name, const fs::path& cache, const Progress& progress) const {

@@ -46,7 +46,8 @@ Csr build_csr(int rows, int cols, std::vector<Entry> entries, Duplicates duplica
   for (int row = 0; row < rows; ++row) {
     const std::span<Cell> line(cells.data() + begin[row], begin[row + 1] - begin[row]);
     const std::size_t size = tidy_row(line, duplicates);
-    std::copy(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(size), cells.begin() + static_cast<std::ptrdiff_t>(kept));
+    std::copy(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(size),
+              cells.begin() + static_cast<std::ptrdiff_t>(kept));
     kept += size;
     matrix.row_offsets[row + 1] = static_cast<int>(kept);
   }

@@ -41,10 +41,13 @@ std::string hash_of(std::int64_t rows, std::int64_t cols, std::span<const int> r
 }
 
 template <typename T>
-std::span<const T> array_as(const NpyArray& array, const char* type, const std::string& name, const char* member) {
-  if (array.type != type || array.shape.size() != 1 || reinterpret_cast<std::uintptr_t>(array.data.data()) % alignof(T) != 0) {
-    throw DatasetError("{}: {} is of type {}, not {} as in the working format; run `warpgrade data import` on it", name,
-                       member, array.type, type);
+std::span<const T> array_as(const NpyArray& array, const char* type, const std::string& name,
+                            const char* member) {
+  if (array.type != type || array.shape.size() != 1 ||
+      reinterpret_cast<std::uintptr_t>(array.data.data()) % alignof(T) != 0) {
+    throw DatasetError(
+        "{}: {} is of type {}, not {} as in the working format; run `warpgrade data import` on it", name,
+        member, array.type, type);
   }
   return {reinterpret_cast<const T*>(array.data.data()), static_cast<std::size_t>(array.count())};
 }
@@ -68,7 +71,8 @@ struct CsrFile::Mapping {
     const auto size = static_cast<std::size_t>(status.st_size);
     void* memory = size > 0 ? mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
     close(fd);
-    if (memory == MAP_FAILED) throw DatasetError("{}: cannot be mapped: {}", name, size > 0 ? std::strerror(errno) : "it is empty");
+    if (memory == MAP_FAILED)
+      throw DatasetError("{}: cannot be mapped: {}", name, size > 0 ? std::strerror(errno) : "it is empty");
     file = {static_cast<const std::byte*>(memory), size};
     try {
       read();
@@ -91,20 +95,24 @@ struct CsrFile::Mapping {
       content[member.name] = file.subspan(member.data_offset, member.bytes);
     }
     for (const char* member : {"indptr.npy", "indices.npy", "data.npy", "shape.npy"}) {
-      if (!content.contains(member)) throw DatasetError("{}: expected a CSR matrix, but there is no {}", name, member);
+      if (!content.contains(member))
+        throw DatasetError("{}: expected a CSR matrix, but there is no {}", name, member);
     }
     const NpyArray shape = parse_npy(content["shape.npy"], name);
-    if (shape.type != "<i8" || shape.count() != 2) throw DatasetError("{}: shape.npy does not hold two int64", name);
+    if (shape.type != "<i8" || shape.count() != 2)
+      throw DatasetError("{}: shape.npy does not hold two int64", name);
     std::memcpy(&rows, shape.data.data(), 8);
     std::memcpy(&cols, shape.data.data() + 8, 8);
     row_offsets = array_as<int>(parse_npy(content["indptr.npy"], name), "<i4", name, "indptr.npy");
     columns = array_as<int>(parse_npy(content["indices.npy"], name), "<i4", name, "indices.npy");
     values = array_as<float>(parse_npy(content["data.npy"], name), "<f4", name, "data.npy");
     const bool fits = rows >= 0 && cols >= 0 && rows < INT32_MAX && cols < INT32_MAX &&
-                      static_cast<std::int64_t>(row_offsets.size()) == rows + 1 && columns.size() == values.size() &&
-                      row_offsets.front() == 0 && row_offsets.back() == static_cast<std::int64_t>(columns.size());
-    if (!fits) throw DatasetError("{}: shape {}x{}, {} offsets and {} entries do not fit together", name, rows, cols,
-                                  row_offsets.size(), columns.size());
+                      static_cast<std::int64_t>(row_offsets.size()) == rows + 1 &&
+                      columns.size() == values.size() && row_offsets.front() == 0 &&
+                      row_offsets.back() == static_cast<std::int64_t>(columns.size());
+    if (!fits)
+      throw DatasetError("{}: shape {}x{}, {} offsets and {} entries do not fit together", name, rows, cols,
+                         row_offsets.size(), columns.size());
     if (!content.contains("warpgrade.json")) return;
     const auto text = content["warpgrade.json"];
     const auto* first = reinterpret_cast<const char*>(text.data());
@@ -125,12 +133,24 @@ CsrFile CsrFile::open(const std::filesystem::path& path) {
   return file;
 }
 
-int CsrFile::rows() const { return static_cast<int>(mapping_->rows); }
-int CsrFile::cols() const { return static_cast<int>(mapping_->cols); }
-std::span<const int> CsrFile::row_offsets() const { return mapping_->row_offsets; }
-std::span<const int> CsrFile::columns() const { return mapping_->columns; }
-std::span<const float> CsrFile::values() const { return mapping_->values; }
-const Origin& CsrFile::origin() const { return mapping_->origin; }
+int CsrFile::rows() const {
+  return static_cast<int>(mapping_->rows);
+}
+int CsrFile::cols() const {
+  return static_cast<int>(mapping_->cols);
+}
+std::span<const int> CsrFile::row_offsets() const {
+  return mapping_->row_offsets;
+}
+std::span<const int> CsrFile::columns() const {
+  return mapping_->columns;
+}
+std::span<const float> CsrFile::values() const {
+  return mapping_->values;
+}
+const Origin& CsrFile::origin() const {
+  return mapping_->origin;
+}
 
 std::string CsrFile::content_hash() const {
   if (!mapping_->hash.empty()) return mapping_->hash;
@@ -140,25 +160,32 @@ std::string CsrFile::content_hash() const {
 void CsrFile::verify() const {
   const auto offsets = row_offsets();
   for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
-    if (offsets[row] > offsets[row + 1]) throw DatasetError("{}: row {} ends before it begins", mapping_->name, row);
+    if (offsets[row] > offsets[row + 1])
+      throw DatasetError("{}: row {} ends before it begins", mapping_->name, row);
   }
   for (std::size_t entry = 0; entry < columns().size(); ++entry) {
     if (columns()[entry] < 0 || columns()[entry] >= cols()) {
-      throw DatasetError("{}: entry {} has column {}, outside 0 .. {}", mapping_->name, entry, columns()[entry], cols() - 1);
+      throw DatasetError("{}: entry {} has column {}, outside 0 .. {}", mapping_->name, entry,
+                         columns()[entry], cols() - 1);
     }
   }
   const std::string now = hash_of(rows(), cols(), row_offsets(), columns(), values());
   if (!mapping_->hash.empty() && now != mapping_->hash) {
-    throw DatasetError("{}: its content changed (hash {} instead of {}); delete it, it is made again when asked for",
-                       mapping_->name, now.substr(0, 12), mapping_->hash.substr(0, 12));
+    throw DatasetError(
+        "{}: its content changed (hash {} instead of {}); delete it, it is made again when asked for",
+        mapping_->name, now.substr(0, 12), mapping_->hash.substr(0, 12));
   }
 }
 
 std::string write_csr(const std::filesystem::path& path, const Csr& matrix, const Origin& origin) {
-  const std::string hash = hash_of(matrix.rows, matrix.cols, matrix.row_offsets, matrix.columns, matrix.values);
-  const std::string about = nlohmann::json{{"format", "warpgrade.csr.v1"}, {"name", origin.name},
-                                           {"source", origin.source},      {"generator", origin.generator},
-                                           {"hash", hash}}.dump();
+  const std::string hash =
+      hash_of(matrix.rows, matrix.cols, matrix.row_offsets, matrix.columns, matrix.values);
+  const std::string about = nlohmann::json{
+      {"format", "warpgrade.csr.v1"},
+      {"name", origin.name},
+      {"source", origin.source},
+      {"generator", origin.generator},
+      {"hash", hash}}.dump();
   const std::int64_t shape[2] = {matrix.rows, matrix.cols};
   const std::span<const int> offsets(matrix.row_offsets), columns(matrix.columns);
   const std::span<const float> values(matrix.values);

@@ -1,5 +1,5 @@
-// Integer arithmetic only, and every random number a function of (seed, row, draw): equal bytes on every machine and for
-// every number of threads.
+// Integer arithmetic only, and every random number a function of (seed, row, draw): equal bytes on every
+// machine and for every number of threads.
 #include "warpgrade/datasets/generate.h"
 
 #include <algorithm>
@@ -29,7 +29,9 @@ u64 draw(u64 seed, u64 stream, u64 index) {
 }
 
 // A number below `bound` from 64 random bits (Lemire's multiply-high; the bias is below bound / 2^64).
-u64 below(u64 bits, u64 bound) { return static_cast<u64>((u128(bits) * bound) >> 64); }
+u64 below(u64 bits, u64 bound) {
+  return static_cast<u64>((u128(bits) * bound) >> 64);
+}
 
 // log2(x) with 32 fractional bits, x >= 1, by repeated squaring.
 u64 log2_fixed(u64 x) {
@@ -99,14 +101,16 @@ std::vector<u64> node_weights(const PowerlawSpec& spec) {
   std::vector<int> node_of_rank(static_cast<std::size_t>(spec.n));
   std::iota(node_of_rank.begin(), node_of_rank.end(), 0);
   for (int i = spec.n - 1; i > 0; --i) {
-    std::swap(node_of_rank[i], node_of_rank[below(draw(spec.seed, 1, static_cast<u64>(i)), static_cast<u64>(i) + 1)]);
+    std::swap(node_of_rank[i],
+              node_of_rank[below(draw(spec.seed, 1, static_cast<u64>(i)), static_cast<u64>(i) + 1)]);
   }
   const auto skew = static_cast<u64>(std::llround(spec.skew * 65536));
   const NegativeExp2 exp2;
   std::vector<u64> weights(static_cast<std::size_t>(spec.n));
   for (int rank = 0; rank < spec.n; ++rank) {
     const u64 exponent = (log2_fixed(static_cast<u64>(rank) + 1) * skew) >> 16;
-    weights[node_of_rank[rank]] = (exp2(exponent) >> 24) + 1;  // 38 bits: sums over 2^25 nodes stay below 2^63
+    weights[node_of_rank[rank]] =
+        (exp2(exponent) >> 24) + 1;  // 38 bits: sums over 2^25 nodes stay below 2^63
   }
   return weights;
 }
@@ -159,7 +163,8 @@ class ColumnSampler {
   std::vector<int> guide_;
 };
 
-// Fills `row` with distinct columns, sorted: rounds of draws for what is missing, then the unused ones in turn.
+// Fills `row` with distinct columns, sorted: rounds of draws for what is missing, then the unused ones in
+// turn.
 void draw_row(u64 seed, u64 stream, const ColumnSampler& sampler, int n, std::span<int> row) {
   std::size_t have = 0;
   u64 counter = 0;
@@ -186,7 +191,8 @@ float draw_value(u64 seed, u64 entry) {
 }  // namespace
 
 Csr generate_powerlaw(const PowerlawSpec& spec, int threads) {
-  if (spec.n < 1 || spec.nnz < 0 || spec.nnz > static_cast<std::int64_t>(spec.n) * spec.n || spec.nnz > INT32_MAX) {
+  if (spec.n < 1 || spec.nnz < 0 || spec.nnz > static_cast<std::int64_t>(spec.n) * spec.n ||
+      spec.nnz > INT32_MAX) {
     throw DatasetError("a stand-in of {} rows and {} entries is not possible", spec.n, spec.nnz);
   }
   if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -203,7 +209,8 @@ Csr generate_powerlaw(const PowerlawSpec& spec, int threads) {
     for (int row = begin; row < end; ++row) {
       const auto offset = static_cast<std::size_t>(matrix.row_offsets[row]);
       const auto length = static_cast<std::size_t>(lengths[row]);
-      draw_row(spec.seed, 16 + static_cast<u64>(row), sampler, spec.n, {matrix.columns.data() + offset, length});
+      draw_row(spec.seed, 16 + static_cast<u64>(row), sampler, spec.n,
+               {matrix.columns.data() + offset, length});
       for (std::size_t i = offset; i < offset + length; ++i) matrix.values[i] = draw_value(spec.seed, i);
     }
   });
@@ -217,9 +224,13 @@ int shape_length(const ShapeSpec& spec, int row) {
   const u64 bits = draw(spec.seed, 4, static_cast<u64>(row));
   const int mean = static_cast<int>(spec.mean);
   if (spec.shape == "uniform") return mean;
-  if (spec.shape == "ragged" || spec.shape == "duplicates") return static_cast<int>(below(bits, 2 * static_cast<u64>(mean) + 1));
-  if (spec.shape == "empty-rows") return bits % 5 != 0 ? 0 : static_cast<int>(1 + below(mix(bits), 2 * static_cast<u64>(mean)));
-  if (spec.shape == "hub") return row == spec.rows / 3 ? spec.longest : static_cast<int>(below(bits, 2 * static_cast<u64>(mean) + 1));
+  if (spec.shape == "ragged" || spec.shape == "duplicates")
+    return static_cast<int>(below(bits, 2 * static_cast<u64>(mean) + 1));
+  if (spec.shape == "empty-rows")
+    return bits % 5 != 0 ? 0 : static_cast<int>(1 + below(mix(bits), 2 * static_cast<u64>(mean)));
+  if (spec.shape == "hub")
+    return row == spec.rows / 3 ? spec.longest
+                                : static_cast<int>(below(bits, 2 * static_cast<u64>(mean) + 1));
   if (spec.shape == "single-row") return spec.longest;
   if (spec.shape == "single-column") return static_cast<int>(bits & 1);
   if (spec.shape == "identity") return row < spec.cols ? 1 : 0;
@@ -239,10 +250,13 @@ Csr generate_shape(const ShapeSpec& spec) {
     std::vector<int> columns;
     while (static_cast<int>(columns.size()) < length) {
       const bool narrow = spec.shape == "duplicates";  // a few columns, hit again and again
-      const int column = spec.shape == "identity" ? row
-                         : static_cast<int>(below(draw(spec.seed, 5, counter), static_cast<u64>(narrow ? spec.cols / 50 : spec.cols)));
+      const int column = spec.shape == "identity"
+                             ? row
+                             : static_cast<int>(below(draw(spec.seed, 5, counter),
+                                                      static_cast<u64>(narrow ? spec.cols / 50 : spec.cols)));
       ++counter;
-      if (narrow || std::find(columns.begin(), columns.end(), column) == columns.end()) columns.push_back(column);
+      if (narrow || std::find(columns.begin(), columns.end(), column) == columns.end())
+        columns.push_back(column);
     }
     for (int column : columns) entries.push_back({row, column, 0});
   }

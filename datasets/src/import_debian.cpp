@@ -1,4 +1,5 @@
-// Two graphs that any Debian machine has: WordNet's synsets (package wordnet-base) and the packages' dependencies (apt's lists).
+// Two graphs that any Debian machine has: WordNet's synsets (package wordnet-base) and the packages'
+// dependencies (apt's lists).
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,9 +45,11 @@ struct Pointer {
   Synset from, to;
 };
 
-// One line of data.pos: offset lex_filenum ss_type w_cnt word lex_id [...] p_cnt symbol offset pos source/target [...]; see
-// wndb(5WN). w_cnt is hexadecimal, p_cnt decimal; satellites (s) live in the adjectives' file.
-void read_synset(const LineReader& reader, std::string_view line, std::set<Synset>& nodes, std::vector<Pointer>& pointers) {
+// One line of data.pos: offset lex_filenum ss_type w_cnt word lex_id [...] p_cnt symbol offset pos
+// source/target [...]; see wndb(5WN). w_cnt is hexadecimal, p_cnt decimal; satellites (s) live in the
+// adjectives' file.
+void read_synset(const LineReader& reader, std::string_view line, std::set<Synset>& nodes,
+                 std::vector<Pointer>& pointers) {
   const auto words = words_of(line);
   if (words.size() < 6) reader.fail("a synset as in wndb(5WN)", line);
   const auto file_of = [](char pos) { return pos == 's' ? 'a' : pos; };
@@ -95,7 +98,8 @@ void read_packages(LineReader& reader, Packages& packages) {
       package = line.substr(std::min(colon + 2, line.size()));
       packages[package];
     } else if ((key == "Depends" || key == "Pre-Depends" || key == "Recommends") && !package.empty()) {
-      for (std::string& name : dependency_names(line.substr(colon + 1))) packages[package].insert(std::move(name));
+      for (std::string& name : dependency_names(line.substr(colon + 1)))
+        packages[package].insert(std::move(name));
     }
   }
 }
@@ -129,7 +133,8 @@ Csr import_wordnet(const fs::path& folder) {
     if (!fs::exists(file)) throw DatasetError("{} is not there; apt-get install wordnet-base", file.string());
     LineReader reader(file, {});
     for (std::string_view line; reader.next(line);) {
-      if (!line.empty() && line.front() != ' ') read_synset(reader, line, nodes, pointers);  // the licence is indented
+      if (!line.empty() && line.front() != ' ')
+        read_synset(reader, line, nodes, pointers);  // the licence is indented
     }
   }
   std::map<Synset, int> index;
@@ -149,7 +154,8 @@ Csr import_debian_packages(const fs::path& lists) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(lists, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.ends_with("_Packages") || name.find("_Packages.") != std::string::npos) files.push_back(entry.path());
+    if (name.ends_with("_Packages") || name.find("_Packages.") != std::string::npos)
+      files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) {
@@ -160,7 +166,8 @@ Csr import_debian_packages(const fs::path& lists) {
       read_compressed_packages(file, packages);
     }
   }
-  if (packages.empty()) throw DatasetError("no package list in {}; run apt-get update on a Debian machine", lists.string());
+  if (packages.empty())
+    throw DatasetError("no package list in {}; run apt-get update on a Debian machine", lists.string());
   std::map<std::string, int> index;
   for (const auto& [name, needs] : packages) index.emplace(name, static_cast<int>(index.size()));
   std::vector<Entry> entries;

@@ -57,7 +57,8 @@ float real(const NpyArray& array, std::int64_t i, const std::string& name) {
   if (array.type == "<i4") return static_cast<float>(item<std::int32_t>(array, i));
   if (array.type == "<i8") return static_cast<float>(item<std::int64_t>(array, i));
   if (array.type == "|b1") return static_cast<float>(item<std::uint8_t>(array, i) != 0);
-  throw DatasetError("{}: values of type {} are not read; float32, float64, integers and bool are", name, array.type);
+  throw DatasetError("{}: values of type {} are not read; float32, float64, integers and bool are", name,
+                     array.type);
 }
 
 struct Members {
@@ -70,8 +71,8 @@ Csr convert(const Members& m, const std::string& name) {
     throw DatasetError("{}: {} x {} with {} entries does not fit 32-bit indices", name, rows, cols, nnz);
   }
   if (m.row_offsets.count() != rows + 1 || m.values.count() != nnz) {
-    throw DatasetError("{}: expected {} offsets and {} values, got {} and {}", name, rows + 1, nnz, m.row_offsets.count(),
-                       m.values.count());
+    throw DatasetError("{}: expected {} offsets and {} values, got {} and {}", name, rows + 1, nnz,
+                       m.row_offsets.count(), m.values.count());
   }
   std::vector<Entry> entries;
   entries.reserve(static_cast<std::size_t>(nnz));
@@ -81,12 +82,15 @@ Csr convert(const Members& m, const std::string& name) {
   }
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t begin = whole(m.row_offsets, row, name), end = whole(m.row_offsets, row + 1, name);
-    if (begin > end || end > nnz) throw DatasetError("{}: row {} runs from entry {} to {}", name, row, begin, end);
+    if (begin > end || end > nnz)
+      throw DatasetError("{}: row {} runs from entry {} to {}", name, row, begin, end);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t col = whole(m.columns, i, name);
       const float value = real(m.values, i, name);
-      if (col < 0 || col >= cols) throw DatasetError("{}: entry {}: column {} is outside 0 .. {}", name, i, col, cols - 1);
-      if (!std::isfinite(value)) throw DatasetError("{}: entry {}: expected a finite value, got {}", name, i, value);
+      if (col < 0 || col >= cols)
+        throw DatasetError("{}: entry {}: column {} is outside 0 .. {}", name, i, col, cols - 1);
+      if (!std::isfinite(value))
+        throw DatasetError("{}: entry {}: expected a finite value, got {}", name, i, value);
       entries.push_back({static_cast<int>(row), static_cast<int>(col), value});
     }
   }
@@ -107,15 +111,18 @@ Csr import_npz(const std::filesystem::path& path, const Progress&) {
     }
   }
   for (int i = 0; i < 4; ++i) {
-    if (content[i].empty()) throw DatasetError("{}: expected a SciPy CSR archive, but there is no {}", name, kNames[i]);
+    if (content[i].empty())
+      throw DatasetError("{}: expected a SciPy CSR archive, but there is no {}", name, kNames[i]);
   }
   if (!content[4].empty()) {
     const NpyArray format = parse_npy(content[4], name);
     const std::string text(reinterpret_cast<const char*>(format.data.data()), format.data.size());
     // NumPy stores the word as bytes or as 32-bit characters.
     std::string word;
-    for (char c : text) if (c != '\0') word += c;
-    if (word != "csr") throw DatasetError("{}: expected a matrix in CSR, got '{}'; save it with .tocsr()", name, word);
+    for (char c : text)
+      if (c != '\0') word += c;
+    if (word != "csr")
+      throw DatasetError("{}: expected a matrix in CSR, got '{}'; save it with .tocsr()", name, word);
   }
   Members members{parse_npy(content[0], name), parse_npy(content[1], name), parse_npy(content[2], name),
                   parse_npy(content[3], name)};

@@ -28,7 +28,9 @@ LineReader::LineReader(int fd, std::string name) : name_(std::move(name)), buffe
   if (file_ == nullptr) throw DatasetError("cannot read {}", name_);
 }
 
-LineReader::~LineReader() { gzclose(static_cast<gzFile>(file_)); }
+LineReader::~LineReader() {
+  gzclose(static_cast<gzFile>(file_));
+}
 
 bool LineReader::fill() {
   if (at_end_) return false;
@@ -61,7 +63,8 @@ bool LineReader::next(std::string_view& line) {
       ++number_;
       return true;
     }
-    if (end_ - begin_ > kLongestLine) throw DatasetError("{}:{}: a line of more than 1 MiB: not a text file", name_, number_ + 1);
+    if (end_ - begin_ > kLongestLine)
+      throw DatasetError("{}:{}: a line of more than 1 MiB: not a text file", name_, number_ + 1);
     if (!fill() && begin_ == end_) return false;
   }
 }

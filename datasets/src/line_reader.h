@@ -21,8 +21,8 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // False at the end. Line ends (LF, CRLF) are not part of the line. Throws DatasetError for a truncated or damaged .gz and for
-  // a line of more than 1 MiB.
+  // False at the end. Line ends (LF, CRLF) are not part of the line. Throws DatasetError for a truncated or
+  // damaged .gz and for a line of more than 1 MiB.
   bool next(std::string_view& line);
 
   std::int64_t number() const { return number_; }

@@ -65,8 +65,8 @@ NpyArray parse_npy(std::span<const std::byte> content, const std::string& name) 
   array.data = content.subspan(begin + header_size);
   const std::int64_t item = item_bytes(array.type);
   if (item <= 0 || static_cast<std::int64_t>(array.data.size()) / item < array.count()) {
-    throw DatasetError("{}: {} items of type {} need more than the {} bytes that are there", name, array.count(),
-                       array.type, array.data.size());
+    throw DatasetError("{}: {} items of type {} need more than the {} bytes that are there", name,
+                       array.count(), array.type, array.data.size());
   }
   array.data = array.data.first(static_cast<std::size_t>(array.count() * item));
   return array;

@@ -10,7 +10,7 @@
 namespace warpgrade::datasets {
 
 struct NpyArray {
-  std::string type;                  // "<i4", "<f4", "|S3", ...
+  std::string type;  // "<i4", "<f4", "|S3", ...
   std::vector<std::int64_t> shape;
   std::span<const std::byte> data;
   std::int64_t count() const;

@@ -32,7 +32,9 @@ def assert_same(got, want) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("value_type", ["float64", "float32", "int32", "int64"])
-def test_scipys_archives_come_back(tool: DataTool, tmp_path: Path, seed: int, compressed: bool, value_type: str) -> None:
+def test_scipys_archives_come_back(
+    tool: DataTool, tmp_path: Path, seed: int, compressed: bool, value_type: str
+) -> None:
     want = random_matrix(seed, value_type)
     sparse.save_npz(tmp_path / "theirs.npz", want, compressed=compressed)
     got = sparse.load_npz(tool.import_file(tmp_path / "theirs.npz", tmp_path / "ours.npz"))

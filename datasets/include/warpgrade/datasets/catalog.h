@@ -1,4 +1,5 @@
-// The one place where datasets have names: datasets/catalog.yaml. `ensure` turns a name into a file of the cache.
+// The one place where datasets have names: datasets/catalog.yaml. `ensure` turns a name into a file of the
+// cache.
 #pragma once
 
 #include <filesystem>
@@ -14,13 +15,13 @@ namespace warpgrade::datasets {
 struct DatasetInfo {
   std::string name;
   std::vector<std::string> aliases;
-  std::string kind;        // real, stand-in, synthetic
+  std::string kind;  // real, stand-in, synthetic
   std::string source, licence, exercises;
-  std::int64_t n = 0, nnz = 0;                   // as published; 0: not known beforehand
-  std::string file;                              // real: a file of the graphs' folder
-  std::string importer;                          // real: wordnet, debian-packages
-  std::optional<PowerlawSpec> powerlaw;          // stand-in
-  std::optional<ShapeSpec> shape;                // synthetic
+  std::int64_t n = 0, nnz = 0;           // as published; 0: not known beforehand
+  std::string file;                      // real: a file of the graphs' folder
+  std::string importer;                  // real: wordnet, debian-packages
+  std::optional<PowerlawSpec> powerlaw;  // stand-in
+  std::optional<ShapeSpec> shape;        // synthetic
 };
 
 class Catalog {
@@ -33,9 +34,10 @@ class Catalog {
   // By name or alias; `name@0.01` is a stand-in at that scale. Throws DatasetError with near matches.
   DatasetInfo find(const std::string& name) const;
 
-  // The dataset as a file below `cache`, made when absent: imported from the folder of graphs (WARPGRADE_GRAPHS, else
-  // ../shared/graphs or datasets/graphs beside the catalogue), taken from a Debian package, or generated. Safe when several
-  // processes ask at once. Throws DatasetError when the source is not on this machine.
+  // The dataset as a file below `cache`, made when absent: imported from the folder of graphs
+  // (WARPGRADE_GRAPHS, else
+  // ../shared/graphs or datasets/graphs beside the catalogue), taken from a Debian package, or generated.
+  // Safe when several processes ask at once. Throws DatasetError when the source is not on this machine.
   std::filesystem::path ensure(const std::string& name, const std::filesystem::path& cache,
                                const Progress& progress = {}) const;
 

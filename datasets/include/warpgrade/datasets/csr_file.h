@@ -1,7 +1,8 @@
 // The working format: SciPy's uncompressed CSR archive (.npz), memory-mapped.
 //
-// scipy.sparse.load_npz opens what write_csr writes. The members' data start at multiples of 64 bytes, so that the arrays are used
-// where they lie in the file; warpgrade.json beside them tells where the matrix comes from and its content hash.
+// scipy.sparse.load_npz opens what write_csr writes. The members' data start at multiples of 64 bytes, so
+// that the arrays are used where they lie in the file; warpgrade.json beside them tells where the matrix
+// comes from and its content hash.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +38,10 @@ class CsrFile {
   std::span<const int> columns() const;      // [nnz]
   std::span<const float> values() const;     // [nnz]
   const Origin& origin() const;
-  std::string content_hash() const;          // SHA-256 over shape and arrays, as recorded at writing
+  std::string content_hash() const;  // SHA-256 over shape and arrays, as recorded at writing
 
-  // Computes the hash anew and compares; checks offsets and columns. Throws DatasetError when anything differs.
+  // Computes the hash anew and compares; checks offsets and columns. Throws DatasetError when anything
+  // differs.
   void verify() const;
 
  private:
@@ -47,7 +49,8 @@ class CsrFile {
   std::shared_ptr<const Mapping> mapping_;
 };
 
-// Writes atomically (temporary file, fsync, rename): a full disk or an interrupt leaves nothing behind. Returns the hash.
+// Writes atomically (temporary file, fsync, rename): a full disk or an interrupt leaves nothing behind.
+// Returns the hash.
 std::string write_csr(const std::filesystem::path& path, const Csr& matrix, const Origin& origin);
 
 }  // namespace warpgrade::datasets

@@ -1,5 +1,5 @@
-// Importers: files of other programs to CSR. Every error names the file and the line or byte, what was expected and what
-// stands there.
+// Importers: files of other programs to CSR. Every error names the file and the line or byte, what was
+// expected and what stands there.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace warpgrade::datasets {
 
-// By content: Matrix Market (.mtx, .mtx.gz), SciPy CSR (.npz), anything else as a SNAP edge list (.txt, .txt.gz: "from to" a
-// line, '#' comments, ids from 0).
+// By content: Matrix Market (.mtx, .mtx.gz), SciPy CSR (.npz), anything else as a SNAP edge list (.txt,
+// .txt.gz: "from to" a line, '#' comments, ids from 0).
 Csr import_file(const std::filesystem::path& path, const Progress& progress = {});
 
 // coordinate; pattern (values 1), real, integer; general, symmetric, skew-symmetric. Duplicates add up.
