@@ -258,8 +258,25 @@ class GradeRun {
     });
   }
 
+  // The lab's baselines that were asked for, the policy's own always among them.
+  std::vector<Baseline> chosen_baselines() const {
+    std::vector<Baseline> chosen = lab_.baselines();
+    if (options_.baselines.empty()) return chosen;
+    const auto named = [&](const std::string& name) {
+      return std::any_of(chosen.begin(), chosen.end(), [&](const Baseline& baseline) { return baseline.name == name; });
+    };
+    for (const std::string& name : options_.baselines) {
+      if (!named(name)) throw UsageError("no baseline '{}' in lab {}", name, lab_.name());
+    }
+    std::erase_if(chosen, [&](const Baseline& baseline) {
+      const auto& names = options_.baselines;
+      return baseline.name != policy_.baseline && std::find(names.begin(), names.end(), baseline.name) == names.end();
+    });
+    return chosen;
+  }
+
   void compile_baselines() {
-    for (const Baseline& baseline : lab_.baselines()) {
+    for (const Baseline& baseline : chosen_baselines()) {
       progress_.update("compiling baseline " + baseline.name);
       const Submission source = read_submission(project_root() / baseline.folder, lab_.name(), Role::kBaseline);
       CompileOptions options = compile_options();

@@ -27,6 +27,7 @@ struct GradeOptions {
   bool allow_unsandboxed = false;
   bool fresh_on_change = false;                         // an older run of other inputs is moved aside, not refused
   bool measure_speed = true;
+  std::vector<std::string> baselines;                   // the lab's that are timed beside each submission; empty: all
   bool self_baseline = false;                           // A/A: each submission against itself as well, as baseline "self"
   double speed_budget_s = 10;
   bool quiet = false;

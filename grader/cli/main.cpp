@@ -31,6 +31,7 @@ void add_run_options(CLI::App& command, GradeOptions& options) {
   command.add_option("--run", options.run, "the run's folder; the same folder goes on where it stopped");
   command.add_flag("--fresh", options.fresh_on_change, "move an older run of other inputs aside");
   command.add_flag("!--no-speed", options.measure_speed, "correctness only");
+  command.add_option("--baselines", options.baselines, "time only these beside each submission")->delimiter(',');
   command.add_flag("--self", options.self_baseline, "A/A: time each submission against itself too; 1.0 is expected");
   command.add_flag("--quiet", options.quiet, "no progress");
 }

@@ -50,7 +50,8 @@ class LabRun {
     grade_options.quiet = true;
     const GradeSummary summary = grade(grade_options);
     for (json& record : RunFolder(summary.run).read_records()) {
-      records_[record.at("case").at("id")] = std::move(record);
+      const std::string id = record.at("case").at("id");
+      records_[id] = std::move(record);
     }
   }
 

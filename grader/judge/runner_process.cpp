@@ -68,21 +68,29 @@ WrappedCommand runner_command(const RunnerSpec& spec) {
   return wrap(sandbox);
 }
 
-// Private memory of the process and all its descendants. Shared mappings (the judge's buffers, the emulator's device
-// memory) have limits of their own.
-std::size_t anonymous_bytes(int pid) {
-  std::size_t bytes = 0;
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("RssAnon:") || line.starts_with("VmSwap:")) {
-      bytes += std::stoul(line.substr(line.find_first_of("0123456789"))) * 1024;
-    }
-  }
+// Calls visit(pid) for the process and all its descendants, parents first.
+template <typename Visit>
+void for_each_process(int pid, Visit visit) {
+  visit(pid);
   std::error_code error;
   for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
     std::ifstream children(task.path() / "children");
-    for (int child; children >> child;) bytes += anonymous_bytes(child);
+    for (int child; children >> child;) for_each_process(child, visit);
   }
+}
+
+// Private memory of the process and all its descendants. Shared mappings (the judge's buffers, the emulator's device
+// memory) have limits of their own.
+std::size_t anonymous_bytes(int root) {
+  std::size_t bytes = 0;
+  for_each_process(root, [&](int pid) {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("RssAnon:") || line.starts_with("VmSwap:")) {
+        bytes += std::stoul(line.substr(line.find_first_of("0123456789"))) * 1024;
+      }
+    }
+  });
   return bytes;
 }
 
@@ -177,6 +185,22 @@ void RunnerProcess::kill() {
   ::kill(-pid_, SIGKILL);
   ::kill(pid_, SIGKILL);
   reap();
+}
+
+void RunnerProcess::signal_all(int signal_number) {
+  if (pid_ <= 0) return;
+  // The outermost process is bubblewrap's monitor (or the runner itself without a sandbox).
+  for_each_process(pid_, [&](int pid) { ::kill(pid, signal_number); });
+}
+
+void RunnerProcess::pause() {
+  if (!paused_) signal_all(SIGSTOP);
+  paused_ = true;
+}
+
+void RunnerProcess::resume() {
+  if (paused_) signal_all(SIGCONT);
+  paused_ = false;
 }
 
 // After a hang-up: a moment for the process to end by itself, so that its own exit is seen and not our kill.

@@ -66,6 +66,11 @@ class RunnerProcess {
   // The end of what the runner printed.
   std::string output();
   bool alive() const { return pid_ > 0; }
+
+  // Stops every thread of the runner, so that it can neither watch its inputs nor use the device while others are timed; and
+  // lets them go on.
+  void pause();
+  void resume();
   void kill();
 
  private:
@@ -74,6 +79,7 @@ class RunnerProcess {
   bool wait_for_reply(Answer& answer, std::chrono::steady_clock::time_point deadline);
   nlohmann::json drain(int kind);
   void wait_for_exit();
+  void signal_all(int signal_number);
   void reap();
   Outcome explain_death();
 
@@ -85,6 +91,7 @@ class RunnerProcess {
   std::uint64_t sequence_ = 0;
   bool first_command_ = true;
   bool report_attached_ = false;
+  bool paused_ = false;
   int exit_code_ = -1, signal_ = 0;
   struct Output;
   std::shared_ptr<Output> output_;

@@ -32,12 +32,13 @@ std::optional<Interval> PairedTiming::ratio(const std::string& baseline) const {
 }
 
 PairedTiming::Graded PairedTiming::graded() const {
-  std::vector<double> events, walls, nulls, excesses;
+  std::vector<double> events, walls, nulls, excesses, enter_excesses;
   for (const PairSample& sample : samples_) {
     events.push_back(sample.submission_event_us);
     walls.push_back(sample.submission_wall_us);
     nulls.push_back(sample.null_wall_us);
     excesses.push_back(sample.submission_wall_us - sample.null_wall_us);
+    enter_excesses.push_back(sample.submission_enter_us - sample.null_enter_us);
   }
   Graded graded;
   graded.event_median_us = median(events);
@@ -46,6 +47,9 @@ PairedTiming::Graded PairedTiming::graded() const {
   graded.excess_low_us = median_interval(excesses, kLookConfidence).low;
   graded.bound_by_wall = graded.excess_low_us > kWallResolutionUs + kWallResolutionShare * graded.event_median_us;
   graded.median_us = graded.event_median_us + (graded.bound_by_wall ? graded.excess_low_us : 0);
+  graded.enter_excess_low_us = median_interval(enter_excesses, kLookConfidence).low;
+  graded.device_busy =
+      graded.enter_excess_low_us > kEnterToleranceUs + kEnterToleranceShare * graded.event_median_us;
   graded.rejected = graded.excess_low_us > kWallToleranceUs + kWallToleranceShare * graded.median_us;
   return graded;
 }
@@ -57,11 +61,15 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
   nlohmann::json series{{"submission_event_us", nlohmann::json::array()},
                         {"submission_wall_us", nlohmann::json::array()},
                         {"null_wall_us", nlohmann::json::array()},
+                        {"submission_enter_us", nlohmann::json::array()},
+                        {"null_enter_us", nlohmann::json::array()},
                         {"baseline_event_us", nlohmann::json::object()}};
   for (const PairSample& sample : samples_) {
     series["submission_event_us"].push_back(sample.submission_event_us);
     series["submission_wall_us"].push_back(sample.submission_wall_us);
     series["null_wall_us"].push_back(sample.null_wall_us);
+    series["submission_enter_us"].push_back(sample.submission_enter_us);
+    series["null_enter_us"].push_back(sample.null_enter_us);
     for (const auto& [name, value] : sample.baseline_event_us) series["baseline_event_us"][name].push_back(value);
   }
   return {{"median_us", time.median_us},
@@ -72,6 +80,7 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
           {"wall_median_us", time.wall_median_us},
           {"null_wall_median_us", time.null_wall_median_us},
           {"wall_excess_low_us", time.excess_low_us},
+          {"enter_excess_low_us", time.enter_excess_low_us},
           {"pairs", pairs()},
           {"looks", looks_},
           {"stopped_by", stopped_by},

@@ -19,6 +19,9 @@ namespace warpgrade {
 // work outlasts a time slice, changes of context add 150 to 300 us to it (measured on an H200).
 struct PairSample {
   double submission_event_us = 0, submission_wall_us = 0, null_wall_us = 0;
+  // The wall time of the command that brought each one's context in, before its clock started: what a submission computes
+  // ahead of its clock makes that longer than the trusted runner's.
+  double submission_enter_us = 0, null_enter_us = 0;
   std::map<std::string, double> baseline_event_us;
 };
 
@@ -34,6 +37,8 @@ inline constexpr double kWallResolutionUs = 3.0, kWallResolutionShare = 0.01;
 
 // Event time and wall time of the same runs may lie this far apart before the timing is rejected.
 inline constexpr double kWallToleranceUs = 5.0, kWallToleranceShare = 0.03;
+// The same for the device's idleness before the clock starts.
+inline constexpr double kEnterToleranceUs = 20.0, kEnterToleranceShare = 0.03;
 
 class PairedTiming {
  public:
@@ -55,7 +60,8 @@ class PairedTiming {
     double median_us = 0;
     bool bound_by_wall = false;
     bool rejected = false;  // further apart than the tolerance: the events do not tell the truth
-    double event_median_us = 0, wall_median_us = 0, null_wall_median_us = 0, excess_low_us = 0;
+    bool device_busy = false;  // the device worked for the submission before its clock started
+    double event_median_us = 0, wall_median_us = 0, null_wall_median_us = 0, excess_low_us = 0, enter_excess_low_us = 0;
   };
   Graded graded() const;
 

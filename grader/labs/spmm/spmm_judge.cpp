@@ -109,15 +109,27 @@ class SpmmJudge {
   std::vector<std::int64_t> plan_arguments() const { return {a_.rows, a_.cols, a_.nnz(), spec_.k}; }
 
   // The judge's own kernels leave the device in the judge's context: a command sent then pays for the change, 150 us or
-  // 300 us by chance. A null command first brings the runner's context in, so that what follows costs 20 us more than its
-  // work, and always the same. It touches no data: caches stay cold.
-  Answer timed_call(RunnerProcess& runner, Op op, const std::vector<std::int64_t>& arguments = {}) {
+  // 300 us by chance. A null command first brings the runner's context in, so that what follows costs 15 us more than its
+  // work, and always the same. It touches no data: caches stay cold. How long it took tells whether the device was idle.
+  Answer timed_call(RunnerProcess& runner, Op op, const std::vector<std::int64_t>& arguments = {},
+                    double* enter_us = nullptr) {
     bench_->flush_caches();
+    runner.resume();
     if (context_.backend == "cuda") {
       const Answer answer = runner.call(Op::kNull);
       if (!answer.ok()) return answer;
+      if (enter_us != nullptr) *enter_us = answer.wall_us;
     }
     return runner.call(op, arguments);
+  }
+
+  // In the timed phase a runner is stopped except while it is asked: it can't see fresh inputs before its turn, nor disturb
+  // another's.
+  Answer timed_turn(RunnerProcess& runner, Op op, const std::vector<std::int64_t>& arguments = {},
+                    double* enter_us = nullptr) {
+    const Answer answer = timed_call(runner, op, arguments, enter_us);
+    runner.pause();
+    return answer;
   }
 
   std::optional<Outcome> plan() {
@@ -180,7 +192,8 @@ class SpmmJudge {
     outcome.reason = check.never_written == check.bad_cells ? "not_written" : exact ? "not_exact" : "mismatch";
     if (!check.first.empty()) {
       const Mismatch& cell = check.first.front();
-      outcome.message = fmt::format("c[{},{}] want {:.7g} got {:.7g}", cell.row, cell.col, cell.want, cell.got);
+      const std::string got = std::isnan(cell.got) ? "nan" : fmt::format("{:.7g}", cell.got);
+      outcome.message = fmt::format("c[{},{}] want {:.7g} got {}", cell.row, cell.col, cell.want, got);
     } else {
       outcome.message = "C * x is not A * (B * x)";
     }
@@ -205,6 +218,8 @@ class SpmmJudge {
   std::optional<Outcome> timed_phase() {
     std::vector<Baseline> baselines = start_baselines();
     PairedTiming timing(baselines.empty() ? "" : baselines.front().name);
+    for (Baseline& baseline : baselines) baseline.runner->pause();
+    submission_->pause();
     const std::string uuid = device_.value("uuid", "");
     nlohmann::json clocks{{"start", gpu_state_json(uuid)}};
     const auto start = Clock::now();
@@ -229,6 +244,7 @@ class SpmmJudge {
         break;
       }
     }
+    submission_->resume();
     clocks["end"] = gpu_state_json(uuid);
     timing_ = timing.timing_json(stopped_by);
     timing_["samples"]["clocks"] = std::move(clocks);
@@ -264,7 +280,7 @@ class SpmmJudge {
       if (auto fault = timed_baselines(baselines, sample)) return fault;
     }
     bench_->poison(Output::kSubmission);
-    const Answer answer = timed_call(*submission_, Op::kRun);
+    const Answer answer = timed_turn(*submission_, Op::kRun, {}, &sample.submission_enter_us);
     bench_->snapshot(Output::kSubmission);
     ++repetitions_;
     if (!answer.ok()) return submission_->explain(answer, "spmm_run");
@@ -282,7 +298,7 @@ class SpmmJudge {
     for (Baseline& baseline : baselines) {
       if (baseline.done()) continue;
       bench_->poison(Output::kBaseline);
-      const Answer answer = timed_call(*baseline.runner, Op::kRun);
+      const Answer answer = timed_turn(*baseline.runner, Op::kRun);
       if (!answer.ok()) {
         throw JudgeFault("baseline {}: {}", baseline.name, baseline.runner->explain(answer, "run").message);
       }
@@ -303,7 +319,8 @@ class SpmmJudge {
     const double limit_us = 1e3 * static_cast<double>(context_.submission.limits.run.count());
     const double claimed_us = std::min(sample.submission_event_us, limit_us);
     const Answer answer =
-        timed_call(*baselines.front().runner, Op::kNull, {static_cast<std::int64_t>(1e3 * claimed_us)});
+        timed_turn(*baselines.front().runner, Op::kNull, {static_cast<std::int64_t>(1e3 * claimed_us)},
+                   &sample.null_enter_us);
     if (!answer.ok()) throw JudgeFault("the null command failed");
     sample.null_wall_us = answer.wall_us;
     return std::nullopt;
@@ -325,6 +342,12 @@ class SpmmJudge {
       outcome.reason = "clocks_disagree";
       outcome.message = fmt::format("the events say {:.1f} us, the judge's clock at least {:.1f} us more",
                                     time.event_median_us, time.excess_low_us);
+      return outcome;
+    }
+    if (time.device_busy) {
+      outcome.reason = "device_busy";
+      outcome.message = fmt::format("the device was at work before spmm_run began, for {:.1f} us or more",
+                                    time.enter_excess_low_us);
       return outcome;
     }
     if (time.median_us < impossible_us) {

@@ -53,6 +53,21 @@ TEST(PairedTiming, WorkHiddenFromTheEventsIsRejected) {
   EXPECT_TRUE(graded.bound_by_wall);
 }
 
+TEST(PairedTiming, WorkAheadOfTheClockIsFound) {
+  for (const double ahead_us : {0.0, 120.0}) {
+    std::mt19937 generator(11);
+    std::bernoulli_distribution switched(0.5);  // a change of context costs 160 us more, by chance
+    PairedTiming timing("base");
+    for (int i = 0; i < 255; ++i) {
+      PairSample sample = pair_of(generator, 50, 100);
+      sample.submission_enter_us = 180 + 160 * switched(generator) + ahead_us;
+      sample.null_enter_us = 180 + 160 * switched(generator);
+      timing.add(sample);
+    }
+    EXPECT_EQ(timing.graded().device_busy, ahead_us > 0) << ahead_us;
+  }
+}
+
 TEST(PairedTiming, LooksOnlyAtTheFixedCounts) {
   std::mt19937 generator(5);
   PairedTiming timing("base");
