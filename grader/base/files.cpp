@@ -33,7 +33,8 @@ fs::path write_temporary(const fs::path& path, std::string_view text) {
   temporary += fmt::format(".tmp-{}-{}", getpid(), counter++);
   FileDescriptor fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!fd) {
-    throw UsageError("cannot write {}: {}; choose a folder you may write to", path.string(), std::strerror(errno));
+    throw UsageError("cannot write {}: {}; choose a folder you may write to", path.string(),
+                     std::strerror(errno));
   }
   size_t done = 0;
   while (done < text.size()) {
@@ -42,8 +43,10 @@ fs::path write_temporary(const fs::path& path, std::string_view text) {
     if (n <= 0) {
       const std::string why = n == 0 ? "nothing more was accepted" : std::strerror(errno);
       unlink(temporary.c_str());
-      throw UsageError("cannot write {}: {}; what was recorded before is kept, free some space and run the same "
-                       "command again", path.string(), why);
+      throw UsageError(
+          "cannot write {}: {}; what was recorded before is kept, free some space and run the same "
+          "command again",
+          path.string(), why);
     }
     done += static_cast<size_t>(n);
   }

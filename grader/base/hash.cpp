@@ -14,7 +14,8 @@ struct Sha256::State {
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  if (EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1) throw JudgeFault("SHA-256 is not available");
+  if (EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1)
+    throw JudgeFault("SHA-256 is not available");
 }
 Sha256::~Sha256() = default;
 
@@ -23,7 +24,9 @@ Sha256& Sha256::raw(std::string_view bytes) {
   return *this;
 }
 
-Sha256& Sha256::part(std::string_view bytes) { return raw(fmt::format("{}:", bytes.size())).raw(bytes); }
+Sha256& Sha256::part(std::string_view bytes) {
+  return raw(fmt::format("{}:", bytes.size())).raw(bytes);
+}
 
 std::string Sha256::hex() {
   std::array<unsigned char, 32> digest;
@@ -34,6 +37,8 @@ std::string Sha256::hex() {
   return text;
 }
 
-std::string sha256(std::string_view text) { return Sha256().raw(text).hex(); }
+std::string sha256(std::string_view text) {
+  return Sha256().raw(text).hex();
+}
 
 }  // namespace warpgrade

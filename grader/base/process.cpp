@@ -99,7 +99,9 @@ void install_interrupt_handler() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-bool interrupted() { return interrupt_count > 0; }
+bool interrupted() {
+  return interrupt_count > 0;
+}
 
 void throw_if_interrupted() {
   if (interrupted()) throw Interrupted();
@@ -133,8 +135,9 @@ ProcessResult run_process(const ProcessOptions& options) {
   Pipe out, err, exec_error;
   const pid_t pid = fork();
   if (pid < 0) throw JudgeFault("cannot start {}: {}", options.command[0], std::strerror(errno));
-  if (pid == 0) run_child(options, out.write_end.get(), err.write_end.get(), exec_error.write_end.get(), argv,
-                          environment);
+  if (pid == 0)
+    run_child(options, out.write_end.get(), err.write_end.get(), exec_error.write_end.get(), argv,
+              environment);
   setpgid(pid, pid);
   out.write_end.reset();
   err.write_end.reset();
@@ -158,8 +161,8 @@ ProcessResult run_process(const ProcessOptions& options) {
     if (polls[1].revents != 0) read_available(err.read_end, result.standard_error, options.output_bytes);
     // A daemonised grandchild may keep the pipes open: the child's end is the end.
     siginfo_t info = {};
-    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid &&
-        polls[0].revents == 0 && polls[1].revents == 0) {
+    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == pid && polls[0].revents == 0 && polls[1].revents == 0) {
       break;
     }
   }

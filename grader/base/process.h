@@ -18,17 +18,17 @@ struct ResourceLimits {
 };
 
 struct ProcessOptions {
-  std::vector<std::string> command;                     // command[0] is looked up in PATH
-  std::map<std::string, std::string> environment;       // added to this process's, or all of it:
+  std::vector<std::string> command;                // command[0] is looked up in PATH
+  std::map<std::string, std::string> environment;  // added to this process's, or all of it:
   bool clear_environment = false;
   std::optional<std::filesystem::path> directory;
-  std::optional<std::chrono::milliseconds> timeout;     // then the whole process group is killed
+  std::optional<std::chrono::milliseconds> timeout;  // then the whole process group is killed
   ResourceLimits limits;
-  size_t output_bytes = 1 << 20;                        // kept of stdout and of stderr; the rest is read and dropped
+  size_t output_bytes = 1 << 20;  // kept of stdout and of stderr; the rest is read and dropped
 };
 
 struct ProcessResult {
-  int exit_code = -1;   // meaningful when signal == 0
+  int exit_code = -1;  // meaningful when signal == 0
   int signal = 0;
   bool timed_out = false;
   std::string standard_output;

@@ -99,14 +99,17 @@ Toolchain find_toolchain() {
     toolchain.nvcc = candidate;
     toolchain.version = nvcc_version(candidate);
     if (toolchain.version.empty()) continue;
-    std::from_chars(toolchain.version.data(), toolchain.version.data() + toolchain.version.size(), toolchain.major);
+    std::from_chars(toolchain.version.data(), toolchain.version.data() + toolchain.version.size(),
+                    toolchain.major);
     const auto folder = library_directory(candidate, toolchain.major);
     if (!folder) continue;
     toolchain.library_directory = *folder;
     return toolchain;
   }
-  throw UsageError("no working nvcc with a shared CUDA runtime beside it (tried {}); run scripts/bootstrap, or set "
-                   "WARPGRADE_NVCC", tried);
+  throw UsageError(
+      "no working nvcc with a shared CUDA runtime beside it (tried {}); run scripts/bootstrap, or set "
+      "WARPGRADE_NVCC",
+      tried);
 }
 
 fs::path project_root() {
@@ -119,7 +122,9 @@ fs::path emulator_directory() {
   return WARPGRADE_EMULATOR_DIRECTORY;
 }
 
-fs::path program_directory() { return self().parent_path(); }
+fs::path program_directory() {
+  return self().parent_path();
+}
 
 fs::path cache_directory() {
   if (auto folder = environment("WARPGRADE_CACHE")) return *folder;

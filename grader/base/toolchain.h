@@ -1,4 +1,5 @@
-// Where nvcc and the CUDA libraries are, and which version. Found once by scripts/bootstrap, or here from the environment.
+// Where nvcc and the CUDA libraries are, and which version. Found once by scripts/bootstrap, or here from the
+// environment.
 #pragma once
 
 #include <filesystem>
@@ -14,11 +15,12 @@ struct Toolchain {
   int major = 0;
 };
 
-// Throws UsageError when there is no working nvcc: says what was tried and that `scripts/bootstrap` installs one.
+// Throws UsageError when there is no working nvcc: says what was tried and that `scripts/bootstrap` installs
+// one.
 Toolchain find_toolchain();
 
-// What the checkout holds: contracts, the runner's sources, policies, reference solutions. From WARPGRADE_HOME, or the
-// folder that the program was built from.
+// What the checkout holds: contracts, the runner's sources, policies, reference solutions. From
+// WARPGRADE_HOME, or the folder that the program was built from.
 std::filesystem::path project_root();
 
 // Folder of the emulated CUDA runtime (libcudart.so.<major>). From WARPGRADE_EMULATOR, or the build's own.

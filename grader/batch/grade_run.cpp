@@ -63,14 +63,19 @@ struct RunInputs {
 class GradeRun {
  public:
   explicit GradeRun(GradeOptions options)
-      : options_(std::move(options)), lab_(find_lab(options_.lab)), folder_(options_.run),
-        compiler_(find_toolchain(), cache_directory() / "compiled"), progress_(options_.quiet) {}
+      : options_(std::move(options)),
+        lab_(find_lab(options_.lab)),
+        folder_(options_.run),
+        compiler_(find_toolchain(), cache_directory() / "compiled"),
+        progress_(options_.quiet) {}
 
   GradeSummary execute() {
-    policy_text_file_ = options_.policy.value_or(project_root() / "grader/policies" / (lab_.name() + ".yaml"));
+    policy_text_file_ =
+        options_.policy.value_or(project_root() / "grader/policies" / (lab_.name() + ".yaml"));
     policy_ = load_policy(policy_text_file_, dataset_names(lab_));
     if (policy_.lab != lab_.name()) {
-      throw UsageError("{} is a policy of lab {}, not of {}", policy_text_file_.string(), policy_.lab, lab_.name());
+      throw UsageError("{} is a policy of lab {}, not of {}", policy_text_file_.string(), policy_.lab,
+                       lab_.name());
     }
     choose_sandbox();
     backend_ = choose_backend(options_.backend);
@@ -88,8 +93,10 @@ class GradeRun {
     const SandboxProbe& probe = probe_sandbox();
     if (probe.works) return;
     if (!options_.allow_unsandboxed) {
-      throw UsageError("{}; submissions would run with your rights. Mend that, or say --allow-unsandboxed when you "
-                       "trust every submission", probe.reason);
+      throw UsageError(
+          "{}; submissions would run with your rights. Mend that, or say --allow-unsandboxed when you "
+          "trust every submission",
+          probe.reason);
     }
     sandbox_ = SandboxMode::kUnsandboxed;
     progress_.note("warning: " + probe.reason + "; records are marked `unsandboxed`");
@@ -123,9 +130,9 @@ class GradeRun {
         inputs_.cases.push_back({spec, files[spec.dataset]});
       } catch (const datasets::DatasetError& error) {
         // A named dataset must be there; one of a whole set may be missing on this machine.
-        const bool named = std::any_of(options_.cases.begin(), options_.cases.end(), [&](const std::string& selector) {
-          return selector == spec.id || selector == spec.dataset;
-        });
+        const bool named = std::any_of(
+            options_.cases.begin(), options_.cases.end(),
+            [&](const std::string& selector) { return selector == spec.id || selector == spec.dataset; });
         if (named) throw UsageError("{}", error.what());
         if (spec.k == 32) progress_.note(fmt::format("skipped {}: {}", spec.dataset, error.what()));
         inputs_.skipped.push_back({{"case", spec.id}, {"why", error.what()}});
@@ -139,8 +146,12 @@ class GradeRun {
     for (const Submission& submission : inputs_.submissions) submissions.push_back(submission.to_json());
     for (const CaseInput& input : inputs_.cases) {
       const CaseSpec& spec = input.spec;
-      cases.push_back({{"id", spec.id}, {"dataset", spec.dataset}, {"k", spec.k}, {"kind", spec.kind},
-                       {"set", spec.set}, {"why", spec.why}});
+      cases.push_back({{"id", spec.id},
+                       {"dataset", spec.dataset},
+                       {"k", spec.k},
+                       {"kind", spec.kind},
+                       {"set", spec.set},
+                       {"why", spec.why}});
     }
     const HarnessIdentity harness = harness_identity();
     return {{"schema", "warpgrade.run.v1"},
@@ -166,9 +177,10 @@ class GradeRun {
       const json before = folder_.read_run();
       json now = describe_run(before.value("seed_commitment", ""));
       std::string changed;
-      for (const char* key : {"lab", "backend", "sandbox", "harness", "toolchain", "cases", "submissions", "policy",
-                              "speed_measured"}) {
-        if (before.value(key, json()) != now[key]) changed += (changed.empty() ? "" : ", ") + std::string(key);
+      for (const char* key : {"lab", "backend", "sandbox", "harness", "toolchain", "cases", "submissions",
+                              "policy", "speed_measured"}) {
+        if (before.value(key, json()) != now[key])
+          changed += (changed.empty() ? "" : ", ") + std::string(key);
       }
       if (changed.empty()) {
         run_ = before;
@@ -176,8 +188,10 @@ class GradeRun {
         return;
       }
       if (!options_.fresh_on_change) {
-        throw UsageError("{} was made with other inputs ({} changed); choose another run folder, or say --fresh to move "
-                         "the old one aside", folder_.root().string(), changed);
+        throw UsageError(
+            "{} was made with other inputs ({} changed); choose another run folder, or say --fresh to move "
+            "the old one aside",
+            folder_.root().string(), changed);
       }
       move_aside();
     } else if (fs::exists(folder_.root()) && !fs::is_empty(folder_.root())) {
@@ -211,7 +225,8 @@ class GradeRun {
     return options;
   }
 
-  // Calls work(i) for i in [0, count) on `workers` threads; the first exception stops the rest and is thrown again.
+  // Calls work(i) for i in [0, count) on `workers` threads; the first exception stops the rest and is thrown
+  // again.
   static void parallel(size_t count, size_t workers, const std::function<void(size_t)>& work) {
     std::atomic<size_t> next{0};
     std::exception_ptr failure;
@@ -263,14 +278,16 @@ class GradeRun {
     std::vector<Baseline> chosen = lab_.baselines();
     if (options_.baselines.empty()) return chosen;
     const auto named = [&](const std::string& name) {
-      return std::any_of(chosen.begin(), chosen.end(), [&](const Baseline& baseline) { return baseline.name == name; });
+      return std::any_of(chosen.begin(), chosen.end(),
+                         [&](const Baseline& baseline) { return baseline.name == name; });
     };
     for (const std::string& name : options_.baselines) {
       if (!named(name)) throw UsageError("no baseline '{}' in lab {}", name, lab_.name());
     }
     std::erase_if(chosen, [&](const Baseline& baseline) {
       const auto& names = options_.baselines;
-      return baseline.name != policy_.baseline && std::find(names.begin(), names.end(), baseline.name) == names.end();
+      return baseline.name != policy_.baseline &&
+             std::find(names.begin(), names.end(), baseline.name) == names.end();
     });
     return chosen;
   }
@@ -278,7 +295,8 @@ class GradeRun {
   void compile_baselines() {
     for (const Baseline& baseline : chosen_baselines()) {
       progress_.update("compiling baseline " + baseline.name);
-      const Submission source = read_submission(project_root() / baseline.folder, lab_.name(), Role::kBaseline);
+      const Submission source =
+          read_submission(project_root() / baseline.folder, lab_.name(), Role::kBaseline);
       CompileOptions options = compile_options();
       options.libraries = baseline.libraries;
       // What the lab's baselines share lies beside their folders.
@@ -318,7 +336,8 @@ class GradeRun {
   int cores() const { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
   int workers() const {
     if (backend_.name == "cuda") return 1;  // one submission at a time has the device
-    return std::max(1, std::min<int>(options_.jobs > 0 ? options_.jobs : cores(), inputs_.submissions.size()));
+    return std::max(1,
+                    std::min<int>(options_.jobs > 0 ? options_.jobs : cores(), inputs_.submissions.size()));
   }
   int emulator_threads() const { return std::max(1, cores() / workers()); }
 
@@ -334,8 +353,10 @@ class GradeRun {
     const Submission& submission = inputs_.submissions[index];
     JudgeJob job;
     for (const CaseInput& input : inputs_.cases) {
-      if (folder_.has_record(submission.id, input.spec.id)) ++resumed_;
-      else job.cases.push_back(input);
+      if (folder_.has_record(submission.id, input.spec.id))
+        ++resumed_;
+      else
+        job.cases.push_back(input);
     }
     if (job.cases.empty()) return;
     if (!compiled_[index].ok()) {
@@ -353,8 +374,9 @@ class GradeRun {
     job.context.threads = backend_.name == "cuda" ? cores() : emulator_threads();
     job.context.measure_speed = options_.measure_speed;
     job.context.speed_budget_s = options_.speed_budget_s;
-    run_judge(std::move(job), {[&](const std::string& id, const json& part) { record_case(index, id, part); },
-                               [&](const std::string& id, const std::string& why) { record_fault(index, id, why); }});
+    run_judge(std::move(job),
+              {[&](const std::string& id, const json& part) { record_case(index, id, part); },
+               [&](const std::string& id, const std::string& why) { record_fault(index, id, why); }});
   }
 
   // The identity that every record carries; `part` is what the judge measured.
@@ -404,7 +426,8 @@ class GradeRun {
 
   void record_fault(size_t index, const std::string& id, const std::string& why) {
     json part = bare_case(id);
-    part["outcome"] = {{"verdict", verdicts::kJudgeFault}, {"message", why},
+    part["outcome"] = {{"verdict", verdicts::kJudgeFault},
+                       {"message", why},
                        {"next_step", "the instructor runs the same command again: only this case is redone"}};
     folder_.add_fault(complete(index, std::move(part)));
     ++faults_;
@@ -430,12 +453,14 @@ class GradeRun {
       if (!fs::exists(file)) continue;
       const json record = json::parse(read_text(file));
       const std::string verdict = record.at("outcome").at("verdict");
-      if (verdict == verdicts::kAccepted) ++accepted;
+      if (verdict == verdicts::kAccepted)
+        ++accepted;
       else if (worst.empty()) {
         worst = fmt::format("{} on {}: {}", verdict, input.spec.id, record["outcome"].value("message", ""));
       }
     }
-    return fmt::format("{:<24} {}/{} cases{}", submission.id, accepted, total, worst.empty() ? "" : ", " + worst);
+    return fmt::format("{:<24} {}/{} cases{}", submission.id, accepted, total,
+                       worst.empty() ? "" : ", " + worst);
   }
 
   GradeOptions options_;
@@ -473,7 +498,8 @@ Backend choose_backend(const std::string& name) {
     if (name == "cuda") throw UsageError("no NVIDIA GPU with a working driver here; say --backend emulator");
   }
   const char* architecture = std::getenv("WARPGRADE_EMULATOR_ARCH");
-  return {"emulator", {{"name", "libwarpemu"}}, architecture != nullptr ? architecture : kEmulatorArchitecture};
+  return {
+      "emulator", {{"name", "libwarpemu"}}, architecture != nullptr ? architecture : kEmulatorArchitecture};
 }
 
 std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string>& selectors,
@@ -489,12 +515,13 @@ std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string
   const std::vector<CaseSpec> all = lab.cases();
   for (const std::string& selector : selectors) {
     if (std::none_of(all.begin(), all.end(), [&](const CaseSpec& spec) { return matches(spec, selector); })) {
-      throw UsageError("no case, dataset or set '{}' in lab {}; `warpgrade labs {}` lists them", selector, lab.name(),
-                       lab.name());
+      throw UsageError("no case, dataset or set '{}' in lab {}; `warpgrade labs {}` lists them", selector,
+                       lab.name(), lab.name());
     }
   }
   for (const CaseSpec& spec : all) {
-    if (std::any_of(selectors.begin(), selectors.end(), [&](const std::string& s) { return matches(spec, s); })) {
+    if (std::any_of(selectors.begin(), selectors.end(),
+                    [&](const std::string& s) { return matches(spec, s); })) {
       selected.push_back(spec);
     }
   }
@@ -506,13 +533,16 @@ json score_run(const RunFolder& folder, const std::optional<fs::path>& policy_fi
   const std::string lab_name = run.at("lab");
   const Lab& lab = find_lab(lab_name);
   const std::set<std::string> known = dataset_names(lab);
-  const Policy policy = policy_file ? load_policy(*policy_file, known)
-                                    : parse_policy(run.at("policy"), folder.run_file().string() + " (policy)", known);
+  const Policy policy = policy_file
+                            ? load_policy(*policy_file, known)
+                            : parse_policy(run.at("policy"), folder.run_file().string() + " (policy)", known);
   const json scores = score(policy, run, folder.read_records());
   write_text(folder.scores_file(), scores.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
   return scores;
 }
 
-GradeSummary grade(const GradeOptions& options) { return GradeRun(options).execute(); }
+GradeSummary grade(const GradeOptions& options) {
+  return GradeRun(options).execute();
+}
 
 }  // namespace warpgrade

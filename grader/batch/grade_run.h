@@ -1,5 +1,5 @@
-// Grades a class on this machine: compile everything, judge every case of every submission, record as it goes. The same
-// call on the same folder goes on where it stopped.
+// Grades a class on this machine: compile everything, judge every case of every submission, record as it
+// goes. The same call on the same folder goes on where it stopped.
 #pragma once
 
 #include <filesystem>
@@ -17,18 +17,18 @@ namespace warpgrade {
 
 struct GradeOptions {
   std::string lab = "spmm";
-  std::optional<std::filesystem::path> submissions;     // a class folder, or one submission
-  std::vector<std::filesystem::path> references;        // graded beside it, apart from the ranking
-  std::filesystem::path run;                            // the run's folder
+  std::optional<std::filesystem::path> submissions;  // a class folder, or one submission
+  std::vector<std::filesystem::path> references;     // graded beside it, apart from the ranking
+  std::filesystem::path run;                         // the run's folder
   std::string backend = "auto";
-  std::vector<std::string> cases;                       // ids, datasets, sets or patterns with *; empty: the default set
+  std::vector<std::string> cases;  // ids, datasets, sets or patterns with *; empty: the default set
   std::optional<std::filesystem::path> policy;
-  int jobs = 0;                                         // 0: as many as fit
+  int jobs = 0;  // 0: as many as fit
   bool allow_unsandboxed = false;
-  bool fresh_on_change = false;                         // an older run of other inputs is moved aside, not refused
+  bool fresh_on_change = false;  // an older run of other inputs is moved aside, not refused
   bool measure_speed = true;
-  std::vector<std::string> baselines;                   // the lab's that are timed beside each submission; empty: all
-  bool self_baseline = false;                           // A/A: each submission against itself as well, as baseline "self"
+  std::vector<std::string> baselines;  // the lab's that are timed beside each submission; empty: all
+  bool self_baseline = false;          // A/A: each submission against itself as well, as baseline "self"
   double speed_budget_s = 10;
   bool quiet = false;
 };
@@ -51,7 +51,8 @@ struct Backend {
 Backend choose_backend(const std::string& name);
 
 // The lab's cases that the selectors name. Throws UsageError for a selector that matches none.
-std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string>& selectors, const std::string& backend);
+std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string>& selectors,
+                                   const std::string& backend);
 
 std::set<std::string> dataset_names(const Lab& lab);
 

@@ -26,7 +26,8 @@ class JudgeProcess {
  public:
   explicit JudgeProcess(const nlohmann::json& job) {
     int input[2], output[2];
-    if (pipe2(input, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0) throw JudgeFault("no pipe for the judge");
+    if (pipe2(input, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0)
+      throw JudgeFault("no pipe for the judge");
     FileDescriptor their_input(input[0]), their_output(output[1]), our_output(input[1]);
     output_ = FileDescriptor(output[0]);
     const std::string program = (program_directory() / "warpgrade-judge").string();
@@ -81,7 +82,8 @@ class JudgeProcess {
     if (pid_ <= 0) return ending_;
     int status = 0;
     // It ends by itself after its last line; a hung one does not.
-    for (int i = 0; i < 100 && signal_number == 0 && waitpid(pid_, &status, WNOHANG) == 0; ++i) usleep(20'000);
+    for (int i = 0; i < 100 && signal_number == 0 && waitpid(pid_, &status, WNOHANG) == 0; ++i)
+      usleep(20'000);
     kill(pid_, signal_number == 0 ? SIGKILL : signal_number);
     if (waitpid(pid_, &status, 0) < 0) status = 0;
     pid_ = -1;

@@ -16,8 +16,8 @@ struct JudgeEvents {
   std::function<void(const std::string& case_id, const std::string& message)> on_fault;
 };
 
-// Runs the job to its end. A case at which the judge faults or dies is tried once more in a fresh judge, then reported as a
-// fault; the other cases go on. Throws Interrupted after Ctrl-C.
+// Runs the job to its end. A case at which the judge faults or dies is tried once more in a fresh judge, then
+// reported as a fault; the other cases go on. Throws Interrupted after Ctrl-C.
 void run_judge(JudgeJob job, const JudgeEvents& events);
 
 // The GPU of this machine as the judge sees it, {} without one.

@@ -17,14 +17,16 @@ using nlohmann::json;
 
 namespace {
 
-std::string text_at(const json& object, const char* key) { return object.value(key, std::string()); }
+std::string text_at(const json& object, const char* key) {
+  return object.value(key, std::string());
+}
 
 // The failure of one case, as a student reads it: place, want, got, next step.
 void print_failure(const json& record, const std::string& repeat) {
   const json& outcome = record.at("outcome");
-  fmt::print("{} {}/{} k={}: {}\n", outcome.at("verdict").get<std::string>(), record.at("lab").get<std::string>(),
-             record.at("case").at("dataset").get<std::string>(), record.at("case").at("k").get<int>(),
-             text_at(outcome, "message"));
+  fmt::print("{} {}/{} k={}: {}\n", outcome.at("verdict").get<std::string>(),
+             record.at("lab").get<std::string>(), record.at("case").at("dataset").get<std::string>(),
+             record.at("case").at("k").get<int>(), text_at(outcome, "message"));
   for (const json& finding : record.value("diagnostics", json::array())) {
     if (!text_at(finding, "advice").empty()) fmt::print("    advice: {}\n", text_at(finding, "advice"));
     break;
@@ -60,7 +62,8 @@ int list_labs(const std::optional<std::string>& name) {
     return kExitGraded;
   }
   std::vector<std::vector<std::string>> rows{{"case", "kind", "set", "what it is for"}};
-  for (const CaseSpec& spec : find_lab(*name).cases()) rows.push_back({spec.id, spec.kind, spec.set, spec.why});
+  for (const CaseSpec& spec : find_lab(*name).cases())
+    rows.push_back({spec.id, spec.kind, spec.set, spec.why});
   fmt::print("{}", format_table(rows));
   return kExitGraded;
 }
@@ -118,7 +121,8 @@ int grade_class(GradeOptions options, bool with_references) {
   fmt::print("\n{} cases judged, {} recorded before; records: {}\n", summary.recorded, summary.resumed,
              (summary.run / "records.jsonl").string());
   if (summary.faults > 0) {
-    fmt::print("{} cases met a fault of the judge; run the same command again to redo them\n", summary.faults);
+    fmt::print("{} cases met a fault of the judge; run the same command again to redo them\n",
+               summary.faults);
     return kExitJudgeFault;
   }
   return kExitGraded;
@@ -130,8 +134,11 @@ int bench(GradeOptions options) {
   const GradeSummary summary = grade(options);
   const json run = RunFolder(summary.run).read_run();
   if (run.at("backend") != "cuda") {
-    fmt::print("{}\nspeed was not measured: the emulator counts instructions, not time. On a machine with an NVIDIA GPU "
-               "this prints speed-ups against thresholds.\n", class_table(summary.scores));
+    fmt::print(
+        "{}\nspeed was not measured: the emulator counts instructions, not time. On a machine with an NVIDIA "
+        "GPU "
+        "this prints speed-ups against thresholds.\n",
+        class_table(summary.scores));
   } else {
     fmt::print("speed-up over cuSPARSE DEFAULT [95 % interval], threshold met or not:\n\n{}",
                speed_table(summary.scores));
@@ -160,7 +167,8 @@ int report(const fs::path& run) {
   score_run(folder, std::nullopt);
   const fs::path python = project_root() / ".venv/bin/python";
   ProcessOptions options;
-  options.command = {fs::exists(python) ? python.string() : "python3", "-m", "warpgrade_reports", run.string()};
+  options.command = {fs::exists(python) ? python.string() : "python3", "-m", "warpgrade_reports",
+                     run.string()};
   options.environment = {{"PYTHONPATH", (project_root() / "reports").string()}};
   const ProcessResult result = run_process(options);
   fmt::print("{}", result.standard_output);

@@ -13,7 +13,8 @@ namespace warpgrade {
 // `warpgrade labs [LAB]`: the labs, or one lab's cases.
 int list_labs(const std::optional<std::string>& lab);
 
-// `warpgrade check FOLDER`: one submission, on the students' public cases, into a scratch run; prints every failure.
+// `warpgrade check FOLDER`: one submission, on the students' public cases, into a scratch run; prints every
+// failure.
 struct CheckOptions {
   std::filesystem::path submission;
   GradeOptions grade;

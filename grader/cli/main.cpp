@@ -1,5 +1,5 @@
-// warpgrade: reads the command line. Exit codes: 0 done, 1 bad input, 2 a fault of the judge, 3 `check` found a case that is
-// not accepted, 130 interrupted.
+// warpgrade: reads the command line. Exit codes: 0 done, 1 bad input, 2 a fault of the judge, 3 `check` found
+// a case that is not accepted, 130 interrupted.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -17,13 +17,16 @@ namespace {
 void add_judging_options(CLI::App& command, GradeOptions& options) {
   command.add_option("--lab", options.lab, "the lab")->capture_default_str();
   command.add_option("--backend", options.backend, "auto, cuda or emulator")->capture_default_str();
-  command.add_option("--cases", options.cases, "ids, datasets or sets (public, real, stand-in, large); * matches")
+  command
+      .add_option("--cases", options.cases,
+                  "ids, datasets or sets (public, real, stand-in, large); * matches")
       ->delimiter(',');
   command.add_option("--policy", options.policy, "YAML file; default: grader/policies/<lab>.yaml");
   command.add_option("--jobs", options.jobs, "submissions at a time on the emulator (0: a core each)");
   command.add_flag("--allow-unsandboxed", options.allow_unsandboxed,
                    "go on where bubblewrap does not work; records say so");
-  command.add_option("--speed-budget", options.speed_budget_s, "seconds of timed pairs a case")->capture_default_str();
+  command.add_option("--speed-budget", options.speed_budget_s, "seconds of timed pairs a case")
+      ->capture_default_str();
 }
 
 void add_run_options(CLI::App& command, GradeOptions& options) {
@@ -31,15 +34,18 @@ void add_run_options(CLI::App& command, GradeOptions& options) {
   command.add_option("--run", options.run, "the run's folder; the same folder goes on where it stopped");
   command.add_flag("--fresh", options.fresh_on_change, "move an older run of other inputs aside");
   command.add_flag("!--no-speed", options.measure_speed, "correctness only");
-  command.add_option("--baselines", options.baselines, "time only these beside each submission")->delimiter(',');
-  command.add_flag("--self", options.self_baseline, "A/A: time each submission against itself too; 1.0 is expected");
+  command.add_option("--baselines", options.baselines, "time only these beside each submission")
+      ->delimiter(',');
+  command.add_flag("--self", options.self_baseline,
+                   "A/A: time each submission against itself too; 1.0 is expected");
   command.add_flag("--quiet", options.quiet, "no progress");
 }
 
 int run(int argc, char** argv) {
   CLI::App app{"Judges GPU-programming labs: correctness, speed-ups with intervals, reports.", "warpgrade"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", [] { return harness_identity().version + " " + harness_identity().hash; });
+  app.set_version_flag("--version",
+                       [] { return harness_identity().version + " " + harness_identity().hash; });
   int code = kExitGraded;
 
   std::optional<std::string> lab;
@@ -57,9 +63,11 @@ int run(int argc, char** argv) {
   GradeOptions grade_options;
   bool with_references = false;
   CLI::App* grade_command = app.add_subcommand("grade", "judge a class");
-  grade_command->add_option("submissions", grade_options.submissions, "a folder with one sub-folder a student");
+  grade_command->add_option("submissions", grade_options.submissions,
+                            "a folder with one sub-folder a student");
   grade_command->add_flag("--with-reference", with_references, "the staff's solutions as well");
-  grade_command->add_option("--reference", grade_options.references, "a staff solution to judge beside the class");
+  grade_command->add_option("--reference", grade_options.references,
+                            "a staff solution to judge beside the class");
   add_run_options(*grade_command, grade_options);
   grade_command->callback([&] {
     if (!grade_options.submissions && !with_references && grade_options.references.empty()) {

@@ -1,9 +1,10 @@
-// `make test`: the students' own run as GoogleTest, one test a lab and public case, on the backend at hand. The same compiler,
-// sandbox, judge and checks as the official run, less its hidden seed. An unwritten stub is a visible skip.
+// `make test`: the students' own run as GoogleTest, one test a lab and public case, on the backend at hand.
+// The same compiler, sandbox, judge and checks as the official run, less its hidden seed. An unwritten stub
+// is a visible skip.
 //
 //   warpgrade-student-test [--lab=L] [--case=GLOB] [--backend=B] [--folder=student] [gtest options]
-#include <fnmatch.h>
 #include <fmt/core.h>
+#include <fnmatch.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -25,7 +26,8 @@ struct Options {
   fs::path folder = project_root() / "student";
 };
 
-// All chosen cases of a lab are judged in one run, when its first test asks; the tests then read their records.
+// All chosen cases of a lab are judged in one run, when its first test asks; the tests then read their
+// records.
 class LabRun {
  public:
   LabRun(const Options& options, std::string lab, std::vector<std::string> cases)
@@ -63,11 +65,12 @@ class LabRun {
 
 std::string failure_text(const json& record) {
   const json& outcome = record.at("outcome");
-  std::string text = fmt::format("{} {}/{} k={}: {}\n", outcome.at("verdict").get<std::string>(),
-                                 record.at("lab").get<std::string>(),
-                                 record.at("case").at("dataset").get<std::string>(), record.at("case").at("k").get<int>(),
-                                 outcome.value("message", ""));
-  if (record.contains("pattern")) text += fmt::format("  pattern: {}\n", record["pattern"].get<std::string>());
+  std::string text =
+      fmt::format("{} {}/{} k={}: {}\n", outcome.at("verdict").get<std::string>(),
+                  record.at("lab").get<std::string>(), record.at("case").at("dataset").get<std::string>(),
+                  record.at("case").at("k").get<int>(), outcome.value("message", ""));
+  if (record.contains("pattern"))
+    text += fmt::format("  pattern: {}\n", record["pattern"].get<std::string>());
   int shown = 0;
   for (const json& cell : record.value("mismatches", json::array())) {
     if (++shown > 5) break;
@@ -85,12 +88,14 @@ std::string failure_text(const json& record) {
 
 class CaseTest : public testing::Test {
  public:
-  CaseTest(std::shared_ptr<LabRun> run, std::string case_id) : run_(std::move(run)), case_id_(std::move(case_id)) {}
+  CaseTest(std::shared_ptr<LabRun> run, std::string case_id)
+      : run_(std::move(run)), case_id_(std::move(case_id)) {}
 
   void TestBody() override {
     const json& record = run_->record(case_id_);
     const json& outcome = record.at("outcome");
-    if (outcome.at("verdict") == "not_implemented") GTEST_SKIP() << outcome.value("message", "not written yet");
+    if (outcome.at("verdict") == "not_implemented")
+      GTEST_SKIP() << outcome.value("message", "not written yet");
     if (outcome.at("verdict") == "not_run") GTEST_SKIP() << outcome.value("message", "not judged");
     EXPECT_EQ(outcome.at("verdict"), "accepted") << failure_text(record);
   }
@@ -139,8 +144,8 @@ Options read_options(int argc, char** argv) {
       if (!text.empty()) value = text;
       return true;
     };
-    if (!take("--lab", options.lab) && !take("--case", options.case_pattern) && !take("--backend", options.backend) &&
-        !take("--folder", options.folder)) {
+    if (!take("--lab", options.lab) && !take("--case", options.case_pattern) &&
+        !take("--backend", options.backend) && !take("--folder", options.folder)) {
       throw UsageError("no option {}; there is --lab= --case= --backend= --folder=", argument);
     }
   }

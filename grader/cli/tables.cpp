@@ -10,7 +10,8 @@ namespace {
 
 // Columns that a UTF-8 text takes: its code points.
 size_t width(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 bool numeric(const std::string& text) {
@@ -45,16 +46,18 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows) {
 }
 
 std::string class_table(const nlohmann::json& scores) {
-  std::vector<std::vector<std::string>> rows{{"submission", "points", "of", "verdict", "correct", "over threshold"}};
+  std::vector<std::vector<std::string>> rows{
+      {"submission", "points", "of", "verdict", "correct", "over threshold"}};
   for (const nlohmann::json& s : scores.at("submissions")) {
     const bool speed = s.at("speed_measured");
     const bool student = s.at("role") == "student";
-    rows.push_back({student ? s.at("title").get<std::string>() : s.at("id").get<std::string>() + " (reference)",
-                    fmt::format("{:.1f}", s.at("points").get<double>()),
-                    fmt::format("{:.0f}", s.at("max_points").get<double>()), s.at("verdict"),
-                    fmt::format("{}/{}", s.at("correct_cases").get<int>(), s.at("total_cases").get<int>()),
-                    speed ? fmt::format("{}/{}", s.at("over_threshold").get<int>(), s.at("threshold_cases").get<int>())
-                          : "not measured"});
+    rows.push_back(
+        {student ? s.at("title").get<std::string>() : s.at("id").get<std::string>() + " (reference)",
+         fmt::format("{:.1f}", s.at("points").get<double>()),
+         fmt::format("{:.0f}", s.at("max_points").get<double>()), s.at("verdict"),
+         fmt::format("{}/{}", s.at("correct_cases").get<int>(), s.at("total_cases").get<int>()),
+         speed ? fmt::format("{}/{}", s.at("over_threshold").get<int>(), s.at("threshold_cases").get<int>())
+               : "not measured"});
   }
   return format_table(rows);
 }
@@ -67,7 +70,8 @@ std::string speed_table(const nlohmann::json& scores) {
   const nlohmann::json& cases = submissions.front().at("cases");
   for (size_t i = 0; i < cases.size(); ++i) {
     if (!cases[i].contains("threshold")) continue;
-    std::vector<std::string> row{cases[i].at("id"), fmt::format("{:.2f}", cases[i].at("threshold").get<double>())};
+    std::vector<std::string> row{cases[i].at("id"),
+                                 fmt::format("{:.2f}", cases[i].at("threshold").get<double>())};
     for (const nlohmann::json& s : submissions) {
       const nlohmann::json& c = s.at("cases")[i];
       if (!c.contains("ratio")) {
@@ -78,7 +82,9 @@ std::string speed_table(const nlohmann::json& scores) {
       const std::string status = c.at("threshold_status");
       row.push_back(fmt::format("{:.2f} [{:.2f}, {:.2f}] {}", ratio.at("median").get<double>(),
                                 ratio.at("low").get<double>(), ratio.at("high").get<double>(),
-                                status == "pass" ? "pass" : status == "fail" ? "FAIL" : "~"));
+                                status == "pass"   ? "pass"
+                                : status == "fail" ? "FAIL"
+                                                   : "~"));
     }
     rows.push_back(std::move(row));
   }

@@ -32,7 +32,8 @@ struct HostCompiler {
   std::vector<Mount> mounts;       // where it lies, when that is not /usr
 };
 
-// nvcc takes the host compiler from -ccbin; the sandbox shows /usr only, so another prefix is mounted as it is.
+// nvcc takes the host compiler from -ccbin; the sandbox shows /usr only, so another prefix is mounted as it
+// is.
 HostCompiler host_compiler() {
   for (const char* name : {"NVCC_CCBIN", "CUDAHOSTCXX"}) {
     const char* value = std::getenv(name);
@@ -41,26 +42,34 @@ HostCompiler host_compiler() {
     const fs::path given = value;
     for (const fs::path& path : {given, fs::canonical(given)}) {
       const fs::path prefix = path.parent_path().parent_path();
-      if (!prefix.string().starts_with("/usr") && prefix != "/") compiler.mounts.push_back({prefix, prefix, false});
+      if (!prefix.string().starts_with("/usr") && prefix != "/")
+        compiler.mounts.push_back({prefix, prefix, false});
     }
     return compiler;
   }
   return {};
 }
 
-fs::path toolkit_home(const Toolchain& toolchain) { return fs::canonical(toolchain.nvcc).parent_path().parent_path(); }
+fs::path toolkit_home(const Toolchain& toolchain) {
+  return fs::canonical(toolchain.nvcc).parent_path().parent_path();
+}
 
 std::vector<std::string> common_flags(const std::string& architecture) {
-  return {"-std=c++17", "-O3", "-gencode",
-          fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", architecture), "-no-compress", "-lineinfo",
-          "-cudart", "shared", "-Xptxas", "-v"};
+  return {"-std=c++17",   "-O3",
+          "-gencode",     fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", architecture),
+          "-no-compress", "-lineinfo",
+          "-cudart",      "shared",
+          "-Xptxas",      "-v"};
 }
 
 // One compilation in a scratch folder that the sandbox shows at /run/warpgrade.
 class Workshop {
  public:
   Workshop(const Toolchain& toolchain, const CompileOptions& options)
-      : toolchain_(toolchain), options_(options), host_(host_compiler()), scratch_("warpgrade-compile"),
+      : toolchain_(toolchain),
+        options_(options),
+        host_(host_compiler()),
+        scratch_("warpgrade-compile"),
         deadline_(std::chrono::steady_clock::now() + options.limit) {
     for (const char* folder : {"source", "build"}) make_directories(scratch_.path() / folder);
     fs::permissions(scratch_.path(), fs::perms::all);
@@ -91,15 +100,17 @@ class Workshop {
     if (given != home) spec.mounts.push_back({home, given, false});
     spec.mounts.insert(spec.mounts.end(), host_.mounts.begin(), host_.mounts.end());
     for (const fs::path& folder : options_.extra_includes) spec.mounts.push_back({folder, folder, false});
-    spec.environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", "/tmp"}, {"TMPDIR", "/tmp"}, {"LC_ALL", "C.UTF-8"}};
+    spec.environment = {
+        {"PATH", "/usr/bin:/bin"}, {"HOME", "/tmp"}, {"TMPDIR", "/tmp"}, {"LC_ALL", "C.UTF-8"}};
     const WrappedCommand wrapped = wrap(spec);
     ProcessOptions process;
     process.command = wrapped.command;
     process.environment = wrapped.environment;
     process.clear_environment = true;
     if (options_.sandbox == SandboxMode::kUnsandboxed) process.directory = outside("source");
-    process.timeout = std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(
-                                                                 deadline_ - std::chrono::steady_clock::now()));
+    process.timeout = std::max(
+        std::chrono::milliseconds(1),
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now()));
     process.limits.cpu_seconds = static_cast<size_t>(options_.limit.count()) + 5;
     process.limits.file_bytes = kLargestObject;
     process.limits.address_space_bytes = kCompilerAddressSpace;
@@ -126,7 +137,8 @@ void copy_sources(const Submission& submission, const fs::path& destination) {
 
 bool is_compiled_source(const fs::path& file) {
   const std::string extension = file.extension().string();
-  return extension == ".cu" || extension == ".cpp" || extension == ".cc" || extension == ".cxx" || extension == ".c";
+  return extension == ".cu" || extension == ".cpp" || extension == ".cc" || extension == ".cxx" ||
+         extension == ".c";
 }
 
 int count_warnings(const std::string& log) {
@@ -140,7 +152,8 @@ std::string first_error_line(const std::string& log) {
   for (std::string line; std::getline(lines, line);) {
     if (line.find("error") != std::string::npos || line.find("undefined reference") != std::string::npos) {
       for (const char* prefix : {"/run/warpgrade/source/", "/run/warpgrade/build/"}) {
-        for (size_t at; (at = line.find(prefix)) != std::string::npos;) line.erase(at, std::string(prefix).size());
+        for (size_t at; (at = line.find(prefix)) != std::string::npos;)
+          line.erase(at, std::string(prefix).size());
       }
       return line.substr(0, 240);
     }
@@ -166,8 +179,8 @@ CompileResult failed(CompileResult result, const ProcessResult& process, const c
 }
 
 // A submission calls neither a vendor's library nor replaces a function of the runtime or the C library.
-std::optional<CompileResult> inspect(const CompileResult& so_far, Workshop& workshop, const Submission& submission,
-                                     const std::vector<std::string>& objects) {
+std::optional<CompileResult> inspect(const CompileResult& so_far, Workshop& workshop,
+                                     const Submission& submission, const std::vector<std::string>& objects) {
   if (submission.role != Role::kStudent) return std::nullopt;
   CompileResult result = so_far;
   result.status = "cheating";
@@ -205,7 +218,8 @@ CompileResult build(Workshop& workshop, const Submission& submission, const Comp
     sources.push_back(legacy / "adaptor.cu");
     includes.insert(includes.end(), {"-I", legacy.string()});
   }
-  for (const fs::path& folder : options.extra_includes) includes.insert(includes.end(), {"-I", folder.string()});
+  for (const fs::path& folder : options.extra_includes)
+    includes.insert(includes.end(), {"-I", folder.string()});
 
   std::vector<std::string> objects;
   for (const fs::path& source : sources) {
@@ -223,11 +237,14 @@ CompileResult build(Workshop& workshop, const Submission& submission, const Comp
   result.warnings = count_warnings(result.log);
   if (auto cheating = inspect(result, workshop, submission, objects)) return *cheating;
 
-  std::vector<std::string> link{"-cudart", "shared", "-Xcompiler", "-static-libstdc++,-static-libgcc", "-o",
-                                (Workshop::inside("build") / "runner").string()};
-  for (const std::string& object : objects) link.push_back((Workshop::inside("build") / (object + ".o")).string());
+  std::vector<std::string> link{"-cudart",    "shared",
+                                "-Xcompiler", "-static-libstdc++,-static-libgcc",
+                                "-o",         (Workshop::inside("build") / "runner").string()};
+  for (const std::string& object : objects)
+    link.push_back((Workshop::inside("build") / (object + ".o")).string());
   for (const fs::path& object : runner_objects) {
-    fs::copy_file(object, workshop.outside("build") / object.filename(), fs::copy_options::overwrite_existing);
+    fs::copy_file(object, workshop.outside("build") / object.filename(),
+                  fs::copy_options::overwrite_existing);
     link.push_back((Workshop::inside("build") / object.filename()).string());
   }
   for (const std::string& library : options.libraries) link.push_back("-l" + library);
@@ -293,14 +310,15 @@ std::string cache_key(const Submission& submission, const CompileOptions& option
 nlohmann::json CompileResult::to_json() const {
   nlohmann::json kernel_list = nlohmann::json::array();
   for (const KernelResources& kernel : kernels) kernel_list.push_back(kernel.to_json());
-  nlohmann::json json{{"status", status}, {"seconds", seconds}, {"cached", cached},
+  nlohmann::json json{{"status", status}, {"seconds", seconds},   {"cached", cached},
                       {"flags", flags},   {"warnings", warnings}, {"kernels", kernel_list}};
   if (!reason.empty()) json["reason"] = reason;
   if (!message.empty()) json["message"] = message;
   return json;
 }
 
-Compiler::Compiler(Toolchain toolchain, fs::path cache) : toolchain_(std::move(toolchain)), cache_(std::move(cache)) {
+Compiler::Compiler(Toolchain toolchain, fs::path cache)
+    : toolchain_(std::move(toolchain)), cache_(std::move(cache)) {
   make_directories(cache_);
 }
 
@@ -325,9 +343,10 @@ std::vector<fs::path> Compiler::runner_objects(const CompileOptions& options) {
     process.command = {toolchain_.nvcc.string()};
     const std::vector<std::string> flags = common_flags(options.architecture);
     process.command.insert(process.command.end(), flags.begin(), flags.end());
-    process.command.insert(process.command.end(),
-                           {"-c", (folder / source).string(), "-I", (project_root() / "reference/include").string(),
-                            "-I", folder.string(), "-o", (scratch.path() / (source + ".o")).string()});
+    process.command.insert(
+        process.command.end(),
+        {"-c", (folder / source).string(), "-I", (project_root() / "reference/include").string(), "-I",
+         folder.string(), "-o", (scratch.path() / (source + ".o")).string()});
     const HostCompiler host = host_compiler();
     process.command.insert(process.command.end(), host.flags.begin(), host.flags.end());
     process.timeout = std::chrono::seconds(300);

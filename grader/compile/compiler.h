@@ -15,10 +15,10 @@ namespace warpgrade {
 
 struct CompileOptions {
   std::string lab;
-  std::string architecture;                      // "90": PTX and machine code for it
+  std::string architecture;  // "90": PTX and machine code for it
   SandboxMode sandbox = SandboxMode::kBubblewrap;
-  std::chrono::seconds limit{120};               // all sources together
-  std::vector<std::string> libraries;            // for baselines only: "cusparse"
+  std::chrono::seconds limit{120};                    // all sources together
+  std::vector<std::string> libraries;                 // for baselines only: "cusparse"
   std::vector<std::filesystem::path> extra_includes;  // for trusted code only
 };
 

@@ -15,8 +15,9 @@ namespace {
 constexpr std::array<const char*, 8> kVendorPrefixes{"cusparse", "cublas", "cudnn", "cusolver",
                                                      "cutensor", "nvrtc",  "cufft", "cutlass"};
 // Ways to reach a library that was not linked, another process, or the runner's own code.
-const std::set<std::string> kTools{"dlopen",   "dlmopen",          "dlsym",             "dlvsym", "mprotect", "pkey_mprotect",
-                                   "ptrace",   "process_vm_readv", "process_vm_writev", "syscall", "personality"};
+const std::set<std::string> kTools{
+    "dlopen",           "dlmopen",           "dlsym",   "dlvsym",     "mprotect", "pkey_mprotect", "ptrace",
+    "process_vm_readv", "process_vm_writev", "syscall", "personality"};
 
 bool is_vendor_name(const std::string& name) {
   for (const char* prefix : kVendorPrefixes) {
@@ -53,7 +54,8 @@ std::vector<Symbol> symbols(const fs::path& file, const std::vector<std::string>
 }
 
 fs::path c_library() {
-  for (const char* path : {"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6"}) {
+  for (const char* path :
+       {"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6"}) {
     if (fs::exists(path)) return path;
   }
   throw JudgeFault("cannot find libc.so.6");
@@ -83,7 +85,8 @@ std::optional<std::string> forbidden_header(const std::string& dependencies) {
   for (std::string word; words >> word;) {
     const fs::path path = word;
     const std::string name = path.filename().string();
-    if (name.ends_with(".h") && (is_vendor_name(name) || is_vendor_name(path.parent_path().filename().string()))) {
+    if (name.ends_with(".h") &&
+        (is_vendor_name(name) || is_vendor_name(path.parent_path().filename().string()))) {
       return name;
     }
   }
@@ -101,9 +104,9 @@ std::optional<Finding> inspect_symbols(const fs::path& object, const Toolchain& 
     }
     if ((symbol.type == 'T' || symbol.type == 'W' || symbol.type == 'i') &&
         guarded_functions(toolchain).contains(symbol.name)) {
-      return Finding{"symbol_interposition",
-                     fmt::format("defines {}, a function of the CUDA runtime or the C library; rename it",
-                                 symbol.name)};
+      return Finding{
+          "symbol_interposition",
+          fmt::format("defines {}, a function of the CUDA runtime or the C library; rename it", symbol.name)};
     }
   }
   return std::nullopt;

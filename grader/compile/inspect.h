@@ -1,5 +1,5 @@
-// Looks into compiled objects for what a submission must not do: lean on a vendor's library, or replace functions of the
-// CUDA runtime and the C library that the runner measures with.
+// Looks into compiled objects for what a submission must not do: lean on a vendor's library, or replace
+// functions of the CUDA runtime and the C library that the runner measures with.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 namespace warpgrade {
 
 struct Finding {
-  std::string reason;   // forbidden_library, forbidden_call, symbol_interposition
+  std::string reason;  // forbidden_library, forbidden_call, symbol_interposition
   std::string message;
 };
 

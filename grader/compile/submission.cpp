@@ -30,8 +30,8 @@ bool is_header(const fs::path& path) {
 
 // Flags that a submission may ask for: they change how its own code is compiled, nothing else.
 bool is_allowed_flag(const std::string& flag) {
-  static const std::set<std::string> kFlags{"--use_fast_math", "-use_fast_math", "--extra-device-vectorization",
-                                            "-O0", "-O1", "-O2", "-O3", "-G"};
+  static const std::set<std::string> kFlags{
+      "--use_fast_math", "-use_fast_math", "--extra-device-vectorization", "-O0", "-O1", "-O2", "-O3", "-G"};
   return kFlags.contains(flag) || flag.starts_with("-maxrregcount=") || flag.starts_with("--maxrregcount=") ||
          (flag.starts_with("-D") && flag.find_first_of(" ;&|$`\"'\\") == std::string::npos);
 }
@@ -49,8 +49,8 @@ std::string safe_id(const std::string& name) {
 
 void collect_files(Submission& submission) {
   size_t bytes = 0;
-  for (auto it = fs::recursive_directory_iterator(submission.directory); it != fs::recursive_directory_iterator();
-       ++it) {
+  for (auto it = fs::recursive_directory_iterator(submission.directory);
+       it != fs::recursive_directory_iterator(); ++it) {
     const fs::path relative = it->path().lexically_relative(submission.directory);
     if (it->path().filename().string().starts_with(".")) {
       if (it->is_directory()) it.disable_recursion_pending();
@@ -84,7 +84,8 @@ void read_manifest(Submission& submission) {
     for (const YAML::Node& flag : node["flags"]) {
       const std::string text = flag.as<std::string>();
       if (!is_allowed_flag(text)) {
-        submission.problem = fmt::format("submission.yaml asks for the compiler flag {}, which is not allowed", text);
+        submission.problem =
+            fmt::format("submission.yaml asks for the compiler flag {}, which is not allowed", text);
         return;
       }
       submission.flags.push_back(text);
@@ -96,7 +97,8 @@ void read_manifest(Submission& submission) {
 
 std::string detect_interface(const Submission& submission, const std::string& lab) {
   const auto has = [&](const char* name) {
-    return std::find(submission.files.begin(), submission.files.end(), fs::path(name)) != submission.files.end();
+    return std::find(submission.files.begin(), submission.files.end(), fs::path(name)) !=
+           submission.files.end();
   };
   if (lab == "spmm" && has("spmm_opt.h") && has("spmm_opt.cu")) return "SpMMOpt";
   return lab + ".h";
@@ -137,21 +139,23 @@ Submission read_submission(const fs::path& folder, const std::string& lab, Role 
 
 std::vector<Submission> find_submissions(const fs::path& folder, const std::string& lab) {
   if (!fs::is_directory(folder)) {
-    throw UsageError("no such folder: {}; give the folder whose sub-folders are the submissions", folder.string());
+    throw UsageError("no such folder: {}; give the folder whose sub-folders are the submissions",
+                     folder.string());
   }
   std::vector<Submission> submissions;
   std::vector<fs::path> folders;
   bool sources_here = false;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_directory() && !entry.path().filename().string().starts_with(".")) folders.push_back(entry.path());
+    if (entry.is_directory() && !entry.path().filename().string().starts_with("."))
+      folders.push_back(entry.path());
     sources_here |= entry.is_regular_file() && is_source(entry.path());
   }
   if (sources_here || fs::is_directory(folder / lab)) folders = {folder};
   std::sort(folders.begin(), folders.end());
   for (const fs::path& path : folders) submissions.push_back(read_submission(path, lab, Role::kStudent));
   if (submissions.empty()) {
-    throw UsageError("{} holds no submission: expected one sub-folder a student with {}.cu in it", folder.string(),
-                     lab);
+    throw UsageError("{} holds no submission: expected one sub-folder a student with {}.cu in it",
+                     folder.string(), lab);
   }
   return submissions;
 }

@@ -13,23 +13,23 @@ enum class Role { kStudent, kReference, kBaseline };
 const char* to_string(Role role);
 
 struct Submission {
-  std::string id;                              // the folder's name, made safe for a file name, unique in the run
+  std::string id;  // the folder's name, made safe for a file name, unique in the run
   std::string title;
   Role role = Role::kStudent;
-  std::filesystem::path directory;             // where the sources lie
-  std::vector<std::filesystem::path> files;    // relative, sorted; sources and headers
-  std::string hash;                            // SHA-256 over names and contents
-  std::string interface;                       // "spmm.h", or an older interface: "SpMMOpt"
-  std::vector<std::string> flags;              // extra compiler flags that submission.yaml asks for
-  std::optional<std::string> problem;          // why it can't be compiled at all (no source, too large, a link)
+  std::filesystem::path directory;           // where the sources lie
+  std::vector<std::filesystem::path> files;  // relative, sorted; sources and headers
+  std::string hash;                          // SHA-256 over names and contents
+  std::string interface;                     // "spmm.h", or an older interface: "SpMMOpt"
+  std::vector<std::string> flags;            // extra compiler flags that submission.yaml asks for
+  std::optional<std::string> problem;        // why it can't be compiled at all (no source, too large, a link)
   nlohmann::json to_json() const;
 };
 
 // Reads one submission folder for the lab: `folder` itself, or `folder/<lab>` when there is one.
 Submission read_submission(const std::filesystem::path& folder, const std::string& lab, Role role);
 
-// Every submission in a class folder, sorted by name: each sub-folder is one. A folder that itself holds sources is a
-// single submission. Throws UsageError when there is none.
+// Every submission in a class folder, sorted by name: each sub-folder is one. A folder that itself holds
+// sources is a single submission. Throws UsageError when there is none.
 std::vector<Submission> find_submissions(const std::filesystem::path& folder, const std::string& lab);
 
 }  // namespace warpgrade

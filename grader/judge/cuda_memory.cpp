@@ -23,7 +23,8 @@ Function driver_function(const char* name) {
 }
 
 void check_driver(CUresult result, const char* call) {
-  if (result != CUDA_SUCCESS) throw JudgeFault("{} failed with driver error {}", call, static_cast<int>(result));
+  if (result != CUDA_SUCCESS)
+    throw JudgeFault("{} failed with driver error {}", call, static_cast<int>(result));
 }
 
 #define DRIVER_FUNCTION(name) driver_function<decltype(&name)>(#name)
@@ -60,7 +61,8 @@ SharedDeviceMemory::SharedDeviceMemory(std::string name, std::size_t bytes) {
   access.location = properties.location;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   DRIVER_CALL(cuMemSetAccess, address, buffer_.mapped_bytes, &access, 1);
-  DRIVER_CALL(cuMemExportToShareableHandle, &buffer_.fd, handle_, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+  DRIVER_CALL(cuMemExportToShareableHandle, &buffer_.fd, handle_, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+              0);
   base_ = reinterpret_cast<unsigned char*>(address);
 }
 

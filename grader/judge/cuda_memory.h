@@ -1,4 +1,5 @@
-// Device memory that can be handed to another process: CUDA's virtual memory management, exported as a POSIX descriptor.
+// Device memory that can be handed to another process: CUDA's virtual memory management, exported as a POSIX
+// descriptor.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -46,7 +47,9 @@ class DeviceArray {
     WARPGRADE_CUDA(cudaMalloc(&data_, std::max<std::size_t>(count, 1) * sizeof(T)));
   }
   ~DeviceArray() { cudaFree(data_); }
-  DeviceArray(DeviceArray&& other) noexcept : data_(other.data_), count_(other.count_) { other.data_ = nullptr; }
+  DeviceArray(DeviceArray&& other) noexcept : data_(other.data_), count_(other.count_) {
+    other.data_ = nullptr;
+  }
   DeviceArray& operator=(DeviceArray&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(count_, other.count_);

@@ -64,10 +64,20 @@ void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
 }
 
 nlohmann::json summarize_counters(const nlohmann::json& kernels) {
-  constexpr const char* kSums[] = {"launches",        "blocks",          "warp_instructions",    "thread_instructions",
-                                   "global_requests", "global_sectors",  "global_sectors_ideal", "shared_requests",
-                                   "shared_passes",   "atomics",         "arithmetic",           "memory",
-                                   "barriers",        "divergent_branches"};
+  constexpr const char* kSums[] = {"launches",
+                                   "blocks",
+                                   "warp_instructions",
+                                   "thread_instructions",
+                                   "global_requests",
+                                   "global_sectors",
+                                   "global_sectors_ideal",
+                                   "shared_requests",
+                                   "shared_passes",
+                                   "atomics",
+                                   "arithmetic",
+                                   "memory",
+                                   "barriers",
+                                   "divergent_branches"};
   nlohmann::json totals = nlohmann::json::object();
   const auto number = [](const nlohmann::json& object, const char* key) {
     const auto found = object.find(key);
@@ -79,7 +89,8 @@ nlohmann::json summarize_counters(const nlohmann::json& kernels) {
     totals[key] = sum;
   }
   if (totals["warp_instructions"] > 0) {
-    totals["active_lanes"] = totals["thread_instructions"].get<double>() / totals["warp_instructions"].get<double>();
+    totals["active_lanes"] =
+        totals["thread_instructions"].get<double>() / totals["warp_instructions"].get<double>();
   }
   totals["kernels"] = kernels;
   return totals;

@@ -1,5 +1,5 @@
-// Reads what the emulator's runtime reported. It comes from the untrusted side: it may explain a verdict or lower it, never
-// raise it.
+// Reads what the emulator's runtime reported. It comes from the untrusted side: it may explain a verdict or
+// lower it, never raise it.
 #pragma once
 
 #include <nlohmann/json.hpp>

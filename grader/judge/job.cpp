@@ -49,8 +49,8 @@ RunnerSpec runner_from_json(const json& j) {
 
 json case_to_json(const CaseInput& input) {
   const CaseSpec& c = input.spec;
-  return {{"id", c.id},     {"dataset", c.dataset}, {"k", c.k},          {"kind", c.kind},
-          {"set", c.set},   {"why", c.why},         {"file", input.file.string()}};
+  return {{"id", c.id},   {"dataset", c.dataset},       {"k", c.k}, {"kind", c.kind}, {"set", c.set},
+          {"why", c.why}, {"file", input.file.string()}};
 }
 
 CaseInput case_from_json(const json& j) {

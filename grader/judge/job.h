@@ -1,5 +1,5 @@
-// What the CLI asks of a judge process: one submission, many cases. Travels as JSON on the judge's standard input; results come
-// back as JSON lines on its standard output, one a case, as each is done.
+// What the CLI asks of a judge process: one submission, many cases. Travels as JSON on the judge's standard
+// input; results come back as JSON lines on its standard output, one a case, as each is done.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
-// The judge process: trusted, owns the GPU or the emulated device, decides. Standard input: a JudgeJob. Standard output:
-// one JSON line a case. A fault of its own ends a case, not the others; a dead judge is seen by the CLI.
+// The judge process: trusted, owns the GPU or the emulated device, decides. Standard input: a JudgeJob.
+// Standard output: one JSON line a case. A fault of its own ends a case, not the others; a dead judge is seen
+// by the CLI.
 #include <cuda_runtime.h>
 
 #include <cstdio>

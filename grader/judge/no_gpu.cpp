@@ -1,4 +1,5 @@
-// Programs without CUDA in them link this in the place of the GPU benches: judging on a GPU is the judge process's.
+// Programs without CUDA in them link this in the place of the GPU benches: judging on a GPU is the judge
+// process's.
 #include "base/error.h"
 #include "labs/spmm/workbench.h"
 

@@ -79,8 +79,8 @@ void for_each_process(int pid, Visit visit) {
   }
 }
 
-// Private memory of the process and all its descendants. Shared mappings (the judge's buffers, the emulator's device
-// memory) have limits of their own.
+// Private memory of the process and all its descendants. Shared mappings (the judge's buffers, the emulator's
+// device memory) have limits of their own.
 std::size_t anonymous_bytes(int root) {
   std::size_t bytes = 0;
   for_each_process(root, [&](int pid) {
@@ -123,7 +123,8 @@ struct RunnerProcess::Output {
 RunnerProcess::RunnerProcess(RunnerSpec spec) : spec_(std::move(spec)), output_(std::make_shared<Output>()) {
   output_->cap = spec_.limits.output_bytes;
   report_ = FileDescriptor(memfd_create("report", MFD_CLOEXEC));
-  if (!report_ || ftruncate(report_.get(), kReportBytes) != 0) throw JudgeFault("no memory for the report buffer");
+  if (!report_ || ftruncate(report_.get(), kReportBytes) != 0)
+    throw JudgeFault("no memory for the report buffer");
   report_memory_ = mmap(nullptr, kReportBytes, PROT_READ | PROT_WRITE, MAP_SHARED, report_.get(), 0);
   if (report_memory_ == MAP_FAILED) throw JudgeFault("cannot map the report buffer");
   start();
@@ -143,7 +144,8 @@ void RunnerProcess::start() {
   std::vector<std::string> assignments;
   for (const auto& [name, value] : wrapped.environment) assignments.push_back(name + "=" + value);
   std::vector<char*> environment;
-  for (const std::string& assignment : assignments) environment.push_back(const_cast<char*>(assignment.c_str()));
+  for (const std::string& assignment : assignments)
+    environment.push_back(const_cast<char*>(assignment.c_str()));
   environment.push_back(nullptr);
   int sockets[2], output[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0 || pipe2(output, O_CLOEXEC) != 0) {
@@ -315,7 +317,8 @@ bool RunnerProcess::wait_for_reply(Answer& answer, Clock::time_point deadline) {
     }
     throw_if_interrupted();
     pollfd poll_socket{socket_.get(), POLLIN, 0};
-    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now) + kWatchPeriod / 50;
+    const auto rest =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now) + kWatchPeriod / 50;
     poll(&poll_socket, 1, static_cast<int>(std::min(rest, kWatchPeriod).count()));
   }
 }
@@ -338,10 +341,16 @@ nlohmann::json RunnerProcess::drain(int kind) {
   return list;
 }
 
-nlohmann::json RunnerProcess::drain_diagnostics() { return drain(0); }
-nlohmann::json RunnerProcess::drain_counters() { return drain(1); }
+nlohmann::json RunnerProcess::drain_diagnostics() {
+  return drain(0);
+}
+nlohmann::json RunnerProcess::drain_counters() {
+  return drain(1);
+}
 
-std::string RunnerProcess::output() { return output_->text(); }
+std::string RunnerProcess::output() {
+  return output_->text();
+}
 
 Outcome RunnerProcess::explain_death() {
   Outcome outcome;
@@ -349,7 +358,8 @@ Outcome RunnerProcess::explain_death() {
   if (signal_ != 0) {
     outcome.reason = "crashed";
     outcome.message = fmt::format("the program was ended by signal {} ({})", signal_, strsignal(signal_));
-    if (signal_ == SIGSEGV) outcome.message += ": host code touched memory that is not its own, maybe a device pointer";
+    if (signal_ == SIGSEGV)
+      outcome.message += ": host code touched memory that is not its own, maybe a device pointer";
   } else {
     outcome.reason = "exited_early";
     outcome.message = fmt::format("the program ended with exit code {} before its work was done", exit_code_);
@@ -363,15 +373,16 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
     case Answer::Kind::kTimeout:
       outcome.verdict = verdicts::kTimeLimit;
       outcome.reason = "out_of_time";
-      outcome.message = fmt::format("{} did not end within {:.0f} s", doing,
-                                    std::chrono::duration<double>(doing.ends_with("plan") ? spec_.limits.plan
-                                                                                          : spec_.limits.run).count());
+      outcome.message = fmt::format(
+          "{} did not end within {:.0f} s", doing,
+          std::chrono::duration<double>(doing.ends_with("plan") ? spec_.limits.plan : spec_.limits.run)
+              .count());
       return outcome;
     case Answer::Kind::kMemoryLimit:
       outcome.verdict = verdicts::kMemoryLimit;
       outcome.reason = "host_memory";
-      outcome.message = fmt::format("{} used more than {} MiB of host memory", doing,
-                                    spec_.limits.host_memory_bytes >> 20);
+      outcome.message =
+          fmt::format("{} used more than {} MiB of host memory", doing, spec_.limits.host_memory_bytes >> 20);
       return outcome;
     case Answer::Kind::kDied:
       outcome = explain_death();
@@ -382,16 +393,20 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
       outcome.reason = "protocol_violation";
       outcome.message = doing + ": a message came from the program that the runner does not send";
       return outcome;
-    case Answer::Kind::kReply: break;
+    case Answer::Kind::kReply:
+      break;
   }
   switch (answer.reply.status) {
-    case Status::kOk: return outcome;
+    case Status::kOk:
+      return outcome;
     case Status::kNotImplemented:
       outcome.verdict = verdicts::kNotImplemented;
       outcome.message = doing + " returned cudaErrorNotSupported: it is not written yet";
       return outcome;
-    case Status::kRunnerFault: throw JudgeFault("runner of {}: {}", spec_.label, answer.reply.message);
-    case Status::kCudaError: break;
+    case Status::kRunnerFault:
+      throw JudgeFault("runner of {}: {}", spec_.label, answer.reply.message);
+    case Status::kCudaError:
+      break;
   }
   const bool no_memory = answer.reply.cuda_error == kCudaErrorMemoryAllocation;
   outcome.verdict = no_memory ? verdicts::kMemoryLimit : verdicts::kRuntimeError;

@@ -31,8 +31,9 @@ struct RunnerSpec {
   std::filesystem::path executable;
   SandboxMode sandbox = SandboxMode::kBubblewrap;
   bool gpu = false;
-  std::filesystem::path cuda_libraries;  // holds libcudart.so.<major>: the emulator's folder, or the toolkit's
-  bool vendor_libraries = false;         // baselines: the whole folder instead of the CUDA runtime alone
+  std::filesystem::path
+      cuda_libraries;             // holds libcudart.so.<major>: the emulator's folder, or the toolkit's
+  bool vendor_libraries = false;  // baselines: the whole folder instead of the CUDA runtime alone
   std::map<std::string, std::string> environment;
   RunnerLimits limits;
 };
@@ -67,8 +68,8 @@ class RunnerProcess {
   std::string output();
   bool alive() const { return pid_ > 0; }
 
-  // Stops every thread of the runner, so that it can neither watch its inputs nor use the device while others are timed; and
-  // lets them go on.
+  // Stops every thread of the runner, so that it can neither watch its inputs nor use the device while others
+  // are timed; and lets them go on.
   void pause();
   void resume();
   void kill();

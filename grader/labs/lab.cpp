@@ -22,7 +22,9 @@ LabRegistration::LabRegistration(std::unique_ptr<Lab> lab) {
   registry().owned.push_back(std::move(lab));
 }
 
-const std::vector<const Lab*>& labs() { return registry().list; }
+const std::vector<const Lab*>& labs() {
+  return registry().list;
+}
 
 const Lab& find_lab(const std::string& name) {
   std::string known;

@@ -1,5 +1,5 @@
-// What a lab brings to the grader: its cases, its baselines, and how one case is judged. A lab registers itself; adding one
-// means adding a folder grader/labs/<lab>/.
+// What a lab brings to the grader: its cases, its baselines, and how one case is judged. A lab registers
+// itself; adding one means adding a folder grader/labs/<lab>/.
 #pragma once
 
 #include <filesystem>
@@ -19,21 +19,21 @@ struct CaseSpec {
   std::string id;       // "cora-k32": unique in the lab, safe as a file name
   std::string dataset;  // a name in the catalogue
   int k = 0;
-  std::string kind;     // "correctness" or "speed"
-  std::string set;      // "public" (students have it), "hidden", "large" (needs memory), "real", "stand-in"
-  std::string why;      // what it exercises
+  std::string kind;  // "correctness" or "speed"
+  std::string set;   // "public" (students have it), "hidden", "large" (needs memory), "real", "stand-in"
+  std::string why;   // what it exercises
 };
 
 struct Baseline {
-  std::string name;                     // "cusparse_default"
-  std::filesystem::path folder;         // relative to the project root
-  std::vector<std::string> libraries;   // "cusparse"
-  bool every_pair = true;               // false: slow, measured a few times only
+  std::string name;                    // "cusparse_default"
+  std::filesystem::path folder;        // relative to the project root
+  std::vector<std::string> libraries;  // "cusparse"
+  bool every_pair = true;              // false: slow, measured a few times only
 };
 
 // Everything the judge process knows about the case it judges.
 struct JudgeContext {
-  std::string backend;                  // "cuda" or "emulator"
+  std::string backend;  // "cuda" or "emulator"
   RunnerSpec submission;
   struct BaselineRunner {
     std::string name;
@@ -41,9 +41,9 @@ struct JudgeContext {
     bool every_pair = true;
   };
   std::vector<BaselineRunner> baselines;  // none on the emulator
-  std::string seed;                     // hidden: 64 hexadecimal digits
-  int threads = 1;                      // of the judge's own host work
-  double speed_budget_s = 10;           // a case's timed pairs
+  std::string seed;                       // hidden: 64 hexadecimal digits
+  int threads = 1;                        // of the judge's own host work
+  double speed_budget_s = 10;             // a case's timed pairs
   int max_pairs = 255;
   bool measure_speed = true;
 };
@@ -62,8 +62,8 @@ class Lab {
   virtual std::vector<CaseSpec> cases() const = 0;
   virtual std::vector<Baseline> baselines() const = 0;
 
-  // Judges one case; returns the record's measured part (shape, outcome, verification, timing, ...). A submission's fault
-  // is an outcome; throws JudgeFault for the judge's own.
+  // Judges one case; returns the record's measured part (shape, outcome, verification, timing, ...). A
+  // submission's fault is an outcome; throws JudgeFault for the judge's own.
   virtual nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const = 0;
 };
 

@@ -16,7 +16,8 @@ double sorted_median(const std::vector<double>& sorted) {
 double binomial_half_cdf(int k, int n) {
   double sum = 0;
   for (int i = 0; i <= k; ++i) {
-    sum += std::exp(std::lgamma(n + 1.0) - std::lgamma(i + 1.0) - std::lgamma(n - i + 1.0) - n * std::log(2.0));
+    sum +=
+        std::exp(std::lgamma(n + 1.0) - std::lgamma(i + 1.0) - std::lgamma(n - i + 1.0) - n * std::log(2.0));
   }
   return sum;
 }
@@ -33,7 +34,8 @@ Interval median_interval(std::vector<double> samples, double confidence) {
   if (samples.empty()) throw std::invalid_argument("interval of no samples");
   std::sort(samples.begin(), samples.end());
   const int n = static_cast<int>(samples.size());
-  // The largest rank r with P(X < r) <= (1 - confidence) / 2: the interval is [x_(r), x_(n + 1 - r)], ranks from 1.
+  // The largest rank r with P(X < r) <= (1 - confidence) / 2: the interval is [x_(r), x_(n + 1 - r)], ranks
+  // from 1.
   int rank = 0;
   while (rank + 1 <= n / 2 && binomial_half_cdf(rank, n) <= 0.5 * (1 - confidence)) ++rank;
   const int low = std::max(rank, 1) - 1;

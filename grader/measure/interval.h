@@ -1,4 +1,5 @@
-// A median and its confidence interval from order statistics: no assumption on the distribution of the samples.
+// A median and its confidence interval from order statistics: no assumption on the distribution of the
+// samples.
 #pragma once
 
 #include <vector>
@@ -15,8 +16,9 @@ struct Interval {
 // The median of the samples (at least one).
 double median(std::vector<double> samples);
 
-// Samples between whose ranks the true median lies with at least `confidence` (binomial with p = 1/2, exact; see for
-// instance Conover, Practical Nonparametric Statistics, section 3.2). With too few samples for that the whole range.
+// Samples between whose ranks the true median lies with at least `confidence` (binomial with p = 1/2, exact;
+// see for instance Conover, Practical Nonparametric Statistics, section 3.2). With too few samples for that
+// the whole range.
 Interval median_interval(std::vector<double> samples, double confidence);
 
 }  // namespace warpgrade

@@ -1,5 +1,5 @@
-// Clocks, temperature and throttle reasons of the GPU, through NVIDIA's management library, loaded at run time. Reads
-// only; nothing of the card's settings is ever changed.
+// Clocks, temperature and throttle reasons of the GPU, through NVIDIA's management library, loaded at run
+// time. Reads only; nothing of the card's settings is ever changed.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,8 @@ PairedTiming::Graded PairedTiming::graded() const {
   graded.wall_median_us = median(walls);
   graded.null_wall_median_us = median(nulls);
   graded.excess_low_us = median_interval(excesses, kLookConfidence).low;
-  graded.bound_by_wall = graded.excess_low_us > kWallResolutionUs + kWallResolutionShare * graded.event_median_us;
+  graded.bound_by_wall =
+      graded.excess_low_us > kWallResolutionUs + kWallResolutionShare * graded.event_median_us;
   graded.median_us = graded.event_median_us + (graded.bound_by_wall ? graded.excess_low_us : 0);
   graded.enter_excess_low_us = median_interval(enter_excesses, kLookConfidence).low;
   graded.device_busy =
@@ -58,19 +59,18 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
   const Graded time = graded();
   const Interval interval = event_us();
   const double scale = time.event_median_us > 0 ? time.median_us / time.event_median_us : 1;
-  nlohmann::json series{{"submission_event_us", nlohmann::json::array()},
-                        {"submission_wall_us", nlohmann::json::array()},
-                        {"null_wall_us", nlohmann::json::array()},
-                        {"submission_enter_us", nlohmann::json::array()},
-                        {"null_enter_us", nlohmann::json::array()},
-                        {"baseline_event_us", nlohmann::json::object()}};
+  nlohmann::json series{
+      {"submission_event_us", nlohmann::json::array()}, {"submission_wall_us", nlohmann::json::array()},
+      {"null_wall_us", nlohmann::json::array()},        {"submission_enter_us", nlohmann::json::array()},
+      {"null_enter_us", nlohmann::json::array()},       {"baseline_event_us", nlohmann::json::object()}};
   for (const PairSample& sample : samples_) {
     series["submission_event_us"].push_back(sample.submission_event_us);
     series["submission_wall_us"].push_back(sample.submission_wall_us);
     series["null_wall_us"].push_back(sample.null_wall_us);
     series["submission_enter_us"].push_back(sample.submission_enter_us);
     series["null_enter_us"].push_back(sample.null_enter_us);
-    for (const auto& [name, value] : sample.baseline_event_us) series["baseline_event_us"][name].push_back(value);
+    for (const auto& [name, value] : sample.baseline_event_us)
+      series["baseline_event_us"][name].push_back(value);
   }
   return {{"median_us", time.median_us},
           {"low_us", interval.low * scale},

@@ -1,5 +1,5 @@
-// Paired timing of a submission against baselines on one device: the pairs' samples, when to stop, and what they say.
-// The judge's labs do the running; this file is arithmetic and can be tested without a GPU.
+// Paired timing of a submission against baselines on one device: the pairs' samples, when to stop, and what
+// they say. The judge's labs do the running; this file is arithmetic and can be tested without a GPU.
 #pragma once
 
 #include <map>
@@ -14,13 +14,14 @@ namespace warpgrade {
 
 // One repetition of everything, interleaved. A slow baseline may be missing from a pair.
 //
-// null_wall_us is the wall time of a trusted runner that does nothing but keep the GPU waiting for as long as the submission's
-// events said: what the wall clock should have shown if they told the truth. A fixed null command would not do: once
-// work outlasts a time slice, changes of context add 150 to 300 us to it (measured on an H200).
+// null_wall_us is the wall time of a trusted runner that does nothing but keep the GPU waiting for as long as
+// the submission's events said: what the wall clock should have shown if they told the truth. A fixed null
+// command would not do: once work outlasts a time slice, changes of context add 150 to 300 us to it (measured
+// on an H200).
 struct PairSample {
   double submission_event_us = 0, submission_wall_us = 0, null_wall_us = 0;
-  // The wall time of the command that brought each one's context in, before its clock started: what a submission computes
-  // ahead of its clock makes that longer than the trusted runner's.
+  // The wall time of the command that brought each one's context in, before its clock started: what a
+  // submission computes ahead of its clock makes that longer than the trusted runner's.
   double submission_enter_us = 0, null_enter_us = 0;
   std::map<std::string, double> baseline_event_us;
 };
@@ -31,8 +32,8 @@ inline constexpr double kLookConfidence = 0.9875;
 inline constexpr double kOverallConfidence = 0.95;
 inline constexpr double kNarrowEnough = 0.01;
 
-// The wall clock is this coarse (measured on an H200: 1 us in the median, up to 3 us and 1 % in a case): only what goes beyond
-// counts against the events.
+// The wall clock is this coarse (measured on an H200: 1 us in the median, up to 3 us and 1 % in a case): only
+// what goes beyond counts against the events.
 inline constexpr double kWallResolutionUs = 3.0, kWallResolutionShare = 0.01;
 
 // Event time and wall time of the same runs may lie this far apart before the timing is rejected.
@@ -54,14 +55,16 @@ class PairedTiming {
   // Baseline / submission, pair by pair.
   std::optional<Interval> ratio(const std::string& baseline) const;
 
-  // The time that counts, and which clock it comes from. What the wall clock shows beyond the trusted wait (the low end of
-  // that excess's interval) was hidden from the events; above the clock's resolution it is added to them.
+  // The time that counts, and which clock it comes from. What the wall clock shows beyond the trusted wait
+  // (the low end of that excess's interval) was hidden from the events; above the clock's resolution it is
+  // added to them.
   struct Graded {
     double median_us = 0;
     bool bound_by_wall = false;
-    bool rejected = false;  // further apart than the tolerance: the events do not tell the truth
+    bool rejected = false;     // further apart than the tolerance: the events do not tell the truth
     bool device_busy = false;  // the device worked for the submission before its clock started
-    double event_median_us = 0, wall_median_us = 0, null_wall_median_us = 0, excess_low_us = 0, enter_excess_low_us = 0;
+    double event_median_us = 0, wall_median_us = 0, null_wall_median_us = 0, excess_low_us = 0,
+           enter_excess_low_us = 0;
   };
   Graded graded() const;
 

@@ -52,15 +52,19 @@ fs::path RunFolder::case_file(const std::string& id, const std::string& case_id)
   return root_ / "cases" / id / (case_id + ".json");
 }
 
-bool RunFolder::exists() const { return fs::exists(run_file()); }
+bool RunFolder::exists() const {
+  return fs::exists(run_file());
+}
 
 json RunFolder::read_run() const {
   if (!exists()) {
-    throw UsageError("{} is not a run: there is no run.json in it; `warpgrade grade` makes one", root_.string());
+    throw UsageError("{} is not a run: there is no run.json in it; `warpgrade grade` makes one",
+                     root_.string());
   }
   json run = read_json(run_file());
   if (run.value("schema", "") != "warpgrade.run.v1") {
-    throw UsageError("{}: expected schema warpgrade.run.v1, got '{}'", run_file().string(), run.value("schema", ""));
+    throw UsageError("{}: expected schema warpgrade.run.v1, got '{}'", run_file().string(),
+                     run.value("schema", ""));
   }
   return run;
 }
@@ -96,8 +100,10 @@ std::vector<json> RunFolder::read_records() const {
       if (!fs::exists(path)) continue;
       json record = read_json(path);
       if (!checksum_holds(record)) {
-        throw UsageError("{} was changed after it was written: its checksum does not hold; move it away and run the "
-                         "same command again to redo it", path.string());
+        throw UsageError(
+            "{} was changed after it was written: its checksum does not hold; move it away and run the "
+            "same command again to redo it",
+            path.string());
       }
       records.push_back(std::move(record));
     }

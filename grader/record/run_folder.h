@@ -1,4 +1,5 @@
-// A run's folder: where its files lie, and records that are written once and checked when read. Formats: README.md here.
+// A run's folder: where its files lie, and records that are written once and checked when read. Formats:
+// README.md here.
 #pragma once
 
 #include <filesystem>
@@ -35,8 +36,8 @@ class RunFolder {
   void add_fault(const nlohmann::json& record) const;
   bool has_record(const std::string& id, const std::string& case_id) const;
 
-  // All case records in the run's order of submissions and cases; faults only where no verdict stands. Throws UsageError for
-  // a file that is damaged, naming it.
+  // All case records in the run's order of submissions and cases; faults only where no verdict stands. Throws
+  // UsageError for a file that is damaged, naming it.
   std::vector<nlohmann::json> read_records() const;
 
   // Merges the case files into records.jsonl.

@@ -37,7 +37,8 @@ void check(CUresult result, const char* what) {
 
 void* import_on_gpu(const protocol::Command& attach, int fd) {
   CUmemGenericAllocationHandle handle = 0;
-  check(DRIVER(cuMemImportFromShareableHandle)(&handle, reinterpret_cast<void*>(static_cast<std::uintptr_t>(fd)),
+  check(DRIVER(cuMemImportFromShareableHandle)(&handle,
+                                               reinterpret_cast<void*>(static_cast<std::uintptr_t>(fd)),
                                                CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
         "cuMemImportFromShareableHandle");
   CUdeviceptr address = 0;
@@ -55,7 +56,9 @@ void* import_on_gpu(const protocol::Command& attach, int fd) {
 
 }  // namespace
 
-bool on_emulator() { return emulator_function<EmulatorImport>("warpemu_import_memory") != nullptr; }
+bool on_emulator() {
+  return emulator_function<EmulatorImport>("warpemu_import_memory") != nullptr;
+}
 
 void* import_device_memory(const protocol::Command& attach, int fd) {
   if (attach.bytes == 0) {  // a matrix without entries has no arrays
@@ -65,8 +68,10 @@ void* import_device_memory(const protocol::Command& attach, int fd) {
   if (!on_emulator()) return import_on_gpu(attach, fd);
   void* pointer = nullptr;
   const auto import = emulator_function<EmulatorImport>("warpemu_import_memory");
-  const int error = import(fd, attach.offset, attach.bytes, attach.name, static_cast<int>(attach.read_only), &pointer);
-  if (error != 0) throw std::runtime_error("the emulator cannot map the buffer: error " + std::to_string(error));
+  const int error =
+      import(fd, attach.offset, attach.bytes, attach.name, static_cast<int>(attach.read_only), &pointer);
+  if (error != 0)
+    throw std::runtime_error("the emulator cannot map the buffer: error " + std::to_string(error));
   close(fd);
   return pointer;
 }

@@ -1,13 +1,13 @@
-// Holds the GPU back for a moment while the host enqueues the timed work, so that the events around it see the work and not
-// the launches' latency.
+// Holds the GPU back for a moment while the host enqueues the timed work, so that the events around it see
+// the work and not the launches' latency.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace warpgrade::runner {
 
-// Enqueues about 20 us of waiting that fills every multiprocessor's thread slots: nothing enqueued behind it, on any stream,
-// begins before it ends. Nothing on the emulator, whose launches are synchronous.
+// Enqueues about 20 us of waiting that fills every multiprocessor's thread slots: nothing enqueued behind it,
+// on any stream, begins before it ends. Nothing on the emulator, whose launches are synchronous.
 class Gate {
  public:
   Gate();

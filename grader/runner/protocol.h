@@ -1,6 +1,6 @@
-// What judge and runner say to each other: fixed-size messages over one Unix socketpair (SOCK_SEQPACKET), buffers as
-// file descriptors (SCM_RIGHTS). One command, one reply, in turn. The judge believes nothing a reply says that it
-// cannot check; a malformed reply ends the case.
+// What judge and runner say to each other: fixed-size messages over one Unix socketpair (SOCK_SEQPACKET),
+// buffers as file descriptors (SCM_RIGHTS). One command, one reply, in turn. The judge believes nothing a
+// reply says that it cannot check; a malformed reply ends the case.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ enum class Op : std::uint32_t {
   kAttach = 1,  // a buffer's descriptor comes along; name, offset, bytes, mapped_bytes, read_only
   kPlan,        // arguments: the lab's (spmm: rows, cols, nnz, k)
   kRun,
-  kNull,    // between the events nothing, or a wait of arguments[0] ns: the cost of asking
+  kNull,  // between the events nothing, or a wait of arguments[0] ns: the cost of asking
   kFree,
   kReport,  // arguments[0]: 0 diagnostics, 1 counters; written into the attached buffer "report"
   kEnd,
@@ -46,9 +46,9 @@ struct Reply {
   std::uint64_t sequence = 0;
   Status status = Status::kOk;
   std::int32_t cuda_error = 0;
-  double event_us = 0;          // kRun, kNull, kPlan: between the events
-  std::uint64_t written = 0;    // kReport: bytes
-  char message[256] = {};       // NUL-terminated
+  double event_us = 0;        // kRun, kNull, kPlan: between the events
+  std::uint64_t written = 0;  // kReport: bytes
+  char message[256] = {};     // NUL-terminated
 };
 
 }  // namespace warpgrade::protocol

@@ -1,5 +1,5 @@
-// The runner: the submission's objects and this thin main, untrusted, in the sandbox. It serves one command at a time
-// on descriptor 3 and ends when the judge hangs up. Nothing that it says is believed.
+// The runner: the submission's objects and this thin main, untrusted, in the sandbox. It serves one command
+// at a time on descriptor 3 and ends when the judge hangs up. Nothing that it says is believed.
 #include <cuda_runtime.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -80,21 +80,27 @@ class Server {
  private:
   void dispatch(const Command& command, int fd, Reply& reply) {
     switch (command.op) {
-      case Op::kAttach: return attach(command, fd);
-      case Op::kPlan: return timed(reply, [&] { return lab_->plan(command, buffers_, stream_); });
-      case Op::kRun: return timed(reply, [&] { return lab_->run(buffers_, stream_); });
+      case Op::kAttach:
+        return attach(command, fd);
+      case Op::kPlan:
+        return timed(reply, [&] { return lab_->plan(command, buffers_, stream_); });
+      case Op::kRun:
+        return timed(reply, [&] { return lab_->run(buffers_, stream_); });
       case Op::kNull:
         return timed(reply, [&] {
-          if (command.arguments[0] > 0) gate_->wait(static_cast<unsigned long long>(command.arguments[0]), stream_);
+          if (command.arguments[0] > 0)
+            gate_->wait(static_cast<unsigned long long>(command.arguments[0]), stream_);
           return cudaSuccess;
         });
-      case Op::kFree: return finish(reply, (lab_->free(), cudaSuccess));
+      case Op::kFree:
+        return finish(reply, (lab_->free(), cudaSuccess));
       case Op::kReport:
         if (report_ != nullptr) {
           reply.written = drain_report(static_cast<int>(command.arguments[0]), report_, report_bytes_);
         }
         return;
-      case Op::kEnd: return;
+      case Op::kEnd:
+        return;
     }
   }
 
@@ -135,7 +141,8 @@ class Server {
     reply.status = returned == cudaErrorNotSupported && synchronized == cudaSuccess ? Status::kNotImplemented
                                                                                     : Status::kCudaError;
     reply.cuda_error = error;
-    std::snprintf(reply.message, sizeof reply.message, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
+    std::snprintf(reply.message, sizeof reply.message, "%s: %s", cudaGetErrorName(error),
+                  cudaGetErrorString(error));
   }
 
   std::unique_ptr<LabRunner> lab_;
@@ -167,7 +174,8 @@ int serve_until_end() {
       reply.status = Status::kRunnerFault;
       std::snprintf(reply.message, sizeof reply.message, "%s", why.c_str());
     }
-    if (send(protocol::kSocketFd, &reply, sizeof reply, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof reply)) return 1;
+    if (send(protocol::kSocketFd, &reply, sizeof reply, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof reply))
+      return 1;
     if (command.op == Op::kEnd) return 0;
   }
   return 0;

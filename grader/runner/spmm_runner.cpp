@@ -38,6 +38,8 @@ class SpmmRunner : public LabRunner {
 
 }  // namespace
 
-std::unique_ptr<LabRunner> make_lab_runner() { return std::make_unique<SpmmRunner>(); }
+std::unique_ptr<LabRunner> make_lab_runner() {
+  return std::make_unique<SpmmRunner>();
+}
 
 }  // namespace warpgrade::runner

@@ -56,7 +56,8 @@ void add_gpu(std::vector<std::string>& argv) {
 std::string outside_path(const std::string& text, const std::vector<Mount>& mounts) {
   for (const Mount& mount : mounts) {
     const std::string inside = mount.inside.string();
-    if (text == inside || text.starts_with(inside + "/")) return mount.outside.string() + text.substr(inside.size());
+    if (text == inside || text.starts_with(inside + "/"))
+      return mount.outside.string() + text.substr(inside.size());
   }
   return text;
 }
@@ -73,7 +74,8 @@ std::string outside_paths(const std::string& text, const std::vector<Mount>& mou
 WrappedCommand unsandboxed(const SandboxSpec& spec) {
   WrappedCommand wrapped;
   for (const std::string& word : spec.command) wrapped.command.push_back(outside_path(word, spec.mounts));
-  for (const auto& [name, value] : spec.environment) wrapped.environment[name] = outside_paths(value, spec.mounts);
+  for (const auto& [name, value] : spec.environment)
+    wrapped.environment[name] = outside_paths(value, spec.mounts);
   return wrapped;
 }
 
@@ -95,14 +97,26 @@ WrappedCommand wrap(const SandboxSpec& spec) {
   if (spec.mode == SandboxMode::kUnsandboxed) return unsandboxed(spec);
   WrappedCommand wrapped;
   std::vector<std::string>& argv = wrapped.command;
-  argv = {bubblewrap_program(), "--unshare-all", "--die-with-parent", "--new-session", "--uid", kNobody, "--gid",
-          kNobody, "--cap-drop", "ALL", "--hostname", "runner", "--clearenv"};
+  argv = {bubblewrap_program(),
+          "--unshare-all",
+          "--die-with-parent",
+          "--new-session",
+          "--uid",
+          kNobody,
+          "--gid",
+          kNobody,
+          "--cap-drop",
+          "ALL",
+          "--hostname",
+          "runner",
+          "--clearenv"};
   add_system(argv);
   argv.insert(argv.end(), {"--proc", "/proc", "--dev", "/dev"});
   if (spec.gpu) add_gpu(argv);
   argv.insert(argv.end(), {"--size", std::to_string(spec.tmp_bytes), "--tmpfs", "/tmp"});
   for (const Mount& mount : spec.mounts) {
-    argv.insert(argv.end(), {mount.writable ? "--bind" : "--ro-bind", mount.outside.string(), mount.inside.string()});
+    argv.insert(argv.end(),
+                {mount.writable ? "--bind" : "--ro-bind", mount.outside.string(), mount.inside.string()});
   }
   for (const auto& [name, value] : spec.environment) argv.insert(argv.end(), {"--setenv", name, value});
   argv.insert(argv.end(), {"--chdir", spec.directory.string(), "--"});
@@ -130,8 +144,8 @@ const SandboxProbe& probe_sandbox() {
       return SandboxProbe{false, fmt::format("bubblewrap does not work here ({}{}{})", result.describe(),
                                              words.empty() ? "" : ": ", words)};
     } catch (const JudgeFault& fault) {
-      return SandboxProbe{false, fmt::format("bubblewrap is not there ({}); install the package bubblewrap",
-                                             fault.what())};
+      return SandboxProbe{
+          false, fmt::format("bubblewrap is not there ({}); install the package bubblewrap", fault.what())};
     }
   }();
   return probe;

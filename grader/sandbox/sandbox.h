@@ -1,5 +1,5 @@
-// Wraps a command so that it sees nothing but what it needs: bubblewrap with its own user, pid, net, ipc, uts and mount
-// namespaces, nobody's uid, no capabilities, a private /tmp and /dev/shm, a clean environment.
+// Wraps a command so that it sees nothing but what it needs: bubblewrap with its own user, pid, net, ipc, uts
+// and mount namespaces, nobody's uid, no capabilities, a private /tmp and /dev/shm, a clean environment.
 #pragma once
 
 #include <filesystem>
@@ -23,11 +23,11 @@ struct Mount {
 
 struct SandboxSpec {
   SandboxMode mode = SandboxMode::kBubblewrap;
-  std::vector<std::string> command;                  // paths as seen inside
-  std::vector<Mount> mounts;                         // beyond the system's read-only /usr
-  std::map<std::string, std::string> environment;    // all of it
+  std::vector<std::string> command;                // paths as seen inside
+  std::vector<Mount> mounts;                       // beyond the system's read-only /usr
+  std::map<std::string, std::string> environment;  // all of it
   std::filesystem::path directory = "/";
-  bool gpu = false;                                  // the NVIDIA devices and the driver's libraries
+  bool gpu = false;  // the NVIDIA devices and the driver's libraries
   size_t tmp_bytes = 64 << 20;
 };
 
@@ -38,8 +38,8 @@ struct SandboxProbe {
 };
 const SandboxProbe& probe_sandbox();
 
-// The argv to execute and the environment to give it. In mode kUnsandboxed mounts are not made: the command and the
-// environment are rewritten to the outside paths.
+// The argv to execute and the environment to give it. In mode kUnsandboxed mounts are not made: the command
+// and the environment are rewritten to the outside paths.
 struct WrappedCommand {
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;

@@ -28,13 +28,14 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
     if (ratio > entry.ratio) entry = {ratio, id};
   }
   if (best.empty()) {
-    throw UsageError("the run {} has no timed step of the ladder; grade reference/<lab>/steps/* on a GPU first",
-                     run.value("run", "?"));
+    throw UsageError(
+        "the run {} has no timed step of the ladder; grade reference/<lab>/steps/* on a GPU first",
+        run.value("run", "?"));
   }
-  std::string text = fmt::format("# Proposed by `warpgrade calibrate`: {:.0f} % of the best ladder step's speed-up over {},\n"
-                                 "# rounded down to 0.05, on {} (run {}).\nthresholds:\n",
-                                 100 * share, baseline, run.at("device").value("name", "an unknown device"),
-                                 run.value("run", "?"));
+  std::string text = fmt::format(
+      "# Proposed by `warpgrade calibrate`: {:.0f} % of the best ladder step's speed-up over {},\n"
+      "# rounded down to 0.05, on {} (run {}).\nthresholds:\n",
+      100 * share, baseline, run.at("device").value("name", "an unknown device"), run.value("run", "?"));
   for (const std::string& dataset : order) {
     std::string entries, steps;
     for (const auto& [k, entry] : best[dataset]) {

@@ -23,8 +23,11 @@ class Place {
   const YAML::Node& node() const { return node_; }
 
   [[noreturn]] void fail(const std::string& expected) const {
-    const std::string line = defined() && node_.Mark().line >= 0 ? fmt::format(":{}", node_.Mark().line + 1) : "";
-    const std::string got = !defined() ? "nothing" : node_.IsScalar() ? "'" + node_.Scalar() + "'" : "a list or map";
+    const std::string line =
+        defined() && node_.Mark().line >= 0 ? fmt::format(":{}", node_.Mark().line + 1) : "";
+    const std::string got = !defined()         ? "nothing"
+                            : node_.IsScalar() ? "'" + node_.Scalar() + "'"
+                                               : "a list or map";
     throw UsageError("{}{}: {}: expected {}, got {}", file_, line, key_, expected, got);
   }
 
@@ -56,7 +59,8 @@ class Place {
     if (!node_.IsMap()) fail("a map");
     for (const auto& entry : node_) {
       const std::string key = entry.first.as<std::string>();
-      if (!keys.contains(key)) Place(entry.second, file_, key_.empty() ? key : key_ + "." + key).fail("no such key");
+      if (!keys.contains(key))
+        Place(entry.second, file_, key_.empty() ? key : key_ + "." + key).fail("no such key");
     }
   }
 
@@ -65,13 +69,15 @@ class Place {
   std::string file_, key_;
 };
 
-void read_thresholds(const Place& place, const std::string& file, const std::set<std::string>& known, Policy& policy) {
+void read_thresholds(const Place& place, const std::string& file, const std::set<std::string>& known,
+                     Policy& policy) {
   if (!place.defined()) return;
   if (!place.node().IsMap()) place.fail("a map from dataset to {K: speed-up}");
   for (const auto& entry : place.node()) {
     const std::string dataset = entry.first.as<std::string>();
     const Place item(entry.second, file, "thresholds." + dataset);
-    if (dataset != "default" && !known.contains(dataset)) item.fail("a dataset of this lab (`warpgrade labs` lists them)");
+    if (dataset != "default" && !known.contains(dataset))
+      item.fail("a dataset of this lab (`warpgrade labs` lists them)");
     if (!entry.second.IsMap()) item.fail("a map from K to speed-up, for instance {32: 1.5, 256: 1.1}");
     for (const auto& threshold : entry.second) {
       int k = 0;
@@ -105,7 +111,8 @@ std::optional<double> Policy::threshold(const std::string& dataset, int k) const
   return std::nullopt;
 }
 
-Policy parse_policy(const std::string& text, const std::string& file, const std::set<std::string>& known_datasets) {
+Policy parse_policy(const std::string& text, const std::string& file,
+                    const std::set<std::string>& known_datasets) {
   YAML::Node node;
   try {
     node = YAML::Load(text);
@@ -113,7 +120,8 @@ Policy parse_policy(const std::string& text, const std::string& file, const std:
     throw UsageError("{}:{}: not YAML: {}", file, error.mark.line + 1, error.msg);
   }
   const Place root(node, file, "");
-  root.only({"schema", "name", "lab", "baseline", "points", "within_noise", "partial", "limits", "thresholds"});
+  root.only(
+      {"schema", "name", "lab", "baseline", "points", "within_noise", "partial", "limits", "thresholds"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
     root["schema"].fail("warpgrade.policy.v1");
   }

@@ -31,8 +31,10 @@ struct Policy {
   std::string hash;  // of the text
 };
 
-// Throws UsageError naming file, key, what was expected and what stands there. Thresholds must speak of known datasets.
-Policy parse_policy(const std::string& text, const std::string& file_name, const std::set<std::string>& known_datasets);
+// Throws UsageError naming file, key, what was expected and what stands there. Thresholds must speak of known
+// datasets.
+Policy parse_policy(const std::string& text, const std::string& file_name,
+                    const std::set<std::string>& known_datasets);
 Policy load_policy(const std::filesystem::path& file, const std::set<std::string>& known_datasets);
 
 }  // namespace warpgrade

@@ -10,12 +10,13 @@ namespace {
 
 using nlohmann::json;
 
-// From bad to worse; the submission's verdict is its worst case's. What is nobody's fault ranks below every fault.
+// From bad to worse; the submission's verdict is its worst case's. What is nobody's fault ranks below every
+// fault.
 int severity(const std::string& verdict) {
-  constexpr const char* kOrder[] = {verdicts::kAccepted,       verdicts::kNotRun,      verdicts::kJudgeFault,
-                                    verdicts::kNotImplemented, verdicts::kTimingRejected, verdicts::kWrongAnswer,
-                                    verdicts::kMemoryLimit,    verdicts::kTimeLimit,   verdicts::kRuntimeError,
-                                    verdicts::kCompileError,   verdicts::kCheating};
+  constexpr const char* kOrder[] = {
+      verdicts::kAccepted,       verdicts::kNotRun,       verdicts::kJudgeFault,  verdicts::kNotImplemented,
+      verdicts::kTimingRejected, verdicts::kWrongAnswer,  verdicts::kMemoryLimit, verdicts::kTimeLimit,
+      verdicts::kRuntimeError,   verdicts::kCompileError, verdicts::kCheating};
   const auto found = std::find(std::begin(kOrder), std::end(kOrder), verdict);
   return static_cast<int>(found - std::begin(kOrder));
 }
@@ -27,7 +28,7 @@ bool undecided(const std::string& verdict) {
 struct CaseScore {
   json line;
   std::string verdict = verdicts::kNotRun;
-  double speed_share = 0;   // 0 .. 1 of the case's speed points
+  double speed_share = 0;  // 0 .. 1 of the case's speed points
   bool has_threshold = false, over_threshold = false, measured = false;
 };
 
@@ -53,14 +54,18 @@ void score_speed(const Policy& policy, const json& record, double threshold, Cas
   const bool passes = noise ? policy.within_noise_passes : median >= threshold;
   result.line["threshold_status"] = noise ? "within_noise" : passes ? "pass" : "fail";
   result.over_threshold = passes;
-  // With the benefit of the doubt an interval that reaches the threshold earns all; without it, its low end counts.
+  // With the benefit of the doubt an interval that reaches the threshold earns all; without it, its low end
+  // counts.
   result.speed_share = passes ? 1 : share_of(policy, noise ? low : median, threshold);
 }
 
 CaseScore score_case(const Policy& policy, const json& spec, const json* record) {
   CaseScore result;
-  result.line = {{"id", spec.at("id")}, {"dataset", spec.at("dataset")}, {"k", spec.at("k")},
-                 {"kind", spec.at("kind")}, {"baseline", policy.baseline}};
+  result.line = {{"id", spec.at("id")},
+                 {"dataset", spec.at("dataset")},
+                 {"k", spec.at("k")},
+                 {"kind", spec.at("kind")},
+                 {"baseline", policy.baseline}};
   if (record != nullptr) result.verdict = record->at("outcome").at("verdict");
   result.line["verdict"] = result.verdict;
   if (spec.at("kind") != "speed") return result;

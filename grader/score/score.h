@@ -8,7 +8,9 @@
 
 namespace warpgrade {
 
-// `run` is a warpgrade.run.v1 object, `records` its warpgrade.case.v1 objects; the result is warpgrade.scores.v1.
-nlohmann::json score(const Policy& policy, const nlohmann::json& run, const std::vector<nlohmann::json>& records);
+// `run` is a warpgrade.run.v1 object, `records` its warpgrade.case.v1 objects; the result is
+// warpgrade.scores.v1.
+nlohmann::json score(const Policy& policy, const nlohmann::json& run,
+                     const std::vector<nlohmann::json>& records);
 
 }  // namespace warpgrade

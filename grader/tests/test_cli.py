@@ -110,7 +110,10 @@ def test_a_read_only_results_folder_is_refused(tmp_path: Path) -> None:
         command = [str(WARPGRADE)]
     done = subprocess.run(
         [*command, "grade", str(NAIVE), "--run", str(locked / "run"), *ONE_CASE],
-        capture_output=True, text=True, timeout=300, check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert_refused(done, "locked", "choose")
     assert list(locked.iterdir()) == []
@@ -129,7 +132,7 @@ def test_a_full_disk_loses_nothing_and_is_resumed(tmp_path: Path) -> None:
         full = warpgrade(*arguments)
         assert full.returncode == 1, full.stderr
         assert "No space left" in full.stderr
-        assert not [p for p in disk.rglob("*.tmp*")]
+        assert not list(disk.rglob("*.tmp*"))
         before = {p: p.read_bytes() for p in (disk / "run/cases").rglob("*.json")}
         for content in before.values():
             json.loads(content)
@@ -196,8 +199,14 @@ def test_check_tells_a_student_what_is_wrong_and_how_to_repeat_it() -> None:
     wrong = Path(__file__).parent / "submissions/wrong_answer/empty_rows"
     done = warpgrade("check", wrong, "--backend", "emulator", "--cases", "synth-empty-rows-k32")
     assert done.returncode == 3, done.stdout + done.stderr
-    for words in ("wrong_answer spmm/synth-empty-rows k=32", "want 0 got", "without entries", "never written",
-                  "again: warpgrade check", "0 of 1 cases accepted on the emulator"):
+    for words in (
+        "wrong_answer spmm/synth-empty-rows k=32",
+        "want 0 got",
+        "without entries",
+        "never written",
+        "again: warpgrade check",
+        "0 of 1 cases accepted on the emulator",
+    ):
         assert words in done.stdout, done.stdout
 
 

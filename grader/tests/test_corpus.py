@@ -1,6 +1,7 @@
 """Every submission under submissions/<verdict>/<name> gets the verdict that its folder names.
 
-An expected.yaml in the folder says more: `reason`, other `cases` than the usual ones, and where the backends rightly differ
+An expected.yaml in the folder says more: `reason`, other `cases` than the usual ones, and where the backends rightly
+differ
 `emulator:` and `cuda:` with a verdict (or a list of verdicts) of their own.
 """
 
@@ -65,8 +66,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         for example in chosen:
             shutil.copytree(example.folder, scratch / "class" / example.name)
         done = warpgrade(
-            "grade", scratch / "class", "--run", scratch / "run", "--backend", BACKEND, "--cases", cases,
-            "--policy", POLICY, "--no-speed" if BACKEND == "emulator" else "--quiet", timeout=1500,
+            "grade",
+            scratch / "class",
+            "--run",
+            scratch / "run",
+            "--backend",
+            BACKEND,
+            "--cases",
+            cases,
+            "--policy",
+            POLICY,
+            "--no-speed" if BACKEND == "emulator" else "--quiet",
+            timeout=1500,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         runs |= {example.name: scratch / "run" for example in chosen}

@@ -9,7 +9,9 @@
 namespace warpgrade::spmm {
 namespace {
 
-int row_nnz(const Structure& a, int row) { return a.row_offsets[row + 1] - a.row_offsets[row]; }
+int row_nnz(const Structure& a, int row) {
+  return a.row_offsets[row + 1] - a.row_offsets[row];
+}
 
 struct Range {
   int low = INT_MAX, high = INT_MIN;
@@ -56,7 +58,8 @@ std::string row_rule(const RowFacts& facts, int rows) {
     }
     return fmt::format("only rows from {} to the end ({}) are wrong{}", facts.bad_rows.low, rows - 1, tile);
   }
-  if (facts.bad_rows.high < facts.good_rows.low) return fmt::format("only rows up to {} are wrong", facts.bad_rows.high);
+  if (facts.bad_rows.high < facts.good_rows.low)
+    return fmt::format("only rows up to {} are wrong", facts.bad_rows.high);
   return "";
 }
 
@@ -96,8 +99,8 @@ std::string describe_pattern(const Check& check, const Structure& a, int k) {
   } else if (check.never_written > 0) {
     add(fmt::format("{} of the {} wrong cells were never written", check.never_written, check.bad_cells));
   }
-  const bool all_zero = std::all_of(check.first.begin(), check.first.end(),
-                                    [](const Mismatch& cell) { return cell.got == 0; });
+  const bool all_zero =
+      std::all_of(check.first.begin(), check.first.end(), [](const Mismatch& cell) { return cell.got == 0; });
   if (all_zero && !check.first.empty()) add("the first wrong cells are all 0");
   return text;
 }

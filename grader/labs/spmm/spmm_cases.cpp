@@ -28,17 +28,21 @@ constexpr Shape kShapes[] = {
     {"synth-tall", "large", {256, 0}, "rows * K * 4 beyond 2^31: offsets need 64 bits"},
 };
 
-// Real graphs: judged everywhere, timed on a GPU. Those whose source is not on this machine are skipped visibly.
-constexpr const char* kRealGraphs[] = {"cora",         "pubmed",          "ego-Facebook",    "PP-Pathways",
-                                       "email-Enron",  "wordnet",         "debian-packages", "ogbl-ddi",
-                                       "cit-HepPh",    "soc-Slashdot0902", "dblp-2010",      "USA-road-d.NY",
-                                       "cnr-2000",     "linux-6.1-calls"};
+// Real graphs: judged everywhere, timed on a GPU. Those whose source is not on this machine are skipped
+// visibly.
+constexpr const char* kRealGraphs[] = {"cora",        "pubmed",           "ego-Facebook",    "PP-Pathways",
+                                       "email-Enron", "wordnet",          "debian-packages", "ogbl-ddi",
+                                       "cit-HepPh",   "soc-Slashdot0902", "dblp-2010",       "USA-road-d.NY",
+                                       "cnr-2000",    "linux-6.1-calls"};
 
 // The thirteen graphs of the course, as stand-ins of the published size: timed on a GPU.
-constexpr const char* kStandIns[] = {"arxiv",    "collab",  "citation",      "ddi",  "protein", "ppa", "reddit.dgl",
-                                     "products", "youtube", "amazon_cogdl", "yelp", "wikikg2", "am"};
+constexpr const char* kStandIns[] = {"arxiv", "collab",     "citation", "ddi",     "protein",
+                                     "ppa",   "reddit.dgl", "products", "youtube", "amazon_cogdl",
+                                     "yelp",  "wikikg2",    "am"};
 
-std::string case_id(const std::string& dataset, int k) { return dataset + "-k" + std::to_string(k); }
+std::string case_id(const std::string& dataset, int k) {
+  return dataset + "-k" + std::to_string(k);
+}
 
 }  // namespace
 
@@ -55,7 +59,8 @@ std::vector<CaseSpec> spmm_cases() {
   }
   for (const char* graph : kStandIns) {
     for (int k : {32, 256}) {
-      cases.push_back({case_id(graph, k), graph, k, "speed", "stand-in", "stands in for the graph of that name"});
+      cases.push_back(
+          {case_id(graph, k), graph, k, "speed", "stand-in", "stands in for the graph of that name"});
     }
   }
   return cases;

@@ -1,5 +1,5 @@
-// One case of lab spmm, judged: correctness rounds with fresh values, then, on a GPU, paired timing with every
-// repetition verified.
+// One case of lab spmm, judged: correctness rounds with fresh values, then, on a GPU, paired timing with
+// every repetition verified.
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -22,12 +22,14 @@ namespace {
 using protocol::Op;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kUniformRuns = 2;        // the second one catches what was kept from the first
+constexpr int kUniformRuns = 2;          // the second one catches what was kept from the first
 constexpr int kSlowBaselinePairs = 7;    // of a baseline that is not in every pair,
 constexpr double kSlowBaselineUs = 2e6;  // or until it has taken this long
 constexpr double kThrottledShare = 0.2;  // of the pairs may be redone
 
-double elapsed_s(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double elapsed_s(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 class SpmmJudge {
  public:
@@ -42,7 +44,8 @@ class SpmmJudge {
 
   nlohmann::json judge() {
     const auto start = Clock::now();
-    bench_ = context_.backend == "cuda" ? make_cuda_workbench(context_.threads) : make_host_workbench(context_.threads);
+    bench_ = context_.backend == "cuda" ? make_cuda_workbench(context_.threads)
+                                        : make_host_workbench(context_.threads);
     bench_->load(a_, spec_.k, timed_);
     device_ = bench_->describe();
     Outcome outcome = judge_submission();
@@ -108,9 +111,10 @@ class SpmmJudge {
 
   std::vector<std::int64_t> plan_arguments() const { return {a_.rows, a_.cols, a_.nnz(), spec_.k}; }
 
-  // The judge's own kernels leave the device in the judge's context: a command sent then pays for the change, 150 us or
-  // 300 us by chance. A null command first brings the runner's context in, so that what follows costs 15 us more than its
-  // work, and always the same. It touches no data: caches stay cold. How long it took tells whether the device was idle.
+  // The judge's own kernels leave the device in the judge's context: a command sent then pays for the change,
+  // 150 us or 300 us by chance. A null command first brings the runner's context in, so that what follows
+  // costs 15 us more than its work, and always the same. It touches no data: caches stay cold. How long it
+  // took tells whether the device was idle.
   Answer timed_call(RunnerProcess& runner, Op op, const std::vector<std::int64_t>& arguments = {},
                     double* enter_us = nullptr) {
     bench_->flush_caches();
@@ -123,8 +127,8 @@ class SpmmJudge {
     return runner.call(op, arguments);
   }
 
-  // In the timed phase a runner is stopped except while it is asked: it can't see fresh inputs before its turn, nor disturb
-  // another's.
+  // In the timed phase a runner is stopped except while it is asked: it can't see fresh inputs before its
+  // turn, nor disturb another's.
   Answer timed_turn(RunnerProcess& runner, Op op, const std::vector<std::int64_t>& arguments = {},
                     double* enter_us = nullptr) {
     const Answer answer = timed_call(runner, op, arguments, enter_us);
@@ -146,12 +150,14 @@ class SpmmJudge {
     if (!integrity.damaged_guard.empty()) {
       outcome.verdict = verdicts::kRuntimeError;
       outcome.reason = "out_of_bounds";
-      outcome.message = fmt::format("{} wrote {} {}", doing, integrity.guard_behind ? "past the end of" : "in front of",
-                                    integrity.damaged_guard);
+      outcome.message =
+          fmt::format("{} wrote {} {}", doing, integrity.guard_behind ? "past the end of" : "in front of",
+                      integrity.damaged_guard);
     } else {
       outcome.verdict = verdicts::kWrongAnswer;
       outcome.reason = "input_modified";
-      outcome.message = fmt::format("{} changed its input {}: inputs are read-only", doing, integrity.modified_input);
+      outcome.message =
+          fmt::format("{} changed its input {}: inputs are read-only", doing, integrity.modified_input);
     }
     return outcome;
   }
@@ -182,14 +188,18 @@ class SpmmJudge {
                           {"row_nnz", a_.row_offsets[cell.row + 1] - a_.row_offsets[cell.row]},
                           {"want", cell.want}};
       // JSON has no NaN: a cell that is none says so in words.
-      if (std::isfinite(cell.got)) item["got"] = cell.got;
-      else item["got"] = std::isnan(cell.got) ? "nan" : "inf";
+      if (std::isfinite(cell.got))
+        item["got"] = cell.got;
+      else
+        item["got"] = std::isnan(cell.got) ? "nan" : "inf";
       mismatches_.push_back(std::move(item));
     }
     Outcome outcome;
     outcome.verdict = verdicts::kWrongAnswer;
     const bool exact = check.method.starts_with("exact");
-    outcome.reason = check.never_written == check.bad_cells ? "not_written" : exact ? "not_exact" : "mismatch";
+    outcome.reason = check.never_written == check.bad_cells ? "not_written"
+                     : exact                                ? "not_exact"
+                                                            : "mismatch";
     if (!check.first.empty()) {
       const Mismatch& cell = check.first.front();
       const std::string got = std::isnan(cell.got) ? "nan" : fmt::format("{:.7g}", cell.got);
@@ -212,7 +222,9 @@ class SpmmJudge {
     bool every_pair = true;
     int measured = 0;
     double spent_us = 0;
-    bool done() const { return !every_pair && (measured >= kSlowBaselinePairs || spent_us > kSlowBaselineUs); }
+    bool done() const {
+      return !every_pair && (measured >= kSlowBaselinePairs || spent_us > kSlowBaselineUs);
+    }
   };
 
   std::optional<Outcome> timed_phase() {
@@ -308,19 +320,20 @@ class SpmmJudge {
       bench_->snapshot(Output::kBaseline);
       // The submission's process still has B mapped: a change of it is the submission's doing.
       if (auto fault = integrity_fault("the program, while another ran,")) return fault;
-      if (!bench_->check_product(next_seed()).ok()) throw JudgeFault("baseline {} is wrong on {}", baseline.name, spec_.id);
+      if (!bench_->check_product(next_seed()).ok())
+        throw JudgeFault("baseline {} is wrong on {}", baseline.name, spec_.id);
     }
     return std::nullopt;
   }
 
-  // The same command path to a trusted runner, which keeps the GPU waiting for as long as the submission says that it worked.
+  // The same command path to a trusted runner, which keeps the GPU waiting for as long as the submission says
+  // that it worked.
   std::optional<Outcome> time_null(std::vector<Baseline>& baselines, PairSample& sample) {
     if (baselines.empty()) throw JudgeFault("timing needs a baseline's runner");
     const double limit_us = 1e3 * static_cast<double>(context_.submission.limits.run.count());
     const double claimed_us = std::min(sample.submission_event_us, limit_us);
-    const Answer answer =
-        timed_turn(*baselines.front().runner, Op::kNull, {static_cast<std::int64_t>(1e3 * claimed_us)},
-                   &sample.null_enter_us);
+    const Answer answer = timed_turn(*baselines.front().runner, Op::kNull,
+                                     {static_cast<std::int64_t>(1e3 * claimed_us)}, &sample.null_enter_us);
     if (!answer.ok()) throw JudgeFault("the null command failed");
     sample.null_wall_us = answer.wall_us;
     return std::nullopt;
@@ -352,7 +365,8 @@ class SpmmJudge {
     }
     if (time.median_us < impossible_us) {
       outcome.reason = "below_floor";
-      outcome.message = fmt::format("{:.2f} us, but reading B alone takes {:.2f} us", time.median_us, impossible_us);
+      outcome.message =
+          fmt::format("{:.2f} us, but reading B alone takes {:.2f} us", time.median_us, impossible_us);
       return outcome;
     }
     return std::nullopt;
@@ -375,18 +389,20 @@ class SpmmJudge {
       empty += nnz == 0 ? 1 : 0;
     }
     nlohmann::json record;
-    record["case"] = {{"id", spec_.id},
-                      {"dataset", spec_.dataset},
-                      {"k", spec_.k},
-                      {"kind", spec_.kind},
-                      {"dataset_kind", spec_.set == "real" || spec_.set == "stand-in" ? spec_.set : "synthetic"},
-                      {"rows", a_.rows},
-                      {"cols", a_.cols},
-                      {"nnz", a_.nnz()},
-                      {"dataset_hash", file_.content_hash()},
-                      {"shape", {{"max_row", longest},
-                                 {"mean_row", a_.rows > 0 ? double(a_.nnz()) / a_.rows : 0.0},
-                                 {"empty_rows", empty}}}};
+    record["case"] = {
+        {"id", spec_.id},
+        {"dataset", spec_.dataset},
+        {"k", spec_.k},
+        {"kind", spec_.kind},
+        {"dataset_kind", spec_.set == "real" || spec_.set == "stand-in" ? spec_.set : "synthetic"},
+        {"rows", a_.rows},
+        {"cols", a_.cols},
+        {"nnz", a_.nnz()},
+        {"dataset_hash", file_.content_hash()},
+        {"shape",
+         {{"max_row", longest},
+          {"mean_row", a_.rows > 0 ? double(a_.nnz()) / a_.rows : 0.0},
+          {"empty_rows", empty}}}};
     if (!timing_.is_null()) {
       record["timing"] = timing_;
       record["ratios"] = ratios_;
@@ -416,7 +432,8 @@ class SpmmJudge {
 
   void add_help(Outcome& outcome) {
     const std::string output = submission_->output();
-    if (!output.empty()) outcome.details["output"] = output.substr(output.size() > 4000 ? output.size() - 4000 : 0);
+    if (!output.empty())
+      outcome.details["output"] = output.substr(output.size() > 4000 ? output.size() - 4000 : 0);
     if (!pattern_.empty()) outcome.details["pattern"] = pattern_;
     outcome.details["repetition"] = repetitions_;
   }

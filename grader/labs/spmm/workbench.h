@@ -1,5 +1,6 @@
-// The judge's bench for lab spmm: private inputs, the buffers shared with the runners, and the checks. Two of them: host
-// memory (memfd, for the emulator) and a GPU (VMM). Both fill and check the same values (measure/random.h).
+// The judge's bench for lab spmm: private inputs, the buffers shared with the runners, and the checks. Two of
+// them: host memory (memfd, for the emulator) and a GPU (VMM). Both fill and check the same values
+// (measure/random.h).
 //
 // Shapes  A [rows, cols] CSR, B [cols, k], C [rows, k], row-major, fp32; 64-bit cell indices.
 #pragma once
@@ -42,12 +43,12 @@ struct Mismatch {
 struct Check {
   std::string method;
   std::int64_t cells_checked = 0;
-  double max_error_over_bound = 0;   // of accepted cells
+  double max_error_over_bound = 0;  // of accepted cells
   std::int64_t bad_cells = 0;
-  std::vector<std::uint8_t> bad_rows;   // [rows] when bad_cells > 0
-  std::vector<std::uint8_t> bad_cols;   // [k] when bad_cells > 0, empty when the method can't tell
-  std::vector<Mismatch> first;          // up to 16
-  std::int64_t never_written = 0;       // cells that still hold the poison
+  std::vector<std::uint8_t> bad_rows;  // [rows] when bad_cells > 0
+  std::vector<std::uint8_t> bad_cols;  // [k] when bad_cells > 0, empty when the method can't tell
+  std::vector<Mismatch> first;         // up to 16
+  std::int64_t never_written = 0;      // cells that still hold the poison
   bool ok() const { return bad_cells == 0 && cells_checked > 0; }
 };
 
@@ -59,7 +60,8 @@ struct Integrity {
   bool ok() const { return damaged_guard.empty() && modified_input.empty(); }
 };
 
-// Submission and baselines each have an output of their own, so that late work of one can't touch the other's.
+// Submission and baselines each have an output of their own, so that late work of one can't touch the
+// other's.
 enum class Output { kSubmission = 0, kBaseline = 1 };
 
 class Workbench {
@@ -74,14 +76,15 @@ class Workbench {
   virtual std::vector<SharedBuffer> input_buffers() = 0;  // A.row_offsets, A.columns, A.values, B
   virtual SharedBuffer output_buffer(Output output) = 0;  // named C for either
 
-  virtual void refresh_a(Values values) = 0;      // also restores the structure
+  virtual void refresh_a(Values values) = 0;  // also restores the structure
   virtual void refresh_b(Values values) = 0;
-  virtual void poison(Output output) = 0;         // and renews the guard words
-  virtual void flush_caches() = 0;                // a GPU's L2; waits until the device is idle
-  virtual void snapshot(Output output) = 0;       // the output into private memory, at once
-  virtual Integrity check_integrity() = 0;        // A, B and every guard word
+  virtual void poison(Output output) = 0;    // and renews the guard words
+  virtual void flush_caches() = 0;           // a GPU's L2; waits until the device is idle
+  virtual void snapshot(Output output) = 0;  // the output into private memory, at once
+  virtual Integrity check_integrity() = 0;   // A, B and every guard word
 
-  // The private copy against A * B in fp64: every cell. Exact: bit for bit in rows of at most kExactTerms entries.
+  // The private copy against A * B in fp64: every cell. Exact: bit for bit in rows of at most kExactTerms
+  // entries.
   virtual Check check_every_cell(bool exact) = 0;
   // The private copy against A * (B * x) with a fresh Gaussian x (Freivalds 1979).
   virtual Check check_product(std::uint64_t seed) = 0;
@@ -95,10 +98,10 @@ std::unique_ptr<Workbench> make_cuda_workbench(int threads);  // throws JudgeFau
 
 // Acceptance bounds, u = 2^-24 (fp32's unit roundoff).
 //
-// A cell: |got - want| <= 8 u sqrt(row_nnz) sum|a||b|. A sum of n terms in any order errs by a random walk of about
-// u * sqrt(n) * partial sums, below u * sqrt(n) * sum|a||b|; the factor 8 leaves room for the tail (calibration: the
-// record keeps the largest error over bound that was seen). Lower precision passes in long rows and is caught
-// bit for bit by the exact round.
+// A cell: |got - want| <= 8 u sqrt(row_nnz) sum|a||b|. A sum of n terms in any order errs by a random walk of
+// about u * sqrt(n) * partial sums, below u * sqrt(n) * sum|a||b|; the factor 8 leaves room for the tail
+// (calibration: the record keeps the largest error over bound that was seen). Lower precision passes in long
+// rows and is caught bit for bit by the exact round.
 WARPGRADE_HOST_DEVICE inline double cell_bound(double row_nnz, double abs_sum) {
 #ifdef __CUDA_ARCH__
   return 8 * 0x1p-24 * sqrt(row_nnz) * abs_sum;

@@ -1,5 +1,6 @@
-// The bench on a GPU: shared buffers are VMM allocations, inputs are drawn and results checked by kernels of the judge's
-// own context, so that inputs and outputs of gigabytes are fresh and verified in every repetition.
+// The bench on a GPU: shared buffers are VMM allocations, inputs are drawn and results checked by kernels of
+// the judge's own context, so that inputs and outputs of gigabytes are fresh and verified in every
+// repetition.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -39,7 +40,8 @@ __global__ void fill_kernel(float* cells, std::size_t count, Values values) {
 
 __global__ void fill_words_kernel(unsigned* words, std::size_t count, unsigned value) {
   const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) words[i] = value;
+  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
+    words[i] = value;
 }
 
 // Writes (or, with `damaged`, checks) the guard bytes: 1 for damage in front of the payload, 2 behind it.
@@ -50,19 +52,23 @@ __global__ void guard_kernel(unsigned char* base, std::size_t payload_begin, std
   for (std::size_t n = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; n < guard_bytes; n += stride) {
     const std::size_t i = n < payload_begin ? n : n - payload_begin + payload_end;
     const auto want = static_cast<unsigned char>(random_bits(kGuardSeed, i >> 3) >> (8 * (i & 7)));
-    if (damaged == nullptr) base[i] = want;
-    else if (base[i] != want) atomicOr(damaged, i < payload_begin ? 1u : 2u);
+    if (damaged == nullptr)
+      base[i] = want;
+    else if (base[i] != want)
+      atomicOr(damaged, i < payload_begin ? 1u : 2u);
   }
 }
 
-__global__ void differs_kernel(const unsigned* shared, const unsigned* kept, std::size_t count, unsigned* differs) {
+__global__ void differs_kernel(const unsigned* shared, const unsigned* kept, std::size_t count,
+                               unsigned* differs) {
   const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
   for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
     if (shared[i] != kept[i]) *differs = 1;
   }
 }
 
-__global__ void differs_from_random_kernel(const float* shared, std::size_t count, Values values, unsigned* differs) {
+__global__ void differs_from_random_kernel(const float* shared, std::size_t count, Values values,
+                                           unsigned* differs) {
   const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
   for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
     const float want = random_value(values.distribution, values.seed, i);
@@ -72,21 +78,23 @@ __global__ void differs_from_random_kernel(const float* shared, std::size_t coun
 
 __global__ void flush_write_kernel(unsigned* words, std::size_t count, unsigned value) {
   const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) words[i] = value + i;
+  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
+    words[i] = value + i;
 }
 
 __global__ void flush_read_kernel(const unsigned* words, std::size_t count, unsigned* sink) {
   unsigned sum = 0;
   const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) sum += words[i];
+  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
+    sum += words[i];
   if (sum == 0x12345678u) *sink = sum;
 }
 
-// The oracle's twin on the GPU: a warp a row, a lane a column, fp64. B is drawn anew, not read from shared memory.
-// Work: nnz * k draws and fused multiply-adds.
-__global__ void check_cells_kernel(int rows, int k, const int* row_offsets, const int* columns, const float* values,
-                                   Values b, const float* c, bool exact, Findings* findings, std::uint8_t* bad_rows,
-                                   std::uint8_t* bad_cols) {
+// The oracle's twin on the GPU: a warp a row, a lane a column, fp64. B is drawn anew, not read from shared
+// memory. Work: nnz * k draws and fused multiply-adds.
+__global__ void check_cells_kernel(int rows, int k, const int* row_offsets, const int* columns,
+                                   const float* values, Values b, const float* c, bool exact,
+                                   Findings* findings, std::uint8_t* bad_rows, std::uint8_t* bad_cols) {
   const int lane = threadIdx.x % 32;
   const std::int64_t warp = std::int64_t(blockIdx.x) * kWarps + threadIdx.x / 32;
   double worst = 0;
@@ -95,7 +103,8 @@ __global__ void check_cells_kernel(int rows, int k, const int* row_offsets, cons
     for (int col = lane; col < k; col += 32) {
       double want = 0, abs_sum = 0;
       for (int e = begin; e < end; ++e) {
-        const double product = double(values[e]) * random_value(b.distribution, b.seed, std::int64_t(columns[e]) * k + col);
+        const double product =
+            double(values[e]) * random_value(b.distribution, b.seed, std::int64_t(columns[e]) * k + col);
         want += product;
         abs_sum += fabs(product);
       }
@@ -131,9 +140,9 @@ __global__ void product_b_kernel(int n, int k, Values b, const double* x, double
 }
 
 // Accepts row i when |C_i x - A_i z| is within its bound; x is scaled so that |x| = sqrt(k).
-__global__ void check_product_kernel(int rows, int k, const int* row_offsets, const int* columns, const float* values,
-                                     const float* c, const double* x, const double* z, double max_b,
-                                     Findings* findings, std::uint8_t* bad_rows) {
+__global__ void check_product_kernel(int rows, int k, const int* row_offsets, const int* columns,
+                                     const float* values, const float* c, const double* x, const double* z,
+                                     double max_b, Findings* findings, std::uint8_t* bad_rows) {
   const int lane = threadIdx.x % 32;
   const std::int64_t warp = std::int64_t(blockIdx.x) * kWarps + threadIdx.x / 32;
   double worst = 0;
@@ -183,7 +192,9 @@ class CudaWorkbench : public Workbench {
     a_ = a;
     k_ = k;
     const std::size_t nnz = a.columns.size();
-    const auto make = [](const char* name, std::size_t bytes) { return std::make_unique<SharedDeviceMemory>(name, bytes); };
+    const auto make = [](const char* name, std::size_t bytes) {
+      return std::make_unique<SharedDeviceMemory>(name, bytes);
+    };
     row_offsets_ = make("A.row_offsets", a.row_offsets.size_bytes());
     columns_ = make("A.columns", nnz * sizeof(int));
     values_ = make("A.values", nnz * sizeof(float));
@@ -198,8 +209,10 @@ class CudaWorkbench : public Workbench {
     x_ = DeviceArray<double>(k);
     bad_rows_ = DeviceArray<std::uint8_t>(a.rows);
     bad_cols_ = DeviceArray<std::uint8_t>(k);
-    WARPGRADE_CUDA(cudaMemcpy(private_row_offsets_.get(), a.row_offsets.data(), a.row_offsets.size_bytes(), cudaMemcpyDefault));
-    WARPGRADE_CUDA(cudaMemcpy(private_columns_.get(), a.columns.data(), a.columns.size_bytes(), cudaMemcpyDefault));
+    WARPGRADE_CUDA(cudaMemcpy(private_row_offsets_.get(), a.row_offsets.data(), a.row_offsets.size_bytes(),
+                              cudaMemcpyDefault));
+    WARPGRADE_CUDA(
+        cudaMemcpy(private_columns_.get(), a.columns.data(), a.columns.size_bytes(), cudaMemcpyDefault));
     // From here on every buffer has known contents and whole guards.
     refresh_a({});
     refresh_b({});
@@ -245,23 +258,24 @@ class CudaWorkbench : public Workbench {
 
   void snapshot(Output output) override {
     const SharedDeviceMemory& c = *outputs_[static_cast<int>(output)];
-    WARPGRADE_CUDA(cudaMemcpyAsync(private_c_.get(), c.payload<float>(), c.buffer().bytes, cudaMemcpyDeviceToDevice));
+    WARPGRADE_CUDA(
+        cudaMemcpyAsync(private_c_.get(), c.payload<float>(), c.buffer().bytes, cudaMemcpyDeviceToDevice));
     synchronize();
   }
 
   Integrity check_integrity() override {
     unsigned flags[16] = {};
     WARPGRADE_CUDA(cudaMemsetAsync(flags_.get(), 0, sizeof flags));
-    const SharedDeviceMemory* guarded[6] = {row_offsets_.get(), columns_.get(), values_.get(), b_.get(),
-                                            outputs_[0].get(), outputs_[1].get()};
+    const SharedDeviceMemory* guarded[6] = {row_offsets_.get(), columns_.get(),    values_.get(),
+                                            b_.get(),           outputs_[0].get(), outputs_[1].get()};
     for (int i = 0; i < 6; ++i) {
       if (guarded[i] != nullptr) guards(*guarded[i], flags_.get() + i);
     }
     differs(*row_offsets_, private_row_offsets_.get(), 8);
     differs(*columns_, private_columns_.get(), 9);
     differs(*values_, private_values_.get(), 10);
-    differs_from_random_kernel<<<blocks_, kThreads>>>(b_->payload<float>(), b_->count_of(sizeof(float)), b_values_,
-                                                      flags_.get() + 11);
+    differs_from_random_kernel<<<blocks_, kThreads>>>(b_->payload<float>(), b_->count_of(sizeof(float)),
+                                                      b_values_, flags_.get() + 11);
     WARPGRADE_CUDA(cudaGetLastError());
     WARPGRADE_CUDA(cudaMemcpy(flags, flags_.get(), sizeof flags, cudaMemcpyDeviceToHost));
     Integrity result;
@@ -299,10 +313,10 @@ class CudaWorkbench : public Workbench {
     WARPGRADE_CUDA(cudaMemcpy(x_.get(), x.data(), x.size() * sizeof(double), cudaMemcpyHostToDevice));
     clear_findings();
     product_b_kernel<<<blocks_, kThreads>>>(a_.cols, k_, b_values_, x_.get(), z_.get());
-    check_product_kernel<<<blocks_, kThreads>>>(a_.rows, k_, private_row_offsets_.get(), private_columns_.get(),
-                                                private_values_.get(), private_c_.get(), x_.get(), z_.get(),
-                                                largest_value(b_values_.distribution), findings_.get(),
-                                                bad_rows_.get());
+    check_product_kernel<<<blocks_, kThreads>>>(
+        a_.rows, k_, private_row_offsets_.get(), private_columns_.get(), private_values_.get(),
+        private_c_.get(), x_.get(), z_.get(), largest_value(b_values_.distribution), findings_.get(),
+        bad_rows_.get());
     Check check = read_findings(false);
     check.method = "freivalds";
     check.cells_checked = std::int64_t(a_.rows) * k_;
@@ -323,14 +337,15 @@ class CudaWorkbench : public Workbench {
 
   template <typename T>
   static void copy(T* destination, const DeviceArray<T>& source) {
-    WARPGRADE_CUDA(cudaMemcpyAsync(destination, source.get(), source.size() * sizeof(T), cudaMemcpyDeviceToDevice));
+    WARPGRADE_CUDA(
+        cudaMemcpyAsync(destination, source.get(), source.size() * sizeof(T), cudaMemcpyDeviceToDevice));
   }
 
   // A granule of 2 MB is checked whole.
   static void guards(const SharedDeviceMemory& memory, unsigned* damaged) {
     const SharedBuffer& buffer = memory.buffer();
-    guard_kernel<<<64, kThreads>>>(memory.base(), buffer.offset, buffer.offset + buffer.bytes, buffer.mapped_bytes,
-                                   damaged);
+    guard_kernel<<<64, kThreads>>>(memory.base(), buffer.offset, buffer.offset + buffer.bytes,
+                                   buffer.mapped_bytes, damaged);
   }
 
   template <typename T>
@@ -355,8 +370,9 @@ class CudaWorkbench : public Workbench {
     check.max_error_over_bound = findings.max_error_over_bound;
     if (check.bad_cells == 0) return check;
     check.first.assign(findings.first, findings.first + std::min<unsigned long long>(findings.listed, 16));
-    std::sort(check.first.begin(), check.first.end(),
-              [](const Mismatch& a, const Mismatch& b) { return std::pair(a.row, a.col) < std::pair(b.row, b.col); });
+    std::sort(check.first.begin(), check.first.end(), [](const Mismatch& a, const Mismatch& b) {
+      return std::pair(a.row, a.col) < std::pair(b.row, b.col);
+    });
     check.bad_rows.resize(a_.rows);
     WARPGRADE_CUDA(cudaMemcpy(check.bad_rows.data(), bad_rows_.get(), a_.rows, cudaMemcpyDeviceToHost));
     if (columns_known) {
@@ -383,6 +399,8 @@ class CudaWorkbench : public Workbench {
 
 }  // namespace
 
-std::unique_ptr<Workbench> make_cuda_workbench(int) { return std::make_unique<CudaWorkbench>(); }
+std::unique_ptr<Workbench> make_cuda_workbench(int) {
+  return std::make_unique<CudaWorkbench>();
+}
 
 }  // namespace warpgrade::spmm

@@ -43,7 +43,8 @@ class Mapping {
     }
     buffer_.fd = fd_.get();
     void* memory = mmap(nullptr, buffer_.mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
-    if (memory == MAP_FAILED) throw JudgeFault("cannot map {} MiB for {}", buffer_.mapped_bytes >> 20, buffer_.name);
+    if (memory == MAP_FAILED)
+      throw JudgeFault("cannot map {} MiB for {}", buffer_.mapped_bytes >> 20, buffer_.name);
     base_ = static_cast<std::byte*>(memory);
     write_guards();
   }
@@ -58,7 +59,10 @@ class Mapping {
   }
 
   void write_guards() {
-    for_guards([](std::byte& byte, std::byte want) { byte = want; return true; });
+    for_guards([](std::byte& byte, std::byte want) {
+      byte = want;
+      return true;
+    });
   }
 
   // 0: whole; -1: damaged in front of the payload, +1: behind it.
@@ -100,7 +104,9 @@ class HostWorkbench : public Workbench {
     if (with_baseline_output) throw JudgeFault("no baseline runs on the emulator");
     a_ = a;
     k_ = k;
-    const auto make = [](const char* name, std::size_t bytes) { return std::make_unique<Mapping>(name, bytes); };
+    const auto make = [](const char* name, std::size_t bytes) {
+      return std::make_unique<Mapping>(name, bytes);
+    };
     row_offsets_ = make("A.row_offsets", a.row_offsets.size_bytes());
     columns_ = make("A.columns", a.columns.size_bytes());
     values_ = make("A.values", a.columns.size() * sizeof(float));
@@ -184,9 +190,11 @@ class HostWorkbench : public Workbench {
 
  private:
   void fill(std::vector<float>& cells, Values values) {
-    parallel_for(static_cast<std::int64_t>(cells.size()), threads_, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) cells[i] = random_value(values.distribution, values.seed, i);
-    });
+    parallel_for(static_cast<std::int64_t>(cells.size()), threads_,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i)
+                     cells[i] = random_value(values.distribution, values.seed, i);
+                 });
   }
 
   void check_rows(std::int64_t begin, std::int64_t end, bool exact, Check& check) {
@@ -227,6 +235,8 @@ class HostWorkbench : public Workbench {
 
 }  // namespace
 
-std::unique_ptr<Workbench> make_host_workbench(int threads) { return std::make_unique<HostWorkbench>(threads); }
+std::unique_ptr<Workbench> make_host_workbench(int threads) {
+  return std::make_unique<HostWorkbench>(threads);
+}
 
 }  // namespace warpgrade::spmm

@@ -1,11 +1,10 @@
-#include "compile/compiler.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "compile/compiler.h"
 #include "compile/inspect.h"
 
 namespace warpgrade {
@@ -24,7 +23,8 @@ TEST(Ptxas, ReadsRegistersSharedMemoryAndSpills) {
       "ptxas info    : Compiling entry function '_Z6kernelPfi' for 'sm_90'\n"
       "ptxas info    : Function properties for _Z6kernelPfi\n"
       "    24 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
-      "ptxas info    : Used 40 registers, used 1 barriers, 24 bytes cumulative stack size, 4096 bytes smem, 380 bytes cmem[0]\n");
+      "ptxas info    : Used 40 registers, used 1 barriers, 24 bytes cumulative stack size, 4096 bytes smem, "
+      "380 bytes cmem[0]\n");
   ASSERT_EQ(kernels.size(), 1u);
   EXPECT_EQ(kernels[0].name, "kernel(float*, int)");
   EXPECT_EQ(kernels[0].architecture, "sm_90");
@@ -36,8 +36,10 @@ TEST(Ptxas, ReadsRegistersSharedMemoryAndSpills) {
 }
 
 TEST(Dependencies, VendorHeadersAreFound) {
-  EXPECT_EQ(forbidden_header("a.o : spmm.cu \\\n /cuda/include/cusparse.h \\\n /usr/include/stdio.h"), "cusparse.h");
-  EXPECT_EQ(forbidden_header("a.o : spmm.cu my_cusparse_notes.cuh /cuda/include/cuda_runtime.h"), std::nullopt);
+  EXPECT_EQ(forbidden_header("a.o : spmm.cu \\\n /cuda/include/cusparse.h \\\n /usr/include/stdio.h"),
+            "cusparse.h");
+  EXPECT_EQ(forbidden_header("a.o : spmm.cu my_cusparse_notes.cuh /cuda/include/cuda_runtime.h"),
+            std::nullopt);
 }
 
 TEST(Submissions, HashCoversNamesAndContents) {
@@ -45,7 +47,9 @@ TEST(Submissions, HashCoversNamesAndContents) {
   put(scratch.path() / "a/spmm.cu", "int x;");
   put(scratch.path() / "b/spmm.cu", "int x;");
   put(scratch.path() / "c/spmm.cu", "int y;");
-  const auto read = [&](const char* name) { return read_submission(scratch.path() / name, "spmm", Role::kStudent); };
+  const auto read = [&](const char* name) {
+    return read_submission(scratch.path() / name, "spmm", Role::kStudent);
+  };
   EXPECT_EQ(read("a").hash, read("b").hash);
   EXPECT_NE(read("a").hash, read("c").hash);
 }
@@ -57,7 +61,9 @@ TEST(Submissions, NamesWithSpacesAndLettersGetSafeAndDistinctIds) {
   const auto found = find_submissions(scratch.path(), "spmm");
   ASSERT_EQ(found.size(), 2u);
   EXPECT_NE(found[0].id, found[1].id);
-  for (const Submission& s : found) EXPECT_EQ(s.id.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"), std::string::npos);
+  for (const Submission& s : found)
+    EXPECT_EQ(s.id.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"),
+              std::string::npos);
 }
 
 TEST(Submissions, OldInterfaceIsRecognised) {

@@ -19,7 +19,8 @@ PairSample pair_of(std::mt19937& generator, double submission_us, double baselin
   return sample;
 }
 
-PairedTiming timing_of(unsigned seed, int pairs, double submission_us, double baseline_us, double hidden_us = 0) {
+PairedTiming timing_of(unsigned seed, int pairs, double submission_us, double baseline_us,
+                       double hidden_us = 0) {
   std::mt19937 generator(seed);
   PairedTiming timing("base");
   for (int i = 0; i < pairs; ++i) timing.add(pair_of(generator, submission_us, baseline_us, hidden_us));

@@ -41,7 +41,8 @@ std::vector<int> mixed_lengths(int rows) {
 
 TEST(Pattern, NamesTheLengthAboveWhichRowsAreWrong) {
   const Example example(mixed_lengths(500));
-  EXPECT_EQ(example.pattern([](int, int length) { return length > 32; }), "only rows longer than 32 are wrong");
+  EXPECT_EQ(example.pattern([](int, int length) { return length > 32; }),
+            "only rows longer than 32 are wrong");
 }
 
 TEST(Pattern, NamesEmptyRows) {
@@ -59,7 +60,8 @@ TEST(Pattern, NamesTheLastPartialTile) {
 
 TEST(Pattern, NamesTheColumns) {
   const Example example(mixed_lengths(100));
-  const std::string text = example.pattern([](int, int) { return true; }, 256, [](int col) { return col >= 32; });
+  const std::string text =
+      example.pattern([](int, int) { return true; }, 256, [](int col) { return col >= 32; });
   EXPECT_EQ(text, "every row is wrong; only columns from 32 on are wrong");
 }
 

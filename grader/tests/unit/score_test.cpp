@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "record/run_folder.h"
 #include "base/files.h"
+#include "record/run_folder.h"
 
 namespace warpgrade {
 namespace {
@@ -23,13 +23,16 @@ thresholds:
   default: {32: 2.0}
 )";
 
-Policy policy(const std::string& text = kPolicy) { return parse_policy(text, "test.yaml", {"cora", "arxiv"}); }
+Policy policy(const std::string& text = kPolicy) {
+  return parse_policy(text, "test.yaml", {"cora", "arxiv"});
+}
 
 json run_of(const std::string& backend) {
   return {{"run", "r"},
           {"backend", backend},
-          {"cases", {{{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}, {"kind", "correctness"}},
-                     {{"id", "arxiv-k32"}, {"dataset", "arxiv"}, {"k", 32}, {"kind", "speed"}}}},
+          {"cases",
+           {{{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}, {"kind", "correctness"}},
+            {{"id", "arxiv-k32"}, {"dataset", "arxiv"}, {"k", 32}, {"kind", "speed"}}}},
           {"submissions", {{{"id", "ada"}, {"title", "Ada"}, {"role", "student"}}}}};
 }
 
@@ -43,42 +46,50 @@ json timed(double low, double median, double high) {
   return r;
 }
 
-json only(const json& scores) { return scores.at("submissions").at(0); }
+json only(const json& scores) {
+  return scores.at("submissions").at(0);
+}
 
 TEST(Score, FullPointsForCorrectAndFastEnough) {
-  const json s = only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), timed(2.1, 2.2, 2.3)}));
+  const json s =
+      only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), timed(2.1, 2.2, 2.3)}));
   EXPECT_DOUBLE_EQ(s.at("points"), 100);
   EXPECT_EQ(s.at("cases")[1].at("threshold_status"), "pass");
   EXPECT_EQ(s.at("over_threshold"), 1);
 }
 
 TEST(Score, NoiseAtTheThresholdGoesToTheStudentByDefault) {
-  const json s = only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), timed(1.9, 1.98, 2.05)}));
+  const json s =
+      only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), timed(1.9, 1.98, 2.05)}));
   EXPECT_EQ(s.at("cases")[1].at("threshold_status"), "within_noise");
   EXPECT_DOUBLE_EQ(s.at("points"), 100);
 }
 
 TEST(Score, PartialCreditGrowsLinearly) {
-  const json s = only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), timed(1.49, 1.5, 1.51)}));
+  const json s =
+      only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), timed(1.49, 1.5, 1.51)}));
   EXPECT_EQ(s.at("cases")[1].at("threshold_status"), "fail");
   EXPECT_DOUBLE_EQ(s.at("points"), 40 + 60 * 0.5);
 }
 
 TEST(Score, SpeedCountsOnlyWhenEveryCaseIsCorrect) {
-  const json s = only(score(policy(), run_of("cuda"), {record("cora-k32", "wrong_answer"), timed(2.9, 3, 3.1)}));
+  const json s =
+      only(score(policy(), run_of("cuda"), {record("cora-k32", "wrong_answer"), timed(2.9, 3, 3.1)}));
   EXPECT_DOUBLE_EQ(s.at("points"), 20);
   EXPECT_EQ(s.at("verdict"), "wrong_answer");
 }
 
 TEST(Score, AJudgeFaultIsNeverAZero) {
-  const json s = only(score(policy(), run_of("cuda"), {record("cora-k32", "judge_fault"), timed(2.1, 2.2, 2.3)}));
+  const json s =
+      only(score(policy(), run_of("cuda"), {record("cora-k32", "judge_fault"), timed(2.1, 2.2, 2.3)}));
   EXPECT_DOUBLE_EQ(s.at("points"), 100);
   EXPECT_EQ(s.at("undecided_cases"), 1);
   EXPECT_EQ(s.at("verdict"), "judge_fault");
 }
 
 TEST(Score, OnTheEmulatorSpeedIsNotMeasuredAndNotAsked) {
-  const json scores = score(policy(), run_of("emulator"), {record("cora-k32", "accepted"), record("arxiv-k32", "accepted")});
+  const json scores =
+      score(policy(), run_of("emulator"), {record("cora-k32", "accepted"), record("arxiv-k32", "accepted")});
   EXPECT_DOUBLE_EQ(scores.at("max_points"), 40);
   EXPECT_DOUBLE_EQ(only(scores).at("points"), 40);
   EXPECT_EQ(only(scores).at("cases")[1].at("threshold_status"), "not_measured");
@@ -105,7 +116,8 @@ std::string with(std::string from, const std::string& to) {
 }
 
 TEST(Policy, RefusesWhatItDoesNotKnowAndSaysWhere) {
-  expect_refused(with("  default: {32: 2.0}", "  citeseer: {32: 2.0}"), "thresholds.citeseer: expected a dataset");
+  expect_refused(with("  default: {32: 2.0}", "  citeseer: {32: 2.0}"),
+                 "thresholds.citeseer: expected a dataset");
   expect_refused(with("  default: {32: 2.0}", "  cora: {x: 2.0}"), "positive K");
   expect_refused(with("  default: {32: 2.0}", "  cora: {32: fast}"), "test.yaml:10: thresholds.cora");
   expect_refused(with("within_noise: pass", "within_noise: maybe"), "fail or pass, got 'maybe'");

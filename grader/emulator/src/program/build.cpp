@@ -47,6 +47,7 @@ class Builder {
       begin_.push_back(size_);
       size_ += static_cast<uint32_t>(f.code.size());
       slots_.push_back(assign_slots(f, file_));
+      program_->register_count += static_cast<uint32_t>(f.registers.size());
     }
     program_->code.resize(size_);
     program_->texts.resize(size_);
