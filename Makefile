@@ -23,8 +23,10 @@ WARPGRADE := "$$BUILD/bin/warpgrade"
 optional = $${$(2):+$(1) "$$$(2)"}
 JUDGING := --lab "$$LAB" --backend "$$BACKEND" $(call optional,--cases,CASES) $(call optional,--policy,POLICY) \
            $(call optional,--run,RUN)
-DEMO := $(WARPGRADE) grade "$$DEMO_CLASS" --lab spmm --with-reference --cases public --run "$$DEMO_RUN" \
-        --backend "$$BACKEND" --allow-unsandboxed --fresh
+# Small matrices with one trap each, and real graphs; those whose source is not on this machine are left out.
+DEMO_CASES := public,?cora,?pubmed,?ego-Facebook,?wordnet-k32,?debian-packages-k32
+DEMO := $(WARPGRADE) grade "$$DEMO_CLASS" --reference reference/spmm/naive --reference reference/spmm/optimized --lab spmm \
+        --cases '$(DEMO_CASES)' --run "$$DEMO_RUN" --backend "$$BACKEND" --speed-budget 2 --allow-unsandboxed --fresh
 # Our own C++ and CUDA; the corpora are students' writing.
 OUR_SOURCES := git ls-files -z -- '*.h' '*.cpp' '*.cu' '*.cuh' ':!grader/tests/submissions' ':!$(DEMO_CLASS)'
 PYTHON := .venv/bin/python
