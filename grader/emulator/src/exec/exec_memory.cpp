@@ -20,17 +20,17 @@ template <class Memory, class Register>
 void load(Warp& w, const Inst& i) {
   Access x;
   resolve(w, i, uint32_t(sizeof(Memory)) * i.vec_count, AccessKind::load, x);
-  if (i.vec_count == 1) {
-    if (x.low == x.high) {
-      const auto value = Register(*reinterpret_cast<const Memory*>(x.low));
-      assign<Register>(w, i.vec[0], [=](uint32_t) { return value; });
-      return;
+  if (x.low == x.high) {
+    for (uint32_t k = 0; k < i.vec_count; ++k) {
+      const auto value = Register(reinterpret_cast<const Memory*>(x.low)[k]);
+      assign<Register>(w, i.vec[k], [=](uint32_t) { return value; });
     }
-    if (w.mask == kAllLanes && is_contiguous<Memory>(x)) {
-      const auto* from = reinterpret_cast<const Memory*>(x.low);
-      assign<Register>(w, i.vec[0], [=](uint32_t l) { return Register(from[l]); });
-      return;
-    }
+    return;
+  }
+  if (i.vec_count == 1 && w.mask == kAllLanes && is_contiguous<Memory>(x)) {
+    const auto* from = reinterpret_cast<const Memory*>(x.low);
+    assign<Register>(w, i.vec[0], [=](uint32_t l) { return Register(from[l]); });
+    return;
   }
   for (uint32_t k = 0; k < i.vec_count; ++k) {
     alignas(64) Register value[kLanes];

@@ -37,6 +37,7 @@ using Handler = void (*)(Warp&, const Inst&);
 
 // What a counter line counts an instruction as.
 enum class Category : uint8_t { other, arithmetic, memory, atomic, barrier };
+inline constexpr uint32_t kCategories = 5;
 
 struct Inst {
   Handler run = nullptr;

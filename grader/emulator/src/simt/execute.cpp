@@ -97,7 +97,7 @@ template <bool kCount>
 void run_warp(Warp& w, const Inst* code) {
   w.stop = Stop::none;
   if (!w.parked.empty() || w.active == 0) reschedule(w);
-  uint64_t instructions = 0, lane_instructions = 0;
+  uint64_t lane_instructions = 0, by_category[kCategories] = {};
   while (w.stop == Stop::none) {
     if (w.pc == w.join_pc) [[unlikely]] {
       reschedule(w);
@@ -106,17 +106,19 @@ void run_warp(Warp& w, const Inst* code) {
     const Inst& i = code[w.pc++];
     const uint32_t mask = w.active & (predicate(w, i.guard) ^ i.guard_flip);
     if (kCount) {
-      ++instructions;
+      ++by_category[static_cast<size_t>(i.category)];
       lane_instructions += static_cast<uint32_t>(__builtin_popcount(mask));
-      Counters& c = w.worker->counters;
-      c.arithmetic += i.category == Category::arithmetic;
-      c.memory += i.category == Category::memory || i.category == Category::atomic;
     }
     if (mask == 0) continue;
     w.mask = mask;
     i.run(w, i);
   }
-  w.instructions += instructions;
+  if (!kCount) return;
+  Counters& c = w.worker->counters;
+  c.arithmetic += by_category[static_cast<size_t>(Category::arithmetic)];
+  c.memory +=
+      by_category[static_cast<size_t>(Category::memory)] + by_category[static_cast<size_t>(Category::atomic)];
+  for (const uint64_t n : by_category) w.instructions += n;
   w.lane_instructions += lane_instructions;
 }
 

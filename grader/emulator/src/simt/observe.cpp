@@ -12,33 +12,44 @@ namespace {
 
 constexpr uint64_t kSectorBytes = 32;
 
-// Distinct 32-byte sectors that the active lanes touch.
+bool is_contiguous(uint32_t mask, uint32_t bytes, const Access& x) {
+  if (mask != kAllLanes || x.high - x.low != (kLanes - 1) * uint64_t(bytes)) return false;
+  uint64_t difference = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) difference |= x.host[l] ^ (x.low + l * uint64_t(bytes));
+  return difference == 0;
+}
+
+// Distinct 32-byte sectors that the active lanes touch. Accesses are aligned to their size, so only those of
+// more than 32 bytes take several.
 uint32_t count_sectors(uint32_t mask, uint32_t bytes, const Access& x) {
-  uint64_t sectors[kLanes];
-  uint32_t n = 0;
-  bool sorted = true;
+  const auto each = static_cast<uint32_t>(std::max<uint64_t>(1, bytes / kSectorBytes));
+  if (x.low == x.high) return each;
+  if (is_contiguous(mask, bytes, x)) {
+    return static_cast<uint32_t>((x.high + bytes - 1) / kSectorBytes - x.low / kSectorBytes + 1);
+  }
+  constexpr uint32_t kTableBits = 6;
+  uint64_t table[1u << kTableBits] = {};  // by a hash of the sector; 0 is free, no mapped page has sector 0
+  uint32_t distinct = 0;
+  uint64_t previous = 0;
   for (uint32_t m = mask; m != 0; m &= m - 1) {
     const uint64_t sector = x.host[__builtin_ctz(m)] / kSectorBytes;
-    if (n != 0 && sectors[n - 1] == sector) continue;
-    sorted &= n == 0 || sectors[n - 1] < sector;
-    sectors[n++] = sector;
+    if (sector == previous) continue;
+    previous = sector;
+    uint32_t at = static_cast<uint32_t>(sector * 0x9e3779b97f4a7c15ull >> (64 - kTableBits));
+    while (table[at] != 0 && table[at] != sector) at = (at + 1) % (1u << kTableBits);
+    distinct += table[at] == 0;
+    table[at] = sector;
   }
-  if (!sorted) {
-    std::sort(sectors, sectors + n);
-    n = static_cast<uint32_t>(std::unique(sectors, sectors + n) - sectors);
-  }
-  // Accesses are aligned to their size: only wider ones than a sector take several.
-  return n * std::max<uint32_t>(1, bytes / kSectorBytes);
+  return distinct * each;
 }
 
 void count_global(Warp& w, uint32_t bytes, const Access& x) {
   Counters& c = w.worker->counters;
-  const uint32_t sectors = x.low == x.high ? 1 : count_sectors(w.mask, bytes, x);
   const auto active = static_cast<uint32_t>(__builtin_popcount(w.mask));
+  const uint64_t wanted = x.low == x.high ? bytes : active * uint64_t(bytes);
   ++c.global_requests;
-  c.global_sectors += sectors;
-  c.global_sectors_ideal +=
-      x.low == x.high ? 1 : (active * uint64_t(bytes) + kSectorBytes - 1) / kSectorBytes;
+  c.global_sectors += count_sectors(w.mask, bytes, x);
+  c.global_sectors_ideal += (wanted + kSectorBytes - 1) / kSectorBytes;
 }
 
 // Passes through the 32 banks of 4 bytes: lanes that want different words of one bank take turns. 8- and
@@ -70,8 +81,10 @@ void count_shared(Warp& w, uint32_t bytes, const Access& x) {
   Counters& c = w.worker->counters;
   ++c.shared_requests;
   const bool whole_words = x.high - x.low < 4 * kLanes && bytes == 4;  // each word in a bank of its own
-  c.shared_passes +=
-      whole_words ? 1 : count_passes(w.mask, bytes, reinterpret_cast<uint64_t>(w.block->shared), x);
+  const bool broadcast = x.low == x.high;
+  c.shared_passes += whole_words || broadcast
+                         ? 1
+                         : count_passes(w.mask, bytes, reinterpret_cast<uint64_t>(w.block->shared), x);
 }
 
 // The flags of the bytes that a lane touches, or nullptr when they are not followed.
