@@ -93,6 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"warp_deadlock", "barrier_deadlock", 719},
         Mistake{"divergent_barrier", "divergent_barrier", 0},
         Mistake{"launch_timeout", "launch_timeout", 702},
+        Mistake{"endless_barriers", "launch_timeout", 702, false, "endless_barriers"},
+        Mistake{"endless_grid", "launch_timeout", 702, false, "\"kernel\":\"short_block\""},
         Mistake{"unsupported", "unsupported", 801, true, "emulator: unsupported vmad.u32.u32.u32"},
         Mistake{"recursion", "unsupported", 801, false, "unsupported recursion"},
         Mistake{"invalid_free", "invalid_free", 1, false, "inside allocation #2"},

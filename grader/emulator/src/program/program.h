@@ -94,7 +94,6 @@ struct Program {
   uint32_t param_bytes = 0;
   uint32_t param_slot = kNoSlot;  // register with the parameter buffer's address, when the kernel takes one
   uint32_t max_threads = 1024;
-  bool uses_grid_sync = false;
 
   // The user's line of an instruction: the outermost call site of inlined code.
   struct Place {

@@ -24,8 +24,7 @@ cudaError_t sticky() {
   return sticky_error.load();
 }
 
-void clear_sticky() {
-  sticky_error.store(cudaSuccess);
+sticky_error.store(cudaSuccess);
 }
 
 cudaError_t take_last_error() {

@@ -10,7 +10,6 @@ cudaError_t record(cudaError_t error);
 // A kernel's fault poisons the context: from the next call on, every call fails with it.
 void set_sticky(cudaError_t error);
 cudaError_t sticky();
-void clear_sticky();
 
 // For calls that touch the device: the sticky error, recorded.
 #define WARPEMU_RETURN_IF_STICKY()                                                        \

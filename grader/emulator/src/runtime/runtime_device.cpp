@@ -176,8 +176,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int device) 
 cudaError_t cudaDeviceSynchronize() {
   return record(sticky());
 }
+// A process whose kernel faulted stays without a device, as on a GPU.
 cudaError_t cudaDeviceReset() {
-  clear_sticky();
   return cudaSuccess;
 }
 cudaError_t cudaSetDeviceFlags(unsigned) {

@@ -134,17 +134,28 @@ bool past_deadline(const Launch& launch) {
          std::chrono::steady_clock::now() > launch.deadline;
 }
 
-void report_timeout(Block& block, Launch& launch) {
-  for (Warp& w : block.warps) {
-    if (w.live == 0 || w.active == 0) continue;
-    Diagnostic d = diagnose(w, block.program->code[w.pc], static_cast<uint32_t>(__builtin_ctz(w.active)),
-                            "launch_timeout");
+// Where a warp stands, whatever it waits for.
+std::pair<uint32_t, uint32_t> standing(const Warp& w) {
+  if (w.active != 0) return {w.pc, w.active};
+  if (!w.parked.empty()) return {w.parked.front().pc, w.parked.front().mask};
+  return {w.at_barrier.front().at->index, w.at_barrier.front().mask};
+}
+
+void report_timeout(const Block& block) {
+  Diagnostic d;
+  d.kind = "launch_timeout";
+  d.kernel = block.program->title;
+  const auto w =
+      std::find_if(block.warps.begin(), block.warps.end(), [](const Warp& x) { return x.live != 0; });
+  if (w != block.warps.end()) {
+    const auto [pc, mask] = standing(*w);
+    d = diagnose(*w, block.program->code[pc], static_cast<uint32_t>(__builtin_ctz(mask)), "launch_timeout");
     d.message += "the kernel still runs after the time limit; this thread is here";
-    d.advice = "Look for a loop that never ends at or around this line, or for a wait that nobody answers.";
-    Diagnostics::instance().add(std::move(d));
-    break;
+  } else {
+    d.message = "the kernel still runs after the time limit";
   }
-  launch.fail(Fault::launch_timeout);
+  d.advice = "Look for a loop that never ends at or around this line, or for a wait that nobody answers.";
+  Diagnostics::instance().add(std::move(d));
 }
 
 struct Pass {
@@ -241,9 +252,18 @@ void BlockSlot::start(uint64_t linear) {
   }
 }
 
-BlockState run_block(Block& block, const Launch& launch) {
-  constexpr int kIdlePasses = 8;  // turns without progress before other blocks get theirs
+bool stop_if_late(const Block& block, Launch& launch) {
+  if (!past_deadline(launch)) return false;
+  if (!launch.abort.exchange(true)) report_timeout(block);
+  launch.fail(Fault::launch_timeout);
+  return true;
+}
+
+BlockState run_block(Block& block, Launch& launch) {
+  constexpr int kIdlePasses = 8;            // turns without progress before other blocks get theirs
+  constexpr uint32_t kPassesPerLook = 256;  // passes with progress between looks at the clock
   const bool count = block.warps.front().worker->count;
+  uint32_t passes = 0;
   for (int idle = 0;;) {
     block.patient_yield = false;
     const Pass pass = run_pass(block, count);
@@ -254,15 +274,13 @@ BlockState run_block(Block& block, const Launch& launch) {
       report_deadlock(block);
       return BlockState::aborted;
     }
-    if (pass.progress || opened) {
+    const bool moves = pass.progress || opened;
+    if ((!moves || ++passes % kPassesPerLook == 0) && stop_if_late(block, launch)) return BlockState::aborted;
+    if (moves) {
       idle = 0;
-      continue;
+    } else if (pass.ran && (block.patient_yield || ++idle >= kIdlePasses)) {
+      return BlockState::spinning;
     }
-    if (past_deadline(launch)) {
-      report_timeout(block, *block.launch);
-      return BlockState::aborted;
-    }
-    if (pass.ran && (block.patient_yield || ++idle >= kIdlePasses)) return BlockState::spinning;
   }
 }
 

@@ -18,6 +18,9 @@ struct BlockSlot {
   void start(uint64_t linear);                   // once a block
 };
 
-BlockState run_block(Block& block, const Launch& launch);
+BlockState run_block(Block& block, Launch& launch);
+
+// Ends the launch when its time is over; the first to notice reports where `block` stands.
+bool stop_if_late(const Block& block, Launch& launch);
 
 }  // namespace warpgrade::emu

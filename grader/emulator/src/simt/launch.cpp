@@ -86,6 +86,7 @@ class BlockLoop {
       switch (run_block(slot->block, launch_)) {
         case BlockState::finished:
           finish(*slot);
+          if (stop_if_late(slot->block, launch_)) return;
           free_.push_back(std::move(slot));
           break;
         case BlockState::spinning:

@@ -69,6 +69,14 @@ __global__ void launch_timeout(volatile int* b) {
   while (b[0] == 0) {  // MISTAKE launch_timeout
   }
 }
+__global__ void endless_barriers(int* b) {
+  while (b[0] == 0) {
+    __syncthreads();
+  }
+}
+__global__ void short_block(int* b) {
+  b[threadIdx.x] = 1;
+}
 __global__ void unsupported(int* b) {
   unsigned r;
   asm volatile("vmad.u32.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(1), "r"(2), "r"(3));  // MISTAKE unsupported
@@ -115,6 +123,8 @@ int main(int, char** argv) {
   if (is("warp_deadlock")) warp_deadlock<<<1, 32>>>(a);
   if (is("divergent_barrier")) divergent_barrier<<<1, 128>>>(b);
   if (is("launch_timeout")) launch_timeout<<<1, 32>>>(b);
+  if (is("endless_barriers")) endless_barriers<<<1, 64>>>(b);
+  if (is("endless_grid")) short_block<<<2000000000, 32>>>(a);
   if (is("unsupported")) unsupported<<<1, 1>>>(b);
   if (is("recursion")) recursion<<<1, 1>>>(b);
   if (is("invalid_free")) direct = cudaFree(b + 1);
