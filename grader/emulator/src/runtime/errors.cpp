@@ -24,9 +24,6 @@ cudaError_t sticky() {
   return sticky_error.load();
 }
 
-sticky_error.store(cudaSuccess);
-}
-
 cudaError_t take_last_error() {
   const cudaError_t error = last_error;
   last_error = cudaSuccess;
