@@ -82,7 +82,7 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
           {"wall_excess_low_us", time.excess_low_us},
           {"enter_excess_low_us", time.enter_excess_low_us},
           {"pairs", pairs()},
-          {"looks", looks_},
+          {"looks", looks_.size()},
           {"stopped_by", stopped_by},
           {"samples", std::move(series)}};
 }
