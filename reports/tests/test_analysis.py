@@ -1,6 +1,7 @@
 """The few things that are computed: each against figures worked out by hand."""
 
 import math
+import re
 
 import pytest
 from warpgrade_reports import analysis, counters
@@ -193,3 +194,24 @@ def test_the_journeys_command_prints_markdown_or_says_what_is_missing(make_run, 
     assert "| 05_two_shapes |" in capsys.readouterr().out
     assert main([str(make_run(students=1, name="other"))]) == 1
     assert "; next: grade with the staff" in capsys.readouterr().err
+
+
+def test_a_student_called_stephanie_is_no_step(make_run):
+    def change(run):
+        step = next(s for s in run.submissions if s["id"].startswith("step-01"))
+        for kept in (run.compilations, run.logs):
+            kept["stephanie"] = kept.pop(step["id"])
+        step["id"] = "stephanie"
+
+    run = read(make_run, change, students=0, kind="ladder")
+    assert "stephanie" in {s.id for s in run.submissions}
+    assert [s.id[:7] for s in journey_of(run).steps] == ["naive", "step-02", "step-03", "step-04", "step-05", "optimiz"]
+
+
+def test_the_journeys_markdown_keeps_a_hostile_title_in_its_cell(make_run):
+    def change(run):
+        next(s for s in run.submissions if s["id"].startswith("step-02"))["title"] = "a|b\n_c_ <i>d_e"
+
+    text = markdown(journey_of(read(make_run, change, students=0, kind="ladder")))
+    assert r"| a\|b \_c\_ \<i\>d_e |" in text
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in text.split("\n\n")[1].splitlines()}) == 1

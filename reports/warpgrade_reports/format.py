@@ -8,6 +8,7 @@ from warpgrade_reports.model import Interval
 
 UNKNOWN = "–"
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_MARKDOWN = re.compile(r"[\\|*`\[\]<>#]|(?<![^\W_])_|_(?![^\W_])")  # an underscore inside a word is harmless
 _TIME_UNITS = ((1e6, "s"), (1e3, "ms"))  # in microseconds
 
 
@@ -82,3 +83,13 @@ def bounds(interval: Interval | None) -> str:
 def bounds_of(low: float | None, high: float | None) -> str:
     """Two ends in brackets, empty when either is not known."""
     return "" if low is None or high is None else f"[{digits(low)}, {digits(high)}]"
+
+
+def plural(number: int, noun: str) -> str:
+    """1 case, 2 cases."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def markdown(text: str) -> str:
+    """A text that Markdown shows as it is, on one line."""
+    return _MARKDOWN.sub(r"\\\g<0>", " ".join(text.split()))

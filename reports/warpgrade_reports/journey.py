@@ -1,7 +1,7 @@
 """The ladder's journey: what each step of the optimization gained, a dataset at a time.
 
-Steps are the submissions whose id starts with `step`, in the order of their ids; naive comes before them and
-optimized after them where the run has them.
+Steps are the submissions whose id starts with `step` and is not a longer word (`step-02_staged_a`), in the order of
+their ids; naive comes before them and optimized after them where the run has them.
 """
 
 from __future__ import annotations
@@ -75,9 +75,14 @@ class Journey:
         return [path for path in self.paths if path.spec.k == k and None not in path.values]
 
 
+def _is_step(submission: Submission) -> bool:
+    rest = submission.id.removeprefix(_PREFIX)
+    return rest != submission.id and not rest[:1].isalpha()  # a student may be called stephanie
+
+
 def ladder(run: Run) -> list[Submission]:
     """The steps in their order, with the two ends; empty when the run has no step."""
-    steps = sorted((s for s in run.submissions if s.id.startswith(_PREFIX)), key=lambda s: s.id)
+    steps = sorted(filter(_is_step, run.submissions), key=lambda s: s.id)
     if not steps:
         return []
     ends = {s.id: s for s in run.staff}
@@ -111,19 +116,23 @@ def markdown(journey: Journey) -> str:
     what = "warp instructions" if journey.counted else "time"
     gains = {k: journey.mean_gains(k) for k in journey.ks}
     lines = [
-        "| step | " + " | ".join(f"K={k} over the first step ({gains[k][0][1]} cases)" for k in gains) + " |",
+        "| step | "
+        + " | ".join(f"K={k} over the first step ({fmt.plural(gains[k][0][1], 'case')})" for k in gains)
+        + " |",
         "|---|" + "---:|" * len(gains),
     ]
     for index, step in enumerate(journey.steps):
-        lines.append(f"| {step.title} | " + " | ".join(fmt.ratio(gains[k][index][0]) for k in gains) + " |")
+        lines.append(
+            f"| {fmt.markdown(step.title)} | " + " | ".join(fmt.ratio(gains[k][index][0]) for k in gains) + " |"
+        )
     lines += [
         "",
-        f"| case: {what}, gain | " + " | ".join(step.title for step in journey.steps) + " |",
+        f"| case: {what}, gain | " + " | ".join(fmt.markdown(step.title) for step in journey.steps) + " |",
         "|---|" + "---:|" * len(journey.steps),
     ]
     for path in journey.paths:
         cells = (f"{show(value)}, {fmt.ratio(gain)}" for value, gain in zip(path.values, path.gains, strict=True))
-        lines.append(f"| {path.spec.id} | " + " | ".join(cells) + " |")
+        lines.append(f"| {fmt.markdown(path.spec.id)} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 

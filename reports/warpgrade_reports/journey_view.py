@@ -34,7 +34,7 @@ def _step_table(journey: Journey) -> str:
         cells = []
         for k in journey.ks:
             (value, cases), before = gains[k][index], gains[k][index - 1][0] if index else None
-            cells.append(f'<td class="n"><b>{fmt.ratio(value)}</b> <small>{cases} cases</small></td>')
+            cells.append(f'<td class="n"><b>{fmt.ratio(value)}</b> <small>{fmt.plural(cases, "case")}</small></td>')
             cells.append(f'<td class="n">{fmt.ratio(value / before if value and before else None)}</td>')
         lines.append(f'<tr><th scope="row"><bdi>{escape(step.title)}</bdi></th>{"".join(cells)}</tr>')
     what = "warp instructions saved" if journey.counted else "speed-up"
@@ -56,7 +56,7 @@ def _case_table(journey: Journey) -> str:
         lines.append(f'<tr><th scope="row">{escape(path.spec.id)}</th>{cells}</tr>')
     what = "Warp instructions" if journey.counted else "Time"
     return (
-        f'<table class="plain cases"><caption>{what}, and below it the gain over the first step</caption>'
+        f'<table class="plain cases"><caption>{what}, and below it the gain over the first step that has one</caption>'
         f'<thead><tr><th scope="col">case</th>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
     )
 

@@ -150,9 +150,9 @@ def _counts(case: CaseResult, naive: Submission | None) -> Iterable[object]:
 def markdown_table(run: Run) -> str:
     """The class and the staff's solutions, with what was not measured said in words."""
     lines = [
-        f"# {_plain(run.lab)}: {_plain(run.id)}",
+        f"# {fmt.markdown(run.lab)}: {fmt.markdown(run.id)}",
         "",
-        f"Backend {_plain(run.backend)}, {len(run.submissions)} submissions, {len(run.cases)} cases.",
+        f"Backend {fmt.markdown(run.backend)}, {len(run.submissions)} submissions, {len(run.cases)} cases.",
     ]
     if not run.speed_measured:
         reason = speed_reason(run)
@@ -179,7 +179,7 @@ def _markdown_rows(run: Run, rows: Sequence[tuple[str, Submission]]) -> Iterable
     for first, s in rows:
         cells = [
             first,
-            _plain(s.title),
+            fmt.markdown(s.title),
             fmt.points(s.points),
             fmt.trimmed(fmt.points(s.max_points)),
             s.verdict.replace("_", " "),
@@ -197,11 +197,3 @@ def _markdown_rows(run: Run, rows: Sequence[tuple[str, Submission]]) -> Iterable
 
 def _mean(mean: analysis.Mean, show: Callable[[float], str]) -> str:
     return fmt.UNKNOWN if mean.value is None else f"{show(mean.value)} ({mean.measured}/{mean.possible})"
-
-
-_MARKDOWN = str.maketrans({c: "\\" + c for c in "\\|*_`[]<>#"})
-
-
-def _plain(text: str) -> str:
-    """A text that Markdown shows as it is, on one line."""
-    return " ".join(text.split()).translate(_MARKDOWN)
