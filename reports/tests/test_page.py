@@ -185,6 +185,16 @@ def test_a_failure_shows_pattern_mismatches_and_the_next_step(make_run):
     assert "Next: repeat it: make test LAB=spmm CASE=synth-uniform-k32" in words
 
 
+def test_a_pattern_that_the_message_tells_already_is_not_told_twice(make_run):
+    def change(run):
+        fail(run.records[0], "wrong_answer", message="c[17,4] want 1 got 2; rows longer than 32 are wrong")
+        run.records[0]["pattern"] = "rows longer than 32 are wrong"
+
+    words = render(make_run(change, students=1, faults=0)).words()
+    assert "c[17,4] want 1 got 2; rows longer than 32 are wrong" in words
+    assert "Pattern:" not in words
+
+
 def test_the_emulators_findings_name_place_thread_and_allocation(make_run):
     def change(run):
         run._fail(run.records[0], ("runtime_error", "out_of_bounds", "store past the end of c"))
