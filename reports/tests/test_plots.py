@@ -114,3 +114,15 @@ def test_an_axis_holds_its_values_and_has_ticks(values, logarithmic):
     ticks = scale.ticks()
     assert 2 <= len(ticks) <= 12
     assert all(scale.low * 0.99 <= tick <= scale.high * 1.01 for tick in ticks)
+
+
+def test_a_bars_value_stands_clear_of_the_lines_behind_it():
+    def label_and_lines(value):
+        chart = bars([value, 2.0], reference=1.0)
+        drawn = svg.draw(chart)
+        line = float(re.search(r'<line class="reference" x1="([\d.]+)"', drawn)[1])
+        return float(re.search(r'<text class="value" x="([\d.]+)"', drawn)[1]), line
+
+    for value, beyond in ((0.98, True), (0.5, False)):
+        label, line = label_and_lines(value)
+        assert (label > line) == beyond

@@ -138,13 +138,14 @@ def _bars(chart: Chart, axis: _Axis, row: Row, top: int) -> Iterator[str]:
 
 
 def _bar_label(chart: Chart, axis: _Axis, row: Row, mark: Mark, y: float) -> str:
-    """The value behind a bar, and behind the threshold's tick where the two would meet."""
+    """The value behind a bar, and behind a line that it would meet."""
     text = chart.tick(mark.value)
     if len(chart.series) == 1:
         text = f"{text} {fmt.bounds_of(mark.low, mark.high)}".rstrip()
     end = axis.x(max(mark.value, mark.high or mark.value))
-    if row.threshold is not None and 0 <= axis.x(row.threshold) - end < 8 + _LETTER * len(text):
-        end = axis.x(row.threshold)
+    for line in sorted(value for value in (row.threshold, chart.reference) if value is not None):
+        if 0 <= axis.x(line) - end < 8 + _LETTER * len(text):
+            end = axis.x(line)
     return f'<text class="value" x="{end + 5:.1f}" y="{y + _BAR - 1.2:.1f}">{escape(text)}</text>'
 
 
