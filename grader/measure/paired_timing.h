@@ -38,8 +38,8 @@ inline constexpr double kWallResolutionUs = 3.0, kWallResolutionShare = 0.01;
 
 // Event time and wall time of the same runs may lie this far apart before the timing is rejected.
 inline constexpr double kWallToleranceUs = 5.0, kWallToleranceShare = 0.03;
-// The same for the device's idleness before the clock starts. Bringing a context in costs honest programs 150 or 300 us by
-// chance, and one may keep to the dearer mode: differences of up to 160 us mean nothing.
+// The same for the device's idleness before the clock starts. Bringing a context in costs honest programs 150
+// or 300 us by chance, and one may keep to the dearer mode: differences of up to 160 us mean nothing.
 inline constexpr double kEnterToleranceUs = 200.0, kEnterToleranceShare = 0.03;
 
 class PairedTiming {

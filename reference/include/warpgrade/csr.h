@@ -1,8 +1,8 @@
 // A sparse matrix in compressed sparse row (CSR) form, as every lab's kernels see it.
 //
-// Row r owns the entries row_offsets[r] .. row_offsets[r + 1] - 1 of `columns` and `values`. Columns are sorted
-// within a row; duplicates may occur and add up; rows may be empty. All three arrays are device memory and
-// read-only: the judge notices a write and rejects the run.
+// Row r owns the entries row_offsets[r] .. row_offsets[r + 1] - 1 of `columns` and `values`. Columns are
+// sorted within a row; duplicates may occur and add up; rows may be empty. All three arrays are device memory
+// and read-only: the judge notices a write and rejects the run.
 #pragma once
 
 struct CsrMatrix {

@@ -17,8 +17,8 @@
 //             streams having finished. spmm_run need not synchronize.
 // Memory      allocate what you need in spmm_plan, keep it in your SpmmPlan, free it in spmm_free.
 //
-// Return cudaSuccess, or the error that stopped you. An unwritten function returns cudaErrorNotSupported: it is
-// reported as `not_implemented`, never as a failure.
+// Return cudaSuccess, or the error that stopped you. An unwritten function returns cudaErrorNotSupported: it
+// is reported as `not_implemented`, never as a failure.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -27,7 +27,8 @@
 
 struct SpmmPlan;  // yours: define it in your .cu file with whatever spmm_plan builds, or leave it undefined
 
-// Inspect A and build a plan. Timed on its own, outside spmm_run; the report tells after how many runs it pays.
+// Inspect A and build a plan. Timed on its own, outside spmm_run; the report tells after how many runs it
+// pays.
 //   a     the matrix, device memory, valid and unchanged until spmm_free
 //   k     columns of B and C
 //   plan  out: handed to spmm_run and spmm_free; may be set to nullptr when nothing needs to be kept
@@ -36,7 +37,8 @@ cudaError_t spmm_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t s
 // Compute C = A * B.
 //   b     [a.cols, k] row-major, device, 256-byte aligned, read-only
 //   c     [a.rows, k] row-major, device, 256-byte aligned; contents undefined on entry: write every cell
-cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan* plan, cudaStream_t stream);
+cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan* plan,
+                     cudaStream_t stream);
 
 // Release what spmm_plan made; plan may be nullptr.
 void spmm_free(SpmmPlan* plan);
