@@ -91,6 +91,8 @@ nlohmann::json PairedTiming::ratios_json() const {
   const Graded time = graded();
   // A submission whose wall clock shows more than its events pays for it in every ratio.
   const double scale = time.median_us > 0 ? time.event_median_us / time.median_us : 1;
+  const double placement =
+      time.event_median_us > 0 ? kPlacementUs / time.event_median_us + kPlacementShare : 0;
   std::set<std::string> names;
   for (const PairSample& sample : samples_) {
     for (const auto& [name, value] : sample.baseline_event_us) names.insert(name);
@@ -101,8 +103,8 @@ nlohmann::json PairedTiming::ratios_json() const {
     const auto count = std::count_if(samples_.begin(), samples_.end(),
                                      [&](const PairSample& s) { return s.baseline_event_us.contains(name); });
     ratios[name] = {{"median", interval.median * scale},
-                    {"low", interval.low * scale},
-                    {"high", interval.high * scale},
+                    {"low", interval.low * scale * (1 - placement)},
+                    {"high", interval.high * scale * (1 + placement)},
                     {"confidence", kOverallConfidence},
                     {"pairs", count}};
   }

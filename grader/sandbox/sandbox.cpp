@@ -52,7 +52,7 @@ void add_gpu(std::vector<std::string>& argv) {
   }
 }
 
-// "/work/x:/lib" with "/work" mounted from "/tmp/a": "/tmp/a/x:/lib".
+// "/run/x:/lib" with "/run" mounted from "/tmp/a": "/tmp/a/x:/lib".
 std::string outside_path(const std::string& text, const std::vector<Mount>& mounts) {
   for (const Mount& mount : mounts) {
     const std::string inside = mount.inside.string();
