@@ -509,7 +509,8 @@ std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string
   std::vector<CaseSpec> selected;
   if (selectors.empty()) {
     for (const CaseSpec& spec : lab.cases()) {
-      if (spec.set == "large" || (backend == "emulator" && spec.set == "stand-in")) continue;
+      const bool slow_here = backend == "emulator" && (spec.set == "stand-in" || spec.set == "real-large");
+      if (spec.set == "large" || slow_here) continue;
       selected.push_back(spec);
     }
     return selected;

@@ -19,7 +19,8 @@ void add_judging_options(CLI::App& command, GradeOptions& options) {
   command.add_option("--backend", options.backend, "auto, cuda or emulator")->capture_default_str();
   command
       .add_option("--cases", options.cases,
-                  "ids, datasets or sets (public, real, stand-in, large); * matches, ?name may be missing")
+                  "ids, datasets or sets (public, real, real-large, stand-in, large); * matches, ?name may "
+                  "be missing")
       ->delimiter(',');
   command.add_option("--policy", options.policy, "YAML file; default: grader/policies/<lab>.yaml");
   command.add_option("--jobs", options.jobs, "submissions at a time on the emulator (0: a core each)");

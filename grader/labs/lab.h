@@ -20,8 +20,9 @@ struct CaseSpec {
   std::string dataset;  // a name in the catalogue
   int k = 0;
   std::string kind;  // "correctness" or "speed"
-  std::string set;   // "public" (students have it), "hidden", "large" (needs memory), "real", "stand-in"
-  std::string why;   // what it exercises
+  std::string
+      set;  // "public" (students have it), "hidden", "large" (needs memory), "real", "real-large", "stand-in"
+  std::string why;  // what it exercises
 };
 
 struct Baseline {

@@ -380,6 +380,10 @@ class SpmmJudge {
 
   // ---- the record ----
 
+  std::string dataset_kind() const {
+    return spec_.set.starts_with("real") ? "real" : spec_.set == "stand-in" ? "stand-in" : "synthetic";
+  }
+
   nlohmann::json describe_case() const {
     int longest = 0;
     std::int64_t empty = 0;
@@ -389,20 +393,19 @@ class SpmmJudge {
       empty += nnz == 0 ? 1 : 0;
     }
     nlohmann::json record;
-    record["case"] = {
-        {"id", spec_.id},
-        {"dataset", spec_.dataset},
-        {"k", spec_.k},
-        {"kind", spec_.kind},
-        {"dataset_kind", spec_.set == "real" || spec_.set == "stand-in" ? spec_.set : "synthetic"},
-        {"rows", a_.rows},
-        {"cols", a_.cols},
-        {"nnz", a_.nnz()},
-        {"dataset_hash", file_.content_hash()},
-        {"shape",
-         {{"max_row", longest},
-          {"mean_row", a_.rows > 0 ? double(a_.nnz()) / a_.rows : 0.0},
-          {"empty_rows", empty}}}};
+    record["case"] = {{"id", spec_.id},
+                      {"dataset", spec_.dataset},
+                      {"k", spec_.k},
+                      {"kind", spec_.kind},
+                      {"dataset_kind", dataset_kind()},
+                      {"rows", a_.rows},
+                      {"cols", a_.cols},
+                      {"nnz", a_.nnz()},
+                      {"dataset_hash", file_.content_hash()},
+                      {"shape",
+                       {{"max_row", longest},
+                        {"mean_row", a_.rows > 0 ? double(a_.nnz()) / a_.rows : 0.0},
+                        {"empty_rows", empty}}}};
     if (!timing_.is_null()) {
       record["timing"] = timing_;
       record["ratios"] = ratios_;
