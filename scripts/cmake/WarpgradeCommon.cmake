@@ -15,6 +15,9 @@ get_filename_component(WARPGRADE_ROOT "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  set(CMAKE_CUDA_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+else()
+  set(CCACHE_PROGRAM "")  # commands that begin with it begin with nothing
 endif()
 
 # warpgrade_target(<target>): warnings are errors, for C++ only (nvcc's host passes warn about their own code).
