@@ -16,6 +16,9 @@ RUN ?=
 SUBMISSIONS ?= submissions
 DEMO_CLASS := grader/tests/demo_class
 DEMO_RUN := runs/demo
+PARAMS ?=
+SUBMISSION ?=
+export PARAMS SUBMISSION
 export BUILD LAB BACKEND CASE CASES POLICY RUN SUBMISSIONS DEMO_CLASS DEMO_RUN
 
 WARPGRADE := "$$BUILD/bin/warpgrade"
@@ -95,6 +98,11 @@ bench: build  ## time the reference solutions against the thresholds: LAB=
 .PHONY: grade
 grade: build  ## judge a class: SUBMISSIONS=folder LAB= [POLICY= RUN= CASES= BACKEND=]
 	@$(WARPGRADE) grade "$$SUBMISSIONS" $(JUDGING)
+
+.PHONY: sweep
+sweep: build  ## try compile-time settings: SUBMISSION=folder PARAMS="TILE=8,16 SPLIT=32,64" [LAB= CASES=]
+	@params=(); for param in $${PARAMS:?give PARAMS="NAME=1,2,4 ..."}; do params+=(--param "$$param"); done
+	$(WARPGRADE) sweep "$${SUBMISSION:?give SUBMISSION=folder}" "$${params[@]}" $(JUDGING)
 
 .PHONY: report
 report: build  ## render a run: RUN=folder (default: the latest in runs/)

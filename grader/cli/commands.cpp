@@ -162,20 +162,23 @@ int calibrate(const fs::path& run, double share) {
   return kExitGraded;
 }
 
-int report(const fs::path& run) {
-  const RunFolder folder(run);
-  folder.read_run();
-  folder.collect();
-  score_run(folder, std::nullopt);
+int render(const std::string& module, const fs::path& run) {
   const fs::path python = project_root() / ".venv/bin/python";
   ProcessOptions options;
-  options.command = {fs::exists(python) ? python.string() : "python3", "-m", "warpgrade_reports",
-                     run.string()};
+  options.command = {fs::exists(python) ? python.string() : "python3", "-m", module, run.string()};
   options.environment = {{"PYTHONPATH", (project_root() / "reports").string()}};
   const ProcessResult result = run_process(options);
   fmt::print("{}", result.standard_output);
   fmt::print(stderr, "{}", result.standard_error);
   return result.ok() ? kExitGraded : result.exit_code == kExitUsage ? kExitUsage : kExitJudgeFault;
+}
+
+int report(const fs::path& run) {
+  const RunFolder folder(run);
+  folder.read_run();
+  folder.collect();
+  score_run(folder, std::nullopt);
+  return render("warpgrade_reports", run);
 }
 
 }  // namespace warpgrade

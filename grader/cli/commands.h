@@ -32,8 +32,10 @@ int grade_class(GradeOptions options, bool with_references);
 int score_again(const std::filesystem::path& run, const std::optional<std::filesystem::path>& policy);
 int calibrate(const std::filesystem::path& run, double share);
 
-// Renders the run with the Python package under reports/.
 int report(const std::filesystem::path& run);
+
+// Runs a module of the Python package under reports/ on a run's folder, showing what it says.
+int render(const std::string& module, const std::filesystem::path& run);
 
 std::filesystem::path default_run_folder(const std::string& lab);
 

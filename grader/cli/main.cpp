@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "cli/commands.h"
+#include "cli/sweep.h"
 #include "warpgrade/datasets/catalog.h"
 #include "warpgrade/datasets/cli.h"
 
@@ -82,6 +83,20 @@ int run(int argc, char** argv) {
   add_run_options(*bench_command, bench_options);
   bench_command->add_option("--submissions", bench_options.submissions, "time these as well");
   bench_command->callback([&] { code = bench(bench_options); });
+
+  SweepOptions sweep_options;
+  CLI::App* sweep_command =
+      app.add_subcommand("sweep", "compile a submission with many settings and find the best");
+  sweep_command->add_option("submission", sweep_options.submission, "its folder")->required();
+  sweep_command
+      ->add_option("--param", sweep_options.parameters,
+                   "a macro and its values, NAME=1,2,4; several make every combination")
+      ->required()
+      ->take_all();
+  sweep_command->add_option("--max-variants", sweep_options.most_variants, "refuse more combinations")
+      ->capture_default_str();
+  add_run_options(*sweep_command, sweep_options.grade);
+  sweep_command->callback([&] { code = sweep(sweep_options); });
 
   std::filesystem::path run_folder;
   std::optional<std::filesystem::path> policy;

@@ -219,3 +219,22 @@ def test_the_seed_stays_hidden_and_is_committed_to(tmp_path: Path) -> None:
     assert (run / "secret").stat().st_mode & 0o077 == 0
     commitments = {record["seed_commitment"] for record in records_of(run)}
     assert commitments == {hashlib.sha256(seed.encode()).hexdigest()}
+
+
+def test_sweep_names_the_best_variant_and_draws_it(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    step = ROOT / "reference/spmm/steps/04_row_split"
+    options = ("--cases", "synth-ragged-k32", "--backend", "emulator", "--allow-unsandboxed", "--run", run)
+    done = warpgrade("sweep", step, "--param", "SPMM_SPLIT_SIZE=4,128", "--param", "SPMM_C=1", *options)
+    assert done.returncode == 0, done.stderr
+    assert "best single choice: SPMM_SPLIT_SIZE=128 SPMM_C=1" in done.stdout
+    assert (run / "report/sweep.png").exists()
+    again = warpgrade("sweep", step, "--param", "SPMM_SPLIT_SIZE=4,128", "--param", "SPMM_C=1", *options)
+    assert again.returncode == 0, again.stderr  # goes on in the same folder, where nothing is left to judge
+
+
+def test_sweep_refuses_a_parameter_that_changes_nothing(tmp_path: Path) -> None:
+    done = warpgrade("sweep", ROOT / "reference/spmm/naive", "--param", "TILE=1,2", "--run", tmp_path / "run")
+    assert done.returncode == 1
+    assert "TILE stands in none of the sources" in done.stderr
+    assert not (tmp_path / "run").exists()
