@@ -111,8 +111,8 @@ report: build  ## render a run: RUN=folder (default: the latest in runs/)
 	$(WARPGRADE) report "$$run"
 
 .PHONY: submit
-submit:  ## hand a class to a cluster (not in this release)
-	@echo "make submit: grading on a cluster comes with a later release; make grade judges on this machine" >&2; exit 1
+submit: build  ## pack student/LAB for handing in: LAB= [SUBMISSION=folder] [FORCE=1: even if it does not compile]
+	@$(WARPGRADE) submit "$${SUBMISSION:-student/$$LAB}" --lab "$$LAB" $(if $(FORCE),--force)
 
 .PHONY: handout
 handout:  ## make the students' archive (not in this release)

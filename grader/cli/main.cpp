@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "cli/commands.h"
+#include "cli/submit.h"
 #include "cli/sweep.h"
 #include "warpgrade/datasets/catalog.h"
 #include "warpgrade/datasets/cli.h"
@@ -97,6 +98,14 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   add_run_options(*sweep_command, sweep_options.grade);
   sweep_command->callback([&] { code = sweep(sweep_options); });
+
+  SubmitOptions submit_options;
+  CLI::App* submit_command = app.add_subcommand("submit", "pack a submission for handing in");
+  submit_command->add_option("submission", submit_options.submission, "its folder")->required();
+  submit_command->add_option("--lab", submit_options.lab, "the lab")->capture_default_str();
+  submit_command->add_option("--output", submit_options.output, "default: <lab>-submission.tar.gz");
+  submit_command->add_flag("--force", submit_options.force, "pack what does not compile, too");
+  submit_command->callback([&] { code = submit(submit_options); });
 
   std::filesystem::path run_folder;
   std::optional<std::filesystem::path> policy;

@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tarfile
 import time
 from pathlib import Path
 
@@ -238,3 +239,41 @@ def test_sweep_refuses_a_parameter_that_changes_nothing(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "TILE stands in none of the sources" in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_submit_packs_sources_and_a_manifest_the_same_way_every_time(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(NAIVE, folder)
+    (folder / "notes.pdf").write_text("no source")
+    archives = [tmp_path / "one.tar.gz", tmp_path / "two.tar.gz"]
+    for archive in archives:
+        done = warpgrade("submit", folder, "--lab", "spmm", "--output", archive)
+        assert done.returncode == 0, done.stderr
+        assert "left out notes.pdf" in done.stdout
+        os.utime(folder / "spmm.cu", (1, 1))
+    assert archives[0].read_bytes() == archives[1].read_bytes()
+    with tarfile.open(archives[0]) as packed:
+        assert sorted(name for name in packed.getnames() if "." in name) == ["spmm/manifest.json", "spmm/spmm.cu"]
+        packed.extractall(tmp_path / "unpacked", filter="data")
+    manifest = json.loads((tmp_path / "unpacked/spmm/manifest.json").read_text())
+    source = (folder / "spmm.cu").read_bytes()
+    assert manifest["files"] == [
+        {"path": "spmm.cu", "bytes": len(source), "sha256": hashlib.sha256(source).hexdigest()}
+    ]
+    graded = warpgrade("grade", tmp_path / "unpacked", *ONE_CASE, "--run", tmp_path / "run", "--allow-unsandboxed")
+    assert graded.returncode == 0, graded.stderr
+    assert records_of(tmp_path / "run")[0]["submission"]["hash"] == manifest["hash"]
+
+
+def test_submit_packs_nothing_that_does_not_compile_unless_forced(tmp_path: Path) -> None:
+    folder, archive = tmp_path / "mine", tmp_path / "mine.tar.gz"
+    folder.mkdir()
+    (folder / "spmm.cu").write_text("this is no CUDA\n")
+    refused = warpgrade("submit", folder, "--output", archive)
+    assert refused.returncode == 3, refused.stderr
+    assert "nothing was packed" in refused.stderr
+    assert not archive.exists()
+    assert warpgrade("submit", folder, "--output", archive, "--force").returncode == 0
+    assert archive.exists()
+    (folder / "spmm.cu").unlink()
+    assert_refused(warpgrade("submit", folder, "--output", archive), "no source file")
