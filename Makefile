@@ -6,6 +6,10 @@ SHELL := bash
 .ONESHELL:
 MAKEFLAGS += --no-print-directory
 
+# Two checkouts share what the compiler made: paths count from their own root.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+
 BUILD ?= build
 LAB ?= spmm
 BACKEND ?= auto
@@ -18,7 +22,8 @@ DEMO_CLASS := grader/tests/demo_class
 DEMO_RUN := runs/demo
 PARAMS ?=
 SUBMISSION ?=
-export PARAMS SUBMISSION
+OUTPUT ?=
+export PARAMS SUBMISSION OUTPUT
 export BUILD LAB BACKEND CASE CASES POLICY RUN SUBMISSIONS DEMO_CLASS DEMO_RUN
 
 WARPGRADE := "$$BUILD/bin/warpgrade"
@@ -115,8 +120,8 @@ submit: build  ## pack student/LAB for handing in: LAB= [SUBMISSION=folder] [FOR
 	@$(WARPGRADE) submit "$${SUBMISSION:-student/$$LAB}" --lab "$$LAB" $(if $(FORCE),--force)
 
 .PHONY: handout
-handout:  ## make the students' archive (not in this release)
-	@echo "make handout: comes with a later release; give students student/ and reference/include/" >&2; exit 1
+handout: build  ## make what students get, without solutions: OUTPUT=warpgrade-handout.tar.gz
+	@scripts/handout "$${OUTPUT:-warpgrade-handout.tar.gz}" "$$BUILD/bin/warpgrade"
 
 .PHONY: clean
 clean:  ## remove what was built (keeps .cache/, .venv/ and runs/)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -65,6 +66,15 @@ int list_labs(const std::optional<std::string>& name) {
   for (const CaseSpec& spec : find_lab(*name).cases())
     rows.push_back({spec.id, spec.kind, spec.set, spec.why});
   fmt::print("{}", format_table(rows));
+  return kExitGraded;
+}
+
+int list_baselines() {
+  std::set<std::string> folders;
+  for (const Lab* lab : labs()) {
+    for (const Baseline& baseline : lab->baselines()) folders.insert(baseline.folder.string());
+  }
+  for (const std::string& folder : folders) fmt::print("{}\n", folder);
   return kExitGraded;
 }
 

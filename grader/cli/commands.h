@@ -13,6 +13,9 @@ namespace warpgrade {
 // `warpgrade labs [LAB]`: the labs, or one lab's cases.
 int list_labs(const std::optional<std::string>& lab);
 
+// `warpgrade labs --baselines`: the folders, a line each, of what submissions are measured against.
+int list_baselines();
+
 // `warpgrade check FOLDER`: one submission, on the students' public cases, into a scratch run; prints every
 // failure.
 struct CheckOptions {

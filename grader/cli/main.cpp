@@ -53,8 +53,10 @@ int run(int argc, char** argv) {
 
   std::optional<std::string> lab;
   CLI::App* labs_command = app.add_subcommand("labs", "list the labs, or a lab's cases");
+  bool baselines = false;
   labs_command->add_option("lab", lab, "a lab's name");
-  labs_command->callback([&] { code = list_labs(lab); });
+  labs_command->add_flag("--baselines", baselines, "print the folders of all baselines instead");
+  labs_command->callback([&] { code = baselines ? list_baselines() : list_labs(lab); });
 
   CheckOptions check_options;
   CLI::App* check_command = app.add_subcommand("check", "judge one submission on the public cases");

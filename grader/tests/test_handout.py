@@ -1,0 +1,133 @@
+"""What students get works, and holds nothing that is to stay with the staff."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT, WARPGRADE
+
+# Folders of a lab that hold its solutions, and folders that hold copies of them.
+SOLUTIONS = [
+    *(path for lab in sorted(ROOT.glob("reference/*")) for path in (lab / "optimized", lab / "steps")),
+    ROOT / "grader/tests",
+    ROOT / "grader/emulator/tests",
+]
+KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(")
+
+
+@pytest.fixture(scope="module")
+def handout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The hand-out, unpacked."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("the hand-out lists what git tracks, and this is no checkout")
+    folder = tmp_path_factory.mktemp("handout")
+    archive = folder / "handout.tar.gz"
+    done = subprocess.run(
+        [ROOT / "scripts/handout", archive, WARPGRADE], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    return folder / "warpgrade"
+
+
+def text_files(folder: Path) -> dict[str, str]:
+    """Every file under the folder, by relative path."""
+    return {
+        str(path.relative_to(folder)): path.read_text(encoding="utf-8", errors="replace")
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def hashes(folder: Path) -> dict[str, Path]:
+    """The files under the folder by what they hold."""
+    return {
+        hashlib.sha256(path.read_bytes()).hexdigest(): path
+        for path in folder.rglob("*")
+        if path.is_file() and path.stat().st_size > 0
+    }
+
+
+def test_holds_a_stub_and_a_contract_for_every_lab(handout: Path) -> None:
+    labs = sorted(path.name for path in (ROOT / "student").iterdir() if path.is_dir())
+    assert labs
+    for lab in labs:
+        assert list((handout / "student" / lab).glob("*.cu")), lab
+        assert (handout / "student" / lab / "README.md").exists()
+        assert (handout / "reference/include/warpgrade" / f"{lab}.h").exists()
+
+
+def test_holds_no_file_of_a_solution(handout: Path) -> None:
+    stubs = hashes(ROOT / "student")  # one stands in a test's class, too
+    secret = {key: path for folder in SOLUTIONS for key, path in hashes(folder).items() if key not in stubs}
+    assert len(secret) > 50
+    for key, path in hashes(handout).items():
+        assert key not in secret, f"{path} is {secret[key]}"
+
+
+def test_names_no_kernel_of_a_solution(handout: Path) -> None:
+    given = text_files(handout)
+    public = {name for text in given.values() for name in KERNEL.findall(text)}
+    kernels = {
+        name
+        for lab in sorted(ROOT.glob("reference/*"))
+        for kind in ("optimized", "steps")
+        for source in (lab / kind).rglob("*.cu*")
+        for name in KERNEL.findall(source.read_text(encoding="utf-8"))
+    } - {name for name in public if name in naive_kernels()}
+    assert kernels
+    for path, text in given.items():
+        for kernel in kernels:
+            assert not re.search(rf"\b{kernel}\b", text), f"{path} names {kernel}"
+
+
+def naive_kernels() -> set[str]:
+    """Kernels of the naive baselines, which students get; a step may bear the same name."""
+    return {
+        name
+        for source in ROOT.glob("reference/*/naive/*.cu")
+        for name in KERNEL.findall(source.read_text(encoding="utf-8"))
+    }
+
+
+def test_policies_say_limits_and_nothing_of_points(handout: Path) -> None:
+    policies = sorted((handout / "grader/policies").glob("*.yaml"))
+    assert [path.name for path in policies] == sorted(path.name for path in (ROOT / "grader/policies").glob("*.yaml"))
+    for path in policies:
+        policy = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert set(policy) <= {"schema", "name", "lab", "baseline", "limits"}, path
+
+
+def test_holds_no_run_seed_or_published_record(handout: Path) -> None:
+    for path in text_files(handout):
+        assert not re.search(r"(^|/)(runs|published|\.git|\.cache|\.venv|build)(/|$)|seed$", path), path
+
+
+def test_builds_and_tells_an_unwritten_stub(handout: Path) -> None:
+    if shutil.which("ccache") is None:
+        pytest.skip("without ccache this takes as long as the whole build")
+    shutil.copytree(ROOT / ".cache", handout / ".cache", ignore=lambda _, names: set(names) - {"toolchain.env"})
+    environment = os.environ | {"CCACHE_BASEDIR": str(handout), "CCACHE_NOHASHDIR": "1"}
+
+    def run(*command: str | Path, timeout: float = 1200) -> str:
+        done = subprocess.run(
+            command, cwd=handout, env=environment, capture_output=True, text=True, check=False, timeout=timeout
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        return done.stdout
+
+    run("cmake", "-S", ".", "-B", "build", "-G", "Ninja")
+    run("ninja", "-C", "build")
+    said = run("build/bin/warpgrade-student-test", "--lab=spmm", "--case=synth-identity-k32", "--backend=emulator")
+    assert "[  SKIPPED ]" in said
+    packed = run("build/bin/warpgrade", "submit", "student/spmm", "--output", "mine.tar.gz")
+    assert "spmm.cu" in packed
