@@ -1,0 +1,9 @@
+// The cost of one warp's memory access, added to its worker's counters.
+#pragma once
+#include "exec/access.h"
+
+namespace warpgrade::emu {
+
+void count_access(Warp& w, uint32_t bytes, AccessKind kind, const Access& x);
+
+}  // namespace warpgrade::emu
