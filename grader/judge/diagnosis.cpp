@@ -45,6 +45,25 @@ std::string place(const nlohmann::json& finding) {
   return fmt::format("{}:{}: ", file.substr(file.rfind('/') + 1), line->get<int>());
 }
 
+// The emulator tells kernels first and then each one's lines and buffers, as objects in a row; here they
+// stand inside their kernel.
+nlohmann::json nest(const nlohmann::json& objects) {
+  nlohmann::json kernels = nlohmann::json::array();
+  std::map<std::string, std::size_t> position;
+  for (nlohmann::json item : objects) {
+    const std::string kernel = text_of(item, "kernel");
+    const char* part = item.contains("line") ? "lines" : item.contains("buffer") ? "buffers" : nullptr;
+    if (part == nullptr) {
+      position[kernel] = kernels.size();
+      kernels.push_back(std::move(item));
+    } else if (const auto found = position.find(kernel); found != position.end()) {
+      item.erase("kernel");
+      kernels[found->second][part].push_back(std::move(item));
+    }
+  }
+  return kernels;
+}
+
 }  // namespace
 
 void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
@@ -63,7 +82,7 @@ void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
   }
 }
 
-nlohmann::json summarize_counters(const nlohmann::json& kernels) {
+nlohmann::json summarize_counters(const nlohmann::json& objects) {
   constexpr const char* kSums[] = {"launches",
                                    "blocks",
                                    "warp_instructions",
@@ -71,13 +90,25 @@ nlohmann::json summarize_counters(const nlohmann::json& kernels) {
                                    "global_requests",
                                    "global_sectors",
                                    "global_sectors_ideal",
+                                   "global_load_requests",
+                                   "global_load_sectors",
+                                   "global_load_sectors_ideal",
+                                   "global_store_requests",
+                                   "global_store_sectors",
+                                   "global_store_sectors_ideal",
+                                   "distinct_sectors_read",
+                                   "distinct_sectors_written",
                                    "shared_requests",
                                    "shared_passes",
+                                   "shared_passes_ideal",
                                    "atomics",
+                                   "atomic_requests",
+                                   "atomic_turns",
                                    "arithmetic",
                                    "memory",
                                    "barriers",
                                    "divergent_branches"};
+  const nlohmann::json kernels = nest(objects);
   nlohmann::json totals = nlohmann::json::object();
   const auto number = [](const nlohmann::json& object, const char* key) {
     const auto found = object.find(key);

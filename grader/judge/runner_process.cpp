@@ -29,7 +29,7 @@ using protocol::Status;
 
 namespace {
 
-constexpr std::size_t kReportBytes = 1 << 20;
+constexpr std::size_t kReportBytes = 1 << 20, kReportLines = 2000;
 constexpr std::chrono::milliseconds kWatchPeriod{50};
 constexpr std::chrono::milliseconds kSpin{3};  // on a GPU, before sleeping in poll
 
@@ -334,7 +334,7 @@ nlohmann::json RunnerProcess::drain(int kind) {
   const std::size_t size = std::min<std::size_t>(answer.reply.written, kReportBytes);
   const std::string text(static_cast<const char*>(report_memory_), size);  // a private copy before parsing
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line) && list.size() < 200;) {
+  for (std::string line; std::getline(lines, line) && list.size() < kReportLines;) {
     nlohmann::json item = nlohmann::json::parse(line, nullptr, false);
     if (item.is_object()) list.push_back(std::move(item));
   }

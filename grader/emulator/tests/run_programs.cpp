@@ -1,51 +1,17 @@
 // Runs the CUDA programs of programs/ on the emulator, each in a process of its own, and checks exit codes,
 // output and diagnostics with their lines.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
-#include <fstream>
 #include <string>
 
+#include "run_program.h"
+
 namespace {
-
-struct Result {
-  int exit_code = -1;
-  std::string output;  // stdout and stderr
-};
-
-Result run(const std::string& program, const std::string& arguments = "",
-           const std::string& environment = "") {
-  const std::string command = "env LD_LIBRARY_PATH=" WARPEMU_LIBRARY_DIR " WARPEMU_THREADS=2 " + environment +
-                              " " WARPEMU_PROGRAM_DIR "/" + program + " " + arguments + " 2>&1";
-  Result result;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return result;
-  char buffer[4096];
-  size_t n;
-  while ((n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0) result.output.append(buffer, n);
-  const int status = pclose(pipe);
-  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return result;
-}
 
 void expect_success(const std::string& program, const std::string& arguments = "",
                     const std::string& environment = "") {
   const Result r = run(program, arguments, environment);
   EXPECT_EQ(r.exit_code, 0) << program << " " << arguments << " " << environment << "\n" << r.output;
-}
-
-// The line of a program's source that carries "MISTAKE ... name ...".
-int marked_line(const std::string& source, const std::string& name) {
-  std::ifstream file(std::string(WARPEMU_SOURCE_DIR "/programs/") + source);
-  int number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    const size_t mark = line.find("MISTAKE");
-    if (mark != std::string::npos && (line.substr(mark) + " ").find(" " + name + " ") != std::string::npos)
-      return number;
-  }
-  return -1;
 }
 
 struct Mistake {

@@ -37,11 +37,13 @@ int warpemu_release_memory(void* device_pointer);
  * bytes written. */
 size_t warpemu_drain_diagnostics(char* json_lines, size_t capacity);
 
-/* Counters per kernel since the last call, one JSON line a kernel:
- *   {"kernel":"spmm_kernel","launches":1,"blocks":100,"warp_instructions":n,"thread_instructions":n,
- *    "active_lanes":27.3,"global_requests":n,"global_sectors":n,"global_sectors_ideal":n,"shared_requests":n,
- *    "shared_passes":n,"atomics":n,"arithmetic":n,"memory":n,"barriers":n,"divergent_branches":n,"wall_ms":t,
- *    "block_imbalance":1.7}
+/* Counters since the last call, as JSON lines: of each kernel first the kernel's object, then one for each of its
+ * source lines and one for each allocation that it touched:
+ *   {"kernel":"spmm_kernel","launches":1,"blocks":100,"warp_instructions":n,...}
+ *   {"kernel":"spmm_kernel","file":"spmm.cu","line":31,"warp_instructions":n,...}
+ *   {"kernel":"spmm_kernel","buffer":"b","bytes":n,"sectors_read":n,"distinct_sectors_read":n,
+ *    "sectors_written":n,"distinct_sectors_written":n}
+ * The emulator's README.md defines each figure; in objects of lines those that would be zero are left out.
  * Same buffer rules as warpemu_drain_diagnostics. */
 size_t warpemu_drain_counters(char* json_lines, size_t capacity);
 

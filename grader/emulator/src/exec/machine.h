@@ -20,6 +20,7 @@ struct Program;
 struct SharedVariable;
 struct Warp;
 struct Worker;
+struct WorkerCounts;
 
 inline constexpr uint32_t kLanes = 32;
 inline constexpr uint32_t kAllLanes = ~0u;
@@ -37,7 +38,6 @@ using Handler = void (*)(Warp&, const Inst&);
 
 // What a counter line counts an instruction as.
 enum class Category : uint8_t { other, arithmetic, memory, atomic, barrier };
-inline constexpr uint32_t kCategories = 5;
 
 struct Inst {
   Handler run = nullptr;
@@ -57,7 +57,7 @@ struct Inst {
   uint8_t variant = 0;    // which form of the operation
   uint8_t flags = 0;
   Category category = Category::other;
-  bool control = false;  // may change pc, masks or stop the warp
+  bool control = false;  // a branch, call or exit: lanes that do not take it decide as well
   bool address_is_32 = false;
   bool patient = false;  // of backward branches: the loop waits for other threads (holds cas, volatile, ...)
   Handler inner = nullptr;  // what a wrapping handler (rounding mode) calls
@@ -113,8 +113,7 @@ struct Warp {
   std::vector<BarrierWait> at_barrier;
   std::vector<AsyncCopy> async_copies;
   uint32_t async_group[kLanes] = {};  // groups that each lane has committed
-  uint64_t instructions = 0;
-  uint64_t lane_instructions = 0;
+  uint64_t instructions = 0;          // executed in this block, when counters are on
 };
 
 struct BarrierReduction {
@@ -142,25 +141,16 @@ struct Block {
   bool patient_yield = false;  // a warp gave up its turn in a loop that waits for other threads
 };
 
-struct Counters {
-  uint64_t blocks = 0, warp_instructions = 0, thread_instructions = 0;
-  uint64_t global_requests = 0, global_sectors = 0, global_sectors_ideal = 0;
-  uint64_t shared_requests = 0, shared_passes = 0;
-  uint64_t atomics = 0, arithmetic = 0, memory = 0, barriers = 0, divergent_branches = 0;
-  uint64_t max_block_instructions = 0;
-};
-
 // One per thread of the pool while a kernel runs.
 struct Worker {
   Launch* launch = nullptr;
   const Allocation* allocations = nullptr;  // sorted by address
   uint32_t allocation_count = 0;
-  bool count = false;  // counters are on
+  WorkerCounts* counts = nullptr;  // when counters are on
   bool init_check = false;
   bool observe = false;                   // either
   std::vector<uint32_t> allocation_hint;  // by instruction: the allocation it touched last
   std::vector<uint32_t> shared_hint;      // by instruction: the shared variable it touched last
-  Counters counters;
   uint32_t index = 0;
 };
 

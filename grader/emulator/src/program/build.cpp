@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "program/decode.h"
+#include "program/instruction_class.h"
 #include "program/slots.h"
 #include "ptx/parser.h"
 
@@ -88,6 +89,7 @@ class Builder {
       Decode d(in, slots_[f], file_, *program_, param_slot_, out);
       try {
         decode(d);
+        out.control = classify(in.opcode) == InstructionClass::control;
       } catch (const Unsupported& refusal) {
         const Program::Place place = place_of(module_, in.location);
         throw BuildError("unsupported " + std::string(in.opcode) + " (" + refusal.why + ")", place.path,

@@ -7,67 +7,188 @@
 namespace warpgrade::emu {
 namespace {
 
-void accumulate(Counters& sum, const Counters& c) {
-  sum.blocks += c.blocks;
-  sum.warp_instructions += c.warp_instructions;
-  sum.thread_instructions += c.thread_instructions;
-  sum.global_requests += c.global_requests;
-  sum.global_sectors += c.global_sectors;
-  sum.global_sectors_ideal += c.global_sectors_ideal;
-  sum.shared_requests += c.shared_requests;
-  sum.shared_passes += c.shared_passes;
-  sum.atomics += c.atomics;
-  sum.arithmetic += c.arithmetic;
-  sum.memory += c.memory;
-  sum.barriers += c.barriers;
-  sum.divergent_branches += c.divergent_branches;
-  sum.max_block_instructions = std::max(sum.max_block_instructions, c.max_block_instructions);
+double ratio(uint64_t x, uint64_t y) {
+  return y == 0 ? 0 : static_cast<double>(x) / static_cast<double>(y);
 }
 
-double ratio(double x, double y) {
-  return y == 0 ? 0 : x / y;
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// Figures of something that did not happen are left out of lines' objects.
+void number_if(JsonLine& json, const std::string& name, uint64_t value, bool wanted) {
+  if (wanted) json.number(name, value);
+}
+
+constexpr const char* kKindNames[kAccessKinds] = {"load", "store", "atomic"};
+
+GlobalCounts sum(const GlobalCounts (&counts)[kAccessKinds]) {
+  GlobalCounts all;
+  for (const GlobalCounts& c : counts) {
+    all.requests += c.requests;
+    all.lanes += c.lanes;
+    all.sectors += c.sectors;
+    all.ideal_sectors += c.ideal_sectors;
+  }
+  return all;
+}
+
+SharedCounts sum(const SharedCounts (&counts)[kAccessKinds]) {
+  SharedCounts all;
+  for (const SharedCounts& c : counts) {
+    all.requests += c.requests;
+    all.passes += c.passes;
+    all.ideal_passes += c.ideal_passes;
+  }
+  return all;
+}
+
+void put_global(JsonLine& json, const std::string& prefix, const GlobalCounts& c, bool always) {
+  const bool wanted = always || c.requests != 0;
+  number_if(json, prefix + "requests", c.requests, wanted);
+  number_if(json, prefix + "sectors", c.sectors, wanted);
+  number_if(json, prefix + "sectors_ideal", c.ideal_sectors, wanted);
+}
+
+void put_shared(JsonLine& json, const std::string& prefix, const SharedCounts& c, bool always) {
+  const bool wanted = always || c.requests != 0;
+  number_if(json, prefix + "requests", c.requests, wanted);
+  number_if(json, prefix + "passes", c.passes, wanted);
+  number_if(json, prefix + "passes_ideal", c.ideal_passes, wanted);
+}
+
+void put_accesses(JsonLine& json, const AccessCounts& c, bool always) {
+  put_global(json, "global_", sum(c.global), always);
+  for (uint32_t k = 0; k < kAccessKinds; ++k)
+    put_global(json, std::string("global_") + kKindNames[k] + "_", c.global[k], false);
+  put_shared(json, "shared_", sum(c.shared), always);
+  for (uint32_t k = 0; k < kAccessKinds; ++k)
+    put_shared(json, std::string("shared_") + kKindNames[k] + "_", c.shared[k], false);
+  number_if(json, "local_requests", c.local_requests, c.local_requests != 0);
+  number_if(json, "atomics", c.atomic_lanes, always || c.atomic_lanes != 0);
+  number_if(json, "atomic_requests", c.atomic_requests, c.atomic_requests != 0);
+  number_if(json, "atomic_turns", c.atomic_turns, c.atomic_requests != 0);
+  number_if(json, "divergent_branches", c.divergent_branches, always || c.divergent_branches != 0);
+}
+
+void put_instructions(JsonLine& json, const InstructionCounts& c) {
+  json.number("warp_instructions", c.executed.warps).number("thread_instructions", c.executed.lanes);
+  json.real("active_lanes", ratio(c.executed.lanes, c.executed.warps), 2);
+  uint64_t arithmetic = 0, memory = 0;
+  JsonLine classes;
+  for (size_t k = 0; k < kInstructionClasses; ++k) {
+    const auto each = static_cast<InstructionClass>(k);
+    if (is_arithmetic(each)) arithmetic += c.classes[k];
+    if (is_memory(each)) memory += c.classes[k];
+    number_if(classes, name_of(each), c.classes[k], c.classes[k] != 0);
+  }
+  json.number("arithmetic", arithmetic).number("memory", memory);
+  json.object("classes", classes);
 }
 
 }  // namespace
+
+void InstructionCounts::add(const InstructionCounts& other) {
+  executed.warps += other.executed.warps;
+  executed.lanes += other.executed.lanes;
+  for (size_t k = 0; k < kInstructionClasses; ++k) classes[k] += other.classes[k];
+  barriers += other.barriers;
+  emu::add(accesses, other.accesses);
+}
 
 KernelCounters& KernelCounters::instance() {
   static KernelCounters* counters = new KernelCounters;
   return *counters;
 }
 
-void KernelCounters::add(const Program& program, const std::vector<Worker>& workers, double wall_ms) {
-  Counters launch;
-  for (const Worker& w : workers) accumulate(launch, w.counters);
-  const double mean =
-      ratio(static_cast<double>(launch.warp_instructions), static_cast<double>(launch.blocks));
+const KernelCounters::Known& KernelCounters::known(const Program& program) {
+  Known& k = known_[&program];
+  if (k.title == program.title && k.places.size() == program.code.size()) return k;
+  k = {program.title, {}, {}, {}};
+  for (const Inst& i : program.code) {
+    const std::string& opcode = program.texts[i.index];
+    k.classes.push_back(classify(opcode));
+    k.barriers.push_back(opcode.substr(0, 3) == "bar" && opcode.find("warp") == std::string::npos);
+    const Program::Place place = program.place(i);
+    k.places.emplace_back(base_name(place.path), place.line);
+  }
+  return k;
+}
+
+void KernelCounters::add(const Program& program, const std::vector<Allocation>& allocations,
+                         const WorkerCounts& counts, double wall_ms) {
   std::lock_guard lock(mutex_);
-  Total& total = totals_[program.title];
-  accumulate(total.sum, launch);
-  ++total.launches;
-  total.wall_ms += wall_ms;
-  total.worst_imbalance =
-      std::max(total.worst_imbalance, ratio(static_cast<double>(launch.max_block_instructions), mean));
+  const Known& k = known(program);
+  Kernel& kernel = kernels_[program.title];
+  for (size_t i = 0; i < program.code.size(); ++i) {
+    const ExecutionCounts& executed = counts.executed[i];
+    if (executed.warps == 0) continue;
+    InstructionCounts& line = kernel.lines[k.places[i]];
+    line.executed.warps += executed.warps;
+    line.executed.lanes += executed.lanes;
+    line.classes[static_cast<size_t>(k.classes[i])] += executed.warps;
+    if (k.barriers[i]) line.barriers += executed.warps;
+    emu::add(line.accesses, counts.accesses[i]);
+  }
+  for (size_t a = 0; a < allocations.size(); ++a) {
+    const BufferTraffic& traffic = counts.traffic[a];
+    if (traffic.moved(false) + traffic.moved(true) == 0) continue;
+    Buffer& buffer = kernel.buffers[allocations[a].name];
+    buffer.bytes = std::max(buffer.bytes, allocations[a].bytes());
+    for (const bool written : {false, true}) {
+      buffer.moved[written] += traffic.moved(written);
+      buffer.distinct[written] += traffic.distinct(written);
+    }
+  }
+  const BlockCounts& b = counts.blocks;
+  kernel.blocks.blocks += b.blocks;
+  kernel.blocks.warp_instructions += b.warp_instructions;
+  kernel.blocks.as_if_busiest += b.as_if_busiest;
+  ++kernel.launches;
+  kernel.wall_ms += wall_ms;
+  kernel.worst_imbalance =
+      std::max(kernel.worst_imbalance, ratio(b.max_block_instructions * b.blocks, b.warp_instructions));
+}
+
+void KernelCounters::push(const std::string& title, const Kernel& kernel) {
+  InstructionCounts total;
+  for (const auto& [place, counts] : kernel.lines) total.add(counts);
+  JsonLine json;
+  json.text("kernel", title).number("launches", kernel.launches).number("blocks", kernel.blocks.blocks);
+  put_instructions(json, total);
+  put_accesses(json, total.accesses, true);
+  uint64_t moved[2] = {}, distinct[2] = {};
+  for (const auto& [name, buffer] : kernel.buffers) {
+    for (const bool written : {false, true}) {
+      moved[written] += buffer.moved[written];
+      distinct[written] += buffer.distinct[written];
+    }
+  }
+  json.number("distinct_sectors_read", distinct[0]).number("distinct_sectors_written", distinct[1]);
+  json.number("barriers", total.barriers).real("wall_ms", kernel.wall_ms, 3);
+  json.real("block_imbalance", kernel.worst_imbalance, 2);
+  json.real("warp_imbalance", ratio(kernel.blocks.as_if_busiest, kernel.blocks.warp_instructions), 2);
+  lines_.push(json.str());
+  for (const auto& [place, counts] : kernel.lines) {
+    JsonLine line;
+    line.text("kernel", title).text("file", place.first).number("line", place.second);
+    put_instructions(line, counts);
+    put_accesses(line, counts.accesses, false);
+    lines_.push(line.str());
+  }
+  for (const auto& [name, b] : kernel.buffers) {
+    JsonLine line;
+    line.text("kernel", title).text("buffer", name).number("bytes", b.bytes);
+    line.number("sectors_read", b.moved[0]).number("distinct_sectors_read", b.distinct[0]);
+    line.number("sectors_written", b.moved[1]).number("distinct_sectors_written", b.distinct[1]);
+    lines_.push(line.str());
+  }
 }
 
 size_t KernelCounters::drain(char* json_lines, size_t capacity) {
   std::lock_guard lock(mutex_);
-  for (const auto& [kernel, t] : totals_) {
-    const Counters& c = t.sum;
-    JsonLine json;
-    json.text("kernel", kernel).number("launches", t.launches).number("blocks", c.blocks);
-    json.number("warp_instructions", c.warp_instructions)
-        .number("thread_instructions", c.thread_instructions);
-    json.real("active_lanes",
-              ratio(static_cast<double>(c.thread_instructions), static_cast<double>(c.warp_instructions)), 2);
-    json.number("global_requests", c.global_requests).number("global_sectors", c.global_sectors);
-    json.number("global_sectors_ideal", c.global_sectors_ideal);
-    json.number("shared_requests", c.shared_requests).number("shared_passes", c.shared_passes);
-    json.number("atomics", c.atomics).number("arithmetic", c.arithmetic).number("memory", c.memory);
-    json.number("barriers", c.barriers).number("divergent_branches", c.divergent_branches);
-    json.real("wall_ms", t.wall_ms, 3).real("block_imbalance", t.worst_imbalance, 2);
-    lines_.push(json.str());
-  }
-  totals_.clear();
+  for (const auto& [title, kernel] : kernels_) push(title, kernel);
+  kernels_.clear();
   return lines_.drain(json_lines, capacity);
 }
 

@@ -1,32 +1,71 @@
-// Counters per kernel, as warpemu_drain_counters() hands them out.
+// Counters per kernel, per source line and per buffer, as warpemu_drain_counters() hands them out.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "exec/machine.h"
+#include "memory/device_memory.h"
+#include "program/instruction_class.h"
 #include "program/program.h"
 #include "report/line_queue.h"
+#include "simt/counts.h"
 
 namespace warpgrade::emu {
+
+// What instructions did, of one source line or of a kernel.
+struct InstructionCounts {
+  ExecutionCounts executed;
+  std::array<uint64_t, kInstructionClasses> classes{};  // warp instructions
+  uint64_t barriers = 0;                                // of blocks
+  AccessCounts accesses;
+
+  void add(const InstructionCounts& other);
+};
 
 class KernelCounters {
  public:
   static KernelCounters& instance();
-  void add(const Program& program, const std::vector<Worker>& workers, double wall_ms);
+  // `counts` of all workers together.
+  void add(const Program& program, const std::vector<Allocation>& allocations, const WorkerCounts& counts,
+           double wall_ms);
   size_t drain(char* json_lines, size_t capacity);
 
  private:
-  struct Total {
-    Counters sum;
+  using Place = std::pair<std::string, uint32_t>;  // file, line
+
+  struct Buffer {
+    uint64_t bytes = 0;
+    // Sums over launches, of loads and of writes.
+    uint64_t moved[2] = {}, distinct[2] = {};
+  };
+
+  struct Kernel {
+    std::map<Place, InstructionCounts> lines;
+    std::map<std::string, Buffer> buffers;
+    BlockCounts blocks;
     uint64_t launches = 0;
     double wall_ms = 0;
     double worst_imbalance = 0;  // of one launch: busiest block over mean block
   };
+
+  // What is known of each instruction of a program, looked up once.
+  struct Known {
+    std::string title;
+    std::vector<InstructionClass> classes;
+    std::vector<bool> barriers;
+    std::vector<Place> places;
+  };
+
+  const Known& known(const Program& program);
+  void push(const std::string& title, const Kernel& kernel);
+
   std::mutex mutex_;
-  std::map<std::string, Total> totals_;
+  std::map<const Program*, Known> known_;
+  std::map<std::string, Kernel> kernels_;  // by title
   LineQueue lines_;
 };
 

@@ -32,7 +32,6 @@ void for_each_barrier(Warp& w, const Inst& i, Arrive arrive) {
 
 void barrier(Warp& w, const Inst& i) {
   Block& block = *w.block;
-  if (w.worker->count) ++w.worker->counters.barriers;
   const uint32_t value =
       i.variant == kSync || i.variant == kArrive ? 0 : predicate(w, i.c) ^ (i.flags ? ~0u : 0u);
   for_each_barrier(w, i, [&](uint32_t group, uint32_t id, uint32_t count) {

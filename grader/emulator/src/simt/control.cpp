@@ -4,6 +4,7 @@
 #include "exec/handlers.h"
 #include "program/program.h"
 #include "simt/convergence.h"
+#include "simt/counts.h"
 #include "simt/launch.h"
 #include "simt/report.h"
 
@@ -100,7 +101,7 @@ void branch(Warp& w, const Inst& i) {
   if (stays == 0) {
     w.pc = i.target;
   } else {
-    if (w.worker->count) ++w.worker->counters.divergent_branches;
+    if (w.worker->counts != nullptr) ++w.worker->counts->accesses[i.index].divergent_branches;
     if (i.target < w.pc) {
       park(w, w.pc, stays);
       w.pc = i.target;

@@ -1,12 +1,14 @@
-// What accesses cost on a GPU: sectors of global memory, passes through the banks of shared memory.
+// What accesses cost on a GPU: sectors of global memory, passes through the banks of shared memory, turns of
+// atomics at one address.
 #include "simt/count_access.h"
 
 #include <algorithm>
 
+#include "memory/device_memory.h"
+#include "simt/counts.h"
+
 namespace warpgrade::emu {
 namespace {
-
-constexpr uint64_t kSectorBytes = 32;
 
 bool is_contiguous(uint32_t mask, uint32_t bytes, const Access& x) {
   if (mask != kAllLanes || x.high - x.low != (kLanes - 1) * uint64_t(bytes)) return false;
@@ -15,81 +17,184 @@ bool is_contiguous(uint32_t mask, uint32_t bytes, const Access& x) {
   return difference == 0;
 }
 
-// Distinct 32-byte sectors that the active lanes touch. Accesses are aligned to their size, so only those of
-// more than 32 bytes take several.
-uint32_t count_sectors(uint32_t mask, uint32_t bytes, const Access& x) {
-  const auto each = static_cast<uint32_t>(std::max<uint64_t>(1, bytes / kSectorBytes));
-  if (x.low == x.high) return each;
-  if (is_contiguous(mask, bytes, x)) {
-    return static_cast<uint32_t>((x.high + bytes - 1) / kSectorBytes - x.low / kSectorBytes + 1);
-  }
-  constexpr uint32_t kTableBits = 6;
-  uint64_t table[1u << kTableBits] = {};  // by a hash of the sector; 0 is free, no mapped page has sector 0
-  uint32_t distinct = 0;
-  uint64_t previous = 0;
-  for (uint32_t m = mask; m != 0; m &= m - 1) {
-    const uint64_t sector = x.host[__builtin_ctz(m)] / kSectorBytes;
-    if (sector == previous) continue;
-    previous = sector;
-    uint32_t at = static_cast<uint32_t>(sector * 0x9e3779b97f4a7c15ull >> (64 - kTableBits));
-    while (table[at] != 0 && table[at] != sector) at = (at + 1) % (1u << kTableBits);
-    distinct += table[at] == 0;
-    table[at] = sector;
-  }
-  return distinct * each;
+// The allocation that holds a host address, as its index; the count of allocations when none does (the
+// scratch area of a faulty lane).
+uint32_t allocation_of(const Worker& worker, const Inst& i, uint64_t low, uint64_t high) {
+  const auto holds = [&](const Allocation& a) {
+    const auto alias = static_cast<uint64_t>(a.alias);
+    return low >= a.begin + alias && high < a.end + alias && !a.freed;
+  };
+  const uint32_t hint = worker.allocation_hint[i.index];
+  if (hint < worker.allocation_count && holds(worker.allocations[hint])) return hint;
+  const Allocation* end = worker.allocations + worker.allocation_count;
+  return static_cast<uint32_t>(std::find_if(worker.allocations, end, holds) - worker.allocations);
 }
 
-void count_global(Warp& w, uint32_t bytes, const Access& x) {
-  Counters& c = w.worker->counters;
-  const auto active = static_cast<uint32_t>(__builtin_popcount(w.mask));
-  const uint64_t wanted = x.low == x.high ? bytes : active * uint64_t(bytes);
-  ++c.global_requests;
-  c.global_sectors += count_sectors(w.mask, bytes, x);
-  c.global_sectors_ideal += (wanted + kSectorBytes - 1) / kSectorBytes;
+// Notes that sectors [first, last], numbered by host address, moved.
+void move_sectors(Worker& worker, uint32_t allocation, AccessKind kind, uint64_t first, uint64_t last) {
+  if (allocation >= worker.allocation_count) return;
+  const Allocation& a = worker.allocations[allocation];
+  const uint64_t begin = (a.begin + static_cast<uint64_t>(a.alias)) / kSectorBytes;
+  worker.counts->traffic[allocation].move(kind, first - begin, last - begin);
 }
 
-// Passes through the 32 banks of 4 bytes: lanes that want different words of one bank take turns. 8- and
-// 16-byte accesses go in two and four groups of lanes.
-uint32_t count_passes(uint32_t mask, uint32_t bytes, uint64_t base, const Access& x) {
-  const uint32_t groups = bytes == 16 ? 4 : bytes == 8 ? 2 : 1;
-  const uint32_t per_group = kLanes / groups, words_per_lane = std::max(1u, bytes / 4);
-  uint32_t passes = 0;
-  for (uint32_t g = 0; g < groups; ++g) {
-    uint64_t seen[kLanes * 4];
-    uint8_t in_bank[32] = {};
-    uint32_t n = 0, worst = 0;
-    for (uint32_t l = g * per_group; l < (g + 1) * per_group; ++l) {
-      if (!(mask >> l & 1)) continue;
-      for (uint32_t k = 0; k < words_per_lane; ++k) {
-        const uint64_t word = (x.host[l] - base) / 4 + k;
-        const bool repeated = in_bank[word % 32] != 0 && std::find(seen, seen + n, word) != seen + n;
-        if (repeated) continue;
-        seen[n++] = word;
-        worst = std::max<uint32_t>(worst, ++in_bank[word % 32]);
+// The sectors that the lanes of one access touch, and which of their bytes. A hash table: it holds every
+// lane.
+class SectorSet {
+ public:
+  void insert(uint64_t sector, uint32_t byte_mask) {
+    uint32_t at = static_cast<uint32_t>(sector * 0x9e3779b97f4a7c15ull >> (64 - kBits));
+    while (bytes_[at] != 0 && sectors_[at] != sector) at = (at + 1) % (1u << kBits);
+    if (bytes_[at] == 0) used_[size_++] = static_cast<uint8_t>(at);
+    sectors_[at] = sector;
+    bytes_[at] |= byte_mask;
+  }
+  uint32_t size() const { return size_; }
+  uint64_t sector(uint32_t k) const { return sectors_[used_[k]]; }
+  uint32_t byte_count() const {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < size_; ++k) n += static_cast<uint32_t>(__builtin_popcount(bytes_[used_[k]]));
+    return n;
+  }
+
+ private:
+  static constexpr uint32_t kBits = 6;
+  uint64_t sectors_[1u << kBits];
+  uint32_t bytes_[1u << kBits] = {};
+  uint8_t used_[kLanes];
+  uint32_t size_ = 0;
+};
+
+constexpr uint64_t sectors_for(uint64_t bytes) {
+  return (bytes + kSectorBytes - 1) / kSectorBytes;
+}
+
+// Accesses are aligned to their size, which is at most a sector's: a lane touches one sector.
+void count_global(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+  Worker& worker = *w.worker;
+  GlobalCounts& c = worker.counts->accesses[i.index].global[static_cast<size_t>(kind)];
+  ++c.requests;
+  c.lanes += static_cast<uint32_t>(__builtin_popcount(w.mask));
+  const uint64_t first = x.low / kSectorBytes, last = (x.high + bytes - 1) / kSectorBytes;
+  const uint32_t allocation = allocation_of(worker, i, x.low, x.high);
+  if (first == last || is_contiguous(w.mask, bytes, x)) {
+    c.sectors += last - first + 1;
+    c.ideal_sectors += first == last ? 1 : sectors_for(kLanes * uint64_t(bytes));
+    return move_sectors(worker, allocation, kind, first, last);
+  }
+  SectorSet set;
+  const auto ones = static_cast<uint32_t>((uint64_t(1) << bytes) - 1);
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const uint64_t host = x.host[__builtin_ctz(m)];
+    set.insert(host / kSectorBytes, ones << host % kSectorBytes);
+  }
+  c.sectors += set.size();
+  c.ideal_sectors += sectors_for(set.byte_count());
+  const bool one_allocation = allocation < worker.allocation_count;
+  for (uint32_t k = 0; k < set.size(); ++k) {
+    const uint64_t s = set.sector(k), host = s * kSectorBytes;
+    move_sectors(worker, one_allocation ? allocation : allocation_of(worker, i, host, host), kind, s, s);
+  }
+}
+
+// Whether each active lane wants what the lane beside it (or the one two further) wants: then an access of 8
+// or 16 bytes needs half as many passes.
+bool pairs_agree(uint32_t mask, const Access& x) {
+  for (const uint32_t step : {1u, 2u}) {
+    bool agree = true;
+    for (uint32_t m = mask; m != 0 && agree; m &= m - 1) {
+      const auto l = static_cast<uint32_t>(__builtin_ctz(m)), other = l ^ step;
+      agree = !(mask >> other & 1) || x.host[l] == x.host[other];
+    }
+    if (agree) return true;
+  }
+  return false;
+}
+
+// The lanes that are served together: all of them for up to 4 bytes, halves for 8, quarters for 16, unless
+// neighbours agree.
+uint32_t lane_groups(uint32_t mask, uint32_t bytes, const Access& x, uint32_t groups[4]) {
+  uint32_t n = 0;
+  const auto add = [&](uint32_t lanes) {
+    if ((mask & lanes) != 0) groups[n++] = mask & lanes;
+  };
+  if (bytes <= 4 || (bytes == 8 && pairs_agree(mask, x))) {
+    add(kAllLanes);
+  } else {
+    for (uint32_t half = 0; half < 2; ++half) {
+      const uint32_t lanes = 0xffffu << 16 * half;
+      if (bytes == 8 || pairs_agree(mask & lanes, x)) {
+        add(lanes);
+      } else {
+        add(lanes & 0x00ff00ffu);
+        add(lanes & 0xff00ff00u);
       }
     }
-    passes += worst;
   }
-  return passes;
+  return n;
 }
 
-void count_shared(Warp& w, uint32_t bytes, const Access& x) {
-  Counters& c = w.worker->counters;
-  ++c.shared_requests;
-  const bool whole_words = x.high - x.low < 4 * kLanes && bytes == 4;  // each word in a bank of its own
-  const bool broadcast = x.low == x.high;
-  c.shared_passes += whole_words || broadcast
-                         ? 1
-                         : count_passes(w.mask, bytes, reinterpret_cast<uint64_t>(w.block->shared), x);
+// Passes of one group through the 32 banks of 4 bytes: lanes that want different words of one bank take
+// turns, and lanes that update one word atomically do as well.
+uint32_t passes_of(uint32_t lanes, uint32_t bytes, uint64_t base, AccessKind kind, const Access& x) {
+  constexpr uint32_t kBanks = 32;
+  const uint32_t words_per_lane = std::max(1u, bytes / 4);
+  uint64_t in_bank[kBanks][kLanes];
+  uint32_t held[kBanks] = {};
+  uint32_t worst = 1;
+  for (uint32_t m = lanes; m != 0; m &= m - 1) {
+    for (uint32_t k = 0; k < words_per_lane; ++k) {
+      const uint64_t word = (x.host[__builtin_ctz(m)] - base) / 4 + k;
+      uint64_t* bank = in_bank[word % kBanks];
+      uint32_t& n = held[word % kBanks];
+      if (kind != AccessKind::atomic && std::find(bank, bank + n, word) != bank + n) continue;
+      bank[n++] = word;
+      worst = std::max(worst, n);
+    }
+  }
+  return worst;
+}
+
+void count_shared(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+  SharedCounts& c = w.worker->counts->accesses[i.index].shared[static_cast<size_t>(kind)];
+  ++c.requests;
+  const bool neighbours = bytes <= 4 && x.high / 4 - x.low / 4 < 32;  // each word in a bank of its own
+  if (kind != AccessKind::atomic && (neighbours || x.low == x.high)) {
+    const uint32_t halves = bytes == 16 ? ((w.mask & 0xffffu) != 0) + ((w.mask >> 16) != 0) : 1;
+    c.passes += halves;
+    c.ideal_passes += halves;
+    return;
+  }
+  uint32_t groups[4];
+  const uint32_t n = lane_groups(w.mask, bytes, x, groups);
+  const auto base = reinterpret_cast<uint64_t>(w.block->shared);
+  c.ideal_passes += n;
+  for (uint32_t g = 0; g < n; ++g) c.passes += passes_of(groups[g], bytes, base, kind, x);
+}
+
+// Lanes that update the address that most lanes update: they take turns.
+void count_contention(Warp& w, const Inst& i, const Access& x) {
+  AccessCounts& c = w.worker->counts->accesses[i.index];
+  uint32_t worst = 0;
+  for (uint32_t rest = w.mask; rest != 0;) {
+    const uint64_t address = x.host[__builtin_ctz(rest)];
+    uint32_t same = 0;
+    for (uint32_t l = 0; l < kLanes; ++l) same |= uint32_t(x.host[l] == address) << l;
+    worst = std::max(worst, static_cast<uint32_t>(__builtin_popcount(same & w.mask)));
+    rest &= ~same;
+  }
+  ++c.atomic_requests;
+  c.atomic_lanes += static_cast<uint32_t>(__builtin_popcount(w.mask));
+  c.atomic_turns += worst;
 }
 
 }  // namespace
 
-void count_access(Warp& w, uint32_t bytes, AccessKind kind, const Access& x) {
-  if (kind == AccessKind::atomic)
-    w.worker->counters.atomics += static_cast<uint32_t>(__builtin_popcount(w.mask));
-  if (x.space == Space::shared) count_shared(w, bytes, x);
-  if (x.space == Space::global) count_global(w, bytes, x);
+void count_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+  if (kind == AccessKind::atomic) count_contention(w, i, x);
+  if (x.space == Space::shared) count_shared(w, i, bytes, kind, x);
+  if (x.space == Space::global) count_global(w, i, bytes, kind, x);
+  if (x.space == Space::local) ++w.worker->counts->accesses[i.index].local_requests;
 }
 
 }  // namespace warpgrade::emu

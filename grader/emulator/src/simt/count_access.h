@@ -1,9 +1,9 @@
-// The cost of one warp's memory access, added to its worker's counters.
+// The cost of one warp's memory access, added to its worker's counts.
 #pragma once
 #include "exec/access.h"
 
 namespace warpgrade::emu {
 
-void count_access(Warp& w, uint32_t bytes, AccessKind kind, const Access& x);
+void count_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
 
 }  // namespace warpgrade::emu

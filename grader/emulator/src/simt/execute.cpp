@@ -5,6 +5,7 @@
 
 #include "simt/barriers.h"
 #include "simt/convergence.h"
+#include "simt/counts.h"
 #include "simt/report.h"
 #include "support/settings.h"
 
@@ -97,7 +98,8 @@ template <bool kCount>
 void run_warp(Warp& w, const Inst* code) {
   w.stop = Stop::none;
   if (!w.parked.empty() || w.active == 0) reschedule(w);
-  uint64_t lane_instructions = 0, by_category[kCategories] = {};
+  ExecutionCounts* executed = kCount ? w.worker->counts->executed.data() : nullptr;
+  uint64_t instructions = 0;
   while (w.stop == Stop::none) {
     if (w.pc == w.join_pc) [[unlikely]] {
       reschedule(w);
@@ -106,20 +108,15 @@ void run_warp(Warp& w, const Inst* code) {
     const Inst& i = code[w.pc++];
     const uint32_t mask = w.active & (predicate(w, i.guard) ^ i.guard_flip);
     if (kCount) {
-      ++by_category[static_cast<size_t>(i.category)];
-      lane_instructions += static_cast<uint32_t>(__builtin_popcount(mask));
+      ++instructions;
+      ++executed[i.index].warps;
+      executed[i.index].lanes += static_cast<uint32_t>(__builtin_popcount(i.control ? w.active : mask));
     }
     if (mask == 0) continue;
     w.mask = mask;
     i.run(w, i);
   }
-  if (!kCount) return;
-  Counters& c = w.worker->counters;
-  c.arithmetic += by_category[static_cast<size_t>(Category::arithmetic)];
-  c.memory +=
-      by_category[static_cast<size_t>(Category::memory)] + by_category[static_cast<size_t>(Category::atomic)];
-  for (const uint64_t n : by_category) w.instructions += n;
-  w.lane_instructions += lane_instructions;
+  if (kCount) w.instructions += instructions;
 }
 
 bool can_run(const Warp& w) {
@@ -244,7 +241,7 @@ void BlockSlot::start(uint64_t linear) {
     w.back_edges = w.spin = 0;
     w.prefer_others = w.rotate = false;
     w.carry = 0;
-    w.instructions = w.lane_instructions = 0;
+    w.instructions = 0;
     for (const SpecialRegister& r : block.program->block_specials) {
       const auto axis = static_cast<uint32_t>(r.what) - static_cast<uint32_t>(Special::ctaid_x);
       for (uint32_t l = 0; l < kLanes; ++l) fill(w, r, l, block.id[axis]);
@@ -262,7 +259,7 @@ bool stop_if_late(const Block& block, Launch& launch) {
 BlockState run_block(Block& block, Launch& launch) {
   constexpr int kIdlePasses = 8;            // turns without progress before other blocks get theirs
   constexpr uint32_t kPassesPerLook = 256;  // passes with progress between looks at the clock
-  const bool count = block.warps.front().worker->count;
+  const bool count = block.warps.front().worker->counts != nullptr;
   uint32_t passes = 0;
   for (int idle = 0;;) {
     block.patient_yield = false;

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "report/counters.h"
+#include "simt/counts.h"
 #include "simt/execute.h"
 #include "support/settings.h"
 
@@ -118,15 +119,7 @@ class BlockLoop {
   }
 
   void finish(BlockSlot& slot) {
-    if (!worker_.count) return;
-    uint64_t instructions = 0;
-    for (const Warp& w : slot.block.warps) {
-      instructions += w.instructions;
-      worker_.counters.thread_instructions += w.lane_instructions;
-    }
-    ++worker_.counters.blocks;
-    worker_.counters.warp_instructions += instructions;
-    worker_.counters.max_block_instructions = std::max(worker_.counters.max_block_instructions, instructions);
+    if (worker_.counts != nullptr) worker_.counts->add_block(slot.block);
   }
 
   Launch& launch_;
@@ -150,9 +143,8 @@ void set_up(Worker& worker, Launch& launch, unsigned index) {
   worker.index = index;
   worker.allocations = launch.allocations->data();
   worker.allocation_count = static_cast<uint32_t>(launch.allocations->size());
-  worker.count = settings().counters;
   worker.init_check = settings().init_check;
-  worker.observe = worker.count || worker.init_check;
+  worker.observe = worker.counts != nullptr || worker.init_check;
   worker.allocation_hint.assign(launch.program->code.size(), 0);
   worker.shared_hint.assign(launch.program->code.size(), 0);
 }
@@ -174,6 +166,11 @@ Fault run_launch(Launch& launch) {
   launch.allocations = DeviceMemory::instance().snapshot();
   lay_out_shared(launch);
   std::vector<Worker> workers(worker_count(launch));
+  std::vector<WorkerCounts> counts;
+  if (settings().counters) {
+    counts.assign(workers.size(), WorkerCounts(launch.program->code.size(), launch.allocations->size()));
+    for (size_t k = 0; k < workers.size(); ++k) workers[k].counts = &counts[k];
+  }
   const std::function<void(unsigned)> work = [&](unsigned index) {
     set_up(workers[index], launch, index);
     BlockLoop(launch, workers[index]).run();
@@ -181,7 +178,8 @@ Fault run_launch(Launch& launch) {
   Pool::instance().run(static_cast<unsigned>(workers.size()), work);
   if (settings().counters) {
     const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
-    KernelCounters::instance().add(*launch.program, workers, wall.count());
+    for (size_t k = 1; k < counts.size(); ++k) counts[0].merge(counts[k]);
+    KernelCounters::instance().add(*launch.program, *launch.allocations, counts[0], wall.count());
   }
   return static_cast<Fault>(launch.fault.load());
 }

@@ -67,7 +67,7 @@ void check_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, 
 
 void observe_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
   if (w.block->launch->abort.load(std::memory_order_relaxed)) return;
-  if (w.worker->count) count_access(w, bytes, kind, x);
+  if (w.worker->counts != nullptr) count_access(w, i, bytes, kind, x);
   const bool followed = x.space == Space::shared || x.space == Space::global;
   if (w.worker->init_check && followed) check_initialized(w, i, bytes, kind, x);
 }

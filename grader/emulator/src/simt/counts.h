@@ -1,0 +1,80 @@
+// What a worker counts while a kernel runs: for each instruction how often it ran and what its accesses cost,
+// for each allocation the sectors that moved, for blocks how their work compares. Merged after the launch
+// (report/counters.cpp). README.md defines each figure.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "exec/access.h"
+
+namespace warpgrade::emu {
+
+inline constexpr uint64_t kSectorBytes = 32;
+inline constexpr uint32_t kAccessKinds = 3;  // AccessKind
+
+struct ExecutionCounts {
+  uint64_t warps = 0;  // times that a warp executed the instruction
+  uint64_t lanes = 0;  // lanes for which it did something; of control instructions, lanes that were there
+};
+
+struct GlobalCounts {
+  uint64_t requests = 0, lanes = 0, sectors = 0, ideal_sectors = 0;
+};
+
+struct SharedCounts {
+  uint64_t requests = 0, passes = 0, ideal_passes = 0;
+};
+
+struct AccessCounts {
+  GlobalCounts global[kAccessKinds];
+  SharedCounts shared[kAccessKinds];
+  uint64_t local_requests = 0;
+  uint64_t atomic_lanes = 0, atomic_requests = 0;
+  uint64_t atomic_turns = 0;  // of each request, the lanes that update the most wanted address
+  uint64_t divergent_branches = 0;
+};
+
+// Sectors of one allocation: how many moved, and which.
+class BufferTraffic {
+ public:
+  // `kind` load, or anything else for writes; sectors count from the allocation's begin.
+  void move(AccessKind kind, uint64_t first, uint64_t last) {
+    Plane& p = planes_[kind != AccessKind::load];
+    p.moved += last - first + 1;
+    if (last / 64 >= p.touched.size()) p.touched.resize(std::max(last / 64 + 1, 2 * p.touched.size()));
+    for (uint64_t s = first; s <= last; ++s) p.touched[s / 64] |= uint64_t(1) << s % 64;
+  }
+  void merge(const BufferTraffic& other);
+  uint64_t moved(bool written) const { return planes_[written].moved; }
+  uint64_t distinct(bool written) const;
+
+ private:
+  struct Plane {
+    uint64_t moved = 0;
+    std::vector<uint64_t> touched;  // a bit for each sector
+  };
+  Plane planes_[2];
+};
+
+struct BlockCounts {
+  uint64_t blocks = 0, warp_instructions = 0;
+  uint64_t max_block_instructions = 0;
+  uint64_t as_if_busiest = 0;  // sum over blocks: instructions, had each warp as many as the busiest
+};
+
+struct WorkerCounts {
+  std::vector<ExecutionCounts> executed;  // by instruction
+  std::vector<AccessCounts> accesses;     // by instruction
+  std::vector<BufferTraffic> traffic;     // by allocation
+  BlockCounts blocks;
+
+  WorkerCounts(size_t instructions, size_t allocations)
+      : executed(instructions), accesses(instructions), traffic(allocations) {}
+  void add_block(const Block& block);
+  void merge(const WorkerCounts& other);
+};
+
+void add(AccessCounts& sum, const AccessCounts& c);
+
+}  // namespace warpgrade::emu
