@@ -37,8 +37,8 @@ int warpemu_release_memory(void* device_pointer);
  * bytes written. */
 size_t warpemu_drain_diagnostics(char* json_lines, size_t capacity);
 
-/* Counters since the last call, as JSON lines: of each kernel first the kernel's object, then one for each of its
- * source lines and one for each allocation that it touched:
+/* Counters since the last call, as JSON lines: of each kernel first the kernel's object, then one for each of
+ * its source lines and one for each allocation that it touched:
  *   {"kernel":"spmm_kernel","launches":1,"blocks":100,"warp_instructions":n,...}
  *   {"kernel":"spmm_kernel","file":"spmm.cu","line":31,"warp_instructions":n,...}
  *   {"kernel":"spmm_kernel","buffer":"b","bytes":n,"sectors_read":n,"distinct_sectors_read":n,
