@@ -30,71 +30,89 @@ uint32_t allocation_of(const Worker& worker, const Inst& i, uint64_t low, uint64
   return static_cast<uint32_t>(std::find_if(worker.allocations, end, holds) - worker.allocations);
 }
 
-// Notes that sectors [first, last], numbered by host address, moved.
-void move_sectors(Worker& worker, uint32_t allocation, AccessKind kind, uint64_t first, uint64_t last) {
-  if (allocation >= worker.allocation_count) return;
-  const Allocation& a = worker.allocations[allocation];
-  const uint64_t begin = (a.begin + static_cast<uint64_t>(a.alias)) / kSectorBytes;
-  worker.counts->traffic[allocation].move(kind, first - begin, last - begin);
-}
-
-// The sectors that the lanes of one access touch, and which of their bytes. A hash table: it holds every
-// lane.
-class SectorSet {
- public:
-  void insert(uint64_t sector, uint32_t byte_mask) {
-    uint32_t at = static_cast<uint32_t>(sector * 0x9e3779b97f4a7c15ull >> (64 - kBits));
-    while (bytes_[at] != 0 && sectors_[at] != sector) at = (at + 1) % (1u << kBits);
-    if (bytes_[at] == 0) used_[size_++] = static_cast<uint8_t>(at);
-    sectors_[at] = sector;
-    bytes_[at] |= byte_mask;
-  }
-  uint32_t size() const { return size_; }
-  uint64_t sector(uint32_t k) const { return sectors_[used_[k]]; }
-  uint32_t byte_count() const {
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < size_; ++k) n += static_cast<uint32_t>(__builtin_popcount(bytes_[used_[k]]));
-    return n;
-  }
-
- private:
-  static constexpr uint32_t kBits = 6;
-  uint64_t sectors_[1u << kBits];
-  uint32_t bytes_[1u << kBits] = {};
-  uint8_t used_[kLanes];
-  uint32_t size_ = 0;
-};
-
 constexpr uint64_t sectors_for(uint64_t bytes) {
   return (bytes + kSectorBytes - 1) / kSectorBytes;
 }
 
-// Accesses are aligned to their size, which is at most a sector's: a lane touches one sector.
+struct Touched {
+  uint32_t sectors, bytes;  // distinct ones
+};
+
+// Of lanes in order of address, as most accesses have them: neighbours tell what is new. False for others.
+bool count_ordered(uint32_t mask, uint32_t bytes, const Access& x, Touched& touched) {
+  uint64_t previous = x.host[__builtin_ctz(mask)];
+  uint32_t sectors = 1, places = 1;
+  for (uint32_t m = mask & (mask - 1); m != 0; m &= m - 1) {
+    const uint64_t host = x.host[__builtin_ctz(m)];
+    if (host < previous) return false;
+    places += host != previous;
+    sectors += host / kSectorBytes != previous / kSectorBytes;
+    previous = host;
+  }
+  touched = {sectors, places * bytes};
+  return true;
+}
+
+// Of lanes in any order: a hash table of sectors, with the bytes that are wanted of each. Accesses are
+// aligned to their size, which is at most a sector's, so a lane touches one sector.
+Touched count_scattered(uint32_t mask, uint32_t bytes, const Access& x) {
+  constexpr uint32_t kBits = 6, kEntries = 1u << kBits;
+  uint64_t sectors[kEntries];
+  uint32_t wanted[kEntries] = {};  // 0: free
+  const auto ones = static_cast<uint32_t>((uint64_t(1) << bytes) - 1);
+  Touched touched = {0, 0};
+  for (uint32_t m = mask; m != 0; m &= m - 1) {
+    const uint64_t host = x.host[__builtin_ctz(m)], sector = host / kSectorBytes;
+    uint32_t at = static_cast<uint32_t>(sector * 0x9e3779b97f4a7c15ull >> (64 - kBits));
+    while (wanted[at] != 0 && sectors[at] != sector) at = (at + 1) % kEntries;
+    const uint32_t here = ones << host % kSectorBytes;
+    touched.sectors += wanted[at] == 0;
+    touched.bytes += (wanted[at] & here) == 0 ? bytes : 0;
+    sectors[at] = sector;
+    wanted[at] |= here;
+  }
+  return touched;
+}
+
+// Marks the sectors in their allocation's traffic; lanes that stand in several (generic addresses may) go by
+// themselves.
+void note_traffic(Worker& worker, const Inst& i, uint32_t mask, AccessKind kind, uint32_t sectors,
+                  const Access& x) {
+  const auto touch = [&](uint32_t lanes, uint32_t allocation, uint64_t last, uint64_t n) {
+    if (allocation >= worker.allocation_count) return;
+    const Allocation& a = worker.allocations[allocation];
+    const uint64_t begin = (a.begin + static_cast<uint64_t>(a.alias)) / kSectorBytes;
+    uint64_t* plane = worker.counts->traffic[allocation].move(kind, n, last / kSectorBytes - begin);
+    for (uint32_t m = lanes; m != 0; m &= m - 1)
+      BufferTraffic::touch(plane, x.host[__builtin_ctz(m)] / kSectorBytes - begin);
+  };
+  const uint32_t common = allocation_of(worker, i, x.low, x.high);
+  if (common < worker.allocation_count) return touch(mask, common, x.high, sectors);
+  for (uint32_t m = mask; m != 0; m &= m - 1) {
+    const uint64_t host = x.host[__builtin_ctz(m)];
+    touch(m & -m, allocation_of(worker, i, host, host), host, 1);
+  }
+}
+
 void count_global(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
-  Worker& worker = *w.worker;
-  GlobalCounts& c = worker.counts->accesses[i.index].global[static_cast<size_t>(kind)];
+  GlobalCounts& c = w.worker->counts->accesses[i.index].global[static_cast<size_t>(kind)];
   ++c.requests;
   c.lanes += static_cast<uint32_t>(__builtin_popcount(w.mask));
   const uint64_t first = x.low / kSectorBytes, last = (x.high + bytes - 1) / kSectorBytes;
-  const uint32_t allocation = allocation_of(worker, i, x.low, x.high);
-  if (first == last || is_contiguous(w.mask, bytes, x)) {
-    c.sectors += last - first + 1;
-    c.ideal_sectors += first == last ? 1 : sectors_for(kLanes * uint64_t(bytes));
-    return move_sectors(worker, allocation, kind, first, last);
+  uint32_t mask = w.mask;
+  Touched touched = {1, bytes};
+  if (first == last) {
+    mask &= -mask;
+  } else if (is_contiguous(mask, bytes, x)) {
+    touched = {static_cast<uint32_t>(last - first + 1), kLanes * bytes};
+    // Lanes that begin a sector, or each, when one spans it.
+    if (bytes == 4) mask = 0x80000001u | 0x01010101u << (first * kSectorBytes + kSectorBytes - x.low) / 4 % 8;
+  } else if (!count_ordered(mask, bytes, x, touched)) {
+    touched = count_scattered(mask, bytes, x);
   }
-  SectorSet set;
-  const auto ones = static_cast<uint32_t>((uint64_t(1) << bytes) - 1);
-  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
-    const uint64_t host = x.host[__builtin_ctz(m)];
-    set.insert(host / kSectorBytes, ones << host % kSectorBytes);
-  }
-  c.sectors += set.size();
-  c.ideal_sectors += sectors_for(set.byte_count());
-  const bool one_allocation = allocation < worker.allocation_count;
-  for (uint32_t k = 0; k < set.size(); ++k) {
-    const uint64_t s = set.sector(k), host = s * kSectorBytes;
-    move_sectors(worker, one_allocation ? allocation : allocation_of(worker, i, host, host), kind, s, s);
-  }
+  c.sectors += touched.sectors;
+  c.ideal_sectors += first == last ? 1 : sectors_for(touched.bytes);
+  note_traffic(*w.worker, i, mask, kind, touched.sectors, x);
 }
 
 // Whether each active lane wants what the lane beside it (or the one two further) wants: then an access of 8

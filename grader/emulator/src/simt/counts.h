@@ -38,13 +38,14 @@ struct AccessCounts {
 // Sectors of one allocation: how many moved, and which.
 class BufferTraffic {
  public:
-  // `kind` load, or anything else for writes; sectors count from the allocation's begin.
-  void move(AccessKind kind, uint64_t first, uint64_t last) {
+  // Before touch(): `n` sectors moved, none of them beyond `last`. Sectors count from the allocation's begin.
+  uint64_t* move(AccessKind kind, uint64_t n, uint64_t last) {
     Plane& p = planes_[kind != AccessKind::load];
-    p.moved += last - first + 1;
+    p.moved += n;
     if (last / 64 >= p.touched.size()) p.touched.resize(std::max(last / 64 + 1, 2 * p.touched.size()));
-    for (uint64_t s = first; s <= last; ++s) p.touched[s / 64] |= uint64_t(1) << s % 64;
+    return p.touched.data();
   }
+  static void touch(uint64_t* plane, uint64_t sector) { plane[sector / 64] |= uint64_t(1) << sector % 64; }
   void merge(const BufferTraffic& other);
   uint64_t moved(bool written) const { return planes_[written].moved; }
   uint64_t distinct(bool written) const;
