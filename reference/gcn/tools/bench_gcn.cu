@@ -1,11 +1,12 @@
-// Times one submission of the lab gcn on a generated graph, cold, and checks each operator against plain kernels.
+// Times one submission of the lab gcn on a generated graph, cold, and checks each operator against plain
+// kernels.
 //
 //   bench_gcn [--vertices V] [--nnz N] [--skew S] [--repetitions R]
 //
-// Prints a line an operator: median, 5th and 95th percentile of the event time in microseconds, the floor (compulsory
-// bytes at 4.8 TB/s, an H200's memory), and the greatest error over the bound 1e-12 * (|X| |W|) and kin. Exit code 1 when
-// a result is wrong. The graph has `nnz` power-law entries and a self-loop a vertex; 2 x L2 is written and read before
-// each repetition.
+// Prints a line an operator: median, 5th and 95th percentile of the event time in microseconds, the floor
+// (compulsory bytes at 4.8 TB/s, an H200's memory), and the greatest error over the bound 1e-12 * (|X| |W|)
+// and kin. Exit code 1 when a result is wrong. The graph has `nnz` power-law entries and a self-loop a
+// vertex; 2 x L2 is written and read before each repetition.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,13 +19,13 @@
 
 #include "warpgrade/gcn.h"
 
-#define CHECK(call)                                                                                 \
-  do {                                                                                              \
-    const cudaError_t status_ = (call);                                                             \
-    if (status_ != cudaSuccess) {                                                                   \
-      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status_));       \
-      std::exit(1);                                                                                 \
-    }                                                                                               \
+#define CHECK(call)                                                                           \
+  do {                                                                                        \
+    const cudaError_t status_ = (call);                                                       \
+    if (status_ != cudaSuccess) {                                                             \
+      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status_)); \
+      std::exit(1);                                                                           \
+    }                                                                                         \
   } while (0)
 
 namespace {
@@ -85,7 +86,8 @@ T* upload(const std::vector<T>& host) {
 }
 
 __global__ void fill_kernel(size_t count, double* to, unsigned long long seed) {
-  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count; i += size_t(gridDim.x) * blockDim.x) {
+  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
+       i += size_t(gridDim.x) * blockDim.x) {
     unsigned long long z = (i + seed) * 0x9E3779B97F4A7C15ull;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ z >> 27) * 0x94D049BB133111EBull;
@@ -95,10 +97,12 @@ __global__ void fill_kernel(size_t count, double* to, unsigned long long seed) {
 
 __global__ void flush_kernel(size_t count, float4* memory, float* sink) {
   float sum = 0;
-  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count; i += size_t(gridDim.x) * blockDim.x) {
+  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
+       i += size_t(gridDim.x) * blockDim.x) {
     memory[i] = make_float4(i, 1, 2, 3);
   }
-  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count; i += size_t(gridDim.x) * blockDim.x) {
+  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
+       i += size_t(gridDim.x) * blockDim.x) {
     sum += memory[i].x;
   }
   if (sum == 12345.678f) *sink = sum;
@@ -126,7 +130,8 @@ __global__ void want_aggregate_kernel(GcnGraph graph, const double* y, double* z
   double sum = 0, magnitude = 0;
   for (int e = begin; e < end; ++e) {
     const int j = graph.columns[e], degree = graph.row_offsets[j + 1] - graph.row_offsets[j];
-    const double term = degree == 0 ? 0 : y[size_t(j) * 16 + cell % 16] / sqrt(double(end - begin)) / sqrt(double(degree));
+    const double term =
+        degree == 0 ? 0 : y[size_t(j) * 16 + cell % 16] / sqrt(double(end - begin)) / sqrt(double(degree));
     sum += term;
     magnitude += fabs(term);
   }
@@ -146,13 +151,16 @@ __global__ void want_log_softmax_kernel(int v, const double* z, double* o, doubl
   }
 }
 
-__global__ void worst_error_kernel(size_t count, const double* want, const double* size, const double* got, double* worst) {
+__global__ void worst_error_kernel(size_t count, const double* want, const double* size, const double* got,
+                                   double* worst) {
   double most = 0;
-  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count; i += size_t(gridDim.x) * blockDim.x) {
+  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
+       i += size_t(gridDim.x) * blockDim.x) {
     const double error = fabs(got[i] - want[i]) / (1e-12 * size[i] + 1e-300);
     most = error <= most ? most : isnan(error) ? INFINITY : error;
   }
-  atomicMax(reinterpret_cast<unsigned long long*>(worst), static_cast<unsigned long long>(__double_as_longlong(most)));
+  atomicMax(reinterpret_cast<unsigned long long*>(worst),
+            static_cast<unsigned long long>(__double_as_longlong(most)));
 }
 
 struct Bench {
@@ -172,7 +180,8 @@ struct Bench {
     CHECK(cudaEventCreate(&end));
     for (int r = 0; r < options.repetitions + 3; ++r) {
       CHECK(cudaMemsetAsync(out, 0xff, sizeof(double) * cells(), stream));
-      flush_kernel<<<1056, 512, 0, stream>>>(kFlushBytes / sizeof(float4), flushed, reinterpret_cast<float*>(worst));
+      flush_kernel<<<1056, 512, 0, stream>>>(kFlushBytes / sizeof(float4), flushed,
+                                             reinterpret_cast<float*>(worst));
       CHECK(cudaEventRecord(begin, stream));
       CHECK(call());
       CHECK(cudaEventRecord(end, stream));
@@ -188,8 +197,9 @@ struct Bench {
     CHECK(cudaMemcpy(&error, worst, sizeof error, cudaMemcpyDeviceToHost));
     right &= error <= 1;
     const size_t n = times.size();
-    std::printf("%-12s %9.2f us  [%8.2f, %8.2f]  floor %7.2f us  %s (error / bound %.3g)\n", name, times[n / 2],
-                times[n / 20], times[n - 1 - n / 20], floor_bytes / kPeakBytesPerUs, error <= 1 ? "ok" : "WRONG", error);
+    std::printf("%-12s %9.2f us  [%8.2f, %8.2f]  floor %7.2f us  %s (error / bound %.3g)\n", name,
+                times[n / 2], times[n / 20], times[n - 1 - n / 20], floor_bytes / kPeakBytesPerUs,
+                error <= 1 ? "ok" : "WRONG", error);
   }
 };
 
@@ -232,14 +242,17 @@ int main(int argc, char** argv) {
   const double cell_bytes = 8.0 * b.cells(), graph_bytes = 4.0 * nnz + 4.0 * v;
 
   want_transform_kernel<<<blocks, 256, 0, b.stream>>>(v, b.x, b.w, b.want, b.size);
-  b.measure("transform", 1024.0 * v + cell_bytes, [&] { return gcn_transform(v, b.x, b.w, b.out, plan, b.stream); });
+  b.measure("transform", 1024.0 * v + cell_bytes,
+            [&] { return gcn_transform(v, b.x, b.w, b.out, plan, b.stream); });
   CHECK(cudaMemcpyAsync(b.y, b.want, sizeof(double) * b.cells(), cudaMemcpyDeviceToDevice, b.stream));
   want_aggregate_kernel<<<blocks, 256, 0, b.stream>>>(b.graph, b.y, b.want, b.size);
-  b.measure("aggregate", 2 * cell_bytes + graph_bytes, [&] { return gcn_aggregate(b.graph, b.y, b.out, plan, b.stream); });
+  b.measure("aggregate", 2 * cell_bytes + graph_bytes,
+            [&] { return gcn_aggregate(b.graph, b.y, b.out, plan, b.stream); });
   CHECK(cudaMemcpyAsync(b.z, b.want, sizeof(double) * b.cells(), cudaMemcpyDeviceToDevice, b.stream));
   want_log_softmax_kernel<<<v / 256 + 1, 256, 0, b.stream>>>(v, b.z, b.want, b.size);
   b.measure("log_softmax", 2 * cell_bytes, [&] { return gcn_log_softmax(v, b.z, b.out, plan, b.stream); });
-  b.measure("run", 1024.0 * v + cell_bytes + graph_bytes, [&] { return gcn_run(b.graph, b.x, b.w, b.out, plan, b.stream); });
+  b.measure("run", 1024.0 * v + cell_bytes + graph_bytes,
+            [&] { return gcn_run(b.graph, b.x, b.w, b.out, plan, b.stream); });
   gcn_free(plan);
   CHECK(cudaDeviceSynchronize());
   return b.right ? 0 : 1;

@@ -1,7 +1,7 @@
 // GCN from NVIDIA's libraries: cuBLAS DGEMM, cuSPARSE SpMM in fp64 (its default algorithm), a plain softmax.
 //
-// Row-major X * W is column-major W^T * X^T: cuBLAS gets the factors exchanged. The normalized matrix's values,
-// descriptors and buffers are made in gcn_plan, outside the timed region.
+// Row-major X * W is column-major W^T * X^T: cuBLAS gets the factors exchanged. The normalized matrix's
+// values, descriptors and buffers are made in gcn_plan, outside the timed region.
 #include <cublas_v2.h>
 #include <cusparse.h>
 
@@ -15,9 +15,9 @@
     const cudaError_t status_ = (call);         \
     if (status_ != cudaSuccess) return status_; \
   } while (0)
-#define TRY_LIBRARY(call)                         \
-  do {                                            \
-    if ((call) != 0) return cudaErrorUnknown;     \
+#define TRY_LIBRARY(call)                     \
+  do {                                        \
+    if ((call) != 0) return cudaErrorUnknown; \
   } while (0)
 
 struct GcnPlan {
@@ -33,7 +33,8 @@ struct GcnPlan {
     if (matrix != nullptr) cusparseDestroySpMat(matrix);
     if (sparse != nullptr) cusparseDestroy(sparse);
     if (blas != nullptr) cublasDestroy(blas);
-    for (void* p : {static_cast<void*>(values), static_cast<void*>(y), static_cast<void*>(z), buffer}) cudaFree(p);
+    for (void* p : {static_cast<void*>(values), static_cast<void*>(y), static_cast<void*>(z), buffer})
+      cudaFree(p);
   }
 };
 
@@ -73,16 +74,17 @@ int blocks_for(int rows) {
 
 cudaError_t describe(const GcnGraph& graph, GcnPlan& p) {
   TRY_LIBRARY(cusparseCreateCsr(&p.matrix, graph.vertices, graph.vertices, graph.nnz,
-                                const_cast<int*>(graph.row_offsets), const_cast<int*>(graph.columns), p.values,
-                                CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+                                const_cast<int*>(graph.row_offsets), const_cast<int*>(graph.columns),
+                                p.values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+                                CUDA_R_64F));
   TRY_LIBRARY(cusparseCreateDnMat(&p.from, graph.vertices, kGcnClasses, kGcnClasses, p.y, CUDA_R_64F,
                                   CUSPARSE_ORDER_ROW));
   TRY_LIBRARY(cusparseCreateDnMat(&p.to, graph.vertices, kGcnClasses, kGcnClasses, p.z, CUDA_R_64F,
                                   CUSPARSE_ORDER_ROW));
   size_t bytes = 0;
-  TRY_LIBRARY(cusparseSpMM_bufferSize(p.sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE,
-                                      &kOne, p.matrix, p.from, &kZero, p.to, CUDA_R_64F, CUSPARSE_SPMM_ALG_DEFAULT,
-                                      &bytes));
+  TRY_LIBRARY(cusparseSpMM_bufferSize(p.sparse, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                                      CUSPARSE_OPERATION_NON_TRANSPOSE, &kOne, p.matrix, p.from, &kZero, p.to,
+                                      CUDA_R_64F, CUSPARSE_SPMM_ALG_DEFAULT, &bytes));
   return cudaMalloc(&p.buffer, bytes + 1);
 }
 
@@ -104,7 +106,8 @@ cudaError_t gcn_plan(const GcnGraph& graph, GcnPlan** plan, cudaStream_t stream)
   return describe(graph, *p);
 }
 
-cudaError_t gcn_transform(int vertices, const double* x, const double* w, double* y, GcnPlan* plan, cudaStream_t) {
+cudaError_t gcn_transform(int vertices, const double* x, const double* w, double* y, GcnPlan* plan,
+                          cudaStream_t) {
   TRY_LIBRARY(cublasDgemm(plan->blas, CUBLAS_OP_N, CUBLAS_OP_N, kGcnClasses, vertices, kGcnFeatures, &kOne, w,
                           kGcnClasses, x, kGcnFeatures, &kZero, y, kGcnClasses));
   return cudaSuccess;
@@ -113,9 +116,9 @@ cudaError_t gcn_transform(int vertices, const double* x, const double* w, double
 cudaError_t gcn_aggregate(const GcnGraph&, const double* y, double* z, GcnPlan* plan, cudaStream_t) {
   TRY_LIBRARY(cusparseDnMatSetValues(plan->from, const_cast<double*>(y)));
   TRY_LIBRARY(cusparseDnMatSetValues(plan->to, z));
-  TRY_LIBRARY(cusparseSpMM(plan->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &kOne,
-                           plan->matrix, plan->from, &kZero, plan->to, CUDA_R_64F, CUSPARSE_SPMM_ALG_DEFAULT,
-                           plan->buffer));
+  TRY_LIBRARY(cusparseSpMM(plan->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                           &kOne, plan->matrix, plan->from, &kZero, plan->to, CUDA_R_64F,
+                           CUSPARSE_SPMM_ALG_DEFAULT, plan->buffer));
   return cudaSuccess;
 }
 
