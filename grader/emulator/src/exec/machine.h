@@ -18,6 +18,8 @@ struct Inst;
 struct Launch;
 struct Program;
 struct SharedVariable;
+class GlobalRaces;
+class SharedShadow;
 struct Warp;
 struct Worker;
 struct WorkerCounts;
@@ -133,6 +135,7 @@ struct Block {
   uint32_t shared_bytes = 0;                      // end of the dynamic part
   const SharedVariable* launch_shared = nullptr;  // the program's variables, then the dynamic part
   uint8_t* shared_init = nullptr;                 // a byte for each byte, when initcheck is on
+  SharedShadow* races = nullptr;                  // when racecheck is on
   std::vector<Warp> warps;
   uint32_t live = 0;                  // threads that have not exited
   uint32_t waiting[kBarriers] = {};   // threads at each barrier, bar.arrive included
@@ -148,7 +151,8 @@ struct Worker {
   uint32_t allocation_count = 0;
   WorkerCounts* counts = nullptr;  // when counters are on
   bool init_check = false;
-  bool observe = false;                   // either
+  bool race_check = false;
+  bool observe = false;                   // any of them
   std::vector<uint32_t> allocation_hint;  // by instruction: the allocation it touched last
   std::vector<uint32_t> shared_hint;      // by instruction: the shared variable it touched last
   uint32_t index = 0;

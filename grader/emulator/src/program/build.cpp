@@ -2,11 +2,14 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
 
 #include "program/decode.h"
 #include "program/instruction_class.h"
 #include "program/slots.h"
+#include "program/write_set.h"
 #include "ptx/parser.h"
 
 namespace warpgrade::emu {
@@ -43,6 +46,7 @@ class Builder {
     program_ = std::make_unique<Program>();
     program_->module = &module_;
     take_layout();
+    program_->writes = find_write_set(linear_);
     for (LinearFunction& f : linear_.functions) {
       order_blocks(f);
       begin_.push_back(size_);
@@ -57,6 +61,7 @@ class Builder {
     program_->param_slot = param_slot_;
     file_.finish(*program_);
     mark_patient_loops();
+    note_synchronization();
     return std::move(program_);
   }
 
@@ -133,6 +138,28 @@ class Builder {
       const std::string& text = program_->texts[i.index];
       if (text.compare(0, 3, "bra") != 0 || i.target > i.index || i.index - i.target >= kShortLoop) continue;
       for (uint32_t k = i.target; k < i.index; ++k) i.patient |= waits_for_others(program_->texts[k]);
+    }
+  }
+
+  static bool holds(const std::string& text, std::initializer_list<const char*> signs) {
+    return std::any_of(signs.begin(), signs.end(),
+                       [&](const char* sign) { return text.find(sign) != std::string::npos; });
+  }
+
+  // What racecheck needs to know of the code.
+  void note_synchronization() {
+    for (const Inst& i : program_->code) {
+      const std::string& text = program_->texts[i.index];
+      const bool is_fence = holds(text, {"membar", "fence"});
+      program_->synchronizes.push_back(!is_fence &&
+                                       holds(text, {".cas", ".exch", ".acquire", ".release", ".acq_rel"}));
+      program_->orders_blocks |=
+          is_fence ? !holds(text, {".cta", ".cl"})
+                   : holds(text, {"acquire", "release", ".acq_rel", "relaxed", "volatile"}) &&
+                         !holds(text, {".shared"});
+      const bool moves = i.category == Category::memory || i.category == Category::atomic;
+      const bool maybe_shared = i.space == Space::shared || i.space == Space::generic;
+      program_->narrow_shared |= moves && maybe_shared && i.bytes != 0 && i.bytes < 4;
     }
   }
 

@@ -73,6 +73,12 @@ struct ParamSlot {
   uint32_t bytes;
 };
 
+// Where a kernel's stores may go: through the pointers at these offsets of its arguments, or anywhere.
+struct WriteSet {
+  bool anything = false;
+  std::vector<uint32_t> param_offsets;
+};
+
 struct Program {
   std::string name;   // as mangled
   std::string title;  // for people: demangled, without parameters
@@ -94,6 +100,11 @@ struct Program {
   uint32_t param_bytes = 0;
   uint32_t param_slot = kNoSlot;  // register with the parameter buffer's address, when the kernel takes one
   uint32_t max_threads = 1024;
+  WriteSet writes;
+  std::vector<uint8_t>
+      synchronizes;            // by instruction: orders threads by itself (compare-and-swap, acquire, ...)
+  bool orders_blocks = false;  // holds fences or acquires by which blocks may order their accesses
+  bool narrow_shared = false;  // accesses less than a word of shared memory
 
   // The user's line of an instruction: the outermost call site of inlined code.
   struct Place {

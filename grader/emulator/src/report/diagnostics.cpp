@@ -55,6 +55,14 @@ std::string to_json(const Diagnostic& d) {
     allocation.real("offset", static_cast<double>(d.allocation->offset), 0);
     json.object("allocation", allocation);
   }
+  if (d.other) {
+    JsonLine other;
+    other.text("file", base_name(d.other->path))
+        .number("line", d.other->line)
+        .text("access", d.other->access);
+    other.text("block", d.other->block).text("thread", d.other->thread);
+    json.object("other", other);
+  }
   json.number("count", d.count).text("message", d.message).text("advice", d.advice);
   return json.str();
 }

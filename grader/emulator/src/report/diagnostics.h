@@ -18,6 +18,14 @@ struct DiagnosedAllocation {
   int64_t offset = 0;  // of the access, from the allocation's begin
 };
 
+// Who else is part of it: the earlier access of a race.
+struct DiagnosedParty {
+  std::string path;
+  uint32_t line = 0;
+  std::string access;
+  std::string block, thread;  // "(1,0,0)"
+};
+
 struct Diagnostic {
   std::string kind;    // as listed in warpemu.h
   std::string access;  // load, store, atomic; empty when it is none
@@ -28,6 +36,7 @@ struct Diagnostic {
   std::optional<uint64_t> address;
   uint32_t bytes = 0;
   std::optional<DiagnosedAllocation> allocation;
+  std::optional<DiagnosedParty> other;
   std::string message;
   std::string advice;
   uint64_t count = 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "check/shared_races.h"
 #include "exec/handlers.h"
 #include "program/program.h"
 #include "simt/convergence.h"
@@ -101,6 +102,7 @@ void release(Block& block, uint32_t id) {
   }
   block.waiting[id] = 0;
   block.reductions[id] = {};
+  if (block.races != nullptr) block.races->order().order_all();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Branches, calls, exit, and the choice of the fragment that runs.
 #include <algorithm>
 
+#include "check/shared_races.h"
 #include "exec/handlers.h"
 #include "program/program.h"
 #include "simt/convergence.h"
@@ -224,6 +225,7 @@ Gathering::Gathering(Warp& w, const Inst& i, uint32_t member_slot) : w_(w) {
     const uint32_t needed = wanted & w.live;
     if ((group & needed) == needed) complete |= group;
   }
+  if (complete != 0 && w.block->races != nullptr) w.block->races->order().order_lanes(w.index, complete);
   if (complete == arrived) return;
   const uint32_t waiting = arrived & ~complete;
   w.parked.push_back({i.index, waiting, &i});
@@ -246,6 +248,7 @@ bool join_warp_barriers(Warp& w) {
     const Handler barrier = first.blocked_at->run;
     for (Fragment& f : w.parked) {
       if (runnable(f) || f.blocked_at->run != barrier || (f.mask & wanted) == 0) continue;
+      if (w.block->races != nullptr) w.block->races->order().order_lanes(w.index, f.mask);
       f.pc = f.blocked_at->index + 1;
       f.blocked_at = nullptr;
     }

@@ -197,6 +197,10 @@ void BlockSlot::prepare(Launch& launch, Worker& worker) {
   block.shared_bytes = launch.shared_bytes;
   block.launch_shared = launch.shared.data();
   block.shared_init = worker.init_check ? aligned(shared_init, launch.shared_bytes + 16) : nullptr;
+  if (worker.race_check) {
+    races.prepare(launch.shared_bytes, program.narrow_shared);
+    block.races = &races;
+  }
   block.warps.resize(warp_count);
   for (uint32_t k = 0; k < warp_count; ++k) {
     Warp& w = block.warps[k];
@@ -230,6 +234,7 @@ void BlockSlot::start(uint64_t linear) {
     std::memset(block.shared + kSharedStart, kSharedPoison, block.shared_bytes - kSharedStart);
   }
   if (block.shared_init != nullptr) std::memset(block.shared_init, 0, block.shared_bytes);
+  if (block.races != nullptr) block.races->start(block.warps.size());
   for (Warp& w : block.warps) {
     w.live = w.active = w.initial;
     w.pc = block.program->entry;

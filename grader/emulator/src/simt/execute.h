@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "check/shared_races.h"
 #include "exec/machine.h"
 #include "simt/launch.h"
 
@@ -13,6 +14,7 @@ enum class BlockState : uint8_t { finished, spinning, aborted };
 struct BlockSlot {
   Block block;
   std::vector<uint8_t> registers, local, shared, shared_init;
+  SharedShadow races;
 
   void prepare(Launch& launch, Worker& worker);  // once a launch
   void start(uint64_t linear);                   // once a block

@@ -10,8 +10,10 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 
+#include "check/global_races.h"
 #include "report/counters.h"
 #include "simt/counts.h"
 #include "simt/execute.h"
@@ -144,7 +146,8 @@ void set_up(Worker& worker, Launch& launch, unsigned index) {
   worker.allocations = launch.allocations->data();
   worker.allocation_count = static_cast<uint32_t>(launch.allocations->size());
   worker.init_check = settings().init_check;
-  worker.observe = worker.counts != nullptr || worker.init_check;
+  worker.race_check = settings().race_check;
+  worker.observe = worker.counts != nullptr || worker.init_check || worker.race_check;
   worker.allocation_hint.assign(launch.program->code.size(), 0);
   worker.shared_hint.assign(launch.program->code.size(), 0);
 }
@@ -165,6 +168,8 @@ Fault run_launch(Launch& launch) {
   }
   launch.allocations = DeviceMemory::instance().snapshot();
   lay_out_shared(launch);
+  std::optional<GlobalRaces> global_races;
+  if (settings().race_check) launch.global_races = &global_races.emplace(launch);
   std::vector<Worker> workers(worker_count(launch));
   std::vector<WorkerCounts> counts;
   if (settings().counters) {

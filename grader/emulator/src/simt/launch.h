@@ -23,6 +23,8 @@ enum class Fault : int {
   launch_failure = 719,
 };
 
+class GlobalRaces;
+
 struct Launch {
   const Program* program = nullptr;
   uint32_t grid[3] = {1, 1, 1};
@@ -41,6 +43,7 @@ struct Launch {
   std::shared_ptr<const std::vector<Allocation>> allocations;
   std::vector<SharedVariable> shared;
   uint32_t shared_bytes = 0;
+  const GlobalRaces* global_races = nullptr;  // when racecheck is on
   std::atomic<uint64_t> next_block{0};
   std::atomic<int> fault{0};
   std::atomic<bool> abort{false};

@@ -2,6 +2,8 @@
 // reads what nobody wrote.
 #include <cstring>
 
+#include "check/global_races.h"
+#include "check/shared_races.h"
 #include "exec/access.h"
 #include "program/program.h"
 #include "simt/count_access.h"
@@ -70,6 +72,9 @@ void observe_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, con
   if (w.worker->counts != nullptr) count_access(w, i, bytes, kind, x);
   const bool followed = x.space == Space::shared || x.space == Space::global;
   if (w.worker->init_check && followed) check_initialized(w, i, bytes, kind, x);
+  if (!w.worker->race_check) return;
+  if (x.space == Space::shared) w.block->races->check(w, i, bytes, kind, x);
+  if (x.space == Space::global) w.block->launch->global_races->check(w, i, bytes, kind, x);
 }
 
 }  // namespace warpgrade::emu

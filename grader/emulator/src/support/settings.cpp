@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -39,12 +40,14 @@ void read_checks(Settings& s) {
   std::istringstream words(list);
   for (std::string word; std::getline(words, word, ',');) {
     if (word == "all" || word == "initcheck") s.init_check = true;
+    if (word == "all" || word == "racecheck") s.race_check = true;
     if (word == "all" || word == "counters") s.counters = true;
-    if (word != "all" && word != "initcheck" && word != "counters" && word != "memcheck" && word != "none") {
-      std::fprintf(
-          stderr,
-          "emulator: WARPEMU_CHECKS: unknown check '%s'; known: memcheck, initcheck, counters, all, none\n",
-          word.c_str());
+    constexpr std::array kKnown = {"memcheck", "initcheck", "racecheck", "counters", "all", "none"};
+    if (std::find(kKnown.begin(), kKnown.end(), word) == kKnown.end()) {
+      std::fprintf(stderr,
+                   "emulator: WARPEMU_CHECKS: unknown check '%s'; known: memcheck, initcheck, racecheck, "
+                   "counters, all, none\n",
+                   word.c_str());
     }
   }
 }

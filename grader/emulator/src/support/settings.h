@@ -8,6 +8,7 @@ namespace warpgrade::emu {
 struct Settings {
   unsigned threads = 1;
   bool init_check = false;
+  bool race_check = false;
   bool counters = false;
   unsigned arch = 80;
   uint64_t memory_bytes = 16384ull << 20;

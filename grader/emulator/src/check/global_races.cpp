@@ -1,0 +1,157 @@
+#include "check/global_races.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "check/race_report.h"
+#include "check/shared_races.h"
+#include "program/program.h"
+#include "simt/launch.h"
+
+namespace warpgrade::emu {
+namespace {
+
+constexpr uint64_t kWord = 4;
+constexpr uint32_t kLaunchMask = ~0u >> 4;  // launches are told apart within 2^28
+
+// Which bytes of `word` an access of [offset, offset + bytes) touches.
+uint32_t bytes_of_word(uint64_t word, uint64_t offset, uint32_t bytes) {
+  if (bytes >= kWord) return 15;
+  return ((1u << bytes) - 1) << (offset - word * kWord);
+}
+
+// Shadows outlive launches, so that their pages are not cleared for each; a stamp of an earlier launch is
+// stale.
+class ShadowTable {
+ public:
+  static ShadowTable& instance() {
+    static auto* table = new ShadowTable;
+    return *table;
+  }
+
+  const GlobalShadow* of(const Allocation& a) {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<GlobalShadow>& shadow = shadows_[a.begin];
+    if (!shadow) shadow = std::make_unique<GlobalShadow>(a.bytes());
+    return shadow.get();
+  }
+
+  // Device addresses are not used again, but freed memory is not worth its shadow.
+  void forget_freed(const std::vector<Allocation>& allocations) {
+    const std::lock_guard lock(mutex_);
+    for (const Allocation& a : allocations) {
+      if (a.freed) shadows_.erase(a.begin);
+    }
+  }
+
+  uint32_t next_launch() {
+    const std::lock_guard lock(mutex_);
+    return ++launches_ & kLaunchMask;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<uint64_t, std::unique_ptr<GlobalShadow>> shadows_;
+  uint32_t launches_ = 0;
+};
+
+bool may_write(const Launch& launch, const Allocation& a) {
+  const WriteSet& set = launch.program->writes;
+  if (a.freed || a.read_only || a.kind == MemoryKind::parameters || a.bytes() > GlobalShadow::kMostBytes)
+    return false;
+  if (set.anything) return true;
+  return std::any_of(set.param_offsets.begin(), set.param_offsets.end(), [&](uint32_t offset) {
+    uint64_t pointer = 0;
+    if (offset + sizeof pointer > launch.program->param_bytes) return false;
+    __builtin_memcpy(&pointer, launch.params + offset, sizeof pointer);
+    return pointer >= a.begin && pointer <= a.end;
+  });
+}
+
+}  // namespace
+
+GlobalShadow::GlobalShadow(uint64_t bytes) : words_(bytes / kWord + 1) {
+  void* memory = mmap(nullptr, 2 * words_ * sizeof(GlobalStamp), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  stamps_ = static_cast<GlobalStamp*>(memory);
+}
+
+GlobalShadow::~GlobalShadow() {
+  munmap(stamps_, 2 * words_ * sizeof(GlobalStamp));
+}
+
+GlobalRaces::GlobalRaces(Launch& launch)
+    : launch_(ShadowTable::instance().next_launch()),
+      between_blocks_(!launch.cooperative && !launch.program->orders_blocks && launch.blocks() > 1) {
+  const std::vector<Allocation>& allocations = *launch.allocations;
+  ShadowTable::instance().forget_freed(allocations);
+  for (const Allocation& a : allocations) {
+    followed_.push_back(may_write(launch, a) ? ShadowTable::instance().of(a) : nullptr);
+  }
+}
+
+const GlobalShadow* GlobalRaces::shadow_of(const Warp& w, const Inst& i, uint64_t host,
+                                           const Allocation** allocation) const {
+  const Worker& worker = *w.worker;
+  const auto holds = [&](const Allocation& a) { return host >= a.begin + a.alias && host < a.end + a.alias; };
+  uint32_t k = worker.allocation_hint[i.index];
+  if (k >= worker.allocation_count || !holds(worker.allocations[k])) {
+    for (k = 0; k < worker.allocation_count && !holds(worker.allocations[k]); ++k) {
+    }
+  }
+  if (k == worker.allocation_count) return nullptr;
+  *allocation = &worker.allocations[k];
+  return followed_[k];
+}
+
+void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) const {
+  const Allocation* a = nullptr;
+  const GlobalShadow* shadow = shadow_of(w, i, x.host[__builtin_ctz(w.mask)], &a);
+  if (shadow == nullptr) return;
+  const BlockOrder& order = w.block->races->order();
+  const auto& since = order.lanes_since(w.index);
+  const uint32_t all_since = order.all_since(), block = static_cast<uint32_t>(w.block->linear);
+  const uint64_t begin = a->begin + a->alias, bytes_in = a->bytes();
+  // Lanes that read one place read it once.
+  const uint32_t mask = kind == AccessKind::load && x.low == x.high ? w.mask & -w.mask : w.mask;
+  for (uint32_t m = mask; m != 0; m &= m - 1) {
+    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
+    const uint64_t offset = x.host[l] - begin;
+    if (offset >= bytes_in) continue;  // another allocation
+    const GlobalStamp mine{order.now(), who(i.index, w.index, l), block, launch_};
+    const auto unordered = [&](const GlobalStamp& theirs) {
+      if (theirs.launch != launch_) return false;
+      if (theirs.block != block) return between_blocks_;
+      return is_unordered(theirs.when, theirs.whom, mine.whom, all_since, since[l]);
+    };
+    const auto conflicts = [&](const GlobalStamp& theirs) {
+      if (!unordered(theirs)) return false;
+      const uint32_t instruction = instruction_of(theirs.whom);
+      if (kind == AccessKind::atomic && w.block->program->code[instruction].category == Category::atomic)
+        return false;
+      if (kind == AccessKind::store && is_silent_store(w, i, l, x.host[l])) return false;
+      if (kind == AccessKind::store && instruction == i.index && theirs.block == block &&
+          thread_of(theirs.whom) / kLanes == w.index && stores_same(w, i, l, theirs.whom % kLanes))
+        return false;
+      report_race(w, i, l, bytes, kind, {instruction, thread_of(theirs.whom), theirs.block},
+                  {Space::global, a->name, bytes_in, static_cast<int64_t>(offset), a->begin + offset});
+      return true;
+    };
+    for (uint64_t word = offset / kWord; word < (offset + bytes + kWord - 1) / kWord; ++word) {
+      GlobalStamp &write = shadow->writes()[word], &read = shadow->reads()[word];
+      if (!conflicts(write) && kind != AccessKind::load) conflicts(read);
+      if (kind != AccessKind::load) {
+        write = mine;
+      } else if (read.launch != launch_ || read.block == block) {
+        read = mine;  // the first block that read stands: it differs from any other that writes
+      }
+    }
+  }
+}
+
+}  // namespace warpgrade::emu

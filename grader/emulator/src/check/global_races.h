@@ -1,0 +1,62 @@
+// Racecheck for global memory: between the blocks of a launch, and between threads of one block without a
+// barrier.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "check/order.h"
+#include "exec/access.h"
+#include "memory/device_memory.h"
+
+namespace warpgrade::emu {
+
+struct Launch;
+
+// One access of a word: by whom, when in its block's time, in which block and launch, which of its four bytes. Workers write these
+// without locks; a torn record mixes two accesses of one launch, either of which is the other party of the
+// race.
+struct alignas(16) GlobalStamp {
+  uint32_t when = 0, whom = 0;
+  uint32_t block = 0, launch_and_bytes = 0;
+
+  uint32_t launch() const { return launch_and_bytes >> 4; }
+  uint32_t bytes() const { return launch_and_bytes & 15; }
+};
+
+// The last write and the last read of each word of an allocation that kernels write.
+class GlobalShadow {
+ public:
+  explicit GlobalShadow(uint64_t bytes);
+  ~GlobalShadow();
+  GlobalShadow(const GlobalShadow&) = delete;
+  GlobalShadow& operator=(const GlobalShadow&) = delete;
+
+  static constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // of an allocation that is followed
+
+  GlobalStamp* writes() const { return stamps_; }
+  GlobalStamp* reads() const { return stamps_ + words_; }
+
+ private:
+  uint64_t words_;
+  GlobalStamp* stamps_;  // zero pages until they are touched
+};
+
+// What a launch follows: allocations that its kernel may write (program/write_set.h), by index in the
+// snapshot.
+class GlobalRaces {
+ public:
+  explicit GlobalRaces(Launch& launch);
+
+  void check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) const;
+
+ private:
+  const GlobalShadow* shadow_of(const Warp& w, const Inst& i, uint64_t host,
+                                const Allocation** allocation) const;
+
+  uint32_t launch_ = 0;
+  bool between_blocks_ = true;  // false where fences, acquires or a grid barrier may order them
+  std::vector<const GlobalShadow*> followed_;  // by allocation; nullptr: not followed
+};
+
+}  // namespace warpgrade::emu

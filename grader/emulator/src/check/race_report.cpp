@@ -1,0 +1,134 @@
+#include "check/race_report.h"
+
+#include <cstring>
+#include <mutex>
+#include <set>
+
+#include "program/program.h"
+#include "simt/launch.h"
+#include "simt/report.h"
+
+namespace warpgrade::emu {
+namespace {
+
+std::string triple(uint64_t linear, const uint32_t* size) {
+  return "(" + std::to_string(linear % size[0]) + "," + std::to_string(linear / size[0] % size[1]) + "," +
+         std::to_string(linear / size[0] / size[1]) + ")";
+}
+
+const char* verb_of(const std::string& access) {
+  return access == "load" ? "reads" : access == "store" ? "writes" : "updates";
+}
+
+const char* past_verb_of(const std::string& access) {
+  return access == "load" ? "read" : access == "store" ? "wrote" : "updated";
+}
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// A missing barrier makes pairs of many accesses race; each place of a kernel is told about once a variable.
+bool is_told(const std::string& kernel, const std::string& memory, const Program::Place& here,
+             const Program::Place& there) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::lock_guard lock(mutex);
+  const auto key = [&](const Program::Place& place) {
+    return kernel + '\n' + memory + '\n' + place.path + ':' + std::to_string(place.line);
+  };
+  const bool known = told.contains(key(here)) || told.contains(key(there));
+  told.insert(key(here));
+  told.insert(key(there));
+  return known;
+}
+
+enum class Relation { same_instruction, same_warp, same_block, other_block };
+
+Relation relation_of(const Warp& w, const Inst& i, uint32_t lane, const RaceParty& other) {
+  if (other.block != w.block->linear) return Relation::other_block;
+  const uint32_t mine = w.index * kLanes + lane;
+  if (mine / kLanes != other.thread / kLanes) return Relation::same_block;
+  return other.instruction == i.index ? Relation::same_instruction : Relation::same_warp;
+}
+
+const char* advice_for(Relation relation, Space space) {
+  switch (relation) {
+    case Relation::same_instruction:
+      return "Lanes of one warp write different values to one place: give each its own index, or use an "
+             "atomic "
+             "operation.";
+    case Relation::same_warp:
+      return "Lanes of a warp do not run in step: put __syncwarp() between writing and reading what another "
+             "lane wrote "
+             "(or __syncthreads(), or a shuffle instead of memory).";
+    case Relation::same_block:
+      return space == Space::shared ? "Put __syncthreads() between the two, reached by every thread of the "
+                                      "block; in a loop there must be "
+                                      "one before the memory is reused, too."
+                                    : "Put __syncthreads() between the two, or use an atomic operation.";
+    case Relation::other_block:
+      break;
+  }
+  return "Blocks run in any order and at the same time: use an atomic operation, give each block its own "
+         "output, or "
+         "split the work into two kernels.";
+}
+
+}  // namespace
+
+const char* access_of(const Program& program, uint32_t instruction) {
+  if (program.code[instruction].category == Category::atomic) return "atomic";
+  const std::string& text = program.texts[instruction];
+  return text.compare(0, 2, "ld") == 0 ? "load" : "store";
+}
+
+bool stores_same(const Warp& w, const Inst& i, uint32_t lane, uint32_t other_lane) {
+  if (i.reg_bytes == 0) return false;
+  for (uint32_t k = 0; k < i.vec_count; ++k) {
+    const uint8_t* values = w.regs + i.vec[k];
+    const uint32_t width = std::min<uint32_t>(i.reg_bytes, i.bytes);
+    if (std::memcmp(values + size_t(lane) * i.reg_bytes, values + size_t(other_lane) * i.reg_bytes, width) !=
+        0)
+      return false;
+  }
+  return true;
+}
+
+bool is_silent_store(const Warp& w, const Inst& i, uint32_t lane, uint64_t host) {
+  if (i.reg_bytes == 0) return false;
+  const auto* memory = reinterpret_cast<const uint8_t*>(host);
+  for (uint32_t k = 0; k < i.vec_count; ++k) {
+    const uint8_t* value = w.regs + i.vec[k] + size_t(lane) * i.reg_bytes;
+    if (std::memcmp(memory + size_t(k) * i.bytes, value, std::min<uint32_t>(i.reg_bytes, i.bytes)) != 0)
+      return false;
+  }
+  return true;
+}
+
+void report_race(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, AccessKind kind,
+                 const RaceParty& other, const RacedMemory& memory) {
+  const Program& program = *w.block->program;
+  const Program::Place here = program.place(i), there = program.place(program.code[other.instruction]);
+  if (is_told(program.title, memory.name, here, there)) return;
+  const std::string their_access = access_of(program, other.instruction);
+  const Launch& launch = *w.block->launch;
+  const Relation relation = relation_of(w, i, lane, other);
+  Diagnostic d = diagnose(w, i, lane, memory.space == Space::shared ? "shared_race" : "global_race");
+  d.access = kind == AccessKind::load ? "load" : kind == AccessKind::store ? "store" : "atomic";
+  d.address = memory.address;
+  d.bytes = bytes;
+  d.allocation = DiagnosedAllocation{memory.name, memory.bytes, memory.offset};
+  d.other = DiagnosedParty{there.path, there.line, their_access, triple(other.block, launch.grid),
+                           triple(other.thread, launch.block)};
+  d.message += std::string(verb_of(d.access)) + " byte " + std::to_string(memory.offset) + " of " +
+               memory.name + " (" + std::to_string(memory.bytes) + " bytes), which ";
+  if (relation == Relation::other_block) d.message += "block " + d.other->block + " ";
+  d.message += "thread " + d.other->thread + " " + past_verb_of(their_access) + " at " +
+               base_name(there.path) + ":" + std::to_string(there.line) +
+               " with nothing between that orders the two";
+  d.advice = advice_for(relation, memory.space);
+  Diagnostics::instance().add(std::move(d));
+}
+
+}  // namespace warpgrade::emu

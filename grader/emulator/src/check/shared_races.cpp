@@ -1,0 +1,224 @@
+#include "check/shared_races.h"
+
+#include <algorithm>
+
+#include "check/race_report.h"
+#include "program/program.h"
+#include "simt/launch.h"
+
+// The scans over a row of stamps are the check's whole cost in kernels that tile; they are built for each
+// vector width.
+#define WARPEMU_FOR_EACH_ISA [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
+
+namespace warpgrade::emu {
+namespace {
+
+constexpr uint32_t kMostUnits = kLanes * 16;  // of a warp's access: 16 bytes a lane, byte by byte
+
+// Not zero when an access of some unit is unordered; mine: the threads that access each unit, since: when
+// each of their lanes last met its warp.
+WARPEMU_FOR_EACH_ISA
+uint32_t any_unordered(const uint32_t* when, const uint32_t* whom, const uint32_t* mine,
+                       const uint32_t* since, uint32_t all_since, uint32_t units) {
+  uint32_t found = 0;
+  for (uint32_t u = 0; u < units; ++u) {
+    const uint32_t differs = whom[u] ^ mine[u];
+    const uint32_t recent = when[u] >= all_since, others = (differs & kThreadMask) != 0;
+    const uint32_t apart = uint32_t((differs & kWarpMask) != 0) | uint32_t(when[u] >= since[u]);
+    found |= recent & others & apart;
+  }
+  return found;
+}
+
+WARPEMU_FOR_EACH_ISA
+void stamp(uint32_t* when, uint32_t* whom, const uint32_t* mine, uint32_t now, uint32_t instruction,
+           uint32_t units) {
+  for (uint32_t u = 0; u < units; ++u) {
+    when[u] = now;
+    whom[u] = instruction << kThreadBits | mine[u];
+  }
+}
+
+// Keeps what is there unless all threads have met since.
+WARPEMU_FOR_EACH_ISA
+void stamp_stale(uint32_t* when, uint32_t* whom, const uint32_t* mine, uint32_t now, uint32_t all_since,
+                 uint32_t instruction, uint32_t units) {
+  for (uint32_t u = 0; u < units; ++u) {
+    const bool stale = when[u] < all_since;
+    when[u] = stale ? now : when[u];
+    whom[u] = stale ? instruction << kThreadBits | mine[u] : whom[u];
+  }
+}
+
+bool is_row(uint32_t mask, uint32_t bytes, const Access& x) {
+  if (mask != kAllLanes || x.high - x.low != (kLanes - 1) * uint64_t(bytes)) return false;
+  uint64_t difference = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) difference |= x.host[l] ^ (x.low + l * uint64_t(bytes));
+  return difference == 0;
+}
+
+RacedMemory describe(const Launch& launch, uint64_t offset) {
+  RacedMemory memory;
+  memory.space = Space::shared;
+  memory.address = kSharedTag | offset;
+  for (const SharedVariable& v : launch.shared) {
+    if (offset < v.begin || offset >= v.end) continue;
+    memory.name = v.name;
+    memory.bytes = v.end - v.begin;
+    memory.offset = static_cast<int64_t>(offset - v.begin);
+  }
+  return memory;
+}
+
+}  // namespace
+
+// The units of a row access, and who touches each.
+struct SharedShadow::Range {
+  uint32_t first = 0, units = 0;
+  alignas(64) uint32_t mine[kMostUnits];   // warp and lane
+  alignas(64) uint32_t since[kMostUnits];  // of that lane
+
+  Range(const BlockOrder& order, uint32_t warp, uint32_t begin, uint32_t units_a_lane)
+      : first(begin), units(units_a_lane * kLanes) {
+    const auto& lanes_since = order.lanes_since(warp);
+    for (uint32_t l = 0, u = 0; l < kLanes; ++l) {
+      for (uint32_t k = 0; k < units_a_lane; ++k, ++u) {
+        mine[u] = warp * kLanes | l;
+        since[u] = lanes_since[l];
+      }
+    }
+  }
+};
+
+void SharedShadow::prepare(uint32_t shared_bytes, bool by_byte) {
+  shift_ = by_byte ? 0 : 2;
+  const size_t units = (shared_bytes >> shift_) + kMostUnits;
+  for (Stamps* stamps : {&write_, &first_read_, &last_read_}) {
+    stamps->when.assign(units, 0);
+    stamps->whom.assign(units, 0);
+  }
+}
+
+void SharedShadow::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+  // A lock's compare-and-swap, a flag's exchange, an acquire or a release orders: what it guards is not
+  // followed.
+  if (w.block->program->synchronizes[i.index]) order_.order_all();
+  if (kind == AccessKind::load && x.low == x.high) return check_uniform(w, i, bytes, x);
+  if (kind != AccessKind::atomic && is_row(w.mask, bytes, x)) {
+    const auto begin = static_cast<uint32_t>(x.low - reinterpret_cast<uint64_t>(w.block->shared)) >> shift_;
+    const Range range(order_, w.index, begin, std::max(1u, bytes >> shift_));
+    return check_row(w, i, kind, x, range);
+  }
+  check_lanes(w, i, bytes, kind, x);
+}
+
+void SharedShadow::check_row(Warp& w, const Inst& i, AccessKind kind, const Access& x, const Range& range) {
+  const uint32_t all_since = order_.all_since(), now = order_.now();
+  const auto unordered = [&](const Stamps& stamps) {
+    return any_unordered(&stamps.when[range.first], &stamps.whom[range.first], range.mine, range.since,
+                         all_since, range.units);
+  };
+  uint32_t found = unordered(write_);
+  if (kind == AccessKind::store) found |= unordered(first_read_) | unordered(last_read_);
+  if (found != 0) [[unlikely]]
+    find_conflicts(w, i, (range.units / kLanes) << shift_, kind, x);
+  if (kind == AccessKind::store) {
+    stamp(&write_.when[range.first], &write_.whom[range.first], range.mine, now, i.index, range.units);
+  } else {
+    stamp_stale(&first_read_.when[range.first], &first_read_.whom[range.first], range.mine, now, all_since,
+                i.index, range.units);
+    stamp(&last_read_.when[range.first], &last_read_.whom[range.first], range.mine, now, i.index,
+          range.units);
+  }
+}
+
+void SharedShadow::remember_read(uint32_t unit, uint32_t whom) {
+  if (first_read_.when[unit] < order_.all_since()) {
+    first_read_.when[unit] = order_.now();
+    first_read_.whom[unit] = whom;
+  }
+  last_read_.when[unit] = order_.now();
+  last_read_.whom[unit] = whom;
+}
+
+// All lanes read one place.
+void SharedShadow::check_uniform(Warp& w, const Inst& i, uint32_t bytes, const Access& x) {
+  const auto first = static_cast<uint32_t>(x.low - reinterpret_cast<uint64_t>(w.block->shared)) >> shift_;
+  const auto& since = order_.lanes_since(w.index);
+  const uint32_t units = std::max(1u, bytes >> shift_);
+  const auto lowest = static_cast<uint32_t>(__builtin_ctz(w.mask));
+  for (uint32_t unit = first; unit < first + units; ++unit) {
+    if (write_.when[unit] >= order_.all_since()) [[unlikely]] {
+      for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto l = static_cast<uint32_t>(__builtin_ctz(m));
+        if (!is_unordered(write_.when[unit], write_.whom[unit], who(i.index, w.index, l), order_.all_since(),
+                          since[l]))
+          continue;
+        conflicts(w, i, l, unit, AccessKind::load, x.low, bytes);
+        break;
+      }
+    }
+    remember_read(unit, who(i.index, w.index, lowest));
+  }
+}
+
+void SharedShadow::check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+  const uint32_t units = std::max(1u, bytes >> shift_);
+  const auto base = reinterpret_cast<uint64_t>(w.block->shared);
+  const auto& since = order_.lanes_since(w.index);
+  const uint32_t all_since = order_.all_since(), now = order_.now();
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
+    const auto first = static_cast<uint32_t>(x.host[l] - base) >> shift_;
+    const uint32_t me = who(i.index, w.index, l);
+    for (uint32_t unit = first; unit < first + units; ++unit) {
+      bool found = is_unordered(write_.when[unit], write_.whom[unit], me, all_since, since[l]);
+      if (kind != AccessKind::load) {
+        found |= is_unordered(first_read_.when[unit], first_read_.whom[unit], me, all_since, since[l]) |
+                 is_unordered(last_read_.when[unit], last_read_.whom[unit], me, all_since, since[l]);
+      }
+      if (found) conflicts(w, i, l, unit, kind, x.host[l], bytes);
+      if (kind == AccessKind::load) {
+        remember_read(unit, me);
+      } else {
+        write_.when[unit] = now;
+        write_.whom[unit] = me;
+      }
+    }
+  }
+}
+
+void SharedShadow::find_conflicts(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+  const auto base = reinterpret_cast<uint64_t>(w.block->shared);
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
+    const auto first = static_cast<uint32_t>(x.host[l] - base) >> shift_;
+    for (uint32_t unit = first; unit < first + std::max(1u, bytes >> shift_); ++unit) {
+      if (conflicts(w, i, l, unit, kind, x.host[l], bytes)) return;
+    }
+  }
+}
+
+// Reports what the lane's access of the unit races with; false when it is harmless after all.
+bool SharedShadow::conflicts(Warp& w, const Inst& i, uint32_t lane, uint32_t unit, AccessKind kind,
+                             uint64_t host, uint32_t bytes) {
+  const uint32_t me = who(i.index, w.index, lane), lane_since = order_.lanes_since(w.index)[lane];
+  const auto try_one = [&](const Stamps& stamps, bool written) {
+    const uint32_t whom = stamps.whom[unit];
+    if (!is_unordered(stamps.when[unit], whom, me, order_.all_since(), lane_since)) return false;
+    const bool theirs_atomic = w.block->program->code[instruction_of(whom)].category == Category::atomic;
+    if (written && kind == AccessKind::atomic && theirs_atomic) return false;
+    if (kind == AccessKind::store && is_silent_store(w, i, lane, host)) return false;
+    const bool same_instruction = instruction_of(whom) == i.index && thread_of(whom) / kLanes == w.index;
+    if (written && kind == AccessKind::store && same_instruction && stores_same(w, i, lane, whom % kLanes))
+      return false;
+    const uint64_t offset = host - reinterpret_cast<uint64_t>(w.block->shared);
+    report_race(w, i, lane, bytes, kind, {instruction_of(whom), thread_of(whom), w.block->linear},
+                describe(*w.block->launch, offset));
+    return true;
+  };
+  if (try_one(write_, true)) return true;
+  return kind != AccessKind::load && (try_one(first_read_, false) || try_one(last_read_, false));
+}
+
+}  // namespace warpgrade::emu
