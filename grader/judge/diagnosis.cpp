@@ -12,6 +12,7 @@ struct Meaning {
   const char* verdict;
   const char* reason;
   bool lowers_accepted;
+  bool explains_wrong = false;  // said beside a wrong answer that it may have caused
 };
 
 const std::map<std::string, Meaning>& meanings() {
@@ -22,7 +23,10 @@ const std::map<std::string, Meaning>& meanings() {
       {"misaligned", {verdicts::kRuntimeError, "misaligned_address", true}},
       {"read_only_write", {verdicts::kWrongAnswer, "input_modified", true}},
       {"barrier_deadlock", {verdicts::kTimeLimit, "barrier_deadlock", true}},
-      {"divergent_barrier", {verdicts::kRuntimeError, "divergent_barrier", false}},
+      {"divergent_barrier", {verdicts::kRuntimeError, "divergent_barrier", false, true}},
+      {"shared_race", {verdicts::kWrongAnswer, "race", false, true}},
+      {"global_race", {verdicts::kWrongAnswer, "race", false, true}},
+      {"uninitialized_read", {verdicts::kWrongAnswer, "uninitialized_read", false, true}},
       {"launch_timeout", {verdicts::kTimeLimit, "out_of_time", true}},
       {"trap", {verdicts::kRuntimeError, "trap", true}},
       {"assert", {verdicts::kRuntimeError, "assert", true}},
@@ -71,6 +75,11 @@ void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
     const auto meaning = meanings().find(text_of(finding, "kind"));
     if (meaning == meanings().end()) continue;
     const Meaning& m = meaning->second;
+    if (outcome.verdict == verdicts::kWrongAnswer && m.explains_wrong) {
+      outcome.message +=
+          fmt::format("; {}{} ({})", place(finding), text_of(finding, "message"), meaning->first);
+      return;
+    }
     const bool explains = outcome.verdict == verdicts::kRuntimeError &&
                           (outcome.reason == "cuda_error" || outcome.reason == "crashed");
     if (!explains && !(outcome.accepted() && m.lowers_accepted)) continue;

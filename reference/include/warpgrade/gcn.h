@@ -4,13 +4,13 @@
 //   Z[v, 16] = N * Y                              the aggregation; N is the graph, symmetrically normalized
 //   O[v, 16] = log_softmax of each row of Z       o = z - log(sum of exp(z))
 //
-// N(i, j) = 1 / sqrt(deg(i)) / sqrt(deg(j)) for every entry (i, j) of the graph, where deg(i) is the number of
-// entries in row i. Entries that repeat count and add up as often as they stand there. A vertex without entries
-// has no neighbours (its row of Z is 0) and contributes nothing to others: 1 / sqrt(0) is 0 here. Whether a
-// vertex is its own neighbour is the graph's to say: the self-loop is then an entry like any other.
+// N(i, j) = 1 / sqrt(deg(i)) / sqrt(deg(j)) for every entry (i, j) of the graph, where deg(i) is the number
+// of entries in row i. Entries that repeat count and add up as often as they stand there. A vertex without
+// entries has no neighbours (its row of Z is 0) and contributes nothing to others: 1 / sqrt(0) is 0 here.
+// Whether a vertex is its own neighbour is the graph's to say: the self-loop is then an entry like any other.
 //
-// A submission defines the functions below in any of its .cu files. The judge calls, in one process and always
-// on the same stream:
+// A submission defines the functions below in any of its .cu files. The judge calls, in one process and
+// always on the same stream:
 //
 //   gcn_plan(graph, &plan, stream)                once a graph
 //   gcn_transform, gcn_aggregate, gcn_log_softmax, gcn_run      many times, with other numbers each time
@@ -24,13 +24,15 @@
 //             log-softmax 2 * 8 * 16 * v; whole 8 * (128 + 16) * v + 4 * nnz + 4 * (v + 1).
 // Precision   fp64 throughout, sums in any order; fp64 tensor cores are fp64. fp32 is a wrong answer.
 // Range       a row of Z may lie anywhere: subtract its maximum before exp.
-// Stream      enqueue all device work on `stream` (or order it by events with `stream`); the functions need not
+// Stream      enqueue all device work on `stream` (or order it by events with `stream`); the functions need
+// not
 //             synchronize.
-// Memory      allocate what you need in gcn_plan, keep it in your GcnPlan, free it in gcn_free. All arrays are
+// Memory      allocate what you need in gcn_plan, keep it in your GcnPlan, free it in gcn_free. All arrays
+// are
 //             256-byte aligned device memory; inputs are read-only, outputs hold garbage on entry.
 //
-// Return cudaSuccess, or the error that stopped you. An unwritten function returns cudaErrorNotSupported: it is
-// reported as `not_implemented`, never as a failure.
+// Return cudaSuccess, or the error that stopped you. An unwritten function returns cudaErrorNotSupported: it
+// is reported as `not_implemented`, never as a failure.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -4,7 +4,8 @@
  *
  * Environment, read once at load:
  *   WARPEMU_THREADS=n     worker threads (default: the cores of this process)
- *   WARPEMU_CHECKS=list   comma list of memcheck, initcheck, counters; `all` or `none` (default memcheck)
+ *   WARPEMU_CHECKS=list   comma list of memcheck, initcheck, racecheck, counters; `all` or `none`
+ *                         (default memcheck)
  *   WARPEMU_ARCH=80       compute capability that the emulated device reports (default 80)
  *   WARPEMU_MEMORY_MB=n   device memory of the emulated GPU; cudaMalloc beyond it fails (default 16384)
  *   WARPEMU_LAUNCH_TIMEOUT_S=s  a kernel that runs longer fails with cudaErrorLaunchTimeout (default: none)
@@ -31,10 +32,11 @@ int warpemu_release_memory(void* device_pointer);
  *   {"kind":"out_of_bounds","access":"store","file":"spmm.cu","line":31,"kernel":"spmm_kernel","block":[0,0,0],
  *    "thread":[5,0,0],"address":"0x7f..","bytes":4,"allocation":{"name":"c","bytes":4096,"offset":4096},
  *    "count":12,"message":"...","advice":"..."}
- * kinds here: out_of_bounds, misaligned, use_after_free, read_only_write, null_pointer, uninitialized_read,
- * barrier_deadlock, divergent_barrier, launch_timeout, trap, assert, unsupported, invalid_free,
- * host_copy_overrun. Writes at most `capacity` bytes with a final NUL, keeps what did not fit; returns the
- * bytes written. */
+ * a race has "other":{"file":..,"line":..,"access":..,"block":"(0,0,0)","thread":"(7,0,0)"} as well.
+ * kinds here: shared_race, global_race, out_of_bounds, misaligned, use_after_free, read_only_write,
+ * null_pointer, uninitialized_read, barrier_deadlock, divergent_barrier, launch_timeout, trap, assert,
+ * unsupported, invalid_free, host_copy_overrun. Writes at most `capacity` bytes with a final NUL, keeps what
+ * did not fit; returns the bytes written. */
 size_t warpemu_drain_diagnostics(char* json_lines, size_t capacity);
 
 /* Counters since the last call, as JSON lines: of each kernel first the kernel's object, then one for each of

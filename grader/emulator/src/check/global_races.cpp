@@ -109,46 +109,70 @@ const GlobalShadow* GlobalRaces::shadow_of(const Warp& w, const Inst& i, uint64_
   return followed_[k];
 }
 
+// One lane's access of one word, and the test against an earlier one.
+struct GlobalRaces::LaneAccess {
+  Warp& w;
+  const Inst& i;
+  uint32_t lane, bytes;
+  AccessKind kind;
+  const Allocation& allocation;
+  uint64_t host, offset;  // offset: in the allocation
+  GlobalStamp mine;
+};
+
+bool GlobalRaces::is_race(const LaneAccess& a, const GlobalStamp& theirs) const {
+  if (theirs.launch() != launch_ || (theirs.bytes() & a.mine.bytes()) == 0) return false;
+  const BlockOrder& order = a.w.block->races->order();
+  if (theirs.block != a.mine.block) {
+    if (!between_blocks_) return false;
+  } else if (!is_unordered(theirs.when, theirs.whom, a.mine.whom, order.all_since(),
+                           order.lanes_since(a.w.index)[a.lane])) {
+    return false;
+  }
+  const Program& program = *a.w.block->program;
+  const uint32_t instruction = instruction_of(theirs.whom);
+  const bool their_atomic = program.code[instruction].category == Category::atomic;
+  if (a.kind == AccessKind::atomic && their_atomic) return false;
+  // The usual compare-and-swap loop begins with a plain load.
+  if (program.compares_and_swaps && (a.kind == AccessKind::atomic || their_atomic)) return false;
+  if (a.kind != AccessKind::store) return true;
+  const bool same_instruction = instruction == a.i.index && theirs.block == a.mine.block &&
+                                thread_of(theirs.whom) / kLanes == a.w.index;
+  if (same_instruction && stores_same(a.w, a.i, a.lane, theirs.whom % kLanes)) return false;
+  return !is_silent_store(a.w, a.i, a.lane, a.host);
+}
+
+bool GlobalRaces::report_if_race(const LaneAccess& a, const GlobalStamp& theirs) const {
+  if (!is_race(a, theirs)) return false;
+  report_race(a.w, a.i, a.lane, a.bytes, a.kind,
+              {instruction_of(theirs.whom), thread_of(theirs.whom), theirs.block},
+              {Space::global, a.allocation.name, a.allocation.bytes(), static_cast<int64_t>(a.offset),
+               a.allocation.begin + a.offset});
+  return true;
+}
+
 void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) const {
-  const Allocation* a = nullptr;
-  const GlobalShadow* shadow = shadow_of(w, i, x.host[__builtin_ctz(w.mask)], &a);
+  BlockOrder& order = w.block->races->order();
+  if (w.block->program->synchronizes[i.index]) order.order_all();
+  const Allocation* allocation = nullptr;
+  const GlobalShadow* shadow = shadow_of(w, i, x.host[__builtin_ctz(w.mask)], &allocation);
   if (shadow == nullptr) return;
-  const BlockOrder& order = w.block->races->order();
-  const auto& since = order.lanes_since(w.index);
-  const uint32_t all_since = order.all_since(), block = static_cast<uint32_t>(w.block->linear);
-  const uint64_t begin = a->begin + a->alias, bytes_in = a->bytes();
   // Lanes that read one place read it once.
   const uint32_t mask = kind == AccessKind::load && x.low == x.high ? w.mask & -w.mask : w.mask;
   for (uint32_t m = mask; m != 0; m &= m - 1) {
     const auto l = static_cast<uint32_t>(__builtin_ctz(m));
-    const uint64_t offset = x.host[l] - begin;
-    if (offset >= bytes_in) continue;  // another allocation
-    const GlobalStamp mine{order.now(), who(i.index, w.index, l), block, launch_};
-    const auto unordered = [&](const GlobalStamp& theirs) {
-      if (theirs.launch != launch_) return false;
-      if (theirs.block != block) return between_blocks_;
-      return is_unordered(theirs.when, theirs.whom, mine.whom, all_since, since[l]);
-    };
-    const auto conflicts = [&](const GlobalStamp& theirs) {
-      if (!unordered(theirs)) return false;
-      const uint32_t instruction = instruction_of(theirs.whom);
-      if (kind == AccessKind::atomic && w.block->program->code[instruction].category == Category::atomic)
-        return false;
-      if (kind == AccessKind::store && is_silent_store(w, i, l, x.host[l])) return false;
-      if (kind == AccessKind::store && instruction == i.index && theirs.block == block &&
-          thread_of(theirs.whom) / kLanes == w.index && stores_same(w, i, l, theirs.whom % kLanes))
-        return false;
-      report_race(w, i, l, bytes, kind, {instruction, thread_of(theirs.whom), theirs.block},
-                  {Space::global, a->name, bytes_in, static_cast<int64_t>(offset), a->begin + offset});
-      return true;
-    };
+    const uint64_t offset = x.host[l] - (allocation->begin + allocation->alias);
+    if (offset >= allocation->bytes()) continue;  // another allocation
+    LaneAccess a{w, i, l, bytes, kind, *allocation, x.host[l], offset, {}};
     for (uint64_t word = offset / kWord; word < (offset + bytes + kWord - 1) / kWord; ++word) {
       GlobalStamp &write = shadow->writes()[word], &read = shadow->reads()[word];
-      if (!conflicts(write) && kind != AccessKind::load) conflicts(read);
+      a.mine = {order.now(), who(i.index, w.index, l), static_cast<uint32_t>(w.block->linear),
+                launch_ << 4 | bytes_of_word(word, offset, bytes)};
+      if (!report_if_race(a, write) && kind != AccessKind::load) report_if_race(a, read);
       if (kind != AccessKind::load) {
-        write = mine;
-      } else if (read.launch != launch_ || read.block == block) {
-        read = mine;  // the first block that read stands: it differs from any other that writes
+        write = a.mine;
+      } else if (read.launch() != launch_ || read.block == a.mine.block) {
+        read = a.mine;  // the first block that read stands: it differs from any other that writes
       }
     }
   }

@@ -13,9 +13,9 @@ namespace warpgrade::emu {
 
 struct Launch;
 
-// One access of a word: by whom, when in its block's time, in which block and launch, which of its four bytes. Workers write these
-// without locks; a torn record mixes two accesses of one launch, either of which is the other party of the
-// race.
+// One access of a word: by whom, when in its block's time, in which block and launch, which of its four
+// bytes. Workers write these without locks; a torn record mixes two accesses of one launch, either of which
+// is the other party of the race.
 struct alignas(16) GlobalStamp {
   uint32_t when = 0, whom = 0;
   uint32_t block = 0, launch_and_bytes = 0;
@@ -51,6 +51,10 @@ class GlobalRaces {
   void check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) const;
 
  private:
+  struct LaneAccess;
+
+  bool is_race(const LaneAccess& a, const GlobalStamp& theirs) const;
+  bool report_if_race(const LaneAccess& a, const GlobalStamp& theirs) const;
   const GlobalShadow* shadow_of(const Warp& w, const Inst& i, uint64_t host,
                                 const Allocation** allocation) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "check/initialized.h"
 #include "check/race_report.h"
 #include "program/program.h"
 #include "simt/launch.h"
@@ -48,13 +49,6 @@ void stamp_stale(uint32_t* when, uint32_t* whom, const uint32_t* mine, uint32_t 
     when[u] = stale ? now : when[u];
     whom[u] = stale ? instruction << kThreadBits | mine[u] : whom[u];
   }
-}
-
-bool is_row(uint32_t mask, uint32_t bytes, const Access& x) {
-  if (mask != kAllLanes || x.high - x.low != (kLanes - 1) * uint64_t(bytes)) return false;
-  uint64_t difference = 0;
-  for (uint32_t l = 0; l < kLanes; ++l) difference |= x.host[l] ^ (x.low + l * uint64_t(bytes));
-  return difference == 0;
 }
 
 RacedMemory describe(const Launch& launch, uint64_t offset) {
@@ -208,6 +202,8 @@ bool SharedShadow::conflicts(Warp& w, const Inst& i, uint32_t lane, uint32_t uni
     if (!is_unordered(stamps.when[unit], whom, me, order_.all_since(), lane_since)) return false;
     const bool theirs_atomic = w.block->program->code[instruction_of(whom)].category == Category::atomic;
     if (written && kind == AccessKind::atomic && theirs_atomic) return false;
+    // The usual compare-and-swap loop begins with a plain load.
+    if (w.block->program->compares_and_swaps && (kind == AccessKind::atomic || theirs_atomic)) return false;
     if (kind == AccessKind::store && is_silent_store(w, i, lane, host)) return false;
     const bool same_instruction = instruction_of(whom) == i.index && thread_of(whom) / kLanes == w.index;
     if (written && kind == AccessKind::store && same_instruction && stores_same(w, i, lane, whom % kLanes))

@@ -228,9 +228,16 @@ uint64_t DeviceMemory::used_bytes() const {
 
 void DeviceMemory::mark_initialized(uint64_t address, uint64_t bytes) {
   const auto a = find(address);
-  if (a && a->initialized && address + bytes <= a->end) {
+  if (!a || !a->initialized || address + bytes > a->end) return;
+  if (bytes < a->bytes()) {
     std::memset(a->initialized.get() + (address - a->begin), 1, bytes);
+    return;
   }
+  // Written as a whole: there is nothing to follow any more.
+  const std::lock_guard lock(mutex_);
+  const auto whole = allocations_.find(a->begin);
+  if (whole != allocations_.end()) whole->second.initialized.reset();
+  snapshot_.reset();
 }
 
 }  // namespace warpgrade::emu

@@ -150,13 +150,12 @@ class Builder {
   void note_synchronization() {
     for (const Inst& i : program_->code) {
       const std::string& text = program_->texts[i.index];
-      const bool is_fence = holds(text, {"membar", "fence"});
-      program_->synchronizes.push_back(!is_fence &&
-                                       holds(text, {".cas", ".exch", ".acquire", ".release", ".acq_rel"}));
-      program_->orders_blocks |=
-          is_fence ? !holds(text, {".cta", ".cl"})
-                   : holds(text, {"acquire", "release", ".acq_rel", "relaxed", "volatile"}) &&
-                         !holds(text, {".shared"});
+      const bool is_fence = holds(text, {"membar", "fence"}), shared = holds(text, {".shared"});
+      const bool orders = holds(text, {".cas", ".exch", "acquire", "release", ".acq_rel"});
+      const bool polls = !shared && holds(text, {"volatile", "relaxed"});  // a flag in memory
+      program_->synchronizes.push_back(!is_fence && (orders || polls));
+      program_->compares_and_swaps |= holds(text, {".cas"});
+      program_->orders_blocks |= is_fence ? !holds(text, {".cta", ".cl"}) : !shared && (orders || polls);
       const bool moves = i.category == Category::memory || i.category == Category::atomic;
       const bool maybe_shared = i.space == Space::shared || i.space == Space::generic;
       program_->narrow_shared |= moves && maybe_shared && i.bytes != 0 && i.bytes < 4;

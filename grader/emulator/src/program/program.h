@@ -102,7 +102,8 @@ struct Program {
   uint32_t max_threads = 1024;
   WriteSet writes;
   std::vector<uint8_t>
-      synchronizes;            // by instruction: orders threads by itself (compare-and-swap, acquire, ...)
+      synchronizes;  // by instruction: orders threads by itself (compare-and-swap, acquire, ...)
+  bool compares_and_swaps = false;
   bool orders_blocks = false;  // holds fences or acquires by which blocks may order their accesses
   bool narrow_shared = false;  // accesses less than a word of shared memory
 

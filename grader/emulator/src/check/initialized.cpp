@@ -1,0 +1,117 @@
+#include "check/initialized.h"
+
+#include <cstring>
+
+#include "program/program.h"
+#include "simt/launch.h"
+#include "simt/report.h"
+
+namespace warpgrade::emu {
+namespace {
+
+// Flags of a stretch of memory: a byte for each byte, 1 once it was written.
+struct FlaggedMemory {
+  uint8_t* flags = nullptr;                // nullptr: not followed
+  uint64_t begin = 0, end = 0;             // host addresses
+  const Allocation* allocation = nullptr;  // nullptr: shared memory
+
+  bool holds(uint64_t host) const { return host >= begin && host < end; }
+  uint8_t* at(uint64_t host) const { return flags + (host - begin); }
+};
+
+FlaggedMemory memory_of(const Warp& w, const Inst& i, uint64_t host, Space space) {
+  if (space == Space::shared) {
+    const auto begin = reinterpret_cast<uint64_t>(w.block->shared);
+    return {w.block->shared_init, begin, begin + w.block->shared_bytes, nullptr};
+  }
+  const Worker& worker = *w.worker;
+  const auto describe = [](const Allocation& a) {
+    return FlaggedMemory{a.initialized.get(), a.begin + a.alias, a.end + a.alias, &a};
+  };
+  const uint32_t hint = worker.allocation_hint[i.index];
+  if (hint < worker.allocation_count) {
+    const FlaggedMemory likely = describe(worker.allocations[hint]);
+    if (likely.holds(host)) return likely;
+  }
+  for (uint32_t k = 0; k < worker.allocation_count; ++k) {
+    const FlaggedMemory memory = describe(worker.allocations[k]);
+    if (memory.holds(host)) return memory;
+  }
+  return {};
+}
+
+bool all_set(const uint8_t* flags, uint32_t bytes) {
+  if (bytes == sizeof(uint32_t)) {
+    uint32_t four;
+    std::memcpy(&four, flags, sizeof four);
+    return four == 0x01010101u;
+  }
+  return std::memchr(flags, 0, bytes) == nullptr;
+}
+
+void set(uint8_t* flags, uint32_t bytes) {
+  if (bytes == sizeof(uint32_t)) {
+    constexpr uint32_t kFour = 0x01010101u;
+    std::memcpy(flags, &kFour, sizeof kFour);
+  } else {
+    std::memset(flags, 1, bytes);
+  }
+}
+
+void report(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, const FlaggedMemory& memory,
+            uint64_t host) {
+  Diagnostic d = diagnose(w, i, lane, "uninitialized_read");
+  d.access = "load";
+  d.bytes = bytes;
+  if (const Allocation* a = memory.allocation) {
+    const uint64_t address = host - a->alias;
+    d.address = address;
+    d.allocation = DiagnosedAllocation{a->name, a->bytes(), static_cast<int64_t>(address - a->begin)};
+    d.message +=
+        "reads byte " + std::to_string(address - a->begin) + " of " + a->name + ", which nobody has written";
+    d.advice = "Copy or clear the memory first (cudaMemcpy, cudaMemset); cudaMalloc does not clear it.";
+  } else {
+    d.message += "reads shared memory that no thread of this block has written";
+    d.advice = "Shared memory starts with unspecified contents: write each element before reading it.";
+  }
+  Diagnostics::instance().add(std::move(d));
+}
+
+void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x,
+                 FlaggedMemory memory) {
+  bool reported = false;
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
+    const uint64_t host = x.host[l];
+    if (!memory.holds(host)) memory = memory_of(w, i, host, x.space);
+    if (memory.flags == nullptr) continue;
+    uint8_t* flags = memory.at(host);
+    if (kind != AccessKind::store && !reported && !all_set(flags, bytes)) {
+      report(w, i, l, bytes, memory, host);
+      reported = true;
+    }
+    if (kind != AccessKind::load) set(flags, bytes);
+  }
+}
+
+}  // namespace
+
+void check_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+  const FlaggedMemory memory = memory_of(w, i, x.low, x.space);
+  if (memory.holds(x.high)) {
+    if (memory.flags == nullptr) return;
+    const uint64_t span = x.high - x.low + bytes;
+    // A row or a broadcast that is in order is done with at once; what is not is looked at lane by lane.
+    if (kind == AccessKind::load && x.low == x.high && all_set(memory.at(x.low), bytes)) return;
+    if (kind != AccessKind::atomic && is_row(w.mask, bytes, x)) {
+      if (kind == AccessKind::store) {
+        std::memset(memory.at(x.low), 1, span);
+        return;
+      }
+      if (std::memchr(memory.at(x.low), 0, span) == nullptr) return;
+    }
+  }
+  check_lanes(w, i, bytes, kind, x, memory);
+}
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,19 @@
+// Initcheck: whether a load reads global or shared memory that nobody has written.
+#pragma once
+#include "exec/access.h"
+
+namespace warpgrade::emu {
+
+// An access that has been resolved to shared or global memory: loads of unwritten bytes are reported, once an
+// instruction and warp; stores and atomics mark what they touch.
+void check_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
+
+// Whether the lanes' accesses lie side by side in the order of the lanes.
+inline bool is_row(uint32_t mask, uint32_t bytes, const Access& x) {
+  if (mask != kAllLanes || x.high - x.low != (kLanes - 1) * uint64_t(bytes)) return false;
+  uint64_t difference = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) difference |= x.host[l] ^ (x.low + l * uint64_t(bytes));
+  return difference == 0;
+}
+
+}  // namespace warpgrade::emu
