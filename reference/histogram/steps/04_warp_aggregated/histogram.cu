@@ -1,0 +1,123 @@
+// Histogram, step 4: a warp whose lanes all hit one bin counts once.
+//
+// Shapes  ids [count], counts [bins].
+// Cost    as step 3, and one vote of the warp an id.
+// Idea    Where ids are skewed, lanes of a warp meet in a bin and wait for each other, 32 turns in the worst
+// case. The
+//         warp compares its bins with the first lane's: when all agree, one lane adds 32.
+#include <algorithm>
+
+#include "warpgrade/histogram.h"
+
+namespace {
+
+struct Tile {
+  static constexpr int kThreads = 1024;
+  static constexpr int kBlocksPerSm = 2;
+  static constexpr int kInFlight = 4;          // 16-byte loads of a thread under way at once
+  static constexpr int kMostBins = 28 * 1024;  // a pass: 112 KB, half an SM
+  static_assert(kThreads * kBlocksPerSm <= 2048, "an SM's thread slots");
+  static_assert((kMostBins * 4 + 1024) * kBlocksPerSm <= 228 * 1024, "an SM's shared memory");
+};
+
+__device__ void count_bin(bool exists, unsigned bin, unsigned* block_counts) {
+  const unsigned same = __ballot_sync(~0u, exists && bin == __shfl_sync(~0u, bin, 0));
+  if (same == ~0u) {
+    if (threadIdx.x % 32 == 0) atomicAdd(&block_counts[bin], 32u);
+  } else if (exists) {
+    atomicAdd(&block_counts[bin], 1u);
+  }
+}
+
+// Counts one id, where its bin is one of the `own` from `first` on.
+__device__ void count_id(unsigned id, unsigned first, unsigned own, unsigned* block_counts) {
+  const unsigned bin = id / kNodesPerBin - first;
+  count_bin(bin < own, bin, block_counts);
+}
+
+__device__ void count_four(int4 four, unsigned first, unsigned own, unsigned* block_counts) {
+  count_id(four.x, first, own, block_counts);
+  count_id(four.y, first, own, block_counts);
+  count_id(four.z, first, own, block_counts);
+  count_id(four.w, first, own, block_counts);
+}
+
+// The ids of this block's share: whole batches of kInFlight vectors a thread, then single vectors, then, by
+// the first block, the last ids. Every thread of a warp takes every turn.
+__device__ void count_share(const int* __restrict__ ids, unsigned count, unsigned first, unsigned own,
+                            unsigned* block_counts) {
+  const int4* fours = reinterpret_cast<const int4*>(ids);
+  const unsigned four_count = count / 4, step = gridDim.x * Tile::kThreads;
+  unsigned base = blockIdx.x * Tile::kThreads;
+  for (; base + (Tile::kInFlight - 1) * step + Tile::kThreads <= four_count; base += Tile::kInFlight * step) {
+    int4 batch[Tile::kInFlight];
+#pragma unroll
+    for (int u = 0; u < Tile::kInFlight; ++u) batch[u] = __ldcs(fours + base + u * step + threadIdx.x);
+#pragma unroll
+    for (int u = 0; u < Tile::kInFlight; ++u) count_four(batch[u], first, own, block_counts);
+  }
+  for (; base < four_count; base += step) {
+    const bool exists = base + threadIdx.x < four_count;
+    const int outside = -1;  // as an unsigned number, of every range of bins
+    const int4 none = make_int4(outside, outside, outside, outside);
+    count_four(exists ? __ldcs(fours + base + threadIdx.x) : none, first, own, block_counts);
+  }
+  if (blockIdx.x != 0 || threadIdx.x >= 32) return;
+  const unsigned last = 4 * four_count + threadIdx.x;
+  const unsigned bin = last < count ? ids[last] / kNodesPerBin - first : own;
+  count_bin(bin < own, bin, block_counts);
+}
+
+// Grid: x = blocks that share the ids, y = passes over ranges of kMostBins bins.
+__global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksPerSm) void histogram_warp_aggregated_kernel(
+    const int* __restrict__ ids, unsigned count, unsigned bins, unsigned* __restrict__ counts) {
+  extern __shared__ unsigned block_counts[];  // [min(bins, kMostBins)]
+  const unsigned first = blockIdx.y * Tile::kMostBins;
+  const unsigned own = min(bins - first, static_cast<unsigned>(Tile::kMostBins));
+  for (unsigned b = threadIdx.x; b < own; b += Tile::kThreads) block_counts[b] = 0;
+  __syncthreads();
+  count_share(ids, count, first, own, block_counts);
+  __syncthreads();
+  for (unsigned b = threadIdx.x; b < own; b += Tile::kThreads) {
+    if (block_counts[b] != 0) atomicAdd(&counts[first + b], block_counts[b]);
+  }
+}
+
+}  // namespace
+
+struct HistogramPlan {
+  int multiprocessors = 0;
+};
+
+cudaError_t histogram_plan(int, int, HistogramPlan** out, cudaStream_t) {
+  *out = nullptr;
+  int device = 0, multiprocessors = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (error == cudaSuccess)
+    error =
+        cudaFuncSetAttribute(histogram_warp_aggregated_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             Tile::kMostBins * sizeof(unsigned));
+  if (error != cudaSuccess) return error;
+  *out = new HistogramPlan{multiprocessors};
+  return cudaSuccess;
+}
+
+cudaError_t histogram_run(const int* ids, int count, int nodes, unsigned* counts, HistogramPlan* plan,
+                          cudaStream_t stream) {
+  const int bins = histogram_bins(nodes);
+  const cudaError_t error = cudaMemsetAsync(counts, 0, bins * sizeof(unsigned), stream);
+  if (error != cudaSuccess || count == 0) return error;
+  const int vectors_a_block = 4 * Tile::kThreads;
+  const int needed = static_cast<int>((static_cast<unsigned>(count) + vectors_a_block - 1) / vectors_a_block);
+  const dim3 grid(std::min(needed, plan->multiprocessors * Tile::kBlocksPerSm),
+                  (bins + Tile::kMostBins - 1) / Tile::kMostBins);
+  const std::size_t shared_bytes = std::min(bins, Tile::kMostBins) * sizeof(unsigned);
+  histogram_warp_aggregated_kernel<<<grid, Tile::kThreads, shared_bytes, stream>>>(ids, count, bins, counts);
+  return cudaGetLastError();
+}
+
+void histogram_free(HistogramPlan* plan) {
+  delete plan;
+}
