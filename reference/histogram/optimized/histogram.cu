@@ -1,22 +1,33 @@
-// Histogram, optimized: private histograms in shared memory, 16-byte loads, eight in flight.
+// Histogram, optimized: private histograms in shared memory, 16-byte loads, several in flight.
 //
 // Shapes  ids [count], counts [bins].
-// Cost    4 bytes read and one shared atomic an id; bins * blocks global atomics, 2 blocks an SM.
+// Cost    4 bytes read and one shared atomic an id; bins * blocks global atomics.
 // Floor   4 * count bytes over the DRAM rate.
-// Idea    Adding the constant 1 without using the result compiles to ATOMS.POPC.INC: the hardware merges
-// lanes of a
-//         warp that hit one bin, so that skew costs nothing and votes (step 4) only cost instructions.
+// Idea    One block fills an SM: the fewest private histograms to clear and to merge. Adding the constant 1
+//         without using the result lets the hardware merge lanes of a warp that hit one bin.
 #include <algorithm>
 
 #include "warpgrade/histogram.h"
 
+#ifndef HISTOGRAM_THREADS
+#define HISTOGRAM_THREADS 1024
+#endif
+#ifndef HISTOGRAM_BLOCKS
+#define HISTOGRAM_BLOCKS 1
+#endif
+#ifndef HISTOGRAM_IN_FLIGHT
+#define HISTOGRAM_IN_FLIGHT 8
+#endif
+
 namespace {
 
-XX static constexpr int kBlocksPerSm = 2;
-static constexpr int kInFlight = 8;          // 16-byte loads of a thread under way at once
-static constexpr int kMostBins = 28 * 1024;  // a pass: 112 KB, half an SM
-static_assert(kThreads * kBlocksPerSm <= 2048, "an SM's thread slots");
-static_assert((kMostBins * 4 + 1024) * kBlocksPerSm <= 228 * 1024, "an SM's shared memory");
+struct Tile {
+  static constexpr int kThreads = HISTOGRAM_THREADS;
+  static constexpr int kBlocksPerSm = HISTOGRAM_BLOCKS;
+  static constexpr int kInFlight = HISTOGRAM_IN_FLIGHT;       // 16-byte loads of a thread under way at once
+  static constexpr int kMostBins = 56 / kBlocksPerSm * 1024;  // a pass: all of an SM's shared memory
+  static_assert(kThreads * kBlocksPerSm <= 2048, "an SM's thread slots");
+  static_assert((kMostBins * 4 + 1024) * kBlocksPerSm <= 228 * 1024, "an SM's shared memory");
 };
 
 __device__ void count_bin(bool exists, unsigned bin, unsigned* block_counts) {
