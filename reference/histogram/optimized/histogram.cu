@@ -24,10 +24,8 @@ namespace {
 struct Tile {
   static constexpr int kThreads = HISTOGRAM_THREADS;
   static constexpr int kBlocksPerSm = HISTOGRAM_BLOCKS;
-  static constexpr int kInFlight = HISTOGRAM_IN_FLIGHT;       // 16-byte loads of a thread under way at once
-  static constexpr int kMostBins = 56 / kBlocksPerSm * 1024;  // a pass: all of an SM's shared memory
+  static constexpr int kInFlight = HISTOGRAM_IN_FLIGHT;  // 16-byte loads of a thread under way at once
   static_assert(kThreads * kBlocksPerSm <= 2048, "an SM's thread slots");
-  static_assert((kMostBins * 4 + 1024) * kBlocksPerSm <= 228 * 1024, "an SM's shared memory");
 };
 
 __device__ void count_bin(bool exists, unsigned bin, unsigned* block_counts) {
@@ -73,12 +71,13 @@ __device__ void count_share(const int* __restrict__ ids, unsigned count, unsigne
   count_bin(bin < own, bin, block_counts);
 }
 
-// Grid: x = blocks that share the ids, y = passes over ranges of kMostBins bins.
+// Grid: x = blocks that share the ids, y = passes over ranges of `bins_a_pass` bins.
 __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksPerSm) void histogram_optimized_kernel(
-    const int* __restrict__ ids, unsigned count, unsigned bins, unsigned* __restrict__ counts) {
-  extern __shared__ unsigned block_counts[];  // [min(bins, kMostBins)]
-  const unsigned first = blockIdx.y * Tile::kMostBins;
-  const unsigned own = min(bins - first, static_cast<unsigned>(Tile::kMostBins));
+    const int* __restrict__ ids, unsigned count, unsigned bins, unsigned bins_a_pass,
+    unsigned* __restrict__ counts) {
+  extern __shared__ unsigned block_counts[];  // [min(bins, bins_a_pass)]
+  const unsigned first = blockIdx.y * bins_a_pass;
+  const unsigned own = min(bins - first, bins_a_pass);
   for (unsigned b = threadIdx.x; b < own; b += Tile::kThreads) block_counts[b] = 0;
   __syncthreads();
   count_share(ids, count, first, own, block_counts);
@@ -92,19 +91,28 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksPerSm) void histogram_
 
 struct HistogramPlan {
   int multiprocessors = 0;
+  int most_bins = 0;  // a pass: a block's share of an SM's shared memory
 };
 
 cudaError_t histogram_plan(int, int, HistogramPlan** out, cudaStream_t) {
   *out = nullptr;
-  int device = 0, multiprocessors = 0;
+  HistogramPlan plan;
+  int device = 0, sm_bytes = 0, block_bytes = 0, reserved_bytes = 0;
+  const auto ask = [&](cudaDeviceAttr attribute, int& value) {
+    return cudaDeviceGetAttribute(&value, attribute, device);
+  };
   cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess)
-    error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  if (error == cudaSuccess)
-    error = cudaFuncSetAttribute(histogram_optimized_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 Tile::kMostBins * sizeof(unsigned));
+  if (error == cudaSuccess) error = ask(cudaDevAttrMultiProcessorCount, plan.multiprocessors);
+  if (error == cudaSuccess) error = ask(cudaDevAttrMaxSharedMemoryPerMultiprocessor, sm_bytes);
+  if (error == cudaSuccess) error = ask(cudaDevAttrMaxSharedMemoryPerBlockOptin, block_bytes);
+  if (error == cudaSuccess) error = ask(cudaDevAttrReservedSharedMemoryPerBlock, reserved_bytes);
   if (error != cudaSuccess) return error;
-  *out = new HistogramPlan{multiprocessors};
+  const int share = std::min(block_bytes, sm_bytes / Tile::kBlocksPerSm - reserved_bytes) / 16 * 16;
+  error =
+      cudaFuncSetAttribute(histogram_optimized_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, share);
+  if (error != cudaSuccess) return error;
+  plan.most_bins = share / static_cast<int>(sizeof(unsigned));
+  *out = new HistogramPlan(plan);
   return cudaSuccess;
 }
 
@@ -113,12 +121,14 @@ cudaError_t histogram_run(const int* ids, int count, int nodes, unsigned* counts
   const int bins = histogram_bins(nodes);
   const cudaError_t error = cudaMemsetAsync(counts, 0, bins * sizeof(unsigned), stream);
   if (error != cudaSuccess || count == 0) return error;
+  const int bins_a_pass = std::min(bins, plan->most_bins);
   const int vectors_a_block = 4 * Tile::kThreads;
   const int needed = static_cast<int>((static_cast<unsigned>(count) + vectors_a_block - 1) / vectors_a_block);
   const dim3 grid(std::min(needed, plan->multiprocessors * Tile::kBlocksPerSm),
-                  (bins + Tile::kMostBins - 1) / Tile::kMostBins);
-  const std::size_t shared_bytes = std::min(bins, Tile::kMostBins) * sizeof(unsigned);
-  histogram_optimized_kernel<<<grid, Tile::kThreads, shared_bytes, stream>>>(ids, count, bins, counts);
+                  (bins + bins_a_pass - 1) / bins_a_pass);
+  const std::size_t shared_bytes = bins_a_pass * sizeof(unsigned);
+  histogram_optimized_kernel<<<grid, Tile::kThreads, shared_bytes, stream>>>(ids, count, bins, bins_a_pass,
+                                                                             counts);
   return cudaGetLastError();
 }
 

@@ -52,8 +52,11 @@ __device__ void stage_row(const CsrGraph& graph, const Row& row, unsigned fanout
   if (!is_staged<T>(row, fanout)) return;
   const unsigned first = row.begin / 4 * 4, end = row.begin + row.degree;
   for (unsigned at = first + 4 * threadIdx.x; at < end; at += 4 * T::kThreads) {
-    const unsigned exist = min(4u, static_cast<unsigned>(graph.edges) - at);
-    __pipeline_memcpy_async(buffer + (at - first), graph.columns + at, 16, 16 - 4 * exist);
+    if (at + 4 <= static_cast<unsigned>(graph.edges)) {
+      __pipeline_memcpy_async(buffer + (at - first), graph.columns + at, 16);
+    } else {  // the last vector of the graph is a partial one
+      for (unsigned e = at; e < end; ++e) __pipeline_memcpy_async(buffer + (e - first), graph.columns + e, 4);
+    }
   }
 }
 

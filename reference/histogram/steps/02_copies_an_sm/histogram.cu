@@ -17,7 +17,6 @@ namespace {
 #endif
 constexpr int kMostCopies = HISTOGRAM_COPIES;
 constexpr int kThreads = 1024;
-constexpr int kWordsABlock = 56 * 1024;  // 224 KB: a block has an SM to itself
 static_assert(kMostCopies >= 1 && kMostCopies <= 32, "a lane has one copy");
 
 // Grid: x = blocks that share the ids, y = passes over ranges of `bins_a_pass` bins.
@@ -47,19 +46,24 @@ __global__ __launch_bounds__(kThreads) void histogram_copies_kernel(const int* _
 
 struct HistogramPlan {
   int multiprocessors = 0;
+  int words_a_block = 0;  // all the shared memory that a block may have
 };
 
 cudaError_t histogram_plan(int, int, HistogramPlan** out, cudaStream_t) {
   *out = nullptr;
-  int device = 0, multiprocessors = 0;
+  HistogramPlan plan;
+  int device = 0, shared_bytes = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess)
-    error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    error = cudaDeviceGetAttribute(&plan.multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   if (error == cudaSuccess)
     error = cudaFuncSetAttribute(histogram_copies_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 kWordsABlock * sizeof(unsigned));
+                                 shared_bytes);
   if (error != cudaSuccess) return error;
-  *out = new HistogramPlan{multiprocessors};
+  plan.words_a_block = shared_bytes / static_cast<int>(sizeof(unsigned));
+  *out = new HistogramPlan(plan);
   return cudaSuccess;
 }
 
@@ -68,8 +72,8 @@ cudaError_t histogram_run(const int* ids, int count, int nodes, unsigned* counts
   const int bins = histogram_bins(nodes);
   const cudaError_t error = cudaMemsetAsync(counts, 0, bins * sizeof(unsigned), stream);
   if (error != cudaSuccess || count == 0) return error;
-  const int copies = std::clamp(kWordsABlock / bins, 1, kMostCopies);
-  const int bins_a_pass = std::min(bins, kWordsABlock);
+  const int copies = std::clamp(plan->words_a_block / bins, 1, kMostCopies);
+  const int bins_a_pass = std::min(bins, plan->words_a_block);
   const int needed = static_cast<int>((static_cast<unsigned>(count) + kThreads - 1) / kThreads);
   const dim3 grid(std::min(needed, plan->multiprocessors), (bins + bins_a_pass - 1) / bins_a_pass);
   const std::size_t shared_bytes = static_cast<std::size_t>(bins_a_pass) * copies * sizeof(unsigned);

@@ -31,13 +31,10 @@ __device__ void draw_row(const int* row, unsigned degree, unsigned i, unsigned f
 #pragma unroll
     for (int c = 0; c < 4; ++c)
       drawn[c] = degree == 0 ? kNoNeighbour : row[warpgrade::draw_below(words[c], degree)];
-    if (kAligned) {
+    if constexpr (kAligned) {
       reinterpret_cast<int4*>(samples)[four] = make_int4(drawn[0], drawn[1], drawn[2], drawn[3]);
-      continue;
-    }
-#pragma unroll
-    for (int c = 0; c < 4; ++c) {
-      if (4 * four + c < fanout) samples[4 * four + c] = drawn[c];
+    } else {
+      for (int c = 0; c < 4 && 4 * four + c < fanout; ++c) samples[4 * four + c] = drawn[c];
     }
   }
 }
