@@ -125,7 +125,7 @@ class GradeRun {
     for (const CaseSpec& spec : select_cases(lab_, options_.cases, backend_.name)) {
       throw_if_interrupted();
       try {
-        if (!files.contains(spec.dataset)) {
+        if (!spec.drawn && !files.contains(spec.dataset)) {
           progress_.update("dataset " + spec.dataset);
           files[spec.dataset] = catalog.ensure(spec.dataset, cache_directory() / "datasets");
         }

@@ -49,13 +49,14 @@ RunnerSpec runner_from_json(const json& j) {
 
 json case_to_json(const CaseInput& input) {
   const CaseSpec& c = input.spec;
-  return {{"id", c.id},   {"dataset", c.dataset},       {"k", c.k}, {"kind", c.kind}, {"set", c.set},
-          {"why", c.why}, {"file", input.file.string()}};
+  return {{"id", c.id},   {"dataset", c.dataset}, {"k", c.k},         {"kind", c.kind},
+          {"set", c.set}, {"why", c.why},         {"drawn", c.drawn}, {"file", input.file.string()}};
 }
 
 CaseInput case_from_json(const json& j) {
   CaseInput input;
-  input.spec = {j.at("id"), j.at("dataset"), j.at("k"), j.at("kind"), j.at("set"), j.at("why")};
+  input.spec = {j.at("id"),  j.at("dataset"), j.at("k"),    j.at("kind"),
+                j.at("set"), j.at("why"),     j.at("drawn")};
   input.file = j.at("file").get<std::string>();
   return input;
 }

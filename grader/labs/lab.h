@@ -22,7 +22,8 @@ struct CaseSpec {
   std::string kind;  // "correctness" or "speed"
   std::string
       set;  // "public" (students have it), "hidden", "large" (needs memory), "real", "real-large", "stand-in"
-  std::string why;  // what it exercises
+  std::string why;     // what it exercises
+  bool drawn = false;  // the judge draws the whole input: `dataset` names a pattern, not a file
 };
 
 struct Baseline {

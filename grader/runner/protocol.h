@@ -13,8 +13,8 @@ constexpr int kSocketFd = 3;                  // the runner's end
 enum class Op : std::uint32_t {
   kAttach = 1,  // a buffer's descriptor comes along; name, offset, bytes, mapped_bytes, read_only
   kPlan,        // arguments: the lab's (spmm: rows, cols, nnz, k)
-  kRun,
-  kNull,  // between the events nothing, or a wait of arguments[0] ns: the cost of asking
+  kRun,         // arguments: the lab's (sampling: the generator's seed)
+  kNull,        // between the events nothing, or a wait of arguments[0] ns: the cost of asking
   kFree,
   kReport,  // arguments[0]: 0 diagnostics, 1 counters; written into the attached buffer "report"
   kEnd,

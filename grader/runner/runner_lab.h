@@ -17,7 +17,8 @@ class LabRunner {
  public:
   virtual ~LabRunner() = default;
   virtual cudaError_t plan(const protocol::Command& command, const Buffers& buffers, cudaStream_t stream) = 0;
-  virtual cudaError_t run(const Buffers& buffers, cudaStream_t stream) = 0;
+  // The command's arguments are the lab's own, as with plan: what a run may not know before its clock starts.
+  virtual cudaError_t run(const protocol::Command& command, const Buffers& buffers, cudaStream_t stream) = 0;
   virtual void free() = 0;
 };
 

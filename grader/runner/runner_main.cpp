@@ -85,7 +85,7 @@ class Server {
       case Op::kPlan:
         return timed(reply, [&] { return lab_->plan(command, buffers_, stream_); });
       case Op::kRun:
-        return timed(reply, [&] { return lab_->run(buffers_, stream_); });
+        return timed(reply, [&] { return lab_->run(command, buffers_, stream_); });
       case Op::kNull:
         return timed(reply, [&] {
           if (command.arguments[0] > 0)

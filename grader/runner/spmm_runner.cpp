@@ -19,7 +19,7 @@ class SpmmRunner : public LabRunner {
     return spmm_plan(a_, k_, &plan_, stream);
   }
 
-  cudaError_t run(const Buffers& buffers, cudaStream_t stream) override {
+  cudaError_t run(const protocol::Command&, const Buffers& buffers, cudaStream_t stream) override {
     const float* b = static_cast<const float*>(buffers.at("B"));
     float* c = static_cast<float*>(buffers.at("C"));
     return spmm_run(a_, k_, b, c, plan_, stream);
