@@ -109,6 +109,11 @@ sweep: build  ## try compile-time settings: SUBMISSION=folder PARAMS="TILE=8,16 
 	@params=(); for param in $${PARAMS:?give PARAMS="NAME=1,2,4 ..."}; do params+=(--param "$$param"); done
 	$(WARPGRADE) sweep "$${SUBMISSION:?give SUBMISSION=folder}" "$${params[@]}" $(JUDGING)
 
+.PHONY: profile
+profile: build  ## where a submission's work goes, line by line: SUBMISSION=folder CASE=id [LAB= OUTPUT=folder]
+	@$(WARPGRADE) profile "$${SUBMISSION:?give SUBMISSION=folder}" --case "$${CASE:?give CASE=id}" --lab "$$LAB" \
+	  $(call optional,--output,OUTPUT)
+
 .PHONY: report
 report: build  ## render a run: RUN=folder (default: the latest in runs/)
 	@run=$${RUN:-$$(find runs -mindepth 2 -maxdepth 2 -name run.json -printf '%T@ %h\n' 2>/dev/null | sort -n | tail -n 1 | cut -d ' ' -f 2-)}

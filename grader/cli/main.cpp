@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "cli/commands.h"
+#include "cli/profile.h"
 #include "cli/submit.h"
 #include "cli/sweep.h"
 #include "warpgrade/datasets/catalog.h"
@@ -100,6 +101,22 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   add_run_options(*sweep_command, sweep_options.grade);
   sweep_command->callback([&] { code = sweep(sweep_options); });
+
+  ProfileOptions profile_options;
+  CLI::App* profile_command =
+      app.add_subcommand("profile", "say where a submission's work goes, line by line, on the emulator");
+  profile_command->add_option("submission", profile_options.submission, "its folder")->required();
+  profile_command->add_option("--lab", profile_options.lab, "the lab")->capture_default_str();
+  profile_command
+      ->add_option("--case", profile_options.test_case, "a case's id (`warpgrade labs LAB` lists them)")
+      ->required();
+  profile_command->add_flag("--full", profile_options.whole_source,
+                            "every line of the source, not those that matter");
+  profile_command->add_flag("--json", profile_options.as_json, "print JSON");
+  profile_command->add_option("--output", profile_options.output, "a folder for profile.md and profile.json");
+  profile_command->add_flag("--allow-unsandboxed", profile_options.allow_unsandboxed,
+                            "go on where bubblewrap does not work");
+  profile_command->callback([&] { code = profile(profile_options); });
 
   SubmitOptions submit_options;
   CLI::App* submit_command = app.add_subcommand("submit", "pack a submission for handing in");

@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "profile/diseases.h"
+
 namespace warpgrade {
 namespace {
 
@@ -132,6 +134,7 @@ nlohmann::json summarize_counters(const nlohmann::json& objects) {
     totals["active_lanes"] =
         totals["thread_instructions"].get<double>() / totals["warp_instructions"].get<double>();
   }
+  totals["findings"] = find_diseases(kernels);
   totals["kernels"] = kernels;
   return totals;
 }
