@@ -6,8 +6,9 @@
  *   WARPEMU_THREADS=n     worker threads (default: the cores of this process)
  *   WARPEMU_CHECKS=list   comma list of memcheck, initcheck, racecheck, counters; `all` or `none`
  *                         (default memcheck)
- *   WARPEMU_ARCH=80       compute capability that the emulated device reports (default 80)
- *   WARPEMU_MEMORY_MB=n   device memory of the emulated GPU; cudaMalloc beyond it fails (default 16384)
+ *   WARPEMU_DEVICE=h200   the described device: a name of devices/ or a file's path (default a100)
+ *   WARPEMU_ARCH=80       compute capability that the emulated device reports (default: the device's)
+ *   WARPEMU_MEMORY_MB=n   device memory of the emulated GPU; cudaMalloc beyond it fails
  *   WARPEMU_LAUNCH_TIMEOUT_S=s  a kernel that runs longer fails with cudaErrorLaunchTimeout (default: none)
  *   WARPEMU_REPORT=quiet  print no diagnostics on stderr (the default prints each once, for people)
  */

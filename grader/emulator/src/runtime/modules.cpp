@@ -29,7 +29,7 @@ void dump_code(const Program& program) {
 bool LoadedModule::load() {
   if (attempted_) return problem_.empty();
   attempted_ = true;
-  FatbinPtx ptx = ptx_of_fatbin(wrapper_, settings().arch);
+  FatbinPtx ptx = ptx_of_fatbin(wrapper_, settings().device.arch());
   problem_ = ptx.problem;
   if (!problem_.empty()) return false;
   if (settings().dump_ptx) std::fprintf(stderr, "%s\n", ptx.text.c_str());

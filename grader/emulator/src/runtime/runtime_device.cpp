@@ -6,27 +6,28 @@
 #include <cstring>
 #include <map>
 
+#include "device/device_model.h"
 #include "memory/device_memory.h"
-#include "runtime/device_model.h"
 #include "runtime/errors.h"
 
 namespace warpgrade::emu {
 namespace {
 
 constexpr int kMaxGridX = 2147483647, kMaxGridYZ = 65535;
-constexpr int kMemoryBusBits = 5120, kClockKHz = 1410000, kMemoryClockKHz = 1215000;
+constexpr int kRegistersPerBlock = 65536;
 
 void fill_properties(cudaDeviceProp& p) {
   const DeviceModel& m = device_model();
   std::memset(&p, 0, sizeof p);
-  std::snprintf(p.name, sizeof p.name, "Warpgrade emulated GPU (sm_%d%d)", m.major, m.minor);
+  std::snprintf(p.name, sizeof p.name, "%s (emulated)", m.name.c_str());
   std::memcpy(p.uuid.bytes, "warpgrade-emul\0\1", sizeof p.uuid.bytes);
   p.totalGlobalMem = DeviceMemory::instance().total_bytes();
   p.sharedMemPerBlock = kSharedPerBlock;
   p.sharedMemPerBlockOptin = m.shared_per_block_optin;
   p.sharedMemPerMultiprocessor = m.shared_per_multiprocessor;
-  p.reservedSharedMemPerBlock = 1024;
-  p.regsPerBlock = p.regsPerMultiprocessor = kRegistersPerMultiprocessor;
+  p.reservedSharedMemPerBlock = m.reserved_shared_per_block;
+  p.regsPerMultiprocessor = m.registers_per_multiprocessor;
+  p.regsPerBlock = kRegistersPerBlock;
   p.warpSize = 32;
   p.memPitch = 2147483647;
   p.maxThreadsPerBlock = kMaxThreadsPerBlock;
@@ -48,7 +49,7 @@ void fill_properties(cudaDeviceProp& p) {
   p.asyncEngineCount = 2;
   p.memoryPoolsSupported = 1;
   p.l2CacheSize = m.l2_bytes;
-  p.memoryBusWidth = kMemoryBusBits;
+  p.memoryBusWidth = m.memory_bus_bits;
 }
 
 int attribute(cudaDeviceAttr a) {
@@ -72,7 +73,7 @@ int attribute(cudaDeviceAttr a) {
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
       return static_cast<int>(m.shared_per_multiprocessor);
     case cudaDevAttrReservedSharedMemoryPerBlock:
-      return 1024;
+      return static_cast<int>(m.reserved_shared_per_block);
     case cudaDevAttrTotalConstantMemory:
       return 65536;
     case cudaDevAttrWarpSize:
@@ -80,14 +81,15 @@ int attribute(cudaDeviceAttr a) {
     case cudaDevAttrMaxPitch:
       return 2147483647;
     case cudaDevAttrMaxRegistersPerBlock:
+      return kRegistersPerBlock;
     case cudaDevAttrMaxRegistersPerMultiprocessor:
-      return kRegistersPerMultiprocessor;
+      return m.registers_per_multiprocessor;
     case cudaDevAttrClockRate:
-      return kClockKHz;
+      return m.clock_khz;
     case cudaDevAttrMemoryClockRate:
-      return kMemoryClockKHz;
+      return m.memory_clock_khz;
     case cudaDevAttrGlobalMemoryBusWidth:
-      return kMemoryBusBits;
+      return m.memory_bus_bits;
     case cudaDevAttrMultiProcessorCount:
       return m.multiprocessors;
     case cudaDevAttrMaxThreadsPerMultiProcessor:

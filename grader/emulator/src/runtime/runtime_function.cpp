@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/device_model.h"
+#include "device/device_model.h"
 #include "runtime/errors.h"
 #include "runtime/modules.h"
 #include "runtime/occupancy.h"

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <vector>
 
+#include "device/device_model.h"
 #include "memory/device_memory.h"
 #include "report/diagnostics.h"
-#include "runtime/device_model.h"
 #include "runtime/errors.h"
 #include "runtime/modules.h"
 #include "runtime/occupancy.h"

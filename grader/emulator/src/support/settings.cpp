@@ -52,11 +52,30 @@ void read_checks(Settings& s) {
   }
 }
 
+// A device that cannot be read is named, and the default one used.
+void read_device(Settings& s) {
+  constexpr unsigned kDefaultArch = 80;
+  constexpr uint64_t kDefaultMemoryMb = 16384;  // of a device that was not chosen by name
+  const auto arch = static_cast<unsigned>(number_of("WARPEMU_ARCH", 0, 50, 129));
+  s.device = device_of_arch(arch == 0 ? kDefaultArch : arch);
+  s.device.memory_mb = kDefaultMemoryMb;
+  if (const char* name = text_of("WARPEMU_DEVICE")) {
+    try {
+      s.device = find_device(name);
+      if (arch != 0)
+        s.device.major = static_cast<int>(arch / 10), s.device.minor = static_cast<int>(arch % 10);
+    } catch (const DeviceError& error) {
+      std::fprintf(stderr, "emulator: WARPEMU_DEVICE ignored: %s\n", error.what());
+    }
+  }
+  const auto memory_mb = static_cast<double>(s.device.memory_mb);
+  s.memory_bytes = static_cast<uint64_t>(number_of("WARPEMU_MEMORY_MB", memory_mb, 1, 1 << 19)) << 20;
+}
+
 Settings read() {
   Settings s;
   s.threads = static_cast<unsigned>(number_of("WARPEMU_THREADS", cores_of_process(), 1, 1024));
-  s.arch = static_cast<unsigned>(number_of("WARPEMU_ARCH", 80, 50, 129));
-  s.memory_bytes = static_cast<uint64_t>(number_of("WARPEMU_MEMORY_MB", 16384, 1, 1 << 19)) << 20;
+  read_device(s);
   s.launch_timeout_s = number_of("WARPEMU_LAUNCH_TIMEOUT_S", 0, 0, 1e9);
   read_checks(s);
   if (const char* report = text_of("WARPEMU_REPORT")) s.quiet = std::string(report) == "quiet";

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "device/device_model.h"
+
 namespace warpgrade::emu {
 
 struct Settings {
@@ -10,8 +12,8 @@ struct Settings {
   bool init_check = false;
   bool race_check = false;
   bool counters = false;
-  unsigned arch = 80;
-  uint64_t memory_bytes = 16384ull << 20;
+  DeviceModel device;
+  uint64_t memory_bytes = 0;
   double launch_timeout_s = 0;  // 0: none
   bool quiet = false;
   bool dump_ptx = false;
