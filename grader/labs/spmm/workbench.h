@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/shared_buffer.h"
+#include "judge/case_bench.h"
 #include "measure/random.h"
 
 namespace warpgrade::spmm {
@@ -52,36 +52,13 @@ struct Check {
   bool ok() const { return bad_cells == 0 && cells_checked > 0; }
 };
 
-// What a run may have done to memory that it must leave alone.
-struct Integrity {
-  std::string damaged_guard;   // "C": words before or behind it changed
-  bool guard_behind = false;   // behind the payload (in front of it otherwise)
-  std::string modified_input;  // "A.values", "B", ...
-  bool ok() const { return damaged_guard.empty() && modified_input.empty(); }
-};
-
-// Submission and baselines each have an output of their own, so that late work of one can't touch the
-// other's.
-enum class Output { kSubmission = 0, kBaseline = 1 };
-
-class Workbench {
+class Workbench : public CaseBench {
  public:
-  virtual ~Workbench() = default;
-
-  // Device facts for the record.
-  virtual nlohmann::json describe() = 0;
-
   // Allocates and fills everything for A and k. The spans must outlive the bench's use of them.
   virtual void load(const Structure& a, int k, bool with_baseline_output) = 0;
-  virtual std::vector<SharedBuffer> input_buffers() = 0;  // A.row_offsets, A.columns, A.values, B
-  virtual SharedBuffer output_buffer(Output output) = 0;  // named C for either
 
   virtual void refresh_a(Values values) = 0;  // also restores the structure
   virtual void refresh_b(Values values) = 0;
-  virtual void poison(Output output) = 0;    // and renews the guard words
-  virtual void flush_caches() = 0;           // a GPU's L2; waits until the device is idle
-  virtual void snapshot(Output output) = 0;  // the output into private memory, at once
-  virtual Integrity check_integrity() = 0;   // A, B and every guard word
 
   // The private copy against A * B in fp64: every cell. Exact: bit for bit in rows of at most kExactTerms
   // entries.

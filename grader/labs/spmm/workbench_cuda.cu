@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "judge/bench_kernels.cuh"
 #include "judge/cuda_memory.h"
 #include "labs/spmm/workbench.h"
 
@@ -38,35 +39,6 @@ __global__ void fill_kernel(float* cells, std::size_t count, Values values) {
   }
 }
 
-__global__ void fill_words_kernel(unsigned* words, std::size_t count, unsigned value) {
-  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
-    words[i] = value;
-}
-
-// Writes (or, with `damaged`, checks) the guard bytes: 1 for damage in front of the payload, 2 behind it.
-__global__ void guard_kernel(unsigned char* base, std::size_t payload_begin, std::size_t payload_end,
-                             std::size_t mapped_bytes, unsigned* damaged) {
-  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  const std::size_t guard_bytes = payload_begin + mapped_bytes - payload_end;
-  for (std::size_t n = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; n < guard_bytes; n += stride) {
-    const std::size_t i = n < payload_begin ? n : n - payload_begin + payload_end;
-    const auto want = static_cast<unsigned char>(random_bits(kGuardSeed, i >> 3) >> (8 * (i & 7)));
-    if (damaged == nullptr)
-      base[i] = want;
-    else if (base[i] != want)
-      atomicOr(damaged, i < payload_begin ? 1u : 2u);
-  }
-}
-
-__global__ void differs_kernel(const unsigned* shared, const unsigned* kept, std::size_t count,
-                               unsigned* differs) {
-  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
-    if (shared[i] != kept[i]) *differs = 1;
-  }
-}
-
 __global__ void differs_from_random_kernel(const float* shared, std::size_t count, Values values,
                                            unsigned* differs) {
   const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
@@ -74,20 +46,6 @@ __global__ void differs_from_random_kernel(const float* shared, std::size_t coun
     const float want = random_value(values.distribution, values.seed, i);
     if (__float_as_uint(shared[i]) != __float_as_uint(want)) *differs = 1;
   }
-}
-
-__global__ void flush_write_kernel(unsigned* words, std::size_t count, unsigned value) {
-  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
-    words[i] = value + i;
-}
-
-__global__ void flush_read_kernel(const unsigned* words, std::size_t count, unsigned* sink) {
-  unsigned sum = 0;
-  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
-    sum += words[i];
-  if (sum == 0x12345678u) *sink = sum;
 }
 
 // The oracle's twin on the GPU: a warp a row, a lane a column, fp64. B is drawn anew, not read from shared

@@ -1,7 +1,4 @@
 // The bench for the emulator: shared buffers are memfds, checks run on the CPU against the oracle.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,7 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "judge/shared_host_memory.h"
 #include "labs/spmm/workbench.h"
 #include "spmm/oracle.h"
 
@@ -29,71 +26,6 @@ void parallel_for(std::int64_t count, int threads, Work work) {
   }
 }
 
-// A memfd mapped here, with guard words around the payload.
-class Mapping {
- public:
-  Mapping(std::string name, std::size_t bytes) {
-    buffer_.name = std::move(name);
-    buffer_.bytes = bytes;
-    constexpr std::size_t kPage = 4096;
-    buffer_.mapped_bytes = kGuardBytes + (bytes + kGuardBytes + kPage - 1) / kPage * kPage;
-    fd_ = FileDescriptor(memfd_create(buffer_.name.c_str(), MFD_CLOEXEC));
-    if (!fd_ || ftruncate(fd_.get(), static_cast<off_t>(buffer_.mapped_bytes)) != 0) {
-      throw JudgeFault("no {} MiB of memory for {}", buffer_.mapped_bytes >> 20, buffer_.name);
-    }
-    buffer_.fd = fd_.get();
-    void* memory = mmap(nullptr, buffer_.mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
-    if (memory == MAP_FAILED)
-      throw JudgeFault("cannot map {} MiB for {}", buffer_.mapped_bytes >> 20, buffer_.name);
-    base_ = static_cast<std::byte*>(memory);
-    write_guards();
-  }
-  ~Mapping() { munmap(base_, buffer_.mapped_bytes); }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-
-  const SharedBuffer& buffer() const { return buffer_; }
-  template <typename T>
-  std::span<T> payload() {
-    return {reinterpret_cast<T*>(base_ + buffer_.offset), buffer_.bytes / sizeof(T)};
-  }
-
-  void write_guards() {
-    for_guards([](std::byte& byte, std::byte want) {
-      byte = want;
-      return true;
-    });
-  }
-
-  // 0: whole; -1: damaged in front of the payload, +1: behind it.
-  int damaged_guard() {
-    int where = 0;
-    for_guards([&](std::byte& byte, std::byte want) {
-      if (byte == want) return true;
-      where = &byte < base_ + buffer_.offset ? -1 : 1;
-      return false;
-    });
-    return where;
-  }
-
- private:
-  template <typename Visit>
-  void for_guards(Visit visit) {
-    const auto range = [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const auto want = static_cast<std::byte>(random_bits(kGuardSeed, i >> 3) >> (8 * (i & 7)));
-        if (!visit(base_[i], want)) return false;
-      }
-      return true;
-    };
-    if (range(0, buffer_.offset)) range(buffer_.offset + buffer_.bytes, buffer_.mapped_bytes);
-  }
-
-  SharedBuffer buffer_;
-  FileDescriptor fd_;
-  std::byte* base_ = nullptr;
-};
-
 class HostWorkbench : public Workbench {
  public:
   explicit HostWorkbench(int threads) : threads_(threads) {}
@@ -105,7 +37,7 @@ class HostWorkbench : public Workbench {
     a_ = a;
     k_ = k;
     const auto make = [](const char* name, std::size_t bytes) {
-      return std::make_unique<Mapping>(name, bytes);
+      return std::make_unique<SharedHostMemory>(name, bytes);
     };
     row_offsets_ = make("A.row_offsets", a.row_offsets.size_bytes());
     columns_ = make("A.columns", a.columns.size_bytes());
@@ -126,7 +58,8 @@ class HostWorkbench : public Workbench {
     std::copy(a_.row_offsets.begin(), a_.row_offsets.end(), row_offsets_->payload<int>().begin());
     std::copy(a_.columns.begin(), a_.columns.end(), columns_->payload<int>().begin());
     std::copy(private_a_.begin(), private_a_.end(), values_->payload<float>().begin());
-    for (Mapping* mapping : {row_offsets_.get(), columns_.get(), values_.get()}) mapping->write_guards();
+    for (SharedHostMemory* mapping : {row_offsets_.get(), columns_.get(), values_.get()})
+      mapping->write_guards();
   }
 
   void refresh_b(Values values) override {
@@ -151,7 +84,8 @@ class HostWorkbench : public Workbench {
 
   Integrity check_integrity() override {
     Integrity result;
-    for (Mapping* mapping : {row_offsets_.get(), columns_.get(), values_.get(), b_.get(), c_.get()}) {
+    for (SharedHostMemory* mapping :
+         {row_offsets_.get(), columns_.get(), values_.get(), b_.get(), c_.get()}) {
       if (const int where = mapping->damaged_guard()) {
         result.damaged_guard = mapping->buffer().name;
         result.guard_behind = where > 0;
@@ -228,7 +162,7 @@ class HostWorkbench : public Workbench {
   int threads_;
   Structure a_;
   int k_ = 0;
-  std::unique_ptr<Mapping> row_offsets_, columns_, values_, b_, c_;
+  std::unique_ptr<SharedHostMemory> row_offsets_, columns_, values_, b_, c_;
   std::vector<float> private_a_, private_b_, private_c_;
   std::vector<double> want_, abs_sum_;
 };

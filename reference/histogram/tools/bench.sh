@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds bench_histogram and one shared library a submission, then runs it.
 #
-#   tools/bench.sh BUILD_DIR check|time [NAME=FOLDER[:nvcc flags] ...]
+#   tools/bench.sh BUILD_DIR check|time [repetitions] [NAME=FOLDER[:nvcc flags] ...]
 #   tools/bench.sh /tmp/bench time naive=naive "opt=optimized"
 #   LD_LIBRARY_PATH=build/emulator tools/bench.sh /tmp/bench check         on the emulator
 #
@@ -11,6 +11,8 @@ set -euo pipefail
 room=$(cd "$(dirname "$0")/.." && pwd)
 build=$1 mode=$2
 shift 2
+options=()
+if [[ ${1:-} =~ ^[0-9]+$ ]]; then options+=("$1"); shift; fi
 mkdir -p "$build"
 arch=${ARCH:-90}
 common=(-std=c++20 -O3 -gencode "arch=compute_$arch,code=[compute_$arch,sm_$arch]" -no-compress -lineinfo -cudart shared
@@ -32,4 +34,4 @@ for submission; do
   libraries+=("$name=$build/histogram_$name.so")
 done
 for job in "${jobs[@]}"; do wait "$job"; done
-"$build/bench_histogram" "$mode" "${libraries[@]}"
+"$build/bench_histogram" "$mode" "${options[@]}" "${libraries[@]}"

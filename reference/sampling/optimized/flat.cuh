@@ -1,4 +1,4 @@
-// Small fan-outs: a thread four cells of the flat array of samples.
+// Small fan-outs: a thread a cell, or four cells of the flat array of samples.
 //
 // Shapes  nodes [count], samples [cells] = [count, fanout] row-major.
 // Cost    4 bytes written and a sector of 32 bytes gathered a sample; a quarter of a Philox call.
@@ -16,7 +16,22 @@ namespace optimized {
 
 constexpr int kFlatThreads = 256;
 
-__global__ __launch_bounds__(kFlatThreads) void sampling_flat_kernel(
+// The smallest runs: latency rules, so every cell has a thread of its own and three words in four go to
+// waste.
+__global__ __launch_bounds__(kFlatThreads) void sampling_cells_kernel(
+    CsrGraph graph, const int* __restrict__ nodes,  // [count]
+    unsigned cells, unsigned fanout, std::uint64_t seed, int* __restrict__ samples) {
+  const unsigned cell = blockIdx.x * kFlatThreads + threadIdx.x;
+  if (cell >= cells) return;
+  const int node = __ldg(nodes + cell / fanout);
+  const unsigned begin = __ldg(graph.row_offsets + node);
+  const unsigned degree = __ldg(graph.row_offsets + node + 1) - begin;
+  const std::uint32_t random = warpgrade::philox(cell, seed).x;
+  samples[cell] =
+      degree == 0 ? kNoNeighbour : __ldg(graph.columns + begin + warpgrade::draw_below(random, degree));
+}
+
+__global__ __launch_bounds__(kFlatThreads) void sampling_fours_kernel(
     CsrGraph graph, const int* __restrict__ nodes,  // [count]
     unsigned cells, unsigned fanout, std::uint64_t seed, int* __restrict__ samples) {
   const unsigned four = blockIdx.x * kFlatThreads + threadIdx.x, first = 4 * four;

@@ -1,0 +1,358 @@
+#include "judge/case_judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/process.h"
+#include "judge/diagnosis.h"
+#include "measure/nvml.h"
+
+namespace warpgrade {
+namespace {
+
+using protocol::Op;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kSlowBaselinePairs = 7;    // of a baseline that is not in every pair,
+constexpr double kSlowBaselineUs = 2e6;  // or until it has taken this long
+constexpr double kThrottledShare = 0.2;  // of the pairs may be redone
+
+double elapsed_s(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+nlohmann::json gpu_state_json(const std::string& uuid) {
+  const auto state = read_gpu_state(uuid);
+  return state ? state->to_json() : nlohmann::json();
+}
+
+}  // namespace
+
+struct CaseJudge::Baseline {
+  std::string name;
+  std::unique_ptr<RunnerProcess> runner;
+  bool every_pair = true;
+  int measured = 0;
+  double spent_us = 0;
+  bool done() const { return !every_pair && (measured >= kSlowBaselinePairs || spent_us > kSlowBaselineUs); }
+};
+
+CaseJudge::CaseJudge(const JudgeContext& context, CaseSpec spec, std::string prefix)
+    : context_(context), spec_(std::move(spec)), prefix_(std::move(prefix)) {
+  timed_ = context_.backend == "cuda" && context_.measure_speed && spec_.kind == "speed";
+}
+
+CaseJudge::~CaseJudge() = default;
+
+nlohmann::json CaseJudge::judge() {
+  const auto start = Clock::now();
+  bench_ = open_bench();
+  device_ = bench_->describe();
+  Outcome outcome = judge_submission();
+  nlohmann::json record;
+  describe_case(record);
+  describe_speed(record);
+  collect_reports(record, outcome);
+  if (!outcome.accepted()) add_help(outcome);
+  record["outcome"] = outcome.to_json();
+  record["verification"] = {{"repetitions", repetitions_},
+                            {"methods", methods_},
+                            {"cells_checked", cells_checked_},
+                            {"max_error_over_bound", max_error_over_bound_}};
+  if (!mismatches_.is_null()) {
+    record["mismatches"] = mismatches_;
+    if (!pattern_.empty()) record["pattern"] = pattern_;
+  }
+  record["device"] = device_;
+  record["wall_s"] = elapsed_s(start);
+  return record;
+}
+
+std::uint64_t CaseJudge::seed(const std::string& purpose) const {
+  const std::string digits = Sha256().part(context_.seed).part(spec_.id).part(purpose).hex();
+  return std::stoull(digits.substr(0, 16), nullptr, 16);
+}
+
+void CaseJudge::count_check(const std::string& method, std::int64_t cells, double max_error_over_bound) {
+  methods_.insert(method);
+  cells_checked_ += cells;
+  max_error_over_bound_ = std::max(max_error_over_bound_, max_error_over_bound);
+}
+
+std::optional<Outcome> CaseJudge::start_submission() {
+  submission_ = std::make_unique<RunnerProcess>(context_.submission);
+  return attach(*submission_, Output::kSubmission);
+}
+
+std::optional<Outcome> CaseJudge::free_plan() {
+  const Answer answer = submission_->call(Op::kFree);
+  if (answer.ok()) return std::nullopt;
+  return submission_->explain(answer, prefix_ + "_free");
+}
+
+std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
+  bench_->poison(Output::kSubmission);
+  const Answer answer = timed_call(*submission_, Op::kRun, arguments);
+  bench_->snapshot(Output::kSubmission);
+  ++repetitions_;
+  if (!answer.ok()) return submission_->explain(answer, run_name());
+  return integrity_fault(run_name());
+}
+
+std::optional<Outcome> CaseJudge::attach(RunnerProcess& runner, Output output) {
+  const bool protect = context_.backend == "emulator";  // a GPU's write is found by comparison instead
+  for (const SharedBuffer& buffer : bench_->input_buffers()) {
+    const Answer answer = runner.attach(buffer, protect);
+    if (!answer.ok()) return runner.explain(answer, "the start of the program");
+  }
+  const Answer answer = runner.attach(bench_->output_buffer(output), false);
+  if (!answer.ok()) return runner.explain(answer, "the start of the program");
+  return std::nullopt;
+}
+
+// The judge's own kernels leave the device in the judge's context: a command sent then pays for the change,
+// 150 us or 300 us by chance. A null command first brings the runner's context in, so that what follows
+// costs 15 us more than its work, and always the same. It touches no data: caches stay cold. How long it
+// took tells whether the device was idle.
+Answer CaseJudge::timed_call(RunnerProcess& runner, Op op, const Arguments& arguments, double* enter_us) {
+  bench_->flush_caches();
+  runner.resume();
+  if (context_.backend == "cuda") {
+    const Answer answer = runner.call(Op::kNull);
+    if (!answer.ok()) return answer;
+    if (enter_us != nullptr) *enter_us = answer.wall_us;
+  }
+  return runner.call(op, arguments);
+}
+
+// In the timed phase a runner is stopped except while it is asked: it can't see fresh inputs before its
+// turn, nor disturb another's.
+Answer CaseJudge::timed_turn(RunnerProcess& runner, Op op, const Arguments& arguments, double* enter_us) {
+  const Answer answer = timed_call(runner, op, arguments, enter_us);
+  runner.pause();
+  return answer;
+}
+
+std::optional<Outcome> CaseJudge::plan() {
+  const Answer answer = timed_call(*submission_, Op::kPlan, plan_arguments());
+  if (!answer.ok()) return submission_->explain(answer, plan_name());
+  plan_ms_ = 1e-3 * answer.wall_us;
+  return integrity_fault(plan_name());
+}
+
+std::optional<Outcome> CaseJudge::integrity_fault(const std::string& doing) {
+  const Integrity integrity = bench_->check_integrity();
+  if (integrity.ok()) return std::nullopt;
+  Outcome outcome;
+  if (!integrity.damaged_guard.empty()) {
+    outcome.verdict = verdicts::kRuntimeError;
+    outcome.reason = "out_of_bounds";
+    outcome.message =
+        fmt::format("{} wrote {} {}", doing, integrity.guard_behind ? "past the end of" : "in front of",
+                    integrity.damaged_guard);
+  } else {
+    outcome.verdict = verdicts::kWrongAnswer;
+    outcome.reason = "input_modified";
+    outcome.message =
+        fmt::format("{} changed its input {}: inputs are read-only", doing, integrity.modified_input);
+  }
+  return outcome;
+}
+
+// ---- timing ----
+
+std::optional<Outcome> CaseJudge::timed_phase() {
+  std::vector<Baseline> baselines = start_baselines();
+  const std::string main_baseline = baselines.empty() ? "" : baselines.front().name;
+  PairedTiming timing(main_baseline);
+  for (Baseline& baseline : baselines) baseline.runner->pause();
+  submission_->pause();
+  const std::string uuid = device_.value("uuid", "");
+  nlohmann::json clocks{{"start", gpu_state_json(uuid)}};
+  const auto start = Clock::now();
+  std::string stopped_by = "max_pairs";
+  int redone = 0;
+  while (timing.pairs() < context_.max_pairs) {
+    throw_if_interrupted();
+    PairSample sample;
+    if (auto fault = timed_pair(baselines, timing.pairs(), sample)) return fault;
+    const auto state = read_gpu_state(uuid);
+    if (state && state->throttled() && redone < kThrottledShare * context_.max_pairs) {
+      ++redone;
+      continue;
+    }
+    timing.add(std::move(sample));
+    if (timing.narrow_enough()) {
+      stopped_by = "narrow";
+      break;
+    }
+    if (timing.pairs() >= kLooks[0] && elapsed_s(start) > context_.speed_budget_s) {
+      stopped_by = "budget";
+      break;
+    }
+  }
+  submission_->resume();
+  clocks["end"] = gpu_state_json(uuid);
+  timing_ = timing.timing_json(stopped_by);
+  timing_["samples"]["clocks"] = std::move(clocks);
+  timing_["throttled_redone"] = redone;
+  ratios_ = timing.ratios_json();
+  return finish_timing(timing, main_baseline);
+}
+
+std::vector<CaseJudge::Baseline> CaseJudge::start_baselines() {
+  std::vector<Baseline> baselines;
+  for (const auto& entry : context_.baselines) {
+    Baseline baseline{entry.name, std::make_unique<RunnerProcess>(entry.spec), entry.every_pair};
+    const auto need = [&](const std::optional<Outcome>& fault) {
+      if (fault) throw JudgeFault("baseline {}: {}", entry.name, fault->message);
+    };
+    need(attach(*baseline.runner, Output::kBaseline));
+    const Answer answer = baseline.runner->call(Op::kPlan, plan_arguments());
+    if (!answer.ok()) need(baseline.runner->explain(answer, "plan"));
+    baselines.push_back(std::move(baseline));
+  }
+  return baselines;
+}
+
+// Everything once on the same fresh inputs; the order turns with every pair.
+std::optional<Outcome> CaseJudge::timed_pair(std::vector<Baseline>& baselines, int pair, PairSample& sample) {
+  const Arguments arguments = refresh_for_timing();
+  if (pair % 2 == 1) {
+    if (auto fault = timed_baselines(baselines, arguments, sample)) return fault;
+  }
+  bench_->poison(Output::kSubmission);
+  const Answer answer = timed_turn(*submission_, Op::kRun, arguments, &sample.submission_enter_us);
+  bench_->snapshot(Output::kSubmission);
+  ++repetitions_;
+  if (!answer.ok()) return submission_->explain(answer, run_name());
+  sample.submission_event_us = answer.reply.event_us;
+  sample.submission_wall_us = answer.wall_us;
+  if (auto fault = integrity_fault(run_name())) return fault;
+  if (auto fault = verify_timed_run()) return fault;
+  if (pair % 2 == 0) {
+    if (auto fault = timed_baselines(baselines, arguments, sample)) return fault;
+  }
+  time_null(baselines, sample);
+  return std::nullopt;
+}
+
+std::optional<Outcome> CaseJudge::timed_baselines(std::vector<Baseline>& baselines,
+                                                  const Arguments& arguments, PairSample& sample) {
+  for (Baseline& baseline : baselines) {
+    if (baseline.done()) continue;
+    bench_->poison(Output::kBaseline);
+    const Answer answer = timed_turn(*baseline.runner, Op::kRun, arguments);
+    if (!answer.ok()) {
+      throw JudgeFault("baseline {}: {}", baseline.name, baseline.runner->explain(answer, "run").message);
+    }
+    sample.baseline_event_us[baseline.name] = answer.reply.event_us;
+    baseline.spent_us += answer.reply.event_us;
+    if (baseline.measured++ > 0) continue;
+    bench_->snapshot(Output::kBaseline);
+    // The submission's process still has the inputs mapped: a change of it is the submission's doing.
+    if (auto fault = integrity_fault("the program, while another ran,")) return fault;
+    if (const auto fault = verify_timed_run())
+      throw JudgeFault("baseline {} is wrong on {}: {}", baseline.name, spec_.id, fault->message);
+  }
+  return std::nullopt;
+}
+
+// The same command path to a trusted runner, which keeps the GPU waiting for as long as the submission says
+// that it worked.
+void CaseJudge::time_null(std::vector<Baseline>& baselines, PairSample& sample) {
+  if (baselines.empty()) throw JudgeFault("timing needs a baseline's runner");
+  const double limit_us = 1e3 * static_cast<double>(context_.submission.limits.run.count());
+  const double claimed_us = std::min(sample.submission_event_us, limit_us);
+  const Answer answer = timed_turn(*baselines.front().runner, Op::kNull,
+                                   {static_cast<std::int64_t>(1e3 * claimed_us)}, &sample.null_enter_us);
+  if (!answer.ok()) throw JudgeFault("the null command failed");
+  sample.null_wall_us = answer.wall_us;
+}
+
+std::optional<Outcome> CaseJudge::finish_timing(const PairedTiming& timing,
+                                                const std::string& main_baseline) {
+  const auto time = timing.graded();
+  timing_["plan_ms"] = plan_ms_;
+  const auto ratio = ratios_.find(main_baseline);
+  if (ratio != ratios_.end() && (*ratio)["median"] > 1.0) {
+    const double gain_us = time.median_us * (ratio->at("median").get<double>() - 1);
+    timing_["break_even_runs"] = std::ceil(1e3 * plan_ms_ / gain_us);
+  }
+  const double peak = device_.value("peak_bytes_per_s", 0.0);
+  const double least_us = peak > 0 ? impossible_us(peak) : 0;
+  Outcome outcome;
+  outcome.verdict = verdicts::kTimingRejected;
+  if (time.rejected) {
+    outcome.reason = "clocks_disagree";
+    outcome.message = fmt::format("the events say {:.1f} us, the judge's clock at least {:.1f} us more",
+                                  time.event_median_us, time.excess_low_us);
+    return outcome;
+  }
+  if (time.device_busy) {
+    outcome.reason = "device_busy";
+    outcome.message = fmt::format("the device was at work before {} began, for {:.1f} us or more", run_name(),
+                                  time.enter_excess_low_us);
+    return outcome;
+  }
+  if (time.median_us < least_us) {
+    outcome.reason = "below_floor";
+    outcome.message =
+        fmt::format("{:.2f} us, but what must be moved takes {:.2f} us", time.median_us, least_us);
+    return outcome;
+  }
+  return std::nullopt;
+}
+
+// ---- the record ----
+
+std::string CaseJudge::dataset_kind() const {
+  return spec_.set.starts_with("real") ? "real" : spec_.set == "stand-in" ? "stand-in" : "synthetic";
+}
+
+nlohmann::json CaseJudge::case_json() const {
+  return {{"id", spec_.id},
+          {"dataset", spec_.dataset},
+          {"k", spec_.k},
+          {"kind", spec_.kind},
+          {"dataset_kind", dataset_kind()}};
+}
+
+void CaseJudge::describe_speed(nlohmann::json& record) const {
+  if (timing_.is_null()) return;
+  record["timing"] = timing_;
+  record["ratios"] = ratios_;
+  const double median_us = timing_.at("median_us");
+  const double bytes = compulsory_bytes();
+  const double peak = device_.value("peak_bytes_per_s", 0.0);
+  if (peak <= 0) return;
+  record["floor"] = {{"compulsory_bytes", bytes},
+                     {"peak_bytes_per_s", peak},
+                     {"floor_us", 1e6 * bytes / peak},
+                     {"fraction", 1e6 * bytes / peak / median_us}};
+}
+
+// The emulator's findings: feedback, and reason enough to lower a verdict.
+void CaseJudge::collect_reports(nlohmann::json& record, Outcome& outcome) {
+  if (context_.backend != "emulator") return;
+  const nlohmann::json diagnostics = submission_->drain_diagnostics();
+  const nlohmann::json counters = submission_->drain_counters();
+  if (!diagnostics.empty()) record["diagnostics"] = diagnostics;
+  if (!counters.empty()) record["counters"] = summarize_counters(counters);
+  apply_diagnostics(diagnostics, outcome);
+}
+
+void CaseJudge::add_help(Outcome& outcome) {
+  const std::string output = submission_->output();
+  if (!output.empty())
+    outcome.details["output"] = output.substr(output.size() > 4000 ? output.size() - 4000 : 0);
+  if (!pattern_.empty()) outcome.details["pattern"] = pattern_;
+  outcome.details["repetition"] = repetitions_;
+}
+
+}  // namespace warpgrade

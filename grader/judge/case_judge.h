@@ -1,0 +1,112 @@
+// One case judged, whatever the lab: the runner's life, commands with the caches and the context in a known
+// state, paired timing with every repetition verified, the record. A lab derives from it and says how inputs
+// are drawn and outputs checked.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "judge/case_bench.h"
+#include "labs/lab.h"
+#include "measure/paired_timing.h"
+
+namespace warpgrade {
+
+class CaseJudge {
+ public:
+  // `prefix` of the contract's functions: "spmm" for spmm_plan, spmm_run, spmm_free.
+  CaseJudge(const JudgeContext& context, CaseSpec spec, std::string prefix);
+  virtual ~CaseJudge();
+  CaseJudge(const CaseJudge&) = delete;
+  CaseJudge& operator=(const CaseJudge&) = delete;
+
+  nlohmann::json judge();
+
+ protected:
+  using Arguments = std::vector<std::int64_t>;
+
+  // ---- what a lab says ----
+
+  // The bench with every buffer allocated, filled once and guarded.
+  virtual std::unique_ptr<CaseBench> open_bench() = 0;
+  // The order of judging: plans, checked runs, timed_phase() where timed(), free.
+  virtual Outcome judge_submission() = 0;
+  virtual Arguments plan_arguments() const = 0;
+  // Draws fresh inputs for a timed pair; the arguments of its runs.
+  virtual Arguments refresh_for_timing() = 0;
+  // The private output of a timed run, the submission's or a baseline's. nullopt: right.
+  virtual std::optional<Outcome> verify_timed_run() = 0;
+  // Time that no honest program can beat, for a device of this bandwidth.
+  virtual double impossible_us(double peak_bytes_per_s) const = 0;
+  // The bytes of the record's floor.
+  virtual double compulsory_bytes() const = 0;
+  // Adds the record's "case" and what else the lab has found.
+  virtual void describe_case(nlohmann::json& record) const = 0;
+
+  // ---- what it uses ----
+
+  const CaseSpec& spec() const { return spec_; }
+  const JudgeContext& context() const { return context_; }
+  bool timed() const { return timed_; }
+  // Each use of randomness has a name; without the hidden seed no value can be foretold.
+  std::uint64_t seed(const std::string& purpose) const;
+  std::uint64_t next_seed() { return seed("repetition " + std::to_string(++seeds_)); }
+
+  // Starts the submission's runner and attaches every buffer.
+  std::optional<Outcome> start_submission();
+  std::optional<Outcome> plan();
+  std::optional<Outcome> free_plan();
+  // Poison, run, snapshot, integrity; the lab checks the private output.
+  std::optional<Outcome> run_once(const Arguments& arguments = {});
+  // On a GPU, for speed cases.
+  std::optional<Outcome> timed_phase();
+
+  // What the record's "verification" sums up.
+  void count_check(const std::string& method, std::int64_t cells, double max_error_over_bound = 0);
+  // The common part of describe_case: dataset and kind.
+  nlohmann::json case_json() const;
+  const nlohmann::json& timing() const { return timing_; }
+  // The graph or the pattern behind the numbers is of this kind: "real", "stand-in", "synthetic".
+  std::string dataset_kind() const;
+
+  nlohmann::json mismatches_;  // of the lab, for the record
+  std::string pattern_;        // what wrong cells have in common
+
+ private:
+  struct Baseline;
+
+  std::optional<Outcome> attach(RunnerProcess& runner, Output output);
+  std::string plan_name() const { return prefix_ + "_plan"; }
+  std::string run_name() const { return prefix_ + "_run"; }
+  Answer timed_call(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {},
+                    double* enter_us = nullptr);
+  Answer timed_turn(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {},
+                    double* enter_us = nullptr);
+  std::optional<Outcome> integrity_fault(const std::string& doing);
+  std::vector<Baseline> start_baselines();
+  std::optional<Outcome> timed_pair(std::vector<Baseline>& baselines, int pair, PairSample& sample);
+  std::optional<Outcome> timed_baselines(std::vector<Baseline>& baselines, const Arguments& arguments,
+                                         PairSample& sample);
+  void time_null(std::vector<Baseline>& baselines, PairSample& sample);
+  std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
+  void describe_speed(nlohmann::json& record) const;
+  void collect_reports(nlohmann::json& record, Outcome& outcome);
+  void add_help(Outcome& outcome);
+
+  const JudgeContext& context_;
+  CaseSpec spec_;
+  std::string prefix_;
+  bool timed_ = false;
+  std::unique_ptr<CaseBench> bench_;
+  std::unique_ptr<RunnerProcess> submission_;  // ends before the bench's memory goes
+  nlohmann::json device_, timing_, ratios_;
+  std::set<std::string> methods_;
+  std::int64_t cells_checked_ = 0;
+  double max_error_over_bound_ = 0, plan_ms_ = 0;
+  int repetitions_ = 0, seeds_ = 0;
+};
+
+}  // namespace warpgrade
