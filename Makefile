@@ -43,8 +43,8 @@ PYTHON := .venv/bin/python
 help:  ## this list
 	@echo "Warpgrade: harness and grader for GPU-programming courses. Works with and without a GPU."
 	@echo
-	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/\1 \2/p' Makefile |
-	  while read -r target about; do printf '  make %-10s %s\n' "$$target" "$$about"; done
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1 \2/p' Makefile |
+	  while read -r target about; do printf '  make %-14s %s\n' "$$target" "$$about"; done
 	@echo
 	@echo "Variables: LAB=$(LAB)  BACKEND=auto|cuda|emulator  CASE, CASES  SUBMISSIONS  POLICY  RUN  BUILD=$(BUILD)"
 	@echo 'Example:   make grade LAB=spmm SUBMISSIONS="hand-ins/week 7" RUN=runs/week7'
@@ -99,6 +99,10 @@ test: build  ## a student's own run of student/: LAB= CASE= BACKEND=
 .PHONY: bench
 bench: build  ## time the reference solutions against the thresholds: LAB=
 	@$(WARPGRADE) bench $(JUDGING)
+
+.PHONY: bench-emulator
+bench-emulator: build  ## speed of the emulator: warp instructions a second, against native code [OUTPUT=file.json]
+	@$(PYTHON) grader/emulator/tests/bench_emulator.py "$$BUILD" $(call optional,--output,OUTPUT)
 
 .PHONY: grade
 grade: build  ## judge a class: SUBMISSIONS=folder LAB= [POLICY= RUN= CASES= BACKEND=]

@@ -152,25 +152,37 @@ uint32_t lane_groups(uint32_t mask, uint32_t bytes, const Access& x, uint32_t gr
   return n;
 }
 
+constexpr uint32_t kBanks = 32;
+
 // Passes of one group through the 32 banks of 4 bytes: lanes that want different words of one bank take
-// turns, and lanes that update one word atomically do as well.
-uint32_t passes_of(uint32_t lanes, uint32_t bytes, uint64_t base, AccessKind kind, const Access& x) {
-  constexpr uint32_t kBanks = 32;
+// turns.
+uint32_t passes_of(uint32_t lanes, uint32_t bytes, uint64_t base, const Access& x) {
   const uint32_t words_per_lane = std::max(1u, bytes / 4);
   uint64_t in_bank[kBanks][kLanes];
   uint32_t held[kBanks] = {};
   uint32_t worst = 1;
   for (uint32_t m = lanes; m != 0; m &= m - 1) {
-    for (uint32_t k = 0; k < words_per_lane; ++k) {
-      const uint64_t word = (x.host[__builtin_ctz(m)] - base) / 4 + k;
+    const uint64_t first = (x.host[__builtin_ctz(m)] - base) / 4;
+    for (uint64_t word = first; word < first + words_per_lane; ++word) {
       uint64_t* bank = in_bank[word % kBanks];
       uint32_t& n = held[word % kBanks];
-      if (kind != AccessKind::atomic && std::find(bank, bank + n, word) != bank + n) continue;
+      if (std::find(bank, bank + n, word) != bank + n) continue;
       bank[n++] = word;
       worst = std::max(worst, n);
     }
   }
   return worst;
+}
+
+// The same of atomics, where lanes that update one word take turns as well.
+uint32_t atomic_passes_of(uint32_t lanes, uint32_t bytes, uint64_t base, const Access& x) {
+  const uint32_t words_per_lane = std::max(1u, bytes / 4);
+  uint8_t held[kBanks] = {};
+  for (uint32_t m = lanes; m != 0; m &= m - 1) {
+    const uint64_t first = (x.host[__builtin_ctz(m)] - base) / 4;
+    for (uint64_t word = first; word < first + words_per_lane; ++word) ++held[word % kBanks];
+  }
+  return *std::max_element(held, held + kBanks);
 }
 
 void count_shared(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
@@ -187,23 +199,32 @@ void count_shared(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const
   const uint32_t n = lane_groups(w.mask, bytes, x, groups);
   const auto base = reinterpret_cast<uint64_t>(w.block->shared);
   c.ideal_passes += n;
-  for (uint32_t g = 0; g < n; ++g) c.passes += passes_of(groups[g], bytes, base, kind, x);
+  const auto passes = kind == AccessKind::atomic ? atomic_passes_of : passes_of;
+  for (uint32_t g = 0; g < n; ++g) c.passes += passes(groups[g], bytes, base, x);
 }
 
-// Lanes that update the address that most lanes update: they take turns.
+// Lanes that update the address that most lanes update: they take turns. A hash table of addresses.
+uint32_t most_at_one_address(uint32_t mask, const Access& x) {
+  if (x.low == x.high) return static_cast<uint32_t>(__builtin_popcount(mask));
+  constexpr uint32_t kBits = 6, kEntries = 1u << kBits;
+  uint64_t addresses[kEntries];
+  uint8_t lanes_at[kEntries] = {};  // 0: free
+  uint8_t most = 0;
+  for (uint32_t m = mask; m != 0; m &= m - 1) {
+    const uint64_t address = x.host[__builtin_ctz(m)];
+    uint32_t at = static_cast<uint32_t>(address * 0x9e3779b97f4a7c15ull >> (64 - kBits));
+    while (lanes_at[at] != 0 && addresses[at] != address) at = (at + 1) % kEntries;
+    addresses[at] = address;
+    most = std::max(most, ++lanes_at[at]);
+  }
+  return most;
+}
+
 void count_contention(Warp& w, const Inst& i, const Access& x) {
   AccessCounts& c = w.worker->counts->accesses[i.index];
-  uint32_t worst = 0;
-  for (uint32_t rest = w.mask; rest != 0;) {
-    const uint64_t address = x.host[__builtin_ctz(rest)];
-    uint32_t same = 0;
-    for (uint32_t l = 0; l < kLanes; ++l) same |= uint32_t(x.host[l] == address) << l;
-    worst = std::max(worst, static_cast<uint32_t>(__builtin_popcount(same & w.mask)));
-    rest &= ~same;
-  }
   ++c.atomic_requests;
   c.atomic_lanes += static_cast<uint32_t>(__builtin_popcount(w.mask));
-  c.atomic_turns += worst;
+  c.atomic_turns += most_at_one_address(w.mask, x);
 }
 
 }  // namespace

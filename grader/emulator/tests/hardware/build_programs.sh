@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the programs whose counters are compared between ncu and the emulator: the SpMM ladder and the kernels of known cost.
+# Builds the programs whose counters are compared between ncu and the emulator (the SpMM ladder, the kernels of known cost),
+# and the benchmark of the emulator.
 #   build_programs.sh BUILD_DIR       (ARCH: compute capability, default 90)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,6 +13,7 @@ jobs=()
 for folder in "$root"/reference/spmm/{naive,optimized,steps/*}; do
   nvcc "${flags[@]}" -I "$folder" "$here/spmm_ladder.cu" "$folder"/*.cu -o "$build/spmm_$(basename "$folder")" & jobs+=($!)
 done
+nvcc "${flags[@]}" "$here/../programs/benchmark.cu" -o "$build/benchmark" & jobs+=($!)
 nvcc "${flags[@]}" -I "$here/../programs" "$here/../programs/counted.cu" -o "$build/counted" & jobs+=($!)
 for job in "${jobs[@]}"; do wait "$job"; done
 # One line a run: its name, then the command.

@@ -1,7 +1,8 @@
 // Runs one SpMM submission once, on a power-law matrix that is the same on every machine: its kernels are
 // what ncu measures on a GPU and what the emulator counts. Linked with the submission's own files.
 //
-//   spmm_ladder K
+//   spmm_ladder K          prints the emulator's counters
+//   spmm_ladder K NAME     times it beside the naive loop in native code (stopwatch.h)
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "../programs/stopwatch.h"
 #include "warpgrade/spmm.h"
 
 namespace {
@@ -44,7 +46,11 @@ T* on_device(const std::vector<T>& values) {
 }
 
 // Row lengths follow rank^-0.6, ranks are spread over the rows; columns are uniform, sorted in each row.
-CsrMatrix make_matrix() {
+struct HostMatrix {
+  std::vector<int> offsets, columns;
+};
+
+HostMatrix make_matrix() {
   double weights = 0;
   for (int i = 0; i < kNodes; ++i) weights += std::pow(i + 1.0, -kSkew);
   std::vector<int> offsets(kNodes + 1, 0), columns;
@@ -56,22 +62,43 @@ CsrMatrix make_matrix() {
     std::sort(columns.end() - length, columns.end());
     offsets[row + 1] = static_cast<int>(columns.size());
   }
-  const std::vector<float> values(columns.size(), 0.5f);
-  const auto nnz = static_cast<int>(columns.size());
-  return {kNodes, kNodes, nnz, on_device(offsets), on_device(columns), on_device(values)};
+  return {offsets, columns};
+}
+
+void native_spmm(const HostMatrix& a, const float* b, float* c, int k) {
+  for (int r = 0; r < kNodes; ++r) {
+    float* __restrict__ out = c + std::size_t(r) * k;
+    std::fill_n(out, k, 0.0f);
+    for (int e = a.offsets[r]; e < a.offsets[r + 1]; ++e) {
+      const float* from = b + std::size_t(a.columns[e]) * k;
+      for (int j = 0; j < k; ++j) out[j] += 0.5f * from[j];
+    }
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const int k = argc > 1 ? std::atoi(argv[1]) : 32;
-  const CsrMatrix a = make_matrix();
-  const float* b = on_device(std::vector<float>(std::size_t(kNodes) * k, 0.25f));
-  float* c = on_device(std::vector<float>(std::size_t(kNodes) * k, 0.0f));
+  const HostMatrix host = make_matrix();
+  const auto nnz = static_cast<int>(host.columns.size());
+  const std::vector<float> values(host.columns.size(), 0.5f), dense(std::size_t(kNodes) * k, 0.25f);
+  const CsrMatrix a = {kNodes,           kNodes, nnz, on_device(host.offsets), on_device(host.columns),
+                       on_device(values)};
+  const float* b = on_device(dense);
+  float* c = on_device(dense);
   SpmmPlan* plan = nullptr;
   CUDA_CHECK(spmm_plan(a, k, &plan, nullptr));
-  CUDA_CHECK(spmm_run(a, k, b, c, plan, nullptr));
-  CUDA_CHECK(cudaDeviceSynchronize());
+  const auto run = [&] {
+    CUDA_CHECK(spmm_run(a, k, b, c, plan, nullptr));
+    CUDA_CHECK(cudaDeviceSynchronize());
+  };
+  if (argc > 2) {
+    std::vector<float> out(dense.size());
+    stopwatch::compare(argv[2], run, [&] { native_spmm(host, dense.data(), out.data(), k); });
+    return 0;
+  }
+  run();
   spmm_free(plan);
   using Drain = std::size_t (*)(char*, std::size_t);
   const auto drain = reinterpret_cast<Drain>(dlsym(RTLD_DEFAULT, "warpemu_drain_counters"));

@@ -1,8 +1,9 @@
-// Not a test: times the emulator on the kernels of README.md's table. Prints the best of four runs of each,
-// in ms.
-#include <chrono>
+// Not a test: times the emulator on kernels of the courses, beside the naive loop in native code
+// (stopwatch.h).
+#include <algorithm>
 
 #include "check.h"
+#include "stopwatch.h"
 
 __global__ void spmm_thread_a_row(const int* __restrict__ offsets, const int* __restrict__ columns,
                                   const float* __restrict__ values, const float* __restrict__ b,
@@ -60,18 +61,43 @@ __global__ void min_plus_tile(int* d, int n, int k) {
   d[i * n + j] = best;
 }
 
-template <class Launch>
-void time(const char* name, Launch launch) {
-  double best = 1e30;
-  for (int run = 0; run < 4; ++run) {
-    const auto begin = std::chrono::steady_clock::now();
-    launch();
-    CHECK_CUDA(cudaGetLastError());
-    CHECK_CUDA(cudaDeviceSynchronize());
-    const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - begin;
-    best = std::fmin(best, ms.count());
+__global__ void histogram(const int* ids, int n, int* bins, int bin_count) {
+  extern __shared__ int own[];
+  for (int i = threadIdx.x; i < bin_count; i += blockDim.x) own[i] = 0;
+  __syncthreads();
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&own[ids[i]], 1);
+  __syncthreads();
+  for (int i = threadIdx.x; i < bin_count; i += blockDim.x) atomicAdd(&bins[i], own[i]);
+}
+
+// The naive loops that the kernels are compared with, for one core.
+void native_spmm(const int* offsets, const int* columns, const float* values, const float* b, float* c,
+                 int rows, int k) {
+  for (int r = 0; r < rows; ++r) {
+    float* __restrict__ out = c + size_t(r) * k;
+    std::fill_n(out, k, 0.0f);
+    for (int p = offsets[r]; p < offsets[r + 1]; ++p) {
+      const float* from = b + size_t(columns[p]) * k;
+      for (int j = 0; j < k; ++j) out[j] += values[p] * from[j];
+    }
   }
-  std::printf("%-20s %8.1f ms\n", name, best);
+}
+
+void native_row_sums(const int* offsets, const float* values, float* out, int rows) {
+  for (int r = 0; r < rows; ++r) {
+    float sum = 0;
+    for (int p = offsets[r]; p < offsets[r + 1]; ++p) sum += values[p];
+    out[r] = sum;
+  }
+}
+
+void native_min_plus(int* d, int n) {
+  for (int k = 0; k < n; ++k) {
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) d[i * n + j] = std::min(d[i * n + j], d[i * n + k] + d[k * n + j]);
+    }
+  }
 }
 
 int main() {
@@ -86,18 +112,51 @@ int main() {
   for (int p = 0; p < nnz; ++p) values[p] = float(p % 100) / 100;
   for (size_t p = 0; p < b.size; ++p) b[p] = float(p % 1000) / 1000;
   for (size_t p = 0; p < distances.size; ++p) distances[p] = int(bits_of(int(p), 4) % 10000);
-  std::printf("%d rows, %d non-zeros, %d columns; %d x %d distances\n", rows, nnz, k, n, n);
-  time("spmm_thread_a_row", [&] {
-    spmm_thread_a_row<<<(rows + 127) / 128, 128>>>(offsets.data, columns.data, values.data, b.data, c.data,
-                                                   rows, k);
-  });
-  time("spmm_warp_a_row", [&] {
-    spmm_warp_a_row<<<(rows + 7) / 8, 256>>>(offsets.data, columns.data, values.data, b.data, c.data, rows,
-                                             k);
-  });
-  time("row_sums", [&] { row_sums<<<rows / 8, 256>>>(offsets.data, values.data, c.data, rows); });
-  time("min_plus_tile", [&] {
-    for (int t = 0; t < n / 32; ++t)
-      min_plus_tile<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(distances.data, n, t);
-  });
+  Managed<int> ids(1 << 20), bins(1024);
+  for (size_t p = 0; p < ids.size; ++p) ids[p] = int(bits_of(int(p), 5) % bins.size);
+  const auto finish = [] {
+    CHECK_CUDA(cudaGetLastError());
+    CHECK_CUDA(cudaDeviceSynchronize());
+  };
+  const auto spmm = [&] { native_spmm(offsets.data, columns.data, values.data, b.data, c.data, rows, k); };
+  stopwatch::compare(
+      "SpMM, a thread a row",
+      [&] {
+        spmm_thread_a_row<<<(rows + 127) / 128, 128>>>(offsets.data, columns.data, values.data, b.data,
+                                                       c.data, rows, k);
+        finish();
+      },
+      spmm);
+  stopwatch::compare(
+      "SpMM, a warp a row, staged",
+      [&] {
+        spmm_warp_a_row<<<(rows + 7) / 8, 256>>>(offsets.data, columns.data, values.data, b.data, c.data,
+                                                 rows, k);
+        finish();
+      },
+      spmm);
+  stopwatch::compare(
+      "row sums with shuffles",
+      [&] {
+        row_sums<<<rows / 8, 256>>>(offsets.data, values.data, c.data, rows);
+        finish();
+      },
+      [&] { native_row_sums(offsets.data, values.data, c.data, rows); });
+  stopwatch::compare(
+      "Floyd-Warshall, last phase in tiles",
+      [&] {
+        for (int t = 0; t < n / 32; ++t)
+          min_plus_tile<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(distances.data, n, t);
+        finish();
+      },
+      [&] { native_min_plus(distances.data, n); });
+  stopwatch::compare(
+      "histogram, a copy a block",
+      [&] {
+        histogram<<<64, 256, bins.size * sizeof(int)>>>(ids.data, int(ids.size), bins.data, int(bins.size));
+        finish();
+      },
+      [&] {
+        for (size_t p = 0; p < ids.size; ++p) ++bins[ids[p]];
+      });
 }

@@ -1,0 +1,129 @@
+"""How fast the emulator is: warp instructions a second, and the slow-down against native code of the naive loop.
+
+bench_emulator.py BUILD_DIR [--output FILE.json]: the project was built in BUILD_DIR; programs go to BUILD_DIR/hardware.
+Each program is timed with 1 and 2 workers, with bounds checks alone (they are always on), with counters and with every
+check. Times are the best of three runs in one process, on the clock; what counters and checks cost is told in CPU time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+MODES = {"bounds": "memcheck", "counters": "counters", "all": "all"}
+WORKERS = (1, 2)
+LADDER_K = "256"
+ARCH = "80"
+
+
+@dataclass(frozen=True)
+class Timing:
+    name: str
+    mode: str
+    workers: int
+    ms: float  # on the clock
+    cpu_ms: float
+    native_ms: float
+    warp_instructions: float  # of one run
+
+    @property
+    def slow_down(self) -> float:
+        return self.ms / self.native_ms
+
+    @property
+    def per_second(self) -> float:
+        return 1000 * self.warp_instructions / self.ms
+
+
+def programs(build: Path) -> Iterator[list[str]]:
+    """The commands: the SpMM ladder, a program a step, and the other labs' kernels."""
+    for program in sorted(build.glob("spmm_*")):
+        if program.is_file() and os.access(program, os.X_OK):
+            yield [str(program), LADDER_K, program.name.replace("_", " ", 1)]
+    yield [str(build / "benchmark")]
+
+
+def run(command: Sequence[str], library: Path, mode: str, workers: int) -> list[dict[str, float]]:
+    environment = {
+        **os.environ,
+        "LD_LIBRARY_PATH": str(library),
+        "WARPEMU_CHECKS": MODES[mode],
+        "WARPEMU_THREADS": str(workers),
+        "WARPEMU_ARCH": ARCH,
+    }
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"bench_emulator: {' '.join(command)} ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def measure(command: Sequence[str], library: Path) -> Iterator[Timing]:
+    counted = {line["name"]: line["warp_instructions"] for line in run(command, library, "counters", 1)}
+    for mode in MODES:
+        for workers in WORKERS:
+            for line in run(command, library, mode, workers):
+                name = str(line["name"])
+                times = (line["ms"], line["cpu_ms"], line["native_ms"])
+                yield Timing(name, mode, workers, *times, counted[line["name"]])
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+def table(timings: Sequence[Timing]) -> str:
+    """A line a kernel: speed with bounds checks alone, then times of every mode."""
+    by = {(t.name, t.mode, t.workers): t for t in timings}
+    names = list(dict.fromkeys(t.name for t in timings))
+    heads = [
+        "kernel",
+        "M warp instr./s, 1 / 2 workers",
+        "slow-down, 1 / 2 workers",
+        "with counters",
+        "with every check",
+    ]
+    rows = [heads, ["---"] * len(heads)]
+    for name in names:
+        one, two = by[name, "bounds", 1], by[name, "bounds", 2]
+        costs = [f"{by[name, mode, 1].cpu_ms / one.cpu_ms:.2f} x" for mode in ("counters", "all")]
+        speed = f"{one.per_second / 1e6:.1f} / {two.per_second / 1e6:.1f}"
+        rows.append([name, speed, f"{one.slow_down:.0f} / {two.slow_down:.0f}", *costs])
+    means = [
+        geometric_mean([by[n, mode, 1].cpu_ms / by[n, "bounds", 1].cpu_ms for n in names])
+        for mode in ("counters", "all")
+    ]
+    slow = [geometric_mean([by[n, "bounds", w].slow_down for n in names]) for w in WORKERS]
+    speed = [geometric_mean([by[n, "bounds", w].per_second for n in names]) / 1e6 for w in WORKERS]
+    mean = ["geometric mean", f"{speed[0]:.1f} / {speed[1]:.1f}", f"{slow[0]:.0f} / {slow[1]:.0f}"]
+    rows.append([*mean, *(f"{m:.2f} x" for m in means)])
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Benchmark of the emulator.")
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--output", type=Path)
+    arguments = parser.parse_args()
+    library = arguments.build / "emulator"
+    if not library.is_dir():
+        sys.exit(f"bench_emulator: no {library}; build the project first (make build)")
+    built = arguments.build / "hardware"
+    subprocess.run([str(HERE / "hardware/build_programs.sh"), str(built)], env={**os.environ, "ARCH": ARCH}, check=True)
+    timings = [t for command in programs(built) for t in measure(command, library)]
+    print(table(timings))
+    if arguments.output:
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        found = [{**asdict(t), "slow_down": t.slow_down, "warp_instructions_per_s": t.per_second} for t in timings]
+        arguments.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
