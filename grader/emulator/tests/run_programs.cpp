@@ -58,6 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"barrier_deadlock", "barrier_deadlock", 719},
         Mistake{"warp_deadlock", "barrier_deadlock", 719},
         Mistake{"divergent_barrier", "divergent_barrier", 0},
+        Mistake{"partial_warp", "partial_warp", 0, true, "got 24"},
         Mistake{"launch_timeout", "launch_timeout", 702},
         Mistake{"endless_barriers", "launch_timeout", 702, false, "endless_barriers"},
         Mistake{"endless_grid", "launch_timeout", 702, false, "\"kernel\":\"short_block\""},
@@ -86,11 +87,15 @@ INSTANTIATE_TEST_SUITE_P(Emulator, Families,
                                          "half_arithmetic", "comparisons", "control_flow",
                                          "control_flow_debug", "warp_operations", "barriers", "memory_spaces",
                                          "atomics", "async_copy", "device_functions",
-                                         "device_functions_debug", "cooperative_groups", "spmm"),
+                                         "device_functions_debug", "cooperative_groups", "spmm", "matrix_products"),
                          [](const auto& test) { return test.param; });
 
 TEST(Emulator, runs_vector_reductions_of_sm_90) {
   expect_success("atomics_sm90", "vectors", "WARPEMU_ARCH=90");
+}
+
+TEST(Emulator, multiplies_matrices_of_sm_90) {
+  expect_success("matrix_products_sm90", "sm_90", "WARPEMU_ARCH=90");
 }
 
 TEST(Emulator, keeps_the_semantics_of_the_runtime_api) {

@@ -50,7 +50,9 @@ const char* choose_isa() {
   isa::add_logic_handlers(table);   \
   isa::add_memory_handlers(table);  \
   isa::add_atomic_handlers(table);  \
-  isa::add_warp_handlers(table)
+  isa::add_warp_handlers(table);    \
+  isa::add_mma_handlers(table);     \
+  isa::add_matrix_handlers(table)
 
 HandlerTable build() {
   HandlerTable table;

@@ -34,6 +34,8 @@ const char* isa_name();
   void add_memory_handlers(HandlerTable& table);  \
   void add_atomic_handlers(HandlerTable& table);  \
   void add_warp_handlers(HandlerTable& table);    \
+  void add_mma_handlers(HandlerTable& table);     \
+  void add_matrix_handlers(HandlerTable& table);  \
   }
 WARPEMU_DECLARE_ISA(isa_v2)
 WARPEMU_DECLARE_ISA(isa_v3)

@@ -66,10 +66,10 @@ namespace {
   return true;
 }
 
-// Fills x.host for all lanes (inactive and faulty ones with an address that is safe to read).
-[[gnu::always_inline]] inline void resolve(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
-                                           Access& x) {
-  lane_addresses(w, i, x);
+// From device addresses in x.host (of inactive lanes: those of an active one) to host addresses; faulty lanes
+// get one that is safe to read.
+[[gnu::always_inline]] inline void resolve_addresses(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
+                                                     Access& x) {
   uint64_t low = x.host[0], high = x.host[0], all = 0;
   WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) {
     low = smaller(low, x.host[l]);
@@ -100,6 +100,13 @@ namespace {
     resolve_slowly(w, i, bytes, kind, x);
   if (w.worker->observe) [[unlikely]]
     observe_access(w, i, bytes, kind, x);
+}
+
+// The addresses of a plain memory operand, resolved.
+[[gnu::always_inline]] inline void resolve(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
+                                           Access& x) {
+  lane_addresses(w, i, x);
+  resolve_addresses(w, i, bytes, kind, x);
 }
 
 }  // namespace

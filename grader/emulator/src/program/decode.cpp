@@ -258,6 +258,7 @@ void decode(Decode& d) {
     add_arithmetic_decoders(t);
     add_data_decoders(t);
     add_memory_decoders(t);
+    add_matrix_decoders(t);
     add_control_decoders(t);
     return t;
   }();

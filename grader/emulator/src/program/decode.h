@@ -71,6 +71,7 @@ using DecoderTable = std::unordered_map<std::string_view, DecodeFunction>;
 void add_arithmetic_decoders(DecoderTable& table);
 void add_data_decoders(DecoderTable& table);
 void add_memory_decoders(DecoderTable& table);
+void add_matrix_decoders(DecoderTable& table);
 void add_control_decoders(DecoderTable& table);
 
 // "u32" for any 4-byte integer or untyped type, and so on.

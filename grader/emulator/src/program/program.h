@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "exec/machine.h"
+#include "program/matrix.h"
 #include "ptx/module.h"
 
 namespace warpgrade::emu {
@@ -91,6 +92,7 @@ struct Program {
   std::vector<SpecialRegister> block_specials;  // change with the block
   std::vector<std::vector<uint32_t>> branch_tables;
   std::vector<CallRecord> calls;
+  std::vector<MatrixOperands> matrices;
   std::vector<SharedVariable> shared_variables;
   uint32_t static_shared_bytes = 0;  // as the runtime reports them
   uint32_t dynamic_shared_begin = 0;

@@ -65,6 +65,12 @@ __global__ void divergent_barrier(int* b) {
     b[threadIdx.x] *= 3;
   }
 }
+__global__ void partial_warp(int* b) {
+  unsigned r = threadIdx.x;
+  if (threadIdx.x >= 24) return;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(r));  // MISTAKE partial_warp
+  b[threadIdx.x] = int(r);
+}
 __global__ void launch_timeout(volatile int* b) {
   while (b[0] == 0) {  // MISTAKE launch_timeout
   }
@@ -122,6 +128,7 @@ int main(int, char** argv) {
   if (is("barrier_deadlock")) barrier_deadlock<<<1, 64>>>(a);
   if (is("warp_deadlock")) warp_deadlock<<<1, 32>>>(a);
   if (is("divergent_barrier")) divergent_barrier<<<1, 128>>>(b);
+  if (is("partial_warp")) partial_warp<<<1, 32>>>(b);
   if (is("launch_timeout")) launch_timeout<<<1, 32>>>(b);
   if (is("endless_barriers")) endless_barriers<<<1, 64>>>(b);
   if (is("endless_grid")) short_block<<<2000000000, 32>>>(a);

@@ -1,0 +1,17 @@
+// What the warp-wide matrix instructions share.
+#pragma once
+#include "exec/machine.h"
+#include "program/matrix.h"
+#include "simt/convergence.h"
+
+namespace warpgrade::emu {
+
+// Matrix instructions need all 32 lanes; with fewer, their result is undefined. Reports that once.
+void report_partial_warp(const Warp& w, const Inst& i);
+
+inline void check_whole_warp(const Warp& w, const Inst& i) {
+  if (w.mask != kAllLanes) [[unlikely]]
+    report_partial_warp(w, i);
+}
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,21 @@
+// Matrix instructions that fewer than 32 lanes reach.
+#include <string>
+
+#include "exec/matrix.h"
+#include "program/program.h"
+#include "simt/report.h"
+
+namespace warpgrade::emu {
+
+void report_partial_warp(const Warp& w, const Inst& i) {
+  const auto first_missing = static_cast<uint32_t>(__builtin_ctz(~w.mask));
+  Diagnostic d = diagnose(w, i, first_missing, "partial_warp");
+  d.message += w.block->program->texts[i.index] + " needs all 32 lanes of the warp and got " +
+               std::to_string(__builtin_popcount(w.mask)) + "; the result is undefined";
+  d.advice =
+      "Let whole warps reach this line: no early return or condition that differs between the lanes of a "
+      "warp, and a block size that is a multiple of 32.";
+  Diagnostics::instance().add(std::move(d));
+}
+
+}  // namespace warpgrade::emu
