@@ -87,7 +87,8 @@ INSTANTIATE_TEST_SUITE_P(Emulator, Families,
                                          "half_arithmetic", "comparisons", "control_flow",
                                          "control_flow_debug", "warp_operations", "barriers", "memory_spaces",
                                          "atomics", "async_copy", "device_functions",
-                                         "device_functions_debug", "cooperative_groups", "spmm", "matrix_products"),
+                                         "device_functions_debug", "cooperative_groups", "spmm",
+                                         "matrix_products"),
                          [](const auto& test) { return test.param; });
 
 TEST(Emulator, runs_vector_reductions_of_sm_90) {
