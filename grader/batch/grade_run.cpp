@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "batch/judge_process.h"
 #include "batch/progress.h"
+#include "profile/source.h"
 #include "score/score.h"
 #include "warpgrade/datasets/catalog.h"
 
@@ -415,6 +416,7 @@ class GradeRun {
     if (backend_.name == "emulator" && part.contains("device")) {
       part["device"] = {{"name", "libwarpemu"}, {"threads", emulator_threads()}};
     }
+    if (part.contains("counters")) quote_source(part["counters"], inputs_.submissions[index].directory);
     if (folder_.add_record(complete(index, std::move(part)))) ++recorded_;
     progress_.update(fmt::format("{}: {}", inputs_.submissions[index].id, id));
   }

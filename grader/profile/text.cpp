@@ -6,13 +6,13 @@
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <vector>
 
 #include "cli/tables.h"
 #include "profile/figures.h"
+#include "profile/source.h"
 
 namespace warpgrade {
 namespace {
@@ -21,7 +21,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 using Row = std::vector<std::string>;
 
-constexpr double kMattersFrom = 0.01;  // of a profile's instructions
 constexpr std::size_t kWidestSource = 96;
 
 std::string count_text(double n) {
@@ -67,16 +66,6 @@ std::map<Place, json> lines_of(const json& counters) {
     }
   }
   return lines;
-}
-
-// The submission's file of that name; the emulator tells names without folders.
-std::optional<fs::path> find_file(const fs::path& folder, const std::string& name) {
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file() && entry.path().filename() == name) found.push_back(entry.path());
-  }
-  if (found.empty()) return std::nullopt;
-  return *std::min_element(found.begin(), found.end());
 }
 
 Row line_figures(const json& c, double all) {
@@ -189,7 +178,7 @@ std::string annotated_source(const json& counters, const fs::path& folder, bool 
   std::map<std::string, std::set<int>> wanted;
   for (const auto& [place, figures] : lines) {
     by_file[place.first][place.second] = figures;
-    if (figure(figures, "warp_instructions") >= kMattersFrom * all) wanted[place.first].insert(place.second);
+    if (figure(figures, "warp_instructions") >= kLineMatters * all) wanted[place.first].insert(place.second);
   }
   for (const json& finding : list(counters, "findings")) {
     for (const json& place : list(finding, "places"))
@@ -198,7 +187,7 @@ std::string annotated_source(const json& counters, const fs::path& folder, bool 
   std::string out;
   for (const auto& [name, figures] : by_file) {
     if (wanted[name].empty()) continue;
-    const auto path = find_file(folder, name);
+    const auto path = find_source(folder, name);
     out +=
         fmt::format("{}{}\n", out.empty() ? "" : "\n", name.empty() ? "instructions without a line" : name);
     if (!path) {

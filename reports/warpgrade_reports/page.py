@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from warpgrade_reports import analysis, charts, counters, svg
+from warpgrade_reports import analysis, charts, counters, profile, svg
 from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Chart
 from warpgrade_reports.journey import journey_of
@@ -276,6 +276,8 @@ def _view(submission: Submission, run: Run, anchor: str, wholes: Sequence[float 
             for case in submission.cases
         ],
         "kernels": list(_kernel_lines(submission)) if run.on_emulator else [],
+        "diseases": profile.findings_of(submission),
+        "profile": profile.profile_of(submission),
     }
 
 

@@ -1,0 +1,22 @@
+// The submission's own lines beside what they cost.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace warpgrade {
+
+// The submission's file of that name; the emulator tells names without folders.
+std::optional<std::filesystem::path> find_source(const std::filesystem::path& folder,
+                                                 const std::string& name);
+
+// Adds `source`, the line's text, to the lines of `counters` (as in records) that matter: at least 1 % of all
+// instructions. For reports, which read records alone.
+void quote_source(nlohmann::json& counters, const std::filesystem::path& folder);
+
+// Part of all instructions from which on a line matters.
+inline constexpr double kLineMatters = 0.01;
+
+}  // namespace warpgrade
