@@ -103,6 +103,10 @@ TEST(Emulator, keeps_the_semantics_of_the_runtime_api) {
   expect_success("runtime_api");
 }
 
+TEST(Emulator, runs_graphs) {
+  expect_success("graphs");
+}
+
 TEST(Emulator, runs_cub_and_thrust) {
   expect_success("cub_thrust");
 }

@@ -2,6 +2,9 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+// Names what is unsupported, once, and returns cudaErrorNotSupported, recorded.
+extern "C" cudaError_t warpemu_not_implemented(const char* name);
+
 namespace warpgrade::emu {
 
 // Remembers a failure for cudaGetLastError and returns it.

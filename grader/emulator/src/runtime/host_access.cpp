@@ -4,6 +4,7 @@
 
 #include "memory/device_memory.h"
 #include "report/diagnostics.h"
+#include "runtime/errors.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -85,6 +86,62 @@ cudaError_t fill_bytes(void* dst, int value, size_t bytes) {
   if (error != cudaSuccess) return error;
   std::memset(to, value, bytes);
   note_written(dst, bytes);
+  return cudaSuccess;
+}
+
+cudaMemcpy3DParms linear_copy(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind) {
+  cudaMemcpy3DParms copy{};
+  copy.dstPtr = {dst, bytes, bytes, 1};
+  copy.srcPtr = {const_cast<void*>(src), bytes, bytes, 1};
+  copy.extent = {bytes, 1, 1};
+  copy.kind = kind;
+  return copy;
+}
+
+cudaError_t check_copy_3d(const cudaMemcpy3DParms& copy) {
+  if (copy.srcArray != nullptr || copy.dstArray != nullptr)
+    return warpemu_not_implemented("copies of arrays");
+  const cudaExtent& e = copy.extent;
+  if (e.width == 0 || e.height == 0 || e.depth == 0) return cudaSuccess;
+  const auto fits = [&](const cudaPitchedPtr& p, const cudaPos& at) {
+    return p.ptr != nullptr && (e.height * e.depth == 1 || at.x + e.width <= p.pitch) &&
+           (e.depth == 1 || at.y + e.height <= p.ysize);
+  };
+  return fits(copy.srcPtr, copy.srcPos) && fits(copy.dstPtr, copy.dstPos) ? cudaSuccess
+                                                                          : cudaErrorInvalidValue;
+}
+
+cudaError_t copy_3d(const cudaMemcpy3DParms& copy) {
+  const auto row = [](const cudaPitchedPtr& p, const cudaPos& at, size_t y, size_t z) {
+    return static_cast<char*>(p.ptr) + ((at.z + z) * p.ysize + at.y + y) * p.pitch + at.x;
+  };
+  for (size_t z = 0; z < copy.extent.depth; ++z) {
+    for (size_t y = 0; y < copy.extent.height; ++y) {
+      const cudaError_t error = copy_bytes(row(copy.dstPtr, copy.dstPos, y, z),
+                                           row(copy.srcPtr, copy.srcPos, y, z), copy.extent.width, copy.kind);
+      if (error != cudaSuccess) return error;
+    }
+  }
+  return cudaSuccess;
+}
+
+cudaError_t fill_elements(const cudaMemsetParams& fill) {
+  const size_t row_bytes = fill.width * fill.elementSize;
+  for (size_t y = 0; y < fill.height; ++y) {
+    auto* row = static_cast<uint8_t*>(fill.dst) + y * fill.pitch;
+    if (fill.elementSize == 1) {
+      const cudaError_t error = fill_bytes(row, static_cast<int>(fill.value), row_bytes);
+      if (error != cudaSuccess) return error;
+      continue;
+    }
+    if (!may_be(row, Side::device)) return cudaErrorInvalidValue;
+    cudaError_t error = cudaSuccess;
+    uint8_t* to = host_view(row, row_bytes, "a memset", error);
+    if (error != cudaSuccess) return error;
+    for (size_t at = 0; at < row_bytes; at += fill.elementSize)
+      std::memcpy(to + at, &fill.value, fill.elementSize);
+    note_written(row, row_bytes);
+  }
   return cudaSuccess;
 }
 

@@ -23,4 +23,11 @@ void note_written(const void* pointer, size_t bytes);
 cudaError_t copy_bytes(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind);
 cudaError_t fill_bytes(void* dst, int value, size_t bytes);
 
+cudaMemcpy3DParms linear_copy(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind);
+// Rows of pitched memory, or what is wrong with them; arrays are unsupported, which is reported.
+cudaError_t check_copy_3d(const cudaMemcpy3DParms& copy);
+cudaError_t copy_3d(const cudaMemcpy3DParms& copy);
+// Rows of 1-, 2- or 4-byte elements.
+cudaError_t fill_elements(const cudaMemsetParams& fill);
+
 }  // namespace warpgrade::emu

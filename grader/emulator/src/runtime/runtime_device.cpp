@@ -8,6 +8,7 @@
 
 #include "device/device_model.h"
 #include "memory/device_memory.h"
+#include "runtime/capture.h"
 #include "runtime/errors.h"
 
 namespace warpgrade::emu {
@@ -176,7 +177,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int device) 
   return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
-  return record(sticky());
+  WARPEMU_RETURN_IF_STICKY();
+  return record(refuse_unsafe_in_capture());
 }
 // A process whose kernel faulted stays without a device, as on a GPU.
 cudaError_t cudaDeviceReset() {

@@ -8,7 +8,9 @@
 #include "device/device_model.h"
 #include "memory/device_memory.h"
 #include "report/diagnostics.h"
+#include "runtime/capture.h"
 #include "runtime/errors.h"
+#include "runtime/kernel_call.h"
 #include "runtime/modules.h"
 #include "runtime/occupancy.h"
 #include "simt/launch.h"
@@ -64,33 +66,43 @@ cudaError_t check_dimensions(dim3 grid, dim3 block) {
   return block_ok && grid_ok ? cudaSuccess : kBadDimensions;
 }
 
-cudaError_t check_resources(const Kernel& kernel, const Program& program, dim3 grid, dim3 block,
-                            size_t dynamic_shared, bool cooperative) {
+cudaError_t check_resources(const Kernel& kernel, const Program& program, const KernelCall& call) {
   const size_t allowed = kernel.max_dynamic_shared >= 0 ? static_cast<size_t>(kernel.max_dynamic_shared)
                          : program.static_shared_bytes > kSharedPerBlock
                              ? 0
                              : kSharedPerBlock - program.static_shared_bytes;
-  if (dynamic_shared > allowed) return cudaErrorInvalidValue;
-  const uint32_t threads = block.x * block.y * block.z;
+  if (call.dynamic_shared > allowed) return cudaErrorInvalidValue;
+  const uint32_t threads = call.block.x * call.block.y * call.block.z;
   if (threads > program.max_threads) return cudaErrorInvalidValue;
-  if (!cooperative) return cudaSuccess;
-  const uint64_t resident = uint64_t(max_active_blocks(program, static_cast<int>(threads), dynamic_shared)) *
-                            static_cast<uint64_t>(device_model().multiprocessors);
-  return uint64_t(grid.x) * grid.y * grid.z <= resident ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
+  if (!call.cooperative) return cudaSuccess;
+  const int blocks = max_active_blocks(program, static_cast<int>(threads), call.dynamic_shared);
+  const uint64_t resident =
+      static_cast<uint64_t>(blocks) * static_cast<uint64_t>(device_model().multiprocessors);
+  const bool fits = uint64_t(call.grid.x) * call.grid.y * call.grid.z <= resident;
+  return fits ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
 }
 
-void run(const Program& program, dim3 grid, dim3 block, void** arguments, size_t dynamic_shared,
-         bool cooperative) {
+// The program of a call that can be launched, or why it cannot.
+cudaError_t find_program(const KernelCall& call, const Program** program) {
+  Kernel* kernel = Modules::instance().find_kernel(call.function);
+  if (kernel == nullptr) return kUnknownKernel;
+  if (const cudaError_t error = check_dimensions(call.grid, call.block); error != cudaSuccess) return error;
+  *program = Modules::instance().program(*kernel);
+  if (*program == nullptr) return cudaErrorNotSupported;
+  return check_resources(*kernel, **program, call);
+}
+
+void run_program(const Program& program, const KernelCall& call, void* const* arguments) {
   static std::mutex one_launch;  // the parameter buffer is shared
   std::lock_guard lock(one_launch);
   static uint64_t sequence = 0;
   const LaunchBuffers& buffers = launch_buffers();
   Launch launch;
   launch.program = &program;
-  launch.grid[0] = grid.x, launch.grid[1] = grid.y, launch.grid[2] = grid.z;
-  launch.block[0] = block.x, launch.block[1] = block.y, launch.block[2] = block.z;
-  launch.dynamic_shared = static_cast<uint32_t>(dynamic_shared);
-  launch.cooperative = cooperative;
+  launch.grid[0] = call.grid.x, launch.grid[1] = call.grid.y, launch.grid[2] = call.grid.z;
+  launch.block[0] = call.block.x, launch.block[1] = call.block.y, launch.block[2] = call.block.z;
+  launch.dynamic_shared = static_cast<uint32_t>(call.dynamic_shared);
+  launch.cooperative = call.cooperative;
   launch.params = buffers.params;
   launch.params_address = buffers.params_address;
   launch.workspace_address = buffers.workspace_address;
@@ -103,21 +115,41 @@ void run(const Program& program, dim3 grid, dim3 block, void** arguments, size_t
   if (fault != Fault::none) set_sticky(static_cast<cudaError_t>(fault));
 }
 
-cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t dynamic_shared,
-                   bool cooperative) {
+// Runs the call, or adds it to the graph that captures its stream.
+cudaError_t launch(const KernelCall& call, void* const* arguments, cudaStream_t stream) {
   WARPEMU_RETURN_IF_STICKY();
-  Kernel* kernel = Modules::instance().find_kernel(function);
-  if (kernel == nullptr) return record(kUnknownKernel);
-  if (const cudaError_t error = check_dimensions(grid, block); error != cudaSuccess) return record(error);
-  const Program* program = Modules::instance().program(*kernel);
-  if (program == nullptr) return record(cudaErrorNotSupported);
-  const cudaError_t error = check_resources(*kernel, *program, grid, block, dynamic_shared, cooperative);
-  if (error != cudaSuccess) return record(error);
-  run(*program, grid, block, arguments, dynamic_shared, cooperative);
-  return cudaSuccess;  // faults of the kernel surface at the next call, as on a GPU
+  if (find_stream(stream) == nullptr) return record(cudaErrorInvalidResourceHandle);
+  if (no_capture()) return record(run(call, arguments));
+  if (const cudaError_t error = check(call); error != cudaSuccess) return record(error);
+  const auto kept = captured(stream, [&] { return KernelNode{call, copy_arguments(call, arguments), {}}; });
+  return record(kept ? *kept : run(call, arguments));
 }
 
 }  // namespace
+
+cudaError_t check(const KernelCall& call) {
+  const Program* program = nullptr;
+  return find_program(call, &program);
+}
+
+KernelArguments copy_arguments(const KernelCall& call, void* const* arguments) {
+  const Program* program = nullptr;
+  KernelArguments copies;
+  if (find_program(call, &program) != cudaSuccess) return copies;
+  for (size_t k = 0; k < program->params.size(); ++k) {
+    const auto* begin = static_cast<const uint8_t*>(arguments[k]);
+    copies.emplace_back(begin, begin + program->params[k].bytes);
+  }
+  return copies;
+}
+
+cudaError_t run(const KernelCall& call, void* const* arguments) {
+  const Program* program = nullptr;
+  if (const cudaError_t error = find_program(call, &program); error != cudaSuccess) return error;
+  run_program(*program, call, arguments);
+  return cudaSuccess;  // faults of the kernel surface at the next call, as on a GPU
+}
+
 }  // namespace warpgrade::emu
 
 using namespace warpgrade::emu;
@@ -151,18 +183,18 @@ cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function) {
 }
 
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
-                             size_t shared_bytes, cudaStream_t) {
-  return launch(function, grid, block, arguments, shared_bytes, false);
+                             size_t shared_bytes, cudaStream_t stream) {
+  return launch({function, grid, block, shared_bytes, false}, arguments, stream);
 }
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
-                               size_t shared_bytes, cudaStream_t) {
-  return launch(kernel, grid, block, arguments, shared_bytes, false);
+                               size_t shared_bytes, cudaStream_t stream) {
+  return launch({kernel, grid, block, shared_bytes, false}, arguments, stream);
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
-                                        size_t shared_bytes, cudaStream_t) {
-  return launch(function, grid, block, arguments, shared_bytes, true);
+                                        size_t shared_bytes, cudaStream_t stream) {
+  return launch({function, grid, block, shared_bytes, true}, arguments, stream);
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
@@ -182,8 +214,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
       return record(cudaErrorNotSupported);
     }
   }
-  return launch(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
-                cooperative);
+  const KernelCall call{function, config->gridDim, config->blockDim, config->dynamicSmemBytes, cooperative};
+  return launch(call, arguments, config->stream);
 }
 
 }  // extern "C"

@@ -3,6 +3,7 @@
 
 #include "memory/device_memory.h"
 #include "report/diagnostics.h"
+#include "runtime/capture.h"
 #include "runtime/errors.h"
 #include "runtime/host_access.h"
 #include "support/settings.h"
@@ -13,6 +14,7 @@ namespace {
 cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind) {
   WARPEMU_RETURN_IF_STICKY();
   if (pointer == nullptr) return record(cudaErrorInvalidValue);
+  if (const cudaError_t error = refuse_unsafe_in_capture(); error != cudaSuccess) return record(error);
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   const auto address = DeviceMemory::instance().allocate(bytes, kind);
@@ -61,11 +63,14 @@ extern "C" {
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   return allocate(pointer, bytes, MemoryKind::device);
 }
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
-  return cudaMalloc(pointer, bytes);
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t handle) {
+  const Stream* stream = find_stream(handle);
+  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
+  if (stream->capture) return warpemu_not_implemented("cudaMallocAsync in a captured stream");
+  return allocate(pointer, bytes, MemoryKind::device);
 }
-cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t, cudaStream_t) {
-  return cudaMalloc(pointer, bytes);
+cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t, cudaStream_t stream) {
+  return cudaMallocAsync(pointer, bytes, stream);
 }
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned) {
   return allocate(pointer, bytes, MemoryKind::managed);

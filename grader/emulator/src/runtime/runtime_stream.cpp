@@ -2,39 +2,24 @@
 // streams allow.
 #include <cuda_runtime_api.h>
 
-#include <atomic>
-#include <chrono>
-
+#include "runtime/capture.h"
 #include "runtime/errors.h"
 
 namespace warpgrade::emu {
 namespace {
 
-struct Stream {
-  unsigned flags;
-  int priority;
-  unsigned long long id;
-};
-
-struct Event {
-  unsigned flags = 0;
-  bool recorded = false;
-  std::chrono::steady_clock::time_point time;
-};
-
-Stream* stream_of(cudaStream_t handle) {
-  static Stream legacy{0, 0, 1};
-  const auto value = reinterpret_cast<uintptr_t>(handle);
-  return value <= 2 ? &legacy
-                    : reinterpret_cast<Stream*>(handle);  // 0, cudaStreamLegacy, cudaStreamPerThread
+// All work is done when a call returns: waiting is a question about errors.
+cudaError_t wait_for(cudaStream_t handle) {
+  WARPEMU_RETURN_IF_STICKY();
+  if (find_stream(handle) == nullptr) return record(cudaErrorInvalidResourceHandle);
+  return record(refuse_wait_in_capture(handle));
 }
 
-Event* event_of(cudaEvent_t handle) {
-  return reinterpret_cast<Event*>(handle);
-}
-
-cudaError_t synchronize() {
-  return record(sticky());
+cudaError_t wait_for(cudaEvent_t handle) {
+  WARPEMU_RETURN_IF_STICKY();
+  Event* event = find_event(handle);
+  if (event == nullptr) return record(cudaErrorInvalidResourceHandle);
+  return record(refuse_captured_event(*event));
 }
 
 }  // namespace
@@ -45,9 +30,12 @@ using namespace warpgrade::emu;
 extern "C" {
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
-  static std::atomic<unsigned long long> next_id{2};
   WARPEMU_RETURN_IF_STICKY();
-  *stream = reinterpret_cast<cudaStream_t>(new Stream{flags, priority, next_id++});
+  if (stream == nullptr || (flags & ~static_cast<unsigned>(cudaStreamNonBlocking)) != 0)
+    return record(cudaErrorInvalidValue);
+  int least = 0, greatest = 0;
+  cudaDeviceGetStreamPriorityRange(&least, &greatest);
+  *stream = add_stream(flags, priority > least ? least : priority < greatest ? greatest : priority);
   return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
@@ -56,55 +44,54 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   return cudaStreamCreateWithPriority(stream, 0, 0);
 }
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  if (reinterpret_cast<uintptr_t>(stream) <= 2) return record(cudaErrorInvalidResourceHandle);
-  delete reinterpret_cast<Stream*>(stream);
+cudaError_t cudaStreamDestroy(cudaStream_t handle) {
+  if (handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread)
+    return record(cudaErrorInvalidResourceHandle);
+  Stream* stream = find_stream(handle);
+  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
+  leave_capture(*stream);
+  remove_stream(handle);
   return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
-  return synchronize();
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return wait_for(stream);
 }
-cudaError_t cudaStreamQuery(cudaStream_t) {
-  return synchronize();
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return wait_for(stream);
 }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
-  return synchronize();
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_handle, unsigned flags) {
+  WARPEMU_RETURN_IF_STICKY();
+  Stream* stream = find_stream(stream_handle);
+  Event* event = find_event(event_handle);
+  if (stream == nullptr || event == nullptr) return record(cudaErrorInvalidResourceHandle);
+  const bool external = (flags & cudaEventWaitExternal) != 0;
+  return record(wait_in_capture(*stream, *event, external, event_handle).value_or(cudaSuccess));
 }
-cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned) {
-  return synchronize();
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
+  return wait_for(stream);
 }
-cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
-  *flags = stream_of(stream)->flags;
+cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {
+  const Stream* stream = find_stream(handle);
+  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
+  *flags = stream->flags;
   return cudaSuccess;
 }
-cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
-  *priority = stream_of(stream)->priority;
+cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
+  const Stream* stream = find_stream(handle);
+  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
+  *priority = stream->priority;
   return cudaSuccess;
 }
-cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
-  *id = stream_of(stream)->id;
+cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
+  const Stream* stream = find_stream(handle);
+  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
+  *id = stream->id;
   return cudaSuccess;
 }
 cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) {
   *device = 0;
   return cudaSuccess;
 }
-cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-  *status = cudaStreamCaptureStatusNone;
-  return cudaSuccess;
-}
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) {
-  return cudaSuccess;
-}
-#if CUDART_VERSION >= 13000
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus* status, unsigned long long* id,
-                                     cudaGraph_t*, const cudaGraphNode_t**, const cudaGraphEdgeData**,
-                                     size_t*) {
-  *status = cudaStreamCaptureStatusNone;
-  if (id != nullptr) *id = 0;
-  return cudaSuccess;
-}
-#endif
 // Access-policy windows and the like are hints here.
 cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*) {
   return cudaSuccess;
@@ -113,54 +100,67 @@ cudaError_t cudaCtxResetPersistingL2Cache() {
   return cudaSuccess;
 }
 
-cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void* data) {
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   WARPEMU_RETURN_IF_STICKY();
+  if (function == nullptr) return record(cudaErrorInvalidValue);
+  if (find_stream(stream) == nullptr) return record(cudaErrorInvalidResourceHandle);
+  if (const auto kept = captured(stream, [&] { return cudaHostNodeParams{function, data}; }))
+    return record(*kept);
   function(data);
   return cudaSuccess;
 }
-cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned) {
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
+                                  unsigned flags) {
+  if (callback == nullptr || flags != 0) return record(cudaErrorInvalidValue);
+  if (find_stream(stream) == nullptr) return record(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t error = refuse_wait_in_capture(stream); error != cudaSuccess) return record(error);
   callback(stream, sticky(), data);
   return cudaSuccess;
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   WARPEMU_RETURN_IF_STICKY();
-  auto* created = new Event;
-  created->flags = flags;
-  *event = reinterpret_cast<cudaEvent_t>(created);
+  if (event == nullptr) return record(cudaErrorInvalidValue);
+  *event = add_event(flags);
   return cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
   return cudaEventCreateWithFlags(event, cudaEventDefault);
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  if (event == nullptr) return record(cudaErrorInvalidResourceHandle);
-  delete event_of(event);
-  return cudaSuccess;
+  return remove_event(event) ? cudaSuccess : record(cudaErrorInvalidResourceHandle);
 }
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t, unsigned) {
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event_handle, cudaStream_t stream_handle, unsigned flags) {
   WARPEMU_RETURN_IF_STICKY();
-  if (event == nullptr) return record(cudaErrorInvalidResourceHandle);
-  event_of(event)->recorded = true;
-  event_of(event)->time = std::chrono::steady_clock::now();
+  Stream* stream = find_stream(stream_handle);
+  Event* event = find_event(event_handle);
+  if (stream == nullptr || event == nullptr) return record(cudaErrorInvalidResourceHandle);
+  const bool external = (flags & cudaEventRecordExternal) != 0;
+  if (const auto kept = record_in_capture(*stream, *event, external, event_handle)) return record(*kept);
+  event->recorded = true;
+  event->time = std::chrono::steady_clock::now();
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaEventRecordWithFlags(event, stream, 0);
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t) {
-  return synchronize();
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return wait_for(event);
 }
-cudaError_t cudaEventQuery(cudaEvent_t) {
-  return synchronize();
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return wait_for(event);
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   WARPEMU_RETURN_IF_STICKY();
-  if (start == nullptr || end == nullptr) return record(cudaErrorInvalidResourceHandle);
-  const Event &first = *event_of(start), &last = *event_of(end);
-  const bool timed = !((first.flags | last.flags) & cudaEventDisableTiming);
-  if (!timed || !first.recorded || !last.recorded) return record(cudaErrorInvalidResourceHandle);
-  *milliseconds = std::chrono::duration<float, std::milli>(last.time - first.time).count();
+  if (milliseconds == nullptr) return record(cudaErrorInvalidValue);
+  Event *first = find_event(start), *last = find_event(end);
+  if (first == nullptr || last == nullptr) return record(cudaErrorInvalidResourceHandle);
+  for (Event* event : {first, last}) {
+    if (const cudaError_t error = refuse_captured_event(*event); error != cudaSuccess) return record(error);
+  }
+  const bool timed = !((first->flags | last->flags) & cudaEventDisableTiming);
+  if (!timed || !first->recorded || !last->recorded) return record(cudaErrorInvalidResourceHandle);
+  *milliseconds = std::chrono::duration<float, std::milli>(last->time - first->time).count();
   return cudaSuccess;
 }
 
