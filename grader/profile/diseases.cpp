@@ -121,12 +121,10 @@ void find_redundant(const json& kernel, Findings& findings) {
     worst = word(buffer, "buffer");
     times = quotient(buffer, "sectors_read", "distinct_sectors_read");
   }
-  const auto say = [&](const json& c) {
-    return fmt::format("{:.0f} % of the sectors that are read", 100 * read_sectors(c) / read);
-  };
+  const auto say = [](const json& c) { return fmt::format("reads {:.0f} sectors", read_sectors(c)); };
   findings.push_back(
       {"redundant", 1 - distinct / read,
-       fmt::format("each sector that is read is read {:.1f} times; `{}` {:.1f} times", read / distinct, worst,
+       fmt::format("each sector that is read is read {:.1f} times; {} {:.1f} times", read / distinct, worst,
                    times),
        "Keep what is read again in registers or shared memory: load it once for a block, let each thread "
        "make several results from it, or order the work so that neighbours in time share data.",
@@ -144,8 +142,8 @@ void find_imbalance(const json& kernel, Findings& findings) {
     message += fmt::format(
         "{}with each warp as busy as its block's busiest, blocks would execute {:.1f} times as much",
         between ? "; " : "", warps);
-  const auto say = [&](const json& c) {
-    return fmt::format("{:.0f} % of the kernel's instructions", 100 * instructions(c) / instructions(kernel));
+  const auto say = [](const json& c) {
+    return fmt::format("executes {:.0f} warp instructions", instructions(c));
   };
   findings.push_back({"imbalance", 1 - 1 / std::max(blocks, warps), message,
                       "Cut long pieces of work up (rows into groups of equal size, with atomics to join "

@@ -162,8 +162,8 @@ std::string finding_list(const json& counters) {
                        title == titles.end() ? word(f, "disease") : title->second,
                        short_name(word(f, "kernel")), word(f, "message"));
     for (const json& place : list(f, "places")) {
-      out += fmt::format("     {}:{:.0f}  {} ({:.0f} % of the loss)\n", word(place, "file"),
-                         figure(place, "line"), word(place, "text"), 100 * figure(place, "share"));
+      out += fmt::format("     {}:{:.0f}  {} ({:.0f} %)\n", word(place, "file"), figure(place, "line"),
+                         word(place, "text"), 100 * figure(place, "share"));
     }
     out += wrapped(word(f, "advice"), "   ");
   }

@@ -67,6 +67,19 @@ class Profile:
     lines: tuple[Line, ...]
     left_out: float  # part of the instructions in lines that are not shown
 
+    @property
+    def has_passes(self) -> bool:
+        return any(line.passes is not None for line in self.lines)
+
+    @property
+    def has_atomics(self) -> bool:
+        return any(line.atomics is not None for line in self.lines)
+
+    @property
+    def indent(self) -> int:
+        """Blanks that every line begins with."""
+        return min((len(line.source) - len(line.source.lstrip()) for line in self.lines if line.source), default=0)
+
 
 def _objects(parent: Mapping[str, Any] | None, name: str) -> Iterator[Mapping[str, Any]]:
     found = parent.get(name) if parent else None
