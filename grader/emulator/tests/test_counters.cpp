@@ -89,6 +89,13 @@ TEST(Counters, lanes_that_read_the_same_need_it_once) {
   EXPECT_EQ(two.line("global_load_sectors_ideal"), 2);
 }
 
+TEST(Counters, lanes_in_no_order_count_each_sector_once) {
+  const Counted c("scattered");
+  EXPECT_EQ(c.line("global_load_sectors"), 16);
+  EXPECT_EQ(c.line("global_load_sectors_ideal"), 2);
+  EXPECT_EQ(c.total("distinct_sectors_read"), 16);
+}
+
 TEST(Counters, a_float4_a_lane_is_sixteen_sectors) {
   const Counted c("wide");
   EXPECT_EQ(c.line("global_load_requests"), 1);
@@ -129,6 +136,7 @@ TEST(Counters, atomics_on_one_address_take_turns) {
   EXPECT_EQ(one.line("atomic_requests"), 1);
   EXPECT_EQ(one.line("atomic_turns"), 32);
   EXPECT_EQ(one.line("global_atomic_sectors"), 1);
+  EXPECT_EQ(Counted("skewed_histogram").line("atomic_turns"), 31);
   EXPECT_EQ(pairs.line("atomic_turns"), 2);
   EXPECT_EQ(spread.line("atomic_turns"), 1);
   EXPECT_EQ(spread.line("global_atomic_sectors"), 4);

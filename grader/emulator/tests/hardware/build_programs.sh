@@ -21,8 +21,8 @@ for program in "$build"/spmm_*; do
   [[ -x $program && $program != *.* ]] || continue
   for k in 32 256; do echo "$(basename "$program")_k$k $program $k"; done
 done >"$build/runs.txt"
-for run in copy shifted "strided 2" "strided 8" "strided 32" uniform paired wide column padded "shared_double 0" \
+for run in copy shifted "strided 2" "strided 8" "strided 32" uniform paired scattered wide column padded "shared_double 0" \
            "shared_double 1" "shared_double 2" "shared_double 5" "shared_float4 0" "shared_float4 1" "shared_float4 2" "shared_float4 5" \
-           halves "histogram 0" "histogram 1" "histogram 5" "shared_histogram 0" "shared_histogram 1" "shared_histogram 5" reread; do
+           halves "histogram 0" "histogram 1" "histogram 5" skewed_histogram "shared_histogram 0" "shared_histogram 1" "shared_histogram 5" reread; do
   echo "counted_${run// /_} $build/counted $run"
 done >>"$build/runs.txt"

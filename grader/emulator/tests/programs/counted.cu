@@ -31,6 +31,12 @@ __global__ void paired(float* to, const float* from) {
   to[threadIdx.x] = from[threadIdx.x / 2];  // COUNTED paired
 }
 
+// In no order: 16 different floats, each wanted twice, in a sector of its own.
+__global__ void scattered(float* to, const float* from) {
+  const int i = threadIdx.x;
+  to[i] = from[i * 5 % 16 * 8];  // COUNTED scattered
+}
+
 __global__ void wide(float4* to, const float4* from) {
   to[threadIdx.x] = from[threadIdx.x];  // COUNTED wide
 }
@@ -82,6 +88,11 @@ __global__ void histogram(int* bins, int shift) {
   atomicAdd(&bins[threadIdx.x >> shift], int(threadIdx.x) + 1);  // COUNTED histogram
 }
 
+// All lanes but the last meet.
+__global__ void skewed_histogram(int* bins) {
+  atomicAdd(&bins[threadIdx.x / 31], int(threadIdx.x) + 1);  // COUNTED skewed_histogram
+}
+
 __global__ void shared_histogram(int* out, int shift) {
   __shared__ int bins[32];
   bins[threadIdx.x] = 0;
@@ -126,6 +137,7 @@ void launch(const std::string& name, int n) {
   if (name == "strided") strided<<<1, 32>>>(a, b, n);
   if (name == "uniform") uniform<<<1, 32>>>(a, b);
   if (name == "paired") paired<<<1, 32>>>(a, b);
+  if (name == "scattered") scattered<<<1, 32>>>(a, b);
   if (name == "wide") wide<<<1, 32>>>(reinterpret_cast<float4*>(a), reinterpret_cast<float4*>(b));
   if (name == "column") column<<<1, 32>>>(a);
   if (name == "padded") padded<<<1, 32>>>(a);
@@ -133,6 +145,7 @@ void launch(const std::string& name, int n) {
   if (name == "shared_float4") shared_float4<<<1, 32>>>(reinterpret_cast<float4*>(a), n);
   if (name == "halves") halves<<<1, 32>>>(a, numbers({0, 100}));
   if (name == "histogram") histogram<<<1, 32>>>(filled<int>(32), n);
+  if (name == "skewed_histogram") skewed_histogram<<<1, 32>>>(filled<int>(32));
   if (name == "shared_histogram") shared_histogram<<<1, 32>>>(filled<int>(32), n);
   if (name == "heavy_block") heavy_block<<<4, 32>>>(a, numbers({10, 10, 10, 10000}));
   if (name == "reread") reread<<<8, 32>>>(a, b);
