@@ -74,6 +74,9 @@ void report(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, const Flagged
     d.message += "reads shared memory that no thread of this block has written";
     d.advice = "Shared memory starts with unspecified contents: write each element before reading it.";
   }
+  // A load that runs ahead of the store it should wait for finds nothing written: whether it is a race shows
+  // when the store comes.
+  if (w.worker->race_check) return w.block->launch->add_doubtful(std::move(d));
   Diagnostics::instance().add(std::move(d));
 }
 

@@ -28,19 +28,31 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// What was reported: places of a kernel, and with which memory.
+struct Told {
+  std::mutex mutex;
+  std::set<std::string> places, places_and_memory;
+};
+
+Told& told() {
+  static auto* instance = new Told;
+  return *instance;
+}
+
+std::string key_of(const std::string& kernel, const std::string& path, uint32_t line) {
+  return kernel + '\n' + path + ':' + std::to_string(line);
+}
+
 // A missing barrier makes pairs of many accesses race; each place of a kernel is told about once a variable.
 bool is_told(const std::string& kernel, const std::string& memory, const Program::Place& here,
              const Program::Place& there) {
-  static std::mutex mutex;
-  static std::set<std::string> told;
-  const std::lock_guard lock(mutex);
-  const auto key = [&](const Program::Place& place) {
-    return kernel + '\n' + memory + '\n' + place.path + ':' + std::to_string(place.line);
-  };
-  const bool known = told.contains(key(here)) || told.contains(key(there));
-  told.insert(key(here));
-  told.insert(key(there));
-  return known;
+  const std::lock_guard lock(told().mutex);
+  const std::string first = key_of(kernel, here.path, here.line),
+                    second = key_of(kernel, there.path, there.line);
+  told().places.insert({first, second});
+  const bool first_is_new = told().places_and_memory.insert(first + '\n' + memory).second;
+  const bool second_is_new = told().places_and_memory.insert(second + '\n' + memory).second;
+  return !first_is_new || (first != second && !second_is_new);
 }
 
 enum class Relation { same_instruction, same_warp, same_block, other_block };
@@ -76,6 +88,11 @@ const char* advice_for(Relation relation, Space space) {
 }
 
 }  // namespace
+
+bool is_known_race(const std::string& kernel, const std::string& path, uint32_t line) {
+  const std::lock_guard lock(told().mutex);
+  return told().places.contains(key_of(kernel, path, line));
+}
 
 const char* access_of(const Program& program, uint32_t instruction) {
   if (program.code[instruction].category == Category::atomic) return "atomic";

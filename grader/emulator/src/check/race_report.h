@@ -25,6 +25,9 @@ struct RacedMemory {
 void report_race(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, AccessKind kind,
                  const RaceParty& other, const RacedMemory& memory);
 
+// Whether a race was reported at a place of a kernel.
+bool is_known_race(const std::string& kernel, const std::string& path, uint32_t line);
+
 // Whether a store leaves the bytes as they are: such a race changes nothing and is not reported.
 bool is_silent_store(const Warp& w, const Inst& i, uint32_t lane, uint64_t host);
 // Whether two lanes store the same bytes in one instruction.

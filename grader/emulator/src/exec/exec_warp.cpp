@@ -2,6 +2,7 @@
 //
 // Each waits until every live lane that its member mask names has arrived (simt/convergence.h). Lanes of one
 // warp may carry different masks, as cooperative-groups tiles do; each mask is then served by itself.
+#include "check/warp_sync.h"
 #include "exec/lane_loops.h"
 #include "simt/convergence.h"
 
@@ -10,6 +11,17 @@ namespace {
 
 enum ShuffleMode : uint8_t { kUp, kDown, kButterfly, kIndex };
 
+// Lanes that the mask names and that are gone have no value to give. Lanes outside the mask are left alone:
+// results taken from them are often thrown away.
+void check_sources(Warp& w, const Inst& i, const uint8_t* sources) {
+  const uint32_t* members = lanes<uint32_t>(w, i.e);
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = uint32_t(__builtin_ctz(m));
+    const bool present = w.mask >> sources[l] & 1, named = members[l] >> sources[l] & 1;
+    if (!present && named) return report_absent_source(w, i, l, sources[l]);
+  }
+}
+
 void shuffle(Warp& w, const Inst& i) {
   const Gathering gathering(w, i, i.e);
   if (w.mask == 0) return;
@@ -17,6 +29,7 @@ void shuffle(Warp& w, const Inst& i) {
   const uint32_t* b = lanes<uint32_t>(w, i.b);
   const uint32_t* c = lanes<uint32_t>(w, i.c);
   alignas(64) uint32_t result[kLanes];
+  uint8_t sources[kLanes];
   uint32_t in_range = 0;
   for (int l = 0; l < int(kLanes); ++l) {
     const int distance = int(b[l] & 31), clamp = int(c[l] & 31), segment = int(c[l] >> 8 & 31);
@@ -43,7 +56,10 @@ void shuffle(Warp& w, const Inst& i) {
     }
     result[l] = a[valid ? from : l];
     in_range |= uint32_t(valid) << l;
+    sources[l] = uint8_t(valid ? from : l);
   }
+  if (w.worker->sync_check) [[unlikely]]
+    check_sources(w, i, sources);
   if (i.d != kNoSlot) assign<uint32_t>(w, i.d, [&](uint32_t l) { return result[l]; });
   if (i.vec[0] != kNoSlot) write_predicate(w, i.vec[0], in_range);
 }

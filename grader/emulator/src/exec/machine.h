@@ -152,6 +152,7 @@ struct Worker {
   WorkerCounts* counts = nullptr;  // when counters are on
   bool init_check = false;
   bool race_check = false;
+  bool sync_check = false;
   bool observe = false;                   // any of them
   std::vector<uint32_t> allocation_hint;  // by instruction: the allocation it touched last
   std::vector<uint32_t> shared_hint;      // by instruction: the shared variable it touched last

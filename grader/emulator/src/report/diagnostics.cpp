@@ -29,7 +29,10 @@ std::string hexadecimal(uint64_t value) {
 void print(const Diagnostic& d) {
   std::string text = "emulator: " + d.kind;
   if (!d.kernel.empty() || d.line != 0) {
-    text += " at " + (d.line != 0 ? place_of(d) : "an unknown line (build with -lineinfo)");
+    text +=
+        " at " + (d.line != 0
+                      ? place_of(d)
+                      : "an unknown line (kernels: build with -lineinfo, calls of the host: -Xcompiler -g1)");
   }
   if (!d.kernel.empty()) text += " in " + d.kernel;
   if (d.block) text += ", block " + triple(*d.block);

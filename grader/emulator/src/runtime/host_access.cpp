@@ -5,6 +5,7 @@
 #include "memory/device_memory.h"
 #include "report/diagnostics.h"
 #include "runtime/errors.h"
+#include "runtime/host_place.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -22,7 +23,7 @@ void report_overrun(const Allocation& a, uint64_t address, size_t bytes, const c
               std::to_string(address - a.begin) + (a.freed ? " touches freed " : " leaves ") + a.name + " (" +
               bytes_text(a.bytes()) + ")";
   d.advice = "Check the byte count: elements times sizeof the element?";
-  Diagnostics::instance().add(std::move(d));
+  add_host_diagnostic(std::move(d));
 }
 
 bool is_on_both_sides(MemoryKind kind) {

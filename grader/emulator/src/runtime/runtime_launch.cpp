@@ -7,9 +7,11 @@
 
 #include "device/device_model.h"
 #include "memory/device_memory.h"
+#include "program/build.h"
 #include "report/diagnostics.h"
 #include "runtime/capture.h"
 #include "runtime/errors.h"
+#include "runtime/host_place.h"
 #include "runtime/kernel_call.h"
 #include "runtime/modules.h"
 #include "runtime/occupancy.h"
@@ -115,12 +117,34 @@ void run_program(const Program& program, const KernelCall& call, void* const* ar
   if (fault != Fault::none) set_sticky(static_cast<cudaError_t>(fault));
 }
 
+std::string text_of(dim3 size) {
+  return "(" + std::to_string(size.x) + "," + std::to_string(size.y) + "," + std::to_string(size.z) + ")";
+}
+
+// A launch that is refused leaves nothing but an error code, which many programs never look at.
+cudaError_t refuse(cudaError_t error, const KernelCall& call) {
+  const Kernel* kernel = Modules::instance().find_kernel(call.function);
+  if (kernel == nullptr || error == cudaErrorNotSupported) return record(error);
+  Diagnostic d;
+  d.kind = "invalid_launch";
+  d.kernel = kernel_title(kernel->name);
+  d.message = "the kernel was not started: " + std::string(cudaGetErrorString(error)) + " (grid " +
+              text_of(call.grid) + ", block " + text_of(call.block) + ", " +
+              std::to_string(call.dynamic_shared) + " bytes of dynamic shared memory)";
+  d.advice =
+      "Look at cudaGetLastError() after each launch. A block has at most 1024 threads, a grid at least one "
+      "block, and more than 48 KB of shared memory take "
+      "cudaFuncSetAttribute(cudaFuncAttributeMaxDynamicSharedMemorySize).";
+  add_host_diagnostic(std::move(d), kernel->name);
+  return record(error);
+}
+
 // Runs the call, or adds it to the graph that captures its stream.
 cudaError_t launch(const KernelCall& call, void* const* arguments, cudaStream_t stream) {
   WARPEMU_RETURN_IF_STICKY();
   if (find_stream(stream) == nullptr) return record(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t error = check(call); error != cudaSuccess) return refuse(error, call);
   if (no_capture()) return record(run(call, arguments));
-  if (const cudaError_t error = check(call); error != cudaSuccess) return record(error);
   const auto kept = captured(stream, [&] { return KernelNode{call, copy_arguments(call, arguments), {}}; });
   return record(kept ? *kept : run(call, arguments));
 }

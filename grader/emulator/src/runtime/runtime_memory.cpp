@@ -6,6 +6,8 @@
 #include "runtime/capture.h"
 #include "runtime/errors.h"
 #include "runtime/host_access.h"
+#include "runtime/host_place.h"
+#include "runtime/leaks.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {
@@ -19,6 +21,7 @@ cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind) {
   if (bytes == 0) return cudaSuccess;
   const auto address = DeviceMemory::instance().allocate(bytes, kind);
   if (!address) return record(cudaErrorMemoryAllocation);
+  note_allocation(*address);
   *pointer = reinterpret_cast<void*>(*address);
   return cudaSuccess;
 }
@@ -34,7 +37,7 @@ void report_invalid_free(uint64_t address) {
               : address != a->begin ? "cudaFree of an address inside " + a->name
                                     : "cudaFree of " + a->name + ", which cudaMalloc did not return";
   d.advice = "Free each allocation once, with the pointer that cudaMalloc returned.";
-  Diagnostics::instance().add(std::move(d));
+  add_host_diagnostic(std::move(d));
 }
 
 cudaError_t release(void* pointer) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "check/shared_races.h"
+#include "check/warp_sync.h"
 #include "exec/handlers.h"
 #include "program/program.h"
 #include "simt/convergence.h"
@@ -67,10 +68,16 @@ void write_reduction(Warp& w, const BarrierWait& wait, const BarrierReduction& r
 // line that the compiler made are the same barrier.
 void check_same_place(Block& block, uint32_t id) {
   const Inst* first = nullptr;
+  const Warp* first_warp = nullptr;
+  uint32_t first_lane = 0;
   for (Warp& w : block.warps) {
     for (const BarrierWait& wait : w.at_barrier) {
       if (wait.barrier != id) continue;
-      if (first == nullptr) first = wait.at;
+      if (first == nullptr) {
+        first = wait.at;
+        first_warp = &w;
+        first_lane = static_cast<uint32_t>(__builtin_ctz(wait.mask));
+      }
       if (wait.at == first) continue;
       const Program::Place here = block.program->place(*wait.at), there = block.program->place(*first);
       if (here.line == there.line && here.path == there.path) continue;
@@ -78,6 +85,7 @@ void check_same_place(Block& block, uint32_t id) {
           diagnose(w, *wait.at, static_cast<uint32_t>(__builtin_ctz(wait.mask)), "divergent_barrier");
       d.message += "this thread waits at this barrier while others of its block wait at line " +
                    std::to_string(there.line);
+      d.other = party_of(*first_warp, *first, first_lane, "barrier");
       d.advice = "Every thread of a block must reach the same __syncthreads(): move it out of the condition.";
       Diagnostics::instance().add(std::move(d));
       return;
@@ -85,8 +93,21 @@ void check_same_place(Block& block, uint32_t id) {
   }
 }
 
+// Threads that have returned are not awaited; that they were is a mistake all the same.
+void check_early_exits(Block& block, uint32_t id) {
+  if (block.live == block.threads || block.expected[id] != 0) return;
+  for (Warp& w : block.warps) {
+    for (const BarrierWait& wait : w.at_barrier) {
+      if (wait.barrier != id) continue;
+      report_early_exit(w, *wait.at, static_cast<uint32_t>(__builtin_ctz(wait.mask)));
+      return;
+    }
+  }
+}
+
 void release(Block& block, uint32_t id) {
   check_same_place(block, id);
+  if (block.warps.front().worker->sync_check) check_early_exits(block, id);
   for (Warp& w : block.warps) {
     for (size_t j = 0; j < w.at_barrier.size();) {
       const BarrierWait wait = w.at_barrier[j];
@@ -120,28 +141,43 @@ bool open_barriers(Block& block) {
   return opened;
 }
 
+// One report: lanes of a warp that wait for each other first, since what waits at barriers waits for them.
 void report_deadlock(Block& block) {
+  struct Waiting {
+    Warp* warp;
+    const Inst* at;
+    uint32_t mask;
+    bool in_warp;
+  };
+  std::vector<Waiting> waiting;
   for (Warp& w : block.warps) {
     for (const Fragment& f : w.parked) {
-      if (f.blocked_at == nullptr) continue;
-      Diagnostic d =
-          diagnose(w, *f.blocked_at, static_cast<uint32_t>(__builtin_ctz(f.mask)), "barrier_deadlock");
-      d.message += "lanes wait here for lanes of their mask that never come";
-      d.advice =
-          "Every lane named in the mask of a *_sync function must call it: use the mask of the lanes that "
-          "do.";
-      Diagnostics::instance().add(std::move(d));
-    }
-    for (const BarrierWait& wait : w.at_barrier) {
-      Diagnostic d =
-          diagnose(w, *wait.at, static_cast<uint32_t>(__builtin_ctz(wait.mask)), "barrier_deadlock");
-      d.message += "threads wait at this barrier, which the rest of the block never reaches";
-      d.advice =
-          "Every thread of a block must reach __syncthreads(): move it out of the condition, or return late.";
-      Diagnostics::instance().add(std::move(d));
+      if (f.blocked_at != nullptr) waiting.push_back({&w, f.blocked_at, f.mask, true});
     }
   }
+  for (Warp& w : block.warps) {
+    for (const BarrierWait& wait : w.at_barrier) waiting.push_back({&w, wait.at, wait.mask, false});
+  }
   block.launch->fail(Fault::launch_failure);
+  if (waiting.empty()) return;
+  const Waiting& first = waiting.front();
+  Diagnostic d =
+      diagnose(*first.warp, *first.at, static_cast<uint32_t>(__builtin_ctz(first.mask)), "barrier_deadlock");
+  d.message += first.in_warp ? "lanes wait here for lanes of their mask that never come"
+                             : "threads wait at this barrier, which the rest of the block never reaches";
+  for (const Waiting& other : waiting) {
+    const Program::Place there = block.program->place(*other.at);
+    if (there.line == d.line && there.path == d.path) continue;
+    const auto lane = static_cast<uint32_t>(__builtin_ctz(other.mask));
+    d.message += "; others wait at line " + std::to_string(there.line);
+    d.other = party_of(*other.warp, *other.at, lane, "barrier");
+    break;
+  }
+  d.advice = first.in_warp ? "Every lane named in the mask of a *_sync function must call it: use the mask "
+                             "of the lanes that do."
+                           : "Every thread of a block must reach __syncthreads(): move it out of the "
+                             "condition, or return late.";
+  Diagnostics::instance().add(std::move(d));
 }
 
 void add_barrier_handlers(HandlerTable& t) {

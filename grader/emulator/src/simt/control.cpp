@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "check/shared_races.h"
+#include "check/warp_sync.h"
 #include "exec/handlers.h"
 #include "program/program.h"
 #include "simt/convergence.h"
@@ -222,6 +223,8 @@ Gathering::Gathering(Warp& w, const Inst& i, uint32_t member_slot) : w_(w) {
       if (members[l] == wanted) group |= 1u << l;
     }
     rest &= ~group;
+    if (w.worker->sync_check && (group & ~wanted) != 0)
+      report_not_in_mask(w, i, static_cast<uint32_t>(__builtin_ctz(group & ~wanted)), wanted);
     const uint32_t needed = wanted & w.live;
     if ((group & needed) == needed) complete |= group;
   }

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "check/global_races.h"
+#include "check/race_report.h"
 #include "report/counters.h"
 #include "simt/counts.h"
 #include "simt/execute.h"
@@ -147,6 +148,7 @@ void set_up(Worker& worker, Launch& launch, unsigned index) {
   worker.allocation_count = static_cast<uint32_t>(launch.allocations->size());
   worker.init_check = settings().init_check;
   worker.race_check = settings().race_check;
+  worker.sync_check = settings().sync_check;
   worker.observe = worker.counts != nullptr || worker.init_check || worker.race_check;
   worker.allocation_hint.assign(launch.program->code.size(), 0);
   worker.shared_hint.assign(launch.program->code.size(), 0);
@@ -181,6 +183,9 @@ Fault run_launch(Launch& launch) {
     BlockLoop(launch, workers[index]).run();
   };
   Pool::instance().run(static_cast<unsigned>(workers.size()), work);
+  for (Diagnostic& d : launch.doubtful) {
+    if (!is_known_race(d.kernel, d.path, d.line)) Diagnostics::instance().add(std::move(d));
+  }
   if (settings().counters) {
     const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
     for (size_t k = 1; k < counts.size(); ++k) counts[0].merge(counts[k]);

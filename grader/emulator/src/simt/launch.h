@@ -4,12 +4,14 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "exec/machine.h"
 #include "memory/device_memory.h"
 #include "program/program.h"
+#include "report/diagnostics.h"
 
 namespace warpgrade::emu {
 
@@ -48,6 +50,15 @@ struct Launch {
   std::atomic<int> fault{0};
   std::atomic<bool> abort{false};
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+
+  // Findings that a race may explain: reported when the launch has ended, unless one was found at the same
+  // place.
+  void add_doubtful(Diagnostic d) {
+    const std::lock_guard lock(doubtful_mutex);
+    doubtful.push_back(std::move(d));
+  }
+  std::mutex doubtful_mutex;
+  std::vector<Diagnostic> doubtful;
 
   // The first fault of a launch stands.
   void fail(Fault f) {

@@ -21,6 +21,14 @@ Diagnostic diagnose(const Warp& w, const Inst& i, uint32_t lane, std::string kin
   return d;
 }
 
+DiagnosedParty party_of(const Warp& w, const Inst& i, uint32_t lane, std::string access) {
+  const Diagnostic d = diagnose(w, i, lane, "");
+  const auto triple = [](const std::vector<uint32_t>& v) {
+    return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
+  };
+  return {d.path, d.line, std::move(access), triple(*d.block), triple(*d.thread)};
+}
+
 const char* access_name(const Inst& i) {
   return i.category == Category::atomic ? "atomic" : i.variant != 0 ? "store" : "load";
 }

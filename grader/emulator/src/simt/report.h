@@ -8,6 +8,9 @@
 namespace warpgrade::emu {
 
 // Kind, place, kernel, block and thread of a lane at an instruction.
+// Another thread that is part of a mistake.
+DiagnosedParty party_of(const Warp& w, const Inst& i, uint32_t lane, std::string access);
+
 Diagnostic diagnose(const Warp& w, const Inst& i, uint32_t lane, std::string kind);
 
 const char* access_name(const Inst& i);

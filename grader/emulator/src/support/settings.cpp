@@ -41,12 +41,15 @@ void read_checks(Settings& s) {
   for (std::string word; std::getline(words, word, ',');) {
     if (word == "all" || word == "initcheck") s.init_check = true;
     if (word == "all" || word == "racecheck") s.race_check = true;
+    if (word == "all" || word == "synccheck") s.sync_check = true;
+    if (word == "all" || word == "leakcheck") s.leak_check = true;
     if (word == "all" || word == "counters") s.counters = true;
-    constexpr std::array kKnown = {"memcheck", "initcheck", "racecheck", "counters", "all", "none"};
+    constexpr std::array kKnown = {"memcheck",  "initcheck", "racecheck", "synccheck",
+                                   "leakcheck", "counters",  "all",       "none"};
     if (std::find(kKnown.begin(), kKnown.end(), word) == kKnown.end()) {
       std::fprintf(stderr,
                    "emulator: WARPEMU_CHECKS: unknown check '%s'; known: memcheck, initcheck, racecheck, "
-                   "counters, all, none\n",
+                   "synccheck, leakcheck, counters, all, none\n",
                    word.c_str());
     }
   }

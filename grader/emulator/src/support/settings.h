@@ -11,6 +11,8 @@ struct Settings {
   unsigned threads = 1;
   bool init_check = false;
   bool race_check = false;
+  bool sync_check = false;
+  bool leak_check = false;
   bool counters = false;
   DeviceModel device;
   uint64_t memory_bytes = 0;

@@ -1,0 +1,63 @@
+#include "check/warp_sync.h"
+
+#include <cstdio>
+#include <mutex>
+#include <set>
+
+#include "program/program.h"
+#include "simt/report.h"
+
+namespace warpgrade::emu {
+namespace {
+
+std::string hexadecimal(uint32_t mask) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0x%08x", mask);
+  return text;
+}
+
+}  // namespace
+
+void report_not_in_mask(Warp& w, const Inst& i, uint32_t lane, uint32_t members) {
+  Diagnostic d = diagnose(w, i, lane, "wrong_mask");
+  d.message += "lane " + std::to_string(lane) + " calls with the mask " + hexadecimal(members) +
+               ", which does not name it";
+  d.advice =
+      "The mask of a *_sync function names exactly the lanes that call it together: compute it before the "
+      "branch with "
+      "__ballot_sync, or use the full mask outside of branches.";
+  Diagnostics::instance().add(std::move(d));
+}
+
+void report_absent_source(Warp& w, const Inst& i, uint32_t lane, uint32_t source) {
+  Diagnostic d = diagnose(w, i, lane, "undefined_shuffle");
+  const bool exited = (w.live >> source & 1) == 0;
+  d.message += "lane " + std::to_string(lane) + " takes the value of lane " + std::to_string(source) +
+               ", which " + (exited ? "has returned" : "takes no part") + ": the value is undefined";
+  d.advice =
+      "Let all lanes of the warp reach the shuffle (no return before it; lanes without work carry a neutral "
+      "value), "
+      "or give a width that leaves the missing lanes out.";
+  Diagnostics::instance().add(std::move(d));
+}
+
+// Threads that are gone are missing at every barrier that follows: a kernel is told about once.
+void report_early_exit(Warp& w, const Inst& i, uint32_t lane) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  {
+    const std::lock_guard lock(mutex);
+    if (!told.insert(w.block->program->name).second) return;
+  }
+  Diagnostic d = diagnose(w, i, lane, "divergent_barrier");
+  const uint32_t gone = w.block->threads - w.block->live;
+  d.message += std::to_string(gone) + " of the block's " + std::to_string(w.block->threads) +
+               " threads have returned before this barrier";
+  d.advice =
+      "Every thread of a block must reach each __syncthreads(): guard the work with the condition instead of "
+      "returning "
+      "early.";
+  Diagnostics::instance().add(std::move(d));
+}
+
+}  // namespace warpgrade::emu
