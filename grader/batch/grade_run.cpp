@@ -327,7 +327,7 @@ class GradeRun {
     spec.limits.output_bytes = policy_.limits.output_kb << 10;
     if (!spec.gpu) {
       spec.environment = {{"WARPEMU_THREADS", std::to_string(emulator_threads())},
-                          {"WARPEMU_CHECKS", "memcheck,initcheck,racecheck,counters"},
+                          {"WARPEMU_CHECKS", options_.checks},
                           {"WARPEMU_ARCH", backend_.architecture},
                           {"WARPEMU_MEMORY_MB", std::to_string(policy_.limits.device_memory_mb)},
                           {"WARPEMU_LAUNCH_TIMEOUT_S", std::to_string(0.9 * run_limit->second)},

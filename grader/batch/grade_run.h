@@ -30,6 +30,7 @@ struct GradeOptions {
   std::vector<std::string> baselines;  // the lab's that are timed beside each submission; empty: all
   bool self_baseline = false;          // A/A: each submission against itself as well, as baseline "self"
   double speed_budget_s = 10;
+  std::string checks = "memcheck,initcheck,racecheck,synccheck,counters";  // of the emulator (its README.md)
   bool quiet = false;
 };
 

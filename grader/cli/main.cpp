@@ -29,6 +29,8 @@ void add_judging_options(CLI::App& command, GradeOptions& options) {
   command.add_option("--jobs", options.jobs, "submissions at a time on the emulator (0: a core each)");
   command.add_flag("--allow-unsandboxed", options.allow_unsandboxed,
                    "go on where bubblewrap does not work; records say so");
+  command.add_option("--checks", options.checks, "what the emulator looks for; none: out of bounds only")
+      ->capture_default_str();
   command.add_option("--speed-budget", options.speed_budget_s, "seconds of timed pairs a case")
       ->capture_default_str();
 }

@@ -59,7 +59,9 @@ std::vector<std::string> common_flags(const std::string& architecture) {
           fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", architecture), "-no-compress",
           "-lineinfo", "-cudart", "shared", "-Xptxas", "-v",
           // CUB's profiling marks load a library at run time, which inspect.cpp refuses.
-          "-DNVTX_DISABLE"};
+          "-DNVTX_DISABLE",
+          // Lines of the host's calls, for what the emulator says of them.
+          "-Xcompiler", "-g1"};
 }
 
 // One compilation in a scratch folder that the sandbox shows at /run/warpgrade.
@@ -288,7 +290,7 @@ void publish(const fs::path& scratch, const fs::path& destination) {
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-3").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-4").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(options.architecture).part(toolchain.version).part(to_string(options.sandbox));
   for (const std::string& library : options.libraries) hash.part(library);
   for (const fs::path& object : runner_objects) hash.part(object.parent_path().filename().string());
