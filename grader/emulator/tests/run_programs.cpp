@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Emulator, Families,
                                          "control_flow_debug", "warp_operations", "barriers", "memory_spaces",
                                          "atomics", "async_copy", "device_functions",
                                          "device_functions_debug", "cooperative_groups", "spmm",
-                                         "matrix_products"),
+                                         "matrix_products", "async_barriers"),
                          [](const auto& test) { return test.param; });
 
 TEST(Emulator, runs_vector_reductions_of_sm_90) {
@@ -97,6 +97,15 @@ TEST(Emulator, runs_vector_reductions_of_sm_90) {
 
 TEST(Emulator, multiplies_matrices_of_sm_90) {
   expect_success("matrix_products_sm90", "sm_90", "WARPEMU_ARCH=90");
+}
+
+TEST(Emulator, waits_at_barriers_in_shared_memory_without_a_report) {
+  for (const char* environment : {"WARPEMU_CHECKS=all", "WARPEMU_CHECKS=all WARPEMU_ARCH=90"}) {
+    const bool sm_90 = std::string(environment).find("ARCH") != std::string::npos;
+    const Result r = run(sm_90 ? "async_barriers_sm90" : "async_barriers", sm_90 ? "sm_90" : "", environment);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_EQ(r.output, "");
+  }
 }
 
 TEST(Emulator, keeps_the_semantics_of_the_runtime_api) {

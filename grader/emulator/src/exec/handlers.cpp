@@ -71,6 +71,8 @@ HandlerTable build() {
   add_barrier_handlers(table);
   add_system_handlers(table);
   add_async_copy_handlers(table);
+  add_mbarrier_handlers(table);
+  add_bulk_copy_handlers(table);
   return table;
 }
 

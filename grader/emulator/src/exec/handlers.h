@@ -47,5 +47,7 @@ void add_control_handlers(HandlerTable& table);
 void add_barrier_handlers(HandlerTable& table);
 void add_system_handlers(HandlerTable& table);
 void add_async_copy_handlers(HandlerTable& table);
+void add_mbarrier_handlers(HandlerTable& table);
+void add_bulk_copy_handlers(HandlerTable& table);
 
 }  // namespace warpgrade::emu

@@ -126,7 +126,7 @@ class Builder {
 
   // A short loop that holds one of these waits for another thread.
   static bool waits_for_others(const std::string& opcode) {
-    for (const char* sign : {".cas", ".exch", "volatile", "ld.relaxed", "ld.acquire", "nanosleep"}) {
+    for (const char* sign : {".cas", ".exch", "volatile", "_wait", "ld.relaxed", "ld.acquire", "nanosleep"}) {
       if (opcode.find(sign) != std::string::npos) return true;
     }
     return false;
@@ -151,7 +151,7 @@ class Builder {
     for (const Inst& i : program_->code) {
       const std::string& text = program_->texts[i.index];
       const bool is_fence = holds(text, {"membar", "fence"}), shared = holds(text, {".shared"});
-      const bool orders = holds(text, {".cas", ".exch", "acquire", "release", ".acq_rel"});
+      const bool orders = holds(text, {".cas", ".exch", "acquire", "release", ".acq_rel", "mbarrier"});
       const bool polls = !shared && holds(text, {"volatile", "relaxed"});  // a flag in memory
       program_->synchronizes.push_back(!is_fence && (orders || polls));
       program_->compares_and_swaps |= holds(text, {".cas"});

@@ -125,7 +125,7 @@ Type Decode::take_type() {
 
 Space Decode::take_space() {
   if (take("global")) return Space::global;
-  if (take("shared") || take("shared::cta")) return Space::shared;
+  if (take("shared") || take("shared::cta") || take("shared::cluster")) return Space::shared;
   if (take("local")) return Space::local;
   if (take("const")) return Space::constant;
   if (take("param") || take("param::entry") || take("param::func")) return Space::param;
@@ -259,6 +259,7 @@ void decode(Decode& d) {
     add_data_decoders(t);
     add_memory_decoders(t);
     add_matrix_decoders(t);
+    add_mbarrier_decoders(t);
     add_control_decoders(t);
     return t;
   }();

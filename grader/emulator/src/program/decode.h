@@ -72,6 +72,11 @@ void add_arithmetic_decoders(DecoderTable& table);
 void add_data_decoders(DecoderTable& table);
 void add_memory_decoders(DecoderTable& table);
 void add_matrix_decoders(DecoderTable& table);
+void add_mbarrier_decoders(DecoderTable& table);
+
+// The forms of cp that count at an mbarrier.
+void decode_async_arrive(Decode& d);
+void decode_bulk_copy(Decode& d);
 void add_control_decoders(DecoderTable& table);
 
 // "u32" for any 4-byte integer or untyped type, and so on.

@@ -152,6 +152,9 @@ void issue_async_copy(Decode& d) {
 }
 
 void async_copy(Decode& d) {
+  if (has(d, "tensor") || has(d, "reduce")) d.fail("tensor and reducing copies");
+  if (has(d, "bulk")) return decode_bulk_copy(d);
+  if (has(d, "mbarrier")) return decode_async_arrive(d);
   if (has(d, "commit_group")) {
     d.ignore({"async", "commit_group"});
     return d.handler("cp.async.commit");
@@ -162,12 +165,12 @@ void async_copy(Decode& d) {
     d.ignore({"async", "wait_group", "wait_all"});
     return d.handler("cp.async.wait");
   }
-  if (has(d, "bulk") || has(d, "mbarrier")) d.fail("bulk copies and mbarriers");
   issue_async_copy(d);
 }
 
 void memory_fence(Decode& d) {
-  if (has(d, "proxy")) d.fail("proxy fence");
+  if (has(d, "proxy")) d.ignore({"proxy", "async", "alias", "global", "shared::cta", "shared::cluster"});
+  d.take("mbarrier_init");
   d.ignore({"cta", "gpu", "sys", "cluster", "gl", "sc", "acq_rel", "acquire", "release"});
   d.handler("fence");
 }

@@ -78,8 +78,9 @@ class WriteSetFinder {
   }
 
   void note_store(const LinearInst& i) {
-    const bool stores = i.is("st") || i.is("red") || i.is("atom") || (i.is("cp") && has(i, "bulk"));
-    if (!stores || has(i, "shared") || has(i, "local") || has(i, "param")) return;
+    const bool stores = i.is("st") || i.is("red") || i.is("atom") || (i.is("cp") && has(i, "bulk")) ||
+                        (i.is("wmma") && has(i, "store"));
+    if (!stores || i.operands.empty() || has(i, "shared") || has(i, "local") || has(i, "param")) return;
     const Ref& target = i.operands[i.is("atom") ? 1 : 0];
     const Origin origin = origin_of(target);
     set_.anything |= origin.unknown || origin.offsets.empty() || target.kind == Ref::Kind::symbol;

@@ -5,6 +5,7 @@
 
 #include "exec/access.h"
 #include "exec/handlers.h"
+#include "simt/mbarrier.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -63,12 +64,30 @@ void wait(Warp& w, const Inst& i) {
                        w.async_copies.end());
 }
 
+// Copies of these lanes happen now, as they may, and then arrive at each lane's barrier. Without .noinc
+// (variant 1) that arrival is one that the barrier did not expect.
+void arrive_after_copies(Warp& w, const Inst& i) {
+  Access x;
+  resolve_async(w, i, sizeof(uint64_t), AccessKind::atomic, x);
+  Inst everything = i;
+  everything.variant = 1;
+  wait(w, everything);
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    auto& bits = *reinterpret_cast<uint64_t*>(x.host[__builtin_ctz(m)]);
+    Mbarrier barrier(bits);
+    if (i.variant == 0) barrier.add_pending(1);
+    barrier.arrive(1);
+    bits = barrier.bits();
+  }
+}
+
 }  // namespace
 
 void add_async_copy_handlers(HandlerTable& t) {
   t.add(issue, "cp.async");
   t.add(commit, "cp.async.commit");
   t.add(wait, "cp.async.wait");
+  t.add(arrive_after_copies, "cp.async.mbarrier");
 }
 
 }  // namespace warpgrade::emu
