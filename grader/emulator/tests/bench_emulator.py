@@ -1,6 +1,6 @@
 """How fast the emulator is: warp instructions a second, and the slow-down against native code of the naive loop.
 
-bench_emulator.py BUILD_DIR [--output FILE.json]: the project was built in BUILD_DIR; programs go to BUILD_DIR/hardware.
+bench_emulator.py BUILD_DIR [--output FILE.json]: BUILD_DIR is where the project was built; programs are added to it.
 Each program is timed with 1 and 2 workers, with bounds checks alone (they are always on), with counters and with every
 check. Times are the best of three runs in one process, on the clock; what counters and checks cost is told in CPU time.
 """
@@ -115,7 +115,7 @@ def main() -> None:
     library = arguments.build / "emulator"
     if not library.is_dir():
         sys.exit(f"bench_emulator: no {library}; build the project first (make build)")
-    built = arguments.build / "hardware"
+    built = arguments.build / "bench_emulator"
     subprocess.run([str(HERE / "hardware/build_programs.sh"), str(built)], env={**os.environ, "ARCH": ARCH}, check=True)
     timings = [t for command in programs(built) for t in measure(command, library)]
     print(table(timings))

@@ -20,6 +20,9 @@ void number_if(JsonLine& json, const std::string& name, uint64_t value, bool wan
   if (wanted) json.number(name, value);
 }
 
+// Of a kernel's sectors: buffers that move less are not told. A program may have thousands.
+constexpr double kSmallestPart = 0.002;
+
 constexpr const char* kKindNames[kAccessKinds] = {"load", "store", "atomic"};
 
 GlobalCounts sum(const GlobalCounts (&counts)[kAccessKinds]) {
@@ -130,9 +133,7 @@ void KernelCounters::add(const Program& program, const std::vector<Allocation>& 
     if (k.barriers[i]) line.barriers += executed.warps;
     emu::add(line.accesses, counts.accesses[i]);
   }
-  for (size_t a = 0; a < allocations.size(); ++a) {
-    const BufferTraffic& traffic = counts.traffic[a];
-    if (traffic.moved(false) + traffic.moved(true) == 0) continue;
+  for (const auto& [a, traffic] : counts.traffic.all()) {
     Buffer& buffer = kernel.buffers[allocations[a].name];
     buffer.bytes = std::max(buffer.bytes, allocations[a].bytes());
     for (const bool written : {false, true}) {
@@ -177,6 +178,8 @@ void KernelCounters::push(const std::string& title, const Kernel& kernel) {
     lines_.push(line.str());
   }
   for (const auto& [name, b] : kernel.buffers) {
+    const auto all = static_cast<double>(moved[0] + moved[1]);
+    if (static_cast<double>(b.moved[0] + b.moved[1]) < kSmallestPart * all) continue;
     JsonLine line;
     line.text("kernel", title).text("buffer", name).number("bytes", b.bytes);
     line.number("sectors_read", b.moved[0]).number("distinct_sectors_read", b.distinct[0]);

@@ -82,7 +82,7 @@ void note_traffic(Worker& worker, const Inst& i, uint32_t mask, AccessKind kind,
     if (allocation >= worker.allocation_count) return;
     const Allocation& a = worker.allocations[allocation];
     const uint64_t begin = (a.begin + static_cast<uint64_t>(a.alias)) / kSectorBytes;
-    uint64_t* plane = worker.counts->traffic[allocation].move(kind, n, last / kSectorBytes - begin);
+    uint64_t* plane = worker.counts->traffic.of(allocation).move(kind, n, last / kSectorBytes - begin);
     for (uint32_t m = lanes; m != 0; m &= m - 1)
       BufferTraffic::touch(plane, x.host[__builtin_ctz(m)] / kSectorBytes - begin);
   };

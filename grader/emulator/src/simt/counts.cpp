@@ -36,7 +36,7 @@ void WorkerCounts::merge(const WorkerCounts& other) {
     executed[k].lanes += other.executed[k].lanes;
     add(accesses[k], other.accesses[k]);
   }
-  for (size_t k = 0; k < traffic.size(); ++k) traffic[k].merge(other.traffic[k]);
+  for (const auto& [allocation, theirs] : other.traffic.all()) traffic.of(allocation).merge(theirs);
   blocks.blocks += other.blocks.blocks;
   blocks.warp_instructions += other.blocks.warp_instructions;
   blocks.max_block_instructions =

@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "exec/access.h"
@@ -58,6 +59,26 @@ class BufferTraffic {
   Plane planes_[2];
 };
 
+// Of the allocations that a launch touches; a program may have many more.
+class TrafficMap {
+ public:
+  BufferTraffic& of(uint32_t allocation) {
+    Recent& r = recent_[allocation % kRecent];
+    if (r.traffic == nullptr || r.allocation != allocation) r = {allocation, &all_[allocation]};
+    return *r.traffic;
+  }
+  const std::unordered_map<uint32_t, BufferTraffic>& all() const { return all_; }
+
+ private:
+  static constexpr uint32_t kRecent = 16;
+  struct Recent {
+    uint32_t allocation = 0;
+    BufferTraffic* traffic = nullptr;
+  };
+  std::unordered_map<uint32_t, BufferTraffic> all_;  // by index in the launch's list
+  Recent recent_[kRecent];
+};
+
 struct BlockCounts {
   uint64_t blocks = 0, warp_instructions = 0;
   uint64_t max_block_instructions = 0;
@@ -67,11 +88,11 @@ struct BlockCounts {
 struct WorkerCounts {
   std::vector<ExecutionCounts> executed;  // by instruction
   std::vector<AccessCounts> accesses;     // by instruction
-  std::vector<BufferTraffic> traffic;     // by allocation
+  TrafficMap traffic;
   BlockCounts blocks;
 
-  WorkerCounts(size_t instructions, size_t allocations)
-      : executed(instructions), accesses(instructions), traffic(allocations) {}
+  explicit WorkerCounts(size_t instructions) : executed(instructions), accesses(instructions) {}
+  WorkerCounts(WorkerCounts&&) = default;  // a copy's traffic would point into the original
   void add_block(const Block& block);
   void merge(const WorkerCounts& other);
 };

@@ -175,7 +175,8 @@ Fault run_launch(Launch& launch) {
   std::vector<Worker> workers(worker_count(launch));
   std::vector<WorkerCounts> counts;
   if (settings().counters) {
-    counts.assign(workers.size(), WorkerCounts(launch.program->code.size(), launch.allocations->size()));
+    counts.reserve(workers.size());
+    while (counts.size() < workers.size()) counts.emplace_back(launch.program->code.size());
     for (size_t k = 0; k < workers.size(); ++k) workers[k].counts = &counts[k];
   }
   const std::function<void(unsigned)> work = [&](unsigned index) {

@@ -97,7 +97,7 @@ def run_on_emulator(command: str) -> dict[str, Totals]:
         **os.environ,
         "LD_LIBRARY_PATH": str(LIBRARY),
         "WARPEMU_CHECKS": "counters",
-        "WARPEMU_ARCH": "90",
+        "WARPEMU_DEVICE": "h200",
     }
     done = subprocess.run(command.split(), env=environment, capture_output=True, text=True, check=True)
     totals: dict[str, Totals] = defaultdict(lambda: defaultdict(float))
