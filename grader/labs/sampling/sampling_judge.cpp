@@ -1,0 +1,233 @@
+// One case of lab sampling, judged: runs under seeds that differ in single bits, each checked in full; then,
+// on a GPU, paired timing with every repetition verified.
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "judge/case_judge.h"
+#include "labs/sampling/checks.h"
+#include "labs/sampling/sampling_lab.h"
+#include "measure/random.h"
+#include "warpgrade/datasets/csr_file.h"
+
+namespace warpgrade::sampling {
+namespace {
+
+// Writes that may still sit in the largest L2 when the run ends.
+constexpr double kCachedBytes = 128.0 * (1 << 20);
+
+class SamplingJudge : public CaseJudge {
+ public:
+  SamplingJudge(const JudgeContext& judge_context, const CaseInput& input)
+      : CaseJudge(judge_context, input.spec, "sampling"), file_(datasets::CsrFile::open(input.file)) {
+    graph_ = {file_.row_offsets(), file_.columns()};
+    every_node_ = nodes_of_case(spec().id) == 0;
+    nodes_.resize(every_node_ ? graph_.nodes() : nodes_of_case(spec().id));
+    for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i] = static_cast<int>(i);
+  }
+
+ private:
+  std::unique_ptr<CaseBench> open_bench() override {
+    const bool gpu = context().backend == "cuda";
+    auto bench = gpu ? make_cuda_arrays_bench() : make_host_arrays_bench();
+    const auto add = [&](const char* name, std::span<const int> values) {
+      const int number = bench->add_input(name, values.size_bytes());
+      bench->copy_in(bench->input(number), values.data(), values.size_bytes());
+      bench->publish(number);
+    };
+    add("row_offsets", graph_.row_offsets);
+    add("columns", graph_.columns);
+    add("nodes", nodes_);
+    bench->set_output("samples", cells() * sizeof(int), timed());
+    bench_ = bench.get();
+    checks_ = gpu ? make_cuda_checks(*bench_, count(), fanout())
+                  : make_host_checks(*bench_, graph_, count(), fanout(), context().threads);
+    return bench;
+  }
+
+  Outcome judge_submission() override {
+    if (auto fault = start_submission()) return *fault;
+    if (auto fault = plan()) return *fault;
+    draw_nodes();
+    const std::uint64_t first = next_seed();
+    if (auto fault = checked_run(first, true)) return *fault;
+    if (auto fault = repeated_run(first)) return *fault;
+    // One bit in each half of the seed, then the next seed.
+    const std::uint64_t bits = next_seed();
+    for (const std::uint64_t other : {first ^ (std::uint64_t{1} << (bits % 32)),
+                                      first ^ (std::uint64_t{1} << (32 + (bits >> 8) % 32)), first + 1}) {
+      if (auto fault = checked_run(other, false)) return *fault;
+    }
+    if (auto fault = accept(judge_levels(all_levels_))) return *fault;
+    if (timed()) {
+      if (auto fault = timed_phase()) return *fault;
+    }
+    if (auto fault = free_plan()) return *fault;
+    return {};
+  }
+
+  // Every node once, or nodes at random, of which every fourth is its neighbour in the list.
+  void draw_nodes() {
+    if (every_node_) return;
+    const std::uint64_t seed = next_seed();
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      nodes_[i] = i % 4 == 1
+                      ? nodes_[i - 1]
+                      : static_cast<int>(draw_below(static_cast<std::uint32_t>(random_bits(seed, i) >> 32),
+                                                    static_cast<std::uint32_t>(graph_.nodes())));
+    }
+    bench_->copy_in(bench_->input(kNodes), nodes_.data(), nodes_.size() * sizeof(int));
+    bench_->publish(kNodes);
+  }
+
+  static Arguments run_arguments(std::uint64_t seed) { return {static_cast<std::int64_t>(seed)}; }
+
+  // A run under a seed that the submission has not seen, checked in full; the first one is what the others
+  // are compared with.
+  std::optional<Outcome> checked_run(std::uint64_t seed, bool first) {
+    if (auto fault = run_once(run_arguments(seed))) return fault;
+    if (auto fault = check_samples(all_levels_)) return fault;
+    std::vector<Pairing> pairings = pairings_of_a_run(count(), fanout());
+    if (!first) {
+      for (const Pairing& pairing : pairings_of_two_runs()) pairings.push_back(pairing);
+    }
+    if (auto fault = check_pairings(pairings)) return fault;
+    if (!first) return std::nullopt;
+    fingerprint_ = checks_->fingerprint(fingerprint_seed_ = next_seed());
+    checks_->keep();
+    kept_seed_ = seed;
+    return std::nullopt;
+  }
+
+  std::optional<Outcome> repeated_run(std::uint64_t seed) {
+    if (auto fault = run_once(run_arguments(seed))) return fault;
+    count_check("same_seed_same_samples", cells());
+    if (checks_->fingerprint(fingerprint_seed_) == fingerprint_) return std::nullopt;
+    return wrong("not_repeatable", "the same graph, nodes and seed gave other samples in a second run");
+  }
+
+  Arguments refresh_for_timing() override {
+    draw_nodes();
+    return run_arguments(generator_seed_ = next_seed());
+  }
+
+  // In every timed repetition: all samples, their levels, and four pairings, one of them at random.
+  std::optional<Outcome> verify_timed_run() override {
+    LevelCounts levels;
+    if (auto fault = check_samples(levels)) return fault;
+    if (auto fault = accept(judge_levels(levels))) return fault;
+    std::vector<Pairing> pairings;
+    const std::vector<Pairing> all = pairings_of_a_run(count(), fanout());
+    if (!all.empty()) pairings.push_back(all[next_seed() % all.size()]);
+    if (fanout() > 1) pairings.push_back({.draw_mask = 1});
+    if (count() > 1) pairings.push_back({.row_mask = 1});
+    // A baseline's run of the same pair has the same seed, and may rightly have the same samples.
+    const bool other_seed = generator_seed_ != kept_seed_;
+    if (other_seed) pairings.push_back({.earlier_run = true});
+    if (auto fault = check_pairings(pairings)) return fault;
+    if (other_seed) {
+      checks_->keep();
+      kept_seed_ = generator_seed_;
+    }
+    return std::nullopt;
+  }
+
+  // What is certain; counts the levels of the rest.
+  std::optional<Outcome> check_samples(LevelCounts& levels) {
+    const Found found = checks_->locate_output(next_seed());
+    count_check("membership", cells());
+    for (int c = 0; c < kDegreeClasses; ++c) {
+      for (int level = 0; level < kLevels; ++level) levels.counts[c][level] += found.levels.counts[c][level];
+    }
+    if (found.bad_cells == 0) return std::nullopt;
+    const Mismatch& m = found.first.front();
+    const std::string place =
+        fmt::format("samples[{},{}] of node {} ({} neighbours)", m.row, m.draw, m.node, m.degree);
+    if (found.never_written == found.bad_cells)
+      return wrong("not_written",
+                   fmt::format("{} was never written, nor were {} cells in all", place, found.bad_cells));
+    const std::string want = m.degree == 0 ? "kNoNeighbour (-1)" : "one of its neighbours";
+    return wrong(m.degree == 0 ? "zero_degree" : "not_a_neighbour",
+                 fmt::format("{} want {} got {}; {} cells are wrong", place, want, m.got, found.bad_cells));
+  }
+
+  std::optional<Outcome> check_pairings(const std::vector<Pairing>& pairings) {
+    count_check("independence", cells());
+    for (const Pairing& pairing : pairings) {
+      if (auto fault = accept(judge_pairs(pairing, checks_->pairs(pairing)))) return fault;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Outcome> accept(const std::optional<Rejection>& rejection) {
+    count_check("uniformity", 0);
+    if (!rejection) return std::nullopt;
+    return wrong(rejection->test == "uniformity" ? "not_uniform" : "not_independent_" + rejection->test,
+                 rejection->what);
+  }
+
+  static Outcome wrong(const std::string& reason, const std::string& message) {
+    return {verdicts::kWrongAnswer, reason, message, {}};
+  }
+
+  std::int64_t count() const { return static_cast<std::int64_t>(nodes_.size()); }
+  unsigned fanout() const { return static_cast<unsigned>(spec().k); }
+  std::int64_t cells() const { return count() * fanout(); }
+
+  Arguments plan_arguments() const override {
+    return {graph_.nodes(), static_cast<std::int64_t>(graph_.columns.size()), count(), fanout()};
+  }
+
+  // Every sample must be written; what L2 holds need not have left it.
+  double impossible_us(double peak_bytes_per_s) const override {
+    return 1e6 * std::max(0.0, 4.0 * static_cast<double>(cells()) - kCachedBytes) / peak_bytes_per_s;
+  }
+
+  // Samples written, nodes and offsets read, and of each row all of it or the sectors of its draws.
+  double compulsory_bytes() const override {
+    double bytes = 4.0 * static_cast<double>(cells()) + 12.0 * static_cast<double>(count());
+    for (const int node : nodes_) bytes += 4.0 * std::min<double>(graph_.degree(node), 8.0 * fanout());
+    return bytes;
+  }
+
+  void describe_case(nlohmann::json& record) const override {
+    nlohmann::json described = case_json();
+    unsigned longest = 0;
+    int empty = 0;
+    for (int node = 0; node < graph_.nodes(); ++node) {
+      longest = std::max(longest, graph_.degree(node));
+      empty += graph_.degree(node) == 0 ? 1 : 0;
+    }
+    described["rows"] = graph_.nodes();
+    described["cols"] = file_.cols();
+    described["nnz"] = graph_.columns.size();
+    described["count"] = count();
+    described["fanout"] = fanout();
+    described["dataset_hash"] = file_.content_hash();
+    described["shape"] = {
+        {"max_row", longest},
+        {"mean_row", graph_.nodes() > 0 ? double(graph_.columns.size()) / graph_.nodes() : 0.0},
+        {"empty_rows", empty}};
+    record["case"] = std::move(described);
+    if (!timing().is_null())
+      record["throughput_samples_per_s"] =
+          1e6 * static_cast<double>(cells()) / timing().at("median_us").get<double>();
+  }
+
+  datasets::CsrFile file_;
+  GraphView graph_;
+  std::vector<int> nodes_;
+  bool every_node_ = false;
+  ArraysBench* bench_ = nullptr;  // the case's own bench
+  std::unique_ptr<SamplingChecks> checks_;
+  LevelCounts all_levels_;
+  std::uint64_t fingerprint_ = 0, fingerprint_seed_ = 0, generator_seed_ = 0, kept_seed_ = 0;
+};
+
+}  // namespace
+
+nlohmann::json judge_sampling(const JudgeContext& context, const CaseInput& input) {
+  return SamplingJudge(context, input).judge();
+}
+
+}  // namespace warpgrade::sampling
