@@ -1,5 +1,7 @@
 // One case of lab sampling, judged: runs under seeds that differ in single bits, each checked in full; then,
 // on a GPU, paired timing with every repetition verified.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 

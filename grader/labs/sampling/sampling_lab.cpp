@@ -1,5 +1,7 @@
 #include "labs/sampling/sampling_lab.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 
 namespace warpgrade::sampling {

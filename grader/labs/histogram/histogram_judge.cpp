@@ -1,0 +1,135 @@
+// One case of lab histogram, judged: runs on fresh ids, every cell compared; on a GPU, paired timing with
+// every repetition verified the same way.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "judge/case_judge.h"
+#include "labs/histogram/counting.h"
+#include "labs/histogram/histogram_lab.h"
+
+namespace warpgrade::histogram {
+namespace {
+
+constexpr int kRuns = 3;  // the second one catches what was kept from the first: counts, ids, pointers
+
+class HistogramJudge : public CaseJudge {
+ public:
+  HistogramJudge(const JudgeContext& judge_context, const CaseInput& input)
+      : CaseJudge(judge_context, input.spec, "histogram"), shape_(shape_of_case(input.spec.id)) {}
+
+ private:
+  std::unique_ptr<CaseBench> open_bench() override {
+    const bool gpu = context().backend == "cuda";
+    auto bench = gpu ? make_cuda_arrays_bench() : make_host_arrays_bench();
+    bench->add_input("ids", std::size_t(shape_.count) * sizeof(int));
+    bench->set_output("counts", std::size_t(bins()) * sizeof(unsigned), timed());
+    bench_ = bench.get();
+    counting_ = gpu ? make_cuda_counting(*bench_, shape_) : make_host_counting(*bench_, shape_);
+    draw();
+    return bench;
+  }
+
+  void draw() {
+    counting_->draw(next_seed());
+    bench_->publish(0);
+  }
+
+  Outcome judge_submission() override {
+    if (auto fault = start_submission()) return *fault;
+    if (auto fault = plan()) return *fault;
+    for (int run = 0; run < kRuns; ++run) {
+      draw();
+      if (auto fault = run_once()) return *fault;
+      if (auto fault = verify_timed_run()) return *fault;
+    }
+    if (timed()) {
+      if (auto fault = timed_phase()) return *fault;
+    }
+    if (auto fault = free_plan()) return *fault;
+    return {};
+  }
+
+  Arguments plan_arguments() const override { return {shape_.count, shape_.nodes}; }
+
+  Arguments refresh_for_timing() override {
+    draw();
+    return {};
+  }
+
+  // Every cell, exactly.
+  std::optional<Outcome> verify_timed_run() override {
+    const std::vector<unsigned>& want = counting_->expected();
+    std::vector<unsigned> got(want.size());
+    bench_->copy_out(got.data(), bench_->output(), got.size() * sizeof(unsigned));
+    count_check("exact_every_cell", static_cast<std::int64_t>(want.size()));
+    if (got == want) return std::nullopt;
+    return explain(want, got);
+  }
+
+  Outcome explain(const std::vector<unsigned>& want, const std::vector<unsigned>& got) {
+    std::int64_t wrong = 0, unwritten = 0, first = -1;
+    std::uint64_t want_sum = 0, got_sum = 0;
+    for (std::size_t b = 0; b < want.size(); ++b) {
+      want_sum += want[b];
+      got_sum += got[b];
+      if (got[b] == want[b]) continue;
+      ++wrong;
+      unwritten += got[b] == kPoison ? 1 : 0;
+      if (first < 0) first = static_cast<std::int64_t>(b);
+    }
+    const bool only_last = wrong == 1 && first == bins() - 1;
+    if (only_last && bins() > 1) {
+      pattern_ = "only the last bin is wrong";
+    } else if (unwritten == wrong) {
+      pattern_ = "the wrong cells were never written: bins without ids are 0";
+    } else if (unwritten == 0 && got_sum < want_sum) {
+      pattern_ = fmt::format("{} of {} ids were not counted", want_sum - got_sum, want_sum);
+    } else if (unwritten == 0 && got_sum > want_sum) {
+      pattern_ = fmt::format("{} more were counted than there are ids: are counts set to 0 in every run?",
+                             got_sum - want_sum);
+    }
+    Outcome outcome;
+    outcome.verdict = verdicts::kWrongAnswer;
+    outcome.reason = unwritten == wrong ? "not_written" : "mismatch";
+    outcome.message =
+        fmt::format("counts[{}] want {} got {}; {} of {} bins are wrong", first, want[first],
+                    got[first] == kPoison ? "nothing" : std::to_string(got[first]), wrong, bins());
+    if (!pattern_.empty()) outcome.message += "; " + pattern_;
+    return outcome;
+  }
+
+  int bins() const { return (shape_.nodes + 39) / 40; }
+
+  // Every id must be read.
+  double impossible_us(double peak_bytes_per_s) const override {
+    return 1e6 * 4.0 * shape_.count / peak_bytes_per_s;
+  }
+  double compulsory_bytes() const override { return 4.0 * shape_.count + 4.0 * bins(); }
+
+  void describe_case(nlohmann::json& record) const override {
+    nlohmann::json described = case_json();
+    described["rows"] = bins();
+    described["cols"] = shape_.nodes;
+    described["nnz"] = shape_.count;
+    described["bins"] = bins();
+    described["shape"] = {
+        {"max_row", shape_.count}, {"mean_row", double(shape_.count) / bins()}, {"empty_rows", 0}};
+    record["case"] = std::move(described);
+    if (!timing().is_null())
+      record["throughput_ids_per_s"] = 1e6 * shape_.count / timing().at("median_us").get<double>();
+  }
+
+  Shape shape_;
+  ArraysBench* bench_ = nullptr;  // the case's own bench
+  std::unique_ptr<Counting> counting_;
+};
+
+}  // namespace
+
+nlohmann::json judge_histogram(const JudgeContext& context, const CaseInput& input) {
+  return HistogramJudge(context, input).judge();
+}
+
+}  // namespace warpgrade::histogram
