@@ -33,6 +33,7 @@ class Example:
     verdicts: tuple[str, ...]
     reason: str | None = None
     cases: str = USUAL_CASES
+    lab: str = "spmm"
 
 
 def read_example(folder: Path) -> Example:
@@ -50,24 +51,37 @@ def read_example(folder: Path) -> Example:
         verdicts=tuple(verdicts) if isinstance(verdicts, list) else (verdicts,),
         reason=expected.get("reason"),
         cases=cases if isinstance(cases, str) else ",".join(cases),
+        lab=expected.get("lab") or "spmm",
     )
 
 
 EXAMPLES = [read_example(folder) for folder in sorted(CORPUS.glob("*/*")) if folder.is_dir()]
 
 
+def policy_for(lab: str, scratch: Path) -> Path:
+    """The corpus's short limits as a policy of this lab."""
+    policy = yaml.safe_load(POLICY.read_text(encoding="utf-8"))
+    own = yaml.safe_load((ROOT / f"grader/policies/{lab}.yaml").read_text(encoding="utf-8"))
+    policy |= {"lab": lab, "baseline": own["baseline"], "thresholds": own["thresholds"]}
+    file = scratch / "policy.yaml"
+    file.write_text(yaml.safe_dump(policy), encoding="utf-8")
+    return file
+
+
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Judges the corpus, one class for each set of cases; the run folder by example."""
+    """Judges the corpus, one class for each lab and set of cases; the run folder by example."""
     runs: dict[str, Path] = {}
-    for number, cases in enumerate(sorted({example.cases for example in EXAMPLES})):
+    for number, (lab, cases) in enumerate(sorted({(example.lab, example.cases) for example in EXAMPLES})):
         scratch = tmp_path_factory.mktemp(f"corpus{number}")
-        chosen = [example for example in EXAMPLES if example.cases == cases]
+        chosen = [example for example in EXAMPLES if (example.lab, example.cases) == (lab, cases)]
         for example in chosen:
             shutil.copytree(example.folder, scratch / "class" / example.name)
         done = warpgrade(
             "grade",
             scratch / "class",
+            "--lab",
+            lab,
             "--run",
             scratch / "run",
             "--backend",
@@ -75,7 +89,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             "--cases",
             cases,
             "--policy",
-            POLICY,
+            policy_for(lab, scratch),
             "--no-speed" if BACKEND == "emulator" else "--quiet",
             timeout=1500,
         )

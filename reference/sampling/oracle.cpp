@@ -106,6 +106,12 @@ Located locate(const GraphView& graph, std::span<const int> nodes, unsigned fano
   return run;
 }
 
+void LevelCounts::add(const LevelCounts& other) {
+  for (int c = 0; c < kDegreeClasses; ++c) {
+    for (int level = 0; level < kLevels; ++level) counts[c][level] += other.counts[c][level];
+  }
+}
+
 void count_levels(const Located& run, LevelCounts& counts) {
   for (std::int64_t row = 0; row < run.rows; ++row) {
     if (run.degrees[row] < 2) continue;
@@ -158,24 +164,34 @@ std::vector<Pairing> pairings_of_two_runs() {
 }
 
 std::optional<Rejection> judge_levels(const LevelCounts& counts) {
-  std::optional<Rejection> worst;
+  // Classes are independent of each other: their statistics add up, and so do their degrees of freedom.
+  double sum = 0, least_tail = 0;
+  int classes = 0, worst = 0;
   for (int c = 0; c < kDegreeClasses; ++c) {
     const double divergence = divergence_from_uniform(counts.counts[c]);
+    if (divergence == 0) continue;
+    sum += divergence;
+    ++classes;
     const double log_tail = log_tail_of_divergence(divergence, kLevels - 1);
-    if (!rejects(log_tail) || (worst && worst->log_tail <= log_tail)) continue;
-    const auto most = std::max_element(std::begin(counts.counts[c]), std::end(counts.counts[c]));
-    double total = 0;
-    for (const std::uint64_t count : counts.counts[c]) total += static_cast<double>(count);
-    worst =
-        Rejection{"uniformity",
-                  text("neighbours are not equally likely in rows of %llu to %llu neighbours: of %.0f draws, "
-                       "1/64 of the "
-                       "row, from %d/64 on, got %.2f times its share (chance: below 1e%.0f)",
-                       1ull << c, (2ull << c) - 1, total, static_cast<int>(most - counts.counts[c]),
-                       static_cast<double>(*most) * kLevels / total, std::ceil(log_tail / std::log(10.0))),
-                  log_tail};
+    if (log_tail > least_tail) continue;
+    least_tail = log_tail;
+    worst = c;
   }
-  return worst;
+  if (classes == 0) return std::nullopt;
+  const double all_tail = log_tail_of_divergence(sum, classes * (kLevels - 1));
+  if (!rejects(least_tail) && !rejects(all_tail)) return std::nullopt;
+  const std::uint64_t* line = counts.counts[worst];
+  const auto most = std::max_element(line, line + kLevels) - line;
+  double total = 0;
+  for (int level = 0; level < kLevels; ++level) total += static_cast<double>(line[level]);
+  const double log_tail = std::min(least_tail, all_tail);
+  return Rejection{
+      "uniformity",
+      text("neighbours are not equally likely: in rows of %llu to %llu neighbours, of %.0f draws "
+           "the part of the row from %d/64 to %d/64 got %.2f times its share (chance: below 1e%.0f)",
+           1ull << worst, (2ull << worst) - 1, total, static_cast<int>(most), static_cast<int>(most) + 1,
+           static_cast<double>(line[most]) * kLevels / total, std::ceil(log_tail / std::log(10.0))),
+      log_tail};
 }
 
 std::optional<Rejection> judge_pairs(const Pairing& pairing, const PairCounts& counts) {
@@ -194,6 +210,15 @@ std::optional<Rejection> judge_pairs(const Pairing& pairing, const PairCounts& c
   }
   rejection.what += text(" (chance: below 1e%.0f)", std::ceil(rejection.log_tail / std::log(10.0)));
   return rejection;
+}
+
+std::optional<Rejection> explain(const std::optional<Rejection>& levels,
+                                 const std::vector<Rejection>& pairs) {
+  std::optional<Rejection> strongest = levels;
+  for (const Rejection& rejection : pairs) {
+    if (!strongest || rejection.log_tail < strongest->log_tail) strongest = rejection;
+  }
+  return strongest;
 }
 
 }  // namespace warpgrade::sampling

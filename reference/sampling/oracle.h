@@ -50,6 +50,7 @@ Located locate(const GraphView& graph, std::span<const int> nodes, unsigned fano
 
 struct LevelCounts {
   std::uint64_t counts[kDegreeClasses][kLevels] = {};
+  void add(const LevelCounts& other);  // runs counted together show smaller biases
 };
 
 // Adds to `counts`, so that runs can be counted together.
@@ -69,5 +70,8 @@ struct Rejection {
 
 std::optional<Rejection> judge_levels(const LevelCounts& counts);
 std::optional<Rejection> judge_pairs(const Pairing& pairing, const PairCounts& counts);
+
+// The strongest evidence. Dependent draws also look uneven and uneven ones dependent, but less so.
+std::optional<Rejection> explain(const std::optional<Rejection>& levels, const std::vector<Rejection>& pairs);
 
 }  // namespace warpgrade::sampling

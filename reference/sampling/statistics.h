@@ -18,8 +18,9 @@ constexpr double kTestAlarm = kRunAlarm / kMostTests;
 double divergence_from_uniform(std::span<const std::uint64_t> counts);
 
 // The natural logarithm of a bound on P(n * KL >= divergence) for a multinomial of any n with `freedom` + 1
-// categories: (e t / f)^f e^-t for t > f, else 1 (Agrawal, Finite-Sample Concentration of the Multinomial in
-// Relative Entropy, IEEE Trans. Information Theory 66, 2020).
+// categories, or for the sum of independent ones (freedoms add up, as each is bounded by the same moment
+// generating function): (e t / f)^f e^-t for t > f, else 1 (Agrawal, Finite-Sample Concentration of the
+// Multinomial in Relative Entropy, IEEE Trans. Information Theory 66, 2020).
 double log_tail_of_divergence(double divergence, int freedom);
 
 // The natural logarithm of a two-sided bound on P(a count as far from its mean as `hits`), for the sum of

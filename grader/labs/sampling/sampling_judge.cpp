@@ -88,12 +88,14 @@ class SamplingJudge : public CaseJudge {
   // are compared with.
   std::optional<Outcome> checked_run(std::uint64_t seed, bool first) {
     if (auto fault = run_once(run_arguments(seed))) return fault;
-    if (auto fault = check_samples(all_levels_)) return fault;
+    LevelCounts levels;
+    if (auto fault = check_samples(levels)) return fault;
+    all_levels_.add(levels);
     std::vector<Pairing> pairings = pairings_of_a_run(count(), fanout());
     if (!first) {
       for (const Pairing& pairing : pairings_of_two_runs()) pairings.push_back(pairing);
     }
-    if (auto fault = check_pairings(pairings)) return fault;
+    if (auto fault = check_randomness(levels, pairings)) return fault;
     if (!first) return std::nullopt;
     fingerprint_ = checks_->fingerprint(fingerprint_seed_ = next_seed());
     checks_->keep();
@@ -117,7 +119,6 @@ class SamplingJudge : public CaseJudge {
   std::optional<Outcome> verify_timed_run() override {
     LevelCounts levels;
     if (auto fault = check_samples(levels)) return fault;
-    if (auto fault = accept(judge_levels(levels))) return fault;
     std::vector<Pairing> pairings;
     const std::vector<Pairing> all = pairings_of_a_run(count(), fanout());
     if (!all.empty()) pairings.push_back(all[next_seed() % all.size()]);
@@ -126,7 +127,7 @@ class SamplingJudge : public CaseJudge {
     // A baseline's run of the same pair has the same seed, and may rightly have the same samples.
     const bool other_seed = generator_seed_ != kept_seed_;
     if (other_seed) pairings.push_back({.earlier_run = true});
-    if (auto fault = check_pairings(pairings)) return fault;
+    if (auto fault = check_randomness(levels, pairings)) return fault;
     if (other_seed) {
       checks_->keep();
       kept_seed_ = generator_seed_;
@@ -134,13 +135,11 @@ class SamplingJudge : public CaseJudge {
     return std::nullopt;
   }
 
-  // What is certain; counts the levels of the rest.
+  // What is certain; `levels` gets the counts for what is not.
   std::optional<Outcome> check_samples(LevelCounts& levels) {
     const Found found = checks_->locate_output(next_seed());
     count_check("membership", cells());
-    for (int c = 0; c < kDegreeClasses; ++c) {
-      for (int level = 0; level < kLevels; ++level) levels.counts[c][level] += found.levels.counts[c][level];
-    }
+    levels = found.levels;
     if (found.bad_cells == 0) return std::nullopt;
     const Mismatch& m = found.first.front();
     const std::string place =
@@ -153,12 +152,13 @@ class SamplingJudge : public CaseJudge {
                  fmt::format("{} want {} got {}; {} cells are wrong", place, want, m.got, found.bad_cells));
   }
 
-  std::optional<Outcome> check_pairings(const std::vector<Pairing>& pairings) {
+  std::optional<Outcome> check_randomness(const LevelCounts& levels, const std::vector<Pairing>& pairings) {
     count_check("independence", cells());
+    std::vector<Rejection> rejected;
     for (const Pairing& pairing : pairings) {
-      if (auto fault = accept(judge_pairs(pairing, checks_->pairs(pairing)))) return fault;
+      if (auto rejection = judge_pairs(pairing, checks_->pairs(pairing))) rejected.push_back(*rejection);
     }
-    return std::nullopt;
+    return accept(explain(judge_levels(levels), rejected));
   }
 
   std::optional<Outcome> accept(const std::optional<Rejection>& rejection) {

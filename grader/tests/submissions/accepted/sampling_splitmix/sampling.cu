@@ -1,0 +1,39 @@
+// A generator of its own: splitmix64 of the cell under the mixed seed.
+#include "warpgrade/philox.h"
+#include "warpgrade/sampling.h"
+
+__device__ std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+
+__global__ void sample_kernel(CsrGraph graph, const int* nodes, int count, int fanout, std::uint64_t seed,
+                              int* samples) {
+  const int cell = blockIdx.x * blockDim.x + threadIdx.x;
+  if (cell >= count * fanout) return;
+  const int i = cell / fanout, j = cell % fanout, node = nodes[i];
+  const int begin = graph.row_offsets[node], degree = graph.row_offsets[node + 1] - begin;
+  if (degree == 0) {
+    samples[cell] = kNoNeighbour;
+    return;
+  }
+  std::uint64_t z = mix(seed) + (cell + 1) * 0x9E3779B97F4A7C15ull;
+  const std::uint32_t random = static_cast<std::uint32_t>(mix(z) >> 32);
+  const unsigned r = warpgrade::draw_below(random, degree);
+  samples[cell] = graph.columns[begin + r];
+}
+
+cudaError_t sampling_plan(const CsrGraph&, int, int, SamplingPlan** plan, cudaStream_t) {
+  *plan = nullptr;
+  return cudaSuccess;
+}
+
+cudaError_t sampling_run(const CsrGraph& graph, const int* nodes, int count, int fanout, std::uint64_t seed,
+                         int* samples, SamplingPlan*, cudaStream_t stream) {
+  const int blocks = (count * fanout + 255) / 256;
+  sample_kernel<<<blocks, 256, 0, stream>>>(graph, nodes, count, fanout, seed, samples);
+  return cudaGetLastError();
+}
+
+void sampling_free(SamplingPlan*) {}
