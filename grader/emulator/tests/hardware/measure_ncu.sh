@@ -37,7 +37,7 @@ nvidia-smi --query-gpu=name,driver_version --format=csv,noheader >"$out/machine.
 ncu --version | tail -n 1 >>"$out/machine.txt"
 while read -r name command; do
   # shellcheck disable=SC2086
-  ncu --clock-control none --csv --page raw --metrics "$list" $command 2>"$out/$name.log" |
+  ncu --clock-control none --csv --page raw --metrics "$list" $command </dev/null 2>"$out/$name.log" |
     sed -n '/^"ID"/,$p' >"$out/$name.csv" || true
   [[ -s $out/$name.csv ]] && rm -f "$out/$name.log" || echo "measure_ncu: nothing from $name: see $out/$name.log" >&2
 done <"$build/runs.txt"
