@@ -16,10 +16,13 @@ class ArraysBench : public CaseBench {
   // Adds an input; its private copy is to be filled, then published. Returns its number: 0, 1, ...
   virtual int add_input(const std::string& name, std::size_t bytes) = 0;
   virtual void set_output(const std::string& name, std::size_t bytes, bool with_baseline) = 0;
+  // An output that holds an input on entry: poison() then writes initial() instead of the poison.
+  virtual void set_in_place(const std::string& name, std::size_t bytes, bool with_baseline) = 0;
 
   // Private memory, on the host or on the GPU.
   virtual void* input(int number) = 0;
   virtual void* output() = 0;
+  virtual void* initial() = 0;  // what an output that is worked on in place starts as
 
   // The private copy of an input to the shared one, and its guard words anew.
   virtual void publish(int number) = 0;

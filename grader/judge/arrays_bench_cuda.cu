@@ -36,8 +36,14 @@ class CudaArraysBench : public ArraysBench {
       if (outputs_[static_cast<int>(output)] != nullptr) poison(output);
     }
   }
+  void set_in_place(const std::string& name, std::size_t bytes, bool with_baseline) override {
+    initial_ = DeviceArray<unsigned char>(bytes);
+    WARPGRADE_CUDA(cudaMemset(initial_.get(), 0, bytes));
+    set_output(name, bytes, with_baseline);
+  }
   void* input(int number) override { return inputs_[number].kept.get(); }
   void* output() override { return snapshot_.get(); }
+  void* initial() override { return initial_.get(); }
 
   void publish(int number) override {
     const Array& array = inputs_[number];
@@ -63,8 +69,13 @@ class CudaArraysBench : public ArraysBench {
 
   void poison(Output output) override {
     const SharedDeviceMemory& memory = *outputs_[static_cast<int>(output)];
-    fill_words_kernel<<<blocks_, kBenchThreads>>>(memory.payload<unsigned>(),
-                                                  memory.count_of(sizeof(unsigned)), kPoison);
+    if (initial_.get() == nullptr) {
+      fill_words_kernel<<<blocks_, kBenchThreads>>>(memory.payload<unsigned>(),
+                                                    memory.count_of(sizeof(unsigned)), kPoison);
+    } else {
+      WARPGRADE_CUDA(cudaMemcpyAsync(memory.payload<void>(), initial_.get(), memory.buffer().bytes,
+                                     cudaMemcpyDeviceToDevice));
+    }
     guards(memory, nullptr);
     synchronize();
   }
@@ -133,6 +144,7 @@ class CudaArraysBench : public ArraysBench {
   std::vector<Array> inputs_;
   std::unique_ptr<SharedDeviceMemory> outputs_[2];
   DeviceArray<unsigned char> snapshot_;
+  DeviceArray<unsigned char> initial_;  // of an output in place
   DeviceArray<unsigned> flush_, flags_;
 };
 

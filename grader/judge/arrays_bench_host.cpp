@@ -27,8 +27,13 @@ class HostArraysBench : public ArraysBench {
     if (with_baseline) throw JudgeFault("no baseline runs on the emulator");
     output_ = {std::make_unique<SharedHostMemory>(name, bytes), std::vector<std::byte>(bytes)};
   }
+  void set_in_place(const std::string& name, std::size_t bytes, bool with_baseline) override {
+    set_output(name, bytes, with_baseline);
+    initial_.resize(bytes);
+  }
   void* input(int number) override { return inputs_[number].kept.data(); }
   void* output() override { return output_.kept.data(); }
+  void* initial() override { return initial_.data(); }
 
   void publish(int number) override {
     std::copy(inputs_[number].kept.begin(), inputs_[number].kept.end(),
@@ -48,8 +53,12 @@ class HostArraysBench : public ArraysBench {
   SharedBuffer output_buffer(Output) override { return output_.shared->buffer(); }
 
   void poison(Output) override {
-    const std::span<std::uint32_t> cells = output_.shared->payload<std::uint32_t>();
-    std::fill(cells.begin(), cells.end(), kPoison);
+    if (initial_.empty()) {
+      const std::span<std::uint32_t> cells = output_.shared->payload<std::uint32_t>();
+      std::fill(cells.begin(), cells.end(), kPoison);
+    } else {
+      std::copy(initial_.begin(), initial_.end(), output_.shared->payload<std::byte>().begin());
+    }
     output_.shared->write_guards();
   }
   void flush_caches() override {}
@@ -79,6 +88,7 @@ class HostArraysBench : public ArraysBench {
  private:
   std::vector<Array> inputs_;
   Array output_;
+  std::vector<std::byte> initial_;  // of an output in place
 };
 
 }  // namespace

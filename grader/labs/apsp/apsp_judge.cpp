@@ -1,0 +1,139 @@
+// One case of lab apsp, judged: runs on fresh graphs, every cell compared; on a GPU, paired timing with every
+// repetition verified the same way.
+#include <fmt/format.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "apsp/oracle.h"
+#include "base/error.h"
+#include "judge/case_judge.h"
+#include "labs/apsp/real_graph.h"
+#include "labs/apsp/solver.h"
+
+namespace warpgrade::apsp {
+namespace {
+
+constexpr int kRuns = 3;  // the second one catches what was kept from the first
+
+class ApspJudge : public CaseJudge {
+ public:
+  ApspJudge(const JudgeContext& judge_context, const CaseInput& input)
+      : CaseJudge(judge_context, input.spec, "apsp"), graph_(make_graph(input)) {
+    try {
+      require_range(graph_.n, kMaxWeight);
+    } catch (const std::invalid_argument& error) {
+      throw JudgeFault("case {}: {}", input.spec.id, error.what());
+    }
+  }
+
+ private:
+  static Graph make_graph(const CaseInput& input) {
+    const Shape shape = shape_of_case(input.spec.id);
+    if (shape.pattern) return {shape.n, shape.pattern, {}};
+    return read_real_graph(input.file, shape.n);
+  }
+
+  std::unique_ptr<CaseBench> open_bench() override {
+    const bool gpu = context().backend == "cuda";
+    auto bench = gpu ? make_cuda_arrays_bench() : make_host_arrays_bench();
+    bench->set_in_place("graph", graph_.cells() * sizeof(int), timed());
+    bench_ = bench.get();
+    solver_ = gpu ? make_cuda_solver(*bench_, graph_, context().threads)
+                  : make_host_solver(*bench_, graph_, context().threads);
+    return bench;
+  }
+
+  Outcome judge_submission() override {
+    bench_->poison(Output::kSubmission);
+    if (auto fault = start_submission()) return *fault;
+    if (auto fault = plan()) return *fault;
+    for (int run = 0; run < kRuns; ++run) {
+      solver_->draw(next_seed());
+      if (auto fault = run_once()) return *fault;
+      if (auto fault = verify_timed_run()) return *fault;
+    }
+    if (timed()) {
+      if (auto fault = timed_phase()) return *fault;
+    }
+    if (auto fault = free_plan()) return *fault;
+    return {};
+  }
+
+  Arguments plan_arguments() const override { return {graph_.n}; }
+
+  Arguments refresh_for_timing() override {
+    solver_->draw(next_seed());
+    return {};
+  }
+
+  // Every cell, exactly.
+  std::optional<Outcome> verify_timed_run() override {
+    const Comparison comparison = solver_->compare();
+    count_check("exact_every_cell", static_cast<std::int64_t>(graph_.cells()));
+    if (comparison.wrong == 0) return std::nullopt;
+    return explain(comparison);
+  }
+
+  Outcome explain(const Comparison& c) {
+    pattern_ = describe(c);
+    const std::int64_t n = graph_.n, row = c.first / n, col = c.first % n;
+    mismatches_ = {{{"row", row}, {"col", col}, {"want", c.want}, {"got", c.got}}};
+    Outcome outcome;
+    outcome.verdict = verdicts::kWrongAnswer;
+    outcome.reason = c.unchanged == c.wrong ? "not_written" : "mismatch";
+    outcome.message = fmt::format("graph[{},{}] want {} got {}; {} of {} cells are wrong", row, col,
+                                  length(c.want), length(c.got), c.wrong, n * n);
+    if (!pattern_.empty()) outcome.message += "; " + pattern_;
+    return outcome;
+  }
+
+  static std::string length(int cells) {
+    return cells == kInfinity ? fmt::format("{} (no path)", cells) : std::to_string(cells);
+  }
+
+  std::string describe(const Comparison& c) const {
+    if (c.unchanged == c.wrong) return "the wrong cells are the edges as they were";
+    if (c.unreachable == c.wrong)
+      return "the wrong cells have no path: two infinities must not make a path, nor overflow";
+    if (c.too_short == c.wrong)
+      return "the wrong cells are shorter than any path: do edges of another row or an earlier graph get in?";
+    if (c.too_short == 0 && c.first_row > 0 && c.last_row == graph_.n - 1 && c.first_row % 16 == 0)
+      return fmt::format(
+          "the wrong cells lie in the rows from {}: does a tile that is not full get its turn?", c.first_row);
+    if (c.too_short == 0)
+      return "the wrong cells are longer than the shortest path: some paths were never tried";
+    return "";
+  }
+
+  // The matrix must be read once; its end may still sit in L2.
+  double impossible_us(double peak_bytes_per_s) const override {
+    return 1e6 * 4.0 * static_cast<double>(graph_.cells()) / peak_bytes_per_s;
+  }
+  double compulsory_bytes() const override { return 8.0 * static_cast<double>(graph_.cells()); }
+
+  void describe_case(nlohmann::json& record) const override {
+    nlohmann::json described = case_json();
+    described["rows"] = graph_.n;
+    described["cols"] = graph_.n;
+    described["nnz"] = graph_.cells();
+    if (!graph_.pattern) described["edges"] = graph_.edges.size();
+    described["shape"] = {{"max_row", graph_.n}, {"mean_row", graph_.n}, {"empty_rows", 0}};
+    record["case"] = std::move(described);
+    if (timing().is_null()) return;
+    const double n = graph_.n, median_us = timing().at("median_us");
+    record["throughput_relaxations_per_s"] = 1e6 * n * n * n / median_us;
+  }
+
+  Graph graph_;
+  ArraysBench* bench_ = nullptr;  // the case's own bench
+  std::unique_ptr<Solver> solver_;
+};
+
+}  // namespace
+
+nlohmann::json judge_apsp(const JudgeContext& context, const CaseInput& input) {
+  return ApspJudge(context, input).judge();
+}
+
+}  // namespace warpgrade::apsp
