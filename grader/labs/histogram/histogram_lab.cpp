@@ -68,7 +68,7 @@ class HistogramLab : public Lab {
   std::vector<CaseSpec> cases() const override { return histogram_cases(); }
   std::vector<Baseline> baselines() const override {
     return {{"cub", "reference/histogram/vendor/cub", {}, true},
-            {"block_private", "reference/histogram/steps/01_block_private", {}, true},
+            {"shared_memory", "reference/histogram/vendor/shared_memory", {}, true},
             {"naive", "reference/histogram/naive", {}, false}};
   }
   nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
