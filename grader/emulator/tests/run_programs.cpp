@@ -66,6 +66,9 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"recursion", "unsupported", 801, false, "unsupported recursion"},
         Mistake{"invalid_free", "invalid_free", 1, false, "inside allocation #2"},
         Mistake{"double_free", "invalid_free", 1, false, "freed before"},
+        Mistake{"free_of_pinned", "invalid_free", 1, false, "which is pinned host memory"},
+        Mistake{"leak", "device_memory_leak", 0, false, "allocation #2 (4000 bytes) was never freed",
+                "leakcheck"},
         Mistake{"host_copy_overrun", "host_copy_overrun", 1, false, "leaves allocation #2"}),
     [](const auto& test) { return test.param.argument; });
 
@@ -112,8 +115,41 @@ TEST(Emulator, keeps_the_semantics_of_the_runtime_api) {
   expect_success("runtime_api");
 }
 
+TEST(Emulator, names_leaks_at_exit_when_asked) {
+  const std::string text = "allocation #1 (4000 bytes) was never freed";
+  EXPECT_NE(run("mistakes", "none", "WARPEMU_CHECKS=leakcheck").output.find(text), std::string::npos);
+  EXPECT_EQ(run("mistakes", "none").output.find(text), std::string::npos);
+  EXPECT_EQ(run("runtime_errors", "", "WARPEMU_CHECKS=leakcheck").output.find("never freed"),
+            std::string::npos);
+}
+
 TEST(Emulator, runs_graphs) {
   expect_success("graphs");
+}
+
+TEST(Emulator, returns_the_errors_of_the_runtime) {
+  expect_success("runtime_errors");
+}
+
+TEST(Emulator, keeps_a_fault_for_every_later_call) {
+  const std::pair<const char*, const char*> faults[] = {{"illegal_address", "700\n"},
+                                                        {"timeout", "702\n"},
+                                                        {"assert", "710\n"},
+                                                        {"misaligned", "716\n"},
+                                                        {"trap", "719\n"}};
+  for (const auto& [name, code] : faults) {
+    const Result r = run("runtime_errors", name, "WARPEMU_REPORT=quiet WARPEMU_LAUNCH_TIMEOUT_S=1");
+    EXPECT_EQ(r.exit_code, 0) << name << "\n" << r.output;
+    EXPECT_EQ(r.output, code) << name;
+  }
+}
+
+TEST(Emulator, runs_libraries_of_device_code) {
+  expect_success("thrust_algorithms");
+  expect_success("cub_algorithms");
+  expect_success("curand_device");
+  expect_success("libcudacxx");
+  expect_success("libcudacxx_barriers");
 }
 
 TEST(Emulator, runs_cub_and_thrust) {

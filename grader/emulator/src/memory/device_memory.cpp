@@ -101,6 +101,7 @@ std::optional<uint64_t> DeviceMemory::allocate(uint64_t bytes, MemoryKind kind, 
   a.end = a.begin + bytes;
   a.alias = host_visible ? 0 : static_cast<int64_t>(reinterpret_cast<uint64_t>(alias_) - reserved_);
   a.kind = kind;
+  a.releasable = name.empty();
   a.name = name.empty() ? "allocation #" + std::to_string(next_number_++) : std::move(name);
   if (settings().init_check && kind == MemoryKind::device) {
     a.initialized.reset(static_cast<uint8_t*>(std::calloc(bytes + 16, 1)), std::free);
@@ -111,13 +112,21 @@ std::optional<uint64_t> DeviceMemory::allocate(uint64_t bytes, MemoryKind kind, 
   return begin;
 }
 
-bool DeviceMemory::release(uint64_t address) {
+std::vector<Allocation> DeviceMemory::unreleased() const {
+  std::lock_guard lock(mutex_);
+  std::vector<Allocation> all;
+  for (const auto& [begin, a] : allocations_) {
+    if (a.releasable && !a.freed) all.push_back(a);
+  }
+  return all;
+}
+
+bool DeviceMemory::release(uint64_t address, std::initializer_list<MemoryKind> kinds) {
   std::lock_guard lock(mutex_);
   const auto found = allocations_.find(address);
-  if (found == allocations_.end() || found->second.freed) return false;
+  if (found == allocations_.end() || found->second.freed || !found->second.releasable) return false;
   Allocation& a = found->second;
-  if (a.kind == MemoryKind::registered || a.kind == MemoryKind::imported || a.kind == MemoryKind::constant)
-    return false;
+  if (std::find(kinds.begin(), kinds.end(), a.kind) == kinds.end()) return false;
   a.freed = true;
   snapshot_.reset();
   if (counts_as_device_memory(a.kind)) used_bytes_ -= a.bytes();

@@ -7,6 +7,7 @@
 // is not used again.
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,7 @@ struct Allocation {
   int64_t alias = 0;  // host address = device address + alias
   bool freed = false;
   bool read_only = false;
+  bool releasable = false;  // of the program's calls: no variable, nothing of the emulator's own
   MemoryKind kind = MemoryKind::device;
   std::shared_ptr<uint8_t> initialized;  // a byte for each byte when initcheck follows this allocation
   std::string name;
@@ -39,8 +41,10 @@ class DeviceMemory {
   // Empty when the emulated GPU's memory is exhausted. `name` empty: "allocation #n".
   std::optional<uint64_t> allocate(uint64_t bytes, MemoryKind kind, std::string name = {},
                                    uint64_t align = 256);
-  // False when no live allocation of a kind in `kinds` begins there.
-  bool release(uint64_t address);
+  // False when no live allocation that allocate() named begins there, or its kind is another.
+  bool release(uint64_t address, std::initializer_list<MemoryKind> kinds);
+  // What the program allocated and has not released, by address.
+  std::vector<Allocation> unreleased() const;
   // Memory of the program (cudaHostRegister): device address = host address.
   bool register_host(void* host, uint64_t bytes);
   bool unregister_host(void* host);

@@ -40,6 +40,8 @@ void report(const Allocation& a, const std::vector<void*>& stack, size_t count, 
   Diagnostics::instance().add(std::move(d));
 }
 
+}  // namespace
+
 void report_leaks() {
   if (sticky() != cudaSuccess) return;  // nothing could be freed any more
   const std::lock_guard lock(ledger().mutex);
@@ -56,8 +58,6 @@ void report_leaks() {
   for (size_t k = 0; k < std::min(leaked.size(), kMostReports); ++k)
     report(*leaked[k], ledger().made_at[leaked[k]->begin], count, bytes);
 }
-
-}  // namespace
 
 void note_allocation(uint64_t address) {
   if (!settings().leak_check) return;

@@ -10,6 +10,9 @@
 #include "memory/device_memory.h"
 #include "runtime/capture.h"
 #include "runtime/errors.h"
+#include "runtime/leaks.h"
+#include "runtime/pools.h"
+#include "support/settings.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -180,8 +183,14 @@ cudaError_t cudaDeviceSynchronize() {
   WARPEMU_RETURN_IF_STICKY();
   return record(refuse_unsafe_in_capture());
 }
-// A process whose kernel faulted stays without a device, as on a GPU.
+// Frees all that the program allocated. A process whose kernel faulted stays without a device, as on a GPU.
 cudaError_t cudaDeviceReset() {
+  if (settings().leak_check) report_leaks();
+  DeviceMemory& memory = DeviceMemory::instance();
+  for (const Allocation& a : memory.unreleased()) {
+    memory.release(a.begin, {a.kind});
+    return_to_pool(a.begin);
+  }
   return cudaSuccess;
 }
 cudaError_t cudaSetDeviceFlags(unsigned) {
@@ -213,9 +222,17 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   if (greatest != nullptr) *greatest = -5;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
+// With one device there are no peers, and no device is its own.
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (check_device(device) != cudaSuccess || check_device(peer) != cudaSuccess) return cudaErrorInvalidDevice;
   *can = 0;
   return cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
+  return record(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceDisablePeerAccess(int) {
+  return record(cudaErrorInvalidDevice);
 }
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   if (const cudaError_t error = check_device(device); error != cudaSuccess) return error;

@@ -1,5 +1,7 @@
-// Allocation: device, managed, pinned, registered, pools, and questions about pointers.
+// Allocation: device, managed, pinned, registered, and questions about pointers.
 #include <cuda_runtime_api.h>
+
+#include <string>
 
 #include "memory/device_memory.h"
 #include "report/diagnostics.h"
@@ -8,7 +10,7 @@
 #include "runtime/host_access.h"
 #include "runtime/host_place.h"
 #include "runtime/leaks.h"
-#include "support/settings.h"
+#include "runtime/pools.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -26,35 +28,54 @@ cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind) {
   return cudaSuccess;
 }
 
-void report_invalid_free(uint64_t address) {
+void report_invalid_free(uint64_t address, const std::string& call) {
   const auto a = DeviceMemory::instance().find(address);
+  const bool pinned = a && a->kind == MemoryKind::pinned;
   Diagnostic d;
   d.kind = "invalid_free";
   d.address = address;
   if (a) d.allocation = DiagnosedAllocation{a->name, a->bytes(), static_cast<int64_t>(address - a->begin)};
-  d.message = !a                    ? "cudaFree of an address that cudaMalloc did not return"
-              : a->freed            ? "cudaFree of " + a->name + ", which was freed before"
-              : address != a->begin ? "cudaFree of an address inside " + a->name
-                                    : "cudaFree of " + a->name + ", which cudaMalloc did not return";
-  d.advice = "Free each allocation once, with the pointer that cudaMalloc returned.";
+  d.message = !a                    ? call + " of an address that no allocation returned"
+              : a->freed            ? call + " of " + a->name + ", which was freed before"
+              : address != a->begin ? call + " of an address inside " + a->name
+              : !a->releasable      ? call + " of " + a->name + ", which no allocation returned"
+              : pinned              ? call + " of " + a->name + ", which is pinned host memory"
+                                    : call + " of " + a->name + ", which is device memory";
+  d.advice =
+      "Free each allocation once, with the pointer that it returned: cudaMalloc and cudaFree, cudaMallocHost "
+      "and cudaFreeHost.";
   add_host_diagnostic(std::move(d));
 }
 
-cudaError_t release(void* pointer) {
+cudaError_t release(void* pointer, const char* call, std::initializer_list<MemoryKind> kinds) {
   WARPEMU_RETURN_IF_STICKY();
   if (pointer == nullptr) return cudaSuccess;
   const auto address = reinterpret_cast<uint64_t>(pointer);
-  if (DeviceMemory::instance().release(address)) return cudaSuccess;
-  report_invalid_free(address);
+  if (DeviceMemory::instance().release(address, kinds)) {
+    return_to_pool(address);
+    return cudaSuccess;
+  }
+  report_invalid_free(address, call);
   return record(cudaErrorInvalidValue);
 }
 
-constexpr size_t kPitchAlign = 512;
-
-cudaMemPool_t the_pool() {
-  static char pool;
-  return reinterpret_cast<cudaMemPool_t>(&pool);
+bool is_pinned_or_registered(const void* pointer) {
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  const auto a = DeviceMemory::instance().find(address);
+  return a && !a->freed && address < a->end &&
+         (a->kind == MemoryKind::pinned || a->kind == MemoryKind::registered);
 }
+
+cudaError_t check_managed(const void* pointer, size_t bytes) {
+  WARPEMU_RETURN_IF_STICKY();
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  const auto a = DeviceMemory::instance().find(address);
+  const bool inside =
+      a && !a->freed && a->kind == MemoryKind::managed && bytes != 0 && address + bytes <= a->end;
+  return inside ? cudaSuccess : record(cudaErrorInvalidValue);
+}
+
+constexpr size_t kPitchAlign = 512;
 
 }  // namespace
 }  // namespace warpgrade::emu
@@ -66,35 +87,33 @@ extern "C" {
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   return allocate(pointer, bytes, MemoryKind::device);
 }
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t handle) {
-  const Stream* stream = find_stream(handle);
-  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
-  if (stream->capture) return warpemu_not_implemented("cudaMallocAsync in a captured stream");
-  return allocate(pointer, bytes, MemoryKind::device);
-}
-cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t, cudaStream_t stream) {
-  return cudaMallocAsync(pointer, bytes, stream);
-}
-cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned) {
+cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
+  if (bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+    return record(cudaErrorInvalidValue);
   return allocate(pointer, bytes, MemoryKind::managed);
 }
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
   return allocate(pointer, bytes, MemoryKind::pinned);
 }
-cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
-  return cudaMallocHost(pointer, bytes);
+cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
+  constexpr unsigned kKnown = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+  return (flags & ~kKnown) != 0 ? record(cudaErrorInvalidValue) : cudaMallocHost(pointer, bytes);
 }
 cudaError_t cudaFree(void* pointer) {
-  return release(pointer);
+  return release(pointer, "cudaFree", {MemoryKind::device, MemoryKind::managed});
 }
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
-  return release(pointer);
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
+  const Stream* stream = find_stream(handle);
+  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
+  if (stream->capture) return warpemu_not_implemented("cudaFreeAsync in a captured stream");
+  return release(pointer, "cudaFreeAsync", {MemoryKind::device, MemoryKind::managed});
 }
 cudaError_t cudaFreeHost(void* pointer) {
-  return release(pointer);
+  return release(pointer, "cudaFreeHost", {MemoryKind::pinned});
 }
 
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
+  if (pointer == nullptr || pitch == nullptr) return record(cudaErrorInvalidValue);
   *pitch = (width + kPitchAlign - 1) / kPitchAlign * kPitchAlign;
   return cudaMalloc(pointer, *pitch * height);
 }
@@ -120,13 +139,14 @@ cudaError_t cudaHostUnregister(void* pointer) {
 
 // Host-visible memory has one address on both sides.
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
-  if (!may_be(host, Side::device)) return record(cudaErrorInvalidValue);
+  WARPEMU_RETURN_IF_STICKY();
+  if (device == nullptr || !is_pinned_or_registered(host)) return record(cudaErrorInvalidValue);
   *device = host;
   return cudaSuccess;
 }
 
 cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
-  if (!may_be(host, Side::device)) return record(cudaErrorInvalidValue);
+  if (flags == nullptr || !is_pinned_or_registered(host)) return record(cudaErrorInvalidValue);
   *flags = cudaHostAllocMapped;
   return cudaSuccess;
 }
@@ -140,6 +160,7 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  if (attributes == nullptr) return record(cudaErrorInvalidValue);
   const auto a = DeviceMemory::instance().find(reinterpret_cast<uint64_t>(pointer));
   *attributes = {};
   attributes->device = 0;
@@ -161,44 +182,20 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   return cudaSuccess;
 }
 
-// One pool, without limits of its own.
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
-  *pool = the_pool();
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
-  return cudaDeviceGetDefaultMemPool(pool, device);
-}
-cudaError_t cudaDeviceSetMemPool(int, cudaMemPool_t) {
-  return cudaSuccess;
-}
-cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
-  *pool = the_pool();
-  return cudaSuccess;
-}
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t) {
-  return cudaSuccess;
-}
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
-  return cudaSuccess;
-}
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) {
-  return cudaSuccess;
-}
-
+// Where managed memory lies makes no difference here; only calls on other memory are told apart.
 #if CUDART_VERSION >= 13000
-cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t) {
-  return cudaSuccess;
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, cudaMemLocation, unsigned, cudaStream_t) {
+  return check_managed(pointer, bytes);
 }
-cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, cudaMemLocation) {
-  return cudaSuccess;
+cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise, cudaMemLocation) {
+  return check_managed(pointer, bytes);
 }
 #else
-cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t) {
-  return cudaSuccess;
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, int, cudaStream_t) {
+  return check_managed(pointer, bytes);
 }
-cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) {
-  return cudaSuccess;
+cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise, int) {
+  return check_managed(pointer, bytes);
 }
 #endif
 

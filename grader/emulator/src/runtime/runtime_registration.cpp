@@ -36,7 +36,9 @@ void __cudaRegisterManagedVar(void** module, void** host_pointer, char*, const c
   DeviceVariable variable;
   if (!owner->find_variable(device_name, variable)) return;
   *host_pointer = reinterpret_cast<void*>(variable.address);
+  // Both &variable, which compiles to that pointer's value, and the pointer itself name it.
   Modules::instance().add_variable(owner, host_pointer, device_name);
+  Modules::instance().add_variable(owner, *host_pointer, device_name);
 }
 
 void __cudaRegisterHostVar(void**, const char*, char*, size_t) {}

@@ -139,6 +139,12 @@ int main(int, char** argv) {
     CHECK_CUDA(cudaFree(a));
     direct = cudaFree(a);
   }
+  if (is("free_of_pinned")) {
+    int* pinned;
+    CHECK_CUDA(cudaMallocHost(&pinned, 64));
+    direct = cudaFree(pinned);
+  }
+  if (is("leak")) CHECK_CUDA(cudaDeviceReset());  // a and b were not freed
   if (is("host_copy_overrun")) direct = cudaMemcpy(host, b + n - 2, 16, cudaMemcpyDeviceToHost);
   const cudaError_t launched = cudaGetLastError(), finished = cudaDeviceSynchronize();
   std::printf("%d\n", int(direct != cudaSuccess ? direct : launched != cudaSuccess ? launched : finished));
