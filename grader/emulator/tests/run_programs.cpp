@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Emulator, Families,
                                          "control_flow_debug", "warp_operations", "barriers", "memory_spaces",
                                          "atomics", "async_copy", "device_functions",
                                          "device_functions_debug", "cooperative_groups", "spmm",
-                                         "matrix_products", "async_barriers"),
+                                         "matrix_products", "async_barriers", "packed_values"),
                          [](const auto& test) { return test.param; });
 
 TEST(Emulator, runs_vector_reductions_of_sm_90) {
@@ -100,6 +100,10 @@ TEST(Emulator, runs_vector_reductions_of_sm_90) {
 
 TEST(Emulator, multiplies_matrices_of_sm_90) {
   expect_success("matrix_products_sm90", "sm_90", "WARPEMU_ARCH=90");
+}
+
+TEST(Emulator, computes_with_packed_values_of_sm_90) {
+  expect_success("packed_values_sm90", "", "WARPEMU_ARCH=90");
 }
 
 TEST(Emulator, waits_at_barriers_in_shared_memory_without_a_report) {

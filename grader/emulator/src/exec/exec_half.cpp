@@ -16,6 +16,13 @@ struct Sub {
 struct Mul {
   static float apply(float a, float b) { return a * b; }
 };
+template <class Op>
+struct Saturated {
+  static float apply(float a, float b) {
+    const float r = Op::apply(a, b);
+    return r > 0 ? (r < 1 ? r : 1) : 0;  // NaN becomes 0
+  }
+};
 struct Min {
   static float apply(float a, float b) {
     return a != a ? b : b != b ? a : (a < b || (a == b && __builtin_signbit(a))) ? a : b;
@@ -85,6 +92,9 @@ void add_arithmetic(HandlerTable& t, const char* type) {
   t.add(half_binary<T, kPerLane, Add>, "add", type);
   t.add(half_binary<T, kPerLane, Sub>, "sub", type);
   t.add(half_binary<T, kPerLane, Mul>, "mul", type);
+  t.add(half_binary<T, kPerLane, Saturated<Add>>, "add", "sat", type);
+  t.add(half_binary<T, kPerLane, Saturated<Sub>>, "sub", "sat", type);
+  t.add(half_binary<T, kPerLane, Saturated<Mul>>, "mul", "sat", type);
   t.add(half_binary<T, kPerLane, Min>, "min", type);
   t.add(half_binary<T, kPerLane, Max>, "max", type);
   t.add(half_binary<T, kPerLane, MinNan>, "min.NaN", type);

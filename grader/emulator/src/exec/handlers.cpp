@@ -52,7 +52,8 @@ const char* choose_isa() {
   isa::add_atomic_handlers(table);  \
   isa::add_warp_handlers(table);    \
   isa::add_mma_handlers(table);     \
-  isa::add_matrix_handlers(table)
+  isa::add_matrix_handlers(table);  \
+  isa::add_packed_handlers(table)
 
 HandlerTable build() {
   HandlerTable table;

@@ -36,6 +36,7 @@ const char* isa_name();
   void add_warp_handlers(HandlerTable& table);    \
   void add_mma_handlers(HandlerTable& table);     \
   void add_matrix_handlers(HandlerTable& table);  \
+  void add_packed_handlers(HandlerTable& table);  \
   }
 WARPEMU_DECLARE_ISA(isa_v2)
 WARPEMU_DECLARE_ISA(isa_v3)

@@ -260,6 +260,7 @@ void decode(Decode& d) {
     add_memory_decoders(t);
     add_matrix_decoders(t);
     add_mbarrier_decoders(t);
+    add_packed_decoders(t);
     add_control_decoders(t);
     return t;
   }();

@@ -73,10 +73,16 @@ void add_data_decoders(DecoderTable& table);
 void add_memory_decoders(DecoderTable& table);
 void add_matrix_decoders(DecoderTable& table);
 void add_mbarrier_decoders(DecoderTable& table);
+void add_packed_decoders(DecoderTable& table);
 
 // The forms of cp that count at an mbarrier.
 void decode_async_arrive(Decode& d);
 void decode_bulk_copy(Decode& d);
+
+// Forms of add, min, max, set, setp and cvt on parts of a register.
+void decode_packed_integers(Decode& d, Type type);
+void decode_half_comparison(Decode& d, Type type, Type result, const std::string& comparison);
+void decode_float8_conversion(Decode& d, Type to, Type from);
 void add_control_decoders(DecoderTable& table);
 
 // "u32" for any 4-byte integer or untyped type, and so on.

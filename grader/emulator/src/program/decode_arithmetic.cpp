@@ -12,6 +12,10 @@ bool is_half(Type t) {
   return t == Type::f16 || t == Type::f16x2 || t == Type::bf16 || t == Type::bf16x2;
 }
 
+bool is_pair(Type t) {
+  return t == Type::u16x2 || t == Type::s16x2;
+}
+
 // The type's name inside handler names: untyped and integer types by size and sign.
 std::string arithmetic_name(Type t) {
   return is_float(t) ? std::string(name_of(t)) : integer_name(t);
@@ -38,6 +42,7 @@ std::string float_modifiers(Decode& d, Type type) {
   const bool flush = d.take("ftz"), saturate = d.take("sat");
   // rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 are seeds for Newton steps; the exact value serves.
   const bool is_seed = type == Type::f64 && (d.in.is("rcp") || d.in.is("rsqrt"));
+  if (is_half(type) && saturate) return ".sat";
   if (type != Type::f32 && (saturate || (flush && !is_half(type) && !is_seed)))
     d.fail("modifier for this type");
   if (type != Type::f32) return "";
@@ -66,6 +71,7 @@ void carry_operation(Decode& d, const std::string& op, Type type, size_t operand
 void two_operands(Decode& d) {
   const std::string op(d.in.parts[0]);
   const Type type = d.take_type();
+  if (is_pair(type)) return decode_packed_integers(d, type);
   if (is_float(type)) return float_operation(d, op, type, 2);
   if ((op == "add" || op == "sub") && std::count(d.in.parts.begin(), d.in.parts.end(), "cc") != 0) {
     return carry_operation(d, op + ".cc", type, 2);
@@ -83,7 +89,9 @@ void add_or_subtract_with_carry(Decode& d) {
 void minimum_or_maximum(Decode& d) {
   std::string op(d.in.parts[0]);
   const Type type = d.take_type();
+  if (is_pair(type)) return decode_packed_integers(d, type);
   if (d.take("NaN")) op += ".NaN";
+  if (type == Type::s32 && d.take("relu")) op += ".relu";
   if (is_float(type)) return float_operation(d, op, type, 2);
   sources(d, size_of(type), 2);
   d.handler(op + "." + arithmetic_name(type));
@@ -230,6 +238,8 @@ void test_property(Decode& d) {
 // cvt[.rounding][.relu][.ftz][.sat].to.from
 void convert(Decode& d) {
   const Type from = d.take_type(), to = d.take_type();
+  if (to == Type::e4m3x2 || to == Type::e5m2x2 || from == Type::e4m3x2 || from == Type::e5m2x2)
+    return decode_float8_conversion(d, to, from);
   const std::string_view integral = d.take_one_of({"rni", "rzi", "rmi", "rpi"});
   Rounding rounding = take_rounding(d);
   uint8_t flags = 0;

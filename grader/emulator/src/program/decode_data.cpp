@@ -34,6 +34,12 @@ void vector_move(Decode& d, Type type) {
   const Ref& vector = d.operand(unpacks ? 0 : 1);
   const auto n = static_cast<uint32_t>(vector.elements.size());
   const uint32_t whole = lane_bytes(type), each = whole / n;
+  if (whole == 2 && n == 2) {  // bytes, which registers keep in 16 bits
+    for (uint32_t k = 0; k < 2; ++k)
+      d.out.vec[k] = unpacks ? d.dest(vector.elements[k], 2) : d.source(vector.elements[k], 2);
+    (unpacks ? d.out.a : d.out.d) = unpacks ? d.source(1, 2) : d.dest(0, 2);
+    return d.handler(unpacks ? "unpack.2x8" : "pack.2x8");
+  }
   if (n > 8 || each * n != whole || each < 2) d.fail("vector form");
   d.out.vec_count = static_cast<uint8_t>(n);
   d.out.bytes = static_cast<uint8_t>(each);
@@ -109,8 +115,7 @@ void comparison_operands(Decode& d, Type type) {
   if (d.out.variant != 0) d.out.c = d.predicate_source(3, d.out.flags);
 }
 
-std::string comparison_type(Decode& d, Type type) {
-  if (type == Type::f16x2 || type == Type::bf16x2) d.fail("packed comparison");
+std::string comparison_type(Type type) {
   return is_float(type) ? std::string(name_of(type)) : integer_name(type);
 }
 
@@ -119,9 +124,10 @@ void set_predicate(Decode& d) {
   const std::string op = take_comparison(d);
   const bool flush = d.take("ftz");
   comparison_operands(d, type);
+  if (type == Type::f16x2 || type == Type::bf16x2) return decode_half_comparison(d, type, Type::pred, op);
   d.out.d = d.predicate_dest(0);
   d.out.e = d.second_dest(0);
-  d.handler("setp." + op + (flush && type == Type::f32 ? ".ftz." : ".") + comparison_type(d, type));
+  d.handler("setp." + op + (flush && type == Type::f32 ? ".ftz." : ".") + comparison_type(type));
 }
 
 void set_value(Decode& d) {
@@ -129,10 +135,12 @@ void set_value(Decode& d) {
   const std::string op = take_comparison(d);
   const bool flush = d.take("ftz");
   comparison_operands(d, from);
+  if (is_float(from) && size_of(from) < 8 && from != Type::f32)
+    return decode_half_comparison(d, from, to, op);
   if (size_of(to) != 4) d.fail("result type");
   d.out.d = d.dest(0, 4);
   d.out.imm = to == Type::f32 ? 0x3f800000 : 0xffffffff;
-  d.handler("set." + op + (flush && from == Type::f32 ? ".ftz." : ".") + comparison_type(d, from));
+  d.handler("set." + op + (flush && from == Type::f32 ? ".ftz." : ".") + comparison_type(from));
 }
 
 void select(Decode& d) {

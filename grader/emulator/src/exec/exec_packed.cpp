@@ -1,0 +1,273 @@
+// Operations on parts of a register: pairs of 16-bit integers, the SIMD video instructions, dot products,
+// comparisons of halves, 8-bit floats; and the bit operations that have no lane loop of their own.
+#include "exec/float8.h"
+#include "exec/packed_modes.h"
+
+namespace warpgrade::emu::WARPEMU_ISA {
+namespace {
+
+int32_t part_of(uint32_t word, uint32_t index, uint32_t bits, bool is_signed) {
+  const uint32_t field = word >> index * bits & ((1u << bits) - 1);
+  return is_signed ? int32_t(field << (32 - bits)) >> (32 - bits) : int32_t(field);
+}
+
+bool compare_integers(uint32_t comparison, int32_t a, int32_t b) {
+  switch (comparison) {
+    case 0:
+      return a == b;
+    case 1:
+      return a != b;
+    case 2:
+      return a < b;
+    case 3:
+      return a <= b;
+    case 4:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
+int32_t combine(const Inst& i, int32_t a, int32_t b) {
+  switch (PackedOperation(i.variant)) {
+    case PackedOperation::add:
+      return a + b;
+    case PackedOperation::subtract:
+      return a - b;
+    case PackedOperation::average:
+      return (a + b + (a + b >= 0 ? 1 : 0)) >> 1;
+    case PackedOperation::absolute_difference:
+      return a < b ? b - a : a - b;
+    case PackedOperation::minimum:
+      return smaller(a, b);
+    case PackedOperation::maximum:
+      return larger(a, b);
+    case PackedOperation::compare:
+      break;
+  }
+  return compare_integers(uint32_t(i.imm), a, b);
+}
+
+int32_t saturate(int32_t value, uint32_t bits, bool is_signed) {
+  const int32_t low = is_signed ? -(1 << (bits - 1)) : 0;
+  const int32_t high = (1 << (is_signed ? bits - 1 : bits)) - 1;
+  return smaller(larger(value, low), high);
+}
+
+// i.bytes: of a part. With kPackedSum the parts' results are added to c, which merges nothing otherwise.
+void packed(Warp& w, const Inst& i) {
+  const uint32_t* a = lanes<uint32_t>(w, i.a);
+  const uint32_t* b = lanes<uint32_t>(w, i.b);
+  const uint32_t* c = lanes<uint32_t>(w, i.c);
+  const uint32_t bits = 8 * i.bytes;
+  const bool sums = i.flags & kPackedSum, is_signed = i.flags & kPackedSignedResult;
+  assign<uint32_t>(w, i.d, [&](uint32_t l) {
+    uint32_t result = sums ? c[l] : 0;
+    for (uint32_t k = 0; k < 32 / bits; ++k) {
+      int32_t part = combine(i, part_of(a[l], k, bits, i.flags & kPackedSignedA),
+                             part_of(b[l], k, bits, i.flags & kPackedSignedB));
+      if (i.flags & kPackedSaturate) part = saturate(part, bits, is_signed);
+      if (i.flags & kPackedRelu) part = larger(part, 0);
+      const uint32_t field = uint32_t(part) & ((1u << bits) - 1);
+      sums ? result += uint32_t(part_of(field, 0, bits, is_signed)) : result |= field << k * bits;
+    }
+    return result;
+  });
+}
+
+// min.s32.relu and max.s32.relu
+template <bool kMinimum>
+void clamped_extremum(Warp& w, const Inst& i) {
+  const int32_t* a = lanes<int32_t>(w, i.a);
+  const int32_t* b = lanes<int32_t>(w, i.b);
+  assign<int32_t>(w, i.d,
+                  [=](uint32_t l) { return larger(kMinimum ? smaller(a[l], b[l]) : larger(a[l], b[l]), 0); });
+}
+
+// dp2a: 16-bit parts of a times the lower (variant 0) or upper two bytes of b.
+void dot2(Warp& w, const Inst& i) {
+  const uint32_t* a = lanes<uint32_t>(w, i.a);
+  const uint32_t* b = lanes<uint32_t>(w, i.b);
+  const uint32_t* c = lanes<uint32_t>(w, i.c);
+  assign<uint32_t>(w, i.d, [&](uint32_t l) {
+    uint32_t sum = c[l];
+    for (uint32_t k = 0; k < 2; ++k) {
+      sum += uint32_t(part_of(a[l], k, 16, i.flags & kPackedSignedA)) *
+             uint32_t(part_of(b[l], 2 * i.variant + k, 8, i.flags & kPackedSignedB));
+    }
+    return sum;
+  });
+}
+
+// The place of the |offset|-th set bit of mask from base on: upwards if offset > 0, downwards if < 0.
+uint32_t nth_set_bit(uint32_t mask, uint32_t base, int32_t offset) {
+  if (offset == 0) return base < 32 && (mask >> base & 1) ? base : ~0u;
+  int64_t left = offset > 0 ? int64_t(offset) : -int64_t(offset);
+  for (int64_t at = base; at >= 0 && at<32; at += offset> 0 ? 1 : -1) {
+    if ((mask >> at & 1) && --left == 0) return uint32_t(at);
+  }
+  return ~0u;
+}
+void find_nth_set(Warp& w, const Inst& i) {
+  const uint32_t* a = lanes<uint32_t>(w, i.a);
+  const uint32_t* b = lanes<uint32_t>(w, i.b);
+  const int32_t* c = lanes<int32_t>(w, i.c);
+  assign<uint32_t>(w, i.d, [=](uint32_t l) { return nth_set_bit(a[l], b[l], c[l]); });
+}
+
+// szext: the low b bits of a, extended by sign (flags) or zeros; variant 1: b wraps at 32.
+void extend_field(Warp& w, const Inst& i) {
+  const uint32_t* a = lanes<uint32_t>(w, i.a);
+  const uint32_t* b = lanes<uint32_t>(w, i.b);
+  const bool wraps = i.variant != 0, is_signed = i.flags != 0;
+  assign<uint32_t>(w, i.d, [=](uint32_t l) {
+    const uint32_t bits = wraps ? b[l] & 31 : smaller(b[l], 32u);
+    if (bits == 0) return 0u;
+    const uint32_t shifted = a[l] << (32 - bits);
+    return is_signed ? uint32_t(int32_t(shifted) >> (32 - bits)) : shifted >> (32 - bits);
+  });
+}
+
+bool compare_floats(uint32_t comparison, float a, float b) {
+  const bool unordered = a != a || b != b;
+  switch (comparison) {
+    case 0:
+    case 6:
+      return a == b || (comparison == 6 && unordered);
+    case 1:
+    case 7:
+      return a < b || a > b || (comparison == 7 && unordered);
+    case 2:
+    case 8:
+      return a < b || (comparison == 8 && unordered);
+    case 3:
+    case 9:
+      return a <= b || (comparison == 9 && unordered);
+    case 4:
+    case 10:
+      return a > b || (comparison == 10 && unordered);
+    case 5:
+    case 11:
+      return a >= b || (comparison == 11 && unordered);
+    case 12:
+      return !unordered;
+    default:
+      return unordered;
+  }
+}
+
+// mov.b16 {x, y}, z and back, of bytes that lie in 16-bit registers.
+void pack_bytes(Warp& w, const Inst& i) {
+  const uint16_t* low = lanes<uint16_t>(w, i.vec[0]);
+  const uint16_t* high = lanes<uint16_t>(w, i.vec[1]);
+  assign<uint16_t>(w, i.d, [=](uint32_t l) { return uint16_t((low[l] & 255) | high[l] << 8); });
+}
+void unpack_bytes(Warp& w, const Inst& i) {
+  const uint16_t* a = lanes<uint16_t>(w, i.a);
+  assign<uint16_t>(w, i.vec[0], [=](uint32_t l) { return uint16_t(a[l] & 255); });
+  assign<uint16_t>(w, i.vec[1], [=](uint32_t l) { return uint16_t(a[l] >> 8); });
+}
+
+// How a third predicate joins: as in exec_logic.cpp.
+bool join(const Inst& i, bool value, bool third) {
+  return i.variant == 0   ? value
+         : i.variant == 1 ? value && third
+         : i.variant == 2 ? value || third
+                          : value != third;
+}
+
+// Comparison i.imm of vec_count halves a lane.
+template <class T>
+bool compare_part(Warp& w, const Inst& i, uint32_t lane, uint32_t part) {
+  const T* a = reinterpret_cast<const T*>(w.regs + i.a);
+  const T* b = reinterpret_cast<const T*>(w.regs + i.b);
+  const uint32_t at = lane * i.vec_count + part;
+  const bool third = i.variant != 0 && ((predicate(w, i.c) ^ (i.flags ? ~0u : 0u)) >> lane & 1) != 0;
+  return join(i, compare_floats(uint32_t(i.imm), to_float(a[at]), to_float(b[at])), third);
+}
+
+// set with a result in each half, or in a register of reg_bytes; vec[0]: the value for true.
+template <class T>
+void set_halves(Warp& w, const Inst& i) {
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = uint32_t(__builtin_ctz(m));
+    uint32_t result = 0;
+    for (uint32_t k = 0; k < i.vec_count; ++k) {
+      if (compare_part<T>(w, i, l, k)) result |= i.vec[0] << 16 * k;
+    }
+    __builtin_memcpy(w.regs + i.d + l * i.reg_bytes, &result, i.reg_bytes);
+  }
+}
+
+// setp p|q: the results of the lower and the upper half.
+template <class T>
+void set_half_predicates(Warp& w, const Inst& i) {
+  uint32_t result[2] = {0, 0};
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = uint32_t(__builtin_ctz(m));
+    for (uint32_t k = 0; k < 2; ++k) result[k] |= uint32_t(compare_part<T>(w, i, l, k)) << l;
+  }
+  if (i.d != kNoSlot) write_predicate(w, i.d, result[0]);
+  if (i.e != kNoSlot) write_predicate(w, i.e, result[1]);
+}
+
+using Narrow = uint8_t (*)(float);
+using Widen = float (*)(uint8_t);
+
+float relu(float a, const Inst& i) {
+  return (i.flags & kPackedRelu) && a < 0 ? 0.0f : a;
+}
+
+// The first source goes into the upper byte.
+template <Narrow kNarrow>
+void narrow_floats(Warp& w, const Inst& i) {
+  const float* a = lanes<float>(w, i.a);
+  const float* b = lanes<float>(w, i.b);
+  assign<uint16_t>(
+      w, i.d, [&](uint32_t l) { return uint16_t(kNarrow(relu(a[l], i)) << 8 | kNarrow(relu(b[l], i))); });
+}
+template <Narrow kNarrow>
+void narrow_halves(Warp& w, const Inst& i) {
+  const Half* a = reinterpret_cast<const Half*>(w.regs + i.a);
+  assign<uint16_t>(w, i.d, [&](uint32_t l) {
+    return uint16_t(kNarrow(relu(to_float(a[2 * l + 1]), i)) << 8 | kNarrow(relu(to_float(a[2 * l]), i)));
+  });
+}
+template <Widen kWiden>
+void widen_to_halves(Warp& w, const Inst& i) {
+  const uint16_t* a = lanes<uint16_t>(w, i.a);
+  assign<uint32_t>(w, i.d, [&](uint32_t l) {
+    uint32_t result = 0;
+    for (uint32_t k = 0; k < 2; ++k) {
+      const float value = relu(kWiden(uint8_t(a[l] >> 8 * k)), i);
+      const uint32_t bits = value != value ? 0x7fffu : bits_as<uint16_t>(Half(value));
+      result |= bits << 16 * k;
+    }
+    return result;
+  });
+}
+
+}  // namespace
+
+void add_packed_handlers(HandlerTable& t) {
+  t.add(packed, "packed");
+  t.add(clamped_extremum<true>, "min.relu", "s32");
+  t.add(clamped_extremum<false>, "max.relu", "s32");
+  t.add(dot2, "dp2a");
+  t.add(find_nth_set, "fns");
+  t.add(extend_field, "szext");
+  t.add(pack_bytes, "pack.2x8");
+  t.add(unpack_bytes, "unpack.2x8");
+  t.add(set_halves<Half>, "set", "halves", "f16");
+  t.add(set_halves<BFloat>, "set", "halves", "bf16");
+  t.add(set_half_predicates<Half>, "setp", "halves", "f16");
+  t.add(set_half_predicates<BFloat>, "setp", "halves", "bf16");
+  t.add(narrow_floats<e4m3_of_float>, "cvt", "e4m3x2", "f32");
+  t.add(narrow_floats<e5m2_of_float>, "cvt", "e5m2x2", "f32");
+  t.add(narrow_halves<e4m3_of_float>, "cvt", "e4m3x2", "f16x2");
+  t.add(narrow_halves<e5m2_of_float>, "cvt", "e5m2x2", "f16x2");
+  t.add(widen_to_halves<float_of_e4m3>, "cvt", "f16x2", "e4m3x2");
+  t.add(widen_to_halves<float_of_e5m2>, "cvt", "f16x2", "e5m2x2");
+}
+
+}  // namespace warpgrade::emu::WARPEMU_ISA
