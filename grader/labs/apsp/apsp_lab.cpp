@@ -88,8 +88,7 @@ class ApspLab : public Lab {
   }
   std::vector<CaseSpec> cases() const override { return apsp_cases(); }
   std::vector<Baseline> baselines() const override {
-    return {{"three_phase", "reference/apsp/steps/01_three_phases", {}, true},
-            {"naive", "reference/apsp/naive", {}, false}};
+    return {{"naive", "reference/apsp/naive", {}, true}};
   }
   nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
     return judge_apsp(context, input);

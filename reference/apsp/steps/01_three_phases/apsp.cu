@@ -4,46 +4,47 @@
 // but
 //         it; then all others, which need one tile of that row and one of that column. A tile is relaxed over
 //         32 nodes for one trip through memory.
-// Shapes  graph [n, n]. Block 32 x 32, a thread a cell.
-// Cost    3 launches a round; 4 * n^3 / 32 * 4 bytes through L2.
+// Shapes  graph [n, n]. Block tile x tile, a thread a cell.
+// Cost    3 launches a round; 4 * n^3 / 32 * 4 bytes through L2. Three barriers and two choices a node.
 #include <cstddef>
 
 #include "warpgrade/apsp.h"
 
 namespace {
 
-constexpr int kTile = 32;
+constexpr int kTile = 32;  // handed to the kernels as the size of a block
 
 __device__ int read_cell(const int* graph, int n, int i, int j) {
   return i < n && j < n ? graph[static_cast<std::size_t>(i) * n + j] : kApspInfinity;
 }
 
-// `through_row` [i, k] and `through_column` [k, j] stage the two panels; where one is the tile itself, its
-// changes are written back step by step.
+// `left` [i, k] and `right` [k, j] stage the two panels; where one is the tile itself, its changes count at
+// once.
 __device__ void apsp_relax_tile(int n, int pivot, int tile_i, int tile_j, int* graph) {
-  __shared__ int own[kTile][kTile], through_row[kTile][kTile], through_column[kTile][kTile];
-  const int y = threadIdx.y, x = threadIdx.x;
-  const int i = tile_i * kTile + y, j = tile_j * kTile + x;
-  own[y][x] = read_cell(graph, n, i, j);
-  through_row[y][x] = read_cell(graph, n, i, pivot * kTile + x);
-  through_column[y][x] = read_cell(graph, n, pivot * kTile + y, j);
+  extern __shared__ int shared[];
+  const int tile = blockDim.x, y = threadIdx.y, x = threadIdx.x;
+  int *own = shared, *left = own + tile * tile, *right = left + tile * tile;
+  const int i = tile_i * tile + y, j = tile_j * tile + x;
+  own[y * tile + x] = read_cell(graph, n, i, j);
+  left[y * tile + x] = read_cell(graph, n, i, pivot * tile + x);
+  right[y * tile + x] = read_cell(graph, n, pivot * tile + y, j);
   __syncthreads();
-  for (int k = 0; k < kTile; ++k) {
-    const int left = tile_j == pivot ? own[y][k] : through_row[y][k];
-    const int right = tile_i == pivot ? own[k][x] : through_column[k][x];
+  for (int k = 0; k < tile; ++k) {
+    const int first = tile_j == pivot ? own[y * tile + k] : left[y * tile + k];
+    const int second = tile_i == pivot ? own[k * tile + x] : right[k * tile + x];
     __syncthreads();
-    if (left + right < own[y][x]) own[y][x] = left + right;
+    if (first + second < own[y * tile + x]) own[y * tile + x] = first + second;
     __syncthreads();
   }
-  if (i < n && j < n) graph[static_cast<std::size_t>(i) * n + j] = own[y][x];
+  if (i < n && j < n) graph[static_cast<std::size_t>(i) * n + j] = own[y * tile + x];
 }
 
-__global__ void __launch_bounds__(kTile* kTile) apsp_pivot_tile_kernel(int n, int pivot, int* graph) {
+__global__ void apsp_pivot_tile_kernel(int n, int pivot, int* graph) {
   apsp_relax_tile(n, pivot, pivot, pivot, graph);
 }
 
 // Grid: x = tiles, y = 0 for the row of tiles, 1 for the column.
-__global__ void __launch_bounds__(kTile* kTile) apsp_pivot_cross_kernel(int n, int pivot, int* graph) {
+__global__ void apsp_pivot_cross_kernel(int n, int pivot, int* graph) {
   const int tile = blockIdx.x;
   if (tile == pivot) return;
   if (blockIdx.y == 0)
@@ -52,7 +53,7 @@ __global__ void __launch_bounds__(kTile* kTile) apsp_pivot_cross_kernel(int n, i
     apsp_relax_tile(n, pivot, tile, pivot, graph);
 }
 
-__global__ void __launch_bounds__(kTile* kTile) apsp_other_tiles_kernel(int n, int pivot, int* graph) {
+__global__ void apsp_other_tiles_kernel(int n, int pivot, int* graph) {
   const int tile_i = blockIdx.y, tile_j = blockIdx.x;
   if (tile_i == pivot || tile_j == pivot) return;
   apsp_relax_tile(n, pivot, tile_i, tile_j, graph);
@@ -69,9 +70,11 @@ cudaError_t apsp_run(int n, int* graph, ApspPlan*, cudaStream_t stream) {
   const unsigned tiles = (n + kTile - 1) / kTile;
   const dim3 block(kTile, kTile);
   for (unsigned pivot = 0; pivot < tiles; ++pivot) {
-    apsp_pivot_tile_kernel<<<1, block, 0, stream>>>(n, pivot, graph);
-    apsp_pivot_cross_kernel<<<dim3(tiles, 2), block, 0, stream>>>(n, pivot, graph);
-    apsp_other_tiles_kernel<<<dim3(tiles, tiles), block, 0, stream>>>(n, pivot, graph);
+    apsp_pivot_tile_kernel<<<1, block, 3 * kTile * kTile * sizeof(int), stream>>>(n, pivot, graph);
+    apsp_pivot_cross_kernel<<<dim3(tiles, 2), block, 3 * kTile * kTile * sizeof(int), stream>>>(n, pivot,
+                                                                                                graph);
+    apsp_other_tiles_kernel<<<dim3(tiles, tiles), block, 3 * kTile * kTile * sizeof(int), stream>>>(n, pivot,
+                                                                                                    graph);
   }
   return cudaGetLastError();
 }

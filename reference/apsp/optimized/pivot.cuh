@@ -1,0 +1,55 @@
+// Phase 1: the tile on the diagonal, solved by one block with its cells in registers.
+//
+// Shapes  tile [kTile, kTile] at pitch `pitch`; (kTile / 4)^2 threads with 4 x 4 cells each.
+// Cost    kTile steps that follow each other, one barrier each: it is latency that counts here.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+namespace apsp {
+
+template <int kTile>
+__global__ void __launch_bounds__((kTile / 4) * (kTile / 4)) apsp_pivot_kernel(int* tile, std::size_t pitch) {
+  constexpr int kSide = kTile / 4;
+  __shared__ __align__(16) int rows[2][kTile], columns[2][kTile];  // of the step's node; used in turn
+  const int ty = threadIdx.x / kSide, tx = threadIdx.x % kSide;
+  int own[4][4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int4 four = *reinterpret_cast<const int4*>(tile + (4 * ty + i) * pitch + 4 * tx);
+    own[i][0] = four.x, own[i][1] = four.y, own[i][2] = four.z, own[i][3] = four.w;
+  }
+  for (int owner = 0; owner < kSide; ++owner) {
+#pragma unroll
+    for (int step = 0; step < 4; ++step) {
+      // Row and column of node 4 * owner + step don't change in their own step: the diagonal is 0.
+      int* row = rows[step % 2];
+      int* column = columns[step % 2];
+      if (ty == owner)
+        *reinterpret_cast<int4*>(row + 4 * tx) =
+            make_int4(own[step][0], own[step][1], own[step][2], own[step][3]);
+      if (tx == owner)
+        *reinterpret_cast<int4*>(column + 4 * ty) =
+            make_int4(own[0][step], own[1][step], own[2][step], own[3][step]);
+      __syncthreads();
+      const int4 second = *reinterpret_cast<const int4*>(row + 4 * tx);
+      const int4 first = *reinterpret_cast<const int4*>(column + 4 * ty);
+      const int firsts[4] = {first.x, first.y, first.z, first.w};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        own[i][0] = min(own[i][0], firsts[i] + second.x);
+        own[i][1] = min(own[i][1], firsts[i] + second.y);
+        own[i][2] = min(own[i][2], firsts[i] + second.z);
+        own[i][3] = min(own[i][3], firsts[i] + second.w);
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    *reinterpret_cast<int4*>(tile + (4 * ty + i) * pitch + 4 * tx) =
+        make_int4(own[i][0], own[i][1], own[i][2], own[i][3]);
+}
+
+}  // namespace apsp
