@@ -151,6 +151,32 @@ void atomic(Warp& w, const Inst& i) {
   }
 }
 
+// 128 bits: cmpxchg16b, since wider __atomic operations would call a library.
+using Bits128 = unsigned __int128;
+
+template <class Op>
+Bits128 update_128(Bits128* place, Bits128 b, Bits128 c) {
+  Bits128 seen = *place;
+  for (;;) {
+    const Bits128 found = __sync_val_compare_and_swap(place, seen, Op::apply(seen, b, c));
+    if (found == seen) return seen;
+    seen = found;
+  }
+}
+
+template <class Op>
+void atomic_128(Warp& w, const Inst& i) {
+  Access x;
+  resolve(w, i, sizeof(Bits128), AccessKind::atomic, x);
+  const Bits128* b = lanes<Bits128>(w, i.b);
+  const Bits128* c = lanes<Bits128>(w, i.c);
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = uint32_t(__builtin_ctz(m));
+    const Bits128 old = update_128<Op>(reinterpret_cast<Bits128*>(x.host[l]), b[l], c[l]);
+    if (i.d != kNoSlot) lanes<Bits128>(w, i.d)[l] = old;
+  }
+}
+
 // red.global.add.v2.f32 and kin: each element is atomic, the vector is not. d holds no result or vec_count
 // registers that start at vec[4].
 template <class T>
@@ -190,6 +216,8 @@ void add_atomic_handlers(HandlerTable& t) {
   add_integer_atomics<int64_t>(t, "s64");
   t.add(atomic<uint16_t, CompareAndSwap>, "atom.cas", "u16");
   t.add(atomic<uint16_t, Exchange>, "atom.exch", "u16");
+  t.add(atomic_128<CompareAndSwap>, "atom.cas", "u128");
+  t.add(atomic_128<Exchange>, "atom.exch", "u128");
   t.add(atomic<float, Add>, "atom.add", "f32");
   t.add(atomic<double, Add>, "atom.add", "f64");
   t.add(atomic<Half, Add>, "atom.add", "f16");

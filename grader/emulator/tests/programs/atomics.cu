@@ -43,6 +43,31 @@ __global__ void vector_atomics(float4* sum, float2* pair, float4* old) {
 __global__ void vector_atomics(float4*, float2*, float4*) {}
 #endif
 
+// Pairs of 64-bit numbers that change together: (count, sum) by compare-and-swap, then an exchange.
+__global__ void wide_atomics(ulonglong2* total, ulonglong2* slot) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  const unsigned long long t = blockIdx.x * blockDim.x + threadIdx.x;
+  ulonglong2 seen{0, 0}, found;
+  for (bool done = false; !done; seen = found) {
+    asm volatile(
+        "{ .reg .b128 seen, next, found;\n"
+        "mov.b128 seen, {%2, %3}; mov.b128 next, {%4, %5};\n"
+        "atom.global.cas.b128 found, [%6], seen, next;\n"
+        "mov.b128 {%0, %1}, found; }"
+        : "=l"(found.x), "=l"(found.y)
+        : "l"(seen.x), "l"(seen.y), "l"(seen.x + 1), "l"(seen.y + t), "l"(total)
+        : "memory");
+    done = found.x == seen.x && found.y == seen.y;
+  }
+  asm volatile(
+      "{ .reg .b128 mine, old;\n"
+      "mov.b128 mine, {%0, %1};\n"
+      "atom.global.exch.b128 old, [%2], mine; }" ::"l"(t),
+      "l"(~t), "l"(slot)
+      : "memory");
+#endif
+}
+
 int main(int argc, char**) {
   constexpr int n = 256;
   Managed<int> i(8), order(n);
@@ -76,6 +101,11 @@ int main(int argc, char**) {
     CHECK_CUDA(cudaDeviceSynchronize());
     expect(sum[0].x == 64 && sum[0].y == 128 && sum[0].z == 192 && sum[0].w == 2016, "atom.add.v4.f32");
     expect(pair[0].x == 64 && pair[0].y == 32, "red.add.v2.f32");
+    Managed<ulonglong2> total(1), slot(1);
+    wide_atomics<<<4, 64>>>(total.data, slot.data);
+    CHECK_CUDA(cudaDeviceSynchronize());
+    expect(total[0].x == n && total[0].y == n * (n - 1) / 2, "atom.cas.b128");
+    expect(slot[0].x < n && slot[0].y == ~slot[0].x, "atom.exch.b128");
     float olds = 0;
     for (int t = 0; t < 64; ++t) olds += old[t].x;
     expect(olds == 2016, "old values of atom.add.v4.f32");
