@@ -160,6 +160,7 @@ class GradeRun {
     return {{"schema", "warpgrade.run.v1"},
             {"run", folder_.root().filename().string()},
             {"lab", lab_.name()},
+            {"terms", {{"width", lab_.terms().width}, {"work", lab_.terms().work}}},
             {"created_at", utc_now()},
             {"backend", backend_.name},
             {"sandbox", to_string(sandbox_)},

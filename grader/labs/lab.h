@@ -56,11 +56,18 @@ struct CaseInput {
   std::filesystem::path file;
 };
 
+// What a lab's reports call things.
+struct Terms {
+  std::string width = "K";   // CaseSpec::k
+  std::string work = "nnz";  // what throughput counts
+};
+
 class Lab {
  public:
   virtual ~Lab() = default;
   virtual std::string name() const = 0;
   virtual std::string summary() const = 0;
+  virtual Terms terms() const { return {}; }
   virtual std::vector<CaseSpec> cases() const = 0;
   virtual std::vector<Baseline> baselines() const = 0;
 

@@ -99,7 +99,7 @@ def speedup_charts(run: Run) -> list[Chart]:
             speedup,
             Chart(
                 f"speedup-k{k}",
-                f"Speed-up over {graded_baseline(run)}, K = {k}",
+                f"Speed-up over {graded_baseline(run)}, {run.width} = {k}",
                 "speed-up, longer is faster",
                 (),
                 (),
@@ -130,7 +130,7 @@ def floor_charts(run: Run) -> list[Chart]:
             value,
             Chart(
                 f"time-over-floor-k{k}",
-                f"Time over the floor, K = {k}",
+                f"Time over the floor, {run.width} = {k}",
                 "time / floor, left is better",
                 (),
                 (),
@@ -150,12 +150,18 @@ def throughput_chart(run: Run) -> Chart:
     cast = _cast(run)
     means = {(s.id, k): mean_throughput(s, k).value for s in cast.shown for k in run.ks}
     chart = Chart(
-        "throughput", "Mean throughput", "non-zeros a second, mean over the measured cases", (), (), tick=fmt.scaled
+        "throughput",
+        "Mean throughput",
+        f"{'non-zeros' if run.work == 'nnz' else run.work} a second, mean over the measured cases",
+        (),
+        (),
+        tick=fmt.scaled,
     )
     if cast.crowded:
         rows = [
             Row(
-                f"K = {k}", tuple(Mark(cast.series[s.id], v, name=s.title) for s in cast.shown if (v := means[s.id, k]))
+                f"{run.width} = {k}",
+                tuple(Mark(cast.series[s.id], v, name=s.title) for s in cast.shown if (v := means[s.id, k])),
             )
             for k in run.ks
         ]
@@ -164,7 +170,7 @@ def throughput_chart(run: Run) -> Chart:
         Row(s.title, tuple(Mark(i, v) for i, k in enumerate(run.ks) if (v := means[s.id, k])), note="not measured")
         for s in cast.shown
     ]
-    return replace(chart, rows=tuple(rows), series=tuple(f"K = {k}" for k in run.ks))
+    return replace(chart, rows=tuple(rows), series=tuple(f"{run.width} = {k}" for k in run.ks))
 
 
 def counter_charts(run: Run) -> list[Chart]:
@@ -244,7 +250,7 @@ def _own_speedups(submission: Submission, run: Run) -> list[Chart]:
         rows = [_submission_row(case) for case in cases]
         chart = Chart(
             f"{submission.id}-k{k}",
-            f"Speed-up, K = {k}",
+            f"Speed-up, {run.width} = {k}",
             f"speed-up over {graded_baseline(run)}",
             tuple(rows),
             (submission.title,),

@@ -248,6 +248,8 @@ class Run:
     skipped: tuple[SkippedCase, ...]
     submissions: tuple[Submission, ...]
     unsealed_records: int  # records without a checksum
+    width: str = "K"  # what the lab calls a case's k
+    work: str = "nnz"  # what its throughput counts
 
     @property
     def on_emulator(self) -> bool:

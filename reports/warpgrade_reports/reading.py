@@ -75,7 +75,22 @@ def _run(run: Node, scores: Node, specs: dict[str, CaseSpec], submissions: list[
         skipped=tuple(SkippedCase(n.text("case"), n.optional_text("why")) for n in run.children("skipped_cases")),
         submissions=tuple(submissions),
         unsealed_records=unsealed,
+        **_terms(run),
     )
+
+
+def _terms(run: Node) -> dict[str, str]:
+    """The lab's words, where the run says them."""
+    terms = run.optional_child("terms")
+    if terms is None:
+        return {}
+    return {"width": terms.text("width"), "work": terms.text("work")}
+
+
+def _throughput(record: Node) -> float | None:
+    """Work a second; SpMM's records name theirs."""
+    rate = record.number("throughput_per_s")
+    return rate if rate is not None else record.number("throughput_nnz_per_s")
 
 
 def _speed_measured(run: Node, specs: dict[str, CaseSpec], submissions: list[Submission]) -> bool:
@@ -245,7 +260,7 @@ def _case_result(spec: CaseSpec, score: CaseScore, record: Node) -> CaseResult:
         timing=_timing(record.optional_child("timing")),
         ratios=_ratios(record.optional_child("ratios")),
         floor=_floor(record.optional_child("floor")),
-        throughput_nnz_per_s=record.number("throughput_nnz_per_s"),
+        throughput_nnz_per_s=_throughput(record),
         counters=counters.value if counters else None,
         diagnostics=tuple(_diagnostic(n) for n in record.children("diagnostics")),
         device=_mapping(record, "device"),

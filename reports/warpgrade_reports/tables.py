@@ -171,7 +171,11 @@ def _markdown_rows(run: Run, rows: Sequence[tuple[str, Submission]]) -> Iterable
     heads = ["", "submission", "points", "of", "verdict", "correct", "not judged"]
     naive = counters.naive_of(run)
     if run.speed_measured:
-        heads += ["over threshold", *(f"speed-up K={k}" for k in run.ks), *(f"nnz/s K={k}" for k in run.ks)]
+        heads += [
+            "over threshold",
+            *(f"speed-up {run.width}={k}" for k in run.ks),
+            *(f"{run.work}/s {run.width}={k}" for k in run.ks),
+        ]
     elif naive:
         heads.append("instructions over naive")
     yield "| " + " | ".join(heads) + " |"

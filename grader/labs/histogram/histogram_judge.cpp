@@ -118,7 +118,7 @@ class HistogramJudge : public CaseJudge {
         {"max_row", shape_.count}, {"mean_row", double(shape_.count) / bins()}, {"empty_rows", 0}};
     record["case"] = std::move(described);
     if (!timing().is_null())
-      record["throughput_ids_per_s"] = 1e6 * shape_.count / timing().at("median_us").get<double>();
+      record["throughput_per_s"] = 1e6 * shape_.count / timing().at("median_us").get<double>();
   }
 
   Shape shape_;

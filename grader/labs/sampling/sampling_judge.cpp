@@ -212,7 +212,7 @@ class SamplingJudge : public CaseJudge {
         {"empty_rows", empty}};
     record["case"] = std::move(described);
     if (!timing().is_null())
-      record["throughput_samples_per_s"] =
+      record["throughput_per_s"] =
           1e6 * static_cast<double>(cells()) / timing().at("median_us").get<double>();
   }
 
