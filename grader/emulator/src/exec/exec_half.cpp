@@ -52,26 +52,39 @@ struct Abs {
   static float apply(float a) { return __builtin_fabsf(a); }
 };
 
+// .ftz: subnormal inputs and results are zero.
+template <class T, bool kFlush>
+float flushed(float a) {
+  constexpr float least = __is_same(T, Half) ? 0x1p-14f : 0x1p-126f;
+  return kFlush && __builtin_fabsf(a) < least ? __builtin_copysignf(0.0f, a) : a;
+}
+
 // One handler for both shapes: kPerLane is 1 (f16) or 2 (f16x2) elements a lane.
-template <class T, unsigned kPerLane, class Op>
+template <class T, unsigned kPerLane, class Op, bool kFlush = false>
 void half_binary(Warp& w, const Inst& i) {
   const T* a = reinterpret_cast<const T*>(w.regs + i.a);
   const T* b = reinterpret_cast<const T*>(w.regs + i.b);
   T* d = reinterpret_cast<T*>(w.regs + i.d);
   for (uint32_t k = 0; k < kLanes * kPerLane; ++k) {
-    if (w.mask >> (k / kPerLane) & 1) d[k] = from_float<T>(Op::apply(to_float(a[k]), to_float(b[k])));
+    if (w.mask >> (k / kPerLane) & 1) {
+      const float r = Op::apply(flushed<T, kFlush>(to_float(a[k])), flushed<T, kFlush>(to_float(b[k])));
+      d[k] = from_float<T>(flushed<T, kFlush>(r));
+    }
   }
 }
-template <class T, unsigned kPerLane, class Op>
+template <class T, unsigned kPerLane, class Op, bool kFlush = false>
 void half_unary(Warp& w, const Inst& i) {
   const T* a = reinterpret_cast<const T*>(w.regs + i.a);
   T* d = reinterpret_cast<T*>(w.regs + i.d);
   for (uint32_t k = 0; k < kLanes * kPerLane; ++k) {
-    if (w.mask >> (k / kPerLane) & 1) d[k] = from_float<T>(Op::apply(to_float(a[k])));
+    if (w.mask >> (k / kPerLane) & 1) {
+      const float r = Op::apply(flushed<T, kFlush>(to_float(a[k])));
+      d[k] = from_float<T>(flushed<T, kFlush>(r));
+    }
   }
 }
 // flags: 1 relu, 2 sat
-template <class T, unsigned kPerLane>
+template <class T, unsigned kPerLane, bool kFlush = false>
 void half_fma(Warp& w, const Inst& i) {
   const T* a = reinterpret_cast<const T*>(w.regs + i.a);
   const T* b = reinterpret_cast<const T*>(w.regs + i.b);
@@ -79,12 +92,32 @@ void half_fma(Warp& w, const Inst& i) {
   T* d = reinterpret_cast<T*>(w.regs + i.d);
   for (uint32_t k = 0; k < kLanes * kPerLane; ++k) {
     if (!(w.mask >> (k / kPerLane) & 1)) continue;
-    const double exact = double(to_float(a[k])) * double(to_float(b[k])) + double(to_float(c[k]));
+    const double exact =
+        double(flushed<T, kFlush>(to_float(a[k]))) * double(flushed<T, kFlush>(to_float(b[k]))) +
+        double(flushed<T, kFlush>(to_float(c[k])));
     float r = sizeof(T) == sizeof(Half) && __is_same(T, Half) ? float(Half(exact)) : float(exact);
     if ((i.flags & 1) && r < 0) r = 0;
     if (i.flags & 2) r = r > 0 ? (r < 1 ? r : 1) : 0;
-    d[k] = from_float<T>(r);
+    d[k] = from_float<T>(flushed<T, kFlush>(r));
   }
+}
+
+template <class T, unsigned kPerLane>
+void add_flushing(HandlerTable& t, const char* type) {
+  t.add(half_binary<T, kPerLane, Add, true>, "add", "ftz", type);
+  t.add(half_binary<T, kPerLane, Sub, true>, "sub", "ftz", type);
+  t.add(half_binary<T, kPerLane, Mul, true>, "mul", "ftz", type);
+  t.add(half_binary<T, kPerLane, Saturated<Add>, true>, "add", "ftz.sat", type);
+  t.add(half_binary<T, kPerLane, Saturated<Sub>, true>, "sub", "ftz.sat", type);
+  t.add(half_binary<T, kPerLane, Saturated<Mul>, true>, "mul", "ftz.sat", type);
+  t.add(half_binary<T, kPerLane, Min, true>, "min", "ftz", type);
+  t.add(half_binary<T, kPerLane, Max, true>, "max", "ftz", type);
+  t.add(half_binary<T, kPerLane, MinNan, true>, "min.NaN", "ftz", type);
+  t.add(half_binary<T, kPerLane, MaxNan, true>, "max.NaN", "ftz", type);
+  t.add(half_unary<T, kPerLane, Ex2, true>, "ex2", "ftz", type);
+  t.add(half_unary<T, kPerLane, Neg, true>, "neg", "ftz", type);
+  t.add(half_unary<T, kPerLane, Abs, true>, "abs", "ftz", type);
+  t.add(half_fma<T, kPerLane, true>, "fma", "ftz", type);
 }
 
 template <class T, unsigned kPerLane>
@@ -104,6 +137,7 @@ void add_arithmetic(HandlerTable& t, const char* type) {
   t.add(half_unary<T, kPerLane, Neg>, "neg", type);
   t.add(half_unary<T, kPerLane, Abs>, "abs", type);
   t.add(half_fma<T, kPerLane>, "fma", type);
+  add_flushing<T, kPerLane>(t, type);
 }
 
 }  // namespace

@@ -42,9 +42,8 @@ std::string float_modifiers(Decode& d, Type type) {
   const bool flush = d.take("ftz"), saturate = d.take("sat");
   // rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 are seeds for Newton steps; the exact value serves.
   const bool is_seed = type == Type::f64 && (d.in.is("rcp") || d.in.is("rsqrt"));
-  if (is_half(type) && saturate) return ".sat";
-  if (type != Type::f32 && (saturate || (flush && !is_half(type) && !is_seed)))
-    d.fail("modifier for this type");
+  if (is_half(type)) return std::string(flush ? ".ftz" : "") + (saturate ? ".sat" : "");
+  if (type != Type::f32 && (saturate || (flush && !is_seed))) d.fail("modifier for this type");
   if (type != Type::f32) return "";
   return std::string(flush ? ".ftz" : "") + (saturate ? ".sat" : "");
 }
@@ -124,10 +123,11 @@ void multiply_add_with_carry(Decode& d) {
 void fused_multiply_add(Decode& d) {
   const Type type = d.take_type();
   if (!is_half(type)) return float_operation(d, "fma", type, 3);
-  d.ignore({"rn", "ftz"});
+  d.take("rn");
+  const bool flush = d.take("ftz");
   d.out.flags = static_cast<uint8_t>((d.take("relu") ? 1 : 0) | (d.take("sat") ? 2 : 0));
   sources(d, size_of(type), 3);
-  d.handler("fma." + std::string(name_of(type)));
+  d.handler((flush ? "fma.ftz." : "fma.") + std::string(name_of(type)));
 }
 
 void one_operand(Decode& d) {

@@ -229,6 +229,21 @@ void check_halves() {
         return le ^ (gtu >> 1) ^ (uint32_t(ne) << 3) ^ (uint32_t(std::isnan(a[1])) << 5) ^
                (uint32_t(a[0] < b[0] && a[1] < b[1]) << 9);
       });
+  compare<int>(
+      "flushed half subnormals",
+      [] __device__(int i) {
+        unsigned short kept, flushed, fused;  // 2^-10 times 2^-k: subnormal for k > 4
+        const auto a = (unsigned short)(5 << 10), b = (unsigned short)((15 - i % 8) << 10);
+        asm("mul.f16 %0, %1, %2;" : "=h"(kept) : "h"(a), "h"(b));
+        asm("mul.ftz.f16 %0, %1, %2;" : "=h"(flushed) : "h"(a), "h"(b));
+        asm("fma.rn.ftz.f16 %0, %1, %2, %3;" : "=h"(fused) : "h"(a), "h"(b), "h"((unsigned short)1));
+        return kept | int(flushed != 0) << 16 | int(fused != 0) << 17;
+      },
+      [](int i) {
+        const int k = i % 8;
+        const int kept = k <= 4 ? (5 - k) << 10 : 1 << (14 - k);
+        return kept | (k <= 4 ? 3 << 16 : 0);
+      });
   compare<float>(
       "saturating half sum",
       [] __device__(int i) {
