@@ -215,7 +215,7 @@ CompileResult build(Workshop& workshop, const Submission& submission, const Comp
   for (const fs::path& file : submission.files) {
     if (is_compiled_source(file)) sources.push_back(Workshop::inside("source") / file);
   }
-  if (submission.interface == "SpMMOpt") {
+  if (submission.interface != options.lab + ".h") {  // an older one
     const fs::path legacy = Workshop::inside("include") / "legacy" / options.lab;
     sources.push_back(legacy / "adaptor.cu");
     includes.insert(includes.end(), {"-I", legacy.string()});

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 #include <set>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/toolchain.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -95,13 +97,27 @@ void read_manifest(Submission& submission) {
   }
 }
 
+bool any_file_matches(const Submission& submission, const std::string& pattern) {
+  const std::regex wanted(pattern);
+  return std::any_of(submission.files.begin(), submission.files.end(), [&](const fs::path& file) {
+    return std::regex_search(read_text(submission.directory / file), wanted);
+  });
+}
+
+// A lab's older interface is described beside its adaptor: include/legacy/<lab>/interface.yaml.
 std::string detect_interface(const Submission& submission, const std::string& lab) {
-  const auto has = [&](const char* name) {
-    return std::find(submission.files.begin(), submission.files.end(), fs::path(name)) !=
-           submission.files.end();
-  };
-  if (lab == "spmm" && has("spmm_opt.h") && has("spmm_opt.cu")) return "SpMMOpt";
-  return lab + ".h";
+  const std::string contract = lab + ".h";
+  const fs::path description = project_root() / "reference/include/legacy" / lab / "interface.yaml";
+  if (!fs::exists(description)) return contract;
+  const YAML::Node older = YAML::LoadFile(description.string());
+  for (const YAML::Node& name : older["files"]) {
+    const auto file = fs::path(name.as<std::string>());
+    if (std::find(submission.files.begin(), submission.files.end(), file) == submission.files.end())
+      return contract;
+  }
+  if (older["defines"] && !any_file_matches(submission, older["defines"].as<std::string>())) return contract;
+  if (older["lacks"] && any_file_matches(submission, older["lacks"].as<std::string>())) return contract;
+  return older["name"].as<std::string>();
 }
 
 }  // namespace
