@@ -87,9 +87,7 @@ class ApspLab : public Lab {
     return "shortest paths between all pairs of nodes, int32, in place";
   }
   std::vector<CaseSpec> cases() const override { return apsp_cases(); }
-  std::vector<Baseline> baselines() const override {
-    return {{"naive", "reference/apsp/naive", {}, true}};
-  }
+  std::vector<Baseline> baselines() const override { return {{"naive", "reference/apsp/naive", {}, true}}; }
   nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
     return judge_apsp(context, input);
   }
