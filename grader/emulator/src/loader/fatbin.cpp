@@ -50,6 +50,7 @@ struct Search {
   bool found_compressed = false;
   std::optional<uint32_t> best_arch;
   std::string text;
+  std::string damage;  // the first thing that cannot be; what was found before it is used
 
   bool better(uint32_t candidate) const {
     if (!best_arch) return true;
@@ -58,19 +59,32 @@ struct Search {
     return fits ? candidate > *best_arch : candidate < *best_arch;
   }
 
+  // Sizes are checked against what the container has left: a damaged one must not lead out of it.
   void visit(const uint8_t* container) {
+    if (container == nullptr) return note_damage("a container is missing");
     ContainerHeader header;
     std::memcpy(&header, container, sizeof header);
-    if (header.magic != kContainerMagic) return;
+    if (header.magic != kContainerMagic) return note_damage("a container has an unknown format");
+    if (header.header_bytes < sizeof header) return note_damage("a container's header is too short");
     const uint8_t* at = container + header.header_bytes;
-    const uint8_t* end = at + header.entries_bytes;
-    while (at + sizeof(EntryHeader) <= end) {
+    uint64_t left = header.entries_bytes;
+    while (left >= sizeof(EntryHeader)) {
       EntryHeader entry;
       std::memcpy(&entry, at, sizeof entry);
-      if (entry.header_bytes == 0) return;
+      if (entry.header_bytes < sizeof entry || entry.header_bytes > left ||
+          entry.payload_bytes > left - entry.header_bytes) {
+        return note_damage("an entry of " + std::to_string(entry.header_bytes) + " + " +
+                           std::to_string(entry.payload_bytes) + " bytes stands where " +
+                           std::to_string(left) + " are left");
+      }
       if (entry.kind == kPtx) take(entry, at + entry.header_bytes);
       at += entry.header_bytes + entry.payload_bytes;
+      left -= entry.header_bytes + entry.payload_bytes;
     }
+  }
+
+  void note_damage(std::string what) {
+    if (damage.empty()) damage = std::move(what);
   }
 
   void take(const EntryHeader& entry, const uint8_t* payload) {
@@ -87,10 +101,10 @@ struct Search {
 }  // namespace
 
 FatbinPtx ptx_of_fatbin(const void* opaque, unsigned arch) {
-  Wrapper wrapper;
-  std::memcpy(&wrapper, opaque, sizeof wrapper);
+  Wrapper wrapper{};
+  if (opaque != nullptr) std::memcpy(&wrapper, opaque, sizeof wrapper);
   if (wrapper.magic != kWrapperMagic) return {"", "the program's fat binary has an unknown format"};
-  Search search{arch, false, {}, {}};
+  Search search{arch, false, {}, {}, {}};
   search.visit(wrapper.container);
   if (wrapper.version >= 2 && wrapper.more_containers != nullptr) {
     for (const uint8_t* const* more = wrapper.more_containers; *more != nullptr; ++more) search.visit(*more);
@@ -100,6 +114,9 @@ FatbinPtx ptx_of_fatbin(const void* opaque, unsigned arch) {
     return {
         "",
         "the program's PTX is compressed; build it with `nvcc -no-compress` (and code=[compute_XX,sm_XX])"};
+  }
+  if (!search.damage.empty()) {
+    return {"", "the program's fat binary is damaged: " + search.damage + "; build the program again"};
   }
   return {"",
           "the program holds no PTX; build it with `nvcc -gencode arch=compute_80,code=[compute_80,sm_80] "

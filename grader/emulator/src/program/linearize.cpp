@@ -19,6 +19,14 @@ uint32_t round_up(uint32_t value, uint32_t align) {
   return (value + align - 1) / align * align;
 }
 
+// Sizes are 32 bits wide from here on, and far from wrapping below these limits, which are a GPU's or larger.
+constexpr uint64_t kMostLocal = 16 << 20, kMostShared = 16 << 20, kMostParams = 32764;
+
+void check_room(const char* what, uint64_t used, uint64_t bytes, uint64_t limit) {
+  if (bytes <= limit && used + bytes <= limit) return;
+  throw PtxError("unsupported size: more than " + std::to_string(limit) + " bytes in the " + what, 0);
+}
+
 struct Symbol {
   Space space;
   uint64_t value;
@@ -58,6 +66,7 @@ class Linearizer {
     if (known != shared_offsets_.end()) return {Space::shared, known->second};
     const uint32_t gap = program_.shared.empty() ? 0 : kSharedGap;
     const uint32_t begin = round_up(program_.shared_end + gap, std::max(v.align, 4u));
+    check_room("shared memory of a block", program_.shared_end, v.bytes(), kMostShared);
     const auto bytes = static_cast<uint32_t>(v.bytes());
     program_.shared.push_back({std::string(v.name), begin, begin + bytes});
     program_.shared_end = begin + bytes;
@@ -67,6 +76,7 @@ class Linearizer {
   }
 
   uint32_t take_local(uint64_t bytes, uint32_t align) {
+    check_room("local memory of a thread", program_.local_bytes, bytes, kMostLocal);
     const uint32_t offset = round_up(program_.local_bytes, std::max(align, 8u));
     program_.local_bytes = offset + static_cast<uint32_t>(bytes);
     return offset;
@@ -95,6 +105,7 @@ class Linearizer {
   void layout_params(const Function& entry) {
     for (const Variable& p : entry.params) {
       const uint32_t offset = round_up(program_.param_bytes, p.align);
+      check_room("parameters of a kernel", offset, p.bytes(), kMostParams);
       const auto bytes = static_cast<uint32_t>(p.bytes());
       kernel_params_[p.name] = offset;
       program_.params.push_back({offset, bytes});
@@ -153,7 +164,10 @@ class FunctionLinearizer {
   }
 
   void add(const ScopeOpen&) { scopes_.emplace_back(); }
-  void add(const ScopeClose&) { scopes_.pop_back(); }
+  void add(const ScopeClose&) {
+    if (scopes_.size() == 1) fail("a '}' without its '{' in " + std::string(result_.source->name), {});
+    scopes_.pop_back();
+  }
   void add(const Label& label) { labels_[label.name] = static_cast<uint32_t>(result_.code.size()); }
   void add(const BranchTargets& table) { branch_targets_[table.name] = &table; }
 
@@ -178,6 +192,7 @@ class FunctionLinearizer {
     if (i.parts[0] == "call") return add_call(i);
     LinearInst out = begin(i);
     if (out.is("bra") || out.is("brx")) {
+      if (i.operands.size() < (out.is("brx") ? 2 : 1)) fail("a branch without its operands", i.opcode);
       label_uses_.push_back({result_.code.size(), i.operands.back().name});
       if (out.is("brx")) out.operands.push_back(resolve(i.operands.front()));
     } else if (out.is("ret") || out.is("exit")) {
@@ -373,6 +388,7 @@ class FunctionLinearizer {
       }
       const auto table = branch_targets_.find(name);
       if (table == branch_targets_.end()) fail("unknown branch table " + std::string(name), name);
+      if (table->second->labels.empty()) fail("the branch table " + std::string(name) + " is empty", name);
       for (const std::string_view target : table->second->labels) inst.targets.push_back(label(target));
     }
   }

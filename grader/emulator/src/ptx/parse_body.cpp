@@ -106,7 +106,7 @@ class BodyParser {
   }
 
   void registers() {
-    while (in_.peek().front() == '.' && !parse_type(in_.peek().substr(1))) in_.next();
+    while (in_.peek().substr(0, 1) == "." && !parse_type(in_.peek().substr(1))) in_.next();
     const auto type = parse_type(in_.next().substr(1));
     if (!type) in_.fail("unknown register type");
     while (!in_.accept(";")) {
@@ -161,7 +161,16 @@ class BodyParser {
     emit(std::move(i));
   }
 
+  // Operands nest two or three deep: a vector in an address in a list of arguments.
   Operand operand() {
+    constexpr int kDeepest = 16;
+    if (++depth_ > kDeepest) in_.fail("operands are nested more than 16 deep");
+    Operand o = operand_at_depth();
+    --depth_;
+    return o;
+  }
+
+  Operand operand_at_depth() {
     if (in_.accept("{")) return vector("}");
     if (in_.accept("(")) return vector(")");
     if (in_.accept("[")) return address();
@@ -235,6 +244,7 @@ class BodyParser {
   Function& function_;
   TokenStream in_;
   uint32_t location_ = 0;
+  int depth_ = 0;  // of the operand being read
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> known_locations_;
 };
 

@@ -2,6 +2,7 @@
 #include "ptx/parser.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
@@ -71,7 +72,11 @@ namespace {
 
 bool skip_declaration_modifier(TokenStream& in, Variable& variable) {
   if (in.accept(".align")) {
-    variable.align = static_cast<uint32_t>(in.unsigned_number());
+    constexpr uint64_t kMostAlign = 1 << 16;
+    const uint64_t align = in.unsigned_number();
+    if (!std::has_single_bit(align) || align > kMostAlign)
+      in.fail("an alignment of " + std::to_string(align) + "; expected a power of two up to 65536");
+    variable.align = static_cast<uint32_t>(align);
     return true;
   }
   if (in.accept(".attribute")) {
@@ -84,6 +89,15 @@ bool skip_declaration_modifier(TokenStream& in, Variable& variable) {
   return false;
 }
 
+// Elements of an array are multiplied up, dimension by dimension.
+void multiply_count(TokenStream& in, Variable& variable, uint64_t factor) {
+  constexpr uint64_t kMostElements = 1ull << 40;  // times the widest type, still far from wrapping
+  if (factor != 0 && variable.count > kMostElements / factor) {
+    in.fail("the array " + std::string(variable.name) + " has more than 2^40 elements");
+  }
+  variable.count *= factor;
+}
+
 // {1, 2, {3}}, generic(sym)+8, sym, -4; nested braces flatten because sizes are regular.
 void parse_initializer(TokenStream& in, Variable& variable) {
   bool negative = false;
@@ -94,6 +108,7 @@ void parse_initializer(TokenStream& in, Variable& variable) {
     if (token == "-") {
       negative = true;
     } else if (token == "+") {
+      if (variable.initial.empty()) in.fail("an initializer begins with '+'; expected a value before it");
       variable.initial.back().bits += in.unsigned_number();
     } else if (std::isdigit(static_cast<unsigned char>(token.front()))) {
       if (in.at("(")) in.fail("an initializer with a byte mask is not supported");
@@ -121,7 +136,7 @@ Variable parse_variable(TokenStream& in, Space space) {
     }
     std::string_view word = token.substr(1);
     if (word == "v2" || word == "v4") {
-      variable.count *= word == "v2" ? 2 : 4;
+      multiply_count(in, variable, word == "v2" ? 2 : 4);
     } else if (const auto type = parse_type(word)) {
       variable.type = *type;
     } else {
@@ -132,7 +147,7 @@ Variable parse_variable(TokenStream& in, Space space) {
     if (in.accept("]")) {
       variable.count = 0;
     } else {
-      variable.count *= in.unsigned_number();
+      multiply_count(in, variable, in.unsigned_number());
       in.expect("]");
     }
   }
