@@ -131,7 +131,7 @@ class BlockOrder {
   }
 
   bool dominates(uint32_t a, uint32_t b) const {
-    while (b != a && b != 0) b = dominator_[b];
+    while (number_[b] > number_[a]) b = dominator_[b];  // a dominator has a lower number
     return a == b;
   }
 

@@ -9,29 +9,6 @@
 namespace warpgrade::emu {
 namespace {
 
-// Bit sets over the registers of a function.
-class RegisterSet {
- public:
-  explicit RegisterSet(size_t registers) : words_((registers + 63) / 64, 0) {}
-
-  bool contains(uint32_t r) const { return words_[r / 64] >> (r % 64) & 1; }
-  void insert(uint32_t r) { words_[r / 64] |= 1ull << (r % 64); }
-  void erase(uint32_t r) { words_[r / 64] &= ~(1ull << (r % 64)); }
-  // Adds the members of `other` that are not in `except`; true when this set grew.
-  bool add(const RegisterSet& other, const RegisterSet& except) {
-    bool grew = false;
-    for (size_t k = 0; k < words_.size(); ++k) {
-      const uint64_t joined = words_[k] | (other.words_[k] & ~except.words_[k]);
-      grew |= joined != words_[k];
-      words_[k] = joined;
-    }
-    return grew;
-  }
-
- private:
-  std::vector<uint64_t> words_;
-};
-
 // Instructions whose first operand is read, not written. A destination that is missing here would only live
 // longer.
 bool writes_first_operand(const LinearInst& inst) {
@@ -51,8 +28,7 @@ void visit_registers(const Ref& ref, Visit visit) {
 
 struct Block {
   uint32_t begin, end;
-  std::vector<uint32_t> successors;
-  RegisterSet used, defined, live_in, live_out;  // used: read before any definition in the block
+  std::vector<uint32_t> predecessors;
 };
 
 struct Interval {
@@ -64,28 +40,35 @@ struct Interval {
   bool empty() const { return begin == ~0u; }
 };
 
+// Each register is followed backwards from the blocks that read it to those that define it, so the time is
+// that of the live ranges: most registers never leave their block. Nor is one followed to where none of its
+// writes can lead: a register that is written on some paths only would be live from the kernel's begin.
 class Liveness {
  public:
-  explicit Liveness(const LinearFunction& function) : function_(function), code_(function.code) {}
+  explicit Liveness(const LinearFunction& function)
+      : function_(function), code_(function.code), uses_(function.registers.size()) {}
 
   std::vector<Interval> intervals() {
     split();
-    solve();
-    std::vector<Interval> result(function_.registers.size());
-    for (const Block& b : blocks_) {
-      for (uint32_t r = 0; r < result.size(); ++r) {
-        if (b.live_in.contains(r)) result[r].extend(b.begin);
-        if (b.live_out.contains(r)) result[r].extend(b.end - 1);
-      }
-      for (uint32_t i = b.begin; i < b.end; ++i) {
-        if (code_[i].guard != kNoRegister) result[code_[i].guard].extend(i);
-        for (const Ref& o : code_[i].operands) visit_registers(o, [&](uint32_t r) { result[r].extend(i); });
-      }
+    find_lowest_reachable();
+    result_.resize(function_.registers.size());
+    for (uint32_t i = 0; i < code_.size(); ++i) {
+      if (code_[i].guard != kNoRegister) result_[code_[i].guard].extend(i);
+      for (const Ref& o : code_[i].operands) visit_registers(o, [&](uint32_t r) { result_[r].extend(i); });
     }
-    return result;
+    defined_by_.assign(blocks_.size(), kNoRegister);
+    enters_.assign(blocks_.size(), kNoRegister);
+    for (uint32_t r = 0; r < uses_.size(); ++r) follow(r);
+    return std::move(result_);
   }
 
  private:
+  struct BlockUses {
+    std::vector<uint32_t> reads;  // blocks that read the register before they define it
+    std::vector<uint32_t> definitions;
+    std::vector<uint32_t> writes;  // definitions and whatever may write it, for some lanes or not at all
+  };
+
   void split() {
     std::vector<bool> leads(code_.size() + 1, false);
     leads[0] = true;
@@ -94,45 +77,78 @@ class Liveness {
       for (const uint32_t t : code_[i].targets) leads[t] = true;
       if (code_[i].ends_block()) leads[i + 1] = true;
     }
-    const RegisterSet none(function_.registers.size());
     std::vector<uint32_t> block_of(code_.size());
     for (uint32_t i = 0; i < code_.size(); ++i) {
-      if (leads[i]) blocks_.push_back({i, i, {}, none, none, none, none});
+      if (leads[i]) blocks_.push_back({i, i, {}});
       blocks_.back().end = i + 1;
       block_of[i] = static_cast<uint32_t>(blocks_.size() - 1);
-      note(code_[i], blocks_.back());
+      note(code_[i], block_of[i]);
     }
     for (uint32_t b = 0; b < blocks_.size(); ++b) {
       const LinearInst& last = code_[blocks_[b].end - 1];
-      if (last.is("bra")) blocks_[b].successors.push_back(block_of[last.target]);
-      for (const uint32_t t : last.targets) blocks_[b].successors.push_back(block_of[t]);
-      if (last.falls_through() && b + 1 < blocks_.size()) blocks_[b].successors.push_back(b + 1);
+      if (last.is("bra")) blocks_[block_of[last.target]].predecessors.push_back(b);
+      for (const uint32_t t : last.targets) blocks_[block_of[t]].predecessors.push_back(b);
+      if (last.falls_through() && b + 1 < blocks_.size()) blocks_[b + 1].predecessors.push_back(b);
     }
   }
 
-  static void note(const LinearInst& inst, Block& block) {
+  // Instructions come in order: a block stands at the end of a register's list or not at all.
+  void note(const LinearInst& inst, uint32_t block) {
+    const auto add = [&](std::vector<uint32_t>& list) {
+      if (list.empty() || list.back() != block) list.push_back(block);
+    };
     const auto use = [&](uint32_t r) {
-      if (!block.defined.contains(r)) block.used.insert(r);
+      const std::vector<uint32_t>& definitions = uses_[r].definitions;
+      if (definitions.empty() || definitions.back() != block) add(uses_[r].reads);
     };
     const bool writes =
         writes_first_operand(inst) && !inst.operands.empty() && inst.operands[0].kind != Ref::Kind::address;
+    if (!inst.operands.empty()) {
+      visit_registers(inst.operands[0], [&](uint32_t r) { add(uses_[r].writes); });
+    }
     if (inst.guard != kNoRegister) use(inst.guard);
     for (size_t k = writes ? 1 : 0; k < inst.operands.size(); ++k) visit_registers(inst.operands[k], use);
     if (!writes) return;
     // A guarded write leaves the old value to some lanes: it reads as well.
     visit_registers(inst.operands[0],
-                    [&](uint32_t r) { inst.guard != kNoRegister ? use(r) : block.defined.insert(r); });
+                    [&](uint32_t r) { inst.guard != kNoRegister ? use(r) : add(uses_[r].definitions); });
   }
 
-  void solve() {
-    const RegisterSet none(function_.registers.size());
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t k = blocks_.size(); k-- > 0;) {
-        Block& b = blocks_[k];
-        for (const uint32_t s : b.successors) changed |= b.live_out.add(blocks_[s].live_in, none);
-        changed |= b.live_in.add(b.used, none);
-        changed |= b.live_in.add(b.live_out, b.defined);
+  // The lowest block that each block leads to, itself included.
+  void find_lowest_reachable() {
+    lowest_reachable_.assign(blocks_.size(), ~0u);
+    std::vector<uint32_t> work;
+    for (uint32_t lowest = 0; lowest < blocks_.size(); ++lowest) {
+      work.push_back(lowest);
+      while (!work.empty()) {
+        const uint32_t b = work.back();
+        work.pop_back();
+        if (lowest_reachable_[b] != ~0u) continue;
+        lowest_reachable_[b] = lowest;
+        work.insert(work.end(), blocks_[b].predecessors.begin(), blocks_[b].predecessors.end());
+      }
+    }
+  }
+
+  void follow(uint32_t r) {
+    uint32_t floor = ~0u;
+    for (const uint32_t b : uses_[r].writes) floor = std::min(floor, lowest_reachable_[b]);
+    for (const uint32_t b : uses_[r].definitions) defined_by_[b] = r;
+    std::vector<uint32_t> work;
+    const auto enter = [&](uint32_t b) {
+      if (enters_[b] == r) return;
+      enters_[b] = r;
+      work.push_back(b);
+    };
+    for (const uint32_t b : uses_[r].reads) enter(b);
+    while (!work.empty()) {
+      const Block& block = blocks_[work.back()];
+      work.pop_back();
+      result_[r].extend(block.begin);
+      for (const uint32_t p : block.predecessors) {
+        if (p < floor) continue;
+        result_[r].extend(blocks_[p].end - 1);
+        if (defined_by_[p] != r) enter(p);
       }
     }
   }
@@ -140,6 +156,11 @@ class Liveness {
   const LinearFunction& function_;
   const std::vector<LinearInst>& code_;
   std::vector<Block> blocks_;
+  std::vector<BlockUses> uses_;  // of each register
+  std::vector<uint32_t> lowest_reachable_;
+  std::vector<uint32_t> defined_by_;  // of each block: the register that is followed, when it defines that
+  std::vector<uint32_t> enters_;      // of each block: the register that is followed, when it is live there
+  std::vector<Interval> result_;
 };
 
 }  // namespace
