@@ -61,7 +61,8 @@ class ShadowTable {
 
 bool may_write(const Launch& launch, const Allocation& a) {
   const WriteSet& set = launch.program->writes;
-  if (a.freed || a.read_only || a.kind == MemoryKind::parameters || a.bytes() > GlobalShadow::kMostBytes)
+  if (a.freed || a.read_only || a.kind == MemoryKind::parameters || a.kind == MemoryKind::heap ||
+      a.bytes() > GlobalShadow::kMostBytes)
     return false;
   if (set.anything) return true;
   return std::any_of(set.param_offsets.begin(), set.param_offsets.end(), [&](uint32_t offset) {

@@ -110,7 +110,7 @@ struct Warp {
   uint32_t spin = 0;
   Block* block = nullptr;
   Worker* worker = nullptr;
-  uint8_t* local = nullptr;  // 32 stacks of Program::local_bytes
+  uint8_t* local = nullptr;  // 32 stacks of Block::stack_bytes
   std::vector<Fragment> parked;
   std::vector<BarrierWait> at_barrier;
   std::vector<AsyncCopy> async_copies;
@@ -131,6 +131,7 @@ struct Block {
   uint32_t id[3] = {};
   uint64_t linear = 0;
   uint32_t threads = 0;
+  uint32_t stack_bytes = 0;  // of each lane
   uint8_t* shared = nullptr;
   uint32_t shared_bytes = 0;                      // end of the dynamic part
   const SharedVariable* launch_shared = nullptr;  // the program's variables, then the dynamic part
@@ -154,7 +155,7 @@ struct Worker {
   bool race_check = false;
   bool sync_check = false;
   bool observe = false;                   // any of them
-  std::vector<uint32_t> allocation_hint;  // by instruction: the allocation it touched last
+  std::vector<uint32_t> allocation_hint;  // by instruction: the allocation it touched last; not the heap
   std::vector<uint32_t> shared_hint;      // by instruction: the shared variable it touched last
   uint32_t index = 0;
 };

@@ -42,7 +42,7 @@ namespace {
 }
 
 [[gnu::always_inline]] inline bool resolve_local(Warp& w, uint32_t bytes, Access& x) {
-  const uint64_t stride = w.block->program->local_bytes;
+  const uint64_t stride = w.block->stack_bytes;
   if (x.high + bytes > stride) return false;
   const auto base = reinterpret_cast<uint64_t>(w.local);
   WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) x.host[l] += base + stride * l;

@@ -52,6 +52,8 @@ class Decode {
   uint32_t register_bytes(const Ref& ref) const;  // width of a register operand, 0 for others
   uint64_t number(size_t k) const;
 
+  uint32_t frame_slot() const { return in.frame == kNoRegister ? kNoSlot : slot_of(in.frame); }
+
   void handler(const std::string& name);
   [[noreturn]] void fail(const std::string& why) const { throw Unsupported{why}; }
 

@@ -140,12 +140,14 @@ void elect(Decode& d) {
   d.handler("elect");
 }
 
-// vprintf and __assertfail take their arguments from the caller's frame.
+// vprintf, __assertfail, malloc and free take their arguments from the caller's frame.
 void system_call(Decode& d) {
   for (size_t k = 0; k < d.count() && k < 8; ++k) {
     if (d.operand(k).kind != Ref::Kind::symbol || d.operand(k).space != Space::local) d.fail("argument form");
     d.out.vec[k] = static_cast<uint32_t>(d.operand(k).value);
   }
+  d.out.a = d.frame_slot();
+  if (d.in.is("malloc")) d.program.allocates = true;
   d.handler(std::string(d.in.parts[0]));
 }
 
@@ -166,7 +168,7 @@ void add_control_decoders(DecoderTable& t) {
   t["match"] = match;
   t["redux"] = reduce;
   t["elect"] = elect;
-  for (const char* op : {"vprintf", "__assertfail"}) t[op] = system_call;
+  for (const char* op : {"vprintf", "__assertfail", "malloc", "free"}) t[op] = system_call;
 }
 
 }  // namespace warpgrade::emu

@@ -37,6 +37,7 @@ struct LinearInst {
   uint32_t guard = kNoRegister;
   bool guard_negated = false;
   uint32_t location = 0;
+  uint32_t frame = kNoRegister;   // register with the base of the frame that holds its operands
   uint32_t target = 0;            // bra: instruction index in the function; call: index of the callee
   std::vector<uint32_t> targets;  // brx
   std::vector<ParamCopy> copies;  // call and call.return

@@ -40,7 +40,7 @@ struct Scope {
 };
 
 bool is_builtin_call(std::string_view name) {
-  return name == "vprintf" || name == "__assertfail";
+  return name == "vprintf" || name == "__assertfail" || name == "malloc" || name == "free";
 }
 
 class Linearizer {

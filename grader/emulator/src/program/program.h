@@ -107,6 +107,7 @@ struct Program {
       synchronizes;  // by instruction: orders threads by itself (compare-and-swap, acquire, ...)
   bool compares_and_swaps = false;
   bool orders_blocks = false;  // holds fences or acquires by which blocks may order their accesses
+  bool allocates = false;      // calls malloc
   bool narrow_shared = false;  // accesses less than a word of shared memory
 
   // The user's line of an instruction: the outermost call site of inlined code.

@@ -63,7 +63,7 @@ class WriteSetFinder {
     Origin origin;
     if (i.is("ld") && has(i, "param")) {
       const Ref& from = i.operands[1];
-      if (from.reg != kNoRegister) {
+      if (from.reg != kNoRegister || from.space == Space::local) {  // not of the kernel
         origin.unknown = true;
       } else {
         for (uint32_t k = 0; k < std::max<size_t>(1, i.operands[0].elements.size()); ++k)

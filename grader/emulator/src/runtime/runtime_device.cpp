@@ -7,6 +7,7 @@
 #include <map>
 
 #include "device/device_model.h"
+#include "memory/device_heap.h"
 #include "memory/device_memory.h"
 #include "runtime/capture.h"
 #include "runtime/errors.h"
@@ -132,13 +133,10 @@ cudaError_t check_device(int device) {
 }
 
 std::map<cudaLimit, size_t>& limits() {
-  static std::map<cudaLimit, size_t> values{{cudaLimitStackSize, 1024},
-                                            {cudaLimitPrintfFifoSize, 1 << 20},
-                                            {cudaLimitMallocHeapSize, 8 << 20},
-                                            {cudaLimitDevRuntimeSyncDepth, 2},
-                                            {cudaLimitDevRuntimePendingLaunchCount, 2048},
-                                            {cudaLimitMaxL2FetchGranularity, 64},
-                                            {cudaLimitPersistingL2CacheSize, 0}};
+  static std::map<cudaLimit, size_t> values{
+      {cudaLimitStackSize, 1024},           {cudaLimitPrintfFifoSize, 1 << 20},
+      {cudaLimitDevRuntimeSyncDepth, 2},    {cudaLimitDevRuntimePendingLaunchCount, 2048},
+      {cudaLimitMaxL2FetchGranularity, 64}, {cudaLimitPersistingL2CacheSize, 0}};
   return values;
 }
 
@@ -208,11 +206,18 @@ cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+  if (limit == cudaLimitMallocHeapSize) {
+    return record(DeviceHeap::instance().set_limit(value) ? cudaSuccess : cudaErrorInvalidValue);
+  }
   if (limits().count(limit) == 0) return record(cudaErrorUnsupportedLimit);
   limits()[limit] = value;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+  if (limit == cudaLimitMallocHeapSize) {
+    *value = DeviceHeap::instance().limit();
+    return cudaSuccess;
+  }
   if (limits().count(limit) == 0) return record(cudaErrorUnsupportedLimit);
   *value = limits()[limit];
   return cudaSuccess;

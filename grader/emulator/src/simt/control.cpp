@@ -144,7 +144,7 @@ void branch_indexed(Warp& w, const Inst& i) {
 }
 
 void copy_frames(Warp& w, const std::vector<ParamCopy>& copies) {
-  const size_t stride = w.block->program->local_bytes;
+  const size_t stride = w.block->stack_bytes;
   for (uint32_t m = w.mask; m != 0; m &= m - 1) {
     uint8_t* stack = w.local + static_cast<size_t>(__builtin_ctz(m)) * stride;
     for (const ParamCopy& c : copies) __builtin_memmove(stack + c.to, stack + c.from, c.bytes);

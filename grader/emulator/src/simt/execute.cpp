@@ -189,7 +189,8 @@ void BlockSlot::prepare(Launch& launch, Worker& worker) {
   const uint32_t warp_count = (launch.threads_per_block() + kLanes - 1) / kLanes;
   const size_t file_bytes = program.register_image.size();
   uint8_t* file = aligned(registers, file_bytes * warp_count);
-  uint8_t* stacks = aligned(local, size_t(program.local_bytes) * kLanes * warp_count);
+  block.stack_bytes = program.local_bytes;
+  uint8_t* stacks = aligned(local, size_t(block.stack_bytes) * kLanes * warp_count);
   block.program = &program;
   block.launch = &launch;
   block.threads = launch.threads_per_block();
@@ -205,7 +206,7 @@ void BlockSlot::prepare(Launch& launch, Worker& worker) {
   for (uint32_t k = 0; k < warp_count; ++k) {
     Warp& w = block.warps[k];
     w.regs = file + file_bytes * k;
-    w.local = stacks + size_t(program.local_bytes) * kLanes * k;
+    w.local = stacks + size_t(block.stack_bytes) * kLanes * k;
     w.block = &block;
     w.worker = &worker;
     w.index = k;

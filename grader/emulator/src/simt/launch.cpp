@@ -15,6 +15,7 @@
 
 #include "check/global_races.h"
 #include "check/race_report.h"
+#include "memory/device_heap.h"
 #include "report/counters.h"
 #include "simt/counts.h"
 #include "simt/execute.h"
@@ -150,7 +151,7 @@ void set_up(Worker& worker, Launch& launch, unsigned index) {
   worker.race_check = settings().race_check;
   worker.sync_check = settings().sync_check;
   worker.observe = worker.counts != nullptr || worker.init_check || worker.race_check;
-  worker.allocation_hint.assign(launch.program->code.size(), 0);
+  worker.allocation_hint.assign(launch.program->code.size(), worker.allocation_count);
   worker.shared_hint.assign(launch.program->code.size(), 0);
 }
 
@@ -168,6 +169,7 @@ Fault run_launch(Launch& launch) {
     launch.deadline = begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                   std::chrono::duration<double>(settings().launch_timeout_s));
   }
+  if (launch.program->allocates) DeviceHeap::instance().reserve();
   launch.allocations = DeviceMemory::instance().snapshot();
   lay_out_shared(launch);
   std::optional<GlobalRaces> global_races;

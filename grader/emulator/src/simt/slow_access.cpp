@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "exec/access.h"
+#include "memory/device_heap.h"
 #include "program/program.h"
 #include "simt/launch.h"
 #include "simt/report.h"
@@ -87,20 +88,21 @@ void report_null(const Mistake& m) {
            Fault::illegal_address);
 }
 
+void report_outside(const Mistake& m, const Allocation& nearest) {
+  Diagnostic d = m.diagnostic(
+      nearest.freed ? "use_after_free" : "out_of_bounds",
+      verb(m.kind) + " " + plural(m.bytes, "byte") + " " + where_in(nearest, m.address, m.bytes) +
+          nearest.name + " (" + plural(nearest.bytes(), "byte") + ")",
+      "Check the index against the size at this line: is the guard `<` where it is `<=`, are "
+      "rows and columns swapped, does the last block overhang?");
+  d.allocation =
+      DiagnosedAllocation{nearest.name, nearest.bytes(), static_cast<int64_t>(m.address - nearest.begin)};
+  m.report(std::move(d), Fault::illegal_address);
+}
+
 void report_unallocated(const Mistake& m) {
   const auto nearest = DeviceMemory::instance().nearest(m.address);
-  if (nearest) {
-    Diagnostic d = m.diagnostic(
-        nearest->freed ? "use_after_free" : "out_of_bounds",
-        verb(m.kind) + " " + plural(m.bytes, "byte") + " " + where_in(*nearest, m.address, m.bytes) +
-            nearest->name + " (" + plural(nearest->bytes(), "byte") + ")",
-        "Check the index against the size at this line: is the guard `<` where it is `<=`, are "
-        "rows and columns swapped, does the last block overhang?");
-    d.allocation = DiagnosedAllocation{nearest->name, nearest->bytes(),
-                                       static_cast<int64_t>(m.address - nearest->begin)};
-    m.report(std::move(d), Fault::illegal_address);
-    return;
-  }
+  if (nearest) return report_outside(m, *nearest);
   const bool host = is_mapped_host_memory(m.address);
   m.report(
       m.diagnostic(
@@ -143,6 +145,22 @@ void report_misaligned(const Mistake& m) {
 }
 
 // 0: reported.
+uint64_t resolve_heap_lane(const Mistake& m, const Allocation& heap) {
+  const auto block = DeviceHeap::instance().find(m.address);
+  if (!block) {
+    report_unallocated(m);
+    return 0;
+  }
+  if (!block->freed && m.address + m.bytes <= block->end) return m.address + heap.alias;
+  Allocation as_allocation;
+  as_allocation.begin = block->begin;
+  as_allocation.end = block->end;
+  as_allocation.name = block->name();
+  block->freed ? report_freed(m, as_allocation) : report_outside(m, as_allocation);
+  return 0;
+}
+
+// 0: reported.
 uint64_t resolve_global_lane(const Mistake& m) {
   Worker& worker = *m.w.worker;
   const Allocation* first = worker.allocations;
@@ -162,6 +180,8 @@ uint64_t resolve_global_lane(const Mistake& m) {
     report_read_only(m, *a);
     return 0;
   }
+  // Each block of the heap has bounds of its own, so the heap never becomes the hint of the fast path.
+  if (a->kind == MemoryKind::heap) return resolve_heap_lane(m, *a);
   worker.allocation_hint[m.i.index] = static_cast<uint32_t>(a - first);
   return m.address + a->alias;
 }
@@ -201,7 +221,7 @@ uint64_t resolve_shared_lane(const Mistake& m, uint64_t offset) {
 }
 
 uint64_t resolve_local_lane(const Mistake& m, uint64_t offset) {
-  const uint64_t stride = m.w.block->program->local_bytes;
+  const uint64_t stride = m.w.block->stack_bytes;
   if (offset + m.bytes <= stride) return reinterpret_cast<uint64_t>(m.w.local) + stride * m.lane + offset;
   m.report(m.diagnostic("out_of_bounds", verb(m.kind) + " local memory outside the thread's stack",
                         "Check the index of the local array at this line."),

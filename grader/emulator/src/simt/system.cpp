@@ -12,6 +12,7 @@
 #include "program/program.h"
 #include "simt/launch.h"
 #include "simt/report.h"
+#include "simt/stack.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -62,8 +63,8 @@ struct HostSpan {
 HostSpan host_span(const Warp& w, uint32_t lane, uint64_t address) {
   const Block& block = *w.block;
   const uint64_t tag = address & kTagMask, offset = address & ~kTagMask;
-  if (tag == kLocalTag && offset < block.program->local_bytes) {
-    const size_t stride = block.program->local_bytes;
+  if (tag == kLocalTag && offset < block.stack_bytes) {
+    const size_t stride = block.stack_bytes;
     return {reinterpret_cast<const char*>(w.local) + stride * lane + offset, stride - offset};
   }
   if (tag == kSharedTag && offset < block.shared_bytes) {
@@ -139,19 +140,13 @@ std::string format_lane(const Warp& w, uint32_t lane, const std::string& format,
   return out;
 }
 
-uint64_t stack_word(const Warp& w, uint32_t lane, uint32_t offset, size_t bytes) {
-  uint64_t value = 0;
-  std::memcpy(&value, w.local + size_t(w.block->program->local_bytes) * lane + offset, bytes);
-  return value;
-}
-
 // vec: offsets in the frame of the format's address, the arguments' address and the result.
 void print(Warp& w, const Inst& i) {
   std::string out;
   for (uint32_t m = w.mask; m != 0; m &= m - 1) {
     const auto l = static_cast<uint32_t>(__builtin_ctz(m));
-    const std::string format = text_at(w, l, stack_word(w, l, i.vec[0], 8));
-    out += format_lane(w, l, format, PrintfArguments(host_span(w, l, stack_word(w, l, i.vec[1], 8))));
+    const std::string format = text_at(w, l, stack_word(w, i, l, i.vec[0], 8));
+    out += format_lane(w, l, format, PrintfArguments(host_span(w, l, stack_word(w, i, l, i.vec[1], 8))));
   }
   static std::mutex mutex;
   std::lock_guard lock(mutex);
@@ -162,9 +157,9 @@ void print(Warp& w, const Inst& i) {
 // __assertfail(message, file, line, function, char size)
 void assert_failed(Warp& w, const Inst& i) {
   const auto l = static_cast<uint32_t>(__builtin_ctz(w.mask));
-  const std::string message = text_at(w, l, stack_word(w, l, i.vec[0], 8));
-  const std::string file = text_at(w, l, stack_word(w, l, i.vec[1], 8));
-  const auto line = static_cast<uint32_t>(stack_word(w, l, i.vec[2], 4));
+  const std::string message = text_at(w, l, stack_word(w, i, l, i.vec[0], 8));
+  const std::string file = text_at(w, l, stack_word(w, i, l, i.vec[1], 8));
+  const auto line = static_cast<uint32_t>(stack_word(w, i, l, i.vec[2], 4));
   Diagnostic d = diagnose(w, i, l, "assert");
   d.path = file;
   d.line = line;

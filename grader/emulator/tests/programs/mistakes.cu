@@ -95,6 +95,25 @@ __global__ void recursion(int* b) {
   b[0] = factorial(b[1]);
 }
 
+__global__ void heap_overrun(int* b) {
+  int* block = static_cast<int*>(malloc(10 * sizeof(int)));
+  for (int k = 0; k <= 10; ++k) block[k] = b[k];  // MISTAKE heap_overrun
+  b[0] = block[b[1]];
+}
+__global__ void heap_use_after_free(int* b) {
+  int* volatile block = static_cast<int*>(malloc(10 * sizeof(int)));
+  free(block);
+  b[0] = block[1];  // MISTAKE heap_use_after_free
+}
+__global__ void heap_double_free() {
+  void* volatile block = malloc(10);
+  free(block);
+  free(block);  // MISTAKE heap_double_free
+}
+__global__ void heap_bad_free(int* b) {
+  free(b);  // MISTAKE heap_bad_free
+}
+
 void print_diagnostics() {
   using Drain = size_t (*)(char*, size_t);
   const auto drain = reinterpret_cast<Drain>(dlsym(RTLD_DEFAULT, "warpemu_drain_diagnostics"));
@@ -134,6 +153,10 @@ int main(int, char** argv) {
   if (is("endless_grid")) short_block<<<2000000000, 32>>>(a);
   if (is("unsupported")) unsupported<<<1, 1>>>(b);
   if (is("recursion")) recursion<<<1, 1>>>(b);
+  if (is("heap_overrun")) heap_overrun<<<1, 1>>>(b);
+  if (is("heap_use_after_free")) heap_use_after_free<<<1, 1>>>(b);
+  if (is("heap_double_free")) heap_double_free<<<1, 1>>>();
+  if (is("heap_bad_free")) heap_bad_free<<<1, 1>>>(b);
   if (is("invalid_free")) direct = cudaFree(b + 1);
   if (is("double_free")) {
     CHECK_CUDA(cudaFree(a));

@@ -1,0 +1,55 @@
+// malloc and free in kernels.
+#include <cstring>
+
+#include "exec/handlers.h"
+#include "memory/device_heap.h"
+#include "simt/launch.h"
+#include "simt/report.h"
+#include "simt/stack.h"
+
+namespace warpgrade::emu {
+namespace {
+
+void report_bad_free(Warp& w, const Inst& i, uint32_t lane, uint64_t address, bool freed_before) {
+  Diagnostic d = diagnose(w, i, lane, "invalid_free");
+  d.address = address;
+  d.message += freed_before ? "frees memory of the device heap a second time"
+                            : "frees an address at which no malloc of a kernel begins";
+  d.advice = freed_before
+                 ? "Free each block once: which threads share the pointer?"
+                 : "free and delete take exactly what malloc and new returned in a kernel; memory of "
+                   "cudaMalloc is freed with cudaFree.";
+  Diagnostics::instance().add(std::move(d));
+  w.block->launch->fail(Fault::launch_failure);
+  w.stop = Stop::aborted;
+}
+
+// vec: offsets in the frame of the size and of the result.
+void allocate(Warp& w, const Inst& i) {
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
+    const uint64_t address = DeviceHeap::instance().allocate(stack_word(w, i, l, i.vec[0], sizeof(uint64_t)));
+    std::memcpy(frame(w, i.a, l) + i.vec[1], &address, sizeof address);
+  }
+}
+
+// vec: offset in the frame of the address. Null is freed without effect.
+void release(Warp& w, const Inst& i) {
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
+    const uint64_t address = stack_word(w, i, l, i.vec[0], sizeof(uint64_t));
+    if (address == 0) continue;
+    const DeviceHeap::Release outcome = DeviceHeap::instance().release(address);
+    if (outcome == DeviceHeap::Release::released) continue;
+    return report_bad_free(w, i, l, address, outcome == DeviceHeap::Release::already_freed);
+  }
+}
+
+}  // namespace
+
+void add_heap_handlers(HandlerTable& t) {
+  t.add(allocate, "malloc");
+  t.add(release, "free");
+}
+
+}  // namespace warpgrade::emu
