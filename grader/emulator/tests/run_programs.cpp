@@ -119,6 +119,16 @@ TEST(Emulator, waits_at_barriers_in_shared_memory_without_a_report) {
   }
 }
 
+// What orders threads in correct programs is known to racecheck, and padding to initcheck.
+TEST(Emulator, checks_find_nothing_in_correct_programs) {
+  for (const char* program : {"ordered_in_block", "ordered_between_blocks", "libcudacxx_barriers",
+                              "cub_thrust", "cub_algorithms", "thrust_algorithms"}) {
+    const Result r = run(program, "", "WARPEMU_CHECKS=memcheck,initcheck,racecheck,synccheck,leakcheck");
+    EXPECT_EQ(r.exit_code, 0) << program << "\n" << r.output;
+    EXPECT_EQ(r.output.find("emulator: "), std::string::npos) << program << "\n" << r.output;
+  }
+}
+
 TEST(Emulator, keeps_the_semantics_of_the_runtime_api) {
   expect_success("runtime_api");
 }

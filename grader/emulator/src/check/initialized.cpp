@@ -1,5 +1,6 @@
 #include "check/initialized.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "program/program.h"
@@ -58,8 +59,20 @@ void set(uint8_t* flags, uint32_t bytes) {
   }
 }
 
-void report(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, const FlaggedMemory& memory,
-            uint64_t host) {
+// Whether a load brings a value that nobody wrote any byte of. Copies of structs move padding along with the
+// member before it, as integers of up to eight bytes: there a value that is written in part is no finding.
+bool brings_unwritten_value(const Warp& w, const Inst& i, const uint8_t* flags, uint32_t bytes) {
+  constexpr uint32_t kWidestPadded = 8;
+  const bool floats = w.block->program->texts[i.index].find(".f32") != std::string::npos;
+  const uint32_t value = std::min(bytes, floats ? uint32_t(sizeof(float)) : kWidestPadded);
+  for (uint32_t k = 0; k + value <= bytes; k += value) {
+    if (std::memchr(flags + k, 1, value) == nullptr) return true;
+  }
+  return false;
+}
+
+Diagnostic describe(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, const FlaggedMemory& memory,
+                    uint64_t host) {
   Diagnostic d = diagnose(w, i, lane, "uninitialized_read");
   d.access = "load";
   d.bytes = bytes;
@@ -74,10 +87,7 @@ void report(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, const Flagged
     d.message += "reads shared memory that no thread of this block has written";
     d.advice = "Shared memory starts with unspecified contents: write each element before reading it.";
   }
-  // A load that runs ahead of the store it should wait for finds nothing written: whether it is a race shows
-  // when the store comes.
-  if (w.worker->race_check) return w.block->launch->add_doubtful(std::move(d));
-  Diagnostics::instance().add(std::move(d));
+  return d;
 }
 
 void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x,
@@ -89,8 +99,11 @@ void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const 
     if (!memory.holds(host)) memory = memory_of(w, i, host, x.space);
     if (memory.flags == nullptr) continue;
     uint8_t* flags = memory.at(host);
-    if (kind != AccessKind::store && !reported && !all_set(flags, bytes)) {
-      report(w, i, l, bytes, memory, host);
+    if (kind != AccessKind::store && !reported && !all_set(flags, bytes) &&
+        brings_unwritten_value(w, i, flags, bytes)) {
+      // A load that runs ahead of the store it should wait for finds nothing written: whether it is a race
+      // shows when the store comes.
+      w.block->launch->add_doubtful(i.index, [&] { return describe(w, i, l, bytes, memory, host); });
       reported = true;
     }
     if (kind != AccessKind::load) set(flags, bytes);

@@ -186,7 +186,7 @@ Fault run_launch(Launch& launch) {
     BlockLoop(launch, workers[index]).run();
   };
   Pool::instance().run(static_cast<unsigned>(workers.size()), work);
-  for (Diagnostic& d : launch.doubtful) {
+  for (auto& [instruction, d] : launch.doubtful) {
     if (!is_known_race(d.kernel, d.path, d.line)) Diagnostics::instance().add(std::move(d));
   }
   if (settings().counters) {

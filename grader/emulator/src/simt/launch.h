@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -52,13 +53,18 @@ struct Launch {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 
   // Findings that a race may explain: reported when the launch has ended, unless one was found at the same
-  // place.
-  void add_doubtful(Diagnostic d) {
+  // place. An instruction's first one is described, later ones are counted.
+  template <class Describe>
+  void add_doubtful(uint32_t instruction, Describe describe) {
     const std::lock_guard lock(doubtful_mutex);
-    doubtful.push_back(std::move(d));
+    const auto [known, is_new] = doubtful.try_emplace(instruction);
+    if (!is_new)
+      ++known->second.count;
+    else
+      known->second = describe();
   }
   std::mutex doubtful_mutex;
-  std::vector<Diagnostic> doubtful;
+  std::map<uint32_t, Diagnostic> doubtful;
 
   // The first fault of a launch stands.
   void fail(Fault f) {
