@@ -12,9 +12,9 @@ struct Result {
 };
 
 inline Result run(const std::string& program, const std::string& arguments = "",
-                  const std::string& environment = "") {
-  const std::string command = "env LD_LIBRARY_PATH=" WARPEMU_LIBRARY_DIR " WARPEMU_THREADS=2 " + environment +
-                              " " WARPEMU_PROGRAM_DIR "/" + program + " " + arguments + " 2>&1";
+                  const std::string& environment = "", const std::string& before = "") {
+  const std::string command = before + "env LD_LIBRARY_PATH=" WARPEMU_LIBRARY_DIR " WARPEMU_THREADS=2 " +
+                              environment + " " WARPEMU_PROGRAM_DIR "/" + program + " " + arguments + " 2>&1";
   Result result;
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return result;

@@ -4,6 +4,8 @@
 #include <linux/falloc.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,23 +13,24 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "support/host_memory.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {
 namespace {
 
-constexpr uint64_t kRangeBytes = 1ull << 40;
+constexpr uint64_t kWholeRangeBytes = 1ull << 40, kLeastRangeBytes = 64ull << 20;
 constexpr uint64_t kGap = 512;
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPreferredAddress = 0x700000000000ull;
 
-uint64_t g_reserved_begin = 0;
+uint64_t g_reserved_begin = 0, g_reserved_end = 0;
 struct sigaction g_previous_handler;
 
 // A host dereference of a device pointer ends the process, as on a GPU machine, but says why.
 void on_segmentation_fault(int, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<uint64_t>(info->si_addr);
-  if (address >= g_reserved_begin && address < g_reserved_begin + kRangeBytes) {
+  if (address >= g_reserved_begin && address < g_reserved_end) {
     static const char kMessage[] =
         "emulator: host code dereferenced a device pointer (cudaMalloc memory); copy the data with "
         "cudaMemcpy first\n";
@@ -38,9 +41,19 @@ void on_segmentation_fault(int, siginfo_t* info, void*) {
 
 [[noreturn]] void die(const char* what) {
   std::fprintf(stderr,
-               "emulator: cannot reserve device address space (%s): %s; check RLIMIT_AS (ulimit -v)\n", what,
-               std::strerror(errno));
+               "emulator: cannot reserve device address space (%s): %s; raise the limit of the address space "
+               "(ulimit -v) to 1 GiB or more\n",
+               what, std::strerror(errno));
   std::abort();
+}
+
+// Both views together leave half of a limited address space to the program.
+uint64_t wanted_range_bytes() {
+  rlimit limit{};
+  uint64_t bytes = kWholeRangeBytes;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return bytes;
+  while (bytes > kLeastRangeBytes && bytes > limit.rlim_cur / 4) bytes /= 2;
+  return bytes;
 }
 
 uint64_t round_up(uint64_t value, uint64_t align) {
@@ -61,14 +74,22 @@ DeviceMemory& DeviceMemory::instance() {
 
 DeviceMemory::DeviceMemory() : total_bytes_(settings().memory_bytes) {
   memfd_ = memfd_create("warpemu", MFD_CLOEXEC);
-  if (memfd_ < 0 || ftruncate(memfd_, static_cast<off_t>(kRangeBytes)) != 0) die("memfd");
-  void* reserved = mmap(reinterpret_cast<void*>(kPreferredAddress), kRangeBytes, PROT_NONE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  void* alias = mmap(nullptr, kRangeBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memfd_, 0);
-  if (reserved == MAP_FAILED || alias == MAP_FAILED) die("mmap");
-  reserved_ = reinterpret_cast<uint64_t>(reserved);
-  alias_ = static_cast<uint8_t*>(alias);
+  if (memfd_ < 0 || ftruncate(memfd_, static_cast<off_t>(kWholeRangeBytes)) != 0) die("memfd");
+  range_bytes_ = wanted_range_bytes();
+  while (!reserve()) {
+    if (range_bytes_ <= kLeastRangeBytes) die("mmap");
+    range_bytes_ /= 2;
+  }
   g_reserved_begin = reserved_;
+  g_reserved_end = reserved_ + range_bytes_;
+  if (range_bytes_ < kWholeRangeBytes && !settings().quiet) {
+    std::fprintf(
+        stderr,
+        "emulator: the address space is limited (ulimit -v): all allocations of this process together "
+        "have %llu MiB, freed ones included\n",
+        static_cast<unsigned long long>(range_bytes_ >> 20));
+  }
+  total_bytes_ = std::min(total_bytes_, range_bytes_);
   next_ = 1 << 20;
   struct sigaction action = {};
   action.sa_sigaction = on_segmentation_fault;
@@ -76,9 +97,42 @@ DeviceMemory::DeviceMemory() : total_bytes_(settings().memory_bytes) {
   sigaction(SIGSEGV, &action, &g_previous_handler);
 }
 
+// Both views of the range, or none.
+bool DeviceMemory::reserve() {
+  void* reserved = mmap(reinterpret_cast<void*>(kPreferredAddress), range_bytes_, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) return false;
+  void* alias = mmap(nullptr, range_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memfd_, 0);
+  if (alias == MAP_FAILED) {
+    munmap(reserved, range_bytes_);
+    return false;
+  }
+  reserved_ = reinterpret_cast<uint64_t>(reserved);
+  alias_ = static_cast<uint8_t*>(alias);
+  return true;
+}
+
+// A page that the host cannot give ends the process when it is touched, so what was handed out and not
+// touched yet counts as taken. Asking costs some ten microseconds: once for many small allocations.
+bool DeviceMemory::host_can_give(uint64_t bytes) {
+  constexpr uint64_t kUnasked = 16 << 20;
+  if (unasked_bytes_ + bytes < kUnasked) {
+    unasked_bytes_ += bytes;
+    return true;
+  }
+  struct stat touched {};
+  if (fstat(memfd_, &touched) != 0) return true;
+  const uint64_t resident = static_cast<uint64_t>(touched.st_blocks) * 512;
+  const uint64_t untouched = live_bytes_ - std::min(live_bytes_, resident);
+  const uint64_t available = available_host_bytes();
+  if (untouched > available || bytes > available - untouched) return false;
+  unasked_bytes_ = 0;
+  return true;
+}
+
 uint64_t DeviceMemory::take_range(uint64_t bytes, uint64_t align) {
   const uint64_t offset = round_up(next_, align);
-  if (offset + bytes + kGap > kRangeBytes) return 0;
+  if (offset + bytes + kGap > range_bytes_) return 0;
   next_ = offset + bytes + kGap;
   return offset;
 }
@@ -92,7 +146,8 @@ std::optional<uint64_t> DeviceMemory::allocate(uint64_t bytes, MemoryKind kind, 
                                                uint64_t align) {
   std::lock_guard lock(mutex_);
   const bool counted = counts_as_device_memory(kind);
-  if (bytes > kRangeBytes || (counted && used_bytes_ + bytes > total_bytes_)) return std::nullopt;
+  if (bytes > range_bytes_ || (counted && used_bytes_ + bytes > total_bytes_)) return std::nullopt;
+  if (!host_can_give(bytes)) return std::nullopt;
   const uint64_t offset = take_range(std::max<uint64_t>(bytes, 1), std::max<uint64_t>(align, 256));
   if (offset == 0) return std::nullopt;
   const bool host_visible = kind == MemoryKind::managed || kind == MemoryKind::pinned;
@@ -107,6 +162,7 @@ std::optional<uint64_t> DeviceMemory::allocate(uint64_t bytes, MemoryKind kind, 
     a.initialized.reset(static_cast<uint8_t*>(std::calloc(bytes + 16, 1)), std::free);
   }
   if (counted) used_bytes_ += bytes;
+  live_bytes_ += bytes;
   const uint64_t begin = a.begin;
   insert(std::move(a));
   return begin;
@@ -130,6 +186,7 @@ bool DeviceMemory::release(uint64_t address, std::initializer_list<MemoryKind> k
   a.freed = true;
   snapshot_.reset();
   if (counts_as_device_memory(a.kind)) used_bytes_ -= a.bytes();
+  live_bytes_ -= a.bytes();
   const uint64_t host = reinterpret_cast<uint64_t>(a.host(a.begin)) - reinterpret_cast<uint64_t>(alias_);
   const uint64_t first_page = round_up(host, kPage);
   const uint64_t last_page = (host + a.bytes()) / kPage * kPage;
@@ -216,7 +273,7 @@ std::optional<Allocation> DeviceMemory::nearest(uint64_t address) const {
 }
 
 bool DeviceMemory::is_device_range(uint64_t address) const {
-  return address >= reserved_ && address < reserved_ + kRangeBytes;
+  return address >= reserved_ && address < reserved_ + range_bytes_;
 }
 
 std::shared_ptr<const std::vector<Allocation>> DeviceMemory::snapshot() {

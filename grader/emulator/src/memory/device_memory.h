@@ -38,7 +38,7 @@ class DeviceMemory {
  public:
   static DeviceMemory& instance();
 
-  // Empty when the emulated GPU's memory is exhausted. `name` empty: "allocation #n".
+  // Empty when the emulated GPU's memory, the host's or the range of addresses is exhausted. `name` empty: "allocation #n".
   std::optional<uint64_t> allocate(uint64_t bytes, MemoryKind kind, std::string name = {},
                                    uint64_t align = 256);
   // False when no live allocation that allocate() named begins there, or its kind is another.
@@ -68,18 +68,23 @@ class DeviceMemory {
 
  private:
   DeviceMemory();
+  bool reserve();
+  bool host_can_give(uint64_t bytes);
   uint64_t take_range(uint64_t bytes, uint64_t align);
   void insert(Allocation allocation);
 
   mutable std::mutex mutex_;
   std::map<uint64_t, Allocation> allocations_;
   std::shared_ptr<const std::vector<Allocation>> snapshot_;
+  uint64_t range_bytes_ = 0;
   uint64_t reserved_ = 0;  // first address of the reserved range
   uint8_t* alias_ = nullptr;
   int memfd_ = -1;
   uint64_t next_ = 0;  // offset of the next allocation in the range
   uint64_t total_bytes_ = 0;
   uint64_t used_bytes_ = 0;
+  uint64_t live_bytes_ = 0;     // of all kinds, whether touched or not
+  uint64_t unasked_bytes_ = 0;  // allocated since the host was last asked what it has
   uint64_t next_number_ = 1;
 };
 

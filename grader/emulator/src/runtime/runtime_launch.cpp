@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "device/device_model.h"
@@ -39,15 +40,15 @@ struct LaunchBuffers {
   uint8_t* workspace;
 };
 
-LaunchBuffers& launch_buffers() {
-  static LaunchBuffers buffers = [] {
+// Empty when no memory is left for them.
+const std::optional<LaunchBuffers>& launch_buffers() {
+  static const std::optional<LaunchBuffers> buffers = []() -> std::optional<LaunchBuffers> {
     DeviceMemory& memory = DeviceMemory::instance();
-    LaunchBuffers b{};
-    b.params_address = *memory.allocate(kParamCapacity, MemoryKind::parameters, "kernel parameters");
-    b.workspace_address = *memory.allocate(kWorkspaceBytes, MemoryKind::parameters, "the grid's barrier");
-    b.params = memory.find(b.params_address)->host(b.params_address);
-    b.workspace = memory.find(b.workspace_address)->host(b.workspace_address);
-    return b;
+    const auto params = memory.allocate(kParamCapacity, MemoryKind::parameters, "kernel parameters");
+    const auto workspace = memory.allocate(kWorkspaceBytes, MemoryKind::parameters, "the grid's barrier");
+    if (!params || !workspace) return std::nullopt;
+    return LaunchBuffers{*params, memory.find(*params)->host(*params), *workspace,
+                         memory.find(*workspace)->host(*workspace)};
   }();
   return buffers;
 }
@@ -94,11 +95,12 @@ cudaError_t find_program(const KernelCall& call, const Program** program) {
   return check_resources(*kernel, **program, call);
 }
 
-void run_program(const Program& program, const KernelCall& call, void* const* arguments) {
+cudaError_t run_program(const Program& program, const KernelCall& call, void* const* arguments) {
   static std::mutex one_launch;  // the parameter buffer is shared
   std::lock_guard lock(one_launch);
   static uint64_t sequence = 0;
-  const LaunchBuffers& buffers = launch_buffers();
+  if (!launch_buffers()) return cudaErrorMemoryAllocation;
+  const LaunchBuffers& buffers = *launch_buffers();
   Launch launch;
   launch.program = &program;
   launch.grid[0] = call.grid.x, launch.grid[1] = call.grid.y, launch.grid[2] = call.grid.z;
@@ -115,6 +117,7 @@ void run_program(const Program& program, const KernelCall& call, void* const* ar
   }
   const Fault fault = run_launch(launch);
   if (fault != Fault::none) set_sticky(static_cast<cudaError_t>(fault));
+  return cudaSuccess;  // faults of the kernel surface at the next call, as on a GPU
 }
 
 std::string text_of(dim3 size) {
@@ -170,8 +173,7 @@ KernelArguments copy_arguments(const KernelCall& call, void* const* arguments) {
 cudaError_t run(const KernelCall& call, void* const* arguments) {
   const Program* program = nullptr;
   if (const cudaError_t error = find_program(call, &program); error != cudaSuccess) return error;
-  run_program(*program, call, arguments);
-  return cudaSuccess;  // faults of the kernel surface at the next call, as on a GPU
+  return run_program(*program, call, arguments);
 }
 
 }  // namespace warpgrade::emu

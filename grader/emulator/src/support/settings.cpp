@@ -72,7 +72,7 @@ void read_device(Settings& s) {
     }
   }
   const auto memory_mb = static_cast<double>(s.device.memory_mb);
-  s.memory_bytes = static_cast<uint64_t>(number_of("WARPEMU_MEMORY_MB", memory_mb, 1, 1 << 19)) << 20;
+  s.memory_bytes = static_cast<uint64_t>(number_of("WARPEMU_MEMORY_MB", memory_mb, 1, 1 << 20)) << 20;
 }
 
 Settings read() {

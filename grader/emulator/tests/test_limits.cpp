@@ -1,0 +1,36 @@
+// What happens at the ends of memory, address space, launches and grids.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "run_program.h"
+
+namespace {
+
+TEST(Limits, allocations_beyond_the_host_are_refused_with_an_error) {
+  const Result r = run("limits", "whole_memory", "WARPEMU_MEMORY_MB=1000000");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(r.output, "total 1000000\n2\n");
+}
+
+TEST(Limits, limited_address_space_gets_a_smaller_range_and_a_word_about_it) {
+  const Result r = run("limits", "", "", "ulimit -v 4000000; ");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_NE(
+      r.output.find("the address space is limited (ulimit -v): all allocations of this process together "
+                    "have 512 MiB"),
+      std::string::npos)
+      << r.output;
+  EXPECT_EQ(run("limits").output, "");
+}
+
+TEST(Limits, a_hundred_thousand_launches_pass) {
+  EXPECT_EQ(run("limits", "many_launches 100000").exit_code, 0);
+}
+
+TEST(Limits, the_largest_grid_starts_and_stops) {
+  const Result r = run("limits", "largest_grid", "WARPEMU_LAUNCH_TIMEOUT_S=1");
+  EXPECT_EQ(r.output.substr(r.output.rfind('\n', r.output.size() - 2) + 1), "702\n") << r.output;
+}
+
+}  // namespace
