@@ -38,7 +38,8 @@ class DeviceMemory {
  public:
   static DeviceMemory& instance();
 
-  // Empty when the emulated GPU's memory, the host's or the range of addresses is exhausted. `name` empty: "allocation #n".
+  // Empty when the emulated GPU's memory, the host's or the range of addresses is exhausted. `name` empty:
+  // "allocation #n".
   std::optional<uint64_t> allocate(uint64_t bytes, MemoryKind kind, std::string name = {},
                                    uint64_t align = 256);
   // False when no live allocation that allocate() named begins there, or its kind is another.
