@@ -31,13 +31,13 @@ float flush(float a) {
   return __builtin_fabsf(a) < 0x1p-126f ? __builtin_copysignf(0.0f, a) : a;
 }
 
-// A float value into an integer type: rounded, clamped to the range; NaN becomes 0, as on the hardware for
-// types of up to 32 bits, and 1 << 63 for 64-bit ones.
+// A float value into an integer type: rounded, clamped to the range. NaN becomes what it does on the
+// hardware: the highest bit alone for results of 64 bits and for sources of double precision, 0 otherwise.
 template <class D>
-D to_integer(double v, Rounding mode) {
+D to_integer(double v, Rounding mode, bool from_double) {
   constexpr unsigned kBits = 8 * sizeof(D);
   constexpr bool kSigned = Traits<D>::is_signed;
-  if (v != v) return kBits == 64 ? D(uint64_t(1) << 63) : D(0);
+  if (v != v) return kBits == 64 || from_double ? D(uint64_t(1) << (kBits - 1)) : D(0);
   v = round_integral(v, mode);
   const double limit =
       double(kSigned ? uint64_t(1) << (kBits - 1) : uint64_t(1) << (kBits - 1)) * (kSigned ? 1.0 : 2.0);
@@ -67,40 +67,80 @@ D float_to_float(S s, const Inst& i) {
     d = D(s);
   }
   if (i.flags & kCvtSaturate) d = d > 0 ? (d < 1 ? d : D(1)) : D(0);
+  if constexpr (sizeof(D) == sizeof(float) && sizeof(S) == sizeof(float)) {
+    if (d != d) d = bits_as<float>(0x7fffffffu);
+  }
   return d;
 }
 
-// bf16 and f16 toward zero: drop what nearest rounding added in magnitude.
+float to_wide(Half h) {
+  return to_float(h);
+}
+float to_wide(BFloat b) {
+  return to_float(b);
+}
+
+// The neighbour that the mode asks for, of a value that was rounded to nearest.
 template <class D>
-D narrow_to_half(float f, const Inst& i) {
-  if ((i.flags & kCvtRelu) && !(f > 0)) f = f != f ? f : 0.0f;
-  if (i.flags & kCvtSaturate) f = f > 0 ? (f < 1 ? f : 1.0f) : 0.0f;
-  if (i.flags & kCvtToIntegral) f = float(round_integral(f, Rounding(i.variant)));
-  D d = from_float<D>(f);
-  if (Rounding(i.variant) == Rounding::zero && __builtin_fabsf(to_float(d)) > __builtin_fabsf(f)) {
-    d = bits_as<D>(uint16_t(bits_as<uint16_t>(d) - 1));
+D redirect(D nearest, double exact, Rounding mode) {
+  const double rounded = double(to_wide(nearest));
+  if (mode == Rounding::nearest || exact != exact || rounded == exact) return nearest;
+  const bool too_high = rounded > exact, negative = __builtin_signbit(exact);
+  const bool grow =
+      mode == Rounding::up ? !negative && !too_high : mode == Rounding::down && negative && too_high;
+  const bool shrink = mode == Rounding::zero ? too_high != negative
+                      : mode == Rounding::up ? negative && !too_high
+                                             : !negative && too_high;
+  const auto bits = bits_as<uint16_t>(nearest);
+  return bits_as<D>(uint16_t(grow ? bits + 1 : shrink ? bits - 1 : bits));
+}
+
+// The exact value is a double's: floats are, integers that are not lie far beyond the greatest half.
+template <class D>
+D narrow_to_half(double v, const Inst& i) {
+  if ((i.flags & kCvtRelu) && !(v > 0)) v = v != v ? v : 0.0;
+  if (i.flags & kCvtSaturate) v = v > 0 ? (v < 1 ? v : 1.0) : 0.0;
+  if (i.flags & kCvtToIntegral) v = round_integral(v, Rounding(i.variant));
+  if (v != v) return bits_as<D>(uint16_t(0x7fff));
+  D nearest;
+  if constexpr (__is_same(D, Half)) {
+    nearest = Half(v);
+  } else {
+    nearest = from_float<D>(float(v));
   }
-  return d;
+  return redirect(nearest, v, (i.flags & kCvtToIntegral) ? Rounding::nearest : Rounding(i.variant));
 }
 
 template <class D, class S>
 D convert_one(S s, const Inst& i) {
   if constexpr (kIsHalf<S> && kIsHalf<D>) {
-    return narrow_to_half<D>(to_float(s), i);
+    return narrow_to_half<D>(double(to_float(s)), i);
   } else if constexpr (kIsHalf<S>) {
     return convert_one<D, float>(to_float(s), i);
   } else if constexpr (kIsHalf<D>) {
-    return narrow_to_half<D>(float(s), i);
+    if constexpr (sizeof(S) == sizeof(double) && kIsFloat<S> && __is_same(D, Half)) {
+      if (s != s) return D(s);  // its payload stays
+    }
+    return narrow_to_half<D>(double(s), i);
   } else if constexpr (kIsFloat<S> && kIsFloat<D>) {
     return float_to_float<D, S>(s, i);
   } else if constexpr (kIsFloat<S>) {
-    return to_integer<D>(double(s), Rounding(i.variant));
+    return to_integer<D>(double(s), Rounding(i.variant), sizeof(S) == sizeof(double));
   } else if constexpr (kIsFloat<D>) {
     const D d = D(s);
     return (i.flags & kCvtSaturate) ? (d > 0 ? (d < 1 ? d : D(1)) : D(0)) : d;
   } else {
     return integer_to_integer<D, S>(s, (i.flags & kCvtSaturate) != 0);
   }
+}
+
+void to_tf32(Warp& w, const Inst& i) {
+  const uint32_t* a = lanes<uint32_t>(w, i.a);
+  assign<uint32_t>(w, i.d, [=](uint32_t l) {
+    if ((a[l] & 0x7fffffffu) > 0x7f800000u) return 0x7fffe000u;
+    const bool finite = (a[l] & 0x7f800000u) != 0x7f800000u;
+    return (finite ? a[l] + 0x1000u : a[l]) & ~0x1fffu;
+  });
 }
 
 template <class T>
@@ -181,6 +221,7 @@ void add_targets(HandlerTable& t, const char* to) {
 }  // namespace
 
 void add_convert_handlers(HandlerTable& t) {
+  t.add(to_tf32, "cvt.rna.tf32");
   add_targets<uint8_t>(t, "u8");
   add_targets<int8_t>(t, "s8");
   add_targets<uint16_t>(t, "u16");

@@ -1,8 +1,8 @@
 // Single- and double-precision arithmetic.
 //
 // The approximate functions (.approx, .full) are computed to full precision: closer to the true value than a
-// GPU, and within the error bounds that PTX gives. NaN results may carry other payload bits than a GPU's
-// 0x7fffffff.
+// GPU, and within the error bounds that PTX gives. A NaN result in single precision is 0x7fffffff, as on a
+// GPU.
 #include <immintrin.h>
 #include <math.h>
 
@@ -25,6 +25,20 @@ struct Bits<float> {
 template <>
 struct Bits<double> {
   using type = uint64_t;
+};
+
+inline float canonical(float a) {
+  return is_nan(a) ? bits_as<float>(0x7fffffffu) : a;
+}
+inline double canonical(double a) {
+  return a;
+}
+template <class Op>
+struct Canonical {
+  template <class... T>
+  static auto apply(T... operands) {
+    return canonical(Op::apply(operands...));
+  }
 };
 
 struct Add {
@@ -87,7 +101,17 @@ struct Abs {
 struct Neg {
   template <class T>
   static T apply(T a) {
-    return -a;
+    return is_nan(a) ? a : -a;
+  }
+};
+// .xorsign.abs: the greater or lesser magnitude with the product's sign.
+template <class Op>
+struct XorSign {
+  static float apply(float a, float b) {
+    const float r = Op::apply(Abs::apply(a), Abs::apply(b));
+    return is_nan(r) ? r
+                     : bits_as<float>(bits_as<uint32_t>(r) |
+                                      ((bits_as<uint32_t>(a) ^ bits_as<uint32_t>(b)) & 1u << 31));
   }
 };
 struct Sqrt {
@@ -138,7 +162,10 @@ float saturate(float a) {
 template <class Op, bool kFlush, bool kSaturate>
 struct Modified {
   static float in(float a) { return kFlush ? flush(a) : a; }
-  static float out(float a) { return kSaturate ? saturate(kFlush ? flush(a) : a) : (kFlush ? flush(a) : a); }
+  static float out(float a) {
+    const float r = kFlush ? flush(a) : a;
+    return kSaturate ? saturate(r) : canonical(r);
+  }
   static float apply(float a) { return out(Op::apply(in(a))); }
   static float apply(float a, float b) { return out(Op::apply(in(a), in(b))); }
   static float apply(float a, float b, float c) { return out(Op::apply(in(a), in(b), in(c))); }
@@ -186,12 +213,12 @@ void test_float(Warp& w, const Inst& i) {
 
 template <class Op>
 void add_unary(HandlerTable& t, const char* op) {
-  t.add(unary<float, Op>, op, "f32");
+  t.add(unary<float, Canonical<Op>>, op, "f32");
   t.add(unary<float, Modified<Op, true, false>>, op, "ftz", "f32");
 }
 template <class Op>
 void add_binary(HandlerTable& t, const char* op) {
-  t.add(binary<float, Op>, op, "f32");
+  t.add(binary<float, Canonical<Op>>, op, "f32");
   t.add(binary<float, Modified<Op, true, false>>, op, "ftz", "f32");
   t.add(binary<double, Op>, op, "f64");
 }
@@ -200,6 +227,12 @@ void add_saturating_binary(HandlerTable& t, const char* op) {
   add_binary<Op>(t, op);
   t.add(binary<float, Modified<Op, false, true>>, op, "sat", "f32");
   t.add(binary<float, Modified<Op, true, true>>, op, "ftz.sat", "f32");
+}
+
+template <class Op>
+void add_xorsign(HandlerTable& t, const char* op) {
+  t.add(binary<float, Canonical<XorSign<Op>>>, op, "f32");
+  t.add(binary<float, Modified<XorSign<Op>, true, false>>, op, "ftz", "f32");
 }
 
 }  // namespace
@@ -213,8 +246,13 @@ void add_float_handlers(HandlerTable& t) {
   add_binary<Max>(t, "max");
   add_binary<PropagateNan<Min>>(t, "min.NaN");
   add_binary<PropagateNan<Max>>(t, "max.NaN");
-  add_binary<Copysign>(t, "copysign");
-  t.add(ternary<float, Fma>, "fma", "f32");
+  t.add(binary<float, Copysign>, "copysign", "f32");
+  t.add(binary<double, Copysign>, "copysign", "f64");
+  add_xorsign<Min>(t, "min.xorsign");
+  add_xorsign<Max>(t, "max.xorsign");
+  add_xorsign<PropagateNan<Min>>(t, "min.NaN.xorsign");
+  add_xorsign<PropagateNan<Max>>(t, "max.NaN.xorsign");
+  t.add(ternary<float, Canonical<Fma>>, "fma", "f32");
   t.add(ternary<float, Modified<Fma, true, false>>, "fma", "ftz", "f32");
   t.add(ternary<float, Modified<Fma, false, true>>, "fma", "sat", "f32");
   t.add(ternary<float, Modified<Fma, true, true>>, "fma", "ftz.sat", "f32");

@@ -39,6 +39,13 @@ struct MinNan {
 struct MaxNan {
   static float apply(float a, float b) { return a != a || b != b ? __builtin_nanf("") : Max::apply(a, b); }
 };
+template <class Op>
+struct XorSign {
+  static float apply(float a, float b) {
+    const float r = Op::apply(__builtin_fabsf(a), __builtin_fabsf(b));
+    return __builtin_copysignf(r, __builtin_signbit(a) != __builtin_signbit(b) ? -1.0f : 1.0f);
+  }
+};
 struct Ex2 {
   static float apply(float a) { return exp2f(a); }
 };
@@ -83,6 +90,29 @@ void half_unary(Warp& w, const Inst& i) {
     }
   }
 }
+// x + y rounded to odd: what is cut off shows in the last bit, so that rounding again to fewer bits rounds
+// once.
+double sum_to_odd(double x, double y) {
+  const double sum = x + y, of_y = sum - x, error = (x - (sum - of_y)) + (y - of_y);
+  const auto bits = bits_as<uint64_t>(sum);
+  if (!(error != 0) || !__builtin_isfinite(sum) || (bits & 1) != 0) return sum;
+  const bool away = (error > 0) == (sum > 0);
+  return bits_as<double>(away ? bits + 1 : bits - 1);
+}
+
+// Round to nearest even.
+BFloat from_double(double v) {
+  if (v != v) return {uint16_t(0x7fff)};
+  float f = float(v);
+  // Rounded to odd in single precision, then to eight bits.
+  auto bits = bits_as<uint32_t>(f);
+  if (double(f) != v && __builtin_isfinite(f) && (bits & 1) == 0) {
+    bits = (__builtin_fabs(double(f)) < __builtin_fabs(v)) ? bits + 1 : bits - 1;
+    f = bits_as<float>(bits);
+  }
+  return from_float<BFloat>(f);
+}
+
 // flags: 1 relu, 2 sat
 template <class T, unsigned kPerLane, bool kFlush = false>
 void half_fma(Warp& w, const Inst& i) {
@@ -92,11 +122,11 @@ void half_fma(Warp& w, const Inst& i) {
   T* d = reinterpret_cast<T*>(w.regs + i.d);
   for (uint32_t k = 0; k < kLanes * kPerLane; ++k) {
     if (!(w.mask >> (k / kPerLane) & 1)) continue;
-    const double exact =
-        double(flushed<T, kFlush>(to_float(a[k]))) * double(flushed<T, kFlush>(to_float(b[k]))) +
-        double(flushed<T, kFlush>(to_float(c[k])));
-    float r = sizeof(T) == sizeof(Half) && __is_same(T, Half) ? float(Half(exact)) : float(exact);
-    if ((i.flags & 1) && r < 0) r = 0;
+    const double sum =
+        sum_to_odd(double(flushed<T, kFlush>(to_float(a[k]))) * double(flushed<T, kFlush>(to_float(b[k]))),
+                   double(flushed<T, kFlush>(to_float(c[k]))));
+    float r = __is_same(T, Half) ? float(Half(sum)) : to_float(from_double(sum));
+    if ((i.flags & 1) && !(r > 0) && r == r) r = 0;
     if (i.flags & 2) r = r > 0 ? (r < 1 ? r : 1) : 0;
     d[k] = from_float<T>(flushed<T, kFlush>(r));
   }
@@ -132,6 +162,10 @@ void add_arithmetic(HandlerTable& t, const char* type) {
   t.add(half_binary<T, kPerLane, Max>, "max", type);
   t.add(half_binary<T, kPerLane, MinNan>, "min.NaN", type);
   t.add(half_binary<T, kPerLane, MaxNan>, "max.NaN", type);
+  t.add(half_binary<T, kPerLane, XorSign<Min>>, "min.xorsign", type);
+  t.add(half_binary<T, kPerLane, XorSign<Max>>, "max.xorsign", type);
+  t.add(half_binary<T, kPerLane, XorSign<MinNan>>, "min.NaN.xorsign", type);
+  t.add(half_binary<T, kPerLane, XorSign<MaxNan>>, "max.NaN.xorsign", type);
   t.add(half_unary<T, kPerLane, Ex2>, "ex2", type);
   t.add(half_unary<T, kPerLane, Tanh>, "tanh", type);
   t.add(half_unary<T, kPerLane, Neg>, "neg", type);

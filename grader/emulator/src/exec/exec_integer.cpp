@@ -208,6 +208,13 @@ void find_highest_bit(Warp& w, const Inst& i) {
   });
 }
 
+// Of positions and lengths PTX defines 0 to 255. A GPU looks at eight bits of them for fields of 32 bits and
+// at all for fields of 64.
+template <class T>
+int field_bound(uint32_t value) {
+  return int(sizeof(T) == 8 ? smaller(value, 255u) : value & 255);
+}
+
 // Bits [b, b + c) of a; bits past the top repeat the sign (signed) or are zero.
 template <class T>
 void extract_field(Warp& w, const Inst& i) {
@@ -216,7 +223,7 @@ void extract_field(Warp& w, const Inst& i) {
   const uint32_t* b = lanes<uint32_t>(w, i.b);
   const uint32_t* c = lanes<uint32_t>(w, i.c);
   assign<T>(w, i.d, [=](uint32_t l) {
-    const int position = int(b[l] & 255), length = int(c[l] & 255);
+    const int position = field_bound<T>(b[l]), length = field_bound<T>(c[l]);
     if (length == 0) return T(0);
     __int128 v = Traits<T>::is_signed ? __int128(a[l]) : __int128((unsigned __int128)(a[l]));
     v >>= smaller(position, 127);
@@ -233,7 +240,7 @@ void insert_field(Warp& w, const Inst& i) {
   const uint32_t* c = lanes<uint32_t>(w, i.c);
   const uint32_t* e = lanes<uint32_t>(w, i.e);
   assign<T>(w, i.d, [=](uint32_t l) {
-    const uint32_t position = c[l] & 255, length = e[l] & 255;
+    const auto position = uint32_t(field_bound<T>(c[l])), length = uint32_t(field_bound<T>(e[l]));
     if (position >= kBits || length == 0) return b[l];
     const T field = length >= kBits ? T(~T(0)) : T((T(1) << length) - 1);
     return T((b[l] & ~T(field << position)) | T((a[l] & field) << position));

@@ -1,5 +1,6 @@
 // Comparison, selection, bitwise logic, moves, and operations on predicates.
 #include "exec/half.h"
+#include "memory/device_memory.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
@@ -223,10 +224,25 @@ void predicate_not(Warp& w, const Inst& i) {
 }
 
 // Inst::space is asked about; the bytes of the tags decide (machine.h).
+// Constant memory is no part of the global window, though it has plain addresses here.
+bool is_constant(const Worker& worker, uint64_t address) {
+  for (uint32_t k = 0; k < worker.allocation_count; ++k) {
+    const Allocation& a = worker.allocations[k];
+    if (a.kind == MemoryKind::constant && address >= a.begin && address < a.end) return true;
+  }
+  return false;
+}
+
 void is_space(Warp& w, const Inst& i) {
   const uint64_t* a = lanes<uint64_t>(w, i.a);
   const uint64_t tag = i.space == Space::shared ? kSharedTag : i.space == Space::local ? kLocalTag : 0;
-  write_predicate(w, i.d, lane_mask([=](uint32_t l) { return (a[l] & kTagMask) == tag; }));
+  uint32_t result = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    const bool inside = (a[l] & kTagMask) == tag;
+    const bool constant = i.space == Space::global && inside && is_constant(*w.worker, a[l]);
+    result |= uint32_t(inside && !constant) << l;
+  }
+  write_predicate(w, i.d, result);
 }
 
 void active_mask(Warp& w, const Inst& i) {

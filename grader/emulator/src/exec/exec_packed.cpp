@@ -112,7 +112,11 @@ void find_nth_set(Warp& w, const Inst& i) {
   const uint32_t* a = lanes<uint32_t>(w, i.a);
   const uint32_t* b = lanes<uint32_t>(w, i.b);
   const int32_t* c = lanes<int32_t>(w, i.c);
-  assign<uint32_t>(w, i.d, [=](uint32_t l) { return nth_set_bit(a[l], b[l], c[l]); });
+  assign<uint32_t>(w, i.d, [=](uint32_t l) {
+    // The count without a magnitude: a GPU's loop ends at once.
+    if (c[l] == INT32_MIN) return 0u;
+    return nth_set_bit(a[l], b[l], c[l]);
+  });
 }
 
 // szext: the low b bits of a, extended by sign (flags) or zeros; variant 1: b wraps at 32.

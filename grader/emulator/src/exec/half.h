@@ -22,7 +22,7 @@ template <class T>
 T from_float(float f);
 template <>
 inline Half from_float<Half>(float f) {
-  return Half(f);
+  return f != f ? bits_as<Half>(uint16_t(0x7fff)) : Half(f);
 }
 // Round to nearest even.
 template <>

@@ -61,7 +61,8 @@ uint64_t round_up(uint64_t value, uint64_t align) {
 }
 
 bool counts_as_device_memory(MemoryKind kind) {
-  return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::constant;
+  return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::variable ||
+         kind == MemoryKind::constant;
 }
 
 }  // namespace

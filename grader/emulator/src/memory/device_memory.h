@@ -17,7 +17,17 @@
 
 namespace warpgrade::emu {
 
-enum class MemoryKind : uint8_t { device, managed, pinned, registered, constant, imported, parameters, heap };
+enum class MemoryKind : uint8_t {
+  device,
+  managed,
+  pinned,
+  registered,
+  variable,
+  constant,
+  imported,
+  parameters,
+  heap
+};
 
 struct Allocation {
   uint64_t begin = 0;

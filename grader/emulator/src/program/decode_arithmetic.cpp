@@ -90,6 +90,10 @@ void minimum_or_maximum(Decode& d) {
   const Type type = d.take_type();
   if (is_pair(type)) return decode_packed_integers(d, type);
   if (d.take("NaN")) op += ".NaN";
+  if (d.take("xorsign")) {
+    if (!d.take("abs")) d.fail("xorsign without abs");
+    op += ".xorsign";
+  }
   if (type == Type::s32 && d.take("relu")) op += ".relu";
   if (is_float(type)) return float_operation(d, op, type, 2);
   sources(d, size_of(type), 2);
@@ -236,8 +240,19 @@ void test_property(Decode& d) {
 }
 
 // cvt[.rounding][.relu][.ftz][.sat].to.from
+// cvt.rna.tf32.f32: a float that keeps ten bits of its significand, ties away from zero.
+void convert_to_tf32(Decode& d) {
+  if (!d.take("rna")) d.fail("rounding to tf32 other than rna");
+  d.out.category = Category::arithmetic;
+  d.out.d = d.dest(0, 4);
+  d.out.a = d.source(1, 4);
+  d.handler("cvt.rna.tf32");
+}
+
 void convert(Decode& d) {
-  const Type from = d.take_type(), to = d.take_type();
+  const Type from = d.take_type();
+  if (d.take("tf32")) return convert_to_tf32(d);
+  const Type to = d.take_type();
   if (to == Type::e4m3x2 || to == Type::e5m2x2 || from == Type::e4m3x2 || from == Type::e5m2x2)
     return decode_float8_conversion(d, to, from);
   const std::string_view integral = d.take_one_of({"rni", "rzi", "rmi", "rpi"});

@@ -48,7 +48,9 @@ void LoadedModule::place_variables() {
     const Variable& v = module_->variables.at(name);
     if (v.space == Space::shared || v.is_extern) continue;
     const bool managed = std::find(managed_.begin(), managed_.end(), name) != managed_.end();
-    const auto kind = managed ? MemoryKind::managed : MemoryKind::constant;
+    const auto kind = managed                      ? MemoryKind::managed
+                      : v.space == Space::constant ? MemoryKind::constant
+                                                   : MemoryKind::variable;
     const auto address = memory.allocate(v.bytes(), kind, variable_title(std::string(name)), v.align);
     if (!address) throw PtxError("no device memory left for variable " + std::string(name), 0);
     addresses_[name] = *address;
