@@ -109,7 +109,7 @@ cudaError_t run_program(const Program& program, const KernelCall& call, void* co
   launch.cooperative = call.cooperative;
   launch.params = buffers.params;
   launch.params_address = buffers.params_address;
-  launch.workspace_address = buffers.workspace_address;
+  launch.workspace_address = call.cooperative ? buffers.workspace_address : 0;
   launch.sequence = ++sequence;
   std::memset(buffers.workspace, 0, kWorkspaceBytes);
   for (size_t k = 0; k < program.params.size(); ++k) {

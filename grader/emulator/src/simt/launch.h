@@ -36,7 +36,7 @@ struct Launch {
   bool cooperative = false;
   const uint8_t* params = nullptr;  // host address of the parameter buffer
   uint64_t params_address = 0;      // the same as the kernel sees it
-  uint64_t workspace_address = 0;   // of a cooperative grid's barrier
+  uint64_t workspace_address = 0;   // of a cooperative grid's barrier; 0: the grid has none
   uint64_t sequence = 0;
 
   uint32_t threads_per_block() const { return block[0] * block[1] * block[2]; }

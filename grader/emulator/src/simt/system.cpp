@@ -2,6 +2,7 @@
 #include <time.h>
 #include <x86intrin.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -44,10 +45,22 @@ void nanosleep_lanes(Warp& w, const Inst&) {
   w.block->patient_yield = true;
 }
 
+// Cooperative groups trap at a grid's barrier when the launch gave none.
+bool wants_grid_barrier(const Warp& w) {
+  const auto& specials = w.block->program->warp_specials;
+  return w.block->launch->workspace_address == 0 &&
+         std::any_of(specials.begin(), specials.end(),
+                     [](const SpecialRegister& s) { return s.what == Special::workspace_low; });
+}
+
 void trap(Warp& w, const Inst& i) {
   Diagnostic d = diagnose(w, i, static_cast<uint32_t>(__builtin_ctz(w.mask)), "trap");
   d.message += "the kernel executed a trap";
   d.advice = "A __trap() or a check of a library was reached with arguments that it refuses.";
+  if (wants_grid_barrier(w)) {
+    d.advice =
+        "Blocks can meet (this_grid().sync()) only in a kernel that cudaLaunchCooperativeKernel started.";
+  }
   Diagnostics::instance().add(std::move(d));
   w.block->launch->fail(Fault::launch_failure);
   w.stop = Stop::aborted;
