@@ -33,4 +33,17 @@ TEST(Limits, the_largest_grid_starts_and_stops) {
   EXPECT_EQ(r.output.substr(r.output.rfind('\n', r.output.size() - 2) + 1), "702\n") << r.output;
 }
 
+TEST(Limits, a_launch_ends_after_its_steps_and_names_the_loop) {
+  const Result r = run("limits", "spin", "WARPEMU_STEP_LIMIT=100000 WARPEMU_LAUNCH_TIMEOUT_S=30");
+  const std::string line = std::to_string(marked_line("limits.cu", "loop", "SPIN"));
+  EXPECT_NE(
+      r.output.find("the kernel has executed more than 100000 warp instructions; this thread is here, in "
+                    "the loop of line " +
+                    line),
+      std::string::npos)
+      << r.output;
+  EXPECT_NE(r.output.find("702\n"), std::string::npos) << r.output;
+  EXPECT_EQ(run("limits", "many_launches 9", "WARPEMU_STEP_LIMIT=100000").output, "");
+}
+
 }  // namespace

@@ -93,11 +93,15 @@ void fill(Warp& w, const SpecialRegister& r, uint32_t lane, uint64_t value) {
   }
 }
 
+// What is counted while a warp runs: everything for counters, warp instructions alone for their limit.
+enum class Counting : uint8_t { nothing, steps, everything };
+
 // One instruction after the other until the warp stops.
-template <bool kCount>
+template <Counting kCounting>
 void run_warp(Warp& w, const Inst* code) {
   w.stop = Stop::none;
   if (!w.parked.empty() || w.active == 0) reschedule(w);
+  constexpr bool kCount = kCounting == Counting::everything;
   ExecutionCounts* executed = kCount ? w.worker->counts->executed.data() : nullptr;
   uint64_t instructions = 0;
   while (w.stop == Stop::none) {
@@ -107,8 +111,8 @@ void run_warp(Warp& w, const Inst* code) {
     }
     const Inst& i = code[w.pc++];
     const uint32_t mask = w.active & (predicate(w, i.guard) ^ i.guard_flip);
+    if (kCounting != Counting::nothing) ++instructions;
     if (kCount) {
-      ++instructions;
       ++executed[i.index].warps;
       executed[i.index].lanes += static_cast<uint32_t>(__builtin_popcount(i.control ? w.active : mask));
     }
@@ -117,6 +121,8 @@ void run_warp(Warp& w, const Inst* code) {
     i.run(w, i);
   }
   if (kCount) w.instructions += instructions;
+  if (kCounting != Counting::nothing)
+    w.block->launch->steps.fetch_add(instructions, std::memory_order_relaxed);
 }
 
 bool can_run(const Warp& w) {
@@ -138,18 +144,33 @@ std::pair<uint32_t, uint32_t> standing(const Warp& w) {
   return {w.at_barrier.front().at->index, w.at_barrier.front().mask};
 }
 
+bool past_step_limit(const Launch& launch) {
+  return launch.step_limit != 0 && launch.steps.load(std::memory_order_relaxed) > launch.step_limit;
+}
+
+// A thread that is not held at a barrier knows more about an endless loop than one that is.
+const Warp* most_telling_warp(const Block& block) {
+  const auto live = [](const Warp& w) { return w.live != 0; };
+  auto found = std::find_if(block.warps.begin(), block.warps.end(), can_run);
+  if (found == block.warps.end()) found = std::find_if(block.warps.begin(), block.warps.end(), live);
+  return found == block.warps.end() ? nullptr : &*found;
+}
+
 void report_timeout(const Block& block) {
+  const Launch& launch = *block.launch;
+  const std::string limit =
+      past_step_limit(launch)
+          ? "the kernel has executed more than " + std::to_string(launch.step_limit) + " warp instructions"
+          : "the kernel still runs after the time limit";
   Diagnostic d;
   d.kind = "launch_timeout";
   d.kernel = block.program->title;
-  const auto w =
-      std::find_if(block.warps.begin(), block.warps.end(), [](const Warp& x) { return x.live != 0; });
-  if (w != block.warps.end()) {
+  if (const Warp* w = most_telling_warp(block)) {
     const auto [pc, mask] = standing(*w);
     d = diagnose(*w, block.program->code[pc], static_cast<uint32_t>(__builtin_ctz(mask)), "launch_timeout");
-    d.message += "the kernel still runs after the time limit; this thread is here";
+    d.message += limit + "; this thread is here" + loops_around(*block.program, pc);
   } else {
-    d.message = "the kernel still runs after the time limit";
+    d.message = limit;
   }
   d.advice = "Look for a loop that never ends at or around this line, or for a wait that nobody answers.";
   Diagnostics::instance().add(std::move(d));
@@ -161,7 +182,7 @@ struct Pass {
   bool alive = false;
 };
 
-Pass run_pass(Block& block, bool count) {
+Pass run_pass(Block& block, Counting counting) {
   Pass pass;
   const Inst* code = block.program->code.data();
   for (Warp& w : block.warps) {
@@ -169,7 +190,17 @@ Pass run_pass(Block& block, bool count) {
     pass.alive = true;
     if (!can_run(w)) continue;
     pass.ran = true;
-    count ? run_warp<true>(w, code) : run_warp<false>(w, code);
+    switch (counting) {
+      case Counting::nothing:
+        run_warp<Counting::nothing>(w, code);
+        break;
+      case Counting::steps:
+        run_warp<Counting::steps>(w, code);
+        break;
+      case Counting::everything:
+        run_warp<Counting::everything>(w, code);
+        break;
+    }
     if (w.stop == Stop::aborted) return pass;
     pass.progress |= w.stop != Stop::yielded;
   }
@@ -256,7 +287,7 @@ void BlockSlot::start(uint64_t linear) {
 }
 
 bool stop_if_late(const Block& block, Launch& launch) {
-  if (!past_deadline(launch)) return false;
+  if (!past_step_limit(launch) && !past_deadline(launch)) return false;
   if (!launch.abort.exchange(true)) report_timeout(block);
   launch.fail(Fault::launch_timeout);
   return true;
@@ -265,11 +296,13 @@ bool stop_if_late(const Block& block, Launch& launch) {
 BlockState run_block(Block& block, Launch& launch) {
   constexpr int kIdlePasses = 8;            // turns without progress before other blocks get theirs
   constexpr uint32_t kPassesPerLook = 256;  // passes with progress between looks at the clock
-  const bool count = block.warps.front().worker->counts != nullptr;
+  const Counting counting = block.warps.front().worker->counts != nullptr ? Counting::everything
+                            : launch.step_limit != 0                      ? Counting::steps
+                                                                          : Counting::nothing;
   uint32_t passes = 0;
   for (int idle = 0;;) {
     block.patient_yield = false;
-    const Pass pass = run_pass(block, count);
+    const Pass pass = run_pass(block, counting);
     if (!pass.alive) return BlockState::finished;
     if (launch.abort.load(std::memory_order_relaxed)) return BlockState::aborted;
     const bool opened = open_barriers(block);
@@ -278,7 +311,8 @@ BlockState run_block(Block& block, Launch& launch) {
       return BlockState::aborted;
     }
     const bool moves = pass.progress || opened;
-    if ((!moves || ++passes % kPassesPerLook == 0) && stop_if_late(block, launch)) return BlockState::aborted;
+    const bool look = !moves || ++passes % kPassesPerLook == 0 || past_step_limit(launch);
+    if (look && stop_if_late(block, launch)) return BlockState::aborted;
     if (moves) {
       idle = 0;
     } else if (pass.ran && (block.patient_yield || ++idle >= kIdlePasses)) {

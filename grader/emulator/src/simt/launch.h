@@ -50,6 +50,8 @@ struct Launch {
   std::atomic<uint64_t> next_block{0};
   std::atomic<int> fault{0};
   std::atomic<bool> abort{false};
+  uint64_t step_limit = 0;         // warp instructions; 0: none
+  std::atomic<uint64_t> steps{0};  // executed so far, when there is a limit or counters are asked for
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 
   // Findings that a race may explain: reported when the launch has ended, unless one was found at the same

@@ -13,6 +13,10 @@ DiagnosedParty party_of(const Warp& w, const Inst& i, uint32_t lane, std::string
 
 Diagnostic diagnose(const Warp& w, const Inst& i, uint32_t lane, std::string kind);
 
+// ", in the loop of lines 8 to 9, ..." for the innermost and the outermost loop around an instruction; ""
+// outside of loops.
+std::string loops_around(const Program& program, uint32_t index);
+
 const char* access_name(const Inst& i);
 
 }  // namespace warpgrade::emu

@@ -80,6 +80,7 @@ Settings read() {
   s.threads = static_cast<unsigned>(number_of("WARPEMU_THREADS", cores_of_process(), 1, 1024));
   read_device(s);
   s.launch_timeout_s = number_of("WARPEMU_LAUNCH_TIMEOUT_S", 0, 0, 1e9);
+  s.step_limit = static_cast<uint64_t>(number_of("WARPEMU_STEP_LIMIT", 0, 0, 1e18));
   read_checks(s);
   if (const char* report = text_of("WARPEMU_REPORT")) s.quiet = std::string(report) == "quiet";
   if (const char* dump = text_of("WARPEMU_DUMP")) {

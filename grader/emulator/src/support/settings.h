@@ -17,6 +17,7 @@ struct Settings {
   DeviceModel device;
   uint64_t memory_bytes = 0;
   double launch_timeout_s = 0;  // 0: none
+  uint64_t step_limit = 0;      // warp instructions a launch; 0: none
   bool quiet = false;
   bool dump_ptx = false;
   bool dump_code = false;
