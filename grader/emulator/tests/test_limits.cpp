@@ -1,6 +1,7 @@
 // What happens at the ends of memory, address space, launches and grids.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "run_program.h"
@@ -44,6 +45,18 @@ TEST(Limits, a_launch_ends_after_its_steps_and_names_the_loop) {
       << r.output;
   EXPECT_NE(r.output.find("702\n"), std::string::npos) << r.output;
   EXPECT_EQ(run("limits", "many_launches 9", "WARPEMU_STEP_LIMIT=100000").output, "");
+}
+
+TEST(Limits, newer_ptx_is_named_once_and_tried) {
+  // The program with another version in its PTX.
+  const std::string patched = WARPEMU_PROGRAM_DIR "/limits_newer_ptx";
+  ASSERT_EQ(std::system(("sed 's/^\\.version [0-9.]*$/.version 9.9/' " WARPEMU_PROGRAM_DIR "/limits > " +
+                         patched + " && chmod +x " + patched)
+                            .c_str()),
+            0);
+  const Result r = run("limits_newer_ptx");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_NE(r.output.find("has version 9.9, newer than 9.0"), std::string::npos) << r.output;
 }
 
 }  // namespace

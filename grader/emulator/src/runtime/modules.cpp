@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "loader/fatbin.h"
 #include "memory/device_memory.h"
@@ -24,6 +26,21 @@ void dump_code(const Program& program) {
   }
 }
 
+// Newer PTX is tried: what it adds is refused instruction by instruction.
+void warn_of_newer_ptx(const Module& module) {
+  constexpr double kNewestKnown = 9.0;
+  static std::once_flag once;
+  if (module.tokens.size() < 2 || module.tokens[0] != ".version") return;
+  const std::string version(module.tokens[1]);
+  if (std::strtod(version.c_str(), nullptr) <= kNewestKnown || settings().quiet) return;
+  std::call_once(once, [&] {
+    std::fprintf(
+        stderr,
+        "emulator: the program's PTX has version %s, newer than %.1f, the newest known here: trying it\n",
+        version.c_str(), kNewestKnown);
+  });
+}
+
 }  // namespace
 
 bool LoadedModule::load() {
@@ -35,6 +52,7 @@ bool LoadedModule::load() {
   if (settings().dump_ptx) std::fprintf(stderr, "%s\n", ptx.text.c_str());
   try {
     module_ = parse_module(std::move(ptx.text));
+    warn_of_newer_ptx(*module_);
     place_variables();
   } catch (const PtxError& error) {
     problem_ = std::string(error.what()) + " (line " + std::to_string(error.line) + " of the PTX)";
