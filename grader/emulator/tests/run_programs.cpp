@@ -63,7 +63,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"endless_barriers", "launch_timeout", 702, false, "endless_barriers"},
         Mistake{"endless_grid", "launch_timeout", 702, false, "\"kernel\":\"short_block\""},
         Mistake{"unsupported", "unsupported", 801, true, "emulator: unsupported vmad.u32.u32.u32"},
-        Mistake{"recursion", "unsupported", 801, false, "unsupported recursion"},
+        Mistake{"endless_recursion", "stack_overflow", 719, true, "cudaLimitStackSize"},
+        Mistake{"null_function", "bad_call", 718, true, "through a null pointer"},
         Mistake{"heap_overrun", "out_of_bounds", 700, true, "\"name\":\"device malloc #1\",\"bytes\":40,"},
         Mistake{"heap_use_after_free", "use_after_free", 700, true, "device malloc #1"},
         Mistake{"heap_double_free", "invalid_free", 719, true, "a second time"},
@@ -95,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(Emulator, Families,
                                          "control_flow_debug", "warp_operations", "barriers", "memory_spaces",
                                          "atomics", "async_copy", "device_functions",
                                          "device_functions_debug", "cooperative_groups", "spmm",
-                                         "matrix_products", "async_barriers", "packed_values", "device_heap"),
+                                         "matrix_products", "async_barriers", "packed_values", "device_heap",
+                                         "dynamic_calls", "dynamic_calls_debug"),
                          [](const auto& test) { return test.param; });
 
 TEST(Emulator, runs_vector_reductions_of_sm_90) {

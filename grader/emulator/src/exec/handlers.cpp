@@ -71,6 +71,7 @@ HandlerTable build() {
   add_control_handlers(table);
   add_barrier_handlers(table);
   add_system_handlers(table);
+  add_call_handlers(table);
   add_heap_handlers(table);
   add_async_copy_handlers(table);
   add_mbarrier_handlers(table);

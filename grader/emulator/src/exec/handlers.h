@@ -47,6 +47,7 @@ WARPEMU_DECLARE_ISA(isa_v4)
 void add_control_handlers(HandlerTable& table);
 void add_barrier_handlers(HandlerTable& table);
 void add_system_handlers(HandlerTable& table);
+void add_call_handlers(HandlerTable& table);
 void add_heap_handlers(HandlerTable& table);
 void add_async_copy_handlers(HandlerTable& table);
 void add_mbarrier_handlers(HandlerTable& table);

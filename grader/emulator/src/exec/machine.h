@@ -110,7 +110,9 @@ struct Warp {
   uint32_t spin = 0;
   Block* block = nullptr;
   Worker* worker = nullptr;
-  uint8_t* local = nullptr;  // 32 stacks of Block::stack_bytes
+  uint8_t* local = nullptr;                      // 32 stacks of Block::stack_bytes
+  uint32_t stack_top[kLanes] = {};               // where the next frame or alloca begins
+  std::vector<uint8_t> saved_registers[kLanes];  // of outer calls of functions that each lane is in again
   std::vector<Fragment> parked;
   std::vector<BarrierWait> at_barrier;
   std::vector<AsyncCopy> async_copies;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
+#include <map>
 
 #include "program/decode.h"
 #include "program/instruction_class.h"
@@ -54,6 +55,7 @@ class Builder {
       slots_.push_back(assign_slots(f, file_));
       program_->register_count += static_cast<uint32_t>(f.registers.size());
     }
+    note_functions();
     program_->code.resize(size_);
     program_->texts.resize(size_);
     for (uint32_t f = 0; f < linear_.functions.size(); ++f) decode_function(f);
@@ -112,16 +114,49 @@ class Builder {
       program_->branch_tables.push_back(in.targets);
       in.target = static_cast<uint32_t>(program_->branch_tables.size() - 1);
     } else if (in.is("call")) {
-      const uint32_t callee = in.target;
-      CallRecord record{begin_[callee], slots_[callee][linear_.functions[callee].return_register], in.copies};
-      program_->calls.push_back(std::move(record));
-      in.target = static_cast<uint32_t>(program_->calls.size() - 1);
-    } else if (in.is("call.return")) {
-      program_->calls.push_back({0, 0, in.copies});
-      in.target = static_cast<uint32_t>(program_->calls.size() - 1);
+      note_call(f, in, in.target);
+    } else if (in.is("call.indirect") || in.is("call.return")) {
+      note_call(f, in, 0);
     } else if (in.is("ret")) {
-      in.target = slots_[f][linear_.functions[f].return_register];
+      in.target = f;
     }
+  }
+
+  void note_call(uint32_t caller, LinearInst& in, uint32_t callee) {
+    CallRecord record{callee, program_->functions[caller].frame_slot, in.copies, {}};
+    for (const uint32_t target : in.callees)
+      record.targets[module_.address_of(*linear_.functions[target].source)] = target;
+    program_->calls.push_back(std::move(record));
+    in.target = static_cast<uint32_t>(program_->calls.size() - 1);
+  }
+
+  void note_functions() {
+    for (uint32_t f = 0; f < linear_.functions.size(); ++f) {
+      const LinearFunction& function = linear_.functions[f];
+      FunctionRecord record;
+      record.entry = begin_[f];
+      if (function.return_register != kNoRegister) record.return_slot = slots_[f][function.return_register];
+      if (function.frame_register != kNoRegister) {
+        record.frame_slot = slots_[f][function.frame_register];
+        record.frame_bytes = (std::max(function.frame_bytes, 1u) + 15) / 16 * 16;
+        program_->grows_stack = true;
+      }
+      record.params = function.params;
+      record.results = function.results;
+      if (function.recursive) record.saved = registers_of(f);
+      program_->functions.push_back(std::move(record));
+    }
+  }
+
+  std::vector<SavedRegister> registers_of(uint32_t f) const {
+    std::map<uint32_t, uint32_t> bytes_by_slot;  // registers share slots
+    for (size_t r = 0; r < slots_[f].size(); ++r) {
+      if (slots_[f][r] != kNoSlot)
+        bytes_by_slot[slots_[f][r]] = lane_bytes(linear_.functions[f].registers[r]);
+    }
+    std::vector<SavedRegister> registers;
+    for (const auto& [slot, bytes] : bytes_by_slot) registers.push_back({slot, bytes});
+    return registers;
   }
 
   // A short loop that holds one of these waits for another thread.

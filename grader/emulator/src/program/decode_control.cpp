@@ -19,13 +19,14 @@ void branch_indexed(Decode& d) {
 
 void call(Decode& d) {
   d.out.target = d.in.target;
+  if (d.in.is("call.indirect")) d.out.a = d.source(0, 8);
   d.handler(std::string(d.in.parts[0]));
 }
 
 void return_from_call(Decode& d) {
   d.take("uni");
-  d.out.a = d.in.target;  // the builder puts the slot of the return address here
-  d.handler("ret");
+  d.out.target = d.in.target;  // the builder puts the function here
+  d.handler(d.program.functions[d.in.target].frame_slot == kNoSlot ? "ret" : "ret.frame");
 }
 
 void leave(Decode& d) {
@@ -151,12 +152,29 @@ void system_call(Decode& d) {
   d.handler(std::string(d.in.parts[0]));
 }
 
+// alloca d, bytes{, align}
+void allocate_on_stack(Decode& d) {
+  d.ignore({"u64", "b64"});
+  d.out.d = d.dest(0, 8);
+  d.out.a = d.source(1, 8);
+  d.out.imm = d.count() > 2 ? static_cast<int64_t>(d.number(2)) : 8;
+  d.program.grows_stack = true;
+  d.handler("alloca");
+}
+
+void stack_pointer(Decode& d) {
+  d.ignore({"u64", "b64"});
+  const bool saves = d.in.is("stacksave");
+  (saves ? d.out.d : d.out.a) = saves ? d.dest(0, 8) : d.source(0, 8);
+  d.handler(std::string(d.in.parts[0]));
+}
+
 }  // namespace
 
 void add_control_decoders(DecoderTable& t) {
   t["bra"] = branch;
   t["brx"] = branch_indexed;
-  for (const char* op : {"call", "call.return"}) t[op] = call;
+  for (const char* op : {"call", "call.indirect", "call.return"}) t[op] = call;
   t["ret"] = return_from_call;
   t["exit"] = leave;
   for (const char* op : {"trap"}) t[op] = plain;
@@ -168,6 +186,8 @@ void add_control_decoders(DecoderTable& t) {
   t["match"] = match;
   t["redux"] = reduce;
   t["elect"] = elect;
+  t["alloca"] = allocate_on_stack;
+  for (const char* op : {"stacksave", "stackrestore"}) t[op] = stack_pointer;
   for (const char* op : {"vprintf", "__assertfail", "malloc", "free"}) t[op] = system_call;
 }
 

@@ -52,7 +52,7 @@ std::string access_key(const Decode& d, const char* op, Type type, bool keep_sig
 
 // .param is kernel parameters in an entry, and the stack frame around calls and in functions.
 bool is_frame_access(const Ref& address) {
-  return address.reg == kNoRegister && address.space == Space::local;
+  return address.space == Space::local;
 }
 
 void load(Decode& d) {

@@ -19,6 +19,7 @@ struct Ref {
   enum class Kind : uint8_t { reg, number, symbol, special, address, vector, sink };
   Kind kind = Kind::sink;
   bool negated = false;
+  bool in_frame = false;         // symbol: its value is an offset in the function's frame on the stack
   bool dynamic_shared = false;   // symbol or address base: the dynamic part of shared memory, placed last
   Type type = Type::none;        // of the register, or of a floating-point literal
   Space space = Space::generic;  // of the symbol
@@ -37,10 +38,11 @@ struct LinearInst {
   uint32_t guard = kNoRegister;
   bool guard_negated = false;
   uint32_t location = 0;
-  uint32_t frame = kNoRegister;   // register with the base of the frame that holds its operands
-  uint32_t target = 0;            // bra: instruction index in the function; call: index of the callee
+  uint32_t frame = kNoRegister;  // register with the base of the frame that holds its operands
+  uint32_t target = 0;  // bra: instruction index in the function; call: the callee's place in the program
   std::vector<uint32_t> targets;  // brx
   std::vector<ParamCopy> copies;  // call and call.return
+  std::vector<uint32_t> callees;  // call.indirect: places of the functions it may reach
 
   bool is(std::string_view op) const { return parts[0] == op; }
   bool ends_block() const { return is("bra") || is("brx") || is("exit") || is("ret"); }
@@ -50,12 +52,15 @@ struct LinearInst {
 struct LinearFunction {
   const Function* source = nullptr;
   std::vector<LinearInst> code;
-  std::vector<Type> registers;                           // of each virtual register
-  uint32_t return_register = kNoRegister;                // holds the return address of each lane
-  std::unordered_map<std::string_view, uint32_t> frame;  // parameters and results: offsets in local memory
+  std::vector<Type> registers;             // of each virtual register
+  uint32_t return_register = kNoRegister;  // holds the return address of each lane
+  uint32_t frame_register = kNoRegister;   // holds each lane's frame; none: placed statically
+  uint32_t frame_bytes = 0;                // on the lane's stack
+  bool recursive = false;
+  std::vector<ParamCopy> params, results;  // between mailbox and frame
 };
 
-// Everything a kernel needs, callees before callers (recursion is refused).
+// Everything a kernel needs, callees before callers as far as recursion allows.
 struct LinearProgram {
   std::vector<LinearFunction> functions;
   std::vector<SharedVariable> shared;

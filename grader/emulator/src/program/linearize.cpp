@@ -1,12 +1,15 @@
 // Resolves the names of a kernel and of the functions it calls, and lays out its shared, local and parameter
 // memory.
 //
-// A function's registers and stack frame are placed once, not once a call: without recursion a lane is inside
-// a function at most once. A call copies arguments into the callee's frame and remembers the lane's return
-// address.
+// A function's registers and frame are placed once, not once a call: without recursion a lane is inside a
+// function at most once. A call copies arguments into the callee's frame and remembers the lane's return
+// address. Frames of functions that recur, that pointers reach or that call alloca lie on the lane's stack
+// instead, behind a register; their arguments and results go through a mailbox, whose layout caller and
+// callee derive from the prototype alone.
 #include <algorithm>
-#include <unordered_set>
+#include <deque>
 
+#include "program/call_graph.h"
 #include "program/linear.h"
 #include "ptx/parser.h"
 
@@ -31,7 +34,24 @@ struct Symbol {
   Space space;
   uint64_t value;
   bool dynamic_shared = false;
+  bool in_frame = false;
 };
+
+// Where callers find the parameters and results of a function.
+struct FunctionLayout {
+  const Function* source = nullptr;
+  bool dynamic = false;  // the frame lies on the lane's stack
+  bool recursive = false;
+  uint32_t frame_bytes = 0;
+  std::unordered_map<std::string_view, uint32_t> offsets;
+};
+
+uint32_t mailbox_bytes(const std::vector<Variable>& variables) {
+  uint32_t end = 0;
+  for (const Variable& v : variables)
+    end = round_up(end, std::max(v.align, 8u)) + static_cast<uint32_t>(v.bytes());
+  return end;
+}
 
 struct Scope {
   std::unordered_map<std::string_view, uint32_t> registers;
@@ -48,17 +68,32 @@ class Linearizer {
   Linearizer(Module& module, const SymbolTable& variables) : module_(module), variables_(variables) {}
 
   LinearProgram run(Function& entry) {
+    calls_ = find_calls(module_, entry);
     layout_params(entry);
-    function_index(entry, 0);
+    place_mailbox();
+    function_id(entry, 0);
+    number_callees();
     return std::move(program_);
   }
 
-  // Linearizes a function and, before it, everything it calls.
-  uint32_t function_index(Function& function, uint32_t call_site);
+  // Linearizes a function and, before it, everything it calls. Numbers are given on the way down.
+  uint32_t function_id(Function& function, uint32_t call_site);
 
   Module& module() { return module_; }
-  LinearProgram& program() { return program_; }
-  const LinearFunction& function(uint32_t index) const { return program_.functions[index]; }
+  const CallGraph& calls() const { return calls_; }
+  const FunctionLayout& layout(uint32_t id) const { return layouts_[id]; }
+
+  // Offsets in each lane's stack at which a list of parameters lies between caller and callee.
+  std::vector<uint32_t> mailbox(const std::vector<Variable>& variables) const {
+    std::vector<uint32_t> offsets;
+    uint32_t at = mailbox_begin_;
+    for (const Variable& v : variables) {
+      at = round_up(at, std::max(v.align, 8u));
+      offsets.push_back(at);
+      at += static_cast<uint32_t>(v.bytes());
+    }
+    return offsets;
+  }
 
   Symbol shared_variable(const Variable& v) {
     if (v.count == 0) return {Space::shared, 0, true};
@@ -75,11 +110,13 @@ class Linearizer {
     return {Space::shared, begin};
   }
 
-  uint32_t take_local(uint64_t bytes, uint32_t align) {
-    check_room("local memory of a thread", program_.local_bytes, bytes, kMostLocal);
-    const uint32_t offset = round_up(program_.local_bytes, std::max(align, 8u));
-    program_.local_bytes = offset + static_cast<uint32_t>(bytes);
+  static uint32_t take_frame(uint32_t& end, uint64_t bytes, uint32_t align) {
+    const uint32_t offset = round_up(end, std::max(align, 8u));
+    end = offset + static_cast<uint32_t>(bytes);
     return offset;
+  }
+  uint32_t take_local(uint64_t bytes, uint32_t align) {
+    return take_frame(program_.local_bytes, bytes, align);
   }
 
   bool find_global(std::string_view name, Symbol& symbol) {
@@ -89,8 +126,13 @@ class Linearizer {
       return true;
     }
     const auto placed = variables_.find(name);
-    if (placed == variables_.end()) return false;
-    symbol = {Space::global, placed->second};
+    if (placed != variables_.end()) {
+      symbol = {Space::global, placed->second};
+      return true;
+    }
+    const auto function = module_.functions.find(name);
+    if (function == module_.functions.end() || function->second.is_entry) return false;
+    symbol = {Space::global, module_.address_of(function->second)};
     return true;
   }
 
@@ -113,22 +155,61 @@ class Linearizer {
     }
   }
 
+  void place_mailbox() {
+    uint32_t bytes = 0;
+    for (const std::string_view name : calls_.dynamic) {
+      const Function& f = module_.functions.at(name);
+      bytes = std::max({bytes, mailbox_bytes(f.params), mailbox_bytes(f.returns)});
+    }
+    mailbox_begin_ = take_local(bytes, 16);
+  }
+
+  FunctionLayout lay_out(const Function& function) {
+    FunctionLayout layout;
+    layout.source = &function;
+    layout.dynamic = calls_.dynamic.count(function.name) != 0;
+    layout.recursive = calls_.recursive.count(function.name) != 0;
+    if (function.is_entry) return layout;
+    for (const auto* list : {&function.params, &function.returns}) {
+      for (const Variable& v : *list) {
+        layout.offsets[v.name] = layout.dynamic ? take_frame(layout.frame_bytes, v.bytes(), v.align)
+                                                : take_local(v.bytes(), v.align);
+      }
+    }
+    return layout;
+  }
+
+  // Calls name functions by number; the program holds them in the order in which they were finished.
+  void number_callees() {
+    for (LinearFunction& f : program_.functions) {
+      for (LinearInst& i : f.code) {
+        if (i.is("call")) i.target = place_[i.target];
+        for (uint32_t& callee : i.callees) callee = place_[callee];
+      }
+    }
+  }
+
   Module& module_;
   const SymbolTable& variables_;
+  CallGraph calls_;
   LinearProgram program_;
-  std::unordered_map<std::string_view, uint32_t> function_indices_;
-  std::unordered_set<std::string_view> in_progress_;
+  uint32_t mailbox_begin_ = 0;
+  std::unordered_map<std::string_view, uint32_t> function_ids_;
+  std::deque<FunctionLayout> layouts_;  // by number
+  std::vector<uint32_t> place_;         // in the program, by number
   std::unordered_map<std::string_view, uint32_t> shared_offsets_;
   std::unordered_map<std::string_view, uint32_t> kernel_params_;
 };
 
 class FunctionLinearizer {
  public:
-  FunctionLinearizer(Linearizer& owner, const Function& source, uint32_t call_site)
+  FunctionLinearizer(Linearizer& owner, const FunctionLayout& layout, uint32_t call_site)
       : owner_(owner), call_site_(call_site) {
-    result_.source = &source;
+    result_.source = layout.source;
+    result_.recursive = layout.recursive;
+    result_.frame_bytes = layout.frame_bytes;
     scopes_.emplace_back();
-    if (!source.is_entry) declare_frame(source);
+    if (!layout.source->is_entry) declare_frame(layout);
   }
 
   LinearFunction run() {
@@ -141,14 +222,22 @@ class FunctionLinearizer {
   }
 
  private:
-  void declare_frame(const Function& source) {
+  void declare_frame(const FunctionLayout& layout) {
     result_.return_register = new_register(Type::u32);
-    for (const auto* list : {&source.params, &source.returns}) {
-      for (const Variable& v : *list) {
-        const uint32_t offset = owner_.take_local(v.bytes(), v.align);
-        scopes_.back().symbols[v.name] = {Space::local, offset};
-        result_.frame[v.name] = offset;
-      }
+    if (layout.dynamic) result_.frame_register = new_register(Type::u64);
+    for (const auto& [name, offset] : layout.offsets) {
+      scopes_.back().symbols[name] = {Space::local, offset, false, layout.dynamic};
+    }
+    if (!layout.dynamic) return;
+    const Function& f = *layout.source;
+    const std::vector<uint32_t> params = owner_.mailbox(f.params), results = owner_.mailbox(f.returns);
+    for (size_t k = 0; k < params.size(); ++k) {
+      const Variable& v = f.params[k];
+      result_.params.push_back({params[k], layout.offsets.at(v.name), static_cast<uint32_t>(v.bytes())});
+    }
+    for (size_t k = 0; k < results.size(); ++k) {
+      const Variable& v = f.returns[k];
+      result_.results.push_back({layout.offsets.at(v.name), results[k], static_cast<uint32_t>(v.bytes())});
     }
   }
 
@@ -170,6 +259,7 @@ class FunctionLinearizer {
   }
   void add(const Label& label) { labels_[label.name] = static_cast<uint32_t>(result_.code.size()); }
   void add(const BranchTargets& table) { branch_targets_[table.name] = &table; }
+  void add(const CallPrototype&) {}
 
   void add(const RegisterDeclaration& r) {
     if (r.is_family) {
@@ -182,6 +272,9 @@ class FunctionLinearizer {
   void add(const Variable& v) {
     if (v.space == Space::shared) {
       scopes_.back().symbols[v.name] = owner_.shared_variable(v);
+    } else if (result_.frame_register != kNoRegister) {
+      const uint32_t offset = Linearizer::take_frame(result_.frame_bytes, v.bytes(), v.align);
+      scopes_.back().symbols[v.name] = {Space::local, offset, false, true};
     } else {
       scopes_.back().symbols[v.name] = {Space::local, owner_.take_local(v.bytes(), v.align)};
     }
@@ -208,6 +301,7 @@ class FunctionLinearizer {
     out.opcode = i.opcode;
     out.parts = i.parts;
     out.location = location_;
+    out.frame = result_.frame_register;
     if (!i.guard.empty()) {
       out.guard = find_register(i.guard);
       out.guard_negated = i.guard_negated;
@@ -228,77 +322,95 @@ class FunctionLinearizer {
     result_.code.push_back(std::move(out));
   }
 
-  // call[.uni] [(results),] function [, (arguments)] [, prototype]
   void add_call(const Instruction& i) {
-    std::vector<const Operand*> lists;
-    const Operand* callee = nullptr;
-    size_t results = 0;
-    for (const Operand& o : i.operands) {
-      if (o.kind == Operand::Kind::vector) {
-        lists.push_back(&o);
-      } else if (callee == nullptr) {
-        callee = &o;
-        results = lists.size();
-      }
-    }
-    if (callee == nullptr) fail("call without a function", i.opcode);
-    const Operand* result_list = results > 0 ? lists[0] : nullptr;
-    const Operand* argument_list = lists.size() > results ? lists[results] : nullptr;
-    if (is_builtin_call(callee->name)) {
+    const CallOperands operands = call_operands(i);
+    if (operands.callee == nullptr) fail("call without a function", i.opcode);
+    const std::string_view name = operands.callee->name;
+    const auto function = owner_.module().functions.find(name);
+    if (is_builtin_call(name)) {
       LinearInst out = begin(i);
-      set_opcode(out, callee->name);
-      add_operands(out, argument_list);
-      add_operands(out, result_list);
+      set_opcode(out, name);
+      add_operands(out, operands.arguments);
+      add_operands(out, operands.results);
       result_.code.push_back(std::move(out));
+    } else if (function != owner_.module().functions.end() && function->second.has_body()) {
+      add_direct_call(i, function->second, operands);
+    } else if (find_register(name) != kNoRegister) {
+      add_indirect_call(i, operands);
     } else {
-      add_function_call(i, *callee, argument_list, result_list);
+      fail("unsupported call of " + std::string(name) + " (a function without a PTX body)", name);
     }
   }
 
   void add_operands(LinearInst& out, const Operand* list) {
     if (list == nullptr) return;
-    for (const Operand& o : list->elements) out.operands.push_back(resolve(o));
+    for (const Operand& o : list->elements) {
+      Ref ref;
+      resolve_name(o.name, ref);
+      out.operands.push_back(std::move(ref));
+    }
   }
 
-  void add_function_call(const Instruction& i, const Operand& callee, const Operand* arguments,
-                         const Operand* results) {
-    const auto found = owner_.module().functions.find(callee.name);
-    if (found == owner_.module().functions.end() || !found->second.has_body()) {
-      const bool indirect = find_register(callee.name) != kNoRegister;
-      fail(indirect ? "unsupported call through a function pointer"
-                    : "unsupported call of " + std::string(callee.name) + " (a function without a PTX body)",
-           callee.name);
-    }
+  void add_direct_call(const Instruction& i, Function& callee, const CallOperands& operands) {
     LinearInst call = begin(i);
     set_opcode(call, "call");
-    call.target = owner_.function_index(found->second, location_);
+    call.target = owner_.function_id(callee, location_);
+    const FunctionLayout& layout = owner_.layout(call.target);
+    const auto places = [&](const std::vector<Variable>& formal) {
+      if (layout.dynamic) return owner_.mailbox(formal);
+      std::vector<uint32_t> offsets;
+      for (const Variable& v : formal) offsets.push_back(layout.offsets.at(v.name));
+      return offsets;
+    };
+    finish_call(i, std::move(call), operands, callee.params, places(callee.params), callee.returns,
+                places(callee.returns));
+  }
+
+  void add_indirect_call(const Instruction& i, const CallOperands& operands) {
+    const CallPrototype* prototype = find_prototype(*result_.source, operands.prototype);
+    if (prototype == nullptr) fail("unsupported call through a pointer without a prototype", i.opcode);
+    LinearInst call = begin(i);
+    set_opcode(call, "call.indirect");
+    call.operands.push_back(resolve(*operands.callee));
+    for (Function* target : owner_.calls().targets_of(*prototype))
+      call.callees.push_back(owner_.function_id(*target, location_));
+    if (call.callees.empty()) {
+      result_.code.push_back(std::move(call));  // whatever the pointer holds, it is reported
+      return;
+    }
+    finish_call(i, std::move(call), operands, prototype->params, owner_.mailbox(prototype->params),
+                prototype->returns, owner_.mailbox(prototype->returns));
+  }
+
+  // The call with its copies of arguments, and what takes the results back.
+  void finish_call(const Instruction& i, LinearInst call, const CallOperands& operands,
+                   const std::vector<Variable>& params, const std::vector<uint32_t>& param_places,
+                   const std::vector<Variable>& returns, const std::vector<uint32_t>& return_places) {
     LinearInst back = begin(i);
     set_opcode(back, "call.return");
-    back.parts[0] = "call.return";
-    const LinearFunction& target = owner_.function(call.target);
-    copy_list(found->second.params, target, arguments, [&](uint32_t mine, uint32_t theirs, uint32_t bytes) {
-      call.copies.push_back({mine, theirs, bytes});
-    });
-    copy_list(found->second.returns, target, results, [&](uint32_t mine, uint32_t theirs, uint32_t bytes) {
-      back.copies.push_back({theirs, mine, bytes});
-    });
+    const std::vector<uint32_t> arguments = offsets_of(operands.arguments, params.size(), i.opcode);
+    const std::vector<uint32_t> results = offsets_of(operands.results, returns.size(), i.opcode);
+    for (size_t k = 0; k < params.size(); ++k)
+      call.copies.push_back({arguments[k], param_places[k], static_cast<uint32_t>(params[k].bytes())});
+    for (size_t k = 0; k < returns.size(); ++k)
+      back.copies.push_back({return_places[k], results[k], static_cast<uint32_t>(returns[k].bytes())});
     result_.code.push_back(std::move(call));
     if (!back.copies.empty()) result_.code.push_back(std::move(back));
   }
 
-  template <class Add>
-  void copy_list(const std::vector<Variable>& formal, const LinearFunction& target, const Operand* actual,
-                 Add add_copy) {
-    const size_t count = actual == nullptr ? 0 : actual->elements.size();
-    if (count != formal.size()) fail("call with a wrong number of parameters", target.source->name);
+  // Where the caller keeps arguments or results in its frame.
+  std::vector<uint32_t> offsets_of(const Operand* list, size_t wanted, std::string_view near) {
+    const size_t count = list == nullptr ? 0 : list->elements.size();
+    if (count != wanted) fail("call with a wrong number of parameters", near);
+    std::vector<uint32_t> offsets;
     for (size_t k = 0; k < count; ++k) {
-      const Ref mine = resolve(actual->elements[k]);
-      if (mine.kind != Ref::Kind::symbol || mine.space != Space::local) {
-        fail("unsupported register parameter in a call", actual->elements[k].name);
-      }
-      add_copy(static_cast<uint32_t>(mine.value), target.frame.at(formal[k].name),
-               static_cast<uint32_t>(formal[k].bytes()));
+      Ref ref;
+      resolve_name(list->elements[k].name, ref);
+      if (ref.kind != Ref::Kind::symbol || ref.space != Space::local)
+        fail("unsupported register parameter in a call", list->elements[k].name);
+      offsets.push_back(static_cast<uint32_t>(ref.value));
     }
+    return offsets;
   }
 
   uint32_t find_register(std::string_view name) {
@@ -344,10 +456,16 @@ class FunctionLinearizer {
         resolve_name(o.name, ref);
         if (ref.kind == Ref::Kind::special) fail("unknown address base " + std::string(o.name), o.name);
         ref.kind = Ref::Kind::address;
+        if (ref.in_frame) {
+          ref.reg = result_.frame_register;
+          ref.type = Type::u64;
+          ref.offset += static_cast<int64_t>(ref.value);
+        }
         for (const Operand& e : o.elements) ref.elements.push_back(resolve(e));
         break;
       case Operand::Kind::name:
         resolve_name(o.name, ref);
+        if (ref.in_frame) ref = frame_address(ref);
         break;
     }
     if (!o.second.empty() && o.second != "_") {
@@ -355,6 +473,24 @@ class FunctionLinearizer {
       if (ref.second == kNoRegister) fail("unknown register " + std::string(o.second), o.second);
     }
     return ref;
+  }
+
+  // The address of a variable in the frame, in a register of its own.
+  Ref frame_address(const Ref& variable) {
+    Ref base, sum, offset;
+    base.kind = sum.kind = Ref::Kind::reg;
+    base.type = sum.type = Type::u64;
+    base.reg = result_.frame_register;
+    sum.reg = new_register(Type::u64);
+    offset.kind = Ref::Kind::number;
+    offset.value = variable.value + static_cast<uint64_t>(variable.offset);
+    LinearInst add;
+    add.opcode = "add.s64";
+    add.parts = {"add", "s64"};
+    add.location = location_;
+    add.operands = {sum, base, offset};
+    result_.code.push_back(std::move(add));
+    return sum;
   }
 
   void resolve_name(std::string_view name, Ref& ref) {
@@ -372,8 +508,9 @@ class FunctionLinearizer {
       ref.space = symbol.space;
       ref.value = symbol.value;
       ref.dynamic_shared = symbol.dynamic_shared;
+      ref.in_frame = symbol.in_frame;
     } else if (owner_.module().functions.count(name) != 0) {
-      fail("unsupported address of function " + std::string(name), name);
+      fail("unsupported address of kernel " + std::string(name), name);
     } else {
       fail("unknown symbol " + std::string(name), name);
     }
@@ -409,22 +546,18 @@ class FunctionLinearizer {
   std::vector<std::pair<size_t, std::string_view>> label_uses_;
 };
 
-uint32_t Linearizer::function_index(Function& function, uint32_t call_site) {
-  const auto known = function_indices_.find(function.name);
-  if (known != function_indices_.end()) return known->second;
-  if (!in_progress_.insert(function.name).second) {
-    PtxError error("unsupported recursion in " + std::string(function.name),
-                   line_of(module_.text, function.name));
-    error.location = call_site;
-    throw error;
-  }
+uint32_t Linearizer::function_id(Function& function, uint32_t call_site) {
+  const auto id = static_cast<uint32_t>(layouts_.size());
+  const auto [known, is_new] = function_ids_.try_emplace(function.name, id);
+  if (!is_new) return known->second;
   parse_body(module_, function);
-  LinearFunction linear = FunctionLinearizer(*this, function, call_site).run();
-  in_progress_.erase(function.name);
+  const FunctionLayout layout = lay_out(function);
+  layouts_.push_back(layout);
+  place_.push_back(0);
+  LinearFunction linear = FunctionLinearizer(*this, layout, call_site).run();
+  place_[id] = static_cast<uint32_t>(program_.functions.size());
   program_.functions.push_back(std::move(linear));
-  const auto index = static_cast<uint32_t>(program_.functions.size() - 1);
-  function_indices_[function.name] = index;
-  return index;
+  return id;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "exec/machine.h"
@@ -63,10 +64,28 @@ struct ParamCopy {
   uint32_t bytes;
 };
 
+// A register of a function: its slot and the bytes of one lane, 0 for a predicate.
+struct SavedRegister {
+  uint32_t slot;
+  uint32_t bytes;
+};
+
+struct FunctionRecord {
+  uint32_t entry = 0;              // first instruction
+  uint32_t return_slot = 0;        // register that holds each lane's return address
+  uint32_t frame_slot = kNoSlot;   // register that holds each lane's frame; kNoSlot: placed once, statically
+  uint32_t frame_bytes = 0;        // of a frame on the lane's stack
+  std::vector<ParamCopy> params;   // from the mailbox to a frame on the stack
+  std::vector<ParamCopy> results;  // and back
+  std::vector<SavedRegister> saved;  // of a recursive function: put aside for the outer call's sake
+};
+
+// Around a call: from the caller's frame to the callee's or to the mailbox, or back.
 struct CallRecord {
-  uint32_t entry = 0;        // first instruction of the callee
-  uint32_t return_slot = 0;  // register that holds each lane's return address
-  std::vector<ParamCopy> arguments;
+  uint32_t function = 0;          // index of the callee
+  uint32_t frame_slot = kNoSlot;  // of the caller
+  std::vector<ParamCopy> copies;
+  std::unordered_map<uint64_t, uint32_t> targets;  // of an indirect call: functions by address
 };
 
 struct ParamSlot {
@@ -91,12 +110,14 @@ struct Program {
   std::vector<SpecialRegister> warp_specials;   // constant for a warp during a launch
   std::vector<SpecialRegister> block_specials;  // change with the block
   std::vector<std::vector<uint32_t>> branch_tables;
+  std::vector<FunctionRecord> functions;
   std::vector<CallRecord> calls;
   std::vector<MatrixOperands> matrices;
   std::vector<SharedVariable> shared_variables;
   uint32_t static_shared_bytes = 0;  // as the runtime reports them
   uint32_t dynamic_shared_begin = 0;
-  uint32_t local_bytes = 0;
+  uint32_t local_bytes = 0;  // frames placed statically
+  bool grows_stack = false;  // takes frames or alloca from the lanes' stacks
   uint32_t register_count = 0;
   std::vector<ParamSlot> params;
   uint32_t param_bytes = 0;

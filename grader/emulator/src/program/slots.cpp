@@ -12,8 +12,9 @@ namespace {
 // Instructions whose first operand is read, not written. A destination that is missing here would only live
 // longer.
 bool writes_first_operand(const LinearInst& inst) {
-  for (const char* op : {"st", "red", "cp", "bra", "brx", "bar", "barrier", "nanosleep", "prefetch",
-                         "prefetchu", "applypriority", "vprintf", "__assertfail", "malloc", "free"}) {
+  for (const char* op :
+       {"st", "red", "cp", "bra", "brx", "bar", "barrier", "nanosleep", "prefetch", "prefetchu",
+        "applypriority", "vprintf", "__assertfail", "malloc", "free", "call.indirect", "stackrestore"}) {
     if (inst.is(op)) return false;
   }
   return true;
@@ -170,7 +171,7 @@ std::vector<uint32_t> assign_slots(const LinearFunction& function, RegisterFile&
   std::vector<uint32_t> order;
   std::vector<uint32_t> slots(function.registers.size(), kNoSlot);
   for (uint32_t r = 0; r < intervals.size(); ++r) {
-    if (r == function.return_register) {
+    if (r == function.return_register || r == function.frame_register) {
       slots[r] = file.allocate(lane_bytes(function.registers[r]));  // set by calls, which do not name it
     } else if (!intervals[r].empty()) {
       order.push_back(r);

@@ -77,9 +77,15 @@ struct BranchTargets {
   std::string_view name;
   std::vector<std::string_view> labels;
 };
+// What an indirect call passes and takes back.
+struct CallPrototype {
+  std::string_view name;
+  std::vector<Variable> params;
+  std::vector<Variable> returns;
+};
 
-using Statement =
-    std::variant<Instruction, Label, ScopeOpen, ScopeClose, RegisterDeclaration, Variable, BranchTargets>;
+using Statement = std::variant<Instruction, Label, ScopeOpen, ScopeClose, RegisterDeclaration, Variable,
+                               BranchTargets, CallPrototype>;
 
 struct Function {
   std::string_view name;
@@ -96,7 +102,11 @@ struct Function {
   bool has_body() const { return body_end != 0; }
 };
 
+// Addresses of functions carry this tag, the number of their module, and the place of their name in its text.
+inline constexpr uint64_t kFunctionTag = 0x5c00000000000000ull;
+
 struct Module {
+  uint32_t number = 0;
   std::string text;
   std::vector<std::string_view> tokens;
   unsigned target = 0;                                       // 80 for .target sm_80
@@ -105,6 +115,10 @@ struct Module {
   std::unordered_map<std::string_view, Function> functions;
   std::map<uint32_t, std::string> files;
   std::vector<SourceLocation> locations{SourceLocation{}};  // [0]: unknown
+
+  uint64_t address_of(const Function& function) const {
+    return kFunctionTag | uint64_t(number) << 32 | static_cast<uint64_t>(function.name.data() - text.data());
+  }
 };
 
 }  // namespace warpgrade::emu

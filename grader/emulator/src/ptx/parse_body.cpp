@@ -138,11 +138,23 @@ class BodyParser {
         if (!in_.accept(",")) table.labels.push_back(in_.next());
       }
       emit(std::move(table));
-    } else if (in_.at(".callprototype") || in_.at(".calltargets")) {
+    } else if (in_.accept(".callprototype")) {
+      prototype(name);
+    } else if (in_.at(".calltargets")) {
       in_.skip_past(";");
     } else {
       emit(Label{name});
     }
+  }
+
+  // .callprototype [(results)] _ [(parameters)] [.noreturn];
+  void prototype(std::string_view name) {
+    CallPrototype p{name, {}, {}};
+    if (in_.at("(")) p.returns = parse_parameters(in_);
+    in_.expect("_");
+    if (in_.at("(")) p.params = parse_parameters(in_);
+    in_.skip_past(";");
+    emit(std::move(p));
   }
 
   void instruction() {

@@ -2,6 +2,7 @@
 #include "ptx/parser.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cctype>
 #include <cstdlib>
@@ -156,6 +157,18 @@ Variable parse_variable(TokenStream& in, Space space) {
   return variable;
 }
 
+std::vector<Variable> parse_parameters(TokenStream& in) {
+  std::vector<Variable> params;
+  in.expect("(");
+  while (!in.accept(")")) {
+    if (in.accept(",")) continue;
+    if (!in.accept(".param") && !in.accept(".reg"))
+      in.fail("expected .param at '" + std::string(in.peek()) + "'");
+    params.push_back(parse_variable(in, Space::param));
+  }
+  return params;
+}
+
 namespace {
 
 class ModuleParser {
@@ -220,25 +233,13 @@ class ModuleParser {
     }
   }
 
-  std::vector<Variable> parameter_list() {
-    std::vector<Variable> params;
-    in_.expect("(");
-    while (!in_.accept(")")) {
-      if (in_.accept(",")) continue;
-      if (!in_.accept(".param") && !in_.accept(".reg"))
-        in_.fail("expected .param at '" + std::string(in_.peek()) + "'");
-      params.push_back(parse_variable(in_, Space::param));
-    }
-    return params;
-  }
-
   void function(bool is_entry) {
     Function f;
     f.is_entry = is_entry;
     is_extern_ = false;
-    if (in_.at("(")) f.returns = parameter_list();
+    if (in_.at("(")) f.returns = parse_parameters(in_);
     f.name = in_.next();
-    if (in_.at("(")) f.params = parameter_list();
+    if (in_.at("(")) f.params = parse_parameters(in_);
     performance_directives(f);
     if (in_.accept("{")) {
       f.body_begin = in_.position();
@@ -269,7 +270,9 @@ class ModuleParser {
 }  // namespace
 
 std::unique_ptr<Module> parse_module(std::string text) {
+  static std::atomic<uint32_t> modules{0};
   auto module = std::make_unique<Module>();
+  module->number = ++modules;
   module->text = std::move(text);
   module->tokens = tokenize(module->text);
   ModuleParser(*module).run();

@@ -38,5 +38,7 @@ uint64_t parse_number(std::string_view token);
 
 // A variable's declaration after its state space: alignment, type, name, dimensions (and initializer).
 Variable parse_variable(TokenStream& in, Space space);
+// (.param .b32 a, .param .align 8 .b8 b[16])
+std::vector<Variable> parse_parameters(TokenStream& in);
 
 }  // namespace warpgrade::emu

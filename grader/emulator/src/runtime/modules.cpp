@@ -83,7 +83,10 @@ void LoadedModule::initialize(const Variable& variable, uint64_t address) {
   const unsigned bytes = std::max(1u, size_of(variable.type));
   for (const InitialValue& value : variable.initial) {
     uint64_t bits = value.bits;
-    if (!value.symbol.empty()) {
+    const auto function = module_->functions.find(value.symbol);
+    if (function != module_->functions.end() && !function->second.is_entry) {
+      bits += module_->address_of(function->second);
+    } else if (!value.symbol.empty()) {
       const auto symbol = addresses_.find(value.symbol);
       if (symbol == addresses_.end()) {
         throw PtxError("unsupported address of " + std::string(value.symbol) + " in the initializer of " +

@@ -12,6 +12,7 @@
 #include "runtime/capture.h"
 #include "runtime/errors.h"
 #include "runtime/leaks.h"
+#include "runtime/limits.h"
 #include "runtime/pools.h"
 #include "support/settings.h"
 
@@ -141,6 +142,11 @@ std::map<cudaLimit, size_t>& limits() {
 }
 
 }  // namespace
+
+size_t stack_limit() {
+  return limits()[cudaLimitStackSize];
+}
+
 }  // namespace warpgrade::emu
 
 using namespace warpgrade::emu;

@@ -14,6 +14,7 @@
 #include "runtime/errors.h"
 #include "runtime/host_place.h"
 #include "runtime/kernel_call.h"
+#include "runtime/limits.h"
 #include "runtime/modules.h"
 #include "runtime/occupancy.h"
 #include "simt/launch.h"
@@ -103,6 +104,7 @@ cudaError_t run_program(const Program& program, const KernelCall& call, void* co
   const LaunchBuffers& buffers = *launch_buffers();
   Launch launch;
   launch.program = &program;
+  launch.stack_limit = stack_limit();
   launch.grid[0] = call.grid.x, launch.grid[1] = call.grid.y, launch.grid[2] = call.grid.z;
   launch.block[0] = call.block.x, launch.block[1] = call.block.y, launch.block[2] = call.block.z;
   launch.dynamic_shared = static_cast<uint32_t>(call.dynamic_shared);

@@ -1,4 +1,4 @@
-// Branches, calls, exit, and the choice of the fragment that runs.
+// Branches, exit, and the choice of the fragment that runs.
 #include <algorithm>
 
 #include "check/shared_races.h"
@@ -78,10 +78,6 @@ void merge_here(Warp& w) {
   w.join_pc = join;
 }
 
-void park(Warp& w, uint32_t pc, uint32_t mask) {
-  w.parked.push_back({pc, mask, nullptr});
-}
-
 void back_edge(Warp& w, const Inst& i) {
   const uint32_t limit = i.patient ? (w.prefer_others ? kPatientTurnsAgain : kPatientTurns)
                                    : (w.prefer_others ? kTurnsAgain : kTurns);
@@ -117,61 +113,12 @@ void branch(Warp& w, const Inst& i) {
   if (!w.parked.empty()) reschedule(w);
 }
 
-// Sends each lane of w.mask to its own target.
-template <class TargetOf>
-void scatter(Warp& w, TargetOf target_of) {
-  uint32_t rest = w.mask;
-  const uint32_t stays = w.active & ~rest;
-  if (stays != 0) park(w, w.pc, stays);
-  w.active = 0;
-  while (rest != 0) {
-    const uint32_t target = target_of(__builtin_ctz(rest));
-    uint32_t group = 0;
-    for (uint32_t m = rest; m != 0; m &= m - 1) {
-      const int l = __builtin_ctz(m);
-      if (target_of(l) == target) group |= 1u << l;
-    }
-    rest &= ~group;
-    park(w, target, group);
-  }
-  reschedule(w);
-}
-
 void branch_indexed(Warp& w, const Inst& i) {
   const uint32_t* index = lanes<uint32_t>(w, i.a);
   const std::vector<uint32_t>& table = w.block->program->branch_tables[i.target];
-  scatter(w, [&](int l) { return table[std::min<size_t>(index[l], table.size() - 1)]; });
-}
-
-void copy_frames(Warp& w, const std::vector<ParamCopy>& copies) {
-  const size_t stride = w.block->stack_bytes;
-  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
-    uint8_t* stack = w.local + static_cast<size_t>(__builtin_ctz(m)) * stride;
-    for (const ParamCopy& c : copies) __builtin_memmove(stack + c.to, stack + c.from, c.bytes);
-  }
-}
-
-// Callees stand below their callers in the code, so lanes inside a function run first and meet again at its
-// return.
-void call(Warp& w, const Inst& i) {
-  const CallRecord& record = w.block->program->calls[i.target];
-  copy_frames(w, record.arguments);
-  uint32_t* return_to = lanes<uint32_t>(w, record.return_slot);
-  for (uint32_t m = w.mask; m != 0; m &= m - 1) return_to[__builtin_ctz(m)] = w.pc;
-  const uint32_t stays = w.active & ~w.mask;
-  if (stays != 0) park(w, w.pc, stays);
-  w.active = w.mask;
-  w.pc = record.entry;
-  if (!w.parked.empty()) reschedule(w);
-}
-
-void call_return(Warp& w, const Inst& i) {
-  copy_frames(w, w.block->program->calls[i.target].arguments);
-}
-
-void return_from_call(Warp& w, const Inst& i) {
-  const uint32_t* return_to = lanes<uint32_t>(w, i.a);
-  scatter(w, [&](int l) { return return_to[l]; });
+  uint32_t targets[kLanes];
+  for (uint32_t l = 0; l < kLanes; ++l) targets[l] = table[std::min<size_t>(index[l], table.size() - 1)];
+  scatter(w, targets);
 }
 
 void exit_lanes(Warp& w, const Inst&) {
@@ -184,6 +131,28 @@ void exit_lanes(Warp& w, const Inst&) {
 }
 
 }  // namespace
+
+void park(Warp& w, uint32_t pc, uint32_t mask) {
+  w.parked.push_back({pc, mask, nullptr});
+}
+
+void scatter(Warp& w, const uint32_t* targets) {
+  uint32_t rest = w.mask;
+  const uint32_t stays = w.active & ~rest;
+  if (stays != 0) park(w, w.pc, stays);
+  w.active = 0;
+  while (rest != 0) {
+    const uint32_t target = targets[__builtin_ctz(rest)];
+    uint32_t group = 0;
+    for (uint32_t m = rest; m != 0; m &= m - 1) {
+      const int l = __builtin_ctz(m);
+      if (targets[l] == target) group |= 1u << l;
+    }
+    rest &= ~group;
+    park(w, target, group);
+  }
+  reschedule(w);
+}
 
 void reschedule(Warp& w) {
   if (w.parked.empty()) {
@@ -263,9 +232,6 @@ bool join_warp_barriers(Warp& w) {
 void add_control_handlers(HandlerTable& t) {
   t.add(branch, "bra");
   t.add(branch_indexed, "brx");
-  t.add(call, "call");
-  t.add(call_return, "call.return");
-  t.add(return_from_call, "ret");
   t.add(exit_lanes, "exit");
 }
 

@@ -10,6 +10,12 @@ namespace warpgrade::emu {
 // Chooses the fragment to run next; sets w.stop when none can run.
 void reschedule(Warp& w);
 
+// Lanes that wait for their turn at a pc.
+void park(Warp& w, uint32_t pc, uint32_t mask);
+
+// Sends each lane of w.mask to its own target.
+void scatter(Warp& w, const uint32_t* targets);
+
 // Parks the lanes of w.mask at a warp-synchronous instruction until all live lanes that their masks name have
 // come. On construction w.mask becomes the lanes whose group is complete (perhaps none); on destruction the
 // warp moves on.

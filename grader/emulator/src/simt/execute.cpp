@@ -85,6 +85,13 @@ uint64_t special_value(Special what, const Launch& launch, const Worker& worker,
   return 0;
 }
 
+// Frames here hold parameters and variables that a GPU keeps in registers: a call takes more than it would
+// there.
+uint32_t stack_for_limit(uint64_t limit) {
+  constexpr uint64_t kFrameFactor = 4;
+  return static_cast<uint32_t>(std::min<uint64_t>(limit, 1 << 20) * kFrameFactor);
+}
+
 void fill(Warp& w, const SpecialRegister& r, uint32_t lane, uint64_t value) {
   if (r.bytes == 8) {
     lanes<uint64_t>(w, r.slot)[lane] = value;
@@ -220,7 +227,7 @@ void BlockSlot::prepare(Launch& launch, Worker& worker) {
   const uint32_t warp_count = (launch.threads_per_block() + kLanes - 1) / kLanes;
   const size_t file_bytes = program.register_image.size();
   uint8_t* file = aligned(registers, file_bytes * warp_count);
-  block.stack_bytes = program.local_bytes;
+  block.stack_bytes = program.local_bytes + (program.grows_stack ? stack_for_limit(launch.stack_limit) : 0);
   uint8_t* stacks = aligned(local, size_t(block.stack_bytes) * kLanes * warp_count);
   block.program = &program;
   block.launch = &launch;
@@ -271,6 +278,8 @@ void BlockSlot::start(uint64_t linear) {
     w.live = w.active = w.initial;
     w.pc = block.program->entry;
     w.join_pc = ~0u;
+    std::fill(std::begin(w.stack_top), std::end(w.stack_top), block.program->local_bytes);
+    for (std::vector<uint8_t>& saved : w.saved_registers) saved.clear();
     w.parked.clear();
     w.at_barrier.clear();
     w.async_copies.clear();

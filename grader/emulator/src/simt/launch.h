@@ -23,6 +23,7 @@ enum class Fault : int {
   launch_timeout = 702,
   device_assert = 710,
   misaligned_address = 716,
+  invalid_pc = 718,
   launch_failure = 719,
 };
 
@@ -38,6 +39,7 @@ struct Launch {
   uint64_t params_address = 0;      // the same as the kernel sees it
   uint64_t workspace_address = 0;   // of a cooperative grid's barrier; 0: the grid has none
   uint64_t sequence = 0;
+  uint64_t stack_limit = 1024;  // cudaLimitStackSize
 
   uint32_t threads_per_block() const { return block[0] * block[1] * block[2]; }
   uint64_t blocks() const { return uint64_t(grid[0]) * grid[1] * grid[2]; }

@@ -88,13 +88,15 @@ __global__ void unsupported(int* b) {
   asm volatile("vmad.u32.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(1), "r"(2), "r"(3));  // MISTAKE unsupported
   b[0] = int(r);
 }
-__device__ __noinline__ int factorial(int n) {
-  return n <= 1 ? 1 : n * factorial(n - 1) + (n & 1 ? factorial(n - 2) : 0);
+__device__ __noinline__ int endless(int n) {
+  return n == -1 ? 1 : n * endless(n - 2) + 1;  // MISTAKE endless_recursion
 }
-__global__ void recursion(int* b) {
-  b[0] = factorial(b[1]);
+__global__ void endless_recursion(int* b) {
+  b[0] = endless(b[1]);
 }
-
+__global__ void null_function(int (**functions)(int), int* b) {
+  b[0] = functions[0](1);  // MISTAKE null_function
+}
 __global__ void heap_overrun(int* b) {
   int* block = static_cast<int*>(malloc(10 * sizeof(int)));
   for (int k = 0; k <= 10; ++k) block[k] = b[k];  // MISTAKE heap_overrun
@@ -152,7 +154,8 @@ int main(int, char** argv) {
   if (is("endless_barriers")) endless_barriers<<<1, 64>>>(b);
   if (is("endless_grid")) short_block<<<2000000000, 32>>>(a);
   if (is("unsupported")) unsupported<<<1, 1>>>(b);
-  if (is("recursion")) recursion<<<1, 1>>>(b);
+  if (is("endless_recursion")) endless_recursion<<<1, 1>>>(b);
+  if (is("null_function")) null_function<<<1, 1>>>(reinterpret_cast<int (**)(int)>(b), b);
   if (is("heap_overrun")) heap_overrun<<<1, 1>>>(b);
   if (is("heap_use_after_free")) heap_use_after_free<<<1, 1>>>(b);
   if (is("heap_double_free")) heap_double_free<<<1, 1>>>();
