@@ -111,6 +111,7 @@ class Linearizer {
   }
 
   static uint32_t take_frame(uint32_t& end, uint64_t bytes, uint32_t align) {
+    check_room("local memory of a thread", end, bytes, kMostLocal);
     const uint32_t offset = round_up(end, std::max(align, 8u));
     end = offset + static_cast<uint32_t>(bytes);
     return offset;
