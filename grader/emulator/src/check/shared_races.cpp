@@ -200,6 +200,7 @@ bool SharedShadow::conflicts(Warp& w, const Inst& i, uint32_t lane, uint32_t uni
   const auto try_one = [&](const Stamps& stamps, bool written) {
     const uint32_t whom = stamps.whom[unit];
     if (!is_unordered(stamps.when[unit], whom, me, order_.all_since(), lane_since)) return false;
+    if (w.block->program->synchronizes[instruction_of(whom)]) return false;  // they poll, or lock
     const bool theirs_atomic = w.block->program->code[instruction_of(whom)].category == Category::atomic;
     if (written && kind == AccessKind::atomic && theirs_atomic) return false;
     // The usual compare-and-swap loop begins with a plain load.

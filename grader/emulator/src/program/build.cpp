@@ -167,8 +167,9 @@ class Builder {
     return false;
   }
 
+  static constexpr uint32_t kShortLoop = 40;
+
   void mark_patient_loops() {
-    constexpr uint32_t kShortLoop = 40;
     for (Inst& i : program_->code) {
       const std::string& text = program_->texts[i.index];
       if (text.compare(0, 3, "bra") != 0 || i.target > i.index || i.index - i.target >= kShortLoop) continue;
@@ -181,14 +182,34 @@ class Builder {
                        [&](const char* sign) { return text.find(sign) != std::string::npos; });
   }
 
+  // Loads of a volatile shared variable in a loop that neither stores nor meets others: a flag that is
+  // polled. A volatile array that is worked on in a loop is none.
+  std::vector<bool> polled_shared_flags() const {
+    std::vector<bool> polled(program_->code.size());
+    for (const Inst& i : program_->code) {
+      const auto at = [&](uint32_t k) -> const std::string& { return program_->texts[k]; };
+      if (at(i.index).compare(0, 3, "bra") != 0 || i.target > i.index || i.index - i.target >= kShortLoop)
+        continue;
+      bool only_looks = true;
+      for (uint32_t k = i.target; k < i.index; ++k) {
+        only_looks &= !holds(at(k).substr(0, 4), {"st.", "red.", "bar", "atom"});
+      }
+      for (uint32_t k = i.target; k < i.index && only_looks; ++k) {
+        polled[k] = polled[k] || (at(k).compare(0, 3, "ld.") == 0 && holds(at(k), {"volatile", "relaxed"}));
+      }
+    }
+    return polled;
+  }
+
   // What racecheck needs to know of the code.
   void note_synchronization() {
+    const std::vector<bool> polled = polled_shared_flags();
     for (const Inst& i : program_->code) {
       const std::string& text = program_->texts[i.index];
       const bool is_fence = holds(text, {"membar", "fence"}), shared = holds(text, {".shared"});
       const bool orders = holds(text, {".cas", ".exch", "acquire", "release", ".acq_rel", "mbarrier"});
       const bool polls = !shared && holds(text, {"volatile", "relaxed"});  // a flag in memory
-      program_->synchronizes.push_back(!is_fence && (orders || polls));
+      program_->synchronizes.push_back(!is_fence && (orders || polls || polled[i.index]));
       program_->compares_and_swaps |= holds(text, {".cas"});
       program_->orders_blocks |= is_fence ? !holds(text, {".cta", ".cl"}) : !shared && (orders || polls);
       const bool moves = i.category == Category::memory || i.category == Category::atomic;

@@ -177,6 +177,26 @@ __global__ void reduction_with_a_last_warp(const int* in, int* out) {
   if (t == 0) *out = sum;
 }
 
+// A warp waits for another one's flag.
+__global__ void polled_flag(int* out) {
+  __shared__ volatile int ready;
+  __shared__ int values[kWarp];
+  const int t = threadIdx.x;
+  if (t == 0) ready = 0;
+  __syncthreads();
+  if (t < kWarp) {
+    values[t] = 3 * t;
+    __threadfence_block();
+    __syncwarp();
+    if (t == 0) ready = 1;
+    return;
+  }
+  while (ready == 0) {
+  }
+  __threadfence_block();
+  out[t - kWarp] = values[2 * kWarp - 1 - t];
+}
+
 __global__ void lock_of_each_lane(int* out) {
   __shared__ int lock, count;
   if (threadIdx.x == 0) lock = count = 0;
@@ -229,6 +249,7 @@ int main() {
   neighbouring_bytes<<<1, kThreads>>>(reinterpret_cast<unsigned char*>(out.data));
   voting_barriers<<<1, kThreads>>>(in.data, out.data);
   histogram_a_warp<<<1, kThreads>>>(in.data, out.data);
+  polled_flag<<<1, 2 * kWarp>>>(out.data);
   masks_of_those_that_remain<<<1, kWarp>>>(in.data, 21, out.data);
   scratch_in_global_memory<<<8, kThreads>>>(scratch.data, out.data);
   lock_of_each_lane<<<1, 64>>>(out.data);
