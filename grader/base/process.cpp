@@ -146,7 +146,13 @@ ProcessResult run_process(const ProcessOptions& options) {
   ProcessResult result;
   const auto deadline = options.timeout ? Clock::now() + *options.timeout : Clock::time_point::max();
   bool was_interrupted = false;
-  while (out.read_end || err.read_end) {
+  const auto has_ended = [&] {
+    siginfo_t info = {};
+    return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == pid;
+  };
+  // The child's end is the end: it may close its output early, and a daemonised grandchild may keep it open.
+  for (bool ended = false; !ended || out.read_end || err.read_end;) {
     if (!result.timed_out && Clock::now() >= deadline) {
       result.timed_out = true;
       kill(-pid, SIGKILL);
@@ -156,15 +162,12 @@ ProcessResult run_process(const ProcessOptions& options) {
       kill(-pid, SIGKILL);
     }
     std::array<pollfd, 2> polls{pollfd{out.read_end.get(), POLLIN, 0}, pollfd{err.read_end.get(), POLLIN, 0}};
-    poll(polls.data(), polls.size(), 50);
+    const bool open = out.read_end || err.read_end;
+    poll(polls.data(), polls.size(), open ? 50 : 1);
     if (polls[0].revents != 0) read_available(out.read_end, result.standard_output, options.output_bytes);
     if (polls[1].revents != 0) read_available(err.read_end, result.standard_error, options.output_bytes);
-    // A daemonised grandchild may keep the pipes open: the child's end is the end.
-    siginfo_t info = {};
-    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        info.si_pid == pid && polls[0].revents == 0 && polls[1].revents == 0) {
-      break;
-    }
+    ended = has_ended();
+    if (ended && polls[0].revents == 0 && polls[1].revents == 0) break;
   }
   kill(-pid, SIGKILL);
   int status = 0;

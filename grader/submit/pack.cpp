@@ -50,7 +50,8 @@ void make_archive(const fs::path& folder, const std::string& lab, const fs::path
                      "--file",    archive.string(), "--directory",     folder.string(),  lab};
   // gzip writes no name and no time when it reads a pipe, as tar makes it do.
   const ProcessResult result = run_process(options);
-  if (!result.ok()) throw UsageError("cannot write {}: {}", archive.string(), result.standard_error);
+  if (!result.ok())
+    throw UsageError("cannot write {}: {} ({})", archive.string(), result.standard_error, result.describe());
 }
 
 }  // namespace
