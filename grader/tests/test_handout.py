@@ -20,7 +20,8 @@ SOLUTIONS = [
     ROOT / "grader/tests",
     ROOT / "grader/emulator/tests",
 ]
-KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(")
+BOUNDS = r"__launch_bounds__\((?:[^()]|\([^()]*\))*\)"
+KERNEL = re.compile(rf"__global__\s+(?:{BOUNDS}\s+)?void\s+(?:{BOUNDS}\s+)?(?!__launch_bounds__)(\w+)\s*\(")
 
 
 @pytest.fixture(scope="module")

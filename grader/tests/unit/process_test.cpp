@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "base/process.h"
+
+#include <gtest/gtest.h>
 
 namespace warpgrade {
 namespace {
