@@ -23,10 +23,13 @@ std::span<const std::byte> bytes_of(std::span<const T> values) {
   return std::as_bytes(values);
 }
 
-std::string hash_of(std::int64_t rows, std::int64_t cols, std::span<const int> row_offsets,
-                    std::span<const int> columns, std::span<const float> values) {
+// Over the generator's version (nothing for imports), the shape and the arrays.
+std::string hash_of(const std::string& generator, std::int64_t rows, std::int64_t cols,
+                    std::span<const int> row_offsets, std::span<const int> columns,
+                    std::span<const float> values) {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
   EVP_DigestInit_ex(context, EVP_sha256(), nullptr);
+  EVP_DigestUpdate(context, generator.data(), generator.size());
   const std::int64_t shape[2] = {rows, cols};
   EVP_DigestUpdate(context, shape, sizeof shape);
   for (const auto& part : {bytes_of(row_offsets), bytes_of(columns), bytes_of(values)}) {
@@ -154,7 +157,7 @@ const Origin& CsrFile::origin() const {
 
 std::string CsrFile::content_hash() const {
   if (!mapping_->hash.empty()) return mapping_->hash;
-  return hash_of(rows(), cols(), row_offsets(), columns(), values());
+  return hash_of(origin().generator, rows(), cols(), row_offsets(), columns(), values());
 }
 
 void CsrFile::verify() const {
@@ -169,7 +172,7 @@ void CsrFile::verify() const {
                          columns()[entry], cols() - 1);
     }
   }
-  const std::string now = hash_of(rows(), cols(), row_offsets(), columns(), values());
+  const std::string now = hash_of(origin().generator, rows(), cols(), row_offsets(), columns(), values());
   if (!mapping_->hash.empty() && now != mapping_->hash) {
     throw DatasetError(
         "{}: its content changed (hash {} instead of {}); delete it, it is made again when asked for",
@@ -179,7 +182,7 @@ void CsrFile::verify() const {
 
 std::string write_csr(const std::filesystem::path& path, const Csr& matrix, const Origin& origin) {
   const std::string hash =
-      hash_of(matrix.rows, matrix.cols, matrix.row_offsets, matrix.columns, matrix.values);
+      hash_of(origin.generator, matrix.rows, matrix.cols, matrix.row_offsets, matrix.columns, matrix.values);
   const std::string about = nlohmann::json{
       {"format", "warpgrade.csr.v1"},
       {"name", origin.name},

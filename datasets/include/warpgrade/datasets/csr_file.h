@@ -38,7 +38,7 @@ class CsrFile {
   std::span<const int> columns() const;      // [nnz]
   std::span<const float> values() const;     // [nnz]
   const Origin& origin() const;
-  std::string content_hash() const;  // SHA-256 over shape and arrays, as recorded at writing
+  std::string content_hash() const;  // SHA-256 over generator, shape and arrays, as recorded at writing
 
   // Computes the hash anew and compares; checks offsets and columns. Throws DatasetError when anything
   // differs.
