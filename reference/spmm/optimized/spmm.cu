@@ -5,7 +5,7 @@
 // Files   strategy.h chooses strip, panels and item sizes; work_list.cuh builds the items;
 //         kernel.cuh runs them.
 // Sums    each row is added up in a fixed order: two runs give the same bits.
-#include <climits>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <vector>
@@ -44,7 +44,6 @@ class DeviceArray {
 
 struct SpmmPlan {
   Strategy strategy;
-  int strips = 0;
   std::vector<PanelList> panels;
   DeviceArray<Item> short_items, long_items;
   DeviceArray<Split> splits;
@@ -53,7 +52,7 @@ struct SpmmPlan {
   DeviceArray<unsigned> arrivals;
 
   Partials partials() const {
-    return {splits.get(), slot_splits.get(), partial_sums.get(), arrivals.get(), strips};
+    return {splits.get(), slot_splits.get(), partial_sums.get(), arrivals.get(), strategy.strips};
   }
 };
 
@@ -102,8 +101,7 @@ cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream
   TRY(query_device(&device));
   plan->strategy = choose_strategy({a.rows, a.cols, a.nnz, k}, device);
   const Strategy& s = plan->strategy;
-  plan->strips = (k - 1) / s.strip() + 1;
-  if (plan->strips > kMaxStrips) return cudaErrorInvalidValue;
+  if (s.strips > kMaxStrips) return cudaErrorInvalidValue;
 
   const int windows = (a.rows - 1) / ListTile::kWindowRows + 1;
   const dim3 grid(windows, s.panels);
@@ -123,7 +121,7 @@ cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream
   TRY(plan->splits.allocate(total.splits));
   TRY(plan->slot_splits.allocate(total.slots));
   TRY(plan->partial_sums.allocate(static_cast<std::size_t>(total.slots) * k));
-  const std::size_t arrivals = static_cast<std::size_t>(total.splits) * plan->strips;
+  const std::size_t arrivals = static_cast<std::size_t>(total.splits) * s.strips;
   TRY(plan->arrivals.allocate(arrivals));
   if (arrivals > 0) TRY(cudaMemsetAsync(plan->arrivals.get(), 0, arrivals * sizeof(unsigned), stream));
   const ListOutput out{plan->short_items.get(), plan->long_items.get(), plan->splits.get(),
@@ -141,20 +139,34 @@ cudaError_t launch_panel(const Operands& op, const PanelList& list, const SpmmPl
   const std::int64_t short_blocks =
       (std::int64_t{list.short_count} + T::kShortPerBlock - 1) / T::kShortPerBlock;
   if (long_blocks + short_blocks == 0) return cudaSuccess;
-  const dim3 grid(static_cast<unsigned>(long_blocks + short_blocks), plan.strips);
+  const dim3 grid(static_cast<unsigned>(long_blocks + short_blocks), plan.strategy.strips);
   spmm_work_list_kernel<T, kAccumulate><<<grid, T::kThreads, 0, stream>>>(op, list, plan.partials());
   return cudaGetLastError();
 }
 
 // The first panel writes C, later ones add to it.
-template <int kVector, int kLanes>
+template <int kVector, int kLanes, int kRepeat>
 cudaError_t launch(const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
-  using T = Tile<kVector, kLanes>;
+  using T = Tile<kVector, kLanes, kRepeat>;
   for (std::size_t panel = 0; panel < plan.panels.size(); ++panel) {
     TRY(panel == 0 ? (launch_panel<T, false>(op, plan.panels[panel], plan, stream))
                    : (launch_panel<T, true>(op, plan.panels[panel], plan, stream)));
   }
   return cudaSuccess;
+}
+
+// The kernel compiled for the strategy's group of lanes.
+template <int kIndex = 0>
+cudaError_t launch_group(const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+  if constexpr (kIndex < static_cast<int>(std::size(kGroups))) {
+    constexpr Group group = kGroups[kIndex];
+    const Strategy& s = plan.strategy;
+    if (s.vector == group.vector && s.lanes == group.lanes && s.repeat == group.repeat) {
+      return launch<group.vector, group.lanes, group.repeat>(op, plan, stream);
+    }
+    return launch_group<kIndex + 1>(op, plan, stream);
+  }
+  return cudaErrorInvalidValue;
 }
 
 }  // namespace
@@ -171,21 +183,9 @@ cudaError_t spmm_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t s
 cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan* plan,
                      cudaStream_t stream) {
   const unsigned row_bytes = static_cast<unsigned>(k) * static_cast<unsigned>(sizeof(float));
-  const Operands op{a.columns, a.values, b, c, k, row_bytes};
   const Strategy& s = plan->strategy;
-  if (s.vector == 4) {
-    switch (s.lanes) {
-      case 4:
-        return launch<4, 4>(op, *plan, stream);
-      case 8:
-        return launch<4, 8>(op, *plan, stream);
-      case 16:
-        return launch<4, 16>(op, *plan, stream);
-      default:
-        return launch<4, 32>(op, *plan, stream);
-    }
-  }
-  return s.lanes == 8 ? launch<1, 8>(op, *plan, stream) : launch<1, 32>(op, *plan, stream);
+  const int vectors = (s.width / s.vector + s.repeat - 1) / s.repeat;
+  return launch_group({a.columns, a.values, b, c, k, s.width, vectors * s.vector, row_bytes}, *plan, stream);
 }
 
 void spmm_free(SpmmPlan* plan) {

@@ -118,6 +118,13 @@ __device__ inline int length_class(int length) {
   return min((length + ListTile::kClassEntries - 1) / ListTile::kClassEntries, ListTile::kClasses - 1);
 }
 
+// Equal parts, in whole rounds of a warp: the warps that share a block end together. Since segments are whole
+// rounds too, no part is longer than a segment and none is empty.
+__device__ inline int part_length(int length, int parts) {
+  constexpr int kRound = 32;
+  return ((length - 1) / parts / kRound + 1) * kRound;
+}
+
 __device__ inline void emit_long(const Stretch& stretch, int row, const WindowCounts& counts,
                                  const Strategy& s, WindowCounts* cursor, const ListOutput& out) {
   int item = atomicAdd(&cursor->long_items, counts.long_items);
@@ -128,9 +135,10 @@ __device__ inline void emit_long(const Stretch& stretch, int row, const WindowCo
     out.splits[split] = {slot, counts.slots};
     for (int part = 0; part < counts.slots; ++part) out.slot_splits[slot + part] = split;
   }
+  const int share = part_length(stretch.length(), counts.long_items);
   for (int part = 0; part < counts.long_items; ++part) {
-    const int begin = stretch.begin + part * s.segment;
-    const int end = stretch.end - begin > s.segment ? begin + s.segment : stretch.end;
+    const int begin = stretch.begin + part * share;
+    const int end = stretch.end - begin > share ? begin + share : stretch.end;
     out.long_items[item + part] = {row, begin, end, counts.splits > 0 ? slot + part : -1};
   }
 }

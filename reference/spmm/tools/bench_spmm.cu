@@ -1,12 +1,16 @@
 // Development bench of the lab `spmm`: times several submissions, side by side, on thirteen power-law
 // matrices.
 //
-//   bench_spmm [--graphs a,b] [--k 32,256] [--budget-ms 60] NAME=LIBRARY.so ...
+//   bench_spmm [--graphs a,b] [--k 32,256 | 1:512] [--budget-ms 60] [--repetitions 31] [--json FILE]
+//   NAME=LIBRARY.so ...
 //
-// The first submission is the baseline of the ratios. Every repetition runs all submissions in turn, each
-// after a flush of L2 (write twice its size, then read it). Output is checked in fp64 on sampled rows, the
-// longest among them, after poisoning with NaN; every cell must be finite. It grades nobody: the judge does.
-// Build    tools/bench.sh does; -DBENCH_GRAPHS_HEADER='"file.cuh"' takes the matrices from another generator.
+// --repetitions asks for so many whatever they take; else the budget decides, between 3 and 31. --json
+// appends a line a case to FILE, with every sample: what `make bench-peers` reads (reports/README.md has the
+// format). The first submission is the baseline of the ratios. Every repetition runs all submissions in turn,
+// each after a flush of L2 (write twice its size, then read it). Output is checked in fp64 on sampled rows,
+// the longest among them, after poisoning with NaN; every cell must be finite. It grades nobody: the judge
+// does. Build    tools/bench.sh does; -DBENCH_GRAPHS_HEADER='"file.cuh"' takes the matrices from another
+// generator.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -34,6 +38,8 @@ struct Options {
   std::vector<std::string> graphs;  // empty: all
   std::vector<int> widths = {32, 256};
   double budget_ms = 60.0;  // of kernel time, a submission and case
+  int repetitions = 0;      // 0: as many as the budget allows
+  std::string json;         // a file to append to; empty: none
   std::vector<Submission> submissions;
 };
 
@@ -70,9 +76,18 @@ Options parse(int argc, char** argv) {
       options.graphs = split(argv[++i]);
     } else if (std::strcmp(argv[i], "--k") == 0 && has_value) {
       options.widths.clear();
-      for (const std::string& k : split(argv[++i])) options.widths.push_back(std::stoi(k));
+      for (const std::string& range : split(argv[++i])) {
+        const std::size_t colon = range.find(':');
+        const int first = std::stoi(range);
+        const int last = colon == std::string::npos ? first : std::stoi(range.substr(colon + 1));
+        for (int k = first; k <= last; ++k) options.widths.push_back(k);
+      }
     } else if (std::strcmp(argv[i], "--budget-ms") == 0 && has_value) {
       options.budget_ms = std::stod(argv[++i]);
+    } else if (std::strcmp(argv[i], "--repetitions") == 0 && has_value) {
+      options.repetitions = std::stoi(argv[++i]);
+    } else if (std::strcmp(argv[i], "--json") == 0 && has_value) {
+      options.json = argv[++i];
     } else {
       options.submissions.push_back(load(argv[i]));
     }
@@ -231,6 +246,33 @@ Planned make_plan(const Submission& submission, const CsrMatrix& a, int k, cudaS
   return planned;
 }
 
+// One line: the case, the device, and every submission with its samples in the order they were taken, so that
+// samples of the same index are a pair.
+void append_json(const char* graph, const CsrMatrix& a, int k, const Options& options,
+                 const std::vector<Planned>& all) {
+  std::FILE* file = std::fopen(options.json.c_str(), "a");
+  if (file == nullptr) throw std::runtime_error("cannot append to " + options.json);
+  cudaDeviceProp device;
+  int driver = 0;
+  CUDA_CHECK(cudaGetDeviceProperties(&device, 0));
+  CUDA_CHECK(cudaDriverGetVersion(&driver));
+  std::fprintf(
+      file,
+      R"({"schema":"warpgrade.bench.v1","lab":"spmm","device":"%s","cuda_driver":%d,"graph":"%s","rows":%d,)"
+      R"("cols":%d,"nnz":%d,"k":%d,"submissions":[)",
+      device.name, driver, graph, a.rows, a.cols, a.nnz, k);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::fprintf(file, R"(%s{"name":"%s","plan_ms":%.6g,"wrong_cells":%d,"samples_ms":[)", i == 0 ? "" : ",",
+                 options.submissions[i].name.c_str(), all[i].plan_ms, all[i].bad);
+    for (std::size_t j = 0; j < all[i].samples.size(); ++j) {
+      std::fprintf(file, "%s%.6g", j == 0 ? "" : ",", all[i].samples[j]);
+    }
+    std::fputs("]}", file);
+  }
+  std::fputs("]}\n", file);
+  if (std::fclose(file) != 0) throw std::runtime_error("cannot write " + options.json);
+}
+
 void run_case(const char* graph, const CsrMatrix& a, int k, const Options& options,
               const std::vector<int>& rows, cudaStream_t stream) {
   Case bench(a, k, stream);
@@ -240,7 +282,9 @@ void run_case(const char* graph, const CsrMatrix& a, int k, const Options& optio
     Planned planned = make_plan(submission, a, k, stream);
     planned.bad = bench.count_bad(submission, planned.plan, rows);
     const float first_ms = bench.time(submission, planned.plan);
-    planned.repetitions = std::clamp(static_cast<int>(options.budget_ms / first_ms), 3, 31);
+    planned.repetitions = options.repetitions > 0
+                              ? options.repetitions
+                              : std::clamp(static_cast<int>(options.budget_ms / first_ms), 3, 31);
     most = std::max(most, planned.repetitions);
     all.push_back(planned);
   }
@@ -259,6 +303,7 @@ void run_case(const char* graph, const CsrMatrix& a, int k, const Options& optio
     options.submissions[i].free(all[i].plan);
   }
   std::fflush(stdout);
+  if (!options.json.empty()) append_json(graph, a, k, options, all);
 }
 
 DeviceCsr make_matrix(const PowerlawShape& shape) {
