@@ -104,6 +104,10 @@ bench: build  ## time the reference solutions against the thresholds: LAB=
 bench-emulator: build  ## speed of the emulator: warp instructions a second, against native code [OUTPUT=file.json]
 	@$(PYTHON) grader/emulator/tests/bench_emulator.py "$$BUILD" $(call optional,--output,OUTPUT)
 
+.PHONY: bench-peers
+bench-peers: bootstrap  ## the staff's solutions beside the fastest public kernels, from reports/published [OUTPUT=folder]
+	@PYTHONPATH=reports $(PYTHON) -m warpgrade_reports.peers_view reports/published $(call optional,--output,OUTPUT)
+
 .PHONY: grade
 grade: build  ## judge a class: SUBMISSIONS=folder LAB= [POLICY= RUN= CASES= BACKEND=]
 	@$(WARPGRADE) grade "$$SUBMISSIONS" $(JUDGING)
