@@ -66,6 +66,8 @@ class CaseJudge {
 
   // What the record's "verification" sums up.
   void count_check(const std::string& method, std::int64_t cells, double max_error_over_bound = 0);
+  // The function that a run calls, for messages.
+  virtual std::string run_name() const { return prefix_ + "_run"; }
   // The common part of describe_case: dataset and kind.
   nlohmann::json case_json() const;
   const nlohmann::json& timing() const { return timing_; }
@@ -80,7 +82,6 @@ class CaseJudge {
 
   std::optional<Outcome> attach(RunnerProcess& runner, Output output);
   std::string plan_name() const { return prefix_ + "_plan"; }
-  std::string run_name() const { return prefix_ + "_run"; }
   Answer timed_call(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {},
                     double* enter_us = nullptr);
   Answer timed_turn(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {},

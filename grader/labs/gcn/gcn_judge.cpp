@@ -1,0 +1,225 @@
+// One case of lab gcn, judged: runs on fresh numbers, every cell compared with its own bound; another graph
+// of the same size, planned anew; on a GPU, paired timing with every repetition verified the same way.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/error.h"
+#include "judge/case_judge.h"
+#include "labs/gcn/checks.h"
+#include "labs/gcn/gcn_lab.h"
+
+namespace warpgrade::gcn {
+namespace {
+
+constexpr int kRuns = 2;  // the second one catches what was kept from the first
+// Errors this far beyond their bounds are what fp32 makes of fp64 data: 2^-24 instead of 2^-53.
+constexpr double kSingleOverBound = 0x1p33;
+
+const char* function_of(Operator op) {
+  constexpr const char* kNames[] = {"gcn_transform", "gcn_aggregate", "gcn_log_softmax", "gcn_run"};
+  return kNames[static_cast<int>(op)];
+}
+
+class GcnJudge : public CaseJudge {
+ public:
+  GcnJudge(const JudgeContext& judge_context, const CaseInput& input)
+      : CaseJudge(judge_context, input.spec, "gcn"), shape_(shape_of_case(input.spec.id)) {
+    graph_ =
+        shape_.pattern ? make_graph(*shape_.pattern, shape_.vertices, seed("graph")) : read_graph(input.file);
+    read_vertices_ = count_read_vertices();
+  }
+
+ private:
+  std::string run_name() const override { return function_of(shape_.op); }
+  bool uses_graph() const { return shape_.op == Operator::kAggregate || shape_.op == Operator::kWhole; }
+  std::int64_t vertices() const { return graph_.vertices(); }
+  std::int64_t nnz() const { return static_cast<std::int64_t>(graph_.columns.size()); }
+
+  std::unique_ptr<CaseBench> open_bench() override {
+    const bool gpu = context().backend == "cuda";
+    auto bench = gpu ? make_cuda_arrays_bench() : make_host_arrays_bench();
+    bench->add_input("row_offsets", graph_.row_offsets.size() * sizeof(int));
+    bench->add_input("columns", graph_.columns.size() * sizeof(int));
+    const char* first = shape_.op == Operator::kAggregate    ? "y"
+                        : shape_.op == Operator::kLogSoftmax ? "z"
+                                                             : "x";
+    bench->add_input(first, first_numbers(shape_.op, graph_.vertices()) * sizeof(double));
+    if (weight_numbers(shape_.op) > 0) bench->add_input("w", weight_numbers(shape_.op) * sizeof(double));
+    bench->set_output("out", static_cast<std::size_t>(cells()) * sizeof(double), timed());
+    bench_ = bench.get();
+    checks_ = gpu ? make_cuda_checks(*bench_, shape_, graph_.vertices())
+                  : make_host_checks(*bench_, shape_, graph_.vertices());
+    publish_graph();
+    checks_->draw(next_seed());
+    return bench;
+  }
+
+  void publish_graph() {
+    const auto publish = [&](int number, const std::vector<int>& values) {
+      bench_->copy_in(bench_->input(number), values.data(), values.size() * sizeof(int));
+      bench_->publish(number);
+    };
+    publish(kRowOffsets, graph_.row_offsets);
+    publish(kColumns, graph_.columns);
+    checks_->use_graph(graph_);
+  }
+
+  Outcome judge_submission() override {
+    if (auto fault = start_submission()) return *fault;
+    if (auto fault = plan()) return *fault;
+    for (int run = 0; run < kRuns; ++run) {
+      if (auto fault = checked_run()) return *fault;
+    }
+    if (timed()) {
+      if (auto fault = timed_phase()) return *fault;
+    } else if (uses_graph()) {
+      if (auto fault = plan_another_graph()) return *fault;
+    }
+    if (auto fault = free_plan()) return *fault;
+    return {};
+  }
+
+  std::optional<Outcome> checked_run() {
+    checks_->draw(next_seed());
+    if (auto fault = run_once(run_arguments())) return fault;
+    return verify_timed_run();
+  }
+
+  // The graph under other names: what a submission keeps beyond its plan is wrong now.
+  std::optional<Outcome> plan_another_graph() {
+    if (auto fault = free_plan()) return fault;
+    graph_ = relabel(graph_, next_seed());
+    publish_graph();
+    if (auto fault = plan()) return fault;
+    return checked_run();
+  }
+
+  Arguments plan_arguments() const override { return {vertices(), nnz()}; }
+  Arguments run_arguments() const { return {static_cast<std::int64_t>(shape_.op)}; }
+
+  Arguments refresh_for_timing() override {
+    checks_->draw(next_seed());
+    return run_arguments();
+  }
+
+  // Every cell, in every repetition.
+  std::optional<Outcome> verify_timed_run() override {
+    const Comparison comparison = checks_->compare_output();
+    count_check("fp64_bound_every_cell", cells(), comparison.max_error_over_bound);
+    if (comparison.wrong == 0) return std::nullopt;
+    return explain(comparison);
+  }
+
+  Outcome explain(const Comparison& c) {
+    pattern_ = describe(c);
+    mismatches_ = nlohmann::json::array();
+    const auto show = [](double value) {
+      return std::isnan(value) ? std::string("nan") : fmt::format("{:.17g}", value);
+    };
+    for (const WrongCell& cell : c.first) {
+      nlohmann::json item{{"row", cell.row},
+                          {"col", cell.column},
+                          {"row_nnz", graph_.row_offsets[cell.row + 1] - graph_.row_offsets[cell.row]},
+                          {"want", cell.want}};
+      if (std::isfinite(cell.got)) {
+        item["got"] = cell.got;
+      } else {
+        item["got"] = std::isnan(cell.got) ? "nan" : cell.got > 0 ? "inf" : "-inf";
+      }
+      mismatches_.push_back(std::move(item));
+    }
+    const WrongCell& first = c.first.front();
+    Outcome outcome;
+    outcome.verdict = verdicts::kWrongAnswer;
+    outcome.reason = c.never_written == c.wrong ? "not_written" : "mismatch";
+    outcome.message = fmt::format(
+        "out[{},{}] want {} (give or take {:.2g}) got {}; {} of {} cells are wrong", first.row, first.column,
+        show(first.want), first.bound,
+        c.never_written > 0 && std::isnan(first.got) ? "nan or nothing" : show(first.got), c.wrong, cells());
+    if (!pattern_.empty()) outcome.message += "; " + pattern_;
+    return outcome;
+  }
+
+  std::string describe(const Comparison& c) const {
+    const bool exponentials = shape_.op == Operator::kLogSoftmax || shape_.op == Operator::kWhole;
+    if (c.never_written == c.wrong) return "the wrong cells were never written";
+    if (c.not_finite > 0 && exponentials)
+      return fmt::format("{} cells are no finite number: is the row's maximum subtracted before exp?",
+                         c.not_finite);
+    if (c.not_finite > 0) return fmt::format("{} cells are no finite number", c.not_finite);
+    if (uses_graph() && c.without_entries == c.wrong)
+      return "the wrong cells belong to vertices without entries: their row of Z is 0";
+    const int last = graph_.vertices() - 1;
+    if (c.first_row > 0 && c.last_row == last && c.first_row % 8 == 0 &&
+        c.wrong == (last + 1 - c.first_row) * kClasses)
+      return fmt::format("the wrong cells are the rows from {}: does a tile that is not full get its turn?",
+                         c.first_row);
+    if (uses_graph() && c.shortest_row > c.longest_right_row)
+      return fmt::format("rows of more than {} entries are wrong", c.longest_right_row);
+    if (c.never_written == 0 && c.largest_error_over_bound < kSingleOverBound)
+      return "the errors are of fp32's size: compute in fp64 throughout";
+    return "";
+  }
+
+  // Vertices whose numbers an honest program must read: those that are somebody's neighbour with a factor.
+  std::int64_t count_read_vertices() const {
+    if (!uses_graph()) return vertices();
+    std::vector<bool> read(static_cast<std::size_t>(vertices()));
+    for (const int neighbour : graph_.columns) {
+      if (graph_.row_offsets[neighbour + 1] > graph_.row_offsets[neighbour]) read[neighbour] = true;
+    }
+    return std::count(read.begin(), read.end(), true);
+  }
+
+  std::int64_t cells() const { return vertices() * kClasses; }
+
+  // The numbers read; what is written may still sit in L2, and the graph lie in the plan as it likes.
+  double impossible_us(double peak_bytes_per_s) const override {
+    return 1e6 * 8.0 * first_columns(shape_.op) * static_cast<double>(read_vertices_) / peak_bytes_per_s;
+  }
+
+  double compulsory_bytes() const override {
+    const double numbers = 8.0 * (first_columns(shape_.op) * static_cast<double>(read_vertices_) +
+                                  kClasses * static_cast<double>(vertices()));
+    const double graph = uses_graph() ? 4.0 * static_cast<double>(nnz() + vertices() + 1) : 0;
+    return numbers + graph + 8.0 * static_cast<double>(weight_numbers(shape_.op));
+  }
+
+  void describe_case(nlohmann::json& record) const override {
+    nlohmann::json described = case_json();
+    int longest = 0, empty = 0;
+    for (int v = 0; v < graph_.vertices(); ++v) {
+      const int entries = graph_.row_offsets[v + 1] - graph_.row_offsets[v];
+      longest = std::max(longest, entries);
+      empty += entries == 0 ? 1 : 0;
+    }
+    described["operator"] = function_of(shape_.op);
+    described["rows"] = vertices();
+    described["cols"] = first_columns(shape_.op);
+    described["nnz"] = nnz();
+    described["shape"] = {{"max_row", longest},
+                          {"mean_row", static_cast<double>(nnz()) / static_cast<double>(vertices())},
+                          {"empty_rows", empty}};
+    record["case"] = std::move(described);
+    if (!timing().is_null())
+      record["throughput_per_s"] =
+          1e6 * static_cast<double>(vertices()) / timing().at("median_us").get<double>();
+  }
+
+  Shape shape_;
+  HostGraph graph_;
+  std::int64_t read_vertices_ = 0;
+  ArraysBench* bench_ = nullptr;  // the case's own bench
+  std::unique_ptr<Checks> checks_;
+};
+
+}  // namespace
+
+nlohmann::json judge_gcn(const JudgeContext& context, const CaseInput& input) {
+  return GcnJudge(context, input).judge();
+}
+
+}  // namespace warpgrade::gcn

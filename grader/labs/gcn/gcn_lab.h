@@ -1,0 +1,31 @@
+// Lab gcn: one layer of a graph convolutional network in fp64, see reference/include/warpgrade/gcn.h. A case
+// asks for one of the three operators, or for the whole.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "labs/gcn/graphs.h"
+#include "labs/gcn/numbers.h"
+#include "labs/lab.h"
+
+namespace warpgrade::gcn {
+
+// As grader/runner/gcn_runner.cpp numbers them.
+enum class Operator { kTransform = 0, kAggregate = 1, kLogSoftmax = 2, kWhole = 3 };
+
+struct Shape {
+  Operator op = Operator::kTransform;
+  std::optional<GraphPattern> pattern;  // none: the graph is a dataset
+  int vertices = 0;                     // of a drawn graph
+  Numbers numbers = Numbers::kUniform;  // of the operator's first input
+};
+
+std::vector<CaseSpec> gcn_cases();  // k is the number of vertices
+Shape shape_of_case(const std::string& id);
+
+// Judges one case on either backend; see grader/labs/gcn/README.md for the order of things.
+nlohmann::json judge_gcn(const JudgeContext& context, const CaseInput& input);
+
+}  // namespace warpgrade::gcn
