@@ -94,7 +94,9 @@ TEST(GcnGraphs, keep_the_contract_and_relabelling_keeps_their_shape) {
     expect_contract(graph, 507);
     expect_contract(renamed, 507);
     EXPECT_EQ(degrees_of_entries(graph), degrees_of_entries(renamed));
-    if (graph.columns.size() > 507) EXPECT_NE(make_graph(pattern, 507, 13).columns, graph.columns);
+    if (graph.columns.size() > 507) {
+      EXPECT_NE(make_graph(pattern, 507, 13).columns, graph.columns);
+    }
   }
 }
 
