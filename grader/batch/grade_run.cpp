@@ -378,6 +378,8 @@ class GradeRun {
     job.context.threads = backend_.name == "cuda" ? cores() : emulator_threads();
     job.context.measure_speed = options_.measure_speed;
     job.context.speed_budget_s = options_.speed_budget_s;
+    job.context.least_pairs = options_.least_pairs;
+    job.context.baseline_budget_s = options_.baseline_budget_s;
     run_judge(std::move(job),
               {[&](const std::string& id, const json& part) { record_case(index, id, part); },
                [&](const std::string& id, const std::string& why) { record_fault(index, id, why); }});

@@ -30,6 +30,8 @@ struct GradeOptions {
   std::vector<std::string> baselines;  // the lab's that are timed beside each submission; empty: all
   bool self_baseline = false;          // A/A: each submission against itself as well, as baseline "self"
   double speed_budget_s = 10;
+  int least_pairs = 31;                     // before the budget may end a case's timing
+  std::optional<double> baseline_budget_s;  // event time that a baseline may take in a case; none: all pairs
   std::string checks = "memcheck,initcheck,racecheck,synccheck,counters";  // of the emulator (its README.md)
   bool quiet = false;
 };

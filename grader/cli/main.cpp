@@ -44,6 +44,16 @@ void add_run_options(CLI::App& command, GradeOptions& options) {
       ->delimiter(',');
   command.add_flag("--self", options.self_baseline,
                    "A/A: time each submission against itself too; 1.0 is expected");
+  command
+      .add_option(
+          "--least-pairs", options.least_pairs,
+          "timed pairs of a case before its budget may end them; below 8 intervals hold less than 95 %")
+      ->check(CLI::Range(3, 255))
+      ->capture_default_str();
+  command
+      .add_option("--baseline-budget", options.baseline_budget_s,
+                  "seconds that a baseline may take in a case; a slower one is left out of the later pairs")
+      ->check(CLI::PositiveNumber);
   command.add_flag("--quiet", options.quiet, "no progress");
 }
 

@@ -39,7 +39,11 @@ struct CaseJudge::Baseline {
   bool every_pair = true;
   int measured = 0;
   double spent_us = 0;
-  bool done() const { return !every_pair && (measured >= kSlowBaselinePairs || spent_us > kSlowBaselineUs); }
+  std::optional<double> budget_us = {};
+  bool done() const {
+    if (budget_us && spent_us > *budget_us) return true;
+    return !every_pair && (measured >= kSlowBaselinePairs || spent_us > kSlowBaselineUs);
+  }
 };
 
 CaseJudge::CaseJudge(const JudgeContext& context, CaseSpec spec, std::string prefix)
@@ -191,7 +195,7 @@ std::optional<Outcome> CaseJudge::timed_phase() {
       stopped_by = "narrow";
       break;
     }
-    if (timing.pairs() >= kLooks[0] && elapsed_s(start) > context_.speed_budget_s) {
+    if (timing.pairs() >= context_.least_pairs && elapsed_s(start) > context_.speed_budget_s) {
       stopped_by = "budget";
       break;
     }
@@ -209,6 +213,7 @@ std::vector<CaseJudge::Baseline> CaseJudge::start_baselines() {
   std::vector<Baseline> baselines;
   for (const auto& entry : context_.baselines) {
     Baseline baseline{entry.name, std::make_unique<RunnerProcess>(entry.spec), entry.every_pair};
+    if (context_.baseline_budget_s) baseline.budget_us = 1e6 * *context_.baseline_budget_s;
     const auto need = [&](const std::optional<Outcome>& fault) {
       if (fault) throw JudgeFault("baseline {}: {}", entry.name, fault->message);
     };

@@ -47,6 +47,9 @@ struct JudgeContext {
   int threads = 1;                        // of the judge's own host work
   double speed_budget_s = 10;             // a case's timed pairs
   int max_pairs = 255;
+  int least_pairs = 31;  // however slow it is; fewer than 8 hold no 95 % interval, and records say so
+  std::optional<double>
+      baseline_budget_s;  // event time of a baseline in a case; then it is left out of pairs
   bool measure_speed = true;
 };
 

@@ -39,7 +39,9 @@ Interval median_interval(std::vector<double> samples, double confidence) {
   int rank = 0;
   while (rank + 1 <= n / 2 && binomial_half_cdf(rank, n) <= 0.5 * (1 - confidence)) ++rank;
   const int low = std::max(rank, 1) - 1;
-  return {sorted_median(samples), samples[low], samples[n - 1 - low], confidence};
+  // The whole range misses the median when all samples lie on one side of it: 2 * (1/2)^n.
+  const double reached = rank == 0 ? 1 - std::ldexp(1.0, 1 - n) : confidence;
+  return {sorted_median(samples), samples[low], samples[n - 1 - low], std::min(confidence, reached)};
 }
 
 }  // namespace warpgrade

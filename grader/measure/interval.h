@@ -18,7 +18,7 @@ double median(std::vector<double> samples);
 
 // Samples between whose ranks the true median lies with at least `confidence` (binomial with p = 1/2, exact;
 // see for instance Conover, Practical Nonparametric Statistics, section 3.2). With too few samples for that
-// the whole range.
+// the whole range, and the confidence that it has.
 Interval median_interval(std::vector<double> samples, double confidence);
 
 }  // namespace warpgrade

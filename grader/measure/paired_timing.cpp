@@ -10,7 +10,9 @@ bool PairedTiming::narrow_enough() {
   if (std::find(std::begin(kLooks), std::end(kLooks), pairs()) == std::end(kLooks)) return false;
   looks_.push_back(pairs());
   const auto interval = ratio(main_baseline_);
-  return (interval ? *interval : event_us()).relative_width() < kNarrowEnough;
+  // A baseline that was left out of most pairs says little: the submission's own times then decide.
+  const bool says_enough = interval && interval->confidence >= kLookConfidence;
+  return (says_enough ? *interval : event_us()).relative_width() < kNarrowEnough;
 }
 
 Interval PairedTiming::event_us() const {
@@ -75,6 +77,7 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
   return {{"median_us", time.median_us},
           {"low_us", interval.low * scale},
           {"high_us", interval.high * scale},
+          {"confidence", std::min(kOverallConfidence, interval.confidence)},
           {"bound_by", time.bound_by_wall ? "wall" : "event"},
           {"event_median_us", time.event_median_us},
           {"wall_median_us", time.wall_median_us},
@@ -105,7 +108,7 @@ nlohmann::json PairedTiming::ratios_json() const {
     ratios[name] = {{"median", interval.median * scale},
                     {"low", interval.low * scale * (1 - placement)},
                     {"high", interval.high * scale * (1 + placement)},
-                    {"confidence", kOverallConfidence},
+                    {"confidence", std::min(kOverallConfidence, interval.confidence)},
                     {"pairs", count}};
   }
   return ratios;

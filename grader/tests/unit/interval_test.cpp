@@ -30,6 +30,15 @@ TEST(MedianInterval, OfFewSamplesIsTheirRange) {
   EXPECT_EQ(interval.high, 7);
 }
 
+TEST(MedianInterval, SaysWhatConfidenceFewSamplesHold) {
+  EXPECT_EQ(median_interval({5}, 0.95).confidence, 0);
+  EXPECT_EQ(median_interval({5, 7, 6}, 0.95).confidence, 0.75);
+  EXPECT_EQ(median_interval(std::vector<double>(5, 1.0), 0.95).confidence, 0.9375);
+  EXPECT_EQ(median_interval(std::vector<double>(6, 1.0), 0.95).confidence, 0.95);
+  EXPECT_EQ(median_interval(std::vector<double>(7, 1.0), 0.9875).confidence, 0.984375);
+  EXPECT_EQ(median_interval(std::vector<double>(8, 1.0), 0.9875).confidence, 0.9875);
+}
+
 TEST(MedianInterval, CoversTheTrueMedianAsOftenAsItSays) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

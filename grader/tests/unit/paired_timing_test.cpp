@@ -98,6 +98,24 @@ TEST(PairedTiming, RatiosAllowForWhereMemoryLies) {
   EXPECT_GT(ratio.at("median").get<double>(), 1.0);
 }
 
+// Slow baselines are left out of the later pairs: their ratios say how much their intervals hold, and never
+// end the sampling.
+TEST(PairedTiming, ABaselineMeasuredTwiceNeitherEndsTheSamplingNorClaims95Percent) {
+  PairedTiming timing("base");
+  for (int i = 0; i < 31; ++i) {
+    PairSample sample;
+    sample.submission_event_us = i % 2 == 0 ? 10 : 11;
+    sample.submission_wall_us = sample.null_wall_us = 30;
+    if (i == 0 || i == 2) sample.baseline_event_us["base"] = 1000;
+    timing.add(sample);
+  }
+  EXPECT_FALSE(timing.narrow_enough());
+  const auto ratio = timing.ratios_json().at("base");
+  EXPECT_EQ(ratio.at("pairs"), 2);
+  EXPECT_EQ(ratio.at("confidence"), 0.5);
+  EXPECT_EQ(timing.timing_json("budget").at("confidence"), kOverallConfidence);
+}
+
 TEST(PairedTiming, WritesEverySampleIntoTheRecord) {
   const auto json = timing_of(7, 31, 50, 100).timing_json("budget");
   EXPECT_EQ(json.at("samples").at("submission_event_us").size(), 31u);
