@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs compute-sanitizer on each mistake of the corpus, on a machine with a GPU, and writes what it found as JSON.
 
-    python3 grader/tests/mistakes/with_sanitizer.py OUTPUT.json [--jobs 8]
+    python3 grader/tests/mistakes/with_sanitizer.py OUTPUT.json [--jobs 8] [--missing-from RECORD.json]
 
+With --missing-from only the programs that RECORD has no row of are run, and OUTPUT has RECORD's rows beside theirs.
 Each program is built alone, as its file is and with -DFIXED. A tool "finds" a mistake when it reports something; "line"
 says whether one of the lines it names is the marked one. Needs nvcc and compute-sanitizer; README.md here shows the
 table beside what the emulator finds.
@@ -62,13 +63,24 @@ def examine(program: Path, file: Path, tool: str, line: int) -> dict[str, object
     return {"found": sum(counts) > 0, "line": line in lines, "lines": lines, "first": first[:160]}
 
 
+def verdict_of(results: dict[str, dict[str, object]]) -> str:
+    """Which tools found something, and whether at the marked line; `none` when no tool did."""
+    found = [
+        tool + ("" if result.get("line") else " (elsewhere)") for tool, result in results.items() if result["found"]
+    ]
+    hangs = any(result.get("timeout") for result in results.values())
+    return ", ".join(found) or ("none (hangs)" if hangs else "none")
+
+
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("output", type=Path)
     parser.add_argument("--jobs", type=int, default=8)
+    parser.add_argument("--missing-from", type=Path, metavar="RECORD", help="a record whose rows are kept")
     options = parser.parse_args()
-    files = sorted(HERE.glob("*.cu"))
+    known = json.loads(options.missing_from.read_text(encoding="utf-8")) if options.missing_from else {}
+    files = [file for file in sorted(HERE.glob("*.cu")) if file.stem not in known]
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(options.jobs) as pool:
         folder = Path(scratch)
         programs = {(file, fixed): pool.submit(build, file, folder, fixed) for file in files for fixed in (False, True)}
@@ -88,10 +100,9 @@ def main() -> int:
         }
         for file in files
     }
-    options.output.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
-    found = sum(any(r["found"] for r in row["broken"].values()) for row in table.values())
-    at_line = sum(any(r["found"] and r.get("line") for r in row["broken"].values()) for row in table.values())
-    print(f"{found} of {len(table)} found, {at_line} at the marked line")
+    options.output.write_text(json.dumps(dict(sorted((known | table).items())), indent=1) + "\n", encoding="utf-8")
+    for name, row in table.items():
+        print(f"{name}: {verdict_of(row['broken'])}; mended: {verdict_of(row['fixed'])}")
     return 0
 
 

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# On a machine with a GPU: the emulator's test programs with NVIDIA's runtime, the error codes of faults, and what
+# compute-sanitizer says of the mistakes that its record lacks. Prints one table; OUT (default build/hardware) receives
+# the programs' output and sanitizer.json, the record with the rows that were missing.
+#   run_all.sh [PROGRAM...]      (ARCH: compute capability, default 90; JOBS: compilations at a time, default: all cores)
+# Exit code 0: every line reads `ok`.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../../../.." && pwd)
+programs=$root/grader/emulator/tests/programs mistakes=$root/grader/tests/mistakes
+out=${OUT:-$root/build/hardware} arch=${ARCH:-90} jobs=${JOBS:-$(nproc)}
+build_limit_s=75 run_limit_s=15 sanitizer_limit_s=40
+mkdir -p "$out" && out=$(cd "$out" && pwd)
+
+# A line a run: name, program, wanted exit code, arguments. The last group prints what it wants itself: an error's number.
+# Programs whose argument is `sm_90` hold instructions of that architecture alone.
+runs="cub_algorithms cub_algorithms 0
+thrust_algorithms thrust_algorithms 0
+libcudacxx libcudacxx 0
+libcudacxx_barriers libcudacxx_barriers 0
+curand_device curand_device 0
+matrix_products matrix_products 0 sm_90
+async_barriers async_barriers 0 sm_90
+packed_values packed_values 0
+atomics atomics 0 sm_90
+dynamic_calls dynamic_calls 0
+device_heap device_heap 0
+graphs graphs 0
+runtime_errors runtime_errors 0
+fault_700 runtime_errors 0 illegal_address
+fault_716 runtime_errors 0 misaligned
+fault_710 runtime_errors 0 assert
+fault_719 runtime_errors 0 trap"
+if (($# > 0)); then runs=$(grep -E " ($(IFS='|'; echo "$*")) " <<<"$runs"); fi
+
+started=$SECONDS
+compile() {
+  timeout "$build_limit_s" nvcc -std=c++17 --extended-lambda -fmad=false -O3 -lineinfo -arch="sm_$arch" -o "$out/$1" "$programs/$1.cu" \
+    >"$out/$1.build.log" 2>&1 || rm -f "$out/$1"
+}
+export -f compile
+export out programs arch build_limit_s
+# In the order of the list: what takes longest to compile comes first.
+awk '!seen[$2]++ { print $2 }' <<<"$runs" | xargs -P "$jobs" -I{} bash -c 'rm -f "$out/{}"; compile {}'
+built_s=$((SECONDS - started))
+
+failures=0
+row() {
+  printf '| %-22s | %-9s | %s\n' "$1" "$2" "$3"
+  [[ $2 == ok ]] || failures=$((failures + 1))
+}
+printf '| %-22s | %-9s | %s\n' "run" "verdict" "output"
+echo "|---|---|---"
+while read -r name program want arguments; do
+  if [[ ! -x $out/$program ]]; then
+    row "$name" "no build" "$(tail -n 1 "$out/$program.build.log")"
+    continue
+  fi
+  # shellcheck disable=SC2086
+  timeout "$run_limit_s" "$out/$program" $arguments >"$out/$name.txt" 2>"$out/$name.err"
+  code=$?
+  verdict=ok
+  [[ $code == "$want" ]] || verdict="exit $code"
+  if [[ $name == fault_* ]] && ! grep -qw "${name#fault_}" "$out/$name.txt"; then verdict="other"; fi
+  said=$out/$name.txt
+  [[ $verdict == ok || -s $said ]] || said=$out/$name.err
+  row "$name" "$verdict" "$(grep -v '^$' "$said" | tail -n 1 | cut -c 1-90)"
+done <<<"$runs"
+
+if (($# == 0)) && command -v compute-sanitizer >/dev/null; then
+  timeout "$sanitizer_limit_s" python3 "$mistakes/with_sanitizer.py" "$out/sanitizer.json" --missing-from "$mistakes/sanitizer-h200.json" \
+    --jobs "$jobs" >"$out/sanitizer.txt" 2>&1
+  code=$?
+  verdict=ok
+  [[ $code == 0 ]] || verdict="exit $code"
+  while read -r line; do row "compute-sanitizer" "$verdict" "$line"; done < <(tail -n 12 "$out/sanitizer.txt")
+fi
+echo "$failures not ok; built in $built_s s, all in $((SECONDS - started)) s; $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)"
+((failures == 0))
