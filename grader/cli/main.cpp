@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "cli/commands.h"
+#include "cli/grades.h"
 #include "cli/profile.h"
 #include "cli/submit.h"
 #include "cli/sweep.h"
@@ -153,6 +154,8 @@ int run(int argc, char** argv) {
   CLI::App* calibrate_command = with_run("calibrate", "propose thresholds from the ladder's records");
   calibrate_command->add_option("--share", share, "of the best step's speed-up")->capture_default_str();
   calibrate_command->callback([&] { code = calibrate(run_folder, share); });
+
+  add_grade_commands(app, code);
 
   datasets::DataCommandContext data_context;
   data_context.catalog_file = project_root() / "datasets/catalog.yaml";

@@ -1,0 +1,100 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "base/error.h"
+#include "batch/grade_run.h"
+#include "cli/grades.h"
+#include "cli/tables.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+
+namespace {
+
+void add_gradebook_option(CLI::App& command, GradesOptions& options) {
+  command.add_option("--gradebook", options.gradebook, "the course's SQLite file")
+      ->envname("WARPGRADE_GRADEBOOK")
+      ->capture_default_str();
+}
+
+void add_override_command(CLI::App& grades, const std::shared_ptr<GradesOptions>& options, int& code) {
+  CLI::App* command = grades.add_subcommand("override", "set a student's points in a lab, or take that back");
+  command->add_option("student", options->student, "the student's id")->required();
+  command->add_option("--lab", options->lab, "the lab")->required();
+  auto* points = command->add_option("--points", options->points, "what the student gets instead");
+  auto* withdraw = command->add_flag("--withdraw", options->withdraw,
+                                     "take the override back: the computed points count again");
+  points->excludes(withdraw);
+  command->add_option("--reason", options->reason, "why; it stays in the history")->required();
+  command->add_option("--author", options->author, "who decided")->required();
+  add_gradebook_option(*command, *options);
+  command->callback([options, &code] {
+    if (options->points.has_value() == options->withdraw) {
+      throw UsageError("give --points NUMBER, or --withdraw");
+    }
+    code = override_grade(*options);
+  });
+}
+
+}  // namespace
+
+void add_grade_commands(CLI::App& app, int& code) {
+  struct CollectOptions {
+    fs::path run;
+    std::optional<fs::path> gradebook;
+    std::string author;
+  };
+  const auto collecting = std::make_shared<CollectOptions>();
+  CLI::App* collect_command =
+      app.add_subcommand("collect", "merge a run's records, score them, enter them into a gradebook");
+  collect_command->add_option("run", collecting->run, "a run's folder")->required();
+  collect_command->add_option("--gradebook", collecting->gradebook,
+                              "an SQLite file, made where there is none");
+  collect_command->add_option("--author", collecting->author,
+                              "who does it, for the audit trail; default: you");
+  collect_command->callback([collecting, &code] {
+    if (collecting->author.empty()) {
+      const char* user = std::getenv("USER");
+      collecting->author = user != nullptr && *user != '\0' ? user : fmt::format("uid {}", getuid());
+    }
+    code = collect(collecting->run, collecting->gradebook, collecting->author);
+  });
+
+  const auto options = std::make_shared<GradesOptions>();
+  CLI::App* grades = app.add_subcommand("grades", "ask the gradebook, or change a grade by hand");
+  add_gradebook_option(*grades, *options);
+  grades->add_option("--student", options->student, "of this student alone");
+  grades->add_option("--lab", options->lab, "of this lab alone");
+  grades->add_option("--run", options->run, "of this run alone");
+  grades->add_option("--format", options->format, "table, csv or json")
+      ->check(CLI::IsMember({"table", "csv", "json"}))
+      ->capture_default_str();
+  grades->add_flag("--attempts", options->every_attempt, "every attempt, not only the one that counts");
+  grades->add_flag("--best", options->best, "the best attempt counts, not the last of the latest run");
+  add_override_command(*grades, options, code);
+  CLI::App* history = grades->add_subcommand("history", "everything that happened to a student's grades");
+  history->add_option("student", options->student, "the student's id; without one: everybody's");
+  history->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  add_gradebook_option(*history, *options);
+  history->callback([options, &code] { code = show_history(*options); });
+  grades->callback([options, grades, &code] {
+    if (grades->get_subcommands().empty()) code = list_grades(*options);
+  });
+}
+
+int collect(const fs::path& run, const std::optional<fs::path>& gradebook, const std::string& author) {
+  const RunFolder folder(run);
+  folder.collect();
+  const nlohmann::json scores = score_run(folder, std::nullopt);
+  if (gradebook) {
+    collect_into(*gradebook, run, author);
+  } else {
+    fmt::print("{}", class_table(scores));
+  }
+  return kExitGraded;
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,30 @@
+// In place of grades.cpp where SQLite is not installed: the commands are there and say what is missing.
+#include "base/error.h"
+#include "cli/grades.h"
+
+namespace warpgrade {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw UsageError(
+      "this warpgrade was built without SQLite, so it has no gradebook; install libsqlitecpp-dev and build "
+      "again. Points "
+      "are in the run's scores.json, and `warpgrade export` works without a gradebook");
+}
+
+}  // namespace
+
+void collect_into(const std::filesystem::path&, const std::filesystem::path&, const std::string&) {
+  refuse();
+}
+int list_grades(const GradesOptions&) {
+  refuse();
+}
+int override_grade(const GradesOptions&) {
+  refuse();
+}
+int show_history(const GradesOptions&) {
+  refuse();
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,216 @@
+#include "gradebook/gradebook.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace warpgrade {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+json scored(const json& submission, double points, const std::string& verdict) {
+  json line = submission;
+  line.update({{"points", points},
+               {"max_points", 100},
+               {"verdict", verdict},
+               {"correct_cases", verdict == "accepted" ? 1 : 0},
+               {"total_cases", 1},
+               {"undecided_cases", 0},
+               {"over_threshold", 0},
+               {"threshold_cases", 1}});
+  line["cases"] = {{{"id", "cora-k32"},
+                    {"dataset", "cora"},
+                    {"k", 32},
+                    {"kind", "speed"},
+                    {"verdict", verdict},
+                    {"points", points},
+                    {"max_points", 100},
+                    {"ratio", {{"median", 1.5}, {"low", 1.4}, {"high", 1.6}}}}};
+  return line;
+}
+
+CollectedRun run_of(const std::string& name, const std::string& made, const std::vector<json>& submissions,
+                    const std::vector<double>& points) {
+  CollectedRun run;
+  run.run = {{"run", name},
+             {"lab", "spmm"},
+             {"created_at", made},
+             {"backend", "cuda"},
+             {"submissions", submissions}};
+  run.scores = {
+      {"policy_name", "spmm"}, {"policy_hash", "p1"}, {"max_points", 100}, {"submissions", json::array()}};
+  for (std::size_t i = 0; i < submissions.size(); ++i) {
+    run.scores["submissions"].push_back(
+        scored(submissions[i], points[i], points[i] > 50 ? "accepted" : "wrong_answer"));
+    run.records.push_back({{"submission", {{"id", submissions[i].at("id")}}},
+                           {"case", {{"id", "cora-k32"}}},
+                           {"outcome", {{"verdict", "accepted"}, {"reason", "r"}}},
+                           {"checksum", "c"}});
+  }
+  run.folder = "/runs/" + name;
+  return run;
+}
+
+json student(const std::string& id) {
+  return {{"id", id}, {"title", "Name of " + id}, {"role", "student"}, {"hash", "h-" + id}};
+}
+
+class GradebookTest : public ::testing::Test {
+ protected:
+  TemporaryDirectory scratch_{"gradebook-test"};
+  fs::path file_ = scratch_.path() / "grades.sqlite";
+
+  CollectSummary collect(const CollectedRun& run) {
+    return Gradebook(file_, GradebookMode::kCreate).collect(run, "tester");
+  }
+  std::vector<Grade> grades(const GradeFilter& filter = {}) {
+    return Gradebook(file_, GradebookMode::kRead).grades(filter);
+  }
+  void set(std::optional<double> points, const std::string& reason = "appeal",
+           const std::string& author = "Prof") {
+    Gradebook(file_, GradebookMode::kWrite).override_grade("ada", "spmm", points, reason, author);
+  }
+};
+
+TEST_F(GradebookTest, CollectingTwiceChangesNoByte) {
+  const CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada"), student("bob")}, {80, 30});
+  const CollectSummary first = collect(run);
+  EXPECT_EQ(first.attempts_added, 2);
+  EXPECT_EQ(first.cases_added, 2);
+  const std::string before = read_text(file_);
+  EXPECT_TRUE(collect(run).nothing());
+  EXPECT_EQ(read_text(file_), before);
+}
+
+TEST_F(GradebookTest, AnotherPolicyChangesTheScoreAndTheHistorySaysFromWhatToWhat) {
+  collect(run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {80}));
+  CollectedRun again = run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {90});
+  again.scores["policy_hash"] = "p2";
+  EXPECT_EQ(collect(again).scores_changed, 1);
+  EXPECT_DOUBLE_EQ(grades().front().points, 90);
+  const auto history = Gradebook(file_, GradebookMode::kRead).history("ada");
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_EQ(json::parse(history[1].at("before").get<std::string>()).at("points"), 80);
+  EXPECT_EQ(json::parse(history[1].at("after").get<std::string>()).at("policy_hash"), "p2");
+}
+
+TEST_F(GradebookTest, ARunOfTheSameNameMadeAtAnotherTimeIsRefused) {
+  collect(run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {80}));
+  EXPECT_THROW(collect(run_of("w1", "2026-02-02T00:00:00Z", {student("ada")}, {10})), UsageError);
+  EXPECT_DOUBLE_EQ(grades().front().points, 80);
+}
+
+TEST_F(GradebookTest, ABrokenRunLeavesNothingBehind) {
+  CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {80});
+  run.scores["submissions"][0]["id"] = "nobody";  // a score of a submission that the run does not have
+  EXPECT_THROW(collect(run), UsageError);
+  EXPECT_TRUE(grades().empty());
+}
+
+TEST_F(GradebookTest, AnOverrideCountsUntilItIsWithdrawnAndCollectingKeepsIt) {
+  const CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {30});
+  collect(run);
+  set(77);
+  collect(run);
+  Grade grade = grades().front();
+  EXPECT_DOUBLE_EQ(grade.points, 77);
+  EXPECT_DOUBLE_EQ(grade.computed_points, 30);
+  ASSERT_TRUE(grade.override_by);
+  EXPECT_EQ(grade.override_by->reason, "appeal");
+  set(std::nullopt, "appeal was for another lab");
+  grade = grades().front();
+  EXPECT_DOUBLE_EQ(grade.points, 30);
+  EXPECT_FALSE(grade.override_by);
+  EXPECT_EQ(Gradebook(file_, GradebookMode::kRead).history("ada").size(), 3u);
+}
+
+TEST_F(GradebookTest, OverridesWithoutReasonAuthorStudentOrSensiblePointsAreRefused) {
+  collect(run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {30}));
+  EXPECT_THROW(set(50, "  "), UsageError);
+  EXPECT_THROW(set(50, "why", ""), UsageError);
+  EXPECT_THROW(set(-1), UsageError);
+  EXPECT_THROW(set(std::nullopt), UsageError) << "nothing to take back";
+  Gradebook book(file_, GradebookMode::kWrite);
+  EXPECT_THROW(book.override_grade("eve", "spmm", 5, "why", "Prof"), UsageError);
+  EXPECT_EQ(book.history(std::nullopt).size(), 1u);
+}
+
+TEST_F(GradebookTest, TheAuditTrailAndOverridesCannotBeRewritten) {
+  collect(run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {30}));
+  set(77);
+  SQLite::Database database(file_.string(), SQLite::OPEN_READWRITE);
+  for (const char* attack : {"UPDATE audit SET author = 'x'", "DELETE FROM audit",
+                             "UPDATE overrides SET points = 100", "DELETE FROM overrides"}) {
+    EXPECT_THROW(database.exec(attack), SQLite::Exception) << attack;
+  }
+}
+
+TEST_F(GradebookTest, OneWriterAtATimeAndReadersBesideIt) {
+  collect(run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {30}));
+  const Gradebook writer(file_, GradebookMode::kWrite);
+  EXPECT_THROW(Gradebook(file_, GradebookMode::kWrite, 0.1), UsageError);
+  EXPECT_EQ(grades().size(), 1u);
+}
+
+TEST_F(GradebookTest, TheLatestRunCountsUnlessTheBestIsAsked) {
+  collect(run_of("w2", "2026-01-08T00:00:00Z", {student("ada")}, {60}));
+  collect(run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {80}));  // collected later, made earlier
+  ASSERT_EQ(grades().size(), 1u);
+  EXPECT_EQ(grades().front().run, "w2");
+  EXPECT_EQ(grades({.best = true}).front().run, "w1");
+  EXPECT_EQ(grades({.every_attempt = true}).size(), 2u);
+  EXPECT_DOUBLE_EQ(grades({.run = "w1"}).front().points, 80);
+}
+
+TEST_F(GradebookTest, IngestSaysWhichOfSeveralAttemptsCounts) {
+  json first = student("ada-1"), second = student("ada-2");
+  first.update({{"student", "ada"}, {"members", {"ada"}}, {"attempt", 1}});
+  second.update({{"student", "ada"}, {"members", {"ada"}}, {"attempt", 2}});
+  CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {first, second}, {80, 60});
+  collect(run);
+  EXPECT_EQ(grades().front().submission, "ada-2");
+  run.scores["submissions"][1]["counts"] = false;
+  collect(run);
+  EXPECT_EQ(grades().front().submission, "ada-1");
+}
+
+TEST_F(GradebookTest, ATeamsPointsGoToEachMemberAndTheRostersAbsenteesAreListed) {
+  json team = student("t1");
+  team.update({{"student", "ada"}, {"members", {"ada", "bob"}}, {"team", "Warp"}});
+  CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {team}, {80});
+  run.class_list = {{"students",
+                     {{{"id", "ada"}, {"name", "Ada"}, {"email", "a@x"}},
+                      {{"id", "bob"}, {"name", "Боб"}},
+                      {{"id", "zoe"}, {"name", "Zoë"}}}},
+                    {"attempts", json::array()}};
+  collect(run);
+  const std::vector<Grade> all = grades();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[1].name, "Боб");
+  EXPECT_EQ(all[1].team, "Warp");
+  EXPECT_DOUBLE_EQ(all[1].points, 80);
+  EXPECT_EQ(all[2].student, "zoe");
+  EXPECT_EQ(all[2].verdict, "not_submitted");
+  EXPECT_DOUBLE_EQ(all[2].points, 0);
+}
+
+TEST_F(GradebookTest, OtherFilesAndNewerVersionsAreRefusedByName) {
+  EXPECT_THROW(Gradebook(file_, GradebookMode::kRead), UsageError) << "nothing there";
+  EXPECT_FALSE(fs::exists(file_));
+  write_text(file_, "this is no database, only a text that is long enough to be looked at for a header");
+  EXPECT_THROW(Gradebook(file_, GradebookMode::kCreate), UsageError);
+  fs::remove(file_);
+  {
+    SQLite::Database(file_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE t (x)");
+  }
+  EXPECT_THROW(Gradebook(file_, GradebookMode::kCreate), UsageError);
+  { SQLite::Database(file_.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99"); }
+  EXPECT_THROW(Gradebook(file_, GradebookMode::kRead), UsageError);
+}
+
+}  // namespace
+}  // namespace warpgrade

@@ -1,0 +1,208 @@
+"""Makes the run folder of a class as `warpgrade batch` leaves it: roster, teams, attempts, refusals, sources, events.
+
+`python reports/tests/synthetic_class.py FOLDER [--students 200] [--seed 1]` writes one. Seeded; made-up figures.
+"""
+
+import argparse
+import json
+import random
+from pathlib import Path
+
+from synthetic import GRAPHS, SyntheticRun, canonical, digest, sealed
+
+ROOT = Path(__file__).resolve().parents[2]
+PEOPLE = (
+    "Ada Lovelace",
+    "林 美玲",
+    "Žofia Çelik",
+    "محمد الفارسي",
+    "Мария Иванова",
+    "שרה כהן",
+    "प्रिया शर्मा",
+    "สมชาย ใจดี",
+    "김 민준",
+    "Nguyễn Thị Ánh",
+    "O'Brien, Siân",
+    "=SUM(A1:A9)",
+)
+# What no student may ever see: a test looks for these words in everything that students are given.
+CANARIES = ("CANARY-SEED", "CANARY-WANT", "CANARY-MESSAGE", "CANARY-OUTPUT", "CANARY-HASH")
+HANDOUT = """#include <warpgrade/spmm.h>
+// The stub of the hand-out: fill in the kernel.
+struct SpmmPlan { int rows; };
+cudaError_t spmm_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t stream) {
+  *plan = new SpmmPlan{a.rows};
+  (void)k; (void)stream;
+  return cudaSuccess;
+}
+void spmm_free(SpmmPlan* plan) { delete plan; }
+"""
+
+
+def kernel_source(rng, words):
+    """A made-up kernel, different for each draw."""
+    lines = ["__global__ void spmm_kernel(const int* offsets, const int* columns, const float* values, float* out) {"]
+    for _ in range(28):
+        a, b, c = rng.choice(words), rng.choice(words), rng.choice(words)
+        lines.append(
+            rng.choice(
+                [
+                    f"  float {a} = {b} * values[{c} + {rng.randrange(64)}];",
+                    f"  for (int {a} = {b}; {a} < {c}; {a} += {rng.choice((1, 2, 32))}) {{ out[{a}] += {b}; }}",
+                    f"  if ({a} > {b} && columns[{c}] != {rng.randrange(9)}) {{ {a} = __shfl_sync(~0u, {b}, 0); }}",
+                    f"  {a} = fmaf({b}, {c}, {a}) - offsets[{rng.randrange(32)}];",
+                    f"  while ({a}-- > {rng.randrange(12)}) {b} ^= {c} << {rng.randrange(8)};",
+                ]
+            )
+        )
+    return "\n".join([*lines, "}", ""])
+
+
+def renamed(source, words, rng):
+    """The same program with other names, spaces and comments: what a hasty copy looks like."""
+    for word in words:
+        source = source.replace(word, f"{word}_{rng.randrange(10, 99)}")
+    return "// my own work\n" + source.replace("  ", "\t").replace(";", " ;")
+
+
+def rounded(value):
+    """Numbers of few digits: the grader and Python may end longer ones differently, which breaks checksums."""
+    if isinstance(value, float):
+        return float(round(value)) if abs(value) >= 50_000 else round(value * 1024) / 1024
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list) else value
+
+
+class SyntheticClass(SyntheticRun):
+    """A run of `warpgrade batch`: SyntheticRun with students, teams, sets of cases, real policy, sources, events."""
+
+    def __init__(self, students=12, seed=1, graphs=None, faults=0.25):
+        self.people_random = random.Random(seed + 1000)
+        super().__init__("cuda", students, seed, "class", list(GRAPHS) if graphs is None else graphs, faults)
+        self.sources = self._sources()
+        self.class_list = self._class_list()
+
+    def _cases(self, graphs):
+        cases = super()._cases(graphs)
+        for index, case in enumerate(c for c in cases if c["kind"] == "correctness"):
+            case["set"] = "public" if index == 0 else "hidden"
+        for case in cases:
+            case.setdefault("set", "stand-in")
+        return cases
+
+    def _submissions(self, students):
+        found = super()._submissions(students)
+        rng = self.people_random
+        for index, submission in enumerate([s for s in found if s["role"] == "student"]):
+            student = f"s{index:04d}"
+            submission.update(id=student, student=student, members=[student], attempt=rng.choice([1, 1, 1, 2, 3]))
+            submission["title"] = PEOPLE[index] if index < len(PEOPLE) else f"Student {index:03d}"
+            submission["submitted_at"] = f"2026-02-{rng.randrange(10, 28)}T{rng.randrange(24):02d}:05:00+01:00"
+            submission["late_s"] = rng.choice([0, 0, 0, 0, 5400, 100_000])
+            submission["hash"] = digest(student)
+            if index % 10 == 9:
+                submission.update(team=f"Team {index // 10}", members=[student, f"{student}b"])
+        return found
+
+    def _run(self):
+        run = super()._run()
+        run["policy"] = (ROOT / "grader/policies/spmm.yaml").read_text(encoding="utf-8")
+        run["cases"] = [{key: c[key] for key in ("id", "dataset", "k", "kind", "set")} for c in self.cases]
+        run["terms"] = {"width": "K", "work": "nnz"}
+        return run
+
+    def _identity(self, submission, case):
+        record = super()._identity(submission, case)
+        rng = self.random
+        record["wall_s"] = round(rng.uniform(2, 9), 3)
+        record["started_at"] = "2026-03-01T02:00:00Z"
+        record["phases"] = {
+            "open": 0.2,
+            "runner_start": 0.4,
+            "run": 0.3,
+            "verify": 0.5,
+            "timed": record["wall_s"] - 1.6,
+            "other": 0.2,
+        }
+        record["dataset_hash_secret"] = CANARIES[4]
+        return record
+
+    def _fail(self, record, fault):
+        super()._fail(record, fault)
+        hidden = record["case"].get("set") != "public"
+        outcome = record["outcome"]
+        outcome["details"] = {"output": CANARIES[3] if hidden else "c[0] = 3"}
+        if hidden:
+            outcome["message"] += " " + CANARIES[2]
+            record["pattern"] = CANARIES[2]
+            record["mismatches"] = [{"row": 1, "col": 2, "row_nnz": 3, "want": CANARIES[1], "got": 0.5}]
+            record["seed"] = CANARIES[0]
+
+    def _sources(self):
+        rng = self.people_random
+        students = [s for s in self.submissions if s["role"] == "student"]
+        sources = {}
+        for submission in students:
+            words = [f"{rng.choice(['row', 'col', 'sum', 'lane', 'tile', 'acc'])}{i}" for i in range(7)]
+            sources[submission["id"]] = HANDOUT + kernel_source(rng, words)
+            submission["_words"] = words
+        if len(students) >= 6:  # one copy with other names, one shared by three
+            first, second = students[1], students[4]
+            sources[second["id"]] = renamed(sources[first["id"]], first["_words"], rng)
+        for submission in students:
+            del submission["_words"]
+        return sources
+
+    def _class_list(self):
+        students, attempts = [], []
+        for submission in self.submissions:
+            if submission["role"] != "student":
+                continue
+            for member in submission["members"]:
+                name = submission["title"] if member == submission["student"] else submission["title"] + " II"
+                students.append({"id": member, "name": name, "email": f"{member}@example.edu", "section": "A"})
+            attempt = {
+                key: submission[key] for key in ("student", "members", "attempt", "submitted_at", "late_s", "hash")
+            }
+            attempts.append(
+                attempt
+                | {"status": "graded", "submission": submission["id"], "snapshot": f"snapshots/{submission['hash']}"}
+            )
+        students.append({"id": "s9999", "name": "Nobody Home", "email": "s9999@example.edu", "section": "B"})
+        return {
+            "schema": "warpgrade.class.v1",
+            "run": self.run["run"],
+            "created_at": "2026-03-01T00:00:00Z",
+            "source": {"layout": "folder", "path": "hand-ins"},
+            "attempts_policy": "last",
+            "deadline": "2026-02-20T23:59:00+01:00",
+            "students": students,
+            "attempts": attempts,
+        }
+
+    def write(self, folder):
+        self.records = [rounded(record) for record in self.records]
+        folder = super().write(folder)
+        for record in self.records:
+            path = folder / "cases" / record["submission"]["id"] / f"{record['case']['id']}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(canonical(sealed(record)) + "\n", encoding="utf-8")
+        (folder / "submissions.json").write_text(json.dumps(self.class_list, ensure_ascii=False), encoding="utf-8")
+        (folder / "secret").mkdir()
+        (folder / "secret/seed").write_text(CANARIES[0], encoding="utf-8")
+        for submission in self.submissions:
+            if submission["id"] in self.sources:
+                snapshot = folder / "snapshots" / submission["hash"]
+                snapshot.mkdir(parents=True)
+                (snapshot / "spmm.cu").write_text(self.sources[submission["id"]], encoding="utf-8")
+        return folder
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--students", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    SyntheticClass(options.students, options.seed).write(options.folder)
