@@ -3,98 +3,17 @@
 #include "warpgrade/datasets/generate.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cmath>
 #include <numeric>
 #include <span>
-#include <thread>
 
+#include "counter_random.h"
+#include "fixed_point.h"
+#include "parallel_rows.h"
 #include "warpgrade/datasets/error.h"
 
 namespace warpgrade::datasets {
 namespace {
-
-using u64 = std::uint64_t;
-using u128 = unsigned __int128;
-
-u64 mix(u64 z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  return z ^ (z >> 31);
-}
-
-u64 draw(u64 seed, u64 stream, u64 index) {
-  return mix(mix(seed ^ mix(stream + 0x9E3779B97F4A7C15ull)) + (index + 1) * 0xD1B54A32D192ED03ull);
-}
-
-// A number below `bound` from 64 random bits (Lemire's multiply-high; the bias is below bound / 2^64).
-u64 below(u64 bits, u64 bound) {
-  return static_cast<u64>((u128(bits) * bound) >> 64);
-}
-
-// log2(x) with 32 fractional bits, x >= 1, by repeated squaring.
-u64 log2_fixed(u64 x) {
-  const int whole = 63 - __builtin_clzll(x);
-  u64 mantissa = x << (63 - whole);  // [1, 2) with 63 fractional bits
-  u64 result = static_cast<u64>(whole) << 32;
-  for (int bit = 31; bit >= 0; --bit) {
-    const u128 square = u128(mantissa) * mantissa;  // 126 fractional bits
-    if ((square >> 127) != 0) {
-      result |= u64{1} << bit;
-      mantissa = static_cast<u64>(square >> 64);
-    } else {
-      mantissa = static_cast<u64>(square >> 63);
-    }
-  }
-  return result;
-}
-
-u64 integer_sqrt(u128 value) {
-  u64 root = 0;
-  for (int bit = 63; bit >= 0; --bit) {
-    const u64 candidate = root | (u64{1} << bit);
-    if (u128(candidate) * candidate <= value) root = candidate;
-  }
-  return root;
-}
-
-// 2^(-y) with 62 fractional bits, y with 32 fractional bits.
-class NegativeExp2 {
- public:
-  NegativeExp2() {
-    u64 factor = u64{1} << 61;  // 2^-1
-    for (u64& entry : factors_) {
-      // 2^-(1/2), 2^-(1/4), ...: each the square root of the one before.
-      factor = integer_sqrt(u128(factor) << 62);
-      entry = factor;
-    }
-  }
-  u64 operator()(u64 y) const {
-    const u64 whole = y >> 32;
-    if (whole >= 62) return 0;
-    u64 value = u64{1} << 62;
-    for (int i = 0; i < 32; ++i) {
-      if ((y >> (31 - i) & 1) != 0) value = static_cast<u64>((u128(value) * factors_[i]) >> 62);
-    }
-    return value >> whole;
-  }
-
- private:
-  std::array<u64, 32> factors_;
-};
-
-template <typename Work>
-void parallel_rows(int rows, int threads, Work work) {
-  constexpr int kChunk = 512;
-  std::atomic<int> next{0};
-  const auto loop = [&] {
-    for (int begin; (begin = next.fetch_add(kChunk)) < rows;) work(begin, std::min(begin + kChunk, rows));
-  };
-  std::vector<std::jthread> pool;
-  for (int i = 1; i < threads; ++i) pool.emplace_back(loop);
-  loop();
-}
 
 // Node weights rank^-skew, ranks by a hidden permutation; sums fit into 64 bits.
 std::vector<u64> node_weights(const PowerlawSpec& spec) {
@@ -184,10 +103,6 @@ void draw_row(u64 seed, u64 stream, const ColumnSampler& sampler, int n, std::sp
   std::sort(row.begin(), row.end());
 }
 
-float draw_value(u64 seed, u64 entry) {
-  return static_cast<float>(static_cast<int>(draw(seed, 3, entry) >> 53) - 1024) / 1024.0f;
-}
-
 }  // namespace
 
 Csr generate_powerlaw(const PowerlawSpec& spec, int threads) {
@@ -195,7 +110,7 @@ Csr generate_powerlaw(const PowerlawSpec& spec, int threads) {
       spec.nnz > INT32_MAX) {
     throw DatasetError("a stand-in of {} rows and {} entries is not possible", spec.n, spec.nnz);
   }
-  if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  threads = thread_count(threads);
   const std::vector<u64> weights = node_weights(spec);
   const std::vector<int> lengths = row_lengths(spec, weights);
   const ColumnSampler sampler(weights);
