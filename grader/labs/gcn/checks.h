@@ -19,6 +19,7 @@ enum GcnInput { kRowOffsets = 0, kColumns = 1, kFirst = 2, kWeights = 3 };
 struct WrongCell {
   int row = 0, column = 0;
   double want = 0, got = 0, bound = 0;
+  bool never_written = false;
 };
 
 struct Comparison {

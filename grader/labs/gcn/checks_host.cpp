@@ -25,7 +25,7 @@ void note_wrong(Comparison& comparison, const WrongCell& cell, int row_entries) 
   comparison.last_row = cell.row;
   comparison.shortest_row = std::min(comparison.shortest_row, row_entries);
   if (comparison.first.size() < kMostShown) comparison.first.push_back(cell);
-  if (is_poison(cell.got)) {
+  if (cell.never_written) {
     ++comparison.never_written;
   } else if (!std::isfinite(cell.got)) {
     ++comparison.not_finite;
@@ -120,7 +120,7 @@ Comparison compare(const Graph& graph, const Expected& expected, std::span<const
           comparison.max_error_over_bound =
               std::max(comparison.max_error_over_bound, std::fabs(got[cell] - want) / bound);
       } else {
-        note_wrong(comparison, {row, column, want, got[cell], bound}, entries);
+        note_wrong(comparison, {row, column, want, got[cell], bound, is_poison(got[cell])}, entries);
         last_wrong_row = row;
       }
     }
