@@ -80,6 +80,7 @@ class GradeRun {
       throw UsageError("{} is a policy of lab {}, not of {}", policy_text_file_.string(), policy_.lab,
                        lab_.name());
     }
+    require_known_baseline();
     choose_sandbox();
     backend_ = choose_backend(options_.backend);
     find_inputs();
@@ -92,6 +93,16 @@ class GradeRun {
   }
 
  private:
+  void require_known_baseline() const {
+    std::string known;
+    for (const Baseline& baseline : lab_.baselines()) {
+      if (baseline.name == policy_.baseline) return;
+      known += (known.empty() ? "" : ", ") + baseline.name;
+    }
+    throw UsageError("{}: baseline: lab {} has no baseline '{}'; there is: {}", policy_text_file_.string(),
+                     lab_.name(), policy_.baseline, known);
+  }
+
   void choose_sandbox() {
     const SandboxProbe& probe = probe_sandbox();
     if (probe.works) return;
@@ -123,6 +134,7 @@ class GradeRun {
     const auto catalog = datasets::Catalog::load(project_root() / "datasets/catalog.yaml");
     inputs_.skipped = json::array();
     std::map<std::string, fs::path> files;
+    std::set<std::string> skipped;  // datasets, each noted once
     for (const CaseSpec& spec : select_cases(lab_, options_.cases, backend_.name)) {
       throw_if_interrupted();
       try {
@@ -137,7 +149,8 @@ class GradeRun {
             options_.cases.begin(), options_.cases.end(),
             [&](const std::string& selector) { return selector == spec.id || selector == spec.dataset; });
         if (named) throw UsageError("{}", error.what());
-        if (spec.k == 32) progress_.note(fmt::format("skipped {}: {}", spec.dataset, error.what()));
+        if (skipped.insert(spec.dataset).second)
+          progress_.note(fmt::format("skipped {}: {}", spec.dataset, error.what()));
         inputs_.skipped.push_back({{"case", spec.id}, {"why", error.what()}});
       }
     }
@@ -160,7 +173,8 @@ class GradeRun {
     return {{"schema", "warpgrade.run.v1"},
             {"run", folder_.root().filename().string()},
             {"lab", lab_.name()},
-            {"terms", {{"width", lab_.terms().width}, {"work", lab_.terms().work}}},
+            {"terms",
+             {{"width", lab_.terms().width}, {"work", lab_.terms().work}, {"output", lab_.terms().output}}},
             {"created_at", utc_now()},
             {"backend", backend_.name},
             {"sandbox", to_string(sandbox_)},

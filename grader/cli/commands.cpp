@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "cli/failure_text.h"
 #include "cli/tables.h"
 #include "score/calibrate.h"
 
@@ -18,30 +19,9 @@ using nlohmann::json;
 
 namespace {
 
-std::string text_at(const json& object, const char* key) {
-  return object.value(key, std::string());
-}
-
-// The failure of one case, as a student reads it: place, want, got, next step.
-void print_failure(const json& record, const std::string& repeat) {
-  const json& outcome = record.at("outcome");
-  fmt::print("{} {}/{} k={}: {}\n", outcome.at("verdict").get<std::string>(),
-             record.at("lab").get<std::string>(), record.at("case").at("dataset").get<std::string>(),
-             record.at("case").at("k").get<int>(), text_at(outcome, "message"));
-  for (const json& finding : record.value("diagnostics", json::array())) {
-    if (!text_at(finding, "advice").empty()) fmt::print("    advice: {}\n", text_at(finding, "advice"));
-    break;
-  }
-  int shown = 0;
-  for (const json& cell : record.value("mismatches", json::array())) {
-    if (++shown > 5) break;
-    fmt::print("    c[{},{}] want {:.7g} got {}   (row of {} entries)\n", cell.at("row").get<long>(),
-               cell.at("col").get<int>(), cell.at("want").get<double>(), cell.at("got").dump(),
-               cell.at("row_nnz").get<int>());
-  }
-  const std::string output = outcome.contains("details") ? text_at(outcome["details"], "output") : "";
-  if (!output.empty()) fmt::print("    the program printed: {}\n", output.substr(0, 300));
-  fmt::print("    again: {}\n", repeat);
+// The policy that a run was made with.
+Policy policy_of(const json& run) {
+  return parse_policy(run.at("policy"), "the run's policy", dataset_names(find_lab(run.at("lab"))));
 }
 
 }  // namespace
@@ -95,8 +75,9 @@ int check(CheckOptions options) {
       ++accepted;
       fmt::print("ok {}\n", record.at("case").at("id").get<std::string>());
     } else {
-      print_failure(record, fmt::format("warpgrade check {} --cases {}", options.submission.string(),
-                                        record.at("case").at("id").get<std::string>()));
+      fmt::print("{}", failure_text(record, fmt::format("warpgrade check {} --lab {} --cases {}",
+                                                        options.submission.string(), grade_options.lab,
+                                                        record.at("case").at("id").get<std::string>())));
     }
   }
   fmt::print("{} of {} cases accepted on the {}\n", accepted, total,
@@ -152,7 +133,7 @@ int bench(GradeOptions options) {
         "this prints speed-ups against thresholds.\n",
         class_table(summary.scores));
   } else {
-    fmt::print("speed-up over cuSPARSE DEFAULT [95 % interval], threshold met or not:\n\n{}",
+    fmt::print("speed-up over {} [95 % interval], threshold met or not:\n\n{}", policy_of(run).baseline,
                speed_table(summary.scores));
   }
   fmt::print("\nrecords: {}\n", (summary.run / "records.jsonl").string());
@@ -166,9 +147,11 @@ int score_again(const fs::path& run, const std::optional<fs::path>& policy) {
   return kExitGraded;
 }
 
-int calibrate(const fs::path& run, double share) {
+int calibrate(const fs::path& run, const std::optional<std::string>& baseline, double share) {
   const RunFolder folder(run);
-  fmt::print("{}", propose_thresholds(folder.read_run(), folder.read_records(), "cusparse_default", share));
+  const json description = folder.read_run();
+  const std::string chosen = baseline ? *baseline : policy_of(description).baseline;
+  fmt::print("{}", propose_thresholds(description, folder.read_records(), chosen, share));
   return kExitGraded;
 }
 

@@ -33,7 +33,8 @@ int bench(GradeOptions options);
 
 int grade_class(GradeOptions options, bool with_references);
 int score_again(const std::filesystem::path& run, const std::optional<std::filesystem::path>& policy);
-int calibrate(const std::filesystem::path& run, double share);
+// Proposes thresholds over `baseline`; none: the one that the run's policy speaks of.
+int calibrate(const std::filesystem::path& run, const std::optional<std::string>& baseline, double share);
 
 int report(const std::filesystem::path& run);
 

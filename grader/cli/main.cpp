@@ -142,6 +142,7 @@ int run(int argc, char** argv) {
   std::filesystem::path run_folder;
   std::optional<std::filesystem::path> policy;
   double share = 0.9;
+  std::optional<std::string> baseline;
   const auto with_run = [&](const char* name, const char* what) {
     CLI::App* command = app.add_subcommand(name, what);
     command->add_option("run", run_folder, "a run's folder")->required();
@@ -153,7 +154,8 @@ int run(int argc, char** argv) {
   score_command->callback([&] { code = score_again(run_folder, policy); });
   CLI::App* calibrate_command = with_run("calibrate", "propose thresholds from the ladder's records");
   calibrate_command->add_option("--share", share, "of the best step's speed-up")->capture_default_str();
-  calibrate_command->callback([&] { code = calibrate(run_folder, share); });
+  calibrate_command->add_option("--baseline", baseline, "another baseline than the policy's");
+  calibrate_command->callback([&] { code = calibrate(run_folder, baseline, share); });
 
   add_grade_commands(app, code);
 

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "batch/grade_run.h"
+#include "cli/failure_text.h"
 
 namespace warpgrade {
 namespace {
@@ -63,29 +64,6 @@ class LabRun {
   std::map<std::string, json> records_;
 };
 
-std::string failure_text(const json& record) {
-  const json& outcome = record.at("outcome");
-  std::string text =
-      fmt::format("{} {}/{} k={}: {}\n", outcome.at("verdict").get<std::string>(),
-                  record.at("lab").get<std::string>(), record.at("case").at("dataset").get<std::string>(),
-                  record.at("case").at("k").get<int>(), outcome.value("message", ""));
-  if (record.contains("pattern"))
-    text += fmt::format("  pattern: {}\n", record["pattern"].get<std::string>());
-  int shown = 0;
-  for (const json& cell : record.value("mismatches", json::array())) {
-    if (++shown > 5) break;
-    text += fmt::format("  c[{},{}] want {:.7g} got {} (row of {} entries)\n", cell.at("row").get<long>(),
-                        cell.at("col").get<int>(), cell.at("want").get<double>(), cell.at("got").dump(),
-                        cell.at("row_nnz").get<int>());
-  }
-  for (const json& finding : record.value("diagnostics", json::array())) {
-    text += fmt::format("  {}\n  advice: {}\n", finding.value("message", ""), finding.value("advice", ""));
-    break;
-  }
-  return text + fmt::format("  again: make test LAB={} CASE={}\n", record.at("lab").get<std::string>(),
-                            record.at("case").at("id").get<std::string>());
-}
-
 class CaseTest : public testing::Test {
  public:
   CaseTest(std::shared_ptr<LabRun> run, std::string case_id)
@@ -97,7 +75,9 @@ class CaseTest : public testing::Test {
     if (outcome.at("verdict") == "not_implemented")
       GTEST_SKIP() << outcome.value("message", "not written yet");
     if (outcome.at("verdict") == "not_run") GTEST_SKIP() << outcome.value("message", "not judged");
-    EXPECT_EQ(outcome.at("verdict"), "accepted") << failure_text(record);
+    EXPECT_EQ(outcome.at("verdict"), "accepted")
+        << failure_text(record, fmt::format("make test LAB={} CASE={}", record.at("lab").get<std::string>(),
+                                            record.at("case").at("id").get<std::string>()));
   }
 
  private:

@@ -63,6 +63,7 @@ struct CaseInput {
 struct Terms {
   std::string width = "K";   // CaseSpec::k
   std::string work = "nnz";  // what throughput counts
+  std::string output = "c";  // the array that is checked
 };
 
 class Lab {

@@ -1,11 +1,18 @@
 #include "score/calibrate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 
 namespace warpgrade {
+namespace {
+
+constexpr double kGrain = 0.05;  // of a threshold; 0 would let anything pass
+
+}  // namespace
 
 std::string propose_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
                                const std::string& baseline, double share) {
@@ -13,13 +20,16 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
     double ratio = 0;
     std::string step;
   };
+  std::set<std::string> others;  // baselines that were measured
   std::vector<std::string> order;
   std::map<std::string, std::map<int, Best>> best;
   for (const nlohmann::json& record : records) {
     const std::string id = record.at("submission").at("id");
     if (!id.starts_with("step-") || record.at("outcome").at("verdict") != "accepted") continue;
     const auto ratios = record.find("ratios");
-    if (ratios == record.end() || !ratios->contains(baseline)) continue;
+    if (ratios == record.end()) continue;
+    for (const auto& [name, ratio] : ratios->items()) others.insert(name);
+    if (!ratios->contains(baseline)) continue;
     const nlohmann::json& spec = record.at("case");
     const std::string dataset = spec.at("dataset");
     if (!best.contains(dataset)) order.push_back(dataset);
@@ -28,9 +38,13 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
     if (ratio > entry.ratio) entry = {ratio, id};
   }
   if (best.empty()) {
+    std::string measured;
+    for (const std::string& name : others) measured += (measured.empty() ? "" : ", ") + name;
     throw UsageError(
-        "the run {} has no timed step of the ladder; grade reference/<lab>/steps/* on a GPU first",
-        run.value("run", "?"));
+        "the run {} has no step of the ladder timed beside the baseline {} (timed: {}); grade the lab's "
+        "steps "
+        "on a GPU first: warpgrade bench --lab {}",
+        run.value("run", "?"), baseline, measured.empty() ? "nothing" : measured, run.value("lab", "LAB"));
   }
   std::string text = fmt::format(
       "# Proposed by `warpgrade calibrate`: {:.0f} % of the best ladder step's speed-up over {},\n"
@@ -39,7 +53,7 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
   for (const std::string& dataset : order) {
     std::string entries, steps;
     for (const auto& [k, entry] : best[dataset]) {
-      const double threshold = std::floor(entry.ratio * share / 0.05) * 0.05;
+      const double threshold = std::max(kGrain, std::floor(entry.ratio * share / kGrain) * kGrain);
       entries += fmt::format("{}{}: {:.2f}", entries.empty() ? "" : ", ", k, threshold);
       steps += fmt::format("{}{} {:.2f}", steps.empty() ? "" : ", ", entry.step, entry.ratio);
     }

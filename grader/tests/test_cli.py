@@ -201,7 +201,7 @@ def test_check_tells_a_student_what_is_wrong_and_how_to_repeat_it() -> None:
     done = warpgrade("check", wrong, "--backend", "emulator", "--cases", "synth-empty-rows-k32")
     assert done.returncode == 3, done.stdout + done.stderr
     for words in (
-        "wrong_answer spmm/synth-empty-rows k=32",
+        "wrong_answer spmm/synth-empty-rows-k32",
         "want 0 got",
         "without entries",
         "never written",

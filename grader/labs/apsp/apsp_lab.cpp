@@ -86,6 +86,7 @@ class ApspLab : public Lab {
   std::string summary() const override {
     return "shortest paths between all pairs of nodes, int32, in place";
   }
+  Terms terms() const override { return {"n", "relaxations", "graph"}; }
   std::vector<CaseSpec> cases() const override { return apsp_cases(); }
   std::vector<Baseline> baselines() const override { return {{"naive", "reference/apsp/naive", {}, true}}; }
   nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "record/run_folder.h"
+#include "score/calibrate.h"
 
 namespace warpgrade {
 namespace {
@@ -93,6 +94,49 @@ TEST(Score, OnTheEmulatorSpeedIsNotMeasuredAndNotAsked) {
   EXPECT_DOUBLE_EQ(scores.at("max_points"), 40);
   EXPECT_DOUBLE_EQ(only(scores).at("points"), 40);
   EXPECT_EQ(only(scores).at("cases")[1].at("threshold_status"), "not_measured");
+}
+
+// ---- calibration ----
+
+json step_record(const std::string& id, const std::string& dataset, int k, const json& ratios) {
+  return {{"submission", {{"id", id}}},
+          {"case", {{"dataset", dataset}, {"k", k}}},
+          {"outcome", {{"verdict", "accepted"}}},
+          {"ratios", ratios}};
+}
+
+std::vector<json> ladder_over(const std::string& baseline) {
+  return {step_record("step-01_a", "complete", 100, {{baseline, {{"median", 2.0}}}}),
+          step_record("step-02_b", "complete", 100, {{baseline, {{"median", 1.5}}}}),
+          step_record("step-02_b", "complete", 1000, {{baseline, {{"median", 30.03}}}}),
+          step_record("step-02_b", "sparse", 1000, {{baseline, {{"median", 0.01}}}}),
+          step_record("optimized", "complete", 1000, {{baseline, {{"median", 99.0}}}})};
+}
+
+TEST(Calibrate, TakesTheBestStepOverTheBaselineThatIsNamed) {
+  const json run{{"run", "r"}, {"lab", "apsp"}, {"device", {{"name", "H200"}}}};
+  const std::string yaml = propose_thresholds(run, ladder_over("naive"), "naive");
+  EXPECT_NE(yaml.find("over naive"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("  complete: {100: 1.80, 1000: 27.00}"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("  sparse: {1000: 0.05}"), std::string::npos) << yaml;
+}
+
+TEST(Calibrate, IsReadAsAPolicyAgain) {
+  const json run{{"run", "r"}, {"lab", "spmm"}, {"device", json::object()}};
+  const std::string proposed =
+      propose_thresholds(run, {step_record("step-01", "cora", 32, {{"cub", {{"median", 3.0}}}})}, "cub", 0.5);
+  std::string text = kPolicy;
+  text = text.substr(0, text.find("thresholds:")) + proposed;
+  EXPECT_EQ(policy(text).threshold("cora", 32), 1.5);
+}
+
+TEST(Calibrate, NamesTheBaselinesThatWereTimed) {
+  try {
+    propose_thresholds({{"run", "r"}, {"lab", "apsp"}}, ladder_over("naive"), "cusparse_default");
+    FAIL() << "proposed thresholds over a baseline that was not timed";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("timed: naive"), std::string::npos) << error.what();
+  }
 }
 
 TEST(Score, IsAFunctionOfItsArguments) {

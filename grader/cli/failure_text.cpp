@@ -1,0 +1,71 @@
+#include "cli/failure_text.h"
+
+#include <fmt/format.h>
+
+#include "labs/lab.h"
+
+namespace warpgrade {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kCellsShown = 5;
+constexpr size_t kOutputShown = 300;
+
+std::string text_at(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// Doubles to seven digits, integers in full; "nan" and the like are words in a record.
+std::string number(const json& value) {
+  if (value.is_number_float()) return fmt::format("{:.7g}", value.get<double>());
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string output_name(const std::string& lab_name) {
+  for (const Lab* lab : labs()) {
+    if (lab->name() == lab_name) return lab->terms().output;
+  }
+  return "output";
+}
+
+// "c[3,0] want 1 got nan (row of 5 entries)"
+std::string cell_text(const std::string& output, const json& cell) {
+  std::string place;
+  for (const char* key : {"row", "col"}) {
+    if (cell.contains(key)) place += (place.empty() ? "" : ",") + cell[key].dump();
+  }
+  std::string text = fmt::format("    {}[{}] want {} got {}", output, place,
+                                 number(cell.value("want", json())), number(cell.value("got", json())));
+  if (cell.contains("row_nnz")) text += fmt::format("   (row of {} entries)", cell["row_nnz"].dump());
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string failure_text(const json& record, const std::string& repeat) {
+  const json& outcome = record.at("outcome");
+  const std::string lab = text_at(record, "lab");
+  std::string text = fmt::format("{} {}/{}: {}\n", text_at(outcome, "verdict"), lab,
+                                 text_at(record.at("case"), "id"), text_at(outcome, "message"));
+  if (const std::string pattern = text_at(record, "pattern");
+      !pattern.empty() && text.find(pattern) == std::string::npos)
+    text += "    pattern: " + pattern + "\n";
+  for (const json& finding : record.value("diagnostics", json::array())) {
+    const std::string message = text_at(finding, "message"), advice = text_at(finding, "advice");
+    if (!message.empty() && text.find(message) == std::string::npos) text += "    " + message + "\n";
+    if (!advice.empty()) text += "    advice: " + advice + "\n";
+    break;  // what follows the first mistake is often its consequence
+  }
+  int shown = 0;
+  for (const json& cell : record.value("mismatches", json::array())) {
+    if (++shown > kCellsShown) break;
+    text += cell_text(output_name(lab), cell);
+  }
+  const std::string output = text_at(outcome.value("details", json::object()), "output");
+  if (!output.empty()) text += "    the program printed: " + output.substr(0, kOutputShown) + "\n";
+  return text + "    again: " + repeat + "\n";
+}
+
+}  // namespace warpgrade

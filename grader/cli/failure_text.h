@@ -1,0 +1,14 @@
+// What a person reads about a case that was not accepted, whatever the lab.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace warpgrade {
+
+// Place, wanted and got, what the wrong cells have in common, the first mistake that the emulator found, what
+// the program printed, and `repeat`, the command that judges the case again. Lines, each ended. Takes a
+// record of any lab: what it does not hold is left out.
+std::string failure_text(const nlohmann::json& record, const std::string& repeat);
+
+}  // namespace warpgrade
