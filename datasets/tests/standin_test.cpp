@@ -1,0 +1,198 @@
+// Stand-ins: sizes exact, degrees as asked for, columns where they were promised, the same bytes for every
+// number of threads.
+#include "warpgrade/datasets/standin.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "test_support.h"
+
+namespace warpgrade::datasets {
+namespace {
+
+StandInSpec plain(int n, std::int64_t nnz, std::int64_t most, double tail = 0.7) {
+  StandInSpec spec;
+  spec.n = n;
+  spec.nnz = nnz;
+  spec.row_degrees = power_curve(n, nnz, most, 0, tail);
+  return spec;
+}
+
+// Any spec that check() accepts.
+StandInSpec random_spec(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::int64_t bound) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
+  };
+  const int n = static_cast<int>(1 + below(3000));
+  const std::int64_t most = 1 + below(n), nnz = below(std::min<std::int64_t>(most * n, 60000) + 1);
+  StandInSpec spec = plain(n, nnz, most, 0.3 + 0.1 * static_cast<double>(below(10)));
+  spec.seed = seed;
+  if (below(2) == 0) spec.column_degrees = power_curve(n, nnz, most, 0, 0.9);
+  int left = kWholeShare;
+  for (std::int64_t buckets = below(13); buckets > 0; --buckets) {
+    spec.near.push_back(static_cast<int>(below(left / 3)));
+    left -= spec.near.back();
+  }
+  for (std::int64_t levels = below(3); levels > 0; --levels) {
+    spec.communities.push_back({static_cast<int>(below(13)), static_cast<int>(below(left / 2))});
+    left -= spec.communities.back().share;
+  }
+  spec.scattered = below(2) == 0;
+  if (below(2) == 0) {
+    spec.copied = static_cast<int>(below(kWholeShare + 1));
+    spec.log2_group = static_cast<int>(below(8));
+    spec.log2_pool = static_cast<int>(1 + below(10));
+  }
+  return spec;
+}
+
+std::string hash_of(const Csr& matrix) {
+  const TemporaryFolder folder;
+  return write_csr(folder / "a.npz", matrix, {"", "", kStandInVersion});
+}
+
+std::vector<int> row_lengths(const Csr& matrix) {
+  std::vector<int> lengths(static_cast<std::size_t>(matrix.rows));
+  for (int row = 0; row < matrix.rows; ++row)
+    lengths[row] = matrix.row_offsets[row + 1] - matrix.row_offsets[row];
+  return lengths;
+}
+
+double share_of(const Csr& matrix, auto&& is_so) {
+  std::int64_t count = 0;
+  for (int row = 0; row < matrix.rows; ++row) {
+    for (int i = matrix.row_offsets[row]; i < matrix.row_offsets[row + 1]; ++i)
+      count += is_so(row, matrix.columns[i]) ? 1 : 0;
+  }
+  return static_cast<double>(count) / static_cast<double>(matrix.nnz());
+}
+
+TEST(StandIn, AnyParametersMakeSortedDistinctColumnsAndTheExactSize) {
+  for (std::uint64_t trial = 0; trial < 60; ++trial) {
+    const std::uint64_t seed = base_seed() + trial;
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const StandInSpec spec = random_spec(seed);
+    const Csr matrix = generate_standin(spec, 2);
+    EXPECT_EQ(matrix.rows, spec.n);
+    EXPECT_EQ(matrix.nnz(), spec.nnz);
+    expect_valid(matrix);
+    for (int row = 0; row < matrix.rows; ++row) {
+      for (int i = matrix.row_offsets[row] + 1; i < matrix.row_offsets[row + 1]; ++i)
+        ASSERT_LT(matrix.columns[i - 1], matrix.columns[i]) << "row " << row;
+    }
+    EXPECT_EQ(spec_from_json(to_json(spec), "text"), spec);
+  }
+}
+
+TEST(StandIn, IsTheSameForEveryNumberOfThreads) {
+  for (std::uint64_t trial = 0; trial < 6; ++trial) {
+    const std::uint64_t seed = base_seed() + 100 + trial;
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const StandInSpec spec = random_spec(seed);
+    const std::string hash = hash_of(generate_standin(spec, 1));
+    for (const int threads : {0, 2, 3, 7})
+      EXPECT_EQ(hash_of(generate_standin(spec, threads)), hash) << threads;
+  }
+}
+
+TEST(StandIn, HasTheLongestRowAndTheDegreesOfItsCurve) {
+  const StandInSpec spec = plain(20000, 300000, 2500);
+  std::vector<int> lengths = row_lengths(generate_standin(spec));
+  EXPECT_EQ(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}), 300000);
+  std::sort(lengths.begin(), lengths.end(), std::greater<>());
+  EXPECT_EQ(lengths.front(), 2500);
+  for (const auto& [rank, degree] : spec.row_degrees.points) {
+    if (degree < 20) continue;
+    EXPECT_NEAR(lengths[rank], static_cast<double>(degree), 0.05 * static_cast<double>(degree)) << rank;
+  }
+}
+
+TEST(StandIn, ACurveOfRealDegreesIsFollowed) {
+  const std::vector<int> degrees = {0, 0, 3, 1, 9, 2, 2, 0, 1, 1, 40, 5};
+  StandInSpec spec;
+  spec.n = static_cast<int>(degrees.size());
+  spec.row_degrees = curve_of({0, 0, 3, 1, 9, 2, 2, 0, 1, 1, 12, 5});
+  spec.nnz = 36;
+  std::vector<int> lengths = row_lengths(generate_standin(spec));
+  std::sort(lengths.begin(), lengths.end());
+  EXPECT_EQ(lengths, (std::vector<int>{0, 0, 0, 1, 1, 1, 2, 2, 3, 5, 9, 12}));
+}
+
+TEST(StandIn, ColumnsOfUndirectedGraphsFollowTheirRows) {
+  const Csr matrix = generate_standin(plain(5000, 60000, 900));
+  const std::vector<int> lengths = row_lengths(matrix);
+  std::vector<int> counts(5000);
+  for (const int column : matrix.columns) ++counts[column];
+  for (int node = 0; node < 5000; ++node) {
+    if (lengths[node] < 100) continue;
+    EXPECT_NEAR(counts[node], lengths[node], 0.3 * lengths[node] + 20) << node;
+  }
+}
+
+TEST(StandIn, SharesNearTheDiagonalAreThoseAskedFor) {
+  StandInSpec spec = plain(50000, 400000, 60, 0.4);
+  spec.near = {kWholeShare / 20, 0, 0,
+               kWholeShare / 2};  // the diagonal (one entry a row at most), 4 to 7 away
+  const Csr matrix = generate_standin(spec);
+  EXPECT_NEAR(share_of(matrix, [](int row, int column) { return row == column; }), 0.042, 0.01);
+  // 8 columns lie there: rows of more draw the rest elsewhere.
+  EXPECT_NEAR(share_of(matrix, [](int r, int c) { return std::abs(r - c) >= 4 && std::abs(r - c) < 8; }),
+              0.42, 0.06);
+  EXPECT_LT(share_of(matrix, [](int r, int c) { return std::abs(r - c) >= 8 && std::abs(r - c) < 64; }),
+            0.01);
+}
+
+TEST(StandIn, CommunitiesSideBySideHoldTheirShare) {
+  StandInSpec spec = plain(50000, 400000, 60, 0.4);
+  spec.scattered = false;
+  spec.communities = {{9, kWholeShare / 2}};
+  const auto in_one = [](int row, int column) { return row >> 9 == column >> 9; };
+  EXPECT_NEAR(share_of(generate_standin(spec), in_one), 0.5 + 0.5 * 512 / 50000, 0.02);
+  spec.scattered = true;
+  EXPECT_LT(share_of(generate_standin(spec), in_one), 0.02);
+}
+
+TEST(StandIn, RowsOfAGroupShareTheColumnsOfTheirPool) {
+  StandInSpec spec = plain(20000, 200000, 40, 0.3);
+  const auto distinct_a_group = [](const Csr& matrix) {
+    double sum = 0;
+    for (int first = 0; first + 32 <= matrix.rows; first += 32) {
+      const std::set<int> columns(matrix.columns.begin() + matrix.row_offsets[first],
+                                  matrix.columns.begin() + matrix.row_offsets[first + 32]);
+      sum += static_cast<double>(columns.size()) / 320;
+    }
+    return sum / (20000 / 32);
+  };
+  EXPECT_GT(distinct_a_group(generate_standin(spec)), 0.9);
+  spec.copied = kWholeShare * 3 / 4;
+  spec.log2_group = 5;
+  spec.log2_pool = 5;
+  EXPECT_LT(distinct_a_group(generate_standin(spec)), 0.5);
+}
+
+TEST(StandIn, RefusesWhatCannotBe) {
+  StandInSpec spec = plain(100, 500, 30);
+  spec.nnz = 10001;
+  expect_error([&] { generate_standin(spec); }, {"100 rows and 10001 entries"});
+  spec = plain(100, 500, 30);
+  spec.near = {40000};
+  spec.communities = {{3, 40000}};
+  expect_error([&] { generate_standin(spec); }, {"shares", "65536"});
+  spec = plain(100, 500, 30);
+  spec.row_degrees.points.pop_back();
+  expect_error([&] { generate_standin(spec); }, {"row_degrees", "rank 99"});
+  spec = plain(100, 500, 30);
+  spec.copied = 5;
+  expect_error([&] { generate_standin(spec); }, {"log2_pool"});
+  expect_error([] { power_curve(10, 200, 15, 0, 1); }, {"add up to 200"});
+  expect_error([] { spec_from_json("{\"generator\": \"standin-0\"}", "old.json"); },
+               {"old.json", "standin-0"});
+  expect_error([] { spec_from_json("[1]", "list.json"); }, {"list.json"});
+}
+
+}  // namespace
+}  // namespace warpgrade::datasets
