@@ -17,9 +17,9 @@ std::string text_at(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Doubles to seven digits, integers in full; "nan" and the like are words in a record.
-std::string number(const json& value) {
-  if (value.is_number_float()) return fmt::format("{:.7g}", value.get<double>());
+// Doubles to so many digits, integers in full; "nan" and the like are words in a record.
+std::string number(const json& value, int digits) {
+  if (value.is_number_float()) return fmt::format("{:.{}g}", value.get<double>(), digits);
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
@@ -36,8 +36,10 @@ std::string cell_text(const std::string& output, const json& cell) {
   for (const char* key : {"row", "col"}) {
     if (cell.contains(key)) place += (place.empty() ? "" : ",") + cell[key].dump();
   }
-  std::string text = fmt::format("    {}[{}] want {} got {}", output, place,
-                                 number(cell.value("want", json())), number(cell.value("got", json())));
+  const json want = cell.value("want", json()), got = cell.value("got", json());
+  const int digits = number(want, 7) == number(got, 7) ? 17 : 7;  // what differs is to be seen
+  std::string text =
+      fmt::format("    {}[{}] want {} got {}", output, place, number(want, digits), number(got, digits));
   if (cell.contains("row_nnz")) text += fmt::format("   (row of {} entries)", cell["row_nnz"].dump());
   return text + "\n";
 }

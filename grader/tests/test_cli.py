@@ -211,6 +211,22 @@ def test_check_tells_a_student_what_is_wrong_and_how_to_repeat_it() -> None:
         assert words in done.stdout, done.stdout
 
 
+@pytest.mark.parametrize(
+    ("lab", "wrong", "case", "words"),
+    [
+        ("apsp", "apsp_assumes_symmetry", "one-way-90", "graph[0,1] want 1073741823 got"),
+        ("gcn", "gcn_factors_in_fp32", "aggregate-even", "out[0,0] want"),
+    ],
+)
+def test_check_tells_what_is_wrong_in_every_lab(lab: str, wrong: str, case: str, words: str) -> None:
+    """Whatever the output is called and holds; the command that repeats it names the lab."""
+    folder = Path(__file__).parent / "submissions/wrong_answer" / wrong
+    done = warpgrade("check", folder, "--lab", lab, "--backend", "emulator", "--cases", case)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert words in done.stdout, done.stdout
+    assert f"again: warpgrade check {folder} --lab {lab} --cases {case}" in done.stdout
+
+
 def test_the_seed_stays_hidden_and_is_committed_to(tmp_path: Path) -> None:
     """The record carries the seed's hash, not the seed; the seed's folder is the owner's alone."""
     run = tmp_path / "run"

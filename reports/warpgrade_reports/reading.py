@@ -278,21 +278,23 @@ def _texts(node: Node | None, key: str) -> tuple[str, ...]:
 
 
 def _mismatch(node: Node) -> Mismatch:
+    want, got = node.value.get("want"), node.value.get("got")
+    digits = 17 if _value_text(want, 7) == _value_text(got, 7) else 7  # what differs is to be seen
     return Mismatch(
         node.integer("row"),
         node.integer("col"),
         node.integer("row_nnz"),
-        _value_text(node.value.get("want")),
-        _value_text(node.value.get("got")),
+        _value_text(want, digits),
+        _value_text(got, digits),
     )
 
 
-def _value_text(value: object) -> str:
-    """A cell's value: a number with float's digits, or the word that the judge wrote for it."""
+def _value_text(value: object, digits: int) -> str:
+    """A cell's value: a number, or the word that the judge wrote for it."""
     if value is None:
         return "not finite"  # JSON has no NaN: an older record's null
     number = finite(value)
-    return f"{number:.7g}" if number is not None else str(value)
+    return f"{number:.{digits}g}" if number is not None else str(value)
 
 
 def _timing(node: Node | None) -> Timing | None:
