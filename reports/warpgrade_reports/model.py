@@ -250,6 +250,7 @@ class Run:
     unsealed_records: int  # records without a checksum
     width: str = "K"  # what the lab calls a case's k
     work: str = "nnz"  # what its throughput counts
+    output: str = "c"  # the array that is checked
 
     @property
     def on_emulator(self) -> bool:

@@ -84,7 +84,11 @@ def _terms(run: Node) -> dict[str, str]:
     terms = run.optional_child("terms")
     if terms is None:
         return {}
-    return {"width": terms.text("width"), "work": terms.text("work")}
+    return {
+        "width": terms.text("width"),
+        "work": terms.text("work"),
+        "output": terms.optional_text("output") or "c",
+    }
 
 
 def _throughput(record: Node) -> float | None:
