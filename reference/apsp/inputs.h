@@ -8,6 +8,7 @@ namespace warpgrade::apsp {
 
 constexpr int kInfinity = (1 << 30) - 1;  // the contract's kApspInfinity, for files without CUDA
 constexpr int kMaxWeight = 100000;
+constexpr int kMaxLightWeight = 32766;  // two such lengths add up to less than 2^16
 
 enum class Pattern {
   kComplete,     // every edge, weights 1 .. kMaxWeight
@@ -17,6 +18,7 @@ enum class Pattern {
   kOneWay,       // edges from lower to higher nodes only
   kRing,         // node i to the next, scattered over the matrix: every path is long
   kHeavy,        // a ring of edges of the greatest weight: the longest path that the range allows
+  kLight,        // every edge, weights 1 .. kMaxLightWeight
 };
 
 // How far apart two neighbours of a ring are numbered: coprime to every n that it exceeds.
@@ -44,6 +46,8 @@ WARPGRADE_PHILOX_FUNCTION int edge_at(Pattern pattern, std::uint64_t seed, int i
       return follows_on_ring(i, j, n) ? weight : kInfinity;
     case Pattern::kHeavy:
       return follows_on_ring(i, j, n) ? kMaxWeight : kInfinity;
+    case Pattern::kLight:
+      return 1 + static_cast<int>(draw_below(random.x, kMaxLightWeight));
     case Pattern::kComplete:
       break;
   }

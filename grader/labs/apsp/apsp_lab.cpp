@@ -21,6 +21,8 @@ const char* name_of(Pattern pattern) {
       return "ring";
     case Pattern::kHeavy:
       return "heavy";
+    case Pattern::kLight:
+      return "light";
   }
   return "";
 }
@@ -42,6 +44,7 @@ constexpr Case kCases[] = {
     {Pattern::kOneWay, 90, "public", "edges in one direction: the matrix is not symmetric"},
     {Pattern::kRing, 129, "public", "every path is long: all n rounds are needed"},
     {Pattern::kHeavy, 65, "public", "the greatest weights"},
+    {Pattern::kLight, 95, "public", "every edge, of weights up to 32,766"},
     {Pattern::kSparse, 257, "public", "more than two of the larger tiles, and one node more"},
     {Pattern::kComplete, 128, "hidden", "a size that tiles divide"},
     {Pattern::kRing, 193, "hidden", "long paths across several tiles"},
@@ -52,6 +55,8 @@ constexpr Case kCases[] = {
     {Pattern::kComplete, 5000, "stand-in", "n = 5000"},
     {Pattern::kComplete, 7500, "stand-in", "n = 7500"},
     {Pattern::kComplete, 10000, "stand-in", "n = 10000"},
+    {Pattern::kLight, 5000, "stand-in", "n = 5000, weights up to 32,766: 16 bits hold every distance"},
+    {Pattern::kLight, 10000, "stand-in", "n = 10000, weights up to 32,766: 16 bits hold every distance"},
     {Pattern::kSparse, 2500, "stand-in", "n = 2500, eight edges a node"},
     {Pattern::kSparse, 10000, "stand-in", "n = 10000, eight edges a node"},
 };

@@ -3,141 +3,183 @@
 // Idea    once the tile on the diagonal is solved, its diagonal is 0 and no path through its nodes gets
 // shorter
 //         by going round again: its row and column of tiles are plain products with it, as all others are
-//         with those. Tiles of 128 move the matrix once in 128 nodes and keep 8 x 8 cells a thread; for small
-//         n tiles of 64 give every SM one.
+//         with those. Tiles of 128 move the matrix once in 128 nodes and keep 8 x 8 words a thread; for small
+//         n tiles of 64 give every SM one. Lengths of 16 bits, two a word, where that is proven exact.
 // Shapes  graph [n, n]. Where the tile does not divide n, the work is done on a copy padded with infinities.
-// Cost    n^3 relaxations at 64 lanes a clock an SM; 8 * n^3 / tile bytes.
+// Cost    n^3 relaxations at 64 lanes a clock an SM, half of that with 16 bits; 8 * n^3 / tile bytes.
+// Files   min_plus.cuh the product of tiles; pivot.cuh the tile on the diagonal; plain.cuh the solver on
+// int32;
+//         packed.cuh the one on 16 bits; packing.h when that is exact.
+#include <memory>
 #include <new>
 
-#include "min_plus.cuh"
-#include "pivot.cuh"
-#include "warpgrade/apsp.h"
+#include "packed.cuh"
+#include "plain.cuh"
 
 #ifndef APSP_LARGE_FROM
 #define APSP_LARGE_FROM 3000  // nodes from which tiles of 128 win
 #endif
+#ifndef APSP_PACKED_FROM
+#define APSP_PACKED_FROM 2000  // nodes from which looking at the graph pays
+#endif
+#ifndef APSP_PACKED_CAPABILITY
+#define APSP_PACKED_CAPABILITY 90  // min-plus on two lengths is one instruction from sm_90 on
+#endif
 
-struct ApspPlan {
-  int* padded = nullptr;  // [pitch, pitch] unless the tile divides n
-  int pitch = 0;
-};
+#define TRY(call)                               \
+  do {                                          \
+    const cudaError_t status_ = (call);         \
+    if (status_ != cudaSuccess) return status_; \
+  } while (0)
 
 namespace {
 
 using namespace apsp;
 
-constexpr int kCopyThreads = 256;
+struct DeviceFree {
+  void operator()(void* p) const { cudaFree(p); }
+};
+template <typename T>
+using DeviceArray = std::unique_ptr<T, DeviceFree>;
+
+template <typename T>
+cudaError_t allocate(std::size_t count, DeviceArray<T>* array) {
+  T* made = nullptr;
+  const cudaError_t error = cudaMalloc(&made, count * sizeof(T));
+  array->reset(made);
+  return error;
+}
+
+struct HostFree {
+  void operator()(void* p) const { cudaFreeHost(p); }
+};
+
+int round_up(int n, int unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+struct ApspPlan {
+  DeviceArray<int> padded;  // [pitch, pitch] unless the tile divides n
+  int pitch = 0;
+  PackedMatrix packed{};  // no rows: this n or this GPU is not for 16 bits
+  DeviceArray<int> words, panel, diagonal;
+  DeviceArray<Lengths> lengths;
+  std::unique_ptr<Lengths, HostFree> seen;  // pinned
+};
+
+namespace {
 
 bool uses_large_tiles(int n) {
   return n >= APSP_LARGE_FROM;
 }
 
-// Grid: x = pieces of a row, y = rows of the padded matrix.
-__global__ void __launch_bounds__(kCopyThreads)
-    apsp_pad_kernel(const int* graph, int n, int* padded, int pitch) {
-  const int i = blockIdx.y, j = blockIdx.x * kCopyThreads + threadIdx.x;
-  if (j >= pitch) return;
-  const bool inside = i < n && j < n;
-  padded[static_cast<std::size_t>(i) * pitch + j] =
-      inside ? graph[static_cast<std::size_t>(i) * n + j] : (i == j ? 0 : kApspInfinity);
+cudaError_t has_packed_instruction(bool* has) {
+  int device = 0, major = 0, minor = 0;
+  TRY(cudaGetDevice(&device));
+  TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+  *has = 10 * major + minor >= APSP_PACKED_CAPABILITY;
+  return cudaSuccess;
 }
 
-__global__ void __launch_bounds__(kCopyThreads)
-    apsp_unpad_kernel(const int* padded, int pitch, int* graph, int n) {
-  const int i = blockIdx.y, j = blockIdx.x * kCopyThreads + threadIdx.x;
-  if (j < n) graph[static_cast<std::size_t>(i) * n + j] = padded[static_cast<std::size_t>(i) * pitch + j];
+cudaError_t plan_packed(int n, ApspPlan* plan) {
+  bool has = false;
+  TRY(has_packed_instruction(&has));
+  if (n < APSP_PACKED_FROM || !has) return cudaSuccess;
+  const int rows = round_up(n, kPackedNodes);
+  const int pitch = round_up(n, kPackedPair * kPackedNodes) / kPackedPair;
+  TRY(allow_packed_shared_memory());
+  TRY(allocate(static_cast<std::size_t>(rows) * pitch, &plan->words));
+  TRY(allocate(static_cast<std::size_t>(rows) * kPackedNodes, &plan->panel));
+  TRY(allocate(static_cast<std::size_t>(kPackedNodes) * kPackedNodes / kPackedPair, &plan->diagonal));
+  TRY(allocate(1, &plan->lengths));
+  Lengths* seen = nullptr;
+  TRY(cudaMallocHost(&seen, sizeof(Lengths)));
+  plan->seen.reset(seen);
+  plan->packed = {plan->words.get(), plan->panel.get(), plan->diagonal.get(), rows, pitch};
+  return cudaSuccess;
 }
 
-// Grid: x = tiles but the pivot, y = 0 for its row of tiles, 1 for its column.
-template <typename Shape>
-__global__ void __launch_bounds__(Shape::kThreads, Shape::kResident)
-    apsp_cross_kernel(int* graph, std::size_t pitch, int pivot) {
-  extern __shared__ __align__(16) int shared[];
-  const int tile = blockIdx.x + (blockIdx.x >= static_cast<unsigned>(pivot) ? 1 : 0);
-  const bool in_row = blockIdx.y == 0;
-  const std::size_t to_row = static_cast<std::size_t>(in_row ? pivot : tile) * Shape::kTile * pitch;
-  int* diagonal = graph + (pitch + 1) * pivot * Shape::kTile;
-  int* own = graph + to_row + static_cast<std::size_t>(in_row ? tile : pivot) * Shape::kTile;
-  min_plus_tile<Shape>(in_row ? diagonal : own, in_row ? own : diagonal, own, pitch, shared);
-}
-
-// Grid: all tiles outside the pivot's row and column.
-template <typename Shape>
-__global__ void __launch_bounds__(Shape::kThreads, Shape::kResident)
-    apsp_product_kernel(int* graph, std::size_t pitch, int pivot) {
-  extern __shared__ __align__(16) int shared[];
-  const std::size_t i = blockIdx.y + (blockIdx.y >= static_cast<unsigned>(pivot) ? 1 : 0);
-  const std::size_t j = blockIdx.x + (blockIdx.x >= static_cast<unsigned>(pivot) ? 1 : 0);
-  const std::size_t k = pivot;
-  constexpr std::size_t kTile = Shape::kTile;
-  min_plus_tile<Shape>(graph + (i * pitch + k) * kTile, graph + (k * pitch + j) * kTile,
-                       graph + (i * pitch + j) * kTile, pitch, shared);
-}
-
-template <typename Shape>
-cudaError_t allow_shared_memory() {
-  const cudaError_t error = cudaFuncSetAttribute(
-      apsp_cross_kernel<Shape>, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::kSharedBytes);
-  if (error != cudaSuccess) return error;
-  return cudaFuncSetAttribute(apsp_product_kernel<Shape>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                              Shape::kSharedBytes);
-}
-
-template <typename Shape>
-cudaError_t solve(int* graph, int pitch, cudaStream_t stream) {
-  constexpr int kTile = Shape::kTile, kPivotThreads = kTile / 4 * (kTile / 4);
-  const int tiles = pitch / kTile;
-  const unsigned others = tiles - 1;
-  for (int pivot = 0; pivot < tiles; ++pivot) {
-    int* diagonal = graph + (static_cast<std::size_t>(pitch) + 1) * pivot * kTile;
-    apsp_pivot_kernel<kTile><<<1, kPivotThreads, 0, stream>>>(diagonal, pitch);
-    if (others == 0) break;
-    apsp_cross_kernel<Shape>
-        <<<dim3(others, 2), Shape::kThreads, Shape::kSharedBytes, stream>>>(graph, pitch, pivot);
-    apsp_product_kernel<Shape>
-        <<<dim3(others, others), Shape::kThreads, Shape::kSharedBytes, stream>>>(graph, pitch, pivot);
-  }
-  return cudaGetLastError();
+cudaError_t plan_plain(int n, ApspPlan* plan) {
+  TRY(uses_large_tiles(n) ? allow_shared_memory<Large>() : allow_shared_memory<Small>());
+  plan->pitch = round_up(n, uses_large_tiles(n) ? Large::kNodes : Small::kNodes);
+  if (plan->pitch == n) return cudaSuccess;
+  return allocate(static_cast<std::size_t>(plan->pitch) * plan->pitch, &plan->padded);
 }
 
 cudaError_t solve_with_tiles(int n, int* graph, int pitch, cudaStream_t stream) {
   return uses_large_tiles(n) ? solve<Large>(graph, pitch, stream) : solve<Small>(graph, pitch, stream);
 }
 
+cudaError_t run_plain(int n, int* graph, const ApspPlan& plan, cudaStream_t stream) {
+  if (plan.padded == nullptr) return solve_with_tiles(n, graph, n, stream);
+  const unsigned pitch = plan.pitch;
+  const unsigned pieces = (pitch + kCopyThreads - 1) / kCopyThreads;
+  int* padded = plan.padded.get();
+  apsp_pad_kernel<<<dim3(pieces, pitch), kCopyThreads, 0, stream>>>(graph, n, padded, plan.pitch);
+  TRY(solve_with_tiles(n, padded, plan.pitch, stream));
+  apsp_unpad_kernel<<<dim3(pieces, n), kCopyThreads, 0, stream>>>(padded, plan.pitch, graph, n);
+  return cudaGetLastError();
+}
+
+// What `look` saw, on the host: the stream is waited for.
+template <typename Look>
+cudaError_t see(const ApspPlan& plan, cudaStream_t stream, Lengths* seen, Look look) {
+  Lengths* lengths = plan.lengths.get();
+  TRY(cudaMemsetAsync(lengths, 0, sizeof(Lengths), stream));
+  look(lengths);
+  TRY(cudaGetLastError());
+  TRY(cudaMemcpyAsync(plan.seen.get(), lengths, sizeof(Lengths), cudaMemcpyDeviceToHost, stream));
+  TRY(cudaStreamSynchronize(stream));
+  *seen = *plan.seen;
+  return cudaSuccess;
+}
+
+// Solves the graph if that is exact in 16 bits; leaves it as it was if not.
+cudaError_t try_packed(int n, int* graph, const ApspPlan& plan, cudaStream_t stream, bool* solved) {
+  constexpr unsigned kSampledRows = 64;
+  const PackedMatrix& matrix = plan.packed;
+  Lengths edges{}, distances{};
+  TRY(see(plan, stream, &edges, [&](Lengths* lengths) {
+    apsp_sample_rows_kernel<<<kSampledRows, kPackedThreads, 0, stream>>>(graph, n, lengths);
+  }));
+  if (outlook(edges) == Outlook::kHopeless) return cudaSuccess;
+  TRY(see(plan, stream, &edges, [&](Lengths* lengths) {
+    apsp_pack_kernel<<<matrix.rows, kPackedThreads, 0, stream>>>(graph, n, matrix, lengths);
+  }));
+  if (outlook(edges) == Outlook::kHopeless) return cudaSuccess;
+  TRY(solve_packed(matrix, stream));
+  if (outlook(edges) == Outlook::kWorthATry) {
+    TRY(see(plan, stream, &distances, [&](Lengths* lengths) {
+      apsp_inspect_kernel<<<n, kPackedThreads, 0, stream>>>(matrix, n, lengths);
+    }));
+    if (!is_exact(edges, distances)) return cudaSuccess;
+  }
+  *solved = true;
+  apsp_unpack_kernel<<<n, kPackedThreads, 0, stream>>>(matrix, graph, n);
+  return cudaGetLastError();
+}
+
 }  // namespace
 
 cudaError_t apsp_plan(int n, ApspPlan** plan, cudaStream_t) {
   *plan = nullptr;
-  cudaError_t error = uses_large_tiles(n) ? allow_shared_memory<Large>() : allow_shared_memory<Small>();
-  if (error != cudaSuccess) return error;
-  ApspPlan* made = new (std::nothrow) ApspPlan;
+  std::unique_ptr<ApspPlan> made(new (std::nothrow) ApspPlan);
   if (made == nullptr) return cudaErrorMemoryAllocation;
-  const int tile = uses_large_tiles(n) ? Large::kTile : Small::kTile;
-  made->pitch = (n + tile - 1) / tile * tile;
-  if (made->pitch != n) {
-    error = cudaMalloc(&made->padded, sizeof(int) * static_cast<std::size_t>(made->pitch) * made->pitch);
-    if (error != cudaSuccess) {
-      delete made;
-      return error;
-    }
-  }
-  *plan = made;
+  TRY(plan_plain(n, made.get()));
+  TRY(plan_packed(n, made.get()));
+  *plan = made.release();
   return cudaSuccess;
 }
 
 cudaError_t apsp_run(int n, int* graph, ApspPlan* plan, cudaStream_t stream) {
-  if (plan->padded == nullptr) return solve_with_tiles(n, graph, n, stream);
-  const unsigned pitch = plan->pitch;
-  const unsigned pieces = (pitch + kCopyThreads - 1) / kCopyThreads;
-  apsp_pad_kernel<<<dim3(pieces, pitch), kCopyThreads, 0, stream>>>(graph, n, plan->padded, plan->pitch);
-  const cudaError_t error = solve_with_tiles(n, plan->padded, plan->pitch, stream);
-  if (error != cudaSuccess) return error;
-  apsp_unpad_kernel<<<dim3(pieces, n), kCopyThreads, 0, stream>>>(plan->padded, plan->pitch, graph, n);
-  return cudaGetLastError();
+  bool solved = false;
+  if (plan->packed.rows > 0) TRY(try_packed(n, graph, *plan, stream, &solved));
+  return solved ? cudaSuccess : run_plain(n, graph, *plan, stream);
 }
 
 void apsp_free(ApspPlan* plan) {
-  if (plan == nullptr) return;
-  cudaFree(plan->padded);
   delete plan;
 }

@@ -10,17 +10,13 @@
 
 namespace apsp {
 
+// A block's (kTile / 4)^2 threads hold the tile's cells, 4 x 4 each; on return they are shortest paths within
+// it.
 template <int kTile>
-__global__ void __launch_bounds__((kTile / 4) * (kTile / 4)) apsp_pivot_kernel(int* tile, std::size_t pitch) {
+__device__ __forceinline__ void solve_pivot(int (&own)[4][4]) {
   constexpr int kSide = kTile / 4;
   __shared__ __align__(16) int rows[2][kTile], columns[2][kTile];  // of the step's node; used in turn
   const int ty = threadIdx.x / kSide, tx = threadIdx.x % kSide;
-  int own[4][4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const int4 four = *reinterpret_cast<const int4*>(tile + (4 * ty + i) * pitch + 4 * tx);
-    own[i][0] = four.x, own[i][1] = four.y, own[i][2] = four.z, own[i][3] = four.w;
-  }
   for (int owner = 0; owner < kSide; ++owner) {
 #pragma unroll
     for (int step = 0; step < 4; ++step) {
@@ -46,6 +42,19 @@ __global__ void __launch_bounds__((kTile / 4) * (kTile / 4)) apsp_pivot_kernel(i
       }
     }
   }
+}
+
+template <int kTile>
+__global__ void __launch_bounds__((kTile / 4) * (kTile / 4)) apsp_pivot_kernel(int* tile, std::size_t pitch) {
+  constexpr int kSide = kTile / 4;
+  const int ty = threadIdx.x / kSide, tx = threadIdx.x % kSide;
+  int own[4][4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int4 four = *reinterpret_cast<const int4*>(tile + (4 * ty + i) * pitch + 4 * tx);
+    own[i][0] = four.x, own[i][1] = four.y, own[i][2] = four.z, own[i][3] = four.w;
+  }
+  solve_pivot<kTile>(own);
 #pragma unroll
   for (int i = 0; i < 4; ++i)
     *reinterpret_cast<int4*>(tile + (4 * ty + i) * pitch + 4 * tx) =
