@@ -131,7 +131,7 @@ Csr import_wordnet(const fs::path& folder) {
   for (const char* part : {"noun", "verb", "adj", "adv"}) {
     const fs::path file = folder / (std::string("data.") + part);
     if (!fs::exists(file)) throw DatasetError("{} is not there; apt-get install wordnet-base", file.string());
-    LineReader reader(file, {});
+    LineReader reader(Source{file, ""}, {});
     for (std::string_view line; reader.next(line);) {
       if (!line.empty() && line.front() != ' ')
         read_synset(reader, line, nodes, pointers);  // the licence is indented
@@ -160,7 +160,7 @@ Csr import_debian_packages(const fs::path& lists) {
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) {
     if (file.extension().empty() || file.extension() == ".gz") {
-      LineReader reader(file, {});
+      LineReader reader(Source{file, ""}, {});
       read_packages(reader, packages);
     } else {
       read_compressed_packages(file, packages);

@@ -1,8 +1,5 @@
 #include "line_reader.h"
 
-#include <zlib.h>
-
-#include <cerrno>
 #include <cstring>
 
 namespace warpgrade::datasets {
@@ -12,42 +9,33 @@ constexpr std::size_t kLongestLine = 1 << 20;
 
 }  // namespace
 
-LineReader::LineReader(const std::filesystem::path& path, Progress progress)
-    : name_(path.string()), progress_(std::move(progress)), buffer_(2 * kLongestLine) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) throw DatasetError("{} is a folder; give a file", name_);
-  file_bytes_ = std::filesystem::file_size(path, error);
-  gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) throw DatasetError("cannot read {}: {}", name_, std::strerror(errno));
-  gzbuffer(file, 1 << 18);
-  file_ = file;
-}
+LineReader::LineReader(const Source& source, Progress progress)
+    : name_(source.name()),
+      progress_(std::move(progress)),
+      stream_(source.open()),
+      file_bytes_(source.file_bytes()),
+      buffer_(kLongestLine + (1 << 18)) {}
 
-LineReader::LineReader(int fd, std::string name) : name_(std::move(name)), buffer_(2 * kLongestLine) {
-  file_ = gzdopen(fd, "rb");
-  if (file_ == nullptr) throw DatasetError("cannot read {}", name_);
-}
-
-LineReader::~LineReader() {
-  gzclose(static_cast<gzFile>(file_));
-}
+LineReader::LineReader(int fd, std::string name)
+    : name_(std::move(name)),
+      stream_(gunzip(stream_of_descriptor(fd, name_), name_)),
+      buffer_(2 * kLongestLine) {}
 
 bool LineReader::fill() {
   if (at_end_) return false;
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  auto* file = static_cast<gzFile>(file_);
-  const int n = gzread(file, buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
-  int code = Z_OK;
-  const char* words = gzerror(file, &code);
-  if (n < 0 || (code != Z_OK && code != Z_STREAM_END)) {
-    throw DatasetError("{}:{}: the compressed file is {} ({}); fetch it again", name_, number_ + 1,
-                       code == Z_BUF_ERROR ? "cut off" : "damaged", words);
+  std::size_t n = 0;
+  try {
+    n = stream_->read(std::as_writable_bytes(std::span(buffer_).subspan(end_)));
+  } catch (const DatasetError& error) {
+    // The compressed byte is known; the line helps whoever looks at the text.
+    throw DatasetError("{} [after line {}]", error.what(), number_);
   }
   at_end_ = n == 0;
-  end_ += static_cast<std::size_t>(n);
-  if (progress_) progress_(static_cast<std::uint64_t>(gzoffset(file)), file_bytes_);
+  end_ += n;
+  if (progress_) progress_(stream_->consumed(), file_bytes_);
   return n > 0;
 }
 
@@ -59,8 +47,11 @@ bool LineReader::next(std::string_view& line) {
       const std::size_t size = stop != nullptr ? static_cast<std::size_t>(stop - start) : end_ - begin_;
       line = {start, size};
       begin_ += size + (stop != nullptr ? 1 : 0);
-      if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-      ++number_;
+      if (!line.empty() && line.back() == '\r') {
+        line.remove_suffix(1);
+        has_crlf_ = true;
+      }
+      if (++number_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
       return true;
     }
     if (end_ - begin_ > kLongestLine)

@@ -1,32 +1,31 @@
-// Lines of a plain or gzip-compressed text file, with their numbers, in bounded memory.
+// Lines of a plain or gzip-compressed text, with their numbers, in bounded memory.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "byte_stream.h"
 #include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade::datasets {
 
 class LineReader {
  public:
-  // Throws DatasetError when the file can't be opened.
-  LineReader(const std::filesystem::path& path, Progress progress);
+  // Throws DatasetError when the source can't be opened.
+  LineReader(const Source& source, Progress progress);
   // Reads an open descriptor (a pipe), which it closes.
   LineReader(int fd, std::string name);
-  ~LineReader();
-  LineReader(const LineReader&) = delete;
-  LineReader& operator=(const LineReader&) = delete;
 
-  // False at the end. Line ends (LF, CRLF) are not part of the line. Throws DatasetError for a truncated or
-  // damaged .gz and for a line of more than 1 MiB.
+  // False at the end. Line ends (LF, CRLF) and a byte order mark are not part of the line. Throws
+  // DatasetError for truncated or damaged compression and for a line of more than 1 MiB.
   bool next(std::string_view& line);
 
   std::int64_t number() const { return number_; }
   const std::string& name() const { return name_; }
+  bool has_crlf() const { return has_crlf_; }
 
   // Throws DatasetError "file:line: expected ..., got '...'".
   [[noreturn]] void fail(const std::string& expected, std::string_view got) const;
@@ -36,12 +35,12 @@ class LineReader {
 
   std::string name_;
   Progress progress_;
-  void* file_ = nullptr;  // gzFile
+  std::unique_ptr<ByteStream> stream_;
   std::uint64_t file_bytes_ = 0;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;
   std::int64_t number_ = 0;
-  bool at_end_ = false;
+  bool at_end_ = false, has_crlf_ = false;
 };
 
 }  // namespace warpgrade::datasets

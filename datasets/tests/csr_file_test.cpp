@@ -70,10 +70,11 @@ TEST(CsrFile, EqualMatricesMakeEqualBytes) {
   EXPECT_EQ(read_file(folder / "a.npz"), read_file(folder / "b.npz"));
 }
 
-TEST(CsrFile, HashDependsOnContentAndNotOnOrigin) {
+TEST(CsrFile, HashDependsOnContentAndGeneratorAndNotOnNameOrSource) {
   const TemporaryFolder folder;
   const std::string hash = write_csr(folder / "a.npz", sample(), {"a", "b", "c"});
-  EXPECT_EQ(write_csr(folder / "a.npz", sample(), {"x", "y", "z"}), hash);
+  EXPECT_EQ(write_csr(folder / "a.npz", sample(), {"x", "y", "c"}), hash);
+  EXPECT_NE(write_csr(folder / "a.npz", sample(), {"x", "y", "another-generator-1"}), hash);
   Csr other = sample();
   other.cols = 5;
   EXPECT_NE(write_csr(folder / "a.npz", other, {}), hash);

@@ -19,9 +19,9 @@ struct Entry {
   float value;
 };
 
-enum class Duplicates { kSum, kKeepFirst, kKeepAll };
+enum class Duplicates { kSum, kMin, kKeepFirst, kKeepAll };
 
-// Entries in any order to CSR with sorted rows. Frees `entries` on the way.
+// Entries in any order to CSR with sorted rows.
 Csr build_csr(int rows, int cols, std::vector<Entry> entries, Duplicates duplicates);
 
 }  // namespace warpgrade::datasets

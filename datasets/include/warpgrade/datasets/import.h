@@ -1,25 +1,68 @@
 // Importers: files of other programs to CSR. Every error names the file and the line or byte, what was
-// expected and what stands there.
+// expected and what stands there; what was repaired is in the report.
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade::datasets {
 
-// By content: Matrix Market (.mtx, .mtx.gz), SciPy CSR (.npz), anything else as a SNAP edge list (.txt,
-// .txt.gz: "from to" a line, '#' comments, ids from 0).
+enum class Format {
+  kAuto,           // by content and suffix; an archive's by its members
+  kMatrixMarket,   // .mtx
+  kEdgeList,       // "from to [weight]" a line, # and % comments
+  kContest,        // the same behind a head "nodes edges"
+  kContestBinary,  // int32: nodes, edges, then (from, to, weight) an edge
+  kDimacs,         // .gr of the 9th challenge
+  kNpz,            // SciPy: CSR, COO, CSC
+  kOgb,            // raw/edge.csv.gz with num-node-list.csv.gz, a folder or a .zip
+  kBvGraph,        // WebGraph: .graph beside .properties
+  kCourse,         // .config beside .graph (text), or .graph.ptrdump beside .graph.edgedump (int32)
+};
+
+// "matrix-market", "edge-list", ... Throws DatasetError for another word.
+Format format_of(const std::string& name);
+std::string to_string(Format format);
+std::vector<std::string> format_names();
+
+// How a list of edges becomes a matrix.
+enum class Mirror {
+  kNo,     // as it stands
+  kOnce,   // (to, from) as well; a self edge once
+  kTwice,  // (to, from) as well, self edges too: what OGB calls inverse edges
+};
+enum class Ids {
+  kAuto,  // as the file's own counts say (# Nodes: N); from 0 where it says nothing
+  kFromZero,
+  kFromOne,
+  kCompact,  // any numbers: renumbered in ascending order
+};
+
+struct ImportOptions {
+  Format format = Format::kAuto;
+  std::string member;  // of an archive; empty: the one that looks like a graph
+  Mirror mirror = Mirror::kNo;
+  Ids ids = Ids::kAuto;
+  bool keep_duplicates = false;  // of edge lists, DIMACS and OGB; Matrix Market adds them up
+  bool drop_self_edges = false;
+  bool ignore_counts = false;  // go on where a comment's counts and the lines disagree
+};
+
+struct ImportReport {
+  Format format = Format::kAuto;
+  std::int64_t lines = 0;  // entries as they stand in the file
+  std::int64_t duplicates = 0, self_edges = 0;
+  std::vector<std::string> notes;  // what was repaired or chosen, for people
+};
+
+// The file, archive or folder as a matrix, in memory of about the result's size. `report` may be null.
+// Throws DatasetError.
+Csr import_file(const std::filesystem::path& path, const ImportOptions& options, ImportReport* report,
+                const Progress& progress = {});
 Csr import_file(const std::filesystem::path& path, const Progress& progress = {});
-
-// coordinate; pattern (values 1), real, integer; general, symmetric, skew-symmetric. Duplicates add up.
-Csr import_matrix_market(const std::filesystem::path& path, const Progress& progress = {});
-
-// Duplicate edges are dropped; the matrix is square with max id + 1 rows.
-Csr import_edge_list(const std::filesystem::path& path, const Progress& progress = {});
-
-// Foreign archives too: deflated members, int64 indices, float64 data, unsorted rows.
-Csr import_npz(const std::filesystem::path& path, const Progress& progress = {});
 
 // Graphs that any Debian machine has. Throw DatasetError with the package to install.
 Csr import_wordnet(const std::filesystem::path& folder = "/usr/share/wordnet");

@@ -1,0 +1,174 @@
+// Which importer reads a file: by content and suffix; archives and folders by what lies in them.
+#include "warpgrade/datasets/import.h"
+
+#include <algorithm>
+#include <array>
+#include <new>
+
+#include "container.h"
+#include "importers.h"
+#include "line_reader.h"
+#include "text_numbers.h"
+
+namespace warpgrade::datasets {
+namespace {
+namespace fs = std::filesystem;
+
+struct FormatName {
+  Format format;
+  const char* name;
+  Csr (*read)(const ImportJob&);
+};
+
+constexpr FormatName kFormats[] = {
+    {Format::kMatrixMarket, "matrix-market", import_matrix_market},
+    {Format::kEdgeList, "edge-list", import_edge_list},
+    {Format::kContest, "contest", import_contest},
+    {Format::kContestBinary, "contest-binary", import_contest_binary},
+    {Format::kDimacs, "dimacs", import_dimacs},
+    {Format::kNpz, "npz", import_npz},
+    {Format::kOgb, "ogb", import_ogb},
+    {Format::kBvGraph, "bvgraph", import_bv_graph},
+    {Format::kCourse, "course", import_course},
+};
+
+bool exists_beside(const fs::path& path, const char* suffix) {
+  fs::path sibling = path;
+  return fs::exists(sibling.replace_extension(suffix));
+}
+
+std::string first_text(const Source& source) {
+  LineReader reader(source, {});
+  for (std::string_view line; reader.next(line);) {
+    if (!only_blanks(line)) return std::string(line.substr(0, 100));
+  }
+  return "";
+}
+
+Format format_of_source(const Source& source) {
+  const fs::path path = source.member.empty() ? source.path : fs::path(source.member);
+  const std::string name = lower(path.filename().string());
+  const auto ends = [&](std::string_view suffix) { return name.ends_with(suffix); };
+  if (ends(".npz")) return Format::kNpz;
+  if (name == "edge.csv.gz") return Format::kOgb;
+  if (ends(".gr") || ends(".gr.gz")) return Format::kDimacs;
+  if (ends(".mtx") || ends(".mtx.gz")) return Format::kMatrixMarket;
+  if (source.member.empty()) {
+    if (ends(".config") || ends(".ptrdump") || ends(".edgedump")) return Format::kCourse;
+    if (ends(".properties")) return Format::kBvGraph;
+    if (ends(".graph")) return exists_beside(path, ".properties") ? Format::kBvGraph : Format::kCourse;
+  }
+  const std::string first = lower(first_text(source));
+  if (first.starts_with("%%matrixmarket")) return Format::kMatrixMarket;
+  return Format::kEdgeList;
+}
+
+// Of an archive: the named member, OGB's edge list, DGL's or GraphSAINT's graph, SuiteSparse's NAME/NAME.mtx,
+// or the only file that looks like a graph.
+std::string choose_member(const fs::path& path, const std::string& wanted) {
+  const auto members = list_container(path);
+  std::vector<std::string> likely;
+  for (const ContainerMember& member : members) {
+    const fs::path name = member.name;
+    if (member.name == wanted) return wanted;
+    if (!wanted.empty()) continue;
+    const std::string base = lower(name.filename().string());
+    if (base == "edge.csv.gz" || base == "adj_full.npz" || base.ends_with("_graph.npz")) return member.name;
+    if (base.ends_with(".mtx") && name.stem() == name.parent_path().filename()) return member.name;
+    if (base.find("readme") != std::string::npos) continue;
+    for (const char* suffix : {".mtx", ".mtx.gz", ".txt", ".txt.gz", ".csv", ".csv.gz", ".tsv", ".el",
+                               ".edges", ".gr", ".gr.gz"}) {
+      if (!base.ends_with(suffix)) continue;
+      likely.push_back(member.name);
+      break;
+    }
+  }
+  if (wanted.empty() && likely.size() == 1) return likely.front();
+  std::string names;
+  for (std::size_t i = 0; i < std::min<std::size_t>(members.size(), 8); ++i)
+    names += (names.empty() ? "" : ", ") + members[i].name;
+  throw DatasetError("{}: {}; it holds {}{}; say --member NAME", path.string(),
+                     wanted.empty() ? fmt::format("{} members look like a graph", likely.size())
+                                    : "there is no member " + wanted,
+                     names, members.size() > 8 ? ", ..." : "");
+}
+
+Source find_source(const fs::path& path, const ImportOptions& options) {
+  if (fs::is_directory(path)) {
+    for (const char* place : {"raw/edge.csv.gz", "edge.csv.gz"}) {
+      if (fs::exists(path / place)) return {path / place, ""};
+    }
+    throw DatasetError("{} is a folder without raw/edge.csv.gz (OGB's layout); give a file", path.string());
+  }
+  const bool npz = lower(path.string()).ends_with(".npz");
+  if (options.format == Format::kNpz || options.format == Format::kContestBinary) {
+    return {path, options.member};
+  }
+  if (!npz && (is_zip(path) || is_tar(path))) return {path, choose_member(path, options.member)};
+  if (!options.member.empty())
+    throw DatasetError("{}: no archive, so it has no member {}", path.string(), options.member);
+  return {path, ""};
+}
+
+}  // namespace
+
+Format format_of(const std::string& name) {
+  if (name == "auto") return Format::kAuto;
+  for (const FormatName& format : kFormats) {
+    if (name == format.name) return format.format;
+  }
+  std::string known = "auto";
+  for (const std::string& word : format_names()) known += ", " + word;
+  throw DatasetError("no format '{}'; {} are read", name, known);
+}
+
+std::string to_string(Format format) {
+  for (const FormatName& known : kFormats) {
+    if (known.format == format) return known.name;
+  }
+  return "auto";
+}
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const FormatName& format : kFormats) names.emplace_back(format.name);
+  return names;
+}
+
+bool fits_file(std::int64_t nodes, const Source& source) {
+  constexpr std::int64_t kAlways = 1 << 22, kNodesPerByte = 64;
+  return nodes <= kAlways || nodes / kNodesPerByte <= static_cast<std::int64_t>(source.file_bytes());
+}
+
+Progress half_of(const Progress& progress, int half) {
+  if (!progress) return {};
+  return [progress, half](std::uint64_t done, std::uint64_t total) {
+    progress(done + (half == 1 ? total : 0), 2 * total);
+  };
+}
+
+Csr import_file(const fs::path& path, const ImportOptions& options, ImportReport* report,
+                const Progress& progress) {
+  std::error_code error;
+  if (!fs::exists(path, error)) throw DatasetError("no such file: {}", path.string());
+  ImportReport unused;
+  if (report == nullptr) report = &unused;
+  try {
+    ImportJob job{find_source(path, options), options, report, progress};
+    report->format = options.format == Format::kAuto ? format_of_source(job.source) : options.format;
+    for (const FormatName& format : kFormats) {
+      if (format.format == report->format) return format.read(job);
+    }
+  } catch (const std::bad_alloc&) {
+    throw DatasetError("{}: this machine has not enough memory for it", path.string());
+  } catch (const std::length_error&) {
+    throw DatasetError("{}: this machine has not enough memory for it", path.string());
+  }
+  throw DatasetError("{}: no importer", path.string());
+}
+
+Csr import_file(const fs::path& path, const Progress& progress) {
+  return import_file(path, {}, nullptr, progress);
+}
+
+}  // namespace warpgrade::datasets
