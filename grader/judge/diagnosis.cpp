@@ -14,27 +14,67 @@ struct Meaning {
   const char* verdict;
   const char* reason;
   bool lowers_accepted;
-  bool explains_wrong = false;  // said beside a wrong answer that it may have caused
+  bool explains_wrong;   // said beside a wrong answer that it may have caused
+  const char* sentence;  // where the finding has no message of its own
 };
 
+constexpr bool kLowers = true, kExplainsWrong = true;
+
+// Every kind of emulator/include/warpemu/findings.h.
 const std::map<std::string, Meaning>& meanings() {
+  using namespace verdicts;
   static const std::map<std::string, Meaning> table{
-      {"out_of_bounds", {verdicts::kRuntimeError, "out_of_bounds", true}},
-      {"null_pointer", {verdicts::kRuntimeError, "illegal_address", true}},
-      {"use_after_free", {verdicts::kRuntimeError, "use_after_free", true}},
-      {"misaligned", {verdicts::kRuntimeError, "misaligned_address", true}},
-      {"read_only_write", {verdicts::kWrongAnswer, "input_modified", true}},
-      {"barrier_deadlock", {verdicts::kTimeLimit, "barrier_deadlock", true}},
-      {"divergent_barrier", {verdicts::kRuntimeError, "divergent_barrier", false, true}},
-      {"shared_race", {verdicts::kWrongAnswer, "race", false, true}},
-      {"global_race", {verdicts::kWrongAnswer, "race", false, true}},
-      {"uninitialized_read", {verdicts::kWrongAnswer, "uninitialized_read", false, true}},
-      {"launch_timeout", {verdicts::kTimeLimit, "out_of_time", true}},
-      {"trap", {verdicts::kRuntimeError, "trap", true}},
-      {"assert", {verdicts::kRuntimeError, "assert", true}},
-      {"unsupported", {verdicts::kNotRun, "unsupported_on_emulator", false}},
-      {"invalid_free", {verdicts::kRuntimeError, "invalid_free", false}},
-      {"host_copy_overrun", {verdicts::kRuntimeError, "out_of_bounds", false}},
+      {"out_of_bounds",
+       {kRuntimeError, "out_of_bounds", kLowers, false, "accesses memory outside every allocation"}},
+      {"null_pointer",
+       {kRuntimeError, "illegal_address", kLowers, false, "accesses memory through a null pointer"}},
+      {"use_after_free", {kRuntimeError, "use_after_free", kLowers, false, "accesses memory that was freed"}},
+      {"misaligned",
+       {kRuntimeError, "misaligned_address", kLowers, false,
+        "accesses an address that is no multiple of the width"}},
+      {"foreign_stack",
+       {kRuntimeError, "foreign_stack", kLowers, false,
+        "accesses another thread's local variable through a pointer"}},
+      {"read_only_write", {kWrongAnswer, "input_modified", kLowers, false, "writes to a read-only input"}},
+      {"barrier_deadlock",
+       {kTimeLimit, "barrier_deadlock", kLowers, false, "threads wait for others that never come"}},
+      {"barrier_count",
+       {kRuntimeError, "barrier_count", kLowers, false,
+        "a barrier is given a number of threads that never come"}},
+      {"divergent_barrier",
+       {kRuntimeError, "divergent_barrier", false, kExplainsWrong,
+        "threads of a block wait at different barriers"}},
+      {"partial_warp",
+       {kRuntimeError, "partial_warp", false, kExplainsWrong,
+        "some lanes of a warp miss an operation of whole warps"}},
+      {"wrong_mask",
+       {kRuntimeError, "wrong_mask", false, kExplainsWrong,
+        "a lane calls with a mask that does not name it"}},
+      {"undefined_shuffle",
+       {kWrongAnswer, "undefined_shuffle", false, kExplainsWrong,
+        "a lane takes the value of one that takes no part"}},
+      {"shared_race",
+       {kWrongAnswer, "race", false, kExplainsWrong, "threads race for a place of shared memory"}},
+      {"global_race",
+       {kWrongAnswer, "race", false, kExplainsWrong, "threads race for a place of global memory"}},
+      {"uninitialized_read",
+       {kWrongAnswer, "uninitialized_read", false, kExplainsWrong, "reads memory that nobody has written"}},
+      {"launch_timeout", {kTimeLimit, "out_of_time", kLowers, false, "the kernel does not end"}},
+      {"trap", {kRuntimeError, "trap", kLowers, false, "the kernel stopped itself"}},
+      {"assert", {kRuntimeError, "assert", kLowers, false, "an assertion in the kernel failed"}},
+      {"stack_overflow", {kRuntimeError, "stack_overflow", kLowers, false, "a thread's stack is full"}},
+      {"bad_call",
+       {kRuntimeError, "bad_call", kLowers, false, "calls an address at which no function begins"}},
+      {"unsupported",
+       {kNotRun, "unsupported_on_emulator", false, false, "the emulator cannot run this: it takes a GPU"}},
+      {"invalid_launch",
+       {kRuntimeError, "invalid_launch", false, kExplainsWrong,
+        "a kernel was not started: its launch is invalid"}},
+      {"invalid_free", {kRuntimeError, "invalid_free", false, false, "frees what is no allocation"}},
+      {"host_copy_overrun",
+       {kRuntimeError, "out_of_bounds", false, false, "a copy leaves the allocation that it begins in"}},
+      {"device_memory_leak",
+       {kRuntimeError, "device_memory_leak", false, false, "device memory was never freed"}},
   };
   return table;
 }
@@ -49,6 +89,12 @@ std::string place(const nlohmann::json& finding) {
   const auto line = finding.find("line");
   if (file.empty() || line == finding.end() || !line->is_number_integer()) return "";
   return fmt::format("{}:{}: ", file.substr(file.rfind('/') + 1), line->get<int>());
+}
+
+// A finding's message at its place; what its kind means where it has none.
+std::string told(const nlohmann::json& finding, const Meaning& meaning) {
+  const std::string message = text_of(finding, "message");
+  return place(finding) + (message.empty() ? meaning.sentence : message);
 }
 
 // The emulator tells kernels first and then each one's lines and buffers, as objects in a row; here they
@@ -78,8 +124,7 @@ void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
     if (meaning == meanings().end()) continue;
     const Meaning& m = meaning->second;
     if (outcome.verdict == verdicts::kWrongAnswer && m.explains_wrong) {
-      outcome.message +=
-          fmt::format("; {}{} ({})", place(finding), text_of(finding, "message"), meaning->first);
+      outcome.message += fmt::format("; {} ({})", told(finding, m), meaning->first);
       return;
     }
     const bool explains = outcome.verdict == verdicts::kRuntimeError &&
@@ -87,8 +132,7 @@ void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
     if (!explains && !(outcome.accepted() && m.lowers_accepted)) continue;
     outcome.verdict = m.verdict;
     outcome.reason = m.reason;
-    const std::string message = text_of(finding, "message");
-    if (!message.empty()) outcome.message = place(finding) + message;
+    outcome.message = told(finding, m);
     return;
   }
 }

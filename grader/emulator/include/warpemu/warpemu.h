@@ -35,10 +35,8 @@ int warpemu_release_memory(void* device_pointer);
  *    "thread":[5,0,0],"address":"0x7f..","bytes":4,"allocation":{"name":"c","bytes":4096,"offset":4096},
  *    "count":12,"message":"...","advice":"..."}
  * a race has "other":{"file":..,"line":..,"access":..,"block":"(0,0,0)","thread":"(7,0,0)"} as well.
- * kinds here: shared_race, global_race, out_of_bounds, misaligned, use_after_free, read_only_write,
- * null_pointer, uninitialized_read, barrier_deadlock, divergent_barrier, partial_warp, launch_timeout, trap,
- * assert, stack_overflow, bad_call, unsupported, invalid_free, host_copy_overrun. Writes at most `capacity`
- * bytes with a final NUL, keeps what did not fit; returns the bytes written. */
+ * findings.h lists the kinds. Writes at most `capacity` bytes with a final NUL, keeps what did not fit;
+ * returns the bytes written. */
 size_t warpemu_drain_diagnostics(char* json_lines, size_t capacity);
 
 /* Counters since the last call, as JSON lines: of each kernel first the kernel's object, then one for each of

@@ -20,8 +20,9 @@ constexpr uint32_t kLaunchMask = ~0u >> 4;  // launches are told apart within 2^
 
 // Which bytes of `word` an access of [offset, offset + bytes) touches.
 uint32_t bytes_of_word(uint64_t word, uint64_t offset, uint32_t bytes) {
-  if (bytes >= kWord) return 15;
-  return ((1u << bytes) - 1) << (offset - word * kWord);
+  if (bytes % kWord == 0) return 15;
+  const uint64_t begin = std::max(offset, word * kWord), end = std::min(offset + bytes, (word + 1) * kWord);
+  return ((1u << (end - begin)) - 1) << (begin - word * kWord);
 }
 
 // Shadows outlive launches, so that their pages are not cleared for each; a stamp of an earlier launch is

@@ -73,7 +73,7 @@ bool brings_unwritten_value(const Warp& w, const Inst& i, const uint8_t* flags, 
 
 Diagnostic describe(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, const FlaggedMemory& memory,
                     uint64_t host) {
-  Diagnostic d = diagnose(w, i, lane, "uninitialized_read");
+  Diagnostic d = diagnose(w, i, lane, Finding::uninitialized_read);
   d.access = "load";
   d.bytes = bytes;
   if (const Allocation* a = memory.allocation) {

@@ -131,7 +131,8 @@ void report_race(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, AccessKi
   const std::string their_access = access_of(program, other.instruction);
   const Launch& launch = *w.block->launch;
   const Relation relation = relation_of(w, i, lane, other);
-  Diagnostic d = diagnose(w, i, lane, memory.space == Space::shared ? "shared_race" : "global_race");
+  Diagnostic d =
+      diagnose(w, i, lane, memory.space == Space::shared ? Finding::shared_race : Finding::global_race);
   d.access = kind == AccessKind::load ? "load" : kind == AccessKind::store ? "store" : "atomic";
   d.address = memory.address;
   d.bytes = bytes;

@@ -19,7 +19,7 @@ std::string hexadecimal(uint32_t mask) {
 }  // namespace
 
 void report_not_in_mask(Warp& w, const Inst& i, uint32_t lane, uint32_t members) {
-  Diagnostic d = diagnose(w, i, lane, "wrong_mask");
+  Diagnostic d = diagnose(w, i, lane, Finding::wrong_mask);
   d.message += "lane " + std::to_string(lane) + " calls with the mask " + hexadecimal(members) +
                ", which does not name it";
   d.advice =
@@ -30,7 +30,7 @@ void report_not_in_mask(Warp& w, const Inst& i, uint32_t lane, uint32_t members)
 }
 
 void report_absent_source(Warp& w, const Inst& i, uint32_t lane, uint32_t source) {
-  Diagnostic d = diagnose(w, i, lane, "undefined_shuffle");
+  Diagnostic d = diagnose(w, i, lane, Finding::undefined_shuffle);
   const bool exited = (w.live >> source & 1) == 0;
   d.message += "lane " + std::to_string(lane) + " takes the value of lane " + std::to_string(source) +
                ", which " + (exited ? "has returned" : "takes no part") + ": the value is undefined";
@@ -49,7 +49,7 @@ void report_early_exit(Warp& w, const Inst& i, uint32_t lane) {
     const std::lock_guard lock(mutex);
     if (!told.insert(w.block->program->name).second) return;
   }
-  Diagnostic d = diagnose(w, i, lane, "divergent_barrier");
+  Diagnostic d = diagnose(w, i, lane, Finding::divergent_barrier);
   const uint32_t gone = w.block->threads - w.block->live;
   d.message += std::to_string(gone) + " of the block's " + std::to_string(w.block->threads) +
                " threads have returned before this barrier";

@@ -17,8 +17,9 @@ struct Access {
 // their lanes get an address in a scratch area.
 void resolve_slowly(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Access& x);
 
-// Addresses of a cp.async, whose source and destination are resolved one after the other.
-void resolve_async(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Access& x);
+// Addresses of a cp.async, whose source and destination are resolved one after the other. `align` is what
+// addresses must be a multiple of; 0: `bytes`.
+void resolve_async(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Access& x, uint32_t align = 0);
 
 // Counters and initcheck.
 void observe_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);

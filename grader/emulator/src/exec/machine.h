@@ -30,6 +30,8 @@ inline constexpr uint32_t kNoSlot = ~0u;
 inline constexpr uint32_t kAlwaysSlot = 0;  // register-file offset of the mask that is always true
 
 // Generic addresses of shared and local memory carry a tag in their top byte; global addresses have none.
+// Those of local memory name their thread as well (local_window), so that another thread's use of one is
+// found.
 inline constexpr uint64_t kSharedTag = 0x5a00000000000000ull;
 inline constexpr uint64_t kLocalTag = 0x5b00000000000000ull;
 inline constexpr uint64_t kTagMask = 0xff00000000000000ull;
@@ -169,6 +171,13 @@ inline T* lanes(Warp& w, uint32_t slot) {
 
 inline uint32_t& predicate(Warp& w, uint32_t slot) {
   return *reinterpret_cast<uint32_t*>(w.regs + slot);
+}
+
+// The generic address of a lane's stack: below the tag 14 bits of the block, 10 of the thread, 32 of offset.
+// On a GPU every thread's stack lies at one address, so that a pointer to a local variable means another
+// variable in each thread; here it belongs to the thread that made it.
+inline uint64_t local_window(const Warp& w, uint32_t lane) {
+  return kLocalTag | (w.block->linear & 0x3fff) << 42 | uint64_t(w.index * kLanes + lane) << 32;
 }
 
 // Sets the active lanes' bits of a predicate register.

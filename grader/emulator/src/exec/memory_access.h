@@ -43,12 +43,28 @@ namespace {
 
 [[gnu::always_inline]] inline bool resolve_local(Warp& w, uint32_t bytes, Access& x) {
   const uint64_t stride = w.block->stack_bytes;
-  if (x.high + bytes > stride) return false;
+  if (x.high >= stride || x.high + bytes > stride) return false;
   const auto base = reinterpret_cast<uint64_t>(w.local);
   WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) x.host[l] += base + stride * l;
   x.low = 0;
   x.high = 1;  // neither uniform nor contiguous
   return true;
+}
+
+// From generic addresses to offsets in each lane's own stack; a pointer into another's becomes an offset far
+// beyond.
+[[gnu::always_inline]] inline void offsets_in_stacks(const Warp& w, Access& x) {
+  const uint32_t mask = w.mask;
+  const auto first = uint32_t(__builtin_ctz(mask));
+  const uint64_t base = local_window(w, 0), first_offset = x.host[first] - base - (uint64_t(first) << 32);
+  uint64_t low = first_offset, high = first_offset;
+  WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) {
+    x.host[l] = (mask >> l & 1) ? x.host[l] - base - (uint64_t(l) << 32) : first_offset;
+    low = smaller(low, x.host[l]);
+    high = larger(high, x.host[l]);
+  }
+  x.low = low;
+  x.high = high;
 }
 
 [[gnu::always_inline]] inline bool resolve_global(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
@@ -81,13 +97,15 @@ namespace {
   x.space = i.space;
   if (x.space == Space::generic) {
     const uint64_t tag = low & kTagMask;
-    if ((high & kTagMask) == tag && (tag == kSharedTag || tag == kLocalTag)) {
+    x.space = Space::global;
+    if ((high & kTagMask) == tag && tag == kSharedTag) {
       WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) x.host[l] &= ~kTagMask;
       x.low &= ~kTagMask;
       x.high &= ~kTagMask;
-      x.space = tag == kSharedTag ? Space::shared : Space::local;
-    } else {
-      x.space = Space::global;
+      x.space = Space::shared;
+    } else if ((high & kTagMask) == tag && tag == kLocalTag) {
+      offsets_in_stacks(w, x);
+      x.space = Space::local;
     }
   }
   bool done = (all & (bytes - 1)) == 0;

@@ -165,16 +165,21 @@ void select_by_sign(Decode& d) {
   d.handler("slct." + unsigned_name(type) + "." + std::string(name_of(sign)));
 }
 
-// Generic addresses of global, constant and parameter memory equal the addresses themselves.
+// Generic addresses of global, constant and parameter memory equal the addresses themselves; those of local
+// memory differ from lane to lane (local_window).
 void convert_address(Decode& d) {
   const bool to_space = d.take("to");
   const Space space = d.take_space();
   if (size_of(d.take_type()) != 8) d.fail("32-bit addresses");
-  const uint64_t tag = space == Space::shared ? kSharedTag : space == Space::local ? kLocalTag : 0;
+  const uint64_t tag = space == Space::shared ? kSharedTag : 0;
   const Ref& from = d.operand(1);
   if (from.kind == Ref::Kind::symbol && from.space == Space::param) return parameter_address(d, from);
   d.out.d = d.dest(0, 8);
   d.out.a = d.source(1, 8);
+  if (space == Space::local) {
+    d.out.b = d.file.special(Special::local_window, 8);
+    return d.handler(to_space ? "sub.u64" : "add.u64");
+  }
   d.out.imm = static_cast<int64_t>(to_space ? 0 - tag : tag);
   d.handler("add_immediate");
 }

@@ -49,6 +49,7 @@ enum class Special : uint8_t {
   workspace_high,
   cluster_one,
   zero,
+  local_window,
 };
 
 struct SpecialRegister {

@@ -49,7 +49,8 @@ void RegisterFile::finish(Program& program) const {
   }
   for (const auto& [key, slot] : specials_) {
     const auto [what, bytes] = key;
-    const bool by_block = what == Special::ctaid_x || what == Special::ctaid_y || what == Special::ctaid_z;
+    const bool by_block = what == Special::ctaid_x || what == Special::ctaid_y || what == Special::ctaid_z ||
+                          what == Special::local_window;
     (by_block ? program.block_specials : program.warp_specials).push_back({what, slot, bytes});
   }
 }

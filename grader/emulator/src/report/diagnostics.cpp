@@ -27,7 +27,7 @@ std::string hexadecimal(uint64_t value) {
 }
 
 void print(const Diagnostic& d) {
-  std::string text = "emulator: " + d.kind;
+  std::string text = std::string("emulator: ") + word_of(d.kind);
   if (!d.kernel.empty() || d.line != 0) {
     text +=
         " at " + (d.line != 0
@@ -44,7 +44,7 @@ void print(const Diagnostic& d) {
 
 std::string to_json(const Diagnostic& d) {
   JsonLine json;
-  json.text("kind", d.kind);
+  json.text("kind", word_of(d.kind));
   if (!d.access.empty()) json.text("access", d.access);
   if (d.line != 0) json.text("file", base_name(d.path)).number("line", d.line).text("path", d.path);
   if (!d.kernel.empty()) json.text("kernel", d.kernel);
@@ -81,7 +81,7 @@ void Diagnostics::add(Diagnostic diagnostic) {
   std::lock_guard lock(mutex_);
   const std::string where =
       diagnostic.line != 0 ? place_of(diagnostic) : diagnostic.kernel + diagnostic.message;
-  const std::string key = diagnostic.kind + "@" + where;
+  const std::string key = std::string(word_of(diagnostic.kind)) + "@" + where;
   const auto [known, inserted] = pending_index_.try_emplace(key, pending_.size());
   if (!inserted) {
     pending_[known->second].count += diagnostic.count;

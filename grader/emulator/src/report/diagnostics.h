@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/line_queue.h"
+#include "warpemu/findings.h"
 
 namespace warpgrade::emu {
 
@@ -27,7 +28,7 @@ struct DiagnosedParty {
 };
 
 struct Diagnostic {
-  std::string kind;    // as listed in warpemu.h
+  Finding kind = Finding::unsupported;
   std::string access;  // load, store, atomic; empty when it is none
   std::string path;    // of the source file; empty without line information or on the host
   uint32_t line = 0;

@@ -16,7 +16,7 @@ std::string bytes_text(uint64_t n) {
 
 void report_overrun(const Allocation& a, uint64_t address, size_t bytes, const char* call) {
   Diagnostic d;
-  d.kind = a.freed ? "use_after_free" : "host_copy_overrun";
+  d.kind = a.freed ? Finding::use_after_free : Finding::host_copy_overrun;
   d.address = address;
   d.allocation = DiagnosedAllocation{a.name, a.bytes(), static_cast<int64_t>(address - a.begin)};
   d.message = std::string(call) + " of " + bytes_text(bytes) + " at offset " +

@@ -27,7 +27,7 @@ Ledger& ledger() {
 void report(const Allocation& a, const std::vector<void*>& stack, size_t count, uint64_t bytes) {
   const HostPlace place = place_of_call(stack);
   Diagnostic d;
-  d.kind = "device_memory_leak";
+  d.kind = Finding::device_memory_leak;
   d.path = place.path;
   d.line = place.line;
   d.allocation = DiagnosedAllocation{a.name, a.bytes(), 0};

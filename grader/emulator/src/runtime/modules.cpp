@@ -157,7 +157,7 @@ void Modules::build(Kernel& kernel) {
 
 void Modules::report(const Kernel& kernel) const {
   Diagnostic d;
-  d.kind = "unsupported";
+  d.kind = Finding::unsupported;
   d.kernel = kernel_title(kernel.name);
   d.path = kernel.error_path;
   d.line = kernel.error_line;

@@ -14,7 +14,7 @@ extern "C" cudaError_t warpemu_not_implemented(const char* name) {
   std::lock_guard lock(mutex);
   if (reported.insert(name).second) {
     warpgrade::emu::Diagnostic d;
-    d.kind = "unsupported";
+    d.kind = warpgrade::emu::Finding::unsupported;
     d.message = std::string("emulator: unsupported call of ") + name;
     d.advice = "This function of the CUDA runtime needs a GPU.";
     warpgrade::emu::Diagnostics::instance().add(std::move(d));

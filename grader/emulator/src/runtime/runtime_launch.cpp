@@ -131,7 +131,7 @@ cudaError_t refuse(cudaError_t error, const KernelCall& call) {
   const Kernel* kernel = Modules::instance().find_kernel(call.function);
   if (kernel == nullptr || error == cudaErrorNotSupported) return record(error);
   Diagnostic d;
-  d.kind = "invalid_launch";
+  d.kind = Finding::invalid_launch;
   d.kernel = kernel_title(kernel->name);
   d.message = "the kernel was not started: " + std::string(cudaGetErrorString(error)) + " (grid " +
               text_of(call.grid) + ", block " + text_of(call.block) + ", " +
@@ -235,7 +235,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
                          a.val.clusterDim.x * a.val.clusterDim.y * a.val.clusterDim.z > 1;
     if (cluster) {
       Diagnostic d;
-      d.kind = "unsupported";
+      d.kind = Finding::unsupported;
       d.message = "emulator: unsupported launch with thread block clusters";
       d.advice = "This cannot run without a GPU: the kernel was not started.";
       Diagnostics::instance().add(std::move(d));

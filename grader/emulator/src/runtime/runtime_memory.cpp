@@ -32,7 +32,7 @@ void report_invalid_free(uint64_t address, const std::string& call) {
   const auto a = DeviceMemory::instance().find(address);
   const bool pinned = a && a->kind == MemoryKind::pinned;
   Diagnostic d;
-  d.kind = "invalid_free";
+  d.kind = Finding::invalid_free;
   d.address = address;
   if (a) d.allocation = DiagnosedAllocation{a->name, a->bytes(), static_cast<int64_t>(address - a->begin)};
   d.message = !a                    ? call + " of an address that no allocation returned"

@@ -10,9 +10,27 @@
 namespace warpgrade::emu {
 namespace {
 
+// Sources of lanes that read the same number of bytes, then of those that read another: only what is read
+// must be there, but a source is aligned to the whole copy.
+void resolve_sources(Warp& w, const Inst& source, const uint32_t* size, uint32_t reading, uint64_t* from) {
+  while (reading != 0) {
+    const uint32_t bytes = size[__builtin_ctz(reading)];
+    uint32_t alike = 0;
+    for (uint32_t m = reading; m != 0; m &= m - 1) {
+      const int l = __builtin_ctz(m);
+      if (size[l] == bytes) alike |= 1u << l;
+    }
+    reading &= ~alike;
+    Access x;
+    w.mask = alike;
+    resolve_async(w, source, bytes, AccessKind::load, x, source.bytes);
+    for (uint32_t m = alike; m != 0; m &= m - 1) from[__builtin_ctz(m)] = x.host[__builtin_ctz(m)];
+  }
+}
+
 // a/imm: source; b: destination in shared memory with offset vec[0] and width vec[1]; c: bytes to read.
 void issue(Warp& w, const Inst& i) {
-  Access from, to;
+  Access to;
   Inst source = i;
   source.space = Space::global;
   Inst destination = i;
@@ -20,22 +38,20 @@ void issue(Warp& w, const Inst& i) {
   destination.a = i.b;
   destination.imm = static_cast<int32_t>(i.vec[0]);
   destination.address_is_32 = i.vec[1] == 4;
-  const uint32_t* size = lanes<uint32_t>(w, i.c);
   const uint32_t all = w.mask;
-  uint32_t reading = 0;
+  uint32_t size[kLanes] = {}, reading = 0;
+  uint64_t from[kLanes] = {};
   for (uint32_t m = all; m != 0; m &= m - 1) {
     const int l = __builtin_ctz(m);
+    size[l] = std::min<uint32_t>(lanes<uint32_t>(w, i.c)[l], i.bytes);
     if (size[l] != 0) reading |= 1u << l;
   }
   resolve_async(w, destination, i.bytes, AccessKind::store, to);
-  w.mask = reading;
-  if (reading != 0) resolve_async(w, source, i.bytes, AccessKind::load, from);
+  resolve_sources(w, source, size, reading, from);
   w.mask = all;
   for (uint32_t m = all; m != 0; m &= m - 1) {
     const auto l = static_cast<uint32_t>(__builtin_ctz(m));
-    const bool reads = reading >> l & 1;
-    const auto read = static_cast<uint8_t>(std::min<uint32_t>(size[l], i.bytes));
-    w.async_copies.push_back({reads ? from.host[l] : 0, to.host[l], i.bytes, reads ? read : uint8_t(0),
+    w.async_copies.push_back({from[l], to.host[l], i.bytes, static_cast<uint8_t>(size[l]),
                               static_cast<uint8_t>(l), w.async_group[l]});
   }
 }

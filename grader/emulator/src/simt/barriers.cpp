@@ -32,20 +32,72 @@ void for_each_barrier(Warp& w, const Inst& i, Arrive arrive) {
   }
 }
 
-void barrier(Warp& w, const Inst& i) {
-  Block& block = *w.block;
-  const uint32_t value =
-      i.variant == kSync || i.variant == kArrive ? 0 : predicate(w, i.c) ^ (i.flags ? ~0u : 0u);
-  for_each_barrier(w, i, [&](uint32_t group, uint32_t id, uint32_t count) {
-    block.waiting[id] += static_cast<uint32_t>(__builtin_popcount(group));
-    block.reductions[id].arrived += static_cast<uint32_t>(__builtin_popcount(group));
-    block.reductions[id].true_count += static_cast<uint32_t>(__builtin_popcount(value & group));
-    block.expected[id] = count;
-    if (i.variant != kArrive) w.at_barrier.push_back({w.pc, group, id, count, &i});
-  });
-  if (i.variant == kArrive) return;
-  w.active &= ~w.mask;
-  reschedule(w);
+// Threads that arrive with a group: hardware counts whole warps, so that of a warp's lanes those that do not
+// exist or have returned arrive with its lowest one.
+uint32_t arrivals_of(const Warp& w, uint32_t group, uint32_t count) {
+  const auto arriving = static_cast<uint32_t>(__builtin_popcount(group));
+  const bool has_lowest = (group & w.live & -w.live) != 0;
+  return count == 0 || !has_lowest ? arriving
+                                   : arriving + kLanes - static_cast<uint32_t>(__builtin_popcount(w.live));
+}
+
+bool is_complete(const Block& block, uint32_t id) {
+  // Threads that have exited are not awaited.
+  const uint32_t wanted = block.expected[id] != 0 ? block.expected[id] : block.live;
+  return block.waiting[id] != 0 && block.waiting[id] >= wanted;
+}
+
+void report_count(Warp& w, const Inst& i, uint32_t group, const std::string& message,
+                  const BarrierWait* other) {
+  Diagnostic d = diagnose(w, i, static_cast<uint32_t>(__builtin_ctz(group)), Finding::barrier_count);
+  d.message += message;
+  d.advice =
+      "The count of bar.sync and bar.arrive is the number of threads that meet there, whole warps, the same "
+      "at every "
+      "place of one barrier.";
+  if (other != nullptr) {
+    for (const Warp& there : w.block->warps) {
+      for (const BarrierWait& wait : there.at_barrier) {
+        if (&wait == other)
+          d.other = party_of(there, *wait.at, static_cast<uint32_t>(__builtin_ctz(wait.mask)), "barrier");
+      }
+    }
+  }
+  Diagnostics::instance().add(std::move(d));
+  w.block->launch->fail(Fault::launch_failure);
+  w.stop = Stop::aborted;
+}
+
+const BarrierWait* first_wait(const Block& block, uint32_t id) {
+  for (const Warp& w : block.warps) {
+    for (const BarrierWait& wait : w.at_barrier) {
+      if (wait.barrier == id) return &wait;
+    }
+  }
+  return nullptr;
+}
+
+// Whether a count can be met at all and is that of the threads that wait already. False: reported.
+bool check_count(Warp& w, const Inst& i, uint32_t group, uint32_t id, uint32_t count) {
+  const Block& block = *w.block;
+  const uint32_t most = (block.threads + kLanes - 1) / kLanes * kLanes;
+  const std::string expects =
+      "expects " + std::to_string(count) + " threads at barrier " + std::to_string(id);
+  if (count > most) {
+    report_count(w, i, group, expects + ", and its block has " + std::to_string(block.threads), nullptr);
+  } else if (count % kLanes != 0) {
+    report_count(w, i, group, expects + ", which is not a whole number of warps", nullptr);
+  } else if (block.waiting[id] != 0 &&
+             (count != 0 ? count : most) != (block.expected[id] != 0 ? block.expected[id] : most)) {
+    const uint32_t theirs = block.expected[id] != 0 ? block.expected[id] : block.threads;
+    report_count(w, i, group,
+                 (count != 0 ? expects : "expects the whole block at barrier " + std::to_string(id)) +
+                     ", where others wait for " + std::to_string(theirs),
+                 first_wait(block, id));
+  } else {
+    return true;
+  }
+  return false;
 }
 
 void write_reduction(Warp& w, const BarrierWait& wait, const BarrierReduction& reduction) {
@@ -82,7 +134,7 @@ void check_same_place(Block& block, uint32_t id) {
       const Program::Place here = block.program->place(*wait.at), there = block.program->place(*first);
       if (here.line == there.line && here.path == there.path) continue;
       Diagnostic d =
-          diagnose(w, *wait.at, static_cast<uint32_t>(__builtin_ctz(wait.mask)), "divergent_barrier");
+          diagnose(w, *wait.at, static_cast<uint32_t>(__builtin_ctz(wait.mask)), Finding::divergent_barrier);
       d.message += "this thread waits at this barrier while others of its block wait at line " +
                    std::to_string(there.line);
       d.other = party_of(*first_warp, *first, first_lane, "barrier");
@@ -126,23 +178,60 @@ void release(Block& block, uint32_t id) {
   if (block.races != nullptr) block.races->order().order_all();
 }
 
+void barrier(Warp& w, const Inst& i) {
+  Block& block = *w.block;
+  const uint32_t value =
+      i.variant == kSync || i.variant == kArrive ? 0 : predicate(w, i.c) ^ (i.flags ? ~0u : 0u);
+  for_each_barrier(w, i, [&](uint32_t group, uint32_t id, uint32_t count) {
+    if (block.waiting[id] != 0 && block.expected[id] != count && is_complete(block, id)) release(block, id);
+    if (!check_count(w, i, group, id, count)) return;
+    block.waiting[id] += arrivals_of(w, group, count);
+    block.reductions[id].arrived += static_cast<uint32_t>(__builtin_popcount(group));
+    block.reductions[id].true_count += static_cast<uint32_t>(__builtin_popcount(value & group));
+    block.expected[id] = count;
+    if (i.variant != kArrive) w.at_barrier.push_back({w.pc, group, id, count, &i});
+  });
+  if (i.variant == kArrive) return;
+  w.active &= ~w.mask;
+  reschedule(w);
+}
+
 }  // namespace
 
 bool open_barriers(Block& block) {
   bool opened = false;
   for (uint32_t id = 0; id < kBarriers; ++id) {
-    if (block.waiting[id] == 0) continue;
-    // Threads that have exited are not awaited.
-    const uint32_t wanted = block.expected[id] != 0 ? block.expected[id] : block.live;
-    if (block.waiting[id] < wanted) continue;
+    if (!is_complete(block, id)) continue;
     release(block, id);
     opened = true;
   }
   return opened;
 }
 
+// Everything that lives waits at one barrier of an explicit count: it is the count that is wrong.
+bool report_unmet_count(Block& block) {
+  const BarrierWait* first = nullptr;
+  Warp* first_warp = nullptr;
+  for (Warp& w : block.warps) {
+    if (!w.parked.empty() || w.active != 0) return false;
+    for (const BarrierWait& wait : w.at_barrier) {
+      if (first != nullptr && wait.barrier != first->barrier) return false;
+      if (first == nullptr) first_warp = &w;
+      if (first == nullptr) first = &wait;
+    }
+  }
+  if (first == nullptr || first->expected == 0) return false;
+  report_count(*first_warp, *first->at, first->mask,
+               "expects " + std::to_string(first->expected) + " threads at barrier " +
+                   std::to_string(first->barrier) + ", to which " +
+                   std::to_string(block.waiting[first->barrier]) + " have come and no other will",
+               nullptr);
+  return true;
+}
+
 // One report: lanes of a warp that wait for each other first, since what waits at barriers waits for them.
 void report_deadlock(Block& block) {
+  if (report_unmet_count(block)) return;
   struct Waiting {
     Warp* warp;
     const Inst* at;
@@ -161,8 +250,8 @@ void report_deadlock(Block& block) {
   block.launch->fail(Fault::launch_failure);
   if (waiting.empty()) return;
   const Waiting& first = waiting.front();
-  Diagnostic d =
-      diagnose(*first.warp, *first.at, static_cast<uint32_t>(__builtin_ctz(first.mask)), "barrier_deadlock");
+  Diagnostic d = diagnose(*first.warp, *first.at, static_cast<uint32_t>(__builtin_ctz(first.mask)),
+                          Finding::barrier_deadlock);
   d.message += first.in_warp ? "lanes wait here for lanes of their mask that never come"
                              : "threads wait at this barrier, which the rest of the block never reaches";
   for (const Waiting& other : waiting) {

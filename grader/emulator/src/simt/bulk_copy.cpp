@@ -33,7 +33,7 @@ uint64_t lane_address(Warp& w, const Inst& i, uint32_t lane) {
 }
 
 void report_size(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes) {
-  Diagnostic d = diagnose(w, i, lane, "misaligned");
+  Diagnostic d = diagnose(w, i, lane, Finding::misaligned);
   d.bytes = bytes;
   d.message += "copies " + std::to_string(bytes) + " bytes in bulk, which is no multiple of 16";
   d.advice = "Round the size up to 16 bytes, or copy the rest with plain loads and stores.";

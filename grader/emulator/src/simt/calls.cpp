@@ -30,7 +30,7 @@ void abort_launch(Warp& w, Diagnostic d, Fault fault) {
 }
 
 void report_overflow(Warp& w, const Inst& i, uint32_t lane, uint64_t wanted) {
-  Diagnostic d = diagnose(w, i, lane, "stack_overflow");
+  Diagnostic d = diagnose(w, i, lane, Finding::stack_overflow);
   d.message += "needs " + std::to_string(wanted) + " more bytes of stack, of which " +
                std::to_string(w.block->stack_bytes - w.stack_top[lane]) + " are left";
   d.advice =
@@ -107,7 +107,7 @@ void call(Warp& w, const Inst& i) {
 }
 
 void report_bad_target(Warp& w, const Inst& i, uint32_t lane, uint64_t address) {
-  Diagnostic d = diagnose(w, i, lane, "bad_call");
+  Diagnostic d = diagnose(w, i, lane, Finding::bad_call);
   d.address = address;
   const bool is_function = (address & kTagMask) == kFunctionTag;
   d.message += address == 0  ? "calls through a null pointer"

@@ -80,6 +80,7 @@ uint64_t special_value(Special what, const Launch& launch, const Worker& worker,
     case Special::ctaid_y:
     case Special::ctaid_z:
     case Special::zero:
+    case Special::local_window:
       break;
   }
   return 0;
@@ -170,11 +171,12 @@ void report_timeout(const Block& block) {
           ? "the kernel has executed more than " + std::to_string(launch.step_limit) + " warp instructions"
           : "the kernel still runs after the time limit";
   Diagnostic d;
-  d.kind = "launch_timeout";
+  d.kind = Finding::launch_timeout;
   d.kernel = block.program->title;
   if (const Warp* w = most_telling_warp(block)) {
     const auto [pc, mask] = standing(*w);
-    d = diagnose(*w, block.program->code[pc], static_cast<uint32_t>(__builtin_ctz(mask)), "launch_timeout");
+    d = diagnose(*w, block.program->code[pc], static_cast<uint32_t>(__builtin_ctz(mask)),
+                 Finding::launch_timeout);
     d.message += limit + "; this thread is here" + loops_around(*block.program, pc);
   } else {
     d.message = limit;
@@ -289,6 +291,10 @@ void BlockSlot::start(uint64_t linear) {
     w.carry = 0;
     w.instructions = 0;
     for (const SpecialRegister& r : block.program->block_specials) {
+      if (r.what == Special::local_window) {
+        for (uint32_t l = 0; l < kLanes; ++l) fill(w, r, l, local_window(w, l));
+        continue;
+      }
       const auto axis = static_cast<uint32_t>(r.what) - static_cast<uint32_t>(Special::ctaid_x);
       for (uint32_t l = 0; l < kLanes; ++l) fill(w, r, l, block.id[axis]);
     }

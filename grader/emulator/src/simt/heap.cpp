@@ -11,7 +11,7 @@ namespace warpgrade::emu {
 namespace {
 
 void report_bad_free(Warp& w, const Inst& i, uint32_t lane, uint64_t address, bool freed_before) {
-  Diagnostic d = diagnose(w, i, lane, "invalid_free");
+  Diagnostic d = diagnose(w, i, lane, Finding::invalid_free);
   d.address = address;
   d.message += freed_before ? "frees memory of the device heap a second time"
                             : "frees an address at which no malloc of a kernel begins";

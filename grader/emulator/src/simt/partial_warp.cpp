@@ -9,7 +9,7 @@ namespace warpgrade::emu {
 
 void report_partial_warp(const Warp& w, const Inst& i) {
   const auto first_missing = static_cast<uint32_t>(__builtin_ctz(~w.mask));
-  Diagnostic d = diagnose(w, i, first_missing, "partial_warp");
+  Diagnostic d = diagnose(w, i, first_missing, Finding::partial_warp);
   d.message += w.block->program->texts[i.index] + " needs all 32 lanes of the warp and got " +
                std::to_string(__builtin_popcount(w.mask)) + "; the result is undefined";
   d.advice =

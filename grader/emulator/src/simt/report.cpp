@@ -7,11 +7,11 @@
 
 namespace warpgrade::emu {
 
-Diagnostic diagnose(const Warp& w, const Inst& i, uint32_t lane, std::string kind) {
+Diagnostic diagnose(const Warp& w, const Inst& i, uint32_t lane, Finding kind) {
   const Program& program = *w.block->program;
   const Program::Place place = program.place(i);
   Diagnostic d;
-  d.kind = std::move(kind);
+  d.kind = kind;
   d.path = place.path;
   d.line = place.line;
   d.kernel = program.title;
@@ -24,7 +24,7 @@ Diagnostic diagnose(const Warp& w, const Inst& i, uint32_t lane, std::string kin
 }
 
 DiagnosedParty party_of(const Warp& w, const Inst& i, uint32_t lane, std::string access) {
-  const Diagnostic d = diagnose(w, i, lane, "");
+  const Diagnostic d = diagnose(w, i, lane, Finding::trap);
   const auto triple = [](const std::vector<uint32_t>& v) {
     return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
   };

@@ -7,11 +7,11 @@
 
 namespace warpgrade::emu {
 
-// Kind, place, kernel, block and thread of a lane at an instruction.
 // Another thread that is part of a mistake.
 DiagnosedParty party_of(const Warp& w, const Inst& i, uint32_t lane, std::string access);
 
-Diagnostic diagnose(const Warp& w, const Inst& i, uint32_t lane, std::string kind);
+// Kind, place, kernel, block and thread of a lane at an instruction.
+Diagnostic diagnose(const Warp& w, const Inst& i, uint32_t lane, Finding kind);
 
 // ", in the loop of lines 8 to 9, ..." for the innermost and the outermost loop around an instruction; ""
 // outside of loops.

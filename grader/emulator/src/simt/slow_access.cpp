@@ -49,9 +49,10 @@ struct Mistake {
   uint64_t address;
   uint32_t bytes;
   AccessKind kind;
+  uint32_t align;
 
-  Diagnostic diagnostic(std::string what, std::string message, std::string advice) const {
-    Diagnostic d = diagnose(w, i, lane, std::move(what));
+  Diagnostic diagnostic(Finding what, std::string message, std::string advice) const {
+    Diagnostic d = diagnose(w, i, lane, what);
     d.access = name_of(kind);
     d.address = address;
     d.bytes = bytes;
@@ -81,16 +82,17 @@ std::string where_in(const Allocation& a, uint64_t address, uint32_t bytes) {
 }
 
 void report_null(const Mistake& m) {
-  m.report(m.diagnostic(
-               "null_pointer", verb(m.kind) + " " + plural(m.bytes, "byte") + " through a null pointer",
-               "A pointer that the kernel got is null: check that cudaMalloc succeeded and that the pointer "
-               "was passed."),
-           Fault::illegal_address);
+  m.report(
+      m.diagnostic(
+          Finding::null_pointer, verb(m.kind) + " " + plural(m.bytes, "byte") + " through a null pointer",
+          "A pointer that the kernel got is null: check that cudaMalloc succeeded and that the pointer "
+          "was passed."),
+      Fault::illegal_address);
 }
 
 void report_outside(const Mistake& m, const Allocation& nearest) {
   Diagnostic d = m.diagnostic(
-      nearest.freed ? "use_after_free" : "out_of_bounds",
+      nearest.freed ? Finding::use_after_free : Finding::out_of_bounds,
       verb(m.kind) + " " + plural(m.bytes, "byte") + " " + where_in(nearest, m.address, m.bytes) +
           nearest.name + " (" + plural(nearest.bytes(), "byte") + ")",
       "Check the index against the size at this line: is the guard `<` where it is `<=`, are "
@@ -106,7 +108,7 @@ void report_unallocated(const Mistake& m) {
   const bool host = is_mapped_host_memory(m.address);
   m.report(
       m.diagnostic(
-          "out_of_bounds",
+          Finding::out_of_bounds,
           verb(m.kind) + " " + plural(m.bytes, "byte") +
               (host ? " of host memory from the device" : " at an address that no allocation holds"),
           host ? "A host pointer was passed to the kernel: copy the data with cudaMalloc and cudaMemcpy, "
@@ -117,7 +119,7 @@ void report_unallocated(const Mistake& m) {
 }
 
 void report_freed(const Mistake& m, const Allocation& a) {
-  Diagnostic d = m.diagnostic("use_after_free",
+  Diagnostic d = m.diagnostic(Finding::use_after_free,
                               verb(m.kind) + " " + plural(m.bytes, "byte") + " of " + a.name + " (" +
                                   plural(a.bytes(), "byte") + "), which was freed",
                               "Free the memory only after the last kernel that uses it.");
@@ -127,7 +129,7 @@ void report_freed(const Mistake& m, const Allocation& a) {
 
 void report_read_only(const Mistake& m, const Allocation& a) {
   Diagnostic d = m.diagnostic(
-      "read_only_write",
+      Finding::read_only_write,
       verb(m.kind) + " " + plural(m.bytes, "byte") + " of " + a.name + ", which is a read-only input",
       "Inputs must not change: write to your own buffer or to the output.");
   d.allocation = DiagnosedAllocation{a.name, a.bytes(), static_cast<int64_t>(m.address - a.begin)};
@@ -136,9 +138,9 @@ void report_read_only(const Mistake& m, const Allocation& a) {
 
 void report_misaligned(const Mistake& m) {
   m.report(m.diagnostic(
-               "misaligned",
+               Finding::misaligned,
                verb(m.kind) + " " + plural(m.bytes, "byte") + " at an address that is no multiple of " +
-                   std::to_string(m.bytes),
+                   std::to_string(m.align),
                "A wide access (float4, int2, ...) needs an aligned address: is the row length a multiple of "
                "the vector width?"),
            Fault::misaligned_address);
@@ -193,15 +195,15 @@ void report_shared(const Mistake& m, uint64_t offset) {
     if (v.end > v.begin && offset >= v.begin && (best == nullptr || v.begin > best->begin)) best = &v;
   }
   if (best == nullptr) {
-    m.report(
-        m.diagnostic("out_of_bounds", verb(m.kind) + " shared memory outside every __shared__ variable",
-                     "Was the size of dynamic shared memory passed at the launch (third <<<>>> argument)?"),
-        Fault::illegal_address);
+    m.report(m.diagnostic(
+                 Finding::out_of_bounds, verb(m.kind) + " shared memory outside every __shared__ variable",
+                 "Was the size of dynamic shared memory passed at the launch (third <<<>>> argument)?"),
+             Fault::illegal_address);
     return;
   }
   const uint64_t size = best->end - best->begin;
   const std::string past = offset >= best->end ? past_the_end(offset - best->end) : "partly past the end of ";
-  Diagnostic d = m.diagnostic("out_of_bounds",
+  Diagnostic d = m.diagnostic(Finding::out_of_bounds,
                               verb(m.kind) + " " + plural(m.bytes, "byte") + " of shared memory " + past +
                                   best->name + " (" + plural(size, "byte") + ")",
                               "Check the index against the size of the __shared__ array at this line.");
@@ -220,17 +222,45 @@ uint64_t resolve_shared_lane(const Mistake& m, uint64_t offset) {
   return 0;
 }
 
+void report_foreign_stack(const Mistake& m, uint64_t generic) {
+  const Launch& launch = *m.w.block->launch;
+  const auto owner = static_cast<uint32_t>(generic >> 32 & 0x3ff);
+  const bool same_block = (generic >> 42 & 0x3fff) == (m.w.block->linear & 0x3fff);
+  const uint32_t x = owner % launch.block[0], y = owner / launch.block[0] % launch.block[1],
+                 z = owner / launch.block[0] / launch.block[1];
+  Diagnostic d = m.diagnostic(
+      Finding::foreign_stack,
+      verb(m.kind) + " " + plural(m.bytes, "byte") + " through a pointer to a local variable of thread (" +
+          std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + ")" +
+          (same_block ? "" : " of another block") + "; on a GPU it would reach its own stack instead",
+      "Local variables are private to their thread: pass the value itself, through __shared__ memory or a "
+      "shuffle.");
+  d.address = generic;
+  m.report(std::move(d), Fault::illegal_address);
+}
+
+// `offset` from the begin of the lane's own stack.
 uint64_t resolve_local_lane(const Mistake& m, uint64_t offset) {
+  constexpr int64_t kWindowHalf = int64_t{1} << 31;
   const uint64_t stride = m.w.block->stack_bytes;
-  if (offset + m.bytes <= stride) return reinterpret_cast<uint64_t>(m.w.local) + stride * m.lane + offset;
-  m.report(m.diagnostic("out_of_bounds", verb(m.kind) + " local memory outside the thread's stack",
+  if (offset < stride && offset + m.bytes <= stride)
+    return reinterpret_cast<uint64_t>(m.w.local) + stride * m.lane + offset;
+  const auto distance = static_cast<int64_t>(offset);
+  if (distance >= kWindowHalf || distance < -kWindowHalf) {
+    const uint64_t generic = offset + local_window(m.w, m.lane);
+    if ((generic & kTagMask) == kLocalTag) {
+      report_foreign_stack(m, generic);
+      return 0;
+    }
+  }
+  m.report(m.diagnostic(Finding::out_of_bounds, verb(m.kind) + " local memory outside the thread's stack",
                         "Check the index of the local array at this line."),
            Fault::illegal_address);
   return 0;
 }
 
 uint64_t resolve_lane(const Mistake& m, Space& space) {
-  if (m.address & (m.bytes - 1)) {
+  if (m.address & (m.align - 1)) {
     report_misaligned(m);
     return 0;
   }
@@ -239,16 +269,15 @@ uint64_t resolve_lane(const Mistake& m, Space& space) {
     space = Space::shared;
     return resolve_shared_lane(m, m.address & ~kTagMask);
   }
-  if (space == Space::local || tag == kLocalTag) {
+  if (space == Space::local) return resolve_local_lane(m, m.address);
+  if (tag == kLocalTag) {
     space = Space::local;
-    return resolve_local_lane(m, m.address & ~kTagMask);
+    return resolve_local_lane(m, m.address - local_window(m.w, m.lane));
   }
   return resolve_global_lane(m);
 }
 
-}  // namespace
-
-void resolve_slowly(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Access& x) {
+void resolve_lanes(Warp& w, const Inst& i, uint32_t bytes, uint32_t align, AccessKind kind, Access& x) {
   const Space declared = x.space;
   Space common = declared;
   bool mixed = false;
@@ -256,7 +285,7 @@ void resolve_slowly(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Acc
   for (uint32_t m = w.mask; m != 0; m &= m - 1) {
     const auto l = static_cast<uint32_t>(__builtin_ctz(m));
     Space space = declared;
-    const uint64_t host = resolve_lane({w, i, l, x.host[l], bytes, kind}, space);
+    const uint64_t host = resolve_lane({w, i, l, x.host[l], bytes, kind, align}, space);
     mixed |= m != w.mask && space != common;
     common = space;
     x.host[l] = host != 0 ? host : scratch_address();
@@ -272,13 +301,19 @@ void resolve_slowly(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Acc
   if (w.block->launch->abort.load(std::memory_order_relaxed)) w.stop = Stop::aborted;
 }
 
-void resolve_async(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Access& x) {
+}  // namespace
+
+void resolve_slowly(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Access& x) {
+  resolve_lanes(w, i, bytes, bytes, kind, x);
+}
+
+void resolve_async(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, Access& x, uint32_t align) {
   for (uint32_t l = 0; l < kLanes; ++l) {
     x.host[l] = i.address_is_32 ? uint32_t(lanes<uint32_t>(w, i.a)[l] + uint32_t(i.imm))
                                 : lanes<uint64_t>(w, i.a)[l] + uint64_t(i.imm);
   }
   x.space = i.space;
-  resolve_slowly(w, i, bytes, kind, x);
+  resolve_lanes(w, i, bytes, align != 0 ? align : bytes, kind, x);
   if (w.worker->observe) observe_access(w, i, bytes, kind, x);
 }
 

@@ -54,7 +54,7 @@ bool wants_grid_barrier(const Warp& w) {
 }
 
 void trap(Warp& w, const Inst& i) {
-  Diagnostic d = diagnose(w, i, static_cast<uint32_t>(__builtin_ctz(w.mask)), "trap");
+  Diagnostic d = diagnose(w, i, static_cast<uint32_t>(__builtin_ctz(w.mask)), Finding::trap);
   d.message += "the kernel executed a trap";
   d.advice = "A __trap() or a check of a library was reached with arguments that it refuses.";
   if (wants_grid_barrier(w)) {
@@ -76,9 +76,11 @@ struct HostSpan {
 HostSpan host_span(const Warp& w, uint32_t lane, uint64_t address) {
   const Block& block = *w.block;
   const uint64_t tag = address & kTagMask, offset = address & ~kTagMask;
-  if (tag == kLocalTag && offset < block.stack_bytes) {
+  if (tag == kLocalTag) {
+    const uint64_t own = address - local_window(w, lane);
     const size_t stride = block.stack_bytes;
-    return {reinterpret_cast<const char*>(w.local) + stride * lane + offset, stride - offset};
+    if (own >= stride) return {nullptr, 0};
+    return {reinterpret_cast<const char*>(w.local) + stride * lane + own, stride - own};
   }
   if (tag == kSharedTag && offset < block.shared_bytes) {
     return {reinterpret_cast<const char*>(block.shared) + offset, block.shared_bytes - offset};
@@ -173,7 +175,7 @@ void assert_failed(Warp& w, const Inst& i) {
   const std::string message = text_at(w, l, stack_word(w, i, l, i.vec[0], 8));
   const std::string file = text_at(w, l, stack_word(w, i, l, i.vec[1], 8));
   const auto line = static_cast<uint32_t>(stack_word(w, i, l, i.vec[2], 4));
-  Diagnostic d = diagnose(w, i, l, "assert");
+  Diagnostic d = diagnose(w, i, l, Finding::assert);
   d.path = file;
   d.line = line;
   d.message = "assertion `" + message + "` failed";

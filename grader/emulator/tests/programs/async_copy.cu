@@ -42,6 +42,18 @@ __global__ void no_wait(const int* in, int* out) {
   out[t + 32] = tile[t];
 }
 
+// The matrix's last row ends inside a 16-byte copy: only what is read must be there.
+__global__ void ragged_end(const float* in, float* out, int n) {
+  __shared__ __align__(16) float tile[128];
+  const int t = threadIdx.x, first = 4 * t;
+  const int missing = first >= n ? 16 : n - first >= 4 ? 0 : 16 - 4 * (n - first);
+  __pipeline_memcpy_async(&tile[first], in + (missing == 16 ? 0 : first), 16, missing);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  for (int k = t; k < 128; k += 32) out[k] = tile[k];
+}
+
 int main() {
   constexpr int tiles = 5;
   Managed<float4> in(tiles * 64);
@@ -62,6 +74,17 @@ int main() {
   zero_fill<<<1, 64>>>(numbers.data, result.data);
   CHECK_CUDA(cudaDeviceSynchronize());
   for (int t = 0; t < 64; ++t) expect(result[t] == (t % 2 ? 0 : t + 1), "zero fill");
+  float *exact, *filled;
+  constexpr int n = 101;
+  CHECK_CUDA(cudaMalloc(&exact, n * sizeof(float)));
+  CHECK_CUDA(cudaMemcpy(exact, flat, n * sizeof(float), cudaMemcpyHostToDevice));
+  CHECK_CUDA(cudaMallocManaged(&filled, 128 * sizeof(float)));
+  ragged_end<<<1, 32>>>(exact, filled, n);
+  CHECK_CUDA(cudaDeviceSynchronize());
+  for (int k = 0; k < 128; ++k)
+    expect(filled[k] == (k < n ? flat[k] : 0), "zero fill past an allocation's end");
+  CHECK_CUDA(cudaFree(exact));
+  CHECK_CUDA(cudaFree(filled));
   no_wait<<<1, 32>>>(numbers.data, result.data);
   CHECK_CUDA(cudaDeviceSynchronize());
   for (int t = 0; t < 32; ++t) expect(result[t] == -7 && result[t + 32] == t + 1, "data arrives at the wait");

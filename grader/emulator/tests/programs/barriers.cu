@@ -59,6 +59,22 @@ __global__ void split_syncwarp(int* out) {
   }
 }
 
+// Counts are of whole warps, though the last one has 16 threads; one barrier is used again with another
+// count.
+__global__ void counted(int* out) {
+  __shared__ int box[48];
+  const int t = threadIdx.x;
+  box[t] = t;
+  asm volatile("bar.sync 5, 64;" ::: "memory");
+  int value = box[47 - t];
+  if (t < 32) {
+    asm volatile("bar.sync 5, 32;" ::: "memory");
+    ++value;
+  }
+  asm volatile("bar.sync 5;" ::: "memory");
+  out[t] = value;
+}
+
 int main() {
   Managed<int> data(512), out(128);
   for (int k = 0; k < 512; ++k) data[k] = k;
@@ -79,6 +95,9 @@ int main() {
   early_exit<<<1, 128>>>(out.data);
   CHECK_CUDA(cudaDeviceSynchronize());
   for (int t = 0; t < 128; ++t) expect(out[t] == (t < 70), "exited threads are not awaited");
+  counted<<<1, 48>>>(out.data);
+  CHECK_CUDA(cudaDeviceSynchronize());
+  for (int t = 0; t < 48; ++t) expect(out[t] == 47 - t + (t < 32), "barriers that count a partial warp");
   split_syncwarp<<<1, 32>>>(out.data);
   CHECK_CUDA(cudaDeviceSynchronize());
   for (int t = 0; t < 32; ++t)

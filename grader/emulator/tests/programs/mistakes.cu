@@ -45,6 +45,46 @@ __global__ void barrier_deadlock(int* b) {
   }
   b[threadIdx.x] = 1;
 }
+__global__ void count_beyond_block(int* b) {
+  asm volatile("bar.sync 1, 128;" ::: "memory");  // MISTAKE count_beyond_block
+  b[threadIdx.x] = 1;
+}
+__global__ void count_of_no_warps(int* b, int count) {
+  asm volatile("bar.sync 1, %0;" ::"r"(count) : "memory");  // MISTAKE count_of_no_warps
+  b[threadIdx.x] = 1;
+}
+__global__ void counts_differ(int* b) {
+  if (threadIdx.x < 32) {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+  } else {
+    asm volatile("bar.sync 1, 96;" ::: "memory");  // MISTAKE counts_differ
+  }
+  b[threadIdx.x] = 1;
+}
+__global__ void count_unmet(int* b) {
+  if (threadIdx.x < 32) asm volatile("bar.sync 1, 64;" ::: "memory");  // MISTAKE count_unmet
+  b[threadIdx.x] = 1;
+}
+__global__ void foreign_stack(int* b) {
+  __shared__ int* published;
+  int own[4] = {b[0], b[1], b[2], b[3]};
+  if (threadIdx.x == 5) published = own;
+  __syncthreads();
+  own[b[threadIdx.x]] = 1;
+  b[threadIdx.x] = published[b[threadIdx.x]] + own[b[0]];  // MISTAKE foreign_stack
+}
+__global__ void foreign_stack_by_shuffle(int* b) {
+  int own[4] = {b[0], b[1], b[2], b[3]};
+  const auto theirs =
+      reinterpret_cast<int*>(__shfl_xor_sync(~0u, reinterpret_cast<unsigned long long>(own), 1));
+  theirs[b[threadIdx.x]] = 1;  // MISTAKE foreign_stack_by_shuffle
+  b[threadIdx.x] = own[b[0]];
+}
+__global__ void before_local_array(int* b) {
+  int own[4] = {b[0], b[1], b[2], b[3]};
+  int* volatile pointer = own;
+  b[0] = pointer[b[0] - 64];  // MISTAKE before_local_array
+}
 __global__ void warp_deadlock(int* b) {
   int v = threadIdx.x;
   if (threadIdx.x < 16) {
@@ -147,6 +187,13 @@ int main(int, char** argv) {
   if (is("shared_overrun")) shared_overrun<<<1, 64>>>(a);
   if (is("shared_uninitialized")) shared_uninitialized<<<1, 64>>>(a);
   if (is("barrier_deadlock")) barrier_deadlock<<<1, 64>>>(a);
+  if (is("count_beyond_block")) count_beyond_block<<<1, 64>>>(a);
+  if (is("count_of_no_warps")) count_of_no_warps<<<1, 64>>>(a, 40);
+  if (is("counts_differ")) counts_differ<<<1, 128>>>(a);
+  if (is("count_unmet")) count_unmet<<<1, 64>>>(a);
+  if (is("foreign_stack")) foreign_stack<<<1, 64>>>(b);
+  if (is("foreign_stack_by_shuffle")) foreign_stack_by_shuffle<<<1, 32>>>(b);
+  if (is("before_local_array")) before_local_array<<<1, 1>>>(b);
   if (is("warp_deadlock")) warp_deadlock<<<1, 32>>>(a);
   if (is("divergent_barrier")) divergent_barrier<<<1, 128>>>(b);
   if (is("partial_warp")) partial_warp<<<1, 32>>>(b);

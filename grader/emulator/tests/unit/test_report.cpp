@@ -28,7 +28,7 @@ TEST(LineQueue, hands_out_whole_lines_that_fit_and_keeps_the_rest) {
 TEST(Diagnostics, counts_repeats_at_one_place) {
   Diagnostics diagnostics;
   Diagnostic d;
-  d.kind = "out_of_bounds";
+  d.kind = Finding::out_of_bounds;
   d.path = "/home/student/spmm.cu";
   d.line = 31;
   diagnostics.add(d);
