@@ -18,6 +18,13 @@ class UsageError : public std::runtime_error {
       : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
 
+// The disk or the quota is full: what was not written can be written later. As a UsageError it says what to
+// do.
+class DiskFull : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
 // The judge itself failed: never a submission's fault, never a zero. Exit code 2.
 class JudgeFault : public std::runtime_error {
  public:

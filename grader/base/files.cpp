@@ -26,34 +26,48 @@ std::string read_text(const fs::path& path) {
 
 namespace {
 
+// Throws, as DiskFull where more room would mend it.
+template <typename... Args>
+[[noreturn]] void fail(int error, fmt::format_string<Args...> format, Args&&... args) {
+  const std::string message = fmt::format(format, std::forward<Args>(args)...);
+  if (error == ENOSPC || error == EDQUOT) throw DiskFull("{}", message);
+  throw UsageError("{}", message);
+}
+
 // Writes the text to a fresh temporary file beside `path` and returns its name.
 fs::path write_temporary(const fs::path& path, std::string_view text) {
   static std::atomic<unsigned> counter{0};
   fs::path temporary = path;
-  temporary += fmt::format(".tmp-{}-{}", getpid(), counter++);
+  static const std::string host = [] {  // two nodes may have a process of one number
+    char name[65] = {};
+    gethostname(name, sizeof name - 1);
+    return std::string(name);
+  }();
+  temporary += fmt::format(".tmp-{}-{}-{}", host, getpid(), counter++);
   FileDescriptor fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!fd) {
-    throw UsageError("cannot write {}: {}; choose a folder you may write to", path.string(),
-                     std::strerror(errno));
+    const int error = errno;
+    fail(error, "cannot write {}: {}; choose a folder you may write to", path.string(), std::strerror(error));
   }
   size_t done = 0;
   while (done < text.size()) {
     const ssize_t n = write(fd.get(), text.data() + done, text.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      const std::string why = n == 0 ? "nothing more was accepted" : std::strerror(errno);
+      const int error = n == 0 ? ENOSPC : errno;
+      const std::string why = n == 0 ? "nothing more was accepted" : std::strerror(error);
       unlink(temporary.c_str());
-      throw UsageError(
-          "cannot write {}: {}; what was recorded before is kept, free some space and run the same "
-          "command again",
-          path.string(), why);
+      fail(error,
+           "cannot write {}: {}; what was recorded before is kept, free some space and run the same "
+           "command again",
+           path.string(), why);
     }
     done += static_cast<size_t>(n);
   }
   if (fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) {
-    const std::string why = std::strerror(errno);
+    const int error = errno;
     unlink(temporary.c_str());
-    throw UsageError("cannot write {}: {}", path.string(), why);
+    fail(error, "cannot write {}: {}", path.string(), std::strerror(error));
   }
   return temporary;
 }
@@ -63,9 +77,9 @@ fs::path write_temporary(const fs::path& path, std::string_view text) {
 void write_text(const fs::path& path, std::string_view text) {
   const fs::path temporary = write_temporary(path, text);
   if (rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string why = std::strerror(errno);
+    const int error = errno;
     unlink(temporary.c_str());
-    throw UsageError("cannot write {}: {}", path.string(), why);
+    fail(error, "cannot write {}: {}", path.string(), std::strerror(error));
   }
 }
 
@@ -76,15 +90,15 @@ bool write_new_text(const fs::path& path, std::string_view text) {
   unlink(temporary.c_str());
   if (linked == 0) return true;
   if (why == EEXIST) return false;
-  throw UsageError("cannot write {}: {}", path.string(), std::strerror(why));
+  fail(why, "cannot write {}: {}", path.string(), std::strerror(why));
 }
 
 void make_directories(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error || !fs::is_directory(path)) {
-    throw UsageError("cannot make the folder {}: {}; choose one you may write to", path.string(),
-                     error ? error.message() : "a file is in the way");
+    fail(error.value(), "cannot make the folder {}: {}; choose one you may write to", path.string(),
+         error ? error.message() : "a file is in the way");
   }
 }
 

@@ -10,11 +10,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
 #include "base/toolchain.h"
+#include "judge/verdict.h"
 
 namespace warpgrade {
 namespace {
@@ -22,13 +24,16 @@ namespace {
 // Nothing that one case legitimately does takes longer: all limits of a case together, generously.
 constexpr std::chrono::minutes kSilence{60};
 
-class JudgeProcess {
+}  // namespace
+
+class JudgeServer::Process {
  public:
-  explicit JudgeProcess(const nlohmann::json& job) {
+  Process() {
     int input[2], output[2];
     if (pipe2(input, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0)
       throw JudgeFault("no pipe for the judge");
-    FileDescriptor their_input(input[0]), their_output(output[1]), our_output(input[1]);
+    FileDescriptor their_input(input[0]), their_output(output[1]);
+    input_ = FileDescriptor(input[1]);
     output_ = FileDescriptor(output[0]);
     const std::string program = (program_directory() / "warpgrade-judge").string();
     pid_ = fork();
@@ -41,18 +46,24 @@ class JudgeProcess {
       execl(program.c_str(), program.c_str(), nullptr);
       _exit(127);
     }
-    const std::string text = job.dump();
+  }
+
+  void send(const nlohmann::json& request) {
+    const std::string text = request.dump() + "\n";
     for (size_t done = 0; done < text.size();) {
-      const ssize_t n = write(our_output.get(), text.data() + done, text.size() - done);
+      const ssize_t n = write(input_.get(), text.data() + done, text.size() - done);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) break;  // it died: the reading side will tell
       done += static_cast<size_t>(n);
     }
   }
 
-  ~JudgeProcess() { end(SIGKILL); }
-  JudgeProcess(const JudgeProcess&) = delete;
-  JudgeProcess& operator=(const JudgeProcess&) = delete;
+  ~Process() {
+    input_.reset();  // it ends by itself when nothing more can be asked
+    end(0);
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
 
   // The next line; nothing when the judge has ended.
   std::optional<std::string> next_line() {
@@ -94,23 +105,36 @@ class JudgeProcess {
 
  private:
   pid_t pid_ = -1;
-  FileDescriptor output_;
+  FileDescriptor input_, output_;
   std::string buffer_, ending_;
 };
 
-struct Attempt {
+struct JudgeServer::Attempt {
   std::string started;  // the case in progress
   std::string fault;    // what the judge said of it
-  size_t finished = 0;
 };
 
-// Runs a judge until it ends; finished cases leave the job.
-Attempt run_once(JudgeJob& job, const JudgeEvents& events) {
+JudgeServer::JudgeServer() = default;
+JudgeServer::~JudgeServer() = default;
+
+double JudgeServer::start() {
+  if (process_) return 0;
+  const auto begin = std::chrono::steady_clock::now();
+  process_ = std::make_unique<Process>();
+  process_->send({{"hello", true}});
+  process_->next_line();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Runs a judge until the job is done or the judge ends; finished cases leave the job.
+JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& events) {
   Attempt attempt;
-  JudgeProcess judge(job.to_json());
-  while (const auto line = judge.next_line()) {
+  start();
+  process_->send(job.to_json());
+  while (const auto line = process_->next_line()) {
     const nlohmann::json message = nlohmann::json::parse(*line, nullptr, false);
     if (!message.is_object()) continue;
+    if (message.contains("done")) return attempt;
     const std::string id = message.value("case", "");
     if (message.contains("started")) {
       attempt.started = id;
@@ -118,29 +142,42 @@ Attempt run_once(JudgeJob& job, const JudgeEvents& events) {
     }
     if (message.contains("fault")) {
       attempt.fault = message["fault"];
+      process_.reset();
       return attempt;
     }
+    // What came to an end because this program is being ended says nothing about the submission.
+    if (message.at("record").at("outcome").at("verdict") != verdicts::kAccepted) throw_if_interrupted();
     events.on_record(id, message.at("record"));
     std::erase_if(job.cases, [&](const CaseInput& input) { return input.spec.id == id; });
     attempt.started.clear();
-    ++attempt.finished;
   }
-  if (!job.cases.empty()) attempt.fault = "the judge " + judge.end(SIGKILL);
+  attempt.fault = "the judge " + process_->end(SIGKILL);
+  process_.reset();
   return attempt;
 }
 
-}  // namespace
-
-void run_judge(JudgeJob job, const JudgeEvents& events) {
+void JudgeServer::run(JudgeJob job, const JudgeEvents& events) {
   std::map<std::string, int> tries;
   while (!job.cases.empty()) {
     const Attempt attempt = run_once(job, events);
     if (job.cases.empty()) return;
     const std::string id = attempt.started.empty() ? job.cases.front().spec.id : attempt.started;
+    if (events.on_death) events.on_death(id, attempt.fault);
     if (++tries[id] < 2) continue;
     events.on_fault(id, attempt.fault);
     std::erase_if(job.cases, [&](const CaseInput& input) { return input.spec.id == id; });
   }
+}
+
+std::optional<std::string> JudgeServer::device_fault() {
+  ProcessOptions options;
+  options.command = {(program_directory() / "warpgrade-judge").string(), "--check-device"};
+  options.timeout = std::chrono::seconds(60);
+  const ProcessResult result = run_process(options);
+  if (result.ok()) return std::nullopt;
+  const std::string words = result.standard_error.substr(0, 200);
+  return fmt::format("the GPU does not answer a small kernel: {}{}", result.describe(),
+                     words.empty() ? "" : ": " + words);
 }
 
 nlohmann::json probe_gpu() {

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "judge/job.h"
@@ -14,11 +15,35 @@ namespace warpgrade {
 struct JudgeEvents {
   std::function<void(const std::string& case_id, const nlohmann::json& record)> on_record;
   std::function<void(const std::string& case_id, const std::string& message)> on_fault;
+  // The judge died or faulted at this case, which is tried once more.
+  std::function<void(const std::string& case_id, const std::string& message)> on_death;
 };
 
-// Runs the job to its end. A case at which the judge faults or dies is tried once more in a fresh judge, then
-// reported as a fault; the other cases go on. Throws Interrupted after Ctrl-C.
-void run_judge(JudgeJob job, const JudgeEvents& events);
+// A judge process that is kept for submission after submission, and replaced when it dies. Belongs to the
+// thread that uses it: the process ends with that.
+class JudgeServer {
+ public:
+  JudgeServer();
+  ~JudgeServer();
+  JudgeServer(const JudgeServer&) = delete;
+  JudgeServer& operator=(const JudgeServer&) = delete;
+
+  // Starts the process unless it runs; the seconds until it answered.
+  double start();
+
+  // Runs the job to its end. A case at which the judge faults or dies is tried once more in a fresh judge,
+  // then reported as a fault; the other cases go on. Throws Interrupted after Ctrl-C.
+  void run(JudgeJob job, const JudgeEvents& events);
+
+  // Whether the device still works, asked of a fresh process; why not when it does not.
+  static std::optional<std::string> device_fault();
+
+ private:
+  struct Attempt;
+  Attempt run_once(JudgeJob& job, const JudgeEvents& events);
+  class Process;
+  std::unique_ptr<Process> process_;
+};
 
 // The GPU of this machine as the judge sees it, {} without one.
 nlohmann::json probe_gpu();

@@ -38,17 +38,6 @@ bool is_allowed_flag(const std::string& flag) {
          (flag.starts_with("-D") && flag.find_first_of(" ;&|$`\"'\\") == std::string::npos);
 }
 
-std::string safe_id(const std::string& name) {
-  std::string id;
-  for (char c : name) {
-    const bool safe = std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
-    id += safe ? c : '_';
-  }
-  if (id != name) id += "-" + sha256(name).substr(0, 6);  // two names must not fall onto one id
-  if (id.empty() || id[0] == '.') id = "_" + id;
-  return id;
-}
-
 void collect_files(Submission& submission) {
   size_t bytes = 0;
   for (auto it = fs::recursive_directory_iterator(submission.directory);
@@ -127,6 +116,17 @@ const char* to_string(Role role) {
   return kNames[static_cast<size_t>(role)];
 }
 
+std::string safe_submission_id(const std::string& name) {
+  std::string id;
+  for (char c : name) {
+    const bool safe = std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
+    id += safe ? c : '_';
+  }
+  if (id != name) id += "-" + sha256(name).substr(0, 6);  // two names must not fall onto one id
+  if (id.empty() || id[0] == '.') id = "_" + id;
+  return id;
+}
+
 nlohmann::json Submission::to_json() const {
   return {{"id", id}, {"title", title}, {"hash", hash}, {"interface", interface}, {"role", to_string(role)}};
 }
@@ -138,7 +138,7 @@ Submission read_submission(const fs::path& folder, const std::string& lab, Role 
   fs::path named = fs::weakly_canonical(folder);
   submission.directory = fs::is_directory(named / lab) ? named / lab : named;
   submission.title = named.filename().string();
-  submission.id = safe_id(submission.title);
+  submission.id = safe_submission_id(submission.title);
   collect_files(submission);
   const bool any_source = std::any_of(submission.files.begin(), submission.files.end(), is_source);
   if (!submission.problem && !any_source) submission.problem = "no source file (.cu, .cpp) was handed in";

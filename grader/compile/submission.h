@@ -22,8 +22,12 @@ struct Submission {
   std::string interface;                     // "spmm.h", or an older interface: "SpMMOpt"
   std::vector<std::string> flags;            // extra compiler flags that submission.yaml asks for
   std::optional<std::string> problem;        // why it can't be compiled at all (no source, too large, a link)
+  nlohmann::json about;                      // of a class: who handed it in and when, for run.json
   nlohmann::json to_json() const;
 };
+
+// A name as a submission's id: safe as a file name, and two names never fall onto one.
+std::string safe_submission_id(const std::string& name);
 
 // Reads one submission folder for the lab: `folder` itself, or `folder/<lab>` when there is one.
 Submission read_submission(const std::filesystem::path& folder, const std::string& lab, Role role);

@@ -1,12 +1,12 @@
-// The judge process: trusted, owns the GPU or the emulated device, decides. Standard input: a JudgeJob.
-// Standard output: one JSON line a case. A fault of its own ends a case, not the others; a dead judge is seen
-// by the CLI.
+// The judge process: trusted, owns the GPU or the emulated device, decides. Standard input: JudgeJobs, a line
+// each. Standard output: one JSON line a case, and one when the job is done. A fault of its own ends a case,
+// not the others; a dead judge is seen by the CLI.
 #include <cuda_runtime.h>
 
 #include <cstdio>
 #include <cstring>
 #include <iostream>
-#include <iterator>
+#include <string>
 
 #include "base/error.h"
 #include "base/process.h"
@@ -33,16 +33,29 @@ nlohmann::json judge_case(const Lab& lab, const JudgeJob& job, const CaseInput& 
   }
 }
 
-int judge() {
-  const std::string text((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());
-  const JudgeJob job = JudgeJob::from_json(nlohmann::json::parse(text));
+int judge_job(const JudgeJob& job) {
   const Lab& lab = find_lab(job.lab);
   for (const CaseInput& input : job.cases) {
     emit({{"case", input.spec.id}, {"started", true}});
     const nlohmann::json line = judge_case(lab, job, input);
+    throw_if_interrupted();  // the runner may have been ended by the signal that ends this process
     emit(line);
-    // After a fault the device may be in any state: the rest is for a fresh judge.
-    if (line.contains("fault") && job.context.backend == "cuda") return kExitJudgeFault;
+    // After a fault this process and the device may be in any state: the rest is for a fresh judge.
+    if (line.contains("fault")) return kExitJudgeFault;
+  }
+  emit({{"done", true}});
+  return kExitGraded;
+}
+
+// A line a request, until there are no more.
+int judge() {
+  for (std::string line; std::getline(std::cin, line);) {
+    const nlohmann::json request = nlohmann::json::parse(line);
+    if (request.contains("hello")) {
+      emit({{"hello", true}});
+    } else if (const int code = judge_job(JudgeJob::from_json(request)); code != kExitGraded) {
+      return code;
+    }
   }
   return kExitGraded;
 }
@@ -56,6 +69,18 @@ int probe() {
   return kExitGraded;
 }
 
+// Whether the GPU still does what it is told: memory, a kernel, an answer.
+int check_device() {
+  unsigned* word = nullptr;
+  unsigned answer = 0;
+  WARPGRADE_CUDA(cudaMalloc(&word, sizeof *word));
+  WARPGRADE_CUDA(cudaMemset(word, 0x5a, sizeof *word));
+  WARPGRADE_CUDA(cudaMemcpy(&answer, word, sizeof answer, cudaMemcpyDeviceToHost));
+  WARPGRADE_CUDA(cudaFree(word));
+  if (answer != 0x5a5a5a5a) throw JudgeFault("a word of memory came back as {:#x}", answer);
+  return kExitGraded;
+}
+
 }  // namespace
 }  // namespace warpgrade
 
@@ -63,6 +88,7 @@ int main(int argc, char** argv) {
   warpgrade::install_interrupt_handler();
   try {
     if (argc == 2 && std::strcmp(argv[1], "--probe") == 0) return warpgrade::probe();
+    if (argc == 2 && std::strcmp(argv[1], "--check-device") == 0) return warpgrade::check_device();
     return warpgrade::judge();
   } catch (const warpgrade::Interrupted&) {
     return warpgrade::kExitInterrupted;

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "record/events.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -69,6 +70,19 @@ json RunFolder::read_run() const {
   return run;
 }
 
+bool RunFolder::has_class() const {
+  return fs::exists(class_file());
+}
+
+json RunFolder::read_class() const {
+  json value = read_json(class_file());
+  if (value.value("schema", "") != "warpgrade.class.v1") {
+    throw UsageError("{}: expected schema warpgrade.class.v1, got '{}'", class_file().string(),
+                     value.value("schema", ""));
+  }
+  return value;
+}
+
 void RunFolder::write_run(const json& run) const {
   make_directories(root_);
   write_text(run_file(), run.dump(1) + "\n");
@@ -115,6 +129,7 @@ void RunFolder::collect() const {
   std::string lines;
   for (const json& record : read_records()) lines += canonical(record) + "\n";
   write_text(records_file(), lines);
+  collect_events(*this);
 }
 
 }  // namespace warpgrade

@@ -22,6 +22,9 @@ class RunFolder {
   std::filesystem::path run_file() const { return root_ / "run.json"; }
   std::filesystem::path records_file() const { return root_ / "records.jsonl"; }
   std::filesystem::path scores_file() const { return root_ / "scores.json"; }
+  std::filesystem::path class_file() const { return root_ / "submissions.json"; }
+  std::filesystem::path batch_file() const { return root_ / "batch.json"; }
+  std::filesystem::path events_file() const { return root_ / "events.jsonl"; }
   std::filesystem::path seed_file() const { return root_ / "secret" / "seed"; }
   std::filesystem::path submission_folder(const std::string& id) const { return root_ / "submissions" / id; }
   std::filesystem::path case_file(const std::string& id, const std::string& case_id) const;
@@ -29,6 +32,9 @@ class RunFolder {
   bool exists() const;
   nlohmann::json read_run() const;  // throws UsageError: not a run folder, malformed, another schema
   void write_run(const nlohmann::json& run) const;
+
+  bool has_class() const;
+  nlohmann::json read_class() const;  // throws UsageError as read_run() does
 
   // A verdict, once and for all; false when one stands already.
   bool add_record(const nlohmann::json& record) const;
@@ -40,7 +46,7 @@ class RunFolder {
   // UsageError for a file that is damaged, naming it.
   std::vector<nlohmann::json> read_records() const;
 
-  // Merges the case files into records.jsonl.
+  // Merges the case files into records.jsonl, and the processes' events into events.jsonl.
   void collect() const;
 
  private:

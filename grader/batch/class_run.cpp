@@ -1,0 +1,294 @@
+#include "batch/class_run.h"
+
+#include <fnmatch.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <map>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/process.h"
+#include "batch/judge_process.h"
+#include "ingest/ingest.h"
+#include "ingest/times.h"
+#include "warpgrade/datasets/catalog.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kEmulatorArchitecture = "80";
+
+std::string hidden_seed() {
+  unsigned char bytes[32];
+  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw JudgeFault("no random seed from the system");
+  std::string digits;
+  for (unsigned char byte : bytes) digits += fmt::format("{:02x}", byte);
+  return digits;
+}
+
+// "?cora": cora where its source is on this machine.
+bool matches(const CaseSpec& spec, const std::string& given) {
+  const std::string selector = given.starts_with('?') ? given.substr(1) : given;
+  for (const std::string& name : {spec.id, spec.dataset, spec.set, spec.kind}) {
+    if (fnmatch(selector.c_str(), name.c_str(), 0) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+ClassRun::ClassRun(const GradeOptions& options, Progress& progress)
+    : options_(options),
+      progress_(progress),
+      lab_(find_lab(options.lab)),
+      folder_(options.run),
+      toolchain_(find_toolchain()) {
+  choose_policy();
+  require_known_baseline();
+  choose_sandbox();
+  choose_device();
+  find_submissions_and_references();
+  find_cases();
+  open();
+}
+
+void ClassRun::choose_policy() {
+  if (options_.continue_only && !options_.policy) {
+    policy_text_ = folder_.read_run().at("policy");
+    policy_ = parse_policy(policy_text_, folder_.run_file().string() + " (policy)", dataset_names(lab_));
+  } else {
+    const fs::path file =
+        options_.policy.value_or(project_root() / "grader/policies" / (lab_.name() + ".yaml"));
+    policy_text_ = read_text(file);
+    policy_ = parse_policy(policy_text_, file.string(), dataset_names(lab_));
+    if (policy_.lab != lab_.name())
+      throw UsageError("{} is a policy of lab {}, not of {}", file.string(), policy_.lab, lab_.name());
+  }
+}
+
+void ClassRun::require_known_baseline() const {
+  std::string known;
+  for (const Baseline& baseline : lab_.baselines()) {
+    if (baseline.name == policy_.baseline) return;
+    known += (known.empty() ? "" : ", ") + baseline.name;
+  }
+  const fs::path file = options_.policy.value_or(folder_.run_file());
+  throw UsageError("{}: baseline: lab {} has no baseline '{}'; there is: {}", file.string(), lab_.name(),
+                   policy_.baseline, known);
+}
+
+void ClassRun::choose_sandbox() {
+  const SandboxProbe& probe = probe_sandbox();
+  if (probe.works) return;
+  if (!options_.allow_unsandboxed) {
+    throw UsageError(
+        "{}; submissions would run with your rights. Mend that, or say --allow-unsandboxed when you "
+        "trust every submission",
+        probe.reason);
+  }
+  sandbox_ = SandboxMode::kUnsandboxed;
+  progress_.note("warning: " + probe.reason + "; records are marked `unsandboxed`");
+}
+
+void ClassRun::choose_device() {
+  if (options_.backend == "cuda" && options_.planned_architecture)
+    backend_ = {"cuda", json::object(), *options_.planned_architecture};
+  else
+    backend_ = choose_backend(options_.backend);
+}
+
+void ClassRun::find_submissions_and_references() {
+  if (options_.class_in_run)
+    submissions_ = class_submissions(folder_, lab_.name());
+  else if (options_.submissions)
+    submissions_ = find_submissions(*options_.submissions, lab_.name());
+  for (const fs::path& reference : options_.references) {
+    Submission submission = read_submission(reference, lab_.name(), Role::kReference);
+    if (submission.directory.parent_path().filename() == "steps") submission.id = "step-" + submission.id;
+    submissions_.push_back(std::move(submission));
+  }
+  std::set<std::string> ids;
+  for (Submission& submission : submissions_) {
+    while (!ids.insert(submission.id).second) submission.id += "-2";
+  }
+}
+
+void ClassRun::find_cases() {
+  const auto catalog = datasets::Catalog::load(project_root() / "datasets/catalog.yaml");
+  std::map<std::string, fs::path> files;
+  std::set<std::string> skipped;  // datasets, each noted once
+  for (const CaseSpec& spec : select_cases(lab_, options_.cases, backend_.name)) {
+    throw_if_interrupted();
+    try {
+      if (!spec.drawn && !files.contains(spec.dataset)) {
+        progress_.update("dataset " + spec.dataset);
+        files[spec.dataset] = catalog.ensure(spec.dataset, cache_directory() / "datasets");
+      }
+      cases_.push_back({spec, files[spec.dataset]});
+    } catch (const datasets::DatasetError& error) {
+      // A named dataset must be there; one of a whole set may be missing on this machine.
+      const bool named = std::any_of(
+          options_.cases.begin(), options_.cases.end(),
+          [&](const std::string& selector) { return selector == spec.id || selector == spec.dataset; });
+      if (named) throw UsageError("{}", error.what());
+      if (skipped.insert(spec.dataset).second)
+        progress_.note(fmt::format("skipped {}: {}", spec.dataset, error.what()));
+      skipped_.push_back({{"case", spec.id}, {"why", error.what()}});
+    }
+  }
+  if (cases_.empty()) throw UsageError("no case is left to judge");
+}
+
+json ClassRun::describe(const std::string& commitment) const {
+  json submissions = json::array(), cases = json::array();
+  for (const Submission& submission : submissions_) {
+    json item = submission.to_json();
+    if (submission.about.is_object()) item.update(submission.about);
+    submissions.push_back(std::move(item));
+  }
+  for (const CaseInput& input : cases_) {
+    const CaseSpec& spec = input.spec;
+    cases.push_back({{"id", spec.id},
+                     {"dataset", spec.dataset},
+                     {"k", spec.k},
+                     {"kind", spec.kind},
+                     {"set", spec.set},
+                     {"why", spec.why}});
+  }
+  const HarnessIdentity harness = harness_identity();
+  return {{"schema", "warpgrade.run.v1"},
+          {"run", folder_.root().filename().string()},
+          {"lab", lab_.name()},
+          {"terms",
+           {{"width", lab_.terms().width}, {"work", lab_.terms().work}, {"output", lab_.terms().output}}},
+          {"created_at", format_time(std::time(nullptr))},
+          {"backend", backend_.name},
+          {"sandbox", to_string(sandbox_)},
+          {"harness", {{"version", harness.version}, {"hash", harness.hash}}},
+          {"toolchain", {{"nvcc", toolchain_.version}, {"arch", "sm_" + backend_.architecture}}},
+          {"device", backend_.device},
+          {"policy", policy_text_},
+          {"policy_name", policy_.name},
+          {"seed_commitment", commitment},
+          {"speed_measured", options_.measure_speed && backend_.name == "cuda"},
+          {"cases", cases},
+          {"skipped_cases", skipped_},
+          {"submissions", submissions}};
+}
+
+void ClassRun::open() {
+  if (folder_.exists()) {
+    go_on();
+    return;
+  }
+  if (options_.continue_only) throw UsageError("{} is not a run", folder_.root().string());
+  if (!options_.class_in_run && fs::exists(folder_.root()) && !fs::is_empty(folder_.root())) {
+    throw UsageError("{} is not empty and not a run; choose another folder", folder_.root().string());
+  }
+  seed_ = hidden_seed();
+  make_directories(folder_.seed_file().parent_path());
+  fs::permissions(folder_.seed_file().parent_path(), fs::perms::owner_all);
+  write_text(folder_.seed_file(), seed_);
+  run_ = describe(sha256(seed_));
+  folder_.write_run(run_);
+}
+
+void ClassRun::go_on() {
+  const json before = folder_.read_run();
+  const json now = describe(before.value("seed_commitment", ""));
+  std::string changed;
+  for (const char* key : {"lab", "backend", "sandbox", "harness", "toolchain", "cases", "submissions",
+                          "policy", "speed_measured"}) {
+    if (before.value(key, json()) != now[key]) changed += (changed.empty() ? "" : ", ") + std::string(key);
+  }
+  if (changed.empty()) {
+    run_ = before;
+    seed_ = read_text(folder_.seed_file());
+    return;
+  }
+  if (!options_.fresh_on_change) {
+    throw UsageError(
+        "{} was made with other inputs ({} changed); choose another run folder, or say --fresh to move "
+        "the old one aside",
+        folder_.root().string(), changed);
+  }
+  move_aside();
+}
+
+void ClassRun::move_aside() {
+  const fs::path aside = move_run_aside(folder_.root());
+  progress_.note(fmt::format("the earlier run is kept as {}", aside.string()));
+  open();
+}
+
+fs::path move_run_aside(const fs::path& run) {
+  for (int n = 1;; ++n) {
+    fs::path aside = run;
+    aside += fmt::format(".old-{}", n);
+    if (fs::exists(aside)) continue;
+    fs::rename(run, aside);
+    return aside;
+  }
+}
+
+size_t ClassRun::index_of(const std::string& submission) const {
+  for (size_t i = 0; i < submissions_.size(); ++i)
+    if (submissions_[i].id == submission) return i;
+  throw UsageError("{} has no submission '{}'", folder_.root().string(), submission);
+}
+
+std::set<std::string> dataset_names(const Lab& lab) {
+  std::set<std::string> names;
+  for (const CaseSpec& spec : lab.cases()) names.insert(spec.dataset);
+  return names;
+}
+
+Backend choose_backend(const std::string& name) {
+  if (name != "auto" && name != "cuda" && name != "emulator") {
+    throw UsageError("no backend '{}'; there is: auto, cuda, emulator", name);
+  }
+  if (name != "emulator") {
+    const json device = probe_gpu();
+    if (!device.empty()) return {"cuda", device, std::to_string(device.at("compute_capability").get<int>())};
+    if (name == "cuda") throw UsageError("no NVIDIA GPU with a working driver here; say --backend emulator");
+  }
+  const char* architecture = std::getenv("WARPGRADE_EMULATOR_ARCH");
+  return {
+      "emulator", {{"name", "libwarpemu"}}, architecture != nullptr ? architecture : kEmulatorArchitecture};
+}
+
+std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string>& selectors,
+                                   const std::string& backend) {
+  std::vector<CaseSpec> selected;
+  if (selectors.empty()) {
+    for (const CaseSpec& spec : lab.cases()) {
+      const bool slow_here = backend == "emulator" && (spec.set == "stand-in" || spec.set == "real-large");
+      if (spec.set == "large" || slow_here) continue;
+      selected.push_back(spec);
+    }
+    return selected;
+  }
+  const std::vector<CaseSpec> all = lab.cases();
+  for (const std::string& selector : selectors) {
+    if (std::none_of(all.begin(), all.end(), [&](const CaseSpec& spec) { return matches(spec, selector); })) {
+      throw UsageError("no case, dataset or set '{}' in lab {}; `warpgrade labs {}` lists them", selector,
+                       lab.name(), lab.name());
+    }
+  }
+  for (const CaseSpec& spec : all) {
+    if (std::any_of(selectors.begin(), selectors.end(),
+                    [&](const std::string& s) { return matches(spec, s); })) {
+      selected.push_back(spec);
+    }
+  }
+  return selected;
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,82 @@
+// A run of a class, opened: what is judged, on what, under which policy. The same inputs go on with an
+// earlier run; others are refused. Compiling and judging: judging.h.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "batch/options.h"
+#include "batch/progress.h"
+#include "compile/compiler.h"
+#include "labs/lab.h"
+#include "record/run_folder.h"
+#include "score/policy.h"
+
+namespace warpgrade {
+
+// The backend that `name` means on this machine, and its device.
+struct Backend {
+  std::string name;          // "cuda" or "emulator"
+  nlohmann::json device;     // of the GPU, {} on the emulator
+  std::string architecture;  // "90"
+};
+Backend choose_backend(const std::string& name);
+
+// The lab's cases that the selectors name. Throws UsageError for a selector that matches none.
+std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string>& selectors,
+                                   const std::string& backend);
+
+std::set<std::string> dataset_names(const Lab& lab);
+
+class ClassRun {
+ public:
+  // Reads policy, submissions and cases; opens or makes the run's folder. Throws UsageError.
+  ClassRun(const GradeOptions& options, Progress& progress);
+
+  const GradeOptions& options() const { return options_; }
+  const Lab& lab() const { return lab_; }
+  const RunFolder& folder() const { return folder_; }
+  const Policy& policy() const { return policy_; }
+  const Backend& backend() const { return backend_; }
+  bool on_gpu() const { return backend_.name == "cuda"; }
+  SandboxMode sandbox() const { return sandbox_; }
+  const std::vector<Submission>& submissions() const { return submissions_; }
+  const std::vector<CaseInput>& cases() const { return cases_; }
+  const nlohmann::json& description() const { return run_; }  // run.json
+  const std::string& seed() const { return seed_; }           // hidden
+  size_t index_of(const std::string& submission) const;       // throws UsageError
+
+ private:
+  void choose_policy();
+  void require_known_baseline() const;
+  void choose_sandbox();
+  void choose_device();
+  void find_submissions_and_references();
+  void find_cases();
+  nlohmann::json describe(const std::string& commitment) const;
+  void open();
+  void go_on();
+  void move_aside();
+
+  GradeOptions options_;
+  Progress& progress_;
+  const Lab& lab_;
+  RunFolder folder_;
+  Toolchain toolchain_;
+  Policy policy_;
+  std::string policy_text_;
+  SandboxMode sandbox_ = SandboxMode::kBubblewrap;
+  Backend backend_;
+  std::vector<Submission> submissions_;
+  std::vector<CaseInput> cases_;
+  nlohmann::json skipped_ = nlohmann::json::array();  // cases left out, with the reason
+  nlohmann::json run_;
+  std::string seed_;
+};
+
+// Moves an existing run folder to a free name beside it, and returns that.
+std::filesystem::path move_run_aside(const std::filesystem::path& run);
+
+}  // namespace warpgrade

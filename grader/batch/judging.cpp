@@ -1,0 +1,340 @@
+#include "batch/judging.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <thread>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/process.h"
+#include "batch/patience.h"
+#include "ingest/times.h"
+#include "profile/source.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// A verdict that load on the GPU can bring about: it stands only when the submission had the GPU to itself.
+bool may_be_spoilt(const json& outcome) {
+  const std::string verdict = outcome.at("verdict");
+  return verdict == verdicts::kTimeLimit || verdict == verdicts::kTimingRejected ||
+         verdict == verdicts::kMemoryLimit || outcome.value("reason", "") == "cuda_error";
+}
+
+// Waiting and what the submission itself took; the rest of the wall time is the judge's overhead.
+constexpr const char* kNotOverhead[] = {"run", "verify", "timed", "lease_wait"};
+
+}  // namespace
+
+Judging::Judging(const ClassRun& run, Progress& progress)
+    : run_(run),
+      progress_(progress),
+      compiler_(find_toolchain(), cache_directory() / "compiled"),
+      events_(run.folder().root(), run.options().event_facts),
+      compiled_(run.submissions().size()),
+      compile_s_(run.submissions().size()) {}
+
+CompileOptions Judging::compile_options() const {
+  CompileOptions options;
+  options.lab = run_.lab().name();
+  options.architecture = run_.backend().architecture;
+  options.sandbox = run_.sandbox();
+  options.limit = std::chrono::seconds(static_cast<int>(run_.policy().limits.compile_s));
+  return options;
+}
+
+void Judging::compile(size_t i) {
+  const Submission& submission = run_.submissions()[i];
+  const auto start = Clock::now();
+  compiled_[i] = compiler_.compile(submission, compile_options());
+  compile_s_[i] = seconds_since(start);
+  json record = compiled_[i].to_json();
+  record["schema"] = "warpgrade.submission.v1";
+  record["run"] = run_.description().at("run");
+  record["submission"] = submission.to_json();
+  record["lab"] = run_.lab().name();
+  record["hash"] = submission.hash;
+  record["files"] = json::array();
+  for (const fs::path& file : submission.files) record["files"].push_back(file.string());
+  const fs::path folder = run_.folder().submission_folder(submission.id);
+  with_patience(events_, run_.options().log_progress, [&] {
+    make_directories(folder);
+    write_text(folder / "compile.log", compiled_[i].log);
+    write_text(folder / "compile.json", record.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  });
+}
+
+// The lab's baselines that were asked for, the policy's own always among them.
+std::vector<Baseline> Judging::chosen_baselines() const {
+  std::vector<Baseline> chosen = run_.lab().baselines();
+  const std::vector<std::string>& names = run_.options().baselines;
+  if (names.empty()) return chosen;
+  const auto named = [&](const std::string& name) {
+    return std::any_of(chosen.begin(), chosen.end(),
+                       [&](const Baseline& baseline) { return baseline.name == name; });
+  };
+  for (const std::string& name : names) {
+    if (!named(name)) throw UsageError("no baseline '{}' in lab {}", name, run_.lab().name());
+  }
+  std::erase_if(chosen, [&](const Baseline& baseline) {
+    return baseline.name != run_.policy().baseline &&
+           std::find(names.begin(), names.end(), baseline.name) == names.end();
+  });
+  return chosen;
+}
+
+void Judging::compile_baselines() {
+  if (!run_.on_gpu()) return;
+  for (const Baseline& baseline : chosen_baselines()) {
+    progress_.update("compiling baseline " + baseline.name);
+    const Submission source =
+        read_submission(project_root() / baseline.folder, run_.lab().name(), Role::kBaseline);
+    CompileOptions options = compile_options();
+    options.libraries = baseline.libraries;
+    // What the lab's baselines share lies beside their folders.
+    options.extra_includes = {source.directory.parent_path(), source.directory};
+    const CompileResult result = compiler_.compile(source, options);
+    if (!result.ok()) throw JudgeFault("baseline {} does not compile: {}", baseline.name, result.message);
+    RunnerSpec spec = runner_spec(baseline.name, result.executable, {});
+    spec.sandbox = SandboxMode::kUnsandboxed;  // ours
+    spec.vendor_libraries = true;
+    baselines_.push_back({baseline.name, spec, baseline.every_pair});
+  }
+}
+
+RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& executable,
+                                const Share& share) const {
+  const Policy::Limits& limits = run_.policy().limits;
+  RunnerSpec spec;
+  spec.label = label;
+  spec.executable = executable;
+  spec.sandbox = run_.sandbox();
+  spec.gpu = run_.on_gpu();
+  spec.cuda_libraries = spec.gpu ? compiler_.toolchain().library_directory : emulator_directory();
+  const double run_s = limits.run_s.at(run_.backend().name);
+  spec.limits.run = std::chrono::milliseconds(static_cast<int>(1e3 * run_s));
+  spec.limits.plan = spec.limits.run;
+  spec.limits.host_memory_bytes = limits.host_memory_mb << 20;
+  spec.limits.output_bytes = limits.output_kb << 10;
+  if (!spec.gpu) {
+    spec.environment = {{"WARPEMU_THREADS", std::to_string(share.emulator_threads)},
+                        {"WARPEMU_CHECKS", run_.options().checks},
+                        {"WARPEMU_ARCH", run_.backend().architecture},
+                        {"WARPEMU_MEMORY_MB", std::to_string(limits.device_memory_mb)},
+                        {"WARPEMU_LAUNCH_TIMEOUT_S", std::to_string(0.9 * run_s)},
+                        {"WARPEMU_REPORT", "quiet"}};
+  }
+  return spec;
+}
+
+std::vector<CaseInput> Judging::missing(size_t i) const {
+  std::vector<CaseInput> cases;
+  for (const CaseInput& input : run_.cases()) {
+    if (!run_.folder().has_record(run_.submissions()[i].id, input.spec.id)) cases.push_back(input);
+  }
+  return cases;
+}
+
+JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& share) const {
+  const Submission& submission = run_.submissions()[i];
+  JudgeJob job;
+  job.lab = run_.lab().name();
+  job.cases = std::move(cases);
+  job.context.backend = run_.backend().name;
+  job.context.submission = runner_spec(submission.id, compiled_[i].executable, share);
+  job.context.baselines = baselines_;
+  if (run_.options().self_baseline && run_.on_gpu()) {
+    job.context.baselines.push_back({"self", runner_spec("self", compiled_[i].executable, share), true});
+  }
+  job.context.seed = Sha256().part(run_.seed()).part(submission.id).hex();
+  job.context.threads = share.judge_threads;
+  job.context.measure_speed = run_.options().measure_speed;
+  job.context.speed_budget_s = run_.options().speed_budget_s;
+  job.context.least_pairs = run_.options().least_pairs;
+  job.context.baseline_budget_s = run_.options().baseline_budget_s;
+  return job;
+}
+
+std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Share& share) {
+  std::vector<CaseInput> cases = missing(i);
+  std::vector<std::string> spoilt;
+  if (cases.empty()) return spoilt;
+  if (!compiled_[i].ok()) {
+    for (const CaseInput& input : cases) record_not_compiled(i, input);
+    return spoilt;
+  }
+  const std::string id = run_.submissions()[i].id;
+  const auto start = Clock::now();
+  json session{{"started_at", format_time(std::time(nullptr))}, {"phases", {{"judge_start", judge.start()}}}};
+  int judged = 0;
+  JudgeEvents happened;
+  happened.on_record = [&](const std::string& case_id, const json& part) {
+    ++judged;
+    for (const auto& [phase, spent] : part.value("phases", json::object()).items())
+      session["phases"][phase] = session["phases"].value(phase, 0.0) + spent.get<double>();
+    if (!share.alone && may_be_spoilt(part.at("outcome"))) {
+      spoilt.push_back(case_id);
+    } else {
+      record_case(i, case_id, part, share);
+    }
+  };
+  happened.on_death = [&](const std::string& case_id, const std::string& why) {
+    events_.infrastructure("judge_died", why, {{"submission", id}, {"case", case_id}});
+  };
+  happened.on_fault = [&](const std::string& case_id, const std::string& why) {
+    if (share.alone)
+      record_fault(i, case_id, why);
+    else
+      spoilt.push_back(case_id);
+  };
+  judge.run(job_for(i, std::move(cases), share), happened);
+  session["wall_s"] = seconds_since(start);
+  session["cases"] = judged;
+  write_session(i, std::move(session));
+  for (const std::string& case_id : spoilt) {
+    events_.infrastructure("judged_alone", "may have been spoilt by others on the GPU; judged again alone",
+                           {{"submission", id}, {"case", case_id}});
+  }
+  return spoilt;
+}
+
+void Judging::write_session(size_t i, json session) const {
+  const json& phases = session.at("phases");
+  double overhead = session.at("wall_s"), gpu_s = 0;
+  for (const char* phase : kNotOverhead) overhead -= phases.value(phase, 0.0);
+  for (const auto& [phase, spent] : phases.items())
+    gpu_s += phase == "lease_wait" ? 0.0 : spent.get<double>();
+  session["overhead_s"] = std::max(0.0, overhead);
+  session["compile_s"] = compile_s_[i];
+  if (run_.on_gpu()) session["gpu_s"] = gpu_s;
+  session["node"] = host_name();
+  if (run_.options().event_facts.contains("job")) session["job"] = run_.options().event_facts["job"];
+  if (!run_.backend().device.empty()) session["device"] = run_.backend().device.value("name", "");
+  const std::string id = run_.submissions()[i].id;
+  const fs::path file = run_.folder().submission_folder(id) / "judging.json";
+  json all{{"schema", "warpgrade.judging.v1"},
+           {"run", run_.description().at("run")},
+           {"submission", id},
+           {"sessions", json::array()}};
+  if (fs::exists(file)) {
+    const json before = json::parse(read_text(file), nullptr, false);
+    if (before.is_object() && before.contains("sessions")) all["sessions"] = before["sessions"];
+  }
+  all["sessions"].push_back(std::move(session));
+  try {
+    write_text(file, all.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  } catch (const UsageError&) {
+    // A full disk costs the times, not the verdicts.
+  }
+}
+
+// The identity that every record carries; `part` is what the judge measured.
+json Judging::complete(size_t i, json part) const {
+  const Submission& submission = run_.submissions()[i];
+  part["schema"] = "warpgrade.case.v1";
+  part["run"] = run_.description().at("run");
+  part["submission"] = submission.to_json();
+  part["harness"] = run_.description().at("harness");
+  part["lab"] = run_.lab().name();
+  part["backend"] = run_.backend().name;
+  part["sandbox"] = to_string(run_.sandbox());
+  part["seed_commitment"] = run_.description().at("seed_commitment");
+  part["toolchain"] = run_.description().at("toolchain");
+  part["toolchain"]["flags"] = compiled_[i].flags;
+  part["recorded_at"] = format_time(std::time(nullptr));
+  json kernels = json::array();
+  for (const KernelResources& kernel : compiled_[i].kernels) kernels.push_back(kernel.to_json());
+  part["kernels"] = kernels;
+  json& outcome = part["outcome"];
+  if (outcome.at("verdict") != verdicts::kAccepted && !outcome.contains("next_step")) {
+    outcome["next_step"] = next_step(outcome.at("verdict"), part.at("case").at("id"));
+  }
+  return part;
+}
+
+std::string Judging::next_step(const std::string& verdict, const std::string& case_id) const {
+  const std::string lab = run_.lab().name();
+  if (verdict == verdicts::kCompileError) return "compile it again: make test LAB=" + lab;
+  if (verdict == verdicts::kNotImplemented) return "write it, then: make test LAB=" + lab;
+  return fmt::format("repeat it: make test LAB={} CASE={}", lab, case_id);
+}
+
+void Judging::add(const json& record) {
+  bool is_new = false;
+  with_patience(events_, run_.options().log_progress, [&] { is_new = run_.folder().add_record(record); });
+  if (!is_new) return;
+  ++recorded_;
+  if (!run_.options().log_progress) return;
+  events_.progress("case_recorded", record.at("outcome").at("verdict"),
+                   {{"submission", record.at("submission").at("id")}, {"case", record.at("case").at("id")}});
+}
+
+void Judging::record_case(size_t i, const std::string& id, json part, const Share& share) {
+  if (!run_.on_gpu() && part.contains("device")) {
+    part["device"] = {{"name", "libwarpemu"}, {"threads", share.emulator_threads}};
+  }
+  if (part.contains("counters")) quote_source(part["counters"], run_.submissions()[i].directory);
+  add(complete(i, std::move(part)));
+  progress_.update(fmt::format("{}: {}", run_.submissions()[i].id, id));
+}
+
+json Judging::bare_case(const std::string& id) const {
+  for (const json& spec : run_.description().at("cases")) {
+    if (spec.at("id") == id) return {{"case", spec}};
+  }
+  return {{"case", {{"id", id}}}};
+}
+
+void Judging::record_fault(size_t i, const std::string& id, const std::string& why) {
+  json part = bare_case(id);
+  part["outcome"] = {{"verdict", verdicts::kJudgeFault},
+                     {"message", why},
+                     {"next_step", "the instructor runs the same command again: only this case is redone"}};
+  const json record = complete(i, std::move(part));
+  with_patience(events_, run_.options().log_progress, [&] { run_.folder().add_fault(record); });
+  events_.infrastructure("judge_fault", why, {{"submission", run_.submissions()[i].id}, {"case", id}});
+  ++faults_;
+}
+
+void Judging::record_not_compiled(size_t i, const CaseInput& input) {
+  const CompileResult& compiled = compiled_[i];
+  json part = bare_case(input.spec.id);
+  const bool cheating = compiled.status == "cheating";
+  part["outcome"] = {{"verdict", cheating ? verdicts::kCheating : verdicts::kCompileError},
+                     {"reason", compiled.reason},
+                     {"message", compiled.message}};
+  add(complete(i, std::move(part)));
+}
+
+std::string Judging::summary_line(size_t i) const {
+  const Submission& submission = run_.submissions()[i];
+  int accepted = 0, total = 0;
+  std::string worst;
+  for (const CaseInput& input : run_.cases()) {
+    const fs::path file = run_.folder().case_file(submission.id, input.spec.id);
+    ++total;
+    if (!fs::exists(file)) continue;
+    const json record = json::parse(read_text(file));
+    const std::string verdict = record.at("outcome").at("verdict");
+    if (verdict == verdicts::kAccepted)
+      ++accepted;
+    else if (worst.empty()) {
+      worst = fmt::format("{} on {}: {}", verdict, input.spec.id, record["outcome"].value("message", ""));
+    }
+  }
+  return fmt::format("{:<24} {}/{} cases{}", submission.id, accepted, total,
+                     worst.empty() ? "" : ", " + worst);
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,25 @@
+// Comma-separated values as in RFC 4180, and what spreadsheets make of them: a byte order mark, CRLF,
+// semicolons or tabs instead of commas.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace warpgrade {
+
+struct CsvTable {
+  std::string file;
+  std::vector<std::string> header;  // as written
+  struct Row {
+    int line = 0;  // where it begins, from 1
+    std::vector<std::string> cells;
+  };
+  std::vector<Row> rows;  // as many cells as the header; blank lines are left out
+};
+
+// Throws UsageError with file and line: no header, an open quote, a row of another length.
+CsvTable read_csv(const std::filesystem::path& file);
+
+}  // namespace warpgrade

@@ -1,0 +1,308 @@
+#include "ingest/ingest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "ingest/layout.h"
+#include "ingest/roster.h"
+#include "ingest/snapshot.h"
+#include "ingest/times.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+struct Attempt {
+  RawAttempt raw;
+  std::size_t student = 0;  // who handed in
+  std::optional<Snapshot> snapshot;
+  std::optional<Refusal> refusal;
+  std::string status = "superseded";
+  std::string submission;  // id in run.json
+  int number = 0;
+};
+
+// A student or a team, with all of their attempts.
+struct Group {
+  std::string team;               // empty: one student
+  std::set<std::size_t> members;  // students
+  std::vector<Attempt> attempts;  // in order of time
+};
+
+class Ingest {
+ public:
+  Ingest(const IngestOptions& options, const RunFolder& folder)
+      : options_(options), folder_(folder), scratch_("warpgrade-ingest") {
+    if (options.roster) roster_ = Roster::read(*options.roster);
+    if (!std::set<std::string>{"last", "first", "best"}.contains(options.attempts))
+      throw UsageError("--attempts: expected last, first or best, got '{}'", options.attempts);
+    if (options.deadline) {
+      deadline_ = parse_time(*options.deadline);
+      if (!deadline_)
+        throw UsageError("--deadline: expected a time like 2026-03-18T23:59:00+01:00, got '{}'",
+                         *options.deadline);
+    }
+  }
+
+  json take() {
+    const fs::path source = unpacked_source();
+    const Layout layout = read_layout(source, options_.layout, options_.lab);
+    layout_ = layout.name;
+    for (const RawAttempt& raw : layout.attempts) {
+      throw_if_interrupted();
+      take_attempt(raw);
+    }
+    for (auto& [key, group] : groups_) order(group);
+    keep_each_student_in_one_group();
+    for (auto& [key, group] : groups_) choose(group);
+    return describe();
+  }
+
+ private:
+  // A whole export in one archive is unpacked first; entries of it that are not safe are somebody's own
+  // doing.
+  fs::path unpacked_source() {
+    if (fs::is_directory(options_.source)) return options_.source;
+    if (!fs::exists(options_.source))
+      throw UsageError("no such folder or archive: {}", options_.source.string());
+    if (!looks_like_archive(options_.source)) {
+      throw UsageError("{} is neither a folder nor a .zip or .tar.gz of a class", options_.source.string());
+    }
+    const fs::path folder = scratch_.path() / "export";
+    make_directories(folder);
+    const auto refusal = unpack(options_.source, folder, UnpackLimits::of_a_class(),
+                                [&](const Refusal& entry) { unsafe_entries_.push_back(entry); });
+    if (refusal) throw UsageError("{}: {}", options_.source.string(), refusal->message);
+    return folder;
+  }
+
+  // What the export holds for this attempt that was not unpacked.
+  std::optional<Refusal> refused_on_the_way(const RawAttempt& raw) const {
+    for (const Refusal& entry : unsafe_entries_) {
+      const std::string& name = entry.entry;
+      if (name.find(raw.origin + "/") == 0 || name.find("/" + raw.origin + "/") != std::string::npos ||
+          name.ends_with("/" + raw.origin))
+        return entry;
+    }
+    return std::nullopt;
+  }
+
+  void take_attempt(const RawAttempt& raw) {
+    Attempt attempt;
+    attempt.raw = raw;
+    std::set<std::size_t> members;
+    for (const RawOwner& owner : raw.owners)
+      members.insert(roster_.find_or_add(owner.keys, owner.name, owner.email));
+    attempt.student = roster_.find_or_add(raw.owners[0].keys, raw.owners[0].name, raw.owners[0].email);
+    attempt.refusal = refused_on_the_way(raw);
+    if (!attempt.refusal) {
+      auto taken = take_snapshot(raw, folder_.root() / "snapshots", options_.limits);
+      if (auto* snapshot = std::get_if<Snapshot>(&taken)) attempt.snapshot = *snapshot;
+      if (auto* refusal = std::get_if<Refusal>(&taken)) attempt.refusal = *refusal;
+    }
+    Group& group = group_of(attempt.student, members);
+    group.attempts.push_back(std::move(attempt));
+  }
+
+  Group& group_of(std::size_t student, const std::set<std::size_t>& members) {
+    const std::string team = roster_.students()[student].team;
+    std::string key = "student " + std::to_string(student);
+    if (!team.empty()) {
+      key = "team " + team;
+    } else if (members.size() > 1) {
+      key = fmt::format("members {}", fmt::join(members, "+"));
+    }
+    Group& group = groups_[key];
+    group.members.insert(members.begin(), members.end());
+    if (!team.empty()) {
+      group.team = team;
+      for (std::size_t i = 0; i < roster_.students().size(); ++i)
+        if (roster_.students()[i].team == team) group.members.insert(i);
+    } else if (members.size() > 1 && group.team.empty()) {
+      std::vector<std::string> ids;
+      for (std::size_t member : members) ids.push_back(roster_.students()[member].id);
+      group.team = fmt::format("{}", fmt::join(ids, "+"));
+    }
+    return group;
+  }
+
+  static void order(Group& group) {
+    const bool timed = std::all_of(group.attempts.begin(), group.attempts.end(), [](const Attempt& attempt) {
+      return attempt.raw.submitted_at.has_value();
+    });
+    std::stable_sort(group.attempts.begin(), group.attempts.end(), [&](const Attempt& a, const Attempt& b) {
+      if (timed && *a.raw.submitted_at != *b.raw.submitted_at)
+        return *a.raw.submitted_at < *b.raw.submitted_at;
+      return a.raw.number < b.raw.number;
+    });
+    int number = 0;
+    for (Attempt& attempt : group.attempts) {
+      number = std::max(number + 1, attempt.raw.number);
+      attempt.number = number;
+    }
+  }
+
+  // Who handed in alone and later with others is where the latest attempt is.
+  void keep_each_student_in_one_group() {
+    std::map<std::size_t, Group*> home;
+    const auto latest = [](const Group& group) { return group.attempts.back().raw.submitted_at.value_or(0); };
+    for (auto& [key, group] : groups_) {
+      for (std::size_t member : group.members) {
+        Group*& before = home[member];
+        if (before == nullptr || latest(group) >= latest(*before)) before = &group;
+      }
+    }
+    for (auto& [key, group] : groups_)
+      std::erase_if(group.members, [&](std::size_t member) { return home[member] != &group; });
+  }
+
+  void choose(Group& group) {
+    if (group.members.empty()) return;
+    std::vector<Attempt*> taken;
+    for (Attempt& attempt : group.attempts) {
+      if (attempt.refusal)
+        attempt.status = "refused";
+      else
+        taken.push_back(&attempt);
+    }
+    const std::string stem = safe_submission_id(
+        group.team.empty() ? roster_.students()[group.attempts[0].student].id : group.team);
+    if (taken.empty()) {  // the refusal itself is what is judged, and told
+      group.attempts.back().submission = unique(stem);
+      return;
+    }
+    if (options_.attempts == "last") taken.erase(taken.begin(), taken.end() - 1);
+    if (options_.attempts == "first") taken.resize(1);
+    for (Attempt* attempt : taken) {
+      attempt->status = "graded";
+      attempt->submission =
+          unique(taken.size() > 1 ? fmt::format("{}.attempt-{}", stem, attempt->number) : stem);
+    }
+  }
+
+  std::string unique(std::string id) {
+    while (!ids_.insert(id).second) id += "-2";
+    return id;
+  }
+
+  std::optional<std::int64_t> deadline_of(const Group& group) const {
+    std::optional<std::int64_t> extended;
+    for (std::size_t member : group.members) {
+      const auto& own = roster_.students()[member].deadline;
+      if (own && (!extended || *own > *extended)) extended = own;
+    }
+    return extended ? extended : deadline_;
+  }
+
+  json describe_attempt(const Group& group, const Attempt& attempt) const {
+    json members = json::array();
+    for (std::size_t member : group.members) members.push_back(roster_.students()[member].id);
+    json result{{"student", roster_.students()[attempt.student].id},
+                {"members", members},
+                {"attempt", attempt.number},
+                {"origin", attempt.raw.origin},
+                {"status", attempt.status}};
+    if (!group.team.empty()) result["team"] = group.team;
+    if (attempt.raw.submitted_at) {
+      result["submitted_at"] = format_time(*attempt.raw.submitted_at);
+      if (const auto deadline = deadline_of(group))
+        result["late_s"] = std::max<std::int64_t>(0, *attempt.raw.submitted_at - *deadline);
+    }
+    if (attempt.raw.late_marked) result["late_marked"] = true;
+    if (!attempt.submission.empty()) result["submission"] = attempt.submission;
+    if (attempt.snapshot) {
+      result["snapshot"] = "snapshots/" + attempt.snapshot->hash;
+      result["hash"] = attempt.snapshot->hash;
+      result["bytes"] = attempt.snapshot->bytes;
+      result["files"] = attempt.snapshot->files;
+    }
+    if (attempt.refusal) result["refusal"] = attempt.refusal->to_json();
+    return result;
+  }
+
+  json describe() const {
+    json students = json::array(), attempts = json::array();
+    for (const Student& student : roster_.students()) students.push_back(student.to_json());
+    for (const auto& [key, group] : groups_)
+      for (const Attempt& attempt : group.attempts) attempts.push_back(describe_attempt(group, attempt));
+    json result{{"schema", "warpgrade.class.v1"},
+                {"run", folder_.root().filename().string()},
+                {"created_at", format_time(std::time(nullptr))},
+                {"source", {{"layout", layout_}, {"path", fs::absolute(options_.source).string()}}},
+                {"attempts_policy", options_.attempts},
+                {"students", students},
+                {"attempts", attempts}};
+    if (deadline_) result["deadline"] = format_time(*deadline_);
+    return result;
+  }
+
+  const IngestOptions& options_;
+  const RunFolder& folder_;
+  TemporaryDirectory scratch_;
+  Roster roster_;
+  std::optional<std::int64_t> deadline_;
+  std::string layout_;
+  std::vector<Refusal> unsafe_entries_;
+  std::map<std::string, Group> groups_;
+  std::set<std::string> ids_;
+};
+
+Submission submission_of(const RunFolder& folder, const json& attempt,
+                         const std::map<std::string, json>& students, const std::string& lab) {
+  Submission submission;
+  if (attempt.contains("snapshot")) {
+    const fs::path snapshot = folder.root() / attempt.at("snapshot").get<std::string>();
+    if (!fs::is_directory(snapshot) || snapshot_hash(snapshot) != attempt.at("hash").get<std::string>()) {
+      throw UsageError(
+          "{} is not what was taken in: its contents have changed; put it back, or take the class in anew "
+          "with --fresh",
+          snapshot.string());
+    }
+    submission = read_submission(snapshot, lab, Role::kStudent);
+  } else {
+    const json& refusal = attempt.at("refusal");
+    submission.role = Role::kStudent;
+    submission.interface = lab + ".h";
+    submission.problem =
+        fmt::format("{} ({}); {}", refusal.at("message").get<std::string>(),
+                    refusal.at("reason").get<std::string>(), refusal.at("next_step").get<std::string>());
+  }
+  submission.id = attempt.at("submission");
+  const json& student = students.at(attempt.at("student").get<std::string>());
+  submission.title = attempt.value("team", student.value("name", student.at("id").get<std::string>()));
+  submission.about = json::object();
+  for (const char* key : {"student", "members", "team", "attempt", "submitted_at", "late_s", "late_marked"})
+    if (attempt.contains(key)) submission.about[key] = attempt[key];
+  return submission;
+}
+
+}  // namespace
+
+json ingest(const IngestOptions& options, const RunFolder& folder) {
+  make_directories(folder.root());
+  const json result = Ingest(options, folder).take();
+  write_text(folder.class_file(), result.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  return result;
+}
+
+std::vector<Submission> class_submissions(const RunFolder& folder, const std::string& lab) {
+  const json taken = folder.read_class();
+  std::map<std::string, json> students;
+  for (const json& student : taken.at("students")) students[student.at("id")] = student;
+  std::vector<Submission> submissions;
+  for (const json& attempt : taken.at("attempts"))
+    if (attempt.contains("submission")) submissions.push_back(submission_of(folder, attempt, students, lab));
+  std::sort(submissions.begin(), submissions.end(),
+            [](const Submission& a, const Submission& b) { return a.id < b.id; });
+  return submissions;
+}
+
+}  // namespace warpgrade

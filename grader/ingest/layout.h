@@ -1,0 +1,49 @@
+// How an LMS lays out a class's hand-ins, read into one form: attempts with their owners.
+//
+//   folder      <student>/...; several attempts: <student>/attempt-1/, attempt-2/, ...
+//   archives    <student>.zip, <student>.tar.gz, also among such folders
+//   gradescope  submission_metadata.yml beside submission_<id>/ folders ("export submissions")
+//   canvas      <lastfirst>[_LATE]_<user>_<submission>_<file>: loose files ("download submissions")
+//   autolab     <email>_<version>_<file>
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace warpgrade {
+
+struct RawOwner {
+  std::vector<std::string> keys;  // what may name the student in the roster, best first
+  std::string name, email;
+};
+
+// A file of an attempt and the name the student gave it.
+struct RawFile {
+  std::filesystem::path path;
+  std::string name;
+};
+
+struct RawAttempt {
+  std::vector<RawOwner> owners;  // one, or a team's members
+  std::string team;
+  std::optional<std::int64_t> submitted_at;  // seconds since 1970
+  bool late_marked = false;
+  int number = 0;                // as the export counts; 0 when it does not
+  std::string origin;            // relative to the export
+  std::filesystem::path folder;  // either a folder
+  std::vector<RawFile> files;    // or files, archives among them
+};
+
+struct Layout {
+  std::string name;
+  std::vector<RawAttempt> attempts;
+};
+
+// Reads the export, an unpacked folder. `name` is one of the above or "auto". Throws UsageError: no such
+// layout, nothing in it, metadata that cannot be read.
+Layout read_layout(const std::filesystem::path& folder, const std::string& name, const std::string& lab);
+
+}  // namespace warpgrade

@@ -1,0 +1,15 @@
+// In place of unpack.cpp where libarchive is missing.
+#include "base/error.h"
+#include "ingest/unpack.h"
+
+namespace warpgrade {
+
+std::optional<Refusal> unpack(const std::filesystem::path& archive, const std::filesystem::path&,
+                              const UnpackLimits&, const std::function<void(const Refusal&)>&) {
+  throw UsageError(
+      "{}: this warpgrade was built without libarchive and unpacks nothing; install libarchive-dev and "
+      "build again, or unpack it yourself",
+      archive.string());
+}
+
+}  // namespace warpgrade
