@@ -77,6 +77,9 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"heap_use_after_free", "use_after_free", 700, true, "device malloc #1"},
         Mistake{"heap_double_free", "invalid_free", 719, true, "a second time"},
         Mistake{"heap_bad_free", "invalid_free", 719, true, "no malloc of a kernel begins"},
+        Mistake{"heap_uninitialized", "uninitialized_read", 0, true,
+                "reads byte 12 of device malloc #1, which nobody has written", "initcheck"},
+        Mistake{"heap_race", "global_race", 0, true, "device malloc #1 (256 bytes)", "racecheck"},
         Mistake{"invalid_free", "invalid_free", 1, false, "inside allocation #2"},
         Mistake{"double_free", "invalid_free", 1, false, "freed before"},
         Mistake{"free_of_pinned", "invalid_free", 1, false, "which is pinned host memory"},
@@ -132,7 +135,7 @@ TEST(Emulator, waits_at_barriers_in_shared_memory_without_a_report) {
 // What orders threads in correct programs is known to racecheck, and padding to initcheck.
 TEST(Emulator, checks_find_nothing_in_correct_programs) {
   for (const char* program : {"ordered_in_block", "ordered_between_blocks", "libcudacxx_barriers",
-                              "cub_thrust", "cub_algorithms", "thrust_algorithms"}) {
+                              "cub_thrust", "cub_algorithms", "thrust_algorithms", "device_heap"}) {
     const Result r = run(program, "", "WARPEMU_CHECKS=memcheck,initcheck,racecheck,synccheck,leakcheck");
     EXPECT_EQ(r.exit_code, 0) << program << "\n" << r.output;
     EXPECT_EQ(r.output.find("emulator: "), std::string::npos) << program << "\n" << r.output;

@@ -9,6 +9,7 @@
 
 #include "check/race_report.h"
 #include "check/shared_races.h"
+#include "memory/device_heap.h"
 #include "program/program.h"
 #include "simt/launch.h"
 
@@ -62,8 +63,7 @@ class ShadowTable {
 
 bool may_write(const Launch& launch, const Allocation& a) {
   const WriteSet& set = launch.program->writes;
-  if (a.freed || a.read_only || a.kind == MemoryKind::parameters || a.kind == MemoryKind::heap ||
-      a.bytes() > GlobalShadow::kMostBytes)
+  if (a.freed || a.read_only || a.kind == MemoryKind::parameters || a.bytes() > GlobalShadow::kMostBytes)
     return false;
   if (set.anything) return true;
   return std::any_of(set.param_offsets.begin(), set.param_offsets.end(), [&](uint32_t offset) {
@@ -146,11 +146,20 @@ bool GlobalRaces::is_race(const LaneAccess& a, const GlobalStamp& theirs) const 
 
 bool GlobalRaces::report_if_race(const LaneAccess& a, const GlobalStamp& theirs) const {
   if (!is_race(a, theirs)) return false;
-  report_race(a.w, a.i, a.lane, a.bytes, a.kind,
-              {instruction_of(theirs.whom), thread_of(theirs.whom), theirs.block},
-              {Space::global, a.allocation.name, a.allocation.bytes(), static_cast<int64_t>(a.offset),
-               a.allocation.begin + a.offset});
+  const uint64_t address = a.allocation.begin + a.offset;
+  const Allocation named = DeviceHeap::instance().named(a.allocation, address);
+  report_race(
+      a.w, a.i, a.lane, a.bytes, a.kind, {instruction_of(theirs.whom), thread_of(theirs.whom), theirs.block},
+      {Space::global, named.name, named.bytes(), static_cast<int64_t>(address - named.begin), address});
   return true;
+}
+
+void GlobalRaces::forget(uint32_t allocation, uint64_t offset, uint64_t bytes) const {
+  const GlobalShadow* shadow = followed_[allocation];
+  if (shadow == nullptr) return;
+  const uint64_t first = offset / kWord, words = (offset + bytes + kWord - 1) / kWord - first;
+  for (GlobalStamp* stamps : {shadow->writes(), shadow->reads()})
+    std::fill_n(stamps + first, words, GlobalStamp{});
 }
 
 void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) const {

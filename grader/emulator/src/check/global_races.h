@@ -49,6 +49,8 @@ class GlobalRaces {
   explicit GlobalRaces(Launch& launch);
 
   void check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) const;
+  // Memory of an allocation, by index in the snapshot, that is handed out anew.
+  void forget(uint32_t allocation, uint64_t offset, uint64_t bytes) const;
 
  private:
   struct LaneAccess;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "memory/device_heap.h"
 #include "program/program.h"
 #include "simt/launch.h"
 #include "simt/report.h"
@@ -76,13 +77,16 @@ Diagnostic describe(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, const
   Diagnostic d = diagnose(w, i, lane, Finding::uninitialized_read);
   d.access = "load";
   d.bytes = bytes;
-  if (const Allocation* a = memory.allocation) {
-    const uint64_t address = host - a->alias;
+  if (memory.allocation != nullptr) {
+    const uint64_t address = host - memory.allocation->alias;
+    const Allocation a = DeviceHeap::instance().named(*memory.allocation, address);
     d.address = address;
-    d.allocation = DiagnosedAllocation{a->name, a->bytes(), static_cast<int64_t>(address - a->begin)};
+    d.allocation = DiagnosedAllocation{a.name, a.bytes(), static_cast<int64_t>(address - a.begin)};
     d.message +=
-        "reads byte " + std::to_string(address - a->begin) + " of " + a->name + ", which nobody has written";
-    d.advice = "Copy or clear the memory first (cudaMemcpy, cudaMemset); cudaMalloc does not clear it.";
+        "reads byte " + std::to_string(address - a.begin) + " of " + a.name + ", which nobody has written";
+    d.advice = a.kind == MemoryKind::heap
+                   ? "malloc and new do not clear memory: write each element before reading it."
+                   : "Copy or clear the memory first (cudaMemcpy, cudaMemset); cudaMalloc does not clear it.";
   } else {
     d.message += "reads shared memory that no thread of this block has written";
     d.advice = "Shared memory starts with unspecified contents: write each element before reading it.";
@@ -111,6 +115,11 @@ void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const 
 }
 
 }  // namespace
+
+void forget_initialized(const Allocation& allocation, uint64_t address, uint64_t bytes) {
+  if (allocation.initialized)
+    std::memset(allocation.initialized.get() + (address - allocation.begin), 0, bytes);
+}
 
 void check_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
   const FlaggedMemory memory = memory_of(w, i, x.low, x.space);

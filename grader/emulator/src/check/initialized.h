@@ -8,6 +8,9 @@ namespace warpgrade::emu {
 // instruction and warp; stores and atomics mark what they touch.
 void check_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
 
+// Memory that is handed out anew.
+void forget_initialized(const Allocation& allocation, uint64_t address, uint64_t bytes);
+
 // Whether the lanes' accesses lie side by side in the order of the lanes.
 inline bool is_row(uint32_t mask, uint32_t bytes, const Access& x) {
   if (mask != kAllLanes || x.high - x.low != (kLanes - 1) * uint64_t(bytes)) return false;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "memory/device_memory.h"
-
 namespace warpgrade::emu {
 namespace {
 
@@ -113,6 +111,17 @@ std::optional<DeviceHeap::Block> DeviceHeap::find(uint64_t address) const {
   const auto after = blocks_.upper_bound(address);
   if (after == blocks_.begin()) return std::nullopt;
   return std::prev(after)->second;
+}
+
+Allocation DeviceHeap::named(const Allocation& allocation, uint64_t address) const {
+  Allocation named = allocation;
+  if (allocation.kind != MemoryKind::heap) return named;
+  if (const auto block = find(address)) {
+    named.begin = block->begin;
+    named.end = block->end;
+    named.name = block->name();
+  }
+  return named;
 }
 
 }  // namespace warpgrade::emu

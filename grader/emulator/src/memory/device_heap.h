@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "memory/device_memory.h"
+
 namespace warpgrade::emu {
 
 class DeviceHeap {
@@ -36,6 +38,8 @@ class DeviceHeap {
   Release release(uint64_t address);
   // The block that holds an address, else the last one before it.
   std::optional<Block> find(uint64_t address) const;
+  // What reports name: of the heap the block that holds an address, other allocations as they are.
+  Allocation named(const Allocation& allocation, uint64_t address) const;
 
  private:
   uint64_t take_range(uint64_t span);

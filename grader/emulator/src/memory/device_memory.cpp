@@ -159,7 +159,7 @@ std::optional<uint64_t> DeviceMemory::allocate(uint64_t bytes, MemoryKind kind, 
   a.kind = kind;
   a.releasable = name.empty();
   a.name = name.empty() ? "allocation #" + std::to_string(next_number_++) : std::move(name);
-  if (settings().init_check && kind == MemoryKind::device) {
+  if (settings().init_check && (kind == MemoryKind::device || kind == MemoryKind::heap)) {
     a.initialized.reset(static_cast<uint8_t*>(std::calloc(bytes + 16, 1)), std::free);
   }
   if (counted) used_bytes_ += bytes;

@@ -1,6 +1,8 @@
 // malloc and free in kernels.
 #include <cstring>
 
+#include "check/global_races.h"
+#include "check/initialized.h"
 #include "exec/handlers.h"
 #include "memory/device_heap.h"
 #include "simt/launch.h"
@@ -24,11 +26,25 @@ void report_bad_free(Warp& w, const Inst& i, uint32_t lane, uint64_t address, bo
   w.stop = Stop::aborted;
 }
 
+// A new block: what the checks know of its addresses belongs to an earlier one.
+void begin_anew(const Warp& w, uint64_t address, uint64_t bytes) {
+  const Worker& worker = *w.worker;
+  if (address == 0 || !(worker.init_check || worker.race_check)) return;
+  for (uint32_t k = 0; k < worker.allocation_count; ++k) {
+    const Allocation& heap = worker.allocations[k];
+    if (heap.kind != MemoryKind::heap) continue;
+    forget_initialized(heap, address, bytes);
+    if (worker.race_check) w.block->launch->global_races->forget(k, address - heap.begin, bytes);
+  }
+}
+
 // vec: offsets in the frame of the size and of the result.
 void allocate(Warp& w, const Inst& i) {
   for (uint32_t m = w.mask; m != 0; m &= m - 1) {
     const auto l = static_cast<uint32_t>(__builtin_ctz(m));
-    const uint64_t address = DeviceHeap::instance().allocate(stack_word(w, i, l, i.vec[0], sizeof(uint64_t)));
+    const uint64_t bytes = stack_word(w, i, l, i.vec[0], sizeof(uint64_t));
+    const uint64_t address = DeviceHeap::instance().allocate(bytes);
+    begin_anew(w, address, bytes);
     std::memcpy(frame(w, i.a, l) + i.vec[1], &address, sizeof address);
   }
 }

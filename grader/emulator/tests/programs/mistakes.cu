@@ -155,6 +155,19 @@ __global__ void heap_double_free() {
 __global__ void heap_bad_free(int* b) {
   free(b);  // MISTAKE heap_bad_free
 }
+__global__ void heap_uninitialized(int* b) {
+  int* block = static_cast<int*>(malloc(32 * sizeof(int)));
+  block[b[1]] = 1;
+  b[0] = block[b[0] + 3];  // MISTAKE heap_uninitialized
+  free(block);
+}
+__global__ void heap_race(int* b) {
+  __shared__ int* block;
+  if (threadIdx.x == 0) block = static_cast<int*>(malloc(64 * sizeof(int)));
+  __syncthreads();
+  block[threadIdx.x] = b[threadIdx.x] + threadIdx.x;
+  b[threadIdx.x] = block[63 - threadIdx.x];  // MISTAKE heap_race
+}
 
 void print_diagnostics() {
   using Drain = size_t (*)(char*, size_t);
@@ -207,6 +220,8 @@ int main(int, char** argv) {
   if (is("heap_use_after_free")) heap_use_after_free<<<1, 1>>>(b);
   if (is("heap_double_free")) heap_double_free<<<1, 1>>>();
   if (is("heap_bad_free")) heap_bad_free<<<1, 1>>>(b);
+  if (is("heap_uninitialized")) heap_uninitialized<<<1, 1>>>(b);
+  if (is("heap_race")) heap_race<<<1, 64>>>(b);
   if (is("invalid_free")) direct = cudaFree(b + 1);
   if (is("double_free")) {
     CHECK_CUDA(cudaFree(a));
