@@ -20,7 +20,7 @@
 #define APSP_LARGE_FROM 3000  // nodes from which tiles of 128 win
 #endif
 #ifndef APSP_PACKED_FROM
-#define APSP_PACKED_FROM 2000  // nodes from which looking at the graph pays
+#define APSP_PACKED_FROM 3000  // nodes from which looking at the graph pays
 #endif
 #ifndef APSP_PACKED_CAPABILITY
 #define APSP_PACKED_CAPABILITY 90  // min-plus on two lengths is one instruction from sm_90 on

@@ -1,16 +1,20 @@
 // SpMM, optimized: a work list of bounded items, strips of B that stay in cache, gathers kept in flight.
 //
 // Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major, fp32; any k >= 1 (tuned for 32 and 256), any CSR.
-// Cost    see kernel.cuh; the plan keeps 16 bytes an item and 4 * k bytes a part of a split row.
+// Cost    see kernel.cuh; the plan keeps 16 bytes an item, 4 * k bytes a part of a split row, and a copy of B
+// where k
+//         is no multiple of 4 (pad.cuh).
 // Files   strategy.h chooses strip, panels and item sizes; work_list.cuh builds the items;
 //         kernel.cuh runs them.
 // Sums    each row is added up in a fixed order: two runs give the same bits.
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <new>
 #include <vector>
 
 #include "kernel.cuh"
+#include "pad.cuh"
 #include "warpgrade/spmm.h"
 
 #define TRY(call)                               \
@@ -50,13 +54,20 @@ struct SpmmPlan {
   DeviceArray<int> slot_splits;
   DeviceArray<float> partial_sums;
   DeviceArray<unsigned> arrivals;
+  DeviceArray<float> padded_b;  // [cols, padded_pitch]
 
   Partials partials() const {
-    return {splits.get(), slot_splits.get(), partial_sums.get(), arrivals.get(), strategy.strips};
+    return {splits.get(), slot_splits.get(), partial_sums.get(), arrivals.get(), strategy.all_strips()};
   }
 };
 
 namespace {
+
+constexpr int kWidestVector = 4;
+
+int sums_pitch(int k) {
+  return (k + kWidestVector - 1) / kWidestVector * kWidestVector;
+}
 
 constexpr int kMaxStrips = 65535;  // gridDim.y: k up to half a million
 
@@ -100,8 +111,9 @@ cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream
   Device device;
   TRY(query_device(&device));
   plan->strategy = choose_strategy({a.rows, a.cols, a.nnz, k}, device);
+  TRY(plan->padded_b.allocate(static_cast<std::size_t>(a.cols) * plan->strategy.padded_pitch));
   const Strategy& s = plan->strategy;
-  if (s.strips > kMaxStrips) return cudaErrorInvalidValue;
+  if (s.all_strips() > kMaxStrips) return cudaErrorInvalidValue;
 
   const int windows = (a.rows - 1) / ListTile::kWindowRows + 1;
   const dim3 grid(windows, s.panels);
@@ -120,8 +132,8 @@ cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream
   TRY(plan->long_items.allocate(total.long_items));
   TRY(plan->splits.allocate(total.splits));
   TRY(plan->slot_splits.allocate(total.slots));
-  TRY(plan->partial_sums.allocate(static_cast<std::size_t>(total.slots) * k));
-  const std::size_t arrivals = static_cast<std::size_t>(total.splits) * s.strips;
+  TRY(plan->partial_sums.allocate(static_cast<std::size_t>(total.slots) * sums_pitch(k)));
+  const std::size_t arrivals = static_cast<std::size_t>(total.splits) * s.all_strips();
   TRY(plan->arrivals.allocate(arrivals));
   if (arrivals > 0) TRY(cudaMemsetAsync(plan->arrivals.get(), 0, arrivals * sizeof(unsigned), stream));
   const ListOutput out{plan->short_items.get(), plan->long_items.get(), plan->splits.get(),
@@ -133,40 +145,47 @@ cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream
 }
 
 template <typename T, bool kAccumulate>
-cudaError_t launch_panel(const Operands& op, const PanelList& list, const SpmmPlan& plan,
+cudaError_t launch_panel(const Operands& op, const PanelList& list, const SpmmPlan& plan, int strips,
                          cudaStream_t stream) {
   const std::int64_t long_blocks = (std::int64_t{list.long_count} + T::kWarps - 1) / T::kWarps;
   const std::int64_t short_blocks =
       (std::int64_t{list.short_count} + T::kShortPerBlock - 1) / T::kShortPerBlock;
   if (long_blocks + short_blocks == 0) return cudaSuccess;
-  const dim3 grid(static_cast<unsigned>(long_blocks + short_blocks), plan.strategy.strips);
+  const dim3 grid(static_cast<unsigned>(long_blocks + short_blocks), strips);
   spmm_work_list_kernel<T, kAccumulate><<<grid, T::kThreads, 0, stream>>>(op, list, plan.partials());
   return cudaGetLastError();
 }
 
-// The first panel writes C, later ones add to it.
-template <int kVector, int kLanes, int kRepeat>
-cudaError_t launch(const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
-  using T = Tile<kVector, kLanes, kRepeat>;
+// Some strips. The first panel writes C, later ones add to it.
+template <int kVector, int kLanes>
+cudaError_t launch(const Operands& op, const SpmmPlan& plan, int strips, cudaStream_t stream) {
+  using T = Tile<kVector, kLanes>;
   for (std::size_t panel = 0; panel < plan.panels.size(); ++panel) {
-    TRY(panel == 0 ? (launch_panel<T, false>(op, plan.panels[panel], plan, stream))
-                   : (launch_panel<T, true>(op, plan.panels[panel], plan, stream)));
+    TRY(panel == 0 ? (launch_panel<T, false>(op, plan.panels[panel], plan, strips, stream))
+                   : (launch_panel<T, true>(op, plan.panels[panel], plan, strips, stream)));
   }
   return cudaSuccess;
 }
 
-// The kernel compiled for the strategy's group of lanes.
+// The kernel compiled for `group`.
 template <int kIndex = 0>
-cudaError_t launch_group(const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+cudaError_t launch_group(const Group& group, const Operands& op, const SpmmPlan& plan, int strips,
+                         cudaStream_t stream) {
   if constexpr (kIndex < static_cast<int>(std::size(kGroups))) {
-    constexpr Group group = kGroups[kIndex];
-    const Strategy& s = plan.strategy;
-    if (s.vector == group.vector && s.lanes == group.lanes && s.repeat == group.repeat) {
-      return launch<group.vector, group.lanes, group.repeat>(op, plan, stream);
-    }
-    return launch_group<kIndex + 1>(op, plan, stream);
+    constexpr Group compiled = kGroups[kIndex];
+    if (group.vector == compiled.vector && group.lanes == compiled.lanes)
+      return launch<compiled.vector, compiled.lanes>(op, plan, strips, stream);
+    return launch_group<kIndex + 1>(group, op, plan, strips, stream);
   }
   return cudaErrorInvalidValue;
+}
+
+cudaError_t pad_b(const CsrMatrix& a, int k, const float* b, const SpmmPlan& plan, cudaStream_t stream) {
+  if (a.cols == 0) return cudaSuccess;
+  const int blocks = std::min((a.cols - 1) / PadTile::kRows + 1, PadTile::kMostBlocks);
+  spmm_pad_kernel<<<blocks, dim3(PadTile::kLanes, PadTile::kRows), 0, stream>>>(
+      b, a.cols, k, plan.padded_b.get(), plan.strategy.padded_pitch);
+  return cudaGetLastError();
 }
 
 }  // namespace
@@ -182,10 +201,17 @@ cudaError_t spmm_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t s
 
 cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan* plan,
                      cudaStream_t stream) {
-  const unsigned row_bytes = static_cast<unsigned>(k) * static_cast<unsigned>(sizeof(float));
   const Strategy& s = plan->strategy;
-  const int vectors = (s.width / s.vector + s.repeat - 1) / s.repeat;
-  return launch_group({a.columns, a.values, b, c, k, s.width, vectors * s.vector, row_bytes}, *plan, stream);
+  const bool is_padded = s.padded_pitch > 0;
+  if (is_padded) TRY(pad_b(a, k, b, *plan, stream));
+  const unsigned row_bytes = (is_padded ? s.padded_pitch : k) * static_cast<unsigned>(sizeof(float));
+  Operands op{a.columns,     a.values, is_padded ? plan->padded_b.get() : b, c, k, 0, 0,
+              sums_pitch(k), row_bytes};
+  if (s.strips > 0) TRY(launch_group(s.group, op, *plan, s.strips, stream));
+  if (s.last_columns == 0) return cudaSuccess;
+  op.first_column = s.strips * s.group.strip();
+  op.first_strip = s.strips;
+  return launch_group(s.last, op, *plan, 1, stream);
 }
 
 void spmm_free(SpmmPlan* plan) {

@@ -16,27 +16,27 @@ constexpr Device kH200{60 << 20, 132};
 
 TEST(StrategyTest, BStaysWholeWhereItFitsInL2) {
   const Strategy ddi = choose_strategy({4267, 4267, 2135822, 256}, kH200);
-  EXPECT_EQ(ddi.width, 128);
+  EXPECT_EQ(ddi.group.strip(), 128);
   EXPECT_EQ(ddi.panels, 1);
 }
 
 TEST(StrategyTest, AWideProductIsCutIntoStripsOfBThatFitInL2) {
   const Strategy collab = choose_strategy({235868, 235868, 2358104, 256}, kH200);
-  EXPECT_EQ(collab.width, 32);
-  EXPECT_LE(std::int64_t{235868} * collab.width * 4, kH200.l2_bytes);
+  EXPECT_EQ(collab.group.strip(), 32);
+  EXPECT_LE(std::int64_t{235868} * collab.group.strip() * 4, kH200.l2_bytes);
 }
 
 TEST(StrategyTest, LongRowsOverALargeBAreCutIntoPanels) {
   const Strategy amazon = choose_strategy({1569960, 1569960, 264339468, 32}, kH200);
   EXPECT_GT(amazon.panels, 4);
-  EXPECT_LE(std::int64_t{amazon.panel_columns} * amazon.width * 4, kH200.l2_bytes / 2);
+  EXPECT_LE(std::int64_t{amazon.panel_columns} * amazon.group.strip() * 4, kH200.l2_bytes / 2);
   EXPECT_GE(std::int64_t{amazon.panels} * amazon.panel_columns, 1569960);
 }
 
 TEST(StrategyTest, ShortRowsOverALargeBAreNotCutIntoPanels) {
   const Strategy wikikg2 = choose_strategy({2500604, 2500604, 16109182, 256}, kH200);
   EXPECT_EQ(wikikg2.panels, 1);
-  EXPECT_EQ(wikikg2.width, 64);
+  EXPECT_EQ(wikikg2.group.strip(), 64);
 }
 
 TEST(StrategyTest, AFewLongRowsAreCutFinerThanManySoThatEveryWarpHasWork) {
@@ -45,34 +45,41 @@ TEST(StrategyTest, AFewLongRowsAreCutFinerThanManySoThatEveryWarpHasWork) {
   EXPECT_LT(few.segment, many.segment);
 }
 
-// The lanes of all strips, idle ones too, and one reading of A a strip: what choose_strips minimizes.
-std::int64_t lanes_paid(const Strategy& s) {
-  return std::int64_t{s.strips} * (s.capacity() + 8);
-}
-
-TEST(StrategyTest, LoadsAreAsWideAsKAllows) {
-  for (const auto& [k, vector] : {std::pair{4, 4}, {100, 4}, {2, 2}, {34, 2}, {1, 1}, {255, 1}}) {
-    EXPECT_EQ(choose_strategy({1000, 1000, 10'000, k}, kH200).vector, vector) << k;
+TEST(StrategyTest, LoadsAreAsWideAsKAllowsOnceBIsPadded) {
+  for (const auto& [k, vector] :
+       {std::pair{4, 4}, {100, 4}, {34, 4}, {255, 4}, {9, 4}, {2, 2}, {6, 2}, {1, 1}, {7, 1}}) {
+    EXPECT_EQ(choose_strategy({1000, 1000, 10'000, k}, kH200).group.vector, vector) << k;
   }
 }
 
-// No k has a strip of a few columns left over, whatever B's size: one column more than a tuned width may not
-// cost another half.
-TEST(StrategyTest, NoWidthIsACliff) {
+TEST(StrategyTest, BIsPaddedToWholeSectorsWhereKIsNoMultipleOfFourAndItsRowsAreReadOften) {
+  EXPECT_EQ(choose_strategy({1000, 1000, 10'000, 33}, kH200).padded_pitch, 40);
+  EXPECT_EQ(choose_strategy({1000, 1000, 10'000, 255}, kH200).padded_pitch, 256);
+  EXPECT_EQ(choose_strategy({1000, 1000, 10'000, 36}, kH200).padded_pitch, 0);
+  EXPECT_EQ(choose_strategy({1000, 1000, 1'000, 33}, kH200).padded_pitch, 0);
+}
+
+// What k leaves over is run by the narrowest group that covers it: no k pays for a whole strip of idle lanes.
+TEST(StrategyTest, NoWidthPaysForMoreLanesThanTheNextTunedOne) {
+  const auto lanes = [](const Strategy& s) {
+    return s.strips * s.group.lanes + (s.last_columns > 0 ? s.last.lanes : 0);
+  };
   for (const std::int64_t cols : {4267, 235'868, 2'927'963}) {
-    for (int k = 33; k <= 512; ++k) {
-      const auto paid = [&](int width) {
-        return lanes_paid(choose_strategy({cols, cols, cols * 10, width}, kH200));
-      };
-      const int tuned = k / 32 * 32;
-      ASSERT_LE(paid(k), paid(tuned) * (tuned + 32) * 3 / (tuned * 2)) << "k = " << k << ", cols = " << cols;
+    for (int k = 1; k <= 512; ++k) {
+      const Strategy s = choose_strategy({cols, cols, cols * 10, k}, kH200);
+      const Strategy tuned = choose_strategy({cols, cols, cols * 10, (k + 31) / 32 * 32}, kH200);
+      ASSERT_LE(lanes(s), lanes(tuned)) << "k = " << k << ", cols = " << cols;
     }
   }
 }
 
-bool is_compiled(const Strategy& s) {
+TEST(StrategyTest, LongRowsAreCutSoThatOneWaveOfWarpsTakesThem) {
+  for (const int k : {32, 256}) EXPECT_EQ(choose_strategy({4267, 4267, 2135822, k}, kH200).segment, 512) << k;
+}
+
+bool is_compiled(const Group& wanted) {
   for (const Group& group : kGroups) {
-    if (group.vector == s.vector && group.lanes == s.lanes && group.repeat == s.repeat) return true;
+    if (group.vector == wanted.vector && group.lanes == wanted.lanes) return true;
   }
   return false;
 }
@@ -88,12 +95,11 @@ TEST(StrategyTest, EverySizeGetsAKernelThatExistsAndStripsAndPanelsThatCoverTheM
         for (const std::int64_t k : widths) {
           for (const Device device : {kH200, Device{0, 1}}) {
             const Strategy s = choose_strategy({rows, cols, nnz, k}, device);
-            ASSERT_TRUE(is_compiled(s)) << rows << ' ' << cols << ' ' << nnz << ' ' << k;
-            ASSERT_LE(s.width, s.capacity());
-            ASSERT_EQ(s.width % s.vector, 0);
-            ASSERT_LE(s.width, k);
-            ASSERT_GE(std::int64_t{s.width} * s.strips, k);
-            ASSERT_LT(std::int64_t{s.width} * (s.strips - 1), k);
+            ASSERT_TRUE(is_compiled(s.group) && is_compiled(s.last))
+                << rows << ' ' << cols << ' ' << nnz << ' ' << k;
+            ASSERT_EQ(std::int64_t{s.strips} * s.group.strip() + s.last_columns, k);
+            ASSERT_LE(s.last_columns, s.last.strip());
+            ASSERT_TRUE(s.padded_pitch == 0 || s.padded_pitch >= k);
             ASSERT_GE(s.panels, 1);
             ASSERT_GE(std::int64_t{s.panels} * s.panel_columns, cols);
             ASSERT_GE(s.segment, s.short_row);
