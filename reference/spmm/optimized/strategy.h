@@ -2,9 +2,9 @@
 // were chosen from grids measured on an H200; ../README.md has them.
 //
 // strip    columns of C that one pass over A computes. The gathers touch B's strip, n * strip floats: one
-//          that fits in L2 is gathered at L2's speed instead of DRAM's. A is read once a strip. Strips begin
-//          where sectors do; what k leaves over is a narrower strip, run by a narrower group of lanes.
-// padding  where k is no multiple of 4, B is copied into rows of whole sectors first.
+//          that fits in L2 is gathered at L2's speed instead of DRAM's. A is read once a strip. What k leaves
+//          over is a narrower strip, run by a narrower group of lanes.
+// padding  where k is no multiple of 32, B is copied into rows of whole lines first, if they are read often.
 // panel    columns of A, i.e. rows of B's strip, that one launch covers; C is accumulated panel by panel at
 //          8 * m * strip bytes each. Panels make B's strip fit in L2, and let L1 keep what many long rows
 //          share.
@@ -53,11 +53,16 @@ struct Sizes {
   }
 };
 
-// Copying B pays where its rows are read more than once or twice, and are wide enough to lose much.
+// Rows of B that begin anywhere cost twice the lines, and four times the loads where k is no multiple of 4. A
+// copy whose rows are whole lines (half ones where k is small) costs as much as reading B's rows some 4.5
+// times.
 inline int choose_padding(const Sizes& size) {
-  constexpr std::int64_t kFewestColumns = 8, kSector = 8;  // floats
-  const bool pays = size.k > kFewestColumns && size.nnz >= 2 * size.cols;
-  return size.k % 4 != 0 && pays ? static_cast<int>((size.k + kSector - 1) / kSector * kSector) : 0;
+  constexpr std::int64_t kFewestColumns = 8, kLine = 32;  // floats
+  constexpr std::int64_t kReadsIfLoadsAreNarrow = 3, kReadsIfTheyAreNot = 10;
+  const std::int64_t unit = size.k <= kLine / 2 ? kLine / 2 : kLine;
+  const std::int64_t reads = size.k % 4 == 0 ? kReadsIfTheyAreNot : kReadsIfLoadsAreNarrow;
+  if (size.k <= kFewestColumns || size.k % unit == 0 || size.nnz < reads * size.cols) return 0;
+  return static_cast<int>((size.k + unit - 1) / unit * unit);
 }
 
 // The widest strip of B that fills at most three quarters of L2, from 32 columns on. Where not even 32

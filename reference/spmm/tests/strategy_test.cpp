@@ -52,11 +52,16 @@ TEST(StrategyTest, LoadsAreAsWideAsKAllowsOnceBIsPadded) {
   }
 }
 
-TEST(StrategyTest, BIsPaddedToWholeSectorsWhereKIsNoMultipleOfFourAndItsRowsAreReadOften) {
-  EXPECT_EQ(choose_strategy({1000, 1000, 10'000, 33}, kH200).padded_pitch, 40);
-  EXPECT_EQ(choose_strategy({1000, 1000, 10'000, 255}, kH200).padded_pitch, 256);
-  EXPECT_EQ(choose_strategy({1000, 1000, 10'000, 36}, kH200).padded_pitch, 0);
-  EXPECT_EQ(choose_strategy({1000, 1000, 1'000, 33}, kH200).padded_pitch, 0);
+TEST(StrategyTest, BIsPaddedToWholeLinesWhereItsRowsAreReadOftenEnough) {
+  const auto pitch = [](int nnz, int k) { return choose_strategy({1000, 1000, nnz, k}, kH200).padded_pitch; };
+  EXPECT_EQ(pitch(10'000, 33), 64);
+  EXPECT_EQ(pitch(10'000, 255), 256);
+  EXPECT_EQ(pitch(10'000, 9), 16);
+  EXPECT_EQ(pitch(10'000, 36), 64);
+  EXPECT_EQ(pitch(5'000, 36), 0);
+  EXPECT_EQ(pitch(5'000, 33), 64);
+  EXPECT_EQ(pitch(1'000, 33), 0);
+  for (const int k : {1, 7, 16, 32, 256}) EXPECT_EQ(pitch(10'000, k), 0) << k;
 }
 
 // What k leaves over is run by the narrowest group that covers it: no k pays for a whole strip of idle lanes.
