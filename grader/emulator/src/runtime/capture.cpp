@@ -90,7 +90,7 @@ cudaError_t refuse_wait_in_capture(cudaStream_t handle) {
   Stream* stream = find_stream(handle);
   const auto state = stream != nullptr ? state_of(*stream) : std::nullopt;
   if (!state) return cudaSuccess;
-  if (*state != cudaSuccess) return *state;
+  if (*state != cudaSuccess && *state != cudaErrorStreamCaptureInvalidated) return *state;
   return invalidate(*stream->capture, cudaErrorStreamCaptureUnsupported);
 }
 
@@ -197,7 +197,8 @@ std::optional<cudaError_t> wait_in_capture(Stream& stream, Event& event, bool ex
 cudaError_t refuse_captured_event(Event& event) {
   std::lock_guard lock(g_mutex);
   if (!event.capture) return cudaSuccess;
-  return event.capture->ended ? cudaErrorCapturedEvent : invalidate(*event.capture, cudaErrorCapturedEvent);
+  if (event.capture->ended || event.capture->invalidated) return cudaErrorInvalidValue;
+  return invalidate(*event.capture, cudaErrorCapturedEvent);
 }
 
 cudaStreamCaptureMode exchange_capture_mode(cudaStreamCaptureMode mode) {

@@ -88,8 +88,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   return allocate(pointer, bytes, MemoryKind::device);
 }
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
-  if (bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
-    return record(cudaErrorInvalidValue);
+  if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) return record(cudaErrorInvalidValue);
   return allocate(pointer, bytes, MemoryKind::managed);
 }
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {

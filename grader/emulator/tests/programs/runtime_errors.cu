@@ -65,7 +65,8 @@ void wrong_pointers() {
   CHECK_CUDA(cudaHostGetDevicePointer(&mapped, pinned, 0));
   expect(mapped == pinned, "unified addresses");
   expect(cudaHostUnregister(&on_stack) == cudaErrorHostMemoryNotRegistered, "memory that is not registered");
-  expect(cudaMallocManaged(&mapped, 0) == cudaErrorInvalidValue, "no managed memory of size 0");
+  CHECK_CUDA(cudaMallocManaged(&mapped, 0));
+  expect(mapped == nullptr, "managed memory of size 0 is no memory");
   CHECK_CUDA(cudaMalloc(&mapped, 0));
   expect(mapped == nullptr, "but device memory");
   CHECK_CUDA(cudaFree(nullptr));
@@ -150,9 +151,12 @@ void volumes() {
       }
     }
   }
-  expect(cudaMemcpy2D(back.data(), 4, volume.ptr, volume.pitch, 8, 1, cudaMemcpyDeviceToHost) ==
+  expect(cudaMemcpy2D(back.data(), 4, volume.ptr, volume.pitch, 8, 2, cudaMemcpyDeviceToHost) ==
              cudaErrorInvalidPitchValue,
          "rows longer than the pitch");
+  expect(cudaMemcpy2D(back.data(), 4, volume.ptr, volume.pitch, 8, 1, cudaMemcpyDeviceToHost) ==
+             cudaErrorInvalidValue,
+         "one row longer than the pitch");
   cudaGetLastError();
   CHECK_CUDA(cudaFree(volume.ptr));
 }
