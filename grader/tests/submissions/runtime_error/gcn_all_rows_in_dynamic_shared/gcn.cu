@@ -1,0 +1,55 @@
+// The step of the ladder that cannot work, with dynamic shared memory: 256 KB a block, and the largest
+// that a device lets a kernel ask for is 227 KB.
+#include <cstddef>
+
+#include "warpgrade/gcn.h"
+
+namespace {
+
+constexpr int kRows = 256;  // a block
+
+__global__ void gcn_transform_all_rows_kernel(int vertices, const double* x, const double* w, double* y) {
+  extern __shared__ double rows[][kGcnFeatures];
+  const std::size_t first = blockIdx.x * static_cast<std::size_t>(kRows);
+  const int count = min(kRows, static_cast<int>(vertices - first));
+  for (int i = threadIdx.x; i < count * kGcnFeatures; i += kRows)
+    rows[i / kGcnFeatures][i % kGcnFeatures] = x[first * kGcnFeatures + i];
+  __syncthreads();
+  if (threadIdx.x >= count) return;
+  for (int c = 0; c < kGcnClasses; ++c) {
+    double sum = 0;
+    for (int f = 0; f < kGcnFeatures; ++f) sum += rows[threadIdx.x][f] * w[f * kGcnClasses + c];
+    y[(first + threadIdx.x) * kGcnClasses + c] = sum;
+  }
+}
+
+}  // namespace
+
+cudaError_t gcn_plan(const GcnGraph&, GcnPlan** plan, cudaStream_t) {
+  *plan = nullptr;
+  return cudaSuccess;
+}
+
+cudaError_t gcn_transform(int vertices, const double* x, const double* w, double* y, GcnPlan*,
+                          cudaStream_t stream) {
+  constexpr int kBytes = kRows * kGcnFeatures * sizeof(double);
+  const cudaError_t error = cudaFuncSetAttribute(gcn_transform_all_rows_kernel,
+                                                 cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  if (error != cudaSuccess) return error;
+  gcn_transform_all_rows_kernel<<<(vertices + kRows - 1) / kRows, kRows, kBytes, stream>>>(vertices, x, w, y);
+  return cudaGetLastError();
+}
+
+cudaError_t gcn_aggregate(const GcnGraph&, const double*, double*, GcnPlan*, cudaStream_t) {
+  return cudaErrorNotSupported;
+}
+
+cudaError_t gcn_log_softmax(int, const double*, double*, GcnPlan*, cudaStream_t) {
+  return cudaErrorNotSupported;
+}
+
+cudaError_t gcn_run(const GcnGraph&, const double*, const double*, double*, GcnPlan*, cudaStream_t) {
+  return cudaErrorNotSupported;
+}
+
+void gcn_free(GcnPlan*) {}
