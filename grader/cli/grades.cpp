@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "cli/export.h"
 #include "cli/tables.h"
 #include "exports/csv.h"
 #include "gradebook/gradebook.h"
@@ -119,6 +120,17 @@ void collect_into(const fs::path& gradebook, const fs::path& run, const std::str
     fmt::print("{}: {} attempts and {} cases added, {} cases and {} scores changed\n", gradebook.string(),
                summary.attempts_added, summary.cases_added, summary.cases_changed, summary.scores_changed);
   }
+}
+
+std::map<std::string, FinalPoints> final_points(const fs::path& gradebook, const std::string& lab) {
+  std::map<std::string, FinalPoints> finals;
+  GradeFilter filter;
+  filter.lab = lab;
+  for (const Grade& grade : Gradebook(gradebook, GradebookMode::kRead).grades(filter)) {
+    finals[grade.student] = {grade.points, grade.override_by.has_value(),
+                             grade.override_by ? grade.override_by->reason : ""};
+  }
+  return finals;
 }
 
 int list_grades(const GradesOptions& options) {

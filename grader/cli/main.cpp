@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "cli/commands.h"
+#include "cli/export.h"
 #include "cli/grades.h"
 #include "cli/profile.h"
 #include "cli/submit.h"
@@ -158,6 +159,7 @@ int run(int argc, char** argv) {
   calibrate_command->callback([&] { code = calibrate(run_folder, baseline, share); });
 
   add_grade_commands(app, code);
+  add_export_command(app, code);
 
   datasets::DataCommandContext data_context;
   data_context.catalog_file = project_root() / "datasets/catalog.yaml";

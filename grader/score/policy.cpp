@@ -99,6 +99,27 @@ void read_limits(const Place& limits, Policy::Limits& result) {
   result.output_kb = static_cast<std::size_t>(limits["output_kb"].number_or(256, 1, 1 << 20));
 }
 
+void read_visibility(const Place& place, Policy::Visibility& result) {
+  place.only({"open", "hidden", "hidden_names", "speed", "override_reasons", "leaderboard"});
+  const auto shown = [&](const char* key, bool fallback) {
+    return place[key].word_or(fallback ? "shown" : "hidden", {"shown", "hidden"}) == "shown";
+  };
+  if (const Place open = place["open"]; open.defined()) {
+    if (!open.node().IsSequence()) open.fail("a list of sets of cases, for instance [public]");
+    result.open_sets.clear();
+    for (const auto& entry : open.node()) {
+      const std::string set = entry.IsScalar() ? entry.Scalar() : "";
+      if (set.empty()) open.fail("a list of words");
+      result.open_sets.insert(set);
+    }
+  }
+  result.hidden_verdicts = place["hidden"].word_or("verdict", {"verdict", "count"}) == "verdict";
+  result.hidden_names = place["hidden_names"].word_or("shown", {"shown", "numbered"}) == "shown";
+  result.speed = shown("speed", true);
+  result.override_reasons = shown("override_reasons", false);
+  result.leaderboard = shown("leaderboard", true);
+}
+
 }  // namespace
 
 std::optional<double> Policy::threshold(const std::string& dataset, int k) const {
@@ -120,8 +141,8 @@ Policy parse_policy(const std::string& text, const std::string& file,
     throw UsageError("{}:{}: not YAML: {}", file, error.mark.line + 1, error.msg);
   }
   const Place root(node, file, "");
-  root.only(
-      {"schema", "name", "lab", "baseline", "points", "within_noise", "partial", "limits", "thresholds"});
+  root.only({"schema", "name", "lab", "baseline", "points", "within_noise", "partial", "limits", "thresholds",
+             "visibility"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
     root["schema"].fail("warpgrade.policy.v1");
   }
@@ -139,6 +160,7 @@ Policy parse_policy(const std::string& text, const std::string& file,
   root["partial"].only({"from"});
   policy.partial_from = root["partial"]["from"].number_or(1.0, 0, 1);
   read_limits(root["limits"], policy.limits);
+  read_visibility(root["visibility"], policy.visibility);
   read_thresholds(root["thresholds"], file, known_datasets, policy);
   return policy;
 }

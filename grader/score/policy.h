@@ -23,6 +23,16 @@ struct Policy {
     std::size_t host_memory_mb = 4096, device_memory_mb = 16384, output_kb = 256;
   } limits;
 
+  // What a student may see of the own submission; grader/gradebook/README.md says what each word gives.
+  struct Visibility {
+    std::set<std::string> open_sets{"public"};  // sets of cases that are shown in full
+    bool hidden_verdicts = true;    // of the others: the verdict's kind, or only how many are correct
+    bool hidden_names = true;       // their names, or "hidden 1", "hidden 2", ...
+    bool speed = true;              // speed-ups and thresholds
+    bool override_reasons = false;  // why a person set the points
+    bool leaderboard = true;        // the class's anonymous list is made
+  } visibility;
+
   std::map<std::string, std::map<int, double>> thresholds;  // by dataset (or "default") and K
 
   // None: this K has no threshold, its speed earns nothing and costs nothing.

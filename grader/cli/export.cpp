@@ -1,0 +1,201 @@
+#include "cli/export.h"
+
+#include <fmt/core.h>
+
+#include <future>
+#include <set>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "base/toolchain.h"
+#include "cli/commands.h"
+#include "exports/exports.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+const std::vector<std::string> kFormats{"gradescope", "autolab",     "canvas",   "moodle",
+                                        "junit",      "leaderboard", "feedback", "class-report"};
+
+json read_object(const fs::path& file, const std::string& next) {
+  json value = json::parse(read_text(file), nullptr, false);
+  if (!value.is_object()) throw UsageError("{}: expected a JSON object; {}", file.string(), next);
+  return value;
+}
+
+std::string dumped(const json& value, int indent = -1) {
+  return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+// One file a student, named by the student's id.
+void write_each(const Views& views, const fs::path& folder, const std::string& ending,
+                const std::function<std::string(const json&)>& text_of) {
+  make_directories(folder);
+  for (const json& view : views) {
+    throw_if_interrupted();
+    write_text(folder / (file_name_of(view.at("person").at("id")) + ending), text_of(view));
+  }
+}
+
+void run_python(const std::string& module, const std::vector<std::string>& arguments) {
+  const fs::path python = project_root() / ".venv/bin/python";
+  ProcessOptions options;
+  options.command = {fs::exists(python) ? python.string() : "python3", "-m", module};
+  options.command.insert(options.command.end(), arguments.begin(), arguments.end());
+  options.environment = {{"PYTHONPATH", (project_root() / "reports").string()}};
+  const ProcessResult result = run_process(options);
+  if (!result.standard_error.empty()) fmt::print(stderr, "{}", result.standard_error);
+  if (result.ok()) return;
+  if (result.exit_code == kExitUsage) throw UsageError("{} could not render the run; see above", module);
+  throw JudgeFault("{}: {}", module, result.describe());
+}
+
+class Export {
+ public:
+  explicit Export(const ExportOptions& options)
+      : options_(options), formats_(options.formats.begin(), options.formats.end()) {
+    if (formats_.empty()) formats_.insert(kFormats.begin(), kFormats.end());
+    output_ = options.output.empty() ? options.run / "export" : options.output;
+  }
+
+  void execute() {
+    read_run();
+    make_views();
+    const TemporaryDirectory scratch("warpgrade-export");
+    // People's pages take longest, and each is a process of its own: they run beside what is written here.
+    std::vector<std::future<void>> pages;
+    start_pages(scratch.path(), pages);
+    write_data();
+    for (std::future<void>& page : pages) page.get();
+    for (const std::string& format : formats_) {
+      if (!written_.contains(format)) continue;
+      fmt::print("{:<13} {}\n", format, written_[format].string());
+    }
+  }
+
+ private:
+  bool wants(const char* format) const { return formats_.contains(format); }
+
+  void read_run() {
+    const RunFolder folder(options_.run);
+    parts_.folder = options_.run;
+    parts_.run = folder.read_run();
+    parts_.records = folder.read_records();
+    const fs::path class_file = options_.run / "submissions.json";
+    if (fs::exists(class_file)) parts_.class_list = read_object(class_file, "ingest the class again");
+    std::set<std::string> known;
+    for (const CaseSpec& spec : find_lab(parts_.run.at("lab")).cases()) known.insert(spec.dataset);
+    policy_ = options_.policy
+                  ? load_policy(*options_.policy, known)
+                  : parse_policy(parts_.run.at("policy"), folder.run_file().string() + " (policy)", known);
+    if (!fs::exists(folder.scores_file())) {
+      throw UsageError("{}: the run is not scored yet; `warpgrade collect {}` does that",
+                       folder.scores_file().string(), options_.run.string());
+    }
+    parts_.scores = read_object(folder.scores_file(), "`warpgrade collect` makes it anew");
+  }
+
+  void make_views() {
+    std::map<std::string, FinalPoints> finals;
+    if (options_.gradebook) finals = final_points(*options_.gradebook, parts_.run.at("lab"));
+    everyone_ = feedback_views(policy_, parts_, pseudonyms(pseudonym_key(options_.run), parts_.run), finals);
+    if (everyone_.empty())
+      throw UsageError("{}: no student's submission is in this run", options_.run.string());
+    for (const json& view : everyone_) {
+      if (!options_.student || view.at("person").at("id") == *options_.student) views_.push_back(view);
+    }
+    if (views_.empty())
+      throw UsageError("{}: no student '{}' in this run", options_.run.string(), *options_.student);
+  }
+
+  void start_pages(const fs::path& scratch, std::vector<std::future<void>>& pages) {
+    const auto start = [&](const char* format, const std::string& module, std::vector<std::string> arguments,
+                           const fs::path& result) {
+      written_[format] = result;
+      pages.push_back(std::async(std::launch::async, [module, arguments] { run_python(module, arguments); }));
+    };
+    make_directories(output_);
+    if (wants("feedback")) {
+      std::string lines;
+      for (const json& view : views_) {
+        if (view.contains("submission")) lines += dumped(view) + "\n";
+      }
+      write_text(scratch / "views.jsonl", lines);
+      start("feedback", "warpgrade_reports.feedback",
+            {(scratch / "views.jsonl").string(), "--output", (output_ / "feedback").string()},
+            output_ / "feedback");
+    }
+    if (wants("leaderboard") && policy_.visibility.leaderboard) {
+      write_text(scratch / "leaderboard.json", dumped(leaderboard(everyone_), 1) + "\n");
+      start("leaderboard", "warpgrade_reports.leaderboard",
+            {(scratch / "leaderboard.json").string(), "--output", (output_ / "leaderboard.html").string()},
+            output_ / "leaderboard.html");
+    }
+    if (wants("class-report")) {
+      std::vector<std::string> arguments{options_.run.string(), "--output",
+                                         (output_ / "class-report").string()};
+      if (options_.sources) arguments.insert(arguments.end(), {"--sources", options_.sources->string()});
+      if (options_.no_pdf) arguments.push_back("--no-pdf");
+      start("class-report", "warpgrade_reports.class_report", arguments, output_ / "class-report/index.html");
+    }
+  }
+
+  void write_data() {
+    if (wants("gradescope")) {
+      write_each(views_, written_["gradescope"] = output_ / "gradescope", ".json",
+                 [](const json& view) { return dumped(gradescope_results(view), 1) + "\n"; });
+    }
+    if (wants("autolab")) {
+      write_each(views_, written_["autolab"] = output_ / "autolab", ".txt",
+                 [](const json& view) { return dumped(autolab_scores(view)) + "\n"; });
+    }
+    const std::string layout = parts_.class_list.is_object() && parts_.class_list.contains("source")
+                                   ? parts_.class_list["source"].value("layout", "")
+                                   : "";
+    if (wants("canvas")) write_text(written_["canvas"] = output_ / "canvas.csv", canvas_csv(views_, layout));
+    if (wants("moodle")) write_text(written_["moodle"] = output_ / "moodle.csv", moodle_csv(views_));
+    if (wants("junit")) write_text(written_["junit"] = output_ / "junit.xml", junit_xml(views_));
+  }
+
+  const ExportOptions& options_;
+  std::set<std::string> formats_;
+  fs::path output_;
+  RunParts parts_;
+  Policy policy_;
+  Views everyone_, views_;
+  std::map<std::string, fs::path> written_;
+};
+
+}  // namespace
+
+void add_export_command(CLI::App& app, int& code) {
+  const auto options = std::make_shared<ExportOptions>();
+  CLI::App* command = app.add_subcommand("export", "a run's grades for courseware, students and staff");
+  command->add_option("run", options->run, "a run's folder, scored")->required();
+  command
+      ->add_option("--format", options->formats,
+                   "of " + fmt::format("{}", fmt::join(kFormats, ", ")) + "; default: all")
+      ->delimiter(',')
+      ->check(CLI::IsMember(kFormats));
+  command->add_option("--output", options->output, "a folder; default: RUN/export");
+  command->add_option("--gradebook", options->gradebook, "take points from it: overrides count")
+      ->envname("WARPGRADE_GRADEBOOK");
+  command->add_option("--student", options->student, "of this student alone");
+  command->add_option("--policy", options->policy,
+                      "what students may see by another policy than the run's own");
+  command->add_option("--sources", options->sources,
+                      "a folder a submission, to look for similar ones; default: the run's snapshots");
+  command->add_flag("--no-pdf", options->no_pdf, "the class report as HTML alone");
+  command->callback([options, &code] { code = export_run(*options); });
+}
+
+int export_run(const ExportOptions& options) {
+  Export(options).execute();
+  return kExitGraded;
+}
+
+}  // namespace warpgrade

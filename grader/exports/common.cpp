@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/hash.h"
+#include "exports/csv.h"
+#include "exports/exports.h"
+
+namespace warpgrade {
+using nlohmann::json;
+
+std::string file_name_of(const std::string& id) {
+  std::string name;
+  for (const char c : id) {
+    const bool safe = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                      c == '-' || c == '_' || (c == '.' && !name.empty());
+    name += safe ? c : '_';
+  }
+  return name == id && !id.empty() && id.size() <= 100 ? id
+                                                       : name.substr(0, 100) + "-" + sha256(id).substr(0, 8);
+}
+
+std::vector<int> speed_widths(const Views& views) {
+  std::set<int> found;
+  for (const json& view : views) {
+    for (const json& line : view.at("cases")) {
+      if (line.contains("ratio") && line.contains("k")) found.insert(line.at("k").get<int>());
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+std::optional<double> mean_speedup(const json& view, int k) {
+  double logarithms = 0;
+  int count = 0;
+  for (const json& line : view.at("cases")) {
+    if (line.value("k", 0) != k || line.at("verdict") != "accepted" || !line.contains("ratio")) continue;
+    const double ratio = line.at("ratio").value("median", 0.0);
+    if (ratio <= 0) continue;
+    logarithms += std::log(ratio);
+    ++count;
+  }
+  return count == 0 ? std::nullopt : std::optional<double>(std::exp(logarithms / count));
+}
+
+std::string case_text(const json& line) {
+  std::string text = line.at("verdict").get<std::string>();
+  if (line.contains("message")) text += ": " + line.at("message").get<std::string>();
+  if (line.contains("pattern")) text += "\n" + line.at("pattern").get<std::string>();
+  for (const json& finding : line.value("diagnostics", json::array())) {
+    text += fmt::format("\n{}:{} {}", finding.value("file", ""), finding.value("line", 0),
+                        finding.value("message", ""));
+    if (finding.contains("advice")) text += "\n  advice: " + finding.at("advice").get<std::string>();
+  }
+  if (line.contains("ratio")) {
+    const json& ratio = line.at("ratio");
+    text += fmt::format("\nspeed-up {:.3g}", ratio.value("median", 0.0));
+    if (ratio.contains("low") && ratio.contains("high")) {
+      text += fmt::format(" [{:.3g}, {:.3g}]", ratio.at("low").get<double>(), ratio.at("high").get<double>());
+    }
+    text += " over " + line.value("baseline", "the baseline");
+  }
+  if (line.contains("threshold")) {
+    std::string status = line.value("threshold_status", "");
+    for (char& c : status) c = c == '_' ? ' ' : c;
+    text += fmt::format("\nthreshold {:.3g}: {}", line.at("threshold").get<double>(), status);
+  }
+  if (line.contains("next_step")) text += "\nnext: " + line.at("next_step").get<std::string>();
+  return text;
+}
+
+json leaderboard(const Views& views) {
+  const std::vector<int> ks = speed_widths(views);
+  std::map<std::string, json> by_name;  // a team's members share one line
+  for (const json& view : views) {
+    if (!view.contains("pseudonym")) continue;
+    json row = {{"name", view.at("pseudonym")},
+                {"points", view.value("computed_points", view.at("points").get<double>())},
+                {"max_points", view.at("max_points")},
+                {"correct", view.value("correct_cases", 0)},
+                {"total", view.value("total_cases", 0)},
+                {"speedups", json::array()}};
+    for (const int k : ks) {
+      const auto mean = mean_speedup(view, k);
+      row["speedups"].push_back(mean ? json(*mean) : json());
+    }
+    by_name[view.at("pseudonym")] = std::move(row);
+  }
+  std::vector<json> rows;
+  for (auto& [name, row] : by_name) rows.push_back(std::move(row));
+  const auto better = [](const json& a, const json& b) {
+    if (a.at("points") != b.at("points")) return a.at("points") > b.at("points");
+    return a.at("name").get<std::string>() < b.at("name").get<std::string>();
+  };
+  std::sort(rows.begin(), rows.end(), better);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool same = i > 0 && rows[i - 1].at("points") == rows[i].at("points");
+    rows[i]["rank"] = same ? rows[i - 1].at("rank") : json(i + 1);
+  }
+  const json& any = views.front();
+  return {{"schema", "warpgrade.leaderboard.v1"},
+          {"run", any.at("run")},
+          {"lab", any.at("lab")},
+          {"width", any.value("terms", json::object()).value("width", "K")},
+          {"ks", ks},
+          {"rows", rows}};
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,44 @@
+// Grades in the formats of other programs. All of them are made from feedback views (feedback/view.h): what a
+// student may not see is not there to be exported.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace warpgrade {
+
+using Views = std::vector<nlohmann::json>;
+
+// Gradescope's results.json: score, tests, leaderboard, extra_data.
+nlohmann::json gradescope_results(const nlohmann::json& view);
+
+// Autolab's last line of output: {"scores": {"correctness": .., "speed": ..}, "scoreboard": [..]}. A person's
+// override is a third problem, "adjustment", so that the sum is the final points.
+nlohmann::json autolab_scores(const nlohmann::json& view);
+
+// Canvas' gradebook import: a row a student, below the row with the points possible. `layout` is where the
+// hand-ins came from: ids of Canvas' own export are Canvas ids, all others SIS ids.
+std::string canvas_csv(const Views& views, const std::string& layout);
+
+// Moodle's grade import: ID number, full name, email, points, a comment.
+std::string moodle_csv(const Views& views);
+
+// JUnit XML as Jenkins reads it: a suite a student, a test case a case.
+std::string junit_xml(const Views& views);
+
+// The anonymous list: {schema, run, lab, ks, rows: [{rank, name, points, correct, total, speedups}]}, best
+// first.
+nlohmann::json leaderboard(const Views& views);
+
+// Geometric mean of a view's speed-ups at width k over the correct cases; none: nothing measured.
+std::optional<double> mean_speedup(const nlohmann::json& view, int k);
+std::vector<int> speed_widths(const Views& views);
+
+// A student's id as a file name: safe, and no two ids fall onto one.
+std::string file_name_of(const std::string& id);
+
+// A case's outcome in a few lines of plain text.
+std::string case_text(const nlohmann::json& line);
+
+}  // namespace warpgrade
