@@ -122,12 +122,16 @@ class Export {
     if (wants("feedback")) {
       std::string lines;
       for (const json& view : views_) {
-        if (view.contains("submission")) lines += dumped(view) + "\n";
+        if (!view.contains("submission")) continue;
+        json line = view;
+        line["file"] = file_name_of(view.at("person").at("id"));
+        lines += dumped(line) + "\n";
       }
       write_text(scratch / "views.jsonl", lines);
-      start("feedback", "warpgrade_reports.feedback",
-            {(scratch / "views.jsonl").string(), "--output", (output_ / "feedback").string()},
-            output_ / "feedback");
+      std::vector<std::string> arguments{(scratch / "views.jsonl").string(), "--output",
+                                         (output_ / "feedback").string()};
+      if (options_.student) arguments.push_back("--keep");
+      start("feedback", "warpgrade_reports.feedback", arguments, output_ / "feedback");
     }
     if (wants("leaderboard") && policy_.visibility.leaderboard) {
       write_text(scratch / "leaderboard.json", dumped(leaderboard(everyone_), 1) + "\n");

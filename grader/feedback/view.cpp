@@ -99,6 +99,9 @@ class Viewer {
     if (policy_.visibility.speed) {
       view.update(only(scored, {"over_threshold", "threshold_cases"}));
       view["parts"] = parts_of(scored);
+      const int decided = scored.at("total_cases").get<int>() - scored.value("undecided_cases", 0);
+      view["speed_gated"] = scored.value("speed_measured", false) && policy_.speed_needs_all_correct &&
+                            scored.at("correct_cases").get<int>() < decided;
     }
     const auto refusal = refusals_.find(id);
     if (refusal != refusals_.end()) view["refusal"] = refusal->second;

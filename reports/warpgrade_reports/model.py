@@ -174,6 +174,7 @@ class CaseResult:
     seed_commitment: str = ""
     recorded_at: str = ""
     wall_s: float | None = None
+    phases: Mapping[str, float] = field(default_factory=dict)  # seconds of wall_s
     checksum: str = ""
 
     @property

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -12,22 +10,21 @@ from warpgrade_reports.analysis import ranking
 from warpgrade_reports.journey import journey_of
 from warpgrade_reports.model import Run
 from warpgrade_reports.page import render_page
+from warpgrade_reports.publishing import publish, refuse_strangers
 from warpgrade_reports.source import ReportInputError
 from warpgrade_reports.tables import csv_table, markdown_table
-
-_OURS = 'content="warpgrade_reports"'
 
 
 def write_report(run: Run, output: Path, *, appeal: bool = False) -> Path:
     """Builds the report beside `output` and moves it there; returns the page's path."""
-    _refuse_strangers(output)
+    refuse_strangers(output)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
             staged = Path(scratch) / "report"
             staged.mkdir()
             _fill(staged, run, appeal=appeal)
-            _publish(staged, output, Path(scratch) / "before")
+            publish(staged, output, Path(scratch) / "before")
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ReportInputError(
@@ -52,32 +49,3 @@ def _fill(folder: Path, run: Run, *, appeal: bool) -> None:
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", errors="replace", newline="\n")
-
-
-def _refuse_strangers(output: Path) -> None:
-    """Replaces an earlier report and nothing else: a folder of other things is never moved away."""
-    if not output.exists():
-        return
-    page = output / "index.html"
-    empty = output.is_dir() and not any(output.iterdir())
-    ours = page.is_file() and _OURS in page.read_text(encoding="utf-8", errors="replace")[:2000]
-    if not empty and not ours:
-        raise ReportInputError(
-            str(output),
-            "expected no such folder, an empty one or an earlier report, got other files",
-            "name another folder with --output",
-        )
-
-
-def _publish(staged: Path, output: Path, before: Path) -> None:
-    if output.exists():
-        output.rename(before)
-    try:
-        staged.rename(output)
-    except OSError:
-        if before.exists():
-            before.rename(output)
-        raise
-    if before.exists():
-        shutil.rmtree(before)
-    os.utime(output)

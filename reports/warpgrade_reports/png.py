@@ -83,10 +83,11 @@ def save_chart(chart: Chart, folder: Path) -> None:
         {Style.BARS: _bars, Style.DOTS: _dots, Style.STRIP: _strip}[chart.style](chart, axes)
         _thresholds(chart, axes)
         _legend(chart, axes)
-        _save(figure, folder / f"{chart.slug}.png")
+        save_figure(figure, folder / f"{chart.slug}.png")
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
+    """Writes a figure; the same figure gives the same bytes."""
     with warnings.catch_warnings():
         # A name in a script that no installed font has becomes boxes here; the page shows it with the browser's fonts.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
@@ -258,7 +259,7 @@ def save_matrix(run: Run, submissions: Sequence[Submission], folder: Path) -> No
         axes.tick_params(length=0, which="both")
         axes.spines[:].set_visible(False)
         _matrix_legend(figure, {result.verdict for s in submissions for result in s.cases})
-        _save(figure, folder / "correctness.png")
+        save_figure(figure, folder / "correctness.png")
 
 
 def _cells(axes: Axes, verdicts: Sequence[Sequence[str]]) -> None:
@@ -332,7 +333,7 @@ def save_journey(journey: Journey, folder: Path) -> None:
             means = [gain for gain, _ in journey.mean_gains(k)]
             _line(right, means, {"color": _INK, "linewidth": 2.4, "label": "geometric mean"})
             figure.legend(*right.get_legend_handles_labels(), loc="outside right center", fontsize=7)
-            _save(figure, folder / f"journey-k{k}.png")
+            save_figure(figure, folder / f"journey-k{k}.png")
 
 
 def _step_axes(

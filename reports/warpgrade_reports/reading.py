@@ -272,8 +272,14 @@ def _case_result(spec: CaseSpec, score: CaseScore, record: Node) -> CaseResult:
         seed_commitment=record.optional_text("seed_commitment"),
         recorded_at=record.optional_text("recorded_at") or record.optional_text("started_at"),
         wall_s=record.number("wall_s"),
+        phases=_seconds(record.optional_child("phases")),
         checksum=record.optional_text("checksum"),
     )
+
+
+def _seconds(node: Node | None) -> dict[str, float]:
+    numbers = {name: node.number(name) for name in node.value} if node else {}
+    return {name: value for name, value in numbers.items() if value is not None}
 
 
 def _texts(node: Node | None, key: str) -> tuple[str, ...]:

@@ -1,0 +1,129 @@
+"""The class report of a synthetic class: figures that agree with the records, nothing silently zero, a real PDF."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import Page
+from synthetic import SyntheticRun
+from synthetic_class import SyntheticClass
+from warpgrade_reports.class_report import main
+from warpgrade_reports.class_stats import box_of, case_lines, mistakes, score_bins, spending
+from warpgrade_reports.reading import read_run
+
+
+@pytest.fixture(scope="module")
+def class_folder(tmp_path_factory):
+    folder = SyntheticClass(students=24, graphs=["arxiv", "ddi"]).write(tmp_path_factory.mktemp("class") / "run")
+    events = [{"kind": "infrastructure", "event": "node_lost"}, {"kind": "progress", "event": "scored"}]
+    (folder / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events) + "half a li", encoding="utf-8")
+    sessions = {"sessions": [{"gpu_s": 100.0}, {"gpu_s": 20.5}]}
+    (folder / "submissions/s0000/judging.json").write_text(json.dumps(sessions))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report(class_folder):
+    assert main([str(class_folder)]) == 0
+    return class_folder / "class-report"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_boxes_have_numpys_quartiles(seed):
+    values = np.random.default_rng(seed).lognormal(size=37 + seed).tolist()
+    box = box_of(values)
+    assert [box.first, box.median, box.third] == pytest.approx(np.quantile(values, [0.25, 0.5, 0.75]).tolist())
+    assert box.count == len(values)
+    assert len(box.beyond) + sum(box.low <= v <= box.high for v in values) == len(values)
+
+
+def test_no_values_have_no_box_and_one_value_is_its_own():
+    assert box_of([]) is None
+    assert (box_of([2.0]).low, box_of([2.0]).median, box_of([2.0]).high) == (2.0, 2.0, 2.0)
+
+
+def test_every_student_is_in_a_bin_and_in_each_cases_shares(class_folder):
+    run = read_run(class_folder)
+    assert sum(score_bins(run)) == 24
+    for line in case_lines(run):
+        assert sum(line.statuses.values()) == 24
+        assert len(line.values) == sum(line.statuses[s] for s in ("pass", "within_noise", "fail"))
+
+
+def test_mistakes_count_students_once_and_leave_out_the_judges_faults(class_folder):
+    run = read_run(class_folder)
+    found = mistakes(run)
+    assert sum(m.cases for m in found) == sum(not c.accepted and not c.undecided for s in run.students for c in s.cases)
+    assert all(len(m.students) <= m.cases for m in found)
+    assert not {m.verdict for m in found} & {"judge_fault", "not_run", "accepted"}
+
+
+def test_gpu_time_comes_from_judging_json_where_batch_wrote_it(class_folder):
+    run = read_run(class_folder)
+    others = sum(c.wall_s or 0 for s in run.submissions if s.id != "s0000" for c in s.cases)
+    spent = spending(run, class_folder)
+    assert spent.gpu_s == pytest.approx(others + 120.5)
+    assert spent.infrastructure == {"node_lost": 1}
+    assert sum(spent.phases.values()) == pytest.approx(spent.judging_s, rel=0.01)
+
+
+def test_the_page_names_the_copied_pair_and_says_that_it_is_no_verdict(report):
+    page = Page((report / "index.html").read_text(encoding="utf-8"))
+    words = page.words()
+    assert "Pointers, not verdicts" in words
+    assert "林 美玲" in words.split("Similar code")[1]
+    assert "node lost: 1" in words
+
+
+def test_hostile_names_are_escaped(tmp_path):
+    run = SyntheticClass(students=3, graphs=["ddi"])
+    run.submissions[0]["title"] = "<script>alert(1)</script>"
+    run.records[0]["outcome"] |= {"verdict": "wrong_answer", "message": "<img src=x onerror=alert(2)>", "reason": "<b>"}
+    folder = run.write(tmp_path / "run")
+    assert main([str(folder), "--no-pdf"]) == 0
+    text = (folder / "class-report/index.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in text
+    assert "<img src=x" not in text
+
+
+def test_plots_are_pictures(report):
+    names = {path.name for path in (report / "plots").iterdir()}
+    assert names == {"points.png", "speedup-k32.png", "speedup-k256.png", "thresholds.png"}
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in (report / "plots").iterdir())
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext here: apt-get install poppler-utils")
+def test_the_pdf_holds_what_the_page_says(report):
+    command = ["pdftotext", "-layout", str(report / "class-report.pdf"), "-"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for heading in ("Points", "Speed-ups", "Thresholds", "Common mistakes", "Similar code", "Time spent"):
+        assert heading in text
+    assert "amazon" not in text
+    assert "arxiv-k32" in text, "labels of the charts are text"
+
+
+def test_a_run_on_the_emulator_has_no_speed_and_says_so(tmp_path):
+    folder = SyntheticRun(backend="emulator", students=4).write(tmp_path / "run")
+    assert main([str(folder), "--no-pdf"]) == 0
+    words = Page((folder / "class-report/index.html").read_text(encoding="utf-8")).words()
+    assert "Speed was not measured" in words
+    assert "No sources are kept" in words
+    assert {p.name for p in (folder / "class-report/plots").iterdir()} == {"points.png"}
+
+
+def test_a_folder_of_other_things_is_not_replaced(tmp_path, capsys):
+    folder = SyntheticRun(students=2, graphs=["ddi"]).write(tmp_path / "run")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.txt").write_text("mine")
+    assert main([str(folder), "--output", str(tmp_path / "mine"), "--no-pdf"]) == 1
+    assert "other files" in capsys.readouterr().err
+    assert Path(tmp_path / "mine/thesis.txt").read_text() == "mine"
+
+
+def test_without_students_there_is_nothing_to_report(tmp_path, capsys):
+    folder = SyntheticRun(students=0, kind="ladder", graphs=["ddi"]).write(tmp_path / "run")
+    assert main([str(folder)]) == 1
+    assert "expected a student's submission" in capsys.readouterr().err

@@ -1,0 +1,112 @@
+"""The class report's plots as PNG with matplotlib: points, a violin a dataset, how thresholds were met."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from warpgrade_reports import format as fmt
+from warpgrade_reports.chart import Scale, log_range
+from warpgrade_reports.class_stats import CaseLine
+from warpgrade_reports.class_svg import STATUSES
+from warpgrade_reports.png import look, save_figure, short
+
+_BLUE, _INK, _QUIET, _GRID = "#0072b2", "#1b1d22", "#5b6270", "#e2e5ea"
+_WIDTH, _DPI = 9.6, 130
+_MIN_VIOLIN = 5  # fewer values have no shape; they are dots
+
+
+def save_points(counts: Sequence[int], top: float, path: Path) -> None:
+    """The distribution of points."""
+    with mpl.rc_context(look()):
+        figure = Figure(figsize=(_WIDTH, 3.2), dpi=_DPI, layout="constrained")
+        axes = figure.add_subplot()
+        step = top / len(counts)
+        bars = axes.bar([(i + 0.5) * step for i in range(len(counts))], counts, width=0.92 * step, color=_BLUE)
+        axes.bar_label(bars, [str(count) if count else "" for count in counts], fontsize=7, color=_QUIET)
+        axes.set_xlim(0, top)
+        axes.set_xlabel("points", color=_QUIET)
+        axes.set_ylabel("students", color=_QUIET)
+        axes.set_title("Distribution of points", loc="left", fontweight="bold", fontsize=10.5)
+        save_figure(figure, path)
+
+
+def save_violins(lines: Sequence[CaseLine], axis: str, title: str, path: Path) -> None:
+    """Speed-ups a dataset as violins of their logarithms, with quartiles and threshold; few values are dots."""
+    values = [v for line in lines for v in (*line.values, *((line.threshold,) if line.threshold else ()))]
+    scale = Scale(*log_range([*values, 1.0]), logarithmic=True)
+    with mpl.rc_context(look()):
+        figure = Figure(figsize=(_WIDTH, 1.3 + 0.42 * len(lines)), dpi=_DPI, layout="constrained")
+        axes = figure.add_subplot()
+        for index, line in enumerate(lines):
+            _violin(axes, line, index)
+        axes.axvline(0, color=_QUIET, linestyle=(0, (4, 3)), linewidth=0.9)
+        axes.set_xlim(math.log10(scale.low), math.log10(scale.high))
+        axes.xaxis.set_major_locator(FixedLocator([math.log10(tick) for tick in scale.ticks()]))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xticklabels([fmt.trimmed(fmt.ratio(tick)) for tick in scale.ticks()])
+        axes.set_ylim(len(lines) - 0.4, -0.6)
+        axes.set_yticks(range(len(lines)), [short(line.spec.dataset) for line in lines])
+        axes.grid(visible=True, axis="x", color=_GRID, linewidth=0.7)
+        axes.set_axisbelow(True)
+        axes.set_xlabel(axis, color=_QUIET)
+        axes.set_title(title, loc="left", fontweight="bold", fontsize=10.5, pad=20)
+        marks = [
+            Line2D([], [], color=_BLUE, marker="|", linestyle="", markersize=9, markeredgewidth=2.2, label="median"),
+            Line2D([], [], color=_INK, linewidth=3, label="middle half"),
+            Line2D([], [], color=_INK, marker="|", linestyle="", markersize=11, markeredgewidth=1.6, label="threshold"),
+        ]
+        axes.legend(handles=marks, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=3, fontsize=7.5)
+        save_figure(figure, path)
+
+
+def _violin(axes: Axes, line: CaseLine, y: int) -> None:
+    logarithms = np.log10([value for value in line.values if value > 0])
+    if len(logarithms) >= _MIN_VIOLIN and np.ptp(logarithms) > 0:
+        shapes = axes.violinplot([logarithms], [y], orientation="horizontal", widths=0.85, showextrema=False)
+        for body in shapes["bodies"]:
+            body.set(facecolor=_BLUE, alpha=0.3, edgecolor=_BLUE, linewidth=0.8)
+        first, middle, third = np.quantile(logarithms, [0.25, 0.5, 0.75])
+        axes.hlines(y, first, third, color=_INK, linewidth=3)
+        axes.vlines(middle, y - 0.22, y + 0.22, color=_BLUE, linewidth=2.4, zorder=4)
+    elif len(logarithms):
+        axes.scatter(logarithms, [y] * len(logarithms), s=12, color=_BLUE, alpha=0.6, linewidths=0)
+    if line.threshold:
+        axes.vlines(math.log10(line.threshold), y - 0.42, y + 0.42, color=_INK, linewidth=1.6, zorder=3)
+    axes.annotate(
+        f"n = {len(logarithms)}",
+        (1, y),
+        xytext=(5, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        va="center",
+        fontsize=6.5,
+        color=_QUIET,
+    )
+
+
+def save_pass_rates(lines: Sequence[CaseLine], path: Path) -> None:
+    """How the class stands to each threshold."""
+    with mpl.rc_context(look()):
+        figure = Figure(figsize=(_WIDTH, 1.4 + 0.22 * len(lines)), dpi=_DPI, layout="constrained")
+        axes = figure.add_subplot()
+        left = [0.0] * len(lines)
+        for status, label, colour in STATUSES:
+            counts = [line.statuses[status] for line in lines]
+            if any(counts):
+                axes.barh(range(len(lines)), counts, left=left, height=0.72, color=colour, label=label)
+                left = [a + b for a, b in zip(left, counts, strict=True)]
+        axes.set_ylim(len(lines) - 0.4, -0.6)
+        axes.set_yticks(range(len(lines)), [short(line.spec.id) for line in lines], fontsize=7.5)
+        axes.set_xlabel("students", color=_QUIET)
+        axes.set_title("Thresholds", loc="left", fontweight="bold", fontsize=10.5, pad=20)
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=6, fontsize=7.5)
+        save_figure(figure, path)

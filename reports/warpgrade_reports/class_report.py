@@ -1,0 +1,225 @@
+"""`python -m warpgrade_reports.class_report RUN_DIR --output DIR`: how a class did, for its teachers. HTML, PDF, PNG.
+
+Reads a run's records and scores, the sources of its snapshots for pointers to similar code, and what batch wrote about
+time and infrastructure. Exit 0: done; 1: the input cannot be rendered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from warpgrade_reports import class_svg
+from warpgrade_reports import format as fmt
+from warpgrade_reports.charts import graded_baseline
+from warpgrade_reports.class_stats import (
+    box_of,
+    case_lines,
+    mistakes,
+    quantile,
+    score_bins,
+    spending,
+    student_means,
+    verdict_line,
+)
+from warpgrade_reports.feedback import environment, plain
+from warpgrade_reports.model import Run
+from warpgrade_reports.publishing import publish, refuse_strangers
+from warpgrade_reports.reading import read_run
+from warpgrade_reports.similarity import Pointer, Print, pointers, print_of
+from warpgrade_reports.source import ReportInputError
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_ROOT = Path(__file__).resolve().parents[2]
+_MOST_POINTERS = 40
+_SECONDS = ((3600.0, "h"), (60.0, "min"))
+
+
+def duration(seconds: float | None) -> str:
+    """A time in hours, minutes or seconds."""
+    if seconds is None:
+        return fmt.UNKNOWN
+    for factor, unit in _SECONDS:
+        if seconds >= factor:
+            return f"{fmt.digits(seconds / factor)} {unit}"
+    return f"{fmt.digits(seconds)} s"
+
+
+def source_folders(folder: Path, sources: Path | None) -> tuple[dict[str, Path], list[frozenset[str]]]:
+    """Each student submission's sources, and which submissions are one student's: those are not compared."""
+    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    found: dict[str, Path] = {}
+    by_student: dict[str, set[str]] = defaultdict(set)
+    for submission in run.get("submissions", []):
+        if submission.get("role", "student") != "student":
+            continue
+        name = submission["id"]
+        place = sources / name if sources else folder / "snapshots" / str(submission.get("hash") or "none")
+        if place.is_dir():
+            found[name] = place
+        for member in submission.get("members") or [submission.get("student", name)]:
+            by_student[str(member)].add(name)
+    return found, [frozenset(names) for names in by_student.values() if len(names) > 1]
+
+
+def find_pointers(folder: Path, lab: str, sources: Path | None) -> tuple[list[Pointer], int]:
+    """The pairs that share code beyond the hand-out's, and how many submissions had sources to look at."""
+    folders, together = source_folders(folder, sources)
+    given = [_ROOT / "student" / lab, _ROOT / "reference/include"]
+    handout = [print_of("handout", place) for place in given if place.is_dir()]
+    tasks = sorted(folders.items())
+    if len(tasks) > 50 and (os.cpu_count() or 1) > 1:  # noqa: PLR2004 - starting processes costs more than that
+        with multiprocessing.Pool(2) as pool:
+            prints: list[Print] = pool.starmap(print_of, tasks, chunksize=8)
+    else:
+        prints = [print_of(*task) for task in tasks]
+    return pointers(prints, handout, together), len(tasks)
+
+
+def _summary(run: Run) -> dict[str, Any]:
+    points = sorted(s.points for s in run.students)
+    return {
+        "students": len(points),
+        "mean": sum(points) / len(points),
+        "quartiles": [quantile(points, share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)],
+        "all_correct": sum(s.correct_cases == s.total_cases for s in run.students),
+        "undecided": sum(s.undecided_cases for s in run.students),
+    }
+
+
+def _speed_figures(run: Run) -> list[dict[str, Any]]:
+    lines = case_lines(run)
+    figures = []
+    for k in run.ks:
+        rows = [line for line in lines if line.spec.k == k]
+        title = f"Speed-up over {graded_baseline(run)}, {run.width} = {k}"
+        figures.append(
+            {
+                "k": k,
+                "title": title,
+                "means": box_of(student_means(run, k)),
+                "svg": class_svg.boxes(
+                    [(line.spec.dataset, line.box, line.threshold) for line in rows],
+                    "speed-up of correct submissions",
+                    title,
+                ),
+            }
+        )
+    return figures
+
+
+def render_class_report(run: Run, folder: Path, found: tuple[list[Pointer], int]) -> str:
+    """The page; its charts carry their own colours, so that a PDF can be made of it."""
+    lines = case_lines(run) if run.speed_measured else []
+    similar, looked = found
+    titles = {s.id: s.title for s in run.submissions}
+    context: Mapping[str, Any] = {
+        "run": run,
+        "summary": _summary(run),
+        "verdicts": verdict_line(run),
+        "points_svg": class_svg.histogram(score_bins(run), "Distribution of points", "points", run.max_points),
+        "speed": _speed_figures(run) if run.speed_measured else [],
+        "rates_svg": class_svg.pass_rates(lines, "Thresholds") if lines else "",
+        "mistakes": mistakes(run),
+        "pointers": similar[:_MOST_POINTERS],
+        "left_out": max(0, len(similar) - _MOST_POINTERS),
+        "looked": looked,
+        "titles": titles,
+        "spent": spending(run, folder),
+        "duration": duration,
+        "plain": plain,
+        "style": Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        "safe": Markup,
+    }
+    return environment(html=True).get_template("class_report.html.j2").render(**context)
+
+
+def save_pdf(page: str, path: Path) -> None:
+    """The page on A4 by WeasyPrint; raises ReportInputError where it is not installed."""
+    try:
+        import weasyprint  # noqa: PLC0415 - heavy, and its system libraries may be absent
+    except (ImportError, OSError) as error:
+        raise ReportInputError(
+            str(path),
+            f"expected WeasyPrint and Pango for a PDF, got: {error}",
+            "run scripts/bootstrap, or say --no-pdf",
+        ) from error
+    weasyprint.HTML(string=page).write_pdf(path, uncompressed_pdf=False)
+
+
+def _save_plots(run: Run, folder: Path) -> None:
+    from warpgrade_reports import class_png  # noqa: PLC0415 - matplotlib is slow to load and only this process wants it
+
+    folder.mkdir()
+    class_png.save_points(score_bins(run), run.max_points, folder / "points.png")
+    if not run.speed_measured:
+        return
+    lines = case_lines(run)
+    for k in run.ks:
+        rows = [line for line in lines if line.spec.k == k]
+        title = f"Speed-up over {graded_baseline(run)}, {run.width} = {k}"
+        class_png.save_violins(rows, "speed-up of correct submissions", title, folder / f"speedup-k{k}.png")
+    class_png.save_pass_rates(lines, folder / "thresholds.png")
+
+
+def write_class_report(folder: Path, output: Path, *, sources: Path | None = None, pdf: bool = True) -> Path:
+    """Writes index.html, class-report.pdf and plots/*.png, whole or not at all; returns the page's path."""
+    refuse_strangers(output)
+    run = read_run(folder)
+    if not run.students:
+        raise ReportInputError(str(folder), "expected a student's submission, got none", "grade a class")
+    page = render_class_report(run, folder, find_pointers(folder, run.lab, sources))
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".class-report-", dir=output.parent) as scratch:
+            staged = Path(scratch) / "report"
+            staged.mkdir()
+            (staged / "index.html").write_text(page, encoding="utf-8", errors="replace", newline="\n")
+            # The plots beside the PDF: both take seconds and neither needs the other.
+            plots = multiprocessing.Process(target=_save_plots, args=(run, staged / "plots"))
+            plots.start()
+            try:
+                if pdf:
+                    save_pdf(page, staged / "class-report.pdf")
+            finally:
+                plots.join()
+            if plots.exitcode != 0:
+                raise ReportInputError(str(output), "expected plots, got a failure of their process", "see above")
+            publish(staged, output, Path(scratch) / "before")
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ReportInputError(str(output), f"expected to write there, got: {reason}", "name another folder") from error
+    return output / "index.html"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="warpgrade_reports.class_report", description="How a class did, for teachers."
+    )
+    parser.add_argument("run", type=Path, metavar="RUN_DIR")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="default: RUN_DIR/class-report")
+    parser.add_argument("--sources", type=Path, metavar="DIR", help="a folder a submission; default: the snapshots")
+    parser.add_argument("--no-pdf", action="store_true", help="HTML and PNG alone")
+    options = parser.parse_args(arguments)
+    output = options.output or options.run / "class-report"
+    try:
+        write_class_report(options.run, output, sources=options.sources, pdf=not options.no_pdf)
+    except ReportInputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,235 @@
+"""`python -m warpgrade_reports.feedback VIEWS.jsonl --output DIR`: a folder a student, as HTML and Markdown.
+
+Reads feedback views (warpgrade.feedback.v1, a line each, made by `warpgrade export`) and nothing else: a view holds
+what policy lets the student see, so a page cannot show more. Exit 0: done; 1: the input cannot be rendered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from warpgrade_reports import format as fmt
+from warpgrade_reports import svg
+from warpgrade_reports.chart import Chart, Mark, Row
+from warpgrade_reports.publishing import publish, refuse_strangers
+from warpgrade_reports.source import ReportInputError, read_text
+from warpgrade_reports.verdicts import THRESHOLD_LABELS, style_of
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_SCHEMA = "warpgrade.feedback.v1"
+_STEP = "make the views with `warpgrade export`"
+_WORKERS = 2  # more would not help a class of a few hundred
+
+View = dict[str, Any]
+
+
+def read_views(file: Path) -> list[View]:
+    """The views, a line each; raises ReportInputError naming the line that is none."""
+    views = []
+    for number, line in enumerate(read_text(file, _STEP).splitlines(), start=1):
+        try:
+            view = json.loads(line)
+        except ValueError as error:
+            raise ReportInputError(f"{file}, line {number}", f"expected JSON, got {error}", _STEP) from error
+        if not isinstance(view, dict) or view.get("schema") != _SCHEMA or "file" not in view:
+            raise ReportInputError(f"{file}, line {number}", f"expected a view of schema {_SCHEMA}", _STEP)
+        views.append(view)
+    return views
+
+
+def speed_charts(view: View) -> list[Chart]:
+    """The student's speed-ups, a chart a width K, with intervals and thresholds."""
+    if not view.get("speed_measured"):
+        return []
+    speed = [case for case in view["cases"] if case.get("kind") == "speed" and "k" in case]
+    width = view["terms"]["width"]
+    charts = []
+    for k in sorted({case["k"] for case in speed}):
+        rows = [_speed_row(case) for case in speed if case["k"] == k]
+        baseline = next((case["baseline"] for case in speed if case.get("baseline")), "the baseline").replace("_", " ")
+        chart = Chart(
+            f"speedup-k{k}",
+            f"Speed-up, {width} = {k}",
+            f"speed-up over {baseline}, longer is faster",
+            tuple(rows),
+            (view["person"].get("name", ""),),
+            reference=1.0,
+            by_status=True,
+            tick=fmt.ratio,
+        )
+        if not chart.empty:
+            charts.append(chart)
+    return charts
+
+
+def _speed_row(case: dict[str, Any]) -> Row:
+    ratio = case.get("ratio") if case["verdict"] == "accepted" else None
+    status = case.get("threshold_status", "") if "threshold" in case else ""
+    marks = (Mark(0, ratio["median"], ratio.get("low"), ratio.get("high"), status),) if ratio else ()
+    note = "not measured" if case["verdict"] == "accepted" else style_of(case["verdict"]).label
+    return Row(case.get("dataset") or case["id"], marks, case.get("threshold"), note)
+
+
+@cache
+def environment(*, html: bool) -> jinja2.Environment:
+    """The templates; a page escapes every text, Markdown only where the template asks for it."""
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=html,  # noqa: S701 - Markdown is no HTML; the filter md escapes there
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.ChainableUndefined,
+    )
+    found.filters["md"] = fmt.markdown
+    found.globals.update(fmt=fmt, style_of=style_of, threshold_labels=THRESHOLD_LABELS, lateness=lateness, plain=plain)
+    return found
+
+
+def lateness(seconds: float | None) -> str:
+    """How late a hand-in is, in words; nothing when in time or not known."""
+    if not seconds or seconds <= 0:
+        return ""
+    hours = seconds / 3600
+    return f"{fmt.digits(hours)} hours late" if hours < 24 else f"{fmt.digits(hours / 24)} days late"  # noqa: PLR2004
+
+
+def plain(points: float | None) -> str:
+    """Points without idle zeros."""
+    return fmt.trimmed(f"{points:.2f}") if points is not None else fmt.UNKNOWN
+
+
+def _failures(view: View) -> list[dict[str, Any]]:
+    """The open cases that were not accepted: these are explained one by one."""
+    return [case for case in view["cases"] if case["open"] and case["verdict"] != "accepted"]
+
+
+def _diseases(view: View) -> list[dict[str, Any]]:
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for case in view["cases"]:
+        for finding in case.get("findings", []):
+            found.setdefault((finding.get("disease", ""), finding.get("kernel", "")), {**finding, "case": case["id"]})
+    return list(found.values())
+
+
+def _context(view: View) -> dict[str, Any]:
+    """What both templates show."""
+    person, submission = view["person"], view.get("submission", {})
+    facts = [("run", view["run"]), ("student", person["id"])]
+    facts += [(key, str(submission[key])) for key in ("team", "attempt", "interface") if submission.get(key)]
+    if submission.get("submitted_at"):
+        late = lateness(submission.get("late_s"))
+        facts.append(("handed in", submission["submitted_at"] + (f" ({late})" if late else "")))
+    if submission.get("hash"):
+        facts.append(("source", submission["hash"][:12]))
+    return {
+        "v": view,
+        "name": person.get("name") or person["id"],
+        "facts": facts,
+        "failures": _failures(view),
+        "diseases": _diseases(view),
+        "hidden": view.get("hidden", {}),
+        "listed_hidden": any(not case["open"] for case in view["cases"]),
+    }
+
+
+@cache
+def _style() -> str:
+    return (_TEMPLATES / "style.css").read_text(encoding="utf-8")
+
+
+def render_html(view: View) -> str:
+    """The student's page."""
+    return (
+        environment(html=True)
+        .get_template("feedback.html.j2")
+        .render(
+            **_context(view),
+            style=Markup(_style()),  # noqa: S704 - our own file
+            figures=[Markup(svg.draw(chart)) for chart in speed_charts(view)],  # noqa: S704 - svg.py escapes every text
+        )
+    )
+
+
+def render_markdown(view: View) -> str:
+    """The same as Markdown."""
+    return environment(html=False).get_template("feedback.md.j2").render(**_context(view))
+
+
+def write_student(task: tuple[View, Path]) -> None:
+    """Writes one student's folder: index.html, feedback.md, feedback.json."""
+    view, folder = task
+    view = {key: value for key, value in view.items() if key != "file"}
+    folder.mkdir()
+    texts = {
+        "index.html": render_html(view),
+        "feedback.md": render_markdown(view),
+        "feedback.json": json.dumps(view, ensure_ascii=False, indent=1, sort_keys=True) + "\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", errors="replace", newline="\n")
+
+
+def write_feedback(views: Sequence[View], output: Path, *, keep: bool = False) -> Path:
+    """Writes a folder a student and an index for the staff; `keep` replaces these students' folders alone."""
+    if not keep:
+        refuse_strangers(output)
+    try:
+        (output if keep else output.parent).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".feedback-", dir=output if keep else output.parent) as scratch:
+            staged = Path(scratch) / "feedback"
+            staged.mkdir()
+            _write_all(views, staged)
+            if keep:
+                for view in views:
+                    publish(staged / view["file"], output / view["file"], Path(scratch) / "before")
+                return output
+            page = environment(html=True).get_template("feedback_index.html.j2")
+            index = page.render(views=views, style=Markup(_style()))  # noqa: S704 - our own file
+            (staged / "index.html").write_text(index, encoding="utf-8", errors="replace", newline="\n")
+            publish(staged, output, Path(scratch) / "before")
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ReportInputError(str(output), f"expected to write there, got: {reason}", "name another folder") from error
+    return output
+
+
+def _write_all(views: Sequence[View], staged: Path) -> None:
+    tasks = [(view, staged / view["file"]) for view in views]
+    workers = min(_WORKERS, os.cpu_count() or 1)
+    if workers == 1 or len(tasks) < 8:  # noqa: PLR2004 - starting a process costs more than that
+        for task in tasks:
+            write_student(task)
+        return
+    with multiprocessing.Pool(workers) as pool:
+        pool.map(write_student, tasks, chunksize=8)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(prog="warpgrade_reports.feedback", description="Renders students' feedback.")
+    parser.add_argument("views", type=Path, metavar="VIEWS.jsonl")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--keep", action="store_true", help="replace the folders of these students alone")
+    options = parser.parse_args(arguments)
+    try:
+        write_feedback(read_views(options.views), options.output, keep=options.keep)
+    except ReportInputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
