@@ -1,8 +1,5 @@
 #include "warpgrade/datasets/catalog.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -10,6 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "digest.h"
+#include "warpgrade/datasets/cache.h"
 #include "warpgrade/datasets/import.h"
 
 namespace warpgrade::datasets {
@@ -19,6 +18,23 @@ namespace fs = std::filesystem;
 template <typename T>
 T value_or(const YAML::Node& node, const char* key, T fallback) {
   return node[key] ? node[key].as<T>() : fallback;
+}
+
+Original read_original(const YAML::Node& node) {
+  Original original;
+  if (const YAML::Node url = node["url"]) {
+    original.urls =
+        url.IsSequence() ? url.as<std::vector<std::string>>() : std::vector{url.as<std::string>()};
+  }
+  original.page = value_or<std::string>(node, "page", "");
+  original.licence = value_or<std::string>(node, "licence", "");
+  original.by_hand = value_or<std::string>(node, "by_hand", "");
+  original.options.format = format_of(value_or<std::string>(node, "format", "auto"));
+  original.options.member = value_or<std::string>(node, "member", "");
+  original.options.mirror = mirror_of(value_or<std::string>(node, "mirror", "no"));
+  original.options.ids = ids_of(value_or<std::string>(node, "ids", "auto"));
+  original.options.ignore_counts = value_or(node, "ignore_counts", false);
+  return original;
 }
 
 DatasetInfo read_entry(const std::string& name, const YAML::Node& node) {
@@ -31,7 +47,12 @@ DatasetInfo read_entry(const std::string& name, const YAML::Node& node) {
   info.exercises = value_or<std::string>(node, "exercises", "");
   info.n = value_or<std::int64_t>(node, "n", 0);
   info.nnz = value_or<std::int64_t>(node, "nnz", 0);
+  info.direction = value_or<std::string>(node, "direction", "");
+  info.features = value_or<std::string>(node, "features", "");
+  if (node["original"]) info.original = read_original(node["original"]);
+  if (info.licence.empty() && info.original) info.licence = info.original->licence;
   info.file = value_or<std::string>(node, "file", "");
+  info.sha256 = value_or<std::string>(node, "sha256", "");
   info.importer = value_or<std::string>(node, "importer", "");
   if (info.kind == "stand-in") {
     info.powerlaw = PowerlawSpec{static_cast<int>(info.n), info.nnz, node["skew"].as<double>(),
@@ -79,25 +100,27 @@ DatasetInfo scaled(DatasetInfo info, const std::string& name, const std::string&
   return info;
 }
 
-// Held while one process makes a file that others may want too.
-class Lock {
- public:
-  explicit Lock(const fs::path& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    if (fd_ >= 0) flock(fd_, LOCK_EX);
-  }
-  ~Lock() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
+// What to do for a graph that is not here.
+std::string how_to_get(const DatasetInfo& info) {
+  std::string ways;
+  if (!info.file.empty())
+    ways = fmt::format("put {} into a folder and set WARPGRADE_GRAPHS to it", info.file);
+  if (!info.original) return ways;
+  if (!ways.empty()) ways += ", or ";
+  if (!info.original->urls.empty())
+    return ways + fmt::format("`warpgrade data fetch {}` gets it from {}", info.name, info.original->urls[0]);
+  return ways + fmt::format("{} ({}), then `warpgrade data import FILE --name {}`", info.original->by_hand,
+                            info.original->page, info.name);
+}
 
- private:
-  int fd_;
-};
-
-// The cache's file name tells generators' versions apart: a new version makes a new file.
-std::string file_name(const DatasetInfo& info) {
-  return info.kind == "real" ? info.name + ".npz" : fmt::format("{}.{}.npz", info.name, kGeneratorVersion);
+// "arxiv@original": the published graph itself.
+DatasetInfo original_of(DatasetInfo info, const std::string& name) {
+  if (info.kind == "real") return info;
+  if (!info.original) throw DatasetError("'{}': {} is made here, it has no original", name, info.name);
+  info.name += "@original";
+  info.kind = "real";
+  info.powerlaw.reset();
+  return info;
 }
 
 }  // namespace
@@ -121,15 +144,22 @@ Catalog Catalog::load(const fs::path& file) {
 
 DatasetInfo Catalog::find(const std::string& name) const {
   const std::string base = name.substr(0, name.find('@'));
+  const std::string variant = base == name ? "" : name.substr(base.size() + 1);
   const DatasetInfo* nearest = nullptr;
   std::size_t least = 4;
   for (const DatasetInfo& info : datasets_) {
-    const bool alias = std::find(info.aliases.begin(), info.aliases.end(), base) != info.aliases.end();
-    if (info.name == base || alias)
-      return base == name ? info : scaled(info, name, name.substr(base.size() + 1));
-    if (const std::size_t d = distance(base, info.name); d < least) {
-      least = d;
-      nearest = &info;
+    std::vector<std::string> names = info.aliases;
+    names.push_back(info.name);
+    for (const std::string& known : names) {
+      if (known == base) {
+        if (base == name) return info;
+        return variant == "original" ? original_of(info, name)
+                                     : scaled(info, info.name + "@" + variant, variant);
+      }
+      if (const std::size_t d = distance(base, known); d < least) {
+        least = d;
+        nearest = &info;
+      }
     }
   }
   throw DatasetError("no dataset '{}'{}; `warpgrade data list` names them", name,
@@ -160,25 +190,45 @@ Csr Catalog::obtain(const DatasetInfo& info, Origin& origin, const Progress& pro
   if (info.importer == "wordnet") return import_wordnet();
   if (info.importer == "debian-packages") return import_debian_packages();
   for (const fs::path& folder : graph_folders()) {
-    if (fs::exists(folder / info.file)) return import_file(folder / info.file, progress);
+    const fs::path file = folder / info.file;
+    if (info.file.empty() || !fs::exists(file)) continue;
+    const std::string hash = info.sha256.empty() ? "" : sha256_of_file(file);
+    if (hash != info.sha256) {
+      throw DatasetError(
+          "{}: expected the file that the catalogue knows as {} (sha256 {}...), got another ({}...); import "
+          "it under a name of its own with `warpgrade data import`",
+          file.string(), info.name, info.sha256.substr(0, 12), hash.substr(0, 12));
+    }
+    Csr matrix = import_file(file, progress);
+    check_published(info, matrix);
+    return matrix;
   }
-  throw DatasetError("{} is not on this machine: put {} into a folder and set WARPGRADE_GRAPHS to it",
-                     info.name, info.file);
+  throw DatasetError("{} is not on this machine: {}", info.name, how_to_get(info));
 }
 
-fs::path Catalog::ensure(const std::string& name, const fs::path& cache, const Progress& progress) const {
+std::string Catalog::cache_name(const DatasetInfo& info) {
+  return info.kind == "real" ? info.name : info.name + "." + kGeneratorVersion;
+}
+
+fs::path Catalog::ensure(const std::string& name, const fs::path& cache_folder,
+                         const Progress& progress) const {
   const DatasetInfo info = find(name);
-  const fs::path file = cache / file_name(info);
-  if (fs::exists(file)) return file;
-  std::error_code error;
-  fs::create_directories(cache, error);
-  if (error) throw DatasetError("cannot make the folder {}: {}", cache.string(), error.message());
-  const Lock lock(cache / ("." + info.name + ".lock"));
-  if (fs::exists(file)) return file;
+  const Cache cache(cache_folder);
+  const std::string key = cache_name(info);
+  if (const fs::path file = cache.find(key); !file.empty()) return file;
+  const FileLock lock = cache.lock(key);
+  if (const fs::path file = cache.find(key); !file.empty()) return file;
   Origin origin;
   const Csr matrix = obtain(info, origin, progress);
-  write_csr(file, matrix, origin);
-  return file;
+  return cache.put(key, matrix, origin);
+}
+
+void check_published(const DatasetInfo& info, const Csr& matrix) {
+  const bool fits = (info.n == 0 || (matrix.rows == info.n && matrix.cols == info.n)) &&
+                    (info.nnz == 0 || matrix.nnz() == info.nnz);
+  if (fits) return;
+  throw DatasetError("{}: expected {} nodes and {} entries as published, got {} x {} and {}", info.name,
+                     info.n, info.nnz, matrix.rows, matrix.cols, matrix.nnz());
 }
 
 }  // namespace warpgrade::datasets

@@ -1,46 +1,35 @@
 #include "warpgrade/datasets/csr_file.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "archive.h"
+#include "digest.h"
 #include "npy.h"
 
 namespace warpgrade::datasets {
 namespace {
 
-template <typename T>
-std::span<const std::byte> bytes_of(std::span<const T> values) {
-  return std::as_bytes(values);
-}
-
 // Over the generator's version (nothing for imports), the shape and the arrays.
 std::string hash_of(const std::string& generator, std::int64_t rows, std::int64_t cols,
                     std::span<const int> row_offsets, std::span<const int> columns,
                     std::span<const float> values) {
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
-  EVP_DigestInit_ex(context, EVP_sha256(), nullptr);
-  EVP_DigestUpdate(context, generator.data(), generator.size());
+  Sha256 hash;
+  hash.add(std::as_bytes(std::span(generator)));
   const std::int64_t shape[2] = {rows, cols};
-  EVP_DigestUpdate(context, shape, sizeof shape);
-  for (const auto& part : {bytes_of(row_offsets), bytes_of(columns), bytes_of(values)}) {
-    EVP_DigestUpdate(context, part.data(), part.size());
-  }
-  std::array<unsigned char, 32> digest;
-  EVP_DigestFinal_ex(context, digest.data(), nullptr);
-  EVP_MD_CTX_free(context);
-  std::string text;
-  for (unsigned char byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
+  hash.add(std::as_bytes(std::span(shape)));
+  hash.add(std::as_bytes(row_offsets));
+  hash.add(std::as_bytes(columns));
+  hash.add(std::as_bytes(values));
+  return hash.hex();
 }
 
 template <typename T>
@@ -59,6 +48,7 @@ std::span<const T> array_as(const NpyArray& array, const char* type, const std::
 
 struct CsrFile::Mapping {
   std::string name;
+  int fd = -1;
   std::span<const std::byte> file;
   std::int64_t rows = 0, cols = 0;
   std::span<const int> row_offsets, columns;
@@ -67,24 +57,31 @@ struct CsrFile::Mapping {
   std::string hash;
 
   explicit Mapping(const std::filesystem::path& path) : name(path.string()) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) throw DatasetError("cannot read {}: {}", name, std::strerror(errno));
+    flock(fd, LOCK_SH | LOCK_NB);  // tells Cache::evict that the file is in use; held as long as the mapping
     struct stat status = {};
     fstat(fd, &status);
     const auto size = static_cast<std::size_t>(status.st_size);
     void* memory = size > 0 ? mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
-    close(fd);
-    if (memory == MAP_FAILED)
-      throw DatasetError("{}: cannot be mapped: {}", name, size > 0 ? std::strerror(errno) : "it is empty");
+    if (memory == MAP_FAILED) {
+      const std::string why = size > 0 ? std::strerror(errno) : "it is empty";
+      close(fd);
+      throw DatasetError("{}: cannot be mapped: {}", name, why);
+    }
     file = {static_cast<const std::byte*>(memory), size};
     try {
       read();
     } catch (...) {
       munmap(memory, size);
+      close(fd);
       throw;
     }
   }
-  ~Mapping() { munmap(const_cast<std::byte*>(file.data()), file.size()); }
+  ~Mapping() {
+    munmap(const_cast<std::byte*>(file.data()), file.size());
+    close(fd);
+  }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
@@ -136,6 +133,12 @@ CsrFile CsrFile::open(const std::filesystem::path& path) {
   return file;
 }
 
+CsrFile CsrFile::open_verified(const std::filesystem::path& path) {
+  CsrFile file = open(path);
+  file.verify();
+  return file;
+}
+
 int CsrFile::rows() const {
   return static_cast<int>(mapping_->rows);
 }
@@ -180,9 +183,13 @@ void CsrFile::verify() const {
   }
 }
 
+std::string content_hash_of(const Csr& matrix, const Origin& origin) {
+  return hash_of(origin.generator, matrix.rows, matrix.cols, matrix.row_offsets, matrix.columns,
+                 matrix.values);
+}
+
 std::string write_csr(const std::filesystem::path& path, const Csr& matrix, const Origin& origin) {
-  const std::string hash =
-      hash_of(origin.generator, matrix.rows, matrix.cols, matrix.row_offsets, matrix.columns, matrix.values);
+  const std::string hash = content_hash_of(matrix, origin);
   const std::string about = nlohmann::json{
       {"format", "warpgrade.csr.v1"},
       {"name", origin.name},

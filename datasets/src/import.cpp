@@ -71,7 +71,10 @@ std::string choose_member(const fs::path& path, const std::string& wanted) {
   for (const ContainerMember& member : members) {
     const fs::path name = member.name;
     if (member.name == wanted) return wanted;
-    if (!wanted.empty()) continue;
+    if (!wanted.empty()) {
+      if (name.filename() == wanted) likely.push_back(member.name);
+      continue;
+    }
     const std::string base = lower(name.filename().string());
     if (base == "edge.csv.gz" || base == "adj_full.npz" || base.ends_with("_graph.npz")) return member.name;
     if (base.ends_with(".mtx") && name.stem() == name.parent_path().filename()) return member.name;
@@ -83,7 +86,7 @@ std::string choose_member(const fs::path& path, const std::string& wanted) {
       break;
     }
   }
-  if (wanted.empty() && likely.size() == 1) return likely.front();
+  if (likely.size() == 1) return likely.front();
   std::string names;
   for (std::size_t i = 0; i < std::min<std::size_t>(members.size(), 8); ++i)
     names += (names.empty() ? "" : ", ") + members[i].name;
@@ -133,6 +136,21 @@ std::vector<std::string> format_names() {
   std::vector<std::string> names;
   for (const FormatName& format : kFormats) names.emplace_back(format.name);
   return names;
+}
+
+Mirror mirror_of(const std::string& name) {
+  if (name == "no") return Mirror::kNo;
+  if (name == "once") return Mirror::kOnce;
+  if (name == "twice") return Mirror::kTwice;
+  throw DatasetError("mirror is no, once or twice, not '{}'", name);
+}
+
+Ids ids_of(const std::string& name) {
+  if (name == "auto") return Ids::kAuto;
+  if (name == "zero") return Ids::kFromZero;
+  if (name == "one") return Ids::kFromOne;
+  if (name == "compact") return Ids::kCompact;
+  throw DatasetError("ids is auto, zero, one or compact, not '{}'", name);
 }
 
 bool fits_file(std::int64_t nodes, const Source& source) {

@@ -41,7 +41,17 @@ TEST(Catalog, EveryEntryCanBeObtainedInOneWay) {
     EXPECT_TRUE(info.kind == "real" || info.kind == "stand-in" || info.kind == "synthetic") << info.kind;
     const int ways = (info.file.empty() ? 0 : 1) + (info.importer.empty() ? 0 : 1) + (info.powerlaw ? 1 : 0) +
                      (info.shape ? 1 : 0);
-    EXPECT_EQ(ways, 1);
+    EXPECT_EQ(ways, info.original && info.kind == "real" && info.file.empty() ? 0 : 1);
+    if (info.kind != "synthetic" && info.importer.empty()) {
+      EXPECT_FALSE(info.direction.empty());
+      EXPECT_FALSE(info.features.empty());
+      EXPECT_GT(info.n, 0);
+      EXPECT_GT(info.nnz, 0);
+    }
+    if (info.original) {
+      EXPECT_FALSE(info.original->page.empty());
+      EXPECT_NE(info.original->urls.empty(), info.original->by_hand.empty());
+    }
     EXPECT_FALSE(info.exercises.empty());
     if (info.kind != "synthetic") {
       EXPECT_FALSE(info.licence.empty());
@@ -74,6 +84,22 @@ TEST(Catalog, HasTheThirteenGraphsAtTheirPublishedSizes) {
 
 TEST(Catalog, FindsByAlias) {
   EXPECT_EQ(shipped().find("ogbn-arxiv").name, "arxiv");
+  EXPECT_EQ(shipped().find("ogbn-arxiv@0.01").name, "arxiv@0.01");
+  EXPECT_EQ(shipped().find("reddit@original").name, "reddit.dgl@original");
+}
+
+TEST(Catalog, TellsStandInsFromTheirOriginals) {
+  const DatasetInfo original = shipped().find("arxiv@original");
+  EXPECT_EQ(original.kind, "real");
+  EXPECT_EQ(original.n, 169343);
+  EXPECT_FALSE(original.powerlaw.has_value());
+  EXPECT_EQ(shipped().find("com-dblp@original").name, "com-dblp");
+  expect_error([] { shipped().find("synth-hub@original"); }, {"has no original"});
+  const TemporaryFolder folder;
+  expect_error([&] { shipped().ensure("arxiv@original", folder.path()); },
+               {"arxiv@original is not on this machine", "data fetch arxiv@original", "arxiv.zip"});
+  expect_error([&] { shipped().ensure("am@original", folder.path()); },
+               {"dgl.data.AMDataset", "data import FILE --name am@original"});
 }
 
 TEST(Catalog, SuggestsANearName) {
@@ -157,8 +183,8 @@ TEST(Ensure, LeavesNothingBehindWhenTheSourceIsDamaged) {
   write_file(graphs / "small.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 5\n2 1\n");
   const ScopedEnvironment environment("WARPGRADE_GRAPHS", graphs.path().c_str());
   expect_error([&] { Catalog::load(folder / "c.yaml").ensure("small", folder / "cache"); }, {"small.mtx:3:"});
-  for (const auto& entry : std::filesystem::directory_iterator(folder / "cache")) {
-    EXPECT_TRUE(entry.path().filename().string().ends_with(".lock")) << entry.path();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "cache")) {
+    EXPECT_TRUE(entry.is_directory() || entry.path().extension() == ".lock") << entry.path();
   }
 }
 

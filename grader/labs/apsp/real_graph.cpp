@@ -8,7 +8,7 @@
 namespace warpgrade::apsp {
 
 Graph read_real_graph(const std::filesystem::path& file, int most_nodes) {
-  const auto matrix = datasets::CsrFile::open(file);
+  const auto matrix = datasets::CsrFile::open_verified(file);
   if (matrix.rows() != matrix.cols() || matrix.rows() == 0)
     throw JudgeFault("{} is {} x {}: expected the square matrix of a graph", file.string(), matrix.rows(),
                      matrix.cols());

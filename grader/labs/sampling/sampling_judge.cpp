@@ -21,7 +21,8 @@ constexpr double kCachedBytes = 128.0 * (1 << 20);
 class SamplingJudge : public CaseJudge {
  public:
   SamplingJudge(const JudgeContext& judge_context, const CaseInput& input)
-      : CaseJudge(judge_context, input.spec, "sampling"), file_(datasets::CsrFile::open(input.file)) {
+      : CaseJudge(judge_context, input.spec, "sampling"),
+        file_(datasets::CsrFile::open_verified(input.file)) {
     graph_ = {file_.row_offsets(), file_.columns()};
     every_node_ = nodes_of_case(spec().id) == 0;
     nodes_.resize(every_node_ ? graph_.nodes() : nodes_of_case(spec().id));

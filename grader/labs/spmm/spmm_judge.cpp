@@ -18,7 +18,7 @@ constexpr int kUniformRuns = 2;  // the second one catches what was kept from th
 class SpmmJudge : public CaseJudge {
  public:
   SpmmJudge(const JudgeContext& judge_context, const CaseInput& input)
-      : CaseJudge(judge_context, input.spec, "spmm"), file_(datasets::CsrFile::open(input.file)) {
+      : CaseJudge(judge_context, input.spec, "spmm"), file_(datasets::CsrFile::open_verified(input.file)) {
     a_.rows = file_.rows();
     a_.cols = file_.cols();
     a_.row_offsets = file_.row_offsets();

@@ -9,19 +9,31 @@
 
 #include "warpgrade/datasets/csr_file.h"
 #include "warpgrade/datasets/generate.h"
+#include "warpgrade/datasets/import.h"
 
 namespace warpgrade::datasets {
+
+// Where a published graph is, and how its file becomes a matrix.
+struct Original {
+  std::vector<std::string> urls;  // the first is imported, the rest belong beside it; empty: see by_hand
+  std::string page, licence;
+  std::string by_hand;  // what a person has to do where nothing can be fetched
+  ImportOptions options;
+};
 
 struct DatasetInfo {
   std::string name;
   std::vector<std::string> aliases;
   std::string kind;  // real, stand-in, synthetic
   std::string source, licence, exercises;
+  std::string direction;                 // directed, undirected
+  std::string features;                  // of nodes and edges, which the room does not import
   std::int64_t n = 0, nnz = 0;           // as published; 0: not known beforehand
-  std::string file;                      // real: a file of the graphs' folder
+  std::string file, sha256;              // real: a file of the graphs' folder, and its hash
   std::string importer;                  // real: wordnet, debian-packages
   std::optional<PowerlawSpec> powerlaw;  // stand-in
   std::optional<ShapeSpec> shape;        // synthetic
+  std::optional<Original> original;      // published: stand-ins have one as well, named NAME@original
 };
 
 class Catalog {
@@ -31,15 +43,20 @@ class Catalog {
 
   const std::vector<DatasetInfo>& all() const { return datasets_; }
 
-  // By name or alias; `name@0.01` is a stand-in at that scale. Throws DatasetError with near matches.
+  // By name or alias; `name@0.01` is a stand-in at that scale, `name@original` the graph that it stands for.
+  // Throws DatasetError with near matches.
   DatasetInfo find(const std::string& name) const;
 
-  // The dataset as a file below `cache`, made when absent: imported from the folder of graphs
-  // (WARPGRADE_GRAPHS, else
-  // ../shared/graphs or datasets/graphs beside the catalogue), taken from a Debian package, or generated.
-  // Safe when several processes ask at once. Throws DatasetError when the source is not on this machine.
+  // The dataset as a file of the cache, made when absent: imported from the folder of graphs
+  // (WARPGRADE_GRAPHS, else ../shared/graphs or datasets/graphs beside the catalogue), taken from a Debian
+  // package, or generated. Safe when several processes ask at once. Throws DatasetError when the source is
+  // not on this machine.
   std::filesystem::path ensure(const std::string& name, const std::filesystem::path& cache,
                                const Progress& progress = {}) const;
+
+  // The dataset's name in the cache: tells generators' versions apart, so that a new version makes a new
+  // file.
+  static std::string cache_name(const DatasetInfo& info);
 
   // Where files of real graphs are looked for.
   std::vector<std::filesystem::path> graph_folders() const;
@@ -50,5 +67,8 @@ class Catalog {
   std::filesystem::path file_;
   std::vector<DatasetInfo> datasets_;
 };
+
+// Throws DatasetError when the matrix has other counts than published.
+void check_published(const DatasetInfo& info, const Csr& matrix);
 
 }  // namespace warpgrade::datasets

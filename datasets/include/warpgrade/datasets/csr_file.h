@@ -30,6 +30,8 @@ class CsrFile {
  public:
   // Maps the file. Throws DatasetError: not there, not such an archive, arrays that do not fit together.
   static CsrFile open(const std::filesystem::path& path);
+  // Also verifies the content: for programs that must not be fooled, such as the judge.
+  static CsrFile open_verified(const std::filesystem::path& path);
 
   int rows() const;
   int cols() const;
@@ -48,6 +50,9 @@ class CsrFile {
   struct Mapping;
   std::shared_ptr<const Mapping> mapping_;
 };
+
+// What content_hash() of the written file will be.
+std::string content_hash_of(const Csr& matrix, const Origin& origin);
 
 // Writes atomically (temporary file, fsync, rename): a full disk or an interrupt leaves nothing behind.
 // Returns the hash.

@@ -41,6 +41,10 @@ enum class Ids {
   kCompact,  // any numbers: renumbered in ascending order
 };
 
+// "no", "once", "twice"; "auto", "zero", "one", "compact". Throw DatasetError for another word.
+Mirror mirror_of(const std::string& name);
+Ids ids_of(const std::string& name);
+
 struct ImportOptions {
   Format format = Format::kAuto;
   std::string member;  // of an archive; empty: the one that looks like a graph
