@@ -120,7 +120,23 @@ void ClassRun::find_submissions_and_references() {
   }
 }
 
+// The user's own input, all of its cases or those that are named.
+void ClassRun::find_cases_of_input() {
+  progress_.update("reading " + options_.input->string());
+  std::string known;
+  for (CaseInput& input : lab_.cases_of_input(*options_.input)) {
+    known += (known.empty() ? "" : ", ") + input.spec.id;
+    const auto& selectors = options_.cases;
+    const auto named = [&](const std::string& selector) { return matches(input.spec, selector); };
+    if (selectors.empty() || std::any_of(selectors.begin(), selectors.end(), named))
+      cases_.push_back(std::move(input));
+  }
+  if (cases_.empty())
+    throw UsageError("no case of {} is named so; there is: {}", options_.input->string(), known);
+}
+
 void ClassRun::find_cases() {
+  if (options_.input) return find_cases_of_input();
   const auto catalog = datasets::Catalog::load(project_root() / "datasets/catalog.yaml");
   std::map<std::string, fs::path> files;
   std::set<std::string> skipped;  // datasets, each noted once
@@ -161,6 +177,7 @@ json ClassRun::describe(const std::string& commitment) const {
                      {"kind", spec.kind},
                      {"set", spec.set},
                      {"why", spec.why}});
+    if (!input.hash.empty()) cases.back()["input_hash"] = input.hash;
   }
   const HarnessIdentity harness = harness_identity();
   return {{"schema", "warpgrade.run.v1"},

@@ -55,6 +55,7 @@ class ClassRun {
   void choose_device();
   void find_submissions_and_references();
   void find_cases();
+  void find_cases_of_input();
   nlohmann::json describe(const std::string& commitment) const;
   void open();
   void go_on();

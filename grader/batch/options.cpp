@@ -20,6 +20,7 @@ nlohmann::json GradeOptions::to_json() const {
   for (const fs::path& reference : references) json["references"].push_back(fs::absolute(reference).string());
   if (planned_architecture) json["architecture"] = *planned_architecture;
   if (baseline_budget_s) json["baseline_budget_s"] = *baseline_budget_s;
+  if (input) json["input"] = fs::absolute(*input).string();
   return json;
 }
 
@@ -36,6 +37,7 @@ GradeOptions GradeOptions::from_json(const nlohmann::json& json) {
   options.speed_budget_s = json.at("speed_budget_s");
   options.least_pairs = json.at("least_pairs");
   if (json.contains("baseline_budget_s")) options.baseline_budget_s = json["baseline_budget_s"];
+  if (json.contains("input")) options.input = json["input"].get<std::string>();
   options.checks = json.at("checks");
   options.class_in_run = json.at("class_in_run");
   for (const auto& reference : json.at("references"))

@@ -16,6 +16,7 @@ struct GradeOptions {
   std::filesystem::path run;                         // the run's folder
   std::string backend = "auto";
   std::vector<std::string> cases;  // ids, datasets, sets or patterns with *; empty: the default set
+  std::optional<std::filesystem::path> input;  // judge on the user's own input instead of the lab's cases
   std::optional<std::filesystem::path> policy;
   int jobs = 0;  // 0: as many as fit
   bool allow_unsandboxed = false;

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <ctime>
 #include <set>
 
@@ -22,6 +24,25 @@ namespace {
 // The policy that a run was made with.
 Policy policy_of(const json& run) {
   return parse_policy(run.at("policy"), "the run's policy", dataset_names(find_lab(run.at("lab"))));
+}
+
+// A path as a shell takes it.
+std::string shell_word(const fs::path& path) {
+  std::string word = path.string();
+  const bool plain = std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::strchr("/._-+@:%,=", c) != nullptr;
+  });
+  if (plain && !word.empty()) return word;
+  for (size_t at = 0; (at = word.find('\'', at)) != std::string::npos; at += 4) word.replace(at, 1, "'\\''");
+  return "'" + word + "'";
+}
+
+// What judges one case of a check again.
+std::string repeat_command(const CheckOptions& options, const std::string& case_id) {
+  std::string command = fmt::format("warpgrade check {} --lab {} --cases {}", shell_word(options.submission),
+                                    options.grade.lab, case_id);
+  if (options.grade.input) command += " --input " + shell_word(*options.grade.input);
+  return command;
 }
 
 }  // namespace
@@ -65,7 +86,7 @@ int check(CheckOptions options) {
   grade_options.run = scratch.path() / "run";
   grade_options.quiet = !options.verbose;
   grade_options.measure_speed = false;
-  if (grade_options.cases.empty()) grade_options.cases = {"public"};
+  if (grade_options.cases.empty() && !grade_options.input) grade_options.cases = {"public"};
   const GradeSummary summary = grade(grade_options);
   const RunFolder folder(summary.run);
   int accepted = 0, total = 0;
@@ -75,9 +96,7 @@ int check(CheckOptions options) {
       ++accepted;
       fmt::print("ok {}\n", record.at("case").at("id").get<std::string>());
     } else {
-      fmt::print("{}", failure_text(record, fmt::format("warpgrade check {} --lab {} --cases {}",
-                                                        options.submission.string(), grade_options.lab,
-                                                        record.at("case").at("id").get<std::string>())));
+      fmt::print("{}", failure_text(record, repeat_command(options, record.at("case").at("id"))));
     }
   }
   fmt::print("{} of {} cases accepted on the {}\n", accepted, total,

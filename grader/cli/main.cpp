@@ -27,6 +27,10 @@ void add_judging_options(CLI::App& command, GradeOptions& options) {
                   "ids, datasets or sets (public, real, real-large, stand-in, large); * matches, ?name may "
                   "be missing")
       ->delimiter(',');
+  command.add_option(
+      "--input", options.input,
+      "judge on an input of your own instead of the lab's cases (gcn: a folder with graph.txt, "
+      "x.bin, w.bin)");
   command.add_option("--policy", options.policy, "YAML file; default: grader/policies/<lab>.yaml");
   command.add_option("--jobs", options.jobs, "submissions at a time on the emulator (0: a core each)");
   command.add_flag("--allow-unsandboxed", options.allow_unsandboxed,

@@ -22,6 +22,11 @@ LabRegistration::LabRegistration(std::unique_ptr<Lab> lab) {
   registry().owned.push_back(std::move(lab));
 }
 
+std::vector<CaseInput> Lab::cases_of_input(const std::filesystem::path&) const {
+  throw UsageError("lab {} takes no --input: its cases are drawn or datasets, see `warpgrade labs {}`",
+                   name(), name());
+}
+
 const std::vector<const Lab*>& labs() {
   return registry().list;
 }

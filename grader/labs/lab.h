@@ -53,10 +53,11 @@ struct JudgeContext {
   bool measure_speed = true;
 };
 
-// A case's input as a file in the cache.
+// A case's input: a file of the cache, or what the user brought with --input.
 struct CaseInput {
   CaseSpec spec;
   std::filesystem::path file;
+  std::string hash = {};  // of the user's own: another content is another run
 };
 
 // What a lab's reports call things.
@@ -74,6 +75,10 @@ class Lab {
   virtual Terms terms() const { return {}; }
   virtual std::vector<CaseSpec> cases() const = 0;
   virtual std::vector<Baseline> baselines() const = 0;
+
+  // The cases that a user's own input makes (--input), checked in full. Throws datasets::DatasetError for an
+  // input that cannot be used, UsageError in a lab that takes none.
+  virtual std::vector<CaseInput> cases_of_input(const std::filesystem::path& input) const;
 
   // Judges one case; returns the record's measured part (shape, outcome, verification, timing, ...). A
   // submission's fault is an outcome; throws JudgeFault for the judge's own.

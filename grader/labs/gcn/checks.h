@@ -44,6 +44,8 @@ class Checks {
   virtual void use_graph(const HostGraph& graph) = 0;
   // Fresh numbers, published, and what is to come of them.
   virtual void draw(std::uint64_t seed) = 0;
+  // The same with given numbers: the operator's first input, and W or nothing.
+  virtual void take(std::span<const double> first, std::span<const double> weights) = 0;
   // Compares the bench's private output.
   virtual Comparison compare_output() = 0;
 };

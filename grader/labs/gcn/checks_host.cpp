@@ -60,6 +60,16 @@ class HostChecks : public Checks {
     expected_ = expect(shape_.op, graph_, first, weights);
   }
 
+  void take(std::span<const double> first, std::span<const double> weights) override {
+    const auto put = [&](int input, std::span<const double> numbers) {
+      bench_.copy_in(bench_.input(input), numbers.data(), numbers.size_bytes());
+      bench_.publish(input);
+    };
+    put(kFirst, first);
+    if (!weights.empty()) put(kWeights, weights);
+    expected_ = expect(shape_.op, graph_, first, weights);
+  }
+
   Comparison compare_output() override {
     const auto* cells = static_cast<const double*>(bench_.output());
     return compare(graph_, expected_, {cells, expected_.values.size()});

@@ -10,6 +10,7 @@
 #include "judge/case_judge.h"
 #include "labs/gcn/checks.h"
 #include "labs/gcn/gcn_lab.h"
+#include "warpgrade/datasets/raw_layer.h"
 
 namespace warpgrade::gcn {
 namespace {
@@ -27,8 +28,12 @@ class GcnJudge : public CaseJudge {
  public:
   GcnJudge(const JudgeContext& judge_context, const CaseInput& input)
       : CaseJudge(judge_context, input.spec, "gcn"), shape_(shape_of_case(input.spec.id)) {
-    graph_ =
-        shape_.pattern ? make_graph(*shape_.pattern, shape_.vertices, seed("graph")) : read_graph(input.file);
+    if (shape_.raw) {
+      take_raw_layer(datasets::read_raw_layer(input.file, kFeatures, kClasses));
+    } else {
+      graph_ = shape_.pattern ? make_graph(*shape_.pattern, shape_.vertices, seed("graph"))
+                              : read_graph(input.file);
+    }
     read_vertices_ = count_read_vertices();
   }
 
@@ -37,6 +42,17 @@ class GcnJudge : public CaseJudge {
   bool uses_graph() const { return shape_.op == Operator::kAggregate || shape_.op == Operator::kWhole; }
   std::int64_t vertices() const { return graph_.vertices(); }
   std::int64_t nnz() const { return static_cast<std::int64_t>(graph_.columns.size()); }
+
+  // The operators behind the first one get what the oracle makes of the file's numbers.
+  void take_raw_layer(datasets::RawLayer layer) {
+    graph_ = {std::move(layer.row_offsets), std::move(layer.columns)};
+    raw_first_ = std::move(layer.x);
+    raw_weights_ = std::move(layer.w);
+    if (weight_numbers(shape_.op) > 0) return;
+    raw_first_ = transform(raw_first_, raw_weights_).values;
+    if (shape_.op == Operator::kLogSoftmax) raw_first_ = aggregate(graph_.view(), raw_first_).values;
+    raw_weights_.clear();
+  }
 
   std::unique_ptr<CaseBench> open_bench() override {
     const bool gpu = context().backend == "cuda";
@@ -70,6 +86,10 @@ class GcnJudge : public CaseJudge {
   Outcome judge_submission() override {
     if (auto fault = start_submission()) return *fault;
     if (auto fault = plan()) return *fault;
+    if (shape_.raw) {
+      checks_->take(raw_first_, raw_weights_);
+      if (auto fault = run_and_check()) return *fault;
+    }
     for (int run = 0; run < kRuns; ++run) {
       if (auto fault = checked_run()) return *fault;
     }
@@ -84,6 +104,10 @@ class GcnJudge : public CaseJudge {
 
   std::optional<Outcome> checked_run() {
     checks_->draw(next_seed());
+    return run_and_check();
+  }
+
+  std::optional<Outcome> run_and_check() {
     if (auto fault = run_once(run_arguments())) return fault;
     return verify_timed_run();
   }
@@ -211,7 +235,8 @@ class GcnJudge : public CaseJudge {
   Shape shape_;
   HostGraph graph_;
   std::int64_t read_vertices_ = 0;
-  ArraysBench* bench_ = nullptr;  // the case's own bench
+  std::vector<double> raw_first_, raw_weights_;  // of the user's files: the first run's numbers
+  ArraysBench* bench_ = nullptr;                 // the case's own bench
   std::unique_ptr<Checks> checks_;
 };
 

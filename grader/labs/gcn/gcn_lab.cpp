@@ -1,8 +1,13 @@
 #include "labs/gcn/gcn_lab.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/error.h"
+#include "warpgrade/datasets/raw_layer.h"
 
 namespace warpgrade::gcn {
+namespace fs = std::filesystem;
 namespace {
 
 using enum Operator;
@@ -87,6 +92,28 @@ constexpr RealCase kRealCases[] = {
     {"pipeline-cnr-2000", kWhole, "cnr-2000", 325557, "real-large", "a graph of the web"},
 };
 
+constexpr const char* kRawSuffix = "-input";
+constexpr double kLargest = 8e307;  // of Z: twice that is still a number
+
+// No sum of the layer may leave the range of fp64, in whatever order an honest program takes it.
+void require_finite_layer(const datasets::RawLayer& layer, const fs::path& folder) {
+  const auto largest = [](const std::vector<double>& numbers) {
+    double most = 0;
+    for (const double number : numbers) most = std::max(most, std::fabs(number));
+    return most;
+  };
+  double longest = 1;
+  for (int v = 0; v < layer.vertices(); ++v)
+    longest = std::max(longest, double(layer.row_offsets[v + 1] - layer.row_offsets[v]));
+  const double bound = kFeatures * longest * largest(layer.x) * largest(layer.w);
+  if (bound < kLargest) return;
+  throw datasets::DatasetError(
+      "{}: sums of X * W over neighbours may reach {:.3g}, and {:.0e} is the most that fp64 takes; scale "
+      "x.bin "
+      "or w.bin down",
+      folder.string(), bound, kLargest);
+}
+
 const char* name_of(Operator op) {
   switch (op) {
     case kTransform:
@@ -113,6 +140,9 @@ class GcnLab : public Lab {
     return {{"cublas_cusparse", "reference/gcn/vendor/cublas_cusparse", {"cublas", "cusparse"}, true},
             {"naive", "reference/gcn/naive", {}, false}};
   }
+  std::vector<CaseInput> cases_of_input(const std::filesystem::path& folder) const override {
+    return cases_of_raw_layer(folder);
+  }
   nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
     return judge_gcn(context, input);
   }
@@ -134,12 +164,34 @@ std::vector<CaseSpec> gcn_cases() {
   return cases;
 }
 
+std::vector<CaseInput> cases_of_raw_layer(const std::filesystem::path& folder) {
+  const datasets::RawLayer layer = datasets::read_raw_layer(folder, kFeatures, kClasses);
+  require_finite_layer(layer, folder);
+  const fs::path place = fs::absolute(folder).lexically_normal();
+  std::vector<CaseInput> cases;
+  for (const Operator op : {kTransform, kAggregate, kLogSoftmax, kWhole}) {
+    CaseSpec spec{std::string(name_of(op)) + kRawSuffix, name_of(op), layer.vertices(), "speed", "input",
+                  "your own graph and numbers"};
+    spec.drawn = true;
+    cases.push_back({std::move(spec), place, layer.hash});
+  }
+  return cases;
+}
+
 Shape shape_of_case(const std::string& id) {
   for (const Case& c : kCases) {
     if (id == c.id) return {c.op, c.pattern, c.vertices, c.numbers};
   }
   for (const RealCase& c : kRealCases) {
     if (id == c.id) return {c.op, std::nullopt, c.vertices, Numbers::kUniform};
+  }
+  for (const Operator op : {kTransform, kAggregate, kLogSoftmax, kWhole}) {
+    if (id == std::string(name_of(op)) + kRawSuffix) {
+      Shape shape;
+      shape.op = op;
+      shape.raw = true;
+      return shape;
+    }
   }
   throw JudgeFault("lab gcn has no case {}", id);
 }

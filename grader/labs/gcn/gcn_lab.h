@@ -20,7 +20,12 @@ struct Shape {
   std::optional<GraphPattern> pattern;  // none: the graph is a dataset
   int vertices = 0;                     // of a drawn graph
   Numbers numbers = Numbers::kUniform;  // of the operator's first input
+  bool raw = false;                     // graph and the first run's numbers are the user's own
 };
+
+// A case of each operator on a folder in the raw layout (warpgrade/datasets/raw_layer.h). Throws
+// datasets::DatasetError.
+std::vector<CaseInput> cases_of_raw_layer(const std::filesystem::path& folder);
 
 std::vector<CaseSpec> gcn_cases();  // k is the number of vertices
 Shape shape_of_case(const std::string& id);
