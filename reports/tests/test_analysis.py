@@ -183,6 +183,18 @@ def test_the_journeys_mean_has_only_cases_that_every_step_has(make_run):
     assert ddi.gains[2] is None
 
 
+@pytest.mark.parametrize("backend", ["cuda", "emulator"])
+def test_the_journey_leaves_out_cases_that_no_step_solves(make_run, backend):
+    def change(run):
+        for name in [s["id"] for s in run.submissions][1:-1]:  # between naive and optimized
+            run.record(name, "arxiv-k32")["outcome"] = {"verdict": "not_implemented"}
+
+    journey = journey_of(read(make_run, change, backend=backend, students=0, kind="ladder"))
+    cases = {path.spec.id for path in journey.paths}
+    assert cases
+    assert "arxiv-k32" not in cases
+
+
 def test_the_emulators_journey_counts_instructions(make_run):
     journey = journey_of(read(make_run, backend="emulator", students=0, kind="ladder"))
     assert journey.counted

@@ -94,7 +94,8 @@ def journey_of(run: Run) -> Journey | None:
     steps = ladder(run)
     value = _instructions if run.on_emulator else _time_us
     paths = [Path(spec, tuple(value(step.by_case[spec.id]) for step in steps)) for spec in _cases(run)]
-    paths = [path for path in paths if path.first is not None]
+    own = [i for i, step in enumerate(steps) if _is_step(step)]  # a case that no step solves tells nothing of them
+    paths = [path for path in paths if any(path.values[i] is not None for i in own)]
     return Journey(tuple(steps), tuple(paths), run.on_emulator) if steps and paths else None
 
 
@@ -107,7 +108,7 @@ def _time_us(result: CaseResult) -> float | None:
 
 
 def _instructions(result: CaseResult) -> float | None:
-    return measure(METRICS[0], result)
+    return measure(METRICS[0], result) if result.accepted else None
 
 
 def markdown(journey: Journey) -> str:
