@@ -88,6 +88,44 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"host_copy_overrun", "host_copy_overrun", 1, false, "leaves allocation #2"}),
     [](const auto& test) { return test.param.argument; });
 
+// What the table of left-out features in README.md promises: an error by name, at its line; nothing is
+// started.
+struct LeftOut {
+  const char* argument;
+  const char* message;
+  const char* program = "left_out";
+};
+
+class LeftOutFeatures : public testing::TestWithParam<LeftOut> {};
+
+TEST_P(LeftOutFeatures, are_refused_by_name_at_their_line) {
+  const LeftOut& f = GetParam();
+  const std::string program = f.program;
+  const Result r = run(program, f.argument, "WARPEMU_ARCH=90");
+  EXPECT_NE(r.output.find("801\n"), std::string::npos) << r.output;
+  EXPECT_NE(r.output.find(f.message), std::string::npos) << "want " << f.message << "\n" << r.output;
+  const int line = marked_line(program + ".cu", f.argument, "LEFT OUT");
+  const std::string place = "emulator: unsupported at " + program + ".cu:" + std::to_string(line);
+  EXPECT_NE(r.output.find(place), std::string::npos) << "want " << place << "\n" << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Emulator, LeftOutFeatures,
+    testing::Values(LeftOut{"texture", "(textures)"}, LeftOut{"surface", "(surfaces)"},
+                    LeftOut{"texture_object", "unsupported call of cudaCreateTextureObject"},
+                    LeftOut{"array", "unsupported call of cudaMallocArray"},
+                    LeftOut{"cluster", "kernel for thread block clusters of 2"},
+                    LeftOut{"cluster_launch", "launch with thread block clusters"},
+                    LeftOut{"cluster_memory", "(thread block clusters)"},
+                    LeftOut{"cluster_barrier", "barrier.cluster"},
+                    LeftOut{"warp_group_product", "(matrix products of warp groups)"},
+                    LeftOut{"tensor_copy", "(tensor and reducing copies)"},
+                    LeftOut{"sparse_product", "mma.sp"}, LeftOut{"video", "(scalar video instructions)"},
+                    LeftOut{"nested_launch", "(dynamic parallelism)", "nested_launch"},
+                    LeftOut{"ipc", "unsupported call of cudaIpcGetMemHandle"},
+                    LeftOut{"graph_allocation", "unsupported call of cudaGraphAddMemAllocNode"}),
+    [](const auto& test) { return test.param.argument; });
+
 // The answers of each family of instructions, on every build of the handlers that this machine can run.
 class Families : public testing::TestWithParam<const char*> {};
 
@@ -152,6 +190,15 @@ TEST(Emulator, names_leaks_at_exit_when_asked) {
   EXPECT_EQ(run("mistakes", "none").output.find(text), std::string::npos);
   EXPECT_EQ(run("runtime_errors", "", "WARPEMU_CHECKS=leakcheck").output.find("never freed"),
             std::string::npos);
+}
+
+TEST(Emulator, links_relocatable_device_code) {
+  expect_success("separate");
+  expect_success("separate", "", "WARPEMU_CHECKS=memcheck,initcheck,racecheck,synccheck");
+  const Result r = run("separate", "past_end");
+  EXPECT_EQ(r.output.substr(r.output.find("700")), "700\n");
+  const std::string line = std::to_string(marked_line("separate_part.cu", "past_end"));
+  EXPECT_NE(r.output.find("out_of_bounds at separate_part.cu:" + line), std::string::npos) << r.output;
 }
 
 TEST(Emulator, runs_graphs) {

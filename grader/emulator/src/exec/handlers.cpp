@@ -43,6 +43,7 @@ const char* choose_isa() {
 }
 
 #define WARPEMU_ADD_ISA(isa)        \
+  isa::add_bit_handlers(table);     \
   isa::add_integer_handlers(table); \
   isa::add_float_handlers(table);   \
   isa::add_half_handlers(table);    \

@@ -26,6 +26,7 @@ const char* isa_name();
 
 #define WARPEMU_DECLARE_ISA(isa)                  \
   namespace isa {                                 \
+  void add_bit_handlers(HandlerTable& table);     \
   void add_integer_handlers(HandlerTable& table); \
   void add_float_handlers(HandlerTable& table);   \
   void add_half_handlers(HandlerTable& table);    \

@@ -1,8 +1,10 @@
 // The layout is not documented by NVIDIA; what is used here is known from other open tools and checked by
 // magic numbers.
-//   wrapper: magic, version, pointer to a container; version 2 adds a null-terminated array of further
-//   containers container: magic, version, header size, size of the entries that follow entry: kind (1 PTX, 2
-//   machine code), header size, payload size, ..., architecture, ..., flags
+//   wrapper: magic, version, pointer to a container; version 2, of relocatable device code (-rdc=true), adds
+//   a
+//     null-terminated array of the linked files' containers
+//   container: magic, version, header size, size of the entries that follow
+//   entry: kind (1 PTX, 2 machine code), header size, payload size, ..., architecture, ..., flags
 #include "loader/fatbin.h"
 
 #include <cstdint>
@@ -104,19 +106,28 @@ FatbinPtx ptx_of_fatbin(const void* opaque, unsigned arch) {
   Wrapper wrapper{};
   if (opaque != nullptr) std::memcpy(&wrapper, opaque, sizeof wrapper);
   if (wrapper.magic != kWrapperMagic) return {"", "the program's fat binary has an unknown format"};
-  Search search{arch, false, {}, {}, {}};
-  search.visit(wrapper.container);
+  std::string text, damage;
+  bool found_compressed = false;
+  const auto visit = [&](const uint8_t* container) {
+    Search search{arch, false, {}, {}, {}};
+    search.visit(container);
+    if (!text.empty() && !search.text.empty()) text += "\n";
+    text += search.text;
+    found_compressed |= search.found_compressed;
+    if (damage.empty()) damage = search.damage;
+  };
+  visit(wrapper.container);
   if (wrapper.version >= 2 && wrapper.more_containers != nullptr) {
-    for (const uint8_t* const* more = wrapper.more_containers; *more != nullptr; ++more) search.visit(*more);
+    for (const uint8_t* const* more = wrapper.more_containers; *more != nullptr; ++more) visit(*more);
   }
-  if (!search.text.empty()) return {std::move(search.text), ""};
-  if (search.found_compressed) {
+  if (!text.empty()) return {std::move(text), ""};
+  if (found_compressed) {
     return {
         "",
         "the program's PTX is compressed; build it with `nvcc -no-compress` (and code=[compute_XX,sm_XX])"};
   }
-  if (!search.damage.empty()) {
-    return {"", "the program's fat binary is damaged: " + search.damage + "; build the program again"};
+  if (!damage.empty()) {
+    return {"", "the program's fat binary is damaged: " + damage + "; build the program again"};
   }
   return {"",
           "the program holds no PTX; build it with `nvcc -gencode arch=compute_80,code=[compute_80,sm_80] "

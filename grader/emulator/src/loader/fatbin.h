@@ -4,7 +4,8 @@
 
 namespace warpgrade::emu {
 
-// The PTX of a fat binary, or why there is none that can be used.
+// The PTX of a fat binary, or why there is none that can be used. Of relocatable device code the PTX of each
+// file, one after the other.
 struct FatbinPtx {
   std::string text;
   std::string problem;  // empty when text is usable

@@ -264,6 +264,17 @@ std::string variable_title(const std::string& mangled) {
   return status == 0 && scope != std::string::npos ? title.substr(scope + 2) : title;
 }
 
+namespace {
+
+// Blocks run as if each were a cluster of its own, which a kernel that asks for larger ones must not see.
+[[noreturn]] void refuse_cluster(const LinearProgram& linear, uint32_t blocks) {
+  PtxError error("unsupported kernel for thread block clusters of " + std::to_string(blocks), 0);
+  error.location = linear.functions.back().code.front().location;
+  throw error;
+}
+
+}  // namespace
+
 std::unique_ptr<Program> build_program(Module& module, const std::string& kernel,
                                        const SymbolTable& variables) {
   const auto found = module.functions.find(kernel);
@@ -271,7 +282,9 @@ std::unique_ptr<Program> build_program(Module& module, const std::string& kernel
     throw BuildError("kernel " + kernel_title(kernel) + " is not in the PTX of this program", "", 0);
   }
   try {
-    std::unique_ptr<Program> program = Builder(module, linearize(module, found->second, variables)).run();
+    LinearProgram linear = linearize(module, found->second, variables);
+    if (found->second.cluster_blocks > 1) refuse_cluster(linear, found->second.cluster_blocks);
+    std::unique_ptr<Program> program = Builder(module, std::move(linear)).run();
     program->name = kernel;
     program->title = kernel_title(kernel);
     if (found->second.max_threads != 0) program->max_threads = found->second.max_threads;

@@ -252,6 +252,44 @@ std::string integer_name(Type type) {
   return is_signed_integer(type) ? std::string(name_of(type)) : unsigned_name(type);
 }
 
+namespace {
+
+// What an opcode that no decoder knows belongs to.
+std::string left_out_feature(std::string_view opcode) {
+  struct Feature {
+    std::string_view begin;
+    const char* name;
+  };
+  constexpr Feature kFeatures[] = {{"tex.", "textures"},
+                                   {"tld4.", "textures"},
+                                   {"txq.", "textures"},
+                                   {"suld.", "surfaces"},
+                                   {"sust.", "surfaces"},
+                                   {"sured.", "surfaces"},
+                                   {"suq.", "surfaces"},
+                                   {"wgmma.", "matrix products of warp groups"},
+                                   {"tcgen05.", "tensor memory"},
+                                   {"tensormap.", "tensor copies"},
+                                   {"mapa.", "thread block clusters"},
+                                   {"getctarank.", "thread block clusters"},
+                                   {"multimem.", "multicast memory"},
+                                   {"vadd.", "scalar video instructions"},
+                                   {"vsub.", "scalar video instructions"},
+                                   {"vabsdiff.", "scalar video instructions"},
+                                   {"vmin.", "scalar video instructions"},
+                                   {"vmax.", "scalar video instructions"},
+                                   {"vshl.", "scalar video instructions"},
+                                   {"vshr.", "scalar video instructions"},
+                                   {"vset.", "scalar video instructions"},
+                                   {"vmad.", "scalar video instructions"}};
+  for (const Feature& f : kFeatures) {
+    if (opcode.substr(0, f.begin.size()) == f.begin) return f.name;
+  }
+  return "unknown operation";
+}
+
+}  // namespace
+
 void decode(Decode& d) {
   static const DecoderTable table = [] {
     DecoderTable t;
@@ -265,7 +303,7 @@ void decode(Decode& d) {
     return t;
   }();
   const auto found = table.find(d.in.parts[0]);
-  if (found == table.end()) d.fail("unknown operation");
+  if (found == table.end()) d.fail(left_out_feature(d.in.opcode));
   found->second(d);
   d.check_all_taken();
 }

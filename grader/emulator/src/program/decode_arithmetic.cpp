@@ -116,7 +116,8 @@ void multiply(Decode& d) {
   d.out.a = d.source(1, bytes);
   d.out.b = d.source(2, bytes);
   if (adds) d.out.c = d.source(3, result);
-  d.handler(op + "." + std::string(part) + "." + integer_name(type));
+  const bool saturate = adds && part == "hi" && d.take("sat");
+  d.handler(op + "." + std::string(part) + (saturate ? ".sat." : ".") + integer_name(type));
 }
 
 void multiply_add_with_carry(Decode& d) {

@@ -38,7 +38,7 @@ void plain(Decode& d) {
 }
 
 void no_effect(Decode& d) {
-  d.ignore({"launch_dependents", "wait"});
+  d.ignore({"launch_dependents", "wait", "inc", "dec", "sync", "aligned", "u32"});
   d.handler("nop");
 }
 

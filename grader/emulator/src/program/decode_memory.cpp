@@ -127,7 +127,7 @@ void atomic(Decode& d) {
             (is_float(type) ? std::string(name_of(type)) : integer_name(type)));
 }
 
-// cp.async.ca.shared.global [dst], [src], bytes{, source bytes}
+// cp.async.ca.shared.global [dst], [src], bytes{, source bytes | ignore-src}
 void issue_async_copy(Decode& d) {
   if (!d.take("async") || !d.take("shared") + !d.take("shared::cta") == 2 || !d.take("global"))
     d.fail("copy form");
@@ -143,10 +143,12 @@ void issue_async_copy(Decode& d) {
   d.out.vec[1] = destination.reg != kNoRegister && d.out.address_is_32 ? 4 : 8;
   d.out.address_is_32 = false;
   d.address(1);
+  if (d.count() > 3 && d.operand(3).kind == Ref::Kind::reg && d.operand(3).type == Type::pred) {
+    d.out.c = d.predicate_source(3, d.out.flags);
+    return d.handler("cp.async.ignoring");
+  }
   const bool has_size =
       d.count() > 3 && (d.operand(3).kind == Ref::Kind::number || d.register_bytes(d.operand(3)) == 4);
-  if (d.count() > 3 && d.operand(3).kind == Ref::Kind::reg && d.operand(3).type == Type::pred)
-    d.fail("ignore-src predicate");
   d.out.c = has_size ? d.source(3, 4) : d.file.constant(d.out.bytes, 4);
   d.handler("cp.async");
 }
@@ -199,7 +201,7 @@ void add_memory_decoders(DecoderTable& t) {
   for (const char* op : {"atom", "red"}) t[op] = atomic;
   t["cp"] = async_copy;
   for (const char* op : {"membar", "fence"}) t[op] = memory_fence;
-  for (const char* op : {"prefetch", "prefetchu", "applypriority"}) t[op] = hint;
+  for (const char* op : {"prefetch", "prefetchu", "applypriority", "discard"}) t[op] = hint;
   t["createpolicy"] = create_policy;
 }
 

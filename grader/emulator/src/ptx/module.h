@@ -92,11 +92,13 @@ struct Function {
   bool is_entry = false;
   std::vector<Variable> params;
   std::vector<Variable> returns;
-  uint32_t max_threads = 0;  // .maxntid or .reqntid product, 0 when absent
+  uint32_t max_threads = 0;     // .maxntid or .reqntid product, 0 when absent
+  uint32_t cluster_blocks = 1;  // .reqnctapercluster product
   size_t body_begin =
       0;  // token range of the body, without its braces; equal when there is only a declaration
   size_t body_end = 0;
   bool body_parsed = false;
+  uint32_t file_base = 0;  // added to the file numbers of its .loc directives
   std::vector<Statement> body;
 
   bool has_body() const { return body_end != 0; }
@@ -105,6 +107,7 @@ struct Function {
 // Addresses of functions carry this tag, the number of their module, and the place of their name in its text.
 inline constexpr uint64_t kFunctionTag = 0x5c00000000000000ull;
 
+// The PTX of one file, or of several that were compiled as relocatable device code, one after the other.
 struct Module {
   uint32_t number = 0;
   std::string text;

@@ -86,7 +86,7 @@ class BodyParser {
 
   SourceLocation file_line_column() {
     SourceLocation loc;
-    loc.file = static_cast<uint32_t>(in_.unsigned_number());
+    loc.file = function_.file_base + static_cast<uint32_t>(in_.unsigned_number());
     loc.line = static_cast<uint32_t>(in_.unsigned_number());
     loc.column = static_cast<uint32_t>(in_.unsigned_number());
     return loc;

@@ -186,7 +186,11 @@ class ModuleParser {
       file();
     } else if (token == ".target") {
       target();
-    } else if (token == ".version" || token == ".address_size") {
+    } else if (token == ".version") {
+      in_.next();
+      // Each file's PTX numbers its sources anew.
+      file_base_ = module_.files.empty() ? 0 : module_.files.rbegin()->first;
+    } else if (token == ".address_size") {
       in_.next();
     } else if (token == ".extern" || token == ".visible" || token == ".weak" || token == ".common") {
       is_extern_ = token == ".extern";
@@ -206,7 +210,7 @@ class ModuleParser {
 
   // .file 1 "path"[, timestamp, size]
   void file() {
-    const uint32_t index = static_cast<uint32_t>(in_.unsigned_number());
+    const uint32_t index = file_base_ + static_cast<uint32_t>(in_.unsigned_number());
     const std::string_view quoted = in_.next();
     module_.files[index] = std::string(quoted.substr(1, quoted.size() - 2));
     while (in_.accept(",")) in_.next();
@@ -236,6 +240,7 @@ class ModuleParser {
   void function(bool is_entry) {
     Function f;
     f.is_entry = is_entry;
+    f.file_base = file_base_;
     is_extern_ = false;
     if (in_.at("(")) f.returns = parse_parameters(in_);
     f.name = in_.next();
@@ -258,6 +263,9 @@ class ModuleParser {
       if (token == ".maxntid" || token == ".reqntid") {
         f.max_threads = static_cast<uint32_t>(in_.unsigned_number());
         while (in_.accept(",")) f.max_threads *= static_cast<uint32_t>(in_.unsigned_number());
+      } else if (token == ".reqnctapercluster") {
+        f.cluster_blocks = static_cast<uint32_t>(in_.unsigned_number());
+        while (in_.accept(",")) f.cluster_blocks *= static_cast<uint32_t>(in_.unsigned_number());
       }
     }
   }
@@ -265,6 +273,7 @@ class ModuleParser {
   Module& module_;
   TokenStream in_;
   bool is_extern_ = false;
+  uint32_t file_base_ = 0;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "report/diagnostics.h"
 #include "runtime/errors.h"
+#include "runtime/host_place.h"
 
 extern "C" cudaError_t warpemu_not_implemented(const char* name) {
   static std::mutex mutex;
@@ -17,7 +18,7 @@ extern "C" cudaError_t warpemu_not_implemented(const char* name) {
     d.kind = warpgrade::emu::Finding::unsupported;
     d.message = std::string("emulator: unsupported call of ") + name;
     d.advice = "This function of the CUDA runtime needs a GPU.";
-    warpgrade::emu::Diagnostics::instance().add(std::move(d));
+    warpgrade::emu::add_host_diagnostic(std::move(d));
   }
   return warpgrade::emu::record(cudaErrorNotSupported);
 }

@@ -238,7 +238,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
       d.kind = Finding::unsupported;
       d.message = "emulator: unsupported launch with thread block clusters";
       d.advice = "This cannot run without a GPU: the kernel was not started.";
-      Diagnostics::instance().add(std::move(d));
+      const Kernel* kernel = Modules::instance().find_kernel(function);
+      add_host_diagnostic(std::move(d), kernel == nullptr ? std::string() : kernel->name);
       return record(cudaErrorNotSupported);
     }
   }

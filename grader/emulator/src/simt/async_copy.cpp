@@ -28,8 +28,9 @@ void resolve_sources(Warp& w, const Inst& source, const uint32_t* size, uint32_t
   }
 }
 
-// a/imm: source; b: destination in shared memory with offset vec[0] and width vec[1]; c: bytes to read.
-void issue(Warp& w, const Inst& i) {
+// a/imm: source; b: destination in shared memory with offset vec[0] and width vec[1]. Of each lane's source
+// `wanted` bytes are read, the rest is zero.
+void issue_copies(Warp& w, const Inst& i, const uint32_t* wanted) {
   Access to;
   Inst source = i;
   source.space = Space::global;
@@ -43,7 +44,7 @@ void issue(Warp& w, const Inst& i) {
   uint64_t from[kLanes] = {};
   for (uint32_t m = all; m != 0; m &= m - 1) {
     const int l = __builtin_ctz(m);
-    size[l] = std::min<uint32_t>(lanes<uint32_t>(w, i.c)[l], i.bytes);
+    size[l] = std::min<uint32_t>(wanted[l], i.bytes);
     if (size[l] != 0) reading |= 1u << l;
   }
   resolve_async(w, destination, i.bytes, AccessKind::store, to);
@@ -54,6 +55,19 @@ void issue(Warp& w, const Inst& i) {
     w.async_copies.push_back({from[l], to.host[l], i.bytes, static_cast<uint8_t>(size[l]),
                               static_cast<uint8_t>(l), w.async_group[l]});
   }
+}
+
+// c: bytes to read.
+void issue(Warp& w, const Inst& i) {
+  issue_copies(w, i, lanes<uint32_t>(w, i.c));
+}
+
+// c: lanes that read nothing; flags: negated.
+void issue_ignoring(Warp& w, const Inst& i) {
+  const uint32_t ignoring = predicate(w, i.c) ^ (i.flags != 0 ? ~0u : 0u);
+  uint32_t wanted[kLanes];
+  for (uint32_t l = 0; l < kLanes; ++l) wanted[l] = (ignoring >> l & 1) ? 0 : i.bytes;
+  issue_copies(w, i, wanted);
 }
 
 void commit(Warp& w, const Inst&) {
@@ -101,6 +115,7 @@ void arrive_after_copies(Warp& w, const Inst& i) {
 
 void add_async_copy_handlers(HandlerTable& t) {
   t.add(issue, "cp.async");
+  t.add(issue_ignoring, "cp.async.ignoring");
   t.add(commit, "cp.async.commit");
   t.add(wait, "cp.async.wait");
   t.add(arrive_after_copies, "cp.async.mbarrier");

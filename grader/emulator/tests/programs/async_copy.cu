@@ -31,6 +31,22 @@ __global__ void zero_fill(const int* in, int* out) {
   out[t] = tile[t];
 }
 
+__global__ void ignored_source(const int* in, int* out) {
+  __shared__ int tile[64];
+  const int t = threadIdx.x;
+  tile[t] = -1;
+  const auto to = unsigned(__cvta_generic_to_shared(&tile[t]));
+  // A source that is ignored need not be there.
+  const int* from = t % 3 ? in + t : nullptr;
+  asm volatile(
+      "{ .reg .pred p; setp.eq.u32 p, %2, 0; cp.async.ca.shared.global [%0], [%1], 4, p; }" ::"r"(to),
+      "l"(from), "r"(t % 3)
+      : "memory");
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  out[t] = tile[t];
+}
+
 __global__ void no_wait(const int* in, int* out) {
   __shared__ int tile[32];
   const int t = threadIdx.x;
@@ -74,6 +90,9 @@ int main() {
   zero_fill<<<1, 64>>>(numbers.data, result.data);
   CHECK_CUDA(cudaDeviceSynchronize());
   for (int t = 0; t < 64; ++t) expect(result[t] == (t % 2 ? 0 : t + 1), "zero fill");
+  ignored_source<<<1, 64>>>(numbers.data, result.data);
+  CHECK_CUDA(cudaDeviceSynchronize());
+  for (int t = 0; t < 64; ++t) expect(result[t] == (t % 3 ? t + 1 : 0), "ignored sources");
   float *exact, *filled;
   constexpr int n = 101;
   CHECK_CUDA(cudaMalloc(&exact, n * sizeof(float)));

@@ -253,7 +253,33 @@ void saturating_and_dot() {
       });
 }
 
+template <int kForm>
+__host__ __device__ int wide_sum(int a, int b, int c) {
+#ifdef __CUDA_ARCH__
+  int d;
+  if (kForm == 0) asm("mad.hi.sat.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  if (kForm == 1) asm("mad24.hi.sat.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  if (kForm == 2) asm("mad24.hi.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+#else
+  const auto low24 = [](int x) { return int64_t(int(unsigned(x) << 8) >> 8); };
+  const int64_t product = kForm == 0 ? int64_t(a) * b >> 32 : low24(a) * low24(b) >> 16;
+  const int64_t sum = int64_t(int(product)) + c;
+  if (kForm == 2) return int(unsigned(sum));
+  return int(sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum);
+#endif
+}
+
 int main() {
+  compare_both<int>(
+      "mad.hi.sat",
+      BOTH(int i) { return wide_sum<0>(int(bits_of(i, 1)), int(bits_of(i, 2)), int(bits_of(i, 3))); });
+  compare_both<int>(
+      "mad24.hi.sat",
+      BOTH(int i) { return wide_sum<1>(int(bits_of(i, 1)), int(bits_of(i, 2)), int(bits_of(i, 3))); });
+  compare_both<int>(
+      "mad24.hi",
+      BOTH(int i) { return wide_sum<2>(int(bits_of(i, 1)), int(bits_of(i, 2)), int(bits_of(i, 3))); });
   arithmetic<int16_t>("s16");
   arithmetic<uint16_t>("u16");
   arithmetic<int32_t>("s32");

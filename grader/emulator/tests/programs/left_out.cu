@@ -1,0 +1,107 @@
+// What the emulator leaves out, one feature an argument: the line that must be named carries LEFT OUT
+// <argument>. Prints the error that the launch or the call returned. For sm_90a, where all of it exists.
+#include <cuda_runtime.h>
+
+#include "check.h"
+
+__global__ void texture(cudaTextureObject_t t, float* out) {
+  out[threadIdx.x] = tex2D<float>(t, float(threadIdx.x), 0.5f);  // LEFT OUT texture
+}
+__global__ void surface(cudaSurfaceObject_t s) {
+  surf2Dwrite(1.0f, s, int(threadIdx.x * sizeof(float)), 0);  // LEFT OUT surface
+}
+__global__ void __cluster_dims__(2, 1, 1) cluster(float* out) {  // LEFT OUT cluster
+  out[blockIdx.x] = 1;
+}
+__global__ void cluster_memory(float* out) {
+  unsigned neighbour;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, 1;" : "=r"(neighbour) : "r"(0));  // LEFT OUT cluster_memory
+  out[0] = neighbour;
+}
+__global__ void cluster_barrier(float* out) {
+  asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");  // LEFT OUT cluster_barrier
+  out[0] = 1;
+}
+__global__ void warp_group_product(float* out) {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");  // LEFT OUT warp_group_product
+  out[0] = 1;
+}
+// A statement of several lines lies at one of them, which the compiler chooses: these stand on one.
+// clang-format off
+__global__ void tensor_copy(const void* map) {
+  __shared__ __align__(128) float tile[64];
+  __shared__ uint64_t barrier;
+  const auto to = unsigned(__cvta_generic_to_shared(tile)), at = unsigned(__cvta_generic_to_shared(&barrier));
+  asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2}], [%3];" ::"r"(to), "l"(map), "r"(0), "r"(at) : "memory");  // LEFT OUT tensor_copy
+}
+__global__ void sparse_product(unsigned* out) {
+  unsigned a = out[0], b = out[1], d0 = 0, d1 = 0;
+  asm volatile("mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%2}, {%3,%3}, {%0,%1}, %4, 0x0;" : "+r"(d0), "+r"(d1) : "r"(a), "r"(b), "r"(0u));  // LEFT OUT sparse_product
+  out[2] = d0 + d1;
+}
+// clang-format on
+__global__ void video(int* out) {
+  int r;
+  asm volatile("vadd.s32.s32.s32.sat %0, %1, %2;" : "=r"(r) : "r"(out[0]), "r"(out[1]));  // LEFT OUT video
+  out[2] = r;
+}
+__global__ void plain(float* out) {
+  out[0] = 1;
+}
+
+cudaError_t launch_with_cluster(float* out) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = 2;
+  config.blockDim = 32;
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {2, 1, 1};
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, plain, out);  // LEFT OUT cluster_launch
+}
+cudaError_t create_texture() {
+  cudaTextureObject_t t;
+  const cudaResourceDesc resource = {};
+  const cudaTextureDesc description = {};
+  return cudaCreateTextureObject(&t, &resource, &description, nullptr);  // LEFT OUT texture_object
+}
+cudaError_t create_array() {
+  cudaArray_t array;
+  const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+  return cudaMallocArray(&array, &format, 16, 16);  // LEFT OUT array
+}
+cudaError_t share_memory(float* memory) {
+  cudaIpcMemHandle_t handle;
+  return cudaIpcGetMemHandle(&handle, memory);  // LEFT OUT ipc
+}
+cudaError_t allocate_in_graph() {
+  cudaGraph_t graph;
+  cudaGraphNode_t node;
+  CHECK_CUDA(cudaGraphCreate(&graph, 0));
+  cudaMemAllocNodeParams params = {};
+  return cudaGraphAddMemAllocNode(&node, graph, nullptr, 0, &params);  // LEFT OUT graph_allocation
+}
+
+int main(int, char** argv) {
+  const auto is = [&](const char* name) { return !std::strcmp(argv[1], name); };
+  float* out;
+  CHECK_CUDA(cudaMalloc(&out, 1024));
+  cudaError_t error = cudaSuccess;
+  if (is("texture")) texture<<<1, 32>>>(0, out);
+  if (is("surface")) surface<<<1, 32>>>(0);
+  if (is("cluster")) cluster<<<2, 32>>>(out);
+  if (is("cluster_memory")) cluster_memory<<<1, 32>>>(out);
+  if (is("cluster_barrier")) cluster_barrier<<<1, 32>>>(out);
+  if (is("warp_group_product")) warp_group_product<<<1, 128>>>(out);
+  if (is("tensor_copy")) tensor_copy<<<1, 1>>>(out);
+  if (is("sparse_product")) sparse_product<<<1, 32>>>(reinterpret_cast<unsigned*>(out));
+  if (is("video")) video<<<1, 32>>>(reinterpret_cast<int*>(out));
+  if (is("cluster_launch")) error = launch_with_cluster(out);
+  if (is("texture_object")) error = create_texture();
+  if (is("array")) error = create_array();
+  if (is("ipc")) error = share_memory(out);
+  if (is("graph_allocation")) error = allocate_in_graph();
+  std::printf("%d\n", int(error != cudaSuccess ? error : cudaGetLastError()));
+  return 0;
+}
