@@ -9,5 +9,8 @@ namespace warpgrade::datasets {
 void add_data_list(CLI::App& data, DataCommandContext& context);
 void add_data_info(CLI::App& data, DataCommandContext& context);
 void add_data_import(CLI::App& data, DataCommandContext& context);
+void add_data_fit(CLI::App& data, DataCommandContext& context);
+void add_data_stats(CLI::App& data, DataCommandContext& context);
+void add_data_synth(CLI::App& data, DataCommandContext& context);
 
 }  // namespace warpgrade::datasets

@@ -13,12 +13,14 @@ namespace {
 
 using nlohmann::json;
 
-// 0 .. 7, then four an octave, then the last.
+constexpr int kExactSteps = 16;
+
+// 0 .. 15, then eight an octave, then the last.
 std::vector<std::int64_t> ranks_of(std::int64_t n) {
   std::vector<std::int64_t> ranks;
   for (std::int64_t rank = 0, step = 1; rank < n - 1; rank += step) {
     ranks.push_back(rank);
-    if (rank >= 8 && (rank & (rank - 1)) == 0) step = rank / 4;
+    if (rank >= 16 && (rank & (rank - 1)) == 0) step = rank / 8;
   }
   ranks.push_back(n - 1);
   return ranks;
@@ -85,8 +87,17 @@ DegreeCurve power_curve(int n, std::int64_t nnz, std::int64_t most, std::int64_t
 DegreeCurve curve_of(const std::vector<int>& degrees) {
   std::vector<int> sorted = degrees;
   std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  std::vector<std::int64_t> ranks = ranks_of(static_cast<std::int64_t>(sorted.size()));
+  // Short rows come in steps: both ends of each.
+  for (std::size_t rank = 1; rank < sorted.size(); ++rank) {
+    if (sorted[rank] == sorted[rank - 1] || sorted[rank] > kExactSteps) continue;
+    ranks.push_back(static_cast<std::int64_t>(rank) - 1);
+    ranks.push_back(static_cast<std::int64_t>(rank));
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   DegreeCurve curve;
-  for (const std::int64_t rank : ranks_of(static_cast<std::int64_t>(sorted.size())))
+  for (const std::int64_t rank : ranks)
     curve.points.push_back({rank, sorted[static_cast<std::size_t>(rank)]});
   return curve;
 }
@@ -106,7 +117,9 @@ std::string to_json(const StandInSpec& spec) {
                        {"scattered", spec.scattered},
                        {"copied", spec.copied},
                        {"log2_group", spec.log2_group},
-                       {"log2_pool", spec.log2_pool}};
+                       {"log2_pool", spec.log2_pool},
+                       {"alike", spec.alike},
+                       {"log2_run", spec.log2_run}};
   return object.dump() + "\n";
 }
 
@@ -131,6 +144,8 @@ StandInSpec spec_from_json(const std::string& text, const std::string& file) {
     object.at("copied").get_to(spec.copied);
     object.at("log2_group").get_to(spec.log2_group);
     object.at("log2_pool").get_to(spec.log2_pool);
+    object.at("alike").get_to(spec.alike);
+    object.at("log2_run").get_to(spec.log2_run);
     check(spec);
   } catch (const json::exception& error) {
     throw DatasetError("{}: {}", file, error.what());

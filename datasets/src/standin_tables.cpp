@@ -9,8 +9,8 @@
 namespace warpgrade::datasets {
 namespace {
 
-constexpr u64 kRankStream = 1, kColumnRankStream = 6, kPlaceStream = 7;
-constexpr int kWeightBits = 8;  // a weight's fraction
+constexpr u64 kRankStream = 1, kColumnRankStream = 6, kPlaceStream = 7;  // ranks: 9 and 14 too
+constexpr int kWeightBits = 8;                                           // a weight's fraction
 
 // A permutation of [0, n) (Fisher-Yates).
 std::vector<int> permutation(int n, u64 seed, u64 stream) {
@@ -19,6 +19,23 @@ std::vector<int> permutation(int n, u64 seed, u64 stream) {
   const u64 key = stream_key(seed, stream);
   for (int i = n - 1; i > 0; --i)
     std::swap(order[i], order[below(draw_of(key, static_cast<u64>(i)), static_cast<u64>(i) + 1)]);
+  return order;
+}
+
+// The nodes by rank: by the sum of a number of the node's run of ids and one of its own.
+std::vector<int> nodes_by_rank(const StandInSpec& spec, u64 stream) {
+  if (spec.alike == 0) return permutation(spec.n, spec.seed, stream);
+  const u64 own = stream_key(spec.seed, stream), runs = stream_key(spec.seed, stream + 8);
+  const auto alike = static_cast<u64>(spec.alike), rest = static_cast<u64>(kWholeShare - spec.alike);
+  std::vector<std::pair<u64, int>> keys(static_cast<std::size_t>(spec.n));
+  for (int node = 0; node < spec.n; ++node) {
+    const u64 of_run = draw_of(runs, static_cast<u64>(node) >> spec.log2_run) >> 17;
+    const u64 of_node = draw_of(own, static_cast<u64>(node)) >> 17;
+    keys[node] = {alike * of_run + rest * of_node, node};
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<int> order(keys.size());
+  for (std::size_t rank = 0; rank < keys.size(); ++rank) order[rank] = keys[rank].second;
   return order;
 }
 
@@ -74,7 +91,7 @@ std::vector<int> lengths_by_rank(const StandInSpec& spec) {
 HostTables::HostTables(const StandInSpec& spec) {
   check(spec);
   const auto n = static_cast<std::size_t>(spec.n);
-  const std::vector<int> node_of = permutation(spec.n, spec.seed, kRankStream);
+  const std::vector<int> node_of = nodes_by_rank(spec, kRankStream);
   const std::vector<int> lengths = lengths_by_rank(spec);
   std::vector<u64> weights(n);
   row_offsets_.assign(n + 1, 0);
@@ -84,7 +101,7 @@ HostTables::HostTables(const StandInSpec& spec) {
   }
   std::partial_sum(row_offsets_.begin(), row_offsets_.end(), row_offsets_.begin());
   if (!spec.column_degrees.points.empty()) {
-    const std::vector<int> column_of = permutation(spec.n, spec.seed, kColumnRankStream);
+    const std::vector<int> column_of = nodes_by_rank(spec, kColumnRankStream);
     const std::vector<u64> by_rank = values_of(spec.column_degrees, spec.n, kWeightBits);
     for (std::size_t rank = 0; rank < n; ++rank) weights[column_of[rank]] = by_rank[rank];
   }
@@ -165,6 +182,9 @@ void check(const StandInSpec& spec) {
                        kWholeShare);
   if (spec.near.size() > 31 || spec.communities.size() > 8)
     throw DatasetError("expected at most 31 distances and 8 sizes of communities");
+  if (spec.alike < 0 || spec.alike > kWholeShare || spec.log2_run < 0 || spec.log2_run > 30)
+    throw DatasetError("alike {}, log2_run {}: expected a share of up to {} and an exponent of up to 30",
+                       spec.alike, spec.log2_run, kWholeShare);
   if (spec.copied < 0 || spec.copied > kWholeShare || spec.log2_group < 0 || spec.log2_group > 30 ||
       (spec.copied > 0 && (spec.log2_pool < 1 || spec.log2_pool > 30)))
     throw DatasetError(

@@ -47,6 +47,10 @@ StandInSpec random_spec(std::uint64_t seed) {
     spec.log2_group = static_cast<int>(below(8));
     spec.log2_pool = static_cast<int>(1 + below(10));
   }
+  if (below(2) == 0) {
+    spec.alike = static_cast<int>(below(kWholeShare + 1));
+    spec.log2_run = static_cast<int>(below(8));
+  }
   return spec;
 }
 
@@ -172,6 +176,24 @@ TEST(StandIn, RowsOfAGroupShareTheColumnsOfTheirPool) {
   spec.log2_group = 5;
   spec.log2_pool = 5;
   EXPECT_LT(distinct_a_group(generate_standin(spec)), 0.5);
+}
+
+TEST(StandIn, RowsOfARunAreAlikeInLengthWithTheSameLengthsOverall) {
+  StandInSpec spec = plain(20000, 200000, 700);
+  std::vector<int> apart = row_lengths(generate_standin(spec));
+  spec.alike = kWholeShare * 9 / 10;
+  std::vector<int> runs = row_lengths(generate_standin(spec));
+  const auto longest_of_runs = [](const std::vector<int>& lengths) {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < lengths.size(); i += 32)
+      sum += *std::max_element(lengths.begin() + static_cast<int>(i),
+                               lengths.begin() + static_cast<int>(i) + 32);
+    return sum;
+  };
+  EXPECT_LT(3 * longest_of_runs(runs), 2 * longest_of_runs(apart));
+  std::sort(apart.begin(), apart.end());
+  std::sort(runs.begin(), runs.end());
+  EXPECT_EQ(runs, apart);
 }
 
 TEST(StandIn, RefusesWhatCannotBe) {

@@ -1,8 +1,8 @@
 // Development bench of the lab `spmm`: times several submissions, side by side, on thirteen power-law
-// matrices.
+// matrices, or on the .npz files of a folder.
 //
-//   bench_spmm [--graphs a,b] [--k 32,256 | 1:512] [--budget-ms 60] [--repetitions 31] [--json FILE]
-//   NAME=LIBRARY.so ...
+//   bench_spmm [--graphs a,b] [--matrices FOLDER] [--k 32,256 | 1:512] [--budget-ms 60] [--repetitions 31]
+//   [--json FILE] NAME=LIBRARY.so ...
 //
 // --repetitions asks for so many whatever they take; else the budget decides, between 3 and 31. --json
 // appends a line a case to FILE, with every sample: what `make bench-peers` reads (reports/README.md has the
@@ -18,6 +18,7 @@
 #include <map>
 #include <sstream>
 
+#include "npz_matrix.cuh"
 #include "powerlaw_matrix.cuh"
 #include "warpgrade/spmm.h"
 #ifdef BENCH_GRAPHS_HEADER
@@ -40,6 +41,7 @@ struct Options {
   double budget_ms = 60.0;  // of kernel time, a submission and case
   int repetitions = 0;      // 0: as many as the budget allows
   std::string json;         // a file to append to; empty: none
+  std::string matrices;     // a folder of .npz files instead of the power-law matrices; empty: none
   std::vector<Submission> submissions;
 };
 
@@ -86,6 +88,8 @@ Options parse(int argc, char** argv) {
       options.budget_ms = std::stod(argv[++i]);
     } else if (std::strcmp(argv[i], "--repetitions") == 0 && has_value) {
       options.repetitions = std::stoi(argv[++i]);
+    } else if (std::strcmp(argv[i], "--matrices") == 0 && has_value) {
+      options.matrices = argv[++i];
     } else if (std::strcmp(argv[i], "--json") == 0 && has_value) {
       options.json = argv[++i];
     } else {
@@ -317,19 +321,32 @@ DeviceCsr make_matrix(const PowerlawShape& shape) {
   return make_powerlaw_matrix(shape);
 }
 
+bool is_wanted(const Options& options, const std::string& graph) {
+  const auto& wanted = options.graphs;
+  return wanted.empty() || std::find(wanted.begin(), wanted.end(), graph) != wanted.end();
+}
+
+void run_matrix(const char* graph, const DeviceCsr& matrix, const Options& options, cudaStream_t stream) {
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const CsrMatrix a{matrix.nodes,       matrix.nodes,   matrix.nnz,
+                    matrix.row_offsets, matrix.columns, matrix.values};
+  const std::vector<int> rows = sample_rows(a);
+  for (const int k : options.widths) run_case(graph, a, k, options, rows, stream);
+  free_matrix(matrix);
+}
+
 void run(const Options& options) {
   cudaStream_t stream = nullptr;
   CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  if (!options.matrices.empty()) {
+    for (const std::filesystem::path& file : npz_files(options.matrices)) {
+      const std::string graph = file.stem().string();
+      if (is_wanted(options, graph)) run_matrix(graph.c_str(), read_npz_matrix(file), options, stream);
+    }
+    return;
+  }
   for (const PowerlawShape& shape : kShapes) {
-    const auto& wanted = options.graphs;
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), shape.name) == wanted.end()) continue;
-    const DeviceCsr matrix = make_matrix(shape);
-    CUDA_CHECK(cudaDeviceSynchronize());
-    const CsrMatrix a{matrix.nodes,       matrix.nodes,   matrix.nnz,
-                      matrix.row_offsets, matrix.columns, matrix.values};
-    const std::vector<int> rows = sample_rows(a);
-    for (const int k : options.widths) run_case(shape.name, a, k, options, rows, stream);
-    free_matrix(matrix);
+    if (is_wanted(options, shape.name)) run_matrix(shape.name, make_matrix(shape), options, stream);
   }
 }
 

@@ -44,6 +44,9 @@ struct StandInSpec {
   bool scattered = true;               // a community's nodes lie anywhere among the ids; false: side by side
   int copied = 0;                      // share of entries that rows of one group of 2^log2_group rows draw
   int log2_group = 0, log2_pool = 0;   // from one pool of 2^log2_pool columns
+  // Rows beside each other are alike in length: a node's rank follows its run of 2^log2_run ids by this
+  // share, and its own number by the rest.
+  int alike = 0, log2_run = 5;
   bool operator==(const StandInSpec&) const = default;
 };
 
@@ -59,7 +62,8 @@ Csr generate_standin(const StandInSpec& spec, int threads = 0);
 // none below `least`. Throws DatasetError when no q does.
 DegreeCurve power_curve(int n, std::int64_t nnz, std::int64_t most, std::int64_t least, double tail);
 
-// The curve through sorted-down degrees: exact at ranks 0 .. 7, then at four ranks an octave.
+// The curve through sorted-down degrees: exact at ranks 0 to 15 and for degrees below 16, else at eight ranks
+// an octave.
 DegreeCurve curve_of(const std::vector<int>& degrees);
 
 // JSON, one object; `read_spec` throws DatasetError naming file and field.

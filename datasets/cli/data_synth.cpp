@@ -1,0 +1,109 @@
+// `warpgrade data synth`: a stand-in written to a file, from the catalogue, from parameters or after a real
+// graph.
+#include <fmt/core.h>
+
+#include <chrono>
+#include <memory>
+
+#include "commands.h"
+#include "matrix_argument.h"
+#include "warpgrade/datasets/catalog.h"
+#include "warpgrade/datasets/fit.h"
+#include "warpgrade/datasets/generate.h"
+
+namespace warpgrade::datasets {
+namespace {
+namespace fs = std::filesystem;
+
+struct SynthArguments {
+  std::string name, like;
+  fs::path spec, output;
+  std::string family = "standin";
+  std::uint64_t seed = 0;
+  int threads = 0;
+};
+
+class Clock {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - since_).count();
+    since_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+StandInSpec spec_of(const DataCommandContext& context, const SynthArguments& arguments, Origin& origin) {
+  if (!arguments.spec.empty()) {
+    origin = {arguments.spec.stem().string(), "stand-in by " + arguments.spec.filename().string(),
+              kStandInVersion};
+    return read_spec(arguments.spec);
+  }
+  const MatrixArgument real(context, arguments.like);
+  origin = {real.name() + ".standin", "stand-in fitted to " + real.name(), kStandInVersion};
+  return fit_standin(real.row_offsets(), real.columns()).spec;
+}
+
+void synth(const DataCommandContext& context, const SynthArguments& arguments) {
+  const int sources =
+      (arguments.name.empty() ? 0 : 1) + (arguments.spec.empty() ? 0 : 1) + (arguments.like.empty() ? 0 : 1);
+  if (sources != 1) throw DatasetError("data synth: expected one of NAME, --spec FILE and --like GRAPH");
+  Clock clock;
+  Origin origin;
+  Csr matrix;
+  double parameters_s = 0;
+  if (arguments.family == "powerlaw") {
+    const Catalog catalog = Catalog::load(context.catalog_file);
+    const DatasetInfo info = catalog.find(arguments.name);
+    if (!info.powerlaw) throw DatasetError("{} is no stand-in with a power law", arguments.name);
+    PowerlawSpec spec = *info.powerlaw;
+    if (arguments.seed != 0) spec.seed = arguments.seed;
+    origin = {info.name, "stand-in for " + info.source, kGeneratorVersion};
+    parameters_s = clock.lap();
+    matrix = generate_powerlaw(spec, arguments.threads);
+  } else {
+    StandInSpec spec = spec_of(context, arguments, origin);
+    if (arguments.seed != 0) spec.seed = arguments.seed;
+    parameters_s = clock.lap();
+    matrix = generate_standin(spec, arguments.threads);
+  }
+  const double generate_s = clock.lap();
+  const fs::path output =
+      arguments.output.empty() ? context.cache_directory / (origin.name + ".npz") : arguments.output;
+  std::error_code error;
+  if (output.has_parent_path()) fs::create_directories(output.parent_path(), error);
+  const std::string hash = write_csr(output, matrix, origin);
+  const double write_s = clock.lap();
+  fmt::print("{}: {} x {}, {} entries, {}, hash {}\n", output.string(), matrix.rows, matrix.cols,
+             matrix.nnz(), origin.generator, hash);
+  fmt::print(
+      "seconds: parameters {:.2f}, generate {:.2f} ({:.1f} M entries/s), hash and write {:.2f}, all {:.2f}\n",
+      parameters_s, generate_s, static_cast<double>(matrix.nnz()) / 1e6 / generate_s, write_s,
+      parameters_s + generate_s + write_s);
+}
+
+}  // namespace
+
+void add_data_synth(CLI::App& data, DataCommandContext& context) {
+  const auto arguments = std::make_shared<SynthArguments>();
+  CLI::App* command =
+      data.add_subcommand("synth", "generate a stand-in: of the catalogue, by parameters, or like a graph");
+  command->add_option("name", arguments->name, "a stand-in of the catalogue");
+  command->add_option("--spec", arguments->spec, "parameters, as `data fit` writes them");
+  command->add_option("--like", arguments->like, "a graph to fit first: a name or a file");
+  command->add_option("--out,--output", arguments->output, "the .npz to write; default: into the cache");
+  command
+      ->add_option("--family", arguments->family,
+                   "standin: with degrees and locality; powerlaw: the older one, degrees alone")
+      ->check(CLI::IsMember({"standin", "powerlaw"}))
+      ->capture_default_str();
+  command->add_option("--seed", arguments->seed, "another than the parameters say");
+  command->add_option("--threads", arguments->threads, "0: all cores; the bytes are the same")
+      ->capture_default_str();
+  command->callback([&context, arguments] { synth(context, *arguments); });
+}
+
+}  // namespace warpgrade::datasets

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Times cuSPARSE and the optimized SpMM on real graphs and on their stand-ins, K = 32 and 256, and says how far the times
+# lie apart. Needs a GPU, nvcc, cuSPARSE and Python 3; under 90 s on an H200.
+#
+#   datasets/tools/compare_on_gpu.sh GRAPHS OUTPUT
+#
+# GRAPHS   a folder of NAME.mtx.gz or NAME.npz; those without parameters in datasets/fits are left out, visibly
+# OUTPUT   a folder for bench.jsonl (every sample), comparison.json and comparison.md
+# TOOL=build/bin/warpgrade     any program with `data synth`: build/bin/datasets_tool will do
+# CUSPARSE_FLAGS, ARCH         as for reference/spmm/tools/bench.sh
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+graphs=$(cd "${1:?give the folder of graphs}" && pwd)
+output=${2:?give a folder for the results}
+mkdir -p "$output"
+output=$(cd "$output" && pwd)
+tool=${TOOL:-}
+for candidate in "$root/build/bin/warpgrade" "$root/build/bin/datasets_tool"; do
+  [[ -z $tool && -x $candidate ]] && tool=$candidate
+done
+[[ -n $tool ]] || { echo "compare_on_gpu: no program with \`data synth\`: build datasets_tool, or say TOOL=" >&2; exit 2; }
+nvidia-smi -L >/dev/null 2>&1 || { echo "compare_on_gpu: no GPU here; nothing was measured" >&2; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/matrices" "$work/cache"
+data() {
+  local options=()
+  [[ $(basename "$tool") == datasets_tool ]] && options=(--catalog "$root/datasets/catalog.yaml" --cache "$work/cache")
+  "$tool" "${options[@]}" data "$@"
+}
+prepare() {  # the real graph and its stand-in, in the working format
+  local file=$1 name=$2
+  data import "$file" --output "$work/matrices/$name.npz" >/dev/null
+  data synth --spec "$root/datasets/fits/$name.json" --out "$work/matrices/$name.standin.npz" >/dev/null
+}
+jobs=()
+for file in "$graphs"/*.mtx.gz "$graphs"/*.npz; do
+  [[ -e $file ]] || continue
+  name=$(basename "$file")
+  name=${name%.npz} name=${name%.mtx.gz}
+  [[ -e $root/datasets/fits/$name.json ]] || { echo "compare_on_gpu: $name has no datasets/fits/$name.json: left out" >&2; continue; }
+  prepare "$file" "$name" & jobs+=($!)
+done
+((${#jobs[@]})) || { echo "compare_on_gpu: no graph of datasets/fits in $graphs" >&2; exit 2; }
+for job in "${jobs[@]}"; do wait "$job"; done
+rm -f "$output/bench.jsonl"
+"$root/reference/spmm/tools/bench.sh" "$work/bench" cusparse_default=vendor/cusparse_default \
+  cusparse_best=vendor/cusparse_best optimized=optimized -- \
+  --matrices "$work/matrices" --repetitions "${REPETITIONS:-31}" --json "$output/bench.jsonl"
+python3 "$root/datasets/tools/compare_times.py" "$output/bench.jsonl" "$output"
