@@ -18,11 +18,12 @@
 
 namespace optimized {
 
-template <int kVector_, int kLanes_>
+template <int kVector_, int kLanes_, bool kAligned_ = true>
 struct Tile {
   static constexpr int kWarpLanes = 32;
-  static constexpr int kVector = kVector_;  // floats a lane
-  static constexpr int kLanes = kLanes_;    // lanes a group
+  static constexpr int kVector = kVector_;     // floats a lane
+  static constexpr int kLanes = kLanes_;       // lanes a group
+  static constexpr bool kAligned = kAligned_;  // rows of C are whole vectors; of B they always are
   static constexpr int kGroups = kWarpLanes / kLanes;
   static constexpr int kStrip = kVector * kLanes;
   static constexpr int kWarps = 4;
@@ -160,32 +161,50 @@ __device__ void add_groups(Vector<T::kVector>* sum) {
   for (int mask = T::kLanes; mask < T::kWarpLanes; mask *= 2) sum->add_from_lane(mask);
 }
 
-// The lane's cells of C. Where k is no multiple of the vector, rows are not aligned and the last vector is
-// cut.
-template <int kVector>
-__device__ void store_c(const Operands& op, std::int64_t row, int column, const Vector<kVector>& sum) {
-  float* to = op.c + row * op.k + column;
-  if (op.k % kVector == 0) {
-    sum.store(to);
-    return;
-  }
-  const float* cells = reinterpret_cast<const float*>(&sum);
+// A row of C from vectors, where k is no multiple of 4: rows begin anywhere. The lanes of a group exchange
+// their floats, so that each store writes neighbouring floats of the row. All lanes of a warp take part.
+template <typename T>
+__device__ void store_unaligned(const Operands& op, std::int64_t row, int column,
+                                const Vector<T::kVector>& sum, bool owns) {
+  const float* mine = reinterpret_cast<const float*>(&sum);
+  const int lane = threadIdx.x % T::kLanes, component = lane % T::kVector;
+  const int first = column - lane * T::kVector;
 #pragma unroll
-  for (int i = 0; i < kVector; ++i) {
-    if (column + i < op.k) __stcs(to + i, cells[i]);
+  for (int step = 0; step < T::kVector; ++step) {
+    const int source = (step * T::kLanes + lane) / T::kVector, to = first + step * T::kLanes + lane;
+    float value = 0.0f;
+#pragma unroll
+    for (int i = 0; i < T::kVector; ++i) {
+      const float theirs = __shfl_sync(~0u, mine[i], source, T::kLanes);
+      if (i == component) value = theirs;
+    }
+    if (owns && to < op.k) __stcs(op.c + row * op.k + to, value);
   }
 }
-template <int kVector>
-__device__ void add_c(const Operands& op, std::int64_t row, int column, Vector<kVector>* sum) {
-  const float* from = op.c + row * op.k + column;
-  if (op.k % kVector == 0) {
-    sum->add_scaled(1.0f, Vector<kVector>::load_uncached(from));
-    return;
+
+// The lane's cells of C, if the group owns the row.
+template <typename T>
+__device__ void store_c(const Operands& op, std::int64_t row, const LaneColumns& lane,
+                        const Vector<T::kVector>& sum, bool owns) {
+  if constexpr (T::kAligned) {
+    if (owns && lane.stores) sum.store(op.c + row * op.k + lane.column);
+  } else {
+    store_unaligned<T>(op, row, lane.column, sum, owns);
   }
-  float* cells = reinterpret_cast<float*>(sum);
+}
+
+template <typename T>
+__device__ void add_c(const Operands& op, std::int64_t row, const LaneColumns& lane,
+                      Vector<T::kVector>* sum) {
+  const float* from = op.c + row * op.k + lane.column;
+  if constexpr (T::kAligned) {
+    sum->add_scaled(1.0f, Vector<T::kVector>::load_uncached(from));
+  } else {
+    float* cells = reinterpret_cast<float*>(sum);
 #pragma unroll
-  for (int i = 0; i < kVector; ++i) {
-    if (column + i < op.k) cells[i] += __ldcg(from + i);
+    for (int i = 0; i < T::kVector; ++i) {
+      if (lane.column + i < op.k) cells[i] += __ldcg(from + i);
+    }
   }
 }
 
@@ -244,9 +263,8 @@ __device__ void long_item(const Operands& op, const Partials& partials, const It
   }
   add_groups<T>(&sum);
   if (item.slot >= 0 && !combine_parts<T>(op, partials, columns, item.slot, &sum)) return;
-  if (group != 0 || !columns.stores) return;
-  if (kAccumulate) add_c(op, item.row, columns.column, &sum);
-  store_c(op, item.row, columns.column, sum);
+  if (kAccumulate && group == 0 && columns.stores) add_c<T>(op, item.row, columns, &sum);
+  store_c<T>(op, item.row, columns, sum, group == 0);
 }
 
 template <typename T>
@@ -269,16 +287,15 @@ __device__ void short_items(const Operands& op, const PanelList& list, unsigned 
   int mine = item.end - item.begin, left = longest_in_warp<T>(mine);
   unsigned at = static_cast<unsigned>(item.begin) + lane;
   Entry next = fetch_entry(op, at, lane < mine);
-  const bool stores = exists && columns.stores;
   Vector<T::kVector> sum = Vector<T::kVector>::zero();
-  if (kAccumulate && stores) add_c(op, item.row, columns.column, &sum);
+  if (kAccumulate && exists && columns.stores) add_c<T>(op, item.row, columns, &sum);
   for (; left > 0; left -= T::kLanes, mine -= T::kLanes) {
     const Entry entry = next;
     at += T::kLanes;
     next = fetch_entry(op, at, lane + T::kLanes < mine);
     gather_round<T>(op, columns, entry, mine, left, &sum);
   }
-  if (stores) store_c(op, item.row, columns.column, sum);
+  store_c<T>(op, item.row, columns, sum, exists);
 }
 
 // Grid: x = blocks of long items, then blocks of short ones; y = strips, so that all of one strip runs before

@@ -157,9 +157,9 @@ cudaError_t launch_panel(const Operands& op, const PanelList& list, const SpmmPl
 }
 
 // Some strips. The first panel writes C, later ones add to it.
-template <int kVector, int kLanes>
+template <int kVector, int kLanes, bool kAligned>
 cudaError_t launch(const Operands& op, const SpmmPlan& plan, int strips, cudaStream_t stream) {
-  using T = Tile<kVector, kLanes>;
+  using T = Tile<kVector, kLanes, kAligned>;
   for (std::size_t panel = 0; panel < plan.panels.size(); ++panel) {
     TRY(panel == 0 ? (launch_panel<T, false>(op, plan.panels[panel], plan, strips, stream))
                    : (launch_panel<T, true>(op, plan.panels[panel], plan, strips, stream)));
@@ -173,8 +173,12 @@ cudaError_t launch_group(const Group& group, const Operands& op, const SpmmPlan&
                          cudaStream_t stream) {
   if constexpr (kIndex < static_cast<int>(std::size(kGroups))) {
     constexpr Group compiled = kGroups[kIndex];
-    if (group.vector == compiled.vector && group.lanes == compiled.lanes)
-      return launch<compiled.vector, compiled.lanes>(op, plan, strips, stream);
+    if (group.vector == compiled.vector && group.lanes == compiled.lanes) {
+      if (op.k % compiled.vector == 0)
+        return launch<compiled.vector, compiled.lanes, true>(op, plan, strips, stream);
+      if constexpr (compiled.vector == kWidestVector)  // narrower ones divide k
+        return launch<compiled.vector, compiled.lanes, false>(op, plan, strips, stream);
+    }
     return launch_group<kIndex + 1>(group, op, plan, strips, stream);
   }
   return cudaErrorInvalidValue;
