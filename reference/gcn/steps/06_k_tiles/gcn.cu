@@ -23,22 +23,25 @@ static_assert(kTile >= 1 && kGcnFeatures % kTile == 0, "K_TILE divides the 128 f
 
 struct Tile {
   double x[kRows][kTile + 1];
-  double w[kTile][kGcnClasses];
+  double w[kTile * kGcnClasses];
 };
 static_assert(sizeof(Tile) <= 48 * 1024, "a tile fits static shared memory: K_TILE is at most 32");
 
-// Columns [first, first + kTile) of the block's rows of X, and these rows of W. Rows beyond the end are left
-// as they are: their threads use nothing of the tile.
+// Columns [first, first + kTile) of the block's rows of X, and these rows of W. Rows beyond the end read the
+// last one; what comes of them is not stored.
 __device__ void load_tile(int rows, int first, const double* __restrict__ x, const double* __restrict__ w,
                           Tile& tile) {
+  const int k = threadIdx.x % kTile;
 #pragma unroll
-  for (int i = threadIdx.x; i < kRows * kTile; i += kRows) {
-    const int r = i / kTile, k = i % kTile;
-    if (r < rows) tile.x[r][k] = x[r * kGcnFeatures + first + k];
+  for (int i = 0; i < kTile; ++i) {
+    const int r = i * (kRows / kTile) + threadIdx.x / kTile;
+    tile.x[r][k] = x[min(r, rows - 1) * kGcnFeatures + first + k];
   }
 #pragma unroll
-  for (int i = threadIdx.x; i < kTile * kGcnClasses; i += kRows)
-    tile.w[i / kGcnClasses][i % kGcnClasses] = w[first * kGcnClasses + i];
+  for (int i = 0; i < (kTile * kGcnClasses + kRows - 1) / kRows; ++i) {
+    const int at = i * kRows + threadIdx.x;
+    if (at < kTile * kGcnClasses) tile.w[at] = w[first * kGcnClasses + at];
+  }
 }
 
 __global__ void __launch_bounds__(kRows)
@@ -52,13 +55,11 @@ __global__ void __launch_bounds__(kRows)
   for (int first = 0; first < kGcnFeatures; first += kTile) {
     load_tile(rows, first, x + first_row * kGcnFeatures, w, tile);
     __syncthreads();
-    if (own < rows) {
 #pragma unroll
-      for (int k = 0; k < kTile; ++k) {
-        const double left = tile.x[own][k];
+    for (int k = 0; k < kTile; ++k) {
+      const double left = tile.x[own][k];
 #pragma unroll
-        for (int c = 0; c < kGcnClasses; ++c) sums[c] += left * tile.w[k][c];
-      }
+      for (int c = 0; c < kGcnClasses; ++c) sums[c] += left * tile.w[k * kGcnClasses + c];
     }
     __syncthreads();
   }

@@ -25,26 +25,29 @@ constexpr int kClassPairs = kGcnClasses / 2;  // of a row of W and of Y
 
 struct Tile {
   double2 x[kRows][kPairs + 1];
-  double2 w[kTile][kClassPairs];
+  double2 w[kTile * kClassPairs];
 };
 static_assert(sizeof(Tile) <= 48 * 1024, "a tile fits static shared memory: K_TILE is at most 32");
 
-// Columns [first, first + kTile) of the block's rows of X, and these rows of W. Rows beyond the end are left
-// as they are: their threads use nothing of the tile.
+// Columns [first, first + kTile) of the block's rows of X, and these rows of W. Rows beyond the end read the
+// last one; what comes of them is not stored.
 __device__ void load_tile(int rows, int first, const double* __restrict__ x, const double* __restrict__ w,
                           Tile& tile) {
+  const int p = threadIdx.x % kPairs;
 #pragma unroll
-  for (int i = threadIdx.x; i < kRows * kPairs; i += kRows) {
-    const int r = i / kPairs, p = i % kPairs;
-    if (r < rows) tile.x[r][p] = reinterpret_cast<const double2*>(x + r * kGcnFeatures + first)[p];
+  for (int i = 0; i < kPairs; ++i) {
+    const int r = i * (kRows / kPairs) + threadIdx.x / kPairs;
+    tile.x[r][p] = reinterpret_cast<const double2*>(x + min(r, rows - 1) * kGcnFeatures + first)[p];
   }
 #pragma unroll
-  for (int i = threadIdx.x; i < kTile * kClassPairs; i += kRows)
-    tile.w[i / kClassPairs][i % kClassPairs] = reinterpret_cast<const double2*>(w + first * kGcnClasses)[i];
+  for (int i = 0; i < (kTile * kClassPairs + kRows - 1) / kRows; ++i) {
+    const int at = i * kRows + threadIdx.x;
+    if (at < kTile * kClassPairs) tile.w[at] = reinterpret_cast<const double2*>(w + first * kGcnClasses)[at];
+  }
 }
 
 // Adds a number of X times a row of W.
-__device__ void add_row(double left, const double2 (&w)[kClassPairs], double2 (&sums)[kClassPairs]) {
+__device__ void add_row(double left, const double2* w, double2 (&sums)[kClassPairs]) {
 #pragma unroll
   for (int c = 0; c < kClassPairs; ++c) {
     const double2 right = w[c];
@@ -64,13 +67,11 @@ __global__ void __launch_bounds__(kRows)
   for (int first = 0; first < kGcnFeatures; first += kTile) {
     load_tile(rows, first, x + first_row * kGcnFeatures, w, tile);
     __syncthreads();
-    if (own < rows) {
 #pragma unroll
-      for (int p = 0; p < kPairs; ++p) {
-        const double2 left = tile.x[own][p];
-        add_row(left.x, tile.w[2 * p], sums);
-        add_row(left.y, tile.w[2 * p + 1], sums);
-      }
+    for (int p = 0; p < kPairs; ++p) {
+      const double2 left = tile.x[own][p];
+      add_row(left.x, tile.w + 2 * p * kClassPairs, sums);
+      add_row(left.y, tile.w + (2 * p + 1) * kClassPairs, sums);
     }
     __syncthreads();
   }

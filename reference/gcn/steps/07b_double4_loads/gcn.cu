@@ -30,31 +30,34 @@ struct alignas(32) Double4 {
 
 struct Tile {
   double2 x[kRows][kPairs + 1];
-  double2 w[kTile][kClassPairs];
+  double2 w[kTile * kClassPairs];
 };
 static_assert(sizeof(Tile) <= 48 * 1024, "a tile fits static shared memory: K_TILE is at most 32");
 
-// Columns [first, first + kTile) of the block's rows of X, and these rows of W. Rows beyond the end are left
-// as they are: their threads use nothing of the tile.
+// Columns [first, first + kTile) of the block's rows of X, and these rows of W. Rows beyond the end read the
+// last one; what comes of them is not stored.
 __device__ void load_tile(int rows, int first, const double* __restrict__ x, const double* __restrict__ w,
                           Tile& tile) {
+  const int q = threadIdx.x % kFours;
 #pragma unroll
-  for (int i = threadIdx.x; i < kRows * kFours; i += kRows) {
-    const int r = i / kFours, q = i % kFours;
-    if (r >= rows) continue;
-    const Double4 four = reinterpret_cast<const Double4*>(x + r * kGcnFeatures + first)[q];
+  for (int i = 0; i < kFours; ++i) {
+    const int r = i * (kRows / kFours) + threadIdx.x / kFours;
+    const Double4 four = reinterpret_cast<const Double4*>(x + min(r, rows - 1) * kGcnFeatures + first)[q];
     tile.x[r][2 * q] = four.low;
     tile.x[r][2 * q + 1] = four.high;
   }
-  for (int i = threadIdx.x; i < kTile * kClassFours; i += kRows) {
-    const Double4 four = reinterpret_cast<const Double4*>(w + first * kGcnClasses)[i];
-    tile.w[i / kClassFours][i % kClassFours * 2] = four.low;
-    tile.w[i / kClassFours][i % kClassFours * 2 + 1] = four.high;
+#pragma unroll
+  for (int i = 0; i < (kTile * kClassFours + kRows - 1) / kRows; ++i) {
+    const int at = i * kRows + threadIdx.x;
+    if (at >= kTile * kClassFours) continue;
+    const Double4 four = reinterpret_cast<const Double4*>(w + first * kGcnClasses)[at];
+    tile.w[2 * at] = four.low;
+    tile.w[2 * at + 1] = four.high;
   }
 }
 
 // Adds a number of X times a row of W.
-__device__ void add_row(double left, const double2 (&w)[kClassPairs], double2 (&sums)[kClassPairs]) {
+__device__ void add_row(double left, const double2* w, double2 (&sums)[kClassPairs]) {
 #pragma unroll
   for (int c = 0; c < kClassPairs; ++c) {
     const double2 right = w[c];
@@ -74,13 +77,11 @@ __global__ void __launch_bounds__(kRows)
   for (int first = 0; first < kGcnFeatures; first += kTile) {
     load_tile(rows, first, x + first_row * kGcnFeatures, w, tile);
     __syncthreads();
-    if (own < rows) {
 #pragma unroll
-      for (int p = 0; p < kPairs; ++p) {
-        const double2 left = tile.x[own][p];
-        add_row(left.x, tile.w[2 * p], sums);
-        add_row(left.y, tile.w[2 * p + 1], sums);
-      }
+    for (int p = 0; p < kPairs; ++p) {
+      const double2 left = tile.x[own][p];
+      add_row(left.x, tile.w + 2 * p * kClassPairs, sums);
+      add_row(left.y, tile.w + (2 * p + 1) * kClassPairs, sums);
     }
     __syncthreads();
   }

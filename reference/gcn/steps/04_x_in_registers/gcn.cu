@@ -13,7 +13,7 @@ namespace {
 constexpr int kRows = 256;  // a block
 
 __global__ void __launch_bounds__(kRows)
-    gcn_transform_row_in_registers_kernel(int vertices, const double* x, const double* w, double* y) {
+    gcn_transform_x_in_registers_kernel(int vertices, const double* x, const double* w, double* y) {
   __shared__ double weights[kGcnFeatures * kGcnClasses];
   for (int i = threadIdx.x; i < kGcnFeatures * kGcnClasses; i += kRows) weights[i] = w[i];
   __syncthreads();
@@ -36,6 +36,6 @@ __global__ void __launch_bounds__(kRows)
 cudaError_t gcn_transform(int vertices, const double* x, const double* w, double* y, GcnPlan*,
                           cudaStream_t stream) {
   const int blocks = (vertices + kRows - 1) / kRows;
-  gcn_transform_row_in_registers_kernel<<<blocks, kRows, 0, stream>>>(vertices, x, w, y);
+  gcn_transform_x_in_registers_kernel<<<blocks, kRows, 0, stream>>>(vertices, x, w, y);
   return cudaGetLastError();
 }
