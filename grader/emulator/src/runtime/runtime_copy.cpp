@@ -74,10 +74,13 @@ cudaError_t cudaMemcpy(void* dst, const void* src, size_t bytes, cudaMemcpyKind 
   }
   return cudaMemcpyAsync(dst, src, bytes, kind, nullptr);
 }
-cudaError_t cudaMemcpyPeerAsync(void* dst, int, const void* src, int, size_t bytes, cudaStream_t stream) {
+cudaError_t cudaMemcpyPeerAsync(void* dst, int to, const void* src, int from, size_t bytes,
+                                cudaStream_t stream) {
+  if (to != 0 || from != 0) return record(cudaErrorInvalidDevice);
   return cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDefault, stream);
 }
-cudaError_t cudaMemcpyPeer(void* dst, int, const void* src, int, size_t bytes) {
+cudaError_t cudaMemcpyPeer(void* dst, int to, const void* src, int from, size_t bytes) {
+  if (to != 0 || from != 0) return record(cudaErrorInvalidDevice);
   return cudaMemcpy(dst, src, bytes, cudaMemcpyDefault);
 }
 

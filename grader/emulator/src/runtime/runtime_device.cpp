@@ -133,6 +133,8 @@ cudaError_t check_device(int device) {
   return device == 0 ? cudaSuccess : record(cudaErrorInvalidDevice);
 }
 
+constexpr const char* kBusId = "0000:00:00.0";
+
 std::map<cudaLimit, size_t>& limits() {
   static std::map<cudaLimit, size_t> values{
       {cudaLimitStackSize, 1024},           {cudaLimitPrintfFifoSize, 1 << 20},
@@ -211,6 +213,17 @@ cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
   *config = cudaFuncCachePreferNone;
   return cudaSuccess;
 }
+// Banks are four bytes wide since Maxwell, whatever is asked for.
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) {
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  *config = cudaSharedMemBankSizeFourByte;
+  return cudaSuccess;
+}
+cudaError_t cudaFuncSetSharedMemConfig(const void*, cudaSharedMemConfig) {
+  return cudaSuccess;
+}
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   if (limit == cudaLimitMallocHeapSize) {
     return record(DeviceHeap::instance().set_limit(value) ? cudaSuccess : cudaErrorInvalidValue);
@@ -247,8 +260,17 @@ cudaError_t cudaDeviceDisablePeerAccess(int) {
 }
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   if (const cudaError_t error = check_device(device); error != cudaSuccess) return error;
-  std::snprintf(text, static_cast<size_t>(length), "0000:00:00.0");
+  std::snprintf(text, static_cast<size_t>(length), "%s", kBusId);
   return cudaSuccess;
+}
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
+  if (device == nullptr || text == nullptr || std::strcmp(text, kBusId) != 0)
+    return record(cudaErrorInvalidValue);
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetP2PAttribute(int*, cudaDeviceP2PAttr, int, int) {
+  return record(cudaErrorInvalidDevice);
 }
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = CUDART_VERSION;

@@ -83,7 +83,7 @@ def build(source: Path, ptx: str, folder: Path) -> Path:
         if packed:
             (folder / packed.group(1)).write_text(ptx, encoding="utf-8")
         subprocess.run(["bash", "-c", "\n".join([*setup, step])], check=True, cwd=folder, capture_output=True)
-    if ptx.rstrip().encode() not in program.read_bytes():
+    if re.search(r"\.version\s+\S+", ptx).group(0).encode() not in program.read_bytes():
         raise RuntimeError(f"{program} does not hold the PTX of NVRTC")
     return program
 

@@ -2,6 +2,7 @@
 // that ends the process's use of the device; it prints the error that every later call returns.
 #include <cassert>
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // of calls that old programs make
 #include "check.h"
 
 __global__ void fill(int* out, int n, int value) {
@@ -223,6 +224,36 @@ int fault(const char* which) {
   return g_failures;
 }
 
+// What programs for several devices ask of a machine that has one.
+void one_device() {
+  int count = 0, device = -1;
+  char bus[32];
+  CHECK_CUDA(cudaGetDeviceCount(&count));
+  if (count != 1) return;
+  CHECK_CUDA(cudaSetDevice(0));
+  CHECK_CUDA(cudaDeviceGetPCIBusId(bus, sizeof bus, 0));
+  CHECK_CUDA(cudaDeviceGetByPCIBusId(&device, bus));
+  expect(device == 0, "a device by its bus");
+  int *from, *to, value = 5;
+  CHECK_CUDA(cudaMalloc(&from, 4));
+  CHECK_CUDA(cudaMalloc(&to, 4));
+  CHECK_CUDA(cudaMemcpy(from, &value, 4, cudaMemcpyHostToDevice));
+  CHECK_CUDA(cudaMemcpyPeer(to, 0, from, 0, 4));
+  value = 0;
+  CHECK_CUDA(cudaMemcpy(&value, to, 4, cudaMemcpyDeviceToHost));
+  expect(value == 5, "a copy from the device to itself");
+  expect(cudaMemcpyPeer(to, 1, from, 0, 4) == cudaErrorInvalidDevice, "a copy to a device that is not there");
+  expect(cudaDeviceEnablePeerAccess(1, 0) == cudaErrorInvalidDevice, "a peer that is not there");
+  expect(cudaSetDevice(-1) == cudaErrorInvalidDevice, "a negative device");
+  cudaGetLastError();
+  CHECK_CUDA(cudaDeviceSetSharedMemConfig(cudaSharedMemBankSizeEightByte));
+  cudaSharedMemConfig banks;
+  CHECK_CUDA(cudaDeviceGetSharedMemConfig(&banks));
+  expect(banks == cudaSharedMemBankSizeFourByte, "banks of four bytes");
+  CHECK_CUDA(cudaFree(from));
+  CHECK_CUDA(cudaFree(to));
+}
+
 int main(int argc, char** argv) {
   if (argc > 1) return fault(argv[1]);
   names_and_texts();
@@ -233,5 +264,6 @@ int main(int argc, char** argv) {
   volumes();
   pools();
   occupancy();
+  one_device();
   return g_failures;
 }
