@@ -84,6 +84,13 @@ def test_a_line_that_is_no_bench_record_is_named_with_its_place(tmp_path: Path, 
         compare(root)
 
 
+def test_real_graphs_stand_apart_and_their_stand_ins_are_left_out(tmp_path: Path) -> None:
+    lines = [record(name, 32, 0.02, 0.1) for name in ("ddi", "cora", "cora.standin")]
+    comparison = compare(write(tmp_path, *lines))
+    assert [row.case for row in comparison.of("spmm")] == ["ddi"]
+    assert [row.case for row in comparison.of("spmm", real=True)] == ["cora"]
+
+
 def test_an_interval_of_31_values_reaches_from_the_10th_to_the_22nd() -> None:
     interval = interval_of([float(i) for i in range(1, 32)])
     assert (interval.low, interval.median, interval.high) == (10.0, 16.0, 22.0)

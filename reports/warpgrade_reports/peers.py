@@ -23,6 +23,7 @@ PUBLIC = Path(__file__).with_name("public_kernels.toml")
 OURS = "optimized"
 _CONFIDENCE = 0.95
 _MB = 1e6
+_STAND_IN = ".standin"  # of a real graph, beside it in the same file: not for comparing solutions
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ def _bench_rows(file: Path, public: Mapping[str, Any], ceilings: Ceilings) -> li
             record = json.loads(line)
             if record["schema"] != "warpgrade.bench.v1":
                 raise ReportInputError(place, f"expected warpgrade.bench.v1, got {record['schema']}", "measure anew")
-            if record["device"] == public["device"]:
+            if record["device"] == public["device"] and not record["graph"].endswith(_STAND_IN):
                 rows.append(_bench_row(record, known.get((record["graph"], record["k"])), ceilings, place))
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise ReportInputError(place, f"is not a bench record ({error!r})", "measure anew") from error
@@ -204,6 +205,7 @@ def _bench_row(record: Mapping[str, Any], known: Mapping[str, Any] | None, ceili
         kernel,
         ahead,
         ours["plan_ms"],
+        real=known is None,
         repetitions=len(ours["samples_ms"]),
     )
 
