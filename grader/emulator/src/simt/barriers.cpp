@@ -81,21 +81,22 @@ const BarrierWait* first_wait(const Block& block, uint32_t id) {
 bool check_count(Warp& w, const Inst& i, uint32_t group, uint32_t id, uint32_t count) {
   const Block& block = *w.block;
   const uint32_t most = (block.threads + kLanes - 1) / kLanes * kLanes;
-  const std::string expects =
-      "expects " + std::to_string(count) + " threads at barrier " + std::to_string(id);
+  const auto meant = [&](uint32_t n) { return n != 0 ? n : most; };
+  const bool differs = block.waiting[id] != 0 && meant(count) != meant(block.expected[id]);
+  if (count <= most && count % kLanes == 0 && !differs) [[likely]]
+    return true;
+  const std::string at = " at barrier " + std::to_string(id);
+  const std::string expects = "expects " + std::to_string(count) + " threads" + at;
   if (count > most) {
     report_count(w, i, group, expects + ", and its block has " + std::to_string(block.threads), nullptr);
   } else if (count % kLanes != 0) {
     report_count(w, i, group, expects + ", which is not a whole number of warps", nullptr);
-  } else if (block.waiting[id] != 0 &&
-             (count != 0 ? count : most) != (block.expected[id] != 0 ? block.expected[id] : most)) {
+  } else {
     const uint32_t theirs = block.expected[id] != 0 ? block.expected[id] : block.threads;
     report_count(w, i, group,
-                 (count != 0 ? expects : "expects the whole block at barrier " + std::to_string(id)) +
-                     ", where others wait for " + std::to_string(theirs),
+                 (count != 0 ? expects : "expects the whole block" + at) + ", where others wait for " +
+                     std::to_string(theirs),
                  first_wait(block, id));
-  } else {
-    return true;
   }
   return false;
 }
