@@ -167,6 +167,7 @@ json ClassRun::describe(const std::string& commitment) const {
   for (const Submission& submission : submissions_) {
     json item = submission.to_json();
     if (submission.about.is_object()) item.update(submission.about);
+    if (!submission.idea.empty()) item["idea"] = submission.idea;
     submissions.push_back(std::move(item));
   }
   for (const CaseInput& input : cases_) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -109,6 +110,23 @@ std::string detect_interface(const Submission& submission, const std::string& la
   return older["name"].as<std::string>();
 }
 
+// "// Lab, step 2: what it does,\n// and how." at the top of <lab>.cu is "what it does, and how".
+std::string idea_of(const Submission& submission, const std::string& lab) {
+  const fs::path file = submission.directory / (lab + ".cu");
+  if (!fs::exists(file)) return "";
+  std::istringstream lines(read_text(file));
+  std::string head;
+  for (std::string line; std::getline(lines, line) && line.starts_with("// ");)
+    head += (head.empty() ? "" : " ") + line.substr(3);
+  const size_t colon = head.find(": ");
+  if (colon == std::string::npos) return "";
+  head.erase(0, colon + 2);
+  const size_t end = head.find(". ");  // one sentence
+  if (end != std::string::npos) head.resize(end);
+  while (head.ends_with('.')) head.pop_back();
+  return head;
+}
+
 }  // namespace
 
 const char* to_string(Role role) {
@@ -144,6 +162,7 @@ Submission read_submission(const fs::path& folder, const std::string& lab, Role 
   if (!submission.problem && !any_source) submission.problem = "no source file (.cu, .cpp) was handed in";
   read_manifest(submission);
   submission.interface = detect_interface(submission, lab);
+  if (role == Role::kReference) submission.idea = idea_of(submission, lab);
   Sha256 hash;
   for (const fs::path& file : submission.files) {
     hash.part(file.string()).part(read_text(submission.directory / file));

@@ -21,6 +21,7 @@ struct Submission {
   std::string hash;                          // SHA-256 over names and contents
   std::string interface;                     // "spmm.h", or an older interface: "SpMMOpt"
   std::vector<std::string> flags;            // extra compiler flags that submission.yaml asks for
+  std::string idea;                          // of a staff's solution: what its source's first lines say
   std::optional<std::string> problem;        // why it can't be compiled at all (no source, too large, a link)
   nlohmann::json about;                      // of a class: who handed it in and when, for run.json
   nlohmann::json to_json() const;

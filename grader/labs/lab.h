@@ -62,7 +62,7 @@ struct CaseInput {
 
 // What a lab's reports call things.
 struct Terms {
-  std::string width = "K";   // CaseSpec::k
+  std::string width = "K";   // CaseSpec::k; empty: a case is its dataset alone
   std::string work = "nnz";  // what throughput counts
   std::string output = "c";  // the array that is checked
 };

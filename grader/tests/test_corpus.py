@@ -116,3 +116,34 @@ def test_every_verdict_of_the_corpus_has_examples() -> None:
     """An empty folder would be a promise that nothing keeps."""
     for folder in CORPUS.iterdir():
         assert not folder.is_dir() or any(folder.iterdir()), folder.relative_to(ROOT)
+
+
+LEAST_WRONG = 8  # submissions of a lab that must not come through
+CLASSIC = {
+    "NaN compared by difference": ("writes_nan", "gcn_writes_nan"),
+    "row sums alone compared": ("right_row_sums", "gcn_right_row_sums"),
+    "infinity that overflows": ("apsp_infinity_overflows",),
+    "nodes that no path reaches": ("apsp_no_path_is_minus_one",),
+    "n that no tile divides": ("apsp_full_tiles_only", "last_tile", "gcn_whole_tiles_only"),
+    "16 random bits modulo the degree": ("sampling_16_bits_modulo",),
+    "the same draw in every row": ("sampling_same_draws_in_every_row",),
+    "draws without replacement": ("sampling_without_replacement",),
+    "always the first neighbour": ("sampling_first_neighbour",),
+    "a generator reseeded by the thread alone": ("sampling_reseeded_by_thread",),
+    "a last bin that is dropped": ("histogram_drops_the_last_bin",),
+    "softmax without the maximum": ("gcn_softmax_without_maximum",),
+}
+
+
+@pytest.mark.parametrize("lab", sorted(path.stem for path in (ROOT / "grader/policies").glob("*.yaml")))
+def test_every_lab_has_enough_wrong_submissions(lab: str) -> None:
+    """Each folder is a mistake that this lab's judge is known to find."""
+    wrong = [example.name for example in EXAMPLES if example.lab == lab and "accepted" not in example.verdicts]
+    assert len(wrong) >= LEAST_WRONG, wrong
+
+
+@pytest.mark.parametrize("mistake", CLASSIC)
+def test_what_classic_checkers_let_through_is_in_the_corpus(mistake: str) -> None:
+    """Left in `wrong_answer/` or `runtime_error/`, judged above."""
+    names = {example.folder.name for example in EXAMPLES if example.folder.parent.name != "accepted"}
+    assert names.issuperset(CLASSIC[mistake]), mistake

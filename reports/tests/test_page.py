@@ -322,7 +322,7 @@ def test_raw_samples_appear_for_an_appeal_only(make_run):
 def test_the_journey_appears_with_the_ladders_steps_only(make_run):
     ladder = render(make_run(students=0, kind="ladder"))
     assert "journey" in {attributes.get("id") for _, attributes in ladder.elements}
-    assert "K=32: over the step before" in ladder.words()
+    assert "K = 32: over naive over the step before" in ladder.words()
     group = render(make_run(students=2, name="other"))
     assert "journey" not in {attributes.get("id") for _, attributes in group.elements}
 

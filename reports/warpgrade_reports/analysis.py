@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from warpgrade_reports.model import CaseResult, Interval, Run, Submission
+from warpgrade_reports.model import CaseResult, CaseSpec, Interval, Run, Submission
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,16 @@ def speedup(result: CaseResult) -> Interval | None:
     return result.score.ratio if result.accepted else None
 
 
-def mean_speedup(submission: Submission, k: int) -> Mean:
-    """The geometric mean over the cases of width k that were measured."""
-    cases = [case for case in submission.cases if case.spec.is_speed and case.spec.k == k]
+def mean_speedup(submission: Submission, specs: Iterable[CaseSpec]) -> Mean:
+    """The geometric mean over those of these cases that were measured."""
+    cases = [submission.by_case[spec.id] for spec in specs]
     ratios = [ratio.median for ratio in map(speedup, cases) if ratio]
     return Mean(geometric_mean(ratios), len(ratios), len(cases))
 
 
-def mean_throughput(submission: Submission, k: int) -> Mean:
-    """The arithmetic mean of nnz/s over the cases of width k that were measured."""
-    cases = [case for case in submission.cases if case.spec.is_speed and case.spec.k == k]
+def mean_throughput(submission: Submission, specs: Iterable[CaseSpec]) -> Mean:
+    """The arithmetic mean of the lab's work a second over those of these cases that were measured."""
+    cases = [submission.by_case[spec.id] for spec in specs]
     rates = [case.throughput_nnz_per_s for case in cases if case.accepted and case.throughput_nnz_per_s is not None]
     return Mean(sum(rates) / len(rates) if rates else None, len(rates), len(cases))
 

@@ -9,6 +9,7 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports.analysis import mean_throughput, ranking, speedup, time_over_floor
 from warpgrade_reports.chart import MAX_SERIES, Chart, Mark, Row, Style
 from warpgrade_reports.counters import METRICS, Metric, measure, naive_of, work_over_naive
+from warpgrade_reports.grouping import Group, groups_of
 from warpgrade_reports.model import CaseResult, CaseSpec, Interval, Run, Submission
 from warpgrade_reports.verdicts import style_of
 
@@ -49,7 +50,7 @@ def _cast(run: Run) -> _Cast:
 
 def _case_chart(
     run: Run,
-    specs: Sequence[CaseSpec],
+    group: Group,
     value: Callable[[CaseResult], Interval | None],
     chart: Chart,
     *,
@@ -58,12 +59,12 @@ def _case_chart(
     """Fills `chart` with a row a case and a mark a submission."""
     cast = _cast(run)
     rows = []
-    for spec in specs:
+    for spec, label in zip(group.specs, group.labels, strict=True):
         found = [(s, value(s.by_case[spec.id])) for s in cast.shown]
         marks = tuple(Mark(cast.series[s.id], v.median, v.low, v.high, name=s.title) for s, v in found if v is not None)
         absent = tuple((cast.series[s.id], why_absent(s.by_case[spec.id])) for s, v in found if v is None)
         threshold = chart_threshold(run, spec) if thresholds else None
-        rows.append(Row(_case_label(spec, specs), marks, threshold, "not measured", absent))
+        rows.append(Row(label, marks, threshold, "not measured", absent))
     return replace(
         chart,
         rows=tuple(rows),
@@ -71,11 +72,6 @@ def _case_chart(
         style=Style.STRIP if cast.crowded else chart.style,
         caption=" ".join(filter(None, (cast.caption, chart.caption))),
     )
-
-
-def _case_label(spec: CaseSpec, specs: Sequence[CaseSpec]) -> str:
-    """The dataset's name, with K where the chart has several."""
-    return spec.dataset if len({other.k for other in specs}) == 1 else f"{spec.dataset} K={spec.k}"
 
 
 def chart_threshold(run: Run, spec: CaseSpec) -> float | None:
@@ -91,15 +87,15 @@ def graded_baseline(run: Run) -> str:
 
 
 def speedup_charts(run: Run) -> list[Chart]:
-    """Speed-up a dataset with 95 % intervals and thresholds, one chart for each K."""
+    """Speed-up a dataset with 95 % intervals and thresholds, one chart for each group of cases."""
     return [
         _case_chart(
             run,
-            [spec for spec in run.speed_cases if spec.k == k],
+            group,
             speedup,
             Chart(
-                f"speedup-k{k}",
-                f"Speed-up over {graded_baseline(run)}, {run.width} = {k}",
+                f"speedup-{group.slug}",
+                group.named(f"Speed-up over {graded_baseline(run)}"),
                 "speed-up, longer is faster",
                 (),
                 (),
@@ -112,12 +108,12 @@ def speedup_charts(run: Run) -> list[Chart]:
             ),
             thresholds=True,
         )
-        for k in run.ks
+        for group in groups_of(run, run.speed_cases)
     ]
 
 
 def floor_charts(run: Run) -> list[Chart]:
-    """Time over floor a dataset, one chart for each K."""
+    """Time over floor a dataset, one chart for each group of cases."""
 
     def value(result: CaseResult) -> Interval | None:
         found = time_over_floor(result)
@@ -126,11 +122,11 @@ def floor_charts(run: Run) -> list[Chart]:
     return [
         _case_chart(
             run,
-            [spec for spec in run.speed_cases if spec.k == k],
+            group,
             value,
             Chart(
-                f"time-over-floor-k{k}",
-                f"Time over the floor, {run.width} = {k}",
+                f"time-over-floor-{group.slug}",
+                group.named("Time over the floor"),
                 "time / floor, left is better",
                 (),
                 (),
@@ -141,14 +137,15 @@ def floor_charts(run: Run) -> list[Chart]:
                 caption="The floor is the time to move every compulsory byte once at peak bandwidth.",
             ),
         )
-        for k in run.ks
+        for group in groups_of(run, run.speed_cases)
     ]
 
 
 def throughput_chart(run: Run) -> Chart:
-    """Mean throughput for each K: a row a submission, or a row a K when they are many."""
+    """Mean throughput for each group of cases: a row a submission, or a row a group when they are many."""
     cast = _cast(run)
-    means = {(s.id, k): mean_throughput(s, k).value for s in cast.shown for k in run.ks}
+    groups = groups_of(run, run.speed_cases)
+    means = {(s.id, g.slug): mean_throughput(s, g.specs).value for s in cast.shown for g in groups}
     chart = Chart(
         "throughput",
         "Mean throughput",
@@ -160,17 +157,21 @@ def throughput_chart(run: Run) -> Chart:
     if cast.crowded:
         rows = [
             Row(
-                f"{run.width} = {k}",
-                tuple(Mark(cast.series[s.id], v, name=s.title) for s in cast.shown if (v := means[s.id, k])),
+                g.title or "all cases",
+                tuple(Mark(cast.series[s.id], v, name=s.title) for s in cast.shown if (v := means[s.id, g.slug])),
             )
-            for k in run.ks
+            for g in groups
         ]
         return replace(chart, rows=tuple(rows), series=cast.names, style=Style.STRIP, caption=cast.caption)
     rows = [
-        Row(s.title, tuple(Mark(i, v) for i, k in enumerate(run.ks) if (v := means[s.id, k])), note="not measured")
+        Row(
+            s.title,
+            tuple(Mark(i, v) for i, g in enumerate(groups) if (v := means[s.id, g.slug])),
+            note="not measured",
+        )
         for s in cast.shown
     ]
-    return replace(chart, rows=tuple(rows), series=tuple(f"{run.width} = {k}" for k in run.ks))
+    return replace(chart, rows=tuple(rows), series=tuple(g.title or "all cases" for g in groups))
 
 
 def counter_charts(run: Run) -> list[Chart]:
@@ -191,7 +192,7 @@ def _counter_chart(run: Run, metric: Metric, specs: Sequence[CaseSpec]) -> Chart
     title = f"{metric.title} relative to naive" if relative else metric.title
     return _case_chart(
         run,
-        specs,
+        Group("", "all", tuple(specs), tuple(_counted_labels(specs))),
         value,
         Chart(
             f"counters-{metric.slug}",
@@ -205,6 +206,11 @@ def _counter_chart(run: Run, metric: Metric, specs: Sequence[CaseSpec]) -> Chart
             tick=fmt.ratio if relative else metric.show,
         ),
     )
+
+
+def _counted_labels(specs: Sequence[CaseSpec]) -> list[str]:
+    names = [spec.dataset for spec in specs]
+    return names if len(set(names)) == len(names) else [spec.id for spec in specs]
 
 
 def of_run(run: Run) -> list[Chart]:
@@ -243,14 +249,16 @@ def _own_work(submission: Submission, run: Run) -> Chart | None:
 
 
 def _own_speedups(submission: Submission, run: Run) -> list[Chart]:
-    """Speed-up bars for each K, coloured by what the threshold says."""
+    """Speed-up bars for each group of cases, coloured by what the threshold says."""
     charts = []
-    for k in run.ks:
-        cases = [case for case in submission.cases if case.spec.is_speed and case.spec.k == k]
-        rows = [_submission_row(case) for case in cases]
+    for group in groups_of(run, run.speed_cases):
+        rows = [
+            _submission_row(submission.by_case[spec.id], label)
+            for spec, label in zip(group.specs, group.labels, strict=True)
+        ]
         chart = Chart(
-            f"{submission.id}-k{k}",
-            f"Speed-up, {run.width} = {k}",
+            f"{submission.id}-{group.slug}",
+            group.named("Speed-up"),
             f"speed-up over {graded_baseline(run)}",
             tuple(rows),
             (submission.title,),
@@ -264,11 +272,11 @@ def _own_speedups(submission: Submission, run: Run) -> list[Chart]:
     return charts
 
 
-def _submission_row(case: CaseResult) -> Row:
+def _submission_row(case: CaseResult, label: str) -> Row:
     ratio = speedup(case)
     status = case.score.threshold_status if case.score.threshold is not None else ""
     marks = (Mark(0, ratio.median, ratio.low, ratio.high, status),) if ratio else ()
-    return Row(case.spec.dataset, marks, case.score.threshold, why_absent(case))
+    return Row(label, marks, case.score.threshold, why_absent(case))
 
 
 def why_absent(case: CaseResult) -> str:

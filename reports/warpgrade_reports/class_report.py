@@ -33,6 +33,7 @@ from warpgrade_reports.class_stats import (
     verdict_line,
 )
 from warpgrade_reports.feedback import environment, plain
+from warpgrade_reports.grouping import width_text
 from warpgrade_reports.model import Run
 from warpgrade_reports.publishing import publish, refuse_strangers
 from warpgrade_reports.reading import read_run
@@ -102,7 +103,7 @@ def _speed_figures(run: Run) -> list[dict[str, Any]]:
     figures = []
     for k in run.ks:
         rows = [line for line in lines if line.spec.k == k]
-        title = f"Speed-up over {graded_baseline(run)}, {run.width} = {k}"
+        title = ", ".join(filter(None, (f"Speed-up over {graded_baseline(run)}", width_text(run, k))))
         figures.append(
             {
                 "k": k,
@@ -167,7 +168,7 @@ def _save_plots(run: Run, folder: Path) -> None:
     lines = case_lines(run)
     for k in run.ks:
         rows = [line for line in lines if line.spec.k == k]
-        title = f"Speed-up over {graded_baseline(run)}, {run.width} = {k}"
+        title = ", ".join(filter(None, (f"Speed-up over {graded_baseline(run)}", width_text(run, k))))
         class_png.save_violins(rows, "speed-up of correct submissions", title, folder / f"speedup-k{k}.png")
     class_png.save_pass_rates(lines, folder / "thresholds.png")
 

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from warpgrade_reports import format as fmt
 from warpgrade_reports.analysis import geometric_mean
 from warpgrade_reports.counters import METRICS, measure
+from warpgrade_reports.grouping import Group, groups_of
 from warpgrade_reports.model import CaseResult, CaseSpec, Run, Submission
 from warpgrade_reports.reading import read_run
-from warpgrade_reports.source import ReportInputError
+from warpgrade_reports.source import ReportInputError, finite
 
 _PREFIX = "step"
 
@@ -44,45 +47,67 @@ class Path:
 
 
 @dataclass(frozen=True)
+class Stretch:
+    """Cases that a chart shows together, and their paths."""
+
+    group: Group
+    paths: tuple[Path, ...]
+
+    @property
+    def complete(self) -> list[Path]:
+        """The paths without a gap."""
+        return [path for path in self.paths if None not in path.values]
+
+    @property
+    def mean_gains(self) -> list[float | None]:
+        """The geometric mean of the cumulative gains, a step at a time.
+
+        Only cases that every step has count: a mean over different cases would compare different things.
+        """
+        steps = len(self.paths[0].values)
+        return [geometric_mean(path.gains[i] or 0 for path in self.complete) for i in range(steps)]
+
+
+@dataclass(frozen=True)
+class KernelUse:
+    """One kernel of a step: what ptxas and, on the emulator, its largest launch say."""
+
+    name: str
+    registers: int | None
+    shared_bytes: int | None  # a block, with the dynamic part where a launch was seen
+    block: str = ""  # "32 × 32"
+    grid: str = ""
+
+
+@dataclass(frozen=True)
 class Journey:
     """The steps and every case's path along them."""
 
     steps: tuple[Submission, ...]
-    paths: tuple[Path, ...]
+    stretches: tuple[Stretch, ...]
     counted: bool  # instructions of the emulator instead of times
 
     @property
-    def ks(self) -> list[int]:
-        """The widths K of the paths, ascending."""
-        return sorted({path.spec.k for path in self.paths})
+    def paths(self) -> list[Path]:
+        """Every case's path."""
+        return [path for stretch in self.stretches for path in stretch.paths]
 
     @property
-    def charted_ks(self) -> list[int]:
-        """The widths that deserve a chart: a single case says it all in the table."""
-        several = [k for k in self.ks if sum(path.spec.k == k for path in self.paths) > 1]
-        return several or self.ks
-
-    def mean_gains(self, k: int) -> list[tuple[float | None, int]]:
-        """The geometric mean of the cumulative gains of width k and its number of cases, a step at a time.
-
-        Only cases that every step has count: a mean over different cases would compare different things.
-        """
-        whole = self.complete(k)
-        return [(geometric_mean(p.gains[i] or 0 for p in whole), len(whole)) for i in range(len(self.steps))]
-
-    def complete(self, k: int) -> list[Path]:
-        """The paths of width k without a gap."""
-        return [path for path in self.paths if path.spec.k == k and None not in path.values]
+    def charted(self) -> list[Stretch]:
+        """The stretches that deserve a chart: a single case says it all in the table."""
+        several = [stretch for stretch in self.stretches if len(stretch.paths) > 1]
+        return several or list(self.stretches)
 
 
-def _is_step(submission: Submission) -> bool:
+def is_step(submission: Submission) -> bool:
+    """Whether the submission is a step of the lab's ladder."""
     rest = submission.id.removeprefix(_PREFIX)
     return rest != submission.id and not rest[:1].isalpha()  # a student may be called stephanie
 
 
 def ladder(run: Run) -> list[Submission]:
     """The steps in their order, with the two ends; empty when the run has no step."""
-    steps = sorted(filter(_is_step, run.submissions), key=lambda s: s.id)
+    steps = sorted(filter(is_step, run.submissions), key=lambda s: s.id)
     if not steps:
         return []
     ends = {s.id: s for s in run.staff}
@@ -93,10 +118,57 @@ def journey_of(run: Run) -> Journey | None:
     """The run's journey, or None when it has no steps or nothing was measured along them."""
     steps = ladder(run)
     value = _instructions if run.on_emulator else _time_us
-    paths = [Path(spec, tuple(value(step.by_case[spec.id]) for step in steps)) for spec in _cases(run)]
-    own = [i for i, step in enumerate(steps) if _is_step(step)]  # a case that no step solves tells nothing of them
-    paths = [path for path in paths if any(path.values[i] is not None for i in own)]
-    return Journey(tuple(steps), tuple(paths), run.on_emulator) if steps and paths else None
+    found = {spec.id: Path(spec, tuple(value(step.by_case[spec.id]) for step in steps)) for spec in _cases(run)}
+    own = [i for i, step in enumerate(steps) if is_step(step)]  # a case that no step solves tells nothing of them
+    found = {name: path for name, path in found.items() if any(path.values[i] is not None for i in own)}
+    groups = groups_of(run, [path.spec for path in found.values()])
+    stretches = tuple(Stretch(group, tuple(found[spec.id] for spec in group.specs)) for group in groups)
+    return Journey(tuple(steps), stretches, run.on_emulator) if steps and stretches else None
+
+
+def kernels_of(step: Submission) -> list[KernelUse]:
+    """The kernels of a step that did most; on the emulator as they were launched in its largest case."""
+    known = {short_kernel(k.name): k for k in step.compilation.kernels} if step.compilation else {}
+    launched = _largest_launches(step)
+    if launched:
+        return [
+            KernelUse(
+                name,
+                known[name].registers if name in known else None,
+                int(shared) if (shared := finite(kernel.get("shared_bytes"))) is not None else None,
+                _extent(kernel.get("block")),
+                _extent(kernel.get("grid")),
+            )
+            for name, kernel in launched.items()
+        ]
+    return [KernelUse(name, kernel.registers, kernel.shared_bytes) for name, kernel in known.items()]
+
+
+def _largest_launches(step: Submission) -> dict[str, dict[str, Any]]:
+    """The kernels of the case in which the step executed most, by short name, the busiest first."""
+    counted = [case for case in step.cases if case.accepted and case.counters and case.counters.get("kernels")]
+    if not counted:
+        return {}
+    case = max(counted, key=lambda c: measure(METRICS[0], c) or 0)
+    kernels = [k for k in (case.counters or {})["kernels"] if isinstance(k, dict)]
+    kernels.sort(key=lambda k: finite(k.get("warp_instructions")) or 0, reverse=True)
+    return {short_kernel(str(kernel.get("kernel", ""))): kernel for kernel in kernels}
+
+
+def short_kernel(name: str) -> str:
+    """A kernel's name without its namespace, result and arguments: two spellings of one kernel meet here."""
+    bare = name.replace("(anonymous namespace)::", "").removeprefix("void ")
+    return re.sub(r"^(?:\w+::)*", "", bare.split("(", 1)[0])
+
+
+def _extent(value: object) -> str:
+    """[32, 32, 1] as 32 × 32."""
+    if not isinstance(value, list):
+        return ""
+    sizes = [int(size) for size in map(finite, value) if size is not None]
+    while len(sizes) > 1 and sizes[-1] == 1:
+        sizes.pop()
+    return " × ".join(f"{size:,}" for size in sizes)
 
 
 def _cases(run: Run) -> Sequence[CaseSpec]:
@@ -111,30 +183,53 @@ def _instructions(result: CaseResult) -> float | None:
     return measure(METRICS[0], result) if result.accepted else None
 
 
+def before_and_first(path: Path, index: int) -> tuple[float | None, float | None]:
+    """The gain of a step over the step before it, and over the first one."""
+    value, before = path.values[index], path.values[index - 1] if index else None
+    return (before / value if value and before else None), path.gains[index]
+
+
 def markdown(journey: Journey) -> str:
-    """The journey as Markdown: the mean gains of the steps, then every case's value and gain."""
+    """The journey as Markdown: the steps with their kernels and mean gains, then every case's values and gains."""
     show = fmt.scaled if journey.counted else fmt.microseconds
     what = "warp instructions" if journey.counted else "time"
-    gains = {k: journey.mean_gains(k) for k in journey.ks}
-    lines = [
-        "| step | "
-        + " | ".join(f"K={k} over the first step ({fmt.plural(gains[k][0][1], 'case')})" for k in gains)
-        + " |",
-        "|---|" + "---:|" * len(gains),
+    first = fmt.markdown(journey.steps[0].title)
+    heads = [
+        f"{stretch.group.title} over {first} ({fmt.plural(len(stretch.complete), 'case')})".strip()
+        for stretch in journey.stretches
     ]
+    lines = ["| step | idea | registers | shared, bytes | " + " | ".join(map(fmt.markdown, heads)) + " |"]
+    lines.append("|---|---|---:|---:|" + "---:|" * len(heads))
+    gains = [stretch.mean_gains for stretch in journey.stretches]
     for index, step in enumerate(journey.steps):
-        lines.append(
-            f"| {fmt.markdown(step.title)} | " + " | ".join(fmt.ratio(gains[k][index][0]) for k in gains) + " |"
-        )
+        kernels = kernels_of(step)
+        cells = [
+            fmt.markdown(step.title),
+            fmt.markdown(step.idea) or fmt.UNKNOWN,
+            _most(kernel.registers for kernel in kernels),
+            _most(kernel.shared_bytes for kernel in kernels),
+            *(fmt.ratio(gain[index]) for gain in gains),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
     lines += [
         "",
-        f"| case: {what}, gain | " + " | ".join(fmt.markdown(step.title) for step in journey.steps) + " |",
+        f"| case: {what}, over the step before, over {first} | "
+        + " | ".join(fmt.markdown(step.title) for step in journey.steps)
+        + " |",
         "|---|" + "---:|" * len(journey.steps),
     ]
     for path in journey.paths:
-        cells = (f"{show(value)}, {fmt.ratio(gain)}" for value, gain in zip(path.values, path.gains, strict=True))
+        cells = []
+        for index, value in enumerate(path.values):
+            before, start = before_and_first(path, index)
+            cells.append(f"{show(value)}, {fmt.ratio(before)}, {fmt.ratio(start)}")
         lines.append(f"| {fmt.markdown(path.spec.id)} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _most(values: Iterable[int | None]) -> str:
+    known = [value for value in values if value is not None]
+    return fmt.count(max(known)) if known else fmt.UNKNOWN
 
 
 def main(arguments: list[str] | None = None) -> int:

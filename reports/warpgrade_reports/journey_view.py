@@ -1,79 +1,125 @@
-"""Draws the ladder's journey: what each step gained on average, two charts for each K, and every case's numbers."""
+"""Draws the ladder's journey: what each step gained on average, two charts for each group of cases, and every
+case's numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 
 from warpgrade_reports import format as fmt
 from warpgrade_reports import svg
 from warpgrade_reports.chart import Scale, log_range
-from warpgrade_reports.journey import Journey, Path
+from warpgrade_reports.journey import Journey, Stretch, before_and_first, kernels_of
+from warpgrade_reports.model import Run, Submission
 
 _LEFT, _RIGHT, _TOP, _BOTTOM, _PANEL_WIDTH, _PANEL_HEIGHT = 62, 14, 24, 92, 470, 330
 _STEP_LETTERS = 18
+_MOST_KERNELS = 4
+_KB = 1024
 
 Values = Sequence[float | None]
 
 
-def draw_journey(journey: Journey) -> str:
+def draw_journey(journey: Journey, run: Run) -> str:
     """The section's contents as HTML."""
-    figures = "".join(_figure(journey, k) for k in journey.charted_ks)
-    return f"{_step_table(journey)}{figures}{_case_table(journey)}"
+    figures = "".join(_figure(journey, stretch) for stretch in journey.charted)
+    return f"{_step_table(journey, run)}{figures}{_case_table(journey)}"
 
 
-def _step_table(journey: Journey) -> str:
+def _step_table(journey: Journey, run: Run) -> str:
+    first = escape(journey.steps[0].title)
     heads = "".join(
-        f'<th scope="col" class="n">K={k}: over {escape(journey.steps[0].title)}</th>'
-        f'<th scope="col" class="n">K={k}: over the step before</th>'
-        for k in journey.ks
+        f'<th scope="col" class="n">{escape(s.group.title) + ": " if s.group.title else ""}over {first}</th>'
+        '<th scope="col" class="n">over the step before</th>'
+        for s in journey.stretches
     )
-    gains = {k: journey.mean_gains(k) for k in journey.ks}
+    gains = [(stretch.mean_gains, len(stretch.complete)) for stretch in journey.stretches]
     lines = []
     for index, step in enumerate(journey.steps):
         cells = []
-        for k in journey.ks:
-            (value, cases), before = gains[k][index], gains[k][index - 1][0] if index else None
+        for values, cases in gains:
+            value, before = values[index], values[index - 1] if index else None
             cells.append(f'<td class="n"><b>{fmt.ratio(value)}</b> <small>{fmt.plural(cases, "case")}</small></td>')
             cells.append(f'<td class="n">{fmt.ratio(value / before if value and before else None)}</td>')
-        lines.append(f'<tr><th scope="row"><bdi>{escape(step.title)}</bdi></th>{"".join(cells)}</tr>')
+        idea = f"<small>{escape(step.idea)}</small>" if step.idea else ""
+        cells.insert(0, f'<th scope="row"><bdi>{_breakable(step.title)}</bdi>{idea}</th>{_kernel_cells(step, run)}')
+        lines.append(f"<tr>{''.join(cells)}</tr>")
     what = "warp instructions saved" if journey.counted else "speed-up"
+    launched = "Block, grid and shared memory of the largest launch. " if run.on_emulator else ""
+    shared = "shared memory" if run.on_emulator else "static shared memory"
+    shapes = '<th scope="col" class="n">block</th><th scope="col" class="n">grid</th>' if run.on_emulator else ""
     return (
-        '<table class="plain"><caption>Cumulative ' + what + ", geometric mean over the cases that every step has"
-        f'</caption><thead><tr><th scope="col">step</th>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+        '<div class="scroll"><table class="plain steps"><caption>The steps and the cumulative ' + what + ", geometric "
+        f"mean over the cases that every step has. {launched}</caption><thead><tr>"
+        f'<th scope="col">step</th><th scope="col">kernels</th>{shapes}<th scope="col" class="n">{shared}</th>'
+        f'<th scope="col" class="n">registers</th>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
     )
+
+
+def _kernel_cells(step: Submission, run: Run) -> str:
+    """Name, block, grid, shared memory and registers, a line a kernel."""
+    kernels = kernels_of(step)
+    shown, rest = kernels[:_MOST_KERNELS], len(kernels) - _MOST_KERNELS
+    names = "<br>".join(f"<code>{escape(kernel.name)}</code>" for kernel in shown) or fmt.UNKNOWN
+    if rest > 0:
+        names += f"<br><small>and {rest} more</small>"
+
+    def column(values: Iterable[str]) -> str:
+        return (
+            '<td class="n">' + ("<br>".join(escape(value) or fmt.UNKNOWN for value in values) or fmt.UNKNOWN) + "</td>"
+        )
+
+    cells = [f"<td>{names}</td>"]
+    if run.on_emulator:
+        cells += [column(kernel.block for kernel in shown), column(kernel.grid for kernel in shown)]
+    cells += [column(_bytes(kernel.shared_bytes) for kernel in shown)]
+    cells += [column(fmt.count(kernel.registers) for kernel in shown)]
+    return "".join(cells)
+
+
+def _bytes(value: int | None) -> str:
+    if value is None or value == 0:
+        return fmt.UNKNOWN if value is None else "0"
+    return f"{value} B" if value < _KB else f"{fmt.digits(value / _KB)} KB"
+
+
+def _breakable(title: str) -> str:
+    """A name as HTML that may end a line after each underscore."""
+    return escape(title).replace("_", "_<wbr>")
 
 
 def _case_table(journey: Journey) -> str:
     show = fmt.scaled if journey.counted else fmt.microseconds
-    heads = "".join(f'<th scope="col" class="n">{escape(step.title)}</th>' for step in journey.steps)
+    heads = "".join(f'<th scope="col" class="n">{_breakable(step.title)}</th>' for step in journey.steps)
     lines = []
     for path in journey.paths:
-        cells = "".join(
-            f'<td class="n">{show(value)}<small>{fmt.ratio(gain)}</small></td>'
-            for value, gain in zip(path.values, path.gains, strict=True)
-        )
-        lines.append(f'<tr><th scope="row">{escape(path.spec.id)}</th>{cells}</tr>')
+        cells = []
+        for index, value in enumerate(path.values):
+            before, first = before_and_first(path, index)
+            gains = f"<small>{fmt.ratio(before)} · {fmt.ratio(first)}</small>" if index else ""
+            cells.append(f'<td class="n">{show(value)}{gains}</td>')
+        lines.append(f'<tr><th scope="row">{escape(path.spec.id)}</th>{"".join(cells)}</tr>')
     what = "Warp instructions" if journey.counted else "Time"
     return (
-        f'<table class="plain cases"><caption>{what}, and below it the gain over the first step that has one</caption>'
-        f'<thead><tr><th scope="col">case</th>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+        f'<div class="scroll"><table class="plain cases"><caption>{what}, and below it the gain over the step before · '
+        f"over {escape(journey.steps[0].title)}</caption>"
+        f'<thead><tr><th scope="col">case</th>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
     )
 
 
-def _figure(journey: Journey, k: int) -> str:
-    paths = [path for path in journey.paths if path.spec.k == k]
+def _figure(journey: Journey, stretch: Stretch) -> str:
     names = [step.title for step in journey.steps]
     what, show = ("Warp instructions", fmt.scaled) if journey.counted else ("Time", fmt.microseconds)
-    means = [gain for gain, _ in journey.mean_gains(k)]
-    left = "".join(_panel(0, f"{what} a step", names, [path.values for path in paths], None, show))
+    means = stretch.mean_gains if len(stretch.complete) > 1 else None
+    left = "".join(_panel(0, f"{what} a step", names, [path.values for path in stretch.paths], None, show))
     right = "".join(
-        _panel(_PANEL_WIDTH + 20, "Cumulative gain", names, [path.gains for path in paths], means, fmt.ratio)
+        _panel(_PANEL_WIDTH + 20, "Cumulative gain", names, [path.gains for path in stretch.paths], means, fmt.ratio)
     )
-    title = f"The journey, K = {k}"
+    title = escape(stretch.group.named("The journey"))
     height = _TOP + _PANEL_HEIGHT + _BOTTOM
     return (
-        f'<figure class="chart"><h4>{title}</h4>{_legend(paths)}'
+        f'<figure class="chart"><h4>{title}</h4>{_legend(stretch.group.labels, with_mean=means is not None)}'
         f'<svg viewBox="0 0 {svg.WIDTH} {height}" role="img" aria-label="{title}">{left}{right}</svg></figure>'
     )
 
@@ -117,12 +163,12 @@ def _line(css: str, dashes: int, columns: Sequence[float], heights: Values) -> I
         yield f'<path class="line {css}{" dashed" if dashes % 2 else ""}" d="{path}"/>'
 
 
-def _legend(paths: Sequence[Path]) -> str:
+def _legend(labels: Sequence[str], *, with_mean: bool) -> str:
     entries = [
-        (f"l{i % svg.COLOURS}{' dashed' if i // svg.COLOURS % 2 else ''}", path.spec.dataset)
-        for i, path in enumerate(paths)
+        (f"l{i % svg.COLOURS}{' dashed' if i // svg.COLOURS % 2 else ''}", label) for i, label in enumerate(labels)
     ]
-    entries.append(("mean", "geometric mean of the gains"))
+    if with_mean:
+        entries.append(("mean", "geometric mean of the gains"))
     items = "".join(
         f'<li><svg viewBox="0 0 22 14" class="wide"><path class="line {css}" d="M0 7H22"/></svg>{escape(name)}</li>'
         for css, name in entries

@@ -208,6 +208,7 @@ class Submission:
     threshold_cases: int
     speed_measured: bool
     cases: tuple[CaseResult, ...]
+    idea: str = ""  # what a staff's solution does, in its own words
 
     @property
     def is_student(self) -> bool:
@@ -249,7 +250,7 @@ class Run:
     skipped: tuple[SkippedCase, ...]
     submissions: tuple[Submission, ...]
     unsealed_records: int  # records without a checksum
-    width: str = "K"  # what the lab calls a case's k
+    width: str = "K"  # what the lab calls a case's k; empty: it has none
     work: str = "nnz"  # what its throughput counts
     output: str = "c"  # the array that is checked
 

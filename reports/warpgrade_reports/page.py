@@ -10,9 +10,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from warpgrade_reports import analysis, charts, counters, profile, svg
+from warpgrade_reports import analysis, charts, counters, courses, profile, svg
 from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Chart
+from warpgrade_reports.grouping import Group, groups_of
 from warpgrade_reports.journey import journey_of
 from warpgrade_reports.journey_view import draw_journey
 from warpgrade_reports.model import CaseResult, CaseSpec, Diagnostic, Run, Submission
@@ -61,9 +62,11 @@ def render_page(run: Run, *, appeal: bool = False) -> str:
         class_note=_class_note(run),
         legend=_legend(run),
         matrix=_matrix(run, anchors),
+        groups=speed_groups(run),
+        courses=Markup(courses.html_table(courses.lines_of(run))),  # noqa: S704 - courses.py escapes every text
         figures=_figures(run),
         counter_rows=[_counter_row(s, run, anchors) for s in (*run.students, *run.staff)] if run.on_emulator else [],
-        journey=Markup(draw_journey(journey)) if journey else "",  # noqa: S704 - journey_view.py escapes every text
+        journey=Markup(draw_journey(journey, run)) if journey else "",  # noqa: S704 - journey_view.py escapes every text
         cases=[_case_line(run, spec) for spec in run.cases],
         submissions=[_view(s, run, anchors[s.id], wholes) for s in _reading_order(run)],
     )
@@ -181,13 +184,18 @@ def _contents(run: Run, *, has_journey: bool) -> list[tuple[str, str]]:
     return [*entries, ("cases", "Cases"), ("submissions", "Submissions"), ("reading", "How to read")]
 
 
+def speed_groups(run: Run) -> list[Group]:
+    """The groups of cases that have a column each."""
+    return groups_of(run, run.speed_cases)
+
+
 def _row(submission: Submission, run: Run, anchors: Mapping[str, str], rank: int | None = None) -> dict[str, Any]:
     return {
         "submission": submission,
         "anchor": anchors[submission.id],
         "rank": rank,
-        "speedups": [analysis.mean_speedup(submission, k) for k in run.ks],
-        "throughputs": [analysis.mean_throughput(submission, k) for k in run.ks],
+        "speedups": [analysis.mean_speedup(submission, group.specs) for group in speed_groups(run)],
+        "throughputs": [analysis.mean_throughput(submission, group.specs) for group in speed_groups(run)],
         "work": counters.mean_work_over_naive(submission, counters.naive_of(run)),
     }
 
@@ -266,7 +274,7 @@ def _view(submission: Submission, run: Run, anchor: str, wholes: Sequence[float 
     return {
         "submission": submission,
         "anchor": anchor,
-        "speedups": [analysis.mean_speedup(submission, k) for k in run.ks],
+        "speedups": [analysis.mean_speedup(submission, group.specs) for group in speed_groups(run)],
         "failures": analysis.failures(submission),
         "never_ran": all(case.verdict in _NEVER_RAN and case.repetitions is None for case in submission.cases),
         "findings": _findings(submission),

@@ -309,31 +309,31 @@ def _matrix_legend(figure: Figure, verdicts: Iterable[str]) -> None:
 
 
 def save_journey(journey: Journey, folder: Path) -> None:
-    """Writes journey-k<K>.png: the value of each step and the cumulative gain, a line a case."""
+    """Writes journey-<group>.png: the value of each step and the cumulative gain, a line a case."""
     show = fmt.scaled if journey.counted else fmt.microseconds
-    for k in journey.charted_ks:
-        paths = [path for path in journey.paths if path.spec.k == k]
+    what = "Warp instructions" if journey.counted else "Time"
+    for stretch in journey.charted:
         with mpl.rc_context(look() | {"ytick.left": True}):
             figure = Figure(figsize=(_WIDTH * 1.1, 4.4), dpi=_DPI, layout="constrained")
             left, right = figure.subplots(1, 2)
-            what = "Warp instructions" if journey.counted else "Time"
-            _step_axes(left, journey, f"{what} a step, K = {k}", [path.values for path in paths], show)
-            _step_axes(right, journey, "Cumulative gain", [path.gains for path in paths], fmt.ratio)
-            for index, path in enumerate(paths):
+            title = stretch.group.named(f"{what} a step")
+            _step_axes(left, journey, title, [path.values for path in stretch.paths], show)
+            _step_axes(right, journey, "Cumulative gain", [path.gains for path in stretch.paths], fmt.ratio)
+            for index, (path, label) in enumerate(zip(stretch.paths, stretch.group.labels, strict=True)):
                 style = {
                     "color": PALETTE[index % len(PALETTE)],
                     "marker": "o",
                     "markersize": 2.5,
                     "linewidth": 1.1,
                     "linestyle": "--" if index // len(PALETTE) % 2 else "-",
-                    "label": short(path.spec.dataset),
+                    "label": short(label),
                 }
                 _line(left, path.values, style)
                 _line(right, path.gains, style)
-            means = [gain for gain, _ in journey.mean_gains(k)]
-            _line(right, means, {"color": _INK, "linewidth": 2.4, "label": "geometric mean"})
+            if len(stretch.complete) > 1:
+                _line(right, stretch.mean_gains, {"color": _INK, "linewidth": 2.4, "label": "geometric mean"})
             figure.legend(*right.get_legend_handles_labels(), loc="outside right center", fontsize=7)
-            save_figure(figure, folder / f"journey-k{k}.png")
+            save_figure(figure, folder / f"journey-{stretch.group.slug}.png")
 
 
 def _step_axes(

@@ -84,8 +84,9 @@ def _terms(run: Node) -> dict[str, str]:
     terms = run.optional_child("terms")
     if terms is None:
         return {}
+    width = terms.optional_text("width")
     return {
-        "width": terms.text("width"),
+        "width": "" if width == "set" else width,  # what histogram's first runs called the width that it has not
         "work": terms.text("work"),
         "output": terms.optional_text("output") or "c",
     }
@@ -206,6 +207,7 @@ def _submission(folder: Path, node: Node, scored: Node, specs: dict[str, CaseSpe
         threshold_cases=scored.required_integer("threshold_cases"),
         speed_measured=bool(scored.flag("speed_measured")),
         cases=tuple(results),
+        idea=node.optional_text("idea"),
     )
 
 

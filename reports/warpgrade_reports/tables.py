@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from warpgrade_reports import analysis, counters
 from warpgrade_reports import format as fmt
+from warpgrade_reports.grouping import groups_of
 from warpgrade_reports.model import CaseResult, Interval, Run, Submission
 from warpgrade_reports.page import speed_reason
 
@@ -170,11 +171,12 @@ def markdown_table(run: Run) -> str:
 def _markdown_rows(run: Run, rows: Sequence[tuple[str, Submission]]) -> Iterable[str]:
     heads = ["", "submission", "points", "of", "verdict", "correct", "not judged"]
     naive = counters.naive_of(run)
+    groups = groups_of(run, run.speed_cases)
     if run.speed_measured:
         heads += [
             "over threshold",
-            *(f"speed-up {run.width}={k}" for k in run.ks),
-            *(f"{run.work}/s {run.width}={k}" for k in run.ks),
+            *(f"speed-up {group.short}".strip() for group in groups),
+            *(f"{run.work}/s {group.short}".strip() for group in groups),
         ]
     elif naive:
         heads.append("instructions over naive")
@@ -192,8 +194,8 @@ def _markdown_rows(run: Run, rows: Sequence[tuple[str, Submission]]) -> Iterable
         ]
         if run.speed_measured:
             cells.append(f"{s.over_threshold}/{s.threshold_cases}")
-            cells += [_mean(analysis.mean_speedup(s, k), fmt.ratio) for k in run.ks]
-            cells += [_mean(analysis.mean_throughput(s, k), fmt.scaled) for k in run.ks]
+            cells += [_mean(analysis.mean_speedup(s, group.specs), fmt.ratio) for group in groups]
+            cells += [_mean(analysis.mean_throughput(s, group.specs), fmt.scaled) for group in groups]
         elif naive:
             cells.append(_mean(counters.mean_work_over_naive(s, naive), fmt.ratio))
         yield "| " + " | ".join(cells) + " |"

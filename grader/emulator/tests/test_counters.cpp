@@ -20,6 +20,7 @@ class Counted {
   double line(const std::string& key) const {
     return value("\"line\":" + std::to_string(marked_line("counted.cu", kernel_, "COUNTED")) + ",", key);
   }
+  bool says(const std::string& words) const { return text_.find(words) != std::string::npos; }
   double buffer(const std::string& name, const std::string& key) const {
     return value("\"buffer\":\"" + name + "\"", key);
   }
@@ -57,6 +58,7 @@ TEST(Counters, a_coalesced_copy_moves_four_sectors_a_request_and_nothing_twice) 
   EXPECT_EQ(c.total("divergent_branches"), 0);
   EXPECT_EQ(c.total("block_imbalance"), 1);
   EXPECT_EQ(c.total("warp_imbalance"), 1);
+  EXPECT_TRUE(c.says("\"grid\":[4,1,1],\"block\":[64,1,1],\"shared_bytes\":0"));
 }
 
 TEST(Counters, workers_together_count_what_one_counts) {

@@ -65,7 +65,7 @@ class HistogramLab : public Lab {
  public:
   std::string name() const override { return "histogram"; }
   std::string summary() const override { return "ids counted in bins of 40 nodes"; }
-  Terms terms() const override { return {"set", "ids"}; }
+  Terms terms() const override { return {"", "ids", "counts"}; }
   std::vector<CaseSpec> cases() const override { return histogram_cases(); }
   std::vector<Baseline> baselines() const override {
     return {{"cub", "reference/histogram/vendor/cub", {}, true},

@@ -42,7 +42,7 @@ class SamplingLab : public Lab {
  public:
   std::string name() const override { return "sampling"; }
   std::string summary() const override { return "neighbours of nodes, drawn with replacement"; }
-  Terms terms() const override { return {"fan-out", "samples"}; }
+  Terms terms() const override { return {"fan-out", "samples", "samples"}; }
   std::vector<CaseSpec> cases() const override { return sampling_cases(); }
   std::vector<Baseline> baselines() const override {
     return {{"curand", "reference/sampling/vendor/curand", {"curand"}, true},

@@ -173,4 +173,9 @@ std::unique_ptr<Workbench> make_host_workbench(int threads) {
   return std::make_unique<HostWorkbench>(threads);
 }
 
+// Programs without CUDA in them have this one; the judge's own stands in workbench_cuda.cu.
+[[gnu::weak]] std::unique_ptr<Workbench> make_cuda_workbench(int) {
+  throw JudgeFault("this program has no GPU bench; warpgrade-judge has");
+}
+
 }  // namespace warpgrade::spmm

@@ -118,8 +118,9 @@ const KernelCounters::Known& KernelCounters::known(const Program& program) {
   return k;
 }
 
-void KernelCounters::add(const Program& program, const std::vector<Allocation>& allocations,
-                         const WorkerCounts& counts, double wall_ms) {
+void KernelCounters::add(const Program& program, const LaunchShape& shape,
+                         const std::vector<Allocation>& allocations, const WorkerCounts& counts,
+                         double wall_ms) {
   std::lock_guard lock(mutex_);
   const Known& k = known(program);
   Kernel& kernel = kernels_[program.title];
@@ -145,6 +146,7 @@ void KernelCounters::add(const Program& program, const std::vector<Allocation>& 
   kernel.blocks.blocks += b.blocks;
   kernel.blocks.warp_instructions += b.warp_instructions;
   kernel.blocks.as_if_busiest += b.as_if_busiest;
+  if (shape.threads() > kernel.largest.threads()) kernel.largest = shape;
   ++kernel.launches;
   kernel.wall_ms += wall_ms;
   kernel.worst_imbalance =
@@ -156,6 +158,8 @@ void KernelCounters::push(const std::string& title, const Kernel& kernel) {
   for (const auto& [place, counts] : kernel.lines) total.add(counts);
   JsonLine json;
   json.text("kernel", title).number("launches", kernel.launches).number("blocks", kernel.blocks.blocks);
+  json.triple("grid", kernel.largest.grid).triple("block", kernel.largest.block);
+  json.number("shared_bytes", kernel.largest.shared_bytes);
   put_instructions(json, total);
   put_accesses(json, total.accesses, true);
   uint64_t moved[2] = {}, distinct[2] = {};

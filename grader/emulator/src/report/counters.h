@@ -26,12 +26,19 @@ struct InstructionCounts {
   void add(const InstructionCounts& other);
 };
 
+// How a kernel was launched; shared_bytes are a block's, static and dynamic.
+struct LaunchShape {
+  uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};
+  uint32_t shared_bytes = 0;
+  uint64_t threads() const { return uint64_t(grid[0]) * grid[1] * grid[2] * block[0] * block[1] * block[2]; }
+};
+
 class KernelCounters {
  public:
   static KernelCounters& instance();
   // `counts` of all workers together.
-  void add(const Program& program, const std::vector<Allocation>& allocations, const WorkerCounts& counts,
-           double wall_ms);
+  void add(const Program& program, const LaunchShape& shape, const std::vector<Allocation>& allocations,
+           const WorkerCounts& counts, double wall_ms);
   size_t drain(char* json_lines, size_t capacity);
 
  private:
@@ -47,6 +54,7 @@ class KernelCounters {
     std::map<Place, InstructionCounts> lines;
     std::map<std::string, Buffer> buffers;
     BlockCounts blocks;
+    LaunchShape largest;
     uint64_t launches = 0;
     double wall_ms = 0;
     double worst_imbalance = 0;  // of one launch: busiest block over mean block

@@ -193,7 +193,11 @@ Fault run_launch(Launch& launch) {
   if (settings().counters) {
     const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
     for (size_t k = 1; k < counts.size(); ++k) counts[0].merge(counts[k]);
-    KernelCounters::instance().add(*launch.program, *launch.allocations, counts[0], wall.count());
+    LaunchShape shape;
+    std::copy_n(launch.grid, 3, shape.grid);
+    std::copy_n(launch.block, 3, shape.block);
+    shape.shared_bytes = launch.program->static_shared_bytes + launch.dynamic_shared;
+    KernelCounters::instance().add(*launch.program, shape, *launch.allocations, counts[0], wall.count());
   }
   return static_cast<Fault>(launch.fault.load());
 }

@@ -1,0 +1,71 @@
+"""What courses report stands beside what the records hold."""
+
+from test_analysis import set_times
+from warpgrade_reports import courses
+from warpgrade_reports.courses import BEGIN, END, lines_of, main
+from warpgrade_reports.page import render_page
+from warpgrade_reports.reading import read_run
+
+
+def ladder_with(make_run, ratios, **options):
+    def change(run):
+        for record in run.records:
+            record["case"]["dataset_kind"] = "stand-in"
+            median = ratios.get((record["submission"]["id"], record["case"]["id"]), 1.0)
+            record["ratios"] = {"cusparse_default": {"median": median, "low": median, "high": median}}
+
+    return make_run(change, students=0, kind="ladder", faults=0, **options)
+
+
+def test_a_speedup_is_the_best_steps_range_over_the_cases_of_its_width(make_run):
+    ratios = {
+        ("step-02_staged_a", "arxiv-k32"): 2.0,
+        ("step-04_row_split", "arxiv-k32"): 1.5,
+        ("step-05_two_shapes", "ddi-k32"): 3.5,
+        ("optimized", "ddi-k32"): 5.0,
+    }
+    at_32, at_256 = lines_of(read_run(ladder_with(make_run, ratios)))
+    assert "K = 32" in at_32.what
+    assert at_32.theirs.startswith("1.41 to 2.95×")
+    assert at_32.steps == "1.00 to 3.50× on 3 graphs"
+    assert at_32.optimized == "1.00 to 5.00× on 3 graphs"
+    assert at_256.optimized == "1.00× on 3 graphs"
+
+
+def test_the_page_shows_them_and_the_emulators_page_does_not(make_run):
+    assert "Beside what courses report" in render_page(read_run(ladder_with(make_run, {})))
+    emulated = read_run(make_run(backend="emulator", students=0, kind="ladder", name="emulated"))
+    assert lines_of(emulated) == []
+    assert "Beside what courses report" not in render_page(emulated)
+
+
+def test_they_are_put_between_the_marks_again_and_again(make_run, tmp_path, capsys):
+    run = ladder_with(make_run, {})
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
+    for _ in range(2):
+        assert main([str(run), "--into", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith(f"before\n{BEGIN}\n**spmm**")
+    assert text.endswith(f"{END}\nafter\n")
+    assert "old" not in text
+    page.write_text("no marks", encoding="utf-8")
+    assert main([str(run), "--into", str(page)]) == 1
+    assert "expected the lines" in capsys.readouterr().err
+
+
+def test_times_are_the_ladders_with_naive_in_front(make_run, tmp_path, monkeypatch):
+    def change(run):
+        set_times(run, "arxiv-k32", [1000, 500, 250, 200, 125, 100, 50])
+
+    figures = tmp_path / "figures.toml"
+    figures.write_text(
+        '[[figure]]\nlab = "spmm"\nkind = "times"\nwhat = "w"\ncase = "arxiv-k32"\n'
+        'times_ms = [3.5, 2.07]\ngpu = "g"\nsource = "s"\n',
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(courses, "FIGURES", figures)
+    (line,) = lines_of(read_run(make_run(change, students=0, kind="ladder", faults=0)))
+    assert line.theirs == "3.5 → 2.07 ms, s"
+    assert line.steps == "1.00 → 0.500 → 0.250 → 0.200 → 0.125 → 0.100 ms"
+    assert line.optimized == "0.0500 ms"
