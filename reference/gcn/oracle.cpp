@@ -91,8 +91,9 @@ Expected normalize(std::span<const double> z, std::span<const double> bounds) {
     for (std::size_t c = 0; c < kClasses; ++c) {
       const double magnitude = std::fabs(from[c]) + std::fabs(static_cast<double>(largest));
       o.values[row + c] = static_cast<double>(from[c] - largest - log_of_sum);
+      // kUnit first: four times 1.6e308 would be infinite.
       o.bounds[row + c] =
-          kUnit * (kShiftRoundings * magnitude + kLogOfSumRoundings) + from_bounds[c] + inherited;
+          kUnit * kShiftRoundings * magnitude + kUnit * kLogOfSumRoundings + from_bounds[c] + inherited;
     }
   }
   return o;

@@ -58,7 +58,7 @@ Numbers weights_beside(Numbers numbers);
 // Columns of the first input.
 int first_columns(Operator op);
 
-// The oracle's answer.
+// The oracle's answer. Throws JudgeFault where a value or a bound is not finite: anything would be within it.
 Expected expect(Operator op, const Graph& graph, std::span<const double> first,
                 std::span<const double> weights);
 

@@ -123,7 +123,7 @@ __global__ void log_softmax_kernel(int vertices, SumArrays z) {
     const DoubleDouble log_of_sum = logarithm(sum);
     for (int c = 0; c < kClasses; ++c) {
       const double magnitude = fabs(values[c]) + fabs(largest);
-      bounds[c] += kUnit * (kShiftRoundings * magnitude + kLogOfSumRoundings) + inherited;
+      bounds[c] += kUnit * kShiftRoundings * magnitude + kUnit * kLogOfSumRoundings + inherited;
       values[c] = add(two_sum(values[c], -largest), negate(log_of_sum)).high;
     }
   }

@@ -103,8 +103,10 @@ Numbers weights_beside(Numbers numbers) {
   return numbers == Numbers::kSmall || numbers == Numbers::kLarge ? numbers : Numbers::kUniform;
 }
 
-Expected expect(Operator op, const Graph& graph, std::span<const double> first,
-                std::span<const double> weights) {
+namespace {
+
+Expected ask_oracle(Operator op, const Graph& graph, std::span<const double> first,
+                    std::span<const double> weights) {
   switch (op) {
     case Operator::kTransform:
       return transform(first, weights);
@@ -116,6 +118,19 @@ Expected expect(Operator op, const Graph& graph, std::span<const double> first,
       break;
   }
   return run(graph, first, weights);
+}
+
+}  // namespace
+
+Expected expect(Operator op, const Graph& graph, std::span<const double> first,
+                std::span<const double> weights) {
+  Expected expected = ask_oracle(op, graph, first, weights);
+  for (std::size_t cell = 0; cell < expected.values.size(); ++cell) {
+    if (std::isfinite(expected.values[cell]) && std::isfinite(expected.bounds[cell])) continue;
+    throw JudgeFault("cell [{},{}] is {} within {}: the case leaves the range of fp64", cell / kClasses,
+                     cell % kClasses, expected.values[cell], expected.bounds[cell]);
+  }
+  return expected;
 }
 
 Comparison compare(const Graph& graph, const Expected& expected, std::span<const double> got) {

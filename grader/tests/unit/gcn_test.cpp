@@ -125,10 +125,20 @@ TEST(GcnComparison, accepts_what_is_within_bounds_and_tells_what_is_wrong) {
   EXPECT_EQ(comparison.last_row, 19);
 }
 
+TEST(GcnComparison, a_case_that_leaves_the_range_of_fp64_is_a_fault_of_the_judge) {
+  std::vector<double> z(kClasses, 0);
+  EXPECT_NO_THROW(expect(Operator::kLogSoftmax, {}, z, {}));
+  z[1] = 1.7e308;
+  z[2] = -1.7e308;
+  EXPECT_THROW(expect(Operator::kLogSoftmax, {}, z, {}), JudgeFault);
+}
+
 TEST(GcnComparison, disagreement_with_the_oracle_is_a_fault_of_the_judge) {
   const std::vector<double> z(kClasses, 1);
   const Expected oracle = log_softmax(z);
   Expected other = oracle;
+  EXPECT_NO_THROW(require_agreement(oracle, other));
+  other.values[5] = std::nextafter(other.values[5], 0);
   EXPECT_NO_THROW(require_agreement(oracle, other));
   other.values[5] += oracle.bounds[5] / 4;
   EXPECT_THROW(require_agreement(oracle, other), JudgeFault);

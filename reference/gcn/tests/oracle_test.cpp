@@ -90,6 +90,16 @@ TEST(GcnOracle, log_softmax_holds_where_exp_overflows_or_underflows) {
   EXPECT_EQ(o.values[0], -10000);
 }
 
+TEST(GcnOracle, bounds_are_finite_up_to_the_largest_numbers) {
+  std::vector<double> z(kClasses, -8e307);
+  z[5] = 8e307;
+  const Expected o = log_softmax(z);
+  for (std::size_t c = 0; c < z.size(); ++c) {
+    EXPECT_LT(o.bounds[c], 1e294) << c;
+    EXPECT_FALSE(within(o.values[c] - 1e295, o.values[c], o.bounds[c])) << c;
+  }
+}
+
 TEST(GcnOracle, the_whole_is_its_three_operators_and_allows_the_other_order) {
   const auto x = numbers(3 * kFeatures, 1, 5), w = numbers(kFeatures * kClasses, 1, 6);
   const Expected whole = run(kGraph, x, w);
