@@ -77,6 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"heap_use_after_free", "use_after_free", 700, true, "device malloc #1"},
         Mistake{"heap_double_free", "invalid_free", 719, true, "a second time"},
         Mistake{"heap_bad_free", "invalid_free", 719, true, "no malloc of a kernel begins"},
+        Mistake{"local_uninitialized", "uninitialized_read", 0, true, "reads a local array where",
+                "initcheck"},
         Mistake{"heap_uninitialized", "uninitialized_read", 0, true,
                 "reads byte 12 of device malloc #1, which nobody has written", "initcheck"},
         Mistake{"heap_race", "global_race", 0, true, "device malloc #1 (256 bytes)", "racecheck"},

@@ -7,6 +7,7 @@
 #include "program/program.h"
 #include "simt/launch.h"
 #include "simt/report.h"
+#include "simt/stack.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -15,7 +16,8 @@ namespace {
 struct FlaggedMemory {
   uint8_t* flags = nullptr;                // nullptr: not followed
   uint64_t begin = 0, end = 0;             // host addresses
-  const Allocation* allocation = nullptr;  // nullptr: shared memory
+  const Allocation* allocation = nullptr;  // nullptr: shared or local memory
+  bool local = false;
 
   bool holds(uint64_t host) const { return host >= begin && host < end; }
   uint8_t* at(uint64_t host) const { return flags + (host - begin); }
@@ -26,9 +28,14 @@ FlaggedMemory memory_of(const Warp& w, const Inst& i, uint64_t host, Space space
     const auto begin = reinterpret_cast<uint64_t>(w.block->shared);
     return {w.block->shared_init, begin, begin + w.block->shared_bytes, nullptr};
   }
+  if (space == Space::local) {
+    const auto begin = reinterpret_cast<uint64_t>(w.local);
+    return {w.local + stacks_bytes(*w.block), begin, begin + size_t(w.block->stack_bytes) * kLanes, nullptr,
+            true};
+  }
   const Worker& worker = *w.worker;
   const auto describe = [](const Allocation& a) {
-    return FlaggedMemory{a.initialized.get(), a.begin + a.alias, a.end + a.alias, &a};
+    return FlaggedMemory{a.initialized.get(), a.begin + a.alias, a.end + a.alias, &a, false};
   };
   const uint32_t hint = worker.allocation_hint[i.index];
   if (hint < worker.allocation_count) {
@@ -72,6 +79,15 @@ bool brings_unwritten_value(const Warp& w, const Inst& i, const uint8_t* flags, 
   return false;
 }
 
+// Structs are moved about in local memory in pieces of any size, with padding: what counts is whether
+// anything was written near.
+bool is_unwritten_around(const FlaggedMemory& memory, uint64_t host, uint32_t bytes) {
+  constexpr uint64_t kPiece = 8;
+  const uint64_t begin = std::max(host / kPiece * kPiece, memory.begin);
+  const uint64_t end = std::min((host + bytes + kPiece - 1) / kPiece * kPiece, memory.end);
+  return std::memchr(memory.at(begin), 1, end - begin) == nullptr;
+}
+
 Diagnostic describe(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, const FlaggedMemory& memory,
                     uint64_t host) {
   Diagnostic d = diagnose(w, i, lane, Finding::uninitialized_read);
@@ -87,6 +103,9 @@ Diagnostic describe(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, const
     d.advice = a.kind == MemoryKind::heap
                    ? "malloc and new do not clear memory: write each element before reading it."
                    : "Copy or clear the memory first (cudaMemcpy, cudaMemset); cudaMalloc does not clear it.";
+  } else if (memory.local) {
+    d.message += "reads a local array where this thread has not written it";
+    d.advice = "Local arrays start with unspecified contents: clear them first (int bins[8] = {};).";
   } else {
     d.message += "reads shared memory that no thread of this block has written";
     d.advice = "Shared memory starts with unspecified contents: write each element before reading it.";
@@ -104,7 +123,8 @@ void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const 
     if (memory.flags == nullptr) continue;
     uint8_t* flags = memory.at(host);
     if (kind != AccessKind::store && !reported && !all_set(flags, bytes) &&
-        brings_unwritten_value(w, i, flags, bytes)) {
+        (memory.local ? is_unwritten_around(memory, host, bytes)
+                      : brings_unwritten_value(w, i, flags, bytes))) {
       // A load that runs ahead of the store it should wait for finds nothing written: whether it is a race
       // shows when the store comes.
       w.block->launch->add_doubtful(i.index, [&] { return describe(w, i, l, bytes, memory, host); });
@@ -122,6 +142,8 @@ void forget_initialized(const Allocation& allocation, uint64_t address, uint64_t
 }
 
 void check_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+  if (x.space == Space::local)  // low and high say nothing there
+    return check_lanes(w, i, bytes, kind, x, memory_of(w, i, 0, x.space));
   const FlaggedMemory memory = memory_of(w, i, x.low, x.space);
   if (memory.holds(x.high)) {
     if (memory.flags == nullptr) return;

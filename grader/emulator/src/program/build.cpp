@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <map>
 
+#include "program/computed_addresses.h"
 #include "program/decode.h"
 #include "program/instruction_class.h"
 #include "program/slots.h"
@@ -81,6 +82,7 @@ class Builder {
 
   void decode_function(uint32_t f) {
     LinearFunction& function = linear_.functions[f];
+    const std::vector<bool> computed = computed_addresses(function);
     for (uint32_t k = 0; k < function.code.size(); ++k) {
       LinearInst& in = function.code[k];
       resolve_targets(f, in);
@@ -97,6 +99,8 @@ class Builder {
       try {
         decode(d);
         out.control = classify(in.opcode) == InstructionClass::control;
+        if (in.is("ld") && in.operands[1].reg != kNoRegister && computed[in.operands[1].reg])
+          out.flags |= kComputedAddress;
       } catch (const Unsupported& refusal) {
         const Program::Place place = place_of(module_, in.location);
         throw BuildError("unsupported " + std::string(in.opcode) + " (" + refusal.why + ")", place.path,

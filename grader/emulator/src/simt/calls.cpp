@@ -72,7 +72,10 @@ void copy(Warp& w, uint32_t lane, const std::vector<ParamCopy>& copies, uint32_t
           uint32_t to_slot) {
   const uint8_t* from = frame(w, from_slot, lane);
   uint8_t* to = frame(w, to_slot, lane);
-  for (const ParamCopy& c : copies) std::memmove(to + c.to, from + c.from, c.bytes);
+  for (const ParamCopy& c : copies) {
+    std::memmove(to + c.to, from + c.from, c.bytes);
+    mark_stack(w, to + c.to, c.bytes, true);
+  }
 }
 
 // Gives a lane its frame in the callee. False when its stack is full, which has been reported.
@@ -85,6 +88,7 @@ bool enter(Warp& w, const Inst& i, const FunctionRecord& function, uint32_t lane
     }
     lanes<uint64_t>(w, function.frame_slot)[lane] = w.stack_top[lane];
     w.stack_top[lane] += function.frame_bytes;
+    mark_stack(w, frame(w, function.frame_slot, lane), function.frame_bytes, false);
     copy(w, lane, function.params, kNoSlot, function.frame_slot);
   }
   lanes<uint32_t>(w, function.return_slot)[lane] = w.pc;
@@ -165,6 +169,7 @@ void allocate_on_stack(Warp& w, const Inst& i) {
     if (bytes > w.block->stack_bytes || begin + bytes > w.block->stack_bytes)
       return report_overflow(w, i, l, bytes);
     lanes<uint64_t>(w, i.d)[l] = begin;
+    mark_stack(w, frame(w, kNoSlot, l) + begin, bytes, false);
     w.stack_top[l] = static_cast<uint32_t>(begin + bytes);
   }
 }

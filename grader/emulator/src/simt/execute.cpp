@@ -7,6 +7,7 @@
 #include "simt/convergence.h"
 #include "simt/counts.h"
 #include "simt/report.h"
+#include "simt/stack.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {
@@ -230,7 +231,8 @@ void BlockSlot::prepare(Launch& launch, Worker& worker) {
   const size_t file_bytes = program.register_image.size();
   uint8_t* file = aligned(registers, file_bytes * warp_count);
   block.stack_bytes = program.local_bytes + (program.grows_stack ? stack_for_limit(launch.stack_limit) : 0);
-  uint8_t* stacks = aligned(local, size_t(block.stack_bytes) * kLanes * warp_count);
+  block.warps.resize(warp_count);
+  uint8_t* stacks = aligned(local, stacks_bytes(block) * (worker.init_check ? 2 : 1));
   block.program = &program;
   block.launch = &launch;
   block.threads = launch.threads_per_block();
@@ -242,7 +244,6 @@ void BlockSlot::prepare(Launch& launch, Worker& worker) {
     races.prepare(launch.shared_bytes, program.narrow_shared);
     block.races = &races;
   }
-  block.warps.resize(warp_count);
   for (uint32_t k = 0; k < warp_count; ++k) {
     Warp& w = block.warps[k];
     w.regs = file + file_bytes * k;
@@ -276,6 +277,8 @@ void BlockSlot::start(uint64_t linear) {
   }
   if (block.shared_init != nullptr) std::memset(block.shared_init, 0, block.shared_bytes);
   if (block.races != nullptr) block.races->start(block.warps.size());
+  const Warp& first = block.warps.front();
+  mark_stack(first, first.local, stacks_bytes(block), false);
   for (Warp& w : block.warps) {
     w.live = w.active = w.initial;
     w.pc = block.program->entry;

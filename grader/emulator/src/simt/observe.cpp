@@ -4,6 +4,7 @@
 #include "check/initialized.h"
 #include "check/shared_races.h"
 #include "exec/access.h"
+#include "program/computed_addresses.h"
 #include "simt/count_access.h"
 #include "simt/launch.h"
 
@@ -12,7 +13,8 @@ namespace warpgrade::emu {
 void observe_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
   if (w.block->launch->abort.load(std::memory_order_relaxed)) return;
   if (w.worker->counts != nullptr) count_access(w, i, bytes, kind, x);
-  const bool followed = x.space == Space::shared || x.space == Space::global;
+  const bool local = x.space == Space::local && (kind != AccessKind::load || (i.flags & kComputedAddress));
+  const bool followed = x.space == Space::shared || x.space == Space::global || local;
   if (w.worker->init_check && followed) check_initialized(w, i, bytes, kind, x);
   if (!w.worker->race_check) return;
   if (x.space == Space::shared) w.block->races->check(w, i, bytes, kind, x);

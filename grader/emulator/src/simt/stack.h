@@ -6,6 +6,14 @@
 
 namespace warpgrade::emu {
 
+// With initcheck each byte of the block's stacks has a flag, 1 once it was written, behind all of them.
+inline size_t stacks_bytes(const Block& block) {
+  return size_t(block.stack_bytes) * kLanes * block.warps.size();
+}
+inline void mark_stack(const Warp& w, const uint8_t* begin, size_t bytes, bool written) {
+  if (w.worker->init_check) std::memset(const_cast<uint8_t*>(begin) + stacks_bytes(*w.block), written, bytes);
+}
+
 // The frame of a lane; `base_slot` holds its offset in each lane's stack, kNoSlot stands for offset 0.
 inline uint8_t* frame(Warp& w, uint32_t base_slot, uint32_t lane) {
   uint8_t* stack = w.local + size_t(w.block->stack_bytes) * lane;

@@ -155,6 +155,12 @@ __global__ void heap_double_free() {
 __global__ void heap_bad_free(int* b) {
   free(b);  // MISTAKE heap_bad_free
 }
+__global__ void local_uninitialized(int* b) {
+  int bins[12];
+  for (int k = 0; k < 8; ++k) bins[b[k] + k] = k;
+  for (int k = 0; k < 12; ++k) bins[(b[k] + k) % 12] += 1;  // MISTAKE local_uninitialized
+  b[threadIdx.x] = bins[b[0] + 3];
+}
 __global__ void heap_uninitialized(int* b) {
   int* block = static_cast<int*>(malloc(32 * sizeof(int)));
   block[b[1]] = 1;
@@ -220,6 +226,7 @@ int main(int, char** argv) {
   if (is("heap_use_after_free")) heap_use_after_free<<<1, 1>>>(b);
   if (is("heap_double_free")) heap_double_free<<<1, 1>>>();
   if (is("heap_bad_free")) heap_bad_free<<<1, 1>>>(b);
+  if (is("local_uninitialized")) local_uninitialized<<<1, 1>>>(b);
   if (is("heap_uninitialized")) heap_uninitialized<<<1, 1>>>(b);
   if (is("heap_race")) heap_race<<<1, 64>>>(b);
   if (is("invalid_free")) direct = cudaFree(b + 1);
