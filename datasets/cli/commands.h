@@ -12,5 +12,8 @@ void add_data_import(CLI::App& data, DataCommandContext& context);
 void add_data_fit(CLI::App& data, DataCommandContext& context);
 void add_data_stats(CLI::App& data, DataCommandContext& context);
 void add_data_synth(CLI::App& data, DataCommandContext& context);
+void add_data_fetch(CLI::App& data, DataCommandContext& context);
+void add_data_verify(CLI::App& data, DataCommandContext& context);
+void add_data_cache(CLI::App& data, DataCommandContext& context);
 
 }  // namespace warpgrade::datasets

@@ -2,51 +2,116 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <optional>
 
 #include "commands.h"
+#include "import_and_store.h"
 #include "terminal.h"
-#include "warpgrade/datasets/import.h"
+#include "warpgrade/datasets/cache.h"
+#include "warpgrade/datasets/catalog.h"
 
 namespace warpgrade::datasets {
 namespace {
 namespace fs = std::filesystem;
 
+struct Arguments {
+  fs::path file, output;
+  std::string name, format = "auto", member, mirror, ids;
+  bool keep_duplicates = false, drop_self_edges = false, ignore_counts = false;
+};
+
 std::string stem_of(const fs::path& file) {
-  std::string name = file.filename().string();
-  for (const char* suffix : {".gz", ".mtx", ".txt", ".npz"}) {
+  std::string name =
+      fs::is_directory(file) ? fs::canonical(file).filename().string() : file.filename().string();
+  for (const char* suffix : {".gz", ".tar", ".tgz", ".zip", ".mtx", ".txt", ".csv", ".npz", ".gr", ".config",
+                             ".ptrdump", ".edgedump", ".properties", ".graph"}) {
     if (name.ends_with(suffix)) name.resize(name.size() - std::string(suffix).size());
   }
   return name;
 }
 
-void import_command(const DataCommandContext& context, const fs::path& file, std::string name,
-                    fs::path output) {
-  if (name.empty()) name = stem_of(file);
-  if (output.empty()) output = context.cache_directory / (name + ".npz");
-  const Csr matrix = import_file(file, terminal_progress());
-  std::error_code error;
-  if (output.has_parent_path()) fs::create_directories(output.parent_path(), error);
-  const std::string hash = write_csr(output, matrix, {name, "import " + file.filename().string(), ""});
-  fmt::print("{}: {} x {}, {} entries, hash {}\n", output.string(), matrix.rows, matrix.cols, matrix.nnz(),
-             hash);
+// The catalogue's entry of that name, when the file is the original of one.
+std::optional<DatasetInfo> published(const DataCommandContext& context, const std::string& name) {
+  const Catalog catalog = Catalog::load(context.catalog_file);
+  for (const DatasetInfo& info : catalog.all()) {
+    if (name != info.name && name != info.name + "@original") continue;
+    if (info.kind == "synthetic" || (info.kind == "stand-in" && name == info.name)) {
+      throw DatasetError(
+          "{} is generated here; import the published graph as {}@original, or choose another name",
+          info.name, info.name);
+    }
+    return catalog.find(name);
+  }
+  return std::nullopt;
+}
+
+void check_name(const std::string& name) {
+  const bool plain = !name.empty() && name.front() != '.' && name.find('/') == std::string::npos;
+  if (!plain) throw DatasetError("'{}' is no name for a dataset; give one with --name", name);
+}
+
+void import_command(const DataCommandContext& context, const Arguments& arguments) {
+  const std::string name = arguments.name.empty() ? stem_of(arguments.file) : arguments.name;
+  check_name(name);
+  const auto entry =
+      arguments.name.empty() || !arguments.output.empty() ? std::nullopt : published(context, name);
+  ImportOptions options = entry && entry->original ? entry->original->options : ImportOptions{};
+  if (arguments.format != "auto") options.format = format_of(arguments.format);
+  if (!arguments.member.empty()) options.member = arguments.member;
+  if (!arguments.mirror.empty()) options.mirror = mirror_of(arguments.mirror);
+  if (!arguments.ids.empty()) options.ids = ids_of(arguments.ids);
+  options.keep_duplicates = arguments.keep_duplicates;
+  options.drop_self_edges = arguments.drop_self_edges;
+  options.ignore_counts = options.ignore_counts || arguments.ignore_counts;
+
+  ImportReport report;
+  const Csr matrix = import_file(arguments.file, options, &report, terminal_progress(name));
+  print_report(report);
+  if (entry && !arguments.ignore_counts) check_published(*entry, matrix);
+  const Origin origin{name, "import " + arguments.file.filename().string(), ""};
+  fs::path file = arguments.output;
+  if (file.empty()) {
+    const Cache cache(context.cache_directory);
+    const FileLock lock = cache.lock(name);
+    file = cache.put(name, matrix, origin);
+  } else {
+    std::error_code error;
+    if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
+    write_csr(file, matrix, origin);
+  }
+  fmt::print("{}: {} x {}, {} entries, hash {}\n", file.string(), matrix.rows, matrix.cols, matrix.nnz(),
+             content_hash_of(matrix, origin));
 }
 
 }  // namespace
 
+void print_report(const ImportReport& report) {
+  if (report.duplicates > 0) {
+    const bool added = report.format == Format::kMatrixMarket;
+    fmt::print("note: {} repeated entries {}\n", grouped(report.duplicates), added ? "added up" : "left out");
+  }
+  if (report.self_edges > 0) fmt::print("note: {} self edges\n", grouped(report.self_edges));
+  for (const std::string& note : report.notes) fmt::print("note: {}\n", note);
+}
+
 void add_data_import(CLI::App& data, DataCommandContext& context) {
-  struct Arguments {
-    fs::path file, output;
-    std::string name;
-  };
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      data.add_subcommand("import", "convert Matrix Market (.mtx, .mtx.gz), SNAP edge lists, SciPy .npz");
-  command->add_option("file", arguments->file, "the file to read")->required();
+  CLI::App* command = data.add_subcommand("import",
+                                          "convert Matrix Market, edge lists, SciPy .npz, OGB, DIMACS, "
+                                          "BVGraph, .config/.graph, archives of them");
+  command->add_option("file", arguments->file, "the file, archive or folder to read")->required();
   command->add_option("--name", arguments->name, "the dataset's name; default: the file's");
   command->add_option("--output", arguments->output, "the .npz to write; default: into the cache");
-  command->callback([&context, arguments] {
-    import_command(context, arguments->file, arguments->name, arguments->output);
-  });
+  std::string formats = "auto";
+  for (const std::string& format : format_names()) formats += ", " + format;
+  command->add_option("--format", arguments->format, formats);
+  command->add_option("--member", arguments->member, "of an archive: the file in it");
+  command->add_option("--mirror", arguments->mirror, "add (to, from): no, once, twice (self edges too)");
+  command->add_option("--ids", arguments->ids, "node ids: auto, zero, one, compact (renumber)");
+  command->add_flag("--keep-duplicates", arguments->keep_duplicates, "keep repeated edges");
+  command->add_flag("--drop-self-edges", arguments->drop_self_edges, "leave the diagonal out");
+  command->add_flag("--ignore-counts", arguments->ignore_counts, "go on where counts and content disagree");
+  command->callback([&context, arguments] { import_command(context, *arguments); });
 }
 
 }  // namespace warpgrade::datasets

@@ -1,4 +1,4 @@
-// `warpgrade data info NAME`: shape, rows and hash of a dataset or a file.
+// `warpgrade data info NAME`: what a dataset is, and shape, rows and hash of the matrix.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,41 +12,65 @@ namespace warpgrade::datasets {
 namespace {
 namespace fs = std::filesystem;
 
-void info(const DataCommandContext& context, const std::string& name) {
-  fs::path file = name;
-  if (!fs::exists(file)) {
-    const Catalog catalog = Catalog::load(context.catalog_file);
-    const DatasetInfo entry = catalog.find(name);
-    fmt::print("{}: {}\n", entry.name, entry.kind);
-    if (!entry.source.empty()) fmt::print("source    {}\n", entry.source);
-    if (!entry.licence.empty()) fmt::print("licence   {}\n", entry.licence);
-    file = catalog.ensure(name, context.cache_directory, terminal_progress());
+void line(const char* key, const std::string& value) {
+  if (!value.empty()) fmt::print("{:<10}{}\n", key, value);
+}
+
+void print_entry(const DatasetInfo& entry) {
+  fmt::print("{}: {}\n", entry.name, entry.kind);
+  std::string aliases;
+  for (const std::string& alias : entry.aliases) aliases += (aliases.empty() ? "" : ", ") + alias;
+  line("aliases", aliases);
+  line("exercises", entry.exercises);
+  line("source", entry.source);
+  line("licence", entry.licence);
+  if (!entry.direction.empty())
+    line("graph", fmt::format("{}; features: {}", entry.direction, entry.features));
+  if (entry.n > 0) {
+    line("published", fmt::format("{} nodes{}", grouped(entry.n),
+                                  entry.nnz > 0 ? fmt::format(", {} entries", grouped(entry.nnz)) : ""));
   }
-  const CsrFile matrix = CsrFile::open(file);
-  matrix.verify();
+  if (!entry.original) return;
+  for (const std::string& url : entry.original->urls) line("original", url);
+  line("original", entry.original->by_hand);
+  line("page", entry.original->page);
+}
+
+void print_matrix(const fs::path& file) {
+  const CsrFile matrix = CsrFile::open_verified(file);
   const auto offsets = matrix.row_offsets();
   int longest = 0, empty = 0;
   for (int row = 0; row < matrix.rows(); ++row) {
     longest = std::max(longest, offsets[row + 1] - offsets[row]);
     empty += offsets[row + 1] == offsets[row] ? 1 : 0;
   }
-  fmt::print(
-      "file      {}\nshape     {} x {}, {} entries\nrows      mean {:.2f}, longest {}, {} empty\nhash      "
-      "{}\n",
-      file.string(), matrix.rows(), matrix.cols(), matrix.nnz(),
-      matrix.rows() > 0 ? static_cast<double>(matrix.nnz()) / matrix.rows() : 0.0, longest, empty,
-      matrix.content_hash());
-  if (!matrix.origin().generator.empty()) fmt::print("generator {}\n", matrix.origin().generator);
+  line("file", file.string());
+  line("shape", fmt::format("{} x {}, {} entries", matrix.rows(), matrix.cols(), matrix.nnz()));
+  line("rows", fmt::format("mean {:.2f}, longest {}, {} empty",
+                           matrix.rows() > 0 ? static_cast<double>(matrix.nnz()) / matrix.rows() : 0.0,
+                           longest, empty));
+  line("made from", matrix.origin().source);
+  line("generator", matrix.origin().generator);
+  line("hash", matrix.content_hash());
+}
+
+void info(const DataCommandContext& context, const std::string& name, bool offline) {
+  if (fs::is_regular_file(name)) return print_matrix(name);
+  const Catalog catalog = Catalog::load(context.catalog_file);
+  print_entry(catalog.find(name));
+  if (!offline) print_matrix(catalog.ensure(name, context.cache_directory, terminal_progress(name)));
 }
 
 }  // namespace
 
 void add_data_info(CLI::App& data, DataCommandContext& context) {
   const auto name = std::make_shared<std::string>();
+  const auto offline = std::make_shared<bool>(false);
   CLI::App* command =
       data.add_subcommand("info", "shape, rows and hash of a dataset or file; makes it when absent");
-  command->add_option("name", *name, "a name of the catalogue, or an .npz file")->required();
-  command->callback([&context, name] { info(context, *name); });
+  command->add_option("name", *name, "a name or alias of the catalogue, or an .npz file")->required();
+  command->add_flag("--catalogue", *offline, "only what the catalogue says");
+  command->callback([&context, name, offline] { info(context, *name, *offline); });
 }
 
 }  // namespace warpgrade::datasets

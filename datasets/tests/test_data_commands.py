@@ -1,5 +1,6 @@
 """`data list`, `data info` and `data import`, as a person runs them."""
 
+import json
 from pathlib import Path
 
 from conftest import DataTool
@@ -8,11 +9,16 @@ from conftest import DataTool
 def test_list_names_datasets_of_every_kind(tool: DataTool) -> None:
     done = tool.run("list")
     assert done.returncode == 0, done.stderr
-    rows = {line.split()[0]: line for line in done.stdout.splitlines()}
+    rows = {line[2:].split()[0]: line for line in done.stdout.splitlines() if line.strip()}
     assert "real" in rows["cora"]
     assert "stand-in" in rows["arxiv"]
-    assert "1166243" in rows["arxiv"]
+    assert "1,166,243" in rows["arxiv"]
     assert "synthetic" in rows["synth-hub"]
+    assert "com-dblp" in rows
+    everything = json.loads(tool.run("list", "--json").stdout)
+    assert {"name": "arxiv", "n": 169343}.items() <= everything[
+        [row["name"] for row in everything].index("arxiv")
+    ].items()
 
 
 def test_info_makes_a_dataset_and_describes_it(tool: DataTool) -> None:
