@@ -16,6 +16,7 @@ from warpgrade_reports.model import Run, Submission
 _LEFT, _RIGHT, _TOP, _BOTTOM, _PANEL_WIDTH, _PANEL_HEIGHT = 62, 14, 24, 92, 470, 330
 _STEP_LETTERS = 18
 _MOST_KERNELS = 4
+_KERNEL_LETTERS = 38
 _KB = 1024
 
 Values = Sequence[float | None]
@@ -61,7 +62,10 @@ def _kernel_cells(step: Submission, run: Run) -> str:
     """Name, block, grid, shared memory and registers, a line a kernel."""
     kernels = kernels_of(step)
     shown, rest = kernels[:_MOST_KERNELS], len(kernels) - _MOST_KERNELS
-    names = "<br>".join(f"<code>{escape(kernel.name)}</code>" for kernel in shown) or fmt.UNKNOWN
+    names = (
+        "<br>".join(f'<code title="{escape(kernel.name)}">{escape(_fitting(kernel.name))}</code>' for kernel in shown)
+        or fmt.UNKNOWN
+    )
     if rest > 0:
         names += f"<br><small>and {rest} more</small>"
 
@@ -76,6 +80,11 @@ def _kernel_cells(step: Submission, run: Run) -> str:
     cells += [column(_bytes(kernel.shared_bytes) for kernel in shown)]
     cells += [column(fmt.count(kernel.registers) for kernel in shown)]
     return "".join(cells)
+
+
+def _fitting(name: str) -> str:
+    """A kernel's name on one line: long template arguments stand in its title only."""
+    return name if len(name) <= _KERNEL_LETTERS else name.split("<", 1)[0] + "<…>"
 
 
 def _bytes(value: int | None) -> str:
