@@ -199,6 +199,16 @@ def test_the_journey_leaves_out_cases_that_no_step_solves(make_run, backend):
     assert "arxiv-k32" not in cases
 
 
+def test_a_step_that_was_not_reached_takes_nothing_from_the_others(make_run):
+    def change(run):
+        for case in ("arxiv-k32", "collab-k32", "ddi-k32"):
+            set_times(run, case, [1000, 500, 250, 200, None, None, 50])
+
+    stretch = next(s for s in journey_of(read(make_run, change, students=0, kind="ladder")).stretches)
+    assert len(stretch.complete) == 3
+    assert stretch.mean_gains == pytest.approx([1, 2, 4, 5, None, None, 20])
+
+
 def test_the_emulators_journey_counts_instructions(make_run):
     journey = journey_of(read(make_run, backend="emulator", students=0, kind="ladder"))
     assert journey.counted

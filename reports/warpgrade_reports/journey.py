@@ -54,9 +54,14 @@ class Stretch:
     paths: tuple[Path, ...]
 
     @property
+    def _judged(self) -> list[int]:
+        """The steps that solve any of the cases: one that was not reached takes nothing from the others."""
+        return [i for i in range(len(self.paths[0].values)) if any(path.values[i] is not None for path in self.paths)]
+
+    @property
     def complete(self) -> list[Path]:
         """The paths without a gap."""
-        return [path for path in self.paths if None not in path.values]
+        return [path for path in self.paths if all(path.values[i] is not None for i in self._judged)]
 
     @property
     def mean_gains(self) -> list[float | None]:
