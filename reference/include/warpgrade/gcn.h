@@ -23,7 +23,7 @@
 // Compulsory  transform 8 * (128 + 16) * v bytes; aggregation 4 * nnz + 4 * (v + 1) + 2 * 8 * 16 * v;
 //             log-softmax 2 * 8 * 16 * v; whole 8 * (128 + 16) * v + 4 * nnz + 4 * (v + 1).
 // Precision   fp64 throughout, sums in any order; fp64 tensor cores are fp64. fp32 is a wrong answer.
-// Range       a row of Z may lie anywhere: subtract its maximum before exp.
+// Range       a row of Z may lie anywhere in |z| < 8e307: subtract its maximum before exp.
 // Stream      enqueue all device work on `stream` (or order it by events with `stream`); the functions need
 // not
 //             synchronize.
@@ -42,8 +42,8 @@ inline constexpr int kGcnClasses = 16;    // columns of W, Y, Z and O
 
 // A graph as a sparse square matrix in CSR form without values. Columns are sorted within a row.
 struct GcnGraph {
-  int vertices;            // v
-  int nnz;                 // entries, = row_offsets[vertices]
+  int vertices;            // v, 1 or more
+  int nnz;                 // entries, = row_offsets[vertices]; may be 0
   const int* row_offsets;  // [v + 1], device, row_offsets[0] == 0
   const int* columns;      // [nnz], device, each in [0, v)
 };
