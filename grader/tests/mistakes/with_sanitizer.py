@@ -27,7 +27,6 @@ TOOLS = {
     "initcheck": ["--tool", "initcheck"],
     "synccheck": ["--tool", "synccheck"],
 }
-LIMIT_S = 20
 
 
 def mark_of(file: Path) -> tuple[str, int]:
@@ -46,11 +45,11 @@ def build(file: Path, folder: Path, fixed: bool) -> Path:
     return program
 
 
-def examine(program: Path, file: Path, tool: str, line: int) -> dict[str, object]:
-    """What one tool says of one program."""
+def examine(program: Path, file: Path, tool: str, line: int, limit_s: float) -> dict[str, object]:
+    """What one tool says of one program within a time."""
     command = ["compute-sanitizer", *TOOLS[tool], "--error-exitcode", "99", "--print-limit", "20", str(program)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit_s)
     except subprocess.TimeoutExpired:
         return {"found": False, "timeout": True}
     text = done.stdout + done.stderr
@@ -77,6 +76,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("output", type=Path)
     parser.add_argument("--jobs", type=int, default=8)
+    parser.add_argument("--limit-s", type=float, default=20, help="for one tool on one program; hanging ones reach it")
     parser.add_argument("--missing-from", type=Path, metavar="RECORD", help="a record whose rows are kept")
     options = parser.parse_args()
     known = json.loads(options.missing_from.read_text(encoding="utf-8")) if options.missing_from else {}
@@ -86,7 +86,7 @@ def main() -> int:
         programs = {(file, fixed): pool.submit(build, file, folder, fixed) for file in files for fixed in (False, True)}
         built = {key: job.result() for key, job in programs.items()}
         jobs = {
-            (file, fixed, tool): pool.submit(examine, program, file, tool, mark_of(file)[1])
+            (file, fixed, tool): pool.submit(examine, program, file, tool, mark_of(file)[1], options.limit_s)
             for (file, fixed), program in built.items()
             for tool in TOOLS
         }

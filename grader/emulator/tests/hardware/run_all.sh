@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../../.." && pwd)
 programs=$root/grader/emulator/tests/programs mistakes=$root/grader/tests/mistakes
 out=${OUT:-$root/build/hardware} arch=${ARCH:-90} jobs=${JOBS:-$(nproc)}
-build_limit_s=75 run_limit_s=15 sanitizer_limit_s=40
+build_limit_s=75 run_limit_s=15 sanitizer_limit_s=90
 mkdir -p "$out" && out=$(cd "$out" && pwd)
 
 # A line a run: name, program, wanted exit code, arguments. The last group prints what it wants itself: an error's number.
@@ -25,6 +25,9 @@ packed_values packed_values 0
 atomics atomics 0 sm_90
 dynamic_calls dynamic_calls 0
 device_heap device_heap 0
+integer_arithmetic integer_arithmetic 0
+barriers barriers 0
+async_copy async_copy 0
 graphs graphs 0
 runtime_errors runtime_errors 0
 fault_700 runtime_errors 0 illegal_address
@@ -34,6 +37,12 @@ fault_719 runtime_errors 0 trap"
 if (($# > 0)); then runs=$(grep -E " ($(IFS='|'; echo "$*")) " <<<"$runs"); fi
 
 started=$SECONDS
+sanitizer=
+if (($# == 0)) && command -v compute-sanitizer >/dev/null; then
+  timeout "$sanitizer_limit_s" python3 "$mistakes/with_sanitizer.py" "$out/sanitizer.json" --jobs "$jobs" --limit-s 15 \
+    --missing-from "$mistakes/sanitizer-h200.json" >"$out/sanitizer.txt" 2>&1 &
+  sanitizer=$!
+fi
 compile() {
   timeout "$build_limit_s" nvcc -std=c++17 --extended-lambda -fmad=false -O3 -lineinfo -arch="sm_$arch" -o "$out/$1" "$programs/$1.cu" \
     >"$out/$1.build.log" 2>&1 || rm -f "$out/$1"
@@ -67,9 +76,8 @@ while read -r name program want arguments; do
   row "$name" "$verdict" "$(grep -v '^$' "$said" | tail -n 1 | cut -c 1-90)"
 done <<<"$runs"
 
-if (($# == 0)) && command -v compute-sanitizer >/dev/null; then
-  timeout "$sanitizer_limit_s" python3 "$mistakes/with_sanitizer.py" "$out/sanitizer.json" --missing-from "$mistakes/sanitizer-h200.json" \
-    --jobs "$jobs" >"$out/sanitizer.txt" 2>&1
+if [[ -n $sanitizer ]]; then
+  wait "$sanitizer"
   code=$?
   verdict=ok
   [[ $code == 0 ]] || verdict="exit $code"

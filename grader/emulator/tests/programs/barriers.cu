@@ -67,11 +67,11 @@ __global__ void counted(int* out) {
   box[t] = t;
   asm volatile("bar.sync 5, 64;" ::: "memory");
   int value = box[47 - t];
+  __syncthreads();
   if (t < 32) {
     asm volatile("bar.sync 5, 32;" ::: "memory");
     ++value;
   }
-  asm volatile("bar.sync 5;" ::: "memory");
   out[t] = value;
 }
 
