@@ -42,6 +42,17 @@ StandInSpec spec_of(const DataCommandContext& context, const SynthArguments& arg
               kStandInVersion};
     return read_spec(arguments.spec);
   }
+  if (!arguments.name.empty()) {
+    const Catalog catalog = Catalog::load(context.catalog_file);
+    const std::size_t at = arguments.name.find('@');
+    const bool versioned = arguments.name.find("@v2") != std::string::npos;
+    const std::string name = versioned ? arguments.name
+                                       : arguments.name.substr(0, at) + "@v2" +
+                                             (at == std::string::npos ? "" : arguments.name.substr(at));
+    const DatasetInfo info = catalog.find(name);
+    origin = {info.name, "stand-in for " + info.source, kStandInVersion};
+    return *info.standin;
+  }
   const MatrixArgument real(context, arguments.like);
   origin = {real.name() + ".standin", "stand-in fitted to " + real.name(), kStandInVersion};
   return fit_standin(real.row_offsets(), real.columns()).spec;

@@ -58,6 +58,14 @@ DatasetInfo read_entry(const std::string& name, const YAML::Node& node) {
     info.powerlaw = PowerlawSpec{static_cast<int>(info.n), info.nnz, node["skew"].as<double>(),
                                  value_or<std::uint64_t>(node, "seed", 1)};
   }
+  if (const YAML::Node standin = node["standin"]) {
+    StandInOutline outline{static_cast<int>(info.n),     info.nnz, standin["max_degree"].as<std::int64_t>(),
+                           standin["tail"].as<double>(), {},       value_or<std::uint64_t>(node, "seed", 1)};
+    const YAML::Node community = standin["community"];
+    outline.communities = {{community["log2_nodes"].as<int>(),
+                            static_cast<int>(std::lround(community["share"].as<double>() * kWholeShare))}};
+    info.outline = outline;
+  }
   if (const YAML::Node shape = node["shape"]) {
     info.shape = ShapeSpec{shape.as<std::string>(),      node["rows"].as<int>(),
                            node["cols"].as<int>(),       value_or(node, "mean", 8.0),
@@ -97,6 +105,24 @@ DatasetInfo scaled(DatasetInfo info, const std::string& name, const std::string&
   info.powerlaw->nnz = std::llround(static_cast<double>(info.powerlaw->nnz) * scale);
   const std::int64_t most = static_cast<std::int64_t>(info.powerlaw->n) * info.powerlaw->n;
   info.powerlaw->nnz = std::min(info.powerlaw->nnz, most);
+  return info;
+}
+
+// "arxiv@v2": the stand-in with locality; "arxiv@v2@0.01" a hundredth of it. "arxiv" alone stays the power
+// law that published records were made on.
+DatasetInfo second_generation_of(DatasetInfo info, const std::string& variant) {
+  if (!info.outline)
+    throw DatasetError("'{}@{}': only stand-ins of published graphs have a second generation", info.name,
+                       variant);
+  const std::string name = info.name + "@" + variant;
+  double scale = 1;
+  if (variant != "v2") {
+    info = scaled(info, name, variant.substr(3));
+    scale = static_cast<double>(info.powerlaw->n) / info.outline->n;
+  }
+  info.name = name;
+  info.standin = spec_of(*info.outline, scale);
+  info.powerlaw.reset();
   return info;
 }
 
@@ -153,6 +179,7 @@ DatasetInfo Catalog::find(const std::string& name) const {
     for (const std::string& known : names) {
       if (known == base) {
         if (base == name) return info;
+        if (variant == "v2" || variant.starts_with("v2@")) return second_generation_of(info, variant);
         return variant == "original" ? original_of(info, name)
                                      : scaled(info, info.name + "@" + variant, variant);
       }
@@ -178,6 +205,10 @@ std::vector<fs::path> Catalog::graph_folders() const {
 
 Csr Catalog::obtain(const DatasetInfo& info, Origin& origin, const Progress& progress) const {
   origin.name = info.name;
+  if (info.standin) {
+    origin = {info.name, "stand-in for " + info.source, kStandInVersion};
+    return generate_standin(*info.standin);
+  }
   if (info.powerlaw) {
     origin = {info.name, "stand-in for " + info.source, kGeneratorVersion};
     return generate_powerlaw(*info.powerlaw);
@@ -207,7 +238,8 @@ Csr Catalog::obtain(const DatasetInfo& info, Origin& origin, const Progress& pro
 }
 
 std::string Catalog::cache_name(const DatasetInfo& info) {
-  return info.kind == "real" ? info.name : info.name + "." + kGeneratorVersion;
+  if (info.kind == "real") return info.name;
+  return info.name + "." + (info.standin ? kStandInVersion : kGeneratorVersion);
 }
 
 fs::path Catalog::ensure(const std::string& name, const fs::path& cache_folder,

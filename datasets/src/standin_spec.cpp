@@ -1,5 +1,7 @@
 // Parameters of stand-ins: degree curves, and their JSON.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -82,6 +84,23 @@ DegreeCurve power_curve(int n, std::int64_t nnz, std::int64_t most, std::int64_t
       high = middle;
   }
   return mandelbrot(ranks, most, least, steepness, low);
+}
+
+StandInSpec spec_of(const StandInOutline& outline, double scale) {
+  StandInSpec spec;
+  spec.n = std::max(1, static_cast<int>(std::lround(outline.n * scale)));
+  const std::int64_t cells = static_cast<std::int64_t>(spec.n) * spec.n;
+  spec.nnz = std::min<std::int64_t>(std::llround(static_cast<double>(outline.nnz) * scale), cells);
+  spec.seed = outline.seed;
+  const std::int64_t mean = (spec.nnz + spec.n - 1) / spec.n;
+  const auto scaled =
+      static_cast<std::int64_t>(std::llround(static_cast<double>(outline.max_degree) * scale));
+  const std::int64_t most = std::clamp<std::int64_t>(std::max(scaled, 2 * mean), 1, spec.n);
+  spec.row_degrees = power_curve(spec.n, spec.nnz, most, spec.nnz >= spec.n ? 1 : 0, outline.tail);
+  spec.communities = outline.communities;
+  const int largest = std::max(0, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(spec.n))) - 4);
+  for (auto& community : spec.communities) community.log2_nodes = std::min(community.log2_nodes, largest);
+  return spec;
 }
 
 DegreeCurve curve_of(const std::vector<int>& degrees) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "test_support.h"
+#include "warpgrade/datasets/catalog.h"
 
 namespace warpgrade::datasets {
 namespace {
@@ -194,6 +195,40 @@ TEST(StandIn, RowsOfARunAreAlikeInLengthWithTheSameLengthsOverall) {
   std::sort(apart.begin(), apart.end());
   std::sort(runs.begin(), runs.end());
   EXPECT_EQ(runs, apart);
+}
+
+// The names that records were published under keep their meaning; the newer stand-ins are NAME@v2.
+TEST(StandIn, EveryPublishedGraphHasASecondGenerationBesideTheFirst) {
+  const Catalog catalog = Catalog::load(WARPGRADE_CATALOG);
+  const TemporaryFolder folder;
+  int graphs = 0;
+  for (const DatasetInfo& info : catalog.all()) {
+    if (info.kind != "stand-in") continue;
+    SCOPED_TRACE(info.name);
+    ++graphs;
+    const DatasetInfo full = catalog.find(info.name + "@v2");
+    ASSERT_TRUE(full.standin.has_value());
+    EXPECT_FALSE(full.powerlaw.has_value());
+    EXPECT_EQ(full.standin->nnz, info.nnz);
+    EXPECT_EQ(full.standin->row_degrees.points.front().degree, info.outline->max_degree);
+    EXPECT_NO_THROW(check(*full.standin));
+    const CsrFile made = CsrFile::open(catalog.ensure(info.name + "@v2@0.002", folder.path()));
+    EXPECT_EQ(made.origin().generator, kStandInVersion);
+    EXPECT_EQ(made.rows(), static_cast<int>(std::lround(static_cast<double>(info.n) * 0.002)));
+    EXPECT_EQ(CsrFile::open(catalog.ensure(info.name + "@0.002", folder.path())).origin().generator,
+              std::string("powerlaw-1"));
+  }
+  EXPECT_EQ(graphs, 13);
+  expect_error([&] { catalog.find("cora@v2"); }, {"second generation"});
+}
+
+// Bytes that must never change under an unchanged kStandInVersion.
+TEST(StandIn, GoldenHashes) {
+  ASSERT_STREQ(kStandInVersion, "standin-2");
+  EXPECT_EQ(hash_of(generate_standin(random_spec(424242))),
+            "bf3345d4007511cdd0f10a9b23014735394ccb86e1fdd82e75f656013eb92a82");
+  EXPECT_EQ(hash_of(generate_standin(random_spec(424243))),
+            "319846ef20c0ab4b624e993606927ffc50a58e8985e1ef868b3bac72965d7dd8");
 }
 
 TEST(StandIn, RefusesWhatCannotBe) {

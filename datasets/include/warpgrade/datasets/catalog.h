@@ -10,6 +10,7 @@
 #include "warpgrade/datasets/csr_file.h"
 #include "warpgrade/datasets/generate.h"
 #include "warpgrade/datasets/import.h"
+#include "warpgrade/datasets/standin.h"
 
 namespace warpgrade::datasets {
 
@@ -26,14 +27,16 @@ struct DatasetInfo {
   std::vector<std::string> aliases;
   std::string kind;  // real, stand-in, synthetic
   std::string source, licence, exercises;
-  std::string direction;                 // directed, undirected
-  std::string features;                  // of nodes and edges, which the room does not import
-  std::int64_t n = 0, nnz = 0;           // as published; 0: not known beforehand
-  std::string file, sha256;              // real: a file of the graphs' folder, and its hash
-  std::string importer;                  // real: wordnet, debian-packages
-  std::optional<PowerlawSpec> powerlaw;  // stand-in
-  std::optional<ShapeSpec> shape;        // synthetic
-  std::optional<Original> original;      // published: stand-ins have one as well, named NAME@original
+  std::string direction;                  // directed, undirected
+  std::string features;                   // of nodes and edges, which the room does not import
+  std::int64_t n = 0, nnz = 0;            // as published; 0: not known beforehand
+  std::string file, sha256;               // real: a file of the graphs' folder, and its hash
+  std::string importer;                   // real: wordnet, debian-packages
+  std::optional<PowerlawSpec> powerlaw;   // stand-in
+  std::optional<StandInOutline> outline;  // stand-in: what NAME@v2 is made from
+  std::optional<StandInSpec> standin;     // NAME@v2 itself
+  std::optional<ShapeSpec> shape;         // synthetic
+  std::optional<Original> original;       // published: stand-ins have one as well, named NAME@original
 };
 
 class Catalog {
