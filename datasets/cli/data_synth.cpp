@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "matrix_argument.h"
+#include "synth_program.h"
 #include "warpgrade/datasets/catalog.h"
 #include "warpgrade/datasets/fit.h"
 #include "warpgrade/datasets/generate.h"
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 struct SynthArguments {
   std::string name, like;
   fs::path spec, output;
-  std::string family = "standin";
+  std::string family = "standin", device = "auto";
   std::uint64_t seed = 0;
   int threads = 0;
 };
@@ -58,6 +59,29 @@ StandInSpec spec_of(const DataCommandContext& context, const SynthArguments& arg
   return fit_standin(real.row_offsets(), real.columns()).spec;
 }
 
+// On a GPU where that is asked for, or possible: whether it is done.
+bool synth_on_gpu(const SynthArguments& arguments, const StandInSpec& spec, const Origin& origin,
+                  const fs::path& output) {
+  if (arguments.device == "cpu" || (arguments.device == "auto" && !has_gpu())) return false;
+  const std::optional<fs::path> program = synth_program();
+  if (program && run_synth_program(*program, spec, origin, output)) return true;
+  if (arguments.device == "gpu")
+    throw DatasetError("{}",
+                       program ? "the GPU could not; --device cpu makes the same bytes"
+                               : "warpgrade-synth is not beside this program: build it, or say --device cpu");
+  fmt::print(stderr, "warpgrade-synth {}: the cores make the same bytes\n",
+             program ? "could not" : "is not built");
+  return false;
+}
+
+fs::path output_of(const DataCommandContext& context, const SynthArguments& arguments, const Origin& origin) {
+  const fs::path output =
+      arguments.output.empty() ? context.cache_directory / (origin.name + ".npz") : arguments.output;
+  std::error_code error;
+  if (output.has_parent_path()) fs::create_directories(output.parent_path(), error);
+  return output;
+}
+
 void synth(const DataCommandContext& context, const SynthArguments& arguments) {
   const int sources =
       (arguments.name.empty() ? 0 : 1) + (arguments.spec.empty() ? 0 : 1) + (arguments.like.empty() ? 0 : 1);
@@ -79,13 +103,11 @@ void synth(const DataCommandContext& context, const SynthArguments& arguments) {
     StandInSpec spec = spec_of(context, arguments, origin);
     if (arguments.seed != 0) spec.seed = arguments.seed;
     parameters_s = clock.lap();
+    if (synth_on_gpu(arguments, spec, origin, output_of(context, arguments, origin))) return;
     matrix = generate_standin(spec, arguments.threads);
   }
   const double generate_s = clock.lap();
-  const fs::path output =
-      arguments.output.empty() ? context.cache_directory / (origin.name + ".npz") : arguments.output;
-  std::error_code error;
-  if (output.has_parent_path()) fs::create_directories(output.parent_path(), error);
+  const fs::path output = output_of(context, arguments, origin);
   const std::string hash = write_csr(output, matrix, origin);
   const double write_s = clock.lap();
   fmt::print("{}: {} x {}, {} entries, {}, hash {}\n", output.string(), matrix.rows, matrix.cols,
@@ -112,6 +134,9 @@ void add_data_synth(CLI::App& data, DataCommandContext& context) {
       ->check(CLI::IsMember({"standin", "powerlaw"}))
       ->capture_default_str();
   command->add_option("--seed", arguments->seed, "another than the parameters say");
+  command->add_option("--device", arguments->device, "auto: a GPU where there is one; the bytes are the same")
+      ->check(CLI::IsMember({"auto", "cpu", "gpu"}))
+      ->capture_default_str();
   command->add_option("--threads", arguments->threads, "0: all cores; the bytes are the same")
       ->capture_default_str();
   command->callback([&context, arguments] { synth(context, *arguments); });

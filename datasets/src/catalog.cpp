@@ -115,13 +115,9 @@ DatasetInfo second_generation_of(DatasetInfo info, const std::string& variant) {
     throw DatasetError("'{}@{}': only stand-ins of published graphs have a second generation", info.name,
                        variant);
   const std::string name = info.name + "@" + variant;
-  double scale = 1;
-  if (variant != "v2") {
-    info = scaled(info, name, variant.substr(3));
-    scale = static_cast<double>(info.powerlaw->n) / info.outline->n;
-  }
+  if (variant != "v2") info = scaled(info, name, variant.substr(3));
   info.name = name;
-  info.standin = spec_of(*info.outline, scale);
+  info.standin = spec_of(*info.outline, info.powerlaw->n, info.powerlaw->nnz);
   info.powerlaw.reset();
   return info;
 }

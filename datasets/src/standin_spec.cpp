@@ -86,15 +86,13 @@ DegreeCurve power_curve(int n, std::int64_t nnz, std::int64_t most, std::int64_t
   return mandelbrot(ranks, most, least, steepness, low);
 }
 
-StandInSpec spec_of(const StandInOutline& outline, double scale) {
+StandInSpec spec_of(const StandInOutline& outline, int n, std::int64_t nnz) {
   StandInSpec spec;
-  spec.n = std::max(1, static_cast<int>(std::lround(outline.n * scale)));
-  const std::int64_t cells = static_cast<std::int64_t>(spec.n) * spec.n;
-  spec.nnz = std::min<std::int64_t>(std::llround(static_cast<double>(outline.nnz) * scale), cells);
+  spec.n = n;
+  spec.nnz = nnz;
   spec.seed = outline.seed;
   const std::int64_t mean = (spec.nnz + spec.n - 1) / spec.n;
-  const auto scaled =
-      static_cast<std::int64_t>(std::llround(static_cast<double>(outline.max_degree) * scale));
+  const auto scaled = outline.max_degree * n / outline.n;
   const std::int64_t most = std::clamp<std::int64_t>(std::max(scaled, 2 * mean), 1, spec.n);
   spec.row_degrees = power_curve(spec.n, spec.nnz, most, spec.nnz >= spec.n ? 1 : 0, outline.tail);
   spec.communities = outline.communities;

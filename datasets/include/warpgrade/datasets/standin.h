@@ -62,8 +62,9 @@ Csr generate_standin(const StandInSpec& spec, int threads = 0);
 // none below `least`. Throws DatasetError when no q does.
 DegreeCurve power_curve(int n, std::int64_t nnz, std::int64_t most, std::int64_t least, double tail);
 
-// What the catalogue says of a graph that is not here, and the parameters that follow from it: column weights
-// as row lengths, communities scattered over the ids. `scale` times the nodes and the entries keeps the mean.
+// What the catalogue says of a graph that is not here, and the parameters that follow for n nodes and nnz
+// entries of its kind: the longest row in proportion, column weights as row lengths, communities scattered
+// over the ids.
 struct StandInOutline {
   int n = 0;
   std::int64_t nnz = 0, max_degree = 0;
@@ -71,7 +72,7 @@ struct StandInOutline {
   std::vector<StandInSpec::Community> communities;
   std::uint64_t seed = 1;
 };
-StandInSpec spec_of(const StandInOutline& outline, double scale = 1);
+StandInSpec spec_of(const StandInOutline& outline, int n, std::int64_t nnz);
 
 // The curve through sorted-down degrees: exact at ranks 0 to 15 and for degrees below 16, else at eight ranks
 // an octave.
