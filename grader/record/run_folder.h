@@ -43,13 +43,16 @@ class RunFolder {
   bool has_record(const std::string& id, const std::string& case_id) const;
 
   // All case records in the run's order of submissions and cases; faults only where no verdict stands. Throws
-  // UsageError for a file that is damaged, naming it.
+  // UsageError for a file that is damaged, naming it. Where there are no case files (a published set), those
+  // of records.jsonl.
   std::vector<nlohmann::json> read_records() const;
 
   // Merges the case files into records.jsonl, and the processes' events into events.jsonl.
   void collect() const;
 
  private:
+  std::vector<nlohmann::json> read_collected() const;
+
   std::filesystem::path root_;
 };
 

@@ -189,6 +189,24 @@ TEST(Records, AreWrittenOnceAndCheckedWhenRead) {
   EXPECT_THROW(folder.read_records(), UsageError);
 }
 
+TEST(Records, OfAPublishedSetAreThoseOfItsOneFile) {
+  const TemporaryDirectory scratch("records-test");
+  const RunFolder folder(scratch.path() / "run");
+  json run = run_of("cuda");
+  run["schema"] = "warpgrade.run.v1";
+  folder.write_run(run);
+  EXPECT_TRUE(folder.add_record(timed(1, 2, 3)));
+  folder.collect();
+  const std::string collected = read_text(folder.records_file());
+  std::filesystem::remove_all(folder.root() / "cases");
+  EXPECT_EQ(folder.read_records().size(), 1u);
+  folder.collect();
+  EXPECT_EQ(read_text(folder.records_file()), collected) << "scoring a published set emptied it";
+  write_text(folder.records_file(), collected.substr(0, collected.find("median")) + "x" +
+                                        collected.substr(collected.find("median")));
+  EXPECT_THROW(folder.read_records(), UsageError);
+}
+
 TEST(Records, AFaultGivesWayToAVerdict) {
   const TemporaryDirectory scratch("records-test");
   const RunFolder folder(scratch.path() / "run");
