@@ -65,6 +65,7 @@ struct Terms {
   std::string width = "K";   // CaseSpec::k; empty: a case is its dataset alone
   std::string work = "nnz";  // what throughput counts
   std::string output = "c";  // the array that is checked
+  std::string ladder = "";   // the dataset whose cases the ladder's steps are about; empty: all cases
 };
 
 class Lab {

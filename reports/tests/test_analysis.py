@@ -209,6 +209,14 @@ def test_a_step_that_was_not_reached_takes_nothing_from_the_others(make_run):
     assert stretch.mean_gains == pytest.approx([1, 2, 4, 5, None, None, 20])
 
 
+def test_the_journey_is_of_the_cases_that_the_ladder_is_about(make_run):
+    def change(run):
+        run.run["terms"] = {"width": "K", "work": "nnz", "ladder": "arxiv"}
+
+    journey = journey_of(read(make_run, change, students=0, kind="ladder"))
+    assert {path.spec.dataset for path in journey.paths} == {"arxiv"}
+
+
 def test_the_emulators_journey_counts_instructions(make_run):
     journey = journey_of(read(make_run, backend="emulator", students=0, kind="ladder"))
     assert journey.counted

@@ -177,7 +177,8 @@ def _extent(value: object) -> str:
 
 
 def _cases(run: Run) -> Sequence[CaseSpec]:
-    return run.cases if run.on_emulator else run.speed_cases
+    cases = run.cases if run.on_emulator else run.speed_cases
+    return [spec for spec in cases if not run.ladder or spec.dataset == run.ladder]
 
 
 def _time_us(result: CaseResult) -> float | None:

@@ -253,6 +253,7 @@ class Run:
     width: str = "K"  # what the lab calls a case's k; empty: it has none
     work: str = "nnz"  # what its throughput counts
     output: str = "c"  # the array that is checked
+    ladder: str = ""  # the dataset whose cases the ladder's steps are about; empty: all
 
     @property
     def on_emulator(self) -> bool:

@@ -89,6 +89,7 @@ def _terms(run: Node) -> dict[str, str]:
         "width": "" if width == "set" else width,  # what histogram's first runs called the width that it has not
         "work": terms.text("work"),
         "output": terms.optional_text("output") or "c",
+        "ladder": terms.optional_text("ladder"),
     }
 
 

@@ -134,7 +134,7 @@ class GcnLab : public Lab {
   std::string summary() const override {
     return "a graph convolution's layer in fp64, by operator and whole";
   }
-  Terms terms() const override { return {"V", "vertices", "out"}; }
+  Terms terms() const override { return {"V", "vertices", "out", "xw"}; }
   std::vector<CaseSpec> cases() const override { return gcn_cases(); }
   std::vector<Baseline> baselines() const override {
     return {{"cublas_cusparse", "reference/gcn/vendor/cublas_cusparse", {"cublas", "cusparse"}, true},
