@@ -147,8 +147,8 @@ INSTANTIATE_TEST_SUITE_P(Emulator, Families,
                                          "control_flow_debug", "warp_operations", "barriers", "memory_spaces",
                                          "atomics", "async_copy", "device_functions",
                                          "device_functions_debug", "cooperative_groups", "spmm",
-                                         "matrix_products", "async_barriers", "packed_values", "device_heap",
-                                         "dynamic_calls", "dynamic_calls_debug"),
+                                         "matrix_products", "matrix_moves", "async_barriers", "packed_values",
+                                         "device_heap", "dynamic_calls", "dynamic_calls_debug"),
                          [](const auto& test) { return test.param; });
 
 TEST(Emulator, runs_vector_reductions_of_sm_90) {
@@ -157,6 +157,7 @@ TEST(Emulator, runs_vector_reductions_of_sm_90) {
 
 TEST(Emulator, multiplies_matrices_of_sm_90) {
   expect_success("matrix_products_sm90", "sm_90", "WARPEMU_ARCH=90");
+  expect_success("matrix_moves_sm90", "sm_90", "WARPEMU_ARCH=90");
 }
 
 TEST(Emulator, computes_with_packed_values_of_sm_90) {

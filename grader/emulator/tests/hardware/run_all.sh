@@ -20,6 +20,7 @@ libcudacxx libcudacxx 0
 libcudacxx_barriers libcudacxx_barriers 0
 curand_device curand_device 0
 matrix_products matrix_products 0 sm_90
+matrix_moves matrix_moves 0 sm_90
 async_barriers async_barriers 0 sm_90
 packed_values packed_values 0
 atomics atomics 0 sm_90
