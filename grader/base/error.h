@@ -34,6 +34,12 @@ class JudgeFault : public std::runtime_error {
       : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
 
+// The GPU answers nothing any more: whatever is judged on it from now on says nothing.
+class GpuWedged : public JudgeFault {
+ public:
+  using JudgeFault::JudgeFault;
+};
+
 inline constexpr int kExitGraded = 0;
 inline constexpr int kExitUsage = 1;
 inline constexpr int kExitJudgeFault = 2;

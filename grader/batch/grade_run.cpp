@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -46,6 +48,35 @@ void parallel(size_t count, size_t workers, const std::function<void(size_t)>& w
   if (failure) std::rethrow_exception(failure);
 }
 
+// Submissions that are compiled and wait for a judge.
+class ReadyQueue {
+ public:
+  void put(size_t i) {
+    const std::lock_guard lock(mutex_);
+    ready_.push_back(i);
+    changed_.notify_one();
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+  std::optional<size_t> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return closed_ || !ready_.empty(); });
+    if (ready_.empty()) return std::nullopt;
+    const size_t i = ready_.front();
+    ready_.pop_front();
+    return i;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<size_t> ready_;
+  bool closed_ = false;
+};
+
 class LocalGrading {
  public:
   explicit LocalGrading(const GradeOptions& options)
@@ -56,46 +87,110 @@ class LocalGrading {
     size_t before = count * run_.cases().size();
     for (size_t i = 0; i < count; ++i) before -= judging_.missing(i).size();
     judging_.compile_baselines();
-    compile_all();
-    judge_all();
+    // The emulator's time limits are the CPU's: compiling beside it would be unfair.
+    if (run_.on_gpu()) {
+      std::jthread compiling([&] { guarded([&] { compile_all(); }); });
+      judge_all();
+    } else {
+      compile_all();
+      judge_all();
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    judge_spoilt();
     run_.folder().collect();
     return {run_.folder().root(), judging_.recorded(), before, judging_.faults(),
             score_run(run_.folder(), run_.options().policy)};
   }
 
  private:
+  // The first failure of any thread ends the others' work.
+  void guarded(const std::function<void()>& work) {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      failed_ = true;
+    }
+  }
+
   void compile_all() {
     std::atomic<size_t> done{0};
     const size_t count = run_.submissions().size();
-    parallel(count, static_cast<size_t>(cores()), [&](size_t i) {
+    // Judges spin while they time: on a GPU they keep their cores.
+    const int compilers = run_.on_gpu() ? std::max(1, cores() - 2 * workers() - 1) : cores();
+    const struct Closing {
+      ReadyQueue& queue;
+      ~Closing() { queue.close(); }
+    } closing{ready_};
+    parallel(count, static_cast<size_t>(compilers), [&](size_t i) {
       throw_if_interrupted();
+      if (failed_) return;
       judging_.compile(i);
+      ready_.put(i);
       progress_.update(fmt::format("compiled {}/{}: {}", ++done, count, run_.submissions()[i].id));
     });
   }
 
+  // On a GPU more than one only in a batch: outside their timed phases judges share it.
   int workers() const {
-    if (run_.on_gpu()) return 1;  // one submission at a time has the device
-    const int jobs = run_.options().jobs > 0 ? run_.options().jobs : cores();
+    int jobs = run_.options().jobs;
+    if (jobs <= 0)
+      jobs = !run_.on_gpu() ? cores() : run_.options().log_progress ? std::clamp(cores() / 4, 1, 6) : 1;
     return std::max(1, std::min<int>(jobs, static_cast<int>(run_.submissions().size())));
   }
 
-  void judge_all() {
-    std::atomic<size_t> done{0};
-    const size_t count = run_.submissions().size();
+  Judging::Share share() const {
     Judging::Share share;
     share.emulator_threads = std::max(1, cores() / workers());
     share.judge_threads = run_.on_gpu() ? cores() : share.emulator_threads;
-    parallel(count, static_cast<size_t>(workers()), [&](size_t i) {
-      JudgeServer judge;
-      judging_.judge(i, judge, share);
-      progress_.note(fmt::format("[{}/{}] {}", ++done, count, judging_.summary_line(i)));
-    });
+    share.alone = !run_.on_gpu() || workers() == 1;
+    return share;
+  }
+
+  void judge_all() {
+    std::vector<std::jthread> threads;
+    for (int worker = 1; worker < workers(); ++worker)
+      threads.emplace_back([&] { guarded([&] { judge_ready(); }); });
+    guarded([&] { judge_ready(); });
+  }
+
+  void judge_ready() {
+    JudgeServer judge;
+    while (const auto i = ready_.take()) {
+      throw_if_interrupted();
+      if (failed_) return;
+      if (!judging_.judge(*i, judge, share()).empty()) {
+        const std::lock_guard lock(mutex_);
+        spoilt_.push_back(*i);
+      }
+      progress_.note(
+          fmt::format("[{}/{}] {}", ++done_, run_.submissions().size(), judging_.summary_line(*i)));
+    }
+  }
+
+  // Verdicts that others on the GPU may have brought about are found anew with nobody else there.
+  void judge_spoilt() {
+    if (spoilt_.empty()) return;
+    JudgeServer judge;
+    Judging::Share alone = share();
+    alone.alone = true;
+    for (const size_t i : spoilt_) {
+      throw_if_interrupted();
+      judging_.judge(i, judge, alone);
+      progress_.note(fmt::format("[alone] {}", judging_.summary_line(i)));
+    }
   }
 
   Progress progress_;
   ClassRun run_;
   Judging judging_;
+  ReadyQueue ready_;
+  std::mutex mutex_;
+  std::vector<size_t> spoilt_;
+  std::exception_ptr failure_;
+  std::atomic<bool> failed_{false};
+  std::atomic<size_t> done_{0};
 };
 
 }  // namespace

@@ -158,8 +158,12 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
 
 void JudgeServer::run(JudgeJob job, const JudgeEvents& events) {
   std::map<std::string, int> tries;
+  const bool gpu = job.context.backend == "cuda";
   while (!job.cases.empty()) {
     const Attempt attempt = run_once(job, events);
+    if (gpu && !attempt.fault.empty()) {
+      if (const auto wedged = device_fault()) throw GpuWedged("{}", *wedged);
+    }
     if (job.cases.empty()) return;
     const std::string id = attempt.started.empty() ? job.cases.front().spec.id : attempt.started;
     if (events.on_death) events.on_death(id, attempt.fault);

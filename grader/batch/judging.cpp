@@ -154,6 +154,11 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
   job.context.backend = run_.backend().name;
   job.context.submission = runner_spec(submission.id, compiled_[i].executable, share);
   job.context.baselines = baselines_;
+  job.context.alone = share.alone;
+  if (run_.on_gpu()) {
+    const std::string uuid = run_.backend().device.value("uuid", "0");
+    job.context.gpu_lease = (fs::temp_directory_path() / ("warpgrade-gpu-" + uuid + ".lock")).string();
+  }
   if (run_.options().self_baseline && run_.on_gpu()) {
     job.context.baselines.push_back({"self", runner_spec("self", compiled_[i].executable, share), true});
   }

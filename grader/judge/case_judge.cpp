@@ -35,6 +35,7 @@ nlohmann::json gpu_state_json(const std::string& uuid) {
 
 struct CaseJudge::Baseline {
   std::string name;
+  RunnerSpec spec;
   std::unique_ptr<RunnerProcess> runner;
   bool every_pair = true;
   int measured = 0;
@@ -49,15 +50,23 @@ struct CaseJudge::Baseline {
 CaseJudge::CaseJudge(const JudgeContext& context, CaseSpec spec, std::string prefix)
     : context_(context), spec_(std::move(spec)), prefix_(std::move(prefix)) {
   timed_ = context_.backend == "cuda" && context_.measure_speed && spec_.kind == "speed";
+  phases_.enter("open");  // a lab's own constructor reads or draws its input
 }
 
 CaseJudge::~CaseJudge() = default;
 
 nlohmann::json CaseJudge::judge() {
   const auto start = Clock::now();
+  take_turn();
   bench_ = open_bench();
   device_ = bench_->describe();
-  Outcome outcome = judge_submission();
+  Outcome outcome;
+  {
+    const Phases::Scope verifying(phases_, "verify");  // what is none of the phases within
+    outcome = judge_submission();
+  }
+  take_turn();
+  phases_.enter("close");
   nlohmann::json record;
   describe_case(record);
   describe_speed(record);
@@ -73,7 +82,9 @@ nlohmann::json CaseJudge::judge() {
     if (!pattern_.empty()) record["pattern"] = pattern_;
   }
   record["device"] = device_;
+  if (context_.services != nullptr) context_.services->bury(std::move(submission_));
   record["wall_s"] = elapsed_s(start);
+  record["phases"] = phases_.to_json();
   return record;
 }
 
@@ -88,18 +99,50 @@ void CaseJudge::count_check(const std::string& method, std::int64_t cells, doubl
   max_error_over_bound_ = std::max(max_error_over_bound_, max_error_over_bound);
 }
 
+// The GPU is shared with other judges, or this case's alone.
+void CaseJudge::take_turn() {
+  if (context_.services == nullptr) return;
+  const Phases::Scope waiting(phases_, "lease_wait");
+  if (context_.alone)
+    context_.services->lease().own();
+  else
+    context_.services->lease().share();
+}
+
+// Another judge waits to time: this one's processes are stopped meanwhile.
+void CaseJudge::let_others_go_first() {
+  if (context_.services == nullptr) return;
+  const Phases::Scope waiting(phases_, "lease_wait");
+  context_.services->lease().breathe(
+      [&] {
+        context_.services->settle();
+        if (submission_) submission_->pause();
+      },
+      [&] {
+        if (submission_) submission_->resume();
+      });
+}
+
 std::optional<Outcome> CaseJudge::start_submission() {
-  submission_ = std::make_unique<RunnerProcess>(context_.submission);
+  let_others_go_first();
+  const Phases::Scope starting(phases_, "runner_start");
+  submission_ = context_.services != nullptr
+                    ? context_.services->start(context_.submission, context_.another_follows)
+                    : std::make_unique<RunnerProcess>(context_.submission);
   return attach(*submission_, Output::kSubmission);
 }
 
 std::optional<Outcome> CaseJudge::free_plan() {
+  let_others_go_first();
+  const Phases::Scope freeing(phases_, "plan");
   const Answer answer = submission_->call(Op::kFree);
   if (answer.ok()) return std::nullopt;
   return submission_->explain(answer, prefix_ + "_free");
 }
 
 std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
+  let_others_go_first();
+  const Phases::Scope running(phases_, "run");
   bench_->poison(Output::kSubmission);
   const Answer answer = timed_call(*submission_, Op::kRun, arguments);
   bench_->snapshot(Output::kSubmission);
@@ -143,6 +186,8 @@ Answer CaseJudge::timed_turn(RunnerProcess& runner, Op op, const Arguments& argu
 }
 
 std::optional<Outcome> CaseJudge::plan() {
+  let_others_go_first();
+  const Phases::Scope planning(phases_, "plan");
   const Answer answer = timed_call(*submission_, Op::kPlan, plan_arguments());
   if (!answer.ok()) return submission_->explain(answer, plan_name());
   plan_ms_ = 1e-3 * answer.wall_us;
@@ -172,10 +217,36 @@ std::optional<Outcome> CaseJudge::integrity_fault(const std::string& doing) {
 
 std::optional<Outcome> CaseJudge::timed_phase() {
   std::vector<Baseline> baselines = start_baselines();
-  const std::string main_baseline = baselines.empty() ? "" : baselines.front().name;
-  PairedTiming timing(main_baseline);
   for (Baseline& baseline : baselines) baseline.runner->pause();
   submission_->pause();
+  if (context_.services != nullptr) {
+    const Phases::Scope waiting(phases_, "lease_wait");
+    context_.services->settle();
+    context_.services->lease().own();
+  }
+  std::optional<Outcome> fault = measure(baselines);
+  submission_->resume();
+  take_turn();
+  give_back(baselines);
+  return fault;
+}
+
+void CaseJudge::give_back(std::vector<Baseline>& baselines) {
+  if (context_.services == nullptr) return;
+  const Phases::Scope closing(phases_, "close");
+  for (Baseline& baseline : baselines) {
+    // "self" is the submission's own program, and not trusted
+    if (baseline.spec.sandbox == SandboxMode::kUnsandboxed && baseline.spec.vendor_libraries)
+      context_.services->give_back(baseline.spec, std::move(baseline.runner));
+    else
+      context_.services->bury(std::move(baseline.runner));
+  }
+}
+
+std::optional<Outcome> CaseJudge::measure(std::vector<Baseline>& baselines) {
+  const Phases::Scope timing_scope(phases_, "timed");
+  const std::string main_baseline = baselines.empty() ? "" : baselines.front().name;
+  PairedTiming timing(main_baseline);
   const std::string uuid = device_.value("uuid", "");
   nlohmann::json clocks{{"start", gpu_state_json(uuid)}};
   const auto start = Clock::now();
@@ -200,7 +271,6 @@ std::optional<Outcome> CaseJudge::timed_phase() {
       break;
     }
   }
-  submission_->resume();
   clocks["end"] = gpu_state_json(uuid);
   timing_ = timing.timing_json(stopped_by);
   timing_["samples"]["clocks"] = std::move(clocks);
@@ -210,9 +280,15 @@ std::optional<Outcome> CaseJudge::timed_phase() {
 }
 
 std::vector<CaseJudge::Baseline> CaseJudge::start_baselines() {
+  let_others_go_first();
+  const Phases::Scope starting(phases_, "baselines");
   std::vector<Baseline> baselines;
   for (const auto& entry : context_.baselines) {
-    Baseline baseline{entry.name, std::make_unique<RunnerProcess>(entry.spec), entry.every_pair};
+    const bool kept = context_.services != nullptr && entry.spec.vendor_libraries;  // ours, not "self"
+    Baseline baseline{
+        entry.name, entry.spec,
+        kept ? context_.services->borrow(entry.spec) : std::make_unique<RunnerProcess>(entry.spec),
+        entry.every_pair};
     if (context_.baseline_budget_s) baseline.budget_us = 1e6 * *context_.baseline_budget_s;
     const auto need = [&](const std::optional<Outcome>& fault) {
       if (fault) throw JudgeFault("baseline {}: {}", entry.name, fault->message);

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "judge/case_bench.h"
+#include "judge/phases.h"
+#include "judge/services.h"
 #include "labs/lab.h"
 #include "measure/paired_timing.h"
 
@@ -96,8 +98,13 @@ class CaseJudge {
   void describe_speed(nlohmann::json& record) const;
   void collect_reports(nlohmann::json& record, Outcome& outcome);
   void add_help(Outcome& outcome);
+  void take_turn();
+  void let_others_go_first();
+  std::optional<Outcome> measure(std::vector<Baseline>& baselines);
+  void give_back(std::vector<Baseline>& baselines);
 
   const JudgeContext& context_;
+  Phases phases_;
   CaseSpec spec_;
   std::string prefix_;
   bool timed_ = false;

@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "judge/cuda_memory.h"
 #include "judge/job.h"
+#include "judge/services.h"
 
 namespace warpgrade {
 namespace {
@@ -33,9 +34,34 @@ nlohmann::json judge_case(const Lab& lab, const JudgeJob& job, const CaseInput& 
   }
 }
 
-int judge_job(const JudgeJob& job) {
+// Whether the GPU still does what it is told: memory, a kernel, an answer.
+int check_device() {
+  unsigned* word = nullptr;
+  unsigned answer = 0;
+  WARPGRADE_CUDA(cudaMalloc(&word, sizeof *word));
+  WARPGRADE_CUDA(cudaMemset(word, 0x5a, sizeof *word));
+  WARPGRADE_CUDA(cudaMemcpy(&answer, word, sizeof answer, cudaMemcpyDeviceToHost));
+  WARPGRADE_CUDA(cudaFree(word));
+  if (answer != 0x5a5a5a5a) throw JudgeFault("a word of memory came back as {:#x}", answer);
+  return kExitGraded;
+}
+
+// What is kept while the lease stays the same one; none on the emulator.
+JudgeServices* services_for(const JudgeJob& job, std::unique_ptr<JudgeServices>& kept, std::string& lease) {
+  if (job.context.backend != "cuda") return nullptr;
+  if (kept == nullptr || lease != job.context.gpu_lease) {
+    lease = job.context.gpu_lease;
+    kept = std::make_unique<JudgeServices>(lease.empty() ? GpuLease() : GpuLease(lease));
+  }
+  return kept.get();
+}
+
+int judge_job(JudgeJob& job, JudgeServices* services) {
   const Lab& lab = find_lab(job.lab);
-  for (const CaseInput& input : job.cases) {
+  job.context.services = services;
+  for (size_t i = 0; i < job.cases.size(); ++i) {
+    const CaseInput& input = job.cases[i];
+    job.context.another_follows = i + 1 < job.cases.size();
     emit({{"case", input.spec.id}, {"started", true}});
     const nlohmann::json line = judge_case(lab, job, input);
     throw_if_interrupted();  // the runner may have been ended by the signal that ends this process
@@ -43,19 +69,30 @@ int judge_job(const JudgeJob& job) {
     // After a fault this process and the device may be in any state: the rest is for a fresh judge.
     if (line.contains("fault")) return kExitJudgeFault;
   }
+  if (services == nullptr) {
+    emit({{"done", true}});
+    return kExitGraded;
+  }
+  services->forget_prefetched();
+  services->settle();
+  check_device();  // throws: the caller asks a fresh process what is wrong
+  services->lease().release();
   emit({{"done", true}});
   return kExitGraded;
 }
 
 // A line a request, until there are no more.
 int judge() {
+  std::unique_ptr<JudgeServices> kept;
+  std::string lease;
   for (std::string line; std::getline(std::cin, line);) {
     const nlohmann::json request = nlohmann::json::parse(line);
     if (request.contains("hello")) {
       emit({{"hello", true}});
-    } else if (const int code = judge_job(JudgeJob::from_json(request)); code != kExitGraded) {
-      return code;
+      continue;
     }
+    JudgeJob job = JudgeJob::from_json(request);
+    if (const int code = judge_job(job, services_for(job, kept, lease)); code != kExitGraded) return code;
   }
   return kExitGraded;
 }
@@ -66,18 +103,6 @@ int probe() {
   nlohmann::json device = nlohmann::json::object();
   if (cudaGetDeviceCount(&count) == cudaSuccess && count > 0) device = describe_cuda_device();
   emit(device);
-  return kExitGraded;
-}
-
-// Whether the GPU still does what it is told: memory, a kernel, an answer.
-int check_device() {
-  unsigned* word = nullptr;
-  unsigned answer = 0;
-  WARPGRADE_CUDA(cudaMalloc(&word, sizeof *word));
-  WARPGRADE_CUDA(cudaMemset(word, 0x5a, sizeof *word));
-  WARPGRADE_CUDA(cudaMemcpy(&answer, word, sizeof answer, cudaMemcpyDeviceToHost));
-  WARPGRADE_CUDA(cudaFree(word));
-  if (answer != 0x5a5a5a5a) throw JudgeFault("a word of memory came back as {:#x}", answer);
   return kExitGraded;
 }
 

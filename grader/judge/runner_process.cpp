@@ -355,6 +355,11 @@ std::string RunnerProcess::output() {
 Outcome RunnerProcess::explain_death() {
   Outcome outcome;
   outcome.verdict = verdicts::kRuntimeError;
+  if (signal_ == SIGTERM || signal_ == SIGKILL) {
+    // Whoever ends this whole job may have reached the runner first; that is no verdict.
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    throw_if_interrupted();
+  }
   if (signal_ != 0) {
     outcome.reason = "crashed";
     outcome.message = fmt::format("the program was ended by signal {} ({})", signal_, strsignal(signal_));

@@ -15,6 +15,8 @@
 
 namespace warpgrade {
 
+class JudgeServices;
+
 struct CaseSpec {
   std::string id;       // "cora-k32": unique in the lab, safe as a file name
   std::string dataset;  // a name in the catalogue
@@ -51,6 +53,11 @@ struct JudgeContext {
   std::optional<double>
       baseline_budget_s;  // event time of a baseline in a case; then it is left out of pairs
   bool measure_speed = true;
+  std::string gpu_lease;  // the lock that the judges of a GPU share; empty: no other judge
+  bool alone = true;      // the GPU is kept for the whole case, not for its timed phase only
+  // Of the judge process itself:
+  JudgeServices* services = nullptr;  // none on the emulator
+  bool another_follows = false;       // a case of the same submission comes next
 };
 
 // A case's input: a file of the cache, or what the user brought with --input.

@@ -76,6 +76,13 @@ void* import_device_memory(const protocol::Command& attach, int fd) {
   return pointer;
 }
 
+void release_device_memory(void* payload, std::uint64_t offset, std::uint64_t mapped_bytes) {
+  if (payload == nullptr || on_emulator()) return;
+  const CUdeviceptr address = reinterpret_cast<CUdeviceptr>(payload) - offset;
+  check(DRIVER(cuMemUnmap)(address, mapped_bytes), "cuMemUnmap");
+  check(DRIVER(cuMemAddressFree)(address, mapped_bytes), "cuMemAddressFree");
+}
+
 std::size_t drain_report(int kind, char* text, std::size_t capacity) {
   const auto drain =
       emulator_function<EmulatorDrain>(kind == 0 ? "warpemu_drain_diagnostics" : "warpemu_drain_counters");

@@ -12,6 +12,9 @@ bool on_emulator();
 // Returns the device pointer of the payload. Throws std::runtime_error with the reason. Takes over `fd`.
 void* import_device_memory(const protocol::Command& attach, int fd);
 
+// Unmaps what import_device_memory() returned; on the emulator the mapping stays until the process ends.
+void release_device_memory(void* payload, std::uint64_t offset, std::uint64_t mapped_bytes);
+
 // Emulator only: diagnostics (0) or counters (1) as JSON lines into text; bytes written.
 std::size_t drain_report(int kind, char* text, std::size_t capacity);
 

@@ -18,6 +18,7 @@ enum class Op : std::uint32_t {
   kFree,
   kReport,  // arguments[0]: 0 diagnostics, 1 counters; written into the attached buffer "report"
   kEnd,
+  kDetach,  // every buffer is unmapped and forgotten
 };
 
 struct Command {

@@ -13,6 +13,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "device_memory.h"
 #include "gate.h"
@@ -99,6 +100,8 @@ class Server {
           reply.written = drain_report(static_cast<int>(command.arguments[0]), report_, report_bytes_);
         }
         return;
+      case Op::kDetach:
+        return detach();
       case Op::kEnd:
         return;
     }
@@ -107,7 +110,9 @@ class Server {
   void attach(const Command& command, int fd) {
     if (fd < 0) throw std::runtime_error("no descriptor came with the buffer");
     if (std::strcmp(command.name, "report") != 0) {
-      buffers_[command.name] = import_device_memory(command, fd);
+      void* memory = import_device_memory(command, fd);
+      buffers_[command.name] = memory;
+      mappings_.push_back({memory, command.offset, command.mapped_bytes});
       return;
     }
     void* memory = mmap(nullptr, command.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -115,6 +120,14 @@ class Server {
     if (memory == MAP_FAILED) throw std::runtime_error("cannot map the report buffer");
     report_ = static_cast<char*>(memory);
     report_bytes_ = command.bytes;
+  }
+
+  void detach() {
+    cudaDeviceSynchronize();
+    for (const Mapping& mapping : mappings_)
+      release_device_memory(mapping.memory, mapping.offset, mapping.bytes);
+    mappings_.clear();
+    buffers_.clear();
   }
 
   template <typename Work>
@@ -150,6 +163,11 @@ class Server {
   cudaStream_t stream_ = nullptr;
   cudaEvent_t start_ = nullptr, stop_ = nullptr;
   Buffers buffers_;
+  struct Mapping {
+    void* memory;
+    std::uint64_t offset, bytes;
+  };
+  std::vector<Mapping> mappings_;
   char* report_ = nullptr;
   std::size_t report_bytes_ = 0;
 };
