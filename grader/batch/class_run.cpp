@@ -145,7 +145,8 @@ void ClassRun::find_cases() {
     try {
       if (!spec.drawn && !files.contains(spec.dataset)) {
         progress_.update("dataset " + spec.dataset);
-        files[spec.dataset] = catalog.ensure(spec.dataset, cache_directory() / "datasets");
+        files[spec.dataset] =
+            catalog.ensure(spec.dataset, options_.datasets.value_or(cache_directory() / "datasets"));
       }
       cases_.push_back({spec, files[spec.dataset]});
     } catch (const datasets::DatasetError& error) {

@@ -186,7 +186,8 @@ std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Shar
   JudgeEvents happened;
   happened.on_record = [&](const std::string& case_id, const json& part) {
     ++judged;
-    for (const auto& [phase, spent] : part.value("phases", json::object()).items())
+    const json phases = part.value("phases", json::object());
+    for (const auto& [phase, spent] : phases.items())
       session["phases"][phase] = session["phases"].value(phase, 0.0) + spent.get<double>();
     if (!share.alone && may_be_spoilt(part.at("outcome"))) {
       spoilt.push_back(case_id);

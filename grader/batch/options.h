@@ -35,6 +35,7 @@ struct GradeOptions {
   bool continue_only = false;                       // the run must be there; its own policy holds
   bool log_progress = false;                        // events of progress too, not of faults alone
   std::optional<std::string> planned_architecture;  // of GPUs that other machines have: "90"
+  std::optional<std::filesystem::path> datasets;    // a node's own folder for them
   nlohmann::json event_facts;                       // of every event: node, job, round
 
   // What batch.json keeps: all that a task needs to judge as the first call would have.

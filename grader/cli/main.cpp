@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "cli/batch.h"
 #include "cli/commands.h"
 #include "cli/export.h"
 #include "cli/grades.h"
@@ -32,7 +33,9 @@ void add_judging_options(CLI::App& command, GradeOptions& options) {
       "judge on an input of your own instead of the lab's cases (gcn: a folder with graph.txt, "
       "x.bin, w.bin)");
   command.add_option("--policy", options.policy, "YAML file; default: grader/policies/<lab>.yaml");
-  command.add_option("--jobs", options.jobs, "submissions at a time on the emulator (0: a core each)");
+  command.add_option(
+      "--jobs", options.jobs,
+      "submissions at a time (0: a core each on the emulator; one, in a batch a few, on a GPU)");
   command.add_flag("--allow-unsandboxed", options.allow_unsandboxed,
                    "go on where bubblewrap does not work; records say so");
   command.add_option("--checks", options.checks, "what the emulator looks for; none: out of bounds only")
@@ -164,6 +167,7 @@ int run(int argc, char** argv) {
 
   add_grade_commands(app, code);
   add_export_command(app, code);
+  add_batch_commands(app, add_run_options, code);
 
   datasets::DataCommandContext data_context;
   data_context.catalog_file = project_root() / "datasets/catalog.yaml";

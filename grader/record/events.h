@@ -26,6 +26,7 @@ class EventLog {
   // Whether everything is in the run folder: a full disk keeps events in memory, later in the node's
   // temporary folder, from where the next process of this run takes them.
   bool flush();
+  const nlohmann::json& common() const { return common_; }
 
  private:
   void add(const char* kind, const std::string& event, const std::string& message,

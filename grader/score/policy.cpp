@@ -120,6 +120,18 @@ void read_visibility(const Place& place, Policy::Visibility& result) {
   result.leaderboard = shown("leaderboard", true);
 }
 
+void read_late(const Place& late, Policy& policy) {
+  if (!late.defined()) return;
+  late.only({"grace_minutes", "percent_per_day", "cap_percent", "max_days", "marked_days"});
+  Policy::Late rules;
+  rules.grace_minutes = late["grace_minutes"].number_or(rules.grace_minutes, 0, 1e6);
+  rules.percent_per_day = late["percent_per_day"].number_or(rules.percent_per_day, 0, 100);
+  rules.cap_percent = late["cap_percent"].number_or(rules.cap_percent, 0, 100);
+  rules.max_days = late["max_days"].number_or(rules.max_days, 0, 1e6);
+  rules.marked_days = late["marked_days"].number_or(rules.marked_days, 0, 1e6);
+  policy.late = rules;
+}
+
 }  // namespace
 
 std::optional<double> Policy::threshold(const std::string& dataset, int k) const {
@@ -142,7 +154,7 @@ Policy parse_policy(const std::string& text, const std::string& file,
   }
   const Place root(node, file, "");
   root.only({"schema", "name", "lab", "baseline", "points", "within_noise", "partial", "limits", "thresholds",
-             "visibility"});
+             "visibility", "late"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
     root["schema"].fail("warpgrade.policy.v1");
   }
@@ -161,6 +173,7 @@ Policy parse_policy(const std::string& text, const std::string& file,
   policy.partial_from = root["partial"]["from"].number_or(1.0, 0, 1);
   read_limits(root["limits"], policy.limits);
   read_visibility(root["visibility"], policy.visibility);
+  read_late(root["late"], policy);
   read_thresholds(root["thresholds"], file, known_datasets, policy);
   return policy;
 }

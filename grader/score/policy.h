@@ -17,6 +17,16 @@ struct Policy {
   bool within_noise_passes = true;
   double partial_from = 0.5;  // below its threshold a case earns linearly from this share of it; 1: nothing
 
+  // What handing in late costs. Days begin: an hour late is a day.
+  struct Late {
+    double grace_minutes = 0;     // nothing is lost within them
+    double percent_per_day = 10;  // of the points
+    double cap_percent = 100;     // never more than this,
+    double max_days = 1e6;        // unless it is later than this: then everything
+    double marked_days = 1;       // marked late by an LMS that does not say by how much
+  };
+  std::optional<Late> late;
+
   struct Limits {
     double compile_s = 120;
     std::map<std::string, double> run_s;  // by backend

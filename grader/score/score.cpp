@@ -1,6 +1,7 @@
 #include "score/score.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "judge/verdict.h"
@@ -134,6 +135,39 @@ json score_submission(const Policy& policy, const json& submission, const json& 
   return result;
 }
 
+// Takes off what the policy says; a submission that nobody knows the time of is in time.
+void apply_late_rules(const Policy& policy, json& submission) {
+  if (!policy.late) return;
+  const bool known = submission.contains("late_s");
+  const double seconds = submission.value("late_s", 0.0);
+  const bool marked = !known && submission.value("late_marked", false);
+  double days = marked ? policy.late->marked_days : 0;
+  if (seconds > 60 * policy.late->grace_minutes) days = std::ceil(seconds / 86400);
+  const double percent = days > policy.late->max_days
+                             ? 100
+                             : std::min(policy.late->cap_percent, days * policy.late->percent_per_day);
+  const double before = submission.at("points");
+  submission["points_before_late"] = before;
+  submission["points"] = before * (1 - percent / 100);
+  json late{{"days", days}, {"percent", percent}, {"points_lost", before * percent / 100}};
+  if (known) late["seconds"] = seconds;
+  if (marked) late["note"] = "marked late by the LMS, which does not say by how much";
+  submission["late"] = std::move(late);
+}
+
+// Of several attempts of one student or team the one with the most points counts, of equal ones the latest.
+void choose_attempts(json& submissions) {
+  std::map<std::string, json*> best;
+  for (json& submission : submissions) {
+    if (!submission.contains("members")) continue;
+    submission["counts"] = false;
+    json*& so_far = best[submission["members"].dump()];
+    if (so_far == nullptr || submission["points"].get<double>() >= (*so_far)["points"].get<double>())
+      so_far = &submission;
+  }
+  for (auto& [members, submission] : best) (*submission)["counts"] = true;
+}
+
 }  // namespace
 
 json score(const Policy& policy, const json& run, const std::vector<json>& records) {
@@ -151,7 +185,9 @@ json score(const Policy& policy, const json& run, const std::vector<json>& recor
   for (const json& submission : run.at("submissions")) {
     submissions.push_back(score_submission(policy, submission, run.at("cases"),
                                            by_submission[submission.at("id")], speed_measured));
+    apply_late_rules(policy, submissions.back());
   }
+  choose_attempts(submissions);
   return {{"schema", "warpgrade.scores.v1"},
           {"run", run.at("run")},
           {"policy_name", policy.name},

@@ -1,0 +1,382 @@
+#include "cli/batch.h"
+
+#include <fmt/core.h>
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "batch/grade_run.h"
+#include "cli/compare.h"
+#include "cli/tables.h"
+#include "ingest/ingest.h"
+#include "score/score.h"
+#include "slurm/rounds.h"
+#include "slurm/task.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+struct BatchOptions {
+  GradeOptions grade;
+  IngestOptions ingest;
+  std::optional<fs::path> source, site;
+  std::string executor;
+};
+
+json read_batch(const RunFolder& folder) {
+  folder.read_run();  // says what is wrong when it is none
+  if (!fs::exists(folder.batch_file()))
+    throw UsageError("{} was not made by `warpgrade batch`", folder.root().string());
+  return json::parse(read_text(folder.batch_file()));
+}
+
+// ---- batch, resume
+
+// What the first call was told is kept, so that later ones need no more than the run's name.
+json open_batch(const BatchOptions& given) {
+  const RunFolder folder(given.grade.run);
+  if (given.grade.fresh_on_change && folder.exists())
+    fmt::print("the earlier run is kept as {}\n", move_run_aside(folder.root()).string());
+  if (fs::exists(folder.batch_file()) && folder.exists()) {
+    json batch = json::parse(read_text(folder.batch_file()));
+    const std::string source = batch.value("source", "");
+    if (given.source && fs::absolute(*given.source).string() != source)
+      throw UsageError("{} holds the class of {}; choose another run folder, or say --fresh",
+                       folder.root().string(), source);
+    if (!given.executor.empty()) batch["executor"] = given.executor;
+    if (given.site) batch["site"] = Site::read(*given.site).to_json();
+    write_text(folder.batch_file(), batch.dump(1) + "\n");
+    return batch;
+  }
+  if (!given.source)
+    throw UsageError("{} is not a run yet: give --submissions FOLDER or EXPORT", folder.root().string());
+  GradeOptions options = given.grade;
+  options.fresh_on_change = false;
+  options.class_in_run = true;
+  const Site site = given.site ? Site::read(*given.site) : Site();
+  if (given.executor == "slurm" && !site.architecture.empty())
+    options.planned_architecture = site.architecture;
+  IngestOptions ingesting = given.ingest;
+  ingesting.source = *given.source;
+  ingesting.lab = options.lab;
+  find_lab(options.lab);  // before anything is copied
+  const json taken = ingest(ingesting, folder);
+  int graded = 0, refused = 0;
+  for (const json& attempt : taken.at("attempts")) {
+    graded += attempt.at("status") == "graded" ? 1 : 0;
+    if (attempt.at("status") != "refused") continue;
+    ++refused;
+    fmt::print("refused {}: {}\n", attempt.at("origin").get<std::string>(),
+               attempt["refusal"]["message"].get<std::string>());
+  }
+  fmt::print("{}: {} students, {} attempts, {} to grade, {} refused\n",
+             taken["source"]["layout"].get<std::string>(), taken.at("students").size(),
+             taken.at("attempts").size(), graded, refused);
+  const json batch{{"schema", "warpgrade.batch.v1"},
+                   {"executor", given.executor.empty() ? "local" : given.executor},
+                   {"source", fs::absolute(*given.source).string()},
+                   {"options", options.to_json()},
+                   {"site", site.to_json()}};
+  {
+    options.log_progress = true;
+    Progress progress(options.quiet);
+    const ClassRun made(options, progress);  // run.json
+  }
+  write_text(folder.batch_file(), batch.dump(1) + "\n");
+  EventLog(folder.root()).progress("run_opened", fmt::format("{} submissions", graded));
+  return batch;
+}
+
+int grade_locally(const fs::path& run, const json& batch, bool quiet) {
+  GradeOptions options = GradeOptions::from_json(batch.at("options"));
+  options.run = run;
+  options.quiet = quiet;
+  const RunLock lock{RunFolder(run)};
+  const GradeSummary summary = grade(options);
+  EventLog(run).progress("scored", fmt::format("{} cases judged", summary.recorded));
+  collect_events(RunFolder(run));
+  fmt::print("{}\n{} cases judged, {} recorded before; records: {}\n", class_table(summary.scores),
+             summary.recorded, summary.resumed, (summary.run / "records.jsonl").string());
+  if (summary.faults == 0) return kExitGraded;
+  fmt::print("{} cases met a fault of the judge; run the same command again to redo them\n", summary.faults);
+  return kExitJudgeFault;
+}
+
+int go_on(const fs::path& run, const json& batch, bool quiet) {
+  if (batch.at("executor") == "local") return grade_locally(run, batch, quiet);
+  EventLog events(run);
+  fmt::print("{}\n", Rounds(RunFolder(run), Site::from_json(batch.at("site")), events).go_on());
+  return kExitGraded;
+}
+
+// ---- status
+
+json count_records(const RunFolder& folder, const json& run) {
+  size_t recorded = 0, faults = 0, finished = 0;
+  for (const json& submission : run.at("submissions")) {
+    size_t of_this = 0;
+    for (const json& spec : run.at("cases")) {
+      fs::path fault = folder.case_file(submission.at("id"), spec.at("id"));
+      if (folder.has_record(submission.at("id"), spec.at("id"))) {
+        ++of_this;
+        continue;
+      }
+      if (fs::exists(fault.replace_extension(".fault.json"))) ++faults;
+    }
+    recorded += of_this;
+    finished += of_this == run.at("cases").size() ? 1 : 0;
+  }
+  return {{"recorded", recorded}, {"faults", faults}, {"finished", finished}};
+}
+
+std::string bar(size_t done, size_t all) {
+  const size_t width = 40, full = all == 0 ? width : done * width / all;
+  return std::string(full, '#') + std::string(width - full, '.');
+}
+
+// One screen; true when nothing is left to do.
+bool print_status(const fs::path& path) {
+  const RunFolder folder(path);
+  const json run = folder.read_run(), batch = read_batch(folder);
+  const json count = count_records(folder, run);
+  const size_t submissions = run.at("submissions").size(), all = submissions * run.at("cases").size();
+  const size_t recorded = count["recorded"];
+  fmt::print("{}  lab {}  {}  {}\n\n", run.at("run").get<std::string>(), run.at("lab").get<std::string>(),
+             run.at("backend").get<std::string>(), batch.at("executor").get<std::string>());
+  fmt::print("cases        [{}] {}/{}\n", bar(recorded, all), recorded, all);
+  const size_t finished = count["finished"];
+  fmt::print("submissions  [{}] {}/{}\n", bar(finished, submissions), finished, submissions);
+  if (count["faults"] > 0)
+    fmt::print("judge faults waiting for another try: {}\n", count["faults"].get<size_t>());
+  if (batch.at("executor") == "slurm") {
+    EventLog events(path);
+    Rounds rounds(folder, Site::from_json(batch.at("site")), events);
+    const int round = rounds.latest();
+    if (round > 0) {
+      fmt::print("\nround {}{}\n", round, rounds.done(round) ? ", ended" : "");
+      for (const auto& [state, tasks] : rounds.states(round)) fmt::print("  {:<24} {:>6}\n", state, tasks);
+    }
+  }
+  std::map<std::string, int> faults;
+  std::vector<json> last;
+  for (const json& event : read_events(folder)) {
+    if (event.value("kind", "") != "infrastructure") continue;
+    ++faults[event.value("event", "")];
+    last.push_back(event);
+  }
+  if (!faults.empty()) fmt::print("\ninfrastructure events\n");
+  for (const auto& [event, times] : faults) fmt::print("  {:<24} {:>6}\n", event, times);
+  for (size_t i = last.size() > 5 ? last.size() - 5 : 0; i < last.size(); ++i)
+    fmt::print("  {} {} {} {}\n", last[i].value("at", ""), last[i].value("node", ""),
+               last[i].value("event", ""), last[i].value("message", "").substr(0, 80));
+  return recorded == all;
+}
+
+int status(const fs::path& run, double every_s) {
+  if (every_s <= 0) {
+    print_status(run);
+    return kExitGraded;
+  }
+  for (;;) {
+    if (isatty(STDOUT_FILENO) == 1) fmt::print("\033[H\033[2J");
+    if (print_status(run)) return kExitGraded;
+    std::fflush(stdout);
+    for (double slept = 0; slept < every_s; slept += 0.1) {
+      throw_if_interrupted();
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+}
+
+int cancel(const fs::path& run) {
+  const RunFolder folder(run);
+  const json batch = read_batch(folder);
+  if (batch.at("executor") == "local") throw UsageError("a local batch is ended by Ctrl-C where it runs");
+  EventLog events(run);
+  fmt::print("{}\n", Rounds(folder, Site::from_json(batch.at("site")), events).cancel());
+  return kExitGraded;
+}
+
+// ---- regrade, rescore, diff
+
+struct RegradeOptions {
+  fs::path run;
+  std::vector<std::string> only, cases, verdicts;
+  bool quiet = false;
+};
+
+bool any_match(const std::vector<std::string>& patterns, const std::string& name) {
+  if (patterns.empty()) return true;
+  for (const std::string& pattern : patterns)
+    if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return true;
+  return false;
+}
+
+// Verdicts are never overwritten: those to be found anew are moved aside, and the batch goes on.
+int regrade(const RegradeOptions& options) {
+  if (options.only.empty() && options.verdicts.empty() && options.cases.empty())
+    throw UsageError("say what: --only SUBMISSIONS, --cases CASES or --verdict VERDICTS");
+  const RunFolder folder(options.run);
+  const json batch = read_batch(folder);
+  int number = 1;
+  while (fs::exists(folder.root() / "superseded" / std::to_string(number))) ++number;
+  const fs::path aside = folder.root() / "superseded" / std::to_string(number);
+  int moved = 0;
+  for (const json& record : folder.read_records()) {
+    const std::string id = record.at("submission").at("id"), case_id = record.at("case").at("id");
+    if (!any_match(options.only, id) || !any_match(options.cases, case_id) ||
+        !any_match(options.verdicts, record.at("outcome").at("verdict")) || !folder.has_record(id, case_id))
+      continue;
+    make_directories(aside / id);
+    fs::rename(folder.case_file(id, case_id), aside / id / (case_id + ".json"));
+    ++moved;
+  }
+  if (moved == 0) throw UsageError("no record of {} is of that kind", folder.root().string());
+  fmt::print("{} records are judged again; the old ones are kept in {}\n", moved, aside.string());
+  return go_on(options.run, batch, options.quiet);
+}
+
+int rescore(const fs::path& run, const fs::path& policy_file, bool yes) {
+  const RunFolder folder(run);
+  const json description = folder.read_run();
+  const std::string lab_name = description.at("lab");
+  const std::set<std::string> known = dataset_names(find_lab(lab_name));
+  const Policy policy = load_policy(policy_file, known);
+  if (policy.lab != lab_name)
+    throw UsageError("{} is a policy of lab {}, not of {}", policy_file.string(), policy.lab, lab_name);
+  const std::vector<json> records = folder.read_records();
+  const json after = score(policy, description, records);
+  const json before =
+      fs::exists(folder.scores_file())
+          ? json::parse(read_text(folder.scores_file()))
+          : score(parse_policy(description.at("policy"), "run.json (policy)", known), description, records);
+  const std::string changes = score_changes(before, after);
+  fmt::print("{}", changes.empty() ? "no grade changes\n" : changes);
+  if (!yes && isatty(STDIN_FILENO) == 1) {
+    fmt::print("write these scores? [y/N] ");
+    std::fflush(stdout);
+    std::string answer;
+    std::getline(std::cin, answer);
+    yes = answer == "y" || answer == "yes";
+  }
+  if (!yes) {
+    fmt::print("nothing was written; say --yes to write them\n");
+    return kExitGraded;
+  }
+  write_text(folder.root() / "policy.yaml", read_text(policy_file));
+  score_run(folder, std::nullopt);
+  EventLog(run).progress("scored", "with the policy " + policy.name);
+  fmt::print("{} is written\n", folder.scores_file().string());
+  return kExitGraded;
+}
+
+int diff(const fs::path& first, const fs::path& second) {
+  const RunFolder before(first), after(second);
+  const std::string records = record_changes(before.read_records(), after.read_records());
+  std::string scores;
+  if (fs::exists(before.scores_file()) && fs::exists(after.scores_file()))
+    scores = score_changes(json::parse(read_text(before.scores_file())),
+                           json::parse(read_text(after.scores_file())));
+  if (records.empty() && scores.empty()) {
+    fmt::print("no verdict, ratio or grade differs\n");
+    return kExitGraded;
+  }
+  fmt::print("{}{}{}", scores, scores.empty() || records.empty() ? "" : "\n", records);
+  return kExitGraded;
+}
+
+void add_batch(CLI::App& app, const std::function<void(CLI::App&, GradeOptions&)>& add_run_options,
+               int& code) {
+  const auto options = std::make_shared<BatchOptions>();
+  CLI::App* command =
+      app.add_subcommand("batch", "judge a class from an LMS's export, here or on a Slurm cluster");
+  add_run_options(*command, options->grade);
+  command->remove_option(command->get_option("--run"));
+  command
+      ->add_option("run", options->grade.run, "the run's folder; the same command goes on where it stopped")
+      ->required();
+  command->add_option("--submissions", options->source,
+                      "a class: a folder, an archive, or a Gradescope, Canvas or Autolab export");
+  command
+      ->add_option("--layout", options->ingest.layout,
+                   "auto, folder, archives, gradescope, canvas or autolab")
+      ->capture_default_str();
+  command->add_option("--roster", options->ingest.roster, "CSV: id, name, email, section, team, deadline");
+  command->add_option("--attempts", options->ingest.attempts, "which attempt counts: last, first or best")
+      ->capture_default_str();
+  command->add_option("--deadline", options->ingest.deadline, "for example 2026-03-18T23:59:00+01:00");
+  command->add_option("--executor", options->executor, "local (default) or slurm")
+      ->check(CLI::IsMember({"local", "slurm"}));
+  command->add_option("--site", options->site, "YAML: what the cluster wants to be told");
+  command->callback(
+      [options, &code] { code = go_on(options->grade.run, open_batch(*options), options->grade.quiet); });
+}
+
+}  // namespace
+
+void add_batch_commands(CLI::App& app, const std::function<void(CLI::App&, GradeOptions&)>& add_run_options,
+                        int& code) {
+  add_batch(app, add_run_options, code);
+  const auto run = std::make_shared<fs::path>();
+  const auto with_run = [&](const char* name, const char* what) {
+    CLI::App* command = app.add_subcommand(name, what);
+    command->add_option("run", *run, "a run's folder")->required();
+    return command;
+  };
+  with_run("resume", "go on with a batch")->callback([run, &code] {
+    code = go_on(*run, read_batch(RunFolder(*run)), false);
+  });
+  with_run("cancel", "end a batch's jobs; what was recorded is kept")->callback([run, &code] {
+    code = cancel(*run);
+  });
+  const auto every_s = std::make_shared<double>(0);
+  CLI::App* status_command = with_run("status", "how far a batch is, and what happened to it");
+  status_command->add_option("--watch", *every_s, "again every so many seconds, until it is done");
+  status_command->callback([run, every_s, &code] { code = status(*run, *every_s); });
+
+  const auto again = std::make_shared<RegradeOptions>();
+  CLI::App* regrade_command = app.add_subcommand("regrade", "judge some of a batch anew");
+  regrade_command->add_option("run", again->run, "a run's folder")->required();
+  regrade_command->add_option("--only", again->only, "ids of submissions; * matches")->delimiter(',');
+  regrade_command->add_option("--cases", again->cases, "ids of cases; * matches")->delimiter(',');
+  regrade_command->add_option("--verdict", again->verdicts, "those with this verdict")->delimiter(',');
+  regrade_command->add_flag("--quiet", again->quiet, "no progress");
+  regrade_command->callback([again, &code] { code = regrade(*again); });
+
+  const auto policy = std::make_shared<fs::path>();
+  const auto yes = std::make_shared<bool>(false);
+  CLI::App* rescore_command =
+      with_run("rescore", "score the records with another policy; shows what changes first");
+  rescore_command->add_option("--policy", *policy, "YAML")->required();
+  rescore_command->add_flag("--yes", *yes, "write without asking");
+  rescore_command->callback([run, policy, yes, &code] { code = rescore(*run, *policy, *yes); });
+
+  const auto second = std::make_shared<fs::path>();
+  CLI::App* diff_command = with_run("diff", "verdicts, speed-ups and grades that differ between two runs");
+  diff_command->add_option("second", *second, "another run's folder")->required();
+  diff_command->callback([run, second, &code] { code = diff(*run, *second); });
+
+  const auto task = std::make_shared<TaskRequest>();
+  CLI::App* task_command =
+      app.add_subcommand("batch-task", "one task of a batch, as Slurm starts it")->group("");
+  task_command->add_option("kind", task->kind)
+      ->required()
+      ->check(CLI::IsMember({"compile", "judge", "aggregate", "guard"}));
+  task_command->add_option("run", task->run)->required();
+  task_command->add_option("round", task->round)->required();
+  task_command->add_option("offset", task->offset)->required();
+  task_command->callback([task, &code] { code = run_batch_task(*task); });
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,334 @@
+"""A class graded on a real Slurm of several nodes, while parts of it are taken away: the grades of the quiet run.
+
+Needs root and Debian's slurm-wlm and munge; the accounting test also slurmdbd and mariadb-server. slurm/start.sh says how
+the cluster is made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, WARPGRADE, warpgrade
+
+HERE = Path(__file__).parent
+CASES = "synth-single-row-k32,synth-identity-k32,synth-all-empty-k32"
+CLASS = HERE / "demo_class"
+COPIES = 3  # of each of the demo's eight students
+
+needs_slurm = pytest.mark.skipif(
+    os.geteuid() != 0 or any(shutil.which(name) is None for name in ("slurmctld", "slurmd", "munged", "sbatch")),
+    reason="needs root and the packages slurm-wlm and munge",
+)
+needs_accounting = pytest.mark.skipif(
+    any(shutil.which(name) is None for name in ("slurmdbd", "mariadbd", "mariadb-install-db")),
+    reason="needs the packages slurmdbd and mariadb-server",
+)
+
+
+class Cluster:
+    """A Slurm under a folder of its own."""
+
+    def __init__(self, folder: Path, nodes: int, port: int, *, accounting: bool = False) -> None:
+        self.folder = folder
+        self.environment = {**os.environ, "PORT": str(port), "SLURM_CONF": str(folder / "etc/slurm.conf")}
+        command = [HERE / "slurm/start.sh", folder, str(nodes), *(["accounting"] if accounting else [])]
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=180, check=False)
+        if done.returncode != 0:
+            logs = "\n".join(f"{log.name}: {log.read_text(errors='replace')[-1500:]}" for log in (folder / "log").glob("*.log"))
+            self.stop()
+            pytest.fail(f"{done.stdout}\n{done.stderr}\n{logs}")
+
+    def stop(self) -> None:
+        """Ends every daemon."""
+        subprocess.run([HERE / "slurm/stop.sh", self.folder], capture_output=True, timeout=60, check=False)
+
+    def run(self, *command: str | Path) -> str:
+        """A command's answer; it must succeed."""
+        return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=120, check=True).stdout
+
+    def pid(self, daemon: str) -> int:
+        """The daemon's process."""
+        return int((self.folder / f"run/{daemon}.pid").read_text())
+
+    def kill_node(self, node: str) -> None:
+        """Everything of a node at once: its daemon, and the process of Slurm that holds each job."""
+        os.kill(self.pid(f"slurmd-{node}"), signal.SIGKILL)
+        for pid, environment in processes_with("SLURMD_NODENAME"):
+            if environment == node and "batch-task" in command_of(pid):
+                kill(parent_of(pid))
+
+    def start_node(self, node: str) -> None:
+        """Brings a node back."""
+        self.run("slurmd", "-N", node)
+
+    def restart_controller(self, pause_s: float) -> None:
+        """The controller dies, and comes back later."""
+        os.kill(self.pid("slurmctld"), signal.SIGKILL)
+        time.sleep(pause_s)
+        self.run("slurmctld")
+
+
+def kill(pid: int) -> None:
+    """SIGKILL, to who may be gone."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def command_of(pid: int) -> str:
+    """The command line; empty when the process is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def parent_of(pid: int) -> int:
+    """The parent's process id."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+
+def processes() -> list[int]:
+    """All process ids."""
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def processes_with(variable: str) -> Iterator[tuple[int, str]]:
+    """Processes that have the variable in their environment, with its value."""
+    for pid in processes():
+        try:
+            pairs = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        for pair in pairs:
+            name, _, value = pair.decode(errors="replace").partition("=")
+            if name == variable:
+                yield pid, value
+
+
+def task_processes(kind: str, run: Path) -> list[int]:
+    """The processes of the run's tasks of a kind."""
+    return [pid for pid in processes() if f"batch-task {kind} {run} " in command_of(pid)]
+
+
+def judges_of(run: Path) -> list[int]:
+    """The judge processes of the run's tasks."""
+    tasks = set(task_processes("judge", run))
+    found = []
+    for pid in processes():
+        try:
+            if command_of(pid).split(" ")[0].endswith("warpgrade-judge") and parent_of(pid) in tasks:
+                found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
+def wait_until(what: str, condition: Callable[[], Any], timeout_s: float, every_s: float = 0.1) -> Any:
+    """The condition's value once it is true."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if value := condition():
+            return value
+        time.sleep(every_s)
+    pytest.fail(f"after {timeout_s} s still not: {what}")
+
+
+def records(run: Path) -> list[Path]:
+    """The verdicts so far."""
+    return [path for path in run.glob("cases/*/*.json") if not path.name.endswith(".fault.json")]
+
+
+def events(run: Path) -> list[dict[str, Any]]:
+    """What the log says."""
+    return [json.loads(line) for line in (run / "events.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def grades(run: Path) -> dict[str, Any]:
+    """What students get: points, verdicts, of each case too."""
+    scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    return {
+        s["id"]: (s["points"], s["verdict"], {c["id"]: (c["verdict"], c["points"]) for c in s["cases"]})
+        for s in scores["submissions"]
+    }
+
+
+def make_class(folder: Path, copies: int) -> Path:
+    """The demo's students, several times over; copies are compiled once."""
+    for student in sorted(path for path in CLASS.iterdir() if path.is_dir()):
+        for copy in range(copies):
+            shutil.copytree(student, folder / f"{student.name}-{copy}")
+    return folder
+
+
+def site_file(folder: Path, **settings: Any) -> Path:
+    """A site's file for the cluster above; JSON is YAML."""
+    site = {
+        "compile": {"partition": "cpu"},
+        "judge": {"partition": "gpu", "gres": "gpu:1"},
+        "aggregate": {"partition": "cpu"},
+        "compile_per_task": 8,
+        "submission_minutes": 1,
+        "task_minutes": 3,
+        **settings,
+    }
+    path = folder / "site.yaml"
+    path.write_text(json.dumps(site), encoding="utf-8")
+    return path
+
+
+def grade_quietly(folder: Path, submissions: Path) -> dict[str, Any]:
+    """The same class on this machine, undisturbed."""
+    run = folder / "local"
+    done = warpgrade("batch", run, "--submissions", submissions, "--cases", CASES, "--backend", "emulator", "--quiet")
+    assert done.returncode == 0, done.stderr
+    return grades(run)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A results folder with a quota."""
+    folder = tmp_path / "results"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", folder], check=True)
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=False)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """Three nodes without accounting: states come from scontrol."""
+    made = Cluster(tmp_path / "slurm", 3, 26817)
+    yield made
+    made.stop()
+
+
+def fill(folder: Path) -> Path:
+    """Takes all the room that is left."""
+    path = folder / "filler"
+    with path.open("wb") as file:
+        try:
+            while True:
+                file.write(b"\0" * 65536)
+                file.flush()
+        except OSError:
+            pass
+    return path
+
+
+@needs_slurm
+def test_a_class_survives_a_night_of_faults(tmp_path: Path, small_disk: Path, cluster: Cluster) -> None:
+    """A judge, a node, the disk, the controller and the aggregator fail in turn; grades are those of the quiet run."""
+    submissions = make_class(tmp_path / "class", COPIES)
+    quiet = grade_quietly(tmp_path, submissions)
+    assert len(quiet) >= 24
+    run = small_disk / "night"
+    command = ("batch", run, "--submissions", submissions, "--cases", CASES, "--backend", "emulator", "--quiet")
+    begun = warpgrade(*command, "--executor", "slurm", "--site", site_file(tmp_path), env=cluster.environment)
+    assert begun.returncode == 0, begun.stderr
+
+    # A judge dies in the middle of its work.
+    wait_until("a first record", lambda: records(run), 120)
+    kill(wait_until("a judge", lambda: judges_of(run), 60, 0.02)[0])
+    # A node is gone, and comes back much later.
+    wait_until("a task on n2", lambda: [p for p, n in processes_with("SLURMD_NODENAME") if n == "n2" and "batch-task judge" in command_of(p)], 60, 0.05)
+    cluster.kill_node("n2")
+    # The results folder is full for a while.
+    before = len(records(run))
+    wait_until("some more records", lambda: len(records(run)) >= before + 3, 60)
+    filler = fill(small_disk)
+    time.sleep(4)
+    filler.unlink()
+    # The controller is away, and remembers.
+    cluster.restart_controller(2)
+    cluster.start_node("n2")
+    # Whoever aggregates is killed at once.
+    kill(wait_until("the aggregator", lambda: task_processes("aggregate", run), 240, 0.02)[0])
+    wait_until("the end", lambda: (run / "scores.json").exists() and not warpgrade_missing(run), 240, 0.5)
+    wait_until("the last event", lambda: (run / "events.jsonl").exists() and '"scored"' in (run / "events.jsonl").read_text(), 30, 0.5)
+
+    assert grades(run) == quiet
+    log = events(run)
+    recorded = Counter((e["submission"], e["case"]) for e in log if e["event"] == "case_recorded")
+    assert len(recorded) == len(quiet) * 3
+    assert set(recorded.values()) == {1}, "graded twice"
+    seen = {e["event"] for e in log if e["kind"] == "infrastructure"}
+    assert {"judge_died", "disk_full", "disk_freed", "aggregator_lost"} <= seen, seen
+    assert seen & {"node_lost", "requeued"}, seen
+    assert seen & {"task_lost", "preempted"}, seen
+
+    # The same command has nothing left to do, and repeats nothing.
+    stamps = {path: path.stat().st_mtime_ns for path in records(run)}
+    again = warpgrade(*command, env=cluster.environment)
+    assert again.returncode == 0, again.stderr
+    assert {path: path.stat().st_mtime_ns for path in records(run)} == stamps
+    assert grades(run) == quiet
+    status = warpgrade("status", run, env=cluster.environment)
+    assert "72/72" in status.stdout and "disk_full" in status.stdout, status.stdout
+
+
+def warpgrade_missing(run: Path) -> bool:
+    """Whether a case has no verdict."""
+    description = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    return len(records(run)) < len(description["submissions"]) * len(description["cases"])
+
+
+@needs_slurm
+@needs_accounting
+def test_sacct_tells_what_became_of_a_task(tmp_path: Path) -> None:
+    """With slurmdbd the lost tasks' states are sacct's; what they left is judged in the next round, on the other node."""
+    cluster = Cluster(tmp_path / "slurm", 2, 27817, accounting=True)
+    try:
+        submissions = tmp_path / "class"
+        for name in ("ada.row_per_warp", "bo.naive", "eli.empty_stub"):
+            shutil.copytree(CLASS / name, submissions / name)
+        run = tmp_path / "run"
+        wedged = tmp_path / "n1-is-wedged"
+        wedged.touch()
+        # The probe of a node whose GPU has gone, for the whole night.
+        probe = ["sh", "-c", f'test "$SLURMD_NODENAME" != n1 || ! test -e {wedged}']
+        site = site_file(tmp_path, probe=probe, task_minutes=1, judge={"partition": "gpu", "gres": "gpu:1", "options": ["--exclusive"]})
+        done = warpgrade(
+            *("batch", run, "--submissions", submissions, "--cases", "synth-identity-k32,synth-all-empty-k32", "--backend", "emulator"),
+            *("--quiet", "--executor", "slurm", "--site", site),
+            env=cluster.environment,
+        )
+        assert done.returncode == 0, done.stderr
+        wait_until("the end", lambda: (run / "scores.json").exists() and not warpgrade_missing(run), 180, 0.5)
+        wait_until("the last event", lambda: '"scored"' in "".join(p.read_text() for p in run.glob("events/*.jsonl")), 30, 0.5)
+        subprocess.run([WARPGRADE, "collect", run], check=True, capture_output=True)
+        log = events(run)
+        assert any(e["event"] == "gpu_wedged" and e["node"] == "n1" for e in log), log
+        assert any(e["event"] == "task_lost" and e["message"].startswith("Slurm: FAILED") for e in log), log
+        after = [e["node"] for e in log if e["event"] == "task_started" and e["message"] == "judge" and e["round"] > 1]
+        assert "n1" not in after
+        assert len(records(run)) == 6
+    finally:
+        cluster.stop()
+
+
+def test_a_site_file_is_checked(tmp_path: Path) -> None:
+    """A wrong key or value is named with its file, before anything is copied."""
+    submissions = tmp_path / "class"
+    shutil.copytree(CLASS / "bo.naive", submissions / "bo")
+    for text, fragment in (("judge: {partitions: gpu}", "partitions"), ("rounds: many", "rounds"), ("judge: [gpu]", "judge"), ("a: [", "not YAML")):
+        site = tmp_path / "site.yaml"
+        site.write_text(text, encoding="utf-8")
+        done = warpgrade("batch", tmp_path / "run", "--submissions", submissions, "--executor", "slurm", "--site", site)
+        assert done.returncode == 1, done.stdout
+        assert fragment in done.stderr and str(site) in done.stderr, done.stderr
+        assert not (tmp_path / "run").exists()
+
+
+assert ROOT.exists()
