@@ -123,6 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
                     LeftOut{"warp_group_product", "(matrix products of warp groups)"},
                     LeftOut{"tensor_copy", "(tensor and reducing copies)"},
                     LeftOut{"sparse_product", "mma.sp"}, LeftOut{"video", "(scalar video instructions)"},
+                    LeftOut{"packing_conversion", "unsupported cvt.pack.sat.s16.s32"},
+                    LeftOut{"vector_maximum", "unsupported red.global.max.noftz.v2.f16x2"},
                     LeftOut{"nested_launch", "(dynamic parallelism)", "nested_launch"},
                     LeftOut{"ipc", "unsupported call of cudaIpcGetMemHandle"},
                     LeftOut{"graph_allocation", "unsupported call of cudaGraphAddMemAllocNode"}),

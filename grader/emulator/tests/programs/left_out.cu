@@ -45,6 +45,16 @@ __global__ void video(int* out) {
   asm volatile("vadd.s32.s32.s32.sat %0, %1, %2;" : "=r"(r) : "r"(out[0]), "r"(out[1]));  // LEFT OUT video
   out[2] = r;
 }
+__global__ void packing_conversion(int* out) {
+  int r;
+  asm volatile("cvt.pack.sat.s16.s32 %0, %1, %2;"
+               : "=r"(r)
+               : "r"(out[0]), "r"(out[1]));  // LEFT OUT packing_conversion
+  out[2] = r;
+}
+__global__ void vector_maximum(void* out) {
+  asm volatile("red.global.max.noftz.v2.f16x2 [%0], {%1,%1};" ::"l"(out), "r"(1));  // LEFT OUT vector_maximum
+}
 __global__ void plain(float* out) {
   out[0] = 1;
 }
@@ -97,6 +107,8 @@ int main(int, char** argv) {
   if (is("tensor_copy")) tensor_copy<<<1, 1>>>(out);
   if (is("sparse_product")) sparse_product<<<1, 32>>>(reinterpret_cast<unsigned*>(out));
   if (is("video")) video<<<1, 32>>>(reinterpret_cast<int*>(out));
+  if (is("packing_conversion")) packing_conversion<<<1, 32>>>(reinterpret_cast<int*>(out));
+  if (is("vector_maximum")) vector_maximum<<<1, 1>>>(out);
   if (is("cluster_launch")) error = launch_with_cluster(out);
   if (is("texture_object")) error = create_texture();
   if (is("array")) error = create_array();
