@@ -95,12 +95,12 @@ def test_synth_of_bad_parameters_names_the_field_and_writes_nothing(tool: DataTo
 
 
 def test_stats_of_two_stand_side_by_side_and_as_json(tool: DataTool) -> None:
-    done = tool.run("stats", "arxiv@0.01", "arxiv@v2@0.01")
+    done = tool.run("stats", "collab@0.01", "collab@v2@0.01")
     assert done.returncode == 0, done.stderr
     assert "reuse histograms lie" in done.stdout
-    lines = tool.run("stats", "arxiv@0.01", "arxiv@v2@0.01", "--json").stdout.splitlines()
+    lines = tool.run("stats", "collab@0.01", "collab@v2@0.01", "--json").stdout.splitlines()
     first, second = (json.loads(line) for line in lines)
-    assert first["nnz"] == second["nnz"] == 11662
+    assert first["nnz"] == second["nnz"] == 23581
     assert second["community"] > first["community"] + 0.1
 
 
