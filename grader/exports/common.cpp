@@ -23,20 +23,33 @@ std::string file_name_of(const std::string& id) {
 }
 
 std::vector<int> speed_widths(const Views& views) {
+  constexpr std::size_t kMostWidths = 4;  // more are no groups but points along an axis, as APSP's sizes
   std::set<int> found;
+  bool measured = false;
   for (const json& view : views) {
     for (const json& line : view.at("cases")) {
-      if (line.contains("ratio") && line.contains("k")) found.insert(line.at("k").get<int>());
+      if (line.value("kind", "") != "speed") continue;
+      measured |= line.contains("ratio");
+      found.insert(line.value("k", kAllWidths));
     }
   }
+  if (!measured) return {};
+  if (found.size() > kMostWidths || found.contains(kAllWidths)) return {kAllWidths};
   return {found.begin(), found.end()};
+}
+
+std::string speedup_title(const json& view, int k) {
+  const std::string width = view.value("terms", json::object()).value("width", "K");
+  return k == kAllWidths || width.empty() ? "Speed-up" : fmt::format("Speed-up {}={}", width, k);
 }
 
 std::optional<double> mean_speedup(const json& view, int k) {
   double logarithms = 0;
   int count = 0;
   for (const json& line : view.at("cases")) {
-    if (line.value("k", 0) != k || line.at("verdict") != "accepted" || !line.contains("ratio")) continue;
+    if ((k != kAllWidths && line.value("k", kAllWidths) != k) || line.at("verdict") != "accepted" ||
+        !line.contains("ratio"))
+      continue;
     const double ratio = line.at("ratio").value("median", 0.0);
     if (ratio <= 0) continue;
     logarithms += std::log(ratio);
@@ -88,6 +101,8 @@ json leaderboard(const Views& views) {
     }
     by_name[view.at("pseudonym")] = std::move(row);
   }
+  json titles = json::array();
+  for (const int k : ks) titles.push_back(speedup_title(views.front(), k));
   std::vector<json> rows;
   for (auto& [name, row] : by_name) rows.push_back(std::move(row));
   const auto better = [](const json& a, const json& b) {
@@ -103,8 +118,7 @@ json leaderboard(const Views& views) {
   return {{"schema", "warpgrade.leaderboard.v1"},
           {"run", any.at("run")},
           {"lab", any.at("lab")},
-          {"width", any.value("terms", json::object()).value("width", "K")},
-          {"ks", ks},
+          {"titles", titles},
           {"rows", rows}};
 }
 

@@ -93,12 +93,9 @@ json gradescope_results(const json& view) {
   json board = {{{"name", "Points"},
                  {"value", two_digits(view.value("computed_points", view.at("points").get<double>()))},
                  {"order", "desc"}}};
-  const std::string width = view.value("terms", json::object()).value("width", "K");
   for (const int k : speed_widths({view})) {
     if (const auto mean = mean_speedup(view, k)) {
-      board.push_back({{"name", fmt::format("Speed-up {}={}", width, k)},
-                       {"value", two_digits(*mean)},
-                       {"order", "desc"}});
+      board.push_back({{"name", speedup_title(view, k)}, {"value", two_digits(*mean)}, {"order", "desc"}});
     }
   }
   result["leaderboard"] = board;

@@ -27,13 +27,17 @@ std::string moodle_csv(const Views& views);
 // JUnit XML as Jenkins reads it: a suite a student, a test case a case.
 std::string junit_xml(const Views& views);
 
-// The anonymous list: {schema, run, lab, ks, rows: [{rank, name, points, correct, total, speedups}]}, best
-// first.
+// The anonymous list: {schema, run, lab, titles, rows: [{rank, name, points, correct, total, speedups}]},
+// best first.
 nlohmann::json leaderboard(const Views& views);
+
+// The widths that speed-ups are averaged by: the lab's few, or all together.
+inline constexpr int kAllWidths = 0;
+std::vector<int> speed_widths(const Views& views);
+std::string speedup_title(const nlohmann::json& view, int k);  // "Speed-up K=32"
 
 // Geometric mean of a view's speed-ups at width k over the correct cases; none: nothing measured.
 std::optional<double> mean_speedup(const nlohmann::json& view, int k);
-std::vector<int> speed_widths(const Views& views);
 
 // A student's id as a file name: safe, and no two ids fall onto one.
 std::string file_name_of(const std::string& id);

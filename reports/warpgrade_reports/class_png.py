@@ -39,8 +39,9 @@ def save_points(counts: Sequence[int], top: float, path: Path) -> None:
         save_figure(figure, path)
 
 
-def save_violins(lines: Sequence[CaseLine], axis: str, title: str, path: Path) -> None:
-    """Speed-ups a dataset as violins of their logarithms, with quartiles and threshold; few values are dots."""
+def save_violins(rows: Sequence[tuple[str, CaseLine]], axis: str, title: str, path: Path) -> None:
+    """Speed-ups a labelled case as violins of their logarithms, with quartiles and threshold; few values are dots."""
+    lines = [line for _, line in rows]
     values = [v for line in lines for v in (*line.values, *((line.threshold,) if line.threshold else ()))]
     scale = Scale(*log_range([*values, 1.0]), logarithmic=True)
     with mpl.rc_context(look()):
@@ -54,7 +55,7 @@ def save_violins(lines: Sequence[CaseLine], axis: str, title: str, path: Path) -
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xticklabels([fmt.trimmed(fmt.ratio(tick)) for tick in scale.ticks()])
         axes.set_ylim(len(lines) - 0.4, -0.6)
-        axes.set_yticks(range(len(lines)), [short(line.spec.dataset) for line in lines])
+        axes.set_yticks(range(len(lines)), [short(label) for label, _ in rows])
         axes.grid(visible=True, axis="x", color=_GRID, linewidth=0.7)
         axes.set_axisbelow(True)
         axes.set_xlabel(axis, color=_QUIET)

@@ -33,7 +33,7 @@ from warpgrade_reports.class_stats import (
     verdict_line,
 )
 from warpgrade_reports.feedback import environment, plain
-from warpgrade_reports.grouping import width_text
+from warpgrade_reports.grouping import groups_of
 from warpgrade_reports.model import Run
 from warpgrade_reports.publishing import publish, refuse_strangers
 from warpgrade_reports.reading import read_run
@@ -99,21 +99,17 @@ def _summary(run: Run) -> dict[str, Any]:
 
 
 def _speed_figures(run: Run) -> list[dict[str, Any]]:
-    lines = case_lines(run)
+    lines = {line.spec.id: line for line in case_lines(run)}
     figures = []
-    for k in run.ks:
-        rows = [line for line in lines if line.spec.k == k]
-        title = ", ".join(filter(None, (f"Speed-up over {graded_baseline(run)}", width_text(run, k))))
+    for group in groups_of(run, run.speed_cases):
+        rows = [(label, lines[spec.id]) for spec, label in zip(group.specs, group.labels, strict=True)]
+        title = group.named(f"Speed-up over {graded_baseline(run)}")
+        boxes = [(label, line.box, line.threshold) for label, line in rows]
         figures.append(
             {
-                "k": k,
                 "title": title,
-                "means": box_of(student_means(run, k)),
-                "svg": class_svg.boxes(
-                    [(line.spec.dataset, line.box, line.threshold) for line in rows],
-                    "speed-up of correct submissions",
-                    title,
-                ),
+                "means": box_of(student_means(run, group.specs)),
+                "svg": class_svg.boxes(boxes, "speed-up of correct submissions", title),
             }
         )
     return figures
@@ -166,10 +162,11 @@ def _save_plots(run: Run, folder: Path) -> None:
     if not run.speed_measured:
         return
     lines = case_lines(run)
-    for k in run.ks:
-        rows = [line for line in lines if line.spec.k == k]
-        title = ", ".join(filter(None, (f"Speed-up over {graded_baseline(run)}", width_text(run, k))))
-        class_png.save_violins(rows, "speed-up of correct submissions", title, folder / f"speedup-k{k}.png")
+    found = {line.spec.id: line for line in lines}
+    for group in groups_of(run, run.speed_cases):
+        rows = [(label, found[spec.id]) for spec, label in zip(group.specs, group.labels, strict=True)]
+        title = group.named(f"Speed-up over {graded_baseline(run)}")
+        class_png.save_violins(rows, "speed-up of correct submissions", title, folder / f"speedup-{group.slug}.png")
     class_png.save_pass_rates(lines, folder / "thresholds.png")
 
 

@@ -109,15 +109,12 @@ def mistakes(run: Run) -> list[Mistake]:
     return sorted(found.values(), key=lambda m: (-len(m.students), -m.cases, m.verdict, m.reason))
 
 
-def student_means(run: Run, k: int) -> list[float]:
-    """Each student's geometric mean speed-up at width k, where one was measured."""
+def student_means(run: Run, specs: Sequence[CaseSpec]) -> list[float]:
+    """Each student's geometric mean speed-up over these cases, where one was measured."""
     means = []
     for submission in run.students:
-        ratios = [
-            ratio.median
-            for case in submission.cases
-            if case.spec.is_speed and case.spec.k == k and (ratio := speedup(case))
-        ]
+        found = [speedup(submission.by_case[spec.id]) for spec in specs]
+        ratios = [ratio.median for ratio in found if ratio]
         mean = geometric_mean(ratios)
         if mean is not None:
             means.append(mean)

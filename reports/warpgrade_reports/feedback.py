@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from markupsafe import Markup
 from warpgrade_reports import format as fmt
 from warpgrade_reports import svg
 from warpgrade_reports.chart import Chart, Mark, Row
+from warpgrade_reports.grouping import groups_of
+from warpgrade_reports.model import CaseSpec
 from warpgrade_reports.publishing import publish, refuse_strangers
 from warpgrade_reports.source import ReportInputError, read_text
 from warpgrade_reports.verdicts import THRESHOLD_LABELS, style_of
@@ -33,6 +36,13 @@ _STEP = "make the views with `warpgrade export`"
 _WORKERS = 2  # more would not help a class of a few hundred
 
 View = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Width:
+    """How the view's lab calls a case's k."""
+
+    width: str
 
 
 def read_views(file: Path) -> list[View]:
@@ -50,18 +60,19 @@ def read_views(file: Path) -> list[View]:
 
 
 def speed_charts(view: View) -> list[Chart]:
-    """The student's speed-ups, a chart a width K, with intervals and thresholds."""
+    """The student's speed-ups with intervals and thresholds, a chart a group of cases."""
     if not view.get("speed_measured"):
         return []
     speed = [case for case in view["cases"] if case.get("kind") == "speed" and "k" in case]
-    width = view["terms"]["width"]
+    by_id = {case["id"]: case for case in speed}
+    specs = [CaseSpec(id=case["id"], dataset=case["dataset"], k=case["k"], kind="speed") for case in speed]
+    baseline = next((case["baseline"] for case in speed if case.get("baseline")), "the baseline").replace("_", " ")
     charts = []
-    for k in sorted({case["k"] for case in speed}):
-        rows = [_speed_row(case) for case in speed if case["k"] == k]
-        baseline = next((case["baseline"] for case in speed if case.get("baseline")), "the baseline").replace("_", " ")
+    for group in groups_of(_Width(view["terms"]["width"]), specs):
+        rows = [_speed_row(label, by_id[spec.id]) for spec, label in zip(group.specs, group.labels, strict=True)]
         chart = Chart(
-            f"speedup-k{k}",
-            f"Speed-up, {width} = {k}",
+            f"speedup-{group.slug}",
+            group.named("Speed-up"),
             f"speed-up over {baseline}, longer is faster",
             tuple(rows),
             (view["person"].get("name", ""),),
@@ -74,12 +85,12 @@ def speed_charts(view: View) -> list[Chart]:
     return charts
 
 
-def _speed_row(case: dict[str, Any]) -> Row:
+def _speed_row(label: str, case: dict[str, Any]) -> Row:
     ratio = case.get("ratio") if case["verdict"] == "accepted" else None
     status = case.get("threshold_status", "") if "threshold" in case else ""
     marks = (Mark(0, ratio["median"], ratio.get("low"), ratio.get("high"), status),) if ratio else ()
     note = "not measured" if case["verdict"] == "accepted" else style_of(case["verdict"]).label
-    return Row(case.get("dataset") or case["id"], marks, case.get("threshold"), note)
+    return Row(label, marks, case.get("threshold"), note)
 
 
 @cache
@@ -107,7 +118,7 @@ def lateness(seconds: float | None) -> str:
 
 def plain(points: float | None) -> str:
     """Points without idle zeros."""
-    return fmt.trimmed(f"{points:.2f}") if points is not None else fmt.UNKNOWN
+    return fmt.trimmed(f"{points:.2f}") if isinstance(points, int | float) else fmt.UNKNOWN
 
 
 def _failures(view: View) -> list[dict[str, Any]]:

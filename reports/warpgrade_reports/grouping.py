@@ -10,11 +10,20 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from warpgrade_reports.model import CaseSpec, Run
+from warpgrade_reports.model import CaseSpec
 
 _MOST_WIDTHS = 4  # more are no groups but points along an axis
 _MOST_TOGETHER = 10  # lines that one chart can hold
+
+
+class HasWidth(Protocol):
+    """What says how the lab calls a case's k: a run."""
+
+    @property
+    def width(self) -> str:
+        """The name, empty for a lab that knows no width."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +45,12 @@ class Group:
         return self.title.replace(" = ", "=")
 
 
-def width_text(run: Run, k: int) -> str:
+def width_text(run: HasWidth, k: int) -> str:
     """`n = 1,000`; empty for a lab that knows no width."""
     return f"{run.width} = {k:,}" if run.width else ""
 
 
-def groups_of(run: Run, specs: Sequence[CaseSpec]) -> list[Group]:
+def groups_of(run: HasWidth, specs: Sequence[CaseSpec]) -> list[Group]:
     """The groups of these cases, in order; every case is in exactly one."""
     if not specs:
         return []
@@ -60,7 +69,7 @@ def groups_of(run: Run, specs: Sequence[CaseSpec]) -> list[Group]:
     return _by_dataset(run, specs, datasets)
 
 
-def _by_dataset(run: Run, specs: Sequence[CaseSpec], datasets: Counter[str]) -> list[Group]:
+def _by_dataset(run: HasWidth, specs: Sequence[CaseSpec], datasets: Counter[str]) -> list[Group]:
     """A group a dataset that has several cases; the rest together."""
     groups = []
     for dataset in (name for name, cases in datasets.items() if cases > 1):
@@ -73,12 +82,12 @@ def _by_dataset(run: Run, specs: Sequence[CaseSpec], datasets: Counter[str]) -> 
     return groups
 
 
-def _widths(run: Run, specs: Sequence[CaseSpec]) -> list[str]:
+def _widths(run: HasWidth, specs: Sequence[CaseSpec]) -> list[str]:
     labels = [width_text(run, spec.k) for spec in specs]
     return labels if len(set(labels)) == len(labels) else [spec.id for spec in specs]
 
 
-def _own_label(run: Run, spec: CaseSpec, datasets: Counter[str]) -> str:
+def _own_label(run: HasWidth, spec: CaseSpec, datasets: Counter[str]) -> str:
     width = width_text(run, spec.k)
     if len(datasets) == 1:
         return width or spec.id

@@ -23,7 +23,7 @@ def render_leaderboard(board: dict[str, Any]) -> str:
     """The page."""
     best = [
         max((row["speedups"][i] for row in board["rows"] if row["speedups"][i] is not None), default=None)
-        for i in range(len(board["ks"]))
+        for i in range(len(board["titles"]))
     ]
     return (
         environment(html=True)

@@ -1,0 +1,88 @@
+"""A student's folder from a view: charts grouped as the lab's cases are, hostile texts escaped, nothing made up."""
+
+import json
+
+import pytest
+from conftest import Page
+from warpgrade_reports.feedback import main, render_html, render_markdown, speed_charts
+
+
+def case(name, k, **more):
+    line = {"id": f"{name}-{k}", "dataset": name, "k": k, "kind": "speed", "verdict": "accepted", "open": False}
+    line |= {"points": 1.5, "max_points": 3.0, "threshold": 2.0, "threshold_status": "pass", "baseline": "naive"}
+    return line | {"ratio": {"median": 2.5, "low": 2.4, "high": 2.6}} | more
+
+
+def view_of(cases, width="n", **more):
+    view = {
+        "schema": "warpgrade.feedback.v1",
+        "file": "ada",
+        "run": "r",
+        "lab": "apsp",
+        "backend": "cuda",
+        "terms": {"width": width, "work": "relaxations"},
+        "person": {"id": "ada", "name": "Ada"},
+        "submission": {"id": "ada"},
+        "points": 12.0,
+        "max_points": 100.0,
+        "verdict": "accepted",
+        "correct_cases": len(cases),
+        "total_cases": len(cases),
+        "over_threshold": 1,
+        "threshold_cases": len(cases),
+        "speed_measured": True,
+        "compile": None,
+        "cases": cases,
+    }
+    return view | more
+
+
+@pytest.mark.parametrize(
+    ("cases", "width", "rows"),
+    [
+        ([case("complete", n) for n in (100, 1000, 2500, 5000, 7500, 10000)], "n", [6]),
+        ([case(name, k) for name in ("arxiv", "ddi", "am") for k in (32, 256)], "K", [3, 3]),
+        ([case(name, 1) for name in ("uniform", "skewed")], "", [2]),
+    ],
+)
+def test_charts_hold_the_cases_that_stand_together(cases, width, rows):
+    assert [len(chart.rows) for chart in speed_charts(view_of(cases, width))] == rows
+
+
+def test_cases_without_a_name_have_no_chart_and_still_a_row():
+    hidden = case("x", 1, id="hidden 1")
+    del hidden["k"], hidden["dataset"]
+    view = view_of([hidden])
+    assert speed_charts(view) == []
+    assert "hidden 1" in Page(render_html(view)).words()
+
+
+HOSTILE = "<script>alert(1)</script>|`*"
+
+
+def test_hostile_texts_are_escaped_in_page_and_markdown():
+    failed = case("x", 1, verdict="wrong_answer", open=True, message=HOSTILE, reason=HOSTILE, output=HOSTILE)
+    failed["diagnostics"] = [{"file": HOSTILE, "line": 3, "kind": "race", "message": HOSTILE, "advice": HOSTILE}]
+    failed["mismatches"] = [{"row": 1, "col": 2, "row_nnz": 3, "want": HOSTILE, "got": HOSTILE}]
+    view = view_of([failed], person={"id": "ada", "name": HOSTILE}, override_reason=HOSTILE, overridden=True)
+    view |= {"refusal": {"message": HOSTILE, "next_step": HOSTILE}, "late": {"note": HOSTILE}}
+    view["compile"] = {"status": "compile_error", "message": HOSTILE, "log": HOSTILE}
+    assert "<script>" not in render_html(view)
+    markdown = render_markdown(view)
+    for line in markdown.splitlines():
+        assert "<script>" not in line.replace("\\<script\\>", "") or line.startswith("    "), line
+
+
+def test_what_a_view_does_not_say_is_not_on_the_page():
+    words = Page(render_html(view_of([case("x", 1)]))).words()
+    for absent in ("leaderboard", "refused", "Late", "set by", "Compiler", "Kernels", "Undefined", "None"):
+        assert absent not in words
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"schema": "warpgrade.case.v1"}', '{"schema": "warpgrade.feedback.v1"}'])
+def test_what_is_no_view_is_refused_with_its_line(tmp_path, capsys, line):
+    views = tmp_path / "views.jsonl"
+    views.write_text(json.dumps(view_of([])) + "\n" + line + "\n", encoding="utf-8")
+    assert main([str(views), "--output", str(tmp_path / "out")]) == 1
+    assert "line 2" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
