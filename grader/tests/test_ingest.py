@@ -81,7 +81,7 @@ def test_unsafe_archives_are_refused_one_by_one(tmp_path: Path) -> None:
     source = (member("spmm.cu"), SOURCE.encode())
     tar(hand_ins / "up.tar.gz", source, (member("../../escaped.cu"), b"x"))
     tar(hand_ins / "windows_up.tar.gz", source, (member("..\\..\\escaped.cu"), b"x"))
-    tar(hand_ins / "root.tar.gz", source, (member("/tmp/escaped.cu"), b"x"))
+    tar(hand_ins / "root.tar.gz", source, (member(f"{tmp_path}/escaped.cu"), b"x"))
     tar(hand_ins / "symlink.tar.gz", (member("x", tarfile.SYMTYPE, "/etc"), b""), (member("x/escaped.cu"), b"x"))
     tar(hand_ins / "hardlink.tar.gz", (member("x", tarfile.LNKTYPE, "/etc/passwd"), b""))
     tar(hand_ins / "device.tar.gz", (member("null", tarfile.CHRTYPE), b""))
@@ -98,12 +98,12 @@ def test_unsafe_archives_are_refused_one_by_one(tmp_path: Path) -> None:
 
     reasons = {a["student"]: a.get("refusal", {}).get("reason") for a in taken["attempts"]}
     assert reasons == {
-        "fine": None, "up": "path_traversal", "windows_up": "path_traversal", "root": "absolute_path", "symlink": "link",
-        "hardlink": "link", "device": "device", "fifo": "device", "many": "too_many_files", "large": "too_large",
+        "fine": None, "up": "path_traversal", "windows_up": "path_traversal", "root": "absolute_path",
+        "symlink": "link", "hardlink": "link", "device": "device", "fifo": "device", "many": "too_many_files", "large": "too_large",
         "twice": "duplicate_entry", "newline": "bad_name", "bomb": "compression_ratio", "cut": "damaged",
         "text": "not_an_archive", "nested": "nested_archive",
     }  # fmt: skip
-    assert not list(tmp_path.parent.rglob("escaped.cu")) and not Path("/tmp/escaped.cu").exists()
+    assert not list(tmp_path.parent.rglob("escaped.cu"))
     assert not list((run / "snapshots").glob(".staged*"))
     for record in records_of(run):
         outcome, student = record["outcome"], record["submission"]["id"]

@@ -1,11 +1,12 @@
 """A class graded on a real Slurm of several nodes, while parts of it are taken away: the grades of the quiet run.
 
-Needs root and Debian's slurm-wlm and munge; the accounting test also slurmdbd and mariadb-server. slurm/start.sh says how
-the cluster is made.
+Needs root and Debian's slurm-wlm and munge; the accounting test also slurmdbd and mariadb-server. slurm/start.sh says
+how the cluster is made.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, WARPGRADE, warpgrade
+from conftest import WARPGRADE, warpgrade
 
 HERE = Path(__file__).parent
 CASES = "synth-single-row-k32,synth-identity-k32,synth-all-empty-k32"
@@ -44,7 +45,9 @@ class Cluster:
         command = [HERE / "slurm/start.sh", folder, str(nodes), *(["accounting"] if accounting else [])]
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=180, check=False)
         if done.returncode != 0:
-            logs = "\n".join(f"{log.name}: {log.read_text(errors='replace')[-1500:]}" for log in (folder / "log").glob("*.log"))
+            logs = "\n".join(
+                f"{log.name}: {log.read_text(errors='replace')[-1500:]}" for log in (folder / "log").glob("*.log")
+            )
             self.stop()
             pytest.fail(f"{done.stdout}\n{done.stderr}\n{logs}")
 
@@ -54,7 +57,9 @@ class Cluster:
 
     def run(self, *command: str | Path) -> str:
         """A command's answer; it must succeed."""
-        return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=120, check=True).stdout
+        return subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, timeout=120, check=True
+        ).stdout
 
     def pid(self, daemon: str) -> int:
         """The daemon's process."""
@@ -80,10 +85,8 @@ class Cluster:
 
 def kill(pid: int) -> None:
     """SIGKILL, to who may be gone."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def command_of(pid: int) -> str:
@@ -242,7 +245,12 @@ def test_a_class_survives_a_night_of_faults(tmp_path: Path, small_disk: Path, cl
     wait_until("a first record", lambda: records(run), 120)
     kill(wait_until("a judge", lambda: judges_of(run), 60, 0.02)[0])
     # A node is gone, and comes back much later.
-    wait_until("a task on n2", lambda: [p for p, n in processes_with("SLURMD_NODENAME") if n == "n2" and "batch-task judge" in command_of(p)], 60, 0.05)
+    wait_until(
+        "a task on n2",
+        lambda: [p for p, n in processes_with("SLURMD_NODENAME") if n == "n2" and "batch-task judge" in command_of(p)],
+        60,
+        0.05,
+    )
     cluster.kill_node("n2")
     # The results folder is full for a while.
     before = len(records(run))
@@ -252,11 +260,18 @@ def test_a_class_survives_a_night_of_faults(tmp_path: Path, small_disk: Path, cl
     filler.unlink()
     # The controller is away, and remembers.
     cluster.restart_controller(2)
+    # Slurm notices the node's silence, and only then does it come back.
+    wait_until("n2 is down", lambda: "down" in cluster.run("sinfo", "-h", "-n", "n2", "-o", "%T"), 60, 0.5)
     cluster.start_node("n2")
     # Whoever aggregates is killed at once.
     kill(wait_until("the aggregator", lambda: task_processes("aggregate", run), 240, 0.02)[0])
     wait_until("the end", lambda: (run / "scores.json").exists() and not warpgrade_missing(run), 240, 0.5)
-    wait_until("the last event", lambda: (run / "events.jsonl").exists() and '"scored"' in (run / "events.jsonl").read_text(), 30, 0.5)
+    wait_until(
+        "the last event",
+        lambda: (run / "events.jsonl").exists() and '"scored"' in (run / "events.jsonl").read_text(),
+        30,
+        0.5,
+    )
 
     assert grades(run) == quiet
     log = events(run)
@@ -287,7 +302,7 @@ def warpgrade_missing(run: Path) -> bool:
 @needs_slurm
 @needs_accounting
 def test_sacct_tells_what_became_of_a_task(tmp_path: Path) -> None:
-    """With slurmdbd the lost tasks' states are sacct's; what they left is judged in the next round, on the other node."""
+    """With slurmdbd the tasks' states are sacct's; what a wedged node left is judged in the next round, elsewhere."""
     cluster = Cluster(tmp_path / "slurm", 2, 27817, accounting=True)
     try:
         submissions = tmp_path / "class"
@@ -298,15 +313,31 @@ def test_sacct_tells_what_became_of_a_task(tmp_path: Path) -> None:
         wedged.touch()
         # The probe of a node whose GPU has gone, for the whole night.
         probe = ["sh", "-c", f'test "$SLURMD_NODENAME" != n1 || ! test -e {wedged}']
-        site = site_file(tmp_path, probe=probe, task_minutes=1, judge={"partition": "gpu", "gres": "gpu:1", "options": ["--exclusive"]})
+        site = site_file(
+            tmp_path,
+            probe=probe,
+            task_minutes=1,
+            judge={"partition": "gpu", "gres": "gpu:1", "options": ["--exclusive"]},
+        )
         done = warpgrade(
-            *("batch", run, "--submissions", submissions, "--cases", "synth-identity-k32,synth-all-empty-k32", "--backend", "emulator"),
+            *(
+                "batch",
+                run,
+                "--submissions",
+                submissions,
+                "--cases",
+                "synth-identity-k32,synth-all-empty-k32",
+                "--backend",
+                "emulator",
+            ),
             *("--quiet", "--executor", "slurm", "--site", site),
             env=cluster.environment,
         )
         assert done.returncode == 0, done.stderr
         wait_until("the end", lambda: (run / "scores.json").exists() and not warpgrade_missing(run), 180, 0.5)
-        wait_until("the last event", lambda: '"scored"' in "".join(p.read_text() for p in run.glob("events/*.jsonl")), 30, 0.5)
+        wait_until(
+            "the last event", lambda: '"scored"' in "".join(p.read_text() for p in run.glob("events/*.jsonl")), 30, 0.5
+        )
         subprocess.run([WARPGRADE, "collect", run], check=True, capture_output=True)
         log = events(run)
         assert any(e["event"] == "gpu_wedged" and e["node"] == "n1" for e in log), log
@@ -322,13 +353,15 @@ def test_a_site_file_is_checked(tmp_path: Path) -> None:
     """A wrong key or value is named with its file, before anything is copied."""
     submissions = tmp_path / "class"
     shutil.copytree(CLASS / "bo.naive", submissions / "bo")
-    for text, fragment in (("judge: {partitions: gpu}", "partitions"), ("rounds: many", "rounds"), ("judge: [gpu]", "judge"), ("a: [", "not YAML")):
+    for text, fragment in (
+        ("judge: {partitions: gpu}", "partitions"),
+        ("rounds: many", "rounds"),
+        ("judge: [gpu]", "judge"),
+        ("a: [", "not YAML"),
+    ):
         site = tmp_path / "site.yaml"
         site.write_text(text, encoding="utf-8")
         done = warpgrade("batch", tmp_path / "run", "--submissions", submissions, "--executor", "slurm", "--site", site)
         assert done.returncode == 1, done.stdout
         assert fragment in done.stderr and str(site) in done.stderr, done.stderr
         assert not (tmp_path / "run").exists()
-
-
-assert ROOT.exists()

@@ -57,7 +57,7 @@ cat >"$dir/etc/slurm.conf" <<CONF
 ClusterName=onebox
 SlurmctldHost=localhost
 AuthType=auth/munge
-AuthInfo=socket=$dir/run/munge.socket
+AuthInfo=socket=$dir/run/munge.socket,cred_expire=10
 SlurmUser=root
 SlurmctldPort=$port
 StateSaveLocation=$dir/state
