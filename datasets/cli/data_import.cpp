@@ -80,7 +80,7 @@ void import_command(const DataCommandContext& context, const Arguments& argument
     write_csr(file, matrix, origin);
   }
   fmt::print("{}: {} x {}, {} entries, hash {}\n", file.string(), matrix.rows, matrix.cols, matrix.nnz(),
-             content_hash_of(matrix, origin));
+             CsrFile::open(file).content_hash());
 }
 
 }  // namespace

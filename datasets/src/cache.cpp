@@ -181,7 +181,7 @@ fs::path Cache::put(const std::string& name, const Csr& matrix, const Origin& or
   } catch (const DatasetError&) {
     // Absent, or damaged: written anew.
   }
-  if (!there) write_csr(object, matrix, origin);
+  if (!there) write_csr(object, matrix, origin, hash);
   mark_used(root_, hash);
   publish_link(link, fs::path("objects") / hash.substr(0, 2) / object.filename());
   return link;

@@ -188,8 +188,9 @@ std::string content_hash_of(const Csr& matrix, const Origin& origin) {
                  matrix.values);
 }
 
-std::string write_csr(const std::filesystem::path& path, const Csr& matrix, const Origin& origin) {
-  const std::string hash = content_hash_of(matrix, origin);
+std::string write_csr(const std::filesystem::path& path, const Csr& matrix, const Origin& origin,
+                      std::string hash) {
+  if (hash.empty()) hash = content_hash_of(matrix, origin);
   const std::string about = nlohmann::json{
       {"format", "warpgrade.csr.v1"},
       {"name", origin.name},

@@ -1,10 +1,28 @@
 // `datasets_tool data ...`: the room's commands without the rest of Warpgrade, for the Python tests.
 #include <fmt/core.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "warpgrade/datasets/cli.h"
 #include "warpgrade/datasets/error.h"
+
+namespace {
+
+// WARPGRADE_PRINT_PEAK: the memory that it took at most, for tests. VmHWM begins anew at exec, ru_maxrss does
+// not.
+void print_peak() {
+  if (std::getenv("WARPGRADE_PRINT_PEAK") == nullptr) return;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:"))
+      fmt::print(stderr, "peak {}\n", std::strtoll(line.c_str() + 6, nullptr, 10));
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("The datasets room's commands");
@@ -21,5 +39,6 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "error: {}\n", error.what());
     return 1;
   }
+  print_peak();
   return 0;
 }

@@ -55,7 +55,8 @@ class CsrFile {
 std::string content_hash_of(const Csr& matrix, const Origin& origin);
 
 // Writes atomically (temporary file, fsync, rename): a full disk or an interrupt leaves nothing behind.
-// Returns the hash.
-std::string write_csr(const std::filesystem::path& path, const Csr& matrix, const Origin& origin);
+// Returns the hash; `hash` is content_hash_of the matrix where the caller knows it already.
+std::string write_csr(const std::filesystem::path& path, const Csr& matrix, const Origin& origin,
+                      std::string hash = "");
 
 }  // namespace warpgrade::datasets
