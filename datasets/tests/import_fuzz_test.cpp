@@ -186,13 +186,12 @@ std::string verdict(const fs::path& file, const ImportOptions& options) {
         if (matrix.columns[i] < 0 || matrix.columns[i] >= matrix.cols) return "a column out of range";
         if (i > matrix.row_offsets[row] && matrix.columns[i - 1] > matrix.columns[i])
           return "a row that is not sorted";
-        if (!(std::abs(matrix.values[i]) <= 3.5e38f)) return "a value that is not finite";
+        if (!std::isfinite(matrix.values[i])) return "a value that is not finite";
       }
     }
     return "";
   } catch (const DatasetError& error) {
     const std::string text = error.what();
-    const std::string stem = file.filename().string().substr(0, 1);
     if (text.find(file.parent_path().string()) == std::string::npos)
       return "an error that names no file: " + text;
     return "";
