@@ -5,11 +5,13 @@
 #include <map>
 #include <optional>
 
+#include "base/hash.h"
 #include "judge/case_judge.h"
 #include "labs/spmm/pattern.h"
 #include "labs/spmm/spmm_lab.h"
 #include "labs/spmm/workbench.h"
 #include "warpgrade/datasets/csr_file.h"
+#include "warpgrade/datasets/variant.h"
 
 namespace warpgrade::spmm {
 namespace {
@@ -24,9 +26,18 @@ class SpmmJudge : public CaseJudge {
     a_.cols = file_.cols();
     a_.row_offsets = file_.row_offsets();
     a_.columns = file_.columns();
+    if (spec().set == "hidden") take_variant();
   }
 
  private:
+  // Hidden cases: the public matrix with rows and columns in an order that the run's seed decides, committed
+  // to before the run like every other use of it.
+  void take_variant() {
+    variant_ = datasets::make_variant(a_.cols, a_.row_offsets, a_.columns, seed("variant"));
+    a_.row_offsets = variant_->row_offsets;
+    a_.columns = variant_->columns;
+  }
+
   std::unique_ptr<CaseBench> open_bench() override {
     auto bench = context().backend == "cuda" ? make_cuda_workbench(context().threads)
                                              : make_host_workbench(context().threads);
@@ -142,6 +153,15 @@ class SpmmJudge : public CaseJudge {
     described["cols"] = a_.cols;
     described["nnz"] = a_.nnz();
     described["dataset_hash"] = file_.content_hash();
+    if (variant_) {
+      const auto bytes = [](const std::vector<int>& values) {
+        return std::string_view(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int));
+      };
+      described["variant"] = {
+          {"version", datasets::kVariantVersion},
+          {"structure_hash",
+           Sha256().part(bytes(variant_->row_offsets)).part(bytes(variant_->columns)).hex()}};
+    }
     described["shape"] = {{"max_row", facts().longest},
                           {"mean_row", a_.rows > 0 ? double(a_.nnz()) / a_.rows : 0.0},
                           {"empty_rows", facts().empty}};
@@ -153,6 +173,7 @@ class SpmmJudge : public CaseJudge {
   }
 
   datasets::CsrFile file_;
+  std::optional<datasets::Csr> variant_;  // what a_ looks at in a hidden case
   Structure a_;
   Workbench* bench_ = nullptr;  // the case's own bench
 };
