@@ -1,5 +1,7 @@
 #include "judge/services.h"
 
+#include "base/process.h"
+
 namespace warpgrade {
 
 using protocol::Op;
@@ -45,12 +47,17 @@ void JudgeServices::settle() {
   ending_.clear();
   if (!next_ || next_is_up_) return;
   // One that does not come up is left to the next case, which tries anew and says what is wrong.
-  if (next_->call(Op::kNull).ok()) {
-    next_->pause();
-    next_is_up_ = true;
-  } else {
-    next_.reset();
+  bool up = false;
+  try {
+    up = next_->call(Op::kNull).ok();
+  } catch (const Interrupted&) {
+    // This may be the end of the process: whoever goes on from here notices it too.
   }
+  if (up)
+    next_->pause();
+  else
+    next_.reset();
+  next_is_up_ = up;
 }
 
 }  // namespace warpgrade

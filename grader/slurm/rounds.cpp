@@ -264,6 +264,7 @@ std::string Rounds::finish(int round, const std::vector<std::string>& left) {
             site_.rounds),
         {{"submission", id}, {"round", round}});
   with_patience(events_, true, [&] {
+    note_device();
     folder_.collect();
     score_run(folder_, std::nullopt);
     if (round > 0) write_text(folder_of(round) / "done.json", json{{"left", left}}.dump(1) + "\n");
@@ -272,6 +273,15 @@ std::string Rounds::finish(int round, const std::vector<std::string>& left) {
   with_patience(events_, true, [&] { collect_events(folder_); });
   return left.empty() ? "every case has a verdict; scores.json is written"
                       : fmt::format("{} submissions have cases without a verdict", left.size());
+}
+
+// The submit host may have had no GPU: what the first judge found is the run's.
+void Rounds::note_device() const {
+  const fs::path claim = folder_.root() / "device.json";
+  json run = folder_.read_run();
+  if (!run.value("device", json::object()).empty() || !fs::exists(claim)) return;
+  run["device"] = read_object(claim);
+  folder_.write_run(run);
 }
 
 // What Slurm says of tasks that did not simply end.

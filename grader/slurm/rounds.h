@@ -50,6 +50,7 @@ class Rounds {
   double seconds_a_submission() const;
   void log_lost_tasks(int round);
   void log_unended_tasks(int round);
+  void note_device() const;
   std::string finish(int round, const std::vector<std::string>& left);
 
   RunFolder folder_;
