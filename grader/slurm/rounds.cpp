@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <set>
+#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -296,7 +298,23 @@ void Rounds::log_lost_tasks(int round) {
   std::vector<std::string> jobs;
   for (const char* kind : {"compile", "judge"})
     for (const json& id : submitted.at(kind)) jobs.push_back(id);
-  for (const auto& [task, state] : cluster_.states(jobs)) {
+  std::map<std::string, TaskState> states = cluster_.states(jobs);
+  // Accounting may lag behind the controller, which has ended these tasks.
+  static const std::set<std::string> kUnended{"PENDING", "RUNNING", "COMPLETING", "REQUEUED"};
+  const RoundPlan plan = plan_of(round);
+  const std::size_t tasks = plan.compile.size() + plan.judge.size();
+  const auto unended = [&] {
+    if (cluster_.limits().accounting && states.size() < tasks) return true;
+    return std::any_of(states.begin(), states.end(), [](const auto& entry) {
+      return entry.first.find('#') == std::string::npos && kUnended.contains(entry.second.state);
+    });
+  };
+  for (int tries = 0; tries < 30 && unended(); ++tries) {
+    throw_if_interrupted();
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    states = cluster_.states(jobs);
+  }
+  for (const auto& [task, state] : states) {
     const auto event = kEvents.find(state.state);
     const json facts{{"node", state.node}, {"job", task}, {"round", round}};
     if (event != kEvents.end())
