@@ -99,7 +99,8 @@ def test_unsafe_archives_are_refused_one_by_one(tmp_path: Path) -> None:
     reasons = {a["student"]: a.get("refusal", {}).get("reason") for a in taken["attempts"]}
     assert reasons == {
         "fine": None, "up": "path_traversal", "windows_up": "path_traversal", "root": "absolute_path",
-        "symlink": "link", "hardlink": "link", "device": "device", "fifo": "device", "many": "too_many_files", "large": "too_large",
+        "symlink": "link", "hardlink": "link", "device": "device", "fifo": "device", "many": "too_many_files",
+        "large": "too_large",
         "twice": "duplicate_entry", "newline": "bad_name", "bomb": "compression_ratio", "cut": "damaged",
         "text": "not_an_archive", "nested": "nested_archive",
     }  # fmt: skip
