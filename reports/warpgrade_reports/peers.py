@@ -143,8 +143,11 @@ def compare(root: Path, public_file: Path = PUBLIC) -> Comparison:
     for folder in sorted({file.parent for name in ("bench.jsonl", "run.json") for file in root.glob(f"*/{name}")}):
         bench = folder / "bench.jsonl"
         found = _bench_rows(bench, public, ceilings) if bench.is_file() else _run_rows(folder, public, ceilings)
-        rows += found
-        if found:
+        fresh = [
+            row for row in found if not any((row.lab, row.case, row.width) == (r.lab, r.case, r.width) for r in rows)
+        ]
+        rows += fresh  # a case that two sets measured is told once
+        if fresh:
             folders.append(folder.name)
     if not rows:
         raise ReportInputError(
