@@ -11,6 +11,7 @@ void add_data_info(CLI::App& data, DataCommandContext& context);
 void add_data_import(CLI::App& data, DataCommandContext& context);
 void add_data_fit(CLI::App& data, DataCommandContext& context);
 void add_data_stats(CLI::App& data, DataCommandContext& context);
+void add_data_plot(CLI::App& data, DataCommandContext& context);
 void add_data_synth(CLI::App& data, DataCommandContext& context);
 void add_data_fetch(CLI::App& data, DataCommandContext& context);
 void add_data_verify(CLI::App& data, DataCommandContext& context);

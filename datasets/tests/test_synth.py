@@ -104,6 +104,16 @@ def test_stats_of_two_stand_side_by_side_and_as_json(tool: DataTool) -> None:
     assert second["community"] > first["community"] + 0.1
 
 
+def test_plot_draws_matrices_side_by_side_and_says_what_it_could_not_read(tool: DataTool, tmp_path: Path) -> None:
+    done = tool.run("plot", "collab@0.01", "collab@v2@0.01", "--out", tmp_path / "figure.png")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert tool.run("plot", "no-such-graph", "--out", tmp_path / "other.png").returncode == 1
+    nowhere = tool.run("plot", "collab@0.01", "--out", tmp_path / "nowhere" / "figure.png")
+    assert nowhere.returncode == 1
+    assert "figure.png" in nowhere.stderr
+
+
 def test_fit_writes_parameters_that_synth_takes(tool: DataTool, tmp_path: Path) -> None:
     edges = "".join(f"{i} {(i + step) % 300}\n" for i in range(300) for step in (1, 2, 5, 17))
     (tmp_path / "ring.txt").write_text(edges)

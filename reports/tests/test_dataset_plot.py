@@ -1,0 +1,54 @@
+"""The figure of `data plot`, from what `data stats --json` prints."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from warpgrade_reports import dataset_plot
+
+
+def matrix(name: str, **changes: Any) -> dict[str, Any]:
+    """Statistics of a small matrix."""
+    degrees = {"histogram": [1, 5, 20, 4]}
+    plain = {"name": name, "rows": 30, "cols": 30, "nnz": 90, "row_degrees": degrees, "column_degrees": degrees}
+    return {**plain, "distances": [0.1, 0.2, 0.7], "reuse": {"histogram": [0.0, 0.3, 0.4]}, **changes}
+
+
+def draw(monkeypatch: pytest.MonkeyPatch, text: str, output: Path) -> int:
+    """Runs the command on the text."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    return dataset_plot.main(["--output", str(output)])
+
+
+def test_one_to_four_matrices_are_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for count in (1, 4):
+        lines = "\n".join(json.dumps(matrix(f"$m{i}")) for i in range(count))
+        assert draw(monkeypatch, lines, tmp_path / "figure.png") == 0
+        assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_empty_matrix_is_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    nothing = {"histogram": []}
+    empty = matrix("none", row_degrees=nothing, column_degrees=nothing, distances=[], reuse=nothing)
+    assert draw(monkeypatch, json.dumps(empty), tmp_path / "figure.png") == 0
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "no json", "\n".join(["{}"] * 5)])
+def test_other_input_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert draw(monkeypatch, text, tmp_path / "figure.png") == 1
+    assert "data stats --json" in capsys.readouterr().err
+    assert not (tmp_path / "figure.png").exists()
+
+
+def test_a_folder_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "nowhere" / "figure.png"
+    assert draw(monkeypatch, json.dumps(matrix("m")), output) == 1
+    assert str(output) in capsys.readouterr().err
