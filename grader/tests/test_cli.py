@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -214,16 +215,16 @@ def test_check_tells_a_student_what_is_wrong_and_how_to_repeat_it() -> None:
 @pytest.mark.parametrize(
     ("lab", "wrong", "case", "words"),
     [
-        ("apsp", "apsp_assumes_symmetry", "one-way-90", "graph[0,1] want 1073741823 got"),
-        ("gcn", "gcn_factors_in_fp32", "aggregate-even", "out[0,0] want"),
+        ("apsp", "apsp_assumes_symmetry", "one-way-90", r"graph\[\d+,\d+\] want \d+ got \d+"),
+        ("gcn", "gcn_factors_in_fp32", "aggregate-even", r"out\[\d+,\d+\] want \S+ got \S+"),
     ],
 )
 def test_check_tells_what_is_wrong_in_every_lab(lab: str, wrong: str, case: str, words: str) -> None:
-    """Whatever the output is called and holds; the command that repeats it names the lab."""
+    """Whatever the output is called and holds, on whatever was drawn; the command that repeats it names the lab."""
     folder = Path(__file__).parent / "submissions/wrong_answer" / wrong
     done = warpgrade("check", folder, "--lab", lab, "--backend", "emulator", "--cases", case)
     assert done.returncode == 3, done.stdout + done.stderr
-    assert words in done.stdout, done.stdout
+    assert re.search(words, done.stdout), done.stdout
     assert f"again: warpgrade check {folder} --lab {lab} --cases {case}" in done.stdout
 
 
