@@ -1,15 +1,13 @@
 // All-pairs shortest paths: blocked Floyd-Warshall whose phases 2 and 3 are min-plus products of tiles.
 //
 // Idea    once the tile on the diagonal is solved, its diagonal is 0 and no path through its nodes gets
-// shorter
-//         by going round again: its row and column of tiles are plain products with it, as all others are
-//         with those. Tiles of 128 move the matrix once in 128 nodes and keep 8 x 8 words a thread; for small
-//         n tiles of 64 give every SM one. Lengths of 16 bits, two a word, where that is proven exact.
+//         shorter by going round again: its row and column of tiles are plain products with it, as all others
+//         are with those. Tiles of 128 move the matrix once in 128 nodes and keep 8 x 8 words a thread; for
+//         small n tiles of 64 give every SM one. Lengths of 16 bits, two a word, where that is proven exact.
 // Shapes  graph [n, n]. Where the tile does not divide n, the work is done on a copy padded with infinities.
 // Cost    n^3 relaxations at 64 lanes a clock an SM, half of that with 16 bits; 8 * n^3 / tile bytes.
 // Files   min_plus.cuh the product of tiles; pivot.cuh the tile on the diagonal; plain.cuh the solver on
-// int32;
-//         packed.cuh the one on 16 bits; packing.h when that is exact.
+//         int32; packed.cuh the one on 16 bits; packing.h when that is exact.
 #include <memory>
 #include <new>
 

@@ -2,8 +2,7 @@
 //
 // Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major, fp32; any k >= 1 (tuned for 32 and 256), any CSR.
 // Cost    see kernel.cuh; the plan keeps 16 bytes an item, 4 * k bytes a part of a split row, and a copy of B
-// where k
-//         is no multiple of 4 (pad.cuh).
+//         where k is no multiple of 32 and B is read often (pad.cuh).
 // Files   strategy.h chooses strip, panels and item sizes; work_list.cuh builds the items;
 //         kernel.cuh runs them.
 // Sums    each row is added up in a fixed order: two runs give the same bits.
