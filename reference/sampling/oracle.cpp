@@ -80,6 +80,21 @@ std::string describe(const Pairing& pairing) {
                                : text("draws j and j ^ %u of one row", pairing.draw_mask);
 }
 
+// The log tail of dependence alone: KL(pairs || uniform) is KL(pairs || product of the two marginals) and the
+// marginals' own KL from uniform, in exact sum.
+double log_tail_of_dependence(const PairCounts& counts) {
+  std::uint64_t first[kPairLevels] = {}, second[kPairLevels] = {};
+  for (int a = 0; a < kPairLevels; ++a) {
+    for (int b = 0; b < kPairLevels; ++b) {
+      first[a] += counts.cells[a * kPairLevels + b];
+      second[b] += counts.cells[a * kPairLevels + b];
+    }
+  }
+  const double divergence = divergence_from_uniform(counts.cells) - divergence_from_uniform(first) -
+                            divergence_from_uniform(second);
+  return log_tail_of_divergence(divergence, (kPairLevels - 1) * (kPairLevels - 1));
+}
+
 }  // namespace
 
 Located locate(const GraphView& graph, std::span<const int> nodes, unsigned fanout,
@@ -200,7 +215,8 @@ std::optional<Rejection> judge_pairs(const Pairing& pairing, const PairCounts& c
   const double equal_tail = log_tail_of_hits(static_cast<double>(counts.equal),
                                              static_cast<double>(counts.comparable), counts.expected_equal);
   if (!rejects(levels_tail) && !rejects(equal_tail)) return std::nullopt;
-  Rejection rejection{name_of(pairing), describe(pairing), std::min(levels_tail, equal_tail)};
+  Rejection rejection{name_of(pairing), describe(pairing), std::min(levels_tail, equal_tail),
+                      std::min(log_tail_of_dependence(counts), equal_tail)};
   if (equal_tail <= levels_tail) {
     rejection.what += text(": %llu of %llu pairs took the same neighbour, %.1f expected",
                            static_cast<unsigned long long>(counts.equal),
@@ -214,11 +230,12 @@ std::optional<Rejection> judge_pairs(const Pairing& pairing, const PairCounts& c
 
 std::optional<Rejection> explain(const std::optional<Rejection>& levels,
                                  const std::vector<Rejection>& pairs) {
-  std::optional<Rejection> strongest = levels;
-  for (const Rejection& rejection : pairs) {
-    if (!strongest || rejection.log_tail < strongest->log_tail) strongest = rejection;
-  }
-  return strongest;
+  const auto evidence = [&](const Rejection& pair) { return levels ? pair.beyond_uneven : pair.log_tail; };
+  const auto strongest =
+      std::min_element(pairs.begin(), pairs.end(),
+                       [&](const Rejection& a, const Rejection& b) { return evidence(a) < evidence(b); });
+  if (strongest == pairs.end() || (levels && levels->log_tail <= evidence(*strongest))) return levels;
+  return *strongest;
 }
 
 }  // namespace warpgrade::sampling

@@ -66,12 +66,14 @@ struct Rejection {
   std::string test;  // a stable word: "uniformity", "same_row", "rows", "seeds", "period"
   std::string what;  // a sentence for people
   double log_tail = 0;
+  double beyond_uneven = 0;  // of pairs: the log tail of what two independent uneven draws would not show
 };
 
 std::optional<Rejection> judge_levels(const LevelCounts& counts);
 std::optional<Rejection> judge_pairs(const Pairing& pairing, const PairCounts& counts);
 
-// The strongest evidence. Dependent draws also look uneven and uneven ones dependent, but less so.
+// The strongest evidence. Uneven draws also make uneven pairs: of these only what is left once the draws'
+// own unevenness is taken off counts against it.
 std::optional<Rejection> explain(const std::optional<Rejection>& levels, const std::vector<Rejection>& pairs);
 
 }  // namespace warpgrade::sampling

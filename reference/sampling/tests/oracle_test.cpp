@@ -80,6 +80,21 @@ struct Scenario {
     for (const Pairing& pairing : pairings_of_two_runs()) pairs(pairing);
     return words;
   }
+
+  // What a run of the judge tells of one rejected run.
+  std::string explained(const Sampler& sampler, std::uint64_t seed) const {
+    const Located run = locate_run(sample(sampler, seed), ~seed);
+    LevelCounts levels;
+    count_levels(run, levels);
+    std::vector<Rejection> pairs;
+    for (const Pairing& pairing : pairings_of_a_run(run.rows, fanout)) {
+      PairCounts counts;
+      count_pairs(run, run, pairing, counts);
+      if (auto rejection = judge_pairs(pairing, counts)) pairs.push_back(*rejection);
+    }
+    const auto explanation = explain(judge_levels(levels), pairs);
+    return explanation ? explanation->test : "";
+  }
 };
 
 Scenario every_node(unsigned fanout) {
@@ -156,6 +171,22 @@ TEST(SamplingOracle, rejects_sixteen_bits_modulo_a_large_degree) {
         return static_cast<int>((random_word(row * 4000 + draw, seed) & 0xFFFF) % degree);
       },
       "uniformity");
+}
+
+// Uneven draws make every table of pairs uneven too; the reason given must not depend on chance.
+TEST(SamplingOracle, uneven_draws_are_not_called_dependent_whatever_the_seed) {
+  Scenario run{{}, {0}, 8000};
+  run.graph.add_row(40000);
+  const Sampler sixteen_bits = [](auto, auto, unsigned draw, unsigned degree, auto seed) {
+    return static_cast<int>((random_word(draw, seed) & 0xFFFF) % degree);
+  };
+  const Sampler same_in_both_halves = [](auto, auto, unsigned draw, unsigned degree, auto seed) {
+    return static_cast<int>((random_word(draw % 4096, seed) & 0xFFFF) % degree);
+  };
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    EXPECT_EQ(run.explained(sixteen_bits, seed), "uniformity") << "seed " << seed;
+    EXPECT_EQ(run.explained(same_in_both_halves, seed), "same_row") << "seed " << seed;
+  }
 }
 
 TEST(SamplingOracle, rejects_the_same_draws_in_every_row) {
