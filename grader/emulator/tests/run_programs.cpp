@@ -235,6 +235,11 @@ TEST(Emulator, runs_libraries_of_device_code) {
   expect_success("libcudacxx_barriers");
 }
 
+TEST(Emulator, does_not_tear_vectors_between_workers) {
+  expect_success("vectors_between_blocks", "", "WARPEMU_CHECKS=none WARPEMU_THREADS=2");
+  expect_success("vectors_between_blocks", "", "WARPEMU_CHECKS=memcheck WARPEMU_THREADS=2");
+}
+
 TEST(Emulator, runs_cub_and_thrust) {
   expect_success("cub_thrust");
 }

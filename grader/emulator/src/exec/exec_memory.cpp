@@ -15,11 +15,77 @@ template <class Memory>
   return difference == 0;
 }
 
+// A lane's vector is read and written by one instruction of the host, which does not tear at aligned
+// addresses (16 bytes: on every CPU with AVX), as on GPUs. CUB's look-back relies on it: value and status in
+// one vector.
+using Word16 [[gnu::vector_size(16)]] = long long;
+template <size_t kBytes>
+struct WordOf;
+template <>
+struct WordOf<2> {
+  using Type = uint16_t;
+};
+template <>
+struct WordOf<4> {
+  using Type = uint32_t;
+};
+template <>
+struct WordOf<8> {
+  using Type = uint64_t;
+};
+template <>
+struct WordOf<16> {
+  using Type = Word16;
+};
+
+template <class Memory, class Register, uint32_t kCount>
+void load_vectors(Warp& w, const Inst& i, const Access& x) {
+  using Word = typename WordOf<sizeof(Memory) * kCount>::Type;
+  alignas(64) Memory value[kLanes * kCount];
+  if (x.low == x.high) {
+    const Word word = *reinterpret_cast<const volatile Word*>(x.low);
+    __builtin_memcpy(value, &word, sizeof word);
+    for (uint32_t k = 0; k < kCount; ++k) {
+      const auto element = Register(value[k]);
+      assign<Register>(w, i.vec[k], [=](uint32_t) { return element; });
+    }
+    return;
+  }
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    const Word word = *reinterpret_cast<const volatile Word*>(x.host[l]);
+    __builtin_memcpy(value + l * kCount, &word, sizeof word);
+  }
+  for (uint32_t k = 0; k < kCount; ++k)
+    assign<Register>(w, i.vec[k], [&](uint32_t l) { return Register(value[l * kCount + k]); });
+}
+
+template <class Memory, class Register, uint32_t kCount>
+void store_vectors(Warp& w, const Inst& i, const Access& x) {
+  using Word = typename WordOf<sizeof(Memory) * kCount>::Type;
+  alignas(64) Memory value[kLanes * kCount];
+  for (uint32_t k = 0; k < kCount; ++k) {
+    const Register* from = lanes<Register>(w, i.vec[k]);
+    WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) value[l * kCount + k] = Memory(from[l]);
+  }
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = uint32_t(__builtin_ctz(m));
+    Word word;
+    __builtin_memcpy(&word, value + l * kCount, sizeof word);
+    *reinterpret_cast<volatile Word*>(x.host[l]) = word;
+  }
+}
+
 // Memory is the type in memory, Register the type of one register lane (wider registers extend).
 template <class Memory, class Register>
 void load(Warp& w, const Inst& i) {
   Access x;
   resolve(w, i, uint32_t(sizeof(Memory)) * i.vec_count, AccessKind::load, x);
+  if constexpr (sizeof(Memory) <= 8) {
+    if (i.vec_count == 2) return load_vectors<Memory, Register, 2>(w, i, x);
+  }
+  if constexpr (sizeof(Memory) <= 4) {
+    if (i.vec_count == 4) return load_vectors<Memory, Register, 4>(w, i, x);
+  }
   if (x.low == x.high) {
     for (uint32_t k = 0; k < i.vec_count; ++k) {
       const auto value = Register(reinterpret_cast<const Memory*>(x.low)[k]);
@@ -43,6 +109,12 @@ template <class Memory, class Register>
 void store(Warp& w, const Inst& i) {
   Access x;
   resolve(w, i, uint32_t(sizeof(Memory)) * i.vec_count, AccessKind::store, x);
+  if constexpr (sizeof(Memory) <= 8) {
+    if (i.vec_count == 2) return store_vectors<Memory, Register, 2>(w, i, x);
+  }
+  if constexpr (sizeof(Memory) <= 4) {
+    if (i.vec_count == 4) return store_vectors<Memory, Register, 4>(w, i, x);
+  }
   if (i.vec_count == 1 && w.mask == kAllLanes && is_contiguous<Memory>(x)) {
     const Register* value = lanes<Register>(w, i.vec[0]);
     auto* to = reinterpret_cast<Memory*>(x.low);
@@ -71,10 +143,6 @@ void load_param(Warp& w, const Inst& i) {
   }
 }
 
-struct Bytes16 {
-  uint64_t low, high;
-};
-
 template <class Memory>
 void add_widths(HandlerTable& t, const char* type) {
   t.add(load<Memory, uint16_t>, "ld", type, "2");
@@ -102,13 +170,13 @@ void add_memory_handlers(HandlerTable& t) {
   add_widths<uint32_t>(t, "u32");
   add_widths<int32_t>(t, "s32");
   add_widths<uint64_t>(t, "u64");
-  t.add(load<Bytes16, Bytes16>, "ld", "b128", "16");
-  t.add(load_param<Bytes16, Bytes16>, "ld.param", "b128", "16");
+  t.add(load<Word16, Word16>, "ld", "b128", "16");
+  t.add(load_param<Word16, Word16>, "ld.param", "b128", "16");
   add_stores<uint8_t>(t, "u8");
   add_stores<uint16_t>(t, "u16");
   add_stores<uint32_t>(t, "u32");
   add_stores<uint64_t>(t, "u64");
-  t.add(store<Bytes16, Bytes16>, "st", "b128", "16");
+  t.add(store<Word16, Word16>, "st", "b128", "16");
 }
 
 }  // namespace warpgrade::emu::WARPEMU_ISA
