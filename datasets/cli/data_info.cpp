@@ -16,6 +16,18 @@ void line(const char* key, const std::string& value) {
   if (!value.empty()) fmt::print("{:<10}{}\n", key, value);
 }
 
+// Where each fact was looked up, and which were not found anywhere.
+void print_facts(const DatasetInfo& entry) {
+  for (const auto& [fact, sources] : entry.checked) {
+    std::string text;
+    for (const std::string& source : sources) text += (text.empty() ? "" : "; ") + source;
+    line("checked", fmt::format("{}: {}", fact, text));
+  }
+  std::string facts;
+  for (const std::string& fact : entry.unconfirmed) facts += (facts.empty() ? "" : ", ") + fact;
+  if (!facts.empty()) line("unchecked", fmt::format("{}: from memory, look at the page", facts));
+}
+
 void print_entry(const DatasetInfo& entry) {
   fmt::print("{}: {}\n", entry.name, entry.kind);
   std::string aliases;
@@ -30,6 +42,8 @@ void print_entry(const DatasetInfo& entry) {
     line("published", fmt::format("{} nodes{}", grouped(entry.n),
                                   entry.nnz > 0 ? fmt::format(", {} entries", grouped(entry.nnz)) : ""));
   }
+  line("note", entry.note);
+  print_facts(entry);
   if (!entry.original) return;
   for (const std::string& url : entry.original->urls) line("original", url);
   line("original", entry.original->by_hand);

@@ -49,6 +49,9 @@ nlohmann::json describe(const DatasetInfo& info) {
                          {"features", info.features}, {"exercises", info.exercises}};
   if (info.n > 0) json["n"] = info.n;
   if (info.nnz > 0) json["nnz"] = info.nnz;
+  if (!info.note.empty()) json["note"] = info.note;
+  if (!info.checked.empty()) json["checked"] = info.checked;
+  if (!info.unconfirmed.empty()) json["unconfirmed"] = info.unconfirmed;
   if (info.original) json["original"] = {{"urls", info.original->urls}, {"page", info.original->page}};
   return json;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "catalog_facts.h"
 #include "digest.h"
 #include "warpgrade/datasets/cache.h"
 #include "warpgrade/datasets/import.h"
@@ -29,6 +30,7 @@ Original read_original(const YAML::Node& node) {
   original.page = value_or<std::string>(node, "page", "");
   original.licence = value_or<std::string>(node, "licence", "");
   original.by_hand = value_or<std::string>(node, "by_hand", "");
+  original.nnz = value_or<std::int64_t>(node, "nnz", 0);
   original.options.format = format_of(value_or<std::string>(node, "format", "auto"));
   original.options.member = value_or<std::string>(node, "member", "");
   original.options.mirror = mirror_of(value_or<std::string>(node, "mirror", "no"));
@@ -49,6 +51,7 @@ DatasetInfo read_entry(const std::string& name, const YAML::Node& node) {
   info.nnz = value_or<std::int64_t>(node, "nnz", 0);
   info.direction = value_or<std::string>(node, "direction", "");
   info.features = value_or<std::string>(node, "features", "");
+  info.note = value_or<std::string>(node, "note", "");
   if (node["original"]) info.original = read_original(node["original"]);
   if (info.licence.empty() && info.original) info.licence = info.original->licence;
   info.file = value_or<std::string>(node, "file", "");
@@ -141,6 +144,7 @@ DatasetInfo original_of(DatasetInfo info, const std::string& name) {
   if (!info.original) throw DatasetError("'{}': {} is made here, it has no original", name, info.name);
   info.name += "@original";
   info.kind = "real";
+  if (info.original->nnz > 0) info.nnz = info.original->nnz;
   info.powerlaw.reset();
   return info;
 }
@@ -157,6 +161,7 @@ Catalog Catalog::load(const fs::path& file) {
     for (const auto& item : root["datasets"]) {
       entry = item.first.as<std::string>();
       catalog.datasets_.push_back(read_entry(entry, item.second));
+      read_facts(item.second, root["sources"], catalog.datasets_.back());
     }
   } catch (const YAML::Exception& error) {
     throw DatasetError("{}:{}: {}: {}", file.string(), error.mark.line + 1, entry, error.msg);

@@ -59,6 +59,42 @@ TEST(Catalog, EveryEntryCanBeObtainedInOneWay) {
   }
 }
 
+// Nothing stands in the catalogue without a word on where it is from.
+TEST(Catalog, SaysOfEveryFactWhereItWasCheckedOrThatItWasNot) {
+  for (const DatasetInfo& info : shipped().all()) {
+    if (info.kind == "synthetic" || info.name == "debian-packages") continue;
+    std::set<std::string> stated = {"counts", "licence"};
+    if (info.original) stated.insert("url");
+    const auto says = [&](const std::string& fact) {
+      return info.checked.contains(fact) ||
+             std::find(info.unconfirmed.begin(), info.unconfirmed.end(), fact) != info.unconfirmed.end();
+    };
+    for (const std::string& fact : stated) EXPECT_TRUE(says(fact)) << info.name << ": " << fact;
+    EXPECT_TRUE(info.checked.contains("counts")) << info.name;
+    if (info.original) {
+      EXPECT_TRUE(info.checked.contains("url")) << info.name;
+    }
+  }
+}
+
+TEST(Catalog, ThePublishedFileMayHoldAnotherNumberOfEntriesThanTheCourseCounts) {
+  EXPECT_EQ(shipped().find("citation").nnz, 30561187);
+  EXPECT_EQ(shipped().find("citation@original").nnz, 30387995);
+  EXPECT_EQ(shipped().find("collab@original").nnz, 2358104);
+}
+
+TEST(Catalog, RefusesFactsAndSourcesThatItDoesNotKnow) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& entry, const std::vector<std::string>& parts) {
+    write_file(folder / "c.yaml", "sources: {page: a page}\ndatasets:\n  one: {kind: real, " + entry + "}\n");
+    expect_error([&] { Catalog::load(folder / "c.yaml"); }, parts);
+  };
+  refused("checked: {size: page}", {"one", "checked", "counts, url", "'size'"});
+  refused("checked: {counts: [page, pgae]}", {"one", "no source 'pgae'"});
+  refused("checked: {counts: page}, unconfirmed: [counts]", {"one", "both"});
+  refused("unconfirmed: [license]", {"one", "unconfirmed", "'license'"});
+}
+
 TEST(Catalog, HasTheThirteenGraphsAtTheirPublishedSizes) {
   const std::map<std::string, std::pair<int, std::int64_t>> published = {
       {"arxiv", {169343, 1166243}},

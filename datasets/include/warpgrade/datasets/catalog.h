@@ -2,7 +2,9 @@
 // cache.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +20,8 @@ namespace warpgrade::datasets {
 struct Original {
   std::vector<std::string> urls;  // the first is imported, the rest belong beside it; empty: see by_hand
   std::string page, licence;
-  std::string by_hand;  // what a person has to do where nothing can be fetched
+  std::string by_hand;   // what a person has to do where nothing can be fetched
+  std::int64_t nnz = 0;  // of the published file, where the stand-in's differs from it; else 0
   ImportOptions options;
 };
 
@@ -27,9 +30,16 @@ struct DatasetInfo {
   std::vector<std::string> aliases;
   std::string kind;  // real, stand-in, synthetic
   std::string source, licence, exercises;
-  std::string direction;                  // directed, undirected
-  std::string features;                   // of nodes and edges, which the room does not import
-  std::int64_t n = 0, nnz = 0;            // as published; 0: not known beforehand
+  std::string direction;        // directed, undirected
+  std::string features;         // of nodes and edges, which the room does not import
+  std::int64_t n = 0, nnz = 0;  // as published; 0: not known beforehand
+  std::string note;             // what a reader of the counts should know
+
+  // Facts that a catalogue states of a published graph: n and nnz, where it is, its licence, and what its
+  // stand-in is calibrated to.
+  static constexpr const char* kFacts[] = {"counts", "url", "licence", "max_degree", "clustering"};
+  std::map<std::string, std::vector<std::string>> checked;  // where a fact was looked up
+  std::vector<std::string> unconfirmed;                     // facts written from memory
   std::string file, sha256;               // real: a file of the graphs' folder, and its hash
   std::string importer;                   // real: wordnet, debian-packages
   std::optional<PowerlawSpec> powerlaw;   // stand-in
