@@ -7,6 +7,8 @@
 # GRAPHS   a folder of NAME.mtx.gz or NAME.npz; those without parameters in datasets/fits are left out, visibly
 # OUTPUT   a folder for bench.jsonl (every sample), comparison.json and comparison.md
 # TOOL=build/bin/warpgrade     any program with `data synth`: build/bin/datasets_tool will do
+# WORK=folder                  keeps the matrices and the bench there, for the next time
+# BASELINES="NAME=FOLDER ..."   other baselines than cuSPARSE's, DEVICE=emulator: to try the script where no GPU is
 # CUSPARSE_FLAGS, ARCH         as for reference/spmm/tools/bench.sh
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -19,10 +21,10 @@ for candidate in "$root/build/bin/warpgrade" "$root/build/bin/datasets_tool"; do
   [[ -z $tool && -x $candidate ]] && tool=$candidate
 done
 [[ -n $tool ]] || { echo "compare_on_gpu: no program with \`data synth\`: build datasets_tool, or say TOOL=" >&2; exit 2; }
-nvidia-smi -L >/dev/null 2>&1 || { echo "compare_on_gpu: no GPU here; nothing was measured" >&2; exit 1; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-mkdir "$work/matrices" "$work/cache"
+[[ ${DEVICE:-gpu} == emulator ]] || nvidia-smi -L >/dev/null 2>&1 || { echo "compare_on_gpu: no GPU here; nothing was measured" >&2; exit 1; }
+work=${WORK:-}
+[[ -n $work ]] || { work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT; }
+mkdir -p "$work/matrices" "$work/cache"
 data() {
   local options=()
   [[ $(basename "$tool") == datasets_tool ]] && options=(--catalog "$root/datasets/catalog.yaml" --cache "$work/cache")
@@ -30,8 +32,9 @@ data() {
 }
 prepare() {  # the real graph and its stand-in, in the working format
   local file=$1 name=$2
-  data import "$file" --output "$work/matrices/$name.npz" >/dev/null
-  data synth --spec "$root/datasets/fits/$name.json" --out "$work/matrices/$name.standin.npz" >/dev/null
+  local real=$work/matrices/$name.npz standin=$work/matrices/$name.standin.npz
+  [[ -e $real ]] || data import "$file" --output "$real" >/dev/null
+  [[ -e $standin ]] || data synth --spec "$root/datasets/fits/$name.json" --out "$standin" >/dev/null
 }
 jobs=()
 for file in "$graphs"/*.mtx.gz "$graphs"/*.npz; do
@@ -44,7 +47,7 @@ done
 ((${#jobs[@]})) || { echo "compare_on_gpu: no graph of datasets/fits in $graphs" >&2; exit 2; }
 for job in "${jobs[@]}"; do wait "$job"; done
 rm -f "$output/bench.jsonl"
-"$root/reference/spmm/tools/bench.sh" "$work/bench" cusparse_default=vendor/cusparse_default \
-  cusparse_best=vendor/cusparse_best optimized=optimized -- \
+read -ra baselines <<<"${BASELINES:-cusparse_default=vendor/cusparse_default cusparse_best=vendor/cusparse_best}"
+BENCH_KEEP=1 "$root/reference/spmm/tools/bench.sh" "$work/bench" "${baselines[@]}" optimized=optimized -- \
   --matrices "$work/matrices" --repetitions "${REPETITIONS:-31}" --json "$output/bench.jsonl"
 python3 "$root/datasets/tools/compare_times.py" "$output/bench.jsonl" "$output"

@@ -6,7 +6,7 @@
 #   LD_LIBRARY_PATH=build/emulator tools/bench.sh /tmp/bench check         on the emulator
 #
 # FOLDER is relative to reference/apsp; without any: naive, the steps and the optimized solution. ARCH (default 90) names
-# the compute capability.
+# the compute capability; BENCH_BUILD_ONLY=1: nothing is run.
 set -euo pipefail
 room=$(cd "$(dirname "$0")/.." && pwd)
 build=$1 mode=$2
@@ -34,4 +34,4 @@ for submission; do
   libraries+=("$name=$build/apsp_$name.so")
 done
 for job in "${jobs[@]}"; do wait "$job"; done
-"$build/bench_apsp" "$mode" "${options[@]}" "${libraries[@]}"
+[[ -n ${BENCH_BUILD_ONLY:-} ]] || "$build/bench_apsp" "$mode" "${options[@]}" "${libraries[@]}"

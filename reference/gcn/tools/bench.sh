@@ -4,7 +4,7 @@
 #   tools/bench.sh BUILD_DIR NAME=FOLDER[:nvcc flags] ... [-- bench_gcn options]
 #   tools/bench.sh /tmp/bench naive=naive vendor=vendor/cublas_cusparse opt=optimized -- --vertices 100000
 #
-# FOLDER is relative to reference/gcn. ARCH (default 90) names the compute capability.
+# FOLDER is relative to reference/gcn. ARCH (default 90) names the compute capability; BENCH_BUILD_ONLY=1: nothing is run.
 set -euo pipefail
 gcn=$(cd "$(dirname "$0")/.." && pwd)
 build=$1
@@ -24,6 +24,7 @@ while [[ $# -gt 0 && $1 != -- ]]; do
 done
 for job in "${jobs[@]}"; do wait "$job"; done
 [[ $# -gt 0 ]] && shift
+[[ -z ${BENCH_BUILD_ONLY:-} ]] || exit 0
 status=0
 for name in "${names[@]}"; do
   echo "== $name"

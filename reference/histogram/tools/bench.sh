@@ -6,7 +6,7 @@
 #   LD_LIBRARY_PATH=build/emulator tools/bench.sh /tmp/bench check         on the emulator
 #
 # FOLDER is relative to reference/histogram; without any: naive, the steps, the optimized solution and, where it is
-# timed, CUB's. ARCH (default 90) names the compute capability.
+# timed, CUB's. ARCH (default 90) names the compute capability; BENCH_BUILD_ONLY=1: nothing is run.
 set -euo pipefail
 room=$(cd "$(dirname "$0")/.." && pwd)
 build=$1 mode=$2
@@ -34,4 +34,4 @@ for submission; do
   libraries+=("$name=$build/histogram_$name.so")
 done
 for job in "${jobs[@]}"; do wait "$job"; done
-"$build/bench_histogram" "$mode" "${options[@]}" "${libraries[@]}"
+[[ -n ${BENCH_BUILD_ONLY:-} ]] || "$build/bench_histogram" "$mode" "${options[@]}" "${libraries[@]}"

@@ -7,6 +7,7 @@
 #
 # FOLDER is relative to reference/sampling; without any: naive, the steps, the optimized solution and, where it is
 # timed, cuRAND's. ARCH (default 90) names the compute capability, CURAND_FLAGS where cuRAND lives.
+# BENCH_BUILD_ONLY=1: nothing is run.
 set -euo pipefail
 room=$(cd "$(dirname "$0")/.." && pwd)
 build=$1 mode=$2
@@ -35,4 +36,4 @@ for submission; do
   libraries+=("$name=$build/sampling_$name.so")
 done
 for job in "${jobs[@]}"; do wait "$job"; done
-"$build/bench_sampling" "$mode" "${options[@]}" "${libraries[@]}"
+[[ -n ${BENCH_BUILD_ONLY:-} ]] || "$build/bench_sampling" "$mode" "${options[@]}" "${libraries[@]}"

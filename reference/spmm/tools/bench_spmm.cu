@@ -2,8 +2,10 @@
 // matrices, or on the .npz files of a folder.
 //
 //   bench_spmm [--graphs a,b] [--matrices FOLDER] [--k 32,256 | 1:512] [--budget-ms 60] [--repetitions 31]
-//   [--json FILE] NAME=LIBRARY.so ...
+//   [--permute SEED] [--scale 0.01] [--json FILE] NAME=LIBRARY.so ...
 //
+// --permute also times each graph with its nodes renamed at random, as NAME.permuted. --scale makes power-law
+// matrices (and flushes) of that share of their size, to try a command out.
 // --repetitions asks for so many whatever they take; else the budget decides, between 3 and 31. --json
 // appends a line a case to FILE, with every sample: what `make bench-peers` reads (reports/README.md has the
 // format). The first submission is the baseline of the ratios. Every repetition runs all submissions in turn,
@@ -19,6 +21,7 @@
 #include <sstream>
 
 #include "npz_matrix.cuh"
+#include "permuted_matrix.cuh"
 #include "powerlaw_matrix.cuh"
 #include "warpgrade/spmm.h"
 #ifdef BENCH_GRAPHS_HEADER
@@ -38,10 +41,12 @@ struct Submission {
 struct Options {
   std::vector<std::string> graphs;  // empty: all
   std::vector<int> widths = {32, 256};
-  double budget_ms = 60.0;  // of kernel time, a submission and case
-  int repetitions = 0;      // 0: as many as the budget allows
-  std::string json;         // a file to append to; empty: none
-  std::string matrices;     // a folder of .npz files instead of the power-law matrices; empty: none
+  double budget_ms = 60.0;        // of kernel time, a submission and case
+  int repetitions = 0;            // 0: as many as the budget allows
+  std::string json;               // a file to append to; empty: none
+  std::string matrices;           // a folder of .npz files instead of the power-law matrices; empty: none
+  std::int64_t permutation = -1;  // seed of a second time for each graph, nodes renamed; -1: none
+  double scale = 1.0;             // of the power-law matrices' nodes and entries
   std::vector<Submission> submissions;
 };
 
@@ -90,6 +95,10 @@ Options parse(int argc, char** argv) {
       options.repetitions = std::stoi(argv[++i]);
     } else if (std::strcmp(argv[i], "--matrices") == 0 && has_value) {
       options.matrices = argv[++i];
+    } else if (std::strcmp(argv[i], "--permute") == 0 && has_value) {
+      options.permutation = std::stoll(argv[++i]);
+    } else if (std::strcmp(argv[i], "--scale") == 0 && has_value) {
+      options.scale = std::stod(argv[++i]);
     } else if (std::strcmp(argv[i], "--json") == 0 && has_value) {
       options.json = argv[++i];
     } else {
@@ -151,10 +160,10 @@ std::vector<int> sample_rows(const CsrMatrix& a) {
 
 class Case {
  public:
-  Case(const CsrMatrix& a, int k, cudaStream_t stream) : a_(a), k_(k), stream_(stream) {
+  Case(const CsrMatrix& a, int k, double flush_share, cudaStream_t stream) : a_(a), k_(k), stream_(stream) {
     int l2_bytes = 0;
     CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0));
-    flush_count_ = 2 * static_cast<std::size_t>(l2_bytes) / sizeof(float);
+    flush_count_ = static_cast<std::size_t>(2.0 * l2_bytes * std::min(flush_share, 1.0)) / sizeof(float);
     c_count_ = static_cast<std::int64_t>(a.rows) * k;
     const std::int64_t b_count = static_cast<std::int64_t>(a.cols) * k;
     CUDA_CHECK(cudaMalloc(&b_, b_count * sizeof(float)));
@@ -279,7 +288,7 @@ void append_json(const char* graph, const CsrMatrix& a, int k, const Options& op
 
 void run_case(const char* graph, const CsrMatrix& a, int k, const Options& options,
               const std::vector<int>& rows, cudaStream_t stream) {
-  Case bench(a, k, stream);
+  Case bench(a, k, options.scale, stream);
   std::vector<Planned> all;
   int most = 0;
   for (const Submission& submission : options.submissions) {
@@ -310,10 +319,19 @@ void run_case(const char* graph, const CsrMatrix& a, int k, const Options& optio
   if (!options.json.empty()) append_json(graph, a, k, options, all);
 }
 
-DeviceCsr make_matrix(const PowerlawShape& shape) {
+int scaled_nodes(int nodes, const Options& options) {
+  return options.scale < 1.0 ? std::max(64, static_cast<int>(nodes * options.scale)) : nodes;
+}
+
+DeviceCsr make_matrix(PowerlawShape shape, const Options& options) {
+  shape.nodes = scaled_nodes(shape.nodes, options);
+  if (options.scale < 1.0)
+    shape.entries = static_cast<std::int64_t>(static_cast<double>(shape.entries) * options.scale);
 #ifdef BENCH_GRAPHS_HEADER
-  for (const PowerlawSpec& spec : kPowerlawGraphs) {
+  for (PowerlawSpec spec : kPowerlawGraphs) {
     if (std::strcmp(spec.name, shape.name) != 0) continue;
+    spec.n = shape.nodes;
+    spec.nnz = shape.entries;
     const PowerlawGraph g = make_powerlaw_graph(spec);
     return {g.n, g.nnz, g.row_offsets, g.columns, g.values};
   }
@@ -326,12 +344,23 @@ bool is_wanted(const Options& options, const std::string& graph) {
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), graph) != wanted.end();
 }
 
-void run_matrix(const char* graph, const DeviceCsr& matrix, const Options& options, cudaStream_t stream) {
+void run_widths(const std::string& graph, const DeviceCsr& matrix, const Options& options,
+                cudaStream_t stream) {
   CUDA_CHECK(cudaDeviceSynchronize());
   const CsrMatrix a{matrix.nodes,       matrix.nodes,   matrix.nnz,
                     matrix.row_offsets, matrix.columns, matrix.values};
   const std::vector<int> rows = sample_rows(a);
-  for (const int k : options.widths) run_case(graph, a, k, options, rows, stream);
+  for (const int k : options.widths) run_case(graph.c_str(), a, k, options, rows, stream);
+}
+
+void run_matrix(const std::string& graph, const DeviceCsr& matrix, const Options& options,
+                cudaStream_t stream) {
+  run_widths(graph, matrix, options, stream);
+  if (options.permutation >= 0) {
+    const DeviceCsr permuted = permute_matrix(matrix, static_cast<std::uint64_t>(options.permutation));
+    run_widths(graph + ".permuted", permuted, options, stream);
+    free_matrix(permuted);
+  }
   free_matrix(matrix);
 }
 
@@ -341,12 +370,12 @@ void run(const Options& options) {
   if (!options.matrices.empty()) {
     for (const std::filesystem::path& file : npz_files(options.matrices)) {
       const std::string graph = file.stem().string();
-      if (is_wanted(options, graph)) run_matrix(graph.c_str(), read_npz_matrix(file), options, stream);
+      if (is_wanted(options, graph)) run_matrix(graph, read_npz_matrix(file), options, stream);
     }
     return;
   }
   for (const PowerlawShape& shape : kShapes) {
-    if (is_wanted(options, shape.name)) run_matrix(shape.name, make_matrix(shape), options, stream);
+    if (is_wanted(options, shape.name)) run_matrix(shape.name, make_matrix(shape, options), options, stream);
   }
 }
 

@@ -1,0 +1,102 @@
+"""Two tables from the lines that bench_spmm appends (schema warpgrade.bench.v1), as Markdown.
+
+    python3 bench_tables.py widths BENCH.jsonl       each K against the next multiple of 32, per matrix
+    python3 bench_tables.py permuted BENCH.jsonl     each graph against itself with its nodes renamed (NAME.permuted)
+
+Times are medians in milliseconds. The last line is the summary. Wrong cells are an error (exit code 1), and so is a
+file in which there is nothing to compare. The standard library alone.
+"""
+
+import json
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+SUFFIX = ".permuted"
+Medians = dict[tuple[str, int], dict[str, float]]
+
+
+def read_medians(file: Path) -> Medians:
+    """Median milliseconds of each submission, by graph and K; a case that is there twice counts as measured last."""
+    medians: Medians = {}
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        case = json.loads(line)
+        wrong = [s["name"] for s in case["submissions"] if s["wrong_cells"]]
+        if wrong:
+            sys.exit(f"{file}:{number}: wrong cells on {case['graph']}, K = {case['k']}: {', '.join(wrong)}")
+        medians[case["graph"], case["k"]] = {s["name"]: statistics.median(s["samples_ms"]) for s in case["submissions"]}
+    return medians
+
+
+def widths(medians: Medians) -> list[str]:
+    """t(K) over t(next multiple of 32) of the last submission, a line for each K, a column for each graph."""
+    graphs = sorted({graph for graph, _ in medians})
+    name = list(next(iter(medians.values())))[-1]
+    ratios: dict[tuple[str, int], float] = {}
+    for (graph, k), times in medians.items():
+        rounded = medians.get((graph, (k + 31) // 32 * 32))
+        if rounded is not None and k % 32:
+            ratios[graph, k] = times[name] / rounded[name]
+    if not ratios:
+        sys.exit("no K beside its next multiple of 32: nothing to compare")
+    lines = ["| K | " + " | ".join(graphs) + " |", "|---" * (1 + len(graphs)) + "|"]
+    for k in sorted({k for _, k in ratios}):
+        lines.append(
+            f"| {k} | " + " | ".join(f"{ratios[g, k]:.2f}" if (g, k) in ratios else "–" for g in graphs) + " |"
+        )
+    (graph, k), worst = max(ratios.items(), key=lambda item: item[1])
+    mean = statistics.geometric_mean(ratios.values())
+    lines += [
+        "",
+        f"{len(ratios)} cases of {name}: t(K) / t(K rounded up to 32) at worst {worst:.2f} ({graph}, K = {k}), ",
+    ]
+    lines[-1] += f"{mean:.2f} in the geometric mean; every K's result was right."
+    return lines
+
+
+def permuted(medians: Medians) -> list[str]:
+    """Times on the graph and on the permuted one, and their ratio: what the others' ratios do not explain is ours."""
+    names = list(next(iter(medians.values())))
+    ours, ratios = names[-1], {name: [] for name in names}
+    lines = [
+        "| graph | K | " + " | ".join(f"{n}, ms: as it is / permuted (ratio)" for n in names) + " |",
+        "|---" * (2 + len(names)) + "|",
+    ]
+    apart = []
+    for (graph, k), before in sorted(medians.items()):
+        after = medians.get((graph + SUFFIX, k))
+        if after is None:
+            continue
+        ratio = {n: after[n] / before[n] for n in names}
+        cells = [f"{before[n]:.4g} / {after[n]:.4g} ({ratio[n]:.2f})" for n in names]
+        lines.append(f"| {graph} | {k} | " + " | ".join(cells) + " |")
+        for n in names:
+            ratios[n].append(ratio[n])
+        apart.append((ratio[ours] / max(ratio[n] for n in names if n != ours) if len(names) > 1 else 1.0, graph, k))
+    if not apart:
+        sys.exit(f"no graph beside NAME{SUFFIX}: nothing to compare")
+    means = ", ".join(f"{n} {statistics.geometric_mean(r):.2f} (worst {max(r):.2f})" for n, r in ratios.items())
+    worst, graph, k = max(apart)
+    beside = f"{ours}'s ratio over the largest of the others at worst {worst:.2f} ({graph}, K = {k})"
+    lines += ["", f"{len(apart)} cases, permuted / as it is: {means}; {beside}."]
+    return lines
+
+
+TABLES: dict[str, Callable[[Medians], list[str]]] = {"widths": widths, "permuted": permuted}
+
+
+def main() -> None:
+    """Prints the table that is asked for."""
+    try:
+        table, file = TABLES[sys.argv[1]], Path(sys.argv[2])
+    except (LookupError, ValueError):
+        sys.exit(__doc__)
+    medians = read_medians(file)
+    if not medians:
+        sys.exit(f"{file}: no cases")
+    print("\n".join(table(medians)))
+
+
+if __name__ == "__main__":
+    main()
