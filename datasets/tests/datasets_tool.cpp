@@ -2,12 +2,12 @@
 #include <fmt/core.h>
 
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "warpgrade/datasets/cli.h"
-#include "warpgrade/datasets/error.h"
 
 namespace {
 
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
-  } catch (const warpgrade::datasets::DatasetError& error) {
+  } catch (const std::exception& error) {
     fmt::print(stderr, "error: {}\n", error.what());
     return 1;
   }

@@ -272,6 +272,11 @@ std::set<std::string> dataset_names(const Lab& lab) {
   return names;
 }
 
+Policy policy_of(const RunFolder& folder, const json& run) {
+  return parse_policy(run.at("policy"), folder.run_file().string() + " (policy)",
+                      dataset_names(find_lab(run.at("lab"))));
+}
+
 Backend choose_backend(const std::string& name) {
   if (name != "auto" && name != "cuda" && name != "emulator") {
     throw UsageError("no backend '{}'; there is: auto, cuda, emulator", name);

@@ -30,6 +30,9 @@ std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string
 
 std::set<std::string> dataset_names(const Lab& lab);
 
+// The policy that a run was made with; `run` is its run.json. Throws UsageError naming the file.
+Policy policy_of(const RunFolder& folder, const nlohmann::json& run);
+
 class ClassRun {
  public:
   // Reads policy, submissions and cases; opens or makes the run's folder. Throws UsageError.

@@ -197,15 +197,12 @@ class LocalGrading {
 
 json score_run(const RunFolder& folder, const std::optional<fs::path>& policy_file) {
   const json run = folder.read_run();
-  const std::string lab_name = run.at("lab");
-  const Lab& lab = find_lab(lab_name);
-  const std::set<std::string> known = dataset_names(lab);
+  const std::set<std::string> known = dataset_names(find_lab(run.at("lab")));
   // `rescore` leaves the policy that holds from then on.
   const fs::path rescored = folder.root() / "policy.yaml";
-  const Policy policy = policy_file ? load_policy(*policy_file, known)
-                        : fs::exists(rescored)
-                            ? load_policy(rescored, known)
-                            : parse_policy(run.at("policy"), folder.run_file().string() + " (policy)", known);
+  const Policy policy = policy_file            ? load_policy(*policy_file, known)
+                        : fs::exists(rescored) ? load_policy(rescored, known)
+                                               : policy_of(folder, run);
   const json scores = score(policy, run, folder.read_records());
   write_text(folder.scores_file(), scores.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
   return scores;

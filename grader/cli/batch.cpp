@@ -1,5 +1,4 @@
-#include "cli/batch.h"
-
+// `warpgrade batch` and what belongs to it: status, resume, cancel, regrade, rescore, diff.
 #include <fmt/core.h>
 #include <fnmatch.h>
 #include <unistd.h>
@@ -14,7 +13,9 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "batch/grade_run.h"
+#include "cli/commands.h"
 #include "cli/compare.h"
+#include "cli/judging_options.h"
 #include "cli/tables.h"
 #include "ingest/ingest.h"
 #include "score/score.h"
@@ -251,16 +252,14 @@ int rescore(const fs::path& run, const fs::path& policy_file, bool yes) {
   const RunFolder folder(run);
   const json description = folder.read_run();
   const std::string lab_name = description.at("lab");
-  const std::set<std::string> known = dataset_names(find_lab(lab_name));
-  const Policy policy = load_policy(policy_file, known);
+  const Policy policy = load_policy(policy_file, dataset_names(find_lab(lab_name)));
   if (policy.lab != lab_name)
     throw UsageError("{} is a policy of lab {}, not of {}", policy_file.string(), policy.lab, lab_name);
   const std::vector<json> records = folder.read_records();
   const json after = score(policy, description, records);
-  const json before =
-      fs::exists(folder.scores_file())
-          ? json::parse(read_text(folder.scores_file()))
-          : score(parse_policy(description.at("policy"), "run.json (policy)", known), description, records);
+  const json before = fs::exists(folder.scores_file())
+                          ? json::parse(read_text(folder.scores_file()))
+                          : score(policy_of(folder, description), description, records);
   const std::string changes = score_changes(before, after);
   fmt::print("{}", changes.empty() ? "no grade changes\n" : changes);
   if (!yes && isatty(STDIN_FILENO) == 1) {
@@ -296,8 +295,7 @@ int diff(const fs::path& first, const fs::path& second) {
   return kExitGraded;
 }
 
-void add_batch(CLI::App& app, const std::function<void(CLI::App&, GradeOptions&)>& add_run_options,
-               int& code) {
+void add_batch(CLI::App& app, int& code) {
   const auto options = std::make_shared<BatchOptions>();
   CLI::App* command =
       app.add_subcommand("batch", "judge a class from an LMS's export, here or on a Slurm cluster");
@@ -325,9 +323,8 @@ void add_batch(CLI::App& app, const std::function<void(CLI::App&, GradeOptions&)
 
 }  // namespace
 
-void add_batch_commands(CLI::App& app, const std::function<void(CLI::App&, GradeOptions&)>& add_run_options,
-                        int& code) {
-  add_batch(app, add_run_options, code);
+void add_batch_commands(CLI::App& app, int& code) {
+  add_batch(app, code);
   const auto run = std::make_shared<fs::path>();
   const auto with_run = [&](const char* name, const char* what) {
     CLI::App* command = app.add_subcommand(name, what);

@@ -1,15 +1,23 @@
-#include "cli/export.h"
-
+// `warpgrade export`: a run's grades for other programs and for people.
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
+#include <filesystem>
 #include <future>
+#include <map>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
-#include "base/toolchain.h"
+#include "base/reports_module.h"
+#include "batch/class_run.h"
 #include "cli/commands.h"
+#include "cli/grades.h"
 #include "exports/exports.h"
 
 namespace warpgrade {
@@ -17,6 +25,15 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
+
+struct ExportOptions {
+  fs::path run;
+  fs::path output;  // default: RUN/export
+  std::vector<std::string> formats;
+  std::optional<fs::path> gradebook, policy, sources;
+  std::optional<std::string> student;
+  bool no_pdf = false;
+};
 
 const std::vector<std::string> kFormats{"gradescope", "autolab",     "canvas",   "moodle",
                                         "junit",      "leaderboard", "feedback", "class-report"};
@@ -39,19 +56,6 @@ void write_each(const Views& views, const fs::path& folder, const std::string& e
     throw_if_interrupted();
     write_text(folder / (file_name_of(view.at("person").at("id")) + ending), text_of(view));
   }
-}
-
-void run_python(const std::string& module, const std::vector<std::string>& arguments) {
-  const fs::path python = project_root() / ".venv/bin/python";
-  ProcessOptions options;
-  options.command = {fs::exists(python) ? python.string() : "python3", "-m", module};
-  options.command.insert(options.command.end(), arguments.begin(), arguments.end());
-  options.environment = {{"PYTHONPATH", (project_root() / "reports").string()}};
-  const ProcessResult result = run_process(options);
-  if (!result.standard_error.empty()) fmt::print(stderr, "{}", result.standard_error);
-  if (result.ok()) return;
-  if (result.exit_code == kExitUsage) throw UsageError("{} could not render the run; see above", module);
-  throw JudgeFault("{}: {}", module, result.describe());
 }
 
 class Export {
@@ -87,11 +91,8 @@ class Export {
     parts_.records = folder.read_records();
     const fs::path class_file = options_.run / "submissions.json";
     if (fs::exists(class_file)) parts_.class_list = read_object(class_file, "ingest the class again");
-    std::set<std::string> known;
-    for (const CaseSpec& spec : find_lab(parts_.run.at("lab")).cases()) known.insert(spec.dataset);
-    policy_ = options_.policy
-                  ? load_policy(*options_.policy, known)
-                  : parse_policy(parts_.run.at("policy"), folder.run_file().string() + " (policy)", known);
+    policy_ = options_.policy ? load_policy(*options_.policy, dataset_names(find_lab(parts_.run.at("lab"))))
+                              : policy_of(folder, parts_.run);
     if (!fs::exists(folder.scores_file())) {
       throw UsageError("{}: the run is not scored yet; `warpgrade collect {}` does that",
                        folder.scores_file().string(), options_.run.string());
@@ -116,7 +117,8 @@ class Export {
     const auto start = [&](const char* format, const std::string& module, std::vector<std::string> arguments,
                            const fs::path& result) {
       written_[format] = result;
-      pages.push_back(std::async(std::launch::async, [module, arguments] { run_python(module, arguments); }));
+      pages.push_back(
+          std::async(std::launch::async, [module, arguments] { run_reports_module(module, arguments); }));
     };
     make_directories(output_);
     if (wants("feedback")) {
@@ -194,12 +196,10 @@ void add_export_command(CLI::App& app, int& code) {
   command->add_option("--sources", options->sources,
                       "a folder a submission, to look for similar ones; default: the run's snapshots");
   command->add_flag("--no-pdf", options->no_pdf, "the class report as HTML alone");
-  command->callback([options, &code] { code = export_run(*options); });
-}
-
-int export_run(const ExportOptions& options) {
-  Export(options).execute();
-  return kExitGraded;
+  command->callback([options, &code] {
+    Export(*options).execute();
+    code = kExitGraded;
+  });
 }
 
 }  // namespace warpgrade

@@ -1,11 +1,14 @@
+// `warpgrade collect` and `warpgrade grades`: from run folders into the gradebook, and what it answers.
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <memory>
 
 #include "base/error.h"
 #include "batch/grade_run.h"
+#include "cli/commands.h"
 #include "cli/grades.h"
 #include "cli/tables.h"
 
@@ -39,9 +42,20 @@ void add_override_command(CLI::App& grades, const std::shared_ptr<GradesOptions>
   });
 }
 
-}  // namespace
+// Merges the run's records, scores them and, with a gradebook, merges the run into it.
+int collect(const fs::path& run, const std::optional<fs::path>& gradebook, const std::string& author) {
+  const RunFolder folder(run);
+  folder.collect();
+  const nlohmann::json scores = score_run(folder, std::nullopt);
+  if (gradebook) {
+    collect_into(*gradebook, run, author);
+  } else {
+    fmt::print("{}", class_table(scores));
+  }
+  return kExitGraded;
+}
 
-void add_grade_commands(CLI::App& app, int& code) {
+void add_collect_command(CLI::App& app, int& code) {
   struct CollectOptions {
     fs::path run;
     std::optional<fs::path> gradebook;
@@ -62,7 +76,9 @@ void add_grade_commands(CLI::App& app, int& code) {
     }
     code = collect(collecting->run, collecting->gradebook, collecting->author);
   });
+}
 
+void add_grades_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<GradesOptions>();
   CLI::App* grades = app.add_subcommand("grades", "ask the gradebook, or change a grade by hand");
   add_gradebook_option(*grades, *options);
@@ -85,16 +101,11 @@ void add_grade_commands(CLI::App& app, int& code) {
   });
 }
 
-int collect(const fs::path& run, const std::optional<fs::path>& gradebook, const std::string& author) {
-  const RunFolder folder(run);
-  folder.collect();
-  const nlohmann::json scores = score_run(folder, std::nullopt);
-  if (gradebook) {
-    collect_into(*gradebook, run, author);
-  } else {
-    fmt::print("{}", class_table(scores));
-  }
-  return kExitGraded;
+}  // namespace
+
+void add_grade_commands(CLI::App& app, int& code) {
+  add_collect_command(app, code);
+  add_grades_command(app, code);
 }
 
 }  // namespace warpgrade

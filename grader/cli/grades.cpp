@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "cli/export.h"
 #include "cli/tables.h"
 #include "exports/csv.h"
 #include "gradebook/gradebook.h"

@@ -1,10 +1,13 @@
-// `warpgrade collect` and `warpgrade grades`: from run folders into the gradebook, and what it answers.
+// What the commands ask of the gradebook. Needs SQLite; a build without it has no_gradebook.cpp, which says
+// so.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+
+#include "feedback/view.h"
 
 namespace warpgrade {
 
@@ -19,18 +22,15 @@ struct GradesOptions {
   std::string reason, author;
 };
 
-// Adds both commands; what they return goes to `code`.
-void add_grade_commands(CLI::App& app, int& code);
-
-// Merges the run's records, scores them and, with a gradebook, merges the run into it.
-int collect(const std::filesystem::path& run, const std::optional<std::filesystem::path>& gradebook,
-            const std::string& author);
-
-// The parts that need SQLite; a build without it has no_gradebook.cpp, which says so.
+// Merges a run's records and scores into the gradebook, which is made where there is none.
 void collect_into(const std::filesystem::path& gradebook, const std::filesystem::path& run,
                   const std::string& author);
 int list_grades(const GradesOptions& options);
 int override_grade(const GradesOptions& options);
 int show_history(const GradesOptions& options);
+
+// The points that a gradebook has for a lab's students.
+std::map<std::string, FinalPoints> final_points(const std::filesystem::path& gradebook,
+                                                const std::string& lab);
 
 }  // namespace warpgrade

@@ -1,6 +1,5 @@
 // In place of grades.cpp where SQLite is not installed: the commands are there and say what is missing.
 #include "base/error.h"
-#include "cli/export.h"
 #include "cli/grades.h"
 
 namespace warpgrade {

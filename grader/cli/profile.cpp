@@ -1,10 +1,16 @@
-#include "cli/profile.h"
-
+// `warpgrade profile SUBMISSION --case C`: runs one case on the emulator and says where the work goes:
+// counters a kernel, what is wrong with them, the source with figures beside its lines.
 #include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "batch/grade_run.h"
 #include "cli/commands.h"
 #include "profile/figures.h"
 #include "profile/text.h"
@@ -14,6 +20,16 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+
+struct ProfileOptions {
+  fs::path submission;
+  std::string lab = "spmm";
+  std::string test_case;
+  bool whole_source = false;
+  bool as_json = false;
+  bool allow_unsandboxed = false;
+  std::optional<fs::path> output;  // profile.md and profile.json are written there as well
+};
 
 // The record of the one case; compilation failures have one, too.
 json judge(const ProfileOptions& options, const fs::path& run) {
@@ -53,8 +69,6 @@ std::string markdown(const json& record, const std::string& table, const std::st
                      heading(record), table, findings, source);
 }
 
-}  // namespace
-
 int profile(const ProfileOptions& options) {
   const TemporaryDirectory scratch("warpgrade-profile");
   const json record = judge(options, scratch.path() / "run");
@@ -92,6 +106,24 @@ int profile(const ProfileOptions& options) {
   }
   if (word(outcome, "verdict") == "judge_fault") return kExitJudgeFault;
   return accepted ? kExitGraded : kExitNotAccepted;
+}
+
+}  // namespace
+
+void add_profile_command(CLI::App& app, int& code) {
+  const auto options = std::make_shared<ProfileOptions>();
+  CLI::App* command =
+      app.add_subcommand("profile", "say where a submission's work goes, line by line, on the emulator");
+  command->add_option("submission", options->submission, "its folder")->required();
+  command->add_option("--lab", options->lab, "the lab")->capture_default_str();
+  command->add_option("--case", options->test_case, "a case's id (`warpgrade labs LAB` lists them)")
+      ->required();
+  command->add_flag("--full", options->whole_source, "every line of the source, not those that matter");
+  command->add_flag("--json", options->as_json, "print JSON");
+  command->add_option("--output", options->output, "a folder for profile.md and profile.json");
+  command->add_flag("--allow-unsandboxed", options->allow_unsandboxed,
+                    "go on where bubblewrap does not work");
+  command->callback([options, &code] { code = profile(*options); });
 }
 
 }  // namespace warpgrade

@@ -1,6 +1,9 @@
-#include "cli/submit.h"
-
+// `warpgrade submit FOLDER --lab LAB`: packs a submission for handing in, once it compiles.
 #include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
 
 #include "base/error.h"
 #include "base/toolchain.h"
@@ -13,6 +16,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+struct SubmitOptions {
+  fs::path submission;
+  std::string lab = "spmm";
+  fs::path output;     // empty: <lab>-submission.tar.gz here
+  bool force = false;  // pack what does not compile, too
+};
+
 CompileResult try_compile(const Submission& submission, const std::string& lab) {
   CompileOptions options;
   options.lab = lab;
@@ -21,8 +31,6 @@ CompileResult try_compile(const Submission& submission, const std::string& lab) 
   if (!probe_sandbox().works) options.sandbox = SandboxMode::kUnsandboxed;
   return Compiler(find_toolchain(), cache_directory() / "compiled").compile(submission, options);
 }
-
-}  // namespace
 
 int submit(const SubmitOptions& options) {
   find_lab(options.lab);
@@ -47,6 +55,18 @@ int submit(const SubmitOptions& options) {
   fmt::print("it {}; whether it is right tells: make test LAB={}\n",
              compiled.ok() ? "compiles" : "does not compile", options.lab);
   return kExitGraded;
+}
+
+}  // namespace
+
+void add_submit_command(CLI::App& app, int& code) {
+  const auto options = std::make_shared<SubmitOptions>();
+  CLI::App* command = app.add_subcommand("submit", "pack a submission for handing in");
+  command->add_option("submission", options->submission, "its folder")->required();
+  command->add_option("--lab", options->lab, "the lab")->capture_default_str();
+  command->add_option("--output", options->output, "default: <lab>-submission.tar.gz");
+  command->add_flag("--force", options->force, "pack what does not compile, too");
+  command->callback([options, &code] { code = submit(*options); });
 }
 
 }  // namespace warpgrade

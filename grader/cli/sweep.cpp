@@ -1,24 +1,35 @@
-#include "cli/sweep.h"
-
+// `warpgrade sweep SUBMISSION --param NAME=1,2,4`: compiles every combination, judges and times them on the
+// chosen cases, prints tables, draws a heat map.
 #include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/process.h"
+#include "base/reports_module.h"
 #include "cli/commands.h"
+#include "cli/judging_options.h"
 #include "sweep/summary.h"
 #include "sweep/variants.h"
 
 namespace warpgrade {
 namespace {
 
+struct SweepOptions {
+  std::filesystem::path submission;
+  std::vector<std::string> parameters;  // "SPLIT_SIZE=32,64"
+  size_t most_variants = 64;
+  GradeOptions grade;
+};
+
 std::vector<SweepVariant> variants_of(const SweepOptions& options) {
   std::vector<SweepParameter> parameters;
   for (const std::string& text : options.parameters) parameters.push_back(parse_parameter(text));
   return combine(parameters, options.most_variants);
 }
-
-}  // namespace
 
 int sweep(SweepOptions options) {
   const std::vector<SweepVariant> variants = variants_of(options);
@@ -40,7 +51,26 @@ int sweep(SweepOptions options) {
                summary.faults);
     return kExitJudgeFault;
   }
-  return render("warpgrade_reports.sweep", summary.run);
+  fmt::print("{}", run_reports_module("warpgrade_reports.sweep", {summary.run.string()}));
+  return kExitGraded;
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, int& code) {
+  const auto options = std::make_shared<SweepOptions>();
+  CLI::App* command =
+      app.add_subcommand("sweep", "compile a submission with many settings and find the best");
+  command->add_option("submission", options->submission, "its folder")->required();
+  command
+      ->add_option("--param", options->parameters,
+                   "a macro and its values, NAME=1,2,4; several make every combination")
+      ->required()
+      ->take_all();
+  command->add_option("--max-variants", options->most_variants, "refuse more combinations")
+      ->capture_default_str();
+  add_run_options(*command, options->grade);
+  command->callback([options, &code] { code = sweep(*options); });
 }
 
 }  // namespace warpgrade

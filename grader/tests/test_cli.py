@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tarfile
 import time
 from pathlib import Path
@@ -148,8 +149,8 @@ def test_a_full_disk_loses_nothing_and_is_resumed(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    """Ctrl-C ends within seconds with code 130; the second call judges only the rest."""
-    folder = class_of(tmp_path / "class", "ada", "bo")
+    """Ctrl-C ends it with code 130; the second call judges only the rest."""
+    folder = class_of(tmp_path / "class", "ada", "bo", "chen", "dee")  # enough work to be interrupted in
     run = tmp_path / "run"
     arguments = [str(WARPGRADE), "grade", str(folder), "--run", str(run), "--backend", "emulator", "--cases", "public"]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -157,7 +158,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
         while len(list(run.glob("cases/*/*.json"))) < 3 and time.monotonic() < deadline:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _, words = process.communicate(timeout=20)
+        _, words = process.communicate(timeout=60)
     assert process.returncode == 130, words
     assert "goes on from there" in words
     before = {p: p.stat().st_mtime_ns for p in run.glob("cases/*/*.json")}
@@ -194,6 +195,22 @@ def test_scoring_again_needs_no_judge_and_gives_the_same(tmp_path: Path) -> None
     first = (run / "scores.json").read_bytes()
     assert warpgrade("score", run).returncode == 0
     assert (run / "scores.json").read_bytes() == first
+
+
+def test_a_report_without_its_python_says_what_installs_it(tmp_path: Path) -> None:
+    """No Python at all, and one without the packages; the run is as it was."""
+    run, home, programs = tmp_path / "run", tmp_path / "home", tmp_path / "bin"
+    assert warpgrade("grade", class_of(tmp_path / "a", "ada"), "--run", run, *ONE_CASE).returncode == 0
+    for folder in (home, programs):
+        folder.mkdir()
+    for room in ("datasets", "grader", "reference"):
+        (home / room).symlink_to(ROOT / room)
+    (programs / "env").symlink_to("/usr/bin/env")
+    environment = os.environ | {"WARPGRADE_HOME": str(home), "PATH": str(programs)}
+    assert_refused(warpgrade("report", run, env=environment), "python3", "scripts/bootstrap")
+    (programs / "python3").symlink_to(sys.executable)  # there, but the reports' package is not
+    assert_refused(warpgrade("report", run, env=environment), "No module named", "scripts/bootstrap")
+    assert not (run / "report").exists()
 
 
 def test_check_tells_a_student_what_is_wrong_and_how_to_repeat_it() -> None:

@@ -31,6 +31,15 @@ def test_one_to_four_matrices_are_drawn(monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_file_is_read_like_standard_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = ["--output", str(tmp_path / "figure.png")]
+    (tmp_path / "matrices.jsonl").write_text(json.dumps(matrix("m")), encoding="utf-8")
+    assert dataset_plot.main([str(tmp_path / "matrices.jsonl"), *output]) == 0
+    assert (tmp_path / "figure.png").exists()
+    assert dataset_plot.main([str(tmp_path / "nowhere.jsonl"), *output]) == 1
+    assert "nowhere.jsonl" in capsys.readouterr().err
+
+
 def test_an_empty_matrix_is_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     nothing = {"histogram": []}
     empty = matrix("none", row_degrees=nothing, column_degrees=nothing, distances=[], reuse=nothing)

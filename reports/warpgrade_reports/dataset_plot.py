@@ -1,7 +1,7 @@
 """`warpgrade data stats --json A B | python -m warpgrade_reports.dataset_plot --output FILE`: matrices side by side.
 
 Four panels: how long rows and columns are, how far entries lie from the diagonal, and how far apart accesses to a row
-of B are. Reads one JSON object a line. Exit 0: drawn; 1: the input cannot be.
+of B are. Reads one JSON object a line, from a file where one is named. Exit 0: drawn; 1: the input cannot be.
 """
 
 from __future__ import annotations
@@ -83,15 +83,22 @@ def save(matrices: Sequence[dict[str, Any]], file: Path) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(prog="warpgrade_reports.dataset_plot", description=__doc__)
+    parser.add_argument("input", type=Path, nargs="?", help="a line a matrix; default: standard input")
     parser.add_argument("--output", type=Path, required=True, help="the PNG to write")
     options = parser.parse_args(arguments)
+    name = options.input or "standard input"
     try:
-        matrices = [json.loads(line) for line in sys.stdin if line.strip()]
+        text = options.input.read_text(encoding="utf-8") if options.input else sys.stdin.read()
+    except (OSError, UnicodeDecodeError) as error:
+        print(f"error: {name}: {error}", file=sys.stderr)
+        return 1
+    try:
+        matrices = [json.loads(line) for line in text.splitlines() if line.strip()]
         if not 1 <= len(matrices) <= _MOST:
             raise ValueError(f"expected one to {_MOST} matrices, got {len(matrices)}")
         save(matrices, options.output)
     except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-        print(f"error: standard input is no output of `warpgrade data stats --json`: {error}", file=sys.stderr)
+        print(f"error: {name} is no output of `warpgrade data stats --json`: {error}", file=sys.stderr)
         return 1
     except OSError as error:
         print(f"error: {options.output}: {error.strerror}; name a file in a folder that exists", file=sys.stderr)

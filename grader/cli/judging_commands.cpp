@@ -1,19 +1,23 @@
-#include "cli/commands.h"
-
-#include <unistd.h>
+// `warpgrade check`, `grade` and `bench`: a submission, a class, the staff's solutions.
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <ctime>
-#include <set>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/process.h"
+#include "base/toolchain.h"
+#include "cli/commands.h"
 #include "cli/failure_text.h"
+#include "cli/judging_options.h"
 #include "cli/tables.h"
-#include "score/calibrate.h"
+#include "score/score.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -21,10 +25,11 @@ using nlohmann::json;
 
 namespace {
 
-// The policy that a run was made with.
-Policy policy_of(const json& run) {
-  return parse_policy(run.at("policy"), "the run's policy", dataset_names(find_lab(run.at("lab"))));
-}
+struct CheckOptions {
+  fs::path submission;
+  GradeOptions grade;
+  bool verbose = false;
+};
 
 // A path as a shell takes it.
 std::string shell_word(const fs::path& path) {
@@ -45,40 +50,7 @@ std::string repeat_command(const CheckOptions& options, const std::string& case_
   return command;
 }
 
-}  // namespace
-
-fs::path default_run_folder(const std::string& lab) {
-  char text[32];
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  localtime_r(&now, &parts);
-  std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &parts);
-  return fs::path("runs") / fmt::format("{}-{}", text, lab);
-}
-
-int list_labs(const std::optional<std::string>& name) {
-  if (!name) {
-    for (const Lab* lab : labs()) {
-      fmt::print("{:<10} {} ({} cases)\n", lab->name(), lab->summary(), lab->cases().size());
-    }
-    return kExitGraded;
-  }
-  std::vector<std::vector<std::string>> rows{{"case", "kind", "set", "what it is for"}};
-  for (const CaseSpec& spec : find_lab(*name).cases())
-    rows.push_back({spec.id, spec.kind, spec.set, spec.why});
-  fmt::print("{}", format_table(rows));
-  return kExitGraded;
-}
-
-int list_baselines() {
-  std::set<std::string> folders;
-  for (const Lab* lab : labs()) {
-    for (const Baseline& baseline : lab->baselines()) folders.insert(baseline.folder.string());
-  }
-  for (const std::string& folder : folders) fmt::print("{}\n", folder);
-  return kExitGraded;
-}
-
+// One submission, on the students' public cases, into a scratch run; prints every failure.
 int check(CheckOptions options) {
   const TemporaryDirectory scratch("warpgrade-check");
   GradeOptions& grade_options = options.grade;
@@ -105,6 +77,7 @@ int check(CheckOptions options) {
   return accepted == total ? kExitGraded : kExitNotAccepted;
 }
 
+// Every solution of the staff for the lab: naive, the ladder's steps, optimized.
 std::vector<fs::path> reference_solutions(const std::string& lab) {
   const fs::path room = project_root() / "reference" / lab;
   std::vector<fs::path> folders{room / "naive"};
@@ -138,13 +111,15 @@ int grade_class(GradeOptions options, bool with_references) {
   return kExitGraded;
 }
 
+// The staff's solutions (and a submission) against thresholds, as a table.
 int bench(GradeOptions options) {
   if (options.run.empty()) options.run = default_run_folder(options.lab + "-bench");
   options.references = reference_solutions(options.lab);
   // Without a GPU there is nothing to time: the quick cases show that everything runs.
   if (options.cases.empty() && choose_backend(options.backend).name == "emulator") options.cases = {"public"};
   const GradeSummary summary = grade(options);
-  const json run = RunFolder(summary.run).read_run();
+  const RunFolder folder(summary.run);
+  const json run = folder.read_run();
   if (run.at("backend") != "cuda") {
     fmt::print(
         "{}\nspeed was not measured: the emulator counts instructions, not time. On a machine with an NVIDIA "
@@ -152,45 +127,61 @@ int bench(GradeOptions options) {
         "this prints speed-ups against thresholds.\n",
         class_table(summary.scores));
   } else {
-    fmt::print("speed-up over {} [95 % interval], threshold met or not:\n\n{}", policy_of(run).baseline,
-               speed_table(summary.scores));
+    fmt::print("speed-up over {} [95 % interval], threshold met or not:\n\n{}",
+               policy_of(folder, run).baseline, speed_table(summary.scores));
   }
   fmt::print("\nrecords: {}\n", (summary.run / "records.jsonl").string());
   return summary.faults > 0 ? kExitJudgeFault : kExitGraded;
 }
 
-int score_again(const fs::path& run, const std::optional<fs::path>& policy) {
-  const RunFolder folder(run);
-  folder.collect();
-  fmt::print("{}", class_table(score_run(folder, policy)));
-  return kExitGraded;
+void add_check_command(CLI::App& app, int& code) {
+  const auto options = std::make_shared<CheckOptions>();
+  CLI::App* command = app.add_subcommand("check", "judge one submission on the public cases");
+  command->add_option("submission", options->submission, "its folder")->required();
+  add_judging_options(*command, options->grade);
+  command->add_flag("--verbose", options->verbose, "show progress");
+  command->callback([options, &code] { code = check(*options); });
 }
 
-int calibrate(const fs::path& run, const std::optional<std::string>& baseline, double share) {
-  const RunFolder folder(run);
-  const json description = folder.read_run();
-  const std::string chosen = baseline ? *baseline : policy_of(description).baseline;
-  fmt::print("{}", propose_thresholds(description, folder.read_records(), chosen, share));
-  return kExitGraded;
+void add_grade_command(CLI::App& app, int& code) {
+  const auto options = std::make_shared<GradeOptions>();
+  const auto with_references = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("grade", "judge a class");
+  command->add_option("submissions", options->submissions, "a folder with one sub-folder a student");
+  command->add_flag("--with-reference", *with_references, "the staff's solutions as well");
+  command->add_option("--reference", options->references, "a staff solution to judge beside the class");
+  add_run_options(*command, *options);
+  command->callback([options, with_references, &code] {
+    if (!options->submissions && !*with_references && options->references.empty()) {
+      throw UsageError("nothing to grade: give a folder of submissions, or --with-reference");
+    }
+    code = grade_class(*options, *with_references);
+  });
 }
 
-int render(const std::string& module, const fs::path& run) {
-  const fs::path python = project_root() / ".venv/bin/python";
-  ProcessOptions options;
-  options.command = {fs::exists(python) ? python.string() : "python3", "-m", module, run.string()};
-  options.environment = {{"PYTHONPATH", (project_root() / "reports").string()}};
-  const ProcessResult result = run_process(options);
-  fmt::print("{}", result.standard_output);
-  fmt::print(stderr, "{}", result.standard_error);
-  return result.ok() ? kExitGraded : result.exit_code == kExitUsage ? kExitUsage : kExitJudgeFault;
+void add_bench_command(CLI::App& app, int& code) {
+  const auto options = std::make_shared<GradeOptions>();
+  CLI::App* command = app.add_subcommand("bench", "time the staff's solutions against the thresholds");
+  add_run_options(*command, *options);
+  command->add_option("--submissions", options->submissions, "time these as well");
+  command->callback([options, &code] { code = bench(*options); });
 }
 
-int report(const fs::path& run) {
-  const RunFolder folder(run);
-  folder.read_run();
-  folder.collect();
-  score_run(folder, std::nullopt);
-  return render("warpgrade_reports", run);
+}  // namespace
+
+fs::path default_run_folder(const std::string& lab) {
+  char text[32];
+  const std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  localtime_r(&now, &parts);
+  std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &parts);
+  return fs::path("runs") / fmt::format("{}-{}", text, lab);
+}
+
+void add_judging_commands(CLI::App& app, int& code) {
+  add_check_command(app, code);
+  add_grade_command(app, code);
+  add_bench_command(app, code);
 }
 
 }  // namespace warpgrade

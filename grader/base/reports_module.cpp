@@ -1,0 +1,55 @@
+#include "base/reports_module.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "base/toolchain.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kNoSuchProgram = 127;  // as env and shells say it
+
+// The line that names a missing package; empty where none is missing.
+std::string missing_package(const std::string& errors) {
+  const size_t at = errors.rfind("No module named");
+  return at == std::string::npos ? "" : errors.substr(at, errors.find('\n', at) - at);
+}
+
+ProcessResult run_python(const std::string& python, const std::string& module,
+                         const std::vector<std::string>& arguments) {
+  ProcessOptions options;
+  // `env` says by its exit code that there is no such program; a process that cannot be started is a fault.
+  options.command = {"env", python, "-m", module};
+  options.command.insert(options.command.end(), arguments.begin(), arguments.end());
+  options.environment = {{"PYTHONPATH", (project_root() / "reports").string()}};
+  return run_process(options);
+}
+
+}  // namespace
+
+std::string run_reports_module(const std::string& module, const std::vector<std::string>& arguments) {
+  const fs::path ours = project_root() / ".venv/bin/python";
+  const std::string python = fs::exists(ours) ? ours.string() : "python3";
+  const ProcessResult result = run_python(python, module, arguments);
+  if (result.ok()) {
+    fmt::print(stderr, "{}", result.standard_error);
+    return result.standard_output;
+  }
+  const std::string missing =
+      result.exit_code == kNoSuchProgram ? "no such program" : missing_package(result.standard_error);
+  if (!missing.empty()) {
+    throw UsageError("{} cannot run {} ({}): scripts/bootstrap installs what the reports need", python,
+                     module, missing);
+  }
+  fmt::print(stderr, "{}", result.standard_error);
+  if (result.exit_code == kExitUsage) throw UsageError("{} made no file; the lines above say why", module);
+  throw JudgeFault("{}: {}", module, result.describe());
+}
+
+}  // namespace warpgrade

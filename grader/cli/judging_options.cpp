@@ -1,0 +1,51 @@
+#include "cli/judging_options.h"
+
+namespace warpgrade {
+
+void add_judging_options(CLI::App& command, GradeOptions& options) {
+  command.add_option("--lab", options.lab, "the lab")->capture_default_str();
+  command.add_option("--backend", options.backend, "auto, cuda or emulator")->capture_default_str();
+  command
+      .add_option("--cases", options.cases,
+                  "ids, datasets or sets (public, real, real-large, stand-in, large); * matches, ?name may "
+                  "be missing")
+      ->delimiter(',');
+  command.add_option(
+      "--input", options.input,
+      "judge on an input of your own instead of the lab's cases (gcn: a folder with graph.txt, "
+      "x.bin, w.bin)");
+  command.add_option("--policy", options.policy, "YAML file; default: grader/policies/<lab>.yaml");
+  command.add_option(
+      "--jobs", options.jobs,
+      "submissions at a time (0: a core each on the emulator; one, in a batch a few, on a GPU)");
+  command.add_flag("--allow-unsandboxed", options.allow_unsandboxed,
+                   "go on where bubblewrap does not work; records say so");
+  command.add_option("--checks", options.checks, "what the emulator looks for; none: out of bounds only")
+      ->capture_default_str();
+  command.add_option("--speed-budget", options.speed_budget_s, "seconds of timed pairs a case")
+      ->capture_default_str();
+}
+
+void add_run_options(CLI::App& command, GradeOptions& options) {
+  add_judging_options(command, options);
+  command.add_option("--run", options.run, "the run's folder; the same folder goes on where it stopped");
+  command.add_flag("--fresh", options.fresh_on_change, "move an older run of other inputs aside");
+  command.add_flag("!--no-speed", options.measure_speed, "correctness only");
+  command.add_option("--baselines", options.baselines, "time only these beside each submission")
+      ->delimiter(',');
+  command.add_flag("--self", options.self_baseline,
+                   "A/A: time each submission against itself too; 1.0 is expected");
+  command
+      .add_option(
+          "--least-pairs", options.least_pairs,
+          "timed pairs of a case before its budget may end them; below 8 intervals hold less than 95 %")
+      ->check(CLI::Range(3, 255))
+      ->capture_default_str();
+  command
+      .add_option("--baseline-budget", options.baseline_budget_s,
+                  "seconds that a baseline may take in a case; a slower one is left out of the later pairs")
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--quiet", options.quiet, "no progress");
+}
+
+}  // namespace warpgrade
