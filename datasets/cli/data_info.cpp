@@ -25,6 +25,10 @@ void print_facts(const DatasetInfo& entry) {
   }
   std::string facts;
   for (const std::string& fact : entry.unconfirmed) facts += (facts.empty() ? "" : ", ") + fact;
+  std::string assumed;
+  for (const std::string& what : entry.assumed) assumed += (assumed.empty() ? "" : ", ") + what;
+  if (!assumed.empty())
+    line("assumed", fmt::format("of {}@v2: {}", entry.name.substr(0, entry.name.find('@')), assumed));
   if (!facts.empty()) line("unchecked", fmt::format("{}: from memory, look at the page", facts));
 }
 

@@ -67,7 +67,10 @@ DatasetInfo read_entry(const std::string& name, const YAML::Node& node) {
     const YAML::Node community = standin["community"];
     outline.communities = {{community["log2_nodes"].as<int>(),
                             static_cast<int>(std::lround(community["share"].as<double>() * kWholeShare))}};
+    outline.max_column_degree = value_or<std::int64_t>(standin, "max_column_degree", 0);
+    outline.column_tail = value_or(standin, "column_tail", outline.column_tail);
     info.outline = outline;
+    info.assumed = value_or(standin, "assumed", std::vector<std::string>{});
   }
   if (const YAML::Node shape = node["shape"]) {
     info.shape = ShapeSpec{shape.as<std::string>(),      node["rows"].as<int>(),
@@ -94,33 +97,48 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// "arxiv@0.01": the same skew and mean degree on a hundredth of the nodes.
-DatasetInfo scaled(DatasetInfo info, const std::string& name, const std::string& scale_text) {
+// The scale behind an @.
+double scale_of(const DatasetInfo& info, const std::string& name, const std::string& text) {
   double scale = 0;
-  const auto [end, error] = std::from_chars(scale_text.data(), scale_text.data() + scale_text.size(), scale);
-  if (error != std::errc() || end != scale_text.data() + scale_text.size() || !(scale > 0 && scale <= 1)) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), scale);
+  if (error != std::errc() || end != text.data() + text.size() || !(scale > 0 && scale <= 1)) {
     throw DatasetError("'{}': a scale above 0 and up to 1 stands behind @, for instance {}@0.01", name,
                        info.name);
   }
-  if (!info.powerlaw) throw DatasetError("'{}': only stand-ins have scales", name);
+  return scale;
+}
+
+// The mean degree kept on a share of the nodes, as far as n * n entries allow.
+void scale(int& n, std::int64_t& nnz, double by) {
+  n = std::max(1, static_cast<int>(std::lround(n * by)));
+  nnz = std::min(std::llround(static_cast<double>(nnz) * by), static_cast<long long>(n) * n);
+}
+
+// "arxiv@0.01": the same skew and mean degree on a hundredth of the nodes.
+DatasetInfo scaled(DatasetInfo info, const std::string& name, const std::string& scale_text) {
+  const double by = scale_of(info, name, scale_text);
+  if (!info.powerlaw) {
+    throw DatasetError("'{}': only stand-ins have scales{}", name,
+                       info.outline ? fmt::format(", as {}@v2@{} is one", info.name, scale_text) : "");
+  }
   info.name = name;
-  info.powerlaw->n = std::max(1, static_cast<int>(std::lround(info.powerlaw->n * scale)));
-  info.powerlaw->nnz = std::llround(static_cast<double>(info.powerlaw->nnz) * scale);
-  const std::int64_t most = static_cast<std::int64_t>(info.powerlaw->n) * info.powerlaw->n;
-  info.powerlaw->nnz = std::min(info.powerlaw->nnz, most);
+  scale(info.powerlaw->n, info.powerlaw->nnz, by);
   return info;
 }
 
 // "arxiv@v2": the stand-in with locality; "arxiv@v2@0.01" a hundredth of it. "arxiv" alone stays the power
-// law that published records were made on.
+// law that published records were made on, and "web-Stanford" alone the graph itself.
 DatasetInfo second_generation_of(DatasetInfo info, const std::string& variant) {
   if (!info.outline)
     throw DatasetError("'{}@{}': only stand-ins of published graphs have a second generation", info.name,
                        variant);
   const std::string name = info.name + "@" + variant;
-  if (variant != "v2") info = scaled(info, name, variant.substr(3));
+  int n = info.outline->n;
+  std::int64_t nnz = info.outline->nnz;
+  if (variant != "v2") scale(n, nnz, scale_of(info, name, variant.substr(3)));
   info.name = name;
-  info.standin = spec_of(*info.outline, info.powerlaw->n, info.powerlaw->nnz);
+  info.kind = "stand-in";
+  info.standin = spec_of(*info.outline, n, nnz);
   info.powerlaw.reset();
   return info;
 }

@@ -86,6 +86,21 @@ DegreeCurve power_curve(int n, std::int64_t nnz, std::int64_t most, std::int64_t
   return mandelbrot(ranks, most, least, steepness, low);
 }
 
+namespace {
+
+// Columns of a directed graph. Communities are too small to give a hub its entries, so what is drawn from
+// everywhere has to.
+DegreeCurve column_curve(const StandInOutline& outline, int n, std::int64_t nnz, std::int64_t mean) {
+  std::int64_t everywhere = kWholeShare;
+  for (const auto& community : outline.communities) everywhere -= community.share;
+  if (everywhere <= 0) throw DatasetError("communities that take every entry leave none to a hub column");
+  const std::int64_t scaled = outline.max_column_degree * n / outline.n * kWholeShare / everywhere;
+  const std::int64_t most = std::clamp<std::int64_t>(std::max(scaled, 2 * mean), 1, n);
+  return power_curve(n, nnz, most, 0, outline.column_tail);
+}
+
+}  // namespace
+
 StandInSpec spec_of(const StandInOutline& outline, int n, std::int64_t nnz) {
   StandInSpec spec;
   spec.n = n;
@@ -95,6 +110,7 @@ StandInSpec spec_of(const StandInOutline& outline, int n, std::int64_t nnz) {
   const auto scaled = outline.max_degree * n / outline.n;
   const std::int64_t most = std::clamp<std::int64_t>(std::max(scaled, 2 * mean), 1, spec.n);
   spec.row_degrees = power_curve(spec.n, spec.nnz, most, spec.nnz >= spec.n ? 1 : 0, outline.tail);
+  if (outline.max_column_degree > 0) spec.column_degrees = column_curve(outline, n, nnz, mean);
   spec.communities = outline.communities;
   const int largest = std::max(0, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(spec.n))) - 4);
   for (auto& community : spec.communities) community.log2_nodes = std::min(community.log2_nodes, largest);

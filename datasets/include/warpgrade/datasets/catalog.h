@@ -40,10 +40,11 @@ struct DatasetInfo {
   static constexpr const char* kFacts[] = {"counts", "url", "licence", "max_degree", "clustering"};
   std::map<std::string, std::vector<std::string>> checked;  // where a fact was looked up
   std::vector<std::string> unconfirmed;                     // facts written from memory
+  std::vector<std::string> assumed;                         // what NAME@v2 has that nobody published
   std::string file, sha256;               // real: a file of the graphs' folder, and its hash
   std::string importer;                   // real: wordnet, debian-packages
   std::optional<PowerlawSpec> powerlaw;   // stand-in
-  std::optional<StandInOutline> outline;  // stand-in: what NAME@v2 is made from
+  std::optional<StandInOutline> outline;  // published: what NAME@v2 is made from
   std::optional<StandInSpec> standin;     // NAME@v2 itself
   std::optional<ShapeSpec> shape;         // synthetic
   std::optional<Original> original;       // published: stand-ins have one as well, named NAME@original

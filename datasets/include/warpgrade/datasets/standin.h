@@ -63,14 +63,16 @@ Csr generate_standin(const StandInSpec& spec, int threads = 0);
 DegreeCurve power_curve(int n, std::int64_t nnz, std::int64_t most, std::int64_t least, double tail);
 
 // What the catalogue says of a graph that is not here, and the parameters that follow for n nodes and nnz
-// entries of its kind: the longest row in proportion, column weights as row lengths, communities scattered
-// over the ids.
+// entries of its kind: the longest row in proportion, column weights as row lengths unless columns have a
+// longest and a tail of their own, communities scattered over the ids.
 struct StandInOutline {
   int n = 0;
   std::int64_t nnz = 0, max_degree = 0;
   double tail = 0.7;  // degrees fall as rank^-tail
   std::vector<StandInSpec::Community> communities;
   std::uint64_t seed = 1;
+  std::int64_t max_column_degree = 0;  // of a directed graph; 0: as rows
+  double column_tail = 0.7;
 };
 StandInSpec spec_of(const StandInOutline& outline, int n, std::int64_t nnz);
 
