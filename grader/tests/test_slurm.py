@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections import Counter
@@ -36,12 +38,23 @@ needs_accounting = pytest.mark.skipif(
 )
 
 
+def free_ports(count: int) -> int:
+    """The first of so many ports in a row that nobody listens on, below those that the kernel gives to clients."""
+    for first in random.SystemRandom().sample(range(20000, 32000, 20), 100):
+        with contextlib.ExitStack() as held, contextlib.suppress(OSError):
+            for port in range(first, first + count):
+                held.enter_context(socket.socket()).bind(("", port))
+            return first
+    pytest.fail(f"no {count} free ports in a row")
+
+
 class Cluster:
     """A Slurm under a folder of its own."""
 
-    def __init__(self, folder: Path, nodes: int, port: int, *, accounting: bool = False) -> None:
+    def __init__(self, folder: Path, nodes: int, *, accounting: bool = False) -> None:
         self.folder = folder
-        self.environment = {**os.environ, "PORT": str(port), "SLURM_CONF": str(folder / "etc/slurm.conf")}
+        port = str(free_ports(10 + nodes))
+        self.environment = {**os.environ, "PORT": port, "SLURM_CONF": str(folder / "etc/slurm.conf")}
         command = [HERE / "slurm/start.sh", folder, str(nodes), *(["accounting"] if accounting else [])]
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=180, check=False)
         if done.returncode != 0:
@@ -212,7 +225,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     """Three nodes without accounting: states come from scontrol."""
-    made = Cluster(tmp_path / "slurm", 3, 26817)
+    made = Cluster(tmp_path / "slurm", 3)
     yield made
     made.stop()
 
@@ -228,6 +241,15 @@ def fill(folder: Path) -> Path:
         except OSError:
             pass
     return path
+
+
+def disk_fills_and_is_met(disk: Path, run: Path) -> bool:
+    """Full for four seconds; false when no task had anything to write in that time, as on a loaded machine."""
+    filler = fill(disk)
+    time.sleep(4)
+    filler.unlink()
+    time.sleep(1.5)  # who waits for room looks every second, and writes then what it met
+    return any('"disk_full"' in path.read_text(encoding="utf-8") for path in run.glob("events/*.jsonl"))
 
 
 @needs_slurm
@@ -255,9 +277,7 @@ def test_a_class_survives_a_night_of_faults(tmp_path: Path, small_disk: Path, cl
     # The results folder is full for a while.
     before = len(records(run))
     wait_until("some more records", lambda: len(records(run)) >= before + 3, 60)
-    filler = fill(small_disk)
-    time.sleep(4)
-    filler.unlink()
+    wait_until("a task that met the full disk", lambda: disk_fills_and_is_met(small_disk, run), 120)
     # The controller is away, and remembers.
     cluster.restart_controller(2)
     # The cluster's watchdog gives the node up at last, and later it is back.
@@ -303,7 +323,7 @@ def warpgrade_missing(run: Path) -> bool:
 @needs_accounting
 def test_sacct_tells_what_became_of_a_task(tmp_path: Path) -> None:
     """With slurmdbd the tasks' states are sacct's; what a wedged node left is judged in the next round, elsewhere."""
-    cluster = Cluster(tmp_path / "slurm", 2, 27817, accounting=True)
+    cluster = Cluster(tmp_path / "slurm", 2, accounting=True)
     try:
         submissions = tmp_path / "class"
         for name in ("ada.row_per_warp", "bo.naive", "eli.empty_stub"):

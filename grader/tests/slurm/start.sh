@@ -21,7 +21,7 @@ start_accounting() {
     --skip-test-db >"$dir/log/mariadb-install.log" 2>&1
   mariadbd --no-defaults --user=root --datadir="$dir/mariadb" --socket="$dir/run/mariadb.socket" --skip-networking \
     --pid-file="$dir/run/mariadb.pid" --innodb-buffer-pool-size=64M >"$dir/log/mariadb.log" 2>&1 &
-  for _ in $(seq 100); do
+  for _ in $(seq 300); do
     mariadb --no-defaults --socket="$dir/run/mariadb.socket" -e 'SELECT 1' >/dev/null 2>&1 && break
     sleep 0.2
   done
@@ -92,7 +92,7 @@ export SLURM_CONF="$dir/etc/slurm.conf"
 wait_for() { # what, command...
   local what=$1
   shift
-  for _ in $(seq 150); do
+  for _ in $(seq 300); do
     if "$@" >/dev/null 2>&1; then return; fi
     sleep 0.2
   done

@@ -1,7 +1,7 @@
 // Planning of arrays, and what Slurm's commands answer.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <numeric>
 
 #include "base/error.h"
@@ -27,9 +27,9 @@ TEST(SlurmPlan, TwoThousandTasksAreSplitUnderTheArrayLimitInNoTime) {
   limits.max_array = 300;
   Site site;
   site.task_minutes = 1;
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process: a busy machine is not the plan's fault
   const RoundPlan plan = RoundPlan::from_json(plan_round(ids(2000), ids(2000), 60, site, limits).to_json());
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_LT(std::clock() - start, 5 * CLOCKS_PER_SEC);
   EXPECT_EQ(plan.judge.size(), 2000u);
   ASSERT_EQ(plan.judge_arrays.size(), 7u);
   size_t next = 0;
