@@ -109,13 +109,7 @@ void carry_chains() {
       });
 }
 
-uint32_t reverse(uint32_t x) {
-  uint32_t r = 0;
-  for (int k = 0; k < 32; ++k) r |= (x >> k & 1) << (31 - k);
-  return r;
-}
-
-void bit_manipulation() {
+void counted_bits() {
   compare<int>(
       "popc", [] __device__(int i) { return __popc(bits_of(i, 1)) + __popcll(bits_of(i, 2)); },
       [](int i) {
@@ -132,6 +126,27 @@ void bit_manipulation() {
       "ffs", [] __device__(int i) { return __ffs(int(bits_of(i, 1))) + 100 * __ffsll(bits_of(i, 2)); },
       [](int i) { return __builtin_ffs(int(bits_of(i, 1))) + 100 * __builtin_ffsll(bits_of(i, 2)); });
   compare<uint32_t>(
+      "bfind",
+      [] __device__(int i) {
+        uint32_t r;
+        asm("bfind.s32 %0, %1;" : "=r"(r) : "r"(int(bits_of(i, 1))));
+        return r;
+      },
+      [](int i) {
+        const int a = int(bits_of(i, 1));
+        const uint32_t v = a < 0 ? ~a : a;
+        return v ? 31 - uint32_t(__builtin_clz(v)) : ~0u;
+      });
+}
+
+uint32_t reverse(uint32_t x) {
+  uint32_t r = 0;
+  for (int k = 0; k < 32; ++k) r |= (x >> k & 1) << (31 - k);
+  return r;
+}
+
+void moved_bits() {
+  compare<uint32_t>(
       "brev", [] __device__(int i) { return __brev(bits_of(i, 1)); },
       [](int i) { return reverse(uint32_t(bits_of(i, 1))); });
   compare<uint32_t>(
@@ -142,6 +157,20 @@ void bit_manipulation() {
         for (int k = 0; k < 4; ++k) r |= uint32_t(v >> 8 * (bits_of(i, 3) >> 4 * k & 7) & 255) << 8 * k;
         return r;
       });
+  compare<uint32_t>(
+      "shf",
+      [] __device__(int i) {
+        const uint32_t a = bits_of(i, 1), b = bits_of(i, 2);
+        return __funnelshift_l(a, b, i) ^ __funnelshift_rc(a, b, i % 48) * 5;
+      },
+      [](int i) {
+        const uint64_t v = uint32_t(bits_of(i, 1)) | bits_of(i, 2) << 32;
+        const int n = i % 48 > 32 ? 32 : i % 48;
+        return uint32_t(v << (i & 31) >> 32) ^ uint32_t(v >> n) * 5;
+      });
+}
+
+void bit_fields() {
   compare<uint32_t>(
       "bfe.u32",
       [] __device__(int i) {
@@ -183,6 +212,9 @@ void bit_manipulation() {
         const uint64_t field = ((n > 31 ? 1ull << 32 : 1ull << n) - 1) << p;
         return uint32_t((b & ~field) | (uint64_t(a) << p & field));
       });
+}
+
+void logic() {
   compare<uint32_t>(
       "lop3",
       [] __device__(int i) {
@@ -200,29 +232,6 @@ void bit_manipulation() {
           r |= uint32_t(0x2b >> index & 1) << k;
         }
         return r;
-      });
-  compare<uint32_t>(
-      "shf",
-      [] __device__(int i) {
-        const uint32_t a = bits_of(i, 1), b = bits_of(i, 2);
-        return __funnelshift_l(a, b, i) ^ __funnelshift_rc(a, b, i % 48) * 5;
-      },
-      [](int i) {
-        const uint64_t v = uint32_t(bits_of(i, 1)) | bits_of(i, 2) << 32;
-        const int n = i % 48 > 32 ? 32 : i % 48;
-        return uint32_t(v << (i & 31) >> 32) ^ uint32_t(v >> n) * 5;
-      });
-  compare<uint32_t>(
-      "bfind",
-      [] __device__(int i) {
-        uint32_t r;
-        asm("bfind.s32 %0, %1;" : "=r"(r) : "r"(int(bits_of(i, 1))));
-        return r;
-      },
-      [](int i) {
-        const int a = int(bits_of(i, 1));
-        const uint32_t v = a < 0 ? ~a : a;
-        return v ? 31 - uint32_t(__builtin_clz(v)) : ~0u;
       });
 }
 
@@ -288,7 +297,10 @@ int main() {
   arithmetic<uint64_t>("u64");
   products();
   carry_chains();
-  bit_manipulation();
+  counted_bits();
+  moved_bits();
+  bit_fields();
+  logic();
   saturating_and_dot();
   return g_failures;
 }
