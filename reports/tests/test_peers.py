@@ -91,6 +91,32 @@ def test_real_graphs_stand_apart_and_their_stand_ins_are_left_out(tmp_path: Path
     assert [row.case for row in comparison.of("spmm", real=True)] == ["cora"]
 
 
+def test_a_case_of_two_sets_is_told_from_the_one_that_repeated_it_more_often(tmp_path: Path) -> None:
+    few, many = record("ddi", 32, 0.030, 0.1), record("ddi", 32, 0.025, 0.1)
+    for submission in few["submissions"]:
+        del submission["samples_ms"][5:]
+    for name, line in (("a", few), ("b", many), ("c", few)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "bench.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    comparison = compare(tmp_path)
+    assert [row.repetitions for row in comparison.rows] == [31]
+    assert comparison.folders == ("b",)
+
+
+def test_every_line_of_a_table_has_as_many_cells_as_its_head() -> None:
+    width = 0
+    for line in peers_view.markdown(compare(PUBLISHED)).splitlines():
+        cells = line.count("|")
+        assert not cells or not width or cells == width, line
+        width = cells
+
+
+def test_apsp_is_told_by_growing_n() -> None:
+    sizes = [row.width for row in compare(PUBLISHED).of("apsp") if row.case.startswith("complete-timed-")]
+    assert sizes == sorted(sizes)
+    assert len(sizes) > 1
+
+
 def test_an_interval_of_31_values_reaches_from_the_10th_to_the_22nd() -> None:
     interval = interval_of([float(i) for i in range(1, 32)])
     assert (interval.low, interval.median, interval.high) == (10.0, 16.0, 22.0)

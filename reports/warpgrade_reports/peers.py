@@ -94,8 +94,9 @@ class Comparison:
     folders: tuple[str, ...] = field(default=())
 
     def of(self, lab: str, *, real: bool = False) -> list[Row]:
-        """A lab's rows in the order of the records."""
-        return [row for row in self.rows if row.lab == lab and row.real == real]
+        """A lab's rows in the order of the records; APSP's, which several sets may hold, by kind of graph and n."""
+        rows = [row for row in self.rows if row.lab == lab and row.real == real]
+        return sorted(rows, key=lambda row: (row.case.rsplit("-", 1)[0], row.width)) if lab == "apsp" else rows
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
@@ -139,17 +140,14 @@ def compare(root: Path, public_file: Path = PUBLIC) -> Comparison:
     """Everything below `root` that was measured on the public table's GPU model, other models left out."""
     public = tomllib.loads(public_file.read_text(encoding="utf-8"))
     ceilings = read_ceilings(public)
-    rows: list[Row] = []
-    folders: list[str] = []
+    rows: dict[tuple[str, str, int], tuple[Row, str]] = {}
     for folder in sorted({file.parent for name in ("bench.jsonl", "run.json") for file in root.glob(f"*/{name}")}):
         bench = folder / "bench.jsonl"
         found = _bench_rows(bench, public, ceilings) if bench.is_file() else _run_rows(folder, public, ceilings)
-        fresh = [
-            row for row in found if not any((row.lab, row.case, row.width) == (r.lab, r.case, r.width) for r in rows)
-        ]
-        rows += fresh  # a case that two sets measured is told once
-        if fresh:
-            folders.append(folder.name)
+        for row in found:  # a case that two sets measured is told once, from the one that repeated it more often
+            key = (row.lab, row.case, row.width)
+            if key not in rows or row.repetitions > rows[key][0].repetitions:
+                rows[key] = (row, folder.name)
     if not rows:
         raise ReportInputError(
             str(root),
@@ -159,7 +157,9 @@ def compare(root: Path, public_file: Path = PUBLIC) -> Comparison:
     sources = {
         lab: public[lab]["source"] for lab in public if isinstance(public[lab], dict) and "source" in public[lab]
     }
-    return Comparison(public["device"], tuple(rows), sources, public["spmm"]["slack"], tuple(folders))
+    told = tuple(row for row, _ in rows.values())
+    folders = tuple(sorted({folder for _, folder in rows.values()}))
+    return Comparison(public["device"], told, sources, public["spmm"]["slack"], folders)
 
 
 def _bench_rows(file: Path, public: Mapping[str, Any], ceilings: Ceilings) -> list[Row]:

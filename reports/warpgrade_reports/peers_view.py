@@ -87,13 +87,18 @@ def _verdict(comparison: Comparison) -> list[str]:
 def _lab_table(rows: Sequence[Row]) -> list[str]:
     names = list(dict.fromkeys(name for row in rows for name in row.over))
     has_public = any(row.public for row in rows)
-    head = ["case", "ours, ms", *(f"over {name.replace('_', ' ')}" for name in names)]
+    head = ["case", "ours, ms", "times timed", *(f"over {name.replace('_', ' ')}" for name in names)]
     if has_public:
         head += ["fastest public kernel, ms", "over it"]
     head += ["of the floor", "the floor counts"]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for row in rows:
-        cells = [row.case, _ms(row.ours_ms.median), *(_times(row.over.get(name)) for name in names)]
+        cells = [
+            row.case,
+            _ms(row.ours_ms.median),
+            str(row.repetitions),
+            *(_times(row.over.get(name)) for name in names),
+        ]
         if has_public:
             cells += [f"{row.public.name}, {_ms(row.public.time_ms)}" if row.public else "–", _times(row.ahead)]
         cells += [fmt.percent(row.of_floor), row.floor_what]
@@ -121,7 +126,7 @@ def markdown(comparison: Comparison) -> str:
         chosen = [row for row in real if row.width == width]
         lines += [f"## SpMM on real graphs, K = {width}", "", *_spmm_table(chosen), ""]
     for lab, title in _LABS.items():
-        rows = [row for row in comparison.rows if row.lab == lab]
+        rows = comparison.of(lab) + comparison.of(lab, real=True)
         if lab != "spmm" and rows:
             lines += [f"## {title}", "", *_lab_table(rows), ""]
     lines += ["## Where the public figures come from", ""]
@@ -180,7 +185,7 @@ def save_plot(comparison: Comparison, file: Path) -> None:
     real = comparison.of("spmm", real=True)
     panels += [(f"SpMM on real graphs, K = {k}", [row for row in real if row.width == k]) for k in _widths(real)]
     for lab, title in _LABS.items():
-        rows = [row for row in comparison.rows if row.lab == lab]
+        rows = comparison.of(lab) + comparison.of(lab, real=True)
         if lab != "spmm" and rows:
             panels.append((title, rows))
     heights = [len(rows) + 2.2 for _, rows in panels]
