@@ -7,7 +7,7 @@
 # GRAPHS   a folder of NAME.mtx.gz or NAME.npz; those without parameters in datasets/fits are left out, visibly
 # OUTPUT   a folder for bench.jsonl (every sample), comparison.json and comparison.md
 # TOOL=build/bin/warpgrade     any program with `data synth`: build/bin/datasets_tool will do
-# WORK=folder                  keeps the matrices and the bench there, for the next time
+# WORK=folder                  keeps the matrices and the bench there, for the next time; BENCH=folder: the bench there
 # BASELINES="NAME=FOLDER ..."   other baselines than cuSPARSE's, DEVICE=emulator: to try the script where no GPU is
 # CUSPARSE_FLAGS, ARCH         as for reference/spmm/tools/bench.sh
 set -euo pipefail
@@ -48,6 +48,6 @@ done
 for job in "${jobs[@]}"; do wait "$job"; done
 rm -f "$output/bench.jsonl"
 read -ra baselines <<<"${BASELINES:-cusparse_default=vendor/cusparse_default cusparse_best=vendor/cusparse_best}"
-BENCH_KEEP=1 "$root/reference/spmm/tools/bench.sh" "$work/bench" "${baselines[@]}" optimized=optimized -- \
+BENCH_KEEP=1 "$root/reference/spmm/tools/bench.sh" "${BENCH:-$work/bench}" "${baselines[@]}" optimized=optimized -- \
   --matrices "$work/matrices" --repetitions "${REPETITIONS:-31}" --json "$output/bench.jsonl"
 python3 "$root/datasets/tools/compare_times.py" "$output/bench.jsonl" "$output"
