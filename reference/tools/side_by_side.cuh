@@ -1,5 +1,5 @@
-// What the development benches of the labs sampling and histogram share: submissions as shared libraries, an
-// L2 flush, medians.
+// What the development benches of the labs apsp, histogram and sampling share: submissions as shared
+// libraries, an L2 flush, medians, the command line.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -111,6 +112,22 @@ T* allocate(std::size_t count) {
   T* device = nullptr;
   BENCH_CHECK(cudaMalloc(&device, std::max<std::size_t>(count, 1) * sizeof(T)));
   return device;
+}
+
+// `bench check NAME=LIBRARY.so ...` or `bench time [repetitions] NAME=LIBRARY.so ...`; the exit code.
+template <typename Submission>
+int start(int argc, char** argv, int repetitions, int (*check_all)(const std::vector<Submission>&),
+          int (*time_all)(const std::vector<Submission>&, int)) {
+  const bool timed = argc > 1 && std::strcmp(argv[1], "time") == 0;
+  int first = 2;
+  if (timed && argc > 2 && std::strchr(argv[2], '=') == nullptr) repetitions = std::atoi(argv[first++]);
+  if (argc <= first || repetitions < 1 || (!timed && std::strcmp(argv[1], "check") != 0)) {
+    std::fprintf(stderr, "want: %s check|time [repetitions] NAME=LIBRARY.so ...\n", argv[0]);
+    return 1;
+  }
+  std::vector<Submission> submissions;
+  for (int i = first; i < argc; ++i) submissions.emplace_back(argv[i]);
+  return timed ? time_all(submissions, repetitions) : check_all(submissions);
 }
 
 }  // namespace bench

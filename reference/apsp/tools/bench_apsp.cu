@@ -8,11 +8,9 @@
 // `time` runs all submissions in turn, each after a flush of L2; every result is compared on the GPU, cell by
 // cell, with the first submission's. What takes longer than a second runs once. It grades nobody. Build:
 // tools/bench.sh.
-#include <cstring>
-
 #include "apsp/inputs.h"
 #include "apsp/oracle.h"
-#include "sampling/tools/side_by_side.cuh"
+#include "tools/side_by_side.cuh"
 #include "warpgrade/apsp.h"
 
 namespace bench {
@@ -129,7 +127,7 @@ int check_boundary(const Submission& submission, const Boundary& boundary, cudaS
   return 1;
 }
 
-int check(const std::vector<Submission>& submissions) {
+int check_all(const std::vector<Submission>& submissions) {
   cudaStream_t stream = nullptr;
   BENCH_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   int wrong = 0;
@@ -203,22 +201,9 @@ int time_all(const std::vector<Submission>& submissions, int repetitions) {
   return all_wrong == 0 ? 0 : 1;
 }
 
-int start(int argc, char** argv) {
-  if (argc < 3) {
-    std::fprintf(stderr, "want: bench_apsp check|time [repetitions] NAME=LIBRARY.so ...\n");
-    return 1;
-  }
-  const bool timed = std::strcmp(argv[1], "time") == 0;
-  int repetitions = 7, first = 2;
-  if (timed && std::strchr(argv[2], '=') == nullptr) repetitions = std::atoi(argv[first++]);
-  std::vector<Submission> submissions;
-  for (int i = first; i < argc; ++i) submissions.emplace_back(argv[i]);
-  return timed ? time_all(submissions, repetitions) : check(submissions);
-}
-
 }  // namespace
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  return bench::start(argc, argv);
+  return bench::start<bench::Submission>(argc, argv, 7, bench::check_all, bench::time_all);
 }

@@ -5,11 +5,9 @@
 //
 // `time` runs all submissions in turn, each after a flush of L2. Counts are compared with global atomics,
 // cell by cell, in every repetition. It grades nobody. Build: tools/bench.sh.
-#include <cstring>
-
 #include "histogram/inputs.h"
 #include "histogram/oracle.h"
-#include "sampling/tools/side_by_side.cuh"
+#include "tools/side_by_side.cuh"
 #include "warpgrade/histogram.h"
 
 namespace bench {
@@ -93,7 +91,7 @@ int check_small(const Submission& submission, const NamedPattern& pattern, int c
   return wrong;
 }
 
-int check(const std::vector<Submission>& submissions) {
+int check_all(const std::vector<Submission>& submissions) {
   cudaStream_t stream = nullptr;
   BENCH_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   int wrong = 0;
@@ -166,22 +164,9 @@ int time_all(const std::vector<Submission>& submissions, int repetitions) {
   return wrong == 0 ? 0 : 1;
 }
 
-int start(int argc, char** argv) {
-  if (argc < 3) {
-    std::fprintf(stderr, "want: bench_histogram check|time [repetitions] NAME=LIBRARY.so ...\n");
-    return 1;
-  }
-  const bool timed = std::strcmp(argv[1], "time") == 0;
-  int repetitions = 11, first = 2;
-  if (timed && std::strchr(argv[2], '=') == nullptr) repetitions = std::atoi(argv[first++]);
-  std::vector<Submission> submissions;
-  for (int i = first; i < argc; ++i) submissions.emplace_back(argv[i]);
-  return timed ? time_all(submissions, repetitions) : check(submissions);
-}
-
 }  // namespace
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  return bench::start(argc, argv);
+  return bench::start<bench::Submission>(argc, argv, 11, bench::check_all, bench::time_all);
 }

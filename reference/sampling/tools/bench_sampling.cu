@@ -13,8 +13,8 @@
 
 #include "sampling/gpu_check.cuh"
 #include "sampling/oracle.h"
-#include "side_by_side.cuh"
 #include "spmm/tools/powerlaw_matrix.cuh"
+#include "tools/side_by_side.cuh"
 #include "warpgrade/sampling.h"
 
 namespace bench {
@@ -122,7 +122,7 @@ int check_small(const Submission& submission, const HostGraph& host, unsigned fa
   return wrong;
 }
 
-int check(const std::vector<Submission>& submissions) {
+int check_all(const std::vector<Submission>& submissions) {
   cudaStream_t stream = nullptr;
   BENCH_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   const HostGraph graphs[] = {HostGraph(300, [](int v) { return v % 41; }),
@@ -296,22 +296,9 @@ int time_all(const std::vector<Submission>& submissions, int repetitions) {
   return wrong == 0 ? 0 : 1;
 }
 
-int start(int argc, char** argv) {
-  if (argc < 3) {
-    std::fprintf(stderr, "want: bench_sampling check|time [repetitions] NAME=LIBRARY.so ...\n");
-    return 1;
-  }
-  const bool timed = std::strcmp(argv[1], "time") == 0;
-  int repetitions = 21, first = 2;
-  if (timed && std::strchr(argv[2], '=') == nullptr) repetitions = std::atoi(argv[first++]);
-  std::vector<Submission> submissions;
-  for (int i = first; i < argc; ++i) submissions.emplace_back(argv[i]);
-  return timed ? time_all(submissions, repetitions) : check(submissions);
-}
-
 }  // namespace
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  return bench::start(argc, argv);
+  return bench::start<bench::Submission>(argc, argv, 21, bench::check_all, bench::time_all);
 }
