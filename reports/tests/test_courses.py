@@ -1,5 +1,7 @@
 """What courses report stands beside what the records hold."""
 
+from dataclasses import replace
+
 from test_analysis import set_times
 from warpgrade_reports import courses
 from warpgrade_reports.courses import BEGIN, END, lines_of, main
@@ -69,3 +71,21 @@ def test_times_are_the_ladders_with_naive_in_front(make_run, tmp_path, monkeypat
     assert line.theirs == "3.5 → 2.07 ms, s"
     assert line.steps == "1.00 → 0.500 → 0.250 → 0.200 → 0.125 → 0.100 ms"
     assert line.optimized == "0.0500 ms"
+
+
+def test_two_sets_of_a_lab_make_one_table_and_a_case_is_of_the_set_that_timed_most(make_run):
+    full = {("step-02_staged_a", "arxiv-k32"): 2.0, ("optimized", "arxiv-k32"): 4.0}
+    partial = {("step-02_staged_a", "arxiv-k32"): 9.0, ("step-04_row_split", "ddi-k32"): 3.5}
+
+    first = read_run(ladder_with(make_run, full, name="first"))
+    second = read_run(ladder_with(make_run, partial, name="second"))
+    kept = tuple(
+        replace(s, cases=tuple(c for c in s.cases if (s.id, c.spec.id) in partial)) for s in second.submissions
+    )
+    text = courses.markdown({"second": replace(second, submissions=kept), "first": first})
+    assert text.count("**spmm**") == 1
+    assert "(`second`, `first`)" in text
+    assert "1.00 to 2.00× on 3 graphs" in text  # not 9.0, nor 3.5: the first set timed more on both
+    lacking = tuple(s for s in first.submissions if s.id != "step-04_row_split")
+    text = courses.markdown({"second": replace(second, submissions=kept), "first": replace(first, submissions=lacking)})
+    assert "1.00 to 3.50× on 3 graphs" in text  # which the first set lacks

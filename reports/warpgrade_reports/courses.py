@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 import sys
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -93,12 +93,12 @@ def _time_us(result: CaseResult | None) -> float | None:
 
 def _speedup(run: Run, submission: Submission, spec: CaseSpec, baseline: str) -> float | None:
     """Over the baseline's own times where it is in the run as a submission, else the paired ratio."""
-    result = submission.by_case[spec.id]
+    result = submission.by_case.get(spec.id)
     other = next((s for s in run.staff if s.id == baseline), None)
-    theirs, ours = _time_us(other.by_case[spec.id]) if other else None, _time_us(result)
+    theirs, ours = _time_us(other.by_case.get(spec.id)) if other else None, _time_us(result)
     if theirs and ours:
         return theirs / ours
-    ratio = result.ratios.get(baseline) if result.accepted else None
+    ratio = result.ratios.get(baseline) if result and result.accepted else None
     return ratio.median if ratio else None
 
 
@@ -110,7 +110,7 @@ def _speedups(run: Run, figure: dict[str, Any], submissions: Sequence[Submission
         found = {s.id: v for s in submissions if (v := _speedup(run, s, spec, figure["baseline"]))}
         if found:
             best.append(max(found.values()))
-            times = [time for s in submissions if (time := _time_us(s.by_case[spec.id]))]
+            times = [time for s in submissions if (time := _time_us(s.by_case.get(spec.id)))]
             fastest_ms = min(times) / 1e3 if times else None
     if not best:
         return None
@@ -126,7 +126,7 @@ def _times(run: Run, figure: dict[str, Any], submissions: Sequence[Submission]) 
     if not specs or not submissions:
         return None
     naive = [s for s in run.staff if s.id == "naive"] if len(submissions) > 1 else []
-    times = [_time_us(s.by_case[specs[0].id]) for s in (*naive, *submissions)]
+    times = [_time_us(s.by_case.get(specs[0].id)) for s in (*naive, *submissions)]
     known = [fmt.digits(time / 1e3) for time in times if time is not None]
     return " → ".join(known) + " ms" if known else None
 
@@ -145,15 +145,33 @@ def html_table(lines: Sequence[Line]) -> str:
     return f'<table class="plain"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def markdown(runs: Sequence[Run]) -> str:
-    """A table for each lab that has figures, with the GPU that ours were measured on."""
+def _merged(runs: Sequence[Run]) -> Run:
+    """Sets of one lab and GPU as one.
+
+    A case is the set's that timed most submissions on it, so that its ratios are of one run; other sets give the
+    submissions that it lacks.
+    """
+    specs = {spec.id: spec for run in runs for spec in run.cases}
+    submissions = {submission.id: submission for run in reversed(runs) for submission in run.submissions}
+    results: dict[str, list[CaseResult]] = {name: [] for name in submissions}
+    for case in specs:
+        found = [{s.id: s.by_case[case] for s in run.submissions if _time_us(s.by_case.get(case))} for run in runs]
+        for name in submissions:
+            results[name] += [of[name] for of in sorted(found, key=len, reverse=True) if name in of][:1]
+    merged = (replace(submission, cases=tuple(results[name])) for name, submission in submissions.items())
+    return replace(runs[0], cases=tuple(specs.values()), submissions=tuple(merged))
+
+
+def markdown(runs: Mapping[str, Run]) -> str:
+    """A table for each lab that has figures, with the GPU that ours were measured on. Runs by their sets' names."""
     parts = []
-    for run in runs:
-        lines = lines_of(run)
-        if not lines:
-            continue
-        device = run.device.get("name", "an unknown GPU")
-        parts += [f"**{run.lab}**, ours on {device} (`{run.id}`)", ""]
+    sets: dict[tuple[str, str], list[str]] = {}
+    for name, run in runs.items():
+        if lines_of(run):
+            sets.setdefault((run.lab, run.device.get("name", "an unknown GPU")), []).append(name)
+    for (lab, device), names in sets.items():
+        lines = lines_of(_merged([runs[name] for name in names]))
+        parts += [f"**{lab}**, ours on {device} ({', '.join(f'`{name}`' for name in names)})", ""]
         parts += ["| " + " | ".join(HEADS) + " |", "|" + "---|" * len(HEADS)]
         parts += ["| " + " | ".join(map(fmt.markdown, line.cells)) + " |" for line in lines]
         parts.append("")
@@ -170,7 +188,7 @@ def main(arguments: list[str] | None = None) -> int:
         folder for given in options.runs for folder in ([given] if (given / "run.json").exists() else _runs_in(given))
     ]
     try:
-        text = markdown([read_run(folder) for folder in folders])
+        text = markdown({folder.resolve().name: read_run(folder) for folder in folders})
         if options.into is None:
             print(text, end="")
         else:
