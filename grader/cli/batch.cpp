@@ -339,7 +339,8 @@ void add_batch_commands(CLI::App& app, int& code) {
   });
   const auto every_s = std::make_shared<double>(0);
   CLI::App* status_command = with_run("status", "how far a batch is, and what happened to it");
-  status_command->add_option("--watch", *every_s, "again every so many seconds, until it is done");
+  status_command->add_option("--watch", *every_s, "again every so many seconds, until it is done")
+      ->check(CLI::PositiveNumber);
   status_command->callback([run, every_s, &code] { code = status(*run, *every_s); });
 
   const auto again = std::make_shared<RegradeOptions>();

@@ -1,6 +1,29 @@
 #include "cli/judging_options.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <string>
+
 namespace warpgrade {
+namespace {
+
+// What the emulator knows (WARPEMU_CHECKS): a name that it does not know would look for nothing.
+std::string unknown_check(const std::string& list) {
+  static constexpr std::array kKnown = {"memcheck",  "initcheck", "racecheck", "synccheck",
+                                        "leakcheck", "counters",  "all",       "none"};
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (std::find(kKnown.begin(), kKnown.end(), word) == kKnown.end())
+      return fmt::format("no check '{}'; there is: {}", word, fmt::join(kKnown, ", "));
+  }
+  return {};
+}
+
+}  // namespace
 
 void add_judging_options(CLI::App& command, GradeOptions& options) {
   command.add_option("--lab", options.lab, "the lab")->capture_default_str();
@@ -15,14 +38,17 @@ void add_judging_options(CLI::App& command, GradeOptions& options) {
       "judge on an input of your own instead of the lab's cases (gcn: a folder with graph.txt, "
       "x.bin, w.bin)");
   command.add_option("--policy", options.policy, "YAML file; default: grader/policies/<lab>.yaml");
-  command.add_option(
-      "--jobs", options.jobs,
-      "submissions at a time (0: a core each on the emulator; one, in a batch a few, on a GPU)");
+  command
+      .add_option("--jobs", options.jobs,
+                  "submissions at a time (0: a core each on the emulator; one, in a batch a few, on a GPU)")
+      ->check(CLI::NonNegativeNumber);
   command.add_flag("--allow-unsandboxed", options.allow_unsandboxed,
                    "go on where bubblewrap does not work; records say so");
   command.add_option("--checks", options.checks, "what the emulator looks for; none: out of bounds only")
+      ->check(unknown_check)
       ->capture_default_str();
   command.add_option("--speed-budget", options.speed_budget_s, "seconds of timed pairs a case")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
 

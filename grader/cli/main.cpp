@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/process.h"
@@ -14,6 +16,17 @@
 
 namespace warpgrade {
 namespace {
+
+// The word that stands where a command of `app`, or of the command that was named, should; empty: none does.
+std::string unknown_command(const CLI::App& app) {
+  const CLI::App* asked = &app;
+  while (!asked->get_subcommands().empty()) asked = asked->get_subcommands().front();
+  const bool has_commands = !asked->get_subcommands([](const CLI::App*) { return true; }).empty();
+  const std::vector<std::string> rest = app.remaining(true);
+  if (!has_commands || rest.empty()) return {};
+  return fmt::format("{} has no command '{}'; `{} --help` lists them", asked->get_display_name(),
+                     rest.front(), app.get_name());
+}
 
 int run(int argc, char** argv) {
   CLI::App app{"Judges GPU-programming labs: correctness, speed-ups with intervals, reports.", "warpgrade"};
@@ -33,6 +46,11 @@ int run(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& error) {
+    const std::string unknown = unknown_command(app);
+    if (!unknown.empty()) throw UsageError(unknown);
+    app.exit(error);
+    return kExitUsage;
   } catch (const CLI::ParseError& error) {
     const int parsed = app.exit(error);
     return parsed == 0 ? kExitGraded : kExitUsage;

@@ -86,7 +86,7 @@ int profile(const ProfileOptions& options) {
   const std::string source =
       counted ? annotated_source(counters, options.submission, options.whole_source) : "";
   if (options.output) {
-    fs::create_directories(*options.output);
+    make_directories(*options.output);
     write_text(*options.output / "profile.json", out.dump(1) + "\n");
     write_text(*options.output / "profile.md", markdown(record, table, findings, source));
   }

@@ -64,7 +64,9 @@ void add_run_commands(CLI::App& app, int& code) {
   const auto share = std::make_shared<double>(0.9);
   const auto baseline = std::make_shared<std::optional<std::string>>();
   CLI::App* calibrate_command = with_run("calibrate", "propose thresholds from the ladder's records");
-  calibrate_command->add_option("--share", *share, "of the best step's speed-up")->capture_default_str();
+  calibrate_command->add_option("--share", *share, "of the best step's speed-up")
+      ->check(CLI::Range(0.01, 1.0))
+      ->capture_default_str();
   calibrate_command->add_option("--baseline", *baseline, "another baseline than the policy's");
   calibrate_command->callback([run, baseline, share, &code] { code = calibrate(*run, *baseline, *share); });
 }

@@ -68,6 +68,7 @@ void add_sweep_command(CLI::App& app, int& code) {
       ->required()
       ->take_all();
   command->add_option("--max-variants", options->most_variants, "refuse more combinations")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   add_run_options(*command, options->grade);
   command->callback([options, &code] { code = sweep(*options); });

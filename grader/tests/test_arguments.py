@@ -1,0 +1,31 @@
+"""Wrong words on the command line: exit code 1, the word is named, and nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, warpgrade
+
+NAIVE = ROOT / "reference/spmm/naive"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nonsense",), "warpgrade has no command 'nonsense'"),
+        (("data", "nonsense"), "data has no command 'nonsense'"),
+        (("grade", NAIVE, "--jobs", "-3"), "--jobs"),
+        (("grade", NAIVE, "--speed-budget", "-1"), "--speed-budget"),
+        (("grade", NAIVE, "--checks", "racecheck,zap"), "no check 'zap'; there is: memcheck"),
+        (("check", NAIVE, "--backend", "metal"), "no backend 'metal'"),
+        (("sweep", NAIVE), "--param"),
+        (("calibrate", ".", "--share", "7"), "--share"),
+    ],
+    ids=lambda value: " ".join(str(word) for word in value[:1] + value[2:]) if isinstance(value, tuple) else "",
+)
+def test_wrong_arguments_are_named(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    done = warpgrade(*arguments, cwd=tmp_path)
+    assert done.returncode == 1
+    assert words in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
