@@ -172,7 +172,11 @@ class GcnJudge : public CaseJudge {
     if (c.not_finite > 0 && exponentials)
       return fmt::format("{} cells are no finite number: is the row's maximum subtracted before exp?",
                          c.not_finite);
-    if (c.not_finite > 0) return fmt::format("{} cells are no finite number", c.not_finite);
+    if (c.not_finite > 0)
+      return fmt::format(
+          "{} cells are no finite number; out is full of NaN before each run: is it set before it "
+          "is added to?",
+          c.not_finite);
     if (uses_graph() && c.without_entries == c.wrong)
       return "the wrong cells belong to vertices without entries: their row of Z is 0";
     const int last = graph_.vertices() - 1;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <vector>
 
 namespace warpgrade::spmm {
@@ -102,6 +103,12 @@ std::string describe_pattern(const Check& check, const Structure& a, int k) {
   const bool all_zero =
       std::all_of(check.first.begin(), check.first.end(), [](const Mismatch& cell) { return cell.got == 0; });
   if (all_zero && !check.first.empty()) add("the first wrong cells are all 0");
+  // The poison is a NaN: what is added to it is NaN, too, but no longer the poison.
+  const bool all_nan = std::all_of(check.first.begin(), check.first.end(),
+                                   [](const Mismatch& cell) { return std::isnan(cell.got); });
+  if (all_nan && !check.first.empty() && check.never_written < check.bad_cells)
+    add("the first wrong cells are all NaN, which c is full of before each run: is it set before it is added "
+        "to?");
   return text;
 }
 

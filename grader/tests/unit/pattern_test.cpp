@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <numeric>
 
 namespace warpgrade::spmm {
@@ -19,7 +20,8 @@ struct Example {
   }
 
   std::string pattern(const std::function<bool(int row, int length)>& bad, int k = 32,
-                      const std::function<bool(int)>& bad_col = nullptr) const {
+                      const std::function<bool(int)>& bad_col = nullptr, float got = 2.0f,
+                      bool is_written = true) const {
     Check check;
     check.bad_rows.resize(structure.rows);
     check.bad_cols.assign(k, 1);
@@ -28,7 +30,8 @@ struct Example {
       check.bad_cells += check.bad_rows[row] * k;
     }
     for (int col = 0; col < k && bad_col; ++col) check.bad_cols[col] = bad_col(col);
-    check.first.push_back({0, 0, 1.0, 2.0f});
+    check.first.push_back({0, 0, 1.0, got});
+    if (!is_written) check.never_written = check.bad_cells;
     return describe_pattern(check, structure, k);
   }
 };
@@ -63,6 +66,15 @@ TEST(Pattern, NamesTheColumns) {
   const std::string text =
       example.pattern([](int, int) { return true; }, 256, [](int col) { return col >= 32; });
   EXPECT_EQ(text, "every row is wrong; only columns from 32 on are wrong");
+}
+
+TEST(Pattern, TellsWhereNaNComesFromUnlessNothingWasWritten) {
+  const Example example(mixed_lengths(100));
+  const auto every = [](int, int) { return true; };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_NE(example.pattern(every, 32, nullptr, nan).find("set before it is added to?"), std::string::npos);
+  EXPECT_EQ(example.pattern(every, 32, nullptr, nan, false),
+            "every row is wrong; the wrong cells were never written");
 }
 
 TEST(Pattern, SaysNothingWhenNoRuleFits) {
