@@ -1,6 +1,10 @@
 // The working format: what is written comes back, and what was damaged is noticed.
 #include "warpgrade/datasets/csr_file.h"
 
+#include <chrono>
+#include <fstream>
+#include <thread>
+
 #include "test_support.h"
 
 namespace warpgrade::datasets {
@@ -119,6 +123,32 @@ TEST(CsrFile, VerifyNoticesEveryFlippedArrayByte) {
       expect_error([&] { CsrFile::open(folder / "b.npz").verify(); }, {(folder / "b.npz").string()});
     }
   }
+}
+
+// A process that has found a file whole believes it for as long as it is the very same file; whoever changes
+// it in place can set the time of its contents back, but not that of its last change.
+TEST(CsrFile, AFileFoundWholeIsReadAgainWhenItChanged) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "a.npz";
+  write_csr(path, sample(), {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(3100));  // only an old file's verdict is kept
+  const auto written = std::filesystem::last_write_time(path);
+  for (int i = 0; i < 2; ++i) EXPECT_NO_THROW(CsrFile::open_verified(path));
+  {
+    const CsrFile file = CsrFile::open(path);
+    const auto values = std::as_bytes(file.values());
+    const std::string array(reinterpret_cast<const char*>(values.data()), values.size());
+    const std::size_t at = read_file(path).find("\n" + array) + 1;
+    ASSERT_NE(at, 0u);
+    const float changed = 3.0f;
+    std::fstream stream(path, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(static_cast<std::streamoff>(at));
+    stream.write(reinterpret_cast<const char*>(&changed), sizeof changed);
+  }
+  std::filesystem::last_write_time(path, written);
+  EXPECT_THROW(CsrFile::open_verified(path), DatasetError);
+  write_csr(path, sample(), {});  // another file under the same name
+  EXPECT_NO_THROW(CsrFile::open_verified(path));
 }
 
 TEST(CsrFile, EveryTruncationIsADatasetError) {

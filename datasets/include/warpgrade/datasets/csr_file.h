@@ -30,7 +30,9 @@ class CsrFile {
  public:
   // Maps the file. Throws DatasetError: not there, not such an archive, arrays that do not fit together.
   static CsrFile open(const std::filesystem::path& path);
-  // Also verifies the content: for programs that must not be fooled, such as the judge.
+  // Also verifies the content: for programs that must not be fooled, such as the judge. A process reads a
+  // file in full once; as long as it is the very same file (inode, size, times of change) it is believed
+  // after that.
   static CsrFile open_verified(const std::filesystem::path& path);
 
   int rows() const;
