@@ -106,16 +106,13 @@ class Multiplication {
   int* row_indices_ = nullptr;  // COO only
 };
 
-// The handle of a plan; destroyed after the Multiplication that borrows it.
-struct Handle {
-  cusparseHandle_t value = nullptr;
-  Handle() = default;
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() {
-    if (value != nullptr) cusparseDestroy(value);
-  }
-};
+// The process's handle, made by the first plan and kept for the next ones; work goes to `stream` from now on.
+inline cudaError_t shared_handle(cudaStream_t stream, cusparseHandle_t* handle) {
+  static cusparseHandle_t kept = nullptr;
+  if (kept == nullptr) WARPGRADE_TRY_CUSPARSE(cusparseCreate(&kept));
+  *handle = kept;
+  return from_cusparse(cusparseSetStream(kept, stream), "cusparseSetStream");
+}
 
 inline bool is_empty(const CsrMatrix& a) {
   return a.rows == 0 || a.nnz == 0;

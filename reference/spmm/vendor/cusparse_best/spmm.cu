@@ -3,17 +3,19 @@
 // Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major, fp32.
 // Cost    spmm_plan preprocesses and times DEFAULT, CSR_ALG1, CSR_ALG2, CSR_ALG3 and COO_ALG4 on scratch
 //         operands, each with a flushed L2, and keeps the fastest. Scratch: 4 * k * (m + n) bytes and twice
-//         the L2.
+//         the L2. A process tries them once for a matrix and a width; when the same matrix is planned again
+//         (its fingerprint tells), the choice stands.
 // Link    -lcusparse.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <new>
 
 #include "../cusparse_spmm.cuh"
 
 struct SpmmPlan {
-  warpgrade_vendor::Handle handle;  // first: outlives the multiplication
+  cusparseHandle_t handle = nullptr;  // the process's
   warpgrade_vendor::Multiplication multiplication;
 };
 
@@ -106,6 +108,51 @@ cudaError_t choose(cusparseHandle_t handle, const CsrMatrix& a, int k, cudaStrea
   return cudaSuccess;
 }
 
+// Of A's structure: a sum over mixed words (the finalizer of Stafford's Mix13), in which every word and its
+// place count. Two matrices of one fingerprint would share a choice of algorithm, never a result.
+__global__ void fingerprint_kernel(const int* words, std::size_t count, unsigned long long salt,
+                                   unsigned long long* sum) {
+  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
+  unsigned long long mine = 0;
+  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+    unsigned long long x =
+        salt + (static_cast<unsigned long long>(i) << 32 | static_cast<unsigned>(words[i]));
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    mine += x ^ x >> 31;
+  }
+  atomicAdd(sum, mine);
+}
+
+cudaError_t fingerprint(const CsrMatrix& a, cudaStream_t stream, unsigned long long* value) {
+  unsigned long long* sum = nullptr;
+  WARPGRADE_TRY(cudaMalloc(&sum, sizeof *sum));
+  cudaMemsetAsync(sum, 0, sizeof *sum, stream);
+  fingerprint_kernel<<<256, 256, 0, stream>>>(a.row_offsets, static_cast<std::size_t>(a.rows) + 1, 1, sum);
+  fingerprint_kernel<<<256, 256, 0, stream>>>(a.columns, static_cast<std::size_t>(a.nnz), 2, sum);
+  cudaMemcpyAsync(value, sum, sizeof *value, cudaMemcpyDeviceToHost, stream);
+  const cudaError_t status = cudaStreamSynchronize(stream);
+  cudaFree(sum);
+  return status;
+}
+
+// choose(), or what it said of the same matrix before.
+cudaError_t choose_once(cusparseHandle_t handle, const CsrMatrix& a, int k, cudaStream_t stream,
+                        cusparseSpMMAlg_t* fastest) {
+  using Case = std::array<unsigned long long, 5>;
+  static std::map<Case, cusparseSpMMAlg_t> chosen;
+  Case key{static_cast<unsigned long long>(a.rows), static_cast<unsigned long long>(a.cols),
+           static_cast<unsigned long long>(a.nnz), static_cast<unsigned long long>(k)};
+  WARPGRADE_TRY(fingerprint(a, stream, &key[4]));
+  if (const auto found = chosen.find(key); found != chosen.end()) {
+    *fastest = found->second;
+    return cudaSuccess;
+  }
+  WARPGRADE_TRY(choose(handle, a, k, stream, fastest));
+  chosen[key] = *fastest;
+  return cudaSuccess;
+}
+
 }  // namespace
 
 cudaError_t spmm_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t stream) {
@@ -114,10 +161,9 @@ cudaError_t spmm_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t s
   if (made == nullptr) return cudaErrorMemoryAllocation;
   if (!warpgrade_vendor::is_empty(a)) {
     cusparseSpMMAlg_t fastest = CUSPARSE_SPMM_ALG_DEFAULT;
-    WARPGRADE_TRY_CUSPARSE(cusparseCreate(&made->handle.value));
-    WARPGRADE_TRY_CUSPARSE(cusparseSetStream(made->handle.value, stream));
-    WARPGRADE_TRY(choose(made->handle.value, a, k, stream, &fastest));
-    WARPGRADE_TRY(made->multiplication.prepare(made->handle.value, a, k, fastest, stream));
+    WARPGRADE_TRY(warpgrade_vendor::shared_handle(stream, &made->handle));
+    WARPGRADE_TRY(choose_once(made->handle, a, k, stream, &fastest));
+    WARPGRADE_TRY(made->multiplication.prepare(made->handle, a, k, fastest, stream));
   }
   *plan = made.release();
   return cudaSuccess;
@@ -126,7 +172,7 @@ cudaError_t spmm_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t s
 cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan* plan,
                      cudaStream_t stream) {
   if (warpgrade_vendor::is_empty(a)) return warpgrade_vendor::run_empty(a, k, c, stream);
-  return plan->multiplication.run(plan->handle.value, b, c);
+  return plan->multiplication.run(plan->handle, b, c);
 }
 
 void spmm_free(SpmmPlan* plan) {

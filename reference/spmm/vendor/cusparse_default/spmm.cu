@@ -8,7 +8,7 @@
 #include "../cusparse_spmm.cuh"
 
 struct SpmmPlan {
-  warpgrade_vendor::Handle handle;  // first: outlives the multiplication
+  cusparseHandle_t handle = nullptr;  // the process's
   warpgrade_vendor::Multiplication multiplication;
 };
 
@@ -17,9 +17,8 @@ cudaError_t spmm_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t s
   std::unique_ptr<SpmmPlan> made(new (std::nothrow) SpmmPlan);
   if (made == nullptr) return cudaErrorMemoryAllocation;
   if (!warpgrade_vendor::is_empty(a)) {
-    WARPGRADE_TRY_CUSPARSE(cusparseCreate(&made->handle.value));
-    WARPGRADE_TRY_CUSPARSE(cusparseSetStream(made->handle.value, stream));
-    WARPGRADE_TRY(made->multiplication.prepare(made->handle.value, a, k, CUSPARSE_SPMM_ALG_DEFAULT, stream));
+    WARPGRADE_TRY(warpgrade_vendor::shared_handle(stream, &made->handle));
+    WARPGRADE_TRY(made->multiplication.prepare(made->handle, a, k, CUSPARSE_SPMM_ALG_DEFAULT, stream));
   }
   *plan = made.release();
   return cudaSuccess;
@@ -28,7 +27,7 @@ cudaError_t spmm_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t s
 cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan* plan,
                      cudaStream_t stream) {
   if (warpgrade_vendor::is_empty(a)) return warpgrade_vendor::run_empty(a, k, c, stream);
-  return plan->multiplication.run(plan->handle.value, b, c);
+  return plan->multiplication.run(plan->handle, b, c);
 }
 
 void spmm_free(SpmmPlan* plan) {
