@@ -32,8 +32,10 @@ bool may_be_spoilt(const json& outcome) {
          verdict == verdicts::kMemoryLimit || outcome.value("reason", "") == "cuda_error";
 }
 
-// Waiting and what the submission itself took; the rest of the wall time is the judge's overhead.
-constexpr const char* kNotOverhead[] = {"run", "verify", "timed", "lease_wait"};
+// What the submission itself took; the rest of the wall time is the judge's overhead: its own work, and
+// waiting for a turn on a GPU that other judges use.
+constexpr const char* kRuns[] = {"run", "verify", "timed"};
+constexpr const char* kWaiting = "lease_wait";
 
 }  // namespace
 
@@ -216,12 +218,17 @@ std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Shar
 }
 
 void Judging::write_session(size_t i, json session) const {
-  const json& phases = session.at("phases");
-  double overhead = session.at("wall_s"), gpu_s = 0;
-  for (const char* phase : kNotOverhead) overhead -= phases.value(phase, 0.0);
-  for (const auto& [phase, spent] : phases.items())
-    gpu_s += phase == "lease_wait" ? 0.0 : spent.get<double>();
-  session["overhead_s"] = std::max(0.0, overhead);
+  const double wall_s = session.at("wall_s"), waited_s = session.at("phases").value(kWaiting, 0.0);
+  double between_s = wall_s, gpu_s = -waited_s, runs_s = 0;
+  for (const auto& [phase, spent] : session.at("phases").items()) {
+    between_s -= spent.get<double>();
+    gpu_s += spent.get<double>();
+  }
+  for (const char* phase : kRuns) runs_s += session.at("phases").value(phase, 0.0);
+  session["phases"]["between"] = std::max(0.0, between_s);  // the job read, the GPU checked, records written
+  session["waited_s"] = waited_s;
+  session["overhead_s"] = std::max(0.0, wall_s - runs_s - waited_s);
+  session["overhead_with_waiting_s"] = std::max(0.0, wall_s - runs_s);
   session["compile_s"] = compile_s_[i];
   if (run_.on_gpu()) session["gpu_s"] = gpu_s;
   session["node"] = host_name();

@@ -21,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kSlowBaselinePairs = 7;    // of a baseline that is not in every pair,
 constexpr double kSlowBaselineUs = 2e6;  // or until it has taken this long
 constexpr double kThrottledShare = 0.2;  // of the pairs may be redone
+constexpr int kPreparedAhead = 2;        // processes of a submission's next cases
 
 double elapsed_s(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -66,6 +67,7 @@ nlohmann::json CaseJudge::judge() {
     outcome = judge_submission();
   }
   take_turn();
+  prepare_next(kPreparedAhead);
   phases_.enter("close");
   nlohmann::json record;
   describe_case(record);
@@ -83,6 +85,8 @@ nlohmann::json CaseJudge::judge() {
   }
   record["device"] = device_;
   if (context_.services != nullptr) context_.services->bury(std::move(submission_));
+  submission_.reset();
+  bench_.reset();
   record["wall_s"] = elapsed_s(start);
   record["phases"] = phases_.to_json();
   return record;
@@ -109,13 +113,26 @@ void CaseJudge::take_turn() {
     context_.services->lease().share();
 }
 
+// Nothing of this judge is left at work on the GPU.
+void CaseJudge::settle() {
+  const Phases::Scope settling(phases_, "settle");
+  context_.services->settle();
+}
+
+// Brings up the processes of the next cases, `most` at a time, while the GPU is shared. Where this submission
+// needs the GPU for itself, only one: more would take memory from it.
+void CaseJudge::prepare_next(int most) {
+  if (context_.services == nullptr) return;
+  context_.services->prepare(context_.submission, std::min(context_.alone ? 1 : most, context_.cases_after));
+}
+
 // Another judge waits to time: this one's processes are stopped meanwhile.
 void CaseJudge::let_others_go_first() {
   if (context_.services == nullptr) return;
   const Phases::Scope waiting(phases_, "lease_wait");
   context_.services->lease().breathe(
       [&] {
-        context_.services->settle();
+        settle();
         if (submission_) submission_->pause();
       },
       [&] {
@@ -126,9 +143,9 @@ void CaseJudge::let_others_go_first() {
 std::optional<Outcome> CaseJudge::start_submission() {
   let_others_go_first();
   const Phases::Scope starting(phases_, "runner_start");
-  submission_ = context_.services != nullptr
-                    ? context_.services->start(context_.submission, context_.another_follows)
-                    : std::make_unique<RunnerProcess>(context_.submission);
+  submission_ = context_.services != nullptr ? context_.services->start(context_.submission)
+                                             : std::make_unique<RunnerProcess>(context_.submission);
+  prepare_next(1);
   return attach(*submission_, Output::kSubmission);
 }
 
@@ -167,13 +184,17 @@ std::optional<Outcome> CaseJudge::attach(RunnerProcess& runner, Output output) {
 // costs 15 us more than its work, and always the same. It touches no data: caches stay cold. How long it
 // took tells whether the device was idle.
 Answer CaseJudge::timed_call(RunnerProcess& runner, Op op, const Arguments& arguments, double* enter_us) {
+  timed_phases_.enter("flush");
   bench_->flush_caches();
+  timed_phases_.enter("switch");
   runner.resume();
   if (context_.backend == "cuda") {
+    timed_phases_.enter("enter");
     const Answer answer = runner.call(Op::kNull);
     if (!answer.ok()) return answer;
     if (enter_us != nullptr) *enter_us = answer.wall_us;
   }
+  timed_phases_.enter("commands");
   return runner.call(op, arguments);
 }
 
@@ -181,6 +202,7 @@ Answer CaseJudge::timed_call(RunnerProcess& runner, Op op, const Arguments& argu
 // turn, nor disturb another's.
 Answer CaseJudge::timed_turn(RunnerProcess& runner, Op op, const Arguments& arguments, double* enter_us) {
   const Answer answer = timed_call(runner, op, arguments, enter_us);
+  timed_phases_.enter("switch");
   runner.pause();
   return answer;
 }
@@ -217,16 +239,22 @@ std::optional<Outcome> CaseJudge::integrity_fault(const std::string& doing) {
 
 std::optional<Outcome> CaseJudge::timed_phase() {
   std::vector<Baseline> baselines = start_baselines();
+  // A baseline that tries out algorithms compares times: it does so once, with the GPU alone, and keeps the
+  // choice in its process.
+  const bool chosen = context_.services != nullptr && context_.services->planned_before(spec_.id);
+  if (chosen) plan_baselines(baselines);
   for (Baseline& baseline : baselines) baseline.runner->pause();
   submission_->pause();
   if (context_.services != nullptr) {
+    settle();
     const Phases::Scope waiting(phases_, "lease_wait");
-    context_.services->settle();
     context_.services->lease().own();
   }
+  if (!chosen) plan_baselines(baselines);
   std::optional<Outcome> fault = measure(baselines);
   submission_->resume();
   take_turn();
+  prepare_next(kPreparedAhead);
   give_back(baselines);
   return fault;
 }
@@ -245,6 +273,7 @@ void CaseJudge::give_back(std::vector<Baseline>& baselines) {
 
 std::optional<Outcome> CaseJudge::measure(std::vector<Baseline>& baselines) {
   const Phases::Scope timing_scope(phases_, "timed");
+  timed_phases_ = Phases();
   const std::string main_baseline = baselines.empty() ? "" : baselines.front().name;
   PairedTiming timing(main_baseline);
   const std::string uuid = device_.value("uuid", "");
@@ -256,8 +285,8 @@ std::optional<Outcome> CaseJudge::measure(std::vector<Baseline>& baselines) {
     throw_if_interrupted();
     PairSample sample;
     if (auto fault = timed_pair(baselines, timing.pairs(), sample)) return fault;
-    const auto state = read_gpu_state(uuid);
-    if (state && state->throttled() && redone < kThrottledShare * context_.max_pairs) {
+    timed_phases_.enter("gpu_state");
+    if (gpu_is_throttled(uuid) && redone < kThrottledShare * context_.max_pairs) {
       ++redone;
       continue;
     }
@@ -275,6 +304,7 @@ std::optional<Outcome> CaseJudge::measure(std::vector<Baseline>& baselines) {
   timing_ = timing.timing_json(stopped_by);
   timing_["samples"]["clocks"] = std::move(clocks);
   timing_["throttled_redone"] = redone;
+  timing_["phases"] = timed_phases_.to_json();
   ratios_ = timing.ratios_json();
   return finish_timing(timing, main_baseline);
 }
@@ -290,25 +320,38 @@ std::vector<CaseJudge::Baseline> CaseJudge::start_baselines() {
         kept ? context_.services->borrow(entry.spec) : std::make_unique<RunnerProcess>(entry.spec),
         entry.every_pair};
     if (context_.baseline_budget_s) baseline.budget_us = 1e6 * *context_.baseline_budget_s;
-    const auto need = [&](const std::optional<Outcome>& fault) {
-      if (fault) throw JudgeFault("baseline {}: {}", entry.name, fault->message);
-    };
-    need(attach(*baseline.runner, Output::kBaseline));
-    const Answer answer = baseline.runner->call(Op::kPlan, plan_arguments());
-    if (!answer.ok()) need(baseline.runner->explain(answer, "plan"));
     baselines.push_back(std::move(baseline));
+  }
+  // Each is on its way before the first is waited for.
+  for (Baseline& baseline : baselines) {
+    if (const auto fault = attach(*baseline.runner, Output::kBaseline))
+      throw JudgeFault("baseline {}: {}", baseline.name, fault->message);
   }
   return baselines;
 }
 
+void CaseJudge::plan_baselines(std::vector<Baseline>& baselines) {
+  const Phases::Scope planning(phases_, "baselines");
+  for (Baseline& baseline : baselines) {
+    baseline.runner->resume();
+    const Answer answer = baseline.runner->call(Op::kPlan, plan_arguments());
+    if (!answer.ok())
+      throw JudgeFault("baseline {}: {}", baseline.name, baseline.runner->explain(answer, "plan").message);
+    baseline.runner->pause();
+  }
+}
+
 // Everything once on the same fresh inputs; the order turns with every pair.
 std::optional<Outcome> CaseJudge::timed_pair(std::vector<Baseline>& baselines, int pair, PairSample& sample) {
+  timed_phases_.enter("inputs");
   const Arguments arguments = refresh_for_timing();
   if (pair % 2 == 1) {
     if (auto fault = timed_baselines(baselines, arguments, sample)) return fault;
   }
+  timed_phases_.enter("inputs");
   bench_->poison(Output::kSubmission);
   const Answer answer = timed_turn(*submission_, Op::kRun, arguments, &sample.submission_enter_us);
+  timed_phases_.enter("checks");
   bench_->snapshot(Output::kSubmission);
   ++repetitions_;
   if (!answer.ok()) return submission_->explain(answer, run_name());
@@ -327,6 +370,7 @@ std::optional<Outcome> CaseJudge::timed_baselines(std::vector<Baseline>& baselin
                                                   const Arguments& arguments, PairSample& sample) {
   for (Baseline& baseline : baselines) {
     if (baseline.done()) continue;
+    timed_phases_.enter("inputs");
     bench_->poison(Output::kBaseline);
     const Answer answer = timed_turn(*baseline.runner, Op::kRun, arguments);
     if (!answer.ok()) {
@@ -335,6 +379,7 @@ std::optional<Outcome> CaseJudge::timed_baselines(std::vector<Baseline>& baselin
     sample.baseline_event_us[baseline.name] = answer.reply.event_us;
     baseline.spent_us += answer.reply.event_us;
     if (baseline.measured++ > 0) continue;
+    timed_phases_.enter("checks");
     bench_->snapshot(Output::kBaseline);
     // The submission's process still has the inputs mapped: a change of it is the submission's doing.
     if (auto fault = integrity_fault("the program, while another ran,")) return fault;

@@ -90,6 +90,9 @@ class CaseJudge {
                     double* enter_us = nullptr);
   std::optional<Outcome> integrity_fault(const std::string& doing);
   std::vector<Baseline> start_baselines();
+  void plan_baselines(std::vector<Baseline>& baselines);
+  void prepare_next(int most);
+  void settle();
   std::optional<Outcome> timed_pair(std::vector<Baseline>& baselines, int pair, PairSample& sample);
   std::optional<Outcome> timed_baselines(std::vector<Baseline>& baselines, const Arguments& arguments,
                                          PairSample& sample);
@@ -104,7 +107,7 @@ class CaseJudge {
   void give_back(std::vector<Baseline>& baselines);
 
   const JudgeContext& context_;
-  Phases phases_;
+  Phases phases_, timed_phases_;  // where the time went; within the timed phase
   CaseSpec spec_;
   std::string prefix_;
   bool timed_ = false;

@@ -61,7 +61,7 @@ int judge_job(JudgeJob& job, JudgeServices* services) {
   job.context.services = services;
   for (size_t i = 0; i < job.cases.size(); ++i) {
     const CaseInput& input = job.cases[i];
-    job.context.another_follows = i + 1 < job.cases.size();
+    job.context.cases_after = static_cast<int>(job.cases.size() - i) - 1;
     emit({{"case", input.spec.id}, {"started", true}});
     const nlohmann::json line = judge_case(lab, job, input);
     throw_if_interrupted();  // the runner may have been ended by the signal that ends this process
@@ -73,7 +73,7 @@ int judge_job(JudgeJob& job, JudgeServices* services) {
     emit({{"done", true}});
     return kExitGraded;
   }
-  services->forget_prefetched();
+  services->forget_prepared();
   services->settle();
   check_device();  // throws: the caller asks a fresh process what is wrong
   services->lease().release();

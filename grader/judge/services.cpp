@@ -22,19 +22,25 @@ void JudgeServices::give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProc
     bury(std::move(runner));
 }
 
-std::unique_ptr<RunnerProcess> JudgeServices::start(const RunnerSpec& spec, bool another_follows) {
-  std::unique_ptr<RunnerProcess> runner = std::move(next_);
-  if (runner) runner->resume();
-  if (!runner || !runner->alive()) runner = std::make_unique<RunnerProcess>(spec);
-  if (another_follows) {
-    next_ = std::make_unique<RunnerProcess>(spec);
-    next_is_up_ = false;
+std::unique_ptr<RunnerProcess> JudgeServices::start(const RunnerSpec& spec) {
+  while (!prepared_.empty()) {
+    std::unique_ptr<RunnerProcess> runner = std::move(prepared_.front().runner);
+    prepared_.pop_front();
+    runner->resume();
+    if (runner->alive()) return runner;
+    bury(std::move(runner));
   }
-  return runner;
+  return std::make_unique<RunnerProcess>(spec);
 }
 
-void JudgeServices::forget_prefetched() {
-  if (next_) bury(std::move(next_));
+void JudgeServices::prepare(const RunnerSpec& spec, int count) {
+  while (static_cast<int>(prepared_.size()) < count)
+    prepared_.push_back({std::make_unique<RunnerProcess>(spec), false});
+}
+
+void JudgeServices::forget_prepared() {
+  for (Prepared& prepared : prepared_) bury(std::move(prepared.runner));
+  prepared_.clear();
 }
 
 void JudgeServices::bury(std::unique_ptr<RunnerProcess> runner) {
@@ -45,19 +51,19 @@ void JudgeServices::bury(std::unique_ptr<RunnerProcess> runner) {
 void JudgeServices::settle() {
   for (std::future<void>& end : ending_) end.get();
   ending_.clear();
-  if (!next_ || next_is_up_) return;
-  // One that does not come up is left to the next case, which tries anew and says what is wrong.
-  bool up = false;
-  try {
-    up = next_->call(Op::kNull).ok();
-  } catch (const Interrupted&) {
-    // This may be the end of the process: whoever goes on from here notices it too.
+  for (Prepared& prepared : prepared_) {
+    if (prepared.up) continue;
+    try {
+      prepared.up = prepared.runner->call(Op::kNull).ok();
+    } catch (const Interrupted&) {
+      // This may be the end of the process: whoever goes on from here notices it too.
+    }
+    if (!prepared.up) break;
+    prepared.runner->pause();
   }
-  if (up)
-    next_->pause();
-  else
-    next_.reset();
-  next_is_up_ = up;
+  // One that does not come up is left to its case, which tries anew and says what is wrong; those behind it,
+  // of the same program, are not waited for as well.
+  while (!prepared_.empty() && !prepared_.back().up) prepared_.pop_back();
 }
 
 }  // namespace warpgrade

@@ -3,9 +3,11 @@
 // the background, and the lease of the GPU.
 #pragma once
 
+#include <deque>
 #include <future>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,22 +30,34 @@ class JudgeServices {
   // Takes it back when it still lives; drops plan and buffers.
   void give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner);
 
-  // The submission's process for a case, already on its way where `another_follows` said so before.
-  std::unique_ptr<RunnerProcess> start(const RunnerSpec& spec, bool another_follows);
-  void forget_prefetched();  // before another submission
+  // The submission's process for a case: the first of those on their way, or a new one.
+  std::unique_ptr<RunnerProcess> start(const RunnerSpec& spec);
+  // Sends processes on their way until there are `count`: each costs 0.3 s or more until its context answers,
+  // in which this judge has other things to do. Only while the GPU is shared: a context that comes up
+  // disturbs.
+  void prepare(const RunnerSpec& spec, int count);
+  void forget_prepared();  // before another submission
+
+  // Whether kept baselines have planned this case before, from now on true: the first time they may try out
+  // algorithms, which needs the GPU alone.
+  bool planned_before(const std::string& case_id) { return !planned_.insert(case_id).second; }
 
   // Ends the process without waiting for it.
   void bury(std::unique_ptr<RunnerProcess> runner);
 
-  // Waits until nothing of this judge is at work on the GPU: processes have ended, the prefetched one is up
-  // and stopped.
+  // Waits until nothing of this judge is at work on the GPU: processes have ended, those prepared are up and
+  // stopped.
   void settle();
 
  private:
   GpuLease lease_;
   std::map<std::string, std::vector<std::unique_ptr<RunnerProcess>>> idle_;  // by executable
-  std::unique_ptr<RunnerProcess> next_;
-  bool next_is_up_ = false;
+  struct Prepared {
+    std::unique_ptr<RunnerProcess> runner;
+    bool up = false;
+  };
+  std::deque<Prepared> prepared_;
+  std::set<std::string> planned_;
   std::vector<std::future<void>> ending_;
 };
 

@@ -57,7 +57,7 @@ struct JudgeContext {
   bool alone = true;      // the GPU is kept for the whole case, not for its timed phase only
   // Of the judge process itself:
   JudgeServices* services = nullptr;  // none on the emulator
-  bool another_follows = false;       // a case of the same submission comes next
+  int cases_after = 0;                // of the same submission, behind this one
 };
 
 // A case's input: a file of the cache, or what the user brought with --input.

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <map>
+#include <mutex>
 
 namespace warpgrade {
 namespace {
@@ -44,10 +46,26 @@ const Library& library() {
   return instance;
 }
 
+// A device's handle holds as long as the library is loaded; looking it up asks every GPU of the machine.
+Device device_of(const std::string& uuid) {
+  const Library& nvml = library();
+  if (nvml.handle == nullptr) return nullptr;
+  static std::mutex mutex;
+  static std::map<std::string, Device> known;
+  const std::lock_guard lock(mutex);
+  const auto [found, is_new] = known.try_emplace(uuid, nullptr);
+  if (is_new && nvml.get_device(uuid.c_str(), &found->second) != kSuccess) found->second = nullptr;
+  return found->second;
+}
+
+bool is_throttled(std::uint64_t reasons) {
+  return (reasons & (kHwSlowdown | kSwThermal | kHwThermal | kHwPowerBrake)) != 0;
+}
+
 }  // namespace
 
 bool GpuState::throttled() const {
-  return (throttle_reasons & (kHwSlowdown | kSwThermal | kHwThermal | kHwPowerBrake)) != 0;
+  return is_throttled(throttle_reasons);
 }
 
 nlohmann::json GpuState::to_json() const {
@@ -59,8 +77,8 @@ nlohmann::json GpuState::to_json() const {
 
 std::optional<GpuState> read_gpu_state(const std::string& uuid) {
   const Library& nvml = library();
-  Device device = nullptr;
-  if (nvml.handle == nullptr || nvml.get_device(uuid.c_str(), &device) != kSuccess) return std::nullopt;
+  const Device device = device_of(uuid);
+  if (device == nullptr) return std::nullopt;
   GpuState state;
   unsigned long long reasons = 0;
   nvml.get_clock(device, kClockSm, &state.sm_mhz);
@@ -69,6 +87,12 @@ std::optional<GpuState> read_gpu_state(const std::string& uuid) {
   nvml.get_reasons(device, &reasons);
   state.throttle_reasons = reasons;
   return state;
+}
+
+bool gpu_is_throttled(const std::string& uuid) {
+  const Device device = device_of(uuid);
+  unsigned long long reasons = 0;
+  return device != nullptr && library().get_reasons(device, &reasons) == kSuccess && is_throttled(reasons);
 }
 
 std::string driver_version() {

@@ -19,6 +19,9 @@ struct GpuState {
 
 // Of the device with this UUID ("GPU-..."). Nothing where the library is not there.
 std::optional<GpuState> read_gpu_state(const std::string& uuid);
+// Whether it is throttled now: one question instead of four, for between two samples. False where nobody can
+// tell.
+bool gpu_is_throttled(const std::string& uuid);
 std::string driver_version();
 
 }  // namespace warpgrade
