@@ -201,6 +201,18 @@ def test_bad_rosters_are_refused_with_their_line(tmp_path: Path) -> None:
             assert fragment in done.stderr, (text, done.stderr)
 
 
+def assert_time_is_accounted_for(run: Path) -> None:
+    """Phases are the whole wall time; the overhead is what was no run, and its waiting part is told apart."""
+    for file in run.glob("submissions/*/judging.json"):
+        for session in json.loads(file.read_text(encoding="utf-8"))["sessions"]:
+            phases = session["phases"]
+            assert sum(phases.values()) == pytest.approx(session["wall_s"], abs=1e-3), session
+            runs = sum(phases.get(phase, 0) for phase in ("run", "verify", "timed"))
+            assert session["overhead_with_waiting_s"] == pytest.approx(session["wall_s"] - runs), session
+            assert session["waited_s"] == phases.get("lease_wait", 0)
+            assert session["overhead_s"] == pytest.approx(session["overhead_with_waiting_s"] - session["waited_s"])
+
+
 def test_lateness_costs_what_the_policy_says_and_can_be_rescored(tmp_path: Path) -> None:
     """Late rules are scoring alone: another policy shows what it changes, and writes only when told."""
     export = tmp_path / "class"
@@ -213,6 +225,7 @@ def test_lateness_costs_what_the_policy_says_and_can_be_rescored(tmp_path: Path)
     _, run, _ = take(tmp_path, export, "--deadline", "2026-03-18T12:00:00Z")
     scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))["submissions"]
     assert [(s["points"], s["counts"]) for s in scores] == [(40, True)]
+    assert_time_is_accounted_for(run)
     policy = tmp_path / "late.yaml"
     base = (Path(__file__).parents[2] / "grader/policies/spmm.yaml").read_text(encoding="utf-8")
     policy.write_text(
