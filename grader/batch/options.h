@@ -27,7 +27,8 @@ struct GradeOptions {
   double speed_budget_s = 10;
   int least_pairs = 31;                     // before the budget may end a case's timing
   std::optional<double> baseline_budget_s;  // event time that a baseline may take in a case; none: all pairs
-  std::string checks = "memcheck,initcheck,racecheck,synccheck,counters";  // of the emulator (its README.md)
+  std::string checks =
+      "memcheck,initcheck,racecheck,synccheck,leakcheck,counters";  // of the emulator (its README.md)
   bool quiet = false;
 
   // Of `warpgrade batch` and its tasks:

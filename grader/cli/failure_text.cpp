@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "labs/lab.h"
 
 namespace warpgrade {
@@ -44,7 +46,31 @@ std::string cell_text(const std::string& output, const json& cell) {
   return text + "\n";
 }
 
+// "spmm.cu:31: ", or nothing.
+std::string place_of(const json& finding) {
+  const std::string file = text_at(finding, "file");
+  if (file.empty() || !finding.value("line", json()).is_number_integer()) return "";
+  return fmt::format("{}:{}: ", file.substr(file.rfind('/') + 1), finding["line"].dump());
+}
+
 }  // namespace
+
+std::string findings_text(const std::vector<json>& records) {
+  std::string text;
+  std::set<std::pair<std::string, std::string>> told;  // kind, place
+  for (const json& record : records) {
+    if (record.at("outcome").at("verdict") != "accepted") continue;
+    for (const json& finding : record.value("diagnostics", json::array())) {
+      const std::string place = place_of(finding), advice = text_at(finding, "advice");
+      if (!told.insert({text_at(finding, "kind"), place}).second) continue;
+      if (text.empty()) text = "accepted, but worth mending:\n";
+      text += fmt::format("    {}{} (case {})\n", place, text_at(finding, "message"),
+                          text_at(record.at("case"), "id"));
+      if (!advice.empty()) text += "    advice: " + advice + "\n";
+    }
+  }
+  return text;
+}
 
 std::string failure_text(const json& record, const std::string& repeat) {
   const json& outcome = record.at("outcome");
@@ -56,7 +82,8 @@ std::string failure_text(const json& record, const std::string& repeat) {
     text += "    pattern: " + pattern + "\n";
   for (const json& finding : record.value("diagnostics", json::array())) {
     const std::string message = text_at(finding, "message"), advice = text_at(finding, "advice");
-    if (!message.empty() && text.find(message) == std::string::npos) text += "    " + message + "\n";
+    if (!message.empty() && text.find(message) == std::string::npos)
+      text += "    " + place_of(finding) + message + "\n";
     if (!advice.empty()) text += "    advice: " + advice + "\n";
     break;  // what follows the first mistake is often its consequence
   }

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace warpgrade {
 
@@ -10,5 +11,9 @@ namespace warpgrade {
 // the program printed, and `repeat`, the command that judges the case again. Lines, each ended. Takes a
 // record of any lab: what it does not hold is left out.
 std::string failure_text(const nlohmann::json& record, const std::string& repeat);
+
+// What the emulator found in cases that were accepted all the same (a leak, a race that did no harm), each
+// mistake once, with the first case that shows it. Empty when there is none.
+std::string findings_text(const std::vector<nlohmann::json>& records);
 
 }  // namespace warpgrade

@@ -61,8 +61,9 @@ int check(CheckOptions options) {
   if (grade_options.cases.empty() && !grade_options.input) grade_options.cases = {"public"};
   const GradeSummary summary = grade(grade_options);
   const RunFolder folder(summary.run);
+  const std::vector<json> records = folder.read_records();
   int accepted = 0, total = 0;
-  for (const json& record : folder.read_records()) {
+  for (const json& record : records) {
     ++total;
     if (record.at("outcome").at("verdict") == "accepted") {
       ++accepted;
@@ -71,7 +72,7 @@ int check(CheckOptions options) {
       fmt::print("{}", failure_text(record, repeat_command(options, record.at("case").at("id"))));
     }
   }
-  fmt::print("{} of {} cases accepted on the {}\n", accepted, total,
+  fmt::print("{}{} of {} cases accepted on the {}\n", findings_text(records), accepted, total,
              folder.read_run().at("backend") == "cuda" ? "GPU" : "emulator");
   if (summary.faults > 0) return kExitJudgeFault;
   return accepted == total ? kExitGraded : kExitNotAccepted;

@@ -39,6 +39,13 @@ class LabRun {
     return records_.at(case_id);
   }
 
+  // What is worth mending in accepted cases; empty when no case was asked for.
+  std::string findings() const {
+    std::vector<json> records;
+    for (const auto& [id, record] : records_) records.push_back(record);
+    return findings_text(records);
+  }
+
  private:
   void judge() {
     const TemporaryDirectory scratch("warpgrade-test");
@@ -94,7 +101,7 @@ std::string test_name(const std::string& case_id) {
   return name;
 }
 
-void register_lab(const Options& options, const Lab& lab) {
+std::shared_ptr<const LabRun> register_lab(const Options& options, const Lab& lab) {
   std::vector<std::string> chosen;
   for (const CaseSpec& spec : lab.cases()) {
     const bool named = options.case_pattern != "*";
@@ -112,6 +119,7 @@ void register_lab(const Options& options, const Lab& lab) {
     testing::RegisterTest(lab.name().c_str(), test_name(id).c_str(), nullptr, nullptr, __FILE__, __LINE__,
                           [run, id]() -> testing::Test* { return new CaseTest(run, id); });
   }
+  return run;
 }
 
 Options read_options(int argc, char** argv) {
@@ -135,11 +143,14 @@ Options read_options(int argc, char** argv) {
 int run(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   if (options.lab != "*") find_lab(options.lab);
+  std::vector<std::shared_ptr<const LabRun>> runs;
   for (const Lab* lab : labs()) {
     const bool wanted = options.lab == "*" || options.lab == lab->name();
-    if (wanted && fs::is_directory(options.folder / lab->name())) register_lab(options, *lab);
+    if (wanted && fs::is_directory(options.folder / lab->name())) runs.push_back(register_lab(options, *lab));
   }
-  return RUN_ALL_TESTS();
+  const int failed = RUN_ALL_TESTS();
+  for (const auto& run : runs) fmt::print("{}", run->findings());
+  return failed;
 }
 
 }  // namespace

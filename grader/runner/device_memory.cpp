@@ -13,6 +13,8 @@ namespace {
 
 using EmulatorImport = int (*)(int, std::uint64_t, std::uint64_t, const char*, int, void**);
 using EmulatorDrain = std::size_t (*)(char*, std::size_t);
+using EmulatorForget = void (*)();
+using EmulatorLeaks = void (*)(const char*);
 
 template <typename Function>
 Function emulator_function(const char* name) {
@@ -87,6 +89,15 @@ std::size_t drain_report(int kind, char* text, std::size_t capacity) {
   const auto drain =
       emulator_function<EmulatorDrain>(kind == 0 ? "warpemu_drain_diagnostics" : "warpemu_drain_counters");
   return drain != nullptr ? drain(text, capacity) : 0;
+}
+
+void watch_for_leaks() {
+  if (const auto forget = emulator_function<EmulatorForget>("warpemu_forget_allocations")) forget();
+}
+
+void report_leaks() {
+  if (const auto report = emulator_function<EmulatorLeaks>("warpemu_report_leaks"))
+    report("not freed with the plan");
 }
 
 }  // namespace warpgrade::runner

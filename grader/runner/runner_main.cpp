@@ -84,6 +84,7 @@ class Server {
       case Op::kAttach:
         return attach(command, fd);
       case Op::kPlan:
+        watch_for_leaks();
         return timed(reply, [&] { return lab_->plan(command, buffers_, stream_); });
       case Op::kRun:
         return timed(reply, [&] { return lab_->run(command, buffers_, stream_); });
@@ -94,7 +95,8 @@ class Server {
           return cudaSuccess;
         });
       case Op::kFree:
-        return finish(reply, (lab_->free(), cudaSuccess));
+        finish(reply, (lab_->free(), cudaSuccess));
+        return report_leaks();
       case Op::kReport:
         if (report_ != nullptr) {
           reply.written = drain_report(static_cast<int>(command.arguments[0]), report_, report_bytes_);

@@ -245,6 +245,19 @@ def test_check_tells_what_is_wrong_in_every_lab(lab: str, wrong: str, case: str,
     assert f"again: warpgrade check {folder} --lab {lab} --cases {case}" in done.stdout
 
 
+def test_check_tells_of_a_leak_beside_accepted_and_once() -> None:
+    """The line that allocated; a finding of several cases is one report."""
+    leaks = Path(__file__).parent / "submissions/accepted/leaks_its_plan"
+    done = warpgrade("check", leaks, "--backend", "emulator", "--cases", "synth-empty-rows-k32", "synth-hub-k32")
+    assert done.returncode == 0, done.stdout + done.stderr
+    line = 1 + (leaks / "spmm.cu").read_text(encoding="utf-8").splitlines().index(
+        "  if (cudaError_t error = cudaMalloc(&(*plan)->row_offsets, bytes)) return error;"
+    )
+    assert "accepted, but worth mending" in done.stdout
+    assert done.stdout.count(f"spmm.cu:{line}: allocation #1") == 1, done.stdout
+    assert "2 of 2 cases accepted" in done.stdout
+
+
 def test_the_seed_stays_hidden_and_is_committed_to(tmp_path: Path) -> None:
     """The record carries the seed's hash, not the seed; the seed's folder is the owner's alone."""
     run = tmp_path / "run"

@@ -32,6 +32,7 @@ class Example:
     folder: Path
     verdicts: tuple[str, ...]
     reason: str | None = None
+    findings: frozenset[str] = frozenset()
     cases: str = USUAL_CASES
     lab: str = "spmm"
 
@@ -50,6 +51,7 @@ def read_example(folder: Path) -> Example:
         folder=folder,
         verdicts=tuple(verdicts) if isinstance(verdicts, list) else (verdicts,),
         reason=expected.get("reason"),
+        findings=frozenset(expected.get("findings") or ()),
         cases=cases if isinstance(cases, str) else ",".join(cases),
         lab=expected.get("lab") or "spmm",
     )
@@ -110,6 +112,19 @@ def test_submission_gets_the_verdict_of_its_folder(example: Example, runs: dict[
     if example.reason:
         reasons = {r["outcome"].get("reason") for r in records if r["outcome"]["verdict"] == verdict}
         assert example.reason in reasons, shown
+
+
+@pytest.mark.skipif(BACKEND != "emulator", reason="the emulator alone looks for them")
+@pytest.mark.parametrize(
+    "example", [e for e in EXAMPLES if e.verdicts == ("accepted",)], ids=lambda example: example.name
+)
+def test_accepted_submission_has_the_findings_that_are_known_of_it_and_no_others(
+    example: Example, runs: dict[str, Path]
+) -> None:
+    """A leak or a harmless race is told, and right code is never blamed."""
+    records = [r for r in records_of(runs[example.name]) if r["submission"]["id"] == example.name]
+    findings = [finding for record in records for finding in record.get("diagnostics", [])]
+    assert {finding["kind"] for finding in findings} == example.findings, findings
 
 
 def test_every_verdict_of_the_corpus_has_examples() -> None:

@@ -134,6 +134,16 @@ def _diseases(view: View) -> list[dict[str, Any]]:
     return list(found.values())
 
 
+def _mends(view: View) -> list[dict[str, Any]]:
+    """What the emulator found in open cases that were accepted all the same, each mistake once."""
+    found: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for case in view["cases"]:
+        for finding in case.get("diagnostics", []) if case["verdict"] == "accepted" else []:
+            place = (finding.get("kind") or "", finding.get("file") or "", finding.get("line") or 0)
+            found.setdefault(place, {**finding, "case": case["id"]})
+    return list(found.values())
+
+
 def _context(view: View) -> dict[str, Any]:
     """What both templates show."""
     person, submission = view["person"], view.get("submission", {})
@@ -150,6 +160,7 @@ def _context(view: View) -> dict[str, Any]:
         "facts": facts,
         "failures": _failures(view),
         "diseases": _diseases(view),
+        "mends": _mends(view),
         "hidden": view.get("hidden", {}),
         "listed_hidden": any(not case["open"] for case in view["cases"]),
     }

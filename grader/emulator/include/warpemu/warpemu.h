@@ -4,8 +4,8 @@
  *
  * Environment, read once at load:
  *   WARPEMU_THREADS=n     worker threads (default: the cores of this process)
- *   WARPEMU_CHECKS=list   comma list of memcheck, initcheck, racecheck, counters; `all` or `none`
- *                         (default memcheck)
+ *   WARPEMU_CHECKS=list   comma list of memcheck, initcheck, racecheck, synccheck, leakcheck, counters;
+ *                         `all` or `none` (default memcheck)
  *   WARPEMU_DEVICE=h200   the described device: a name of devices/ or a file's path (default a100)
  *   WARPEMU_ARCH=80       compute capability that the emulated device reports (default: the device's)
  *   WARPEMU_MEMORY_MB=n   device memory of the emulated GPU; cudaMalloc beyond it fails
@@ -48,6 +48,12 @@ size_t warpemu_drain_diagnostics(char* json_lines, size_t capacity);
  * The emulator's README.md defines each figure; in objects of lines those that would be zero are left out.
  * Same buffer rules as warpemu_drain_diagnostics. */
 size_t warpemu_drain_counters(char* json_lines, size_t capacity);
+
+/* For WARPEMU_CHECKS with leakcheck; nothing otherwise. The first call forgets what was allocated until now;
+ * the other reports what has been allocated since and is not freed, each allocation once: findings
+ * device_memory_leak at the line that allocated, "... was <when>", NULL for "never freed". */
+void warpemu_forget_allocations(void);
+void warpemu_report_leaks(const char* when);
 
 #ifdef __cplusplus
 }

@@ -24,14 +24,15 @@ Ledger& ledger() {
   return *instance;
 }
 
-void report(const Allocation& a, const std::vector<void*>& stack, size_t count, uint64_t bytes) {
+void report(const Allocation& a, const std::vector<void*>& stack, const char* when, size_t count,
+            uint64_t bytes) {
   const HostPlace place = place_of_call(stack);
   Diagnostic d;
   d.kind = Finding::device_memory_leak;
   d.path = place.path;
   d.line = place.line;
   d.allocation = DiagnosedAllocation{a.name, a.bytes(), 0};
-  d.message = a.name + " (" + std::to_string(a.bytes()) + " bytes) was never freed";
+  d.message = a.name + " (" + std::to_string(a.bytes()) + " bytes) was " + when;
   if (count > 1) {
     d.message +=
         "; in all " + std::to_string(count) + " allocations with " + std::to_string(bytes) + " bytes";
@@ -42,27 +43,36 @@ void report(const Allocation& a, const std::vector<void*>& stack, size_t count, 
 
 }  // namespace
 
-void report_leaks() {
-  if (sticky() != cudaSuccess) return;  // nothing could be freed any more
+void report_leaks(const char* when) {
+  if (!settings().leak_check || sticky() != cudaSuccess) return;  // after a fault nothing can be freed
   const std::lock_guard lock(ledger().mutex);
-  size_t count = 0;
+  auto& made_at = ledger().made_at;
   uint64_t bytes = 0;
   const auto allocations = DeviceMemory::instance().snapshot();
   std::vector<const Allocation*> leaked;
   for (const Allocation& a : *allocations) {
-    if (a.freed || !ledger().made_at.contains(a.begin)) continue;
-    ++count;
+    if (a.freed || !made_at.contains(a.begin)) continue;
     bytes += a.bytes();
     leaked.push_back(&a);
   }
   for (size_t k = 0; k < std::min(leaked.size(), kMostReports); ++k)
-    report(*leaked[k], ledger().made_at[leaked[k]->begin], count, bytes);
+    report(*leaked[k], made_at[leaked[k]->begin], when, leaked.size(), bytes);
+  made_at.clear();
+}
+
+void report_leaks_of_program() {
+  report_leaks("never freed");
+}
+
+void forget_allocations() {
+  const std::lock_guard lock(ledger().mutex);
+  ledger().made_at.clear();
 }
 
 void note_allocation(uint64_t address) {
   if (!settings().leak_check) return;
   const std::lock_guard lock(ledger().mutex);
-  static const int registered = std::atexit(report_leaks);
+  static const int registered = std::atexit(report_leaks_of_program);
   static_cast<void>(registered);
   ledger().made_at[address] = call_stack();
 }

@@ -1,4 +1,5 @@
-// Memory that the program never frees, told when it ends (WARPEMU_CHECKS=leakcheck).
+// Memory that is not freed, for WARPEMU_CHECKS=leakcheck: told when the program ends or resets the device,
+// and when it is asked for (warpemu.h).
 #pragma once
 #include <cstdint>
 
@@ -7,7 +8,11 @@ namespace warpgrade::emu {
 // Remembers where an allocation was made; nothing when leaks are not asked for.
 void note_allocation(uint64_t address);
 
-// Reports what is not freed now: at the program's end, and when it resets the device.
-void report_leaks();
+// Reports the noted allocations that are not freed now, once. `when`: "never freed", behind "was".
+void report_leaks(const char* when);
+void report_leaks_of_program();
+
+// What has been allocated until now is never reported.
+void forget_allocations();
 
 }  // namespace warpgrade::emu

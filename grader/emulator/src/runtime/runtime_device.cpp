@@ -191,7 +191,7 @@ cudaError_t cudaDeviceSynchronize() {
 }
 // Frees all that the program allocated. A process whose kernel faulted stays without a device, as on a GPU.
 cudaError_t cudaDeviceReset() {
-  if (settings().leak_check) report_leaks();
+  report_leaks_of_program();
   DeviceMemory& memory = DeviceMemory::instance();
   for (const Allocation& a : memory.unreleased()) {
     memory.release(a.begin, {a.kind});

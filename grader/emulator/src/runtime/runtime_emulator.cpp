@@ -10,6 +10,7 @@
 #include "memory/device_memory.h"
 #include "report/counters.h"
 #include "report/diagnostics.h"
+#include "runtime/leaks.h"
 #include "warpemu/warpemu.h"
 
 namespace warpgrade::emu {
@@ -71,6 +72,14 @@ size_t warpemu_drain_diagnostics(char* json_lines, size_t capacity) {
 
 size_t warpemu_drain_counters(char* json_lines, size_t capacity) {
   return KernelCounters::instance().drain(json_lines, capacity);
+}
+
+void warpemu_forget_allocations() {
+  forget_allocations();
+}
+
+void warpemu_report_leaks(const char* when) {
+  report_leaks(when != nullptr ? when : "never freed");
 }
 
 }  // extern "C"
