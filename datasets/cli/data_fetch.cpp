@@ -67,11 +67,14 @@ void fetch_one(const DataCommandContext& context, const std::string& name, const
   const Catalog catalog = Catalog::load(context.catalog_file);
   DatasetInfo info = catalog.find(name);
   if (info.kind == "stand-in" && name.find('@') == std::string::npos) info = catalog.find(name + "@original");
+  if (info.powerlaw || info.standin)
+    throw DatasetError("{} is generated; `warpgrade data fetch {}` gets the published graph", info.name,
+                       name.substr(0, name.find('@')));
   if (!info.original)
     throw DatasetError("{} has no published original; `warpgrade data info {}` makes it", info.name, name);
   if (info.original->urls.empty())
-    throw DatasetError("{}: {} ({}), then `warpgrade data import FILE --name {}`", info.name,
-                       info.original->by_hand, info.original->page, info.name);
+    throw DatasetError("{} cannot be fetched: {} ({}), then `warpgrade data import FILE --name {}`",
+                       info.name, info.original->by_hand, info.original->page, info.name);
   const Cache cache(context.cache_directory);
   if (!arguments.again && !arguments.repin) {
     if (const fs::path file = cache.find(info.name); !file.empty()) {

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <memory>
+#include <utility>
 
 #include "commands.h"
 #include "matrix_argument.h"
@@ -38,14 +39,17 @@ void print_row(const std::string& name, const Fit& fit) {
   std::fflush(stdout);
 }
 
+void print_head() {
+  fmt::print(
+      "| graph | longest row | Gini of rows | lanes at work | near the diagonal | in communities | median "
+      "reuse | octaves apart |\n|---|---|---|---|---|---|---|---|\n");
+}
+
 void fit_command(const DataCommandContext& context, const std::vector<std::string>& graphs,
                  const fs::path& folder, std::uint64_t seed, bool quiet) {
   std::error_code error;
   if (!folder.empty()) fs::create_directories(folder, error);
-  fmt::print(
-      "| graph | longest row | Gini of rows | lanes at work | near the diagonal | in communities | median "
-      "reuse "
-      "| octaves apart |\n|---|---|---|---|---|---|---|---|\n");
+  bool headed = false;
   for (const std::string& graph : graphs) {
     const MatrixArgument matrix(context, graph);
     if (matrix.rows() != matrix.cols())
@@ -55,6 +59,7 @@ void fit_command(const DataCommandContext& context, const std::vector<std::strin
     };
     const Fit fit = fit_standin(matrix.row_offsets(), matrix.columns(), seed, say);
     if (!folder.empty()) write_text(folder / (matrix.name() + ".json"), to_json(fit.spec));
+    if (!std::exchange(headed, true)) print_head();
     print_row(matrix.name(), fit);
   }
 }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "matrix_argument.h"
 #include "terminal.h"
 #include "warpgrade/datasets/catalog.h"
 
@@ -75,8 +76,9 @@ void print_matrix(const fs::path& file) {
 void info(const DataCommandContext& context, const std::string& name, bool offline) {
   if (fs::is_regular_file(name)) return print_matrix(name);
   const Catalog catalog = Catalog::load(context.catalog_file);
+  if (!in_catalog(catalog, name) && !offline) return print_matrix(dataset_file(context, catalog, name));
   print_entry(catalog.find(name));
-  if (!offline) print_matrix(catalog.ensure(name, context.cache_directory, terminal_progress(name)));
+  if (!offline) print_matrix(dataset_file(context, catalog, name));
 }
 
 }  // namespace

@@ -27,19 +27,20 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 void print_table(const Catalog& catalog, const Cache& cache) {
-  fmt::print("  {:<18} {:<10} {:>10} {:>12}  {:<10}  {}\n", "name", "kind", "n", "nnz", "direction",
+  fmt::print("  {:<19} {:<10} {:>10} {:>12}  {:<10}  {}\n", "name", "kind", "n", "nnz", "direction",
              "what it exercises");
   for (const DatasetInfo& info : catalog.all()) {
     const bool here = std::filesystem::exists(cache.path_of(Catalog::cache_name(info)));
-    fmt::print("{} {:<18} {:<10} {:>10} {:>12}  {:<10}  {}\n", here ? "*" : " ", info.name, info.kind,
+    fmt::print("{} {:<19} {:<10} {:>10} {:>12}  {:<10}  {}\n", here ? "*" : " ", info.name, info.kind,
                count_text(rows_of(info)), count_text(info.nnz), info.direction.empty() ? "-" : info.direction,
                info.exercises);
-    if (!info.aliases.empty()) fmt::print("  {:<18} also {}\n", "", joined(info.aliases));
+    if (!info.aliases.empty()) fmt::print("  {:<19} also {}\n", "", joined(info.aliases));
   }
   fmt::print(
-      "\n* is in the cache. A stand-in is generated; NAME@original is the graph that it stands for, "
-      "NAME@0.01 a "
-      "smaller one.\n");
+      "\n* is in the cache. A stand-in is generated; NAME@original is the graph that it stands for, NAME@v2 "
+      "a "
+      "stand-in\nwith communities (of web-Stanford and com-dblp as well), NAME@0.01 and NAME@v2@0.01 smaller "
+      "ones.\n");
 }
 
 nlohmann::json describe(const DatasetInfo& info) {

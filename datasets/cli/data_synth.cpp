@@ -138,6 +138,7 @@ void add_data_synth(CLI::App& data, DataCommandContext& context) {
       ->check(CLI::IsMember({"auto", "cpu", "gpu"}))
       ->capture_default_str();
   command->add_option("--threads", arguments->threads, "0: all cores; the bytes are the same")
+      ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   command->callback([&context, arguments] { synth(context, *arguments); });
 }

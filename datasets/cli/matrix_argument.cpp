@@ -1,7 +1,7 @@
 #include "matrix_argument.h"
 
 #include "terminal.h"
-#include "warpgrade/datasets/catalog.h"
+#include "warpgrade/datasets/cache.h"
 #include "warpgrade/datasets/import.h"
 
 namespace warpgrade::datasets {
@@ -28,6 +28,21 @@ std::optional<CsrFile> mapped(const fs::path& file) {
 
 }  // namespace
 
+bool in_catalog(const Catalog& catalog, const std::string& name) {
+  try {
+    return !catalog.find(name).name.empty();
+  } catch (const DatasetError&) {
+    return false;
+  }
+}
+
+fs::path dataset_file(const DataCommandContext& context, const Catalog& catalog, const std::string& name) {
+  if (!in_catalog(catalog, name) && name.find('/') == std::string::npos) {
+    if (const fs::path file = Cache(context.cache_directory).find(name); !file.empty()) return file;
+  }
+  return catalog.ensure(name, context.cache_directory, terminal_progress(name));
+}
+
 MatrixArgument::MatrixArgument(const DataCommandContext& context, const std::string& text) {
   if (fs::exists(text)) {
     name_ = stem_of(text);
@@ -36,8 +51,8 @@ MatrixArgument::MatrixArgument(const DataCommandContext& context, const std::str
     return;
   }
   const Catalog catalog = Catalog::load(context.catalog_file);
-  name_ = catalog.find(text).name;
-  file_ = CsrFile::open(catalog.ensure(text, context.cache_directory, terminal_progress(name_)));
+  file_ = CsrFile::open(dataset_file(context, catalog, text));
+  name_ = in_catalog(catalog, text) ? catalog.find(text).name : text;
 }
 
 }  // namespace warpgrade::datasets

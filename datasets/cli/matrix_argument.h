@@ -1,14 +1,24 @@
 // A matrix that a command was given: a name of the catalogue, or a file of any format that is imported.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 
+#include "warpgrade/datasets/catalog.h"
 #include "warpgrade/datasets/cli.h"
 #include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade::datasets {
+
+// Whether the catalogue has that name or alias, a scale or version behind @ included.
+bool in_catalog(const Catalog& catalog, const std::string& name);
+
+// The file of a name: of the catalogue, made when absent, or one that `data import --name` gave. Throws
+// DatasetError where there is neither.
+std::filesystem::path dataset_file(const DataCommandContext& context, const Catalog& catalog,
+                                   const std::string& name);
 
 class MatrixArgument {
  public:

@@ -130,8 +130,10 @@ DatasetInfo scaled(DatasetInfo info, const std::string& name, const std::string&
 // law that published records were made on, and "web-Stanford" alone the graph itself.
 DatasetInfo second_generation_of(DatasetInfo info, const std::string& variant) {
   if (!info.outline)
-    throw DatasetError("'{}@{}': only stand-ins of published graphs have a second generation", info.name,
-                       variant);
+    throw DatasetError(
+        "'{}@{}': the catalogue has no second generation of {}{}", info.name, variant, info.name,
+        info.kind == "real" ? fmt::format("; `warpgrade data synth --like {}` fits a stand-in", info.name)
+                            : "");
   const std::string name = info.name + "@" + variant;
   int n = info.outline->n;
   std::int64_t nnz = info.outline->nnz;
@@ -151,9 +153,13 @@ std::string how_to_get(const DatasetInfo& info) {
   if (!info.original) return ways;
   if (!ways.empty()) ways += ", or ";
   if (!info.original->urls.empty())
-    return ways + fmt::format("`warpgrade data fetch {}` gets it from {}", info.name, info.original->urls[0]);
-  return ways + fmt::format("{} ({}), then `warpgrade data import FILE --name {}`", info.original->by_hand,
-                            info.original->page, info.name);
+    ways += fmt::format("`warpgrade data fetch {}` gets it from {}", info.name, info.original->urls[0]);
+  else
+    ways += fmt::format("{} ({}), then `warpgrade data import FILE --name {}`", info.original->by_hand,
+                        info.original->page, info.name);
+  if (info.outline && info.name.find('@') == std::string::npos)
+    ways += fmt::format("; {}@v2 is a stand-in for it", info.name);
+  return ways;
 }
 
 // "arxiv@original": the published graph itself.
@@ -191,7 +197,7 @@ DatasetInfo Catalog::find(const std::string& name) const {
   const std::string base = name.substr(0, name.find('@'));
   const std::string variant = base == name ? "" : name.substr(base.size() + 1);
   const DatasetInfo* nearest = nullptr;
-  std::size_t least = 4;
+  std::size_t least = std::min<std::size_t>(3, (base.size() + 1) / 3) + 1;  // a letter in three may be wrong
   for (const DatasetInfo& info : datasets_) {
     std::vector<std::string> names = info.aliases;
     names.push_back(info.name);

@@ -51,6 +51,30 @@ def test_import_puts_a_named_dataset_into_the_cache(tool: DataTool, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     assert "3 x 3, 3 entries" in done.stdout
     assert (tool.cache / "my-ring.npz").exists()
+    for command in ("info", "stats"):
+        by_name = tool.run(command, "my-ring")
+        assert by_name.returncode == 0, by_name.stderr
+    assert "3 x 3, 3 entries" in tool.run("info", "my-ring").stdout
+
+
+def test_a_name_like_none_gets_no_suggestion(tool: DataTool) -> None:
+    done = tool.run("info", "nope")
+    assert done.returncode == 1
+    assert done.stderr == "error: no dataset 'nope'; `warpgrade data list` names them\n"
+
+
+def test_info_says_where_facts_were_checked(tool: DataTool) -> None:
+    shown = tool.run("info", "--catalogue", "citation@original").stdout
+    assert "30,387,995 entries" in shown
+    assert "counts: ogb.stanford.edu/docs/linkprop" in shown
+    assert "unchecked licence, max_degree" in shown
+
+
+def test_a_fit_of_what_has_none_prints_no_table(tool: DataTool) -> None:
+    done = tool.run("fit", "synth-hub")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "stand-ins are square" in done.stderr
 
 
 def test_a_failed_import_exits_1_and_leaves_nothing(tool: DataTool, tmp_path: Path) -> None:

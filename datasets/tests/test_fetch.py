@@ -166,3 +166,10 @@ def test_graphs_that_a_person_must_get_say_how(fetching: Fetching) -> None:
     assert done.returncode == 1
     assert "dgl.data.AMDataset" in done.stderr
     assert "data import FILE --name am@original" in done.stderr
+
+
+def test_a_stand_in_is_not_fetched_under_its_own_name(fetching: Fetching) -> None:
+    for name in ("arxiv@v2", "arxiv@0.01"):
+        done = fetching.tool.run("fetch", name)
+        assert done.returncode == 1
+        assert f"{name} is generated; `warpgrade data fetch arxiv` gets the published graph" in done.stderr
