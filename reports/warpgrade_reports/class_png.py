@@ -17,7 +17,7 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Scale, log_range
 from warpgrade_reports.class_stats import CaseLine
 from warpgrade_reports.class_svg import STATUSES
-from warpgrade_reports.png import look, save_figure, short
+from warpgrade_reports.png import look, note_beside, save_figure, short
 
 _BLUE, _INK, _QUIET, _GRID = "#0072b2", "#1b1d22", "#5b6270", "#e2e5ea"
 _WIDTH, _DPI = 9.6, 130
@@ -82,16 +82,7 @@ def _violin(axes: Axes, line: CaseLine, y: int) -> None:
         axes.scatter(logarithms, [y] * len(logarithms), s=12, color=_BLUE, alpha=0.6, linewidths=0)
     if line.threshold:
         axes.vlines(math.log10(line.threshold), y - 0.42, y + 0.42, color=_INK, linewidth=1.6, zorder=3)
-    axes.annotate(
-        f"n = {len(logarithms)}",
-        (1, y),
-        xytext=(5, 0),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        va="center",
-        fontsize=6.5,
-        color=_QUIET,
-    )
+    note_beside(axes, y, f"n = {len(logarithms)}")
 
 
 def save_pass_rates(lines: Sequence[CaseLine], path: Path) -> None:

@@ -70,6 +70,20 @@ def short(text: str, letters: int = _LABEL_LETTERS) -> str:
     return text if len(text) <= letters else text[: letters - 1] + "…"
 
 
+def note_beside(axes: Axes, y: float, text: str) -> None:
+    """A small note right of the plot, at height `y` of its data."""
+    axes.annotate(
+        text,
+        (1, y),
+        xytext=(5, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        va="center",
+        fontsize=6.5,
+        color=_QUIET,
+    )
+
+
 def save_chart(chart: Chart, folder: Path) -> None:
     """Writes the chart as <slug>.png; a chart without any mark is left out."""
     if chart.empty:
@@ -184,16 +198,7 @@ def _strip(chart: Chart, axes: Axes) -> None:
         axes.scatter(crowd, offsets, s=11, color=PALETTE[0], alpha=0.38, linewidths=0)
         if crowd:
             axes.vlines(median(crowd), index - 0.36, index + 0.36, color=PALETTE[0], linewidth=2)
-            axes.annotate(
-                f"median {chart.tick(median(crowd))}, n = {len(crowd)}",
-                (1, index),
-                xytext=(5, 0),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                va="center",
-                fontsize=6.5,
-                color=_QUIET,
-            )
+            note_beside(axes, index, f"median {chart.tick(median(crowd))}, n = {len(crowd)}")
         for mark in row.marks:
             if mark.series > 0:
                 _dot(axes, mark, index)
