@@ -125,6 +125,17 @@ void check_min_max_plus() {
       "__vimin_s32_relu",
       [] __device__(int i) { return __vimin_s32_relu(int(word_of(i, 1)), int(word_of(i, 2))); },
       [=](int i) { return int(std::max<int64_t>(std::min(s(i, 1), s(i, 2)), 0)); });
+  compare<int>(
+      "__vibmax_s32",
+      [] __device__(int i) {
+        bool first;
+        const int larger = __vibmax_s32(int(word_of(i, 1)), int(word_of(i, 2)), &first);
+        return larger ^ int(first);
+      },
+      [=](int i) { return int(std::max(s(i, 1), s(i, 2))) ^ int(s(i, 1) >= s(i, 2)); });
+}
+
+void check_min_max_plus_of_pairs() {
   const auto pairs = [](int i, auto f) {
     uint32_t result = 0;
     for (int k = 0; k < 32; k += 16) {
@@ -149,14 +160,6 @@ void check_min_max_plus() {
       [=](int i) {
         return pairs(i, [](int a, int b, int c) { return std::min(uint16_t(a + b), uint16_t(c)); });
       });
-  compare<int>(
-      "__vibmax_s32",
-      [] __device__(int i) {
-        bool first;
-        const int larger = __vibmax_s32(int(word_of(i, 1)), int(word_of(i, 2)), &first);
-        return larger ^ int(first);
-      },
-      [=](int i) { return int(std::max(s(i, 1), s(i, 2))) ^ int(s(i, 1) >= s(i, 2)); });
 }
 
 void check_bits() {
@@ -306,6 +309,7 @@ int main() {
   check_simd_intrinsics();
   check_video_instructions();
   check_min_max_plus();
+  check_min_max_plus_of_pairs();
   check_bits();
   check_halves();
   check_float8();
