@@ -193,6 +193,78 @@ std::string zip64_field(std::uint64_t size) {
   return text;
 }
 
+// A member and where its local header begins.
+struct Placed {
+  const MemberSource& member;
+  std::uint64_t header, size;
+  std::uint32_t crc;
+  bool zip64() const { return size >= kSaturated || header >= kSaturated; }
+};
+
+// Padded so that the data, behind the member's own head, starts at a multiple of 64.
+std::string local_header(const Placed& placed) {
+  const MemberSource& member = placed.member;
+  std::string extra = placed.zip64() ? zip64_field(placed.size) : "";
+  const std::uint64_t unpadded =
+      placed.header + 30 + member.name.size() + extra.size() + 4 + member.head.size();
+  const std::uint64_t padding = (kAlignment - unpadded % kAlignment) % kAlignment;
+  append(extra, kPaddingField);
+  append(extra, std::uint16_t(padding));
+  extra.append(padding, '\0');
+
+  std::string local;
+  append(local, kLocalHeader);
+  local += common_header(placed.crc, placed.zip64(), placed.size, member.name.size());
+  append(local, std::uint16_t(extra.size()));
+  return local + member.name + extra;
+}
+
+std::string directory_entry(const Placed& placed) {
+  const MemberSource& member = placed.member;
+  std::string extra;
+  if (placed.zip64()) {
+    extra = zip64_field(placed.size);
+    extra[2] = 24;
+    append(extra, placed.header);
+  }
+  std::string entry;
+  append(entry, kCentralHeader);
+  append(entry, std::uint16_t(45));
+  entry += common_header(placed.crc, placed.zip64(), placed.size, member.name.size());
+  append(entry, std::uint16_t(extra.size()));
+  entry.append(2 + 2 + 2 + 4, '\0');  // comment, disk, attributes
+  append(entry, placed.zip64() ? kSaturated : std::uint32_t(placed.header));
+  return entry + member.name + extra;
+}
+
+// What stands behind a directory of `count` entries and `bytes` that begins at `start`.
+std::string end_of_directory(std::uint64_t start, std::uint64_t bytes, std::uint64_t count) {
+  std::string end;
+  if (start >= kSaturated) {
+    append(end, kEnd64);
+    append(end, std::uint64_t(44));
+    append(end, std::uint16_t(45));
+    append(end, std::uint16_t(45));
+    append(end, std::uint64_t(0));  // disks
+    append(end, count);
+    append(end, count);
+    append(end, bytes);
+    append(end, start);
+    append(end, kEnd64Locator);
+    append(end, std::uint32_t(0));
+    append(end, start + bytes);
+    append(end, std::uint32_t(1));
+  }
+  append(end, kEnd);
+  append(end, std::uint32_t(0));
+  append(end, std::uint16_t(count));
+  append(end, std::uint16_t(count));
+  append(end, std::uint32_t(bytes));
+  append(end, start >= kSaturated ? kSaturated : std::uint32_t(start));
+  append(end, std::uint16_t(0));
+  return end;
+}
+
 }  // namespace
 
 std::vector<ArchiveMember> read_archive(std::span<const std::byte> file, const std::string& name) {
@@ -274,63 +346,13 @@ void write_archive(const std::filesystem::path& path, const std::vector<MemberSo
   Output output(path);
   std::string directory;
   for (const MemberSource& member : members) {
-    const std::uint64_t header = output.position(), size = member.head.size() + member.data.size();
-    const bool zip64 = size >= kSaturated || header >= kSaturated;
-    const std::uint32_t crc = crc_of(member);
-    std::string extra = zip64 ? zip64_field(size) : "";
-    // Pad so that the data, behind the member's own head, starts at a multiple of 64.
-    const std::uint64_t unpadded = header + 30 + member.name.size() + extra.size() + 4 + member.head.size();
-    const std::uint64_t padding = (kAlignment - unpadded % kAlignment) % kAlignment;
-    append(extra, kPaddingField);
-    append(extra, std::uint16_t(padding));
-    extra.append(padding, '\0');
-
-    std::string local;
-    append(local, kLocalHeader);
-    local += common_header(crc, zip64, size, member.name.size());
-    append(local, std::uint16_t(extra.size()));
-    local += member.name + extra + member.head;
+    const Placed placed{member, output.position(), member.head.size() + member.data.size(), crc_of(member)};
+    const std::string local = local_header(placed) + member.head;
     output.write(local.data(), local.size());
     output.write(member.data.data(), member.data.size());
-
-    std::string central_extra;
-    if (zip64) {
-      central_extra = zip64_field(size);
-      central_extra[2] = 24;
-      append(central_extra, header);
-    }
-    append(directory, kCentralHeader);
-    append(directory, std::uint16_t(45));
-    directory += common_header(crc, zip64, size, member.name.size());
-    append(directory, std::uint16_t(central_extra.size()));
-    directory.append(2 + 2 + 2 + 4, '\0');  // comment, disk, attributes
-    append(directory, zip64 ? kSaturated : std::uint32_t(header));
-    directory += member.name + central_extra;
+    directory += directory_entry(placed);
   }
-  const std::uint64_t start = output.position(), count = members.size();
-  std::string end;
-  if (start >= kSaturated) {
-    append(end, kEnd64);
-    append(end, std::uint64_t(44));
-    append(end, std::uint16_t(45));
-    append(end, std::uint16_t(45));
-    append(end, std::uint64_t(0));  // disks
-    append(end, count);
-    append(end, count);
-    append(end, std::uint64_t(directory.size()));
-    append(end, start);
-    append(end, kEnd64Locator);
-    append(end, std::uint32_t(0));
-    append(end, start + directory.size());
-    append(end, std::uint32_t(1));
-  }
-  append(end, kEnd);
-  append(end, std::uint32_t(0));
-  append(end, std::uint16_t(count));
-  append(end, std::uint16_t(count));
-  append(end, std::uint32_t(directory.size()));
-  append(end, start >= kSaturated ? kSaturated : std::uint32_t(start));
-  append(end, std::uint16_t(0));
+  const std::string end = end_of_directory(output.position(), directory.size(), members.size());
   output.write(directory.data(), directory.size());
   output.write(end.data(), end.size());
   output.finish();
