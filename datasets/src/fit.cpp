@@ -4,9 +4,11 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <unordered_set>
 
 #include "counter_random.h"
+#include "fit_search.h"
 #include "standin_tables.h"
 #include "warpgrade/datasets/error.h"
 
@@ -77,6 +79,10 @@ void fit_runs(const Statistics& real, StandInSpec& spec) {
   spec.alike = high;
 }
 
+int log2_of_community(const Statistics& real) {
+  return std::bit_width(static_cast<std::uint64_t>(real.community_nodes * 4 / 3)) - 1;
+}
+
 // Entries within communities that distances do not explain.
 void fit_communities(const Pattern& a, const Statistics& real, StandInSpec& spec) {
   if (real.community == 0) return;
@@ -91,13 +97,12 @@ void fit_communities(const Pattern& a, const Statistics& real, StandInSpec& spec
   }
   for (const int bucket : spec.near) near += static_cast<double>(bucket) / kWholeShare;
   const double extra = std::min(unexplained / static_cast<double>(real.nnz), 0.999 - near);
-  const int log2_nodes = std::bit_width(static_cast<std::uint64_t>(real.community_nodes * 4 / 3)) - 1;
-  if (extra > 0.01) spec.communities = {{log2_nodes, share(extra)}};
+  if (extra > 0.01) spec.communities = {{log2_of_community(real), share(extra)}};
 }
 
 // Communities of neighbouring ids: they take over from the distances what they make of them.
 void lay_side_by_side(const Statistics& real, StandInSpec& spec) {
-  const int log2_nodes = std::bit_width(static_cast<std::uint64_t>(real.community_nodes * 4 / 3)) - 1;
+  const int log2_nodes = log2_of_community(real);
   if (real.community_nodes < 8) return;
   const double size = std::exp2(log2_nodes);
   // Of two nodes of a block: the chance to be nearer than d is 1 - (1 - d/size)^2.
@@ -116,12 +121,6 @@ void lay_side_by_side(const Statistics& real, StandInSpec& spec) {
   }
   spec.scattered = false;
   spec.communities = {{log2_nodes, share(taken)}};
-}
-
-// What a fit makes small: octaves of reuse, and shares by what they weigh beside them.
-double difference(const Statistics& a, const Statistics& b) {
-  return reuse_distance(a.reuse, b.reuse) + 2 * std::abs(a.community - b.community) +
-         4 * std::abs(a.diagonal_band - b.diagonal_band);
 }
 
 // Distinct columns in groups of 2^log2_group rows, in the mean; groups are sampled.
@@ -183,6 +182,55 @@ void fit_copies(const Pattern& a, const Statistics& real, StandInSpec& spec,
   spec = best;
 }
 
+// A search may start where communities take part in nothing yet, and rows share nothing.
+void make_searchable(const Statistics& real, StandInSpec& spec) {
+  if (spec.communities.empty()) spec.communities = {{std::max(2, log2_of_community(real)), 0}};
+  if (spec.log2_pool == 0) {
+    spec.log2_group = 4;
+    spec.log2_pool = 6;
+  }
+}
+
+// Communities as strong as the real graph's, at the cost of the distances and of copies, which lead out of
+// them: another place to start from.
+StandInSpec with_strong_communities(const Statistics& real, StandInSpec spec) {
+  int left = kWholeShare * 999 / 1000;
+  for (int& bucket : spec.near) {
+    bucket /= 2;
+    left -= bucket;
+  }
+  spec.scattered = true;
+  spec.copied /= 2;
+  spec.communities = {{std::max(2, log2_of_community(real)), std::min(left, share(1.2 * real.community))}};
+  return spec;
+}
+
+// The best of what follows from the figures, moved until it comes no nearer.
+Candidate choose(const Pattern& a, const Statistics& real, const StandInSpec& spec,
+                 const std::function<void(const std::string&)>& say) {
+  StandInSpec scattered = spec, side_by_side = spec;
+  fit_communities(a, real, scattered);
+  lay_side_by_side(real, side_by_side);
+  std::vector<Candidate> starts;
+  for (StandInSpec candidate : {scattered, side_by_side}) {
+    if (!starts.empty() && candidate.communities.empty()) continue;
+    fit_copies(a, real, candidate, say);
+    starts.push_back(evaluate(candidate, real));
+    if (say)
+      say(fmt::format("communities {}: {:.2f} away", candidate.scattered ? "scattered" : "side by side",
+                      starts.back().away));
+  }
+  if (real.community > 0) starts.push_back(evaluate(with_strong_communities(real, starts[0].spec), real));
+  std::optional<Candidate> best;
+  for (Candidate& start : starts) {
+    make_searchable(real, start.spec);
+    const Candidate found = search(start, real, 1, say);
+    if (say) say(fmt::format("from {:.2f} to {:.2f} away", start.away, found.away));
+    if (!best || found.away < best->away) best = found;
+  }
+  return search(*best, real, 2, say);
+}
+
 }  // namespace
 
 double reuse_distance(const Reuse& a, const Reuse& b) {
@@ -214,24 +262,9 @@ Fit fit_standin(std::span<const int> row_offsets, std::span<const int> columns, 
   if (!fit.real.symmetric) spec.column_degrees = curve_of(counts);
   fit_runs(fit.real, spec);
   fit_distances(a, fit.real, rows, spec);
-  StandInSpec scattered = spec, side_by_side = spec;
-  fit_communities(a, fit.real, scattered);
-  lay_side_by_side(fit.real, side_by_side);
-  double least = 1e9;
-  for (StandInSpec candidate : {scattered, side_by_side}) {
-    if (least < 1e9 && candidate.communities.empty()) continue;
-    fit_copies(a, fit.real, candidate, say);
-    const Csr matrix = generate_standin(candidate);
-    const Statistics made = statistics_of(matrix.cols, matrix.row_offsets, matrix.columns);
-    const double away = difference(made, fit.real);
-    if (say)
-      say(fmt::format("communities {}: {:.2f} away", candidate.scattered ? "scattered" : "side by side",
-                      away));
-    if (away >= least) continue;
-    least = away;
-    spec = candidate;
-    fit.standin = made;
-  }
+  const Candidate best = choose(a, fit.real, spec, say);
+  spec = best.spec;
+  fit.standin = best.made;
   fit.reuse_distance = reuse_distance(fit.standin.reuse, fit.real.reuse);
   return fit;
 }

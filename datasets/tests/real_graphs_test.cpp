@@ -6,6 +6,7 @@
 
 #include "test_support.h"
 #include "warpgrade/datasets/catalog.h"
+#include "warpgrade/datasets/fit.h"
 #include "warpgrade/datasets/import.h"
 
 namespace warpgrade::datasets {
@@ -100,6 +101,19 @@ TEST(RealGraphs, HaveTheEntriesThatTheCatalogueSays) {
     if (info.nnz == 0 || info.file.empty()) continue;
     EXPECT_EQ(info.nnz, import_file(folder / info.file).nnz()) << row.name;
   }
+}
+
+// Distances, copies and communities pull at each other; a fit has to come near in all of them.
+TEST(RealGraphs, AFittedStandInHasTheGraphsCommunitiesDegreesAndReuse) {
+  const fs::path file = folder_of_graphs() / "cora.mtx.gz";
+  if (!fs::exists(file)) GTEST_SKIP() << "no folder of graphs: set WARPGRADE_GRAPHS";
+  const Csr graph = import_file(file);
+  const Fit fit = fit_standin(graph.row_offsets, graph.columns);
+  EXPECT_EQ(fit.standin.row_degrees.max, fit.real.row_degrees.max);
+  EXPECT_NEAR(fit.standin.row_degrees.gini, fit.real.row_degrees.gini, 0.02);
+  EXPECT_NEAR(fit.standin.community, fit.real.community, 0.1);
+  EXPECT_NEAR(fit.standin.diagonal_band, fit.real.diagonal_band, 0.06);
+  EXPECT_LT(fit.reuse_distance, 0.35);
 }
 
 }  // namespace

@@ -17,8 +17,10 @@ struct Fit {
 };
 
 // Degrees as they stand; distances to the diagonal beyond what degrees alone make; communities beyond what
-// distances make; then rows that share columns, chosen among a few by the reuse that they make. `say` hears
-// what is tried. A square matrix; throws DatasetError.
+// distances make; rows that share columns, chosen among a few by the reuse that they make. From there, and
+// from stronger communities, these parameters are moved one at a time while reuse, communities, diagonal and
+// columns come nearer together: some hundred stand-ins, so minutes for millions of entries. `say` hears what
+// is tried. A square matrix; throws DatasetError.
 Fit fit_standin(std::span<const int> row_offsets, std::span<const int> columns, std::uint64_t seed = 1,
                 const std::function<void(const std::string&)>& say = {});
 
