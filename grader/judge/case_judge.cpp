@@ -59,6 +59,8 @@ CaseJudge::~CaseJudge() = default;
 nlohmann::json CaseJudge::judge() {
   const auto start = Clock::now();
   take_turn();
+  // A submission's first case has no process on its way yet: it comes up while the input is opened.
+  if (context_.services != nullptr) context_.services->prepare(context_.submission, 1);
   bench_ = open_bench();
   device_ = bench_->describe();
   Outcome outcome;
