@@ -143,10 +143,15 @@ Options read_options(int argc, char** argv) {
 int run(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   if (options.lab != "*") find_lab(options.lab);
+  choose_backend(options.backend);  // says what is wrong once, and not in each case
   std::vector<std::shared_ptr<const LabRun>> runs;
   for (const Lab* lab : labs()) {
     const bool wanted = options.lab == "*" || options.lab == lab->name();
     if (wanted && fs::is_directory(options.folder / lab->name())) runs.push_back(register_lab(options, *lab));
+  }
+  if (runs.empty()) {
+    throw UsageError("{} has no folder {}; give --folder=FOLDER, or take the stub from the hand-out",
+                     options.folder.string(), options.lab == "*" ? "of a lab" : options.lab);
   }
   const int failed = RUN_ALL_TESTS();
   for (const auto& run : runs) fmt::print("{}", run->findings());

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, warpgrade
+from conftest import ROOT, WARPGRADE, warpgrade
 
 NAIVE = ROOT / "reference/spmm/naive"
 
@@ -29,3 +30,15 @@ def test_wrong_arguments_are_named(arguments: tuple[str, ...], words: str, tmp_p
     assert done.returncode == 1
     assert words in done.stdout + done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_students_test_without_a_stub_or_a_backend_is_no_success(tmp_path: Path) -> None:
+    program = WARPGRADE.with_name("warpgrade-student-test")
+    for arguments, words in (
+        ((f"--folder={tmp_path}", "--lab=spmm"), "has no folder spmm"),
+        (("--backend=metal",), "no backend 'metal'"),
+    ):
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 1
+        assert words in done.stderr
+        assert not done.stdout
