@@ -93,8 +93,8 @@ pytest: build  ## Python tests: reports, the corpus of submissions
 	exit $$status
 
 .PHONY: test
-test: build  ## a student's own run of student/: LAB= CASE= BACKEND=
-	@"$$BUILD/bin/warpgrade-student-test" --lab="$$LAB" --case="$$CASE" --backend="$$BACKEND"
+test: build  ## a student's own run of student/: [LAB=, default all; CASE= BACKEND=]
+	@"$$BUILD/bin/warpgrade-student-test" $(if $(filter file,$(origin LAB)),,--lab="$$LAB") --case="$$CASE" --backend="$$BACKEND"
 
 .PHONY: bench
 bench: build  ## time the reference solutions against the thresholds: LAB=

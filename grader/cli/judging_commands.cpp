@@ -7,6 +7,7 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,13 +64,19 @@ int check(CheckOptions options) {
   const RunFolder folder(summary.run);
   const std::vector<json> records = folder.read_records();
   int accepted = 0, total = 0;
+  std::set<std::string> told;  // what concerns the program, not the case, is said once
   for (const json& record : records) {
     ++total;
-    if (record.at("outcome").at("verdict") == "accepted") {
+    const json& outcome = record.at("outcome");
+    const std::string verdict = outcome.at("verdict"), id = record.at("case").at("id");
+    if (verdict == "accepted") {
       ++accepted;
-      fmt::print("ok {}\n", record.at("case").at("id").get<std::string>());
+      fmt::print("ok {}\n", id);
+    } else if ((verdict == "compile_error" || verdict == "not_implemented") &&
+               !told.insert(verdict + outcome.value("message", "")).second) {
+      fmt::print("{} {}: as above\n", verdict, id);
     } else {
-      fmt::print("{}", failure_text(record, repeat_command(options, record.at("case").at("id"))));
+      fmt::print("{}", failure_text(record, repeat_command(options, id)));
     }
   }
   fmt::print("{}{} of {} cases accepted on the {}\n", findings_text(records), accepted, total,

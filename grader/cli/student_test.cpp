@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <map>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -46,6 +47,14 @@ class LabRun {
     return findings_text(records);
   }
 
+  // What does not compile fails every case with the same words: they are said once.
+  std::string explain(const json& record) {
+    if (record.at("outcome").at("verdict") == "compile_error" && std::exchange(compile_error_told_, true))
+      return "compile_error, as above";
+    return failure_text(
+        record, fmt::format("make test LAB={} CASE={}", lab_, record.at("case").at("id").get<std::string>()));
+  }
+
  private:
   void judge() {
     const TemporaryDirectory scratch("warpgrade-test");
@@ -69,6 +78,7 @@ class LabRun {
   std::string lab_;
   std::vector<std::string> cases_;
   std::map<std::string, json> records_;
+  bool compile_error_told_ = false;
 };
 
 class CaseTest : public testing::Test {
@@ -82,9 +92,7 @@ class CaseTest : public testing::Test {
     if (outcome.at("verdict") == "not_implemented")
       GTEST_SKIP() << outcome.value("message", "not written yet");
     if (outcome.at("verdict") == "not_run") GTEST_SKIP() << outcome.value("message", "not judged");
-    EXPECT_EQ(outcome.at("verdict"), "accepted")
-        << failure_text(record, fmt::format("make test LAB={} CASE={}", record.at("lab").get<std::string>(),
-                                            record.at("case").at("id").get<std::string>()));
+    if (outcome.at("verdict") != "accepted") ADD_FAILURE() << run_->explain(record);
   }
 
  private:
@@ -101,6 +109,7 @@ std::string test_name(const std::string& case_id) {
   return name;
 }
 
+// Null: no case of this lab fits the pattern.
 std::shared_ptr<const LabRun> register_lab(const Options& options, const Lab& lab) {
   std::vector<std::string> chosen;
   for (const CaseSpec& spec : lab.cases()) {
@@ -110,10 +119,7 @@ std::shared_ptr<const LabRun> register_lab(const Options& options, const Lab& la
                       fnmatch(options.case_pattern.c_str(), spec.dataset.c_str(), 0) == 0;
     if (fits) chosen.push_back(spec.id);
   }
-  if (chosen.empty()) {
-    throw UsageError("no case '{}' in lab {}; `build/bin/warpgrade labs {}` lists them", options.case_pattern,
-                     lab.name(), lab.name());
-  }
+  if (chosen.empty()) return nullptr;
   const auto run = std::make_shared<LabRun>(options, lab.name(), chosen);
   for (const std::string& id : chosen) {
     testing::RegisterTest(lab.name().c_str(), test_name(id).c_str(), nullptr, nullptr, __FILE__, __LINE__,
@@ -126,6 +132,12 @@ Options read_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
+    if (argument == "--help" || argument == "-h") {
+      fmt::print(
+          "warpgrade-student-test [--lab=L] [--case=GLOB] [--backend=auto|cuda|emulator] "
+          "[--folder=student]\n");
+      std::exit(0);  // GoogleTest has printed its own options
+    }
     const auto take = [&](const std::string& name, auto& value) {
       if (!argument.starts_with(name + "=")) return false;
       const std::string text = argument.substr(name.size() + 1);
@@ -134,7 +146,8 @@ Options read_options(int argc, char** argv) {
     };
     if (!take("--lab", options.lab) && !take("--case", options.case_pattern) &&
         !take("--backend", options.backend) && !take("--folder", options.folder)) {
-      throw UsageError("no option {}; there is --lab= --case= --backend= --folder=", argument);
+      throw UsageError("no option {}; there is --lab= --case= --backend= --folder=, and GoogleTest's",
+                       argument);
     }
   }
   return options;
@@ -142,16 +155,23 @@ Options read_options(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   const Options options = read_options(argc, argv);
-  if (options.lab != "*") find_lab(options.lab);
+  const bool all = options.lab == "*";
+  if (!all) find_lab(options.lab);
   choose_backend(options.backend);  // says what is wrong once, and not in each case
+  bool has_folder = false;
   std::vector<std::shared_ptr<const LabRun>> runs;
   for (const Lab* lab : labs()) {
-    const bool wanted = options.lab == "*" || options.lab == lab->name();
-    if (wanted && fs::is_directory(options.folder / lab->name())) runs.push_back(register_lab(options, *lab));
+    if ((!all && options.lab != lab->name()) || !fs::is_directory(options.folder / lab->name())) continue;
+    has_folder = true;
+    if (auto run = register_lab(options, *lab)) runs.push_back(std::move(run));
+  }
+  if (!has_folder) {
+    throw UsageError("{} has no folder {}; give --folder=FOLDER, or take the stub from the hand-out",
+                     options.folder.string(), all ? "of a lab" : options.lab);
   }
   if (runs.empty()) {
-    throw UsageError("{} has no folder {}; give --folder=FOLDER, or take the stub from the hand-out",
-                     options.folder.string(), options.lab == "*" ? "of a lab" : options.lab);
+    throw UsageError("no case '{}' in {}; `build/bin/warpgrade labs {}` lists them", options.case_pattern,
+                     all ? "any lab" : "lab " + options.lab, all ? "LAB" : options.lab);
   }
   const int failed = RUN_ALL_TESTS();
   for (const auto& run : runs) fmt::print("{}", run->findings());

@@ -49,7 +49,13 @@ def test_apsp_in_16_bits_is_exact_at_the_edge_of_what_they_hold(environment: dic
 
 
 def test_what_is_left_to_measure_can_be_tried_without_a_gpu(environment: dict[str, str], tmp_path: Path) -> None:
-    trial = environment | {"QUICK": "1", "OUTPUT": str(tmp_path), "GRAPHS": "none", "BUILD": str(WARPGRADE.parents[1])}
+    trial = environment | {
+        "QUICK": "1",
+        "MINUTES": "25",
+        "OUTPUT": str(tmp_path),
+        "GRAPHS": "none",
+        "BUILD": str(WARPGRADE.parents[1]),
+    }
     del trial["LD_LIBRARY_PATH"]
     done = subprocess.run(
         [ROOT / "scripts/measure-rest", "permuted"], env=trial, capture_output=True, text=True, timeout=900, check=False
