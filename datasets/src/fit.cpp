@@ -222,13 +222,14 @@ Candidate choose(const Pattern& a, const Statistics& real, const StandInSpec& sp
   }
   if (real.community > 0) starts.push_back(evaluate(with_strong_communities(real, starts[0].spec), real));
   std::optional<Candidate> best;
+  SearchEffort effort;
   for (Candidate& start : starts) {
     make_searchable(real, start.spec);
-    const Candidate found = search(start, real, 1, say);
+    const Candidate found = search(start, real, 1, effort, say);
     if (say) say(fmt::format("from {:.2f} to {:.2f} away", start.away, found.away));
     if (!best || found.away < best->away) best = found;
   }
-  return search(*best, real, 2, say);
+  return search(*best, real, 2, effort, say);
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ Candidate evaluate(const StandInSpec& spec, const Statistics& real) {
   return candidate;
 }
 
-Candidate search(const Candidate& start, const Statistics& real, int passes,
+Candidate search(const Candidate& start, const Statistics& real, int passes, SearchEffort& effort,
                  const std::function<void(const std::string&)>& say) {
   Candidate best = start;
   for (int pass = 0; pass < passes; ++pass) {
@@ -110,6 +110,8 @@ Candidate search(const Candidate& start, const Statistics& real, int passes,
       for (int again = 0; again < 3; ++again) {
         StandInSpec spec = best.spec;
         if (!move.make(spec)) break;
+        if (effort.entries_left < start.made.nnz) return best;
+        effort.entries_left -= start.made.nnz;
         const Candidate candidate = evaluate(spec, real);
         if (candidate.away > best.away - kWorthAStep) break;
         best = candidate;
