@@ -58,9 +58,16 @@ def test_what_is_left_to_measure_can_be_tried_without_a_gpu(environment: dict[st
     }
     del trial["LD_LIBRARY_PATH"]
     done = subprocess.run(
-        [ROOT / "scripts/measure-rest", "permuted"], env=trial, capture_output=True, text=True, timeout=900, check=False
+        [ROOT / "scripts/measure-rest", "emulator", "synth", "permuted"],
+        env=trial,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 not ok" in done.stdout
+    assert "cora: the same" in done.stdout
     assert "4 cases, permuted / as it is" in done.stdout
     with tarfile.open(tmp_path / "quick/permuted.tar.gz") as packed:
         lines = packed.extractfile("permuted/bench.jsonl").read().decode().splitlines()
