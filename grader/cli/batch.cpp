@@ -1,5 +1,5 @@
 // `warpgrade batch` and what belongs to it: status, resume, cancel, regrade, rescore, diff.
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 #include <unistd.h>
 
@@ -44,6 +44,37 @@ json read_batch(const RunFolder& folder) {
 
 // ---- batch, resume
 
+// What decides verdicts and grades; how the work is done (jobs, executor, site) may change from call to call.
+json what_is_asked(const BatchOptions& options) {
+  json asked = options.grade.to_json();
+  for (const char* how : {"class_in_run", "jobs", "architecture"}) asked.erase(how);
+  const auto path = [](const std::optional<fs::path>& given) {
+    return given ? fs::absolute(*given).string() : std::string();
+  };
+  asked["policy"] = path(options.grade.policy);
+  asked["roster"] = path(options.ingest.roster);
+  asked["layout"] = options.ingest.layout;
+  asked["attempts"] = options.ingest.attempts;
+  asked["deadline"] = options.ingest.deadline.value_or("");
+  return asked;
+}
+
+// A later call says less than the first, but nothing else: it would not be done.
+void refuse_what_differs(const BatchOptions& given, const json& batch, const fs::path& run) {
+  const json before = batch.value("asked", json::object()), usual = what_is_asked({}),
+             now = what_is_asked(given);
+  std::vector<std::string> differing;
+  for (const auto& [key, value] : now.items()) {
+    if (before.contains(key) && value != usual.value(key, json()) && value != before[key])
+      differing.push_back(key);
+  }
+  if (differing.empty()) return;
+  throw UsageError(
+      "{} was begun with other {}: say --fresh for a new run (the earlier one is kept), or go on without; "
+      "`warpgrade rescore` takes another policy",
+      run.string(), fmt::join(differing, ", "));
+}
+
 // What the first call was told is kept, so that later ones need no more than the run's name.
 json open_batch(const BatchOptions& given) {
   const RunFolder folder(given.grade.run);
@@ -55,7 +86,9 @@ json open_batch(const BatchOptions& given) {
     if (given.source && fs::absolute(*given.source).string() != source)
       throw UsageError("{} holds the class of {}; choose another run folder, or say --fresh",
                        folder.root().string(), source);
+    refuse_what_differs(given, batch, folder.root());
     if (!given.executor.empty()) batch["executor"] = given.executor;
+    if (given.grade.jobs != 0) batch["options"]["jobs"] = given.grade.jobs;
     if (given.site) batch["site"] = Site::read(*given.site).to_json();
     write_text(folder.batch_file(), batch.dump(1) + "\n");
     return batch;
@@ -87,6 +120,7 @@ json open_batch(const BatchOptions& given) {
   const json batch{{"schema", "warpgrade.batch.v1"},
                    {"executor", given.executor.empty() ? "local" : given.executor},
                    {"source", fs::absolute(*given.source).string()},
+                   {"asked", what_is_asked(given)},
                    {"options", options.to_json()},
                    {"site", site.to_json()}};
   {
