@@ -16,8 +16,7 @@ template <class Memory>
 }
 
 // A lane's vector is read and written by one instruction of the host, which does not tear at aligned
-// addresses (16 bytes: on every CPU with AVX), as on GPUs. CUB's look-back relies on it: value and status in
-// one vector.
+// addresses (16 bytes: on every CPU with AVX). CUB's look-back relies on it: value and status in one vector.
 using Word16 [[gnu::vector_size(16)]] = long long;
 template <size_t kBytes>
 struct WordOf;
