@@ -1,5 +1,6 @@
 // Described devices: chosen by name, by file and by architecture.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -51,7 +52,8 @@ class DeviceFile : public testing::Test {
   }
   void TearDown() override { std::remove(path_.c_str()); }
 
-  std::string path_ = testing::TempDir() + "warpemu_test.device";
+  // Of this process: tests run beside each other.
+  std::string path_ = testing::TempDir() + "warpemu_test_" + std::to_string(getpid()) + ".device";
 };
 
 TEST_F(DeviceFile, is_read) {
