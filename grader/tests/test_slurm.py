@@ -7,6 +7,7 @@ how the cluster is made.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import random
@@ -233,13 +234,14 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 def fill(folder: Path) -> Path:
     """Takes all the room that is left."""
     path = folder / "filler"
-    with path.open("wb") as file:
-        try:
+    try:
+        # Without a buffer: what did not fit would be written once more by the end of the block.
+        with path.open("wb", buffering=0) as file:
             while True:
                 file.write(b"\0" * 65536)
-                file.flush()
-        except OSError:
-            pass
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
     return path
 
 
@@ -266,7 +268,7 @@ def disk_fills_and_is_met(disk: Path, run: Path) -> bool:
     """Full for four seconds; false when no task had anything to write in that time, as on a loaded machine."""
     filler = fill(disk)
     time.sleep(4)
-    filler.unlink()
+    filler.unlink(missing_ok=True)
     time.sleep(1.5)  # who waits for room looks every second, and writes then what it met
     return '"disk_full"' in events_so_far(run)
 
