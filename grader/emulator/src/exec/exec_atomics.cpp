@@ -2,24 +2,10 @@
 // does.
 #include "exec/half.h"
 #include "exec/memory_access.h"
+#include "exec/words.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
-
-template <unsigned kBytes>
-struct Word;
-template <>
-struct Word<2> {
-  using type = uint16_t;
-};
-template <>
-struct Word<4> {
-  using type = uint32_t;
-};
-template <>
-struct Word<8> {
-  using type = uint64_t;
-};
 
 struct HalfPair {
   Half low, high;

@@ -1,5 +1,6 @@
 // Loads and stores of every space, and loads of kernel parameters.
 #include "exec/memory_access.h"
+#include "exec/words.h"
 #include "simt/launch.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
@@ -15,34 +16,14 @@ template <class Memory>
   return difference == 0;
 }
 
-// A lane's vector is read and written by one instruction of the host, which does not tear at aligned
-// addresses (16 bytes: on every CPU with AVX). CUB's look-back relies on it: value and status in one vector.
-using Word16 [[gnu::vector_size(16)]] = long long;
-template <size_t kBytes>
-struct WordOf;
-template <>
-struct WordOf<2> {
-  using Type = uint16_t;
-};
-template <>
-struct WordOf<4> {
-  using Type = uint32_t;
-};
-template <>
-struct WordOf<8> {
-  using Type = uint64_t;
-};
-template <>
-struct WordOf<16> {
-  using Type = Word16;
-};
-
+// A lane's vector is one word of the host: CUB's look-back keeps a value and its status in one and relies on
+// seeing both or none.
 template <class Memory, class Register, uint32_t kCount>
 void load_vectors(Warp& w, const Inst& i, const Access& x) {
-  using Word = typename WordOf<sizeof(Memory) * kCount>::Type;
+  using Whole = typename Word<sizeof(Memory) * kCount>::type;
   alignas(64) Memory value[kLanes * kCount];
   if (x.low == x.high) {
-    const Word word = *reinterpret_cast<const volatile Word*>(x.low);
+    const Whole word = *reinterpret_cast<const volatile Whole*>(x.low);
     __builtin_memcpy(value, &word, sizeof word);
     for (uint32_t k = 0; k < kCount; ++k) {
       const auto element = Register(value[k]);
@@ -51,7 +32,7 @@ void load_vectors(Warp& w, const Inst& i, const Access& x) {
     return;
   }
   for (uint32_t l = 0; l < kLanes; ++l) {
-    const Word word = *reinterpret_cast<const volatile Word*>(x.host[l]);
+    const Whole word = *reinterpret_cast<const volatile Whole*>(x.host[l]);
     __builtin_memcpy(value + l * kCount, &word, sizeof word);
   }
   for (uint32_t k = 0; k < kCount; ++k)
@@ -60,7 +41,7 @@ void load_vectors(Warp& w, const Inst& i, const Access& x) {
 
 template <class Memory, class Register, uint32_t kCount>
 void store_vectors(Warp& w, const Inst& i, const Access& x) {
-  using Word = typename WordOf<sizeof(Memory) * kCount>::Type;
+  using Whole = typename Word<sizeof(Memory) * kCount>::type;
   alignas(64) Memory value[kLanes * kCount];
   for (uint32_t k = 0; k < kCount; ++k) {
     const Register* from = lanes<Register>(w, i.vec[k]);
@@ -68,9 +49,9 @@ void store_vectors(Warp& w, const Inst& i, const Access& x) {
   }
   for (uint32_t m = w.mask; m != 0; m &= m - 1) {
     const auto l = uint32_t(__builtin_ctz(m));
-    Word word;
+    Whole word;
     __builtin_memcpy(&word, value + l * kCount, sizeof word);
-    *reinterpret_cast<volatile Word*>(x.host[l]) = word;
+    *reinterpret_cast<volatile Whole*>(x.host[l]) = word;
   }
 }
 
