@@ -173,6 +173,9 @@ Submission read_submission(const fs::path& folder, const std::string& lab, Role 
 }
 
 std::vector<Submission> find_submissions(const fs::path& folder, const std::string& lab) {
+  if (fs::is_regular_file(folder))
+    throw UsageError("{} is a file; give the folder that it lies in: {}", folder.string(),
+                     fs::absolute(folder).parent_path().string());
   if (!fs::is_directory(folder)) {
     throw UsageError("no such folder: {}; give the folder whose sub-folders are the submissions",
                      folder.string());
@@ -189,7 +192,7 @@ std::vector<Submission> find_submissions(const fs::path& folder, const std::stri
   std::sort(folders.begin(), folders.end());
   for (const fs::path& path : folders) submissions.push_back(read_submission(path, lab, Role::kStudent));
   if (submissions.empty()) {
-    throw UsageError("{} holds no submission: expected one sub-folder a student with {}.cu in it",
+    throw UsageError("{} holds no submission: expected {}.cu in it, or one sub-folder a student with it",
                      folder.string(), lab);
   }
   return submissions;

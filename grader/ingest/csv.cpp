@@ -1,6 +1,7 @@
 #include "ingest/csv.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -20,6 +21,15 @@ char separator_of(const std::string& text) {
   return best;
 }
 
+bool is_utf8(const std::string& text) {
+  try {
+    static_cast<void>(nlohmann::json(text).dump());
+    return true;
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
+
 class Reader {
  public:
   Reader(std::string text, std::string file) : text_(std::move(text)), file_(std::move(file)) {
@@ -31,12 +41,22 @@ class Reader {
     while (at_ < text_.size()) {
       row = {line_, {}};
       read_row(row);
+      require_utf8(row);
       if (row.cells.size() > 1 || !row.cells[0].empty()) return true;
     }
     return false;
   }
 
  private:
+  // Spreadsheets write what the machine's language suggests: names would be broken in every page and export.
+  void require_utf8(const CsvTable::Row& row) const {
+    if (std::all_of(row.cells.begin(), row.cells.end(), is_utf8)) return;
+    const bool wide = text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff");
+    throw UsageError(
+        "{}:{}: not UTF-8; save it as \"CSV UTF-8\", or convert it: iconv -f {} -t UTF-8 {} > roster.csv",
+        file_, row.line, wide ? "UTF-16" : "WINDOWS-1252", file_);
+  }
+
   void read_row(CsvTable::Row& row) {
     for (;;) {
       row.cells.push_back(at_ < text_.size() && text_[at_] == '"' ? quoted(row.line) : plain());

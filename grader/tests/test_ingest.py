@@ -193,8 +193,10 @@ def test_bad_rosters_are_refused_with_their_line(tmp_path: Path) -> None:
         ('id,name\ns1,"Ada\n', ("roster.csv:2", "never closed")),
         ("id,deadline\ns1,tomorrow\n", ("roster.csv:2", "tomorrow")),
         ("", ("is empty",)),
+        ("id,name\ns1,Zoë\n".encode("cp1252"), ("roster.csv:2", "not UTF-8", "iconv -f WINDOWS-1252")),
+        ("id,name\ns1,陳\n".encode("utf-16"), ("roster.csv:1", "not UTF-8", "iconv -f UTF-16")),
     ):
-        (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
+        (tmp_path / "roster.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
         done = warpgrade("batch", tmp_path / "run", "--submissions", hand_ins, "--roster", tmp_path / "roster.csv")
         assert done.returncode == 1, done.stdout
         for fragment in fragments:
