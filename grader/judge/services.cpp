@@ -8,7 +8,10 @@ using protocol::Op;
 
 std::unique_ptr<RunnerProcess> JudgeServices::borrow(const RunnerSpec& spec) {
   auto& idle = idle_[spec.executable.string()];
-  if (idle.empty()) return std::make_unique<RunnerProcess>(spec);
+  if (idle.empty()) {
+    planned_.clear();  // a new process has chosen nothing yet
+    return std::make_unique<RunnerProcess>(spec);
+  }
   std::unique_ptr<RunnerProcess> runner = std::move(idle.back());
   idle.pop_back();
   return runner;

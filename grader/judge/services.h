@@ -38,8 +38,8 @@ class JudgeServices {
   void prepare(const RunnerSpec& spec, int count);
   void forget_prepared();  // before another submission
 
-  // Whether kept baselines have planned this case before, from now on true: the first time they may try out
-  // algorithms, which needs the GPU alone.
+  // Whether the borrowed baselines have planned this case before, from now on true: the first time they may
+  // try out algorithms, which needs the GPU alone.
   bool planned_before(const std::string& case_id) { return !planned_.insert(case_id).second; }
 
   // Ends the process without waiting for it.
