@@ -132,11 +132,11 @@ class LocalGrading {
     });
   }
 
-  // On a GPU more than one only in a batch: outside their timed phases judges share it.
+  // On a GPU one: what others do outside of their timed phases has to wait for those of each, and takes longer while
+  // several bring up and end their contexts. Measured: reports/published/README.md.
   int workers() const {
     int jobs = run_.options().jobs;
-    if (jobs <= 0)
-      jobs = !run_.on_gpu() ? cores() : run_.options().log_progress ? std::clamp(cores() / 4, 1, 6) : 1;
+    if (jobs <= 0) jobs = run_.on_gpu() ? 1 : cores();
     return std::max(1, std::min<int>(jobs, static_cast<int>(run_.submissions().size())));
   }
 

@@ -135,6 +135,10 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
     const nlohmann::json message = nlohmann::json::parse(*line, nullptr, false);
     if (!message.is_object()) continue;
     if (message.contains("done")) return attempt;
+    if (message.contains("opened")) {
+      if (events.on_opened) events.on_opened(message["opened"]);
+      continue;
+    }
     const std::string id = message.value("case", "");
     if (message.contains("started")) {
       attempt.started = id;

@@ -13,6 +13,8 @@ namespace warpgrade {
 
 // Called for each finished case: with a record's measured part, or with the judge's own fault.
 struct JudgeEvents {
+  // Before the first case: seconds by phase that belong to no case.
+  std::function<void(const nlohmann::json& phases)> on_opened;
   std::function<void(const std::string& case_id, const nlohmann::json& record)> on_record;
   std::function<void(const std::string& case_id, const std::string& message)> on_fault;
   // The judge died or faulted at this case, which is tried once more.

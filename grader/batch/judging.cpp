@@ -185,12 +185,15 @@ std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Shar
   const auto start = Clock::now();
   json session{{"started_at", format_time(std::time(nullptr))}, {"phases", {{"judge_start", judge.start()}}}};
   int judged = 0;
-  JudgeEvents happened;
-  happened.on_record = [&](const std::string& case_id, const json& part) {
-    ++judged;
-    const json phases = part.value("phases", json::object());
+  const auto count_phases = [&](const json& phases) {
     for (const auto& [phase, spent] : phases.items())
       session["phases"][phase] = session["phases"].value(phase, 0.0) + spent.get<double>();
+  };
+  JudgeEvents happened;
+  happened.on_opened = count_phases;
+  happened.on_record = [&](const std::string& case_id, const json& part) {
+    ++judged;
+    count_phases(part.value("phases", json::object()));
     if (!share.alone && may_be_spoilt(part.at("outcome"))) {
       spoilt.push_back(case_id);
     } else {

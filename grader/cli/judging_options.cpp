@@ -40,7 +40,7 @@ void add_judging_options(CLI::App& command, GradeOptions& options) {
   command.add_option("--policy", options.policy, "YAML file; default: grader/policies/<lab>.yaml");
   command
       .add_option("--jobs", options.jobs,
-                  "submissions at a time (0: a core each on the emulator; one, in a batch a few, on a GPU)")
+                  "submissions at a time (0: a core each on the emulator, one on a GPU)")
       ->check(CLI::NonNegativeNumber);
   command.add_flag("--allow-unsandboxed", options.allow_unsandboxed,
                    "go on where bubblewrap does not work; records say so");

@@ -19,7 +19,7 @@ using protocol::Op;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kSlowBaselinePairs = 7;    // of a baseline that is not in every pair,
-constexpr double kSlowBaselineUs = 2e6;  // or until it has taken this long
+constexpr double kSlowBaselineUs = 5e5;  // or until it has taken this long
 constexpr double kThrottledShare = 0.2;  // of the pairs may be redone
 constexpr int kPreparedAhead = 2;        // processes of a submission's next cases
 
@@ -59,8 +59,7 @@ CaseJudge::~CaseJudge() = default;
 nlohmann::json CaseJudge::judge() {
   const auto start = Clock::now();
   take_turn();
-  // A submission's first case has no process on its way yet: it comes up while the input is opened.
-  if (context_.services != nullptr) context_.services->prepare(context_.submission, 1);
+  bring_up();
   bench_ = open_bench();
   device_ = bench_->describe();
   Outcome outcome;
@@ -119,6 +118,18 @@ void CaseJudge::take_turn() {
 void CaseJudge::settle() {
   const Phases::Scope settling(phases_, "settle");
   context_.services->settle();
+}
+
+// Contexts take long to come up, and do so while the input is opened: that of a submission's first case, which
+// has no process on its way yet, and a judge's first baselines. Where judges share the GPU, baselines come when
+// they are needed: not every submission gets as far.
+void CaseJudge::bring_up() {
+  if (context_.services == nullptr) return;
+  context_.services->prepare(context_.submission, 1);
+  if (!context_.alone || !timed_) return;
+  for (const auto& baseline : context_.baselines) {
+    if (baseline.spec.vendor_libraries) context_.services->bring_up(baseline.spec);
+  }
 }
 
 // Brings up the processes of the next cases, `most` at a time, while the GPU is shared. Where this submission

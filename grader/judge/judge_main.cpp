@@ -3,16 +3,22 @@
 // not the others; a dead judge is seen by the CLI.
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "base/process.h"
 #include "judge/cuda_memory.h"
 #include "judge/job.h"
+#include "judge/phases.h"
 #include "judge/services.h"
+#include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade {
 namespace {
@@ -56,9 +62,44 @@ JudgeServices* services_for(const JudgeJob& job, std::unique_ptr<JudgeServices>&
   return kept.get();
 }
 
+// Checks the content of the job's files against their hashes, several at a time. A file is checked once a process:
+// cases open it without that from then on, or check it again and say what is wrong with it.
+void verify_files(const JudgeJob& job) {
+  std::set<std::filesystem::path> distinct;
+  for (const CaseInput& input : job.cases) distinct.insert(input.file);
+  const std::vector<std::filesystem::path> files(distinct.begin(), distinct.end());
+  std::atomic<size_t> next{0};
+  const auto verify = [&] {
+    for (size_t i; (i = next++) < files.size() && !interrupted();) {
+      try {
+        if (!files[i].empty()) datasets::CsrFile::open_verified(files[i]);
+      } catch (const std::exception&) {
+        continue;
+      }
+    }
+  };
+  const size_t workers = std::min(files.size(), static_cast<size_t>(std::max(1, job.context.threads)));
+  std::vector<std::jthread> pool;
+  for (size_t worker = 1; worker < workers; ++worker) pool.emplace_back(verify);
+  verify();
+}
+
+// What is done once for all cases, before the first one; says how long it took.
+void open_job(const JudgeJob& job, JudgeServices* services) {
+  Phases phases;
+  if (services != nullptr) {
+    phases.enter("lease_wait");  // reading takes cores, which a judge that times needs
+    job.context.alone ? services->lease().own() : services->lease().share();
+  }
+  phases.enter("open");
+  verify_files(job);
+  emit({{"opened", phases.to_json()}});
+}
+
 int judge_job(JudgeJob& job, JudgeServices* services) {
   const Lab& lab = find_lab(job.lab);
   job.context.services = services;
+  open_job(job, services);
   for (size_t i = 0; i < job.cases.size(); ++i) {
     const CaseInput& input = job.cases[i];
     job.context.cases_after = static_cast<int>(job.cases.size() - i) - 1;

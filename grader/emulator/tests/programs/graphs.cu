@@ -22,6 +22,7 @@ struct Fixture {
     CHECK_CUDA(cudaMemset(other, 0, kN * sizeof(int)));
     CHECK_CUDA(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     CHECK_CUDA(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    CHECK_CUDA(cudaDeviceSynchronize());  // these streams do not wait for the default one, which clears
   }
   ~Fixture() {
     CHECK_CUDA(cudaStreamDestroy(a));
