@@ -122,8 +122,8 @@ __device__ inline Entry fetch_entry(const Operands& op, unsigned at, bool exists
   return entry;
 }
 
-// What one lane knows about its columns. A lane past the edge of C takes part in every shuffle and loads
-// column 0, but stores nothing.
+// What one lane knows about its columns. A lane past the edge of C takes part in every shuffle and loads the
+// strip's first column, whose line others load as well, but stores nothing.
 struct LaneColumns {
   int column;     // of B and C, the first of kVector
   bool stores;    // false past the edge
@@ -304,9 +304,11 @@ template <typename T, bool kAccumulate>
 __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm)
     spmm_work_list_kernel(Operands op, PanelList list, Partials partials) {
   const int warp = threadIdx.x / T::kWarpLanes;
-  const int column = op.first_column + blockIdx.y * T::kStrip + threadIdx.x % T::kLanes * T::kVector;
+  const int strip_column = op.first_column + blockIdx.y * T::kStrip;
+  const int column = strip_column + threadIdx.x % T::kLanes * T::kVector;
   const bool inside = column < op.k;
-  const LaneColumns columns{column, inside, reinterpret_cast<const char*>(op.b + (inside ? column : 0))};
+  const LaneColumns columns{column, inside,
+                            reinterpret_cast<const char*>(op.b + (inside ? column : strip_column))};
   const unsigned long_blocks = (static_cast<unsigned>(list.long_count) + T::kWarps - 1) / T::kWarps;
   if (blockIdx.x < long_blocks) {
     const unsigned index = blockIdx.x * T::kWarps + warp;

@@ -2,7 +2,7 @@
 //
 // Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major, fp32; any k >= 1 (tuned for 32 and 256), any CSR.
 // Cost    see kernel.cuh; the plan keeps 16 bytes an item, 4 * k bytes a part of a split row, and a copy of B
-//         where k is no multiple of 32 and B is read often (pad.cuh).
+//         where k is no multiple of 4, or of 32 and B is read often (pad.cuh).
 // Files   strategy.h chooses strip, panels and item sizes; work_list.cuh builds the items;
 //         kernel.cuh runs them.
 // Sums    each row is added up in a fixed order: two runs give the same bits.
@@ -185,9 +185,9 @@ cudaError_t launch_group(const Group& group, const Operands& op, const SpmmPlan&
 
 cudaError_t pad_b(const CsrMatrix& a, int k, const float* b, const SpmmPlan& plan, cudaStream_t stream) {
   if (a.cols == 0) return cudaSuccess;
-  const int blocks = std::min((a.cols - 1) / PadTile::kRows + 1, PadTile::kMostBlocks);
-  spmm_pad_kernel<<<blocks, dim3(PadTile::kLanes, PadTile::kRows), 0, stream>>>(
-      b, a.cols, k, plan.padded_b.get(), plan.strategy.padded_pitch);
+  const int pitch = plan.strategy.padded_pitch, rows = PadTile::rows_per_block(pitch);
+  const int blocks = (a.cols - 1) / rows + 1;
+  spmm_pad_kernel<<<blocks, PadTile::kThreads, 0, stream>>>(b, a.cols, k, plan.padded_b.get(), pitch, rows);
   return cudaGetLastError();
 }
 

@@ -4,7 +4,9 @@
 // strip    columns of C that one pass over A computes. The gathers touch B's strip, n * strip floats: one
 //          that fits in L2 is gathered at L2's speed instead of DRAM's. A is read once a strip. What k leaves
 //          over is a narrower strip, run by a narrower group of lanes.
-// padding  where k is no multiple of 32, B is copied into rows of whole lines first, if they are read often.
+// padding  where k is no multiple of 4, B is copied into rows of whole vectors first; into rows of whole
+// lines,
+//          if they are read so often that the lines saved outweigh the copy.
 // panel    columns of A, i.e. rows of B's strip, that one launch covers; C is accumulated panel by panel at
 //          8 * m * strip bytes each. Panels make B's strip fit in L2, and let L1 keep what many long rows
 //          share.
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 namespace optimized {
 
@@ -53,16 +56,8 @@ struct Sizes {
   }
 };
 
-// Rows of B that begin anywhere cost twice the lines, and four times the loads where k is no multiple of 4. A
-// copy whose rows are whole lines (half ones where k is small) costs as much as reading B's rows some 4.5
-// times.
-inline int choose_padding(const Sizes& size) {
-  constexpr std::int64_t kFewestColumns = 8, kLine = 32;  // floats
-  constexpr std::int64_t kReadsIfLoadsAreNarrow = 3, kReadsIfTheyAreNot = 10;
-  const std::int64_t unit = size.k <= kLine / 2 ? kLine / 2 : kLine;
-  const std::int64_t reads = size.k % 4 == 0 ? kReadsIfTheyAreNot : kReadsIfLoadsAreNarrow;
-  if (size.k <= kFewestColumns || size.k % unit == 0 || size.nnz < reads * size.cols) return 0;
-  return static_cast<int>((size.k + unit - 1) / unit * unit);
+inline std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
 }
 
 // The widest strip of B that fills at most three quarters of L2, from 32 columns on. Where not even 32
@@ -70,7 +65,8 @@ inline int choose_padding(const Sizes& size) {
 inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
   constexpr std::int64_t kShortMean = 12, kNarrowest = 32;
   std::int64_t strip = kNarrowest;
-  while (strip < widest && strip < size.k && size.b_bytes(2 * strip) <= l2_bytes * 3 / 4) strip *= 2;
+  const auto doubled = [&] { return size.k % strip == 0 ? 2 * strip : std::min(2 * strip, size.k); };
+  while (strip < widest && strip < size.k && size.b_bytes(doubled()) <= l2_bytes * 3 / 4) strip *= 2;
   const bool overflows = size.b_bytes(strip) > l2_bytes;
   if (overflows && size.mean_row() < kShortMean && strip < size.k) strip = 2 * kNarrowest;
   return static_cast<int>(std::min<std::int64_t>(strip, widest));
@@ -86,14 +82,60 @@ inline Group find_group(int vector, std::int64_t columns) {
   return best;
 }
 
+// C's columns: whole strips, then what is left.
+struct Cut {
+  std::int64_t strips, last_columns;
+};
+
+// A pass over A for a few columns costs nearly as much as one for a whole strip: they join the strip before.
+// Of wide strips only a few do, because lanes of twice the strip stay idle.
+inline Cut cut_columns(std::int64_t k, std::int64_t strip, std::int64_t widest) {
+  constexpr std::int64_t kNarrowest = 32, kJoinsNarrow = 2, kJoinsWide = 5;  // up to a half, up to a fifth
+  Cut cut{k / strip, k % strip};
+  const std::int64_t share = strip > kNarrowest ? kJoinsWide : cut.strips > 1 ? kJoinsNarrow : 1;
+  const bool joins = cut.last_columns > 0 && share * cut.last_columns <= strip;
+  if (cut.strips == 0 || !joins || 2 * strip > widest) return cut;
+  return {cut.strips - 1, cut.last_columns + strip};
+}
+
+// The pitch of a copy of B, 0 where none pays. Rows that begin anywhere touch more lines than they fill, and
+// strips of them fill L2 with the lines of all of B; where k is no multiple of 4 they take four loads instead
+// of one as well.
+inline int choose_padding(const Sizes& size, const Cut& cut) {
+  constexpr std::int64_t kFewestColumns = 8, kVector = 4, kLine = 32;  // floats
+  constexpr std::int64_t kReadsThatPayForVectors = 3;
+  // What a float copied costs, in floats of lines touched, doubled: of a copy made for lines alone (the
+  // launch included), where there is one strip or several; and of wider rows in a copy that is made anyway.
+  constexpr std::int64_t kCopied = 12, kCopiedForStrips = 4, kWidened = 20;
+  const std::int64_t vectors = round_up(size.k, kVector);
+  const bool is_aligned = vectors == size.k;
+  if (size.k <= kFewestColumns || (!is_aligned && size.nnz < kReadsThatPayForVectors * size.cols)) return 0;
+  const std::int64_t lines = round_up(vectors, vectors <= kLine / 2 ? kLine / 2 : kLine);
+  // w floats that begin at a multiple of `step` floats touch 1 + (w - step) / 32 lines in the mean.
+  const std::int64_t step = std::gcd(vectors, kLine), last = round_up(cut.last_columns, kVector);
+  const std::int64_t saved =
+      cut.strips * (kLine - step) + (last > 0 ? kLine + last - step - round_up(last, kLine) : 0);
+  const std::int64_t copied = (cut.strips == 0 ? kCopied : kCopiedForStrips) * (size.k + lines);
+  const std::int64_t price = is_aligned ? copied : kWidened * (lines - vectors);
+  if (saved > 0 && 2 * size.nnz * saved >= price * size.cols) return static_cast<int>(lines);
+  return is_aligned ? 0 : static_cast<int>(vectors);
+}
+
 inline void choose_strips(const Sizes& size, std::int64_t l2_bytes, Strategy* s) {
-  s->padded_pitch = choose_padding(size);
-  const int vector = s->padded_pitch > 0 || size.k % 4 == 0 ? 4 : size.k % 2 == 0 ? 2 : 1;
-  const int strip = choose_strip(size, vector == 4 ? 128 : 32, l2_bytes);
+  constexpr int kWidest = 128, kWidestOfNarrowLoads = 32;
+  int vector = 4;
+  std::int64_t strip = choose_strip(size, kWidest, l2_bytes);
+  Cut cut = cut_columns(size.k, strip, kWidest);
+  s->padded_pitch = choose_padding(size, cut);
+  if (s->padded_pitch == 0 && size.k % 4 != 0) {
+    vector = size.k % 2 == 0 ? 2 : 1;
+    strip = choose_strip(size, kWidestOfNarrowLoads, l2_bytes);
+    cut = cut_columns(size.k, strip, kWidestOfNarrowLoads);
+  }
   s->group = find_group(vector, strip);
-  s->strips = static_cast<int>(size.k / strip);
-  s->last_columns = static_cast<int>(size.k % strip);
-  s->last = find_group(vector, std::max(s->last_columns, 1));
+  s->strips = static_cast<int>(cut.strips);
+  s->last_columns = static_cast<int>(cut.last_columns);
+  s->last = find_group(vector, std::max<std::int64_t>(cut.last_columns, 1));
 }
 
 // Panels of a third of L2, as long as a row keeps ten entries in each; for matrices large enough to fill the
@@ -123,7 +165,7 @@ inline Strategy choose_strategy(const Sizes& size, const Device& device) {
   Strategy s;
   choose_strips(size, l2_bytes, &s);
   const std::int64_t strips = s.all_strips();
-  s.panels = choose_panels(size, std::min<std::int64_t>(s.group.strip(), size.k), l2_bytes);
+  s.panels = choose_panels(size, std::max(s.strips > 0 ? s.group.strip() : 0, s.last_columns), l2_bytes);
   s.panel_columns = static_cast<int>((size.cols + s.panels - 1) / s.panels);
   s.segment = choose_segment(size, strips, device.multiprocessors);
   s.short_row =

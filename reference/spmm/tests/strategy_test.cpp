@@ -52,20 +52,48 @@ TEST(StrategyTest, LoadsAreAsWideAsKAllowsOnceBIsPadded) {
   }
 }
 
-TEST(StrategyTest, BIsPaddedToWholeLinesWhereItsRowsAreReadOftenEnough) {
-  const auto pitch = [](int nnz, int k) { return choose_strategy({1000, 1000, nnz, k}, kH200).padded_pitch; };
-  EXPECT_EQ(pitch(10'000, 33), 64);
-  EXPECT_EQ(pitch(10'000, 255), 256);
-  EXPECT_EQ(pitch(10'000, 9), 16);
-  EXPECT_EQ(pitch(10'000, 36), 64);
-  EXPECT_EQ(pitch(5'000, 36), 0);
-  EXPECT_EQ(pitch(5'000, 33), 64);
-  EXPECT_EQ(pitch(1'000, 33), 0);
-  for (const int k : {1, 7, 16, 32, 256}) EXPECT_EQ(pitch(10'000, k), 0) << k;
+int pitch_of(std::int64_t cols, std::int64_t reads, std::int64_t k) {
+  return choose_strategy({cols, cols, cols * reads, k}, kH200).padded_pitch;
 }
 
-// What k leaves over is run by the narrowest group that covers it: no k pays for a whole strip of idle lanes.
-TEST(StrategyTest, NoWidthPaysForMoreLanesThanTheNextTunedOne) {
+TEST(StrategyTest, RowsOfBThatAreNoWholeVectorsAreCopiedWhereTheyAreReadThreeTimes) {
+  for (const auto& [k, pitch] : {std::pair{9, 12}, {33, 36}, {62, 64}, {255, 256}})
+    EXPECT_EQ(pitch_of(1000, 3, k), pitch) << k;
+  for (const int k : {9, 33, 255}) EXPECT_EQ(pitch_of(1000, 2, k), 0) << k;
+  for (const int k : {1, 7}) EXPECT_EQ(pitch_of(1000, 100, k), 0) << k;
+}
+
+TEST(StrategyTest, RowsOfBBecomeWholeLinesWhereTheLinesSavedOutweighTheCopy) {
+  EXPECT_EQ(pitch_of(1000, 10, 28), 0);
+  EXPECT_EQ(pitch_of(1000, 30, 28), 32);
+  EXPECT_EQ(pitch_of(1000, 30, 29), 32);
+  EXPECT_EQ(pitch_of(1000, 3, 17), 20);
+  EXPECT_EQ(pitch_of(1000, 30, 17), 32);
+  EXPECT_EQ(pitch_of(1000, 30, 12), 16);
+  EXPECT_EQ(pitch_of(1000, 1000, 36), 0) << "two lines a row, whole or not";
+  for (const int k : {16, 32, 48, 256}) EXPECT_EQ(pitch_of(1000, 1000, k), 0) << k;
+}
+
+TEST(StrategyTest, StripsOfBAreKeptApartByWholeLinesSooner) {
+  EXPECT_EQ(pitch_of(300'000, 10, 28), 0);
+  EXPECT_EQ(pitch_of(300'000, 10, 100), 128);
+}
+
+TEST(StrategyTest, AFewColumnsJoinTheStripBefore) {
+  const Strategy one = choose_strategy({300'000, 300'000, 4'500'000, 36}, kH200);
+  EXPECT_EQ(one.all_strips(), 1);
+  EXPECT_EQ(one.last.strip(), 64);
+  const Strategy two = choose_strategy({300'000, 300'000, 4'500'000, 80}, kH200);
+  EXPECT_EQ(two.strips, 1);
+  EXPECT_EQ(two.last_columns, 48);
+  const Strategy apart = choose_strategy({300'000, 300'000, 4'500'000, 88}, kH200);
+  EXPECT_EQ(apart.strips, 2);
+  EXPECT_EQ(apart.last_columns, 24);
+}
+
+// What k leaves over is run by the narrowest group that covers it, or joins a strip: no k takes more passes
+// over A than the next multiple of 32, nor a strip of idle lanes.
+TEST(StrategyTest, NoWidthTakesMorePassesOrManyMoreLanesThanTheNextTunedOne) {
   const auto lanes = [](const Strategy& s) {
     return s.strips * s.group.lanes + (s.last_columns > 0 ? s.last.lanes : 0);
   };
@@ -73,7 +101,8 @@ TEST(StrategyTest, NoWidthPaysForMoreLanesThanTheNextTunedOne) {
     for (int k = 1; k <= 512; ++k) {
       const Strategy s = choose_strategy({cols, cols, cols * 10, k}, kH200);
       const Strategy tuned = choose_strategy({cols, cols, cols * 10, (k + 31) / 32 * 32}, kH200);
-      ASSERT_LE(lanes(s), lanes(tuned)) << "k = " << k << ", cols = " << cols;
+      ASSERT_LE(s.all_strips(), tuned.all_strips()) << "k = " << k << ", cols = " << cols;
+      ASSERT_LT(lanes(s), lanes(tuned) + tuned.group.lanes) << "k = " << k << ", cols = " << cols;
     }
   }
 }
