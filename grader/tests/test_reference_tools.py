@@ -106,6 +106,15 @@ def test_the_worst_width_is_named(table: Callable[..., subprocess.CompletedProce
     assert "2 cases of ours" in done.stdout and "at worst 1.50 (g, K = 31)" in done.stdout
 
 
+def test_widths_are_compared_with_others_at_the_same_width(
+    table: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    cases = [("g", k, {"theirs": [theirs], "ours": [ours]}, 0) for k, theirs, ours in ((31, 6.0, 3.0), (32, 8.0, 2.0))]
+    done = table("widths", *cases)
+    assert "| 31 | 1.50 (2.00×) |" in done.stdout and "| 32 | – (4.00×) |" in done.stdout, done.stdout + done.stderr
+    assert "over theirs at the same K 2.83×, at least 2.00× (g, K = 31)" in done.stdout
+
+
 def test_what_permuting_costs_stands_beside_what_it_costs_others(
     table: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:

@@ -1,6 +1,6 @@
 """Two tables from the lines that bench_spmm appends (schema warpgrade.bench.v1), as Markdown.
 
-    python3 bench_tables.py widths BENCH.jsonl       each K against the next multiple of 32, per matrix
+    python3 bench_tables.py widths BENCH.jsonl       each K against the next multiple of 32 and over others, per graph
     python3 bench_tables.py permuted BENCH.jsonl     each graph against itself with its nodes renamed (NAME.permuted)
 
 Times are medians in milliseconds. The last line is the summary. Wrong cells are an error (exit code 1), and so is a
@@ -30,29 +30,38 @@ def read_medians(file: Path) -> Medians:
 
 
 def widths(medians: Medians) -> list[str]:
-    """t(K) over t(next multiple of 32) of the last submission, a line for each K, a column for each graph."""
+    """Of the last submission, a line for each K and a column for each graph: t(K) over t(next multiple of 32), and,
+    where others were timed beside it, how many times as fast as the fastest of them it is at the same K.
+    """
     graphs = sorted({graph for graph, _ in medians})
-    name = list(next(iter(medians.values())))[-1]
+    *others, name = next(iter(medians.values()))
     ratios: dict[tuple[str, int], float] = {}
+    ahead = {case: min(times[n] for n in others) / times[name] for case, times in medians.items() if others}
     for (graph, k), times in medians.items():
         rounded = medians.get((graph, (k + 31) // 32 * 32))
         if rounded is not None and k % 32:
             ratios[graph, k] = times[name] / rounded[name]
     if not ratios:
         sys.exit("no K beside its next multiple of 32: nothing to compare")
+
+    def cell(case: tuple[str, int]) -> str:
+        ratio = f"{ratios[case]:.2f}" if case in ratios else "–"
+        return ratio + (f" ({ahead[case]:.2f}×)" if case in ahead else "")
+
     lines = ["| K | " + " | ".join(graphs) + " |", "|---" * (1 + len(graphs)) + "|"]
-    for k in sorted({k for _, k in ratios}):
-        lines.append(
-            f"| {k} | " + " | ".join(f"{ratios[g, k]:.2f}" if (g, k) in ratios else "–" for g in graphs) + " |"
-        )
+    lines += [
+        f"| {k} | " + " | ".join(cell((graph, k)) for graph in graphs) + " |"
+        for k in sorted({k for _, k in ratios.keys() | ahead.keys()})
+    ]
     (graph, k), worst = max(ratios.items(), key=lambda item: item[1])
     mean = statistics.geometric_mean(ratios.values())
-    lines += [
-        "",
-        f"{len(ratios)} cases of {name}: t(K) / t(K rounded up to 32) at worst {worst:.2f} ({graph}, K = {k}), ",
-    ]
-    lines[-1] += f"{mean:.2f} in the geometric mean; every K's result was right."
-    return lines
+    summary = f"{len(ratios)} cases of {name}: t(K) / t(K rounded up to 32) at worst {worst:.2f} ({graph}, K = {k}), "
+    summary += f"{mean:.2f} in the geometric mean"
+    if ahead:
+        (graph, k), least = min(ahead.items(), key=lambda item: item[1])
+        summary += f"; over {' and '.join(others)} at the same K {statistics.geometric_mean(ahead.values()):.2f}×, "
+        summary += f"at least {least:.2f}× ({graph}, K = {k})"
+    return [*lines, "", summary + "; every K's result was right."]
 
 
 def permuted(medians: Medians) -> list[str]:
