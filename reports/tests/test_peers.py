@@ -103,6 +103,14 @@ def test_a_case_of_two_sets_is_told_from_the_one_that_repeated_it_more_often(tmp
     assert comparison.folders == ("b",)
 
 
+def test_of_sets_that_repeated_a_case_as_often_the_fuller_one_is_told(tmp_path: Path) -> None:
+    for name, lines in (("a", ["ddi"]), ("b", ["ddi", "collab"]), ("c", ["ddi"])):
+        (tmp_path / name).mkdir()
+        text = "".join(json.dumps(record(graph, 32, 0.030, 0.1)) + "\n" for graph in lines)
+        (tmp_path / name / "bench.jsonl").write_text(text, encoding="utf-8")
+    assert compare(tmp_path).folders == ("b",)
+
+
 def test_every_line_of_a_table_has_as_many_cells_as_its_head() -> None:
     width = 0
     for line in peers_view.markdown(compare(PUBLISHED)).splitlines():

@@ -141,12 +141,15 @@ def compare(root: Path, public_file: Path = PUBLIC) -> Comparison:
     public = tomllib.loads(public_file.read_text(encoding="utf-8"))
     ceilings = read_ceilings(public)
     rows: dict[tuple[str, str, int], tuple[Row, str]] = {}
+    cases: dict[str, int] = {}
     for folder in sorted({file.parent for name in ("bench.jsonl", "run.json") for file in root.glob(f"*/{name}")}):
         bench = folder / "bench.jsonl"
         found = _bench_rows(bench, public, ceilings) if bench.is_file() else _run_rows(folder, public, ceilings)
-        for row in found:  # a case that two sets measured is told once, from the one that repeated it more often
+        cases[folder.name] = len(found)
+        for row in found:  # a case of two sets is told from the one that repeated it more often, or is fuller
             key = (row.lab, row.case, row.width)
-            if key not in rows or row.repetitions > rows[key][0].repetitions:
+            told = rows.get(key)
+            if told is None or (row.repetitions, len(found)) > (told[0].repetitions, cases[told[1]]):
                 rows[key] = (row, folder.name)
     if not rows:
         raise ReportInputError(
@@ -157,9 +160,9 @@ def compare(root: Path, public_file: Path = PUBLIC) -> Comparison:
     sources = {
         lab: public[lab]["source"] for lab in public if isinstance(public[lab], dict) and "source" in public[lab]
     }
-    told = tuple(row for row, _ in rows.values())
     folders = tuple(sorted({folder for _, folder in rows.values()}))
-    return Comparison(public["device"], told, sources, public["spmm"]["slack"], folders)
+    best = tuple(row for row, _ in rows.values())
+    return Comparison(public["device"], best, sources, public["spmm"]["slack"], folders)
 
 
 def _bench_rows(file: Path, public: Mapping[str, Any], ceilings: Ceilings) -> list[Row]:
