@@ -10,7 +10,7 @@ import argparse
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,9 @@ from typing import Any
 from warpgrade_reports import format as fmt
 from warpgrade_reports.journey import is_step, ladder
 from warpgrade_reports.model import CaseResult, CaseSpec, Run, Submission
+from warpgrade_reports.publishing import put_between
 from warpgrade_reports.reading import read_run
+from warpgrade_reports.sets import Sets, merged
 from warpgrade_reports.source import ReportInputError
 
 FIGURES = Path(__file__).with_name("course_figures.toml")
@@ -45,18 +47,25 @@ class Line:
 
 def lines_of(run: Run) -> list[Line]:
     """The course figures of the run's lab that its records can be set beside; none without times."""
-    if run.on_emulator or not run.speed_measured:
-        return []
+    return _lines(merged([run])) if _has_times(run) else []
+
+
+def _has_times(run: Run) -> bool:
+    return run.speed_measured and not run.on_emulator
+
+
+def _lines(sets: Sets) -> list[Line]:
     figures = tomllib.loads(FIGURES.read_text(encoding="utf-8"))["figure"]
-    found = (_line(run, figure) for figure in figures if figure["lab"] == run.lab)
+    found = (_line(sets, figure) for figure in figures if figure["lab"] == sets.run.lab)
     return [line for line in found if line is not None]
 
 
-def _line(run: Run, figure: dict[str, Any]) -> Line | None:
+def _line(sets: Sets, figure: dict[str, Any]) -> Line | None:
+    run = sets.run
     steps = [step for step in ladder(run) if is_step(step)]
     best = next((s for s in run.staff if s.id == "optimized"), None)
     ours = _speedups if figure["kind"] == "speedup" else _times
-    of_steps, of_best = ours(run, figure, steps), ours(run, figure, [best] if best else [])
+    of_steps, of_best = ours(sets, figure, steps), ours(sets, figure, [best] if best else [])
     if of_steps is None and of_best is None:
         return None
     theirs = (
@@ -91,10 +100,10 @@ def _time_us(result: CaseResult | None) -> float | None:
     return result.timing.time_us.median if result and result.timing and result.accepted else None
 
 
-def _speedup(run: Run, submission: Submission, spec: CaseSpec, baseline: str) -> float | None:
-    """Over the baseline's own times where it is in the run as a submission, else the paired ratio."""
+def _speedup(sets: Sets, submission: Submission, spec: CaseSpec, baseline: str) -> float | None:
+    """Over the baseline's own times where the same run has it as a submission, else the paired ratio."""
     result = submission.by_case.get(spec.id)
-    other = next((s for s in run.staff if s.id == baseline), None)
+    other = next((s for s in sets.home_of(submission, spec.id).staff if s.id == baseline), None)
     theirs, ours = _time_us(other.by_case.get(spec.id)) if other else None, _time_us(result)
     if theirs and ours:
         return theirs / ours
@@ -102,12 +111,12 @@ def _speedup(run: Run, submission: Submission, spec: CaseSpec, baseline: str) ->
     return ratio.median if ratio else None
 
 
-def _speedups(run: Run, figure: dict[str, Any], submissions: Sequence[Submission]) -> str | None:
+def _speedups(sets: Sets, figure: dict[str, Any], submissions: Sequence[Submission]) -> str | None:
     """The range over the cases; of several submissions the best on each case."""
     best = []
     fastest_ms = None
-    for spec in _cases(run, figure):
-        found = {s.id: v for s in submissions if (v := _speedup(run, s, spec, figure["baseline"]))}
+    for spec in _cases(sets.run, figure):
+        found = {s.id: v for s in submissions if (v := _speedup(sets, s, spec, figure["baseline"]))}
         if found:
             best.append(max(found.values()))
             times = [time for s in submissions if (time := _time_us(s.by_case.get(spec.id)))]
@@ -120,12 +129,12 @@ def _speedups(run: Run, figure: dict[str, Any], submissions: Sequence[Submission
     return f"{text} ({fmt.digits(fastest_ms)} ms)" if "time_ms" in figure and fastest_ms else text
 
 
-def _times(run: Run, figure: dict[str, Any], submissions: Sequence[Submission]) -> str | None:
+def _times(sets: Sets, figure: dict[str, Any], submissions: Sequence[Submission]) -> str | None:
     """The times along the ladder, naive in front where there are several."""
-    specs = _cases(run, figure)
+    specs = _cases(sets.run, figure)
     if not specs or not submissions:
         return None
-    naive = [s for s in run.staff if s.id == "naive"] if len(submissions) > 1 else []
+    naive = [s for s in sets.run.staff if s.id == "naive"] if len(submissions) > 1 else []
     times = [_time_us(s.by_case.get(specs[0].id)) for s in (*naive, *submissions)]
     known = [fmt.digits(time / 1e3) for time in times if time is not None]
     return " → ".join(known) + " ms" if known else None
@@ -145,23 +154,6 @@ def html_table(lines: Sequence[Line]) -> str:
     return f'<table class="plain"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def _merged(runs: Sequence[Run]) -> Run:
-    """Sets of one lab and GPU as one.
-
-    A case is the set's that timed most submissions on it, so that its ratios are of one run; other sets give the
-    submissions that it lacks.
-    """
-    specs = {spec.id: spec for run in runs for spec in run.cases}
-    submissions = {submission.id: submission for run in reversed(runs) for submission in run.submissions}
-    results: dict[str, list[CaseResult]] = {name: [] for name in submissions}
-    for case in specs:
-        found = [{s.id: s.by_case[case] for s in run.submissions if _time_us(s.by_case.get(case))} for run in runs]
-        for name in submissions:
-            results[name] += [of[name] for of in sorted(found, key=len, reverse=True) if name in of][:1]
-    merged = (replace(submission, cases=tuple(results[name])) for name, submission in submissions.items())
-    return replace(runs[0], cases=tuple(specs.values()), submissions=tuple(merged))
-
-
 def markdown(runs: Mapping[str, Run]) -> str:
     """A table for each lab that has figures, with the GPU that ours were measured on. Runs by their sets' names."""
     parts = []
@@ -170,7 +162,7 @@ def markdown(runs: Mapping[str, Run]) -> str:
         if lines_of(run):
             sets.setdefault((run.lab, run.device.get("name", "an unknown GPU")), []).append(name)
     for (lab, device), names in sets.items():
-        lines = lines_of(_merged([runs[name] for name in names]))
+        lines = _lines(merged([runs[name] for name in names]))
         parts += [f"**{lab}**, ours on {device} ({', '.join(f'`{name}`' for name in names)})", ""]
         parts += ["| " + " | ".join(HEADS) + " |", "|" + "---|" * len(HEADS)]
         parts += ["| " + " | ".join(map(fmt.markdown, line.cells)) + " |" for line in lines]
@@ -192,7 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.into is None:
             print(text, end="")
         else:
-            _put(options.into, text)
+            put_between(options.into, text, BEGIN, END)
     except (ReportInputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -201,14 +193,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _runs_in(folder: Path) -> list[Path]:
     return sorted(path.parent for path in folder.glob("*/run.json"))
-
-
-def _put(file: Path, text: str) -> None:
-    before, begin, rest = file.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ReportInputError(str(file), f"expected the lines {BEGIN} and {END}", "add them where the tables belong")
-    file.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ def journey_of(run: Run) -> Journey | None:
     """The run's journey, or None when it has no steps or nothing was measured along them."""
     steps = ladder(run)
     value = _instructions if run.on_emulator else _time_us
-    found = {spec.id: Path(spec, tuple(value(step.by_case[spec.id]) for step in steps)) for spec in _cases(run)}
+    found = {spec.id: Path(spec, tuple(value(step.by_case.get(spec.id)) for step in steps)) for spec in _cases(run)}
     own = [i for i, step in enumerate(steps) if is_step(step)]  # a case that no step solves tells nothing of them
     found = {name: path for name, path in found.items() if any(path.values[i] is not None for i in own)}
     groups = groups_of(run, [path.spec for path in found.values()])
@@ -181,12 +181,12 @@ def _cases(run: Run) -> Sequence[CaseSpec]:
     return [spec for spec in cases if not run.ladder or spec.dataset == run.ladder]
 
 
-def _time_us(result: CaseResult) -> float | None:
-    return result.timing.time_us.median if result.timing and result.accepted else None
+def _time_us(result: CaseResult | None) -> float | None:
+    return result.timing.time_us.median if result and result.timing and result.accepted else None
 
 
-def _instructions(result: CaseResult) -> float | None:
-    return measure(METRICS[0], result) if result.accepted else None
+def _instructions(result: CaseResult | None) -> float | None:
+    return measure(METRICS[0], result) if result and result.accepted else None
 
 
 def before_and_first(path: Path, index: int) -> tuple[float | None, float | None]:

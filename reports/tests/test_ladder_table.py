@@ -1,0 +1,118 @@
+"""A ladder measured in parts is told as one: which set a figure is from, and that ratios stay within a run."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_analysis import set_times
+from warpgrade_reports import courses, ladder_table
+from warpgrade_reports.courses import lines_of
+from warpgrade_reports.reading import read_run
+from warpgrade_reports.sets import merged
+from warpgrade_reports.source import ReportInputError
+
+ROOT = Path(__file__).resolve().parents[2]
+PUBLISHED = ROOT / "reports/published"
+
+
+@pytest.fixture
+def ladder(make_run):
+    """A run whose case `arxiv-k32` takes the given times along the ladder."""
+
+    def make(name, times):
+        run = make_run(lambda r: set_times(r, "arxiv-k32", times), name=name, students=0, kind="ladder", faults=0)
+        return read_run(run)
+
+    return make
+
+
+def only(run, *submissions):
+    return replace(run, submissions=tuple(s for s in run.submissions if s.id in submissions))
+
+
+def repeated(run, times):
+    changed = (replace(s, cases=tuple(replace(c, repetitions=times) for c in s.cases)) for s in run.submissions)
+    return replace(run, submissions=tuple(changed))
+
+
+def time_of(sets, submission):
+    (found,) = (s for s in sets.run.submissions if s.id == submission)
+    return found.by_case["arxiv-k32"].timing.time_us.median
+
+
+def test_a_result_is_the_run_s_that_repeated_it_most_else_the_fuller_run_s(ladder):
+    full = ladder("full", [1000, 500, 250, 200, 125, 100, 50])
+    again = only(ladder("again", [900, 450, 225, 180, 110, 90, 45]), "optimized", "step-02_staged_a")
+    assert time_of(merged([again, full]), "optimized") == 50  # as often: the run with more beside it
+    assert time_of(merged([repeated(again, 67), full]), "optimized") == 50  # less than twice
+    assert time_of(merged([full, repeated(again, 68)]), "optimized") == 45
+    assert time_of(merged([again, only(full, "naive")]), "step-02_staged_a") == 225
+    assert merged([full]).run is full
+
+
+def test_a_speedup_is_over_the_naive_of_its_own_run(ladder, monkeypatch, tmp_path):
+    figures = tmp_path / "figures.toml"
+    figures.write_text(
+        '[[figure]]\nlab = "spmm"\nkind = "speedup"\nwhat = "w"\nbaseline = "naive"\ndataset = "arxiv"\nk = 32\n'
+        'low = 11.0\nhigh = 11.0\ngpu = "g"\nsource = "s"\n',
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(courses, "FIGURES", figures)
+
+    def stand_ins(run):
+        cases = tuple(replace(spec, dataset_kind="stand-in") for spec in run.cases)
+        return replace(run, cases=cases)
+
+    slow = stand_ins(only(ladder("slow", [1000, 500, 250, 200, 125, 100, 50]), "naive", "step-02_staged_a"))
+    fast = stand_ins(only(ladder("fast", [300, 150, 75, 60, 37, 30, 15]), "naive", "step-02_staged_a", "optimized"))
+    text = courses.markdown({"slow": repeated(slow, 100), "fast": fast})
+    assert "4.00×" in text  # step 2: 1000 over 250, both of the run that repeated it most
+    assert "20.0×" in text  # optimized: 300 over 15, though that run's naive is not the one that is told
+    assert lines_of(fast)[0].optimized == "20.0×"
+
+
+def test_the_table_names_the_set_of_each_row(ladder):
+    first = only(ladder("first", [1000, 500, 250, 200, 125, 100, 50]), "naive", "step-01_warp_per_row")
+    second = only(ladder("second", [900, 450, 225, 180, 110, 90, 45]), "step-02_staged_a", "optimized")
+    lines = ladder_table.markdown({"first": first, "second": second}).splitlines()
+    rows = {line.split(" | ")[0].removeprefix("| "): line for line in reversed(lines)}  # of K = 32
+    assert rows["01_warp_per_row"].startswith("| 01_warp_per_row | 0.5000 |")
+    assert rows["01_warp_per_row"].endswith("| `first` |")
+    assert rows["optimized"].endswith("| `second` |")
+    assert rows["cusparse default"].endswith("| `second` |")  # paired with the last row
+    with pytest.raises(ReportInputError, match="one lab"):
+        ladder_table.markdown({"first": first, "other": replace(second, lab="apsp")})
+    with pytest.raises(ReportInputError, match="a ladder with times"):
+        ladder_table.markdown({"second": only(second, "optimized")})
+
+
+def test_a_row_of_several_sets_says_which_case_is_of_which(ladder):
+    def without(run, case):
+        return replace(
+            run,
+            submissions=tuple(
+                replace(s, cases=tuple(c for c in s.cases if c.spec.id != case)) for s in run.submissions
+            ),
+        )
+
+    first = without(ladder("first", [1000, 500, 250, 200, 125, 100, 50]), "ddi-k32")
+    second = only(ladder("second", [900, 450, 225, 180, 110, 90, 45]), "optimized", "step-02_staged_a")
+    text = ladder_table.markdown({"first": first, "second": second})
+    assert "`first`: arxiv, collab; `second`: ddi |" in text
+
+
+@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")
+@pytest.mark.parametrize("lab", ["spmm", "apsp"])
+def test_a_lab_s_page_holds_what_its_published_sets_say(lab):
+    sets = [folder for folder in sorted(PUBLISHED.glob(f"h200-{lab}*")) if (folder / "run.json").exists()]
+    page = (ROOT / "reference" / lab / "README.md").read_text(encoding="utf-8")
+    table = page.partition(f"{ladder_table.BEGIN}\n")[2].partition(ladder_table.END)[0]
+    assert table == ladder_table.markdown({folder.name: read_run(folder) for folder in sets})
+
+
+@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")
+def test_the_published_page_holds_what_its_sets_say_beside_courses():
+    page = (PUBLISHED / "README.md").read_text(encoding="utf-8")
+    table = page.partition(f"{courses.BEGIN}\n")[2].partition(courses.END)[0]
+    folders = sorted(path.parent for path in PUBLISHED.glob("*/run.json"))
+    assert table == courses.markdown({folder.name: read_run(folder) for folder in folders})

@@ -1,0 +1,141 @@
+"""A lab's ladder from all sets that measured parts of it: a table for its page, and the journey's plots.
+
+`python -m warpgrade_reports.ladder_table RUN_DIR... [--into FILE] [--plots FOLDER]` prints Markdown, or puts it
+between the marks in FILE: a row a solution, a column a case, and which set a figure is from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+
+from warpgrade_reports import format as fmt
+from warpgrade_reports import png
+from warpgrade_reports.analysis import geometric_mean
+from warpgrade_reports.grouping import Group
+from warpgrade_reports.journey import Journey, journey_of
+from warpgrade_reports.model import CaseResult, Run, Submission
+from warpgrade_reports.publishing import put_between
+from warpgrade_reports.reading import read_run
+from warpgrade_reports.sets import Sets, merged
+from warpgrade_reports.source import ReportInputError
+
+BEGIN, END = "<!-- ladder: begin -->", "<!-- ladder: end -->"
+_DIGITS = 4
+_NONE = {"self", "naive"}  # an A/A run, and what stands in the table as a solution
+
+
+def markdown(runs: Mapping[str, Run]) -> str:
+    """The ladder of these sets, a table for each group of cases; sets by their names."""
+    sets = merged(list(runs.values()))
+    journey = _journey(sets)
+    names = {id(run): name for name, run in runs.items()}
+    names[id(sets.run)] = next(iter(runs))
+    parts = [_table(sets, journey, stretch.group, names) for stretch in journey.stretches]
+    return "\n".join(parts)
+
+
+def save_plots(runs: Mapping[str, Run], folder: Path) -> None:
+    """journey-<group>.png of the sets together."""
+    folder.mkdir(parents=True, exist_ok=True)
+    png.save_journey(_journey(merged(list(runs.values()))), folder)
+
+
+def _journey(sets: Sets) -> Journey:
+    journey = journey_of(sets.run)
+    if journey is None or journey.counted:
+        raise ReportInputError(sets.run.id, "expected a ladder with times, got none", "name sets with a lab's steps")
+    return journey
+
+
+def _table(sets: Sets, journey: Journey, group: Group, names: Mapping[int, str]) -> str:
+    baselines = _baselines(journey, group)
+    heads = [group.named("ms"), *group.labels, *(f"over {_spaced(name)}, geometric mean" for name in baselines), "set"]
+    lines = ["| " + " | ".join(map(fmt.markdown, heads)) + " |", "|---|" + "---:|" * (len(heads) - 2) + "---|"]
+    last = journey.steps[-1]
+    for name in baselines:
+        times = [_baseline_ms(last.by_case.get(spec.id), name) for spec in group.specs]
+        cells = [_spaced(name), *map(_ms, times), *(["–"] * len(baselines)), _homes(sets, last, group, names)]
+        lines.append("| " + " | ".join(cells) + " |")
+    for step in journey.steps:
+        results = [step.by_case.get(spec.id) for spec in group.specs]
+        means = (_mean_over(results, name) for name in baselines)
+        cells = [fmt.markdown(step.title), *(_ms(_time_ms(result)) for result in results), *map(fmt.ratio, means)]
+        lines.append("| " + " | ".join([*cells, _homes(sets, step, group, names)]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _baselines(journey: Journey, group: Group) -> list[str]:
+    """What every solution was paired with on every case and is no solution of the ladder itself."""
+    own = {step.id for step in journey.steps}
+    common: list[str] | None = None
+    for step in journey.steps:
+        for spec in group.specs:
+            ratios = step.by_case[spec.id].ratios if spec.id in step.by_case else {}
+            common = list(ratios) if common is None else [name for name in common if name in ratios]
+    return [name for name in common or [] if name not in own | _NONE]
+
+
+def _time_ms(result: CaseResult | None) -> float | None:
+    return result.timing.time_us.median / 1e3 if result and result.timing and result.accepted else None
+
+
+def _baseline_ms(result: CaseResult | None, name: str) -> float | None:
+    samples = result.timing.samples.get("baseline_event_us") if result and result.timing else None
+    found = samples.get(name) if isinstance(samples, Mapping) else None
+    return median(found) / 1e3 if found else None
+
+
+def _mean_over(results: Sequence[CaseResult | None], baseline: str) -> float | None:
+    return geometric_mean(result.ratios[baseline].median for result in results if result)
+
+
+def _homes(sets: Sets, step: Submission, group: Group, names: Mapping[int, str]) -> str:
+    """The sets that a row is from; where there are several, each with its cases."""
+    labels: dict[str, list[str]] = {}
+    for spec, label in zip(group.specs, group.labels, strict=True):
+        if _time_ms(step.by_case.get(spec.id)) is not None:
+            labels.setdefault(names[id(sets.home_of(step, spec.id))], []).append(label)
+    if len(labels) == 1:
+        return f"`{next(iter(labels))}`"
+    prefix = f"{sets.run.width} = "
+    return "; ".join(
+        f"`{name}`: {', '.join(label.removeprefix(prefix) for label in cases)}" for name, cases in labels.items()
+    )
+
+
+def _ms(value: float | None) -> str:
+    return fmt.digits(value, _DIGITS)
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; 1 with one line of explanation when something cannot be read."""
+    parser = argparse.ArgumentParser(prog="warpgrade_reports.ladder_table", description="A ladder from several sets.")
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR", help="sets of one lab on one GPU model")
+    parser.add_argument("--into", type=Path, metavar="FILE", help=f"write between {BEGIN} and {END} in FILE")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="also write the journey's plots there")
+    options = parser.parse_args(arguments)
+    try:
+        runs = {folder.resolve().name: read_run(folder) for folder in options.runs}
+        text = markdown(runs)
+        if options.into is None:
+            print(text, end="")
+        else:
+            put_between(options.into, text, BEGIN, END)
+        if options.plots is not None:
+            save_plots(runs, options.plots)
+    except (ReportInputError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
