@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
 #include <ctime>
 #include <map>
@@ -70,21 +71,27 @@ bool has_settled(const Identity& identity) {
   return std::time(nullptr) - identity[5] > kCoarsestClock_s;
 }
 
-// The files that this process has found whole.
+// The files that this process has found whole, and those that one of its threads is reading: others wait for
+// it.
 class VerifiedFiles {
  public:
-  bool contains(const Identity& identity) {
-    const std::lock_guard lock(mutex_);
-    return known_.contains(identity);
+  // Whether the file has to be read: by the caller, who then calls finish().
+  bool claim(const Identity& identity) {
+    std::unique_lock lock(mutex_);
+    finished_.wait(lock, [&] { return !in_progress_.contains(identity); });
+    return !known_.contains(identity) && in_progress_.insert(identity).second;
   }
-  void add(const Identity& identity) {
+  void finish(const Identity& identity, bool keep) {
     const std::lock_guard lock(mutex_);
-    known_.insert(identity);
+    in_progress_.erase(identity);
+    if (keep) known_.insert(identity);
+    finished_.notify_all();
   }
 
  private:
   std::mutex mutex_;
-  std::set<Identity> known_;
+  std::condition_variable finished_;
+  std::set<Identity> known_, in_progress_;
 };
 
 VerifiedFiles& verified_files() {
@@ -184,9 +191,14 @@ CsrFile CsrFile::open(const std::filesystem::path& path) {
 CsrFile CsrFile::open_verified(const std::filesystem::path& path) {
   CsrFile file = open(path);
   const Identity before = identity_of(file.mapping_->fd);
-  if (verified_files().contains(before)) return file;
-  file.verify();
-  if (has_settled(before) && identity_of(file.mapping_->fd) == before) verified_files().add(before);
+  if (!verified_files().claim(before)) return file;
+  try {
+    file.verify();
+  } catch (...) {
+    verified_files().finish(before, false);
+    throw;
+  }
+  verified_files().finish(before, has_settled(before) && identity_of(file.mapping_->fd) == before);
   return file;
 }
 

@@ -1,6 +1,7 @@
 // The working format: what is written comes back, and what was damaged is noticed.
 #include "warpgrade/datasets/csr_file.h"
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <thread>
@@ -149,6 +150,35 @@ TEST(CsrFile, AFileFoundWholeIsReadAgainWhenItChanged) {
   EXPECT_THROW(CsrFile::open_verified(path), DatasetError);
   write_csr(path, sample(), {});  // another file under the same name
   EXPECT_NO_THROW(CsrFile::open_verified(path));
+}
+
+TEST(CsrFile, ThreadsThatOpenOneFileAtOnceAllLearnWhetherItIsWhole) {
+  const TemporaryFolder folder;
+  write_csr(folder / "good.npz", sample(), {"a", "b", "c"});
+  std::string bytes = read_file(folder / "good.npz");
+  const CsrFile good = CsrFile::open(folder / "good.npz");
+  const auto values = std::as_bytes(good.values());
+  const std::size_t at =
+      bytes.find("\n" + std::string(reinterpret_cast<const char*>(values.data()), values.size())) + 1;
+  ASSERT_NE(at, 0u);
+  bytes[at] = static_cast<char>(bytes[at] ^ 1);
+  write_file(folder / "bad.npz", bytes);
+  std::atomic<int> opened{0}, refused{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&, name = i % 2 == 0 ? "good.npz" : "bad.npz"] {
+        try {
+          CsrFile::open_verified(folder / name);
+          ++opened;
+        } catch (const DatasetError&) {
+          ++refused;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(opened, 4);
+  EXPECT_EQ(refused, 4);
 }
 
 TEST(CsrFile, EveryTruncationIsADatasetError) {

@@ -132,8 +132,8 @@ class LocalGrading {
     });
   }
 
-  // On a GPU one: what others do outside of their timed phases has to wait for those of each, and takes longer while
-  // several bring up and end their contexts. Measured: reports/published/README.md.
+  // On a GPU one: what others do outside of their timed phases has to wait for those of each, and takes
+  // longer while several bring up and end their contexts. Measured: reports/published/README.md.
   int workers() const {
     int jobs = run_.options().jobs;
     if (jobs <= 0) jobs = run_.on_gpu() ? 1 : cores();

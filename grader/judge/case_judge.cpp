@@ -120,9 +120,9 @@ void CaseJudge::settle() {
   context_.services->settle();
 }
 
-// Contexts take long to come up, and do so while the input is opened: that of a submission's first case, which
-// has no process on its way yet, and a judge's first baselines. Where judges share the GPU, baselines come when
-// they are needed: not every submission gets as far.
+// Contexts take long to come up, and do so while the input is opened: that of a submission's first case,
+// which has no process on its way yet, and a judge's first baselines. Where judges share the GPU, baselines
+// come when they are needed: not every submission gets as far.
 void CaseJudge::bring_up() {
   if (context_.services == nullptr) return;
   context_.services->prepare(context_.submission, 1);

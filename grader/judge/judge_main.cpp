@@ -3,11 +3,13 @@
 // not the others; a dead judge is seen by the CLI.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
-#include <set>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,44 +64,64 @@ JudgeServices* services_for(const JudgeJob& job, std::unique_ptr<JudgeServices>&
   return kept.get();
 }
 
-// Checks the content of the job's files against their hashes, several at a time. A file is checked once a process:
-// cases open it without that from then on, or check it again and say what is wrong with it.
-void verify_files(const JudgeJob& job) {
-  std::set<std::filesystem::path> distinct;
-  for (const CaseInput& input : job.cases) distinct.insert(input.file);
-  const std::vector<std::filesystem::path> files(distinct.begin(), distinct.end());
-  std::atomic<size_t> next{0};
-  const auto verify = [&] {
-    for (size_t i; (i = next++) < files.size() && !interrupted();) {
+// Checks the content of the job's files against their hashes, several at a time, in the order of the cases. A
+// file is checked once a process: a case waits for its own, believes it from then on, or says what is wrong
+// with it.
+class FileChecks {
+ public:
+  FileChecks(const JudgeJob& job, int most_threads) {
+    for (const CaseInput& input : job.cases) {
+      const bool listed = std::find(files_.begin(), files_.end(), input.file) != files_.end();
+      if (!input.file.empty() && !listed) files_.push_back(input.file);
+    }
+    const size_t threads = std::min(files_.size(), static_cast<size_t>(std::max(1, most_threads)));
+    for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  }
+  ~FileChecks() { next_ = files_.size(); }
+  FileChecks(const FileChecks&) = delete;
+  FileChecks& operator=(const FileChecks&) = delete;
+
+  void wait() { threads_.clear(); }
+
+ private:
+  void work() {
+    for (size_t i; (i = next_++) < files_.size() && !interrupted();) {
       try {
-        if (!files[i].empty()) datasets::CsrFile::open_verified(files[i]);
+        datasets::CsrFile::open_verified(files_[i]);
       } catch (const std::exception&) {
         continue;
       }
     }
-  };
-  const size_t workers = std::min(files.size(), static_cast<size_t>(std::max(1, job.context.threads)));
-  std::vector<std::jthread> pool;
-  for (size_t worker = 1; worker < workers; ++worker) pool.emplace_back(verify);
-  verify();
-}
+  }
 
-// What is done once for all cases, before the first one; says how long it took.
-void open_job(const JudgeJob& job, JudgeServices* services) {
+  std::vector<std::filesystem::path> files_;
+  std::atomic<size_t> next_{0};
+  std::vector<std::jthread> threads_;
+};
+
+// Before the first case: this judge's turn on the GPU, and the files. Says how long that took. Reading takes
+// cores: a judge that has the GPU to itself and cores to spare lets it go on beside the first cases; where
+// judges share the GPU, another one may be timing then.
+std::unique_ptr<FileChecks> open_job(const JudgeJob& job, JudgeServices* services) {
+  constexpr int kFewestCores = 4;  // of which a quarter reads
+  const int cores = job.context.threads;
+  const bool aside = services != nullptr && job.context.alone && cores >= kFewestCores;
   Phases phases;
   if (services != nullptr) {
-    phases.enter("lease_wait");  // reading takes cores, which a judge that times needs
+    phases.enter("lease_wait");
     job.context.alone ? services->lease().own() : services->lease().share();
   }
   phases.enter("open");
-  verify_files(job);
+  auto checks = std::make_unique<FileChecks>(job, aside ? cores / kFewestCores : cores);
+  if (!aside) checks->wait();
   emit({{"opened", phases.to_json()}});
+  return checks;
 }
 
 int judge_job(JudgeJob& job, JudgeServices* services) {
   const Lab& lab = find_lab(job.lab);
   job.context.services = services;
-  open_job(job, services);
+  const auto checks = open_job(job, services);
   for (size_t i = 0; i < job.cases.size(); ++i) {
     const CaseInput& input = job.cases[i];
     job.context.cases_after = static_cast<int>(job.cases.size() - i) - 1;

@@ -32,7 +32,7 @@ class CsrFile {
   static CsrFile open(const std::filesystem::path& path);
   // Also verifies the content: for programs that must not be fooled, such as the judge. A process reads a
   // file in full once; as long as it is the very same file (inode, size, times of change) it is believed
-  // after that.
+  // after that. Of several threads one reads, the others wait for it.
   static CsrFile open_verified(const std::filesystem::path& path);
 
   int rows() const;
