@@ -48,6 +48,15 @@ def test_apsp_in_16_bits_is_exact_at_the_edge_of_what_they_hold(environment: dic
     assert out.endswith("0 wrong\n")
 
 
+def test_the_same_ids_are_counted_wherever_the_counters_lie(environment: dict[str, str], tmp_path: Path) -> None:
+    bench = str(REFERENCE / "histogram/tools/bench.sh")
+    out = run(["bash", bench, str(tmp_path), "placement", "20000", "1"], environment)
+    rows = [line.split(" | ") for line in out.splitlines() if line.startswith("| ")][1:]
+    assert [row[0] for row in rows].count("| cudaMalloc of 64 MiB") == 13
+    assert rows[0][0] == "| cudaMalloc of their own" and rows[-1][0] == "| sectors spread over 64 MiB"
+    assert "levels: " in out and out.endswith("0 wrong\n")
+
+
 def test_what_is_left_to_measure_can_be_tried_without_a_gpu(environment: dict[str, str], tmp_path: Path) -> None:
     trial = environment | {
         "QUICK": "1",
