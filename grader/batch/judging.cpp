@@ -34,7 +34,7 @@ bool may_be_spoilt(const json& outcome) {
 
 // What the submission itself took; the rest of the wall time is the judge's overhead: its own work, and
 // waiting for a turn on a GPU that other judges use.
-constexpr const char* kRuns[] = {"run", "verify", "timed"};
+constexpr const char* kRuns[] = {"plan", "run", "verify", "timed"};
 constexpr const char* kWaiting = "lease_wait";
 
 }  // namespace

@@ -102,7 +102,6 @@ class CaseJudge {
   void collect_reports(nlohmann::json& record, Outcome& outcome);
   void add_help(Outcome& outcome);
   void take_turn();
-  void bring_up();
   void let_others_go_first();
   std::optional<Outcome> measure(std::vector<Baseline>& baselines);
   void give_back(std::vector<Baseline>& baselines);

@@ -6,26 +6,13 @@ namespace warpgrade {
 
 using protocol::Op;
 
-bool JudgeServices::Prepared::comes_up() {
-  try {
-    up = up || runner->call(Op::kNull).ok();
-  } catch (const Interrupted&) {
-    // This may be the end of the process: whoever goes on from here notices it too.
-  }
-  return up;
-}
-
-void JudgeServices::bring_up(const RunnerSpec& spec) {
-  auto& idle = idle_[spec.executable.string()];
-  if (!idle.empty()) return;
-  planned_.clear();  // a new process has chosen nothing yet
-  idle.push_back({std::make_unique<RunnerProcess>(spec), false});
-}
-
 std::unique_ptr<RunnerProcess> JudgeServices::borrow(const RunnerSpec& spec) {
-  bring_up(spec);
   auto& idle = idle_[spec.executable.string()];
-  std::unique_ptr<RunnerProcess> runner = std::move(idle.back().runner);
+  if (idle.empty()) {
+    planned_.clear();  // a new process has chosen nothing yet
+    return std::make_unique<RunnerProcess>(spec);
+  }
+  std::unique_ptr<RunnerProcess> runner = std::move(idle.back());
   idle.pop_back();
   return runner;
 }
@@ -33,7 +20,7 @@ std::unique_ptr<RunnerProcess> JudgeServices::borrow(const RunnerSpec& spec) {
 void JudgeServices::give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner) {
   runner->resume();
   if (runner->alive() && runner->call(Op::kFree).ok() && runner->call(Op::kDetach).ok())
-    idle_[spec.executable.string()].push_back({std::move(runner), true});
+    idle_[spec.executable.string()].push_back(std::move(runner));
   else
     bury(std::move(runner));
 }
@@ -67,11 +54,14 @@ void JudgeServices::bury(std::unique_ptr<RunnerProcess> runner) {
 void JudgeServices::settle() {
   for (std::future<void>& end : ending_) end.get();
   ending_.clear();
-  for (auto& [executable, idle] : idle_)
-    std::erase_if(idle, [](Prepared& baseline) { return !baseline.comes_up(); });
   for (Prepared& prepared : prepared_) {
     if (prepared.up) continue;
-    if (!prepared.comes_up()) break;
+    try {
+      prepared.up = prepared.runner->call(Op::kNull).ok();
+    } catch (const Interrupted&) {
+      // This may be the end of the process: whoever goes on from here notices it too.
+    }
+    if (!prepared.up) break;
     prepared.runner->pause();
   }
   // One that does not come up is left to its case, which tries anew and says what is wrong; those behind it,

@@ -25,10 +25,7 @@ class JudgeServices {
 
   GpuLease& lease() { return lease_; }
 
-  // Sends a baseline's process on its way unless one is there: its context comes up while inputs are opened.
-  // Trusted code only.
-  void bring_up(const RunnerSpec& spec);
-  // A baseline's runner without buffers: one that has been used before, or a new one.
+  // A baseline's runner without buffers: one that has been used before, or a new one. Trusted code only.
   std::unique_ptr<RunnerProcess> borrow(const RunnerSpec& spec);
   // Takes it back when it still lives; drops plan and buffers.
   void give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner);
@@ -48,19 +45,17 @@ class JudgeServices {
   // Ends the process without waiting for it.
   void bury(std::unique_ptr<RunnerProcess> runner);
 
-  // Waits until nothing of this judge is at work on the GPU: processes have ended, baselines are up, those
-  // prepared are up and stopped.
+  // Waits until nothing of this judge is at work on the GPU: processes have ended, those prepared are up and
+  // stopped.
   void settle();
 
  private:
+  GpuLease lease_;
+  std::map<std::string, std::vector<std::unique_ptr<RunnerProcess>>> idle_;  // by executable
   struct Prepared {
     std::unique_ptr<RunnerProcess> runner;
     bool up = false;
-    bool comes_up();  // waits; a process that is up answers
   };
-
-  GpuLease lease_;
-  std::map<std::string, std::vector<Prepared>> idle_;  // by executable
   std::deque<Prepared> prepared_;
   std::set<std::string> planned_;
   std::vector<std::future<void>> ending_;

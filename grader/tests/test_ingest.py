@@ -209,7 +209,7 @@ def assert_time_is_accounted_for(run: Path) -> None:
         for session in json.loads(file.read_text(encoding="utf-8"))["sessions"]:
             phases = session["phases"]
             assert sum(phases.values()) == pytest.approx(session["wall_s"], abs=1e-3), session
-            runs = sum(phases.get(phase, 0) for phase in ("run", "verify", "timed"))
+            runs = sum(phases.get(phase, 0) for phase in ("plan", "run", "verify", "timed"))
             assert session["overhead_with_waiting_s"] == pytest.approx(session["wall_s"] - runs), session
             assert session["waited_s"] == phases.get("lease_wait", 0)
             assert session["overhead_s"] == pytest.approx(session["overhead_with_waiting_s"] - session["waited_s"])
