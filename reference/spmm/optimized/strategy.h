@@ -17,6 +17,15 @@
 #include <cstdint>
 #include <numeric>
 
+// For sweeps, 0: chosen here.
+//   warpgrade sweep reference/spmm/optimized --lab spmm --param SPMM_STRIP=32,64,128 --param SPMM_PANELS=1,3
+#ifndef SPMM_STRIP
+#define SPMM_STRIP 0
+#endif
+#ifndef SPMM_PANELS
+#define SPMM_PANELS 0
+#endif
+
 namespace optimized {
 
 // Lanes that read one row of B together, as they are compiled.
@@ -64,6 +73,7 @@ inline std::int64_t round_up(std::int64_t value, std::int64_t unit) {
 // columns fit and rows are short, 64: what counts there is how often A and the items are read.
 inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
   constexpr std::int64_t kShortMean = 12, kNarrowest = 32;
+  if (SPMM_STRIP > 0) return std::min(SPMM_STRIP, widest);
   std::int64_t strip = kNarrowest;
   const auto doubled = [&] { return size.k % strip == 0 ? 2 * strip : std::min(2 * strip, size.k); };
   while (strip < widest && strip < size.k && size.b_bytes(doubled()) <= l2_bytes * 3 / 4) strip *= 2;
@@ -142,6 +152,7 @@ inline void choose_strips(const Sizes& size, std::int64_t l2_bytes, Strategy* s)
 // GPU many times over, also so many that a row keeps 32 in each.
 inline int choose_panels(const Sizes& size, std::int64_t strip, std::int64_t l2_bytes) {
   constexpr std::int64_t kMostPanels = 64, kFewestEntries = 4'000'000;
+  if (SPMM_PANELS > 0) return std::min<int>(SPMM_PANELS, kMostPanels);
   const std::int64_t for_l2 = std::min(3 * size.b_bytes(strip) / l2_bytes, size.mean_row() / 10);
   const std::int64_t for_l1 = std::min(size.mean_row() / 32, size.nnz / kFewestEntries);
   return static_cast<int>(std::clamp<std::int64_t>(std::max(for_l2, for_l1), 1, kMostPanels));
