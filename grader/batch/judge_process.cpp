@@ -92,11 +92,19 @@ class JudgeServer::Process {
   std::string end(int signal_number) {
     if (pid_ <= 0) return ending_;
     int status = 0;
-    // It ends by itself after its last line; a hung one does not.
-    for (int i = 0; i < 100 && signal_number == 0 && waitpid(pid_, &status, WNOHANG) == 0; ++i)
-      usleep(20'000);
-    kill(pid_, signal_number == 0 ? SIGKILL : signal_number);
-    if (waitpid(pid_, &status, 0) < 0) status = 0;
+    // It ends by itself after its last line, and where nothing more can be asked. One that hangs does not,
+    // nor one that was told to end before it listened to signals.
+    input_.reset();
+    if (signal_number != 0) kill(pid_, signal_number);
+    const int most_tries = signal_number == 0 ? 100 : 500;
+    for (int i = 0; i < most_tries && pid_ > 0; ++i) {
+      if (waitpid(pid_, &status, WNOHANG) != 0) pid_ = -1;
+      if (pid_ > 0) usleep(20'000);
+    }
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      if (waitpid(pid_, &status, 0) < 0) status = 0;
+    }
     pid_ = -1;
     ending_ = WIFSIGNALED(status) ? fmt::format("was killed by signal {}", WTERMSIG(status))
                                   : fmt::format("ended with exit code {}", WEXITSTATUS(status));

@@ -169,6 +169,28 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert all(p.stat().st_mtime_ns == time_ns for p, time_ns in before.items())
 
 
+def test_a_judge_that_does_not_hear_the_end_does_not_keep_the_batch(tmp_path: Path) -> None:
+    """As one that is told to end before it listens to signals: it is killed, and the command ends."""
+    programs, begun = tmp_path / "bin", tmp_path / "begun"
+    programs.mkdir()
+    shutil.copy2(WARPGRADE, programs)
+    deaf = programs / "warpgrade-judge"
+    deaf.write_text(f"#!/bin/sh\ntrap '' TERM\ntouch {begun}\nexec sleep 300\n", encoding="utf-8")
+    deaf.chmod(0o755)
+    arguments = [programs / "warpgrade", "grade", class_of(tmp_path / "class", "ada"), "--run", tmp_path / "run"]
+    with subprocess.Popen([*arguments, *ONE_CASE], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 120
+        while not begun.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        try:
+            process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            pytest.fail("it still waits for its judge")
+    assert process.returncode == 130
+
+
 def test_another_class_in_the_same_run_folder_is_refused_or_moved_aside(tmp_path: Path) -> None:
     """Records of two classes never mix."""
     run = tmp_path / "run"
