@@ -75,37 +75,8 @@ void refuse_what_differs(const BatchOptions& given, const json& batch, const fs:
       run.string(), fmt::join(differing, ", "));
 }
 
-// What the first call was told is kept, so that later ones need no more than the run's name.
-json open_batch(const BatchOptions& given) {
-  const RunFolder folder(given.grade.run);
-  if (given.grade.fresh_on_change && folder.exists())
-    fmt::print("the earlier run is kept as {}\n", move_run_aside(folder.root()).string());
-  if (fs::exists(folder.batch_file()) && folder.exists()) {
-    json batch = json::parse(read_text(folder.batch_file()));
-    const std::string source = batch.value("source", "");
-    if (given.source && fs::absolute(*given.source).string() != source)
-      throw UsageError("{} holds the class of {}; choose another run folder, or say --fresh",
-                       folder.root().string(), source);
-    refuse_what_differs(given, batch, folder.root());
-    if (!given.executor.empty()) batch["executor"] = given.executor;
-    if (given.grade.jobs != 0) batch["options"]["jobs"] = given.grade.jobs;
-    if (given.site) batch["site"] = Site::read(*given.site).to_json();
-    write_text(folder.batch_file(), batch.dump(1) + "\n");
-    return batch;
-  }
-  if (!given.source)
-    throw UsageError("{} is not a run yet: give --submissions FOLDER or EXPORT", folder.root().string());
-  GradeOptions options = given.grade;
-  options.fresh_on_change = false;
-  options.class_in_run = true;
-  const Site site = given.site ? Site::read(*given.site) : Site();
-  if (given.executor == "slurm" && !site.architecture.empty())
-    options.planned_architecture = site.architecture;
-  IngestOptions ingesting = given.ingest;
-  ingesting.source = *given.source;
-  ingesting.lab = options.lab;
-  find_lab(options.lab);  // before anything is copied
-  const json taken = ingest(ingesting, folder);
+// Who was taken in, who was refused, and what was nobody's.
+int tell_what_was_taken(const json& taken) {
   int graded = 0, refused = 0;
   for (const json& attempt : taken.at("attempts")) {
     graded += attempt.at("status") == "graded" ? 1 : 0;
@@ -114,9 +85,40 @@ json open_batch(const BatchOptions& given) {
     fmt::print("refused {}: {}\n", attempt.at("origin").get<std::string>(),
                attempt["refusal"]["message"].get<std::string>());
   }
+  for (const json& name : taken.value("left_aside", json::array()))
+    fmt::print("left aside {}: it is nobody's hand-in in this layout\n", name.get<std::string>());
   fmt::print("{}: {} students, {} attempts, {} to grade, {} refused\n",
              taken["source"]["layout"].get<std::string>(), taken.at("students").size(),
              taken.at("attempts").size(), graded, refused);
+  return graded;
+}
+
+// A batch that was begun before; what this call says of how the work is done is kept from now on.
+std::optional<json> begun_batch(const BatchOptions& given, const RunFolder& folder) {
+  if (!fs::exists(folder.batch_file()) || !folder.exists()) return std::nullopt;
+  json batch = json::parse(read_text(folder.batch_file()));
+  const std::string source = batch.value("source", "");
+  if (given.source && fs::absolute(*given.source).string() != source)
+    throw UsageError("{} holds the class of {}; choose another run folder, or say --fresh",
+                     folder.root().string(), source);
+  refuse_what_differs(given, batch, folder.root());
+  if (!given.executor.empty()) batch["executor"] = given.executor;
+  if (given.grade.jobs != 0) batch["options"]["jobs"] = given.grade.jobs;
+  if (given.site) batch["site"] = Site::read(*given.site).to_json();
+  write_text(folder.batch_file(), batch.dump(1) + "\n");
+  return batch;
+}
+
+json begin_batch(const BatchOptions& given, const RunFolder& folder, const Site& site) {
+  GradeOptions options = given.grade;
+  options.fresh_on_change = false;
+  options.class_in_run = true;
+  if (given.executor == "slurm" && !site.architecture.empty())
+    options.planned_architecture = site.architecture;
+  IngestOptions ingesting = given.ingest;
+  ingesting.source = *given.source;
+  ingesting.lab = options.lab;
+  const int graded = tell_what_was_taken(ingest(ingesting, folder));
   const json batch{{"schema", "warpgrade.batch.v1"},
                    {"executor", given.executor.empty() ? "local" : given.executor},
                    {"source", fs::absolute(*given.source).string()},
@@ -131,6 +133,22 @@ json open_batch(const BatchOptions& given) {
   write_text(folder.batch_file(), batch.dump(1) + "\n");
   EventLog(folder.root()).progress("run_opened", fmt::format("{} submissions", graded));
   return batch;
+}
+
+// What the first call was told is kept, so that later ones need no more than the run's name.
+json open_batch(const BatchOptions& given) {
+  const RunFolder folder(given.grade.run);
+  if (given.grade.fresh_on_change && folder.exists())
+    fmt::print("the earlier run is kept as {}\n", move_run_aside(folder.root()).string());
+  if (auto batch = begun_batch(given, folder)) return *batch;
+  if (!given.source)
+    throw UsageError("{} is not a run yet: give --submissions FOLDER or EXPORT", folder.root().string());
+  const Site site = given.site ? Site::read(*given.site) : Site();
+  find_lab(given.grade.lab);  // before anything is copied
+  make_directories(folder.root());
+  const RunLock lock(folder);  // of two first calls one takes the class in, and the other goes on from there
+  if (auto batch = begun_batch(given, folder)) return *batch;
+  return begin_batch(given, folder, site);
 }
 
 int grade_locally(const fs::path& run, const json& batch, bool quiet) {

@@ -55,8 +55,12 @@ std::string headline(const json& view) {
     text += fmt::format("\nThe hand-in was refused: {}\n{}", view.at("refusal").value("message", ""),
                         view.at("refusal").value("next_step", ""));
   }
+  for (const json& refusal : view.value("refused_attempts", json::array()))
+    text += fmt::format("\nAttempt {} was refused, an earlier or later one counts: {}\n{}",
+                        refusal.value("attempt", 0), refusal.value("message", ""),
+                        refusal.value("next_step", ""));
   const json compile = view.value("compile", json());
-  if (compile.is_object() && compile.value("status", "compiled") != "compiled") {
+  if (!view.contains("refusal") && compile.is_object() && compile.value("status", "compiled") != "compiled") {
     text += fmt::format("\n{}: {}\n{}", compile.value("status", ""), compile.value("message", ""),
                         compile.value("log", ""));
   }

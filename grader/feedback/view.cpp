@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -73,10 +74,16 @@ class Viewer {
       people_[student.at("id")] = &student;
     }
     for (const json& attempt : list(parts.class_list, "attempts")) {
-      if (attempt.contains("submission") && attempt.contains("refusal")) {
-        refusals_[attempt.at("submission")] =
-            only(attempt.at("refusal"), {"reason", "message", "next_step", "entry"});
+      if (!attempt.contains("refusal")) continue;
+      json refusal = only(attempt.at("refusal"), {"reason", "message", "next_step", "entry"});
+      if (attempt.contains("submission")) {
+        refusals_[attempt.at("submission")] = std::move(refusal);
+        continue;
       }
+      refusal.update(only(attempt, {"attempt", "submitted_at"}));
+      std::set<std::string> told{attempt.at("student")};
+      for (const json& member : list(attempt, "members")) told.insert(member);
+      for (const std::string& student : told) outlived_refusals_[student].push_back(refusal);
     }
   }
 
@@ -116,6 +123,12 @@ class Viewer {
     json person = only(*found->second, {"id", "name", "email", "section"});
     if (!person.contains("name")) person["name"] = title.empty() ? id : title;
     return person;
+  }
+
+  // Refused attempts of a student for whom another one counts.
+  json refused_attempts(const std::string& student) const {
+    const auto found = outlived_refusals_.find(student);
+    return found == outlived_refusals_.end() ? json() : found->second;
   }
 
   const std::map<std::string, const json*>& people() const { return people_; }
@@ -219,7 +232,8 @@ class Viewer {
   std::map<std::string, std::string> sets_;
   std::map<std::pair<std::string, std::string>, const json*> records_;
   std::map<std::string, const json*> people_;
-  std::map<std::string, json> refusals_;
+  std::map<std::string, json> refusals_;           // by submission
+  std::map<std::string, json> outlived_refusals_;  // by student, a list
 };
 
 void apply_final(const Policy& policy, const std::map<std::string, FinalPoints>& finals, json& view) {
@@ -254,6 +268,8 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
     for (const std::string& member : members_of(scored)) {
       json view = shared;
       view["person"] = viewer.person(member, scored.value("title", ""));
+      if (json refused = viewer.refused_attempts(member); !refused.empty())
+        view["refused_attempts"] = std::move(refused);
       apply_final(policy, finals, view);
       const auto [stands, fresh] = place.emplace(member, views.size());
       if (fresh)

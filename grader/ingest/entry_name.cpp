@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <initializer_list>
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -37,6 +39,14 @@ std::string as_utf8(const std::string& name) {
   return text;
 }
 
+bool ends_with_one_of(const fs::path& file, std::initializer_list<const char*> endings) {
+  std::string name = file.filename().string();
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::any_of(endings.begin(), endings.end(), [&](const char* ending) {
+    return name.size() > std::strlen(ending) && name.ends_with(ending);
+  });
+}
+
 }  // namespace
 
 std::string printable(const std::string& name) {
@@ -52,12 +62,12 @@ Refusal refuse_entry(const char* reason, const std::string& entry, const std::st
 }
 
 bool looks_like_archive(const fs::path& file) {
-  std::string name = file.filename().string();
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const char* ending : {".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst"}) {
-    if (name.size() > std::strlen(ending) && name.ends_with(ending)) return true;
-  }
-  return false;
+  return ends_with_one_of(file, {".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst"});
+}
+
+bool looks_like_foreign_archive(const fs::path& file) {
+  return !looks_like_archive(file) &&
+         ends_with_one_of(file, {".rar", ".7z", ".gz", ".bz2", ".xz", ".zst", ".lz"});
 }
 
 EntryName safe_entry_name(const std::string& given) {

@@ -56,6 +56,7 @@ class Ingest {
     const fs::path source = unpacked_source();
     const Layout layout = read_layout(source, options_.layout, options_.lab);
     layout_ = layout.name;
+    left_aside_ = layout.left_aside;
     for (const RawAttempt& raw : layout.attempts) {
       throw_if_interrupted();
       take_attempt(raw);
@@ -241,6 +242,7 @@ class Ingest {
                 {"students", students},
                 {"attempts", attempts}};
     if (deadline_) result["deadline"] = format_time(*deadline_);
+    if (!left_aside_.empty()) result["left_aside"] = left_aside_;
     return result;
   }
 
@@ -250,6 +252,7 @@ class Ingest {
   Roster roster_;
   std::optional<std::int64_t> deadline_;
   std::string layout_;
+  std::vector<std::string> left_aside_;
   std::vector<Refusal> unsafe_entries_;
   std::map<std::string, Group> groups_;
   std::set<std::string> ids_;

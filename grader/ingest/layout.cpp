@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <regex>
+#include <set>
 
 #include "base/error.h"
 #include "ingest/times.h"
@@ -90,6 +91,16 @@ std::vector<RawAttempt> read_gradescope(const fs::path& folder) {
   return attempts;
 }
 
+std::vector<std::string> without_metadata(const std::vector<fs::path>& entries,
+                                          const std::vector<RawAttempt>& attempts) {
+  std::set<std::string> known{kGradescopeFile};
+  for (const RawAttempt& attempt : attempts) known.insert(attempt.origin);
+  std::vector<std::string> names;
+  for (const fs::path& entry : entries)
+    if (!known.contains(entry.filename().string())) names.push_back(entry.filename().string());
+  return names;
+}
+
 // ---- canvas, autolab: loose files, several of which may be one attempt
 
 // Canvas marks the n-th resubmission by -n in front of the ending.
@@ -101,12 +112,16 @@ std::string without_resubmission(const std::string& name, int& number) {
   return part[1].str() + part[3].str();
 }
 
-std::vector<RawAttempt> read_canvas(const std::vector<fs::path>& entries) {
+std::vector<RawAttempt> read_canvas(const std::vector<fs::path>& entries,
+                                    std::vector<std::string>& left_aside) {
   std::map<std::pair<std::string, long long>, RawAttempt> attempts;  // by user and submission
   for (const fs::path& entry : entries) {
     const std::string name = entry.filename().string();
     std::smatch part;
-    if (!std::regex_match(name, part, canvas_form())) continue;
+    if (!std::regex_match(name, part, canvas_form())) {
+      left_aside.push_back(name);
+      continue;
+    }
     RawAttempt& attempt = attempts[{part[3], std::stoll(part[4].str().substr(0, 18))}];
     if (attempt.owners.empty()) {
       attempt.owners.push_back({{part[3], part[1]}, "", ""});
@@ -120,12 +135,16 @@ std::vector<RawAttempt> read_canvas(const std::vector<fs::path>& entries) {
   return list;
 }
 
-std::vector<RawAttempt> read_autolab(const std::vector<fs::path>& entries) {
+std::vector<RawAttempt> read_autolab(const std::vector<fs::path>& entries,
+                                     std::vector<std::string>& left_aside) {
   std::map<std::pair<std::string, int>, RawAttempt> attempts;  // by address and version
   for (const fs::path& entry : entries) {
     const std::string name = entry.filename().string();
     std::smatch part;
-    if (!std::regex_match(name, part, autolab_form())) continue;
+    if (!std::regex_match(name, part, autolab_form())) {
+      left_aside.push_back(name);
+      continue;
+    }
     const int version = std::stoi(part[2].str().substr(0, 9));
     RawAttempt& attempt = attempts[{part[1], version}];
     if (attempt.owners.empty()) {
@@ -141,6 +160,11 @@ std::vector<RawAttempt> read_autolab(const std::vector<fs::path>& entries) {
 }
 
 // ---- folders and archives, named after their students
+
+// One that is not read either: its student is told.
+bool is_archive(const fs::path& file) {
+  return fs::is_regular_file(file) && (looks_like_archive(file) || looks_like_foreign_archive(file));
+}
 
 std::string without_ending(const fs::path& archive) {
   fs::path stem = archive.stem();
@@ -174,41 +198,38 @@ void add_folder(const fs::path& folder, std::vector<RawAttempt>& attempts) {
   }
 }
 
-std::vector<RawAttempt> read_folders(const std::vector<fs::path>& entries) {
+std::vector<RawAttempt> read_folders(const std::vector<fs::path>& entries,
+                                     std::vector<std::string>& left_aside) {
   std::vector<RawAttempt> attempts;
   for (const fs::path& entry : entries) {
     if (fs::is_directory(entry)) {
       add_folder(entry, attempts);
-    } else if (fs::is_regular_file(entry) && looks_like_archive(entry)) {
+    } else if (is_archive(entry)) {
       RawAttempt attempt;
       attempt.owners.push_back({{without_ending(entry)}, "", ""});
       attempt.origin = entry.filename().string();
       attempt.files.push_back({entry, entry.filename().string()});
       attempts.push_back(std::move(attempt));
+    } else {
+      left_aside.push_back(entry.filename().string());
     }
   }
   return attempts;
 }
 
-bool all_files_match(const std::vector<fs::path>& entries, const std::regex& form) {
-  bool any = false;
-  for (const fs::path& entry : entries) {
-    if (!fs::is_regular_file(entry)) return false;
-    if (!std::regex_match(entry.filename().string(), form)) return false;
-    any = true;
-  }
-  return any;
+// More than half: a stray file beside them is left aside and told.
+bool most_match(const std::vector<fs::path>& entries, const std::regex& form) {
+  const auto matching = std::count_if(entries.begin(), entries.end(), [&](const fs::path& entry) {
+    return fs::is_regular_file(entry) && std::regex_match(entry.filename().string(), form);
+  });
+  return 2 * static_cast<std::size_t>(matching) > entries.size();
 }
 
 std::string detect(const fs::path& folder, const std::vector<fs::path>& entries) {
   if (fs::exists(folder / kGradescopeFile)) return "gradescope";
-  if (all_files_match(entries, autolab_form())) return "autolab";
-  if (all_files_match(entries, canvas_form())) return "canvas";
-  return std::any_of(
-             entries.begin(), entries.end(),
-             [](const fs::path& entry) { return fs::is_regular_file(entry) && looks_like_archive(entry); })
-             ? "archives"
-             : "folder";
+  if (most_match(entries, autolab_form())) return "autolab";
+  if (most_match(entries, canvas_form())) return "canvas";
+  return std::any_of(entries.begin(), entries.end(), is_archive) ? "archives" : "folder";
 }
 
 }  // namespace
@@ -222,18 +243,19 @@ Layout read_layout(const fs::path& given, const std::string& name, const std::st
     folder = entries[0];
     entries = entries_of(folder);
   }
-  Layout layout{name == "auto" ? detect(folder, entries) : name, {}};
+  Layout layout{name == "auto" ? detect(folder, entries) : name, {}, {}};
   if (layout.name == "gradescope") {
     if (!fs::exists(folder / kGradescopeFile))
       throw UsageError("{}: no {} in it; is it Gradescope's \"Export Submissions\"?", folder.string(),
                        kGradescopeFile);
     layout.attempts = read_gradescope(folder);
+    layout.left_aside = without_metadata(entries, layout.attempts);
   } else if (layout.name == "canvas") {
-    layout.attempts = read_canvas(entries);
+    layout.attempts = read_canvas(entries, layout.left_aside);
   } else if (layout.name == "autolab") {
-    layout.attempts = read_autolab(entries);
+    layout.attempts = read_autolab(entries, layout.left_aside);
   } else if (layout.name == "folder" || layout.name == "archives") {
-    layout.attempts = read_folders(entries);
+    layout.attempts = read_folders(entries, layout.left_aside);
   } else {
     throw UsageError("no layout '{}'; there is: auto, folder, archives, gradescope, canvas, autolab", name);
   }

@@ -40,6 +40,7 @@ struct RawAttempt {
 struct Layout {
   std::string name;
   std::vector<RawAttempt> attempts;
+  std::vector<std::string> left_aside;  // names in the export that this layout does not explain
 };
 
 // Reads the export, an unpacked folder. `name` is one of the above or "auto". Throws UsageError: no such

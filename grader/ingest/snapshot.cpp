@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "compile/submission.h"
+#include "ingest/entry_name.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -86,14 +87,36 @@ class FolderCopy {
   std::uint64_t bytes_ = 0;
 };
 
+std::vector<fs::path> visible_entries(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (!is_left_out(entry.path().filename().string())) entries.push_back(entry.path());
+  return entries;
+}
+
+// The archive that is all a student's folder holds, as courseware packs a class.
+std::optional<fs::path> only_archive(const fs::path& folder) {
+  const std::vector<fs::path> entries = visible_entries(folder);
+  if (entries.size() != 1 || fs::is_symlink(entries[0]) || !fs::is_regular_file(entries[0]))
+    return std::nullopt;
+  if (!looks_like_archive(entries[0]) && !looks_like_foreign_archive(entries[0])) return std::nullopt;
+  return entries[0];
+}
+
 std::optional<Refusal> gather(const RawAttempt& attempt, const fs::path& to, const UnpackLimits& limits) {
   FolderCopy copy(to, limits);
+  std::vector<RawFile> files = attempt.files;
   if (!attempt.folder.empty()) {
     if (!fs::is_directory(attempt.folder))
       return Refusal{"damaged", attempt.origin + " is not in the export", "export the submissions again", ""};
-    return copy.folder(attempt.folder);
+    const std::optional<fs::path> archive = only_archive(attempt.folder);
+    if (!archive) return copy.folder(attempt.folder);
+    files = {{*archive, archive->filename().string()}};
   }
-  for (const RawFile& file : attempt.files) {
+  for (const RawFile& file : files) {
+    if (files.size() == 1 && looks_like_foreign_archive(file.name))
+      return refuse_entry("unread_archive", file.name, "an archive of a kind that is not read",
+                          "hand in a .zip or .tar.gz");
     if (looks_like_archive(file.name)) {
       if (auto refusal = unpack(file.path, to, limits)) return refusal;
       continue;
@@ -103,13 +126,6 @@ std::optional<Refusal> gather(const RawAttempt& attempt, const fs::path& to, con
     if (auto refusal = copy.file(file.path, name.path)) return refusal;
   }
   return std::nullopt;
-}
-
-std::vector<fs::path> visible_entries(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (!is_left_out(entry.path().filename().string())) entries.push_back(entry.path());
-  return entries;
 }
 
 // Where the files really begin: below a folder that is all there is.

@@ -20,7 +20,8 @@ struct UnpackLimits {
   static UnpackLimits of_a_class() { return {500'000, std::uint64_t{64} << 30, 1000}; }
 };
 
-bool looks_like_archive(const std::filesystem::path& file);  // by its name
+bool looks_like_archive(const std::filesystem::path& file);          // by its name
+bool looks_like_foreign_archive(const std::filesystem::path& file);  // .rar, .7z, ...: not read here
 
 // Unpacks into the existing, empty folder. Returns why not; what came out before stays for the caller to
 // remove. With `on_entry` a bad entry is reported there and left out, and the others go on (an LMS export,

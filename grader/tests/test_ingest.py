@@ -114,6 +114,57 @@ def test_unsafe_archives_are_refused_one_by_one(tmp_path: Path) -> None:
             assert f"refused {student}" in done.stdout
 
 
+def test_nothing_in_the_folder_is_passed_over_in_silence(tmp_path: Path) -> None:
+    """An archive alone in a student's folder is unpacked, one of another kind refused, a stray file named."""
+    hand_ins = tmp_path / "class"
+    (hand_ins / "packed").mkdir(parents=True)
+    good(hand_ins / "packed/hw1.tar.gz")
+    (hand_ins / "twice packed").mkdir()
+    tar(hand_ins / "twice packed/hw1.tar.gz", (member("inner.zip"), b"PK"))
+    (hand_ins / "Пётр.rar").write_bytes(b"Rar!\x1a\x07\x00")
+    (hand_ins / "grades.xlsx").write_bytes(b"PK")
+    taken, run, done = take(tmp_path, hand_ins, roster=None)
+    assert {a["student"]: a.get("refusal", {}).get("reason") for a in taken["attempts"]} == {
+        "packed": None, "twice packed": "nested_archive", "Пётр": "unread_archive",
+    }  # fmt: skip
+    assert (run / attempts_of(taken, "packed")[0]["snapshot"] / "spmm.cu").exists()
+    assert taken["left_aside"] == ["grades.xlsx"]
+    assert "left aside grades.xlsx" in done.stdout, done.stdout
+
+
+def test_a_stray_file_does_not_hide_an_export(tmp_path: Path) -> None:
+    """A Canvas export with a file of the instructor's own in it is still one."""
+    canvas = tmp_path / "canvas"
+    canvas.mkdir()
+    for name in ("lovelaceada_101_9001_spmm.cu", "chan_104_9002_spmm.cu", "notes.txt"):
+        (canvas / name).write_text(SOURCE, encoding="utf-8")
+    taken, _, _ = take(tmp_path, canvas)
+    assert taken["source"]["layout"] == "canvas" and taken["left_aside"] == ["notes.txt"]
+    assert attempts_of(taken, "s1")[0]["status"] == "graded"
+
+
+def test_a_refused_attempt_is_told_where_another_one_counts(tmp_path: Path) -> None:
+    """The student hears why the last attempt was refused, and that the first one was graded."""
+    hand_ins = tmp_path / "class"
+    (hand_ins / "s1/attempt-1").mkdir(parents=True)
+    (hand_ins / "s1/attempt-1/spmm.cu").write_text(SOURCE, encoding="utf-8")
+    (hand_ins / "s1/attempt-2").mkdir()
+    (hand_ins / "s1/attempt-2/spmm.cu").symlink_to("/etc/passwd")
+    (hand_ins / "s3").mkdir()
+    (hand_ins / "s3/spmm.cu").write_text(SOURCE, encoding="utf-8")
+    taken, run, _ = take(tmp_path, hand_ins)
+    assert [a["status"] for a in attempts_of(taken, "s1")] == ["graded", "refused"]
+    assert warpgrade("export", run, "--no-pdf").returncode == 0
+    said = "spmm.cu: a symbolic link"
+    exported = run / "export"
+    assert said in json.loads((exported / "gradescope/s1.json").read_text(encoding="utf-8"))["output"]
+    assert said in (exported / "moodle.csv").read_text(encoding="utf-8")
+    for name in ("index.html", "feedback.md"):
+        text = (exported / "feedback/s1" / name).read_text(encoding="utf-8")
+        assert said in text and "Attempt 2 was refused" in text, text
+        assert said not in (exported / "feedback/s3" / name).read_text(encoding="utf-8")
+
+
 def test_gradescope_groups_and_times(tmp_path: Path) -> None:
     """Group members share an attempt; lateness is counted from the class's deadline, or the student's own."""
     export = tmp_path / "assignment_1_export"

@@ -122,7 +122,9 @@ def plain(points: float | None) -> str:
 
 
 def _failures(view: View) -> list[dict[str, Any]]:
-    """The open cases that were not accepted: these are explained one by one."""
+    """The open cases that were not accepted: these are explained one by one; a refusal is explained once."""
+    if view.get("refusal"):
+        return []
     return [case for case in view["cases"] if case["open"] and case["verdict"] != "accepted"]
 
 
