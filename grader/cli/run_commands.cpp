@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/reports_module.h"
@@ -36,12 +37,15 @@ int calibrate(const fs::path& run, const std::optional<std::string>& baseline, d
   return kExitGraded;
 }
 
-int report(const fs::path& run) {
+// `launches`: a run of the same ladder on the emulator, which knows blocks and grids; a GPU's records do not.
+int report(const fs::path& run, const std::optional<fs::path>& launches) {
   const RunFolder folder(run);
   folder.read_run();
   folder.collect();
   score_run(folder, std::nullopt);
-  fmt::print("{}", run_reports_module("warpgrade_reports", {run.string()}));
+  std::vector<std::string> arguments{run.string()};
+  if (launches) arguments.insert(arguments.end(), {"--launches", launches->string()});
+  fmt::print("{}", run_reports_module("warpgrade_reports", arguments));
   return kExitGraded;
 }
 
@@ -54,7 +58,11 @@ void add_run_commands(CLI::App& app, int& code) {
     command->add_option("run", *run, "a run's folder")->required();
     return command;
   };
-  with_run("report", "render a run")->callback([run, &code] { code = report(*run); });
+  const auto launches = std::make_shared<std::optional<fs::path>>();
+  CLI::App* report_command = with_run("report", "render a run");
+  report_command->add_option("--launches", *launches,
+                             "the same ladder on the emulator: its blocks, grids and dynamic shared memory");
+  report_command->callback([run, launches, &code] { code = report(*run, *launches); });
 
   const auto policy = std::make_shared<std::optional<fs::path>>();
   CLI::App* score_command = with_run("score", "points from records, without judging again");

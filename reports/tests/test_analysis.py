@@ -7,6 +7,7 @@ import pytest
 from warpgrade_reports import analysis, counters
 from warpgrade_reports.journey import journey_of, main, markdown
 from warpgrade_reports.reading import read_run
+from warpgrade_reports.source import ReportInputError
 
 
 def read(make_run, change=None, **options):
@@ -228,6 +229,34 @@ def test_the_journeys_command_prints_markdown_or_says_what_is_missing(make_run, 
     assert "| 05_two_shapes |" in capsys.readouterr().out
     assert main([str(make_run(students=1, name="other"))]) == 1
     assert "; next: grade with the staff" in capsys.readouterr().err
+
+
+def launched(run):
+    """Every counted kernel with a launch of its own shape."""
+    for record in run.records:
+        for kernel in record.get("counters", {}).get("kernels", []):
+            kernel.update(block=[32, 8, 1], grid=[4400, 1, 1], shared_bytes=20480)
+
+
+def test_a_gpus_journey_has_the_launches_of_the_same_programs_on_the_emulator(make_run):
+    def change(run):
+        launched(run)
+        step = next(s for s in run.submissions if s["id"].startswith("step-02"))
+        step["hash"] = run.compilations[step["id"]]["hash"] = "0" * 64
+
+    gpu = read(make_run, students=0, kind="ladder")
+    emulated = read(make_run, change, backend="emulator", students=0, kind="ladder", name="emulated")
+    assert "block" not in markdown(journey_of(gpu))
+    lines = {line.split(" | ")[0]: line for line in markdown(journey_of(gpu, emulated)).splitlines()}
+    assert "| `spmm_long_rows_kernel` | 32 × 8 | 4,400 | 20.0 KB |" in lines["| 01_warp_per_row"]
+    assert "4,400" not in lines["| 02_staged_a"]  # another program there
+    assert "Kernels as the emulator launches them in " in "".join(lines)
+
+
+def test_launches_of_another_lab_or_of_a_gpu_are_refused(make_run):
+    gpu = read(make_run, students=0, kind="ladder")
+    with pytest.raises(ReportInputError, match="expected a run of lab spmm on the emulator, got lab spmm on cuda"):
+        journey_of(gpu, gpu)
 
 
 def test_a_student_called_stephanie_is_no_step(make_run):

@@ -65,3 +65,8 @@ def test_labels_in_a_group_differ(run):
 )
 def test_a_kernel_is_the_same_in_every_spelling(name):
     assert short_kernel(name) == "tile_kernel<32>"
+
+
+def test_two_variants_whose_arguments_hold_brackets_are_two_kernels():
+    names = [f"void sums::rows_kernel<(sums::Mode){mode}>(sums::Rows, double*)" for mode in (0, 1)]
+    assert [short_kernel(name) for name in names] == ["rows_kernel<(sums::Mode)0>", "rows_kernel<(sums::Mode)1>"]

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from warpgrade_reports.journey import add_launches
 from warpgrade_reports.output import write_report
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.source import ReportInputError
@@ -23,10 +24,12 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="show each case's raw samples, clocks and checksums opened up",
     )
+    add_launches(parser)
     options = parser.parse_args(arguments)
     output = options.output or options.run / "report"
     try:
-        page = write_report(read_run(options.run), output, appeal=options.open_appeal_details)
+        launches = options.launches and read_run(options.launches)
+        page = write_report(read_run(options.run), output, appeal=options.open_appeal_details, launches=launches)
     except ReportInputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

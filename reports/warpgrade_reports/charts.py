@@ -31,8 +31,10 @@ class _Cast:
         """What a reader of a crowded chart must know."""
         if not self.crowded:
             return ""
-        text = "A dot a submission; the tall line is the class's median."
-        return f"{text} References without a mark of their own: {self.left_out}." if self.left_out else text
+        parts = ["A dot a submission; the tall line is the class's median."] if 0 in self.series.values() else []
+        if self.left_out:
+            parts.append(f"References without a mark of their own: {self.left_out}.")
+        return " ".join(parts)
 
 
 def _cast(run: Run) -> _Cast:

@@ -7,6 +7,7 @@ import re
 from warpgrade_reports.model import Interval
 
 UNKNOWN = "–"
+_KB = 1024
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _MARKDOWN = re.compile(r"[\\|*`\[\]<>#]|(?<![^\W_])_|_(?![^\W_])")  # an underscore inside a word is harmless
 _TIME_UNITS = ((1e6, "s"), (1e3, "ms"))  # in microseconds
@@ -37,6 +38,15 @@ def trimmed(text: str) -> str:
 def count(value: float | None) -> str:
     """A whole number with thousands apart."""
     return UNKNOWN if value is None else f"{value:,.0f}"
+
+
+def kilobytes(value: int | None) -> str:
+    """Shared memory: 12.3 KB, or whole bytes below one."""
+    if value is None:
+        return UNKNOWN
+    if value == 0:
+        return "0"
+    return f"{value} B" if value < _KB else f"{digits(value / _KB)} KB"
 
 
 def scaled(value: float | None, unit: str = "") -> str:

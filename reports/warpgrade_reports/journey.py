@@ -10,7 +10,7 @@ import argparse
 import pathlib
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,9 @@ from warpgrade_reports.model import CaseResult, CaseSpec, Run, Submission
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.source import ReportInputError, finite
 
+MOST_KERNELS = 4  # that a step's line names
 _PREFIX = "step"
+_KERNEL_LETTERS = 38
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,17 @@ class Journey:
     steps: tuple[Submission, ...]
     stretches: tuple[Stretch, ...]
     counted: bool  # instructions of the emulator instead of times
+    launches: Run | None = None  # a run on the emulator that knows how the same programs launch their kernels
+
+    @property
+    def launched(self) -> list[str]:
+        """The cases whose launches are told; none where nothing is known of launches."""
+        counted = (_largest_case(_on_emulator(step, self.launches)) for step in self.steps)
+        return list(dict.fromkeys(case.spec.id for case in counted if case))
+
+    def kernels(self, step: Submission) -> list[KernelUse]:
+        """The kernels of a step that did most; as they were launched in its largest case where that is known."""
+        return kernels_of(step, self.launches)
 
     @property
     def paths(self) -> list[Path]:
@@ -119,8 +132,17 @@ def ladder(run: Run) -> list[Submission]:
     return [*filter(None, [ends.get("naive")]), *steps, *filter(None, [ends.get("optimized")])]
 
 
-def journey_of(run: Run) -> Journey | None:
-    """The run's journey, or None when it has no steps or nothing was measured along them."""
+def journey_of(run: Run, launches: Run | None = None) -> Journey | None:
+    """The run's journey, or None when it has no steps or nothing was measured along them.
+
+    A GPU's records say nothing of launches: `launches`, a run on the emulator, does for the same programs.
+    """
+    if launches and (launches.lab != run.lab or not launches.on_emulator):
+        raise ReportInputError(
+            launches.id,
+            f"expected a run of lab {run.lab} on the emulator, got lab {launches.lab} on {launches.backend}",
+            f"grade the ladder with --lab {run.lab} --backend emulator",
+        )
     steps = ladder(run)
     value = _instructions if run.on_emulator else _time_us
     found = {spec.id: Path(spec, tuple(value(step.by_case.get(spec.id)) for step in steps)) for spec in _cases(run)}
@@ -128,13 +150,13 @@ def journey_of(run: Run) -> Journey | None:
     found = {name: path for name, path in found.items() if any(path.values[i] is not None for i in own)}
     groups = groups_of(run, [path.spec for path in found.values()])
     stretches = tuple(Stretch(group, tuple(found[spec.id] for spec in group.specs)) for group in groups)
-    return Journey(tuple(steps), stretches, run.on_emulator) if steps and stretches else None
+    return Journey(tuple(steps), stretches, run.on_emulator, launches) if steps and stretches else None
 
 
-def kernels_of(step: Submission) -> list[KernelUse]:
-    """The kernels of a step that did most; on the emulator as they were launched in its largest case."""
+def kernels_of(step: Submission, launches: Run | None = None) -> list[KernelUse]:
+    """The kernels of a step that did most; as they were launched in its largest case where the emulator ran it."""
     known = {short_kernel(k.name): k for k in step.compilation.kernels} if step.compilation else {}
-    launched = _largest_launches(step)
+    launched = _largest_launches(_on_emulator(step, launches))
     if launched:
         return [
             KernelUse(
@@ -149,21 +171,41 @@ def kernels_of(step: Submission) -> list[KernelUse]:
     return [KernelUse(name, kernel.registers, kernel.shared_bytes) for name, kernel in known.items()]
 
 
+def _on_emulator(step: Submission, launches: Run | None) -> Submission:
+    """The step as the other run has it, when it is the same program there."""
+    others = launches.submissions if launches else ()
+    return next((other for other in others if (other.id, other.hash) == (step.id, step.hash)), step)
+
+
 def _largest_launches(step: Submission) -> dict[str, dict[str, Any]]:
     """The kernels of the case in which the step executed most, by short name, the busiest first."""
-    counted = [case for case in step.cases if case.accepted and case.counters and case.counters.get("kernels")]
-    if not counted:
+    case = _largest_case(step)
+    if case is None:
         return {}
-    case = max(counted, key=lambda c: measure(METRICS[0], c) or 0)
     kernels = [k for k in (case.counters or {})["kernels"] if isinstance(k, dict)]
     kernels.sort(key=lambda k: finite(k.get("warp_instructions")) or 0, reverse=True)
     return {short_kernel(str(kernel.get("kernel", ""))): kernel for kernel in kernels}
 
 
+def _largest_case(step: Submission) -> CaseResult | None:
+    counted = [case for case in step.cases if case.accepted and case.counters and case.counters.get("kernels")]
+    return max(counted, key=lambda c: measure(METRICS[0], c) or 0, default=None)
+
+
 def short_kernel(name: str) -> str:
     """A kernel's name without its namespace, result and arguments: two spellings of one kernel meet here."""
     bare = name.replace("(anonymous namespace)::", "").removeprefix("void ")
-    return re.sub(r"^(?:\w+::)*", "", bare.split("(", 1)[0])
+    return re.sub(r"^(?:\w+::)*", "", bare[: _arguments_at(bare)])
+
+
+def _arguments_at(name: str) -> int:
+    """Where the list of arguments begins: template arguments may hold brackets of their own."""
+    depth = 0
+    for place, letter in enumerate(name):
+        depth += (letter == "<") - (letter == ">")
+        if letter == "(" and depth == 0:
+            return place
+    return len(name)
 
 
 def _extent(value: object) -> str:
@@ -204,16 +246,17 @@ def markdown(journey: Journey) -> str:
         f"{stretch.group.title} over {first} ({fmt.plural(len(stretch.complete), 'case')})".strip()
         for stretch in journey.stretches
     ]
-    lines = ["| step | idea | registers | shared, bytes | " + " | ".join(map(fmt.markdown, heads)) + " |"]
-    lines.append("|---|---|---:|---:|" + "---:|" * len(heads))
+    launched = journey.launched
+    lines = [f"Kernels as the emulator launches them in {', '.join(launched)}.", ""] if launched else []
+    shapes = ["block", "grid", "shared memory"] if launched else ["static shared memory"]
+    lines.append("| " + " | ".join(["step", "idea", "kernels", *shapes, "registers", *map(fmt.markdown, heads)]) + " |")
+    lines.append("|---|---|---|" + "---:|" * (len(shapes) + 1 + len(heads)))
     gains = [stretch.mean_gains for stretch in journey.stretches]
     for index, step in enumerate(journey.steps):
-        kernels = kernels_of(step)
         cells = [
             fmt.markdown(step.title),
             fmt.markdown(step.idea) or fmt.UNKNOWN,
-            _most(kernel.registers for kernel in kernels),
-            _most(kernel.shared_bytes for kernel in kernels),
+            *_kernel_cells(journey.kernels(step), launched=bool(launched)),
             *(fmt.ratio(gain[index]) for gain in gains),
         ]
         lines.append("| " + " | ".join(cells) + " |")
@@ -233,18 +276,42 @@ def markdown(journey: Journey) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _most(values: Iterable[int | None]) -> str:
-    known = [value for value in values if value is not None]
-    return fmt.count(max(known)) if known else fmt.UNKNOWN
+def _kernel_cells(kernels: Sequence[KernelUse], *, launched: bool) -> list[str]:
+    """Names, blocks, grids, shared memory and registers, a line a kernel; of many kernels the first."""
+    shown = kernels[:MOST_KERNELS]
+    names = [f"`{fitting(kernel.name)}`" for kernel in shown]
+    if len(kernels) > len(shown):
+        names.append(f"and {len(kernels) - len(shown)} more")
+    columns = [names]
+    if launched:
+        columns += [[kernel.block or fmt.UNKNOWN for kernel in shown], [kernel.grid or fmt.UNKNOWN for kernel in shown]]
+    columns += [[fmt.kilobytes(kernel.shared_bytes) for kernel in shown], [fmt.count(k.registers) for k in shown]]
+    return ["<br>".join(column) or fmt.UNKNOWN for column in columns]
+
+
+def fitting(name: str) -> str:
+    """A kernel's name on one line: long template arguments are left out."""
+    return name if len(name) <= _KERNEL_LETTERS else name.split("<", 1)[0] + "<…>"
+
+
+def add_launches(parser: argparse.ArgumentParser) -> None:
+    """The option that names a run of the same ladder on the emulator."""
+    parser.add_argument(
+        "--launches",
+        type=pathlib.Path,
+        metavar="RUN_DIR",
+        help="the same ladder on the emulator, which knows blocks, grids and dynamic shared memory",
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
     """`python -m warpgrade_reports.journey RUN_DIR`: prints the journey as Markdown."""
     parser = argparse.ArgumentParser(prog="warpgrade_reports.journey", description="Prints what each step gained.")
     parser.add_argument("run", type=pathlib.Path, metavar="RUN_DIR", help="a run with the ladder's steps")
+    add_launches(parser)
     options = parser.parse_args(arguments)
     try:
-        journey = journey_of(read_run(options.run))
+        journey = journey_of(read_run(options.run), options.launches and read_run(options.launches))
         if journey is None:
             raise ReportInputError(
                 str(options.run),

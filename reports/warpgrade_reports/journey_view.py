@@ -10,25 +10,22 @@ from html import escape
 from warpgrade_reports import format as fmt
 from warpgrade_reports import svg
 from warpgrade_reports.chart import Scale, log_range
-from warpgrade_reports.journey import Journey, Stretch, before_and_first, kernels_of
-from warpgrade_reports.model import Run, Submission
+from warpgrade_reports.journey import MOST_KERNELS, Journey, Stretch, before_and_first, fitting
+from warpgrade_reports.model import Submission
 
 _LEFT, _RIGHT, _TOP, _BOTTOM, _PANEL_WIDTH, _PANEL_HEIGHT = 62, 14, 24, 92, 470, 330
 _STEP_LETTERS = 18
-_MOST_KERNELS = 4
-_KERNEL_LETTERS = 38
-_KB = 1024
 
 Values = Sequence[float | None]
 
 
-def draw_journey(journey: Journey, run: Run) -> str:
+def draw_journey(journey: Journey) -> str:
     """The section's contents as HTML."""
     figures = "".join(_figure(journey, stretch) for stretch in journey.charted)
-    return f"{_step_table(journey, run)}{figures}{_case_table(journey)}"
+    return f"{_step_table(journey)}{figures}{_case_table(journey)}"
 
 
-def _step_table(journey: Journey, run: Run) -> str:
+def _step_table(journey: Journey) -> str:
     first = escape(journey.steps[0].title)
     heads = "".join(
         f'<th scope="col" class="n">{escape(s.group.title) + ": " if s.group.title else ""}over {first}</th>'
@@ -44,12 +41,12 @@ def _step_table(journey: Journey, run: Run) -> str:
             cells.append(f'<td class="n"><b>{fmt.ratio(value)}</b> <small>{fmt.plural(cases, "case")}</small></td>')
             cells.append(f'<td class="n">{fmt.ratio(value / before if value and before else None)}</td>')
         idea = f"<small>{escape(step.idea)}</small>" if step.idea else ""
-        cells.insert(0, f'<th scope="row"><bdi>{_breakable(step.title)}</bdi>{idea}</th>{_kernel_cells(step, run)}')
+        cells.insert(0, f'<th scope="row"><bdi>{_breakable(step.title)}</bdi>{idea}</th>{_kernel_cells(journey, step)}')
         lines.append(f"<tr>{''.join(cells)}</tr>")
     what = "warp instructions saved" if journey.counted else "speed-up"
-    launched = "Block, grid and shared memory of the largest launch. " if run.on_emulator else ""
-    shared = "shared memory" if run.on_emulator else "static shared memory"
-    shapes = '<th scope="col" class="n">block</th><th scope="col" class="n">grid</th>' if run.on_emulator else ""
+    launched = _launched(journey)
+    shared = "shared memory" if launched else "static shared memory"
+    shapes = '<th scope="col" class="n">block</th><th scope="col" class="n">grid</th>' if launched else ""
     return (
         '<div class="scroll"><table class="plain steps"><caption>The steps and the cumulative ' + what + ", geometric "
         f"mean over the cases that every step has. {launched}</caption><thead><tr>"
@@ -58,12 +55,20 @@ def _step_table(journey: Journey, run: Run) -> str:
     )
 
 
-def _kernel_cells(step: Submission, run: Run) -> str:
+def _launched(journey: Journey) -> str:
+    """Where blocks and grids are from."""
+    if journey.counted:
+        return "Block, grid and shared memory of the largest launch. "
+    cases = ", ".join(map(escape, journey.launched))
+    return f"Block, grid and shared memory as the emulator launches the same program in {cases}. " if cases else ""
+
+
+def _kernel_cells(journey: Journey, step: Submission) -> str:
     """Name, block, grid, shared memory and registers, a line a kernel."""
-    kernels = kernels_of(step)
-    shown, rest = kernels[:_MOST_KERNELS], len(kernels) - _MOST_KERNELS
+    kernels = journey.kernels(step)
+    shown, rest = kernels[:MOST_KERNELS], len(kernels) - MOST_KERNELS
     names = (
-        "<br>".join(f'<code title="{escape(kernel.name)}">{escape(_fitting(kernel.name))}</code>' for kernel in shown)
+        "<br>".join(f'<code title="{escape(kernel.name)}">{escape(fitting(kernel.name))}</code>' for kernel in shown)
         or fmt.UNKNOWN
     )
     if rest > 0:
@@ -75,22 +80,11 @@ def _kernel_cells(step: Submission, run: Run) -> str:
         )
 
     cells = [f"<td>{names}</td>"]
-    if run.on_emulator:
+    if _launched(journey):
         cells += [column(kernel.block for kernel in shown), column(kernel.grid for kernel in shown)]
-    cells += [column(_bytes(kernel.shared_bytes) for kernel in shown)]
+    cells += [column(fmt.kilobytes(kernel.shared_bytes) for kernel in shown)]
     cells += [column(fmt.count(kernel.registers) for kernel in shown)]
     return "".join(cells)
-
-
-def _fitting(name: str) -> str:
-    """A kernel's name on one line: long template arguments stand in its title only."""
-    return name if len(name) <= _KERNEL_LETTERS else name.split("<", 1)[0] + "<…>"
-
-
-def _bytes(value: int | None) -> str:
-    if value is None or value == 0:
-        return fmt.UNKNOWN if value is None else "0"
-    return f"{value} B" if value < _KB else f"{fmt.digits(value / _KB)} KB"
 
 
 def _breakable(title: str) -> str:

@@ -16,7 +16,8 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports import png
 from warpgrade_reports.analysis import geometric_mean
 from warpgrade_reports.grouping import Group
-from warpgrade_reports.journey import Journey, journey_of
+from warpgrade_reports.journey import Journey, add_launches, journey_of
+from warpgrade_reports.journey import markdown as told
 from warpgrade_reports.model import CaseResult, Run, Submission
 from warpgrade_reports.publishing import put_between
 from warpgrade_reports.reading import read_run
@@ -38,14 +39,22 @@ def markdown(runs: Mapping[str, Run]) -> str:
     return "\n".join(parts)
 
 
-def save_plots(runs: Mapping[str, Run], folder: Path) -> None:
-    """journey-<group>.png of the sets together."""
+def save_journey(runs: Mapping[str, Run], launches: Run | None, folder: Path) -> None:
+    """journey.md and journey-<group>.png of the sets together."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "journey.md").write_text(journey_page(runs, launches), encoding="utf-8", newline="\n")
     png.save_journey(_journey(merged(list(runs.values()))), folder)
 
 
-def _journey(sets: Sets) -> Journey:
-    journey = journey_of(sets.run)
+def journey_page(runs: Mapping[str, Run], launches: Run | None) -> str:
+    """The ladder step by step: idea, kernels, and of each case the time and what it gained."""
+    sets = merged(list(runs.values()))
+    names = ", ".join(f"`{name}`" for name in runs)
+    return f"# {sets.run.lab}: the ladder step by step\n\nTimes from {names}.\n\n{told(_journey(sets, launches))}"
+
+
+def _journey(sets: Sets, launches: Run | None = None) -> Journey:
+    journey = journey_of(sets.run, launches)
     if journey is None or journey.counted:
         raise ReportInputError(sets.run.id, "expected a ladder with times, got none", "name sets with a lab's steps")
     return journey
@@ -120,7 +129,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="warpgrade_reports.ladder_table", description="A ladder from several sets.")
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR", help="sets of one lab on one GPU model")
     parser.add_argument("--into", type=Path, metavar="FILE", help=f"write between {BEGIN} and {END} in FILE")
-    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="also write the journey's plots there")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="also write the journey and its plots there")
+    add_launches(parser)
     options = parser.parse_args(arguments)
     try:
         runs = {folder.resolve().name: read_run(folder) for folder in options.runs}
@@ -130,7 +140,7 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             put_between(options.into, text, BEGIN, END)
         if options.plots is not None:
-            save_plots(runs, options.plots)
+            save_journey(runs, options.launches and read_run(options.launches), options.plots)
     except (ReportInputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from warpgrade_reports import charts, png
 from warpgrade_reports.analysis import ranking
-from warpgrade_reports.journey import journey_of
+from warpgrade_reports.journey import journey_of, markdown
 from warpgrade_reports.model import Run
 from warpgrade_reports.page import render_page
 from warpgrade_reports.publishing import publish, refuse_strangers
@@ -15,7 +15,7 @@ from warpgrade_reports.source import ReportInputError
 from warpgrade_reports.tables import csv_table, markdown_table
 
 
-def write_report(run: Run, output: Path, *, appeal: bool = False) -> Path:
+def write_report(run: Run, output: Path, *, appeal: bool = False, launches: Run | None = None) -> Path:
     """Builds the report beside `output` and moves it there; returns the page's path."""
     refuse_strangers(output)
     try:
@@ -23,7 +23,7 @@ def write_report(run: Run, output: Path, *, appeal: bool = False) -> Path:
         with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
             staged = Path(scratch) / "report"
             staged.mkdir()
-            _fill(staged, run, appeal=appeal)
+            _fill(staged, run, launches, appeal=appeal)
             publish(staged, output, Path(scratch) / "before")
     except OSError as error:
         reason = error.strerror or type(error).__name__
@@ -33,8 +33,8 @@ def write_report(run: Run, output: Path, *, appeal: bool = False) -> Path:
     return output / "index.html"
 
 
-def _fill(folder: Path, run: Run, *, appeal: bool) -> None:
-    _write(folder / "index.html", render_page(run, appeal=appeal))
+def _fill(folder: Path, run: Run, launches: Run | None, *, appeal: bool) -> None:
+    _write(folder / "index.html", render_page(run, appeal=appeal, launches=launches))
     _write(folder / "table.md", markdown_table(run))
     _write(folder / "table.csv", csv_table(run))
     plots = folder / "plots"
@@ -42,8 +42,9 @@ def _fill(folder: Path, run: Run, *, appeal: bool) -> None:
     png.save_matrix(run, [*(ranked.submission for ranked in ranking(run.students)), *run.staff], plots)
     for chart in charts.of_run(run):
         png.save_chart(chart, plots)
-    journey = journey_of(run)
+    journey = journey_of(run, launches)
     if journey:
+        _write(folder / "journey.md", markdown(journey))
         png.save_journey(journey, plots)
 
 

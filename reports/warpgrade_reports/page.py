@@ -22,10 +22,11 @@ from warpgrade_reports.verdicts import STYLES, THRESHOLD_LABELS, VerdictStyle, s
 
 _NEVER_RAN = frozenset({"compile_error", "cheating", "not_run", "judge_fault"})
 _TEMPLATES = Path(__file__).parent / "templates"
+_WIDE_K = 1000  # from here on a width does not fit across a cell of the matrix
 
 
-def render_page(run: Run, *, appeal: bool = False) -> str:
-    """The page; `appeal` adds raw samples and clocks and opens the evidence."""
+def render_page(run: Run, *, appeal: bool = False, launches: Run | None = None) -> str:
+    """The page; `appeal` adds raw samples and clocks and opens the evidence; `launches`: see journey_of."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -48,7 +49,7 @@ def render_page(run: Run, *, appeal: bool = False) -> str:
         speed_reason=speed_reason(run),
     )
     anchors = anchors_of(run)
-    journey = journey_of(run)
+    journey = journey_of(run, launches)
     wholes = [counters.largest(run, metric) for metric in counters.METRICS]
     return environment.get_template("page.html.j2").render(
         style=Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
@@ -66,7 +67,7 @@ def render_page(run: Run, *, appeal: bool = False) -> str:
         courses=Markup(courses.html_table(courses.lines_of(run))),  # noqa: S704 - courses.py escapes every text
         figures=_figures(run),
         counter_rows=[_counter_row(s, run, anchors) for s in (*run.students, *run.staff)] if run.on_emulator else [],
-        journey=Markup(draw_journey(journey, run)) if journey else "",  # noqa: S704 - journey_view.py escapes every text
+        journey=Markup(draw_journey(journey)) if journey else "",  # noqa: S704 - journey_view.py escapes every text
         cases=[_case_line(run, spec) for spec in run.cases],
         submissions=[_view(s, run, anchors[s.id], wholes) for s in _reading_order(run)],
     )
@@ -233,7 +234,12 @@ def _matrix(run: Run, anchors: Mapping[str, str]) -> dict[str, Any]:
         }
         for s in _reading_order(run)
     ]
-    return {"datasets": datasets, "ks": [spec.k for spec in run.cases], "rows": rows}
+    return {
+        "datasets": datasets,
+        "ks": [spec.k for spec in run.cases],
+        "upright": max((spec.k for spec in run.cases), default=0) < _WIDE_K,
+        "rows": rows,
+    }
 
 
 def _figures(run: Run) -> dict[str, Any]:

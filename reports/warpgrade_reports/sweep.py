@@ -11,6 +11,7 @@ import argparse
 import csv
 import io
 import json
+import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +89,7 @@ def save_heat_map(sweep: Sweep, file: Path) -> None:
         )
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
-        grid = [[_MOST if value is None else min(value, _MOST) for value in row] for row in rows]
+        grid = [[math.nan if value is None else min(value, _MOST) for value in row] for row in rows]
         image = axes.imshow(grid, cmap=_COLOURS, norm=LogNorm(1.0, _MOST), aspect="auto")
         for y, row in enumerate(rows):
             for x, value in enumerate(row):
