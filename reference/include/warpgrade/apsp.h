@@ -10,12 +10,12 @@
 //   apsp_free(plan)                     once
 //
 // Input       graph[i * n + j] is the weight of the edge from i to j, kApspInfinity where there is none.
-// Edges
-//             have a direction: the matrix need not be symmetric. Weights are 0 or more, the diagonal is 0.
+//             Edges have a direction: the matrix need not be symmetric.
+//             Weights are 0 or more, the diagonal is 0.
 // Output      the length of the shortest path from i to j; kApspInfinity where there is no path.
-// Range       (n - 1) * (greatest weight) < kApspInfinity, so that no path is as long as "no path", and the
-// sum
-//             of any two cells, two infinities too, fits into an int. The judge refuses other inputs.
+// Range       (n - 1) * (greatest weight) < kApspInfinity, so that no path is as long as "no path", and
+//             the sum of any two cells, two infinities too, fits into an int.
+//             The judge refuses other inputs.
 // Compulsory  8 * n * n bytes; Floyd-Warshall relaxes n * n * n times.
 // Exactness   every cell is exact.
 // Sizes       1 <= n <= 16384; no tile need divide n. Rows are n cells apart.

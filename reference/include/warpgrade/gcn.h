@@ -24,12 +24,12 @@
 //             log-softmax 2 * 8 * 16 * v; whole 8 * (128 + 16) * v + 4 * nnz + 4 * (v + 1).
 // Precision   fp64 throughout, sums in any order; fp64 tensor cores are fp64. fp32 is a wrong answer.
 // Range       a row of Z may lie anywhere in |z| < 8e307: subtract its maximum before exp.
-// Stream      enqueue all device work on `stream` (or order it by events with `stream`); the functions need
-// not
-//             synchronize.
-// Memory      allocate what you need in gcn_plan, keep it in your GcnPlan, free it in gcn_free. All arrays
-// are
-//             256-byte aligned device memory; inputs are read-only, outputs hold garbage on entry.
+// Stream      enqueue all device work on `stream` (or order it by events with `stream`);
+//             the functions need not synchronize.
+// Memory      allocate what you need in gcn_plan, keep it in your GcnPlan, free it in gcn_free.
+// Arrays      256-byte aligned device memory;
+//             inputs are read-only,
+//             outputs hold garbage on entry.
 //
 // Return cudaSuccess, or the error that stopped you. An unwritten function returns cudaErrorNotSupported: it
 // is reported as `not_implemented`, never as a failure.

@@ -9,17 +9,17 @@
 //   histogram_run(ids, count, nodes, counts, plan, stream)  many times, each with other ids
 //   histogram_free(plan)                                    once
 //
-// Input       ids may be spread evenly, follow a power law, or all lie in one bin, the first or the last. The
-// last
-//             bin is a partial one unless 40 divides `nodes`.
+// Input       ids may be spread evenly, follow a power law, or all lie in one bin,
+//             the first or the last.
+//             The last bin is a partial one unless 40 divides `nodes`.
 // Compulsory  4 * count + 4 * bins bytes.
 // Exactness   every count is exact.
 // Sizes       0 <= count < 2^31, 1 <= nodes < 2^31 - 40.
-// Stream      enqueue all device work on `stream` (or order it by events with `stream`). histogram_run need
-// not
-//             synchronize.
-// Memory      allocate what you need in histogram_plan, keep it in your HistogramPlan, free it in
-// histogram_free.
+// Stream      enqueue all device work on `stream`, or order it by events with `stream`;
+//             histogram_run need not synchronize.
+// Memory      allocate what you need in histogram_plan,
+//             keep it in your HistogramPlan,
+//             free it in histogram_free.
 //
 // Return cudaSuccess, or the error that stopped you. An unwritten function returns cudaErrorNotSupported: it
 // is reported as `not_implemented`, never as a failure.

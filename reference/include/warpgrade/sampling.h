@@ -13,19 +13,19 @@
 //   sampling_run(graph, nodes, count, fanout, seed, ...)            many times, other nodes and seeds
 //   sampling_free(plan)                                             once
 //
-// Random      the generator is counter-based or seeded anew in each run: the same graph, nodes and seed give
-// the
-//             same samples, bit for bit, in every run; seeds that differ in any of their 64 bits give other
-//             samples. A neighbour's probability may be off by a factor of 1 +- degree / 2^32, what reducing
+// Random      the generator is counter-based or seeded anew in each run.
+//             The same graph, nodes and seed give the same samples, bit for bit, in every run;
+//             seeds that differ in any of their 64 bits give other samples.
+//             A neighbour's probability may be off by a factor of 1 +- degree / 2^32, what reducing
 //             32 random bits to a range costs. Reducing 16 bits is a wrong answer.
 // No edges    a node of degree 0 has no neighbour to draw: its samples are kNoNeighbour.
 // Compulsory  4 * count * fanout bytes written, and each row used read in part or whole.
 // Sizes       count * fanout < 2^31, graph.edges < 2^31.
-// Stream      enqueue all device work on `stream` (or order it by events with `stream`). sampling_run need
-// not
-//             synchronize.
-// Memory      allocate what you need in sampling_plan, keep it in your SamplingPlan, free it in
-// sampling_free.
+// Stream      enqueue all device work on `stream`, or order it by events with `stream`;
+//             sampling_run need not synchronize.
+// Memory      allocate what you need in sampling_plan,
+//             keep it in your SamplingPlan,
+//             free it in sampling_free.
 //
 // Return cudaSuccess, or the error that stopped you. An unwritten function returns cudaErrorNotSupported: it
 // is reported as `not_implemented`, never as a failure.
@@ -60,8 +60,8 @@ cudaError_t sampling_plan(const CsrGraph& graph, int count, int fanout, Sampling
 // Draw.
 //   nodes    [count], device, 256-byte aligned, read-only, each in [0, graph.nodes)
 //   seed     of the generator
-//   samples  [count, fanout] row-major, device, 256-byte aligned; contents undefined on entry: write every
-//   cell
+//   samples  [count, fanout] row-major, device, 256-byte aligned; contents undefined on entry:
+//            write every cell
 cudaError_t sampling_run(const CsrGraph& graph, const int* nodes, int count, int fanout, std::uint64_t seed,
                          int* samples, SamplingPlan* plan, cudaStream_t stream);
 
