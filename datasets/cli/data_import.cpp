@@ -56,7 +56,10 @@ void import_command(const DataCommandContext& context, const Arguments& argument
   const auto entry =
       arguments.name.empty() || !arguments.output.empty() ? std::nullopt : published(context, name);
   ImportOptions options = entry && entry->original ? entry->original->options : ImportOptions{};
-  if (arguments.format != "auto") options.format = format_of(arguments.format);
+  if (arguments.format != "auto" && format_of(arguments.format) != options.format) {
+    options = {};  // the catalogue's are those of the published file
+    options.format = format_of(arguments.format);
+  }
   if (!arguments.member.empty()) options.member = arguments.member;
   if (!arguments.mirror.empty()) options.mirror = mirror_of(arguments.mirror);
   if (!arguments.ids.empty()) options.ids = ids_of(arguments.ids);
@@ -90,7 +93,11 @@ void print_report(const ImportReport& report) {
     const bool added = report.format == Format::kMatrixMarket;
     fmt::print("note: {} repeated entries {}\n", grouped(report.duplicates), added ? "added up" : "left out");
   }
-  if (report.self_edges > 0) fmt::print("note: {} self edges\n", grouped(report.self_edges));
+  if (report.kept_duplicates > 0)
+    fmt::print("note: {} repeated entries kept\n", grouped(report.kept_duplicates));
+  if (report.self_edges > 0)
+    fmt::print("note: {} self edges{}\n", grouped(report.self_edges),
+               report.self_edges_dropped ? " left out" : "");
   for (const std::string& note : report.notes) fmt::print("note: {}\n", note);
 }
 

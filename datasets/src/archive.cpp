@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "warpgrade/datasets/error.h"
 
@@ -36,7 +37,7 @@ class Reader {
     return {reinterpret_cast<const char*>(file_.data() + offset), size};
   }
   [[noreturn]] void fail(std::uint64_t offset, const std::string& what) const {
-    throw DatasetError("{}: byte {}: {}; is it a whole .npz file?", name_, offset, what);
+    throw DatasetError("{}: byte {}: {}; is it a whole .npz or .zip file?", name_, offset, what);
   }
   std::uint64_t size() const { return file_.size(); }
 
@@ -272,6 +273,7 @@ std::vector<ArchiveMember> read_archive(std::span<const std::byte> file, const s
   const Directory directory = find_directory(reader);
   if (directory.entries > 1000) reader.fail(directory.offset, "expected a few members");
   std::vector<ArchiveMember> members;
+  std::set<std::string> names;
   std::uint64_t at = directory.offset;
   for (std::uint64_t i = 0; i < directory.entries; ++i) {
     if (reader.at<std::uint32_t>(at) != kCentralHeader)
@@ -286,6 +288,10 @@ std::vector<ArchiveMember> read_archive(std::span<const std::byte> file, const s
     std::uint64_t header = reader.at<std::uint32_t>(at + 42);
     member.name = reader.text(at + 46, name_size);
     read_zip64(reader, at + 46 + name_size, extra_size, member, header);
+    if (reader.at<std::uint16_t>(at + 8) & 1)
+      reader.fail(at, member.name + " is encrypted: unpack the archive and pack it without a password");
+    if (!names.insert(member.name).second)
+      reader.fail(at, fmt::format("a second member is named {}", member.name));
     if (method != 0 && method != 8)
       reader.fail(at, fmt::format("{}: a compression that is not supported", member.name));
     member.deflated = method == 8;

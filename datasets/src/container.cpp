@@ -10,6 +10,7 @@
 #include "archive.h"
 #include "byte_stream.h"
 #include "mapped_file.h"
+#include "text_numbers.h"
 #include "warpgrade/datasets/error.h"
 
 namespace warpgrade::datasets {
@@ -232,7 +233,12 @@ bool is_tar(const fs::path& path) {
     std::size_t done = 0;
     for (std::size_t n = 1; n > 0 && done < kBlock; done += n)
       n = stream->read(std::as_writable_bytes(std::span(block)).subspan(done));
-    return done == kBlock && std::memcmp(block.data() + 257, "ustar", 5) == 0;
+    if (done < kBlock) return false;
+    // A block of zeros ends an archive; other files begin so, too.
+    const std::string name = lower(path.filename().string());
+    const bool empty = (name.ends_with(".tgz") || name.find(".tar") != std::string::npos) &&
+                       std::all_of(block.begin(), block.end(), [](char c) { return c == 0; });
+    return empty || std::memcmp(block.data() + 257, "ustar", 5) == 0;
   } catch (const DatasetError&) {
     return false;
   }

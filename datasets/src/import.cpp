@@ -14,23 +14,75 @@ namespace warpgrade::datasets {
 namespace {
 namespace fs = std::filesystem;
 
+// Options that not every importer has.
+enum : unsigned { kMirror = 1, kIds = 2, kKeepDuplicates = 4, kIgnoreCounts = 8 };
+constexpr unsigned kEveryOption = kMirror | kIds | kKeepDuplicates | kIgnoreCounts;
+
 struct FormatName {
   Format format;
   const char* name;
   Csr (*read)(const ImportJob&);
+  unsigned options;
 };
 
 constexpr FormatName kFormats[] = {
-    {Format::kMatrixMarket, "matrix-market", import_matrix_market},
-    {Format::kEdgeList, "edge-list", import_edge_list},
-    {Format::kContest, "contest", import_contest},
-    {Format::kContestBinary, "contest-binary", import_contest_binary},
-    {Format::kDimacs, "dimacs", import_dimacs},
-    {Format::kNpz, "npz", import_npz},
-    {Format::kOgb, "ogb", import_ogb},
-    {Format::kBvGraph, "bvgraph", import_bv_graph},
-    {Format::kCourse, "course", import_course},
+    {Format::kMatrixMarket, "matrix-market", import_matrix_market, 0},
+    {Format::kEdgeList, "edge-list", import_edge_list, kEveryOption},
+    {Format::kContest, "contest", import_contest, kEveryOption},
+    {Format::kContestBinary, "contest-binary", import_contest_binary, kMirror | kKeepDuplicates},
+    {Format::kDimacs, "dimacs", import_dimacs, kMirror | kKeepDuplicates},
+    {Format::kNpz, "npz", import_npz, kKeepDuplicates},  // those without a choice keep them
+    {Format::kOgb, "ogb", import_ogb, kMirror | kKeepDuplicates | kIgnoreCounts},
+    {Format::kBvGraph, "bvgraph", import_bv_graph, kKeepDuplicates},
+    {Format::kCourse, "course", import_course, kKeepDuplicates},
 };
+
+// An option that would change nothing is refused: whoever gave it would believe that it did.
+void check_options(const FormatName& format, const ImportOptions& options, const std::string& file) {
+  const auto refuse = [&](unsigned option, bool given, const char* name, const char* instead) {
+    if (given && !(format.options & option))
+      throw DatasetError("{}: {} does nothing for {}: {}", file, name, format.name, instead);
+  };
+  refuse(kMirror, options.mirror != Mirror::kNo, "--mirror", "entries are read as they stand there");
+  refuse(kIds, options.ids != Ids::kAuto, "--ids", "its layout says where ids begin");
+  refuse(kKeepDuplicates, options.keep_duplicates, "--keep-duplicates", "repeated entries are added up");
+  refuse(kIgnoreCounts, options.ignore_counts, "--ignore-counts", "its counts are part of the layout");
+}
+
+// What the importers that copy rows as they stand leave to be counted, or dropped, in the result.
+void tidy_diagonal(Csr& matrix, const ImportOptions& options, ImportReport& report) {
+  report.self_edges_dropped = options.drop_self_edges;
+  if (report.self_edges > 0 || matrix.rows != matrix.cols) return;
+  std::size_t kept = 0;
+  int begin = 0;
+  for (int row = 0; row < matrix.rows; ++row) {
+    const int end = matrix.row_offsets[row + 1];
+    for (int i = begin; i < end; ++i) {
+      const bool diagonal = matrix.columns[i] == row;
+      report.self_edges += diagonal ? 1 : 0;
+      if (diagonal && options.drop_self_edges) continue;
+      if (kept != static_cast<std::size_t>(i)) {
+        matrix.columns[kept] = matrix.columns[i];
+        matrix.values[kept] = matrix.values[i];
+      }
+      ++kept;
+    }
+    begin = end;
+    matrix.row_offsets[row + 1] = static_cast<int>(kept);
+  }
+  matrix.columns.resize(kept);
+  matrix.values.resize(kept);
+}
+
+// Rows are sorted: what repeats stands side by side.
+std::int64_t repeated_entries(const Csr& matrix) {
+  std::int64_t repeated = 0;
+  for (int row = 0; row < matrix.rows; ++row) {
+    for (int i = matrix.row_offsets[row] + 1; i < matrix.row_offsets[row + 1]; ++i)
+      repeated += matrix.columns[i] == matrix.columns[i - 1] ? 1 : 0;
+  }
+  return repeated;
+}
 
 bool exists_beside(const fs::path& path, const char* suffix) {
   fs::path sibling = path;
@@ -87,9 +139,9 @@ std::string choose_member(const fs::path& path, const std::string& wanted) {
     }
   }
   if (likely.size() == 1) return likely.front();
-  std::string names;
+  std::string names = members.empty() ? "no file" : "";
   for (std::size_t i = 0; i < std::min<std::size_t>(members.size(), 8); ++i)
-    names += (names.empty() ? "" : ", ") + members[i].name;
+    names += (i == 0 ? "" : ", ") + members[i].name;
   throw DatasetError("{}: {}; it holds {}{}; say --member NAME", path.string(),
                      wanted.empty() ? fmt::format("{} members look like a graph", likely.size())
                                     : "there is no member " + wanted,
@@ -171,11 +223,17 @@ Csr import_file(const fs::path& path, const ImportOptions& options, ImportReport
   if (!fs::exists(path, error)) throw DatasetError("no such file: {}", path.string());
   ImportReport unused;
   if (report == nullptr) report = &unused;
+  *report = {};
   try {
     ImportJob job{find_source(path, options), options, report, progress};
     report->format = options.format == Format::kAuto ? format_of_source(job.source) : options.format;
     for (const FormatName& format : kFormats) {
-      if (format.format == report->format) return format.read(job);
+      if (format.format != report->format) continue;
+      check_options(format, options, job.source.name());
+      Csr matrix = format.read(job);
+      tidy_diagonal(matrix, options, *report);
+      report->kept_duplicates = repeated_entries(matrix);
+      return matrix;
     }
   } catch (const std::bad_alloc&) {
     throw DatasetError("{}: this machine has not enough memory for it", path.string());

@@ -69,6 +69,7 @@ Problem pass(const ImportJob& job, CsrBuilder& builder, Progress progress) {
         "wrong",
         reader.name(), reader.number(), problem.arcs, seen);
   }
+  job.report->notes = reader.repairs();
   return problem;
 }
 

@@ -41,6 +41,7 @@ void read_comment(const LineReader& reader, std::string_view line, Claims& claim
 struct Edge {
   std::int64_t from = 0, to = 0;
   float weight = 1;
+  bool weighted = false;
 };
 
 Edge read_edge(const LineReader& reader, std::string_view whole, const Source& source) {
@@ -49,7 +50,8 @@ Edge read_edge(const LineReader& reader, std::string_view whole, const Source& s
   double weight = 1;
   if (!take(line, edge.from) || !take(line, edge.to))
     reader.fail("an edge: 'from to', two whole numbers", whole);
-  if (!only_blanks(line) && (!take(line, weight) || !only_blanks(line)))
+  edge.weighted = !only_blanks(line);
+  if (edge.weighted && (!take(line, weight) || !only_blanks(line)))
     reader.fail("an edge: 'from to' or 'from to weight'", whole);
   if (edge.from < 0 || edge.to < 0 || edge.from >= kMostRows || edge.to >= kMostRows)
     reader.fail(fmt::format("node ids from 0 to {}", kMostRows - 1), whole);
@@ -71,8 +73,8 @@ bool is_comment(std::string_view line) {
 struct Pass {
   Claims claims;
   FirstEdge first;
-  std::int64_t last_line = 0;
-  bool crlf = false;
+  std::int64_t last_line = 0, weighted = 0;
+  std::vector<std::string> repairs;
 };
 
 // With `head`, the first line that is no comment holds the claims.
@@ -105,12 +107,13 @@ Pass pass(const ImportJob& job, bool head, CsrBuilder& builder, Progress progres
       seen.first.others_smallest = std::min({seen.first.others_smallest, edge.from, edge.to});
       seen.first.others_largest = std::max({seen.first.others_largest, edge.from, edge.to});
     }
+    seen.weighted += edge.weighted ? 1 : 0;
     builder.add(edge.from, edge.to, edge.weight);
   }
   if (expect_head)
     throw DatasetError("{}:{}: expected a head 'nodes edges', the file ends", reader.name(), reader.number());
   seen.last_line = reader.number();
-  seen.crlf = reader.has_crlf();
+  seen.repairs = reader.repairs();
   return seen;
 }
 
@@ -180,14 +183,18 @@ void check_edges(const ImportJob& job, const Claims& claims, const CsrBuilder& b
       job.source.name(), last, claims.edges, claims.line, builder.lines());
 }
 
-// "5 7" in front of seven edges among five nodes is a head, or an edge by chance.
+// "9 12" in front of twelve edges among nine nodes is a head, or an edge by chance.
 void refuse_hidden_head(const ImportJob& job, const FirstEdge& first, const CsrBuilder& builder) {
   const bool all_below =
       first.others_largest < first.from || (first.others_smallest >= 1 && first.others_largest == first.from);
-  constexpr std::int64_t kEnough = 8;  // in shorter lists it happens by chance
-  if (job.options.format == Format::kEdgeList || builder.lines() - 1 < kEnough ||
-      first.to != builder.lines() - 1 || !all_below)
+  constexpr std::int64_t kEnough = 8;  // shorter lists have such an edge by chance: a note
+  if (job.options.format == Format::kEdgeList || first.to != builder.lines() - 1 || !all_below) return;
+  if (builder.lines() - 1 < kEnough) {
+    job.report->notes.push_back(fmt::format(
+        "line {}: '{} {}' was read as an edge; if it is a head, {} nodes and {} edges, say --format contest",
+        first.line, first.from, first.to, first.from, first.to));
     return;
+  }
   throw DatasetError(
       "{}:{}: '{} {}' may be an edge, or a head: {} nodes, {} edges; say --format edge-list or --format "
       "contest",
@@ -210,7 +217,11 @@ Csr read_twice(const ImportJob& job, bool head) {
   if (!fits_file(numbering.nodes, job.source))
     throw DatasetError("{}: {} nodes, more than a file of {} bytes can have", job.source.name(),
                        numbering.nodes, job.source.file_bytes());
-  if (seen.crlf) job.report->notes.push_back("line ends are CRLF");
+  auto& notes = job.report->notes;
+  notes.insert(notes.end(), seen.repairs.begin(), seen.repairs.end());
+  if (seen.weighted > 0 && seen.weighted < builder.lines())
+    notes.push_back(fmt::format("{} of {} edges have no weight: read as 1", builder.lines() - seen.weighted,
+                                builder.lines()));
   job.report->lines = builder.lines();
   builder.begin_placing(numbering.nodes, numbering.nodes, numbering.shift, numbering.compact);
   pass(job, head, builder, half_of(job.progress, 1));

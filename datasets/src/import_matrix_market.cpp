@@ -76,6 +76,8 @@ void add_entry(const LineReader& reader, const MarketHeader& header, std::string
                     row == 0 || col == 0 ? " (Matrix Market counts from 1; this file counts from 0)" : ""),
         whole);
   }
+  if (header.skew && row == col && value != 0)
+    reader.fail("nothing on the diagonal, since the matrix is said to be skew-symmetric", whole);
   if (!std::isfinite(static_cast<float>(value))) reader.fail("a finite value that fits into fp32", whole);
   builder.add(row - 1, col - 1, static_cast<float>(value));
 }
@@ -98,6 +100,7 @@ MarketHeader pass(const ImportJob& job, CsrBuilder& builder, Progress progress) 
         "{}:{}: expected {} entries as its header says, got {}: the file is cut off, or its header wrong",
         reader.name(), reader.number(), header.entries, seen);
   }
+  job.report->notes = reader.repairs();
   return header;
 }
 

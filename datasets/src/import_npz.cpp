@@ -222,6 +222,7 @@ Csr read_coo(const Npz& npz, const ImportJob& job) {
   if (npz.open("col.npy").count() != nnz)
     throw DatasetError("{}: {} rows and {} columns", npz.name(), nnz, npz.open("col.npy").count());
   CsrBuilder builder(npz.name());
+  builder.drop_self_edges = job.options.drop_self_edges;
   for (const bool placing : {false, true}) {
     if (placing) builder.begin_placing(shape.rows, shape.cols);
     const Progress progress = half_of(job.progress, placing ? 1 : 0);
@@ -243,6 +244,7 @@ Csr read_csc(const Npz& npz, const ImportJob& job) {
   const std::int64_t nnz = entries_of(npz, "indices.npy");
   const std::vector<int> offsets = read_offsets(npz, shape.cols, nnz);
   CsrBuilder builder(npz.name());
+  builder.drop_self_edges = job.options.drop_self_edges;
   for (const bool placing : {false, true}) {
     if (placing) builder.begin_placing(shape.rows, shape.cols);
     NpyReader indices = npz.open("indices.npy"), data = npz.open("data.npy");

@@ -50,6 +50,7 @@ void pass(const ImportJob& job, std::int64_t nodes, CsrBuilder& builder, Progres
       reader.fail(fmt::format("nodes from 0 to {} as num-node-list says", nodes - 1), whole);
     builder.add(from, to, 1);
   }
+  job.report->notes = reader.repairs();
 }
 
 }  // namespace

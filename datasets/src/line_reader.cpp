@@ -51,13 +51,23 @@ bool LineReader::next(std::string_view& line) {
         line.remove_suffix(1);
         has_crlf_ = true;
       }
-      if (++number_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
+      if (++number_ == 1 && line.starts_with("\xEF\xBB\xBF")) {
+        line.remove_prefix(3);
+        has_mark_ = true;
+      }
       return true;
     }
     if (end_ - begin_ > kLongestLine)
       throw DatasetError("{}:{}: a line of more than 1 MiB: not a text file", name_, number_ + 1);
     if (!fill() && begin_ == end_) return false;
   }
+}
+
+std::vector<std::string> LineReader::repairs() const {
+  std::vector<std::string> repairs;
+  if (has_mark_) repairs.emplace_back("a byte order mark stands in front: left out");
+  if (has_crlf_) repairs.emplace_back("line ends are CRLF");
+  return repairs;
 }
 
 void LineReader::fail(const std::string& expected, std::string_view got) const {

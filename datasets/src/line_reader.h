@@ -25,7 +25,8 @@ class LineReader {
 
   std::int64_t number() const { return number_; }
   const std::string& name() const { return name_; }
-  bool has_crlf() const { return has_crlf_; }
+  // What was taken off the lines so far, a sentence each.
+  std::vector<std::string> repairs() const;
 
   // Throws DatasetError "file:line: expected ..., got '...'".
   [[noreturn]] void fail(const std::string& expected, std::string_view got) const;
@@ -40,7 +41,7 @@ class LineReader {
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;
   std::int64_t number_ = 0;
-  bool at_end_ = false, has_crlf_ = false;
+  bool at_end_ = false, has_crlf_ = false, has_mark_ = false;
 };
 
 }  // namespace warpgrade::datasets

@@ -86,6 +86,12 @@ INSTANTIATE_TEST_SUITE_P(
                  "a.mtx",
                  "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 7\n",
                  {":3:", "'row column'"}},
+        BadInput{"SkewSymmetricDiagonal",
+                 "a.mtx",
+                 "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 3\n",
+                 {":3:", "nothing on the diagonal"}},
+        BadInput{
+            "BytesThatATerminalObeys", "a.txt", "\x1b[2J\xff\xc2\x9b \xc3\xa9\n", {"'?[2J??? \xc3\xa9'"}},
         BadInput{"EmptyEdgeList", "a.txt", "# Nodes: 0 Edges: 0\n", {"no edge in it"}},
         BadInput{"Prose", "a.txt", "# x\nnot a matrix\n", {":2:", "an edge: 'from to'", "'not a matrix'"}},
         BadInput{"OneId", "a.txt", "0 1\n5\n", {":2:", "an edge: 'from to'"}},

@@ -109,6 +109,69 @@ TEST(Snap, KeepsNodesWithoutEdgesThatItsHeadCounts) {
   EXPECT_EQ(read(folder / "g.txt").rows, 5);
 }
 
+TEST(Snap, SaysWhichEdgesHaveNoWeight) {
+  const TemporaryFolder folder;
+  write_file(folder / "g.txt",
+             "\xEF\xBB\xBF"
+             "0 1 5\n1 0\n");
+  ImportReport report;
+  expect_equal(read(folder / "g.txt", {}, &report), {2, 2, {0, 1, 2}, {1, 0}, {5, 1}});
+  ASSERT_EQ(report.notes.size(), 2u);
+  EXPECT_EQ(report.notes[0], "a byte order mark stands in front: left out");
+  EXPECT_EQ(report.notes[1], "1 of 2 edges have no weight: read as 1");
+}
+
+// ---- what every importer says and refuses ----
+
+TEST(Import, SaysLineEndsOfEveryText) {
+  const TemporaryFolder folder;
+  write_file(folder / "g.mtx", "%%MatrixMarket matrix coordinate pattern general\r\n2 2 1\r\n1 2\r\n");
+  write_file(folder / "g.gr", "p sp 2 1\r\na 1 2 5\r\n");
+  write_gzip(folder / "edge.csv.gz", "0,1\r\n");
+  write_gzip(folder / "num-node-list.csv.gz", "2\r\n");
+  for (const char* file : {"g.mtx", "g.gr", "edge.csv.gz"}) {
+    ImportReport report;
+    EXPECT_EQ(read(folder / file, {}, &report).nnz(), 1) << file;
+    EXPECT_EQ(report.notes, std::vector<std::string>{"line ends are CRLF"}) << file;
+  }
+}
+
+TEST(Import, RefusesOptionsThatWouldDoNothing) {
+  const TemporaryFolder folder;
+  write_file(folder / "g.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n");
+  write_file(folder / "g.gr", "p sp 2 1\na 1 2 5\n");
+  write_csr(folder / "g.npz", kFour, {"g", "test", ""});
+  const auto refused = [&](const ImportOptions& options, const char* name,
+                           const std::vector<std::string>& files) {
+    for (const std::string& file : files)
+      expect_error([&] { read(folder / file, options); }, {file, name, "does nothing"});
+  };
+  ImportOptions mirror, ids, duplicates, counts;
+  mirror.mirror = Mirror::kOnce;
+  ids.ids = Ids::kCompact;
+  duplicates.keep_duplicates = true;
+  counts.ignore_counts = true;
+  refused(mirror, "--mirror", {"g.mtx", "g.npz"});
+  refused(ids, "--ids", {"g.mtx", "g.npz", "g.gr"});
+  refused(duplicates, "--keep-duplicates", {"g.mtx"});
+  refused(counts, "--ignore-counts", {"g.mtx", "g.npz", "g.gr"});
+}
+
+TEST(Import, CountsAndDropsTheDiagonalOfWhatIsReadAsItStands) {
+  const TemporaryFolder folder;
+  const Csr matrix{3, 3, {0, 3, 3, 5}, {0, 1, 1, 0, 2}, {1, 2, 3, 4, 5}};
+  write_csr(folder / "g.npz", matrix, {"g", "test", ""});
+  ImportReport report;
+  expect_equal(read(folder / "g.npz", {}, &report), matrix);
+  EXPECT_EQ(report.self_edges, 2);
+  EXPECT_EQ(report.kept_duplicates, 1);
+  EXPECT_FALSE(report.self_edges_dropped);
+  ImportOptions options;
+  options.drop_self_edges = true;
+  expect_equal(read(folder / "g.npz", options, &report), {3, 3, {0, 2, 2, 3}, {1, 1, 0}, {2, 3, 4}});
+  EXPECT_TRUE(report.self_edges_dropped);
+}
+
 // ---- contests ----
 
 TEST(Contest, ReadsTheHeadAsCounts) {
@@ -138,6 +201,11 @@ TEST(Contest, AHeadThatLooksLikeAnEdgeIsNotGuessed) {
   EXPECT_EQ(read(folder / "g.txt", options).rows, 10);
   options.format = Format::kEdgeList;
   EXPECT_EQ(read(folder / "g.txt", options).rows, 11);
+  write_file(folder / "short.txt", "3 2\n0 1\n1 2\n");  // two edges fit by chance
+  ImportReport report;
+  EXPECT_EQ(read(folder / "short.txt", {}, &report).rows, 4);
+  ASSERT_EQ(report.notes.size(), 1u);
+  EXPECT_NE(report.notes[0].find("--format contest"), std::string::npos) << report.notes[0];
 }
 
 TEST(Contest, ReadsBinaryTriples) {

@@ -2,6 +2,7 @@
 // machine.
 #include <algorithm>
 #include <fstream>
+#include <numeric>
 #include <sstream>
 
 #include "test_support.h"
@@ -52,6 +53,27 @@ OffDiagonal off_diagonal(const Csr& matrix) {
   return rest;
 }
 
+// A directed graph's edges in both directions, once each: what the manifest counts.
+Csr symmetric(const Csr& matrix) {
+  std::vector<std::pair<int, int>> edges;
+  edges.reserve(2 * matrix.columns.size());
+  for (int row = 0; row < matrix.rows; ++row) {
+    for (int i = matrix.row_offsets[row]; i < matrix.row_offsets[row + 1]; ++i) {
+      edges.emplace_back(row, matrix.columns[i]);
+      edges.emplace_back(matrix.columns[i], row);
+    }
+  }
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  Csr both{matrix.rows, matrix.cols, std::vector<int>(matrix.row_offsets.size()), {}, {}};
+  for (const auto& [from, to] : edges) {
+    ++both.row_offsets[static_cast<std::size_t>(from) + 1];
+    both.columns.push_back(to);
+  }
+  std::partial_sum(both.row_offsets.begin(), both.row_offsets.end(), both.row_offsets.begin());
+  return both;
+}
+
 fs::path folder_of_graphs() {
   const std::vector<fs::path> folders = Catalog::load(WARPGRADE_CATALOG).graph_folders();
   for (const fs::path& folder : folders) {
@@ -73,6 +95,9 @@ TEST(RealGraphs, HaveTheSizesOfTheManifest) {
     EXPECT_EQ(matrix.cols, row.nodes);
     if (row.kind == "directed") {
       EXPECT_EQ(matrix.nnz(), row.entries);
+      const OffDiagonal both = off_diagonal(symmetric(matrix));
+      EXPECT_EQ(both.entries, row.symmetric_nnz);
+      EXPECT_EQ(both.longest, row.largest_degree);
       continue;
     }
     const OffDiagonal rest = off_diagonal(matrix);

@@ -173,6 +173,45 @@ def test_bombs_are_refused(tool: DataTool, tmp_path: Path) -> None:
     assert "byte" in done.stderr
 
 
+def test_archives_that_hold_nothing_say_so(tool: DataTool, tmp_path: Path) -> None:
+    (tmp_path / "g.tar.gz").write_bytes(tar_of({}))
+    with zipfile.ZipFile(tmp_path / "g.zip", "w"):
+        pass
+    for name in ("g.tar.gz", "g.zip"):
+        done = tool.run("import", tmp_path / name)
+        assert done.returncode == 1
+        assert "it holds no file" in done.stderr
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_zips_of_two_meanings_or_with_a_password_are_refused(tool: DataTool, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "twice.zip", "w") as archive:
+        archive.writestr("g.mtx", MARKET)
+        archive.writestr("g.mtx", MARKET.replace("1 2", "2 1"))
+    done = tool.run("import", tmp_path / "twice.zip", "--member", "g.mtx")
+    assert done.returncode == 1
+    assert "a second member is named g.mtx" in done.stderr
+    with zipfile.ZipFile(tmp_path / "locked.zip", "w") as archive:
+        archive.writestr("g.mtx", MARKET)
+    locked = bytearray((tmp_path / "locked.zip").read_bytes())
+    locked[locked.rfind(b"PK\1\2") + 8] |= 1
+    (tmp_path / "locked.zip").write_bytes(locked)
+    done = tool.run("import", tmp_path / "locked.zip")
+    assert done.returncode == 1
+    assert "g.mtx is encrypted" in done.stderr
+
+
+def test_names_in_archives_reach_no_terminal_as_commands(tool: DataTool, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "g.npz", "w") as archive:
+        archive.writestr("x\x1b[2J.npy", b"x")
+    raw = bytearray((tmp_path / "g.npz").read_bytes())
+    raw[raw.rfind(b"PK\1\2") + 10] = 12  # a compression that is not read: the error names the member
+    (tmp_path / "g.npz").write_bytes(raw)
+    done = tool.run("import", tmp_path / "g.npz")
+    assert done.returncode == 1
+    assert "x?[2J.npy" in done.stderr
+
+
 def test_dgls_zip_of_a_scipy_archive_is_read(tool: DataTool, tmp_path: Path) -> None:
     sparse = pytest.importorskip("scipy.sparse", reason="scipy is not installed")
     inner = io.BytesIO()

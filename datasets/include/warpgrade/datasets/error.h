@@ -10,12 +10,16 @@
 
 namespace warpgrade::datasets {
 
+// Messages quote what stands in files and archives. '?' for control characters and for bytes that are not
+// UTF-8: nothing in a file reaches the terminal as a command.
+std::string printable(std::string text);
+
 class DatasetError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit DatasetError(const std::string& text) : std::runtime_error(printable(text)) {}
   template <typename... Args>
   explicit DatasetError(fmt::format_string<Args...> format, Args&&... args)
-      : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
+      : std::runtime_error(printable(fmt::format(format, std::forward<Args>(args)...))) {}
 };
 
 }  // namespace warpgrade::datasets

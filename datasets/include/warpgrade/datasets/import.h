@@ -50,20 +50,22 @@ struct ImportOptions {
   std::string member;  // of an archive; empty: the one that looks like a graph
   Mirror mirror = Mirror::kNo;
   Ids ids = Ids::kAuto;
-  bool keep_duplicates = false;  // of edge lists, DIMACS and OGB; Matrix Market adds them up
+  bool keep_duplicates = false;  // of lists of edges and DIMACS; OGB keeps them, Matrix Market adds them up
   bool drop_self_edges = false;
   bool ignore_counts = false;  // go on where a comment's counts and the lines disagree
 };
 
 struct ImportReport {
   Format format = Format::kAuto;
-  std::int64_t lines = 0;  // entries as they stand in the file
-  std::int64_t duplicates = 0, self_edges = 0;
+  std::int64_t lines = 0;                            // entries as they stand in the file
+  std::int64_t duplicates = 0, kept_duplicates = 0;  // dropped or added up; still there
+  std::int64_t self_edges = 0;                       // of square matrices
+  bool self_edges_dropped = false;
   std::vector<std::string> notes;  // what was repaired or chosen, for people
 };
 
 // The file, archive or folder as a matrix, in memory of about the result's size. `report` may be null.
-// Throws DatasetError.
+// Throws DatasetError, also for an option that the format does not have.
 Csr import_file(const std::filesystem::path& path, const ImportOptions& options, ImportReport* report,
                 const Progress& progress = {});
 Csr import_file(const std::filesystem::path& path, const Progress& progress = {});
