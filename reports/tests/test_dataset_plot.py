@@ -55,6 +55,41 @@ def test_other_input_is_refused(
     assert not (tmp_path / "figure.png").exists()
 
 
+@pytest.mark.parametrize("ending", ["", ".foo", ".png.bak"])
+def test_other_endings_are_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / f"figure{ending}"
+    assert draw(monkeypatch, json.dumps(matrix("m")), output) == 1
+    assert f"{output}: expected a name that ends in .png, .pdf, .svg" in capsys.readouterr().err
+
+
+def test_a_failed_write_leaves_the_old_figure_and_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    output = tmp_path / "figure.png"
+    output.write_bytes(b"old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    assert draw(monkeypatch, json.dumps(matrix("m")), output) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["figure.png"]
+    assert output.read_bytes() == b"old"
+
+
+def test_long_rows_are_seen_beside_many_short_ones(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One row of a million is a mark above the axis, not on it; buckets without rows are no marks."""
+    degrees = {"histogram": [0, 999_999, 0, 1]}
+    output = tmp_path / "figure.svg"
+    assert draw(monkeypatch, json.dumps(matrix("m", row_degrees=degrees, column_degrees=degrees)), output) == 0
+    assert "0.0001%" in output.read_text(encoding="utf-8")  # matplotlib's comments name the labels
+
+
+@pytest.mark.parametrize(("bucket", "label"), [(0, "0"), (3, "7"), (9, "511"), (10, "1k"), (18, "256k"), (20, "1M")])
+def test_lengths_are_labelled_in_binary_thousands(bucket: int, label: str) -> None:
+    assert dataset_plot._power(bucket) == label
+
+
 def test_a_folder_that_is_not_there_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
