@@ -50,6 +50,17 @@ def test_a_result_is_the_run_s_that_repeated_it_most_else_the_fuller_run_s(ladde
     assert merged([full]).run is full
 
 
+def test_a_submission_is_the_program_that_most_of_its_results_are_of(ladder):
+    def called(run, name):
+        return replace(run, submissions=tuple(replace(s, hash=name) for s in run.submissions))
+
+    full = called(ladder("full", [1000, 500, 250, 200, 125, 100, 50]), "older")
+    again = called(repeated(only(ladder("again", [900, 450, 225, 180, 110, 90, 45]), "optimized"), 100), "newer")
+    found = {s.id: s.hash for s in merged([full, again]).run.submissions}
+    assert found["optimized"] == "newer"
+    assert found["naive"] == "older"
+
+
 def test_a_speedup_is_over_the_naive_of_its_own_run(ladder, monkeypatch, tmp_path):
     figures = tmp_path / "figures.toml"
     figures.write_text(
@@ -108,6 +119,20 @@ def test_a_lab_s_page_holds_what_its_published_sets_say(lab):
     page = (ROOT / "reference" / lab / "README.md").read_text(encoding="utf-8")
     table = page.partition(f"{ladder_table.BEGIN}\n")[2].partition(ladder_table.END)[0]
     assert table == ladder_table.markdown({folder.name: read_run(folder) for folder in sets})
+
+
+@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")
+@pytest.mark.parametrize("lab", ["spmm", "apsp", "sampling", "histogram", "gcn"])
+def test_a_lab_s_journey_holds_what_its_sets_and_the_emulator_s_launches_say(lab):
+    sets = [folder for folder in sorted(PUBLISHED.glob(f"h200-{lab}*")) if (folder / "run.json").exists()]
+    ladder = PUBLISHED / "ladders" / lab
+    page = (ladder / "journey.md").read_text(encoding="utf-8")
+    runs = {folder.name: read_run(folder) for folder in sets}
+    assert page == ladder_table.journey_page(runs, read_run(ladder / "launches"))
+    heads, *rows = [line for line in page.splitlines() if line.startswith("| ")]
+    assert all(word in heads for word in ("step", "idea", "block", "grid", "shared memory", "registers"))
+    steps = {f"| {folder.name} " for folder in (ROOT / "reference" / lab / "steps").iterdir() if folder.is_dir()}
+    assert steps <= {row.split("|")[0] + "|" + row.split("|")[1] for row in rows}
 
 
 @pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")

@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from warpgrade_reports import format as fmt
@@ -135,7 +135,8 @@ def ladder(run: Run) -> list[Submission]:
 def journey_of(run: Run, launches: Run | None = None) -> Journey | None:
     """The run's journey, or None when it has no steps or nothing was measured along them.
 
-    A GPU's records say nothing of launches: `launches`, a run on the emulator, does for the same programs.
+    A GPU's records say nothing of launches, and its first ones nothing of ideas: `launches`, a run on the emulator,
+    does for the same programs.
     """
     if launches and (launches.lab != run.lab or not launches.on_emulator):
         raise ReportInputError(
@@ -143,7 +144,7 @@ def journey_of(run: Run, launches: Run | None = None) -> Journey | None:
             f"expected a run of lab {run.lab} on the emulator, got lab {launches.lab} on {launches.backend}",
             f"grade the ladder with --lab {run.lab} --backend emulator",
         )
-    steps = ladder(run)
+    steps = [replace(step, idea=step.idea or _on_emulator(step, launches).idea) for step in ladder(run)]
     value = _instructions if run.on_emulator else _time_us
     found = {spec.id: Path(spec, tuple(value(step.by_case.get(spec.id)) for step in steps)) for spec in _cases(run)}
     own = [i for i, step in enumerate(steps) if is_step(step)]  # a case that no step solves tells nothing of them
@@ -247,7 +248,7 @@ def markdown(journey: Journey) -> str:
         for stretch in journey.stretches
     ]
     launched = journey.launched
-    lines = [f"Kernels as the emulator launches them in {', '.join(launched)}.", ""] if launched else []
+    lines = [_where_launched(journey), ""] if launched else []
     shapes = ["block", "grid", "shared memory"] if launched else ["static shared memory"]
     lines.append("| " + " | ".join(["step", "idea", "kernels", *shapes, "registers", *map(fmt.markdown, heads)]) + " |")
     lines.append("|---|---|---|" + "---:|" * (len(shapes) + 1 + len(heads)))
@@ -274,6 +275,12 @@ def markdown(journey: Journey) -> str:
             cells.append(f"{show(value)}, {fmt.ratio(before)}, {fmt.ratio(start)}")
         lines.append(f"| {fmt.markdown(path.spec.id)} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _where_launched(journey: Journey) -> str:
+    known = f"Kernels as the emulator launches them in {', '.join(journey.launched)}"
+    another = any(not kernel.block for step in journey.steps for kernel in journey.kernels(step))
+    return known + ("; a dash where the program that was timed is another one." if another else ".")
 
 
 def _kernel_cells(kernels: Sequence[KernelUse], *, launched: bool) -> list[str]:

@@ -1,7 +1,8 @@
 """A lab's ladder from all sets that measured parts of it: a table for its page, and the journey's plots.
 
-`python -m warpgrade_reports.ladder_table RUN_DIR... [--into FILE] [--plots FOLDER]` prints Markdown, or puts it
-between the marks in FILE: a row a solution, a column a case, and which set a figure is from.
+`python -m warpgrade_reports.ladder_table RUN_DIR... [--into FILE] [--plots FOLDER] [--journey FILE]` prints
+Markdown, or puts it between the marks in FILE: a row a solution, a column a case, and which set a figure is from.
+`--journey` writes the steps one by one: idea, kernels, block and grid (with `--launches`), times and gains.
 """
 
 from __future__ import annotations
@@ -39,10 +40,9 @@ def markdown(runs: Mapping[str, Run]) -> str:
     return "\n".join(parts)
 
 
-def save_journey(runs: Mapping[str, Run], launches: Run | None, folder: Path) -> None:
-    """journey.md and journey-<group>.png of the sets together."""
+def save_plots(runs: Mapping[str, Run], folder: Path) -> None:
+    """journey-<group>.png of the sets together."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "journey.md").write_text(journey_page(runs, launches), encoding="utf-8", newline="\n")
     png.save_journey(_journey(merged(list(runs.values()))), folder)
 
 
@@ -129,7 +129,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="warpgrade_reports.ladder_table", description="A ladder from several sets.")
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR", help="sets of one lab on one GPU model")
     parser.add_argument("--into", type=Path, metavar="FILE", help=f"write between {BEGIN} and {END} in FILE")
-    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="also write the journey and its plots there")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="also write the journey's plots there")
+    parser.add_argument("--journey", type=Path, metavar="FILE", help="also write every step with its kernels and gains")
     add_launches(parser)
     options = parser.parse_args(arguments)
     try:
@@ -140,7 +141,11 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             put_between(options.into, text, BEGIN, END)
         if options.plots is not None:
-            save_journey(runs, options.launches and read_run(options.launches), options.plots)
+            save_plots(runs, options.plots)
+        if options.journey is not None:
+            options.journey.parent.mkdir(parents=True, exist_ok=True)
+            page = journey_page(runs, options.launches and read_run(options.launches))
+            options.journey.write_text(page, encoding="utf-8", newline="\n")
     except (ReportInputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -236,7 +236,7 @@ def _matrix(run: Run, anchors: Mapping[str, str]) -> dict[str, Any]:
     ]
     return {
         "datasets": datasets,
-        "ks": [spec.k for spec in run.cases],
+        "ks": [spec.k if run.width else "" for spec in run.cases],
         "upright": max((spec.k for spec in run.cases), default=0) < _WIDE_K,
         "rows": rows,
     }

@@ -47,8 +47,18 @@ def merged(runs: Sequence[Run]) -> Sets:
             if chosen is not None:
                 home[name, case] = runs[chosen]
                 results[name].append(of_runs[chosen][name])
-    parts = (replace(submission, cases=tuple(results[name])) for name, submission in submissions.items())
+    parts = (
+        replace(_as_most_timed(submission, home), cases=tuple(results[name]))
+        for name, submission in submissions.items()
+    )
     return Sets(replace(runs[0], cases=tuple(specs.values()), submissions=tuple(parts)), home)
+
+
+def _as_most_timed(submission: Submission, home: Mapping[tuple[str, str], Run]) -> Submission:
+    """The submission as the run has it that most of its results are of: its program may differ from run to run."""
+    runs = [run for (name, _), run in home.items() if name == submission.id]
+    most = max(runs, key=runs.count, default=None)
+    return next((s for s in most.submissions if s.id == submission.id), submission) if most else submission
 
 
 def _in_order(specs: Sequence[CaseSpec]) -> list[CaseSpec]:
