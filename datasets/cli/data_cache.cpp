@@ -22,7 +22,9 @@ std::uint64_t bytes_of(const std::string& text) {
   const std::size_t power = unit.empty() ? 0 : units.find(static_cast<char>(std::toupper(unit[0])));
   if (error != std::errc() || !(number >= 0) || unit.size() > 1 || power == std::string::npos)
     throw DatasetError("--limit {}: expected a size such as 500M, 20G or 1.5T", text);
-  return static_cast<std::uint64_t>(number * std::pow(1024.0, static_cast<double>(power)));
+  // Beyond 2^63 bytes there is no limit.
+  const double bytes = std::min(number * std::pow(1024.0, static_cast<double>(power)), std::pow(2.0, 63));
+  return static_cast<std::uint64_t>(bytes);
 }
 
 std::string size_text(std::uint64_t bytes) {
@@ -59,6 +61,7 @@ void run(const DataCommandContext& context, const std::string& limit) {
   for (const CacheEntry& entry : eviction.removed)
     fmt::print("removed {} ({})\n", name_of(entry), size_text(entry.bytes));
   fmt::print("{} left in {}\n", size_text(eviction.bytes_left), cache.root().string());
+  if (!eviction.failure.empty()) throw DatasetError("{}; whoever owns the cache can", eviction.failure);
   if (eviction.bytes_left > bytes_of(limit)) {
     fmt::print("note: more than {}: {} files are in use or were asked for in the last ten minutes\n", limit,
                eviction.kept_in_use);

@@ -24,13 +24,6 @@ struct Arguments {
   bool keep = false, again = false, repin = false;
 };
 
-// Beside the catalogue when the staff keep one there, else in the cache.
-fs::path pin_file(const DataCommandContext& context, const Arguments& arguments) {
-  if (!arguments.lock.empty()) return arguments.lock;
-  const fs::path beside = context.catalog_file.parent_path() / "datasets.lock";
-  return fs::exists(beside) ? beside : context.cache_directory / "datasets.lock";
-}
-
 void check_pin(const Pin& before, const PinnedFile& now, const PinFile& pins, const fs::path& file) {
   for (const PinnedFile& pinned : before.files) {
     if (pinned.url != now.url || pinned.sha256 == now.sha256) continue;
@@ -83,7 +76,7 @@ void fetch_one(const DataCommandContext& context, const std::string& name, const
     }
   }
   const FileLock lock = cache.lock("fetch-" + info.name);
-  PinFile pins(pin_file(context, arguments));
+  PinFile pins(pin_file(context, arguments.lock));
   const fs::path folder = cache.downloads() / info.name;
   Fetched fetched = get_files(info, folder, pins, arguments.repin);
   ImportReport report;
@@ -102,7 +95,7 @@ void fetch_one(const DataCommandContext& context, const std::string& name, const
   }
   const fs::path file = cache.put(info.name, matrix, origin);
   if (!before || arguments.repin) {
-    fetched.pin.pinned = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
+    fetched.pin.pinned = today();
     pins.set(info.name, fetched.pin);
     fmt::print("pinned in {}\n", pins.path().string());
   }
@@ -113,6 +106,16 @@ void fetch_one(const DataCommandContext& context, const std::string& name, const
 }
 
 }  // namespace
+
+fs::path pin_file(const DataCommandContext& context, const fs::path& asked) {
+  if (!asked.empty()) return asked;
+  const fs::path beside = context.catalog_file.parent_path() / "datasets.lock";
+  return fs::exists(beside) ? beside : context.cache_directory / "datasets.lock";
+}
+
+std::string today() {
+  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
+}
 
 void add_data_fetch(CLI::App& data, DataCommandContext& context) {
   const auto arguments = std::make_shared<Arguments>();

@@ -5,19 +5,21 @@
 #include <optional>
 
 #include "commands.h"
+#include "digest.h"
 #include "import_and_store.h"
 #include "terminal.h"
 #include "warpgrade/datasets/cache.h"
 #include "warpgrade/datasets/catalog.h"
+#include "warpgrade/datasets/pins.h"
 
 namespace warpgrade::datasets {
 namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  fs::path file, output;
+  fs::path file, output, lock;
   std::string name, format = "auto", member, mirror, ids;
-  bool keep_duplicates = false, drop_self_edges = false, ignore_counts = false;
+  bool keep_duplicates = false, drop_self_edges = false, ignore_counts = false, repin = false;
 };
 
 std::string stem_of(const fs::path& file) {
@@ -50,6 +52,30 @@ void check_name(const std::string& name) {
   if (!plain) throw DatasetError("'{}' is no name for a dataset; give one with --name", name);
 }
 
+// What a published graph became at its first use holds for whoever imports it later.
+void check_and_pin(const DataCommandContext& context, const DatasetInfo& info, const std::string& content,
+                   const Arguments& arguments) {
+  PinFile pins(pin_file(context, arguments.lock));
+  const auto before = pins.find(info.name);
+  if (before && before->content == content) return;
+  if (before && !arguments.repin) {
+    throw DatasetError(
+        "{}: expected the matrix {}... of {} as pinned on {} in {}, got {}...: another file than at its "
+        "first "
+        "use; say --repin to take it, or choose another --name",
+        arguments.file.string(), before->content.substr(0, 12), info.name, before->pinned,
+        pins.path().string(), content.substr(0, 12));
+  }
+  Pin pin{{}, content, today()};
+  if (fs::is_regular_file(arguments.file))
+    pin.files.push_back({"file:" + arguments.file.filename().string(), sha256_of_file(arguments.file),
+                         fs::file_size(arguments.file)});
+  std::error_code error;
+  fs::create_directories(pins.path().parent_path(), error);
+  pins.set(info.name, pin);
+  fmt::print("pinned in {}\n", pins.path().string());
+}
+
 void import_command(const DataCommandContext& context, const Arguments& arguments) {
   const std::string name = arguments.name.empty() ? stem_of(arguments.file) : arguments.name;
   check_name(name);
@@ -72,6 +98,8 @@ void import_command(const DataCommandContext& context, const Arguments& argument
   print_report(report);
   if (entry && !arguments.ignore_counts) check_published(*entry, matrix);
   const Origin origin{name, "import " + arguments.file.filename().string(), ""};
+  if (entry && entry->original && !arguments.ignore_counts)
+    check_and_pin(context, *entry, content_hash_of(matrix, origin), arguments);
   fs::path file = arguments.output;
   if (file.empty()) {
     const Cache cache(context.cache_directory);
@@ -118,6 +146,8 @@ void add_data_import(CLI::App& data, DataCommandContext& context) {
   command->add_flag("--keep-duplicates", arguments->keep_duplicates, "keep repeated edges");
   command->add_flag("--drop-self-edges", arguments->drop_self_edges, "leave the diagonal out");
   command->add_flag("--ignore-counts", arguments->ignore_counts, "go on where counts and content disagree");
+  command->add_option("--lock", arguments->lock, "the file of pins, as of `fetch`");
+  command->add_flag("--repin", arguments->repin, "take another file than the pinned one");
   command->callback([&context, arguments] { import_command(context, *arguments); });
 }
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "digest.h"
@@ -127,6 +128,16 @@ FileLock::~FileLock() {
   if (fd_ >= 0) close(fd_);
 }
 
+std::vector<fs::path> shared_caches() {
+  std::vector<fs::path> roots;
+  const char* shared = std::getenv("WARPGRADE_SHARED_DATASETS");
+  std::istringstream list(shared != nullptr ? shared : "");
+  for (std::string folder; std::getline(list, folder, ':');) {
+    if (!folder.empty()) roots.emplace_back(folder);
+  }
+  return roots;
+}
+
 void check_content_once(const fs::path& file) {
   const std::string before = state_of(file);
   const fs::path folder = stamp_folder();
@@ -142,13 +153,8 @@ void check_content_once(const fs::path& file) {
 }
 
 fs::path Cache::find(const std::string& name) const {
-  std::vector<fs::path> roots = {root_};
-  if (const char* shared = std::getenv("WARPGRADE_SHARED_DATASETS")) {
-    std::istringstream list(shared);
-    for (std::string folder; std::getline(list, folder, ':');) {
-      if (!folder.empty()) roots.emplace_back(folder);
-    }
-  }
+  std::vector<fs::path> roots = shared_caches();
+  roots.insert(roots.begin(), root_);
   for (const fs::path& root : roots) {
     const fs::path file = root / (name + ".npz");
     std::error_code error;
@@ -173,13 +179,13 @@ fs::path Cache::put(const std::string& name, const Csr& matrix, const Origin& or
   make_folder(object.parent_path());
   make_folder(root_ / "used");
   if (link.has_parent_path()) make_folder(link.parent_path());
-  bool there = false;
+  std::optional<CsrFile> there;  // held until it has its name: what is mapped is not evicted
   try {
-    const CsrFile file = CsrFile::open(object);
-    file.verify();
-    there = file.content_hash() == hash;
+    there = CsrFile::open(object);
+    there->verify();
+    if (there->content_hash() != hash) there.reset();
   } catch (const DatasetError&) {
-    // Absent, or damaged: written anew.
+    there.reset();  // absent, or damaged: written anew
   }
   if (!there) write_csr(object, matrix, origin, hash);
   mark_used(root_, hash);
@@ -223,6 +229,17 @@ std::vector<CacheEntry> Cache::entries() const {
   return entries;
 }
 
+std::error_code Cache::remove(const CacheEntry& entry) const {
+  std::error_code error, ignored;
+  for (const std::string& name : entry.names) {
+    fs::remove(path_of(name), error);
+    if (error) return error;
+  }
+  fs::remove(entry.file, error);
+  if (!error && !entry.content.empty()) fs::remove(root_ / "used" / entry.content, ignored);
+  return error;
+}
+
 Eviction Cache::evict(std::uint64_t limit, std::chrono::seconds grace) const {
   std::vector<CacheEntry> all = entries();
   std::sort(all.begin(), all.end(),
@@ -234,15 +251,17 @@ Eviction Cache::evict(std::uint64_t limit, std::chrono::seconds grace) const {
     if (result.bytes_left <= limit) break;
     const int fd = ::open(entry.file.c_str(), O_RDONLY | O_CLOEXEC);
     const bool free = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
-    const bool fresh = Clock::now() - entry.last_used < grace;
-    if (free && !fresh) {
-      for (const std::string& name : entry.names) fs::remove(path_of(name), error);
-      fs::remove(entry.file, error);
-      if (!entry.content.empty()) fs::remove(root_ / "used" / entry.content, error);
+    // Asked again now that the lock is held: someone may have come since the list was made.
+    const auto used = entry.content.empty()
+                          ? entry.last_used
+                          : std::max(entry.last_used, modified(root_ / "used" / entry.content));
+    if (!free || Clock::now() - used < grace) {
+      ++result.kept_in_use;
+    } else if (const std::error_code failed = remove(entry)) {
+      result.failure = fmt::format("cannot remove {}: {}", entry.file.string(), failed.message());
+    } else {
       result.bytes_left -= entry.bytes;
       result.removed.push_back(entry);
-    } else {
-      ++result.kept_in_use;
     }
     if (fd >= 0) close(fd);
   }

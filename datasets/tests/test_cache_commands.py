@@ -6,12 +6,13 @@ import io
 import os
 import subprocess
 import tarfile
+import tempfile
 import time
 import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import DataTool
+from conftest import CATALOG, DataTool
 
 MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
 
@@ -99,6 +100,48 @@ def test_a_shared_read_only_cache_is_read_before_anything_is_made(
     done = mine.run("info", "synth-hub")
     assert f"{tool.cache}/synth-hub" in done.stdout
     assert not list(mine.cache.glob("*.npz"))
+
+
+def test_verify_finds_names_in_shared_caches_and_misses_none(
+    tool: DataTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool.run("info", "synth-hub")
+    mine = DataTool(tool.binary, tmp_path / "mine")
+    mine.run("info", "synth-uniform")
+    assert mine.run("verify", "synth-uniform", "synth-hub").returncode == 1
+    monkeypatch.setenv("WARPGRADE_SHARED_DATASETS", str(tool.cache))
+    done = mine.run("verify", "synth-uniform", "synth-hub")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("1 good, 0 damaged") == 2
+    (path,) = tool.cache.glob("objects/*/*.npz")
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    done = mine.run("verify", "synth-hub")
+    assert done.returncode == 1
+    assert "DAMAGED  synth-hub" in done.stdout
+
+
+def test_what_can_not_be_removed_is_not_called_removed(tool: DataTool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        theirs = DataTool(tool.binary, Path(folder) / "cache")
+        theirs.run("info", "synth-hub")
+        age(theirs.cache)
+        for path in [theirs.cache, *theirs.cache.rglob("*")]:
+            if path.is_dir():
+                path.chmod(0o555)
+        command = [str(tool.binary), "--catalog", str(CATALOG), "--cache", str(theirs.cache), "data", "cache"]
+        if os.geteuid() == 0:  # whom no mode stops
+            command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
+        done = subprocess.run([*command, "--limit", "0"], capture_output=True, text=True, check=False, timeout=60)
+        for path in [theirs.cache, *theirs.cache.rglob("*")]:
+            if path.is_dir():
+                path.chmod(0o755)
+        assert done.returncode == 1
+        assert "cannot remove" in done.stderr
+        assert "removed" not in done.stdout
+        assert len(list(theirs.cache.glob("*.npz"))) == 1
 
 
 def test_import_names_are_the_catalogues_and_aliases_work(tool: DataTool, tmp_path: Path) -> None:

@@ -145,6 +145,40 @@ def test_a_published_file_that_changes_is_refused_until_repinned(fetching: Fetch
     assert fetching.run("fetch", "small", "--repin").returncode == 0
 
 
+def test_verify_holds_what_is_cached_to_the_staffs_pins(fetching: Fetching, tmp_path: Path) -> None:
+    staffs = fetching.catalog.parent / "datasets.lock"
+    staffs.write_text("")  # beside the catalogue: it is the one that is kept
+    assert fetching.run("fetch", "small").returncode == 0
+    assert not (fetching.tool.cache / "datasets.lock").exists()
+    assert fetching.run("verify").returncode == 0
+    other = staffs.read_text().replace("content: ", "content: 00")
+    staffs.write_text(other)
+    assert fetching.run("verify").returncode == 1
+    (tmp_path / "mine.lock").write_text("")
+    assert fetching.run("verify", "--lock", tmp_path / "mine.lock").returncode == 0
+
+
+def test_an_import_by_hand_is_pinned_and_held_to_its_pin(fetching: Fetching, tmp_path: Path) -> None:
+    (tmp_path / "got.zip").write_bytes(ogb_zip())
+    first = fetching.run("import", tmp_path / "got.zip", "--name", "small@original")
+    assert first.returncode == 0, first.stderr
+    assert "pinned in" in first.stdout
+    assert "file:got.zip" in (fetching.tool.cache / "datasets.lock").read_text()
+    assert fetching.run("import", tmp_path / "got.zip", "--name", "small@original").returncode == 0
+    edges = "".join(f"{i % 1000},{(i * 31 + 1) % 1000}\n" for i in range(EDGES))
+    (tmp_path / "other.csv").write_text(edges)
+    other = ["import", tmp_path / "other.csv", "--name", "small@original", "--format", "edge-list"]
+    other += ["--mirror", "twice", "--keep-duplicates"]
+    before = (fetching.tool.cache / "small@original.npz").readlink()
+    refused = fetching.run(*other)
+    assert refused.returncode == 1
+    assert "other.csv: expected the matrix" in refused.stderr
+    assert "--repin" in refused.stderr
+    assert (fetching.tool.cache / "small@original.npz").readlink() == before
+    assert fetching.run(*other, "--repin").returncode == 0
+    assert fetching.run("verify").returncode == 0
+
+
 def test_counts_other_than_published_are_refused(fetching: Fetching) -> None:
     fetching.catalogue(nnz=6002)
     done = fetching.run("fetch", "small")

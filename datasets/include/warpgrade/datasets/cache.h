@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "warpgrade/datasets/csr_file.h"
@@ -43,7 +44,11 @@ struct Eviction {
   std::vector<CacheEntry> removed;
   std::uint64_t bytes_left = 0;
   std::size_t kept_in_use = 0;  // would have gone, but are mapped or were asked for a moment ago
+  std::string failure;          // why some could not be removed; empty: all could
 };
+
+// The read-only caches that WARPGRADE_SHARED_DATASETS lists: folders, separated by colons.
+std::vector<std::filesystem::path> shared_caches();
 
 class Cache {
  public:
@@ -53,9 +58,9 @@ class Cache {
   std::filesystem::path path_of(const std::string& name) const { return root_ / (name + ".npz"); }
   std::filesystem::path downloads() const { return root_ / "downloads"; }
 
-  // Where the dataset lies: here, or in one of the read-only caches that WARPGRADE_SHARED_DATASETS lists
-  // (folders, separated by colons). Empty when nowhere. Notes that it was asked for, and checks its content
-  // against its hash once for every boot and change of the file. Throws DatasetError when it has changed.
+  // Where the dataset lies: here, or in one of the shared caches. Empty when nowhere. Notes that it was asked
+  // for, and checks its content against its hash once for every boot and change of the file. Throws
+  // DatasetError when it has changed.
   std::filesystem::path find(const std::string& name) const;
 
   // Stores the matrix and publishes it under the name, replacing what had that name. Throws DatasetError.
@@ -64,6 +69,9 @@ class Cache {
   FileLock lock(const std::string& name) const;
 
   std::vector<CacheEntry> entries() const;
+
+  // Its names, then the object. The error of the first that could not be removed.
+  std::error_code remove(const CacheEntry& entry) const;
 
   // Removes what was asked for longest ago until at most `limit` bytes are left; never what is mapped, nor
   // what was asked for within `grace`. Left-overs of killed processes go as well.
