@@ -49,7 +49,7 @@ json what_is_asked(const BatchOptions& options) {
   json asked = options.grade.to_json();
   for (const char* how : {"class_in_run", "jobs", "architecture"}) asked.erase(how);
   const auto path = [](const std::optional<fs::path>& given) {
-    return given ? fs::absolute(*given).string() : std::string();
+    return given ? identity_of(*given) : std::string();
   };
   asked["policy"] = path(options.grade.policy);
   asked["roster"] = path(options.ingest.roster);
@@ -98,7 +98,7 @@ std::optional<json> begun_batch(const BatchOptions& given, const RunFolder& fold
   if (!fs::exists(folder.batch_file()) || !folder.exists()) return std::nullopt;
   json batch = json::parse(read_text(folder.batch_file()));
   const std::string source = batch.value("source", "");
-  if (given.source && fs::absolute(*given.source).string() != source)
+  if (given.source && identity_of(*given.source) != identity_of(source))
     throw UsageError("{} holds the class of {}; choose another run folder, or say --fresh",
                      folder.root().string(), source);
   refuse_what_differs(given, batch, folder.root());
@@ -198,6 +198,22 @@ std::string bar(size_t done, size_t all) {
   return std::string(full, '#') + std::string(width - full, '.');
 }
 
+// Asked once: who looks at a batch is not kept waiting for a silent controller.
+void print_round(const RunFolder& folder, const json& batch) {
+  EventLog events(folder.root());
+  Site site = Site::from_json(batch.at("site"));
+  site.controller_patience_s = 0;
+  Rounds rounds(folder, site, events);
+  const int round = rounds.latest();
+  if (round == 0) return;
+  fmt::print("\nround {}{}\n", round, rounds.done(round) ? ", ended" : "");
+  try {
+    for (const auto& [state, tasks] : rounds.states(round)) fmt::print("  {:<24} {:>6}\n", state, tasks);
+  } catch (const UsageError& error) {
+    fmt::print("  {}\n", error.what());
+  }
+}
+
 // One screen; true when nothing is left to do.
 bool print_status(const fs::path& path) {
   const RunFolder folder(path);
@@ -213,13 +229,7 @@ bool print_status(const fs::path& path) {
   if (count["faults"] > 0)
     fmt::print("judge faults waiting for another try: {}\n", count["faults"].get<size_t>());
   if (batch.at("executor") == "slurm") {
-    EventLog events(path);
-    Rounds rounds(folder, Site::from_json(batch.at("site")), events);
-    const int round = rounds.latest();
-    if (round > 0) {
-      fmt::print("\nround {}{}\n", round, rounds.done(round) ? ", ended" : "");
-      for (const auto& [state, tasks] : rounds.states(round)) fmt::print("  {:<24} {:>6}\n", state, tasks);
-    }
+    print_round(folder, batch);
   }
   std::map<std::string, int> faults;
   std::vector<json> last;

@@ -75,7 +75,7 @@ EventLog::~EventLog() {
 }
 
 fs::path EventLog::spool() const {
-  const std::string run = sha256(fs::absolute(run_).lexically_normal().string()).substr(0, 16);
+  const std::string run = sha256(identity_of(run_)).substr(0, 16);
   std::error_code ignored;
   return fs::temp_directory_path(ignored) / fmt::format("warpgrade-events-{}-{}", getuid(), run);
 }

@@ -35,6 +35,18 @@ fs::path fault_file(const fs::path& case_file) {
 
 }  // namespace
 
+fs::path path_with_name(fs::path folder) {
+  if (folder.filename() == "." || folder.filename() == "..") folder = fs::absolute(folder).lexically_normal();
+  if (!folder.has_filename() && folder.has_relative_path()) folder = folder.parent_path();
+  return folder;
+}
+
+std::string identity_of(const fs::path& folder) {
+  std::error_code error;
+  const fs::path resolved = fs::weakly_canonical(fs::absolute(folder), error);
+  return path_with_name(error ? fs::absolute(folder).lexically_normal() : resolved).string();
+}
+
 json with_checksum(json record) {
   record.erase("checksum");
   // Through text once, so that the checksum covers what a reader will see.

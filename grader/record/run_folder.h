@@ -14,9 +14,15 @@ namespace warpgrade {
 nlohmann::json with_checksum(nlohmann::json record);
 bool checksum_holds(const nlohmann::json& record);
 
+// The folder's path as it ends with a name: without a slash behind it, `.` and `..` written out.
+std::filesystem::path path_with_name(std::filesystem::path folder);
+
+// One string for a folder, however a command names it.
+std::string identity_of(const std::filesystem::path& folder);
+
 class RunFolder {
  public:
-  explicit RunFolder(std::filesystem::path root) : root_(std::move(root)) {}
+  explicit RunFolder(std::filesystem::path root) : root_(path_with_name(std::move(root))) {}
 
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path run_file() const { return root_ / "run.json"; }

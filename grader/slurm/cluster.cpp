@@ -1,5 +1,7 @@
 #include "slurm/cluster.h"
 
+#include <fmt/ranges.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -41,8 +43,13 @@ std::string task_name(const std::string& job, const std::string& task) {
 
 }  // namespace
 
-Cluster::Cluster(int patience_s, std::function<void(const std::string&)> silent)
-    : patience_s_(patience_s), silent_(std::move(silent)) {}
+Cluster::Cluster(const Site& site, std::function<void(const std::string&)> silent)
+    : patience_s_(site.controller_patience_s), silent_(std::move(silent)) {
+  for (const SiteTask* task : {&site.compile, &site.judge, &site.aggregate}) {
+    if (!task->account.empty()) accounts_.insert(task->account);
+    qos_.insert(task->qos.empty() ? "normal" : task->qos);
+  }
+}
 
 std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(patience_s_);
@@ -89,21 +96,30 @@ ClusterLimits parse_config(const std::string& text) {
   return limits;
 }
 
+void lower_to_submit_limits(ClusterLimits& limits, const std::string& text) {
+  for (const std::string& line : split(text, '\n')) {
+    for (const std::string& field : split(line, '|')) {
+      const std::size_t value = std::strtoul(field.c_str(), nullptr, 10);
+      if (value > 0) limits.max_submit = std::min(limits.max_submit, value);
+    }
+  }
+}
+
 ClusterLimits Cluster::limits() {
   if (limits_) return *limits_;
   ClusterLimits limits = parse_config(ask({"scontrol", "show", "config"}));
   if (limits.accounting) {
-    const char* user = std::getenv("USER");
-    const std::string text = ask({"sacctmgr", "-nP", "show", "assoc",
-                                  fmt::format("user={}", user != nullptr ? user : std::to_string(getuid())),
-                                  "format=MaxSubmitJobs,GrpSubmitJobs"},
-                                 true);
-    for (const std::string& line : split(text, '\n')) {
-      for (const std::string& field : split(line, '|')) {
-        const std::size_t value = std::strtoul(field.c_str(), nullptr, 10);
-        if (value > 0) limits.max_submit = std::min(limits.max_submit, value);
-      }
-    }
+    const passwd* user = getpwuid(getuid());  // not $USER: cron has none
+    std::vector<std::string> associations{
+        "sacctmgr", "-nP", "show", "assoc",
+        "user=" + (user != nullptr ? user->pw_name : std::to_string(getuid()))};
+    if (!accounts_.empty()) associations.push_back(fmt::format("account={}", fmt::join(accounts_, ",")));
+    associations.emplace_back("format=MaxSubmitJobs,GrpSubmitJobs");
+    lower_to_submit_limits(limits, ask(associations, true));
+    for (const std::string& qos : qos_)
+      lower_to_submit_limits(
+          limits,
+          ask({"sacctmgr", "-nP", "show", "qos", qos, "format=MaxSubmitJobsPerUser,GrpSubmitJobs"}, true));
   }
   limits_ = limits;
   return limits;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ struct TaskState {
 class Cluster {
  public:
   // `silent` is told once when the controller does not answer.
-  Cluster(int patience_s, std::function<void(const std::string&)> silent);
+  Cluster(const Site& site, std::function<void(const std::string&)> silent);
 
+  // MaxArraySize, and the least of what the cluster, the accounts and the QOS let a user submit.
   ClusterLimits limits();
 
   // Submits unless a job of that name is known already; its id. The name is the run's own.
@@ -44,6 +46,7 @@ class Cluster {
   std::map<std::string, TaskState> from_scontrol(const std::vector<std::string>& jobs);
 
   int patience_s_;
+  std::set<std::string> accounts_, qos_;
   std::function<void(const std::string&)> silent_;
   std::optional<ClusterLimits> limits_;
 };
@@ -52,5 +55,7 @@ class Cluster {
 std::map<std::string, TaskState> parse_sacct(const std::string& text);  // -nPXD, fields as cluster.cpp asks
 std::map<std::string, TaskState> parse_scontrol(const std::string& text);  // show job -o
 ClusterLimits parse_config(const std::string& text);                       // show config
+// sacctmgr -nP, fields that are numbers of jobs or empty.
+void lower_to_submit_limits(ClusterLimits& limits, const std::string& text);
 
 }  // namespace warpgrade

@@ -47,12 +47,11 @@ RunLock::RunLock(const RunFolder& folder) {
   while (flock(file_.get(), LOCK_EX) != 0) throw_if_interrupted();
 }
 
-Rounds::Rounds(RunFolder folder, Site site, EventLog& events)
-    : folder_(std::move(folder)),
+Rounds::Rounds(const RunFolder& folder, Site site, EventLog& events)
+    : folder_(fs::absolute(folder.root()).lexically_normal()),  // tasks start elsewhere
       site_(std::move(site)),
       events_(events),
-      cluster_(site_.controller_patience_s,
-               [this](const std::string& why) { events_.infrastructure("controller_silent", why); }) {}
+      cluster_(site_, [this](const std::string& why) { events_.infrastructure("controller_silent", why); }) {}
 
 fs::path Rounds::folder_of(int round) const {
   return folder_.root() / "rounds" / std::to_string(round);
@@ -75,8 +74,7 @@ RoundPlan Rounds::plan_of(int round) const {
 // The run's own, so that a job can be found again by its name alone.
 std::string Rounds::name_of(int round, const std::string& what) const {
   const json run = folder_.read_run();
-  const std::string id = sha256(fs::absolute(folder_.root()).lexically_normal().string() +
-                                run.at("seed_commitment").get<std::string>());
+  const std::string id = sha256(identity_of(folder_.root()) + run.at("seed_commitment").get<std::string>());
   return fmt::format("wg-{}-{}-{}", id.substr(0, 10), round, what);
 }
 
@@ -139,8 +137,8 @@ json Rounds::plan(int round, int chain_begin) {
 std::vector<std::string> Rounds::task_options(const SiteTask& task, int round,
                                               const std::string& output) const {
   std::vector<std::string> options{"--output=" + (folder_of(round) / "log" / output).string(),
-                                   "--open-mode=append", "--chdir=" + fs::absolute(folder_.root()).string(),
-                                   "--requeue", fmt::format("--cpus-per-task={}", task.cpus)};
+                                   "--open-mode=append", "--chdir=" + folder_.root().string(), "--requeue",
+                                   fmt::format("--cpus-per-task={}", task.cpus)};
   const std::pair<const char*, const std::string&> given[] = {
       {"--partition=", task.partition}, {"--account=", task.account},       {"--qos=", task.qos},
       {"--gres=", task.gres},           {"--constraint=", task.constraint}, {"--time=", task.time},
@@ -173,10 +171,9 @@ std::vector<std::string> Rounds::submit_arrays(int round, const char* kind,
     throw_if_interrupted();
     std::vector<std::string> options = array_options(task, round, kind, part);
     if (!after.empty()) options.push_back(fmt::format("--dependency=afterany:{}", fmt::join(after, ":")));
-    ids.push_back(
-        cluster_.submit(name_of(round, fmt::format("{}-{}", kind, part.offset)), options,
-                        {(folder_of(round) / "task.sh").string(), kind, fs::absolute(folder_.root()).string(),
-                         std::to_string(round), std::to_string(part.offset)}));
+    ids.push_back(cluster_.submit(name_of(round, fmt::format("{}-{}", kind, part.offset)), options,
+                                  {(folder_of(round) / "task.sh").string(), kind, folder_.root().string(),
+                                   std::to_string(round), std::to_string(part.offset)}));
   }
   return ids;
 }
@@ -195,9 +192,9 @@ std::string Rounds::submit(int round) {
   for (const char* what : {"aggregate", "guard"}) {
     std::vector<std::string> options = task_options(site_.aggregate, round, fmt::format("{}-%j.out", what));
     options.push_back(fmt::format("--dependency=afterany:{}", fmt::join(before, ":")));
-    aggregators.push_back(cluster_.submit(
-        name_of(round, what), options,
-        {script.string(), what, fs::absolute(folder_.root()).string(), std::to_string(round), "0"}));
+    aggregators.push_back(
+        cluster_.submit(name_of(round, what), options,
+                        {script.string(), what, folder_.root().string(), std::to_string(round), "0"}));
     before = {aggregators.back()};
   }
   write_text(

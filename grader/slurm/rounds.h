@@ -17,7 +17,7 @@ namespace warpgrade {
 
 class Rounds {
  public:
-  Rounds(RunFolder folder, Site site, EventLog& events);
+  Rounds(const RunFolder& folder, Site site, EventLog& events);
 
   // What the user's call does: goes on with the round that is there, or begins one. Returns what to tell.
   std::string go_on();

@@ -146,7 +146,7 @@ class Task {
       if (!right_gpu() || !device_answers()) return kExitTryAgain;
     }
     Progress progress(true);
-    auto turn = std::make_unique<NodeTurn>(fs::absolute(request_.run).string());
+    auto turn = std::make_unique<NodeTurn>(identity_of(request_.run));
     const ClassRun run(options_, progress);
     if (turn->first()) {
       for (const CaseInput& input : run.cases())

@@ -52,10 +52,14 @@ def free_ports(count: int) -> int:
 class Cluster:
     """A Slurm under a folder of its own."""
 
-    def __init__(self, folder: Path, nodes: int, *, accounting: bool = False) -> None:
+    def __init__(self, folder: Path, nodes: int, *, accounting: bool = False, max_array_size: int = 1001) -> None:
         self.folder = folder
-        port = str(free_ports(10 + nodes))
-        self.environment = {**os.environ, "PORT": port, "SLURM_CONF": str(folder / "etc/slurm.conf")}
+        self.environment = {
+            **os.environ,
+            "PORT": str(free_ports(10 + nodes)),
+            "MAX_ARRAY_SIZE": str(max_array_size),
+            "SLURM_CONF": str(folder / "etc/slurm.conf"),
+        }
         command = [HERE / "slurm/start.sh", folder, str(nodes), *(["accounting"] if accounting else [])]
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=400, check=False)
         if done.returncode != 0:
@@ -90,10 +94,10 @@ class Cluster:
         """Brings a node back."""
         self.run("slurmd", "-N", node)
 
-    def restart_controller(self, pause_s: float) -> None:
+    def restart_controller(self, meanwhile: Callable[[], Any]) -> None:
         """The controller dies, and comes back later."""
         os.kill(self.pid("slurmctld"), signal.SIGKILL)
-        time.sleep(pause_s)
+        meanwhile()
         self.run("slurmctld")
 
 
@@ -273,6 +277,22 @@ def disk_fills_and_is_met(disk: Path, run: Path) -> bool:
     return '"disk_full"' in events_so_far(run)
 
 
+def ask_without_controller(cluster: Cluster, run: Path) -> subprocess.Popen[bytes]:
+    """Somebody who goes on with the batch while the controller is away; status answers from the records."""
+    started = []
+
+    def meanwhile() -> None:
+        started.append(subprocess.Popen([WARPGRADE, "resume", run], env=cluster.environment, stdout=subprocess.DEVNULL))
+        wait_until("a controller that is missed", lambda: '"controller_silent"' in events_so_far(run), 60)
+        status = warpgrade("status", run, env=cluster.environment, timeout=60)
+        assert status.returncode == 0, status.stderr
+        assert "does not answer" in status.stdout and "/72" in status.stdout, status.stdout
+        assert started[0].poll() is None, "it did not wait for the controller"
+
+    cluster.restart_controller(meanwhile)
+    return started[0]
+
+
 @needs_slurm
 def test_a_class_survives_a_night_of_faults(tmp_path: Path, small_disk: Path, cluster: Cluster) -> None:
     """A judge, a node, the disk, the controller and the aggregator fail in turn; grades are those of the quiet run."""
@@ -299,8 +319,9 @@ def test_a_class_survives_a_night_of_faults(tmp_path: Path, small_disk: Path, cl
     before = len(records(run))
     wait_until("some more records", lambda: len(records(run)) >= before + 3, 300)
     wait_until("a task that met the full disk", lambda: disk_fills_and_is_met(small_disk, run), 300)
-    # The controller is away, and remembers.
-    cluster.restart_controller(2)
+    # The controller is away while somebody asks after the batch, and remembers. Who goes on with it waits.
+    with ask_without_controller(cluster, run) as resumed:
+        assert resumed.wait(120) == 0
     # The cluster's watchdog gives the node up at last, and later it is back.
     cluster.run("scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=silent")
     cluster.start_node("n2")
@@ -320,7 +341,7 @@ def test_a_class_survives_a_night_of_faults(tmp_path: Path, small_disk: Path, cl
     assert len(recorded) == len(quiet) * 3
     assert set(recorded.values()) == {1}, "graded twice"
     seen = {e["event"] for e in log if e["kind"] == "infrastructure"}
-    assert {"judge_died", "disk_full", "disk_freed", "aggregator_lost"} <= seen, seen
+    assert {"judge_died", "disk_full", "disk_freed", "controller_silent", "aggregator_lost"} <= seen, seen
     assert seen & {"node_lost", "requeued"}, seen
     assert seen & {"task_lost", "preempted"}, seen
 
@@ -340,54 +361,145 @@ def warpgrade_missing(run: Path) -> bool:
     return len(records(run)) < len(description["submissions"]) * len(description["cases"])
 
 
+@pytest.fixture(scope="module")
+def accounting_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two nodes with slurmdbd and MariaDB, and arrays of three tasks at most."""
+    made = Cluster(tmp_path_factory.mktemp("accounting") / "slurm", 2, accounting=True, max_array_size=4)
+    made.run("sacctmgr", "-i", "add", "account", "course")
+    made.run("sacctmgr", "-i", "add", "user", "root", "account=course", "MaxSubmitJobs=20")
+    yield made
+    made.stop()
+
+
 @needs_slurm
 @needs_accounting
-def test_sacct_tells_what_became_of_a_task(tmp_path: Path) -> None:
+def test_limits_settings_and_preemption_on_a_cluster(tmp_path: Path, accounting_cluster: Cluster) -> None:
+    """Arrays and tasks fit the cluster's limits, jobs carry the site's settings, and what others displace is redone.
+
+    The run is named as people name it: relative to where they are, with a slash behind it, from inside.
+    """
+    cluster = accounting_cluster
+    submissions = tmp_path / "class"
+    for copy in range(10):
+        shutil.copytree(CLASS / "bo.naive", submissions / f"bo{copy}")
+    judge = {
+        "partition": "gpu", "constraint": "big", "time": "00:20:00", "options": ["--comment=week seven", "--nice=5"],
+    }  # fmt: skip
+    site = site_file(tmp_path, account="course", judge=judge, compile_per_task=2, task_minutes=1)
+    command = ("batch", "run/", "--submissions", "class/", "--cases", "synth-*-k32", "--backend", "emulator")
+    here: dict[str, Any] = {"env": cluster.environment, "cwd": tmp_path}
+    begun = warpgrade(*command, "--executor", "slurm", "--site", site, **here)
+    assert begun.returncode == 0, begun.stderr
+    run = tmp_path / "run"
+    assert json.loads((run / "run.json").read_text(encoding="utf-8"))["run"] == "run"
+    plan = json.loads((run / "rounds/1/plan.json").read_text(encoding="utf-8"))["plan"]
+    assert len(plan["compile"]) + len(plan["judge"]) <= 20 - 4, "the account's limit"
+    assert len(plan["judge_arrays"]) > 1 and all(part["count"] <= 3 for part in plan["judge_arrays"])
+    assert sum(part["count"] for part in plan["judge_arrays"]) == len(plan["judge"])
+
+    wait_until("a record", lambda: records(run), 300)
+    cluster.run("sbatch", "-p", "urgent", "-N2", "--exclusive", "--gres=gpu:1", "-o", "/dev/null", "--wrap", "sleep 2")
+    for again in (("resume", "run"), ("resume", "."), ("batch", run, "--submissions", submissions)):
+        folder = run if again[-1] == "." else tmp_path
+        done = warpgrade(*again, env=cluster.environment, cwd=folder)
+        assert done.returncode == 0 and "on its way" in done.stdout, done.stdout + done.stderr
+    wait_until("the end", lambda: (run / "scores.json").exists() and not warpgrade_missing(run), 600, 0.5)
+    wait_until("the last event", lambda: '"scored"' in events_so_far(run), 60, 0.5)
+
+    listed = cluster.run("squeue", "-h", "--states=all", "-o", "%F|%j|%a|%P|%f|%l|%b|%k|%y").splitlines()
+    jobs = {line.split("|")[1]: line.split("|")[2:] for line in set(listed) if "|wg-" in line}
+    ids = Counter(line.split("|")[1] for line in set(listed))
+    assert set(ids.values()) == {1}, "submitted twice"
+    for name, settings in jobs.items():
+        assert settings[0] == "course"
+        if "-judge-" in name:
+            assert settings[1:] == ["gpu", "big", "20:00", "gres:gpu:1", "week seven", "5"], settings
+    log = events(run)
+    recorded = Counter((e["submission"], e["case"]) for e in log if e["event"] == "case_recorded")
+    assert set(recorded.values()) == {1} and len(recorded) == len(records(run))
+    told = {e["message"] for e in log if e["kind"] == "infrastructure" and e["event"] == "preempted"}
+    assert any(message.startswith("Slurm: PREEMPTED") for message in told), log
+
+
+@needs_slurm
+@needs_accounting
+def test_sacct_tells_what_became_of_a_task(tmp_path: Path, accounting_cluster: Cluster) -> None:
     """With slurmdbd the tasks' states are sacct's; what a wedged node left is judged in the next round, elsewhere."""
-    cluster = Cluster(tmp_path / "slurm", 2, accounting=True)
-    try:
-        submissions = tmp_path / "class"
-        for name in ("ada.row_per_warp", "bo.naive", "eli.empty_stub"):
-            shutil.copytree(CLASS / name, submissions / name)
-        run = tmp_path / "run"
-        wedged = tmp_path / "n1-is-wedged"
-        wedged.touch()
-        # The probe of a node whose GPU has gone, for the whole night.
-        probe = ["sh", "-c", f'test "$SLURMD_NODENAME" != n1 || ! test -e {wedged}']
-        site = site_file(
-            tmp_path,
-            probe=probe,
-            task_minutes=1,
-            judge={"partition": "gpu", "gres": "gpu:1", "options": ["--exclusive"]},
-        )
-        done = warpgrade(
-            *(
-                "batch",
-                run,
-                "--submissions",
-                submissions,
-                "--cases",
-                "synth-identity-k32,synth-all-empty-k32",
-                "--backend",
-                "emulator",
-            ),
-            *("--quiet", "--executor", "slurm", "--site", site),
-            env=cluster.environment,
-        )
-        assert done.returncode == 0, done.stderr
-        wait_until("the end", lambda: (run / "scores.json").exists() and not warpgrade_missing(run), 600, 0.5)
-        wait_until(
-            "the last event", lambda: '"scored"' in "".join(p.read_text() for p in run.glob("events/*.jsonl")), 30, 0.5
-        )
-        subprocess.run([WARPGRADE, "collect", run], check=True, capture_output=True)
-        log = events(run)
-        assert any(e["event"] == "gpu_wedged" and e["node"] == "n1" for e in log), log
-        assert any(e["event"] == "task_lost" and e["message"].startswith("Slurm: FAILED") for e in log), log
-        after = [e["node"] for e in log if e["event"] == "task_started" and e["message"] == "judge" and e["round"] > 1]
-        assert "n1" not in after
-        assert len(records(run)) == 6
-    finally:
-        cluster.stop()
+    cluster = accounting_cluster
+    submissions = tmp_path / "class"
+    for name in ("ada.row_per_warp", "bo.naive", "eli.empty_stub"):
+        shutil.copytree(CLASS / name, submissions / name)
+    run = tmp_path / "run"
+    wedged = tmp_path / "n1-is-wedged"
+    wedged.touch()
+    # The probe of a node whose GPU has gone, for the whole night.
+    probe = ["sh", "-c", f'test "$SLURMD_NODENAME" != n1 || ! test -e {wedged}']
+    site = site_file(
+        tmp_path,
+        probe=probe,
+        task_minutes=1,
+        judge={"partition": "gpu", "gres": "gpu:1", "options": ["--exclusive"]},
+    )
+    done = warpgrade(
+        *(
+            "batch",
+            run,
+            "--submissions",
+            submissions,
+            "--cases",
+            "synth-identity-k32,synth-all-empty-k32",
+            "--backend",
+            "emulator",
+        ),
+        *("--quiet", "--executor", "slurm", "--site", site),
+        env=cluster.environment,
+    )
+    assert done.returncode == 0, done.stderr
+    wait_until("the end", lambda: (run / "scores.json").exists() and not warpgrade_missing(run), 600, 0.5)
+    wait_until(
+        "the last event", lambda: '"scored"' in "".join(p.read_text() for p in run.glob("events/*.jsonl")), 30, 0.5
+    )
+    subprocess.run([WARPGRADE, "collect", run], check=True, capture_output=True)
+    log = events(run)
+    assert any(e["event"] == "gpu_wedged" and e["node"] == "n1" for e in log), log
+    assert any(e["event"] == "task_lost" and e["message"].startswith("Slurm: FAILED") for e in log), log
+    after = [e["node"] for e in log if e["event"] == "task_started" and e["message"] == "judge" and e["round"] > 1]
+    assert "n1" not in after
+    assert len(records(run)) == 6
+
+
+@needs_slurm
+@needs_accounting
+def test_a_run_is_judged_on_one_gpu_model(tmp_path: Path, accounting_cluster: Cluster) -> None:
+    """Tasks on a node with another GPU judge nothing; later ones avoid it. The nodes' GPUs are those of a script.
+
+    Nothing here compiles, so that no kernel needs a GPU: all else is as with one.
+    """
+    programs, submissions, run = tmp_path / "bin", tmp_path / "class", tmp_path / "run"
+    programs.mkdir()
+    shutil.copy2(WARPGRADE, programs)
+    driver = programs / "warpgrade-judge"
+    device = '{"name": "GPU of $SLURMD_NODENAME", "compute_capability": 90}'
+    driver.write_text(f"""#!/bin/sh\ntest "$1" != --probe || cat <<END\n{device}\nEND\n""", encoding="utf-8")
+    driver.chmod(0o755)
+    for copy in range(4):
+        shutil.copytree(CLASS / "hana.syntax_error", submissions / f"hana{copy}")
+    site = site_file(tmp_path, architecture="90", gpu_model="of n2", task_minutes=1)
+    done = subprocess.run(
+        [
+            *(programs / "warpgrade", "batch", run, "--submissions", submissions, "--cases", "synth-identity-k32"),
+            *("--backend", "cuda", "--executor", "slurm", "--site", site),
+        ],
+        env=accounting_cluster.environment, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    wait_until("the end", lambda: (run / "scores.json").exists() and not warpgrade_missing(run), 600, 0.5)
+    wait_until("the last event", lambda: '"scored"' in events_so_far(run), 60, 0.5)
+    assert warpgrade("collect", run).returncode == 0
+    log = events(run)
+    assert {e["node"] for e in log if e["event"] == "wrong_gpu"} == {"n1"}, log
+    assert {e["node"] for e in log if e["event"] == "case_recorded"} == {"n2"}, log
+    assert json.loads((run / "run.json").read_text(encoding="utf-8"))["device"]["name"] == "GPU of n2"
 
 
 def test_a_site_file_is_checked(tmp_path: Path) -> None:

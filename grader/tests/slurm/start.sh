@@ -4,7 +4,8 @@
 #
 #   start.sh DIR NODES [accounting]     then: export SLURM_CONF=DIR/etc/slurm.conf
 #
-# Every node has one `gpu` resource, backed by /dev/null. PORT (default 26817) and the ports behind it are used.
+# Every node has one `gpu` resource, backed by /dev/null, and the feature `big`. Jobs of the partition `urgent` take the place of
+# others, which Slurm then starts again. PORT (default 26817) and the ports behind it are used.
 set -euo pipefail
 dir=$(realpath -m "$1") nodes=$2 accounting=${3:-}
 port=${PORT:-26817}
@@ -79,12 +80,15 @@ JobCompType=jobcomp/none
 $storage
 MaxArraySize=${MAX_ARRAY_SIZE:-1001}
 MinJobAge=3600
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
 KillWait=3
 SlurmdTimeout=6
 GresTypes=gpu
-NodeName=n[1-$nodes] NodeHostname=localhost Port=[$((port + 10))-$((port + 9 + nodes))] CPUs=$(nproc) RealMemory=2000 Gres=gpu:1 State=UNKNOWN
+NodeName=n[1-$nodes] NodeHostname=localhost Port=[$((port + 10))-$((port + 9 + nodes))] CPUs=$(nproc) RealMemory=2000 Gres=gpu:1 Feature=big State=UNKNOWN
 PartitionName=cpu Nodes=ALL MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
 PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
+PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10
 CONF
 for i in $(seq "$nodes"); do echo "NodeName=n$i Name=gpu File=/dev/null"; done >"$dir/etc/gres.conf"
 export SLURM_CONF="$dir/etc/slurm.conf"

@@ -71,6 +71,15 @@ TEST(SlurmAnswers, LimitsAreReadFromTheConfiguration) {
   EXPECT_TRUE(limits.accounting);
 }
 
+TEST(SlurmAnswers, TheLeastSubmitLimitCounts) {
+  ClusterLimits limits;
+  limits.max_submit = 10000;
+  lower_to_submit_limits(limits, "|\n500|\n|80\n");
+  EXPECT_EQ(limits.max_submit, 80u);
+  lower_to_submit_limits(limits, "");
+  EXPECT_EQ(limits.max_submit, 80u);
+}
+
 TEST(SlurmAnswers, SacctShowsEarlierLivesOfATask) {
   const auto states = parse_sacct(
       "12_0|COMPLETED|0:0|n1\n12_1|NODE_FAIL|0:0|n2\n12_1|COMPLETED|0:0|n3\n12_2|CANCELLED by 0|0:15|n1\n");
