@@ -1,5 +1,6 @@
 """A ladder measured in parts is told as one: which set a figure is from, and that ratios stay within a run."""
 
+import html
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from test_analysis import set_times
 from warpgrade_reports import courses, ladder_table
 from warpgrade_reports.courses import lines_of
+from warpgrade_reports.page import render_page
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.sets import merged
 from warpgrade_reports.source import ReportInputError
@@ -141,3 +143,13 @@ def test_the_published_page_holds_what_its_sets_say_beside_courses():
     table = page.partition(f"{courses.BEGIN}\n")[2].partition(courses.END)[0]
     folders = sorted(path.parent for path in PUBLISHED.glob("*/run.json"))
     assert table == courses.markdown({folder.name: read_run(folder) for folder in folders})
+
+
+@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")
+def test_a_ladder_s_page_speaks_of_no_class_and_keeps_wide_sizes_apart():
+    page = render_page(read_run(PUBLISHED / "h200-gcn"))
+    assert "References without a mark of their own: 3." in page
+    assert "the class's median" not in html.unescape(page)
+    assert '<th scope="col" class="k vertical"><span>281903</span></th>' in page
+    histogram = render_page(read_run(PUBLISHED / "h200-histogram"))
+    assert '<th scope="col" class="k"><span></span></th>' in histogram  # it has no width
