@@ -67,7 +67,7 @@ def test_what_is_left_to_measure_can_be_tried_without_a_gpu(environment: dict[st
     }
     del trial["LD_LIBRARY_PATH"]
     done = subprocess.run(
-        [ROOT / "scripts/measure-rest", "emulator", "synth", "permuted"],
+        [ROOT / "scripts/measure-rest", "emulator", "synth", "permuted", "apsp-100", "sweeps"],
         env=trial,
         capture_output=True,
         text=True,
@@ -78,6 +78,11 @@ def test_what_is_left_to_measure_can_be_tried_without_a_gpu(environment: dict[st
     assert "0 not ok" in done.stdout
     assert "cora: the same" in done.stdout
     assert "4 cases, permuted / as it is" in done.stdout
+    assert "3 records, 3 accepted" in done.stdout
+    with tarfile.open(tmp_path / "quick/sweeps.tar.gz") as packed:
+        names = packed.getnames()
+    assert len([name for name in names if name.endswith("report/sweep.png")]) == 3
+    assert not [name for name in names if "secret" in name]
     with tarfile.open(tmp_path / "quick/permuted.tar.gz") as packed:
         lines = packed.extractfile("permuted/bench.jsonl").read().decode().splitlines()
     graphs = {case["graph"]: case for case in map(json.loads, lines)}
