@@ -74,7 +74,13 @@ void print_matrix(const fs::path& file) {
 }
 
 void info(const DataCommandContext& context, const std::string& name, bool offline) {
-  if (fs::is_regular_file(name)) return print_matrix(name);
+  if (fs::is_regular_file(name)) {
+    if (fs::path(name).extension() == ".npz") return print_matrix(name);
+    throw DatasetError(
+        "{}: expected a dataset or an .npz file; `warpgrade data stats FILE` describes others, "
+        "`warpgrade data import FILE` converts them",
+        name);
+  }
   const Catalog catalog = Catalog::load(context.catalog_file);
   if (!in_catalog(catalog, name) && !offline) return print_matrix(dataset_file(context, catalog, name));
   print_entry(catalog.find(name));

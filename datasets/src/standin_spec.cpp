@@ -59,10 +59,34 @@ json curve_to_json(const DegreeCurve& curve) {
   return points;
 }
 
-DegreeCurve curve_from_json(const json& points) {
+[[noreturn]] void fail_at(const std::string& place, const std::string& expected, const json& got) {
+  const std::string text = got.dump(-1, ' ', true, json::error_handler_t::replace);
+  throw DatasetError("{}: expected {}, got {}", place, expected, text.substr(0, 60));
+}
+
+// JSON's numbers convert to any other without a word; these are whole and in range, or named.
+std::int64_t whole(const json& value, const std::string& place, std::int64_t most) {
+  const bool fits =
+      value.is_number_unsigned() && value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most);
+  if (!fits) fail_at(place, fmt::format("a whole number from 0 to {}", most), value);
+  return value.get<std::int64_t>();
+}
+
+int small(const json& object, const char* key) {
+  return static_cast<int>(whole(object.at(key), key, INT32_MAX));
+}
+
+const json& list(const json& object, const char* key) {
+  if (!object.at(key).is_array()) fail_at(key, "a list", object.at(key));
+  return object.at(key);
+}
+
+DegreeCurve curve_from_json(const json& object, const char* key) {
   DegreeCurve curve;
-  for (const json& point : points)
-    curve.points.push_back({point.at(0).get<std::int64_t>(), point.at(1).get<std::int64_t>()});
+  for (const json& point : list(object, key)) {
+    if (!point.is_array() || point.size() != 2) fail_at(key, "pairs [rank, degree]", point);
+    curve.points.push_back({whole(point[0], key, INT32_MAX), whole(point[1], key, INT32_MAX)});
+  }
   return curve;
 }
 
@@ -156,37 +180,59 @@ std::string to_json(const StandInSpec& spec) {
   return object.dump() + "\n";
 }
 
+namespace {
+
+// Those of to_json: no fewer, and no others, which would be typing errors.
+void check_keys(const json& object) {
+  const json known = json::parse(to_json(StandInSpec{}));
+  for (const auto& [key, value] : known.items()) {
+    if (!object.contains(key)) throw DatasetError("there is no \"{}\"", key);
+  }
+  for (const auto& [key, value] : object.items()) {
+    if (!known.contains(key)) throw DatasetError("\"{}\" is no parameter of a stand-in", key.substr(0, 60));
+  }
+}
+
+StandInSpec spec_of_object(const json& object) {
+  if (const json version = object.value("generator", json()); version != kStandInVersion)
+    fail_at("generator", fmt::format("{}, which this program has (fit it again)", kStandInVersion), version);
+  check_keys(object);
+  StandInSpec spec;
+  spec.n = small(object, "n");
+  spec.nnz = whole(object["nnz"], "nnz", INT32_MAX);
+  if (!object["seed"].is_number_unsigned()) fail_at("seed", "a whole number below 2^64", object["seed"]);
+  spec.seed = object["seed"].get<std::uint64_t>();
+  spec.row_degrees = curve_from_json(object, "row_degrees");
+  spec.column_degrees = curve_from_json(object, "column_degrees");
+  for (const json& share : list(object, "near"))
+    spec.near.push_back(static_cast<int>(whole(share, "near", kWholeShare)));
+  for (const json& community : list(object, "communities")) {
+    if (!community.is_object() || !community.contains("log2_nodes") || !community.contains("share"))
+      fail_at("communities", "objects with log2_nodes and share", community);
+    spec.communities.push_back({small(community, "log2_nodes"), small(community, "share")});
+  }
+  if (!object["scattered"].is_boolean()) fail_at("scattered", "true or false", object["scattered"]);
+  spec.scattered = object["scattered"].get<bool>();
+  spec.copied = small(object, "copied");
+  spec.log2_group = small(object, "log2_group");
+  spec.log2_pool = small(object, "log2_pool");
+  spec.alike = small(object, "alike");
+  spec.log2_run = small(object, "log2_run");
+  check(spec);
+  return spec;
+}
+
+}  // namespace
+
 StandInSpec spec_from_json(const std::string& text, const std::string& file) {
   const json object = json::parse(text, nullptr, false);
   if (!object.is_object())
     throw DatasetError("{}: expected a JSON object with a stand-in's parameters", file);
-  StandInSpec spec;
   try {
-    if (const std::string version = object.at("generator"); version != kStandInVersion)
-      throw DatasetError("{}: made for generator {}, this one is {}; fit it again", file, version,
-                         kStandInVersion);
-    object.at("n").get_to(spec.n);
-    object.at("nnz").get_to(spec.nnz);
-    object.at("seed").get_to(spec.seed);
-    spec.row_degrees = curve_from_json(object.at("row_degrees"));
-    spec.column_degrees = curve_from_json(object.at("column_degrees"));
-    object.at("near").get_to(spec.near);
-    for (const json& community : object.at("communities"))
-      spec.communities.push_back({community.at("log2_nodes"), community.at("share")});
-    object.at("scattered").get_to(spec.scattered);
-    object.at("copied").get_to(spec.copied);
-    object.at("log2_group").get_to(spec.log2_group);
-    object.at("log2_pool").get_to(spec.log2_pool);
-    object.at("alike").get_to(spec.alike);
-    object.at("log2_run").get_to(spec.log2_run);
-    check(spec);
-  } catch (const json::exception& error) {
-    throw DatasetError("{}: {}", file, error.what());
+    return spec_of_object(object);
   } catch (const DatasetError& error) {
-    throw DatasetError(
-        "{}", std::string(error.what()).starts_with(file) ? error.what() : file + ": " + error.what());
+    throw DatasetError("{}: {}", file, error.what());
   }
-  return spec;
 }
 
 StandInSpec read_spec(const std::filesystem::path& file) {

@@ -4,6 +4,7 @@
 // elsewhere. A failure keeps the file and says where.
 #include <sys/resource.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <chrono>
 #include <cmath>
@@ -46,6 +47,89 @@ void append_tar(std::string& archive, const std::string& name, const std::string
   for (const char c : header) sum += static_cast<unsigned char>(c);
   header.replace(148, 7, fmt::format("{:06o}", sum) + '\0');
   archive += header + content + std::string((512 - content.size() % 512) % 512, '\0');
+}
+
+template <typename T>
+void append(std::string& text, T number) {
+  text.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+// A .zip of deflated members, as SciPy and the publishers of graphs write them.
+std::string zip_of(const std::vector<std::pair<std::string, std::string>>& members) {
+  std::string file, directory;
+  for (const auto& [name, content] : members) {
+    std::string packed(compressBound(content.size()), '\0');
+    z_stream z = {};
+    deflateInit2(&z, 6, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+    z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+    z.avail_in = static_cast<uInt>(content.size());
+    z.next_out = reinterpret_cast<Bytef*>(packed.data());
+    z.avail_out = static_cast<uInt>(packed.size());
+    deflate(&z, Z_FINISH);
+    packed.resize(z.total_out);
+    deflateEnd(&z);
+    std::string common;  // what both headers have, from "version needed" to the length of the extra field
+    for (const std::uint16_t half : {20, 0, 8, 0, 0x21}) append(common, half);
+    append(common, static_cast<std::uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(content.data()),
+                                                    static_cast<uInt>(content.size()))));
+    append(common, static_cast<std::uint32_t>(packed.size()));
+    append(common, static_cast<std::uint32_t>(content.size()));
+    append(common, static_cast<std::uint16_t>(name.size()));
+    append(common, std::uint16_t{0});
+    directory += "PK\1\2" + std::string("\x14\0", 2) + common + std::string(10, '\0');
+    append(directory, static_cast<std::uint32_t>(file.size()));
+    directory += name;
+    file += "PK\3\4" + common + name + packed;
+  }
+  const std::size_t start = file.size();
+  file += directory + "PK\5\6" + std::string(4, '\0');
+  for (int i = 0; i < 2; ++i) append(file, static_cast<std::uint16_t>(members.size()));
+  append(file, static_cast<std::uint32_t>(directory.size()));
+  append(file, static_cast<std::uint32_t>(start));
+  return file + std::string(2, '\0');
+}
+
+template <typename T>
+std::string npy(const char* type, const std::vector<T>& items, const std::string& shape) {
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", type, shape);
+  header.resize(117, ' ');
+  header += '\n';
+  std::string file("\x93NUMPY\1\0\x76\0", 10);
+  return file + header + std::string(reinterpret_cast<const char*>(items.data()), items.size() * sizeof(T));
+}
+
+// SciPy's archives of four entries of a 3 x 3 matrix: 64-bit indices and doubles, deflated.
+std::string scipys(const std::string& layout) {
+  const std::vector<std::int64_t> four = {0, 0, 1, 2}, pointers = {0, 2, 3, 4}, shape = {3, 3};
+  const std::vector<double> data = {1, 2, 3, 4};
+  std::vector<std::pair<std::string, std::string>> members = {
+      {"data.npy", npy("<f8", data, "(4,)")},
+      {"shape.npy", npy("<i8", shape, "(2,)")},
+      {"format.npy", npy("|S3", std::vector<char>(layout.begin(), layout.end()), "()")}};
+  if (layout == "coo") {
+    members.emplace_back("row.npy", npy("<i8", four, "(4,)"));
+    members.emplace_back("col.npy", npy("<i8", four, "(4,)"));
+  } else {
+    members.emplace_back("indices.npy", npy("<i8", four, "(4,)"));
+    members.emplace_back("indptr.npy", npy("<i8", pointers, "(4,)"));
+  }
+  return zip_of(members);
+}
+
+void write_system_graphs(const fs::path& folder) {
+  fs::create_directories(folder / "wordnet");
+  fs::create_directories(folder / "apt");
+  write_file(folder / "wordnet/data.noun",
+             "  1 a licence\n00000010 03 n 01 thing 0 002 ~ 00000020 n 0000 ! 00000020 n 0000 | a\n"
+             "00000020 03 n 0a a 0 b 0 c 0 d 0 e 0 f 0 g 0 h 0 i 0 j 0 001 @ 00000010 n 0000 | b\n");
+  write_file(folder / "wordnet/data.verb",
+             "00000100 29 v 02 run 0 jog 0 002 + 00000010 n 0101 & 00000300 s 0000 01 + 08 00 | go\n");
+  write_file(folder / "wordnet/data.adj", "00000300 00 s 01 quick 0 000 | fast\n");
+  write_file(folder / "wordnet/data.adv", "00000400 02 r 01 fast 0 001 \\ 00000300 a 0101 | quickly\n");
+  write_file(folder / "apt/x_Packages",
+             "Package: b\nVersion: 1\nDepends: c (>= 2), d:any | absent, c\n\n"
+             "Package: a\nPre-Depends: b\nRecommends: d\n\nPackage: c\n\nPackage: d\nDepends: c (<< 3)\n");
+  write_gzip(folder / "apt/y_Packages.gz", "Package: e\nDepends: a\n\nPackage: c\nDepends: e\n");
 }
 
 // Good files of every format in `folder`.
@@ -91,19 +175,32 @@ std::vector<Corpus> write_corpora(const fs::path& folder) {
   write_file(folder / "p.graph", "0 4 7 7 7 8 8\n1 2 3 4 2 3 4 0\n");
   write_file(folder / "q.graph.ptrdump", int32_bytes(square.row_offsets));
   write_file(folder / "q.graph.edgedump", int32_bytes(square.columns));
-  return {{"matrix market", Format::kAuto, "m.mtx", {"m.mtx"}},
-          {"gzipped matrix market", Format::kAuto, "z.mtx.gz", {"z.mtx.gz"}},
-          {"edge list", Format::kAuto, "e.txt", {"e.txt"}},
-          {"contest", Format::kContest, "c.in", {"c.in"}},
-          {"contest binary", Format::kContestBinary, "b.bin", {"b.bin"}},
-          {"dimacs", Format::kAuto, "d.gr", {"d.gr"}},
-          {"npz", Format::kAuto, "n.npz", {"n.npz"}},
-          {"ogb", Format::kAuto, "raw/edge.csv.gz", {"raw/edge.csv.gz", "raw/num-node-list.csv.gz"}},
-          {"tar", Format::kAuto, "t.tar", {"t.tar"}},
-          {"tar.gz", Format::kAuto, "t.tar.gz", {"t.tar.gz"}},
-          {"bvgraph", Format::kAuto, "v.graph", {"v.graph", "v.properties"}},
-          {"course text", Format::kAuto, "p.graph", {"p.graph", "p.config"}},
-          {"course dumps", Format::kAuto, "q.graph.ptrdump", {"q.graph.ptrdump", "q.graph.edgedump"}}};
+  write_file(folder / "s.zip", zip_of({{"m/m.mtx", market}, {"m/readme.txt", "text"}}));
+  for (const char* layout : {"csr", "csc", "coo"})
+    write_file(folder / (layout + std::string(".npz")), scipys(layout));
+  write_file(folder / "scipy.zip", zip_of({{"adj_full.npz", scipys("csr")}}));
+  write_system_graphs(folder);
+  return {
+      {"zip", Format::kAuto, "s.zip", {"s.zip"}},
+      {"deflated csr", Format::kAuto, "csr.npz", {"csr.npz"}},
+      {"deflated csc", Format::kAuto, "csc.npz", {"csc.npz"}},
+      {"deflated coo", Format::kAuto, "coo.npz", {"coo.npz"}},
+      {"npz in a zip", Format::kAuto, "scipy.zip", {"scipy.zip"}},
+      {"wordnet", Format::kAuto, "wordnet", {"wordnet/data.noun", "wordnet/data.verb", "wordnet/data.adv"}},
+      {"debian packages", Format::kAuto, "apt", {"apt/x_Packages", "apt/y_Packages.gz"}},
+      {"matrix market", Format::kAuto, "m.mtx", {"m.mtx"}},
+      {"gzipped matrix market", Format::kAuto, "z.mtx.gz", {"z.mtx.gz"}},
+      {"edge list", Format::kAuto, "e.txt", {"e.txt"}},
+      {"contest", Format::kContest, "c.in", {"c.in"}},
+      {"contest binary", Format::kContestBinary, "b.bin", {"b.bin"}},
+      {"dimacs", Format::kAuto, "d.gr", {"d.gr"}},
+      {"npz", Format::kAuto, "n.npz", {"n.npz"}},
+      {"ogb", Format::kAuto, "raw/edge.csv.gz", {"raw/edge.csv.gz", "raw/num-node-list.csv.gz"}},
+      {"tar", Format::kAuto, "t.tar", {"t.tar"}},
+      {"tar.gz", Format::kAuto, "t.tar.gz", {"t.tar.gz"}},
+      {"bvgraph", Format::kAuto, "v.graph", {"v.graph", "v.properties"}},
+      {"course text", Format::kAuto, "p.graph", {"p.graph", "p.config"}},
+      {"course dumps", Format::kAuto, "q.graph.ptrdump", {"q.graph.ptrdump", "q.graph.edgedump"}}};
 }
 
 class Mutator {
@@ -172,10 +269,16 @@ class Mutator {
   std::mt19937_64 random_;
 };
 
+Csr read(const fs::path& file, const ImportOptions& options) {
+  if (file.filename() == "wordnet") return import_wordnet(file);
+  if (file.filename() == "apt") return import_debian_packages(file);
+  return import_file(file, options, nullptr);
+}
+
 // Empty when all is well.
 std::string verdict(const fs::path& file, const ImportOptions& options) {
   try {
-    const Csr matrix = import_file(file, options, nullptr);
+    const Csr matrix = read(file, options);
     const bool shaped = matrix.row_offsets.size() == static_cast<std::size_t>(matrix.rows) + 1 &&
                         matrix.row_offsets.front() == 0 && matrix.row_offsets.back() == matrix.nnz() &&
                         matrix.values.size() == matrix.columns.size();
@@ -212,7 +315,7 @@ TEST(Fuzz, DamagedFilesAreRefusedOrGiveAValidMatrix) {
   for (const Corpus& corpus : corpora) {
     ImportOptions options;
     options.format = corpus.format;
-    ASSERT_NO_THROW(import_file(folder / corpus.imported, options, nullptr)) << corpus.label;
+    ASSERT_NO_THROW(read(folder / corpus.imported, options)) << corpus.label;
     for (const std::string& file : corpus.files) good[file] = read_file(folder / file);
   }
   using Clock = std::chrono::steady_clock;

@@ -243,6 +243,30 @@ TEST(StandIn, GoldenHashes) {
             "319846ef20c0ab4b624e993606927ffc50a58e8985e1ef868b3bac72965d7dd8");
 }
 
+TEST(StandIn, ParametersThatAreNoneAreNamed) {
+  const std::string good = to_json(plain(100, 300, 50, 0.7));
+  ASSERT_NO_THROW(spec_from_json(good, "g.json"));
+  const auto with = [&](const std::string& before, const std::string& after) {
+    std::string text = good;
+    const std::size_t at = text.find(before);
+    EXPECT_NE(at, std::string::npos) << before << " in " << good;
+    return text.replace(at, before.size(), after);
+  };
+  const auto refused = [](const std::string& text, const std::vector<std::string>& fragments) {
+    expect_error([&] { spec_from_json(text, "g.json"); }, fragments);
+  };
+  refused(with("\"n\":100", "\"n\":4294967396"), {"g.json: n: ", "from 0 to 2147483647, got 4294967396"});
+  refused(with("\"n\":100", "\"n\":100.5"), {"n: expected a whole number"});
+  refused(with("\"n\":100", "\"n\":true"), {"n: expected a whole number"});
+  refused(with("\"nnz\":300", "\"nnz\":-300"), {"nnz: expected", "got -300"});
+  refused(with("\"seed\":1", "\"seed\":18446744073709551616"), {"seed: expected"});
+  refused(with("\"scattered\"", "\"scatered\""), {"g.json: there is no \"scattered\""});
+  refused(with("\"scattered\"", "\"more\":1,\"scattered\""), {"\"more\" is no parameter"});
+  refused(with("standin-2", "standin-1"), {"generator: expected standin-2", "fit it again"});
+  refused(with("\"near\":[", "\"near\":[\"x\""), {"near: expected", "got \"x\""});
+  refused("[]", {"expected a JSON object"});
+}
+
 TEST(StandIn, RefusesWhatCannotBe) {
   StandInSpec spec = plain(100, 500, 30);
   spec.nnz = 10001;

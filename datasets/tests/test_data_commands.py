@@ -38,6 +38,14 @@ def test_info_reads_a_file_as_well_as_a_name(tool: DataTool) -> None:
     assert by_file.stdout.split("hash")[1] == by_name.stdout.split("hash")[1]
 
 
+def test_info_of_another_format_says_what_reads_it(tool: DataTool, tmp_path: Path) -> None:
+    (tmp_path / "g.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n")
+    done = tool.run("info", tmp_path / "g.mtx")
+    assert done.returncode == 1
+    assert "g.mtx: expected a dataset or an .npz file" in done.stderr
+    assert "data import" in done.stderr
+
+
 def test_an_unknown_name_exits_1_with_a_suggestion(tool: DataTool) -> None:
     done = tool.run("info", "arxvi")
     assert done.returncode == 1
