@@ -56,6 +56,12 @@ Fetched get_files(const DatasetInfo& info, const fs::path& folder, const PinFile
   return fetched;
 }
 
+bool is_there(const Cache& cache, const std::string& name) {
+  const fs::path file = cache.find(name);
+  if (!file.empty()) fmt::print("{}: already there; --again fetches it anew\n", file.string());
+  return !file.empty();
+}
+
 void fetch_one(const DataCommandContext& context, const std::string& name, const Arguments& arguments) {
   const Catalog catalog = Catalog::load(context.catalog_file);
   DatasetInfo info = catalog.find(name);
@@ -69,13 +75,10 @@ void fetch_one(const DataCommandContext& context, const std::string& name, const
     throw DatasetError("{} cannot be fetched: {} ({}), then `warpgrade data import FILE --name {}`",
                        info.name, info.original->by_hand, info.original->page, info.name);
   const Cache cache(context.cache_directory);
-  if (!arguments.again && !arguments.repin) {
-    if (const fs::path file = cache.find(info.name); !file.empty()) {
-      fmt::print("{}: already there; --again fetches it anew\n", file.string());
-      return;
-    }
-  }
+  const bool anew = arguments.again || arguments.repin;
+  if (!anew && is_there(cache, info.name)) return;
   const FileLock lock = cache.lock("fetch-" + info.name);
+  if (!anew && is_there(cache, info.name)) return;  // another job was getting it
   PinFile pins(pin_file(context, arguments.lock));
   const fs::path folder = cache.downloads() / info.name;
   Fetched fetched = get_files(info, folder, pins, arguments.repin);

@@ -98,6 +98,16 @@ def test_a_killed_fetch_goes_on_in_the_next_call(fetching: Fetching) -> None:
     assert "went on from byte 4,000" in done.stdout
 
 
+def test_of_two_jobs_that_want_one_graph_one_fetches_it(fetching: Fetching) -> None:
+    command = [fetching.tool.binary, "--catalog", fetching.catalog, "--cache", fetching.tool.cache, "data", "fetch"]
+    words = [str(word) for word in [*command, "small"]]
+    jobs = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    outputs = [job.communicate(timeout=120)[0] for job in jobs]
+    assert all(job.returncode == 0 for job in jobs)
+    assert fetching.site.asked == [None]
+    assert sum("already there" in output for output in outputs) == 2
+
+
 def test_a_file_that_changed_meanwhile_begins_anew(fetching: Fetching) -> None:
     fetching.site.cut_after = [4000] + [0] * 4
     fetching.run("fetch", "small")
