@@ -169,6 +169,32 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert all(p.stat().st_mtime_ns == time_ns for p, time_ns in before.items())
 
 
+def test_an_interrupted_regrade_goes_on_and_judges_nothing_twice(tmp_path: Path) -> None:
+    """The same command finishes what it had begun; once it has ended it is a new request."""
+    run = tmp_path / "run"
+    folder = class_of(tmp_path / "class", "ada", "bo", "chen")
+    cases = ("--backend", "emulator", "--cases", "public", "--quiet")
+    assert warpgrade("batch", run, "--submissions", folder, *cases).returncode == 0
+    first = {path: path.stat().st_ino for path in run.glob("cases/*/*.json")}
+    command = ["regrade", str(run), "--only", "ada,bo"]
+    with subprocess.Popen([str(WARPGRADE), *command], stdout=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 120
+        while not list(run.glob("cases/ada/*.json")) or len(list(run.glob("superseded/1/*/*"))) < 2:
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+    moved = {path.relative_to(run / "superseded/1") for path in run.glob("superseded/1/*/*.json")}
+    assert moved == {path.relative_to(run / "cases") for path in first if "chen" not in path.parts}
+    judged = {path: path.stat().st_ino for path in run.glob("cases/*/*.json")}
+    done = warpgrade(*command)
+    assert done.returncode == 0, done.stderr
+    assert {path: path.stat().st_ino for path in judged} == judged, "judged twice"
+    assert set(run.glob("cases/*/*.json")) == set(first)
+    assert not (run / "superseded/2").exists()
+    assert warpgrade(*command).returncode == 0
+    assert (run / "superseded/2/ada").exists()
+
+
 def test_a_judge_that_does_not_hear_the_end_does_not_keep_the_batch(tmp_path: Path) -> None:
     """As one that is told to end before it listens to signals: it is killed, and the command ends."""
     programs, begun = tmp_path / "bin", tmp_path / "begun"

@@ -300,6 +300,6 @@ def test_lateness_costs_what_the_policy_says_and_can_be_rescored(tmp_path: Path)
     # Judged anew, the old record is kept, and the policy that holds now holds on.
     again = warpgrade("regrade", run, "--only", "s*", "--quiet")
     assert again.returncode == 0, again.stderr
-    assert len(list((run / "superseded").rglob("*.json"))) == 1
+    assert [path.name for path in (run / "superseded/1/s1").iterdir()] == ["synth-identity-k32.json"]
     assert json.loads((run / "scores.json").read_text(encoding="utf-8"))["submissions"][0]["points"] == 32
     assert "no verdict" in warpgrade("diff", run, run).stdout
