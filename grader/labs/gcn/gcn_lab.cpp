@@ -43,6 +43,8 @@ constexpr Case kCases[] = {
      "vertices without entries that are others' neighbours"},
     {"aggregate-repeated", kAggregate, G::kRepeated, 333, N::kUniform, "public",
      "entries that occur several times"},
+    {"aggregate-heavy-hubs", kAggregate, G::kHeavyHubs, 307, N::kUniform, "public",
+     "two rows of 66,000: the product of their degrees is beyond 32 bits"},
     {"aggregate-loops", kAggregate, G::kLoopsOnly, 200, N::kUniform, "public", "self-loops alone: Z = Y"},
     {"aggregate-no-entries", kAggregate, G::kNoEntries, 77, N::kUniform, "public",
      "no entry anywhere: Z = 0"},

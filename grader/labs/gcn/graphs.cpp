@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kWebEntries = 2312497;
 constexpr int kWebVertices = 281903;
+constexpr int kHeavyHub = 66000;  // entries; squared it is beyond 2^32
 
 // Numbers one after another from a hidden seed.
 class Draws {
@@ -85,6 +86,9 @@ std::vector<int> make_row(GraphPattern pattern, int v, int vertices, int rank, D
     case GraphPattern::kRepeated:
       for (int i = draws.below(4); i >= 0; --i)
         row.insert(row.end(), 1 + draws.below(5), draws.below(vertices));
+      break;
+    case GraphPattern::kHeavyHubs:
+      others = rank < 2 ? kHeavyHub : draws.below(6);
       break;
     case GraphPattern::kLoopsOnly:
       row.push_back(v);

@@ -21,6 +21,7 @@ enum class GraphPattern {
   kPowerLaw,   // row r of hidden ranks has v / r entries: the first one has v
   kIsolated,   // two of three vertices have no entry, but are others' neighbours
   kRepeated,   // few neighbours, each several times
+  kHeavyHubs,  // two rows so long, of repeated entries, that the product of their degrees exceeds 32 bits
   kLoopsOnly,  // N is the identity
   kNoEntries,
   kWeb,  // a stand-in for a graph of the web: 2,312,497 power-law entries for 281,903 vertices, and

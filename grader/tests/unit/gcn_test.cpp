@@ -89,7 +89,7 @@ void expect_contract(const HostGraph& graph, int vertices) {
 TEST(GcnGraphs, keep_the_contract_and_relabelling_keeps_their_shape) {
   for (const GraphPattern pattern :
        {GraphPattern::kEven, GraphPattern::kPowerLaw, GraphPattern::kIsolated, GraphPattern::kRepeated,
-        GraphPattern::kLoopsOnly, GraphPattern::kNoEntries, GraphPattern::kWeb}) {
+        GraphPattern::kHeavyHubs, GraphPattern::kLoopsOnly, GraphPattern::kNoEntries, GraphPattern::kWeb}) {
     const HostGraph graph = make_graph(pattern, 507, 11), renamed = relabel(graph, 12);
     expect_contract(graph, 507);
     expect_contract(renamed, 507);
@@ -98,6 +98,16 @@ TEST(GcnGraphs, keep_the_contract_and_relabelling_keeps_their_shape) {
       EXPECT_NE(make_graph(pattern, 507, 13).columns, graph.columns);
     }
   }
+}
+
+TEST(GcnGraphs, two_neighbouring_hubs_have_degrees_whose_product_exceeds_32_bits) {
+  const HostGraph graph = make_graph(GraphPattern::kHeavyHubs, 307, 3);
+  std::vector<int> hubs;
+  for (int v = 0; v < graph.vertices(); ++v)
+    if (graph.row_offsets[v + 1] - graph.row_offsets[v] > 65536) hubs.push_back(v);
+  ASSERT_EQ(hubs.size(), 2u);
+  EXPECT_TRUE(std::binary_search(graph.columns.begin() + graph.row_offsets[hubs[0]],
+                                 graph.columns.begin() + graph.row_offsets[hubs[0] + 1], hubs[1]));
 }
 
 TEST(GcnGraphs, the_stand_in_of_the_web_has_its_entries_and_every_self_loop) {
