@@ -23,6 +23,7 @@ constexpr Case kCases[] = {
     {"first-bin-small", {Pattern::kFirstBin, 5000, 1000}, "public", "all ids in one bin"},
     {"last-bin-small", {Pattern::kLastBin, 5001, 1003}, "public", "all ids in the last, partial bin"},
     {"half-last-small", {Pattern::kHalfLast, 6002, 2047}, "public", "every second id is the last node"},
+    {"one-bin-long", {Pattern::kOneBin, 280003, 5000}, "public", "more ids in a bin than 16 bits count"},
     {"one-node", {Pattern::kUniform, 100, 1}, "public", "one node, one bin"},
     {"one-id", {Pattern::kUniform, 1, 5000}, "public", "fewer ids than a thread block"},
     {"no-id", {Pattern::kUniform, 0, 5000}, "public", "nothing to count: all cells are 0"},
