@@ -43,6 +43,7 @@ constexpr Case kCases[] = {
     {Pattern::kZeroWeights, 64, "public", "edges that weigh nothing"},
     {Pattern::kOneWay, 90, "public", "edges in one direction: the matrix is not symmetric"},
     {Pattern::kRing, 129, "public", "every path is long: all n rounds are needed"},
+    {Pattern::kRing, 450, "public", "paths beyond 2^24: fp32 does not hold them"},
     {Pattern::kHeavy, 65, "public", "the greatest weights"},
     {Pattern::kLight, 95, "public", "every edge, of weights up to 32,766"},
     {Pattern::kSparse, 257, "public", "more than two of the larger tiles, and one node more"},
