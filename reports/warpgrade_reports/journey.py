@@ -103,7 +103,11 @@ class Journey:
 
     def kernels(self, step: Submission) -> list[KernelUse]:
         """The kernels of a step that did most; as they were launched in its largest case where that is known."""
-        return kernels_of(step, self.launches)
+        found = kernels_of(step, self.launches)
+        if not self.launched:
+            return found
+        # Beside others' dynamic shared memory the static part alone would be read as all of it.
+        return [kernel if kernel.block else replace(kernel, shared_bytes=None) for kernel in found]
 
     @property
     def paths(self) -> list[Path]:

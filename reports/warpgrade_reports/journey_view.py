@@ -14,7 +14,7 @@ from warpgrade_reports.journey import MOST_KERNELS, Journey, Stretch, before_and
 from warpgrade_reports.model import Submission
 
 _LEFT, _RIGHT, _TOP, _BOTTOM, _PANEL_WIDTH, _PANEL_HEIGHT = 62, 14, 24, 92, 470, 330
-_STEP_LETTERS = 18
+_STEP_LETTERS = 20
 
 Values = Sequence[float | None]
 

@@ -349,7 +349,7 @@ def _step_axes(
     show: Callable[[float | None], str],
 ) -> None:
     scale = Scale(*log_range(value for line in lines for value in line if value), logarithmic=True)
-    names = [short(step.title, 18) for step in journey.steps]
+    names = [short(step.title, 20) for step in journey.steps]
     axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
     axes.set_yscale("log")
     axes.set_ylim(scale.low, scale.high)
