@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "base/error.h"
@@ -75,6 +76,22 @@ void refuse_what_differs(const BatchOptions& given, const json& batch, const fs:
       run.string(), fmt::join(differing, ", "));
 }
 
+// Several hand-ins of one team without times: which is the last one is not known.
+void tell_of_untimed_teams(const json& taken) {
+  std::map<std::string, std::set<std::string>> handed_in;
+  for (const json& attempt : taken.at("attempts"))
+    if (attempt.contains("team") && !attempt.contains("submitted_at"))
+      handed_in[attempt["team"]].insert(attempt.at("student").get<std::string>());
+  if (taken.at("attempts_policy") == "best") return;
+  for (const auto& [team, students] : handed_in) {
+    if (students.size() > 1)
+      fmt::print(
+          "team {}: {} handed in, and the export has no times: the {} in order of names counts; "
+          "--attempts best grades them all\n",
+          team, fmt::join(students, ", "), taken["attempts_policy"].get<std::string>());
+  }
+}
+
 // Who was taken in, who was refused, and what was nobody's.
 int tell_what_was_taken(const json& taken) {
   int graded = 0, refused = 0;
@@ -87,6 +104,7 @@ int tell_what_was_taken(const json& taken) {
   }
   for (const json& name : taken.value("left_aside", json::array()))
     fmt::print("left aside {}: it is nobody's hand-in in this layout\n", name.get<std::string>());
+  tell_of_untimed_teams(taken);
   fmt::print("{}: {} students, {} attempts, {} to grade, {} refused\n",
              taken["source"]["layout"].get<std::string>(), taken.at("students").size(),
              taken.at("attempts").size(), graded, refused);
@@ -286,6 +304,20 @@ bool any_match(const std::vector<std::string>& patterns, const std::string& name
   return false;
 }
 
+// Ids of submissions that the patterns mean: by their own id, their title, or a student whom they count for.
+std::set<std::string> meant_submissions(const json& run, const std::vector<std::string>& patterns) {
+  std::set<std::string> ids;
+  for (const json& submission : run.at("submissions")) {
+    const std::string id = submission.at("id");
+    bool meant = any_match(patterns, id) || any_match(patterns, submission.value("title", id)) ||
+                 any_match(patterns, submission.value("student", id));
+    for (const json& member : submission.value("members", json::array()))
+      meant = meant || any_match(patterns, member.get<std::string>());
+    if (meant) ids.insert(id);
+  }
+  return ids;
+}
+
 // What one regrade is about: the records that it has moved aside, under superseded/<n>, and what it was
 // asked.
 class Superseded {
@@ -355,9 +387,10 @@ int regrade(const RegradeOptions& options) {
   auto lock = std::make_unique<RunLock>(folder);  // whoever judges here is not disturbed
   const Superseded aside(folder,
                          {{"only", options.only}, {"cases", options.cases}, {"verdicts", options.verdicts}});
+  const std::set<std::string> meant = meant_submissions(folder.read_run(), options.only);
   for (const json& record : folder.read_records()) {
     const std::string id = record.at("submission").at("id"), case_id = record.at("case").at("id");
-    if (any_match(options.only, id) && any_match(options.cases, case_id) &&
+    if (meant.contains(id) && any_match(options.cases, case_id) &&
         any_match(options.verdicts, record.at("outcome").at("verdict")) && folder.has_record(id, case_id) &&
         !aside.has(id, case_id))
       aside.take(id, case_id);
@@ -470,7 +503,9 @@ void add_batch_commands(CLI::App& app, int& code) {
   const auto again = std::make_shared<RegradeOptions>();
   CLI::App* regrade_command = app.add_subcommand("regrade", "judge some of a batch anew");
   regrade_command->add_option("run", again->run, "a run's folder")->required();
-  regrade_command->add_option("--only", again->only, "ids of submissions; * matches")->delimiter(',');
+  regrade_command
+      ->add_option("--only", again->only, "ids or names of students, teams or submissions; * matches")
+      ->delimiter(',');
   regrade_command->add_option("--cases", again->cases, "ids of cases; * matches")->delimiter(',');
   regrade_command->add_option("--verdict", again->verdicts, "those with this verdict")->delimiter(',');
   regrade_command->add_flag("--quiet", again->quiet, "no progress");

@@ -20,6 +20,16 @@ std::string verdict_of(const json* submission) {
   return submission == nullptr ? "not there" : submission->value("verdict", "");
 }
 
+bool counts(const json* submission) {
+  return submission != nullptr && submission->value("counts", true);
+}
+
+// Who it is: an id may be a name in another script with nothing left of it.
+std::string title_of(const json* before, const json* after) {
+  const json& known = after != nullptr ? *after : *before;
+  return known.value("title", "");
+}
+
 std::string interval(const json& ratio) {
   return fmt::format("{:.2f} [{:.2f}, {:.2f}]", ratio.at("median").get<double>(),
                      ratio.at("low").get<double>(), ratio.at("high").get<double>());
@@ -44,15 +54,20 @@ std::string score_changes(const json& before, const json& after) {
   std::map<std::string, std::pair<const json*, const json*>> pairs;
   for (const json& submission : before.at("submissions")) pairs[submission.at("id")].first = &submission;
   for (const json& submission : after.at("submissions")) pairs[submission.at("id")].second = &submission;
-  std::vector<std::vector<std::string>> rows{{"submission", "points", "new points", "change", "verdict"}};
+  std::vector<std::vector<std::string>> rows{
+      {"submission", "student or team", "points", "new points", "change", "verdict"}};
   for (const auto& [id, pair] : pairs) {
     const auto& [old_score, new_score] = pair;
     const double change = (new_score != nullptr ? new_score->value("points", 0.0) : 0) -
                           (old_score != nullptr ? old_score->value("points", 0.0) : 0);
     const std::string old_verdict = verdict_of(old_score), new_verdict = verdict_of(new_score);
-    if (std::abs(change) < 0.005 && old_verdict == new_verdict) continue;
-    rows.push_back({id, points_of(old_score), points_of(new_score), fmt::format("{:+.2f}", change),
-                    old_verdict == new_verdict ? old_verdict : old_verdict + " -> " + new_verdict});
+    const bool both = old_score != nullptr && new_score != nullptr;
+    const bool recounted = both && counts(old_score) != counts(new_score);
+    if (std::abs(change) < 0.005 && old_verdict == new_verdict && !recounted) continue;
+    std::string what = old_verdict == new_verdict ? old_verdict : old_verdict + " -> " + new_verdict;
+    if (recounted) what += counts(new_score) ? ", counts now" : ", counts no more";
+    rows.push_back({id, title_of(old_score, new_score), points_of(old_score), points_of(new_score),
+                    fmt::format("{:+.2f}", change), what});
   }
   return rows.size() == 1 ? "" : format_table(rows);
 }

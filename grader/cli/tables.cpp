@@ -3,15 +3,42 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 namespace warpgrade {
 namespace {
 
-// Columns that a UTF-8 text takes: its code points.
+// Columns of a terminal that a letter takes: two for those of East Asia, none for accents of their own.
+size_t width(char32_t letter) {
+  static constexpr std::array<std::pair<char32_t, char32_t>, 8> kWide{{{0x1100, 0x115F},
+                                                                       {0x2E80, 0xA4CF},
+                                                                       {0xAC00, 0xD7A3},
+                                                                       {0xF900, 0xFAFF},
+                                                                       {0xFE30, 0xFE6F},
+                                                                       {0xFF00, 0xFF60},
+                                                                       {0x1F300, 0x1FAFF},
+                                                                       {0x20000, 0x3FFFD}}};
+  if (letter >= 0x0300 && letter <= 0x036F) return 0;
+  const bool wide = std::any_of(kWide.begin(), kWide.end(), [&](const auto& range) {
+    return letter >= range.first && letter <= range.second;
+  });
+  return wide ? 2 : 1;
+}
+
 size_t width(const std::string& text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  size_t columns = 0;
+  for (size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i++]);
+    char32_t letter = lead < 0x80   ? lead
+                      : lead < 0xE0 ? lead & 0x1Fu
+                      : lead < 0xF0 ? lead & 0x0Fu
+                                    : lead & 0x07u;
+    for (; i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80; ++i)
+      letter = letter << 6 | (static_cast<unsigned char>(text[i]) & 0x3Fu);
+    columns += width(letter);
+  }
+  return columns;
 }
 
 bool numeric(const std::string& text) {

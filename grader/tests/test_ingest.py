@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import stat
 import subprocess
 import tarfile
@@ -163,6 +164,30 @@ def test_a_refused_attempt_is_told_where_another_one_counts(tmp_path: Path) -> N
         text = (exported / "feedback/s1" / name).read_text(encoding="utf-8")
         assert said in text and "Attempt 2 was refused" in text, text
         assert said not in (exported / "feedback/s3" / name).read_text(encoding="utf-8")
+
+
+def test_people_are_meant_by_their_names_in_any_script(tmp_path: Path) -> None:
+    """Nothing is left of 陳大文 in an id that is a file's name; a team is meant by each of its members."""
+    hand_ins = tmp_path / "class"
+    for student in ("陳大文", "s2", "s3"):
+        (hand_ins / student).mkdir(parents=True)
+        (hand_ins / student / "spmm.cu").write_text(f"{SOURCE}// {student}\n", encoding="utf-8")
+    _, run, done = take(tmp_path, hand_ins)
+    assert "team pair: s2, s3 handed in" in done.stdout and "--attempts best" in done.stdout, done.stdout
+    for number, (who, moved) in enumerate([("陳*", "______"), ("s2", "pair"), ("pair", "pair")], 1):
+        again = warpgrade("regrade", run, "--only", who, "--quiet")
+        assert again.returncode == 0, again.stderr
+        found = [path.name for path in (run / f"superseded/{number}").iterdir() if path.is_dir()]
+        assert len(found) == 1 and found[0].startswith(moved), found
+    assert warpgrade("regrade", run, "--only", "nobody").returncode == 1
+    rows = (json.loads((run / "scores.json").read_text(encoding="utf-8")), {"submissions": []})
+    for name, scores in zip(("before", "after"), rows, strict=True):
+        shutil.copytree(run, tmp_path / name)
+        (tmp_path / name / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
+    table = [line for line in warpgrade("diff", tmp_path / "before", tmp_path / "after").stdout.splitlines() if line]
+    assert any("陳大文" in line for line in table), table
+    wide = next(line for line in table if "陳大文" in line)
+    assert wide.index("compile_error") == table[0].index("verdict") - 3, "letters of two columns"
 
 
 def test_gradescope_groups_and_times(tmp_path: Path) -> None:
