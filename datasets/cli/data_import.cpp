@@ -7,10 +7,13 @@
 #include "commands.h"
 #include "digest.h"
 #include "import_and_store.h"
+#include "matrix_argument.h"
 #include "terminal.h"
 #include "warpgrade/datasets/cache.h"
 #include "warpgrade/datasets/catalog.h"
+#include "warpgrade/datasets/generate.h"
 #include "warpgrade/datasets/pins.h"
+#include "warpgrade/datasets/standin.h"
 
 namespace warpgrade::datasets {
 namespace {
@@ -32,19 +35,25 @@ std::string stem_of(const fs::path& file) {
   return name;
 }
 
-// The catalogue's entry of that name, when the file is the original of one.
-std::optional<DatasetInfo> published(const DataCommandContext& context, const std::string& name) {
-  const Catalog catalog = Catalog::load(context.catalog_file);
-  for (const DatasetInfo& info : catalog.all()) {
-    if (name != info.name && name != info.name + "@original") continue;
-    if (info.kind == "synthetic" || (info.kind == "stand-in" && name == info.name)) {
-      throw DatasetError(
-          "{} is generated here; import the published graph as {}@original, or choose another name",
-          info.name, info.name);
-    }
-    return catalog.find(name);
+// The catalogue's entry of that name or alias; none where the catalogue knows no such graph.
+std::optional<DatasetInfo> entry_of(const DataCommandContext& context, const std::string& name) {
+  for (const char* version : {kGeneratorVersion, kStandInVersion}) {
+    if (name.ends_with(std::string(".") + version))
+      throw DatasetError("'{}': the cache keeps what generator {} makes under such names; choose another",
+                         name, version);
   }
-  return std::nullopt;
+  if (!fs::exists(context.catalog_file)) return std::nullopt;
+  const Catalog catalog = Catalog::load(context.catalog_file);
+  const std::string base = name.substr(0, name.find('@'));
+  if (!in_catalog(catalog, base)) return std::nullopt;
+  const DatasetInfo info = catalog.find(name);
+  if (info.kind == "real") return info;
+  const std::string known = catalog.find(base).name;
+  if (info.kind == "synthetic")
+    throw DatasetError("{} is generated here; choose another name with --name", known);
+  throw DatasetError(
+      "{} is generated here; import the published graph with --name {}@original, or choose another name",
+      info.name, known);
 }
 
 void check_name(const std::string& name) {
@@ -76,12 +85,22 @@ void check_and_pin(const DataCommandContext& context, const DatasetInfo& info, c
   fmt::print("pinned in {}\n", pins.path().string());
 }
 
+void check_is(const DatasetInfo& info, const Csr& matrix) {
+  try {
+    check_published(info, matrix);
+  } catch (const DatasetError& error) {
+    throw DatasetError("{}; another graph needs another --name", error.what());
+  }
+}
+
 void import_command(const DataCommandContext& context, const Arguments& arguments) {
-  const std::string name = arguments.name.empty() ? stem_of(arguments.file) : arguments.name;
+  std::string name = arguments.name.empty() ? stem_of(arguments.file) : arguments.name;
   check_name(name);
-  const auto entry =
-      arguments.name.empty() || !arguments.output.empty() ? std::nullopt : published(context, name);
-  ImportOptions options = entry && entry->original ? entry->original->options : ImportOptions{};
+  const auto entry = arguments.output.empty() ? entry_of(context, name) : std::nullopt;
+  if (entry) name = entry->name;
+  // Who names the graph means the published file; a file's own name says what it holds, not in which layout.
+  const bool original = entry && entry->original && !arguments.name.empty();
+  ImportOptions options = original ? entry->original->options : ImportOptions{};
   if (arguments.format != "auto" && format_of(arguments.format) != options.format) {
     options = {};  // the catalogue's are those of the published file
     options.format = format_of(arguments.format);
@@ -96,9 +115,9 @@ void import_command(const DataCommandContext& context, const Arguments& argument
   ImportReport report;
   const Csr matrix = import_file(arguments.file, options, &report, terminal_progress(name));
   print_report(report);
-  if (entry && !arguments.ignore_counts) check_published(*entry, matrix);
+  if (entry && (!arguments.ignore_counts || !original)) check_is(*entry, matrix);
   const Origin origin{name, "import " + arguments.file.filename().string(), ""};
-  if (entry && entry->original && !arguments.ignore_counts)
+  if (original && !arguments.ignore_counts)
     check_and_pin(context, *entry, content_hash_of(matrix, origin), arguments);
   fs::path file = arguments.output;
   if (file.empty()) {

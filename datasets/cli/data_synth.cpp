@@ -1,6 +1,7 @@
 // `warpgrade data synth`: a stand-in written to a file, from the catalogue, from parameters or after a real
 // graph.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <memory>
@@ -8,6 +9,7 @@
 #include "commands.h"
 #include "matrix_argument.h"
 #include "synth_program.h"
+#include "warpgrade/datasets/cache.h"
 #include "warpgrade/datasets/catalog.h"
 #include "warpgrade/datasets/fit.h"
 #include "warpgrade/datasets/generate.h"
@@ -39,8 +41,9 @@ class Clock {
 
 StandInSpec spec_of(const DataCommandContext& context, const SynthArguments& arguments, Origin& origin) {
   if (!arguments.spec.empty()) {
-    origin = {arguments.spec.stem().string(), "stand-in by " + arguments.spec.filename().string(),
-              kStandInVersion};
+    // Not the graph's own name, which is the real graph's.
+    origin = {arguments.spec.stem().string() + ".standin",
+              "stand-in by " + arguments.spec.filename().string(), kStandInVersion};
     return read_spec(arguments.spec);
   }
   if (!arguments.name.empty()) {
@@ -74,12 +77,44 @@ bool synth_on_gpu(const SynthArguments& arguments, const StandInSpec& spec, cons
   return false;
 }
 
-fs::path output_of(const DataCommandContext& context, const SynthArguments& arguments, const Origin& origin) {
-  const fs::path output =
-      arguments.output.empty() ? context.cache_directory / (origin.name + ".npz") : arguments.output;
+// Where `data info NAME` finds it; parameters of one's own, or another seed, have a name of their own.
+std::string cache_name(const SynthArguments& arguments, const Origin& origin) {
+  if (arguments.seed != 0) return fmt::format("{}.seed-{}", origin.name, arguments.seed);
+  return arguments.name.empty() ? origin.name : origin.name + "." + origin.generator;
+}
+
+void make_folder_of(const fs::path& file) {
   std::error_code error;
-  if (output.has_parent_path()) fs::create_directories(output.parent_path(), error);
-  return output;
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
+}
+
+bool store_from_gpu(const DataCommandContext& context, const SynthArguments& arguments,
+                    const StandInSpec& spec, const Origin& origin) {
+  if (!arguments.output.empty()) {
+    make_folder_of(arguments.output);
+    return synth_on_gpu(arguments, spec, origin, arguments.output);
+  }
+  const Cache cache(context.cache_directory);
+  const fs::path made = cache.downloads() / fmt::format("synth-{}.npz", getpid());
+  make_folder_of(made);
+  if (!synth_on_gpu(arguments, spec, origin, made)) return false;
+  const std::string name = cache_name(arguments, origin);
+  const FileLock lock = cache.lock(name);
+  fmt::print("cached as {}\n", cache.adopt(name, made).string());
+  return true;
+}
+
+fs::path store(const DataCommandContext& context, const SynthArguments& arguments, const Csr& matrix,
+               const Origin& origin) {
+  if (!arguments.output.empty()) {
+    make_folder_of(arguments.output);
+    write_csr(arguments.output, matrix, origin);
+    return arguments.output;
+  }
+  const Cache cache(context.cache_directory);
+  const std::string name = cache_name(arguments, origin);
+  const FileLock lock = cache.lock(name);
+  return cache.put(name, matrix, origin);
 }
 
 void synth(const DataCommandContext& context, const SynthArguments& arguments) {
@@ -103,15 +138,14 @@ void synth(const DataCommandContext& context, const SynthArguments& arguments) {
     StandInSpec spec = spec_of(context, arguments, origin);
     if (arguments.seed != 0) spec.seed = arguments.seed;
     parameters_s = clock.lap();
-    if (synth_on_gpu(arguments, spec, origin, output_of(context, arguments, origin))) return;
+    if (store_from_gpu(context, arguments, spec, origin)) return;
     matrix = generate_standin(spec, arguments.threads);
   }
   const double generate_s = clock.lap();
-  const fs::path output = output_of(context, arguments, origin);
-  const std::string hash = write_csr(output, matrix, origin);
+  const fs::path output = store(context, arguments, matrix, origin);
   const double write_s = clock.lap();
   fmt::print("{}: {} x {}, {} entries, {}, hash {}\n", output.string(), matrix.rows, matrix.cols,
-             matrix.nnz(), origin.generator, hash);
+             matrix.nnz(), origin.generator, CsrFile::open(output).content_hash());
   fmt::print(
       "seconds: parameters {:.2f}, generate {:.2f} ({:.1f} M entries/s), hash and write {:.2f}, all {:.2f}\n",
       parameters_s, generate_s, static_cast<double>(matrix.nnz()) / 1e6 / generate_s, write_s,

@@ -175,10 +175,9 @@ fs::path Cache::find(const std::string& name) const {
 
 fs::path Cache::put(const std::string& name, const Csr& matrix, const Origin& origin) const {
   const std::string hash = content_hash_of(matrix, origin);
-  const fs::path object = object_path(root_, hash), link = path_of(name);
+  const fs::path object = object_path(root_, hash);
   make_folder(object.parent_path());
   make_folder(root_ / "used");
-  if (link.has_parent_path()) make_folder(link.parent_path());
   std::optional<CsrFile> there;  // held until it has its name: what is mapped is not evicted
   try {
     there = CsrFile::open(object);
@@ -188,9 +187,24 @@ fs::path Cache::put(const std::string& name, const Csr& matrix, const Origin& or
     there.reset();  // absent, or damaged: written anew
   }
   if (!there) write_csr(object, matrix, origin, hash);
+  return publish(name, hash);
+}
+
+fs::path Cache::adopt(const std::string& name, const fs::path& file) const {
+  const CsrFile whole = CsrFile::open_verified(file);
+  const fs::path object = object_path(root_, whole.content_hash());
+  make_folder(object.parent_path());
+  make_folder(root_ / "used");
+  std::error_code error;
+  fs::rename(file, object, error);
+  if (error) throw DatasetError("cannot write {}: {}", object.string(), error.message());
+  return publish(name, whole.content_hash());
+}
+
+fs::path Cache::publish(const std::string& name, const std::string& hash) const {
   mark_used(root_, hash);
-  publish_link(link, fs::path("objects") / hash.substr(0, 2) / object.filename());
-  return link;
+  publish_link(path_of(name), fs::path("objects") / hash.substr(0, 2) / (hash + ".npz"));
+  return path_of(name);
 }
 
 FileLock Cache::lock(const std::string& name) const {

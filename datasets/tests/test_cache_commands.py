@@ -152,7 +152,18 @@ def test_import_names_are_the_catalogues_and_aliases_work(tool: DataTool, tmp_pa
     counts = tool.run("import", tmp_path / "g.mtx", "--name", "am@original", "--format", "matrix-market")
     assert counts.returncode == 1
     assert "881680" in counts.stderr
-    assert tool.run("import", tmp_path / "g.mtx", "--name", "../g").returncode == 1
+    alias = tool.run("import", tmp_path / "g.mtx", "--name", "am-rdf@original", "--format", "matrix-market")
+    assert "am@original: expected 881680" in alias.stderr
+    for name in ("reddit", "synth-hub", "arxiv.powerlaw-1", "arxiv@v2.standin-2", "arxiv@0.5", "com-DBLP", "../g"):
+        refused = tool.run("import", tmp_path / "g.mtx", "--name", name)
+        assert refused.returncode == 1, name
+        assert refused.stderr.startswith("error: ")
+    for name in ("cora.mtx", "ogbn-arxiv.mtx", "wordnet-3.0.mtx"):  # named by the file alone
+        (tmp_path / name).write_text(MARKET)
+        refused = tool.run("import", tmp_path / name)
+        assert refused.returncode == 1, name
+        assert "another" in refused.stderr
+    assert not list(tool.cache.glob("*.npz"))
     assert "arxiv: stand-in" in tool.run("info", "--catalogue", "ogbn-arxiv").stdout
 
 
@@ -259,9 +270,9 @@ def test_dgls_zip_of_a_scipy_archive_is_read(tool: DataTool, tmp_path: Path) -> 
     sparse = pytest.importorskip("scipy.sparse", reason="scipy is not installed")
     inner = io.BytesIO()
     sparse.save_npz(inner, sparse.coo_matrix(([1.0, 2.0], ([0, 2], [1, 0])), shape=(3, 3)))
-    with zipfile.ZipFile(tmp_path / "reddit.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(tmp_path / "rd.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("reddit_data.npz", b"features")
         archive.writestr("reddit_graph.npz", inner.getvalue())
-    done = tool.run("import", tmp_path / "reddit.zip")
+    done = tool.run("import", tmp_path / "rd.zip")
     assert done.returncode == 0, done.stderr
     assert "3 x 3, 2 entries" in done.stdout

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DataTool
+from conftest import CATALOG, DataTool
 
 EMULATOR = os.environ.get("WARPGRADE_EMULATOR_DIRECTORY", "")
 
@@ -53,6 +53,24 @@ SPECS = {
 }
 
 
+def test_what_the_gpu_made_is_cached_under_the_name(tool: DataTool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not (tool.binary.parent / "warpgrade-synth").exists() or not list(
+        Path(EMULATOR or "/none").glob("libcudart.so*")
+    ):
+        pytest.skip("warpgrade-synth and the emulator are not built here")
+    monkeypatch.setenv("LD_LIBRARY_PATH", EMULATOR)
+    done = tool.run("synth", "arxiv@v2@0.01", "--device", "gpu")
+    assert done.returncode == 0, done.stderr
+    assert "cached as" in done.stdout
+    objects = list(tool.cache.glob("objects/*/*.npz"))
+    assert len(objects) == 1
+    assert not list(tool.cache.glob("downloads/*"))
+    monkeypatch.delenv("LD_LIBRARY_PATH")
+    assert tool.run("info", "arxiv@v2@0.01").returncode == 0
+    assert list(tool.cache.glob("objects/*/*.npz")) == objects, "info made it anew"
+    assert tool.run("verify").returncode == 0
+
+
 @pytest.mark.parametrize("name", SPECS)
 def test_the_gpu_makes_the_bytes_of_the_cores(name: str, tool: DataTool, tmp_path: Path) -> None:
     program = tool.binary.parent / "warpgrade-synth"
@@ -77,6 +95,23 @@ def test_synth_writes_the_same_file_for_every_number_of_threads(tool: DataTool, 
         assert "1693 x 1693, 11662 entries, standin-2" in done.stdout
         assert "seconds: parameters" in done.stdout
     assert len({(tmp_path / f"{threads}.npz").read_bytes() for threads in (1, 2, 3, 7)}) == 1
+
+
+def test_synth_into_the_cache_is_what_the_name_means_and_replaces_no_graph(tool: DataTool) -> None:
+    for arguments, name in ((["arxiv@0.01"], "arxiv@v2@0.01"), (["arxiv@0.01", "--family", "powerlaw"], "arxiv@0.01")):
+        done = tool.run("synth", *arguments, "--device", "cpu")
+        assert done.returncode == 0, done.stderr
+        objects = set(tool.cache.glob("objects/*/*.npz"))
+        assert tool.run("info", name).returncode == 0
+        assert set(tool.cache.glob("objects/*/*.npz")) == objects, "info made it anew"
+    assert tool.run("synth", "arxiv@0.01", "--seed", 7, "--device", "cpu").returncode == 0
+    assert (tool.cache / "arxiv@v2@0.01.seed-7.npz").exists()
+    fitted = CATALOG.parent / "fits" / "cora.json"
+    done = tool.run("synth", "--spec", fitted, "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    assert not (tool.cache / "cora.npz").exists(), "cora is the graph"
+    assert (tool.cache / "cora.standin.npz").exists()
+    assert tool.run("verify").returncode == 0
 
 
 def test_synth_still_makes_the_power_law_family(tool: DataTool, tmp_path: Path) -> None:

@@ -66,6 +66,9 @@ class Cache {
   // Stores the matrix and publishes it under the name, replacing what had that name. Throws DatasetError.
   std::filesystem::path put(const std::string& name, const Csr& matrix, const Origin& origin) const;
 
+  // The same with a file of the working format that lies on the cache's file system; it is moved.
+  std::filesystem::path adopt(const std::string& name, const std::filesystem::path& file) const;
+
   FileLock lock(const std::string& name) const;
 
   std::vector<CacheEntry> entries() const;
@@ -78,6 +81,8 @@ class Cache {
   Eviction evict(std::uint64_t limit, std::chrono::seconds grace = std::chrono::minutes(10)) const;
 
  private:
+  std::filesystem::path publish(const std::string& name, const std::string& hash) const;
+
   std::filesystem::path root_;
 };
 
