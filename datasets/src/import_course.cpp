@@ -40,6 +40,7 @@ class NumberStream {
   std::uint64_t place() const { return start_; }
   std::uint64_t offset() const { return offset_; }
   const std::string& name() const { return name_; }
+  bool has_crlf() const { return has_crlf_; }
 
  private:
   static bool is_blank(int c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == ','; }
@@ -51,6 +52,7 @@ class NumberStream {
       if (progress_) progress_(stream_->consumed(), total_);
     }
     ++offset_;
+    has_crlf_ |= buffer_[at_] == std::byte{'\r'};
     return static_cast<unsigned char>(buffer_[at_++]);
   }
   int skip_blanks() {
@@ -71,6 +73,7 @@ class NumberStream {
   std::vector<std::byte> buffer_ = std::vector<std::byte>(1 << 17);
   std::size_t at_ = 0, have_ = 0;
   std::uint64_t offset_ = 0, start_ = 0;
+  bool has_crlf_ = false;
 };
 
 // Takes numbers one by one and builds the matrix of them: offsets, then columns.
@@ -158,6 +161,7 @@ Csr read_text(const ImportJob& job, const fs::path& config_file, const fs::path&
   if (numbers.next(number))
     throw DatasetError("{}: byte {}: expected the end after {} columns, got {}", graph.name(),
                        numbers.offset(), config.entries, number);
+  if (numbers.has_crlf()) job.report->notes.emplace_back("line ends are CRLF");
   return assembler.finish(*job.report);
 }
 

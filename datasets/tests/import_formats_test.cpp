@@ -129,7 +129,9 @@ TEST(Import, SaysLineEndsOfEveryText) {
   write_file(folder / "g.gr", "p sp 2 1\r\na 1 2 5\r\n");
   write_gzip(folder / "edge.csv.gz", "0,1\r\n");
   write_gzip(folder / "num-node-list.csv.gz", "2\r\n");
-  for (const char* file : {"g.mtx", "g.gr", "edge.csv.gz"}) {
+  write_file(folder / "c.config", "2 1\r\n");
+  write_file(folder / "c.graph", "0 1 1\r\n1\r\n");
+  for (const char* file : {"g.mtx", "g.gr", "edge.csv.gz", "c.graph"}) {
     ImportReport report;
     EXPECT_EQ(read(folder / file, {}, &report).nnz(), 1) << file;
     EXPECT_EQ(report.notes, std::vector<std::string>{"line ends are CRLF"}) << file;
