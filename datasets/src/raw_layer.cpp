@@ -72,7 +72,7 @@ std::pair<std::int64_t, std::int64_t> read_head(LineReader& reader) {
   std::int64_t vertices = 0, entries = 0;
   if (!reader.next(line))
     throw DatasetError("{}: the file is empty; expected 'V E' on its first line", reader.name());
-  if (!take_pair(line, vertices, entries)) reader.fail("'V E', the numbers of vertices and of entries", line);
+  if (!take_pair(line, vertices, entries)) reader.fail("two whole numbers, of vertices and of entries", line);
   if (vertices < 1 || vertices > INT_MAX - 1) reader.fail("1 vertex or more, and fewer than 2^31 - 1", line);
   if (entries < 0 || entries > INT_MAX) reader.fail("0 to 2^31 - 1 entries", line);
   return {vertices, entries};

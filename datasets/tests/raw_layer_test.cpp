@@ -76,9 +76,9 @@ TEST_F(RawLayerTest, takes_a_graph_without_entries_and_other_line_ends) {
 TEST_F(RawLayerTest, names_the_line_of_a_bad_graph) {
   const std::pair<const char*, const char*> bad[] = {
       {"", "graph.txt: the file is empty; expected 'V E'"},
-      {"four five\n", "graph.txt:1: expected 'V E'"},
-      {"4\n", "graph.txt:1: expected 'V E'"},
-      {"4 5 6\n", "graph.txt:1: expected 'V E'"},
+      {"four five\n", "graph.txt:1: expected two whole numbers, of vertices and of entries, got"},
+      {"4\n", "graph.txt:1: expected two whole numbers, of vertices and of entries, got"},
+      {"4 5 6\n", "graph.txt:1: expected two whole numbers, of vertices and of entries, got"},
       {"0 0\n", "graph.txt:1: expected 1 vertex or more"},
       {"4 -1\n", "graph.txt:1: expected 0 to 2^31 - 1 entries"},
       {"4 2\n0 1\n1 4\n",
