@@ -12,6 +12,7 @@
 
 namespace warpgrade::datasets {
 namespace {
+namespace fs = std::filesystem;
 
 // "20G", "500M", "1.5T"; powers of 1024.
 std::uint64_t bytes_of(const std::string& text) {
@@ -41,6 +42,15 @@ std::string name_of(const CacheEntry& entry) {
   return names.empty() ? "(no name)" : names;
 }
 
+std::uint64_t bytes_below(const fs::path& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto& file : fs::recursive_directory_iterator(folder, error)) {
+    if (file.is_regular_file(error)) bytes += file.file_size(error);
+  }
+  return bytes;
+}
+
 void print_entries(const Cache& cache) {
   std::uint64_t total = 0;
   fmt::print("{:>10}  {:<16}  {:<12}  {}\n", "size", "last used", "content", "name");
@@ -52,6 +62,8 @@ void print_entries(const Cache& cache) {
                entry.in_use ? "  (in use)" : "");
   }
   fmt::print("{:>10}  in {}\n", size_text(total), cache.root().string());
+  if (const std::uint64_t partial = bytes_below(cache.downloads()); partial > 0)
+    fmt::print("{:>10}  of downloads that are not done\n", size_text(partial));
 }
 
 void run(const DataCommandContext& context, const std::string& limit) {
@@ -60,6 +72,8 @@ void run(const DataCommandContext& context, const std::string& limit) {
   const Eviction eviction = cache.evict(bytes_of(limit));
   for (const CacheEntry& entry : eviction.removed)
     fmt::print("removed {} ({})\n", name_of(entry), size_text(entry.bytes));
+  if (eviction.stale_downloads > 0)
+    fmt::print("removed downloads that broke off ({})\n", size_text(eviction.stale_downloads));
   fmt::print("{} left in {}\n", size_text(eviction.bytes_left), cache.root().string());
   if (!eviction.failure.empty()) throw DatasetError("{}; whoever owns the cache can", eviction.failure);
   if (eviction.bytes_left > bytes_of(limit)) {

@@ -115,6 +115,23 @@ void remove_left_overs(const fs::path& folder) {
   }
 }
 
+// What a fetch left that broke off and that nobody took up again for a day.
+std::uint64_t remove_stale_downloads(const fs::path& folder) {
+  std::uint64_t removed = 0;
+  std::error_code error;
+  for (const auto& download : fs::directory_iterator(folder, error)) {
+    std::chrono::sys_seconds newest = modified(download.path());
+    std::uint64_t bytes = download.is_regular_file(error) ? download.file_size(error) : 0;
+    for (const auto& file : fs::recursive_directory_iterator(download.path(), error)) {
+      newest = std::max(newest, modified(file.path()));
+      if (file.is_regular_file(error)) bytes += file.file_size(error);
+    }
+    if (Clock::now() - newest < std::chrono::hours(24)) continue;
+    if (fs::remove_all(download.path(), error); !error) removed += bytes;
+  }
+  return removed;
+}
+
 }  // namespace
 
 FileLock::FileLock(const fs::path& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
@@ -279,6 +296,7 @@ Eviction Cache::evict(std::uint64_t limit, std::chrono::seconds grace) const {
     }
     if (fd >= 0) close(fd);
   }
+  result.stale_downloads = remove_stale_downloads(downloads());
   remove_left_overs(root_);
   for (const auto& folder : fs::directory_iterator(root_ / "objects", error))
     remove_left_overs(folder.path());

@@ -102,6 +102,21 @@ def test_a_shared_read_only_cache_is_read_before_anything_is_made(
     assert not list(mine.cache.glob("*.npz"))
 
 
+def test_downloads_that_broke_off_are_counted_and_go_after_a_day(tool: DataTool) -> None:
+    for name in ("old", "new"):
+        part = tool.cache / "downloads" / name / "g.zip.part"
+        part.parent.mkdir(parents=True)
+        part.write_bytes(b"x" * 4096)
+    assert "8.0 KB  of downloads that are not done" in tool.run("cache").stdout
+    then = time.time() - 90000
+    for path in (tool.cache / "downloads/old/g.zip.part", tool.cache / "downloads/old"):
+        os.utime(path, (then, then))
+    done = tool.run("cache", "--limit", "1G")
+    assert done.returncode == 0, done.stderr
+    assert "removed downloads that broke off (4.0 KB)" in done.stdout
+    assert [path.name for path in (tool.cache / "downloads").iterdir()] == ["new"]
+
+
 def test_verify_finds_names_in_shared_caches_and_misses_none(
     tool: DataTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,8 +43,9 @@ struct CacheEntry {
 struct Eviction {
   std::vector<CacheEntry> removed;
   std::uint64_t bytes_left = 0;
-  std::size_t kept_in_use = 0;  // would have gone, but are mapped or were asked for a moment ago
-  std::string failure;          // why some could not be removed; empty: all could
+  std::size_t kept_in_use = 0;        // would have gone, but are mapped or were asked for a moment ago
+  std::uint64_t stale_downloads = 0;  // bytes of fetches that broke off a day ago or more; removed
+  std::string failure;                // why some could not be removed; empty: all could
 };
 
 // The read-only caches that WARPGRADE_SHARED_DATASETS lists: folders, separated by colons.
@@ -77,7 +78,8 @@ class Cache {
   std::error_code remove(const CacheEntry& entry) const;
 
   // Removes what was asked for longest ago until at most `limit` bytes are left; never what is mapped, nor
-  // what was asked for within `grace`. Left-overs of killed processes go as well.
+  // what was asked for within `grace`. Left-overs of killed processes go as well,
+  // and downloads that broke off and were not taken up for a day.
   Eviction evict(std::uint64_t limit, std::chrono::seconds grace = std::chrono::minutes(10)) const;
 
  private:
