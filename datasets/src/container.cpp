@@ -86,8 +86,10 @@ class TarReader {
     for (;;) {
       const std::uint64_t at = offset_;
       Block block;
-      if (!read_block(block) || std::all_of(block.begin(), block.end(), [](char c) { return c == 0; }))
+      if (!read_block(block) || std::all_of(block.begin(), block.end(), [](char c) { return c == 0; })) {
+        drain();
         return false;
+      }
       if (!checksum_fits(block))
         throw DatasetError("{}: byte {}: expected a tar header, its checksum is wrong", name_, at);
       std::uint64_t size = octal(block, 124, 12, name_, at);
@@ -141,6 +143,13 @@ class TarReader {
     }
     offset_ += kBlock;
     return true;
+  }
+
+  // What follows the archive's end is of no interest, but gzip's checksum stands behind it.
+  void drain() {
+    std::vector<std::byte> dump(1 << 17);
+    while (stream_->read(dump) > 0) {
+    }
   }
 
   void skip(std::uint64_t bytes) {

@@ -157,7 +157,7 @@ Source find_source(const fs::path& path, const ImportOptions& options) {
   }
   const bool npz = lower(path.string()).ends_with(".npz");
   if (options.format == Format::kNpz || options.format == Format::kContestBinary) {
-    return {path, options.member};
+    return {path, options.member.empty() ? "" : choose_member(path, options.member)};
   }
   if (!npz && (is_zip(path) || is_tar(path))) return {path, choose_member(path, options.member)};
   if (!options.member.empty())

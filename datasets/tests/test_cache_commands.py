@@ -203,6 +203,20 @@ def test_suitesparses_archives_are_read(tool: DataTool, tmp_path: Path) -> None:
     assert "ash.tar.gz:ash/ash_b.mtx:1: expected a sparse matrix" in named.stderr
 
 
+@pytest.mark.parametrize("options", [[], ["--format", "matrix-market", "--member", "g/g.mtx"]])
+def test_a_damaged_tar_gz_is_refused_though_its_text_makes_sense(
+    tool: DataTool, tmp_path: Path, options: list[str]
+) -> None:
+    """The checksum of a gzip stands at its end, behind the archive's own."""
+    stored = bytearray(gzip.compress(gzip.decompress(tar_of({"g/g.mtx": MARKET})), compresslevel=0))
+    at = stored.index(b"\n2 1\n") + 1
+    stored[at : at + 1] = b"3"
+    (tmp_path / "g.tar.gz").write_bytes(stored)
+    done = tool.run("import", tmp_path / "g.tar.gz", *options)
+    assert done.returncode == 1
+    assert "incorrect data check" in done.stderr
+
+
 def test_long_names_in_tar_are_read(tool: DataTool, tmp_path: Path) -> None:
     folder = "a" * 150
     (tmp_path / "g.tar.gz").write_bytes(tar_of({f"{folder}/{folder}.mtx": MARKET}))
