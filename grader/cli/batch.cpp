@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "batch/grade_run.h"
+#include "batch/publish.h"
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/judging_options.h"
@@ -175,10 +176,15 @@ int grade_locally(const fs::path& run, const json& batch, bool quiet) {
   options.quiet = quiet;
   const RunLock lock{RunFolder(run)};
   const GradeSummary summary = grade(options);
-  EventLog(run).progress("scored", fmt::format("{} cases judged", summary.recorded));
+  std::string published;
+  {
+    EventLog events(run);
+    published = publish(RunFolder(run), events);
+    events.progress("scored", fmt::format("{} cases judged", summary.recorded));
+  }
   collect_events(RunFolder(run));
-  fmt::print("{}\n{} cases judged, {} recorded before; records: {}\n", class_table(summary.scores),
-             summary.recorded, summary.resumed, (summary.run / "records.jsonl").string());
+  fmt::print("{}\n{} cases judged, {} recorded before; records: {}\n{}\n", class_table(summary.scores),
+             summary.recorded, summary.resumed, (summary.run / "records.jsonl").string(), published);
   if (summary.faults == 0) return kExitGraded;
   fmt::print("{} cases met a fault of the judge; run the same command again to redo them\n", summary.faults);
   return kExitJudgeFault;
@@ -432,8 +438,9 @@ int rescore(const fs::path& run, const fs::path& policy_file, bool yes) {
   }
   write_text(folder.root() / "policy.yaml", read_text(policy_file));
   score_run(folder, std::nullopt);
-  EventLog(run).progress("scored", "with the policy " + policy.name);
-  fmt::print("{} is written\n", folder.scores_file().string());
+  EventLog events(run);
+  events.progress("scored", "with the policy " + policy.name);
+  fmt::print("{} is written\n{}\n", folder.scores_file().string(), publish(folder, events));
   return kExitGraded;
 }
 

@@ -17,6 +17,7 @@
 #include "base/toolchain.h"
 #include "batch/grade_run.h"
 #include "batch/patience.h"
+#include "batch/publish.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -266,12 +267,17 @@ std::string Rounds::finish(int round, const std::vector<std::string>& left) {
     note_device();
     folder_.collect();
     score_run(folder_, std::nullopt);
+  });
+  const std::string published = publish(folder_, events_);
+  with_patience(events_, true, [&] {
     if (round > 0) write_text(folder_of(round) / "done.json", json{{"left", left}}.dump(1) + "\n");
   });
   events_.progress("scored", fmt::format("{} submissions have cases without a verdict", left.size()));
   with_patience(events_, true, [&] { collect_events(folder_); });
-  return left.empty() ? "every case has a verdict; scores.json is written"
-                      : fmt::format("{} submissions have cases without a verdict", left.size());
+  return fmt::format("{}\n{}",
+                     left.empty() ? "every case has a verdict; scores.json is written"
+                                  : fmt::format("{} submissions have cases without a verdict", left.size()),
+                     published);
 }
 
 // The submit host may have had no GPU: what the first judge found is the run's.

@@ -169,6 +169,23 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert all(p.stat().st_mtime_ns == time_ns for p, time_ns in before.items())
 
 
+def test_grades_stand_where_feedback_cannot_be_written(tmp_path: Path) -> None:
+    """The batch is graded all the same, says what is missing, and the next call catches up."""
+    run = tmp_path / "run"
+    assert warpgrade("batch", run, "--submissions", class_of(tmp_path / "a", "ada"), *ONE_CASE).returncode == 0
+    page = run / "export/feedback/ada/index.html"
+    assert page.exists()
+    shutil.rmtree(run / "export")
+    (run / "export").write_text("in the way", encoding="utf-8")
+    done = warpgrade("resume", run)
+    assert done.returncode == 0, done.stderr
+    assert "not written" in done.stdout and f"warpgrade export {run}" in done.stdout, done.stdout
+    assert '"export_failed"' in (run / "events.jsonl").read_text(encoding="utf-8")
+    (run / "export").unlink()
+    assert warpgrade("resume", run).returncode == 0
+    assert page.exists()
+
+
 def test_an_interrupted_regrade_goes_on_and_judges_nothing_twice(tmp_path: Path) -> None:
     """The same command finishes what it had begun; once it has ended it is a new request."""
     run = tmp_path / "run"

@@ -318,7 +318,10 @@ def test_lateness_costs_what_the_policy_says_and_can_be_rescored(tmp_path: Path)
     shown = warpgrade("rescore", run, "--policy", policy)
     assert shown.returncode == 0 and "32.00" in shown.stdout and "-8.00" in shown.stdout, shown.stdout
     assert json.loads((run / "scores.json").read_text(encoding="utf-8"))["submissions"] == scores
+    feedback = run / "export/feedback/s1/feedback.md"
+    assert "**40 of 40 points**" in feedback.read_text(encoding="utf-8")
     assert warpgrade("rescore", run, "--policy", policy, "--yes").returncode == 0
+    assert "**32 of 40 points**" in feedback.read_text(encoding="utf-8")
     after = json.loads((run / "scores.json").read_text(encoding="utf-8"))["submissions"][0]
     assert after["points"] == 32 and after["late"]["days"] == 2 and after["points_before_late"] == 40
 

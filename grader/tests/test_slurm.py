@@ -341,6 +341,7 @@ def test_a_class_survives_a_night_of_faults(tmp_path: Path, small_disk: Path, cl
     )
 
     assert grades(run) == quiet
+    assert len(list((run / "export/feedback").glob("*/index.html"))) == len(quiet), "the morning's feedback"
     log = events(run)
     recorded = Counter((e["submission"], e["case"]) for e in log if e["event"] == "case_recorded")
     assert len(recorded) == len(quiet) * 3

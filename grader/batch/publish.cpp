@@ -1,0 +1,54 @@
+#include "batch/publish.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/process.h"
+#include "base/toolchain.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::minutes kLongest{30};
+
+// The last line that says something: warnings of the reports' libraries may stand before it.
+std::string last_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+}  // namespace
+
+std::string publish(const RunFolder& folder, EventLog& events) {
+  const fs::path output = folder.root() / "export", stamp = output / ".scores";
+  const std::string of = sha256(read_text(folder.scores_file())) + "\n";
+  if (fs::exists(stamp) && read_text(stamp) == of) return output.string() + " is up to date";
+  ProcessOptions options;
+  options.command = {(program_directory() / "warpgrade").string(), "export", folder.root().string()};
+  options.timeout = kLongest;
+  std::string why;
+  try {
+    const ProcessResult result = run_process(options);
+    if (result.ok()) {
+      write_text(stamp, of);
+      return output.string() + " holds feedback, the class report and what courseware imports";
+    }
+    why = fmt::format("{} ({})", last_line(result.standard_error), result.describe());
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  events.infrastructure("export_failed", why);
+  return fmt::format("feedback and exports are not written: {}; then: warpgrade export {}", why,
+                     folder.root().string());
+}
+
+}  // namespace warpgrade

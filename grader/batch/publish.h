@@ -1,0 +1,15 @@
+// What a night ends with: not the grades alone, but what students, courseware and staff are given of them.
+#pragma once
+
+#include <string>
+
+#include "record/events.h"
+#include "record/run_folder.h"
+
+namespace warpgrade {
+
+// `warpgrade export` of a scored run, unless it was made of these very scores before. Where it fails the
+// grades stand, and an event says why. Returns what to tell.
+std::string publish(const RunFolder& folder, EventLog& events);
+
+}  // namespace warpgrade
