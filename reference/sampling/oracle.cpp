@@ -159,8 +159,15 @@ void count_pairs(const Located& run, const Located& earlier, const Pairing& pair
   }
 }
 
+// Beside the powers of two: of cells 3, 5, 6 or 7 apart a quarter or more are paired so.
+constexpr unsigned kNearMasks[] = {3, 5, 6, 7};
+
 std::vector<Pairing> pairings_of_a_run(std::int64_t rows, unsigned fanout) {
   std::vector<Pairing> pairings;
+  for (const unsigned mask : kNearMasks) {
+    if (mask < fanout) pairings.push_back({.draw_mask = mask});
+    if (mask < rows) pairings.push_back({.row_mask = mask});
+  }
   for (unsigned mask = 1; mask < fanout; mask *= 2) pairings.push_back({.draw_mask = mask});
   for (std::int64_t mask = 1; mask < rows; mask *= 2)
     pairings.push_back({.row_mask = static_cast<unsigned>(mask)});

@@ -55,10 +55,12 @@ class SamplingJudge : public CaseJudge {
     const std::uint64_t first = next_seed();
     if (auto fault = checked_run(first, true)) return *fault;
     if (auto fault = repeated_run(first)) return *fault;
-    // One bit in each half of the seed, then the next seed.
+    // One bit in each half of the seed, the same bit in both (halves folded into one would cancel), the next
+    // seed.
     const std::uint64_t bits = next_seed();
-    for (const std::uint64_t other : {first ^ (std::uint64_t{1} << (bits % 32)),
-                                      first ^ (std::uint64_t{1} << (32 + (bits >> 8) % 32)), first + 1}) {
+    const std::uint64_t low = std::uint64_t{1} << (bits % 32),
+                        high = std::uint64_t{1} << (32 + (bits >> 8) % 32);
+    for (const std::uint64_t other : {first ^ low, first ^ high, first ^ low ^ (low << 32), first + 1}) {
       if (auto fault = checked_run(other, false)) return *fault;
     }
     if (auto fault = accept(judge_levels(all_levels_))) return *fault;
