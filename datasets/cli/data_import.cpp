@@ -85,6 +85,15 @@ void check_and_pin(const DataCommandContext& context, const DatasetInfo& info, c
   fmt::print("pinned in {}\n", pins.path().string());
 }
 
+// For a file of a graph that the catalogue makes from the machine's own packages: its nodes may be in another
+// order, and cases are judged on what the catalogue makes.
+std::string name_beside(const DatasetInfo& info, const std::string& name, const Arguments& arguments) {
+  if (!arguments.name.empty())
+    throw DatasetError("{} is made here from: {}; choose another name with --name", info.name, info.source);
+  fmt::print("note: {} is made from another source: this file is called {}-file\n", info.name, name);
+  return name + "-file";
+}
+
 void check_is(const DatasetInfo& info, const Csr& matrix) {
   try {
     check_published(info, matrix);
@@ -96,7 +105,11 @@ void check_is(const DatasetInfo& info, const Csr& matrix) {
 void import_command(const DataCommandContext& context, const Arguments& arguments) {
   std::string name = arguments.name.empty() ? stem_of(arguments.file) : arguments.name;
   check_name(name);
-  const auto entry = arguments.output.empty() ? entry_of(context, name) : std::nullopt;
+  auto entry = arguments.output.empty() ? entry_of(context, name) : std::nullopt;
+  if (entry && !entry->importer.empty()) {
+    name = name_beside(*entry, name, arguments);
+    entry.reset();
+  }
   if (entry) name = entry->name;
   // Who names the graph means the published file; a file's own name says what it holds, not in which layout.
   const bool original = entry && entry->original && !arguments.name.empty();

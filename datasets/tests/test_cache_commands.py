@@ -169,16 +169,29 @@ def test_import_names_are_the_catalogues_and_aliases_work(tool: DataTool, tmp_pa
     assert "881680" in counts.stderr
     alias = tool.run("import", tmp_path / "g.mtx", "--name", "am-rdf@original", "--format", "matrix-market")
     assert "am@original: expected 881680" in alias.stderr
-    for name in ("reddit", "synth-hub", "arxiv.powerlaw-1", "arxiv@v2.standin-2", "arxiv@0.5", "com-DBLP", "../g"):
+    for name in (
+        "reddit",
+        "synth-hub",
+        "arxiv.powerlaw-1",
+        "arxiv@v2.standin-2",
+        "arxiv@0.5",
+        "com-DBLP",
+        "wordnet",
+        "../g",
+    ):
         refused = tool.run("import", tmp_path / "g.mtx", "--name", name)
         assert refused.returncode == 1, name
         assert refused.stderr.startswith("error: ")
-    for name in ("cora.mtx", "ogbn-arxiv.mtx", "wordnet-3.0.mtx"):  # named by the file alone
+    for name in ("cora.mtx", "ogbn-arxiv.mtx"):  # named by the file alone
         (tmp_path / name).write_text(MARKET)
         refused = tool.run("import", tmp_path / name)
         assert refused.returncode == 1, name
         assert "another" in refused.stderr
     assert not list(tool.cache.glob("*.npz"))
+    (tmp_path / "wordnet-3.0.mtx").write_text(MARKET)  # wordnet itself is made from a package
+    assert tool.run("import", tmp_path / "wordnet-3.0.mtx").returncode == 0
+    assert "3 x 3, 4 entries" in tool.run("info", "wordnet-3.0-file").stdout
+    assert len(list(tool.cache.glob("*.npz"))) == 1
     assert "arxiv: stand-in" in tool.run("info", "--catalogue", "ogbn-arxiv").stdout
 
 
