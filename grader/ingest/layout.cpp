@@ -58,9 +58,11 @@ RawAttempt gradescope_attempt(const fs::path& folder, const std::string& id, con
   RawAttempt attempt;
   attempt.origin = id;
   attempt.folder = folder / id;
-  const std::string at = text_of(symbol(about, "created_at"));
+  const YAML::Node created = symbol(about, "created_at");
+  // A time with its zone is written as an object by some exports.
+  const std::string at = text_of(created.IsMap() ? created["utc"] : created);
   attempt.submitted_at = parse_time(at);
-  if (!at.empty() && !attempt.submitted_at) {
+  if ((!at.empty() || created.IsMap()) && !attempt.submitted_at) {
     throw UsageError("{}: {}.:created_at: expected a time, got '{}'", (folder / kGradescopeFile).string(), id,
                      at);
   }

@@ -199,7 +199,7 @@ def test_gradescope_groups_and_times(tmp_path: Path) -> None:
             ("2026-03-18 12:00:00.000000000 Z", [("Ada Lovelace", "s1", "ada@example.edu")]),
             ("2026-03-19 01:00:00.000000000 Z", [("Ada Lovelace", "s1", "ada@example.edu")]),
             ("2026-03-18 23:58:00 Z", [("Алан Тьюринг", "s2", ""), ("Grace Hopper", "", "grace@example.edu")]),
-            ("2026-03-20T23:00:00+00:00", [("陳大文", "s4", "")]),
+            ("\n    utc: 2026-03-20T23:00:00+00:00\n    zone: {name: UTC}", [("陳大文", "s4", "")]),
         ]
     ):
         submission = export / f"submission_{number}"
