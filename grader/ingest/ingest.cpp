@@ -291,6 +291,7 @@ Submission submission_of(const RunFolder& folder, const json& attempt,
 
 json ingest(const IngestOptions& options, const RunFolder& folder) {
   make_directories(folder.root());
+  remove_staged(folder.root() / "snapshots");
   const json result = Ingest(options, folder).take();
   write_text(folder.class_file(), result.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
   return result;

@@ -167,6 +167,14 @@ std::string snapshot_hash(const fs::path& folder) {
   return hash.hex().substr(0, 32);
 }
 
+void remove_staged(const fs::path& snapshots) {
+  std::error_code none;
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(snapshots, none))
+    if (entry.path().filename().string().starts_with(".staged-")) left.push_back(entry.path());
+  for (const fs::path& folder : left) fs::remove_all(folder, none);
+}
+
 std::variant<Snapshot, Refusal> take_snapshot(const RawAttempt& attempt, const fs::path& snapshots,
                                               const UnpackLimits& limits) {
   make_directories(snapshots);

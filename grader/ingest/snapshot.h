@@ -26,6 +26,9 @@ std::variant<Snapshot, Refusal> take_snapshot(const RawAttempt& attempt,
                                               const std::filesystem::path& snapshots,
                                               const UnpackLimits& limits);
 
+// What an ingest that was killed left half-made; nobody else takes this class in meanwhile.
+void remove_staged(const std::filesystem::path& snapshots);
+
 // The hash over names and contents of a folder, as take_snapshot() gives it.
 std::string snapshot_hash(const std::filesystem::path& folder);
 

@@ -1,8 +1,10 @@
 """The report's folder: whole or not at all, and never in place of something else."""
 
 import filecmp
+import os
+import time
 
-from warpgrade_reports import output
+from warpgrade_reports import output, publishing
 from warpgrade_reports.__main__ import main
 
 
@@ -37,6 +39,20 @@ def test_nothing_is_left_behind_when_rendering_fails(make_run, monkeypatch):
     assert main([str(folder)]) == 1
     assert (folder / "report/index.html").read_bytes() == before
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_what_a_killed_process_left_is_removed_later(tmp_path):
+    long_ago = time.time() - 7200
+    for name, inside in (
+        (".feedback-0ldfiles", "feedback"),
+        (".feedback-mypapers", "thesis"),
+        (".feedback-runsnow_", "before"),
+    ):
+        (tmp_path / name / inside).mkdir(parents=True)
+        if name != ".feedback-runsnow_":
+            os.utime(tmp_path / name, (long_ago, long_ago))
+    publishing.sweep(tmp_path, ".feedback-")
+    assert {path.name for path in tmp_path.iterdir()} == {".feedback-mypapers", ".feedback-runsnow_"}
 
 
 def test_the_same_records_give_the_same_bytes(make_run, tmp_path):

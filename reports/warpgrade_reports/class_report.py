@@ -35,7 +35,7 @@ from warpgrade_reports.class_stats import (
 from warpgrade_reports.feedback import environment, plain
 from warpgrade_reports.grouping import groups_of
 from warpgrade_reports.model import Run
-from warpgrade_reports.publishing import publish, refuse_strangers
+from warpgrade_reports.publishing import publish, refuse_strangers, sweep
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.similarity import Pointer, Print, pointers, print_of
 from warpgrade_reports.source import ReportInputError
@@ -179,6 +179,7 @@ def write_class_report(folder: Path, output: Path, *, sources: Path | None = Non
     page = render_class_report(run, folder, find_pointers(folder, run.lab, sources))
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
+        sweep(output.parent, ".class-report-")
         with tempfile.TemporaryDirectory(prefix=".class-report-", dir=output.parent) as scratch:
             staged = Path(scratch) / "report"
             staged.mkdir()

@@ -26,7 +26,7 @@ from warpgrade_reports import svg
 from warpgrade_reports.chart import Chart, Mark, Row
 from warpgrade_reports.grouping import groups_of
 from warpgrade_reports.model import CaseSpec
-from warpgrade_reports.publishing import publish, refuse_strangers
+from warpgrade_reports.publishing import publish, refuse_strangers, sweep
 from warpgrade_reports.source import ReportInputError, read_text
 from warpgrade_reports.verdicts import THRESHOLD_LABELS, style_of
 
@@ -211,6 +211,7 @@ def write_feedback(views: Sequence[View], output: Path, *, keep: bool = False) -
         refuse_strangers(output)
     try:
         (output if keep else output.parent).mkdir(parents=True, exist_ok=True)
+        sweep(output if keep else output.parent, ".feedback-")
         with tempfile.TemporaryDirectory(prefix=".feedback-", dir=output if keep else output.parent) as scratch:
             staged = Path(scratch) / "feedback"
             staged.mkdir()

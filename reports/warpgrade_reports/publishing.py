@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from pathlib import Path
 
 from warpgrade_reports.source import ReportInputError
 
 _OURS = 'content="warpgrade_reports"'
+_STALE_S = 3600
 
 
 def refuse_strangers(output: Path) -> None:
@@ -27,6 +29,14 @@ def refuse_strangers(output: Path) -> None:
             "expected no such folder, an empty one or an earlier report, got other files",
             "name another folder with --output",
         )
+
+
+def sweep(folder: Path, prefix: str) -> None:
+    """Removes what a process that was killed left half-made beside its output: scratch folders of an hour ago."""
+    for scratch in folder.glob(f"{prefix}????????"):
+        ours = scratch.is_dir() and {path.name for path in scratch.iterdir()} <= {"report", "feedback", "before"}
+        if ours and time.time() - scratch.stat().st_mtime > _STALE_S:
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def publish(staged: Path, output: Path, before: Path) -> None:
