@@ -58,10 +58,7 @@ class JudgeServer::Process {
     }
   }
 
-  ~Process() {
-    input_.reset();  // it ends by itself when nothing more can be asked
-    end(0);
-  }
+  ~Process() { end(0); }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 

@@ -25,6 +25,9 @@
 #ifndef SPMM_PANELS
 #define SPMM_PANELS 0
 #endif
+static_assert(SPMM_STRIP == 0 || SPMM_STRIP == 32 || SPMM_STRIP == 64 || SPMM_STRIP == 128,
+              "a strip is what a group of lanes covers");
+static_assert(SPMM_PANELS >= 0, "panels are counted");
 
 namespace optimized {
 
