@@ -164,6 +164,9 @@ def test_a_refused_attempt_is_told_where_another_one_counts(tmp_path: Path) -> N
         text = (exported / "feedback/s1" / name).read_text(encoding="utf-8")
         assert said in text and "Attempt 2 was refused" in text, text
         assert said not in (exported / "feedback/s3" / name).read_text(encoding="utf-8")
+    # Both handed in the same program: the class report found their sources.
+    (page,) = (exported / "class-report").glob("*.html")
+    assert "looked at: 2 submissions" in page.read_text(encoding="utf-8")
 
 
 def test_people_are_meant_by_their_names_in_any_script(tmp_path: Path) -> None:

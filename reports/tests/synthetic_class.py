@@ -169,7 +169,12 @@ class SyntheticClass(SyntheticRun):
             }
             attempts.append(
                 attempt
-                | {"status": "graded", "submission": submission["id"], "snapshot": f"snapshots/{submission['hash']}"}
+                | {
+                    "status": "graded",
+                    "submission": submission["id"],
+                    "hash": submission["hash"][:32],  # of a run's submissions the record has it in full
+                    "snapshot": f"snapshots/{submission['hash'][:32]}",
+                }
             )
         students.append({"id": "s9999", "name": "Nobody Home", "email": "s9999@example.edu", "section": "B"})
         return {
@@ -198,7 +203,7 @@ class SyntheticClass(SyntheticRun):
         (folder / "secret/seed").write_text(CANARIES[0], encoding="utf-8")
         for submission in self.submissions:
             if submission["id"] in self.sources:
-                snapshot = folder / "snapshots" / submission["hash"]
+                snapshot = folder / "snapshots" / submission["hash"][:32]
                 snapshot.mkdir(parents=True)
                 (snapshot / "spmm.cu").write_text(self.sources[submission["id"]], encoding="utf-8")
         return folder

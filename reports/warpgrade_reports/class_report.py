@@ -59,18 +59,32 @@ def duration(seconds: float | None) -> str:
 def source_folders(folder: Path, sources: Path | None) -> tuple[dict[str, Path], list[frozenset[str]]]:
     """Each student submission's sources, and which submissions are one student's: those are not compared."""
     run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    snapshots = _snapshots(folder)
     found: dict[str, Path] = {}
     by_student: dict[str, set[str]] = defaultdict(set)
     for submission in run.get("submissions", []):
         if submission.get("role", "student") != "student":
             continue
         name = submission["id"]
-        place = sources / name if sources else folder / "snapshots" / str(submission.get("hash") or "none")
-        if place.is_dir():
+        place = sources / name if sources else snapshots.get(name)
+        if place is not None and place.is_dir():
             found[name] = place
         for member in submission.get("members") or [submission.get("student", name)]:
             by_student[str(member)].add(name)
     return found, [frozenset(names) for names in by_student.values() if len(names) > 1]
+
+
+def _snapshots(folder: Path) -> dict[str, Path]:
+    """Where each submission's sources were kept when the class was taken in; none of a run without a class."""
+    class_list = folder / "submissions.json"
+    if not class_list.is_file():
+        return {}
+    attempts = json.loads(class_list.read_text(encoding="utf-8")).get("attempts", [])
+    return {
+        attempt["submission"]: folder / "snapshots" / Path(attempt["snapshot"]).name
+        for attempt in attempts
+        if "submission" in attempt and "snapshot" in attempt
+    }
 
 
 def find_pointers(folder: Path, lab: str, sources: Path | None) -> tuple[list[Pointer], int]:
