@@ -97,8 +97,9 @@ void slice_panels(const std::vector<WindowCounts>& starts, const WindowCounts& t
                   SpmmPlan* plan) {
   for (int panel = 0; panel < plan->strategy.panels; ++panel) {
     const bool last = panel + 1 == plan->strategy.panels;
-    const WindowCounts& begin = starts[static_cast<std::size_t>(panel) * windows];
-    const WindowCounts& end = last ? total : starts[static_cast<std::size_t>(panel + 1) * windows];
+    const std::size_t records = static_cast<std::size_t>(windows) * plan->strategy.bands;
+    const WindowCounts& begin = starts[panel * records];
+    const WindowCounts& end = last ? total : starts[(panel + 1) * records];
     const int short_count = end.short_items - begin.short_items;
     plan->panels.push_back({plan->short_items.get() + begin.short_items,
                             plan->long_items.get() + begin.long_items, short_count,
@@ -116,7 +117,7 @@ cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream
 
   const int windows = (a.rows - 1) / ListTile::kWindowRows + 1;
   const dim3 grid(windows, s.panels);
-  std::vector<WindowCounts> starts(static_cast<std::size_t>(windows) * s.panels);
+  std::vector<WindowCounts> starts(static_cast<std::size_t>(windows) * s.bands * s.panels);
   const std::size_t starts_bytes = starts.size() * sizeof(WindowCounts);
   DeviceArray<WindowCounts> device_starts;
   TRY(device_starts.allocate(starts.size()));

@@ -10,6 +10,8 @@
 // panel    columns of A, i.e. rows of B's strip, that one launch covers; C is accumulated panel by panel at
 //          8 * m * strip bytes each. Panels make B's strip fit in L2, and let L1 keep what many long rows
 //          share.
+// band     columns of A, that the items of one launch are ordered by: L1 keeps what rows share, for a sum a band
+//          and row.
 // segment  entries that one warp takes at most; longer rows are cut, their parts summed in a fixed order.
 #pragma once
 
@@ -21,6 +23,9 @@
 //   warpgrade sweep reference/spmm/optimized --lab spmm --param SPMM_STRIP=32,64,128 --param SPMM_PANELS=1,3
 #ifndef SPMM_STRIP
 #define SPMM_STRIP 0
+#endif
+#ifndef SPMM_BANDS
+#define SPMM_BANDS 0
 #endif
 #ifndef SPMM_PANELS
 #define SPMM_PANELS 0
@@ -40,6 +45,9 @@ struct Group {
 inline constexpr Group kGroups[] = {{4, 4},  {4, 8}, {4, 16}, {4, 32}, {2, 8},
                                     {2, 16}, {1, 8}, {1, 16}, {1, 32}};
 
+inline constexpr int kMostBands = 8;  // of a panel
+static_assert(SPMM_BANDS >= 0 && SPMM_BANDS <= kMostBands, "bands are counted");
+
 struct Strategy {
   Group group{4, 8};      // of the strips
   int strips = 1;         // whole ones
@@ -48,6 +56,8 @@ struct Strategy {
   int padded_pitch = 0;   // floats a row of the copy of B; 0: B is gathered as it is
   int panels = 1;         // launches over consecutive column ranges of A
   int panel_columns = 0;  // columns of A a panel
+  int bands = 1;          // a panel
+  int band_columns = 0;   // columns of A a band
   int short_row =
       32;  // rows of at most so many entries (in a panel) go to one group of lanes, others to a warp
   int segment = 512;  // entries a warp takes at most
@@ -161,6 +171,12 @@ inline int choose_panels(const Sizes& size, std::int64_t strip, std::int64_t l2_
   return static_cast<int>(std::clamp<std::int64_t>(std::max(for_l2, for_l1), 1, kMostPanels));
 }
 
+// Bands where rows are long but the work is too little for panels of it: as many as
+inline int choose_bands(const Sizes& size, int panels, std::int64_t l2_bytes) {
+  if (SPMM_BANDS > 0) return SPMM_BANDS;
+  return 1;
+}
+
 // Enough segments that the last wave of warps is a small part of the whole. Where most rows are long, one
 // wave of them: each cut costs a partial sum written and read.
 inline int choose_segment(const Sizes& size, std::int64_t strips, int multiprocessors) {
@@ -181,6 +197,8 @@ inline Strategy choose_strategy(const Sizes& size, const Device& device) {
   const std::int64_t strips = s.all_strips();
   s.panels = choose_panels(size, std::max(s.strips > 0 ? s.group.strip() : 0, s.last_columns), l2_bytes);
   s.panel_columns = static_cast<int>((size.cols + s.panels - 1) / s.panels);
+  s.bands = choose_bands(size, s.panels, l2_bytes);
+  s.band_columns = (s.panel_columns + s.bands - 1) / s.bands;
   s.segment = choose_segment(size, strips, device.multiprocessors);
   s.short_row =
       size.nnz * strips >= kManyEntries ? 64 : 32;  // small problems need the parallelism of whole warps

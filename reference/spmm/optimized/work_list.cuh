@@ -3,10 +3,12 @@
 // An item is a stretch of one row's entries within one column panel. Short items (at most
 // Strategy::short_row entries) are ordered by falling length within windows of kWindowRows rows, so that the
 // items that share a warp end together while rows stay near their neighbours. Long items are at most
-// Strategy::segment entries; a row with several is "split": each part owns a slot for its partial sum.
+// Strategy::segment entries within one column band; a row with several is "split": each part owns a slot for
+// its partial sum. Long items are ordered by band.
 //
 // Cost    two passes over row_offsets a panel, with a binary search in `columns` per row where there are
-//         panels; 16 bytes an item. The host adds up one counter record per 1024 rows and panel.
+//         panels or bands; 16 bytes an item. The host adds up one counter record per 1024 rows, band and
+//         panel.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -29,7 +31,8 @@ struct Split {
   int parts;
 };
 
-// Counts within one window of rows and one panel; after the host's scan, where the window's records begin.
+// Counts within one window of rows, one band and one panel; short items, slots and splits are counted in a
+// panel's first band. After the host's scan, where the window's records begin.
 struct alignas(16) WindowCounts {
   int short_items, long_items, slots, splits;
 };
@@ -80,31 +83,69 @@ __device__ inline Stretch stretch_of(const CsrMatrix& a, int row, int panel, con
   return stretch;
 }
 
-// What a stretch becomes. Empty rows are items of the first panel: it is the one that writes C.
-__device__ inline WindowCounts items_of(int length, int panel, const Strategy& s) {
-  if (length <= s.short_row) return {length > 0 || panel == 0 ? 1 : 0, 0, 0, 0};
-  const int parts = (length - 1) / s.segment + 1;
-  return parts == 1 ? WindowCounts{0, 1, 0, 0} : WindowCounts{0, parts, parts, 1};
+// Where the bands of a stretch end. Bands of columns, so that bands of rows whose columns are not sorted are
+// consecutive stretches as well.
+struct Bands {
+  int end[kMostBands];
+};
+
+__device__ inline Bands bands_of(const CsrMatrix& a, const Stretch& stretch, int panel, const Strategy& s) {
+  Bands bands;
+  int begin = stretch.begin;
+#pragma unroll
+  for (int band = 0; band < kMostBands; ++band) {
+    const std::int64_t next = static_cast<std::int64_t>(panel) * s.panel_columns +
+                              static_cast<std::int64_t>(band + 1) * s.band_columns;
+    begin = band + 1 < s.bands ? find_column(a.columns, begin, stretch.end, next) : stretch.end;
+    bands.end[band] = begin;
+  }
+  return bands;
+}
+
+__device__ inline int parts_of(int length, const Strategy& s) {
+  return (length + s.segment - 1) / s.segment;
+}
+
+// Adds what a stretch becomes to the counts [bands]. Empty rows are items of the first panel: it is the one
+// that writes C.
+__device__ inline void count_items(const CsrMatrix& a, const Stretch& stretch, int panel, const Strategy& s,
+                                   WindowCounts* counts) {
+  if (stretch.length() <= s.short_row) {
+    if (stretch.length() > 0 || panel == 0) atomicAdd(&counts[0].short_items, 1);
+    return;
+  }
+  const Bands bands = bands_of(a, stretch, panel, s);
+  int begin = stretch.begin, parts = 0;
+#pragma unroll
+  for (int band = 0; band < kMostBands; ++band) {
+    const int mine = parts_of(bands.end[band] - begin, s);
+    begin = bands.end[band];
+    if (mine > 0) atomicAdd(&counts[band].long_items, mine);
+    parts += mine;
+  }
+  if (parts == 1) return;
+  atomicAdd(&counts[0].slots, parts);
+  atomicAdd(&counts[0].splits, 1);
+}
+
+// The record of a window among the counts [panels, bands, windows].
+__device__ inline std::size_t record_of(int band, const Strategy& s) {
+  return (blockIdx.y * static_cast<std::size_t>(s.bands) + band) * gridDim.x + blockIdx.x;
 }
 
 // Grid: x = windows, y = panels.
-__global__ void spmm_count_items_kernel(CsrMatrix a, Strategy s, WindowCounts* counts) {  // [panels, windows]
-  __shared__ WindowCounts total;
-  if (threadIdx.x == 0) total = {0, 0, 0, 0};
+__global__ void spmm_count_items_kernel(CsrMatrix a, Strategy s, WindowCounts* counts) {
+  __shared__ WindowCounts total[kMostBands];
+  if (threadIdx.x < kMostBands) total[threadIdx.x] = {0, 0, 0, 0};
   __syncthreads();
   const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x) * ListTile::kWindowRows;
   for (int i = threadIdx.x; i < ListTile::kWindowRows && first_row + i < a.rows; i += ListTile::kThreads) {
     const int row = static_cast<int>(first_row + i);
-    const WindowCounts mine = items_of(stretch_of(a, row, blockIdx.y, s).length(), blockIdx.y, s);
-    if (mine.short_items > 0) atomicAdd(&total.short_items, mine.short_items);
-    if (mine.long_items > 0) atomicAdd(&total.long_items, mine.long_items);
-    if (mine.splits > 0) {
-      atomicAdd(&total.slots, mine.slots);
-      atomicAdd(&total.splits, mine.splits);
-    }
+    count_items(a, stretch_of(a, row, blockIdx.y, s), blockIdx.y, s, total);
   }
   __syncthreads();
-  if (threadIdx.x == 0) counts[blockIdx.y * static_cast<std::size_t>(gridDim.x) + blockIdx.x] = total;
+  const int band = threadIdx.x;
+  if (band < s.bands) counts[record_of(band, s)] = total[band];
 }
 
 struct ListOutput {
@@ -125,33 +166,46 @@ __device__ inline int part_length(int length, int parts) {
   return ((length - 1) / parts / kRound + 1) * kRound;
 }
 
-__device__ inline void emit_long(const Stretch& stretch, int row, const WindowCounts& counts,
-                                 const Strategy& s, WindowCounts* cursor, const ListOutput& out) {
-  int item = atomicAdd(&cursor->long_items, counts.long_items);
-  int slot = -1;
-  if (counts.splits > 0) {
-    const int split = atomicAdd(&cursor->splits, 1);
-    slot = atomicAdd(&cursor->slots, counts.slots);
-    out.splits[split] = {slot, counts.slots};
-    for (int part = 0; part < counts.slots; ++part) out.slot_splits[slot + part] = split;
+__device__ inline void emit_long(const CsrMatrix& a, const Stretch& stretch, int row, int panel,
+                                 const Strategy& s, WindowCounts* cursors, const ListOutput& out) {
+  const Bands bands = bands_of(a, stretch, panel, s);
+  int begin = stretch.begin, parts = 0;
+#pragma unroll
+  for (int band = 0; band < kMostBands; ++band) {
+    parts += parts_of(bands.end[band] - begin, s);
+    begin = bands.end[band];
   }
-  const int share = part_length(stretch.length(), counts.long_items);
-  for (int part = 0; part < counts.long_items; ++part) {
-    const int begin = stretch.begin + part * share;
-    const int end = stretch.end - begin > share ? begin + share : stretch.end;
-    out.long_items[item + part] = {row, begin, end, counts.splits > 0 ? slot + part : -1};
+  int slot = -1;
+  if (parts > 1) {
+    const int split = atomicAdd(&cursors[0].splits, 1);
+    slot = atomicAdd(&cursors[0].slots, parts);
+    out.splits[split] = {slot, parts};
+    for (int part = 0; part < parts; ++part) out.slot_splits[slot + part] = split;
+  }
+  begin = stretch.begin;
+#pragma unroll
+  for (int band = 0; band < kMostBands; ++band) {
+    const int end = bands.end[band], mine = parts_of(end - begin, s);
+    if (mine > 0) {
+      const int item = atomicAdd(&cursors[band].long_items, mine), share = part_length(end - begin, mine);
+      for (int part = 0; part < mine; ++part, begin += share) {
+        out.long_items[item + part] = {row, begin, end - begin > share ? begin + share : end,
+                                       slot < 0 ? -1 : slot++};
+      }
+    }
+    begin = end;
   }
 }
 
 // Grid: x = windows, y = panels. Places come from counters in shared memory, so the order of equals varies
 // from plan to plan; sums do not, because every row is summed in the order of its entries and parts.
 __global__ void spmm_emit_items_kernel(CsrMatrix a, Strategy s,
-                                       const WindowCounts* __restrict__ starts,  // [panels, windows]
+                                       const WindowCounts* __restrict__ starts,  // [panels, bands, windows]
                                        ListOutput out) {
   __shared__ int class_cursor[ListTile::kClasses];
-  __shared__ WindowCounts cursor;
+  __shared__ WindowCounts cursors[kMostBands];
   for (int c = threadIdx.x; c < ListTile::kClasses; c += ListTile::kThreads) class_cursor[c] = 0;
-  if (threadIdx.x == 0) cursor = starts[blockIdx.y * static_cast<std::size_t>(gridDim.x) + blockIdx.x];
+  if (static_cast<int>(threadIdx.x) < s.bands) cursors[threadIdx.x] = starts[record_of(threadIdx.x, s)];
   __syncthreads();
   constexpr int kRowsPerThread = ListTile::kWindowRows / ListTile::kThreads;
   const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x) * ListTile::kWindowRows;
@@ -163,14 +217,14 @@ __global__ void spmm_emit_items_kernel(CsrMatrix a, Strategy s,
     is_short[i] = false;
     if (row >= a.rows) continue;
     stretches[i] = stretch_of(a, static_cast<int>(row), blockIdx.y, s);
-    const WindowCounts counts = items_of(stretches[i].length(), blockIdx.y, s);
-    is_short[i] = counts.short_items > 0;
-    if (is_short[i]) atomicAdd(&class_cursor[length_class(stretches[i].length())], 1);
-    if (counts.long_items > 0) emit_long(stretches[i], static_cast<int>(row), counts, s, &cursor, out);
+    const int length = stretches[i].length();
+    is_short[i] = length <= s.short_row && (length > 0 || blockIdx.y == 0);
+    if (is_short[i]) atomicAdd(&class_cursor[length_class(length)], 1);
+    if (length > s.short_row) emit_long(a, stretches[i], static_cast<int>(row), blockIdx.y, s, cursors, out);
   }
   __syncthreads();
   if (threadIdx.x == 0) {  // counts to places, the longest class first
-    int place = cursor.short_items;
+    int place = cursors[0].short_items;
     for (int c = ListTile::kClasses - 1; c >= 0; --c) {
       const int count = class_cursor[c];
       class_cursor[c] = place;
