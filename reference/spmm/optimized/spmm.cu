@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernel.cuh"
+#include "one_column.cuh"
 #include "pad.cuh"
 #include "warpgrade/spmm.h"
 
@@ -167,6 +168,19 @@ cudaError_t launch(const Operands& op, const SpmmPlan& plan, int strips, cudaStr
   return cudaSuccess;
 }
 
+cudaError_t launch_one_column(const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+  for (std::size_t panel = 0; panel < plan.panels.size(); ++panel) {
+    const PanelList& list = plan.panels[panel];
+    const int blocks = (list.long_count + OneColumn::kWarps - 1) / OneColumn::kWarps +
+                       (list.short_count + OneColumn::kShortPerBlock - 1) / OneColumn::kShortPerBlock;
+    if (blocks == 0) continue;
+    const auto kernel = panel == 0 ? spmm_one_column_kernel<false> : spmm_one_column_kernel<true>;
+    kernel<<<blocks, OneColumn::kThreads, 0, stream>>>(op, list, plan.partials());
+    TRY(cudaGetLastError());
+  }
+  return cudaSuccess;
+}
+
 // The kernel compiled for `group`.
 template <int kIndex = 0>
 cudaError_t launch_group(const Group& group, const Operands& op, const SpmmPlan& plan, int strips,
@@ -211,6 +225,7 @@ cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPl
   const unsigned row_bytes = (is_padded ? s.padded_pitch : k) * static_cast<unsigned>(sizeof(float));
   Operands op{a.columns,     a.values, is_padded ? plan->padded_b.get() : b, c, k, 0, 0,
               sums_pitch(k), row_bytes};
+  if (k == 1) return launch_one_column(op, *plan, stream);
   if (s.strips > 0) TRY(launch_group(s.group, op, *plan, s.strips, stream));
   if (s.last_columns == 0) return cudaSuccess;
   op.first_column = s.strips * s.group.strip();

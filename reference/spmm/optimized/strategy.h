@@ -167,7 +167,7 @@ inline int choose_panels(const Sizes& size, std::int64_t strip, std::int64_t l2_
   constexpr std::int64_t kMostPanels = 64, kFewestEntries = 4'000'000;
   if (SPMM_PANELS > 0) return std::min<int>(SPMM_PANELS, kMostPanels);
   const std::int64_t for_l2 = std::min(3 * size.b_bytes(strip) / l2_bytes, size.mean_row() / 10);
-  const std::int64_t for_l1 = std::min(size.mean_row() / 32, size.nnz / kFewestEntries);
+  const std::int64_t for_l1 = size.k == 1 ? 1 : std::min(size.mean_row() / 32, size.nnz / kFewestEntries);
   return static_cast<int>(std::clamp<std::int64_t>(std::max(for_l2, for_l1), 1, kMostPanels));
 }
 
@@ -195,13 +195,16 @@ inline Strategy choose_strategy(const Sizes& size, const Device& device) {
   Strategy s;
   choose_strips(size, l2_bytes, &s);
   const std::int64_t strips = s.all_strips();
+#ifndef SPMM_SHORT
+#define SPMM_SHORT 32
+#endif
   s.panels = choose_panels(size, std::max(s.strips > 0 ? s.group.strip() : 0, s.last_columns), l2_bytes);
   s.panel_columns = static_cast<int>((size.cols + s.panels - 1) / s.panels);
   s.bands = choose_bands(size, s.panels, l2_bytes);
   s.band_columns = (s.panel_columns + s.bands - 1) / s.bands;
   s.segment = choose_segment(size, strips, device.multiprocessors);
   s.short_row =
-      size.nnz * strips >= kManyEntries ? 64 : 32;  // small problems need the parallelism of whole warps
+      size.k == 1 ? SPMM_SHORT : size.nnz * strips >= kManyEntries ? 64 : 32;  // small problems need the parallelism of whole warps
   return s;
 }
 
