@@ -161,24 +161,40 @@ __device__ void add_groups(Vector<T::kVector>* sum) {
   for (int mask = T::kLanes; mask < T::kWarpLanes; mask *= 2) sum->add_from_lane(mask);
 }
 
-// A row of C from vectors, where k is no multiple of 4: rows begin anywhere. The lanes of a group exchange
-// their floats, so that each store writes neighbouring floats of the row. All lanes of a warp take part.
+// A row of C from vectors, where k is no multiple of 4: rows begin anywhere. Each lane stores the 16 bytes of
+// memory that its columns begin in, with what it takes from the lane before, so that sectors are written
+// whole, but for the row's ends. (Sectors written in pieces cost L2 a read of them: 1.5 times the time of a
+// kernel at k = 127.) All lanes of a warp take part.
 template <typename T>
 __device__ void store_unaligned(const Operands& op, std::int64_t row, int column,
                                 const Vector<T::kVector>& sum, bool owns) {
-  const float* mine = reinterpret_cast<const float*>(&sum);
-  const int lane = threadIdx.x % T::kLanes, component = lane % T::kVector;
-  const int first = column - lane * T::kVector;
-#pragma unroll
-  for (int step = 0; step < T::kVector; ++step) {
-    const int source = (step * T::kLanes + lane) / T::kVector, to = first + step * T::kLanes + lane;
-    float value = 0.0f;
+  static_assert(T::kVector == 4, "narrower vectors divide k");
+  const int lane = threadIdx.x % T::kLanes;
+  const float4 mine = sum.x;
+  const float y = __shfl_up_sync(~0u, mine.y, 1, T::kLanes), z = __shfl_up_sync(~0u, mine.z, 1, T::kLanes),
+              w = __shfl_up_sync(~0u, mine.w, 1, T::kLanes);
+  if (!owns) return;
+  float* const cells = op.c + row * op.k;
+  const int shift = static_cast<int>(row * op.k) & (T::kVector - 1);
+  const float4 shifted = shift == 0   ? mine
+                         : shift == 1 ? float4{w, mine.x, mine.y, mine.z}
+                         : shift == 2 ? float4{z, w, mine.x, mine.y}
+                                      : float4{y, z, w, mine.x};
+  const int first = column - shift, missing = lane == 0 ? shift : 0;  // the strip begins in lane 0
+  if (missing == 0 && first + T::kVector <= op.k) {
+    __stcs(reinterpret_cast<float4*>(cells + first), shifted);
+  } else {
+    const float* const values = reinterpret_cast<const float*>(&shifted);
 #pragma unroll
     for (int i = 0; i < T::kVector; ++i) {
-      const float theirs = __shfl_sync(~0u, mine[i], source, T::kLanes);
-      if (i == component) value = theirs;
+      if (i >= missing && first + i < op.k) __stcs(cells + first + i, values[i]);
     }
-    if (owns && to < op.k) __stcs(op.c + row * op.k + to, value);
+  }
+  if (lane + 1 < T::kLanes) return;
+  const float* const values = reinterpret_cast<const float*>(&mine);
+#pragma unroll
+  for (int i = 1; i < T::kVector; ++i) {  // and ends in the last one
+    if (i >= T::kVector - shift && column + i < op.k) __stcs(cells + column + i, values[i]);
   }
 }
 

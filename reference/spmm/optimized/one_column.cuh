@@ -103,7 +103,7 @@ __device__ void short_rows(const Operands& op, const PanelList& list, unsigned f
 #pragma unroll
   for (int u = 0; u < kItems; ++u) {
     const float sum = sum_of_lanes<kLanes>(lane_sums[u]);
-    if (lane == u && items[u].row >= 0) store_cell<kAccumulate>(op, items[u].row, sum);
+    if (lane == u % kLanes && items[u].row >= 0) store_cell<kAccumulate>(op, items[u].row, sum);
   }
 }
 

@@ -45,7 +45,7 @@ struct Group {
 inline constexpr Group kGroups[] = {{4, 4},  {4, 8}, {4, 16}, {4, 32}, {2, 8},
                                     {2, 16}, {1, 8}, {1, 16}, {1, 32}};
 
-inline constexpr int kMostBands = 8;  // of a panel
+inline constexpr int kMostBands = 16;  // of a panel
 static_assert(SPMM_BANDS >= 0 && SPMM_BANDS <= kMostBands, "bands are counted");
 
 struct Strategy {
