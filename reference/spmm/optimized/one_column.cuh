@@ -1,7 +1,8 @@
 // The kernel for k = 1, a product with a vector: a lane reads an entry of A and the float of B it asks for.
-// Work and lists as in kernel.cuh. What limits it is latency, three loads that wait for each other (item,
-// entry, float of B): every group of lanes has several items under way, every warp several rounds of a long
-// one.
+// Long items as in kernel.cuh; short rows straight from row_offsets, in their order, since nothing but
+// latency counts: neighbouring rows are neighbouring stretches of A. Three loads wait for each other (offsets,
+// entry, float of B), so every group of lanes has several rows under way, every warp several rounds of a long
+// item.
 #pragma once
 
 #include "kernel.cuh"
@@ -10,14 +11,14 @@ namespace optimized {
 
 struct OneColumn {
   static constexpr int kWarpLanes = 32;
-  static constexpr int kLanes = 8;   // a group, which takes short items
-  static constexpr int kItems = 4;   // a group has under way
+  static constexpr int kLanes = 8;   // a group, which takes short rows
+  static constexpr int kRows = 4;    // a group has under way
   static constexpr int kRounds = 4;  // of a long item that a warp has under way
   static constexpr int kGroups = kWarpLanes / kLanes;
   static constexpr int kWarps = 4;
   static constexpr int kThreads = kWarps * kWarpLanes;
   static constexpr int kBlocksPerSm = 12;
-  static constexpr int kShortPerBlock = kWarps * kGroups * kItems;
+  static constexpr int kRowsPerBlock = kWarps * kGroups * kRows;
 };
 
 template <int kLanes>
@@ -27,14 +28,17 @@ __device__ float sum_of_lanes(float sum) {
   return sum;
 }
 
-// Adds the products of several entries, each of which exists or not.
+// Adds the products of several entries, each of which exists or not. They are read through the caches: what
+// the lanes of neighbouring rows leave of a sector, others take.
 template <int kCount>
 __device__ void add_products(const Operands& op, const unsigned (&at)[kCount], const bool (&exists)[kCount],
                              float* const (&sums)[kCount]) {
   Entry entries[kCount];
   float b[kCount];
 #pragma unroll
-  for (int u = 0; u < kCount; ++u) entries[u] = fetch_entry(op, at[u], exists[u]);
+  for (int u = 0; u < kCount; ++u) {
+    if (exists[u]) entries[u] = {__ldg(op.columns + at[u]), __ldg(op.values + at[u])};
+  }
 #pragma unroll
   for (int u = 0; u < kCount; ++u) b[u] = exists[u] ? __ldg(op.b + entries[u].column) : 0.0f;
 #pragma unroll
@@ -43,13 +47,7 @@ __device__ void add_products(const Operands& op, const unsigned (&at)[kCount], c
   }
 }
 
-template <bool kAccumulate>
-__device__ void store_cell(const Operands& op, int row, float sum) {
-  __stcs(op.c + row, kAccumulate ? sum + __ldcg(op.c + row) : sum);
-}
-
-template <bool kAccumulate>
-__device__ void long_row(const Operands& op, const Partials& partials, const Item& item) {
+__device__ inline void long_row(const Operands& op, const Partials& partials, const Item& item) {
   constexpr int kRounds = OneColumn::kRounds, kLanes = OneColumn::kWarpLanes;
   const int lane = threadIdx.x % kLanes;
   float lane_sums[kRounds] = {};
@@ -70,57 +68,60 @@ __device__ void long_row(const Operands& op, const Partials& partials, const Ite
   Vector<1> sum{sum_of_lanes<kLanes>(lane_sums[0])};
   const LaneColumns columns{0, lane == 0, nullptr};
   if (item.slot >= 0 && !combine_parts<Tile<1, 32>>(op, partials, columns, item.slot, &sum)) return;
-  if (lane == 0) store_cell<kAccumulate>(op, item.row, sum.x);
+  if (lane == 0) sum.store(op.c + item.row);
 }
 
-// Neighbouring groups take neighbouring items, so that what a load of items touches is one stretch of them.
-template <bool kAccumulate>
-__device__ void short_rows(const Operands& op, const PanelList& list, unsigned first) {
-  constexpr int kItems = OneColumn::kItems, kLanes = OneColumn::kLanes, kGroups = OneColumn::kGroups;
+// Several rows a group, from `first` on; those that the list of long items has are left out.
+__device__ inline void short_rows(const Operands& op, const int* __restrict__ row_offsets, int rows,
+                                  int longest_row, std::int64_t first) {
+  constexpr int kRows = OneColumn::kRows, kLanes = OneColumn::kLanes, kGroups = OneColumn::kGroups;
   const int lane = threadIdx.x % kLanes, group = threadIdx.x % OneColumn::kWarpLanes / kLanes;
-  Item items[kItems];
-  float lane_sums[kItems] = {};
-  int longest = 0;
+  int begin[kRows], length[kRows], longest = 0;
+  float lane_sums[kRows] = {};
 #pragma unroll
-  for (int u = 0; u < kItems; ++u) {
-    const unsigned index = first + u * kGroups + group;
-    items[u] = index < static_cast<unsigned>(list.short_count) ? list.short_items[index] : Item{-1, 0, 0, -1};
-    longest = max(longest, items[u].end - items[u].begin);
+  for (int u = 0; u < kRows; ++u) {
+    const std::int64_t row = first + u * kGroups + group;
+    begin[u] = row < rows ? __ldg(row_offsets + row) : 0;
+    length[u] = row < rows ? __ldg(row_offsets + row + 1) - begin[u] : -1;
+    if (length[u] > longest_row) length[u] = -1;
+    longest = max(longest, length[u]);
   }
   for (int from = 0; from < longest; from += kLanes) {
-    unsigned at[kItems];
-    bool exists[kItems];
-    float* sums[kItems];
+    unsigned at[kRows];
+    bool exists[kRows];
+    float* sums[kRows];
 #pragma unroll
-    for (int u = 0; u < kItems; ++u) {
-      at[u] = static_cast<unsigned>(items[u].begin) + from + lane;
-      exists[u] = at[u] < static_cast<unsigned>(items[u].end);
+    for (int u = 0; u < kRows; ++u) {
+      at[u] = static_cast<unsigned>(begin[u]) + from + lane;
+      exists[u] = from + lane < length[u];
       sums[u] = &lane_sums[u];
     }
     add_products(op, at, exists, sums);
   }
   __syncwarp();
 #pragma unroll
-  for (int u = 0; u < kItems; ++u) {
+  for (int u = 0; u < kRows; ++u) {
     const float sum = sum_of_lanes<kLanes>(lane_sums[u]);
-    if (lane == u % kLanes && items[u].row >= 0) store_cell<kAccumulate>(op, items[u].row, sum);
+    if (lane == u % kLanes && length[u] >= 0) __stcs(op.c + first + u * kGroups + group, sum);
   }
 }
 
-// Grid: x = blocks of long items, then blocks of short ones.
-template <bool kAccumulate>
+// Grid: x = blocks of long items, then blocks of rows.
 __global__ void __launch_bounds__(OneColumn::kThreads, OneColumn::kBlocksPerSm)
-    spmm_one_column_kernel(Operands op, PanelList list, Partials partials) {
+    spmm_one_column_kernel(Operands op, const Item* __restrict__ long_items, int long_count,
+                           const int* __restrict__ row_offsets, int rows, int longest_short_row,
+                           Partials partials) {
   const unsigned warp = threadIdx.x / OneColumn::kWarpLanes;
-  const unsigned long_blocks =
-      (static_cast<unsigned>(list.long_count) + OneColumn::kWarps - 1) / OneColumn::kWarps;
+  const unsigned long_blocks = (static_cast<unsigned>(long_count) + OneColumn::kWarps - 1) / OneColumn::kWarps;
   if (blockIdx.x < long_blocks) {
     const unsigned index = blockIdx.x * OneColumn::kWarps + warp;
-    if (index >= static_cast<unsigned>(list.long_count)) return;
-    long_row<kAccumulate>(op, partials, list.long_items[index]);
+    if (index >= static_cast<unsigned>(long_count)) return;
+    long_row(op, partials, long_items[index]);
   } else {
-    const unsigned warp_index = (blockIdx.x - long_blocks) * OneColumn::kWarps + warp;
-    short_rows<kAccumulate>(op, list, warp_index * (OneColumn::kGroups * OneColumn::kItems));
+    const std::int64_t warp_index =
+        static_cast<std::int64_t>(blockIdx.x - long_blocks) * OneColumn::kWarps + warp;
+    short_rows(op, row_offsets, rows, longest_short_row,
+               warp_index * (OneColumn::kGroups * OneColumn::kRows));
   }
 }
 

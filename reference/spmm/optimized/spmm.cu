@@ -168,17 +168,15 @@ cudaError_t launch(const Operands& op, const SpmmPlan& plan, int strips, cudaStr
   return cudaSuccess;
 }
 
-cudaError_t launch_one_column(const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
-  for (std::size_t panel = 0; panel < plan.panels.size(); ++panel) {
-    const PanelList& list = plan.panels[panel];
-    const int blocks = (list.long_count + OneColumn::kWarps - 1) / OneColumn::kWarps +
-                       (list.short_count + OneColumn::kShortPerBlock - 1) / OneColumn::kShortPerBlock;
-    if (blocks == 0) continue;
-    const auto kernel = panel == 0 ? spmm_one_column_kernel<false> : spmm_one_column_kernel<true>;
-    kernel<<<blocks, OneColumn::kThreads, 0, stream>>>(op, list, plan.partials());
-    TRY(cudaGetLastError());
-  }
-  return cudaSuccess;
+cudaError_t launch_one_column(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan,
+                              cudaStream_t stream) {
+  const auto blocks_of = [](std::int64_t count, int a_block) { return (count + a_block - 1) / a_block; };
+  const PanelList& list = plan.panels.front();
+  const std::int64_t blocks =
+      blocks_of(list.long_count, OneColumn::kWarps) + blocks_of(a.rows, OneColumn::kRowsPerBlock);
+  spmm_one_column_kernel<<<static_cast<unsigned>(blocks), OneColumn::kThreads, 0, stream>>>(
+      op, list.long_items, list.long_count, a.row_offsets, a.rows, plan.strategy.short_row, plan.partials());
+  return cudaGetLastError();
 }
 
 // The kernel compiled for `group`.
@@ -225,7 +223,7 @@ cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPl
   const unsigned row_bytes = (is_padded ? s.padded_pitch : k) * static_cast<unsigned>(sizeof(float));
   Operands op{a.columns,     a.values, is_padded ? plan->padded_b.get() : b, c, k, 0, 0,
               sums_pitch(k), row_bytes};
-  if (k == 1) return launch_one_column(op, *plan, stream);
+  if (k == 1 && a.rows > 0) return launch_one_column(a, op, *plan, stream);
   if (s.strips > 0) TRY(launch_group(s.group, op, *plan, s.strips, stream));
   if (s.last_columns == 0) return cudaSuccess;
   op.first_column = s.strips * s.group.strip();

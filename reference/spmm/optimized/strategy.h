@@ -165,9 +165,10 @@ inline void choose_strips(const Sizes& size, std::int64_t l2_bytes, Strategy* s)
 // GPU many times over, also so many that a row keeps 32 in each.
 inline int choose_panels(const Sizes& size, std::int64_t strip, std::int64_t l2_bytes) {
   constexpr std::int64_t kMostPanels = 64, kFewestEntries = 4'000'000;
+  if (size.k == 1) return 1;
   if (SPMM_PANELS > 0) return std::min<int>(SPMM_PANELS, kMostPanels);
   const std::int64_t for_l2 = std::min(3 * size.b_bytes(strip) / l2_bytes, size.mean_row() / 10);
-  const std::int64_t for_l1 = size.k == 1 ? 1 : std::min(size.mean_row() / 32, size.nnz / kFewestEntries);
+  const std::int64_t for_l1 = std::min(size.mean_row() / 32, size.nnz / kFewestEntries);
   return static_cast<int>(std::clamp<std::int64_t>(std::max(for_l2, for_l1), 1, kMostPanels));
 }
 
