@@ -1,8 +1,8 @@
 // The kernel for k = 1, a product with a vector: a lane reads an entry of A and the float of B it asks for.
 // Long items as in kernel.cuh; short rows straight from row_offsets, in their order, since nothing but
-// latency counts: neighbouring rows are neighbouring stretches of A. Three loads wait for each other (offsets,
-// entry, float of B), so every group of lanes has several rows under way, every warp several rounds of a long
-// item.
+// latency counts: neighbouring rows are neighbouring stretches of A. Three loads wait for each other
+// (offsets, entry, float of B), so every group of lanes has several rows under way, every warp several rounds
+// of a long item.
 #pragma once
 
 #include "kernel.cuh"
@@ -112,7 +112,8 @@ __global__ void __launch_bounds__(OneColumn::kThreads, OneColumn::kBlocksPerSm)
                            const int* __restrict__ row_offsets, int rows, int longest_short_row,
                            Partials partials) {
   const unsigned warp = threadIdx.x / OneColumn::kWarpLanes;
-  const unsigned long_blocks = (static_cast<unsigned>(long_count) + OneColumn::kWarps - 1) / OneColumn::kWarps;
+  const unsigned long_blocks =
+      (static_cast<unsigned>(long_count) + OneColumn::kWarps - 1) / OneColumn::kWarps;
   if (blockIdx.x < long_blocks) {
     const unsigned index = blockIdx.x * OneColumn::kWarps + warp;
     if (index >= static_cast<unsigned>(long_count)) return;

@@ -10,8 +10,8 @@
 // panel    columns of A, i.e. rows of B's strip, that one launch covers; C is accumulated panel by panel at
 //          8 * m * strip bytes each. Panels make B's strip fit in L2, and let L1 keep what many long rows
 //          share.
-// band     columns of A, that the items of one launch are ordered by: L1 keeps what rows share, for a sum a band
-//          and row.
+// band     columns of A that the long items of one launch are ordered by: L1 keeps what rows share, for a
+//          partial sum a row and band. For work too small for panels.
 // segment  entries that one warp takes at most; longer rows are cut, their parts summed in a fixed order.
 #pragma once
 
@@ -24,15 +24,15 @@
 #ifndef SPMM_STRIP
 #define SPMM_STRIP 0
 #endif
-#ifndef SPMM_BANDS
-#define SPMM_BANDS 0
-#endif
 #ifndef SPMM_PANELS
 #define SPMM_PANELS 0
 #endif
+#ifndef SPMM_BANDS
+#define SPMM_BANDS 0
+#endif
 static_assert(SPMM_STRIP == 0 || SPMM_STRIP == 32 || SPMM_STRIP == 64 || SPMM_STRIP == 128,
               "a strip is what a group of lanes covers");
-static_assert(SPMM_PANELS >= 0, "panels are counted");
+static_assert(SPMM_PANELS >= 0 && SPMM_BANDS >= 0, "panels and bands are counted");
 
 namespace optimized {
 
@@ -46,7 +46,7 @@ inline constexpr Group kGroups[] = {{4, 4},  {4, 8}, {4, 16}, {4, 32}, {2, 8},
                                     {2, 16}, {1, 8}, {1, 16}, {1, 32}};
 
 inline constexpr int kMostBands = 16;  // of a panel
-static_assert(SPMM_BANDS >= 0 && SPMM_BANDS <= kMostBands, "bands are counted");
+static_assert(SPMM_BANDS <= kMostBands, "a row's bands are kept in registers");
 
 struct Strategy {
   Group group{4, 8};      // of the strips
@@ -83,15 +83,20 @@ inline std::int64_t round_up(std::int64_t value, std::int64_t unit) {
 }
 
 // The widest strip of B that fills at most three quarters of L2, from 32 columns on. Where not even 32
-// columns fit and rows are short, 64: what counts there is how often A and the items are read.
+// columns fit and rows are short, 64: what counts there is how often A and the items are read. Twice as wide,
+// or one strip, where rows of C share sectors and little is gathered for each: a strip's end is a sector
+// written in two pieces, which costs a read.
 inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
-  constexpr std::int64_t kShortMean = 12, kNarrowest = 32;
+  constexpr std::int64_t kShortMean = 12, kShortMeanOfShared = 24, kNarrowest = 32, kSector = 8;
   if (SPMM_STRIP > 0) return std::min(SPMM_STRIP, widest);
   std::int64_t strip = kNarrowest;
   const auto doubled = [&] { return size.k % strip == 0 ? 2 * strip : std::min(2 * strip, size.k); };
   while (strip < widest && strip < size.k && size.b_bytes(doubled()) <= l2_bytes * 3 / 4) strip *= 2;
   const bool overflows = size.b_bytes(strip) > l2_bytes;
   if (overflows && size.mean_row() < kShortMean && strip < size.k) strip = 2 * kNarrowest;
+  if (size.k % kSector != 0 && size.mean_row() < kShortMeanOfShared && strip < size.k) {
+    strip = size.mean_row() < kShortMean && size.k <= widest ? widest : 2 * strip;
+  }
   return static_cast<int>(std::min<std::int64_t>(strip, widest));
 }
 
@@ -165,17 +170,28 @@ inline void choose_strips(const Sizes& size, std::int64_t l2_bytes, Strategy* s)
 // GPU many times over, also so many that a row keeps 32 in each.
 inline int choose_panels(const Sizes& size, std::int64_t strip, std::int64_t l2_bytes) {
   constexpr std::int64_t kMostPanels = 64, kFewestEntries = 4'000'000;
-  if (size.k == 1) return 1;
+  if (size.k == 1) return 1;  // its kernel knows bands alone
   if (SPMM_PANELS > 0) return std::min<int>(SPMM_PANELS, kMostPanels);
   const std::int64_t for_l2 = std::min(3 * size.b_bytes(strip) / l2_bytes, size.mean_row() / 10);
   const std::int64_t for_l1 = std::min(size.mean_row() / 32, size.nnz / kFewestEntries);
   return static_cast<int>(std::clamp<std::int64_t>(std::max(for_l2, for_l1), 1, kMostPanels));
 }
 
-// Bands where rows are long but the work is too little for panels of it: as many as
-inline int choose_bands(const Sizes& size, int panels, std::int64_t l2_bytes) {
+// Bands of B's strip that fit in L1, as long as what a row has in each outweighs a partial sum. Of strips:
+// where there are several, and the partial sums of one stay in L2.
+inline int choose_bands(const Sizes& size, const Strategy& s, std::int64_t l2_bytes) {
+  constexpr std::int64_t kL1Bytes = 160 << 10, kFewestEntries = 48, kFewestOfOneColumn = 128;
   if (SPMM_BANDS > 0) return SPMM_BANDS;
-  return 1;
+  const bool one_column = size.k == 1;
+  if (s.panels > 1 || (!one_column && s.strips < 2)) return 1;
+  const std::int64_t strip = one_column ? 1 : s.group.strip();
+  const std::int64_t wanted = (size.b_bytes(strip) + kL1Bytes - 1) / kL1Bytes;
+  const std::int64_t most = size.mean_row() / (one_column ? kFewestOfOneColumn : kFewestEntries);
+  const std::int64_t bands = std::min<std::int64_t>({wanted, most, kMostBands});
+  const std::int64_t sums_bytes = size.rows * bands * strip * static_cast<std::int64_t>(sizeof(float));
+  return 2 * bands >= wanted && 2 * sums_bytes <= l2_bytes
+             ? static_cast<int>(std::max<std::int64_t>(bands, 1))
+             : 1;
 }
 
 // Enough segments that the last wave of warps is a small part of the whole. Where most rows are long, one
@@ -196,16 +212,13 @@ inline Strategy choose_strategy(const Sizes& size, const Device& device) {
   Strategy s;
   choose_strips(size, l2_bytes, &s);
   const std::int64_t strips = s.all_strips();
-#ifndef SPMM_SHORT
-#define SPMM_SHORT 32
-#endif
   s.panels = choose_panels(size, std::max(s.strips > 0 ? s.group.strip() : 0, s.last_columns), l2_bytes);
   s.panel_columns = static_cast<int>((size.cols + s.panels - 1) / s.panels);
-  s.bands = choose_bands(size, s.panels, l2_bytes);
+  s.bands = choose_bands(size, s, l2_bytes);
   s.band_columns = (s.panel_columns + s.bands - 1) / s.bands;
   s.segment = choose_segment(size, strips, device.multiprocessors);
-  s.short_row =
-      size.k == 1 ? SPMM_SHORT : size.nnz * strips >= kManyEntries ? 64 : 32;  // small problems need the parallelism of whole warps
+  const bool is_large = size.k > 1 && size.nnz * strips >= kManyEntries;
+  s.short_row = is_large ? 64 : 32;  // small problems need the parallelism of whole warps
   return s;
 }
 

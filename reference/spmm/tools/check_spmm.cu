@@ -73,6 +73,7 @@ std::vector<Matrix> matrices() {
           make_matrix("hubs", 700, 300, hub_length),
           make_matrix("long rows", 150, 400, [](int r) { return 150 + r; }),
           make_matrix("wide", 33, 5000, [](int r) { return r * 3; }),
+          make_matrix("long rows, far columns", 40, 100000, [](int r) { return 600 + 5 * r; }),
           make_matrix("wider than L2", 60, 500000, [](int r) { return r % 11 == 0 ? 900 : r; })};
 }
 
