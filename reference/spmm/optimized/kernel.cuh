@@ -29,7 +29,7 @@ struct Tile {
   static constexpr int kWarps = 4;
   static constexpr int kThreads = kWarps * kWarpLanes;
   // Gathers of a group under way at once: narrow loads need more of them to cover the same latency.
-  static constexpr int kInFlight = kVector == 4 ? 4 : 8;
+  static constexpr int kInFlight = kVector == 4 ? 4 : kLanes < 8 ? kLanes : 8;
   static constexpr int kBlocksPerSm = 12;  // 48 warps: at most 40 registers a thread
   static constexpr int kShortPerBlock = kWarps * kGroups;
   static_assert(kVector == 1 || kVector == 2 || kVector == 4, "loads are 4, 8 or 16 bytes");

@@ -66,8 +66,8 @@ __device__ inline void long_row(const Operands& op, const Partials& partials, co
 #pragma unroll
   for (int u = 1; u < kRounds; ++u) lane_sums[0] += lane_sums[u];
   Vector<1> sum{sum_of_lanes<kLanes>(lane_sums[0])};
-  const LaneColumns columns{0, lane == 0, nullptr};
-  if (item.slot >= 0 && !combine_parts<Tile<1, 32>>(op, partials, columns, item.slot, &sum)) return;
+  const LaneColumns columns{0, true, nullptr};  // of the one column: each lane is a group of its own
+  if (item.slot >= 0 && !combine_parts<Tile<1, 1>>(op, partials, columns, item.slot, &sum)) return;
   if (lane == 0) sum.store(op.c + item.row);
 }
 

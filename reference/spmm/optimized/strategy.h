@@ -189,7 +189,7 @@ inline int choose_bands(const Sizes& size, const Strategy& s, std::int64_t l2_by
   const std::int64_t most = size.mean_row() / (one_column ? kFewestOfOneColumn : kFewestEntries);
   const std::int64_t bands = std::min<std::int64_t>({wanted, most, kMostBands});
   const std::int64_t sums_bytes = size.rows * bands * strip * static_cast<std::int64_t>(sizeof(float));
-  return 2 * bands >= wanted && 2 * sums_bytes <= l2_bytes
+  return 3 * bands >= 2 * wanted && 2 * sums_bytes <= l2_bytes
              ? static_cast<int>(std::max<std::int64_t>(bands, 1))
              : 1;
 }
@@ -201,7 +201,7 @@ inline int choose_segment(const Sizes& size, std::int64_t strips, int multiproce
   const bool is_long = size.mean_row() >= kLongMean;
   const std::int64_t wanted = (is_long ? kWarpsAnSm : kManyWarps) * multiprocessors;
   const std::int64_t entries = is_long ? size.nnz : size.nnz * strips;
-  int segment = 64;
+  int segment = size.k == 1 ? 256 : 64;  // of one column, a warp has 128 entries under way
   while (segment < 1024 && entries / segment > wanted) segment *= 2;
   return segment;
 }

@@ -47,6 +47,7 @@ TEST(StrategyTest, LongRowsOverASmallBAreOrderedByBandsThatFitInL1) {
   EXPECT_EQ(choose_strategy({4039, 4039, 176468, 256}, kH200).bands, 1) << "rows too short";
   EXPECT_EQ(choose_strategy({232965, 232965, 114615892, 256}, kH200).bands, 1) << "panels do it";
   EXPECT_EQ(choose_strategy({132534, 132534, 79122504, 1}, kH200).bands, 4);
+  EXPECT_EQ(choose_strategy({232965, 232965, 114615892, 1}, kH200).bands, 1) << "six would make rows short";
   EXPECT_EQ(choose_strategy({576289, 576289, 42463862, 1}, kH200).bands, 1) << "rows too short";
 }
 
