@@ -84,19 +84,21 @@ inline std::int64_t round_up(std::int64_t value, std::int64_t unit) {
 
 // The widest strip of B that fills at most three quarters of L2, from 32 columns on. Where not even 32
 // columns fit and rows are short, 64: what counts there is how often A and the items are read. Twice as wide,
-// or one strip, where rows of C share sectors and little is gathered for each: a strip's end is a sector
-// written in two pieces, which costs a read.
+// or one strip, where little is gathered for a row of C and its strips end within what memory writes at once:
+// such pieces are written twice, and those that end within a sector are read as well.
 inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
-  constexpr std::int64_t kShortMean = 12, kShortMeanOfShared = 24, kNarrowest = 32, kSector = 8;
+  constexpr std::int64_t kShortMean = 12, kShortMeanOfSectors = 24, kNarrowest = 32;
+  constexpr std::int64_t kSector = 8, kMemoryWrite = 16;  // floats
   if (SPMM_STRIP > 0) return std::min(SPMM_STRIP, widest);
+  const bool is_short = size.mean_row() < kShortMean;
   std::int64_t strip = kNarrowest;
   const auto doubled = [&] { return size.k % strip == 0 ? 2 * strip : std::min(2 * strip, size.k); };
   while (strip < widest && strip < size.k && size.b_bytes(doubled()) <= l2_bytes * 3 / 4) strip *= 2;
   const bool overflows = size.b_bytes(strip) > l2_bytes;
-  if (overflows && size.mean_row() < kShortMean && strip < size.k) strip = 2 * kNarrowest;
-  if (size.k % kSector != 0 && size.mean_row() < kShortMeanOfShared && strip < size.k) {
-    strip = size.mean_row() < kShortMean && size.k <= widest ? widest : 2 * strip;
-  }
+  if (overflows && is_short && strip < size.k) strip = 2 * kNarrowest;
+  const bool ends_within =
+      is_short ? size.k % kMemoryWrite != 0 : size.mean_row() < kShortMeanOfSectors && size.k % kSector != 0;
+  if (ends_within && strip < size.k) strip = is_short && size.k <= widest ? widest : 2 * strip;
   return static_cast<int>(std::min<std::int64_t>(strip, widest));
 }
 

@@ -51,14 +51,15 @@ TEST(StrategyTest, LongRowsOverASmallBAreOrderedByBandsThatFitInL1) {
   EXPECT_EQ(choose_strategy({576289, 576289, 42463862, 1}, kH200).bands, 1) << "rows too short";
 }
 
-TEST(StrategyTest, StripsAreTwiceAsWideWhereRowsOfCShareSectors) {
+TEST(StrategyTest, StripsAreWiderWhereTheirEndsAreWrittenInPieces) {
   const auto strip_of = [](std::int64_t reads, std::int64_t k) {
     return choose_strategy({235'868, 235'868, 235'868 * reads, k}, kH200).group.strip();
   };
-  for (const int k : {97, 100, 127}) EXPECT_EQ(strip_of(10, k), 128) << k;
-  for (const int k : {132, 255, 258}) EXPECT_EQ(strip_of(10, k), 64) << k;
+  for (const int k : {97, 100, 120, 127}) EXPECT_EQ(strip_of(10, k), 128) << k;
+  for (const int k : {132, 136, 255, 258}) EXPECT_EQ(strip_of(10, k), 64) << k;
   for (const int k : {100, 127, 255}) EXPECT_EQ(strip_of(19, k), 64) << k;
-  for (const int k : {96, 120, 128, 256}) EXPECT_EQ(strip_of(10, k), 32) << k;
+  for (const int k : {104, 136}) EXPECT_EQ(strip_of(19, k), 32) << k;
+  for (const int k : {96, 112, 128, 256}) EXPECT_EQ(strip_of(10, k), 32) << k;
   for (const int k : {127, 100, 255})
     EXPECT_EQ(strip_of(70, k), 32) << "much is gathered for a row of C: " << k;
 }
@@ -99,8 +100,8 @@ TEST(StrategyTest, RowsOfBBecomeWholeLinesWhereTheLinesSavedOutweighTheCopy) {
 }
 
 TEST(StrategyTest, StripsOfBAreKeptApartByWholeLinesSooner) {
-  EXPECT_EQ(pitch_of(300'000, 10, 24), 0);
-  EXPECT_EQ(pitch_of(300'000, 10, 200), 224);
+  EXPECT_EQ(pitch_of(300'000, 19, 24), 0);
+  EXPECT_EQ(pitch_of(300'000, 19, 200), 224);
 }
 
 TEST(StrategyTest, AFewColumnsJoinTheStripBefore) {
