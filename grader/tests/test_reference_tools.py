@@ -67,7 +67,7 @@ def test_what_is_left_to_measure_can_be_tried_without_a_gpu(environment: dict[st
     }
     del trial["LD_LIBRARY_PATH"]
     done = subprocess.run(
-        [ROOT / "scripts/measure-rest", "emulator", "synth", "permuted", "apsp-100", "sweeps"],
+        [ROOT / "scripts/measure-rest", "emulator", "synth", "permuted", "one-column", "apsp-100", "sweeps"],
         env=trial,
         capture_output=True,
         text=True,
@@ -78,6 +78,7 @@ def test_what_is_left_to_measure_can_be_tried_without_a_gpu(environment: dict[st
     assert "0 not ok" in done.stdout
     assert "cora: the same" in done.stdout
     assert "4 cases, permuted / as it is" in done.stdout
+    assert "13 cases of optimized: over cusparse_default" in done.stdout
     assert "3 records, 3 accepted" in done.stdout
     with tarfile.open(tmp_path / "quick/sweeps.tar.gz") as packed:
         names = packed.getnames()
@@ -127,6 +128,16 @@ def test_widths_are_compared_with_others_at_the_same_width(
     done = table("widths", *cases)
     assert "| 31 | 1.50 (2.00×) |" in done.stdout and "| 32 | – (4.00×) |" in done.stdout, done.stdout + done.stderr
     assert "over theirs at the same K 2.83×, at least 2.00× (g, K = 31)" in done.stdout
+
+
+def test_a_submission_stands_beside_the_others_by_case(
+    table: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    done = table("beside", ("g", 1, {"theirs": [3.0], "ours": [2.0]}, 0), ("h", 1, {"theirs": [1.0], "ours": [2.0]}, 0))
+    assert "| g | 1 | 3 | 2 | 1.50× |" in done.stdout and "| h | 1 | 1 | 2 | 0.50× |" in done.stdout
+    assert "2 cases of ours: over theirs 0.87× (0.50 at least)." in done.stdout
+    alone = table("beside", ("g", 1, {"ours": [2.0]}, 0))
+    assert alone.returncode != 0 and "nothing to compare" in alone.stderr
 
 
 def test_what_permuting_costs_stands_beside_what_it_costs_others(

@@ -1,8 +1,9 @@
 // The kernel for k = 1, a product with a vector: a lane reads an entry of A and the float of B it asks for.
-// Long items as in kernel.cuh; short rows straight from row_offsets, in their order, since nothing but
-// latency counts: neighbouring rows are neighbouring stretches of A. Three loads wait for each other
-// (offsets, entry, float of B), so every group of lanes has several rows under way, every warp several rounds
-// of a long item.
+// Long items as in kernel.cuh, read from whole lines of A on: a line in two loads costs L1 two lookups, and
+// its lookups are what gathers of single floats wait for. Short rows straight from row_offsets, in their
+// order, since nothing but latency counts: neighbouring rows are neighbouring stretches of A. Three loads
+// wait for each other (offsets, entry, float of B), so every group of lanes has several rows under way, every
+// warp several rounds of a long item.
 #pragma once
 
 #include "kernel.cuh"
@@ -32,7 +33,7 @@ __device__ float sum_of_lanes(float sum) {
 // the lanes of neighbouring rows leave of a sector, others take.
 template <int kCount>
 __device__ void add_products(const Operands& op, const unsigned (&at)[kCount], const bool (&exists)[kCount],
-                             float* const (&sums)[kCount]) {
+                             float (&sums)[kCount]) {
   Entry entries[kCount];
   float b[kCount];
 #pragma unroll
@@ -43,25 +44,24 @@ __device__ void add_products(const Operands& op, const unsigned (&at)[kCount], c
   for (int u = 0; u < kCount; ++u) b[u] = exists[u] ? __ldg(op.b + entries[u].column) : 0.0f;
 #pragma unroll
   for (int u = 0; u < kCount; ++u) {
-    if (exists[u]) *sums[u] = fmaf(entries[u].value, b[u], *sums[u]);
+    if (exists[u]) sums[u] = fmaf(entries[u].value, b[u], sums[u]);
   }
 }
 
 __device__ inline void long_row(const Operands& op, const Partials& partials, const Item& item) {
   constexpr int kRounds = OneColumn::kRounds, kLanes = OneColumn::kWarpLanes;
   const int lane = threadIdx.x % kLanes;
+  const unsigned begin = item.begin, end = item.end;
   float lane_sums[kRounds] = {};
-  for (int from = item.begin; from < item.end; from += kRounds * kLanes) {
+  for (unsigned from = begin / kLanes * kLanes; from < end; from += kRounds * kLanes) {
     unsigned at[kRounds];
     bool exists[kRounds];
-    float* sums[kRounds];
 #pragma unroll
     for (int u = 0; u < kRounds; ++u) {
-      at[u] = static_cast<unsigned>(from) + u * kLanes + lane;
-      exists[u] = at[u] < static_cast<unsigned>(item.end);
-      sums[u] = &lane_sums[u];
+      at[u] = from + u * kLanes + lane;
+      exists[u] = at[u] >= begin && at[u] < end;
     }
-    add_products(op, at, exists, sums);
+    add_products(op, at, exists, lane_sums);
   }
 #pragma unroll
   for (int u = 1; u < kRounds; ++u) lane_sums[0] += lane_sums[u];
@@ -89,14 +89,12 @@ __device__ inline void short_rows(const Operands& op, const int* __restrict__ ro
   for (int from = 0; from < longest; from += kLanes) {
     unsigned at[kRows];
     bool exists[kRows];
-    float* sums[kRows];
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
       at[u] = static_cast<unsigned>(begin[u]) + from + lane;
       exists[u] = from + lane < length[u];
-      sums[u] = &lane_sums[u];
     }
-    add_products(op, at, exists, sums);
+    add_products(op, at, exists, lane_sums);
   }
   __syncwarp();
 #pragma unroll

@@ -1,7 +1,8 @@
-"""Two tables from the lines that bench_spmm appends (schema warpgrade.bench.v1), as Markdown.
+"""Tables from the lines that bench_spmm appends (schema warpgrade.bench.v1), as Markdown.
 
     python3 bench_tables.py widths BENCH.jsonl       each K against the next multiple of 32 and over others, per graph
     python3 bench_tables.py permuted BENCH.jsonl     each graph against itself with its nodes renamed (NAME.permuted)
+    python3 bench_tables.py beside BENCH.jsonl       the last submission beside the others, per graph and K
 
 Times are medians in milliseconds. The last line is the summary. Wrong cells are an error (exit code 1), and so is a
 file in which there is nothing to compare. The standard library alone.
@@ -92,7 +93,29 @@ def permuted(medians: Medians) -> list[str]:
     return lines
 
 
-TABLES: dict[str, Callable[[Medians], list[str]]] = {"widths": widths, "permuted": permuted}
+def beside(medians: Medians) -> list[str]:
+    """Times of all, and how many times as fast as each of the others the last submission is."""
+    *others, ours = next(iter(medians.values()))
+    if not others:
+        sys.exit("one submission: nothing to compare")
+    heads = [f"{n}, ms" for n in (*others, ours)] + [f"over {n}" for n in others]
+    lines = [
+        f"| graph | K | {' | '.join(heads)} |",
+        "|---" * (3 + 2 * len(others)) + "|",
+    ]
+    ratios: dict[str, list[float]] = {n: [] for n in others}
+    for (graph, k), times in medians.items():
+        for n in others:
+            ratios[n].append(times[n] / times[ours])
+        cells = [f"{times[n]:.4g}" for n in (*others, ours)] + [f"{ratios[n][-1]:.2f}×" for n in others]
+        lines.append(f"| {graph} | {k} | {' | '.join(cells)} |")
+    means = ", ".join(
+        f"over {n} {statistics.geometric_mean(r):.2f}× ({min(r):.2f} at least)" for n, r in ratios.items()
+    )
+    return [*lines, "", f"{len(medians)} cases of {ours}: {means}."]
+
+
+TABLES: dict[str, Callable[[Medians], list[str]]] = {"widths": widths, "permuted": permuted, "beside": beside}
 
 
 def main() -> None:
