@@ -63,6 +63,24 @@ def test_a_submission_is_the_program_that_most_of_its_results_are_of(ladder):
     assert found["naive"] == "older"
 
 
+def test_a_newer_program_s_result_stands_though_an_older_was_repeated_more(ladder):
+    def measured(run, program, moment):
+        parts = []
+        for s in run.submissions:
+            cases = tuple(replace(c, recorded_at=moment) for c in s.cases)
+            parts.append(replace(s, hash=program if s.id == "optimized" else s.hash, cases=cases))
+        return replace(run, submissions=tuple(parts))
+
+    times = [900, 450, 225, 180, 110, 90, 45]
+    older = measured(ladder("older", [1000, 500, 250, 200, 125, 100, 50]), "older", "2026-01-01T00:00:00Z")
+    newer = measured(only(ladder("newer", times), "optimized", "naive"), "newer", "2026-02-01T00:00:00Z")
+    for runs in ([repeated(older, 900), newer], [newer, repeated(older, 900)]):
+        sets = merged(runs)
+        assert time_of(sets, "optimized") == 45
+        assert time_of(sets, "naive") == 1000  # the same program, timed more often
+        assert {s.id: s.hash for s in sets.run.submissions}["optimized"] == "newer"
+
+
 def test_a_speedup_is_over_the_naive_of_its_own_run(ladder, monkeypatch, tmp_path):
     figures = tmp_path / "figures.toml"
     figures.write_text(

@@ -1,8 +1,8 @@
 """Several runs of one lab on one GPU model as one: a ladder may have been measured in parts.
 
-A submission's result on a case is the run's that repeated it most. Runs that repeated it about as often (within a
-factor of two) do not differ in that: of these it is the run's that timed most submissions on the case, so that
-neighbours share a run.
+A submission's result on a case is of its newest program that was timed there, and of the run that repeated it most.
+Runs that repeated it about as often (within a factor of two) do not differ in that: of these it is the run's that
+timed most submissions on the case, so that neighbours share a run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def merged(runs: Sequence[Run]) -> Sets:
     results: dict[str, list[CaseResult]] = {name: [] for name in submissions}
     for case, of_runs in timed.items():
         for name in submissions:
-            chosen = _most_repeated(name, of_runs)
+            chosen = _most_repeated(name, _of_newest_program(name, runs, of_runs))
             if chosen is not None:
                 home[name, case] = runs[chosen]
                 results[name].append(of_runs[chosen][name])
@@ -71,6 +71,20 @@ def _timed(run: Run, case: str) -> dict[str, CaseResult]:
     """What the run timed on the case, by submission."""
     found = {submission.id: submission.by_case.get(case) for submission in run.submissions}
     return {name: result for name, result in found.items() if result and result.timing and result.accepted}
+
+
+def _of_newest_program(
+    name: str, runs: Sequence[Run], of_runs: Sequence[Mapping[str, CaseResult]]
+) -> Sequence[Mapping[str, CaseResult]]:
+    """Only what was timed of the submission as it was last: a solution may have been changed between two runs."""
+    programs = [{s.id: s.hash for s in run.submissions}.get(name) for run in runs]
+    newest = max((of_run[name].recorded_at for of_run in of_runs if name in of_run), default="")
+    last = {
+        program
+        for program, of_run in zip(programs, of_runs, strict=True)
+        if name in of_run and of_run[name].recorded_at == newest
+    }
+    return [of_run if program in last else {} for program, of_run in zip(programs, of_runs, strict=True)]
 
 
 def _most_repeated(name: str, of_runs: Sequence[Mapping[str, CaseResult]]) -> int | None:
