@@ -122,7 +122,10 @@ cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream
   const std::size_t starts_bytes = starts.size() * sizeof(WindowCounts);
   DeviceArray<WindowCounts> device_starts;
   TRY(device_starts.allocate(starts.size()));
-  spmm_count_items_kernel<<<grid, ListTile::kThreads, 0, stream>>>(a, s, device_starts.get());
+  const bool banded = s.bands > 1;
+  const auto count_items = banded ? spmm_count_items_kernel<kMostBands> : spmm_count_items_kernel<1>;
+  const auto emit_items = banded ? spmm_emit_items_kernel<kMostBands> : spmm_emit_items_kernel<1>;
+  count_items<<<grid, ListTile::kThreads, 0, stream>>>(a, s, device_starts.get());
   TRY(cudaGetLastError());
   TRY(cudaMemcpyAsync(starts.data(), device_starts.get(), starts_bytes, cudaMemcpyDeviceToHost, stream));
   TRY(cudaStreamSynchronize(stream));
@@ -139,7 +142,7 @@ cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream
   if (arrivals > 0) TRY(cudaMemsetAsync(plan->arrivals.get(), 0, arrivals * sizeof(unsigned), stream));
   const ListOutput out{plan->short_items.get(), plan->long_items.get(), plan->splits.get(),
                        plan->slot_splits.get()};
-  spmm_emit_items_kernel<<<grid, ListTile::kThreads, 0, stream>>>(a, s, device_starts.get(), out);
+  emit_items<<<grid, ListTile::kThreads, 0, stream>>>(a, s, device_starts.get(), out);
   TRY(cudaGetLastError());
   slice_panels(starts, total, windows, plan);
   return cudaStreamSynchronize(stream);  // device_starts is freed on return

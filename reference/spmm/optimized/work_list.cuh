@@ -85,15 +85,17 @@ __device__ inline Stretch stretch_of(const CsrMatrix& a, int row, int panel, con
 
 // Where the bands of a stretch end. Bands of columns, so that bands of rows whose columns are not sorted are
 // consecutive stretches as well.
+template <int kBands>
 struct Bands {
-  int end[kMostBands];
+  int end[kBands];
 };
 
-__device__ inline Bands bands_of(const CsrMatrix& a, const Stretch& stretch, int panel, const Strategy& s) {
-  Bands bands;
+template <int kBands>
+__device__ Bands<kBands> bands_of(const CsrMatrix& a, const Stretch& stretch, int panel, const Strategy& s) {
+  Bands<kBands> bands;
   int begin = stretch.begin;
 #pragma unroll
-  for (int band = 0; band < kMostBands; ++band) {
+  for (int band = 0; band < kBands; ++band) {
     const std::int64_t next = static_cast<std::int64_t>(panel) * s.panel_columns +
                               static_cast<std::int64_t>(band + 1) * s.band_columns;
     begin = band + 1 < s.bands ? find_column(a.columns, begin, stretch.end, next) : stretch.end;
@@ -108,16 +110,17 @@ __device__ inline int parts_of(int length, const Strategy& s) {
 
 // Adds what a stretch becomes to the counts [bands]. Empty rows are items of the first panel: it is the one
 // that writes C.
-__device__ inline void count_items(const CsrMatrix& a, const Stretch& stretch, int panel, const Strategy& s,
-                                   WindowCounts* counts) {
+template <int kBands>
+__device__ void count_items(const CsrMatrix& a, const Stretch& stretch, int panel, const Strategy& s,
+                            WindowCounts* counts) {
   if (stretch.length() <= s.short_row) {
     if (stretch.length() > 0 || panel == 0) atomicAdd(&counts[0].short_items, 1);
     return;
   }
-  const Bands bands = bands_of(a, stretch, panel, s);
+  const Bands<kBands> bands = bands_of<kBands>(a, stretch, panel, s);
   int begin = stretch.begin, parts = 0;
 #pragma unroll
-  for (int band = 0; band < kMostBands; ++band) {
+  for (int band = 0; band < kBands; ++band) {
     const int mine = parts_of(bands.end[band] - begin, s);
     begin = bands.end[band];
     if (mine > 0) atomicAdd(&counts[band].long_items, mine);
@@ -133,15 +136,16 @@ __device__ inline std::size_t record_of(int band, const Strategy& s) {
   return (blockIdx.y * static_cast<std::size_t>(s.bands) + band) * gridDim.x + blockIdx.x;
 }
 
-// Grid: x = windows, y = panels.
+// Grid: x = windows, y = panels. kBands: the most there may be, s.bands how many there are.
+template <int kBands>
 __global__ void spmm_count_items_kernel(CsrMatrix a, Strategy s, WindowCounts* counts) {
-  __shared__ WindowCounts total[kMostBands];
-  if (threadIdx.x < kMostBands) total[threadIdx.x] = {0, 0, 0, 0};
+  __shared__ WindowCounts total[kBands];
+  if (threadIdx.x < kBands) total[threadIdx.x] = {0, 0, 0, 0};
   __syncthreads();
   const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x) * ListTile::kWindowRows;
   for (int i = threadIdx.x; i < ListTile::kWindowRows && first_row + i < a.rows; i += ListTile::kThreads) {
     const int row = static_cast<int>(first_row + i);
-    count_items(a, stretch_of(a, row, blockIdx.y, s), blockIdx.y, s, total);
+    count_items<kBands>(a, stretch_of(a, row, blockIdx.y, s), blockIdx.y, s, total);
   }
   __syncthreads();
   const int band = threadIdx.x;
@@ -166,12 +170,13 @@ __device__ inline int part_length(int length, int parts) {
   return ((length - 1) / parts / kRound + 1) * kRound;
 }
 
-__device__ inline void emit_long(const CsrMatrix& a, const Stretch& stretch, int row, int panel,
-                                 const Strategy& s, WindowCounts* cursors, const ListOutput& out) {
-  const Bands bands = bands_of(a, stretch, panel, s);
+template <int kBands>
+__device__ void emit_long(const CsrMatrix& a, const Stretch& stretch, int row, int panel, const Strategy& s,
+                          WindowCounts* cursors, const ListOutput& out) {
+  const Bands<kBands> bands = bands_of<kBands>(a, stretch, panel, s);
   int begin = stretch.begin, parts = 0;
 #pragma unroll
-  for (int band = 0; band < kMostBands; ++band) {
+  for (int band = 0; band < kBands; ++band) {
     parts += parts_of(bands.end[band] - begin, s);
     begin = bands.end[band];
   }
@@ -184,7 +189,7 @@ __device__ inline void emit_long(const CsrMatrix& a, const Stretch& stretch, int
   }
   begin = stretch.begin;
 #pragma unroll
-  for (int band = 0; band < kMostBands; ++band) {
+  for (int band = 0; band < kBands; ++band) {
     const int end = bands.end[band], mine = parts_of(end - begin, s);
     if (mine > 0) {
       const int item = atomicAdd(&cursors[band].long_items, mine), share = part_length(end - begin, mine);
@@ -199,11 +204,12 @@ __device__ inline void emit_long(const CsrMatrix& a, const Stretch& stretch, int
 
 // Grid: x = windows, y = panels. Places come from counters in shared memory, so the order of equals varies
 // from plan to plan; sums do not, because every row is summed in the order of its entries and parts.
+template <int kBands>
 __global__ void spmm_emit_items_kernel(CsrMatrix a, Strategy s,
                                        const WindowCounts* __restrict__ starts,  // [panels, bands, windows]
                                        ListOutput out) {
   __shared__ int class_cursor[ListTile::kClasses];
-  __shared__ WindowCounts cursors[kMostBands];
+  __shared__ WindowCounts cursors[kBands];
   for (int c = threadIdx.x; c < ListTile::kClasses; c += ListTile::kThreads) class_cursor[c] = 0;
   if (static_cast<int>(threadIdx.x) < s.bands) cursors[threadIdx.x] = starts[record_of(threadIdx.x, s)];
   __syncthreads();
@@ -220,7 +226,8 @@ __global__ void spmm_emit_items_kernel(CsrMatrix a, Strategy s,
     const int length = stretches[i].length();
     is_short[i] = length <= s.short_row && (length > 0 || blockIdx.y == 0);
     if (is_short[i]) atomicAdd(&class_cursor[length_class(length)], 1);
-    if (length > s.short_row) emit_long(a, stretches[i], static_cast<int>(row), blockIdx.y, s, cursors, out);
+    if (length > s.short_row)
+      emit_long<kBands>(a, stretches[i], static_cast<int>(row), blockIdx.y, s, cursors, out);
   }
   __syncthreads();
   if (threadIdx.x == 0) {  // counts to places, the longest class first
