@@ -3,8 +3,9 @@
 // Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major, fp32; any k >= 1 (tuned for 32 and 256), any CSR.
 // Cost    see kernel.cuh; the plan keeps 16 bytes an item, 4 * k bytes a part of a split row, and a copy of B
 //         where k is no multiple of 4, or of 32 and B is read often (pad.cuh).
-// Files   strategy.h chooses strip, panels and item sizes; work_list.cuh builds the items;
-//         kernel.cuh runs them.
+// Files   strategy.h chooses strip, panels, bands and item sizes, locality.cuh samples A for it;
+// work_list.cuh
+//         builds the items; kernel.cuh runs them, one_column.cuh those of k = 1.
 // Sums    each row is added up in a fixed order: two runs give the same bits.
 #include <algorithm>
 #include <iterator>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "kernel.cuh"
+#include "locality.cuh"
 #include "one_column.cuh"
 #include "pad.cuh"
 #include "warpgrade/spmm.h"
@@ -108,10 +110,29 @@ void slice_panels(const std::vector<WindowCounts>& starts, const WindowCounts& t
   }
 }
 
+// Of a matrix with entries.
+cudaError_t measure_locality(const CsrMatrix& a, std::int64_t l2_bytes, double* locality,
+                             cudaStream_t stream) {
+  const std::int64_t reach = reach_of(l2_bytes);
+  DeviceArray<int> count;
+  int near = 0;
+  TRY(count.allocate(1));
+  TRY(cudaMemsetAsync(count.get(), 0, sizeof(int), stream));
+  spmm_near_diagonal_kernel<<<Sample::kBlocks, Sample::kThreads, 0, stream>>>(a, reach, count.get());
+  TRY(cudaGetLastError());
+  TRY(cudaMemcpyAsync(&near, count.get(), sizeof(int), cudaMemcpyDeviceToHost, stream));
+  TRY(cudaStreamSynchronize(stream));
+  *locality = locality_of(near, a.cols, reach);
+  return cudaSuccess;
+}
+
 cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream) {
   Device device;
   TRY(query_device(&device));
-  plan->strategy = choose_strategy({a.rows, a.cols, a.nnz, k}, device);
+  Sizes size{a.rows, a.cols, a.nnz, k};
+  if (locality_matters(size, device.known_l2()))
+    TRY(measure_locality(a, device.known_l2(), &size.locality, stream));
+  plan->strategy = choose_strategy(size, device);
   TRY(plan->padded_b.allocate(static_cast<std::size_t>(a.cols) * plan->strategy.padded_pitch));
   const Strategy& s = plan->strategy;
   if (s.all_strips() > kMaxStrips) return cudaErrorInvalidValue;

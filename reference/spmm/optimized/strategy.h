@@ -1,5 +1,5 @@
-// How the optimized SpMM cuts a problem: host arithmetic on sizes alone, no look at the entries. The numbers
-// were chosen from grids measured on an H200; ../README.md has them.
+// How the optimized SpMM cuts a problem: host arithmetic on sizes, and on how many of A's columns lie near
+// the diagonal. The numbers were chosen from grids measured on an H200; ../README.md has them.
 //
 // strip    columns of C that one pass over A computes. The gathers touch B's strip, n * strip floats: one
 //          that fits in L2 is gathered at L2's speed instead of DRAM's. A is read once a strip. What k leaves
@@ -66,12 +66,14 @@ struct Strategy {
 };
 
 struct Device {
-  std::int64_t l2_bytes = 0;
+  std::int64_t l2_bytes = 0;  // 0: the driver does not say
   int multiprocessors = 1;
+  std::int64_t known_l2() const { return l2_bytes > 0 ? l2_bytes : std::int64_t{40} << 20; }
 };
 
 struct Sizes {
   std::int64_t rows, cols, nnz, k;
+  double locality = 0.0;  // 0: columns as if drawn at random, 1: all near the diagonal (locality.cuh)
   std::int64_t mean_row() const { return nnz / std::max<std::int64_t>(rows, 1); }
   std::int64_t b_bytes(std::int64_t columns) const {
     return cols * columns * static_cast<std::int64_t>(sizeof(float));
@@ -82,23 +84,41 @@ inline std::int64_t round_up(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-// The widest strip of B that fills at most three quarters of L2, from 32 columns on. Where not even 32
-// columns fit and rows are short, 64: what counts there is how often A and the items are read. Twice as wide,
-// or one strip, where little is gathered for a row of C and its strips end within what memory writes at once:
-// such pieces are written twice, and those that end within a sector are read as well.
+inline constexpr std::int64_t kWidestStrip = 128, kNarrowestStrip = 32, kShortMean = 12;
+
+// Columns this far from the diagonal count as near it: rows of B's widest strip for an eighth of L2.
+inline std::int64_t reach_of(std::int64_t l2_bytes) {
+  return l2_bytes / (8 * kWidestStrip * static_cast<std::int64_t>(sizeof(float)));
+}
+
+// Whether the strip depends on where the columns of A lie.
+inline bool locality_matters(const Sizes& size, std::int64_t l2_bytes) {
+  return size.k > kNarrowestStrip && size.nnz > 0 && size.mean_row() < kShortMean &&
+         size.b_bytes(std::min(size.k, kWidestStrip)) > l2_bytes * 3 / 4;
+}
+
+// The widest strip of B that fills at most three quarters of L2, from 32 columns on. Others
+//  - where there is little work: 32, so that many groups of lanes share a long row.
+//  - where not even 32 columns fit and rows are short: 64. What counts is how often A and the items are read.
+//  - where rows are short and neighbours ask for the same rows of B: the widest. They are in L2 anyway.
+//  - where little is gathered for a row of C and its strips end within what memory writes at once: twice as
+//    wide, or one strip. Such pieces are written twice, and those that end within a sector are read as well.
 inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
-  constexpr std::int64_t kShortMean = 12, kShortMeanOfSectors = 24, kNarrowest = 32;
+  constexpr std::int64_t kLittleWork = 12'000'000, kShortMeanOfSectors = 24;
   constexpr std::int64_t kSector = 8, kMemoryWrite = 16;  // floats
+  constexpr double kLocal = 0.35;
   if (SPMM_STRIP > 0) return std::min(SPMM_STRIP, widest);
+  std::int64_t strip = kNarrowestStrip;
+  if (size.nnz * size.k < kLittleWork) return static_cast<int>(std::min<std::int64_t>(strip, widest));
   const bool is_short = size.mean_row() < kShortMean;
-  std::int64_t strip = kNarrowest;
   const auto doubled = [&] { return size.k % strip == 0 ? 2 * strip : std::min(2 * strip, size.k); };
   while (strip < widest && strip < size.k && size.b_bytes(doubled()) <= l2_bytes * 3 / 4) strip *= 2;
   const bool overflows = size.b_bytes(strip) > l2_bytes;
-  if (overflows && is_short && strip < size.k) strip = 2 * kNarrowest;
+  if (overflows && is_short && strip < size.k) strip = 2 * kNarrowestStrip;
   const bool ends_within =
       is_short ? size.k % kMemoryWrite != 0 : size.mean_row() < kShortMeanOfSectors && size.k % kSector != 0;
   if (ends_within && strip < size.k) strip = is_short && size.k <= widest ? widest : 2 * strip;
+  if (is_short && size.locality >= kLocal) strip = widest;
   return static_cast<int>(std::min<std::int64_t>(strip, widest));
 }
 
@@ -152,7 +172,7 @@ inline int choose_padding(const Sizes& size, const Cut& cut) {
 }
 
 inline void choose_strips(const Sizes& size, std::int64_t l2_bytes, Strategy* s) {
-  constexpr int kWidest = 128, kWidestOfNarrowLoads = 32;
+  constexpr int kWidest = static_cast<int>(kWidestStrip), kWidestOfNarrowLoads = 32;
   int vector = 4;
   std::int64_t strip = choose_strip(size, kWidest, l2_bytes);
   Cut cut = cut_columns(size.k, strip, kWidest);
@@ -209,8 +229,8 @@ inline int choose_segment(const Sizes& size, std::int64_t strips, int multiproce
 }
 
 inline Strategy choose_strategy(const Sizes& size, const Device& device) {
-  constexpr std::int64_t kUnknownL2 = std::int64_t{40} << 20, kManyEntries = 16'000'000;
-  const std::int64_t l2_bytes = device.l2_bytes > 0 ? device.l2_bytes : kUnknownL2;
+  constexpr std::int64_t kManyEntries = 16'000'000;
+  const std::int64_t l2_bytes = device.known_l2();
   Strategy s;
   choose_strips(size, l2_bytes, &s);
   const std::int64_t strips = s.all_strips();

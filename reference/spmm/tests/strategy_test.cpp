@@ -64,6 +64,25 @@ TEST(StrategyTest, StripsAreWiderWhereTheirEndsAreWrittenInPieces) {
     EXPECT_EQ(strip_of(70, k), 32) << "much is gathered for a row of C: " << k;
 }
 
+TEST(StrategyTest, ShortRowsNearTheDiagonalTakeTheWidestStripWhateverL2Holds) {
+  Sizes web{325'557, 325'557, 3'216'152, 256};
+  EXPECT_TRUE(locality_matters(web, kH200.l2_bytes));
+  EXPECT_EQ(choose_strategy(web, kH200).group.strip(), 32);
+  web.locality = 0.9;
+  EXPECT_EQ(choose_strategy(web, kH200).group.strip(), 128);
+  web.k = 40;
+  EXPECT_EQ(choose_strategy(web, kH200).all_strips(), 1);
+  for (const Sizes& size : {Sizes{325'557, 325'557, 3'216'152, 32}, Sizes{4267, 4267, 20'000, 256},
+                            Sizes{1'000'000, 1'000'000, 50'000'000, 256}, Sizes{500'000, 500'000, 0, 256}})
+    EXPECT_FALSE(locality_matters(size, kH200.l2_bytes)) << size.cols << ' ' << size.nnz << ' ' << size.k;
+}
+
+TEST(StrategyTest, LittleWorkIsCutIntoNarrowStrips) {
+  for (const int k : {64, 128, 256})
+    EXPECT_EQ(choose_strategy({2708, 2708, 10'556, k}, kH200).group.strip(), 32);
+  EXPECT_EQ(choose_strategy({4039, 4039, 176'468, 256}, kH200).group.strip(), 128);
+}
+
 TEST(StrategyTest, AFewLongRowsAreCutFinerThanManySoThatEveryWarpHasWork) {
   const Strategy few = choose_strategy({1000, 1000, 500'000, 32}, kH200);
   const Strategy many = choose_strategy({500'000, 1000, 250'000'000, 32}, kH200);
@@ -124,8 +143,9 @@ TEST(StrategyTest, NoWidthTakesMorePassesOrManyMoreLanesThanTheNextTunedOne) {
   };
   for (const std::int64_t cols : {4267, 235'868, 2'927'963}) {
     for (int k = 1; k <= 512; ++k) {
-      const Strategy s = choose_strategy({cols, cols, cols * 10, k}, kH200);
-      const Strategy tuned = choose_strategy({cols, cols, cols * 10, (k + 31) / 32 * 32}, kH200);
+      const std::int64_t nnz = cols * (cols < 10'000 ? 100 : 10);  // little work is cut in another way
+      const Strategy s = choose_strategy({cols, cols, nnz, k}, kH200);
+      const Strategy tuned = choose_strategy({cols, cols, nnz, (k + 31) / 32 * 32}, kH200);
       ASSERT_LE(s.all_strips(), tuned.all_strips()) << "k = " << k << ", cols = " << cols;
       ASSERT_LE(lanes(s), lanes(tuned) + tuned.group.lanes) << "k = " << k << ", cols = " << cols;
     }

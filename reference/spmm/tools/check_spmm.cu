@@ -66,8 +66,20 @@ int hub_length(int row) {
   return row % 5 == 0 ? 0 : row % 40;
 }
 
+// Short rows around the diagonal, over more columns than rows.
+Matrix make_band(const char* name, int rows, int cols) {
+  Matrix a = make_matrix(name, rows, 40, [](int r) { return r % 7; });
+  a.cols = cols;
+  for (int r = 0; r < rows; ++r) {
+    const int first = static_cast<int>(std::int64_t{r} * (cols - 40) / rows);
+    for (int at = a.row_offsets[r]; at < a.row_offsets[r + 1]; ++at) a.columns[at] += first;
+  }
+  return a;
+}
+
 std::vector<Matrix> matrices() {
-  return {make_matrix("short rows", 300, 200, [](int r) { return r % 9; }),
+  return {make_band("near the diagonal", 34'000, 120'000),
+          make_matrix("short rows", 300, 200, [](int r) { return r % 9; }),
           make_matrix("empty", 40, 7, [](int) { return 0; }),
           make_matrix("one row", 1, 50, [](int) { return 2000; }),
           make_matrix("hubs", 700, 300, hub_length),
