@@ -34,8 +34,8 @@ inline constexpr double kNarrowEnough = 0.01;
 
 // Two processes that run the same program differ by where their memory came to lie: up to about 1 us, in an
 // A/A run on an H200 (reports/published/h200-spmm, ratio "self"), which no number of repetitions in one
-// process averages out. Ratios' intervals are widened by that much; then 75 of 78 A/A intervals of 95 % hold 1
-// (h200-spmm-31).
+// process averages out. Ratios' intervals are widened by that much; then 75 of 78 A/A intervals of 95 % hold
+// 1 (h200-spmm-31).
 inline constexpr double kPlacementUs = 1.0, kPlacementShare = 0.001;
 
 // The wall clock is this coarse (measured on an H200: 1 us in the median, up to 3 us and 1 % in a case): only
