@@ -163,8 +163,7 @@ __device__ void add_groups(Vector<T::kVector>* sum) {
 
 // A row of C from vectors, where k is no multiple of 4: rows begin anywhere. Each lane stores the 16 bytes of
 // memory that its columns begin in, with what it takes from the lane before, so that sectors are written
-// whole, but for the row's ends. (Sectors written in pieces cost L2 a read of them: 1.5 times the time of a
-// kernel at k = 127.) All lanes of a warp take part.
+// whole, but for the row's ends: one store where there were four. All lanes of a warp take part.
 template <typename T>
 __device__ void store_unaligned(const Operands& op, std::int64_t row, int column,
                                 const Vector<T::kVector>& sum, bool owns) {

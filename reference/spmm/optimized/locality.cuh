@@ -5,7 +5,6 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include "warpgrade/csr.h"
@@ -35,15 +34,6 @@ __global__ void spmm_near_diagonal_kernel(CsrMatrix a, std::int64_t reach, int* 
   const std::int64_t distance = a.columns[at] - diagonal;
   const int found = __syncthreads_count(distance >= -reach && distance <= reach);
   if (threadIdx.x == 0) atomicAdd(near, found);
-}
-
-// 0 where as many entries are near the diagonal as of columns drawn at random, 1 where all are.
-inline double locality_of(int near, std::int64_t cols, std::int64_t reach) {
-  const double covered = std::min(1.0, static_cast<double>(reach) / static_cast<double>(cols));
-  const double at_random = 1.0 - (1.0 - covered) * (1.0 - covered);
-  if (at_random >= 1.0) return 0.0;  // everything is near
-  const double share = static_cast<double>(near) / Sample::kEntries;
-  return std::clamp((share - at_random) / (1.0 - at_random), 0.0, 1.0);
 }
 
 }  // namespace optimized

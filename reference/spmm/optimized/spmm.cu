@@ -3,9 +3,8 @@
 // Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major, fp32; any k >= 1 (tuned for 32 and 256), any CSR.
 // Cost    see kernel.cuh; the plan keeps 16 bytes an item, 4 * k bytes a part of a split row, and a copy of B
 //         where k is no multiple of 4, or of 32 and B is read often (pad.cuh).
-// Files   strategy.h chooses strip, panels, bands and item sizes, locality.cuh samples A for it;
-// work_list.cuh
-//         builds the items; kernel.cuh runs them, one_column.cuh those of k = 1.
+// Files   strategy.h chooses strip, panels, bands and item sizes; locality.cuh samples A for it;
+//         work_list.cuh builds the items; kernel.cuh runs them, one_column.cuh those of k = 1.
 // Sums    each row is added up in a fixed order: two runs give the same bits.
 #include <algorithm>
 #include <iterator>
@@ -122,7 +121,7 @@ cudaError_t measure_locality(const CsrMatrix& a, std::int64_t l2_bytes, double* 
   TRY(cudaGetLastError());
   TRY(cudaMemcpyAsync(&near, count.get(), sizeof(int), cudaMemcpyDeviceToHost, stream));
   TRY(cudaStreamSynchronize(stream));
-  *locality = locality_of(near, a.cols, reach);
+  *locality = locality_of(static_cast<double>(near) / Sample::kEntries, a.cols, reach);
   return cudaSuccess;
 }
 

@@ -5,8 +5,7 @@
 //          that fits in L2 is gathered at L2's speed instead of DRAM's. A is read once a strip. What k leaves
 //          over is a narrower strip, run by a narrower group of lanes.
 // padding  where k is no multiple of 4, B is copied into rows of whole vectors first; into rows of whole
-// lines,
-//          if they are read so often that the lines saved outweigh the copy.
+//          lines, if they are read so often that the lines saved outweigh the copy.
 // panel    columns of A, i.e. rows of B's strip, that one launch covers; C is accumulated panel by panel at
 //          8 * m * strip bytes each. Panels make B's strip fit in L2, and let L1 keep what many long rows
 //          share.
@@ -89,6 +88,15 @@ inline constexpr std::int64_t kWidestStrip = 128, kNarrowestStrip = 32, kShortMe
 // Columns this far from the diagonal count as near it: rows of B's widest strip for an eighth of L2.
 inline std::int64_t reach_of(std::int64_t l2_bytes) {
   return l2_bytes / (8 * kWidestStrip * static_cast<std::int64_t>(sizeof(float)));
+}
+
+// From the share of entries near the diagonal: 0 where columns drawn at random would have as many, 1 where
+// all are.
+inline double locality_of(double share, std::int64_t cols, std::int64_t reach) {
+  const double covered = std::min(1.0, static_cast<double>(reach) / static_cast<double>(cols));
+  const double at_random = 1.0 - (1.0 - covered) * (1.0 - covered);
+  if (at_random >= 1.0) return 0.0;  // everything is near
+  return std::clamp((share - at_random) / (1.0 - at_random), 0.0, 1.0);
 }
 
 // Whether the strip depends on where the columns of A lie.

@@ -77,6 +77,15 @@ TEST(StrategyTest, ShortRowsNearTheDiagonalTakeTheWidestStripWhateverL2Holds) {
     EXPECT_FALSE(locality_matters(size, kH200.l2_bytes)) << size.cols << ' ' << size.nnz << ' ' << size.k;
 }
 
+TEST(StrategyTest, LocalityIsWhatRandomColumnsDoNotHave) {
+  constexpr double kAtRandom = 1.0 - 0.9 * 0.9;  // within a tenth of the columns on either side
+  EXPECT_NEAR(locality_of(kAtRandom, 100'000, 10'000), 0.0, 1e-12);
+  EXPECT_NEAR(locality_of(0.5 + kAtRandom / 2, 100'000, 10'000), 0.5, 1e-12);
+  EXPECT_EQ(locality_of(1.0, 100'000, 10'000), 1.0);
+  EXPECT_EQ(locality_of(0.0, 100'000, 10'000), 0.0) << "columns that shun the diagonal";
+  EXPECT_EQ(locality_of(1.0, 5000, 10'000), 0.0) << "all columns are within reach";
+}
+
 TEST(StrategyTest, LittleWorkIsCutIntoNarrowStrips) {
   for (const int k : {64, 128, 256})
     EXPECT_EQ(choose_strategy({2708, 2708, 10'556, k}, kH200).group.strip(), 32);
