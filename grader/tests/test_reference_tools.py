@@ -140,6 +140,19 @@ def test_a_submission_stands_beside_the_others_by_case(
     assert alone.returncode != 0 and "nothing to compare" in alone.stderr
 
 
+def test_a_table_of_a_damaged_file_names_the_line(table: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    mixed = table("beside", ("g", 1, {"theirs": [3.0], "ours": [2.0]}, 0), ("h", 1, {"ours": [2.0]}, 0))
+    assert mixed.returncode == 1 and "bench.jsonl:2: expected theirs, ours" in mixed.stderr
+    bench = Path(mixed.args[-1])
+    bench.write_text(bench.read_text(encoding="utf-8")[:40], encoding="utf-8")
+    for file, wanted in (
+        (bench, "bench.jsonl:1: expected a line of"),
+        (bench.parent / "none", "none: expected the lines"),
+    ):
+        done = subprocess.run([*mixed.args[:-1], file], capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and wanted in done.stderr and "Traceback" not in done.stderr
+
+
 def test_what_permuting_costs_stands_beside_what_it_costs_others(
     table: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:

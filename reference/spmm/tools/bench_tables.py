@@ -21,12 +21,24 @@ Medians = dict[tuple[str, int], dict[str, float]]
 def read_medians(file: Path) -> Medians:
     """Median milliseconds of each submission, by graph and K; a case that is there twice counts as measured last."""
     medians: Medians = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-        case = json.loads(line)
-        wrong = [s["name"] for s in case["submissions"] if s["wrong_cells"]]
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as why:
+        sys.exit(f"{file}: expected the lines that bench_spmm --json appends: {why}")
+    for number, line in enumerate(lines, start=1):
+        try:
+            case = json.loads(line)
+            wrong = [s["name"] for s in case["submissions"] if s["wrong_cells"]]
+            times = {s["name"]: statistics.median(s["samples_ms"]) for s in case["submissions"]}
+            key = (case["graph"], case["k"])
+        except (ValueError, KeyError, TypeError) as why:
+            sys.exit(f"{file}:{number}: expected a line of bench_spmm --json ({why!r}); remove it or measure again")
         if wrong:
-            sys.exit(f"{file}:{number}: wrong cells on {case['graph']}, K = {case['k']}: {', '.join(wrong)}")
-        medians[case["graph"], case["k"]] = {s["name"]: statistics.median(s["samples_ms"]) for s in case["submissions"]}
+            sys.exit(f"{file}:{number}: wrong cells on {key[0]}, K = {key[1]}: {', '.join(wrong)}")
+        others = next(iter(medians.values()), times)
+        if list(times) != list(others):
+            sys.exit(f"{file}:{number}: expected {', '.join(others)} as in the lines before, got {', '.join(times)}")
+        medians[key] = times
     return medians
 
 
