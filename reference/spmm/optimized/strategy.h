@@ -59,7 +59,8 @@ struct Strategy {
   int band_columns = 0;   // columns of A a band
   int short_row =
       32;  // rows of at most so many entries (in a panel) go to one group of lanes, others to a warp
-  int segment = 512;  // entries a warp takes at most
+  int segment = 512;             // entries a warp takes at most
+  bool lists_short_rows = true;  // false: the kernel finds them itself
 
   int all_strips() const { return strips + (last_columns > 0 ? 1 : 0); }
 };
@@ -247,6 +248,7 @@ inline Strategy choose_strategy(const Sizes& size, const Device& device) {
   s.bands = choose_bands(size, s, l2_bytes);
   s.band_columns = (s.panel_columns + s.bands - 1) / s.bands;
   s.segment = choose_segment(size, strips, device.multiprocessors);
+  s.lists_short_rows = size.k > 1;
   const bool is_large = size.k > 1 && size.nnz * strips >= kManyEntries;
   s.short_row = is_large ? 64 : 32;  // small problems need the parallelism of whole warps
   return s;

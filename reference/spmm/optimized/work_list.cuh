@@ -114,7 +114,7 @@ template <int kBands>
 __device__ void count_items(const CsrMatrix& a, const Stretch& stretch, int panel, const Strategy& s,
                             WindowCounts* counts) {
   if (stretch.length() <= s.short_row) {
-    if (stretch.length() > 0 || panel == 0) atomicAdd(&counts[0].short_items, 1);
+    if (s.lists_short_rows && (stretch.length() > 0 || panel == 0)) atomicAdd(&counts[0].short_items, 1);
     return;
   }
   const Bands<kBands> bands = bands_of<kBands>(a, stretch, panel, s);
@@ -224,7 +224,7 @@ __global__ void spmm_emit_items_kernel(CsrMatrix a, Strategy s,
     if (row >= a.rows) continue;
     stretches[i] = stretch_of(a, static_cast<int>(row), blockIdx.y, s);
     const int length = stretches[i].length();
-    is_short[i] = length <= s.short_row && (length > 0 || blockIdx.y == 0);
+    is_short[i] = s.lists_short_rows && length <= s.short_row && (length > 0 || blockIdx.y == 0);
     if (is_short[i]) atomicAdd(&class_cursor[length_class(length)], 1);
     if (length > s.short_row)
       emit_long<kBands>(a, stretches[i], static_cast<int>(row), blockIdx.y, s, cursors, out);
