@@ -34,6 +34,25 @@ template <typename... Args>
   throw UsageError("{}", message);
 }
 
+// Writes all of it; removes the file and throws where that fails. `path` is for the message.
+void write_all(int fd, const fs::path& file, const fs::path& path, std::string_view text) {
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t n = write(fd, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const int error = n == 0 ? ENOSPC : errno;
+      const std::string why = n == 0 ? "nothing more was accepted" : std::strerror(error);
+      unlink(file.c_str());
+      fail(error,
+           "cannot write {}: {}; what was recorded before is kept, free some space and run the same "
+           "command again",
+           path.string(), why);
+    }
+    done += static_cast<size_t>(n);
+  }
+}
+
 // Writes the text to a fresh temporary file beside `path` and returns its name.
 fs::path write_temporary(const fs::path& path, std::string_view text) {
   static std::atomic<unsigned> counter{0};
@@ -49,21 +68,7 @@ fs::path write_temporary(const fs::path& path, std::string_view text) {
     const int error = errno;
     fail(error, "cannot write {}: {}; choose a folder you may write to", path.string(), std::strerror(error));
   }
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t n = write(fd.get(), text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      const int error = n == 0 ? ENOSPC : errno;
-      const std::string why = n == 0 ? "nothing more was accepted" : std::strerror(error);
-      unlink(temporary.c_str());
-      fail(error,
-           "cannot write {}: {}; what was recorded before is kept, free some space and run the same "
-           "command again",
-           path.string(), why);
-    }
-    done += static_cast<size_t>(n);
-  }
+  write_all(fd.get(), temporary, path, text);
   if (fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) {
     const int error = errno;
     unlink(temporary.c_str());
@@ -73,6 +78,15 @@ fs::path write_temporary(const fs::path& path, std::string_view text) {
 }
 
 }  // namespace
+
+void write_scratch(const fs::path& path, std::string_view bytes, unsigned mode) {
+  const FileDescriptor fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  if (!fd) {
+    const int error = errno;
+    fail(error, "cannot write {}: {}", path.string(), std::strerror(error));
+  }
+  write_all(fd.get(), path, path, bytes);
+}
 
 void write_text(const fs::path& path, std::string_view text) {
   const fs::path temporary = write_temporary(path, text);

@@ -44,4 +44,49 @@ std::string valid_utf8(std::string_view text) {
   return valid;
 }
 
+namespace {
+
+// U+0080 to U+009F are control characters of two bytes; 8-bit terminals obey them like ESC.
+bool is_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return first < 0x20 || first == 0x7F;
+  return character.size() == 2 && first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+}
+
+}  // namespace
+
+std::string plain_text(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    const std::string_view character = text.substr(0, length > 0 ? length : 1);
+    text.remove_prefix(character.size());
+    if (character == "\r" && text.starts_with('\n')) continue;
+    const bool kept = length > 0 && (!is_control(character) || character == "\n" || character == "\t");
+    plain += kept ? character : kReplacement;
+  }
+  return plain;
+}
+
+std::string plain_line(std::string_view text, std::size_t most_bytes) {
+  constexpr std::string_view kCut = "...";
+  const std::string plain = plain_text(text.substr(0, most_bytes + 1));
+  std::string line;
+  for (std::string_view rest = plain; !rest.empty();) {
+    const std::string_view character = rest.substr(0, sequence_length(rest));
+    rest.remove_prefix(character.size());
+    const std::string_view shown = character == "\n" || character == "\t" ? kReplacement : character;
+    if (line.size() + shown.size() > most_bytes) {
+      while (!line.empty() && line.size() + kCut.size() > most_bytes) {
+        while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xC0) == 0x80) line.pop_back();
+        if (!line.empty()) line.pop_back();
+      }
+      return line += kCut;
+    }
+    line += shown;
+  }
+  return line;
+}
+
 }  // namespace warpgrade

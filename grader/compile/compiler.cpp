@@ -15,7 +15,10 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "compile/inspect.h"
+#include "compile/source_name.h"
+#include "compile/workshop.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -23,36 +26,9 @@ using Seconds = std::chrono::duration<double>;
 
 namespace {
 
-constexpr const char* kInside = "/run/warpgrade";
-constexpr size_t kCompilerAddressSpace = size_t{8} << 30;
-constexpr size_t kLargestObject = size_t{256} << 20;
-
-struct HostCompiler {
-  std::vector<std::string> flags;  // -ccbin ...
-  std::vector<Mount> mounts;       // where it lies, when that is not /usr
-};
-
-// nvcc takes the host compiler from -ccbin; the sandbox shows /usr only, so another prefix is mounted as it
-// is.
-HostCompiler host_compiler() {
-  for (const char* name : {"NVCC_CCBIN", "CUDAHOSTCXX"}) {
-    const char* value = std::getenv(name);
-    if (value == nullptr || *value == '\0' || !fs::exists(value)) continue;
-    HostCompiler compiler{{"-ccbin", value}, {}};
-    const fs::path given = value;
-    for (const fs::path& path : {given, fs::canonical(given)}) {
-      const fs::path prefix = path.parent_path().parent_path();
-      if (!prefix.string().starts_with("/usr") && prefix != "/")
-        compiler.mounts.push_back({prefix, prefix, false});
-    }
-    return compiler;
-  }
-  return {};
-}
-
-fs::path toolkit_home(const Toolchain& toolchain) {
-  return fs::canonical(toolchain.nvcc).parent_path().parent_path();
-}
+constexpr size_t kMostDependencies = 4 << 20;
+constexpr size_t kMostObjectBytes = size_t{512} << 20;  // of all sources together
+constexpr size_t kMostLogBytes = 1 << 20;
 
 std::vector<std::string> common_flags(const std::string& architecture) {
   return {"-std=c++17", "-O3", "-gencode",
@@ -62,85 +38,6 @@ std::vector<std::string> common_flags(const std::string& architecture) {
           "-DNVTX_DISABLE",
           // Lines of the host's calls, for what the emulator says of them.
           "-Xcompiler", "-g1"};
-}
-
-// One compilation in a scratch folder that the sandbox shows at /run/warpgrade.
-class Workshop {
- public:
-  Workshop(const Toolchain& toolchain, const CompileOptions& options)
-      : toolchain_(toolchain),
-        options_(options),
-        host_(host_compiler()),
-        scratch_("warpgrade-compile"),
-        deadline_(std::chrono::steady_clock::now() + options.limit) {
-    for (const char* folder : {"source", "build"}) make_directories(scratch_.path() / folder);
-    fs::permissions(scratch_.path(), fs::perms::all);
-    fs::permissions(scratch_.path() / "build", fs::perms::all);
-  }
-
-  fs::path outside(const fs::path& name) const { return scratch_.path() / name; }
-  static fs::path inside(const fs::path& name) { return fs::path(kInside) / name; }
-
-  ProcessResult nvcc(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), toolchain_.nvcc.string());
-    arguments.insert(arguments.end(), host_.flags.begin(), host_.flags.end());
-    return run(std::move(arguments));
-  }
-
-  ProcessResult run(std::vector<std::string> command) {
-    SandboxSpec spec;
-    spec.mode = options_.sandbox;
-    spec.command = std::move(command);
-    spec.directory = inside("source");
-    spec.tmp_bytes = size_t{1} << 30;
-    const fs::path home = toolkit_home(toolchain_);
-    spec.mounts = {{home, home, false},
-                   {project_root() / "reference/include", inside("include"), false},
-                   {outside("source"), inside("source"), false},
-                   {outside("build"), inside("build"), true}};
-    const fs::path given = toolchain_.nvcc.parent_path().parent_path();
-    if (given != home) spec.mounts.push_back({home, given, false});
-    spec.mounts.insert(spec.mounts.end(), host_.mounts.begin(), host_.mounts.end());
-    for (const fs::path& folder : options_.extra_includes) spec.mounts.push_back({folder, folder, false});
-    spec.environment = {
-        {"PATH", "/usr/bin:/bin"}, {"HOME", "/tmp"}, {"TMPDIR", "/tmp"}, {"LC_ALL", "C.UTF-8"}};
-    const WrappedCommand wrapped = wrap(spec);
-    ProcessOptions process;
-    process.command = wrapped.command;
-    process.environment = wrapped.environment;
-    process.clear_environment = true;
-    if (options_.sandbox == SandboxMode::kUnsandboxed) process.directory = outside("source");
-    process.timeout = std::max(
-        std::chrono::milliseconds(1),
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now()));
-    process.limits.cpu_seconds = static_cast<size_t>(options_.limit.count()) + 5;
-    process.limits.file_bytes = kLargestObject;
-    process.limits.address_space_bytes = kCompilerAddressSpace;
-    process.output_bytes = 256 << 10;
-    return run_process(process);
-  }
-
-  const Toolchain& toolchain() const { return toolchain_; }
-
- private:
-  const Toolchain& toolchain_;
-  const CompileOptions& options_;
-  HostCompiler host_;
-  TemporaryDirectory scratch_;
-  std::chrono::steady_clock::time_point deadline_;
-};
-
-void copy_sources(const Submission& submission, const fs::path& destination) {
-  for (const fs::path& file : submission.files) {
-    make_directories((destination / file).parent_path());
-    fs::copy_file(submission.directory / file, destination / file, fs::copy_options::overwrite_existing);
-  }
-}
-
-bool is_compiled_source(const fs::path& file) {
-  const std::string extension = file.extension().string();
-  return extension == ".cu" || extension == ".cpp" || extension == ".cc" || extension == ".cxx" ||
-         extension == ".c";
 }
 
 int count_warnings(const std::string& log) {
@@ -157,7 +54,7 @@ std::string first_error_line(const std::string& log) {
         for (size_t at; (at = line.find(prefix)) != std::string::npos;)
           line.erase(at, std::string(prefix).size());
       }
-      return line.substr(0, 240);
+      return plain_line(line, 240);
     }
   }
   return "";
@@ -180,83 +77,133 @@ CompileResult failed(CompileResult result, const ProcessResult& process, const c
   return result;
 }
 
-// A submission calls neither a vendor's library nor replaces a function of the runtime or the C library.
-std::optional<CompileResult> inspect(const CompileResult& so_far, Workshop& workshop,
-                                     const Submission& submission, const std::vector<std::string>& objects) {
-  if (submission.role != Role::kStudent) return std::nullopt;
-  CompileResult result = so_far;
-  result.status = "cheating";
-  for (const std::string& object : objects) {
-    const fs::path dependencies = workshop.outside("build") / (object + ".d");
-    if (const auto header = forbidden_header(fs::exists(dependencies) ? read_text(dependencies) : "")) {
-      result.reason = "forbidden_library";
-      result.message = fmt::format("includes {}; the kernels are to be your own, remove it", *header);
-      return result;
+// One submission through all steps. Each step's result is taken out of its build folder and given to the next one
+// read-only: a process that outlives its step changes nothing that is used later.
+class Build {
+ public:
+  Build(const Toolchain& toolchain, const Submission& submission, const CompileOptions& options)
+      : toolchain_(toolchain), submission_(submission), options_(options), workshop_(toolchain, options) {}
+
+  CompileResult run(const std::vector<fs::path>& runner_objects) {
+    result_.flags = common_flags(options_.architecture);
+    result_.flags.insert(result_.flags.end(), submission_.flags.begin(), submission_.flags.end());
+    if (stage_sources() && compile_all() && link(runner_objects)) result_.status = "compiled";
+    result_.kernels = parse_ptxas(result_.log);
+    result_.warnings = count_warnings(result_.log);
+    return std::move(result_);
+  }
+
+  const std::string& program() const { return program_; }
+
+ private:
+  bool fail(const char* status, std::string reason, std::string message) {
+    result_.status = status;
+    result_.reason = std::move(reason);
+    result_.message = std::move(message);
+    return false;
+  }
+
+  // What a step was to leave behind; false, with a verdict, when it is no plain file of sensible size.
+  bool take(const Step& step, const char* name, size_t most_bytes, std::string& bytes) {
+    UntrustedFile file = step.output.read(name, most_bytes);
+    if (!file.ok())
+      return fail("compile_error", "bad_output",
+                  fmt::format("the compiler's output is not usable: {}", describe(file.state, name, most_bytes)));
+    bytes = std::move(file.bytes);
+    return true;
+  }
+
+  bool stage_sources() {
+    auto read = read_files(submission_);
+    if (const auto* why = std::get_if<std::string>(&read)) return fail("compile_error", "bad_submission", *why);
+    for (const SubmittedFile& file : std::get<std::vector<SubmittedFile>>(read)) {
+      workshop_.add_source(file);
+      if (is_source(file.name)) sources_.push_back("source" / file.name);
     }
-    const auto finding = inspect_symbols(workshop.outside("build") / (object + ".o"), workshop.toolchain());
-    if (finding) {
-      result.reason = finding->reason;
-      result.message = finding->message;
-      return result;
+    for (const char* folder : {"source", "include"})
+      includes_.insert(includes_.end(), {"-I", Workshop::inside(folder)});
+    if (submission_.interface != options_.lab + ".h") {  // an older one
+      const fs::path legacy = fs::path("include/legacy") / options_.lab;
+      sources_.push_back(legacy / "adaptor.cu");
+      includes_.insert(includes_.end(), {"-I", Workshop::inside(legacy)});
     }
+    for (const fs::path& folder : options_.extra_includes)
+      includes_.insert(includes_.end(), {"-I", folder.string()});
+    return true;
   }
-  return std::nullopt;
-}
 
-CompileResult build(Workshop& workshop, const Submission& submission, const CompileOptions& options,
-                    const std::vector<fs::path>& runner_objects) {
-  CompileResult result;
-  result.flags = common_flags(options.architecture);
-  result.flags.insert(result.flags.end(), submission.flags.begin(), submission.flags.end());
-  copy_sources(submission, workshop.outside("source"));
-  std::vector<std::string> includes{"-I", Workshop::inside("source").string(), "-I",
-                                    Workshop::inside("include").string()};
-  std::vector<fs::path> sources;
-  for (const fs::path& file : submission.files) {
-    if (is_compiled_source(file)) sources.push_back(Workshop::inside("source") / file);
+  bool compile_all() {
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      if (!compile(i)) return false;
+    }
+    return true;
   }
-  if (submission.interface != options.lab + ".h") {  // an older one
-    const fs::path legacy = Workshop::inside("include") / "legacy" / options.lab;
-    sources.push_back(legacy / "adaptor.cu");
-    includes.insert(includes.end(), {"-I", legacy.string()});
-  }
-  for (const fs::path& folder : options.extra_includes)
-    includes.insert(includes.end(), {"-I", folder.string()});
 
-  std::vector<std::string> objects;
-  for (const fs::path& source : sources) {
-    const std::string object = fmt::format("{}_{}", objects.size(), source.stem().string());
-    const std::string stem = (Workshop::inside("build") / object).string();
-    std::vector<std::string> arguments = result.flags;
-    arguments.insert(arguments.end(), includes.begin(), includes.end());
-    arguments.insert(arguments.end(), {"-MD", "-MF", stem + ".d", "-c", source.string(), "-o", stem + ".o"});
-    const ProcessResult process = workshop.nvcc(arguments);
-    result.log += process.standard_output + process.standard_error;
-    if (!process.ok()) return failed(std::move(result), process, "the compiler");
-    objects.push_back(object);
+  bool compile(size_t number) {
+    std::vector<std::string> arguments = result_.flags;
+    arguments.insert(arguments.end(), includes_.begin(), includes_.end());
+    arguments.insert(arguments.end(), {"-MD", "-MF", Workshop::inside("build/0.d"), "-c",
+                                       workshop_.stage(number, sources_[number]), "-o",
+                                       Workshop::inside("build/0.o")});
+    const Step step = workshop_.nvcc(arguments);
+    if (!succeeded(step, "the compiler")) return false;
+    std::string dependencies, object;
+    if (!take(step, "0.d", kMostDependencies, dependencies)) return false;
+    if (!take(step, "0.o", kLargestObject, object)) return false;
+    object_bytes_ += object.size();
+    if (object_bytes_ > kMostObjectBytes)
+      return fail("compile_error", "bad_output",
+                  fmt::format("the compiled objects have more than {} MiB", kMostObjectBytes >> 20));
+    if (!inspect(dependencies, object)) return false;
+    objects_.push_back(workshop_.keep_object(number, object));
+    return true;
   }
-  result.kernels = parse_ptxas(result.log);
-  result.warnings = count_warnings(result.log);
-  if (auto cheating = inspect(result, workshop, submission, objects)) return *cheating;
 
-  std::vector<std::string> link{"-cudart",    "shared",
-                                "-Xcompiler", "-static-libstdc++,-static-libgcc",
-                                "-o",         (Workshop::inside("build") / "runner").string()};
-  for (const std::string& object : objects)
-    link.push_back((Workshop::inside("build") / (object + ".o")).string());
-  for (const fs::path& object : runner_objects) {
-    fs::copy_file(object, workshop.outside("build") / object.filename(),
-                  fs::copy_options::overwrite_existing);
-    link.push_back((Workshop::inside("build") / object.filename()).string());
+  // A submission calls neither a vendor's library nor replaces a function of the runtime or the C library.
+  bool inspect(const std::string& dependencies, const std::string& object) {
+    if (submission_.role != Role::kStudent) return true;
+    if (const auto header = forbidden_header(dependencies)) {
+      return fail("cheating", "forbidden_library",
+                  fmt::format("includes {}; the kernels are to be your own, remove it", plain_line(*header)));
+    }
+    const auto finding = inspect_symbols(object, toolchain_);
+    if (!finding) return true;
+    return fail(finding->reason == "unreadable_object" ? "compile_error" : "cheating", finding->reason,
+                finding->message);
   }
-  for (const std::string& library : options.libraries) link.push_back("-l" + library);
-  link.push_back("-ldl");
-  const ProcessResult process = workshop.nvcc(link);
-  result.log += process.standard_output + process.standard_error;
-  if (!process.ok()) return failed(std::move(result), process, "the linker");
-  result.status = "compiled";
-  return result;
-}
+
+  bool link(const std::vector<fs::path>& runner_objects) {
+    std::vector<std::string> arguments{"-cudart",    "shared",
+                                       "-Xcompiler", "-static-libstdc++,-static-libgcc",
+                                       "-o",         Workshop::inside("build/runner")};
+    // The runner's first: of two copies of one inline function or weak symbol the linker keeps the first.
+    for (const fs::path& object : runner_objects)
+      arguments.push_back(Workshop::inside("runner" / object.filename()));
+    arguments.insert(arguments.end(), objects_.begin(), objects_.end());
+    for (const std::string& library : options_.libraries) arguments.push_back("-l" + library);
+    arguments.push_back("-ldl");
+    const Step step = workshop_.nvcc(arguments, runner_objects.front().parent_path());
+    return succeeded(step, "the linker") && take(step, "runner", kLargestObject, program_);
+  }
+
+  bool succeeded(const Step& step, const char* name) {
+    result_.log += workshop_.without_wrappers(step.words());
+    if (result_.log.size() > kMostLogBytes)
+      result_.log = valid_utf8(std::string_view(result_.log).substr(0, kMostLogBytes - 100)) + "\n(cut here)\n";
+    if (!step.process.ok()) result_ = failed(std::move(result_), step.process, name);
+    return step.process.ok();
+  }
+
+  const Toolchain& toolchain_;
+  const Submission& submission_;
+  const CompileOptions& options_;
+  Workshop workshop_;
+  CompileResult result_;
+  std::vector<fs::path> sources_;  // "source/...", "include/..."
+  std::vector<std::string> includes_, objects_;
+  size_t object_bytes_ = 0;
+  std::string program_;
+};
 
 CompileResult from_cache(const fs::path& folder) {
   const nlohmann::json json = nlohmann::json::parse(read_text(folder / "result.json"));
@@ -267,11 +214,16 @@ CompileResult from_cache(const fs::path& folder) {
   result.seconds = json.at("seconds");
   result.flags = json.at("flags").get<std::vector<std::string>>();
   result.log = read_text(folder / "log");
-  result.kernels = parse_ptxas(result.log);
+  for (const nlohmann::json& kernel : json.at("kernels")) result.kernels.push_back(KernelResources::from_json(kernel));
   result.warnings = json.at("warnings");
   result.cached = true;
   if (result.ok()) result.executable = folder / "runner";
   return result;
+}
+
+// A busy machine's verdict is not kept, nor one on files that were changed meanwhile.
+bool is_kept(const CompileResult& result) {
+  return result.reason != "out_of_time" && result.reason != "bad_submission";
 }
 
 // A folder of the cache that no other thread or process uses, to be filled and then published.
@@ -290,7 +242,7 @@ void publish(const fs::path& scratch, const fs::path& destination) {
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-4").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-5").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(options.architecture).part(toolchain.version).part(to_string(options.sandbox));
   for (const std::string& library : options.libraries) hash.part(library);
   for (const fs::path& object : runner_objects) hash.part(object.parent_path().filename().string());
@@ -383,14 +335,17 @@ CompileResult Compiler::compile(const Submission& submission, const CompileOptio
   if (fs::exists(folder / "result.json")) return from_cache(folder);
 
   const auto start = std::chrono::steady_clock::now();
-  Workshop workshop(toolchain_, options);
-  CompileResult result = build(workshop, submission, options, objects);
+  Build build(toolchain_, submission, options);
+  CompileResult result = build.run(objects);
   result.seconds = Seconds(std::chrono::steady_clock::now() - start).count();
-  if (result.reason == "out_of_time") return result;  // a busy machine's verdict is not kept
+  if (!is_kept(result)) return result;
 
   const fs::path staged = staging_folder(cache_);
   make_directories(staged);
-  if (result.ok()) fs::copy_file(workshop.outside("build") / "runner", staged / "runner");
+  if (result.ok()) {
+    write_scratch(staged / "runner", build.program());
+    fs::permissions(staged / "runner", fs::perms(0755));
+  }
   write_text(staged / "log", result.log);
   write_text(staged / "result.json", result.to_json().dump(1) + "\n");
   publish(staged, folder);

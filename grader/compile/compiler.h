@@ -29,12 +29,15 @@ struct KernelResources {
   int registers = 0;
   size_t shared_bytes = 0, constant_bytes = 0, stack_bytes = 0, spill_store_bytes = 0, spill_load_bytes = 0;
   nlohmann::json to_json() const;
+  static KernelResources from_json(const nlohmann::json& json);  // of what to_json() gave
 };
+
+// Of a log in which a program may have printed anything.
 std::vector<KernelResources> parse_ptxas(const std::string& log);
 
 struct CompileResult {
   std::string status;   // compiled, compile_error, not_found, cheating, judge_fault
-  std::string reason;   // for cheating: forbidden_library, symbol_interposition; for errors: out_of_time, ...
+  std::string reason;   // for cheating: forbidden_library, symbol_interposition; for errors: out_of_time, bad_output, ...
   std::string message;  // one line
   std::string log;      // the compiler's words
   std::filesystem::path executable;

@@ -1,11 +1,16 @@
 #include "compile/inspect.h"
 
+#include <elf.h>
+
+#include <algorithm>
 #include <array>
 #include <set>
 #include <sstream>
 
 #include "base/error.h"
-#include "base/process.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "compile/elf_symbols.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -15,42 +20,13 @@ namespace {
 constexpr std::array<const char*, 8> kVendorPrefixes{"cusparse", "cublas", "cudnn", "cusolver",
                                                      "cutensor", "nvrtc",  "cufft", "cutlass"};
 // Ways to reach a library that was not linked, another process, or the runner's own code.
-const std::set<std::string> kTools{
+const std::set<std::string, std::less<>> kTools{
     "dlopen",           "dlmopen",           "dlsym",   "dlvsym",     "mprotect", "pkey_mprotect", "ptrace",
     "process_vm_readv", "process_vm_writev", "syscall", "personality"};
 
-bool is_vendor_name(const std::string& name) {
-  for (const char* prefix : kVendorPrefixes) {
-    if (name.starts_with(prefix)) return true;
-  }
-  return false;
-}
-
-struct Symbol {
-  char type;
-  std::string name;
-};
-
-std::vector<Symbol> symbols(const fs::path& file, const std::vector<std::string>& flags) {
-  ProcessOptions options;
-  options.command = {"nm"};
-  options.command.insert(options.command.end(), flags.begin(), flags.end());
-  options.command.push_back(file.string());
-  options.timeout = std::chrono::seconds(60);
-  options.output_bytes = 64 << 20;
-  const ProcessResult result = run_process(options);
-  if (!result.ok()) throw JudgeFault("nm {} failed: {}", file.string(), result.describe());
-  std::vector<Symbol> found;
-  std::istringstream lines(result.standard_output);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::vector<std::string> fields;
-    for (std::string word; words >> word;) fields.push_back(word);
-    if (fields.size() < 2 || fields[fields.size() - 2].size() != 1) continue;
-    std::string name = fields.back().substr(0, fields.back().find('@'));
-    found.push_back({fields[fields.size() - 2][0], std::move(name)});
-  }
-  return found;
+bool is_vendor_name(std::string_view name) {
+  return std::any_of(kVendorPrefixes.begin(), kVendorPrefixes.end(),
+                     [&](const char* prefix) { return name.starts_with(prefix); });
 }
 
 fs::path c_library() {
@@ -62,13 +38,16 @@ fs::path c_library() {
 }
 
 // Functions that a submission must leave alone: everything that the CUDA runtime and the C library export.
-const std::set<std::string>& guarded_functions(const Toolchain& toolchain) {
-  static const std::set<std::string> names = [&] {
-    std::set<std::string> all;
+const std::set<std::string, std::less<>>& guarded_functions(const Toolchain& toolchain) {
+  static const std::set<std::string, std::less<>> names = [&] {
+    std::set<std::string, std::less<>> all;
     const fs::path runtime = toolchain.library_directory / fmt::format("libcudart.so.{}", toolchain.major);
     for (const fs::path& library : {runtime, c_library()}) {
-      for (const Symbol& symbol : symbols(library, {"-D", "--defined-only"})) {
-        if (symbol.type == 'T' || symbol.type == 'W' || symbol.type == 'i') all.insert(symbol.name);
+      const std::string bytes = read_text(library);
+      const ElfSymbols exported = read_elf_symbols(bytes, ElfTable::kDynamic);
+      if (exported.problem) throw JudgeFault("cannot read {}: {}", library.string(), *exported.problem);
+      for (const ElfSymbol& symbol : exported.symbols) {
+        if (symbol.defined && (symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC)) all.emplace(symbol.name);
       }
     }
     // Weak start-up helpers that compilers place into every object.
@@ -93,20 +72,24 @@ std::optional<std::string> forbidden_header(const std::string& dependencies) {
   return std::nullopt;
 }
 
-std::optional<Finding> inspect_symbols(const fs::path& object, const Toolchain& toolchain) {
-  for (const Symbol& symbol : symbols(object, {})) {
-    if (symbol.type == 'U' && is_vendor_name(symbol.name)) {
+std::optional<Finding> inspect_symbols(std::string_view object, const Toolchain& toolchain) {
+  const ElfSymbols found = read_elf_symbols(object, ElfTable::kObject);
+  if (found.problem) {
+    return Finding{"unreadable_object",
+                   fmt::format("the compiled object can't be checked: {}; leave such things to the compiler",
+                               *found.problem)};
+  }
+  for (const ElfSymbol& symbol : found.symbols) {
+    if (symbol.binding == STB_LOCAL) continue;
+    const std::string name = plain_line(symbol.name, 100);
+    if (!symbol.defined && is_vendor_name(symbol.name))
       return Finding{"forbidden_library",
-                     fmt::format("calls {}; the kernels are to be your own, remove it", symbol.name)};
-    }
-    if (symbol.type == 'U' && kTools.contains(symbol.name)) {
-      return Finding{"forbidden_library", fmt::format("calls {} to load a library at run time", symbol.name)};
-    }
-    if ((symbol.type == 'T' || symbol.type == 'W' || symbol.type == 'i') &&
-        guarded_functions(toolchain).contains(symbol.name)) {
-      return Finding{
-          "symbol_interposition",
-          fmt::format("defines {}, a function of the CUDA runtime or the C library; rename it", symbol.name)};
+                     fmt::format("calls {}; the kernels are to be your own, remove it", name)};
+    if (!symbol.defined && kTools.contains(symbol.name))
+      return Finding{"forbidden_library", fmt::format("calls {} to load a library at run time", name)};
+    if (symbol.defined && guarded_functions(toolchain).contains(symbol.name)) {
+      return Finding{"symbol_interposition",
+                     fmt::format("defines {}, a function of the CUDA runtime or the C library; rename it", name)};
     }
   }
   return std::nullopt;

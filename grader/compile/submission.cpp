@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <regex>
-#include <set>
 #include <sstream>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "base/toolchain.h"
+#include "compile/manifest.h"
+#include "compile/source_name.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -21,100 +23,118 @@ namespace {
 constexpr size_t kMaxFiles = 200;
 constexpr size_t kMaxBytes = 4 << 20;
 
-bool is_source(const fs::path& path) {
-  static const std::set<std::string> kSources{".cu", ".cpp", ".cc", ".cxx", ".c"};
-  return kSources.contains(path.extension().string());
+bool is_hidden(const std::string& name) {
+  return name.starts_with(".");
 }
 
-bool is_header(const fs::path& path) {
-  static const std::set<std::string> kHeaders{".h", ".hpp", ".hxx", ".cuh", ".inl", ".inc"};
-  return kHeaders.contains(path.extension().string());
+std::string too_much() {
+  return fmt::format("more than {} source files or {} MiB", kMaxFiles, kMaxBytes >> 20);
 }
 
-// Flags that a submission may ask for: they change how its own code is compiled, nothing else.
-bool is_allowed_flag(const std::string& flag) {
-  static const std::set<std::string> kFlags{
-      "--use_fast_math", "-use_fast_math", "--extra-device-vectorization", "-O0", "-O1", "-O2", "-O3", "-G"};
-  return kFlags.contains(flag) || flag.starts_with("-maxrregcount=") || flag.starts_with("--maxrregcount=") ||
-         (flag.starts_with("-D") && flag.find_first_of(" ;&|$`\"'\\") == std::string::npos);
+// What is wrong with an entry that would take part in the compilation.
+std::optional<std::string> entry_problem(const UntrustedEntry& entry) {
+  const std::string name = plain_line(entry.name.string());
+  if (entry.kind == UntrustedEntry::Kind::kUnreadable)
+    return describe(UntrustedState::kUnreadable, entry.name, kMaxBytes);
+  if (!is_source(entry.name) && !is_header(entry.name)) return std::nullopt;
+  if (entry.kind == UntrustedEntry::Kind::kLink) return describe(UntrustedState::kLink, entry.name, kMaxBytes);
+  if (entry.kind == UntrustedEntry::Kind::kOther)
+    return describe(UntrustedState::kNotRegular, entry.name, kMaxBytes);
+  if (entry.kind != UntrustedEntry::Kind::kFile) return std::nullopt;
+  if (const auto bad = source_name_problem(entry.name))
+    return fmt::format("{}: {}; {}", name, bad->what, bad->next_step);
+  return std::nullopt;
 }
 
-void collect_files(Submission& submission) {
-  size_t bytes = 0;
-  for (auto it = fs::recursive_directory_iterator(submission.directory);
-       it != fs::recursive_directory_iterator(); ++it) {
-    const fs::path relative = it->path().lexically_relative(submission.directory);
-    if (it->path().filename().string().starts_with(".")) {
-      if (it->is_directory()) it.disable_recursion_pending();
-      continue;
-    }
-    if (it->is_symlink()) {
-      if (is_source(relative) || is_header(relative)) {
-        submission.problem = fmt::format("{} is a symbolic link; hand in the file itself", relative.string());
-        return;
-      }
-      continue;
-    }
-    if (!it->is_regular_file() || (!is_source(relative) && !is_header(relative))) continue;
-    submission.files.push_back(relative);
-    bytes += it->file_size();
-    if (submission.files.size() > kMaxFiles || bytes > kMaxBytes) {
-      submission.problem = fmt::format("more than {} source files or {} MiB", kMaxFiles, kMaxBytes >> 20);
+void collect_files(const UntrustedFolder& folder, Submission& submission) {
+  const ListingLimits limits;
+  const UntrustedListing listing = folder.list(limits, is_hidden);
+  std::uint64_t bytes = 0;
+  for (const UntrustedEntry& entry : listing.entries) {
+    if (is_hidden(entry.name.filename().string())) continue;
+    if (const auto problem = entry_problem(entry)) {
+      submission.problem = problem;
       return;
     }
-  }
-  std::sort(submission.files.begin(), submission.files.end());
-}
-
-void read_manifest(Submission& submission) {
-  const fs::path manifest = submission.directory / "submission.yaml";
-  if (!fs::exists(manifest)) return;
-  try {
-    const YAML::Node node = YAML::LoadFile(manifest.string());
-    if (node["title"]) submission.title = node["title"].as<std::string>();
-    if (!node["flags"]) return;
-    for (const YAML::Node& flag : node["flags"]) {
-      const std::string text = flag.as<std::string>();
-      if (!is_allowed_flag(text)) {
-        submission.problem =
-            fmt::format("submission.yaml asks for the compiler flag {}, which is not allowed", text);
-        return;
-      }
-      submission.flags.push_back(text);
+    if (entry.kind != UntrustedEntry::Kind::kFile || (!is_source(entry.name) && !is_header(entry.name))) continue;
+    bytes += entry.bytes;
+    if (submission.files.size() == kMaxFiles || bytes > kMaxBytes) {
+      submission.problem = too_much();
+      return;
     }
-  } catch (const YAML::Exception& error) {
-    submission.problem = fmt::format("submission.yaml can't be read: {}", error.what());
+    submission.files.push_back(entry.name);
   }
+  if (listing.too_many)
+    submission.problem =
+        fmt::format("more than {} files and folders; hand in the sources only", limits.entries);
+  if (listing.too_deep)
+    submission.problem =
+        fmt::format("folders more than {} levels deep; hand in the sources only", limits.depth);
 }
 
-bool any_file_matches(const Submission& submission, const std::string& pattern) {
+using Files = std::vector<SubmittedFile>;
+
+std::variant<Files, std::string> read_all(const UntrustedFolder& folder, const std::vector<fs::path>& names) {
+  Files files;
+  std::uint64_t left = kMaxBytes;
+  for (const fs::path& name : names) {
+    UntrustedFile file = folder.read(name, left);
+    if (file.state == UntrustedState::kTooLarge) return too_much();  // it has grown since it was listed
+    if (!file.ok()) return describe(file.state, name, kMaxBytes);
+    left -= file.bytes.size();
+    files.push_back({name, std::move(file.bytes)});
+  }
+  return files;
+}
+
+std::string hash_of(const Files& files, const std::vector<std::string>& flags) {
+  Sha256 hash;
+  for (const SubmittedFile& file : files) hash.part(file.name.string()).part(file.text);
+  for (const std::string& flag : flags) hash.part(flag);
+  return hash.hex();
+}
+
+// The text with one space for each run of white space: std::regex recurses once for each character that \s+ takes, and
+// a source of a million spaces would end the program.
+std::string with_single_spaces(const std::string& text) {
+  std::string result;
+  for (char c : text) {
+    const bool space = std::isspace(static_cast<unsigned char>(c)) != 0;
+    if (!space || !result.ends_with(' ')) result += space ? ' ' : c;
+  }
+  return result;
+}
+
+bool any_file_matches(const Files& files, const std::string& pattern) {
   const std::regex wanted(pattern);
-  return std::any_of(submission.files.begin(), submission.files.end(), [&](const fs::path& file) {
-    return std::regex_search(read_text(submission.directory / file), wanted);
+  return std::any_of(files.begin(), files.end(), [&](const SubmittedFile& file) {
+    return std::regex_search(with_single_spaces(file.text), wanted);
   });
 }
 
 // A lab's older interface is described beside its adaptor: include/legacy/<lab>/interface.yaml.
-std::string detect_interface(const Submission& submission, const std::string& lab) {
+std::string detect_interface(const Files& files, const std::string& lab) {
   const std::string contract = lab + ".h";
   const fs::path description = project_root() / "reference/include/legacy" / lab / "interface.yaml";
   if (!fs::exists(description)) return contract;
   const YAML::Node older = YAML::LoadFile(description.string());
   for (const YAML::Node& name : older["files"]) {
-    const auto file = fs::path(name.as<std::string>());
-    if (std::find(submission.files.begin(), submission.files.end(), file) == submission.files.end())
+    const auto wanted = fs::path(name.as<std::string>());
+    if (std::none_of(files.begin(), files.end(),
+                     [&](const SubmittedFile& file) { return file.name == wanted; }))
       return contract;
   }
-  if (older["defines"] && !any_file_matches(submission, older["defines"].as<std::string>())) return contract;
-  if (older["lacks"] && any_file_matches(submission, older["lacks"].as<std::string>())) return contract;
+  if (older["defines"] && !any_file_matches(files, older["defines"].as<std::string>())) return contract;
+  if (older["lacks"] && any_file_matches(files, older["lacks"].as<std::string>())) return contract;
   return older["name"].as<std::string>();
 }
 
 // "// Lab, step 2: what it does,\n// and how." at the top of <lab>.cu is "what it does, and how".
-std::string idea_of(const Submission& submission, const std::string& lab) {
-  const fs::path file = submission.directory / (lab + ".cu");
-  if (!fs::exists(file)) return "";
-  std::istringstream lines(read_text(file));
+std::string idea_of(const Files& files, const std::string& lab) {
+  const auto file = std::find_if(files.begin(), files.end(),
+                                 [&](const SubmittedFile& each) { return each.name == lab + ".cu"; });
+  if (file == files.end()) return "";
+  std::istringstream lines(file->text);
   std::string head;
   for (std::string line; std::getline(lines, line) && line.starts_with("// ");)
     head += (head.empty() ? "" : " ") + line.substr(3);
@@ -125,6 +145,26 @@ std::string idea_of(const Submission& submission, const std::string& lab) {
   if (end != std::string::npos) head.resize(end);
   while (head.ends_with('.')) head.pop_back();
   return head;
+}
+
+// All that is read from the folder.
+void fill(Submission& submission, const UntrustedFolder& folder, const std::string& lab) {
+  collect_files(folder, submission);
+  const bool any_source = std::any_of(submission.files.begin(), submission.files.end(), is_source);
+  if (!submission.problem && !any_source) submission.problem = "no source file (.cu, .cpp) was handed in";
+  Manifest manifest = read_manifest(folder);
+  if (manifest.title) submission.title = *manifest.title;
+  submission.flags = std::move(manifest.flags);
+  if (!submission.problem) submission.problem = manifest.problem;
+  auto read = read_all(folder, submission.files);
+  if (auto* why = std::get_if<std::string>(&read)) {
+    if (!submission.problem) submission.problem = *why;
+    read = Files{};
+  }
+  const Files& files = std::get<Files>(read);
+  submission.interface = detect_interface(files, lab);
+  if (submission.role == Role::kReference) submission.idea = idea_of(files, lab);
+  submission.hash = hash_of(files, submission.flags);
 }
 
 }  // namespace
@@ -153,24 +193,52 @@ Submission read_submission(const fs::path& folder, const std::string& lab, Role 
   if (!fs::is_directory(folder)) throw UsageError("no such submission folder: {}", folder.string());
   Submission submission;
   submission.role = role;
-  fs::path named = fs::weakly_canonical(folder);
-  submission.directory = fs::is_directory(named / lab) ? named / lab : named;
-  submission.title = named.filename().string();
-  submission.id = safe_submission_id(submission.title);
-  collect_files(submission);
-  const bool any_source = std::any_of(submission.files.begin(), submission.files.end(), is_source);
-  if (!submission.problem && !any_source) submission.problem = "no source file (.cu, .cpp) was handed in";
-  read_manifest(submission);
-  submission.interface = detect_interface(submission, lab);
-  if (role == Role::kReference) submission.idea = idea_of(submission, lab);
-  Sha256 hash;
-  for (const fs::path& file : submission.files) {
-    hash.part(file.string()).part(read_text(submission.directory / file));
-  }
-  for (const std::string& flag : submission.flags) hash.part(flag);
-  submission.hash = hash.hex();
+  const fs::path named = fs::weakly_canonical(folder);
+  const UntrustedFolder given(named);
+  const auto inner = given.folder(lab);
+  submission.directory = inner ? named / lab : named;
+  submission.title = plain_line(named.filename().string());
+  submission.id = safe_submission_id(named.filename().string());
+  submission.interface = lab + ".h";
+  fill(submission, inner ? *inner : given, lab);
   return submission;
 }
+
+std::variant<Files, std::string> read_files(const Submission& submission) {
+  try {
+    auto files = read_all(UntrustedFolder(submission.directory), submission.files);
+    if (std::holds_alternative<Files>(files) &&
+        hash_of(std::get<Files>(files), submission.flags) != submission.hash)
+      return "its files were changed while it was judged; hand in files that stay as they are";
+    return files;
+  } catch (const UsageError&) {
+    return "its folder is gone; hand in files that stay as they are";
+  }
+}
+
+namespace {
+
+// One folder of a class: what is wrong with it costs this submission, never the others.
+Submission one_of_class(const fs::path& path, const fs::path& class_folder, const std::string& lab) {
+  if (path == class_folder) return read_submission(path, lab, Role::kStudent);
+  Submission submission;
+  submission.title = plain_line(path.filename().string());
+  submission.id = safe_submission_id(path.filename().string());
+  submission.interface = lab + ".h";
+  submission.directory = path;
+  try {
+    // A link could show the judge what its maker may not read himself.
+    if (!fs::is_symlink(path)) return read_submission(path, lab, Role::kStudent);
+    submission.problem = fmt::format("{} is a symbolic link; hand in the folder itself", submission.title);
+  } catch (const UsageError& error) {
+    submission.problem = plain_line(error.what());
+  } catch (const fs::filesystem_error& error) {
+    submission.problem = fmt::format("{} cannot be read: {}", submission.title, error.code().message());
+  }
+  return submission;
+}
+
+}  // namespace
 
 std::vector<Submission> find_submissions(const fs::path& folder, const std::string& lab) {
   if (fs::is_regular_file(folder))
@@ -184,13 +252,14 @@ std::vector<Submission> find_submissions(const fs::path& folder, const std::stri
   std::vector<fs::path> folders;
   bool sources_here = false;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_directory() && !entry.path().filename().string().starts_with("."))
+    std::error_code ignored;  // gone meanwhile
+    if (entry.is_directory(ignored) && !is_hidden(entry.path().filename().string()))
       folders.push_back(entry.path());
-    sources_here |= entry.is_regular_file() && is_source(entry.path());
+    sources_here |= entry.is_regular_file(ignored) && is_source(entry.path());
   }
   if (sources_here || fs::is_directory(folder / lab)) folders = {folder};
   std::sort(folders.begin(), folders.end());
-  for (const fs::path& path : folders) submissions.push_back(read_submission(path, lab, Role::kStudent));
+  for (const fs::path& path : folders) submissions.push_back(one_of_class(path, folder, lab));
   if (submissions.empty()) {
     throw UsageError("{} holds no submission: expected {}.cu in it, or one sub-folder a student with it",
                      folder.string(), lab);

@@ -5,7 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
+
+#include "base/untrusted.h"
 
 namespace warpgrade {
 
@@ -17,7 +20,7 @@ struct Submission {
   std::string title;
   Role role = Role::kStudent;
   std::filesystem::path directory;           // where the sources lie
-  std::vector<std::filesystem::path> files;  // relative, sorted; sources and headers
+  std::vector<std::filesystem::path> files;  // relative, sorted; sources and headers, safe names (source_name.h)
   std::string hash;                          // SHA-256 over names and contents
   std::string interface;                     // "spmm.h", or an older interface: "SpMMOpt"
   std::vector<std::string> flags;            // extra compiler flags that submission.yaml asks for
@@ -29,6 +32,16 @@ struct Submission {
 
 // A name as a submission's id: safe as a file name, and two names never fall onto one.
 std::string safe_submission_id(const std::string& name);
+
+// A source or header as it was read, once.
+struct SubmittedFile {
+  std::filesystem::path name;  // one of Submission::files
+  std::string text;
+};
+
+// Reads the submission's files again, by untrusted.h's rules. The text says why not: a file is gone, has become a link
+// or a pipe, or its contents are no longer those of Submission::hash.
+std::variant<std::vector<SubmittedFile>, std::string> read_files(const Submission& submission);
 
 // Reads one submission folder for the lab: `folder` itself, or `folder/<lab>` when there is one.
 Submission read_submission(const std::filesystem::path& folder, const std::string& lab, Role role);

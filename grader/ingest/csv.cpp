@@ -1,10 +1,10 @@
 #include "ingest/csv.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 
 namespace warpgrade {
 namespace {
@@ -22,12 +22,7 @@ char separator_of(const std::string& text) {
 }
 
 bool is_utf8(const std::string& text) {
-  try {
-    static_cast<void>(nlohmann::json(text).dump());
-    return true;
-  } catch (const nlohmann::json::type_error&) {
-    return false;
-  }
+  return valid_utf8(text) == text;
 }
 
 class Reader {

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "base/text.h"
+
 namespace warpgrade {
 namespace fs = std::filesystem;
 
@@ -14,25 +16,9 @@ namespace {
 
 constexpr std::size_t kLongestName = 200, kDeepest = 32;
 
-bool is_utf8(const std::string& text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const std::size_t length = c < 0x80                ? 1
-                               : c >= 0xc2 && c < 0xe0 ? 2
-                               : (c & 0xf0) == 0xe0    ? 3
-                               : (c & 0xf8) == 0xf0    ? 4
-                                                       : 0;
-    if (length == 0 || i + length > text.size()) return false;
-    for (std::size_t j = 1; j < length; ++j)
-      if ((static_cast<unsigned char>(text[i + j]) & 0xc0) != 0x80) return false;
-    i += length;
-  }
-  return true;
-}
-
 // Names of an older code page keep their ASCII and lose nothing: every other byte is written as %XX.
 std::string as_utf8(const std::string& name) {
-  if (is_utf8(name)) return name;
+  if (valid_utf8(name) == name) return name;
   std::string text;
   for (unsigned char c : name)
     text += c < 0x80 ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
@@ -51,7 +37,7 @@ bool ends_with_one_of(const fs::path& file, std::initializer_list<const char*> e
 
 std::string printable(const std::string& name) {
   std::string text;
-  for (unsigned char c : name.substr(0, 300))
+  for (unsigned char c : valid_utf8(name.substr(0, 300)))
     text += c < 0x20 || c == 0x7f ? fmt::format("\\x{:02x}", c) : std::string(1, static_cast<char>(c));
   return text;
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "ingest/layout.h"
 #include "ingest/roster.h"
 #include "ingest/snapshot.h"
@@ -79,7 +80,7 @@ class Ingest {
     }
     const fs::path folder = scratch_.path() / "export";
     make_directories(folder);
-    const auto refusal = unpack(options_.source, folder, UnpackLimits::of_a_class(),
+    const auto refusal = unpack(fs::canonical(options_.source), folder, UnpackLimits::of_a_class(),
                                 [&](const Refusal& entry) { unsafe_entries_.push_back(entry); });
     if (refusal) throw UsageError("{}: {}", options_.source.string(), refusal->message);
     return folder;
@@ -280,7 +281,8 @@ Submission submission_of(const RunFolder& folder, const json& attempt,
   }
   submission.id = attempt.at("submission");
   const json& student = students.at(attempt.at("student").get<std::string>());
-  submission.title = attempt.value("team", student.value("name", student.at("id").get<std::string>()));
+  submission.title =
+      plain_line(attempt.value("team", student.value("name", student.at("id").get<std::string>())));
   submission.about = json::object();
   for (const char* key : {"student", "members", "team", "attempt", "submitted_at", "late_s", "late_marked"})
     if (attempt.contains(key)) submission.about[key] = attempt[key];

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/untrusted.h"
 #include "ingest/times.h"
 #include "ingest/unpack.h"
 
@@ -18,6 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kGradescopeFile = "submission_metadata.yml";
+constexpr std::uint64_t kMostMetadataBytes = 256 << 20;
 
 const std::regex& canvas_form() {
   static const std::regex form(R"(([^_]+)_(LATE_)?(\d+)_(\d+)_(.+))");
@@ -79,9 +81,11 @@ RawAttempt gradescope_attempt(const fs::path& folder, const std::string& id, con
 
 std::vector<RawAttempt> read_gradescope(const fs::path& folder) {
   const fs::path file = folder / kGradescopeFile;
+  const UntrustedFile text = UntrustedFolder(folder).read(kGradescopeFile, kMostMetadataBytes);
+  if (!text.ok()) throw UsageError("{}", describe(text.state, file, kMostMetadataBytes));
   YAML::Node metadata;
   try {
-    metadata = YAML::LoadFile(file.string());
+    metadata = YAML::Load(text.bytes);
   } catch (const YAML::Exception& error) {
     throw UsageError("{}:{}: not YAML: {}", file.string(), error.mark.line + 1, error.msg);
   }

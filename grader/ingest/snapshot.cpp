@@ -9,13 +9,16 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
-#include "compile/submission.h"
+#include "base/untrusted.h"
+#include "compile/source_name.h"
 #include "ingest/entry_name.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::uint64_t kMostSnapshotBytes = std::uint64_t{4} << 30;  // of a file; take_snapshot() allowed fewer
 
 bool is_left_out(const std::string& name) {
   return name.starts_with(".") || name == "__MACOSX" || name == "Thumbs.db" || name == "desktop.ini";
@@ -41,49 +44,83 @@ class Staging {
   fs::path path_;
 };
 
-// Copies the plain files of a folder within the limits; a link or device refuses it.
+// Why an entry of a folder is not taken, nothing for a plain file or a folder.
+std::optional<Refusal> refuse_kind(const UntrustedEntry& entry) {
+  const std::string name = entry.name.string();
+  switch (entry.kind) {
+    case UntrustedEntry::Kind::kFile:
+    case UntrustedEntry::Kind::kFolder:
+      return std::nullopt;
+    case UntrustedEntry::Kind::kLink:
+      return refuse_entry("link", name, "a symbolic link", "hand in the file itself");
+    case UntrustedEntry::Kind::kOther:
+      return refuse_entry("device", name, "a device, pipe or socket", "hand in plain files only");
+    case UntrustedEntry::Kind::kUnreadable:
+      break;
+  }
+  return refuse_entry("damaged", name, "cannot be read", "give everybody the right to read it");
+}
+
+// Copies plain files within the limits, by untrusted.h's rules.
 class FolderCopy {
  public:
   FolderCopy(fs::path to, const UnpackLimits& limits) : to_(std::move(to)), limits_(limits) {}
 
-  std::optional<Refusal> folder(const fs::path& from) {
-    for (auto it = fs::recursive_directory_iterator(from); it != fs::recursive_directory_iterator(); ++it) {
-      const fs::path relative = it->path().lexically_relative(from);
-      if (is_left_out(relative.filename().string())) {
-        if (it->is_directory() && !it->is_symlink()) it.disable_recursion_pending();
-        continue;
-      }
-      if (it->is_symlink())
-        return Refusal{"link", relative.string() + ": a symbolic link", "hand in the file itself",
-                       relative.string()};
-      if (it->is_directory()) continue;
-      if (!it->is_regular_file())
-        return Refusal{"device", relative.string() + ": a device, pipe or socket", "hand in plain files only",
-                       relative.string()};
-      if (auto refusal = file(it->path(), relative)) return refusal;
+  std::optional<Refusal> folder(const fs::path& path) {
+    const UntrustedFolder from(path);
+    // Left-out files count for the walk: a folder of a million of them is not walked to its end.
+    const UntrustedListing listing =
+        from.list({20 * limits_.files, kDeepestFolder}, [](const std::string& name) { return is_left_out(name); });
+    for (const UntrustedEntry& entry : listing.entries) {
+      if (is_left_out(entry.name.filename().string())) continue;
+      if (auto refusal = refuse_kind(entry)) return refusal;
+      if (++entries_ > limits_.files) return too_many();
+      const EntryName name = safe_entry_name(entry.name.string());
+      if (name.refusal) return name.refusal;
+      if (entry.kind == UntrustedEntry::Kind::kFolder) continue;
+      if (auto refusal = file(from, entry.name, name.path)) return refusal;
     }
+    if (listing.too_many) return too_many();
+    if (listing.too_deep)
+      return Refusal{"bad_name", fmt::format("folders more than {} levels deep", kDeepestFolder),
+                     "hand in the sources only", ""};
     return std::nullopt;
   }
 
-  std::optional<Refusal> file(const fs::path& from, const fs::path& relative) {
-    bytes_ += fs::file_size(from);
-    if (++files_ > limits_.files)
-      return Refusal{"too_many_files", fmt::format("more than {} files", limits_.files),
-                     "hand in the sources only", ""};
-    if (bytes_ > limits_.bytes)
-      return Refusal{"too_large", fmt::format("more than {} MiB", limits_.bytes >> 20),
-                     "hand in the sources only, without data and binaries", ""};
-    make_directories((to_ / relative).parent_path());
-    std::error_code error;
-    fs::copy_file(from, to_ / relative, fs::copy_options::overwrite_existing, error);
-    if (error) throw UsageError("cannot copy {}: {}", from.string(), error.message());
-    return std::nullopt;
+  std::optional<Refusal> loose_file(const fs::path& from, const fs::path& relative) {
+    if (++entries_ > limits_.files) return too_many();
+    return file(UntrustedFolder(from.parent_path()), from.filename(), relative);
   }
 
  private:
+  std::optional<Refusal> file(const UntrustedFolder& from, const fs::path& name, const fs::path& relative) {
+    const std::uint64_t left = limits_.bytes - bytes_;
+    const UntrustedFile read = from.read(name, left);
+    if (read.state == UntrustedState::kTooLarge)
+      return Refusal{"too_large", fmt::format("more than {} MiB", limits_.bytes >> 20),
+                     "hand in the sources only, without data and binaries", ""};
+    if (!read.ok()) {
+      const bool link = read.state == UntrustedState::kLink;
+      return refuse_entry(link ? "link" : "damaged", relative.string(), "was changed while it was taken in",
+                          "hand in plain files that stay as they are");
+    }
+    bytes_ += read.bytes.size();
+    make_directories((to_ / relative).parent_path());
+    if (fs::exists(fs::symlink_status(to_ / relative)))
+      return refuse_entry("duplicate_entry", relative.string(), "is there twice", "hand in each file once");
+    write_scratch(to_ / relative, read.bytes);
+    return std::nullopt;
+  }
+
+  Refusal too_many() const {
+    return {"too_many_files", fmt::format("more than {} files and folders", limits_.files),
+            "hand in the sources only", ""};
+  }
+
+  static constexpr std::size_t kDeepestFolder = 32;
   fs::path to_;
   UnpackLimits limits_;
-  std::size_t files_ = 0;
+  std::size_t entries_ = 0;
   std::uint64_t bytes_ = 0;
 };
 
@@ -123,7 +160,18 @@ std::optional<Refusal> gather(const RawAttempt& attempt, const fs::path& to, con
     }
     const EntryName name = safe_entry_name(file.name);
     if (name.refusal) return name.refusal;
-    if (auto refusal = copy.file(file.path, name.path)) return refusal;
+    if (auto refusal = copy.loose_file(file.path, name.path)) return refusal;
+  }
+  return std::nullopt;
+}
+
+// Sources and headers will be named in #include lines and messages (compile/source_name.h); of other files the names
+// do not matter.
+std::optional<Refusal> refuse_names(const std::vector<fs::path>& files) {
+  for (const fs::path& file : files) {
+    if (!is_source(file) && !is_header(file)) continue;
+    if (const auto bad = source_name_problem(file))
+      return refuse_entry("bad_name", file.string(), bad->what, bad->next_step.c_str());
   }
   return std::nullopt;
 }
@@ -137,16 +185,14 @@ fs::path without_wrapping(fs::path folder) {
   }
 }
 
+// Of a folder that was unpacked or copied here, within the limits of that.
 std::vector<fs::path> files_below(const fs::path& folder) {
+  constexpr ListingLimits kAll{~std::size_t{0}, 64};
   std::vector<fs::path> files;
-  for (auto it = fs::recursive_directory_iterator(folder); it != fs::recursive_directory_iterator(); ++it) {
-    if (is_left_out(it->path().filename().string())) {
-      if (it->is_directory()) it.disable_recursion_pending();
-    } else if (it->is_regular_file()) {
-      files.push_back(it->path().lexically_relative(folder));
-    }
+  for (const UntrustedEntry& entry : UntrustedFolder(folder).list(kAll, is_left_out).entries) {
+    if (entry.kind == UntrustedEntry::Kind::kFile && !is_left_out(entry.name.filename().string()))
+      files.push_back(entry.name);
   }
-  std::sort(files.begin(), files.end());
   return files;
 }
 
@@ -162,8 +208,12 @@ void make_read_only(const fs::path& folder) {
 }  // namespace
 
 std::string snapshot_hash(const fs::path& folder) {
+  const UntrustedFolder from(folder);
   Sha256 hash;
-  for (const fs::path& file : files_below(folder)) hash.part(file.string()).part(read_text(folder / file));
+  for (const fs::path& name : files_below(folder)) {
+    const UntrustedFile file = from.read(name, kMostSnapshotBytes);
+    hash.part(name.string()).part(file.ok() ? file.bytes : "not as it was taken in");
+  }
   return hash.hex().substr(0, 32);
 }
 
@@ -186,6 +236,7 @@ std::variant<Snapshot, Refusal> take_snapshot(const RawAttempt& attempt, const f
     return Refusal{"nested_archive", files[0].string() + ": an archive within the archive",
                    "pack the sources themselves", files[0].string()};
   }
+  if (auto refusal = refuse_names(files)) return *refusal;
   Snapshot snapshot;
   snapshot.files = files.size();
   for (const fs::path& file : files) {

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/untrusted.h"
 #include "ingest/entry_name.h"
 
 namespace warpgrade {
@@ -22,6 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::uint64_t kMostPacked = std::uint64_t{1} << 40;
 constexpr std::uint64_t kFreeOfRatio = 1 << 20;  // small files compress by any ratio
 
 // libarchive hands names over in the locale's encoding: UTF-8 here, whatever the user's is.
@@ -54,8 +56,8 @@ std::optional<Refusal> wrong_kind(archive_entry* entry, const std::string& name)
 
 class Unpacking {
  public:
-  Unpacking(const fs::path& file, const fs::path& folder, const UnpackLimits& limits)
-      : folder_(folder), limits_(limits), packed_bytes_(fs::file_size(file)) {}
+  Unpacking(std::uint64_t packed_bytes, const fs::path& folder, const UnpackLimits& limits)
+      : folder_(folder), limits_(limits), packed_bytes_(packed_bytes) {}
 
   std::optional<Refusal> add(archive* from, archive_entry* entry, const std::string& name) {
     if (++count_ > limits_.files) {
@@ -157,16 +159,21 @@ std::optional<Refusal> unpack(const fs::path& file, const fs::path& folder, cons
   archive_read_support_filter_bzip2(from.handle);
   archive_read_support_filter_xz(from.handle);
   archive_read_support_filter_zstd(from.handle);
-  if (access(file.c_str(), R_OK) != 0)
-    throw UsageError("cannot read {}: {}", file.string(), std::strerror(errno));
+  const UntrustedFolder::Opened opened =
+      UntrustedFolder(file.has_parent_path() ? file.parent_path() : fs::path(".")).open(file.filename(), kMostPacked);
+  if (opened.state == UntrustedState::kMissing || opened.state == UntrustedState::kUnreadable)
+    throw UsageError("cannot read {}", file.string());
+  if (opened.state != UntrustedState::kRead)
+    return Refusal{opened.state == UntrustedState::kLink ? "link" : "device",
+                   describe(opened.state, file.filename(), kMostPacked), "hand in the archive itself", ""};
   const auto damaged = [&](const char* reason, const std::string& what) {
     const char* why = archive_error_string(from.handle);
     return Refusal{reason, fmt::format("{}: {}", what, why != nullptr ? why : "no data"),
                    "hand in a .zip or .tar.gz that another machine can open", ""};
   };
-  if (archive_read_open_filename(from.handle, file.c_str(), 65536) != ARCHIVE_OK)
+  if (archive_read_open_fd(from.handle, opened.file.get(), 65536) != ARCHIVE_OK)
     return damaged("not_an_archive", "neither a zip nor a tar archive");
-  Unpacking unpacking(file, folder, limits);
+  Unpacking unpacking(opened.bytes, folder, limits);
   std::size_t entries = 0;
   for (archive_entry* entry = nullptr;; ++entries) {
     const int status = archive_read_next_header(from.handle, &entry);

@@ -1,10 +1,12 @@
 #include "profile/source.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
+#include <sstream>
 #include <vector>
 
+#include "base/error.h"
+#include "base/untrusted.h"
 #include "profile/figures.h"
 
 namespace warpgrade {
@@ -14,6 +16,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr std::size_t kWidest = 160;
+constexpr std::uint64_t kMostSourceBytes = 4 << 20;
 
 // As records can hold it: what is not ASCII may be cut or no text at all.
 std::string quotable(std::string line) {
@@ -28,22 +31,25 @@ std::string quotable(std::string line) {
 
 std::vector<std::string> lines_of(const fs::path& folder, const std::string& name) {
   std::vector<std::string> lines;
-  const auto path = find_source(folder, name);
-  if (!path) return lines;
-  std::ifstream file(*path);
+  const auto text = find_source(folder, name);
+  if (!text) return lines;
+  std::istringstream file(*text);
   for (std::string line; std::getline(file, line);) lines.push_back(quotable(std::move(line)));
   return lines;
 }
 
 }  // namespace
 
-std::optional<fs::path> find_source(const fs::path& folder, const std::string& name) {
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file() && entry.path().filename() == name) found.push_back(entry.path());
+std::optional<std::string> find_source(const fs::path& folder, const std::string& name) try {
+  const UntrustedFolder from(folder);
+  for (const UntrustedEntry& entry : from.list().entries) {
+    if (entry.kind != UntrustedEntry::Kind::kFile || entry.name.filename() != name) continue;
+    UntrustedFile file = from.read(entry.name, kMostSourceBytes);
+    if (file.ok()) return std::move(file.bytes);
   }
-  if (found.empty()) return std::nullopt;
-  return *std::min_element(found.begin(), found.end());
+  return std::nullopt;
+} catch (const UsageError&) {  // the folder is gone: counters without their lines
+  return std::nullopt;
 }
 
 void quote_source(json& counters, const fs::path& folder) {

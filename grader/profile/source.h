@@ -8,9 +8,9 @@
 
 namespace warpgrade {
 
-// The submission's file of that name; the emulator tells names without folders.
-std::optional<std::filesystem::path> find_source(const std::filesystem::path& folder,
-                                                 const std::string& name);
+// The text of the submission's source or header of that name, by untrusted.h's rules; the emulator tells names without
+// folders.
+std::optional<std::string> find_source(const std::filesystem::path& folder, const std::string& name);
 
 // Adds `source`, the line's text, to the lines of `counters` (as in records) that matter: at least 1 % of all
 // instructions. For reports, which read records alone.

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/tables.h"
 #include "profile/figures.h"
 #include "profile/source.h"
@@ -75,13 +75,13 @@ Row line_figures(const json& c, double all) {
           against_ideal(c, "global", "sectors"), against_ideal(c, "shared", "passes"), atomics_text(c)};
 }
 
-std::string annotated_file(const fs::path& path, const std::map<int, json>& figures,
+std::string annotated_file(const std::string& text, const std::map<int, json>& figures,
                            const std::set<int>& wanted, double all, bool whole) {
   std::vector<Row> rows{{"line", "instr.", "lanes", "sectors/req", "passes/req", "atomics"}};
   std::vector<std::string> source{"source"};
-  std::ifstream file(path);
+  std::istringstream file(text);
   int number = 0, shown = 0;
-  for (std::string text; std::getline(file, text);) {
+  for (std::string line; std::getline(file, line);) {
     ++number;
     if (!whole && !wanted.contains(number)) continue;
     if (shown != 0 && shown + 1 != number) {
@@ -93,7 +93,9 @@ std::string annotated_file(const fs::path& path, const std::map<int, json>& figu
     Row row = line_figures(found == figures.end() ? json() : found->second, all);
     row.insert(row.begin(), std::to_string(number));
     rows.push_back(std::move(row));
-    source.push_back(text.size() > kWidestSource ? text.substr(0, kWidestSource - 3) + "..." : text);
+    std::replace(line.begin(), line.end(), '\t', ' ');
+    if (line.ends_with('\r')) line.pop_back();
+    source.push_back(plain_line(line, kWidestSource));
   }
   std::vector<std::size_t> widths(rows[0].size(), 0);
   for (const Row& row : rows) {
@@ -187,16 +189,16 @@ std::string annotated_source(const json& counters, const fs::path& folder, bool 
   std::string out;
   for (const auto& [name, figures] : by_file) {
     if (wanted[name].empty()) continue;
-    const auto path = find_source(folder, name);
+    const auto source = find_source(folder, name);
     out +=
         fmt::format("{}{}\n", out.empty() ? "" : "\n", name.empty() ? "instructions without a line" : name);
-    if (!path) {
+    if (!source) {
       double sum = 0;
       for (const auto& [line, c] : figures) sum += figure(c, "warp_instructions");
       out += fmt::format("  not in the submission: {:.1f} % of the instructions\n", 100 * sum / all);
       continue;
     }
-    out += annotated_file(*path, figures, wanted[name], all, whole);
+    out += annotated_file(*source, figures, wanted[name], all, whole);
   }
   return out;
 }

@@ -9,6 +9,8 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/process.h"
+#include "base/untrusted.h"
+#include "compile/manifest.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -18,12 +20,10 @@ namespace {
 
 constexpr const char* kManifest = "manifest.json";
 
-json manifest(const Submission& submission, const std::string& lab) {
+json manifest(const Submission& submission, const std::vector<SubmittedFile>& sources, const std::string& lab) {
   json files = json::array();
-  for (const fs::path& file : submission.files) {
-    const std::string text = read_text(submission.directory / file);
-    files.push_back({{"path", file.string()}, {"bytes", text.size()}, {"sha256", sha256(text)}});
-  }
+  for (const SubmittedFile& file : sources)
+    files.push_back({{"path", file.name.string()}, {"bytes", file.text.size()}, {"sha256", sha256(file.text)}});
   return {{"schema", "warpgrade.archive.v1"},  {"lab", lab},
           {"interface", submission.interface}, {"hash", submission.hash},
           {"flags", submission.flags},         {"files", files}};
@@ -31,12 +31,10 @@ json manifest(const Submission& submission, const std::string& lab) {
 
 std::vector<fs::path> files_left_out(const Submission& submission) {
   std::vector<fs::path> left_out;
-  for (auto it = fs::recursive_directory_iterator(submission.directory);
-       it != fs::recursive_directory_iterator(); ++it) {
-    const fs::path relative = it->path().lexically_relative(submission.directory);
-    if (it->is_directory() || relative == "submission.yaml") continue;
-    if (!std::binary_search(submission.files.begin(), submission.files.end(), relative))
-      left_out.push_back(relative);
+  for (const UntrustedEntry& entry : UntrustedFolder(submission.directory).list().entries) {
+    if (entry.kind == UntrustedEntry::Kind::kFolder || entry.name == "submission.yaml") continue;
+    if (!std::binary_search(submission.files.begin(), submission.files.end(), entry.name))
+      left_out.push_back(entry.name);
   }
   std::sort(left_out.begin(), left_out.end());
   return left_out;
@@ -59,15 +57,20 @@ void make_archive(const fs::path& folder, const std::string& lab, const fs::path
 PackedSubmission pack_submission(const Submission& submission, const std::string& lab,
                                  const fs::path& archive) {
   if (submission.problem) throw UsageError("{}: {}", submission.directory.string(), *submission.problem);
+  const auto read = read_files(submission);
+  if (const auto* why = std::get_if<std::string>(&read))
+    throw UsageError("{}: {}", submission.directory.string(), *why);
+  const auto& sources = std::get<std::vector<SubmittedFile>>(read);
   const TemporaryDirectory scratch("warpgrade-pack");
   const fs::path root = scratch.path() / lab;
-  for (const fs::path& file : submission.files) {
-    make_directories((root / file).parent_path());
-    fs::copy_file(submission.directory / file, root / file);
+  for (const SubmittedFile& file : sources) {
+    make_directories((root / file.name).parent_path());
+    write_scratch(root / file.name, file.text);
   }
-  const fs::path settings = submission.directory / "submission.yaml";
-  if (fs::exists(settings)) fs::copy_file(settings, root / "submission.yaml");
-  write_text(root / kManifest, manifest(submission, lab).dump(1) + "\n");
+  const UntrustedFile settings =
+      UntrustedFolder(submission.directory).read("submission.yaml", kMostManifestBytes);
+  if (settings.ok()) write_scratch(root / "submission.yaml", settings.bytes);
+  write_text(root / kManifest, manifest(submission, sources, lab).dump(1) + "\n");
 
   const fs::path folder = archive.has_parent_path() ? archive.parent_path() : fs::path(".");
   make_directories(folder);

@@ -39,11 +39,11 @@ bool holds_word(const std::string& text, const std::string& word) {
   return false;
 }
 
-void require_use(const Submission& submission, const SweepVariant& variant) {
+void require_use(const Submission& submission, const std::vector<SubmittedFile>& files,
+                 const SweepVariant& variant) {
   for (const auto& [name, value] : variant.settings) {
-    const bool used = std::any_of(
-        submission.files.begin(), submission.files.end(),
-        [&](const fs::path& file) { return holds_word(read_text(submission.directory / file), name); });
+    const bool used = std::any_of(files.begin(), files.end(),
+                                  [&](const SubmittedFile& file) { return holds_word(file.text, name); });
     if (!used) {
       throw UsageError(
           "{} stands in none of the sources of {}: the sweep would change nothing. Read it as a macro, "
@@ -126,12 +126,15 @@ void write_variants(const fs::path& folder, const std::string& lab, const std::v
                     const fs::path& destination) {
   const Submission submission = read_submission(folder, lab, Role::kStudent);
   if (submission.problem) throw UsageError("{}: {}", folder.string(), *submission.problem);
-  if (!variants.empty()) require_use(submission, variants.front());
+  const auto read = read_files(submission);
+  if (const auto* why = std::get_if<std::string>(&read)) throw UsageError("{}: {}", folder.string(), *why);
+  const auto& files = std::get<std::vector<SubmittedFile>>(read);
+  if (!variants.empty()) require_use(submission, files, variants.front());
   for (const SweepVariant& variant : variants) {
     const fs::path copy = destination / variant.id();
-    for (const fs::path& file : submission.files) {
-      make_directories((copy / file).parent_path());
-      fs::copy_file(submission.directory / file, copy / file);
+    for (const SubmittedFile& file : files) {
+      make_directories((copy / file.name).parent_path());
+      write_scratch(copy / file.name, file.text);
     }
     write_text(copy / "submission.yaml", manifest(submission, variant));
   }
