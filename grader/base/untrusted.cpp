@@ -207,6 +207,12 @@ UntrustedFolder::UntrustedFolder(const fs::path& path)
   if (!folder_) throw UsageError("cannot read the folder {}: {}", path.string(), std::strerror(errno));
 }
 
+std::optional<UntrustedFolder> UntrustedFolder::try_open(const fs::path& path) {
+  FileDescriptor found(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!found) return std::nullopt;
+  return UntrustedFolder(std::move(found));
+}
+
 std::optional<UntrustedFolder> UntrustedFolder::folder(const fs::path& name) const {
   if (!is_below(name)) return std::nullopt;
   FileDescriptor found = open_below(folder_.get(), name, O_RDONLY | O_DIRECTORY | O_NONBLOCK);

@@ -61,6 +61,9 @@ class UntrustedFolder {
   // Throws UsageError when there is no such folder.
   explicit UntrustedFolder(const std::filesystem::path& path);
 
+  // The same, but nothing where the system does not open it: for a folder that is somebody's hand-in.
+  static std::optional<UntrustedFolder> try_open(const std::filesystem::path& path);
+
   // A folder below this one, reached through no link; nothing when there is none.
   std::optional<UntrustedFolder> folder(const std::filesystem::path& name) const;
 

@@ -35,9 +35,11 @@ bool is_hidden(const fs::path& path) {
   return name.starts_with(".") || name == "__MACOSX";
 }
 
+// Of a folder that cannot be read: none; taking its snapshot says why.
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
-  for (const auto& entry : fs::directory_iterator(folder))
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none))
     if (!is_hidden(entry.path()) && !entry.is_symlink()) entries.push_back(entry.path());
   std::sort(entries.begin(), entries.end());
   return entries;

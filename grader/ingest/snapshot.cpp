@@ -66,8 +66,7 @@ class FolderCopy {
  public:
   FolderCopy(fs::path to, const UnpackLimits& limits) : to_(std::move(to)), limits_(limits) {}
 
-  std::optional<Refusal> folder(const fs::path& path) {
-    const UntrustedFolder from(path);
+  std::optional<Refusal> folder(const UntrustedFolder& from) {
     // Left-out files count for the walk: a folder of a million of them is not walked to its end.
     const UntrustedListing listing =
         from.list({20 * limits_.files, kDeepestFolder}, [](const std::string& name) { return is_left_out(name); });
@@ -126,7 +125,8 @@ class FolderCopy {
 
 std::vector<fs::path> visible_entries(const fs::path& folder) {
   std::vector<fs::path> entries;
-  for (const auto& entry : fs::directory_iterator(folder))
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none))
     if (!is_left_out(entry.path().filename().string())) entries.push_back(entry.path());
   return entries;
 }
@@ -146,8 +146,12 @@ std::optional<Refusal> gather(const RawAttempt& attempt, const fs::path& to, con
   if (!attempt.folder.empty()) {
     if (!fs::is_directory(attempt.folder))
       return Refusal{"damaged", attempt.origin + " is not in the export", "export the submissions again", ""};
+    const auto folder = UntrustedFolder::try_open(attempt.folder);
+    if (!folder)
+      return refuse_entry("damaged", attempt.origin, "a link, or a folder that cannot be read",
+                          "hand in a folder that everybody may read");
     const std::optional<fs::path> archive = only_archive(attempt.folder);
-    if (!archive) return copy.folder(attempt.folder);
+    if (!archive) return copy.folder(*folder);
     files = {{*archive, archive->filename().string()}};
   }
   for (const RawFile& file : files) {

@@ -1,5 +1,6 @@
 """Winnowing: copies are found whatever they are renamed to; the hand-out and everybody's idioms are not."""
 
+import os
 import random
 
 import pytest
@@ -85,4 +86,8 @@ def test_any_text_has_fingerprints_or_none(tmp_path, text):
 def test_links_and_other_files_are_not_read(tmp_path, draw):
     folder = folder_of(tmp_path, "x", draw(), file="notes.txt")
     (folder / "link.cu").symlink_to(folder / "notes.txt")
+    (folder / "below").symlink_to(folder)
+    os.mkfifo(folder / "pipe.cu")
+    with (folder / "large.cu").open("wb") as sparse:
+        sparse.truncate(1 << 40)
     assert print_of("x", folder).places == {}

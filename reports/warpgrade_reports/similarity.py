@@ -16,6 +16,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from warpgrade_reports.untrusted import files_below, read_plain
+
 GRAM = 15
 WINDOW = 10
 MIN_SHARED = 8  # fingerprints; below that it is an idiom
@@ -97,10 +99,11 @@ class Print:
 def print_of(name: str, folder: Path) -> Print:
     """The fingerprints of all sources in a folder; what is no source, a link or huge is left out."""
     places: dict[int, tuple[str, int]] = {}
-    for file in sorted(folder.rglob("*")):
-        if file.suffix not in _SUFFIXES or file.is_symlink() or not file.is_file() or file.stat().st_size > _MAX_BYTES:
+    for file in sorted(files_below(folder)):
+        content = read_plain(file, _MAX_BYTES) if file.suffix in _SUFFIXES else None
+        if content is None:
             continue
-        found = tokens(file.read_text(encoding="utf-8", errors="replace"))
+        found = tokens(content.decode("utf-8", errors="replace"))
         for value, index in fingerprints(found).items():
             places.setdefault(value, (str(file.relative_to(folder)), found[index].line))
     return Print(name, places)

@@ -1,11 +1,17 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include <fstream>
+#include <map>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "compile/compiler.h"
+#include "base/text.h"
 #include "compile/inspect.h"
+#include "compile/manifest.h"
+#include "compile/source_name.h"
 
 namespace warpgrade {
 namespace {
@@ -33,6 +39,34 @@ TEST(Ptxas, ReadsRegistersSharedMemoryAndSpills) {
   EXPECT_EQ(kernels[0].stack_bytes, 24u);
   EXPECT_EQ(kernels[0].spill_store_bytes, 8u);
   EXPECT_EQ(kernels[0].spill_load_bytes, 12u);
+}
+
+TEST(Ptxas, LinesThatASourcePrintsItselfDoNoHarm) {
+  const std::string long_name(300000, 'a');
+  // Demangled, this name of 162 letters would have gigabytes.
+  std::string bomb = "_Z1f1XI1AS0_E";
+  for (const char* id = "123456789ABCDEFGHIJKLMNOPQRSTU"; *id != '\0'; ++id)
+    bomb += std::string("S_IS") + *id + "_S" + *id + "_E";
+  const auto kernels = parse_ptxas(
+      "note: #pragma message: Compiling entry function '" + long_name + "\n" +
+      "Compiling entry function '" + bomb + "' for 'sm_90'\n" +
+      "Compiling entry function '@/etc/passwd' for 'sm_90'\n" +
+      "Compiling entry function '_Z6kernelPf' for 'sm_90'\n" +
+      "99999999999999999999999999 bytes stack frame, 1 bytes spill stores, -5 bytes spill loads\n" +
+      "Used 99999999999999999999 registers, bytes smem\n");
+  ASSERT_EQ(kernels.size(), 4u);
+  EXPECT_LE(kernels[0].name.size(), 4000u);
+  EXPECT_LE(kernels[1].name.size(), 4000u);
+  EXPECT_EQ(kernels[2].name, "@/etc/passwd");
+  EXPECT_EQ(kernels[3].stack_bytes, 0u);
+  EXPECT_EQ(kernels[3].registers, 0);
+}
+
+TEST(Ptxas, OneBadNameCostsItsGroupOnly) {
+  std::string log;
+  for (int i = 0; i < 250; ++i) log += fmt::format("Compiling entry function '_Z1k{}i' for 'sm_90'\n", std::string(1, 'a'));
+  const auto kernels = parse_ptxas(log);
+  ASSERT_EQ(kernels.size(), 250u);
 }
 
 TEST(Dependencies, VendorHeadersAreFound) {
@@ -97,6 +131,113 @@ TEST(Submissions, OnlyHarmlessCompilerFlagsAreTaken) {
   EXPECT_EQ(good.title, "Ada");
   EXPECT_EQ(good.flags.size(), 2u);
   EXPECT_TRUE(read_submission(scratch.path() / "b", "spmm", Role::kStudent).problem.has_value());
+}
+
+TEST(Submissions, FlagsThatAShellOrNvccReadsOtherwiseAreRefused) {
+  for (const char* good : {"-DX", "-DTILE=4", "-DT=std::uint32_t", "-DV=-1.5e+3", "-maxrregcount=64",
+                           "--maxrregcount=128", "-O2", "--use_fast_math"})
+    EXPECT_TRUE(is_allowed_flag(good)) << good;
+  for (const char* bad : {"-DX=1\ntouch\tx\n", "-DY>x", "-maxrregcount=64\n touch x", "-maxrregcount=64 -Xcompiler -DP",
+                          "-maxrregcount=", "-maxrregcount=1000", "-DX=1,Y=2", "-DX=@file", "@file", "-D", "-D1",
+                          "-DX=$(id)", "-DX=`id`", "-DX=a b", "-DX=(1)", "-DX=\"s\"", "-DX=\xff", "-D-o", "-O3 -o x",
+                          "-DX=\\x", "-include", "-DX=#", "-DX=*", "-DX=~", "-DX=!", "-DX=%n", "-DX={a,b}", ""})
+    EXPECT_FALSE(is_allowed_flag(bad)) << bad;
+  EXPECT_FALSE(is_allowed_flag("-D" + std::string(300, 'x')));
+}
+
+TEST(Submissions, NamesOfSourcesAreRefusedWithCharacterAndRemedy) {
+  for (const char* good : {"spmm.cu", "a/b-c/d_e+f.cuh", "Spmm2.CU.h", "notes.h"})
+    EXPECT_FALSE(source_name_problem(good).has_value()) << good;
+  const auto said = [](const std::string& name) {
+    const auto problem = source_name_problem(name);
+    return problem ? problem->what + "; " + problem->next_step : "";
+  };
+  EXPECT_EQ(said("spmm (1).cu"), "a space in the name of a source; rename it to spmm_1.cu");
+  EXPECT_EQ(said("Lösung/spmm.cu"), "the character ö in the name of a folder of a source; rename the folder to L_sung");
+  EXPECT_EQ(said("$(sh p.h).cu"), "the character $ in the name of a source; rename it to _sh_p.h.cu");
+  EXPECT_EQ(said("a\nb.h"), "a line break in the name of a header; rename it to a_b.h");
+  EXPECT_NE(said("\x1b[2J.cu").find("control character 0x1b"), std::string::npos);
+  for (const std::string& bad : {std::string("-o.cu"), std::string(".x/a.cu"), std::string("a\xff.cu"), std::string("a\"b.cu"),
+                                 std::string("a`b.cu"), std::string("a;b.cu"), std::string("a'b.cu"), std::string("a\\b.cu"),
+                                 std::string("a,b.cu"), std::string("a@b.cu"), std::string("a:b.cu"), std::string("a#b.cu"),
+                                 std::string(150, 'a') + ".cu", std::string("\xe2\x80\xae.cu")}) {
+    EXPECT_NE(said(bad), "") << bad;
+    const auto problem = source_name_problem(bad);
+    // What is proposed is allowed.
+    const size_t to = problem->next_step.rfind(" to ");
+    if (to != std::string::npos) EXPECT_FALSE(source_name_problem(problem->next_step.substr(to + 4)).has_value()) << bad;
+  }
+  std::string deep = "spmm.cu";
+  for (int i = 0; i < 200; ++i) deep = "d/" + deep;
+  EXPECT_NE(said(deep), "");
+}
+
+TEST(Submissions, WhatIsNoPlainFileCostsThatSubmissionOnly) {
+  const TemporaryDirectory scratch("submission-test");
+  for (const char* name : {"fifo", "yaml_fifo", "yaml_zero", "yaml_deep", "yaml_large", "lab_link", "fine", "spaces"})
+    put(scratch.path() / name / "spmm.cu", "");
+  fs::remove(scratch.path() / "fifo/spmm.cu");
+  ASSERT_EQ(mkfifo((scratch.path() / "fifo/spmm.cu").c_str(), 0666), 0);
+  ASSERT_EQ(mkfifo((scratch.path() / "yaml_fifo/submission.yaml").c_str(), 0666), 0);
+  fs::create_symlink("/dev/zero", scratch.path() / "yaml_zero/submission.yaml");
+  put(scratch.path() / "yaml_deep/submission.yaml", "flags: " + std::string(30000, '['));
+  put(scratch.path() / "yaml_large/submission.yaml", "title: " + std::string(70000, 'x'));
+  put(scratch.path() / "spaces/spmm.cu", "void" + std::string(1 << 20, ' ') + "apsp(");
+  fs::create_directory_symlink("/etc", scratch.path() / "lab_link/spmm");
+  fs::create_directory_symlink("fine", scratch.path() / "class_link");
+  std::map<std::string, std::string> problems;
+  for (const Submission& each : find_submissions(scratch.path(), "spmm"))
+    problems[each.id] = each.problem.value_or("");
+  const std::map<std::string, std::string> wanted{
+      {"fifo", "no plain file"},          {"yaml_fifo", "no plain file"},    {"yaml_zero", "symbolic link"},
+      {"yaml_deep", "can't be read"},     {"yaml_large", "larger than 64"}, {"class_link", "symbolic link"},
+      {"fine", ""},                       {"spaces", ""},                    {"lab_link", ""}};
+  for (const auto& [id, words] : wanted) {
+    ASSERT_TRUE(problems.contains(id)) << id;
+    if (words.empty()) EXPECT_EQ(problems[id], "") << id;
+    EXPECT_NE(problems[id].find(words), std::string::npos) << id << ": " << problems[id];
+  }
+  // The white space did not end the program, and was looked at.
+  EXPECT_EQ(read_submission(scratch.path() / "spaces", "apsp", Role::kStudent).interface, "apsp(n, graph)");
+}
+
+TEST(Submissions, TitlesBecomeOnePrintableLine) {
+  const TemporaryDirectory scratch("submission-test");
+  put(scratch.path() / "a/spmm.cu", "");
+  put(scratch.path() / "a/submission.yaml", "title: \"one\\e[2J\\ntwo " + std::string(500, 'x') + "\"\n");
+  const std::string title = read_submission(scratch.path() / "a", "spmm", Role::kStudent).title;
+  EXPECT_EQ(title.find_first_of("\x1b\n"), std::string::npos);
+  EXPECT_LE(title.size(), 200u);
+  EXPECT_TRUE(title.ends_with("...")) << title;
+  EXPECT_EQ(valid_utf8(title), title);
+}
+
+TEST(Submissions, FilesThatChangeAfterTheyWereHashedAreNotRead) {
+  const TemporaryDirectory scratch("submission-test");
+  put(scratch.path() / "a/spmm.cu", "int x;");
+  const Submission submission = read_submission(scratch.path() / "a", "spmm", Role::kStudent);
+  EXPECT_TRUE(std::holds_alternative<std::vector<SubmittedFile>>(read_files(submission)));
+  put(scratch.path() / "a/spmm.cu", "int y;");
+  EXPECT_TRUE(std::holds_alternative<std::string>(read_files(submission)));
+  fs::remove(scratch.path() / "a/spmm.cu");
+  fs::create_symlink("/etc/passwd", scratch.path() / "a/spmm.cu");
+  EXPECT_TRUE(std::holds_alternative<std::string>(read_files(submission)));
+}
+
+TEST(Submissions, FoldersWithoutEndAreRefused) {
+  const TemporaryDirectory scratch("submission-test");
+  put(scratch.path() / "many/spmm.cu", "");
+  for (int i = 0; i < 20001; ++i)
+    close(open((scratch.path() / "many" / std::to_string(i)).c_str(), O_CREAT | O_CLOEXEC, 0644));
+  const auto many = read_submission(scratch.path() / "many", "spmm", Role::kStudent);
+  ASSERT_TRUE(many.problem.has_value());
+  EXPECT_NE(many.problem->find("more than 20000"), std::string::npos);
+  fs::path deep = scratch.path() / "deep";
+  for (int i = 0; i < 40; ++i) deep /= "d";
+  put(deep / "spmm.cu", "");
+  const auto below = read_submission(scratch.path() / "deep", "spmm", Role::kStudent);
+  ASSERT_TRUE(below.problem.has_value());
+  EXPECT_NE(below.problem->find("levels deep"), std::string::npos);
 }
 
 }  // namespace

@@ -36,5 +36,29 @@ TEST(ValidUtf8, MakesAnyBytesFitForJson) {
   }
 }
 
+TEST(PlainText, TakesControlCharactersAndKeepsLines) {
+  EXPECT_EQ(plain_text("a\tb\nc\r\nd"), "a\tb\nc\nd");
+  EXPECT_EQ(plain_text("\x1b[2J"), std::string(kBad) + "[2J");
+  EXPECT_EQ(plain_text("\xC2\x9B" "2J"), std::string(kBad) + "2J");  // CSI of 8-bit terminals
+  EXPECT_EQ(plain_text("\xC2\xA0Zoë"), "\xC2\xA0Zoë");
+  EXPECT_EQ(plain_text(std::string("\0\x7f\xff", 3)), std::string(kBad) + kBad + kBad);
+}
+
+TEST(PlainText, LinesAreCutBetweenCharacters) {
+  EXPECT_EQ(plain_line("a\nb"), std::string("a") + kBad + "b");
+  EXPECT_EQ(plain_line("12345", 5), "12345");
+  EXPECT_EQ(plain_line("123456", 5), "12...");
+  const unsigned seed = 20261122;
+  std::mt19937 random(seed);
+  for (int round = 0; round < 2000; ++round) {
+    std::string text(random() % 40, '\0');
+    for (char& c : text) c = static_cast<char>(random());
+    const std::string line = plain_line(text, 20);
+    EXPECT_LE(line.size(), 20u) << "seed " << seed << ", round " << round;
+    EXPECT_EQ(valid_utf8(line), line) << "seed " << seed << ", round " << round;
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace warpgrade

@@ -1,0 +1,166 @@
+// What a compiler that a submission has taken over could leave behind, and what it could reach: a shell script stands
+// in nvcc's place and does it. Nothing else is replaced.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/files.h"
+#include "compile/compiler.h"
+
+namespace warpgrade {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Answers like nvcc: -o names the output, -c makes an object. Then it does what the test says.
+constexpr const char* kCompiler = R"(#!/bin/sh
+here=$(dirname "$0")/..
+compile=no
+while [ $# -gt 0 ]; do
+  case $1 in
+    -c) compile=yes; source=$2; shift ;;
+    -o) out=$2; shift ;;
+    -MF) dependencies=$2; shift ;;
+  esac
+  shift
+done
+case $out in /run/warpgrade/build/*) ;; *) : >"$out"; exit 0 ;; esac  # the runner's own objects, outside
+build=/run/warpgrade/build
+if [ $compile = yes ]; then
+  cp "$here/honest.o" "$out"
+  echo "0.o: $source" >"$dependencies"
+  . "$here/on_compile"
+else
+  echo program >"$out"
+  . "$here/on_link"
+fi
+)";
+
+class CompileBox : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!probe_sandbox().works) GTEST_SKIP() << probe_sandbox().reason;
+    make_directories(root() / "toolkit/bin");
+    write_scratch(root() / "toolkit/bin/nvcc", kCompiler, 0755);
+    fs::permissions(root() / "toolkit/bin/nvcc", fs::perms(0755));
+    ProcessOptions options;
+    options.command = {"as", "-o", (root() / "toolkit/honest.o").string(), "/dev/null"};
+    ASSERT_TRUE(run_process(options).ok());
+    make_directories(root() / "class/one");
+    write_scratch(root() / "class/one/spmm.cu", "int x;\n");
+    write_scratch(root() / "victim", "untouched");
+    toolchain_ = find_toolchain();
+    toolchain_.nvcc = root() / "toolkit/bin/nvcc";
+  }
+
+  CompileResult compile(const std::string& on_compile, const std::string& on_link = "") {
+    write_text(root() / "toolkit/on_compile", on_compile + "\n");
+    write_text(root() / "toolkit/on_link", on_link + "\n");
+    CompileOptions options;
+    options.lab = "spmm";
+    options.architecture = "90";
+    options.limit = std::chrono::seconds(20);
+    // A cache of its own each time: nothing is found compiled.
+    Compiler compiler(toolchain_, root() / ("cache" + std::to_string(compiled_++)));
+    return compiler.compile(read_submission(root() / "class/one", "spmm", Role::kStudent), options);
+  }
+
+  void expect_refused(const CompileResult& result, const std::string& words) {
+    EXPECT_EQ(result.status, "compile_error");
+    EXPECT_EQ(result.reason, "bad_output");
+    EXPECT_NE(result.message.find(words), std::string::npos) << result.message;
+    EXPECT_EQ(read_text(root() / "victim"), "untouched");
+  }
+
+  const fs::path& root() const { return scratch_.path(); }
+
+ private:
+  TemporaryDirectory scratch_{"compile-box-test"};
+  Toolchain toolchain_;
+  int compiled_ = 0;
+};
+
+TEST_F(CompileBox, AnHonestCompilerIsBelieved) {
+  const CompileResult result = compile("");
+  ASSERT_TRUE(result.ok()) << result.message << result.log;
+  EXPECT_EQ(read_text(result.executable), "program\n");
+  EXPECT_NE(fs::status(result.executable).permissions() & fs::perms::owner_exec, fs::perms::none);
+}
+
+TEST_F(CompileBox, OutputsThatAreNoPlainFilesAreRefusedAtOnce) {
+  const std::string victim = (root() / "victim").string();
+  expect_refused(compile("rm $build/0.o; mkfifo $build/0.o"), "0.o is no plain file");
+  expect_refused(compile("rm $build/0.d; mkfifo $build/0.d"), "0.d is no plain file");
+  expect_refused(compile("rm $build/0.o; mkdir $build/0.o"), "0.o is no plain file");
+  expect_refused(compile("rm $build/0.o; ln -s " + victim + " $build/0.o"), "0.o is a symbolic link");
+  expect_refused(compile("rm $build/0.d; ln -s /etc/passwd $build/0.d"), "0.d is a symbolic link");
+  expect_refused(compile("rm $build/0.d"), "0.d is not there");
+  expect_refused(compile("", "rm $build/runner; ln -s " + victim + " $build/runner"), "runner is a symbolic link");
+  expect_refused(compile("", "rm $build/runner; mkfifo $build/runner"), "runner is no plain file");
+  expect_refused(compile("truncate -s 5M $build/0.d"), "0.d is larger than 4 MiB");
+}
+
+TEST_F(CompileBox, ObjectsThatAreNoObjectsAreRefused) {
+  for (const char* instead : {"echo 'INPUT(/etc/passwd)' >$build/0.o", ": >$build/0.o", "ar rc $build/0.o"}) {
+    const CompileResult result = compile(std::string("rm $build/0.o; ") + instead);
+    EXPECT_EQ(result.status, "compile_error") << instead;
+    EXPECT_NE(result.reason, "") << instead;
+  }
+}
+
+TEST_F(CompileBox, LinksThatAreLeftBehindLeadTheJudgeNowhere) {
+  const std::string victim = (root() / "victim").string();
+  const CompileResult result =
+      compile("for name in runner runner_main.cpp.o gate.cu.o 1.o 1.d; do ln -s " + victim + " $build/$name; done");
+  EXPECT_TRUE(result.ok()) << result.message;
+  EXPECT_EQ(read_text(root() / "victim"), "untouched");
+  EXPECT_EQ(read_text(result.executable), "program\n");
+}
+
+TEST_F(CompileBox, EachStepHasAnEmptyBuildFolder) {
+  write_scratch(root() / "class/one/second.cu", "int y;\n");
+  const CompileResult result =
+      compile("[ \"$(ls $build | sort | tr '\\n' ' ')\" = '0.d 0.o ' ] || exit 7; : >$build/left",
+              "[ \"$(ls $build)\" = runner ] || exit 8");
+  EXPECT_TRUE(result.ok()) << result.message;
+}
+
+TEST_F(CompileBox, OnlyTheBuildFolderCanBeWritten) {
+  const CompileResult result = compile(
+      "", "for place in source staged include objects runner; do\n"
+          "  : >/run/warpgrade/$place/new && exit 9\n"
+          "  for file in /run/warpgrade/$place/*; do [ -w \"$file\" ] && exit 10; rm -f \"$file\" && exit 11; done\n"
+          "done; true");
+  EXPECT_TRUE(result.ok()) << result.message;
+}
+
+TEST_F(CompileBox, AProcessThatOutlivesItsStepChangesNothing) {
+  const auto start = std::chrono::steady_clock::now();
+  const CompileResult result = compile(
+      "(setsid sh -c 'while :; do echo changed >/run/warpgrade/build/0.o; sleep 0.01; done' >/dev/null 2>&1 &)",
+      "sleep 0.3; cmp -s \"$here/honest.o\" /run/warpgrade/objects/0.o || exit 12");
+  // The object may have been changed before the step ended: that is refused, or it was taken as it was.
+  EXPECT_TRUE(result.ok() || result.reason == "unreadable_object") << result.message;
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+}
+
+TEST_F(CompileBox, NamesOnTheCommandLineAreTheJudges) {
+  make_directories(root() / "class/one/deep/er");
+  write_scratch(root() / "class/one/deep/er/kernels+2.cpp", "int z;\n");
+  const CompileResult result = compile("case $source in /run/warpgrade/staged/[01].c*) ;; *) exit 13 ;; esac\n"
+                                       "grep -q '^#include \"/run/warpgrade/source/' \"$source\" || exit 14");
+  EXPECT_TRUE(result.ok()) << result.message;
+}
+
+TEST_F(CompileBox, WhatTheCompilerSaysIsMadeText) {
+  const CompileResult result = compile(
+      "printf 'spmm.cu(1): error: \\377\\033[2J\\n' >&2; exit 1");
+  EXPECT_EQ(result.status, "compile_error");
+  EXPECT_NO_THROW((void)result.to_json().dump());
+  EXPECT_EQ(result.log.find('\x1b'), std::string::npos);
+  EXPECT_NE(result.message.find("spmm.cu(1): error"), std::string::npos) << result.message;
+  const CompileResult flood = compile("yes 'warning: more and more words' | head -c 50000000 >&2");
+  EXPECT_LE(flood.log.size(), size_t{2} << 20);
+}
+
+}  // namespace
+}  // namespace warpgrade
