@@ -63,7 +63,8 @@ FileDescriptor open_part_by_part(int folder, const fs::path& name, int flags) {
 
 // Opens `name` below the folder without following any link. errno tells why not.
 FileDescriptor open_below(int folder, const fs::path& name, int flags) {
-  flags |= O_CLOEXEC | O_NOCTTY;
+  flags |= O_CLOEXEC;
+  if ((flags & O_PATH) == 0) flags |= O_NOCTTY;  // openat2 refuses flags that mean nothing
   open_how how = {};
   how.flags = static_cast<unsigned>(flags | O_NOFOLLOW);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "compile/compiler.h"
 
 namespace warpgrade {
@@ -43,7 +44,8 @@ class CompileBox : public ::testing::Test {
     write_scratch(root() / "toolkit/bin/nvcc", kCompiler, 0755);
     fs::permissions(root() / "toolkit/bin/nvcc", fs::perms(0755));
     ProcessOptions options;
-    options.command = {"as", "-o", (root() / "toolkit/honest.o").string(), "/dev/null"};
+    write_scratch(root() / "honest.s", ".globl spmm_run\nspmm_run: nop\n");
+    options.command = {"as", "-o", (root() / "toolkit/honest.o").string(), (root() / "honest.s").string()};
     ASSERT_TRUE(run_process(options).ok());
     make_directories(root() / "class/one");
     write_scratch(root() / "class/one/spmm.cu", "int x;\n");
