@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <algorithm>
+
 namespace warpgrade {
 namespace {
 
@@ -42,6 +44,27 @@ std::string valid_utf8(std::string_view text) {
     text.remove_prefix(length > 0 ? length : 1);
   }
   return valid;
+}
+
+std::string one_line(std::string_view text, std::size_t most_bytes) {
+  constexpr std::string_view kCut = "...";
+  const bool cut = text.size() > most_bytes;  // replaced bytes make it longer: looked at again below
+  std::string line = valid_utf8(text.substr(0, most_bytes));
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  if (!cut && line.size() <= most_bytes) return line;
+  std::size_t end = std::min(line.size(), most_bytes - kCut.size());
+  while (end > 0 && end < line.size() && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
+  return line.substr(0, end).append(kCut);
+}
+
+std::string_view tail_of(std::string_view text, std::size_t most_bytes) {
+  if (text.size() <= most_bytes) return text;
+  text.remove_prefix(text.size() - most_bytes);
+  while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80) text.remove_prefix(1);
+  return text;
 }
 
 }  // namespace warpgrade

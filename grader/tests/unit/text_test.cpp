@@ -36,5 +36,29 @@ TEST(ValidUtf8, MakesAnyBytesFitForJson) {
   }
 }
 
+TEST(OneLine, TakesControlCharactersAndEndsInTime) {
+  EXPECT_EQ(one_line("a\nb\x1b[2Jc", 100), "a b [2Jc");
+  EXPECT_EQ(one_line("0123456789abcdefXYZ", 16), "0123456789abc...");
+  EXPECT_EQ(one_line("ends in a newline\n", 100), "ends in a newline");
+}
+
+TEST(OneLine, IsShortAndValidWhateverTheBytes) {
+  const unsigned seed = 20261123;
+  std::mt19937 random(seed);
+  for (int round = 0; round < 2000; ++round) {
+    std::string text(random() % 80, '\0');
+    for (char& c : text) c = static_cast<char>(random());
+    const std::size_t most = 16 + random() % 40;
+    const std::string line = one_line(text, most);
+    EXPECT_LE(line.size(), most) << "seed " << seed << ", round " << round;
+    EXPECT_EQ(valid_utf8(line), line) << "seed " << seed << ", round " << round;
+    const std::string valid = valid_utf8(text);
+    const std::string_view tail = tail_of(valid, most);
+    EXPECT_LE(tail.size(), most);
+    EXPECT_EQ(valid_utf8(tail), tail) << "seed " << seed << ", round " << round;
+    EXPECT_TRUE(valid.ends_with(tail));
+  }
+}
+
 }  // namespace
 }  // namespace warpgrade
