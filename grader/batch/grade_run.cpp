@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/process.h"
 #include "batch/judging.h"
 #include "score/score.h"
@@ -98,8 +99,8 @@ class LocalGrading {
     if (failure_) std::rethrow_exception(failure_);
     judge_spoilt();
     run_.folder().collect();
-    return {run_.folder().root(), judging_.recorded(), before, judging_.faults(),
-            score_run(run_.folder(), run_.options().policy)};
+    return {run_.folder().root(), judging_.recorded(),  before,
+            judging_.faults(),    judging_.for_staff(), score_run(run_.folder(), run_.options().policy)};
   }
 
  private:
@@ -204,7 +205,7 @@ json score_run(const RunFolder& folder, const std::optional<fs::path>& policy_fi
                         : fs::exists(rescored) ? load_policy(rescored, known)
                                                : policy_of(folder, run);
   const json scores = score(policy, run, folder.read_records());
-  write_text(folder.scores_file(), scores.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  write_text(folder.scores_file(), json_text(scores, 1) + "\n");
   return scores;
 }
 

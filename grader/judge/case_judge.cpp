@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/inject.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "judge/diagnosis.h"
 #include "measure/nvml.h"
 
@@ -18,10 +20,11 @@ namespace {
 using protocol::Op;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSlowBaselinePairs = 7;    // of a baseline that is not in every pair,
-constexpr double kSlowBaselineUs = 5e5;  // or until it has taken this long
-constexpr double kThrottledShare = 0.2;  // of the pairs may be redone
-constexpr int kPreparedAhead = 2;        // processes of a submission's next cases
+constexpr int kSlowBaselinePairs = 7;      // of a baseline that is not in every pair,
+constexpr double kSlowBaselineUs = 5e5;    // or until it has taken this long
+constexpr double kThrottledShare = 0.2;    // of the pairs may be redone
+constexpr int kPreparedAhead = 2;          // processes of a submission's next cases
+constexpr std::size_t kMostOutput = 4000;  // bytes of what it printed, in a failed case's record
 
 double elapsed_s(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -102,6 +105,7 @@ std::uint64_t CaseJudge::seed(const std::string& purpose) const {
 }
 
 void CaseJudge::count_check(const std::string& method, std::int64_t cells, double max_error_over_bound) {
+  inject("check", context_.submission.label);
   methods_.insert(method);
   cells_checked_ += cells;
   max_error_over_bound_ = std::max(max_error_over_bound_, max_error_over_bound);
@@ -145,6 +149,7 @@ void CaseJudge::let_others_go_first() {
 }
 
 std::optional<Outcome> CaseJudge::start_submission() {
+  inject("start", context_.submission.label);
   let_others_go_first();
   const Phases::Scope starting(phases_, "runner_start");
   submission_ = context_.services != nullptr ? context_.services->start(context_.submission)
@@ -162,6 +167,7 @@ std::optional<Outcome> CaseJudge::free_plan() {
 }
 
 std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
+  inject("run", context_.submission.label);
   let_others_go_first();
   const Phases::Scope running(phases_, "run");
   bench_->poison(Output::kSubmission);
@@ -212,6 +218,7 @@ Answer CaseJudge::timed_turn(RunnerProcess& runner, Op op, const Arguments& argu
 }
 
 std::optional<Outcome> CaseJudge::plan() {
+  inject("plan", context_.submission.label);
   let_others_go_first();
   const Phases::Scope planning(phases_, "plan");
   const Answer answer = timed_call(*submission_, Op::kPlan, plan_arguments());
@@ -479,8 +486,7 @@ void CaseJudge::collect_reports(nlohmann::json& record, Outcome& outcome) {
 
 void CaseJudge::add_help(Outcome& outcome) {
   const std::string output = submission_->output();
-  if (!output.empty())
-    outcome.details["output"] = output.substr(output.size() > 4000 ? output.size() - 4000 : 0);
+  if (!output.empty()) outcome.details["output"] = tail_of(output, kMostOutput);
   if (!pattern_.empty()) outcome.details["pattern"] = pattern_;
   outcome.details["repetition"] = repetitions_;
 }
