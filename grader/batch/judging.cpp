@@ -139,6 +139,7 @@ RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& execut
   spec.limits.run = std::chrono::milliseconds(static_cast<int>(1e3 * run_s));
   spec.limits.plan = spec.limits.run;
   spec.limits.host_memory_bytes = limits.host_memory_mb << 20;
+  spec.limits.device_memory_bytes = limits.device_memory_mb << 20;
   spec.limits.output_bytes = limits.output_kb << 10;
   if (!spec.gpu) {
     spec.environment = {{"WARPEMU_THREADS", std::to_string(share.emulator_threads)},

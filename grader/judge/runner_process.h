@@ -24,6 +24,7 @@ struct RunnerLimits {
   std::chrono::milliseconds plan{60'000};
   std::chrono::milliseconds run{30'000};
   std::size_t host_memory_bytes = std::size_t{4} << 30;
+  std::size_t device_memory_bytes = std::size_t{16} << 30;
   std::size_t output_bytes = std::size_t{256} << 10;
 };
 

@@ -1,8 +1,8 @@
 """`python -m warpgrade_reports.feedback VIEWS.jsonl --output DIR`: a folder a student, as HTML and Markdown.
 
 Reads feedback views (warpgrade.feedback.v1, a line each, made by `warpgrade export`) and nothing else: a view holds
-what policy lets the student see, so a page cannot show more. Exit 0: done; 1: the input cannot be rendered; 2: somebody's
-pages could not be made, the others' are.
+what policy lets the student see, so a page cannot show more. Exit 0: done; 1: the input cannot be rendered; 2: the
+pages of somebody could not be made, the others' are.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ _STEP = "make the views with `warpgrade export`"
 _WORKERS = 2  # more would not help a class of a few hundred
 
 _NOT_MADE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Feedback</title></head>
-<body><p>This page could not be made. Your grade does not depend on it. Please tell the course's staff.</p></body></html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Feedback</title></head>
+<body><p>This page could not be made. Your grade does not depend on it. Please tell the course's staff.</p></body>
+</html>
 """
 
 View = dict[str, Any]
@@ -221,7 +223,7 @@ def _try_student(task: tuple[View, Path]) -> str:
         write_student(task)
     except OSError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the others' pages do not depend on it
+    except Exception as error:  # whatever it is: the others' pages do not depend on it
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         (folder / "index.html").write_text(_NOT_MADE, encoding="utf-8", newline="\n")
