@@ -241,8 +241,8 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
       spoilt.push_back(case_id);
       return;
     }
-    faulted.insert(case_id);
     settle_fault(i, case_id, causes, share);
+    faulted.insert(case_id);
   };
   judge.run(job_for(i, std::move(cases), share), happened);
   session["wall_s"] = seconds_since(start);

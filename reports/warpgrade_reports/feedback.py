@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -265,8 +265,8 @@ def _write_all(views: Sequence[View], staged: Path) -> list[str]:
     if workers == 1 or len(tasks) < 8:  # noqa: PLR2004 - starting a process costs more than that
         told = [_try_student(task) for task in tasks]
     else:
-        with multiprocessing.Pool(workers) as pool:
-            told = pool.map(_try_student, tasks, chunksize=8)
+        with ProcessPoolExecutor(workers) as pool:  # which notices a process that died
+            told = list(pool.map(_try_student, tasks, chunksize=8))
     return [trouble for trouble in told if trouble]
 
 
