@@ -124,13 +124,18 @@ class LocalGrading {
       ReadyQueue& queue;
       ~Closing() { queue.close(); }
     } closing{ready_};
-    parallel(count, static_cast<size_t>(compilers), [&](size_t i) {
+    const auto compile = [&](size_t i) {
       throw_if_interrupted();
       if (failed_) return;
       judging_.compile(i);
       ready_.put(i);
       progress_.update(fmt::format("compiled {}/{}: {}", ++done, count, run_.submissions()[i].id));
-    });
+    };
+    // Where an earlier call died, this one may die too: one at a time, so that the next call knows where.
+    std::vector<size_t> first, last;
+    for (size_t i = 0; i < count; ++i) (judging_.deaths(i) == 0 ? first : last).push_back(i);
+    parallel(first.size(), static_cast<size_t>(compilers), [&](size_t k) { compile(first[k]); });
+    for (const size_t i : last) compile(i);
   }
 
   // On a GPU one: what others do outside of their timed phases has to wait for those of each, and takes

@@ -11,6 +11,7 @@
 #include "base/inject.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "batch/attempt_mark.h"
 #include "batch/contain.h"
 #include "batch/patience.h"
 #include "ingest/times.h"
@@ -62,7 +63,21 @@ CompileOptions Judging::compile_options() const {
   return options;
 }
 
+fs::path Judging::folder_of(size_t i) const {
+  return run_.folder().submission_folder(run_.submissions()[i].id);
+}
+
+int Judging::deaths(size_t i) const {
+  return AttemptMark::deaths(folder_of(i));
+}
+
 void Judging::compile(size_t i) {
+  if (const int died = deaths(i); died >= kMostDeaths) {
+    not_compiled_why_[i] = fmt::format("{} calls died while they handled this submission", died);
+    AttemptMark::forget(folder_of(i));  // the next call tries again
+    return;
+  }
+  const AttemptMark mark(folder_of(i));
   const auto why = contained([&] { compile_now(i); });
   not_compiled_why_[i] = why ? "compiling: " + *why : "";
 }
@@ -189,7 +204,10 @@ std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Shar
   std::vector<std::string> spoilt;
   std::set<std::string> faulted;
   std::optional<std::string> why = not_compiled_why_[i];
-  if (why->empty()) why = contained([&] { spoilt = judge_compiled(i, judge, share, faulted); });
+  if (why->empty()) {
+    const AttemptMark mark(folder_of(i));
+    why = contained([&] { spoilt = judge_compiled(i, judge, share, faulted); });
+  }
   if (!why) return spoilt;
   spoilt.clear();  // they are among the missing ones
   for (const CaseInput& input : missing(i)) {

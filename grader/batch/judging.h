@@ -30,6 +30,8 @@ class Judging {
   void compile_baselines();
   // Compiles submission i and records that. Where that cannot be done, judge() says so of its cases.
   void compile(size_t i);
+  // How often a call died while it handled submission i: such ones are handled last, one at a time.
+  int deaths(size_t i) const;
   // Cases of submission i without a verdict.
   std::vector<CaseInput> missing(size_t i) const;
 
@@ -53,6 +55,7 @@ class Judging {
   std::vector<Baseline> chosen_baselines() const;
   RunnerSpec runner_spec(const std::string& label, const std::filesystem::path& executable,
                          const Share& share) const;
+  std::filesystem::path folder_of(size_t i) const;
   void compile_now(size_t i);
   std::vector<std::string> judge_compiled(size_t i, JudgeServer& judge, const Share& share,
                                           std::set<std::string>& faulted);

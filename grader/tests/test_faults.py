@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,24 @@ def test_a_failure_at_any_stage_leaves_the_others_graded(tmp_path: Path, stage: 
     assert {p.name for p in (run / "export/feedback").iterdir() if p.is_dir()} == set(CLASS)
     mended = grade(folder, run)
     assert mended.returncode == GRADED, mended.stdout + mended.stderr
+    assert {outcome["verdict"] for outcome in outcomes(run).values()} == {"accepted"}
+
+
+def test_a_submission_at_which_the_program_dies_is_set_aside(tmp_path: Path) -> None:
+    """Two calls die by the signal; the third gets to all the others and says so; without the cause all is judged."""
+    folder, run = class_of(tmp_path / "class", str(tmp_path)), tmp_path / "run"
+    wish = f"stage:compile,submission:{HIT},kind:signal"
+    for _ in range(2):
+        assert grade(folder, run, wish).returncode == -signal.SIGSEGV
+    done = grade(folder, run, wish)
+    assert done.returncode == JUDGE_FAULT, done.stdout + done.stderr
+    assert {name: outcome["verdict"] for name, outcome in outcomes(run).items()} == {
+        "ada": "accepted",
+        "bo": "judge_fault",
+        "chen": "accepted",
+    }
+    assert "2 calls died while they handled this submission" in done.stdout
+    assert grade(folder, run).returncode == GRADED
     assert {outcome["verdict"] for outcome in outcomes(run).values()} == {"accepted"}
 
 

@@ -1,0 +1,38 @@
+#include "batch/attempt_mark.h"
+
+#include <fstream>
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path mark(const fs::path& folder) {
+  return folder / "in-progress";
+}
+
+}  // namespace
+
+AttemptMark::AttemptMark(const fs::path& folder) : folder_(folder) {
+  const int before = deaths(folder);
+  std::error_code ignored;
+  fs::create_directories(folder, ignored);
+  std::ofstream(mark(folder)) << before + 1 << "\n";
+}
+
+AttemptMark::~AttemptMark() {
+  forget(folder_);
+}
+
+int AttemptMark::deaths(const fs::path& folder) {
+  int count = 0;
+  std::ifstream in(mark(folder));
+  return in >> count && count > 0 ? count : 0;
+}
+
+void AttemptMark::forget(const fs::path& folder) {
+  std::error_code ignored;
+  fs::remove(mark(folder), ignored);
+}
+
+}  // namespace warpgrade
