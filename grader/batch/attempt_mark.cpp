@@ -13,15 +13,17 @@ fs::path mark(const fs::path& folder) {
 
 }  // namespace
 
-AttemptMark::AttemptMark(const fs::path& folder) : folder_(folder) {
-  const int before = deaths(folder);
+AttemptMark::AttemptMark(const fs::path& folder) : folder_(folder), before_(deaths(folder)) {
   std::error_code ignored;
   fs::create_directories(folder, ignored);
-  std::ofstream(mark(folder)) << before + 1 << "\n";
+  std::ofstream(mark(folder)) << before_ + 1 << "\n";
 }
 
 AttemptMark::~AttemptMark() {
-  forget(folder_);
+  if (before_ == 0)
+    forget(folder_);
+  else
+    std::ofstream(mark(folder_)) << before_ << "\n";
 }
 
 int AttemptMark::deaths(const fs::path& folder) {

@@ -5,8 +5,8 @@
 
 namespace warpgrade {
 
-// Stands in the submission's folder while the submission is handled, and goes with the object: after an
-// exception too, but not when the program is ended by a signal. It holds the number of such deaths plus one.
+// Counts one more death of the program at this submission while the object lives. Its destructor takes that
+// back, also after an exception; a signal that ends the program does not. forget() when all is done.
 class AttemptMark {
  public:
   // `folder` is submissions/<id> of the run. A mark that cannot be written is none: nothing depends on it.
@@ -21,6 +21,7 @@ class AttemptMark {
 
  private:
   std::filesystem::path folder_;
+  int before_;
 };
 
 // So many deaths, and the submission is set aside for one call, which then gets to all the others.

@@ -208,6 +208,7 @@ std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Shar
     const AttemptMark mark(folder_of(i));
     why = contained([&] { spoilt = judge_compiled(i, judge, share, faulted); });
   }
+  AttemptMark::forget(folder_of(i));  // it got through
   if (!why) return spoilt;
   spoilt.clear();  // they are among the missing ones
   for (const CaseInput& input : missing(i)) {
