@@ -21,6 +21,11 @@ std::string missing_package(const std::string& errors) {
   return at == std::string::npos ? "" : errors.substr(at, errors.find('\n', at) - at);
 }
 
+std::string last_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
 ProcessResult run_python(const std::string& python, const std::string& module,
                          const std::vector<std::string>& arguments) {
   ProcessOptions options;
@@ -49,7 +54,7 @@ std::string run_reports_module(const std::string& module, const std::vector<std:
   }
   fmt::print(stderr, "{}", result.standard_error);
   if (result.exit_code == kExitUsage) throw UsageError("{} made no file; the lines above say why", module);
-  throw JudgeFault("{}: {}", module, result.describe());
+  throw JudgeFault("{}: {}: {}", module, result.describe(), last_line(result.standard_error));
 }
 
 }  // namespace warpgrade

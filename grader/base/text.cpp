@@ -76,7 +76,7 @@ std::string plain_line(std::string_view text, std::size_t most_bytes) {
   for (std::string_view rest = plain; !rest.empty();) {
     const std::string_view character = rest.substr(0, sequence_length(rest));
     rest.remove_prefix(character.size());
-    const std::string_view shown = character == "\n" || character == "\t" ? kReplacement : character;
+    const std::string_view shown = character == "\n" || character == "\t" ? " " : character;
     if (line.size() + shown.size() > most_bytes) {
       while (!line.empty() && line.size() + kCut.size() > most_bytes) {
         while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xC0) == 0x80) line.pop_back();
@@ -86,7 +86,15 @@ std::string plain_line(std::string_view text, std::size_t most_bytes) {
     }
     line += shown;
   }
+  while (line.ends_with(' ')) line.pop_back();
   return line;
+}
+
+std::string_view tail_of(std::string_view text, std::size_t most_bytes) {
+  if (text.size() <= most_bytes) return text;
+  text.remove_prefix(text.size() - most_bytes);
+  while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80) text.remove_prefix(1);
+  return text;
 }
 
 }  // namespace warpgrade

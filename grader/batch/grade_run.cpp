@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/process.h"
 #include "batch/judging.h"
 #include "score/score.h"
@@ -98,8 +99,8 @@ class LocalGrading {
     if (failure_) std::rethrow_exception(failure_);
     judge_spoilt();
     run_.folder().collect();
-    return {run_.folder().root(), judging_.recorded(), before, judging_.faults(),
-            score_run(run_.folder(), run_.options().policy)};
+    return {run_.folder().root(), judging_.recorded(),  before,
+            judging_.faults(),    judging_.for_staff(), score_run(run_.folder(), run_.options().policy)};
   }
 
  private:
@@ -123,13 +124,18 @@ class LocalGrading {
       ReadyQueue& queue;
       ~Closing() { queue.close(); }
     } closing{ready_};
-    parallel(count, static_cast<size_t>(compilers), [&](size_t i) {
+    const auto compile = [&](size_t i) {
       throw_if_interrupted();
       if (failed_) return;
       judging_.compile(i);
       ready_.put(i);
       progress_.update(fmt::format("compiled {}/{}: {}", ++done, count, run_.submissions()[i].id));
-    });
+    };
+    // Where an earlier call died, this one may die too: one at a time, so that the next call knows where.
+    std::vector<size_t> first, last;
+    for (size_t i = 0; i < count; ++i) (judging_.deaths(i) == 0 ? first : last).push_back(i);
+    parallel(first.size(), static_cast<size_t>(compilers), [&](size_t k) { compile(first[k]); });
+    for (const size_t i : last) compile(i);
   }
 
   // On a GPU one: what others do outside of their timed phases has to wait for those of each, and takes
@@ -204,7 +210,7 @@ json score_run(const RunFolder& folder, const std::optional<fs::path>& policy_fi
                         : fs::exists(rescored) ? load_policy(rescored, known)
                                                : policy_of(folder, run);
   const json scores = score(policy, run, folder.read_records());
-  write_text(folder.scores_file(), scores.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  write_text(folder.scores_file(), json_text(scores, 1) + "\n");
   return scores;
 }
 

@@ -15,7 +15,9 @@ namespace warpgrade {
 // What happened, for the caller's last lines and exit code.
 struct GradeSummary {
   std::filesystem::path run;
-  size_t recorded = 0, resumed = 0, faults = 0;
+  size_t recorded = 0, resumed = 0;
+  size_t faults = 0;     // cases that the next call judges again
+  size_t for_staff = 0;  // cases at which the judge failed twice because of the submission
   nlohmann::json scores;
 };
 

@@ -14,7 +14,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "base/toolchain.h"
 #include "judge/verdict.h"
 
@@ -23,6 +25,7 @@ namespace {
 
 // Nothing that one case legitimately does takes longer: all limits of a case together, generously.
 constexpr std::chrono::minutes kSilence{60};
+constexpr std::size_t kMostWords = 1000;  // of a fault
 
 }  // namespace
 
@@ -49,7 +52,7 @@ class JudgeServer::Process {
   }
 
   void send(const nlohmann::json& request) {
-    const std::string text = request.dump() + "\n";
+    const std::string text = json_text(request) + "\n";
     for (size_t done = 0; done < text.size();) {
       const ssize_t n = write(input_.get(), text.data() + done, text.size() - done);
       if (n < 0 && errno == EINTR) continue;
@@ -150,7 +153,7 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
       continue;
     }
     if (message.contains("fault")) {
-      attempt.fault = message["fault"];
+      attempt.fault = plain_line(message.value("fault", ""), kMostWords);
       process_.reset();
       return attempt;
     }
@@ -166,7 +169,16 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
 }
 
 void JudgeServer::run(JudgeJob job, const JudgeEvents& events) {
-  std::map<std::string, int> tries;
+  try {
+    run_cases(job, events);
+  } catch (...) {
+    process_.reset();  // it is in the middle of this job: its next lines belong to nobody
+    throw;
+  }
+}
+
+void JudgeServer::run_cases(JudgeJob& job, const JudgeEvents& events) {
+  std::map<std::string, std::vector<std::string>> causes;
   const bool gpu = job.context.backend == "cuda";
   while (!job.cases.empty()) {
     const Attempt attempt = run_once(job, events);
@@ -176,8 +188,9 @@ void JudgeServer::run(JudgeJob job, const JudgeEvents& events) {
     if (job.cases.empty()) return;
     const std::string id = attempt.started.empty() ? job.cases.front().spec.id : attempt.started;
     if (events.on_death) events.on_death(id, attempt.fault);
-    if (++tries[id] < 2) continue;
-    events.on_fault(id, attempt.fault);
+    causes[id].push_back(attempt.fault);
+    if (causes[id].size() < 2) continue;
+    events.on_fault(id, causes[id]);
     std::erase_if(job.cases, [&](const CaseInput& input) { return input.spec.id == id; });
   }
 }

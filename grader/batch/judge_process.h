@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "judge/job.h"
 
@@ -16,7 +17,8 @@ struct JudgeEvents {
   // Before the first case: seconds by phase that belong to no case.
   std::function<void(const nlohmann::json& phases)> on_opened;
   std::function<void(const std::string& case_id, const nlohmann::json& record)> on_record;
-  std::function<void(const std::string& case_id, const std::string& message)> on_fault;
+  // Twice, in two fresh judges: what each of them said or how it ended.
+  std::function<void(const std::string& case_id, const std::vector<std::string>& causes)> on_fault;
   // The judge died or faulted at this case, which is tried once more.
   std::function<void(const std::string& case_id, const std::string& message)> on_death;
 };
@@ -34,7 +36,8 @@ class JudgeServer {
   double start();
 
   // Runs the job to its end. A case at which the judge faults or dies is tried once more in a fresh judge,
-  // then reported as a fault; the other cases go on. Throws Interrupted after Ctrl-C.
+  // then reported as a fault; the other cases go on. Throws Interrupted after Ctrl-C, and what a callback
+  // throws: the process is given up then.
   void run(JudgeJob job, const JudgeEvents& events);
 
   // Whether the device still works, asked of a fresh process; why not when it does not.
@@ -42,6 +45,7 @@ class JudgeServer {
 
  private:
   struct Attempt;
+  void run_cases(JudgeJob& job, const JudgeEvents& events);
   Attempt run_once(JudgeJob& job, const JudgeEvents& events);
   class Process;
   std::unique_ptr<Process> process_;

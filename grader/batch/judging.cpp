@@ -8,7 +8,11 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/inject.h"
+#include "base/json.h"
 #include "base/process.h"
+#include "batch/attempt_mark.h"
+#include "batch/contain.h"
 #include "batch/patience.h"
 #include "ingest/times.h"
 #include "profile/source.h"
@@ -37,6 +41,8 @@ bool may_be_spoilt(const json& outcome) {
 constexpr const char* kRuns[] = {"plan", "run", "verify", "timed"};
 constexpr const char* kWaiting = "lease_wait";
 
+constexpr const char* kJudgeFaultTwice = "judge_fault_twice";
+
 }  // namespace
 
 Judging::Judging(const ClassRun& run, Progress& progress)
@@ -45,6 +51,7 @@ Judging::Judging(const ClassRun& run, Progress& progress)
       compiler_(find_toolchain(), cache_directory() / "compiled"),
       events_(run.folder().root(), run.options().event_facts),
       compiled_(run.submissions().size()),
+      not_compiled_why_(run.submissions().size()),
       compile_s_(run.submissions().size()) {}
 
 CompileOptions Judging::compile_options() const {
@@ -56,7 +63,26 @@ CompileOptions Judging::compile_options() const {
   return options;
 }
 
+fs::path Judging::folder_of(size_t i) const {
+  return run_.folder().submission_folder(run_.submissions()[i].id);
+}
+
+int Judging::deaths(size_t i) const {
+  return AttemptMark::deaths(folder_of(i));
+}
+
 void Judging::compile(size_t i) {
+  if (const int died = deaths(i); died >= kMostDeaths) {
+    not_compiled_why_[i] = fmt::format("{} calls died while they handled this submission", died);
+    AttemptMark::forget(folder_of(i));  // the next call tries again
+    return;
+  }
+  const AttemptMark mark(folder_of(i));
+  const auto why = contained([&] { compile_now(i); });
+  not_compiled_why_[i] = why ? "compiling: " + *why : "";
+}
+
+void Judging::compile_now(size_t i) {
   const Submission& submission = run_.submissions()[i];
   const auto start = Clock::now();
   compiled_[i] = compiler_.compile(submission, compile_options());
@@ -73,7 +99,7 @@ void Judging::compile(size_t i) {
   with_patience(events_, run_.options().log_progress, [&] {
     make_directories(folder);
     write_text(folder / "compile.log", compiled_[i].log);
-    write_text(folder / "compile.json", record.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+    write_text(folder / "compile.json", json_text(record, 1) + "\n");
   });
 }
 
@@ -128,6 +154,7 @@ RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& execut
   spec.limits.run = std::chrono::milliseconds(static_cast<int>(1e3 * run_s));
   spec.limits.plan = spec.limits.run;
   spec.limits.host_memory_bytes = limits.host_memory_mb << 20;
+  spec.limits.device_memory_bytes = limits.device_memory_mb << 20;
   spec.limits.output_bytes = limits.output_kb << 10;
   if (!spec.gpu) {
     spec.environment = {{"WARPEMU_THREADS", std::to_string(share.emulator_threads)},
@@ -174,6 +201,24 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
 }
 
 std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Share& share) {
+  std::vector<std::string> spoilt;
+  std::set<std::string> faulted;
+  std::optional<std::string> why = not_compiled_why_[i];
+  if (why->empty()) {
+    const AttemptMark mark(folder_of(i));
+    why = contained([&] { spoilt = judge_compiled(i, judge, share, faulted); });
+  }
+  AttemptMark::forget(folder_of(i));  // it got through
+  if (!why) return spoilt;
+  spoilt.clear();  // they are among the missing ones
+  for (const CaseInput& input : missing(i)) {
+    if (!faulted.contains(input.spec.id)) record_fault(i, input.spec.id, *why);
+  }
+  return spoilt;
+}
+
+std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, const Share& share,
+                                                 std::set<std::string>& faulted) {
   std::vector<CaseInput> cases = missing(i);
   std::vector<std::string> spoilt;
   if (cases.empty()) return spoilt;
@@ -189,25 +234,34 @@ std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Shar
     for (const auto& [phase, spent] : phases.items())
       session["phases"][phase] = session["phases"].value(phase, 0.0) + spent.get<double>();
   };
+  const auto faults_at = [&](const std::string& case_id, const std::string& why) {
+    faulted.insert(case_id);
+    record_fault(i, case_id, why);
+  };
   JudgeEvents happened;
   happened.on_opened = count_phases;
   happened.on_record = [&](const std::string& case_id, const json& part) {
-    ++judged;
-    count_phases(part.value("phases", json::object()));
-    if (!share.alone && may_be_spoilt(part.at("outcome"))) {
-      spoilt.push_back(case_id);
-    } else {
-      record_case(i, case_id, part, share);
-    }
+    const auto why = contained([&] {
+      ++judged;
+      count_phases(part.value("phases", json::object()));
+      if (!share.alone && may_be_spoilt(part.at("outcome"))) {
+        spoilt.push_back(case_id);
+      } else {
+        record_case(i, case_id, part, share);
+      }
+    });
+    if (why) faults_at(case_id, "recording: " + *why);
   };
   happened.on_death = [&](const std::string& case_id, const std::string& why) {
     events_.infrastructure("judge_died", why, {{"submission", id}, {"case", case_id}});
   };
-  happened.on_fault = [&](const std::string& case_id, const std::string& why) {
-    if (share.alone)
-      record_fault(i, case_id, why);
-    else
+  happened.on_fault = [&](const std::string& case_id, const std::vector<std::string>& causes) {
+    if (!share.alone) {
       spoilt.push_back(case_id);
+      return;
+    }
+    settle_fault(i, case_id, causes, share);
+    faulted.insert(case_id);
   };
   judge.run(job_for(i, std::move(cases), share), happened);
   session["wall_s"] = seconds_since(start);
@@ -218,6 +272,47 @@ std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Shar
                            {{"submission", id}, {"case", case_id}});
   }
   return spoilt;
+}
+
+// The staff's naive solution as a runner: it goes the whole way of a submission, and is right.
+std::optional<RunnerSpec> Judging::trusted_program(const Share& share) {
+  const fs::path folder = project_root() / "reference" / run_.lab().name() / "naive";
+  if (!fs::is_directory(folder)) return std::nullopt;
+  const Submission source = read_submission(folder, run_.lab().name(), Role::kReference);
+  const CompileResult result = compiler_.compile(source, compile_options());
+  if (!result.ok()) return std::nullopt;
+  return runner_spec("a program of the staff's", result.executable, share);
+}
+
+// Whether a fresh judge gets through the case with a program of ours. Only asked after two faults, so it may
+// cost as much as a case.
+bool Judging::follows_submission(size_t i, const std::string& case_id, const Share& share) {
+  bool judged = false;
+  const auto why = contained([&] {
+    const auto program = trusted_program(share);
+    if (!program) return;
+    std::vector<CaseInput> same;
+    for (const CaseInput& input : run_.cases())
+      if (input.spec.id == case_id) same.push_back(input);
+    JudgeJob job = job_for(i, same, share);
+    job.context.submission = *program;
+    JudgeEvents happened;
+    happened.on_record = [&](const std::string&, const json& part) {
+      const std::string verdict = part.at("outcome").at("verdict");
+      judged = verdict == verdicts::kAccepted || verdict == verdicts::kTimingRejected;
+    };
+    happened.on_fault = [](const std::string&, const std::vector<std::string>&) {};
+    JudgeServer().run(std::move(job), happened);
+  });
+  return judged && !why;
+}
+
+void Judging::settle_fault(size_t i, const std::string& case_id, const std::vector<std::string>& causes,
+                           const Share& share) {
+  if (follows_submission(i, case_id, share))
+    record_blamed(i, case_id, causes);
+  else
+    record_fault(i, case_id, causes.back());
 }
 
 void Judging::write_session(size_t i, json session) const {
@@ -249,7 +344,7 @@ void Judging::write_session(size_t i, json session) const {
   }
   all["sessions"].push_back(std::move(session));
   try {
-    write_text(file, all.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+    write_text(file, json_text(all, 1) + "\n");
   } catch (const UsageError&) {
     // A full disk costs the times, not the verdicts.
   }
@@ -287,6 +382,7 @@ std::string Judging::next_step(const std::string& verdict, const std::string& ca
 }
 
 void Judging::add(const json& record) {
+  inject("record", record.at("submission").at("id").get_ref<const std::string&>());
   bool is_new = false;
   with_patience(events_, run_.options().log_progress, [&] { is_new = run_.folder().add_record(record); });
   if (!is_new) return;
@@ -300,7 +396,11 @@ void Judging::record_case(size_t i, const std::string& id, json part, const Shar
   if (!run_.on_gpu() && part.contains("device")) {
     part["device"] = {{"name", "libwarpemu"}, {"threads", share.emulator_threads}};
   }
-  if (part.contains("counters")) quote_source(part["counters"], run_.submissions()[i].directory);
+  if (part.contains("counters")) {
+    // Source lines beside the figures are for reading: a record is right without them.
+    if (const auto why = contained([&] { quote_source(part["counters"], run_.submissions()[i].directory); }))
+      events_.infrastructure("source_not_quoted", *why, {{"submission", run_.submissions()[i].id}});
+  }
   add(complete(i, std::move(part)));
   progress_.update(fmt::format("{}: {}", run_.submissions()[i].id, id));
 }
@@ -323,6 +423,22 @@ void Judging::record_fault(size_t i, const std::string& id, const std::string& w
   ++faults_;
 }
 
+// A verdict like any other: it stands until a person has it judged again.
+void Judging::record_blamed(size_t i, const std::string& id, const std::vector<std::string>& causes) {
+  json part = bare_case(id);
+  part["outcome"] = {
+      {"verdict", verdicts::kRuntimeError},
+      {"reason", kJudgeFaultTwice},
+      {"message",
+       "the judge failed twice at this case with this program, and got through it with the staff's own"},
+      {"next_step", "ask the course's staff: they see what the judge met"}};
+  part["judge_faults"] = causes;
+  add(complete(i, std::move(part)));
+  events_.for_staff(kJudgeFaultTwice, causes.back(),
+                    {{"submission", run_.submissions()[i].id}, {"case", id}});
+  ++for_staff_;
+}
+
 void Judging::record_not_compiled(size_t i, const CaseInput& input) {
   const CompileResult& compiled = compiled_[i];
   json part = bare_case(input.spec.id);
@@ -341,7 +457,8 @@ std::string Judging::summary_line(size_t i) const {
     const fs::path file = run_.folder().case_file(submission.id, input.spec.id);
     ++total;
     if (!fs::exists(file)) continue;
-    const json record = json::parse(read_text(file));
+    const json record = json::parse(read_text(file), nullptr, false);
+    if (!record.is_object()) continue;  // reading all records says which one is damaged
     const std::string verdict = record.at("outcome").at("verdict");
     if (verdict == verdicts::kAccepted)
       ++accepted;

@@ -34,12 +34,14 @@ std::string publish(const RunFolder& folder, EventLog& events) {
   options.command = {(program_directory() / "warpgrade").string(), "export", folder.root().string()};
   options.timeout = kLongest;
   std::string why;
+  bool in_part = false;
   try {
     const ProcessResult result = run_process(options);
     if (result.ok()) {
       write_text(stamp, of);
       return output.string() + " holds feedback, the class report and what courseware imports";
     }
+    in_part = !result.timed_out && result.signal == 0 && result.exit_code == kExitJudgeFault;
     why = fmt::format("{} ({})", last_line(result.standard_error), result.describe());
   } catch (const Interrupted&) {
     throw;
@@ -47,8 +49,8 @@ std::string publish(const RunFolder& folder, EventLog& events) {
     why = error.what();
   }
   events.infrastructure("export_failed", why);
-  return fmt::format("feedback and exports are not written: {}; then: warpgrade export {}", why,
-                     folder.root().string());
+  return fmt::format("feedback and exports are {}: {}; then: warpgrade export {}",
+                     in_part ? "written in part" : "not written", why, folder.root().string());
 }
 
 }  // namespace warpgrade

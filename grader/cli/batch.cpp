@@ -17,6 +17,7 @@
 #include "batch/publish.h"
 #include "cli/commands.h"
 #include "cli/compare.h"
+#include "cli/failure_text.h"
 #include "cli/judging_options.h"
 #include "cli/tables.h"
 #include "ingest/ingest.h"
@@ -185,9 +186,8 @@ int grade_locally(const fs::path& run, const json& batch, bool quiet) {
   collect_events(RunFolder(run));
   fmt::print("{}\n{} cases judged, {} recorded before; records: {}\n{}\n", class_table(summary.scores),
              summary.recorded, summary.resumed, (summary.run / "records.jsonl").string(), published);
-  if (summary.faults == 0) return kExitGraded;
-  fmt::print("{} cases met a fault of the judge; run the same command again to redo them\n", summary.faults);
-  return kExitJudgeFault;
+  fmt::print("{}", trouble_text(RunFolder(run).read_records()));
+  return summary.faults == 0 ? kExitGraded : kExitJudgeFault;
 }
 
 int go_on(const fs::path& run, const json& batch, bool quiet) {
@@ -258,11 +258,11 @@ bool print_status(const fs::path& path) {
   std::map<std::string, int> faults;
   std::vector<json> last;
   for (const json& event : read_events(folder)) {
-    if (event.value("kind", "") != "infrastructure") continue;
+    if (event.value("kind", "") == "progress") continue;
     ++faults[event.value("event", "")];
     last.push_back(event);
   }
-  if (!faults.empty()) fmt::print("\ninfrastructure events\n");
+  if (!faults.empty()) fmt::print("\nevents of the machines and for the staff\n");
   for (const auto& [event, times] : faults) fmt::print("  {:<24} {:>6}\n", event, times);
   for (size_t i = last.size() > 5 ? last.size() - 5 : 0; i < last.size(); ++i)
     fmt::print("  {} {} {} {}\n", last[i].value("at", ""), last[i].value("node", ""),

@@ -13,9 +13,12 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/inject.h"
+#include "base/json.h"
 #include "base/process.h"
 #include "base/reports_module.h"
 #include "batch/class_run.h"
+#include "batch/contain.h"
 #include "cli/commands.h"
 #include "cli/grades.h"
 #include "exports/exports.h"
@@ -44,17 +47,21 @@ json read_object(const fs::path& file, const std::string& next) {
   return value;
 }
 
-std::string dumped(const json& value, int indent = -1) {
-  return value.dump(indent, ' ', false, json::error_handler_t::replace);
-}
+// Whose files could not be made, with the reason; the others' are not held up by them.
+using Troubles = std::map<std::string, std::string>;
 
 // One file a student, named by the student's id.
 void write_each(const Views& views, const fs::path& folder, const std::string& ending,
-                const std::function<std::string(const json&)>& text_of) {
+                const std::function<std::string(const json&)>& text_of, Troubles& troubles) {
   make_directories(folder);
   for (const json& view : views) {
     throw_if_interrupted();
-    write_text(folder / (file_name_of(view.at("person").at("id")) + ending), text_of(view));
+    const std::string id = view.at("person").at("id");
+    const auto why = contained([&] {
+      inject("export", view.value("submission", json::object()).value("id", ""));
+      write_text(folder / (file_name_of(id) + ending), text_of(view));
+    });
+    if (why) troubles.emplace(id, *why);
   }
 }
 
@@ -66,7 +73,8 @@ class Export {
     output_ = options.output.empty() ? options.run / "export" : options.output;
   }
 
-  void execute() {
+  // The exit code: that of a judge's fault where a student's files are missing.
+  int execute() {
     read_run();
     make_views();
     const TemporaryDirectory scratch("warpgrade-export");
@@ -74,11 +82,17 @@ class Export {
     std::vector<std::future<void>> pages;
     start_pages(scratch.path(), pages);
     write_data();
-    for (std::future<void>& page : pages) page.get();
+    for (std::future<void>& page : pages) wait_for(page);
     for (const std::string& format : formats_) {
       if (!written_.contains(format)) continue;
       fmt::print("{:<13} {}\n", format, written_[format].string());
     }
+    if (troubles_.empty()) return kExitGraded;
+    std::string list;
+    for (const auto& [what, why] : troubles_)
+      list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", what, why);
+    fmt::print(stderr, "not everything could be made, the rest is: {}\n", list);
+    return kExitJudgeFault;
   }
 
  private:
@@ -98,6 +112,15 @@ class Export {
                        folder.scores_file().string(), options_.run.string());
     }
     parts_.scores = read_object(folder.scores_file(), "`warpgrade collect` makes it anew");
+  }
+
+  // What another format met does not hold up the others.
+  void wait_for(std::future<void>& page) {
+    try {
+      page.get();
+    } catch (const JudgeFault& fault) {
+      troubles_.emplace("pages", fault.what());
+    }
   }
 
   void make_views() {
@@ -127,7 +150,7 @@ class Export {
         if (!view.contains("submission")) continue;
         json line = view;
         line["file"] = file_name_of(view.at("person").at("id"));
-        lines += dumped(line) + "\n";
+        lines += json_text(line) + "\n";
       }
       write_text(scratch / "views.jsonl", lines);
       std::vector<std::string> arguments{(scratch / "views.jsonl").string(), "--output",
@@ -136,7 +159,7 @@ class Export {
       start("feedback", "warpgrade_reports.feedback", arguments, output_ / "feedback");
     }
     if (wants("leaderboard") && policy_.visibility.leaderboard) {
-      write_text(scratch / "leaderboard.json", dumped(leaderboard(everyone_), 1) + "\n");
+      write_text(scratch / "leaderboard.json", json_text(leaderboard(everyone_), 1) + "\n");
       start("leaderboard", "warpgrade_reports.leaderboard",
             {(scratch / "leaderboard.json").string(), "--output", (output_ / "leaderboard.html").string()},
             output_ / "leaderboard.html");
@@ -152,12 +175,14 @@ class Export {
 
   void write_data() {
     if (wants("gradescope")) {
-      write_each(views_, written_["gradescope"] = output_ / "gradescope", ".json",
-                 [](const json& view) { return dumped(gradescope_results(view), 1) + "\n"; });
+      write_each(
+          views_, written_["gradescope"] = output_ / "gradescope", ".json",
+          [](const json& view) { return json_text(gradescope_results(view), 1) + "\n"; }, troubles_);
     }
     if (wants("autolab")) {
-      write_each(views_, written_["autolab"] = output_ / "autolab", ".txt",
-                 [](const json& view) { return dumped(autolab_scores(view)) + "\n"; });
+      write_each(
+          views_, written_["autolab"] = output_ / "autolab", ".txt",
+          [](const json& view) { return json_text(autolab_scores(view)) + "\n"; }, troubles_);
     }
     const std::string layout = parts_.class_list.is_object() && parts_.class_list.contains("source")
                                    ? parts_.class_list["source"].value("layout", "")
@@ -174,6 +199,7 @@ class Export {
   Policy policy_;
   Views everyone_, views_;
   std::map<std::string, fs::path> written_;
+  Troubles troubles_;
 };
 
 }  // namespace
@@ -196,10 +222,7 @@ void add_export_command(CLI::App& app, int& code) {
   command->add_option("--sources", options->sources,
                       "a folder a submission, to look for similar ones; default: the run's snapshots");
   command->add_flag("--no-pdf", options->no_pdf, "the class report as HTML alone");
-  command->callback([options, &code] {
-    Export(*options).execute();
-    code = kExitGraded;
-  });
+  command->callback([options, &code] { code = Export(*options).execute(); });
 }
 
 }  // namespace warpgrade

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "labs/lab.h"
@@ -95,6 +96,36 @@ std::string failure_text(const json& record, const std::string& repeat) {
   const std::string output = text_at(outcome.value("details", json::object()), "output");
   if (!output.empty()) text += "    the program printed: " + output.substr(0, kOutputShown) + "\n";
   return text + "    again: " + repeat + "\n";
+}
+
+std::string trouble_text(const std::vector<json>& records) {
+  constexpr size_t kMostLines = 20;
+  std::vector<std::string> faults, for_staff;
+  for (const json& record : records) {
+    const json& outcome = record.at("outcome");
+    const bool fault = text_at(outcome, "verdict") == verdicts::kJudgeFault;
+    const json causes = record.value("judge_faults", json::array());
+    if (!fault && causes.empty()) continue;
+    const bool told = !causes.empty() && causes.back().is_string();
+    const std::string why = told ? causes.back().get<std::string>() : text_at(outcome, "message");
+    (fault ? faults : for_staff)
+        .push_back(fmt::format("  {} {}: {}\n", text_at(record.at("submission"), "id"),
+                               text_at(record.at("case"), "id"), why));
+  }
+  std::string text;
+  const auto add = [&](const std::vector<std::string>& lines, const std::string& title) {
+    if (lines.empty()) return;
+    text += title;
+    for (size_t i = 0; i < std::min(lines.size(), kMostLines); ++i) text += lines[i];
+    if (lines.size() > kMostLines) text += fmt::format("  and {} more\n", lines.size() - kMostLines);
+  };
+  add(faults, fmt::format("{} cases met a fault of the judge; run the same command again to redo them\n",
+                          faults.size()));
+  add(for_staff,
+      fmt::format("{} cases made the judge fail twice and count as runtime errors; a person should "
+                  "look at them (`warpgrade regrade` judges them again)\n",
+                  for_staff.size()));
+  return text;
 }
 
 }  // namespace warpgrade

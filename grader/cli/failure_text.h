@@ -16,4 +16,8 @@ std::string failure_text(const nlohmann::json& record, const std::string& repeat
 // mistake once, with the first case that shows it. Empty when there is none.
 std::string findings_text(const std::vector<nlohmann::json>& records);
 
+// What a run's staff has to know beside the verdicts, a line a case: where the judge failed, and where it
+// failed twice because of the submission. Empty where there is nothing.
+std::string trouble_text(const std::vector<nlohmann::json>& records);
+
 }  // namespace warpgrade

@@ -111,12 +111,8 @@ int grade_class(GradeOptions options, bool with_references) {
   fmt::print("{}", class_table(summary.scores));
   fmt::print("\n{} cases judged, {} recorded before; records: {}\n", summary.recorded, summary.resumed,
              (summary.run / "records.jsonl").string());
-  if (summary.faults > 0) {
-    fmt::print("{} cases met a fault of the judge; run the same command again to redo them\n",
-               summary.faults);
-    return kExitJudgeFault;
-  }
-  return kExitGraded;
+  fmt::print("{}", trouble_text(RunFolder(summary.run).read_records()));
+  return summary.faults > 0 ? kExitJudgeFault : kExitGraded;
 }
 
 // The staff's solutions (and a submission) against thresholds, as a table.

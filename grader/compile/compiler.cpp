@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/inject.h"
+#include "base/json.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "compile/inspect.h"
@@ -114,6 +116,7 @@ class Build {
   }
 
   bool stage_sources() {
+    inject("stage", submission_.id);
     auto read = read_files(submission_);
     if (const auto* why = std::get_if<std::string>(&read)) return fail("compile_error", "bad_submission", *why);
     for (const SubmittedFile& file : std::get<std::vector<SubmittedFile>>(read)) {
@@ -133,6 +136,7 @@ class Build {
   }
 
   bool compile_all() {
+    inject("compile", submission_.id);
     for (size_t i = 0; i < sources_.size(); ++i) {
       if (!compile(i)) return false;
     }
@@ -162,6 +166,7 @@ class Build {
   // A submission calls neither a vendor's library nor replaces a function of the runtime or the C library.
   bool inspect(const std::string& dependencies, const std::string& object) {
     if (submission_.role != Role::kStudent) return true;
+    inject("inspect", submission_.id);
     if (const auto header = forbidden_header(dependencies)) {
       return fail("cheating", "forbidden_library",
                   fmt::format("includes {}; the kernels are to be your own, remove it", plain_line(*header)));
@@ -347,7 +352,7 @@ CompileResult Compiler::compile(const Submission& submission, const CompileOptio
     fs::permissions(staged / "runner", fs::perms(0755));
   }
   write_text(staged / "log", result.log);
-  write_text(staged / "result.json", result.to_json().dump(1) + "\n");
+  write_text(staged / "result.json", json_text(result.to_json(), 1) + "\n");
   publish(staged, folder);
   if (result.ok()) result.executable = folder / "runner";
   return result;

@@ -20,7 +20,8 @@ class HostArraysBench : public ArraysBench {
   nlohmann::json describe() override { return {{"name", "libwarpemu"}}; }
 
   int add_input(const std::string& name, std::size_t bytes) override {
-    inputs_.push_back({std::make_unique<SharedHostMemory>(name, bytes), std::vector<std::byte>(bytes)});
+    inputs_.push_back(
+        {std::make_unique<SharedHostMemory>(name, bytes, OthersMay::kRead), std::vector<std::byte>(bytes)});
     return static_cast<int>(inputs_.size()) - 1;
   }
   void set_output(const std::string& name, std::size_t bytes, bool with_baseline) override {

@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/inject.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "judge/diagnosis.h"
 #include "measure/nvml.h"
 
@@ -18,10 +20,11 @@ namespace {
 using protocol::Op;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSlowBaselinePairs = 7;    // of a baseline that is not in every pair,
-constexpr double kSlowBaselineUs = 5e5;  // or until it has taken this long
-constexpr double kThrottledShare = 0.2;  // of the pairs may be redone
-constexpr int kPreparedAhead = 2;        // processes of a submission's next cases
+constexpr int kSlowBaselinePairs = 7;      // of a baseline that is not in every pair,
+constexpr double kSlowBaselineUs = 5e5;    // or until it has taken this long
+constexpr double kThrottledShare = 0.2;    // of the pairs may be redone
+constexpr int kPreparedAhead = 2;          // processes of a submission's next cases
+constexpr std::size_t kMostOutput = 4000;  // bytes of what it printed, in a failed case's record
 
 double elapsed_s(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -49,7 +52,10 @@ struct CaseJudge::Baseline {
 };
 
 CaseJudge::CaseJudge(const JudgeContext& context, CaseSpec spec, std::string prefix)
-    : context_(context), spec_(std::move(spec)), prefix_(std::move(prefix)) {
+    : context_(context),
+      spec_(std::move(spec)),
+      prefix_(std::move(prefix)),
+      device_memory_(context.submission.limits.device_memory_bytes) {
   timed_ = context_.backend == "cuda" && context_.measure_speed && spec_.kind == "speed";
   phases_.enter("open");  // a lab's own constructor reads or draws its input
 }
@@ -102,6 +108,7 @@ std::uint64_t CaseJudge::seed(const std::string& purpose) const {
 }
 
 void CaseJudge::count_check(const std::string& method, std::int64_t cells, double max_error_over_bound) {
+  inject("check", context_.submission.label);
   methods_.insert(method);
   cells_checked_ += cells;
   max_error_over_bound_ = std::max(max_error_over_bound_, max_error_over_bound);
@@ -145,6 +152,7 @@ void CaseJudge::let_others_go_first() {
 }
 
 std::optional<Outcome> CaseJudge::start_submission() {
+  inject("start", context_.submission.label);
   let_others_go_first();
   const Phases::Scope starting(phases_, "runner_start");
   submission_ = context_.services != nullptr ? context_.services->start(context_.submission)
@@ -162,6 +170,7 @@ std::optional<Outcome> CaseJudge::free_plan() {
 }
 
 std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
+  inject("run", context_.submission.label);
   let_others_go_first();
   const Phases::Scope running(phases_, "run");
   bench_->poison(Output::kSubmission);
@@ -169,6 +178,7 @@ std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
   bench_->snapshot(Output::kSubmission);
   ++repetitions_;
   if (!answer.ok()) return submission_->explain(answer, run_name());
+  if (auto over = device_memory_.check(free_device_memory(), run_name())) return over;
   return integrity_fault(run_name());
 }
 
@@ -212,10 +222,13 @@ Answer CaseJudge::timed_turn(RunnerProcess& runner, Op op, const Arguments& argu
 }
 
 std::optional<Outcome> CaseJudge::plan() {
+  inject("plan", context_.submission.label);
   let_others_go_first();
   const Phases::Scope planning(phases_, "plan");
+  device_memory_.begin(free_device_memory());
   const Answer answer = timed_call(*submission_, Op::kPlan, plan_arguments());
   if (!answer.ok()) return submission_->explain(answer, plan_name());
+  if (auto over = device_memory_.check(free_device_memory(), plan_name())) return over;
   plan_ms_ = 1e-3 * answer.wall_us;
   return integrity_fault(plan_name());
 }
@@ -242,11 +255,23 @@ std::optional<Outcome> CaseJudge::integrity_fault(const std::string& doing) {
 // ---- timing ----
 
 std::optional<Outcome> CaseJudge::timed_phase() {
-  std::vector<Baseline> baselines = start_baselines();
+  std::vector<Baseline> baselines;
+  std::optional<Outcome> fault = time_baselines_and_submission(baselines);
+  submission_->resume();
+  take_turn();
+  prepare_next(kPreparedAhead);
+  give_back(baselines);
+  return fault;
+}
+
+std::optional<Outcome> CaseJudge::time_baselines_and_submission(std::vector<Baseline>& baselines) {
+  if (auto fault = start_baselines(baselines)) return fault;
   // A baseline that tries out algorithms compares times: it does so once, with the GPU alone, and keeps the
   // choice in its process.
   const bool chosen = context_.services != nullptr && context_.services->planned_before(spec_.id);
-  if (chosen) plan_baselines(baselines);
+  if (chosen) {
+    if (auto fault = plan_baselines(baselines)) return fault;
+  }
   for (Baseline& baseline : baselines) baseline.runner->pause();
   submission_->pause();
   if (context_.services != nullptr) {
@@ -254,13 +279,32 @@ std::optional<Outcome> CaseJudge::timed_phase() {
     const Phases::Scope waiting(phases_, "lease_wait");
     context_.services->lease().own();
   }
-  if (!chosen) plan_baselines(baselines);
-  std::optional<Outcome> fault = measure(baselines);
-  submission_->resume();
-  take_turn();
-  prepare_next(kPreparedAhead);
-  give_back(baselines);
-  return fault;
+  if (!chosen) {
+    if (auto fault = plan_baselines(baselines)) return fault;
+  }
+  return measure(baselines);
+}
+
+// Whether the baseline goes its whole way in a fresh process.
+bool CaseJudge::works_alone(const Baseline& baseline) {
+  RunnerProcess fresh(baseline.spec);
+  return !attach(fresh, Output::kBaseline) && fresh.call(Op::kPlan, plan_arguments()).ok() &&
+         fresh.call(Op::kRun, refresh_for_timing()).ok();
+}
+
+// A baseline failed while the submission was up: the submission's doing when it held the device's memory and
+// the baseline works without it; else a fault of the judge, which is thrown.
+Outcome CaseJudge::explain_baseline(const Baseline& baseline, const std::string& words) {
+  const auto free_with = free_device_memory();
+  submission_->kill();
+  if (context_.services != nullptr) {
+    context_.services->forget_prepared();  // of the same program
+    settle();
+  }
+  const auto free_without = free_device_memory();
+  auto starved = device_memory_.starved(baseline.name, words, free_with, free_without);
+  if (starved && works_alone(baseline)) return *starved;
+  throw JudgeFault("baseline {}: {}", baseline.name, words);
 }
 
 void CaseJudge::give_back(std::vector<Baseline>& baselines) {
@@ -313,10 +357,9 @@ std::optional<Outcome> CaseJudge::measure(std::vector<Baseline>& baselines) {
   return finish_timing(timing, main_baseline);
 }
 
-std::vector<CaseJudge::Baseline> CaseJudge::start_baselines() {
+std::optional<Outcome> CaseJudge::start_baselines(std::vector<Baseline>& baselines) {
   let_others_go_first();
   const Phases::Scope starting(phases_, "baselines");
-  std::vector<Baseline> baselines;
   for (const auto& entry : context_.baselines) {
     const bool kept = context_.services != nullptr && entry.spec.vendor_libraries;  // ours, not "self"
     Baseline baseline{
@@ -328,21 +371,26 @@ std::vector<CaseJudge::Baseline> CaseJudge::start_baselines() {
   }
   // Each is on its way before the first is waited for.
   for (Baseline& baseline : baselines) {
-    if (const auto fault = attach(*baseline.runner, Output::kBaseline))
-      throw JudgeFault("baseline {}: {}", baseline.name, fault->message);
+    std::string words;
+    try {
+      if (const auto fault = attach(*baseline.runner, Output::kBaseline)) words = fault->message;
+    } catch (const JudgeFault& fault) {  // it did not come up
+      words = fault.what();
+    }
+    if (!words.empty()) return explain_baseline(baseline, words);
   }
-  return baselines;
+  return std::nullopt;
 }
 
-void CaseJudge::plan_baselines(std::vector<Baseline>& baselines) {
+std::optional<Outcome> CaseJudge::plan_baselines(std::vector<Baseline>& baselines) {
   const Phases::Scope planning(phases_, "baselines");
   for (Baseline& baseline : baselines) {
     baseline.runner->resume();
     const Answer answer = baseline.runner->call(Op::kPlan, plan_arguments());
-    if (!answer.ok())
-      throw JudgeFault("baseline {}: {}", baseline.name, baseline.runner->explain(answer, "plan").message);
+    if (!answer.ok()) return explain_baseline(baseline, baseline.runner->explain(answer, "plan").message);
     baseline.runner->pause();
   }
+  return std::nullopt;
 }
 
 // Everything once on the same fresh inputs; the order turns with every pair.
@@ -377,9 +425,7 @@ std::optional<Outcome> CaseJudge::timed_baselines(std::vector<Baseline>& baselin
     timed_phases_.enter("inputs");
     bench_->poison(Output::kBaseline);
     const Answer answer = timed_turn(*baseline.runner, Op::kRun, arguments);
-    if (!answer.ok()) {
-      throw JudgeFault("baseline {}: {}", baseline.name, baseline.runner->explain(answer, "run").message);
-    }
+    if (!answer.ok()) return explain_baseline(baseline, baseline.runner->explain(answer, "run").message);
     sample.baseline_event_us[baseline.name] = answer.reply.event_us;
     baseline.spent_us += answer.reply.event_us;
     if (baseline.measured++ > 0) continue;
@@ -479,8 +525,7 @@ void CaseJudge::collect_reports(nlohmann::json& record, Outcome& outcome) {
 
 void CaseJudge::add_help(Outcome& outcome) {
   const std::string output = submission_->output();
-  if (!output.empty())
-    outcome.details["output"] = output.substr(output.size() > 4000 ? output.size() - 4000 : 0);
+  if (!output.empty()) outcome.details["output"] = tail_of(output, kMostOutput);
   if (!pattern_.empty()) outcome.details["pattern"] = pattern_;
   outcome.details["repetition"] = repetitions_;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "judge/case_bench.h"
+#include "judge/device_memory_limit.h"
 #include "judge/phases.h"
 #include "judge/services.h"
 #include "labs/lab.h"
@@ -89,8 +90,11 @@ class CaseJudge {
   Answer timed_turn(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {},
                     double* enter_us = nullptr);
   std::optional<Outcome> integrity_fault(const std::string& doing);
-  std::vector<Baseline> start_baselines();
-  void plan_baselines(std::vector<Baseline>& baselines);
+  std::optional<Outcome> start_baselines(std::vector<Baseline>& baselines);
+  std::optional<Outcome> plan_baselines(std::vector<Baseline>& baselines);
+  std::optional<Outcome> time_baselines_and_submission(std::vector<Baseline>& baselines);
+  bool works_alone(const Baseline& baseline);
+  Outcome explain_baseline(const Baseline& baseline, const std::string& words);
   void prepare_next(int most);
   void settle();
   std::optional<Outcome> timed_pair(std::vector<Baseline>& baselines, int pair, PairSample& sample);
@@ -112,6 +116,7 @@ class CaseJudge {
   std::string prefix_;
   bool timed_ = false;
   std::unique_ptr<CaseBench> bench_;
+  DeviceMemoryLimit device_memory_;
   std::unique_ptr<RunnerProcess> submission_;  // ends before the bench's memory goes
   nlohmann::json device_, timing_, ratios_;
   std::set<std::string> methods_;

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "judge/device_memory_limit.h"
 #include "measure/nvml.h"
 
 namespace warpgrade {
@@ -107,6 +108,13 @@ nlohmann::json describe_cuda_device() {
   auto found = known.find(device);
   if (found == known.end()) found = known.emplace(device, ask_cuda_device(device)).first;
   return found->second;
+}
+
+std::optional<std::size_t> free_device_memory() {
+  std::size_t free = 0, total = 0;
+  if (cudaMemGetInfo(&free, &total) == cudaSuccess) return free;
+  cudaGetLastError();
+  return std::nullopt;
 }
 
 }  // namespace warpgrade

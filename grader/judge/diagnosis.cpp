@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <map>
 
 #include "profile/diseases.h"
@@ -88,7 +89,7 @@ std::string place(const nlohmann::json& finding) {
   const std::string file = text_of(finding, "file");
   const auto line = finding.find("line");
   if (file.empty() || line == finding.end() || !line->is_number_integer()) return "";
-  return fmt::format("{}:{}: ", file.substr(file.rfind('/') + 1), line->get<int>());
+  return fmt::format("{}:{}: ", file.substr(file.rfind('/') + 1), line->get<std::int64_t>());
 }
 
 // A finding's message at its place; what its kind means where it has none.
@@ -103,6 +104,8 @@ nlohmann::json nest(const nlohmann::json& objects) {
   nlohmann::json kernels = nlohmann::json::array();
   std::map<std::string, std::size_t> position;
   for (nlohmann::json item : objects) {
+    if (!item.is_object()) continue;
+    for (const char* ours : {"lines", "buffers"}) item.erase(ours);
     const std::string kernel = text_of(item, "kernel");
     const char* part = item.contains("line") ? "lines" : item.contains("buffer") ? "buffers" : nullptr;
     if (part == nullptr) {

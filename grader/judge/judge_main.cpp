@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/process.h"
 #include "judge/cuda_memory.h"
 #include "judge/job.h"
@@ -26,8 +27,7 @@ namespace warpgrade {
 namespace {
 
 void emit(const nlohmann::json& line) {
-  // A submission's words may hold bytes that are no UTF-8.
-  const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  const std::string text = json_text(line) + "\n";
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
@@ -39,6 +39,8 @@ nlohmann::json judge_case(const Lab& lab, const JudgeJob& job, const CaseInput& 
     throw;
   } catch (const std::exception& fault) {
     return {{"case", input.spec.id}, {"fault", fault.what()}};
+  } catch (...) {
+    return {{"case", input.spec.id}, {"fault", "an exception of an unknown type"}};
   }
 }
 

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,10 +15,11 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/text.h"
+#include "judge/shared_host_memory.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -29,11 +31,20 @@ using protocol::Status;
 
 namespace {
 
-constexpr std::size_t kReportBytes = 1 << 20, kReportLines = 2000;
+constexpr std::size_t kReportBytes = 1 << 20;
 constexpr std::chrono::milliseconds kWatchPeriod{50};
 constexpr std::chrono::milliseconds kSpin{3};  // on a GPU, before sleeping in poll
 
 constexpr int kCudaErrorMemoryAllocation = 2;
+constexpr double kLongestEventUs = 1e12;  // no event lasts twelve days
+
+// Numbers that nobody foretells: who answers ahead of a command cannot say its number.
+std::uint64_t fresh_number() {
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
+    throw JudgeFault("no random number from the system: {}", std::strerror(errno));
+  return number;
+}
 
 std::vector<Mount> mounts(const RunnerSpec& spec) {
   std::vector<Mount> result{{spec.executable, "/run/warpgrade/runner", false}};
@@ -122,18 +133,13 @@ struct RunnerProcess::Output {
 
 RunnerProcess::RunnerProcess(RunnerSpec spec) : spec_(std::move(spec)), output_(std::make_shared<Output>()) {
   output_->cap = spec_.limits.output_bytes;
-  report_ = FileDescriptor(memfd_create("report", MFD_CLOEXEC));
-  if (!report_ || ftruncate(report_.get(), kReportBytes) != 0)
-    throw JudgeFault("no memory for the report buffer");
-  report_memory_ = mmap(nullptr, kReportBytes, PROT_READ | PROT_WRITE, MAP_SHARED, report_.get(), 0);
-  if (report_memory_ == MAP_FAILED) throw JudgeFault("cannot map the report buffer");
+  report_ = sealed_memory("report", kReportBytes);
   start();
 }
 
 RunnerProcess::~RunnerProcess() {
   kill();
   if (reader_.joinable()) reader_.join();
-  munmap(report_memory_, kReportBytes);
 }
 
 void RunnerProcess::start() {
@@ -237,7 +243,9 @@ Answer RunnerProcess::attach(const SharedBuffer& buffer, bool read_only) {
   command.bytes = buffer.bytes;
   command.mapped_bytes = buffer.mapped_bytes;
   command.read_only = read_only ? 1 : 0;
-  return exchange(command, buffer.fd, spec_.limits.start);
+  const Answer answer = exchange(command, buffer.fd, spec_.limits.start);
+  attached_ = attached_ || answer.ok();
+  return answer;
 }
 
 Answer RunnerProcess::call(Op op, const std::vector<std::int64_t>& arguments) {
@@ -253,7 +261,15 @@ Answer RunnerProcess::exchange(Command command, int fd, std::chrono::millisecond
     answer.kind = Answer::Kind::kDied;
     return answer;
   }
-  command.sequence = ++sequence_;
+  // Nobody was asked since the last reply: what lies in the socket now was sent ahead. A longer message is
+  // cut to one byte and descriptors that came along are closed by the kernel: no place was given for them.
+  char unasked;
+  if (recv(socket_.get(), &unasked, sizeof unasked, MSG_DONTWAIT) > 0) {
+    answer.kind = Answer::Kind::kMalformed;
+    kill();
+    return answer;
+  }
+  command.sequence = fresh_number();
   if (first_command_) limit = std::max(limit, spec_.limits.start);
   first_command_ = false;
   iovec part{&command, sizeof command};
@@ -282,20 +298,23 @@ Answer RunnerProcess::exchange(Command command, int fd, std::chrono::millisecond
     return answer;
   }
   answer.wall_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-  const Reply& reply = answer.reply;
-  if (reply.magic != protocol::kMagic || reply.sequence != sequence_ || reply.op != command.op ||
-      reply.status > Status::kRunnerFault || !(reply.event_us >= 0)) {
-    answer.kind = Answer::Kind::kMalformed;
-    kill();
-  }
   answer.reply.message[sizeof answer.reply.message - 1] = '\0';
+  if (reply_is_sound(command, answer.reply)) return answer;
+  answer.kind = Answer::Kind::kMalformed;
+  kill();
   return answer;
+}
+
+bool RunnerProcess::reply_is_sound(const Command& command, const Reply& reply) const {
+  return reply.magic == protocol::kMagic && reply.sequence == command.sequence && reply.op == command.op &&
+         reply.status <= Status::kException && reply.event_us >= 0 && reply.event_us <= kLongestEventUs;
 }
 
 bool RunnerProcess::wait_for_reply(Answer& answer, Clock::time_point deadline) {
   const auto spin_end = Clock::now() + (spec_.gpu ? kSpin : std::chrono::milliseconds(0));
   for (;;) {
-    const ssize_t n = recv(socket_.get(), &answer.reply, sizeof answer.reply, MSG_DONTWAIT);
+    // The message's whole length, also of one that does not fit: that one is none of the runner's.
+    const ssize_t n = recv(socket_.get(), &answer.reply, sizeof answer.reply, MSG_DONTWAIT | MSG_TRUNC);
     if (n == static_cast<ssize_t>(sizeof answer.reply)) return true;
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
       answer.kind = Answer::Kind::kDied;
@@ -323,33 +342,31 @@ bool RunnerProcess::wait_for_reply(Answer& answer, Clock::time_point deadline) {
   }
 }
 
-nlohmann::json RunnerProcess::drain(int kind) {
-  nlohmann::json list = nlohmann::json::array();
-  if (pid_ <= 0) return list;
+nlohmann::json RunnerProcess::drain(Report report) {
+  const nlohmann::json nothing = nlohmann::json::array();
+  if (pid_ <= 0) return nothing;
   const SharedBuffer buffer{"report", report_.get(), 0, kReportBytes, kReportBytes};
-  if (!report_attached_ && !attach(buffer, false).ok()) return list;
+  if (!report_attached_ && !attach(buffer, false).ok()) return nothing;
   report_attached_ = true;
-  const Answer answer = call(Op::kReport, {kind});
-  if (answer.kind != Answer::Kind::kReply) return list;
-  const std::size_t size = std::min<std::size_t>(answer.reply.written, kReportBytes);
-  const std::string text(static_cast<const char*>(report_memory_), size);  // a private copy before parsing
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line) && list.size() < kReportLines;) {
-    nlohmann::json item = nlohmann::json::parse(line, nullptr, false);
-    if (item.is_object()) list.push_back(std::move(item));
-  }
-  return list;
+  const Answer answer = call(Op::kReport, {static_cast<std::int64_t>(report)});
+  if (!answer.ok()) return nothing;
+  // Read, not mapped: what the other side does to the file cannot become a signal here, nor change what has
+  // been looked at.
+  std::string text(std::min<std::uint64_t>(answer.reply.written, kReportBytes), '\0');
+  const ssize_t n = pread(report_.get(), text.data(), text.size(), 0);
+  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return read_report(text, report);
 }
 
 nlohmann::json RunnerProcess::drain_diagnostics() {
-  return drain(0);
+  return drain(Report::kDiagnostics);
 }
 nlohmann::json RunnerProcess::drain_counters() {
-  return drain(1);
+  return drain(Report::kCounters);
 }
 
 std::string RunnerProcess::output() {
-  return output_->text();
+  return valid_utf8(output_->text());
 }
 
 Outcome RunnerProcess::explain_death() {
@@ -365,6 +382,8 @@ Outcome RunnerProcess::explain_death() {
     outcome.message = fmt::format("the program was ended by signal {} ({})", signal_, strsignal(signal_));
     if (signal_ == SIGSEGV)
       outcome.message += ": host code touched memory that is not its own, maybe a device pointer";
+    if (signal_ == SIGABRT)
+      outcome.message += ": an exception that nobody caught, a failed assert() or a call of abort()";
   } else {
     outcome.reason = "exited_early";
     outcome.message = fmt::format("the program ended with exit code {} before its work was done", exit_code_);
@@ -391,6 +410,9 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
       return outcome;
     case Answer::Kind::kDied:
       outcome = explain_death();
+      if (!attached_ && signal_ == 0)
+        throw JudgeFault("the runner of {} ended before it took a buffer, with exit code {}: {}", spec_.label,
+                         exit_code_, plain_line(tail_of(output(), 200), 200));
       outcome.message = doing + ": " + outcome.message;
       return outcome;
     case Answer::Kind::kMalformed:
@@ -401,6 +423,7 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
     case Answer::Kind::kReply:
       break;
   }
+  const std::string message = plain_line(answer.reply.message, sizeof answer.reply.message);
   switch (answer.reply.status) {
     case Status::kOk:
       return outcome;
@@ -409,14 +432,24 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
       outcome.message = doing + " returned cudaErrorNotSupported: it is not written yet";
       return outcome;
     case Status::kRunnerFault:
-      throw JudgeFault("runner of {}: {}", spec_.label, answer.reply.message);
+      if (!attached_) throw JudgeFault("runner of {}: {}", spec_.label, message);
+      outcome.verdict = verdicts::kRuntimeError;
+      outcome.reason = "runner_fault";
+      outcome.message = fmt::format("{}: the program's process can no longer serve the judge: {}", doing,
+                                    message.empty() ? "it does not say why" : message);
+      return outcome;
+    case Status::kException:
+      outcome.verdict = verdicts::kRuntimeError;
+      outcome.reason = "exception";
+      outcome.message = fmt::format("{} threw {}", doing, message);
+      return outcome;
     case Status::kCudaError:
       break;
   }
   const bool no_memory = answer.reply.cuda_error == kCudaErrorMemoryAllocation;
   outcome.verdict = no_memory ? verdicts::kMemoryLimit : verdicts::kRuntimeError;
   outcome.reason = no_memory ? "device_memory" : "cuda_error";
-  outcome.message = fmt::format("{}: {}", doing, answer.reply.message);
+  outcome.message = fmt::format("{}: {}", doing, message);
   return outcome;
 }
 

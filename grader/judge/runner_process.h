@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "judge/report_lines.h"
 #include "judge/shared_buffer.h"
 #include "judge/verdict.h"
 #include "runner/protocol.h"
@@ -23,6 +24,7 @@ struct RunnerLimits {
   std::chrono::milliseconds plan{60'000};
   std::chrono::milliseconds run{30'000};
   std::size_t host_memory_bytes = std::size_t{4} << 30;
+  std::size_t device_memory_bytes = std::size_t{16} << 30;
   std::size_t output_bytes = std::size_t{256} << 10;
 };
 
@@ -57,14 +59,16 @@ class RunnerProcess {
   Answer attach(const SharedBuffer& buffer, bool read_only);
   Answer call(protocol::Op op, const std::vector<std::int64_t>& arguments = {});
 
-  // JSON lines that the emulator's runtime reports; empty where there is none. Parsed leniently: untrusted.
+  // What the emulator's runtime reports (judge/report_lines.h); empty where there is none.
   nlohmann::json drain_diagnostics();
   nlohmann::json drain_counters();
 
-  // What an answer other than ok means for the submission. `doing` is "spmm_plan", "spmm_run".
+  // What an answer other than ok means for the submission. `doing` is "spmm_plan", "spmm_run". Throws
+  // JudgeFault only for a runner that never took a buffer and says, or ends as if, the machine were at fault:
+  // whether it is, the caller of this judge finds out with a program of our own (batch/judge_process.h).
   Outcome explain(const Answer& answer, const std::string& doing);
 
-  // The end of what the runner printed.
+  // What the runner printed, its beginning and its end, as valid UTF-8.
   std::string output();
   bool alive() const { return pid_ > 0; }
 
@@ -77,8 +81,9 @@ class RunnerProcess {
  private:
   void start();
   Answer exchange(protocol::Command command, int fd, std::chrono::milliseconds limit);
+  bool reply_is_sound(const protocol::Command& command, const protocol::Reply& reply) const;
   bool wait_for_reply(Answer& answer, std::chrono::steady_clock::time_point deadline);
-  nlohmann::json drain(int kind);
+  nlohmann::json drain(Report report);
   void wait_for_exit();
   void signal_all(int signal_number);
   void reap();
@@ -88,9 +93,8 @@ class RunnerProcess {
   int pid_ = -1;
   FileDescriptor socket_;
   FileDescriptor report_;
-  void* report_memory_ = nullptr;
-  std::uint64_t sequence_ = 0;
   bool first_command_ = true;
+  bool attached_ = false;  // it has taken a buffer: device and mapping are in order
   bool report_attached_ = false;
   bool paused_ = false;
   int exit_code_ = -1, signal_ = 0;

@@ -1,27 +1,49 @@
 #include "judge/shared_host_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include "base/error.h"
 #include "measure/random.h"
 
 namespace warpgrade {
 
-SharedHostMemory::SharedHostMemory(std::string name, std::size_t bytes) {
+namespace {
+
+#ifndef F_SEAL_FUTURE_WRITE
+constexpr int F_SEAL_FUTURE_WRITE = 0x0010;
+#endif
+
+}  // namespace
+
+FileDescriptor sealed_memory(const std::string& name, std::size_t bytes) {
+  FileDescriptor fd(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
+    throw JudgeFault("no {} MiB of memory for {}: {}", bytes >> 20, name, std::strerror(errno));
+  if (fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)
+    throw JudgeFault("cannot seal the memory of {}: {}", name, std::strerror(errno));
+  return fd;
+}
+
+SharedHostMemory::SharedHostMemory(std::string name, std::size_t bytes, OthersMay others) {
   buffer_.name = std::move(name);
   buffer_.bytes = bytes;
   constexpr std::size_t kPage = 4096;
   buffer_.mapped_bytes = kGuardBytes + (bytes + kGuardBytes + kPage - 1) / kPage * kPage;
-  fd_ = FileDescriptor(memfd_create(buffer_.name.c_str(), MFD_CLOEXEC));
-  if (!fd_ || ftruncate(fd_.get(), static_cast<off_t>(buffer_.mapped_bytes)) != 0) {
-    throw JudgeFault("no {} MiB of memory for {}", buffer_.mapped_bytes >> 20, buffer_.name);
-  }
+  fd_ = sealed_memory(buffer_.name, buffer_.mapped_bytes);
   buffer_.fd = fd_.get();
   void* memory = mmap(nullptr, buffer_.mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
   if (memory == MAP_FAILED)
     throw JudgeFault("cannot map {} MiB for {}", buffer_.mapped_bytes >> 20, buffer_.name);
   base_ = static_cast<std::byte*>(memory);
+  // This mapping stays writable; every later one, by whoever holds the descriptor, is for reading. The last
+  // seal forbids others, which could forbid the judge what it needs.
+  if (others == OthersMay::kRead) fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
+  fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SEAL);
   write_guards();
 }
 

@@ -1,4 +1,6 @@
-// Host memory that can be handed to another process: a memfd, with guard bytes around the payload.
+// Host memory that can be handed to another process: a memfd, with guard bytes around the payload. Its size
+// is sealed: who holds the descriptor can neither cut it (which would end the judge by SIGBUS) nor let it
+// grow.
 #pragma once
 
 #include <span>
@@ -9,10 +11,16 @@
 
 namespace warpgrade {
 
+// A memfd of this size, for good. Throws JudgeFault when there is no memory.
+FileDescriptor sealed_memory(const std::string& name, std::size_t bytes);
+
+enum class OthersMay { kRead, kWrite };
+
 class SharedHostMemory {
  public:
-  // Throws JudgeFault when there is no memory.
-  SharedHostMemory(std::string name, std::size_t bytes);
+  // kRead: nobody but the judge can write to it, whatever they do with the descriptor (Linux 5.1 and later;
+  // else writes are found by comparison). Throws JudgeFault when there is no memory.
+  SharedHostMemory(std::string name, std::size_t bytes, OthersMay others = OthersMay::kWrite);
   ~SharedHostMemory();
   SharedHostMemory(const SharedHostMemory&) = delete;
   SharedHostMemory& operator=(const SharedHostMemory&) = delete;

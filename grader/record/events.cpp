@@ -14,6 +14,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "record/run_folder.h"
 
 namespace warpgrade {
@@ -105,7 +106,7 @@ void EventLog::add(const char* kind, const std::string& event, const std::string
   line["event"] = event;
   line["message"] = message;
   const std::lock_guard lock(mutex_);
-  pending_ += line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  pending_ += json_text(line) + "\n";
   flush_locked();
 }
 
@@ -115,6 +116,10 @@ void EventLog::progress(const std::string& event, const std::string& message, co
 
 void EventLog::infrastructure(const std::string& event, const std::string& message, const json& facts) {
   add("infrastructure", event, message, facts);
+}
+
+void EventLog::for_staff(const std::string& event, const std::string& message, const json& facts) {
+  add("staff", event, message, facts);
 }
 
 bool EventLog::flush() {
@@ -151,7 +156,7 @@ void collect_events(const RunFolder& folder) {
   const std::vector<json> events = read_events(folder);
   if (events.empty()) return;
   std::string lines;
-  for (const json& event : events) lines += event.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  for (const json& event : events) lines += json_text(event) + "\n";
   write_text(folder.events_file(), lines);
 }
 

@@ -22,6 +22,8 @@ class EventLog {
 
   void progress(const std::string& event, const std::string& message, const nlohmann::json& facts = {});
   void infrastructure(const std::string& event, const std::string& message, const nlohmann::json& facts = {});
+  // What a person should look at.
+  void for_staff(const std::string& event, const std::string& message, const nlohmann::json& facts = {});
 
   // Whether everything is in the run folder: a full disk keeps events in memory, later in the node's
   // temporary folder, from where the next process of this run takes them.

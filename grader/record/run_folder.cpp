@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "record/events.h"
 
 namespace warpgrade {
@@ -14,7 +15,7 @@ using nlohmann::json;
 namespace {
 
 std::string canonical(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(value);
 }
 
 json read_json(const fs::path& path) {
@@ -99,7 +100,7 @@ json RunFolder::read_class() const {
 
 void RunFolder::write_run(const json& run) const {
   make_directories(root_);
-  write_text(run_file(), run.dump(1) + "\n");
+  write_text(run_file(), json_text(run, 1) + "\n");
 }
 
 bool RunFolder::add_record(const json& record) const {

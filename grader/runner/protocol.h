@@ -1,6 +1,7 @@
 // What judge and runner say to each other: fixed-size messages over one Unix socketpair (SOCK_SEQPACKET),
-// buffers as file descriptors (SCM_RIGHTS). One command, one reply, in turn. The judge believes nothing a
-// reply says that it cannot check; a malformed reply ends the case.
+// buffers as file descriptors (SCM_RIGHTS). One command, one reply, in turn. A command carries a number that
+// nobody can foretell, and its reply says that number: a reply that was sent ahead of its command is found
+// out. The judge believes nothing a reply says that it cannot check; a malformed reply ends the case.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ enum class Op : std::uint32_t {
 struct Command {
   std::uint32_t magic = kMagic;
   Op op = Op::kEnd;
-  std::uint64_t sequence = 0;
+  std::uint64_t sequence = 0;  // random, of this command alone
   char name[32] = {};
   std::uint64_t offset = 0;        // of the payload in the mapping
   std::uint64_t bytes = 0;         // of the payload
@@ -39,12 +40,13 @@ enum class Status : std::uint32_t {
   kNotImplemented,  // the submission returned cudaErrorNotSupported
   kCudaError,       // it returned an error, or left one behind
   kRunnerFault,     // the runner could not do its part (no device, no mapping)
+  kException,       // the submission's code threw; message: the type and what() it said
 };
 
 struct Reply {
   std::uint32_t magic = kMagic;
   Op op = Op::kEnd;
-  std::uint64_t sequence = 0;
+  std::uint64_t sequence = 0;  // the command's
   Status status = Status::kOk;
   std::int32_t cuda_error = 0;
   double event_us = 0;        // kRun, kNull, kPlan: between the events

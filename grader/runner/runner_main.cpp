@@ -1,6 +1,7 @@
 // The runner: the submission's objects and this thin main, untrusted, in the sandbox. It serves one command
 // at a time on descriptor 3 and ends when the judge hangs up. Nothing that it says is believed.
 #include <cuda_runtime.h>
+#include <cxxabi.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -9,10 +10,13 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <typeinfo>
 #include <vector>
 
 #include "device_memory.h"
@@ -53,6 +57,17 @@ void check(cudaError_t error, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
 }
 
+// "std::runtime_error: no idea", "int": for people, of the exception that is being handled.
+std::string thrown(const char* what) {
+  const std::type_info* type = abi::__cxa_current_exception_type();
+  int status = -1;
+  const std::unique_ptr<char, void (*)(void*)> name(
+      type != nullptr ? abi::__cxa_demangle(type->name(), nullptr, nullptr, &status) : nullptr, std::free);
+  std::string text = status == 0 ? name.get() : "something";
+  if (what != nullptr) text += std::string(": ") + what;
+  return text;
+}
+
 class Server {
  public:
   Server() : lab_(make_lab_runner()) {
@@ -85,9 +100,11 @@ class Server {
         return attach(command, fd);
       case Op::kPlan:
         watch_for_leaks();
-        return timed(reply, [&] { return lab_->plan(command, buffers_, stream_); });
+        return submissions_own(reply,
+                               [&] { timed(reply, [&] { return lab_->plan(command, buffers_, stream_); }); });
       case Op::kRun:
-        return timed(reply, [&] { return lab_->run(command, buffers_, stream_); });
+        return submissions_own(reply,
+                               [&] { timed(reply, [&] { return lab_->run(command, buffers_, stream_); }); });
       case Op::kNull:
         return timed(reply, [&] {
           if (command.arguments[0] > 0)
@@ -95,7 +112,7 @@ class Server {
           return cudaSuccess;
         });
       case Op::kFree:
-        finish(reply, (lab_->free(), cudaSuccess));
+        submissions_own(reply, [&] { finish(reply, (lab_->free(), cudaSuccess)); });
         return report_leaks();
       case Op::kReport:
         if (report_ != nullptr) {
@@ -107,6 +124,22 @@ class Server {
       case Op::kEnd:
         return;
     }
+  }
+
+  // Whatever the submission's code throws, in its call or in a callback that the runtime makes for it, is its
+  // own fault: never one of this runner.
+  template <typename Work>
+  void submissions_own(Reply& reply, Work work) {
+    std::string what;
+    try {
+      return work();
+    } catch (const std::exception& error) {
+      what = thrown(error.what());
+    } catch (...) {
+      what = thrown(nullptr);
+    }
+    reply.status = Status::kException;
+    std::snprintf(reply.message, sizeof reply.message, "%s", what.c_str());
   }
 
   void attach(const Command& command, int fd) {

@@ -11,7 +11,7 @@ from conftest import Page
 from synthetic import SyntheticRun
 from synthetic_class import SyntheticClass
 from warpgrade_reports.class_report import main
-from warpgrade_reports.class_stats import box_of, case_lines, mistakes, score_bins, spending
+from warpgrade_reports.class_stats import box_of, case_lines, doubts, mistakes, score_bins, spending
 from warpgrade_reports.reading import read_run
 
 
@@ -127,3 +127,21 @@ def test_without_students_there_is_nothing_to_report(tmp_path, capsys):
     folder = SyntheticRun(students=0, kind="ladder", graphs=["ddi"]).write(tmp_path / "run")
     assert main([str(folder)]) == 1
     assert "expected a student's submission" in capsys.readouterr().err
+
+
+def test_cases_at_which_the_judge_failed_are_listed_with_what_they_cost(class_folder, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(class_folder, folder, ignore=shutil.ignore_patterns("class-report"))
+    assert not any(d.costs for d in doubts(read_run(folder)))
+    lines = (folder / "records.jsonl").read_text(encoding="utf-8").splitlines()
+    record = next(r for r in map(json.loads, lines) if r["outcome"]["verdict"] not in {"accepted", "judge_fault"})
+    name, case = record["submission"]["id"], record["case"]["id"]
+    record["judge_faults"] = ["the judge was killed by signal 11", "<again>"]
+    record.pop("checksum", None)
+    others = [line for line in lines if (r := json.loads(line))["submission"]["id"] != name or r["case"]["id"] != case]
+    (folder / "records.jsonl").write_text("\n".join([*others, json.dumps(record)]) + "\n", encoding="utf-8")
+    found = [d for d in doubts(read_run(folder)) if d.costs]
+    assert [(d.submission.id, d.case) for d in found] == [(name, case)]
+    assert main([str(folder), "--no-pdf"]) == 0
+    page = (folder / "class-report/index.html").read_text(encoding="utf-8")
+    assert "For a person to look at" in page and "&lt;again&gt;" in page

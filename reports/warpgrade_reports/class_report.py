@@ -25,6 +25,7 @@ from warpgrade_reports.charts import graded_baseline
 from warpgrade_reports.class_stats import (
     box_of,
     case_lines,
+    doubts,
     mistakes,
     quantile,
     score_bins,
@@ -142,6 +143,7 @@ def render_class_report(run: Run, folder: Path, found: tuple[list[Pointer], int]
         "speed": _speed_figures(run) if run.speed_measured else [],
         "rates_svg": class_svg.pass_rates(lines, "Thresholds") if lines else "",
         "mistakes": mistakes(run),
+        "doubts": doubts(run),
         "pointers": similar[:_MOST_POINTERS],
         "left_out": max(0, len(similar) - _MOST_POINTERS),
         "looked": looked,

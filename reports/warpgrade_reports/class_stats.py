@@ -109,6 +109,28 @@ def mistakes(run: Run) -> list[Mistake]:
     return sorted(found.values(), key=lambda m: (-len(m.students), -m.cases, m.verdict, m.reason))
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """A case that a person has to look at."""
+
+    submission: Submission
+    case: str
+    costs: bool  # the case is lost; else it is left out of the score until it is judged
+    words: tuple[str, ...]
+
+
+def doubts(run: Run) -> list[Doubt]:
+    """Where the judge failed: because of the submission, which costs the case, or by itself, which costs nothing."""
+    found = []
+    for submission in run.submissions:
+        for case in submission.cases:
+            if case.judge_faults:
+                found.append(Doubt(submission, case.spec.id, True, case.judge_faults))
+            elif case.verdict == "judge_fault":
+                found.append(Doubt(submission, case.spec.id, False, (case.message,)))
+    return found
+
+
 def student_means(run: Run, specs: Sequence[CaseSpec]) -> list[float]:
     """Each student's geometric mean speed-up over these cases, where one was measured."""
     means = []

@@ -1,18 +1,20 @@
 """`python -m warpgrade_reports.feedback VIEWS.jsonl --output DIR`: a folder a student, as HTML and Markdown.
 
 Reads feedback views (warpgrade.feedback.v1, a line each, made by `warpgrade export`) and nothing else: a view holds
-what policy lets the student see, so a page cannot show more. Exit 0: done; 1: the input cannot be rendered.
+what policy lets the student see, so a page cannot show more. Exit 0: done; 1: the input cannot be rendered; 2: the
+pages of somebody could not be made, the others' are.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +27,7 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports import svg
 from warpgrade_reports.chart import Chart, Mark, Row
 from warpgrade_reports.grouping import groups_of
+from warpgrade_reports.inject import inject
 from warpgrade_reports.model import CaseSpec
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
 from warpgrade_reports.source import ReportInputError, read_text
@@ -34,6 +37,13 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _SCHEMA = "warpgrade.feedback.v1"
 _STEP = "make the views with `warpgrade export`"
 _WORKERS = 2  # more would not help a class of a few hundred
+
+_NOT_MADE = """<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Feedback</title></head>
+<body><p>This page could not be made. Your grade does not depend on it. Please tell the course's staff.</p></body>
+</html>
+"""
 
 View = dict[str, Any]
 
@@ -195,6 +205,7 @@ def write_student(task: tuple[View, Path]) -> None:
     """Writes one student's folder: index.html, feedback.md, feedback.json."""
     view, folder = task
     view = {key: value for key, value in view.items() if key != "file"}
+    inject("report", view.get("submission", {}).get("id", ""))
     folder.mkdir()
     texts = {
         "index.html": render_html(view),
@@ -205,8 +216,26 @@ def write_student(task: tuple[View, Path]) -> None:
         (folder / name).write_text(text, encoding="utf-8", errors="replace", newline="\n")
 
 
-def write_feedback(views: Sequence[View], output: Path, *, keep: bool = False) -> Path:
-    """Writes a folder a student and an index for the staff; `keep` replaces these students' folders alone."""
+def _try_student(task: tuple[View, Path]) -> str:
+    """Writes the student's folder; else a page that says so, and what went wrong. A full disk is everybody's matter."""
+    view, folder = task
+    try:
+        write_student(task)
+    except OSError:
+        raise
+    except Exception as error:  # whatever it is: the others' pages do not depend on it
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        (folder / "index.html").write_text(_NOT_MADE, encoding="utf-8", newline="\n")
+        return f"{view['person']['id']} ({type(error).__name__}: {error})"
+    return ""
+
+
+def write_feedback(views: Sequence[View], output: Path, *, keep: bool = False) -> list[str]:
+    """Writes a folder a student and an index for the staff; `keep` replaces these students' folders alone.
+
+    Returns whose pages could not be made, each with the reason.
+    """
     if not keep:
         refuse_strangers(output)
     try:
@@ -215,11 +244,11 @@ def write_feedback(views: Sequence[View], output: Path, *, keep: bool = False) -
         with tempfile.TemporaryDirectory(prefix=".feedback-", dir=output if keep else output.parent) as scratch:
             staged = Path(scratch) / "feedback"
             staged.mkdir()
-            _write_all(views, staged)
+            troubles = _write_all(views, staged)
             if keep:
                 for view in views:
                     publish(staged / view["file"], output / view["file"], Path(scratch) / "before")
-                return output
+                return troubles
             page = environment(html=True).get_template("feedback_index.html.j2")
             index = page.render(views=views, style=Markup(_style()))  # noqa: S704 - our own file
             (staged / "index.html").write_text(index, encoding="utf-8", errors="replace", newline="\n")
@@ -227,18 +256,18 @@ def write_feedback(views: Sequence[View], output: Path, *, keep: bool = False) -
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ReportInputError(str(output), f"expected to write there, got: {reason}", "name another folder") from error
-    return output
+    return troubles
 
 
-def _write_all(views: Sequence[View], staged: Path) -> None:
+def _write_all(views: Sequence[View], staged: Path) -> list[str]:
     tasks = [(view, staged / view["file"]) for view in views]
     workers = min(_WORKERS, os.cpu_count() or 1)
     if workers == 1 or len(tasks) < 8:  # noqa: PLR2004 - starting a process costs more than that
-        for task in tasks:
-            write_student(task)
-        return
-    with multiprocessing.Pool(workers) as pool:
-        pool.map(write_student, tasks, chunksize=8)
+        told = [_try_student(task) for task in tasks]
+    else:
+        with ProcessPoolExecutor(workers) as pool:  # which notices a process that died
+            told = list(pool.map(_try_student, tasks, chunksize=8))
+    return [trouble for trouble in told if trouble]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -249,11 +278,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--keep", action="store_true", help="replace the folders of these students alone")
     options = parser.parse_args(arguments)
     try:
-        write_feedback(read_views(options.views), options.output, keep=options.keep)
+        troubles = write_feedback(read_views(options.views), options.output, keep=options.keep)
     except ReportInputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    return 0
+    if troubles:
+        print(f"pages that could not be made: {', '.join(troubles)}", file=sys.stderr)
+    return 2 if troubles else 0
 
 
 if __name__ == "__main__":

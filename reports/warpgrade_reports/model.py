@@ -176,6 +176,7 @@ class CaseResult:
     wall_s: float | None = None
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds of wall_s
     checksum: str = ""
+    judge_faults: tuple[str, ...] = ()  # what two judges met at this case because of the submission
 
     @property
     def accepted(self) -> bool:

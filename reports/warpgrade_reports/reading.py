@@ -277,6 +277,7 @@ def _case_result(spec: CaseSpec, score: CaseScore, record: Node) -> CaseResult:
         wall_s=record.number("wall_s"),
         phases=_seconds(record.optional_child("phases")),
         checksum=record.optional_text("checksum"),
+        judge_faults=_texts(record, "judge_faults"),
     )
 
 

@@ -37,13 +37,13 @@ class HostWorkbench : public Workbench {
     a_ = a;
     k_ = k;
     const auto make = [](const char* name, std::size_t bytes) {
-      return std::make_unique<SharedHostMemory>(name, bytes);
+      return std::make_unique<SharedHostMemory>(name, bytes, OthersMay::kRead);
     };
     row_offsets_ = make("A.row_offsets", a.row_offsets.size_bytes());
     columns_ = make("A.columns", a.columns.size_bytes());
     values_ = make("A.values", a.columns.size() * sizeof(float));
     b_ = make("B", std::size_t(a.cols) * k * sizeof(float));
-    c_ = make("C", std::size_t(a.rows) * k * sizeof(float));
+    c_ = std::make_unique<SharedHostMemory>("C", std::size_t(a.rows) * k * sizeof(float));
     private_a_.resize(a.columns.size());
     private_b_.resize(std::size_t(a.cols) * k);
   }

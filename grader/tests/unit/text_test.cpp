@@ -45,7 +45,7 @@ TEST(PlainText, TakesControlCharactersAndKeepsLines) {
 }
 
 TEST(PlainText, LinesAreCutBetweenCharacters) {
-  EXPECT_EQ(plain_line("a\nb"), std::string("a") + kBad + "b");
+  EXPECT_EQ(plain_line("a\nb\n"), "a b");
   EXPECT_EQ(plain_line("12345", 5), "12345");
   EXPECT_EQ(plain_line("123456", 5), "12...");
   const unsigned seed = 20261122;
@@ -57,6 +57,11 @@ TEST(PlainText, LinesAreCutBetweenCharacters) {
     EXPECT_LE(line.size(), 20u) << "seed " << seed << ", round " << round;
     EXPECT_EQ(valid_utf8(line), line) << "seed " << seed << ", round " << round;
     EXPECT_EQ(line.find('\n'), std::string::npos);
+    const std::string valid = valid_utf8(text);
+    const std::string_view tail = tail_of(valid, 20);
+    EXPECT_LE(tail.size(), 20u);
+    EXPECT_EQ(valid_utf8(tail), tail) << "seed " << seed << ", round " << round;
+    EXPECT_TRUE(valid.ends_with(tail));
   }
 }
 

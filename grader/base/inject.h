@@ -1,0 +1,18 @@
+// Faults on purpose, for tests: a named point of the trusted programs throws or dies where the environment
+// says so. Submissions never see the variable, and no decision depends on it.
+//
+//   WARPGRADE_INJECT="stage:check,submission:bo,kind:exception"
+//
+// stage       stage, compile, inspect, start, plan, run, check, record, report or export
+// submission  the id whose turn it is; without it everybody's
+// kind        exception (std::runtime_error), other (an int is thrown) or signal (SIGSEGV)
+#pragma once
+
+#include <string_view>
+
+namespace warpgrade {
+
+// Does what the environment asks for at this point. Unset, it costs one look at a flag.
+void inject(const char* stage, std::string_view submission);
+
+}  // namespace warpgrade
