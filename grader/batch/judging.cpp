@@ -128,6 +128,7 @@ RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& execut
   spec.limits.run = std::chrono::milliseconds(static_cast<int>(1e3 * run_s));
   spec.limits.plan = spec.limits.run;
   spec.limits.host_memory_bytes = limits.host_memory_mb << 20;
+  if (!spec.gpu) spec.limits.device_memory_bytes = limits.device_memory_mb << 20;
   spec.limits.output_bytes = limits.output_kb << 10;
   if (!spec.gpu) {
     spec.environment = {{"WARPEMU_THREADS", std::to_string(share.emulator_threads)},
@@ -265,6 +266,7 @@ json Judging::complete(size_t i, json part) const {
   part["lab"] = run_.lab().name();
   part["backend"] = run_.backend().name;
   part["sandbox"] = to_string(run_.sandbox());
+  part["isolation"] = run_.isolation().to_json();
   part["seed_commitment"] = run_.description().at("seed_commitment");
   part["toolchain"] = run_.description().at("toolchain");
   part["toolchain"]["flags"] = compiled_[i].flags;

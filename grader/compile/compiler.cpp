@@ -25,6 +25,8 @@ namespace {
 
 constexpr const char* kInside = "/run/warpgrade";
 constexpr size_t kCompilerAddressSpace = size_t{8} << 30;
+constexpr GroupLimits kCompilerGroup{
+    .memory_bytes = kCompilerAddressSpace, .processes = 256, .cpu_weight = 50};
 constexpr size_t kLargestObject = size_t{256} << 20;
 
 struct HostCompiler {
@@ -104,11 +106,8 @@ class Workshop {
     for (const fs::path& folder : options_.extra_includes) spec.mounts.push_back({folder, folder, false});
     spec.environment = {
         {"PATH", "/usr/bin:/bin"}, {"HOME", "/tmp"}, {"TMPDIR", "/tmp"}, {"LC_ALL", "C.UTF-8"}};
-    const WrappedCommand wrapped = wrap(spec);
-    ProcessOptions process;
-    process.command = wrapped.command;
-    process.environment = wrapped.environment;
-    process.clear_environment = true;
+    spec.box = BoxKind::kCompiler;
+    ProcessOptions process = boxed(spec, kCompilerGroup);
     if (options_.sandbox == SandboxMode::kUnsandboxed) process.directory = outside("source");
     process.timeout = std::max(
         std::chrono::milliseconds(1),

@@ -10,6 +10,7 @@ json limits_to_json(const RunnerLimits& limits) {
           {"plan_ms", limits.plan.count()},
           {"run_ms", limits.run.count()},
           {"host_memory_bytes", limits.host_memory_bytes},
+          {"device_memory_bytes", limits.device_memory_bytes},
           {"output_bytes", limits.output_bytes}};
 }
 
@@ -19,6 +20,7 @@ RunnerLimits limits_from_json(const json& j) {
   limits.plan = std::chrono::milliseconds(j.at("plan_ms"));
   limits.run = std::chrono::milliseconds(j.at("run_ms"));
   limits.host_memory_bytes = j.at("host_memory_bytes");
+  limits.device_memory_bytes = j.at("device_memory_bytes");
   limits.output_bytes = j.at("output_bytes");
   return limits;
 }
