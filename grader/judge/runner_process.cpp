@@ -206,13 +206,12 @@ void RunnerProcess::start() {
   ResourceLimits limits;
   group_ = make_control_group(group_limits(spec_.limits));
   if (!group_ || !group_->limits_processes()) limits.processes = process_limit_of_user(spec_.limits);
-  pid_ = fork();
+  pid_ = fork_inside(group_.get());
   if (pid_ < 0) throw JudgeFault("cannot start a runner: {}", std::strerror(errno));
   if (pid_ == 0) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN);
-    if (group_ && !group_->join()) _exit(127);
     place_descriptors(passed);
     close_range(kDeviceMemoryDescriptor + 1, ~0u, 0);
     if (!wrapped.filter) close(kFilterDescriptor);

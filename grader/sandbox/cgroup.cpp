@@ -57,6 +57,8 @@ ControlGroup::ControlGroup(const CgroupPlace& place, const GroupLimits& limits) 
   try {
     for (const CgroupHierarchy& hierarchy : place.hierarchies) add(hierarchy, name);
     set_limits();
+    if (folders_.size() == 1 && folders_[0]->version == 2)
+      birthplace_ = FileDescriptor(open(folders_[0]->path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   } catch (...) {
     remove(std::chrono::milliseconds(100));
     throw;

@@ -34,6 +34,7 @@ class ControlGroup : public ProcessFence {
   ControlGroup& operator=(const ControlGroup&) = delete;
 
   bool join() const noexcept override;
+  int birthplace() const noexcept override { return birthplace_.get(); }
   bool kill() noexcept override;
   std::string met_limit() const override;
 
@@ -74,6 +75,7 @@ class ControlGroup : public ProcessFence {
   const Folder* cpu_ = nullptr;
   const Folder* freezer_ = nullptr;
   const Folder* killer_ = nullptr;  // has cgroup.kill
+  FileDescriptor birthplace_;  // where all is in version 2
   FileDescriptor memory_usage_, memory_events_, pids_events_;
 };
 

@@ -126,17 +126,16 @@ std::set<std::string> words_in(const fs::path& file) {
   return {words.begin(), words.end()};
 }
 
-// Gives the children of `base` the controllers that it has to give. Returns the errno of the last refusal.
+// Gives the children of `base` the controllers that it has to give, all or none: with pids and cpu alone a group that
+// holds processes would become one for threads, whose children hold no processes. Returns 0 or the errno.
 int enable_controllers(const fs::path& base) {
   const std::set<std::string> given = words_in(base / "cgroup.subtree_control");
   const std::set<std::string> there = words_in(base / "cgroup.controllers");
-  int refusal = 0;
+  std::string wanted;
   for (const char* controller : kLimiting) {
-    if (given.contains(controller) || !there.contains(controller)) continue;
-    const int error = write_cgroup(base / "cgroup.subtree_control", std::string("+") + controller);
-    if (error != 0) refusal = error;
+    if (there.contains(controller) && !given.contains(controller)) wanted += std::string(" +") + controller;
   }
-  return refusal;
+  return wanted.empty() ? 0 : write_cgroup(base / "cgroup.subtree_control", wanted.substr(1));
 }
 
 std::set<std::string> limiting_controllers(const fs::path& base) {
