@@ -1,5 +1,7 @@
-"""The run box through `warpgrade grade`, on the emulator: what takes a machine costs its own case, promptly, and leaves
-nothing behind. Every hostile submission is bounded by itself as well, so that a broken box costs little."""
+"""The run box through `warpgrade grade`: what takes a machine costs its own case, promptly, and leaves nothing behind.
+
+Every hostile submission is bounded by itself as well, so that a broken box costs little.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ HOSTILE = {
     "fork_bomb": (
         "#include <unistd.h>\n#include <ctime>",
         "time_t end = time(nullptr) + 20;"
-        "for (int i = 0; i < 3000; i++) if (fork() == 0) { while (time(nullptr) < end) { fork(); usleep(1000); } _exit(0); }",
+        "for (int i = 0; i < 3000; i++) if (fork() == 0) {"
+        " while (time(nullptr) < end) { fork(); usleep(1000); } _exit(0); }",
     ),
     "thread_bomb": (
         "#include <pthread.h>\n#include <unistd.h>",
@@ -59,7 +62,7 @@ HOSTILE = {
     ),
     "memory_file": (
         "#include <sys/mman.h>\n#include <unistd.h>\n#include <vector>",
-        "int f = memfd_create(\"warpemu\", 0); std::vector<char> block(1 << 20, 1);"
+        'int f = memfd_create("warpemu", 0); std::vector<char> block(1 << 20, 1);'
         "for (int i = 0; i < 512; i++) if (write(f, block.data(), block.size()) < 0) break; usleep(300000);",
     ),
     "private_memory": (
@@ -68,11 +71,12 @@ HOSTILE = {
     ),
     "spinning_children": (
         "#include <unistd.h>\n#include <ctime>",
-        "time_t end = time(nullptr) + 20; for (int i = 0; i < 100; i++) if (fork() == 0) { while (time(nullptr) < end) {} _exit(0); }",
+        "time_t end = time(nullptr) + 20;"
+        "for (int i = 0; i < 100; i++) if (fork() == 0) { while (time(nullptr) < end) {} _exit(0); }",
     ),
     "fills_files": (
         "#include <fcntl.h>\n#include <unistd.h>\n#include <vector>",
-        "std::vector<char> block(1 << 20, 1); for (const char* name : {\"/tmp/a\", \"/dev/shm/a\", \"/a\", \"/dev/a\"}) {"
+        'std::vector<char> block(1 << 20, 1); for (const char* name : {"/tmp/a", "/dev/shm/a", "/a", "/dev/a"}) {'
         " int f = open(name, O_CREAT | O_WRONLY, 0600);"
         " for (int i = 0; f >= 0 && i < 512; i++) if (write(f, block.data(), block.size()) < 0) break; }",
     ),
@@ -84,7 +88,8 @@ def make_class(folder: Path, names: list[str]) -> Path:
     for name in names:
         headers, plan = HOSTILE[name]
         (folder / name).mkdir(parents=True)
-        body = f"cudaError_t spmm_plan(const CsrMatrix&, int, SpmmPlan** plan, cudaStream_t) {{ *plan = nullptr; {plan} return cudaSuccess; }}"
+        head = "cudaError_t spmm_plan(const CsrMatrix&, int, SpmmPlan** plan, cudaStream_t)"
+        body = f"{head} {{ *plan = nullptr; {plan} return cudaSuccess; }}"
         (folder / name / "spmm.cu").write_text(f"{headers}\n{HONEST}{body}\n", encoding="utf-8")
     return folder
 
@@ -95,10 +100,12 @@ def isolation() -> dict[str, object]:
 
 def group_folders() -> set[str]:
     """Control groups of the project, of anybody's runs; `warpgrade.self` stays."""
-    found: set[str] = set()
-    for folder, children, _ in os.walk("/sys/fs/cgroup"):
-        found.update(os.path.join(folder, child) for child in children if child.startswith("warpgrade.") and child != "warpgrade.self")
-    return found
+    return {
+        str(Path(folder, child))
+        for folder, children, _ in os.walk("/sys/fs/cgroup")
+        for child in children
+        if child.startswith("warpgrade.") and child != "warpgrade.self"
+    }
 
 
 def groups_of_the_dead() -> set[str]:
