@@ -97,16 +97,18 @@ void add_cgroup_findings(const Isolation& isolation, std::vector<Finding>& findi
   std::string list;
   for (const std::string& controller : isolation.controllers) list += (list.empty() ? "" : ", ") + controller;
   const bool none = isolation.cgroup_version == "none";
-  const std::string found = none ? "no group can be made"
-                                 : fmt::format("version {}, {}; controllers: {}", isolation.cgroup_version,
-                                               isolation.cgroup_how, list.empty() ? "none" : list);
   const bool whole = isolation.controllers.size() == 3 && isolation.freezer;
-  findings.push_back({"cgroup", none ? "missing" : whole ? "ok" : "limited", found, ""});
-  if (whole) findings.back().found += ": memory, processes and CPU time of a submission are bounded";
+  Finding finding{"cgroup", none ? "missing" : whole ? "ok" : "limited", "no group can be made here", ""};
+  if (!none)
+    finding.found = fmt::format("version {}, {} ({})", isolation.cgroup_version, isolation.cgroup_how,
+                                list.empty() ? "no controllers" : list);
+  if (whole) finding.found += ": memory, processes and CPU time of a submission are bounded";
+  findings.push_back(finding);
   for (const char* name : {"memory", "processes", "cpu", "freezer"}) {
-    if (const MissingProtection* protection = gap(isolation, name))
+    if (const MissingProtection* protection = gap(isolation, name)) {
       findings.push_back(
           {std::string("  ") + name, "missing", sentence(protection->means), protection->cure});
+    }
   }
 }
 
@@ -192,9 +194,12 @@ std::vector<Finding> examine(const Isolation& isolation) {
 }
 
 void print(const std::vector<Finding>& findings, const Isolation& isolation) {
-  for (const Finding& finding : findings) {
+  for (size_t i = 0; i < findings.size(); ++i) {
+    const Finding& finding = findings[i];
     fmt::print("{:<8} {:<16} {}\n", finding.state, finding.topic, finding.found);
-    if (!finding.advice.empty()) fmt::print("{:<8} {:<16} -> {}\n", "", "", finding.advice);
+    // One cure for several lines stands behind the last.
+    const bool shared = i + 1 < findings.size() && findings[i + 1].advice == finding.advice;
+    if (!finding.advice.empty() && !shared) fmt::print("{:<8} {:<16} -> {}\n", "", "", finding.advice);
   }
   if (isolation.missing.empty())
     fmt::print("\nA submission can be isolated fully here.\n");

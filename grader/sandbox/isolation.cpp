@@ -100,8 +100,11 @@ std::string Isolation::one_line() const {
 
 std::string Isolation::all_lines() const {
   std::string text;
-  for (const MissingProtection& protection : missing)
-    text += fmt::format("\n  {}: {}; {}", protection.name, protection.means, protection.cure);
+  for (size_t i = 0; i < missing.size(); ++i) {
+    text += fmt::format("\n  {}: {}", missing[i].name, missing[i].means);
+    const bool shared = i + 1 < missing.size() && missing[i + 1].cure == missing[i].cure;
+    if (!shared) text += "\n    -> " + missing[i].cure;  // one cure for several stands behind the last
+  }
   return text;
 }
 
