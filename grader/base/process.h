@@ -4,9 +4,13 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "base/files.h"
 
 namespace warpgrade {
 
@@ -17,6 +21,30 @@ struct ResourceLimits {
   std::optional<size_t> processes;
 };
 
+// What a process and all that it starts can be held in, so that they end together: a control group
+// (sandbox/cgroup.h).
+class ProcessFence {
+ public:
+  virtual ~ProcessFence() = default;
+  // Takes the calling process in; for a child between fork and exec, so it allocates nothing. False: it did
+  // not.
+  virtual bool join() const noexcept = 0;
+  // A folder's descriptor in which the kernel can let a process be born, which spares it the joining; -1: none.
+  virtual int birthplace() const noexcept { return -1; }
+  // Ends all that are in it, within a bound of time. False: some are left.
+  virtual bool kill() noexcept = 0;
+  // Which limit of the fence was met, in words ("more than 512 processes and threads"); empty: none.
+  virtual std::string met_limit() const = 0;
+};
+
+// A descriptor of ours that the command gets under another number.
+struct PassedDescriptor {
+  int ours = -1;
+  int theirs = -1;
+  std::shared_ptr<FileDescriptor> owner =
+      nullptr;  // kept open until the command has it; null: somebody else's
+};
+
 struct ProcessOptions {
   std::vector<std::string> command;                // command[0] is looked up in PATH
   std::map<std::string, std::string> environment;  // added to this process's, or all of it:
@@ -24,6 +52,8 @@ struct ProcessOptions {
   std::optional<std::filesystem::path> directory;
   std::optional<std::chrono::milliseconds> timeout;  // then the whole process group is killed
   ResourceLimits limits;
+  std::shared_ptr<ProcessFence> fence;
+  std::vector<PassedDescriptor> descriptors;
   size_t output_bytes = 1 << 20;  // kept of stdout and of stderr; the rest is read and dropped
 };
 
@@ -31,14 +61,26 @@ struct ProcessResult {
   int exit_code = -1;  // meaningful when signal == 0
   int signal = 0;
   bool timed_out = false;
+  std::string met_limit;  // of the fence, see ProcessFence; empty: none
   std::string standard_output;
   std::string standard_error;
-  bool ok() const { return !timed_out && signal == 0 && exit_code == 0; }
+  bool ok() const { return !timed_out && met_limit.empty() && signal == 0 && exit_code == 0; }
   std::string describe() const;  // "exit code 3", "killed by signal 9 (Killed)", "out of time"
 };
 
 // Throws JudgeFault when the command cannot be started, Interrupted when Ctrl-C came.
 ProcessResult run_process(const ProcessOptions& options);
+
+// fork() with the child inside of the fence (null: none); the child may call what a signal handler may. -1: errno says
+// why. A child that could not get in ends with exit code 127.
+int fork_inside(const ProcessFence* fence);
+
+// Waits for the child's end without taking its status, for `limit` at most; false: it has not ended.
+bool wait_for_end(int pid, std::chrono::milliseconds limit);
+
+// Gives the calling process the descriptors under their new numbers, whatever numbers they have now; for a
+// child between fork and exec.
+void place_descriptors(const std::vector<PassedDescriptor>& descriptors);
 
 // Applies the limits to the calling process; for a child between fork and exec.
 void apply_limits(const ResourceLimits& limits);

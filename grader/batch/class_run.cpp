@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <ctime>
 #include <map>
@@ -52,7 +53,7 @@ ClassRun::ClassRun(const GradeOptions& options, Progress& progress)
       toolchain_(find_toolchain()) {
   choose_policy();
   require_known_baseline();
-  choose_sandbox();
+  choose_isolation();
   choose_device();
   find_submissions_and_references();
   find_cases();
@@ -84,17 +85,25 @@ void ClassRun::require_known_baseline() const {
                    policy_.baseline, known);
 }
 
-void ClassRun::choose_sandbox() {
+void ClassRun::choose_isolation() {
   const SandboxProbe& probe = probe_sandbox();
-  if (probe.works) return;
-  if (!options_.allow_unsandboxed) {
+  if (!probe.works && !options_.allow_unsandboxed) {
     throw UsageError(
         "{}; submissions would run with your rights. Mend that, or say --allow-unsandboxed when you "
         "trust every submission",
         probe.reason);
   }
-  sandbox_ = SandboxMode::kUnsandboxed;
-  progress_.note("warning: " + probe.reason + "; records are marked `unsandboxed`");
+  isolation_ = isolation_of(probe.works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed);
+  if (isolation_.missing.empty()) return;
+  // A round that is only planned here is judged on other machines, which ask themselves.
+  if (options_.require_isolation && !options_.judged_elsewhere) {
+    throw UsageError("--require-isolation: this machine does not protect itself fully from a submission:{}",
+                     isolation_.all_lines());
+  }
+  static std::atomic<bool> told{false};  // a batch opens its run twice
+  if (options_.judged_elsewhere || told.exchange(true)) return;
+  if (!probe.works) progress_.note("warning: " + probe.reason + "; records are marked `unsandboxed`");
+  progress_.note("warning: " + isolation_.one_line());
 }
 
 void ClassRun::choose_device() {
@@ -192,7 +201,7 @@ json ClassRun::describe(const std::string& commitment) const {
             {"ladder", lab_.terms().ladder}}},
           {"created_at", format_time(std::time(nullptr))},
           {"backend", backend_.name},
-          {"sandbox", to_string(sandbox_)},
+          {"sandbox", to_string(sandbox())},
           {"harness", {{"version", harness.version}, {"hash", harness.hash}}},
           {"toolchain", {{"nvcc", toolchain_.version}, {"arch", "sm_" + backend_.architecture}}},
           {"device", backend_.device},

@@ -12,6 +12,7 @@
 #include "compile/compiler.h"
 #include "labs/lab.h"
 #include "record/run_folder.h"
+#include "sandbox/isolation.h"
 #include "score/policy.h"
 
 namespace warpgrade {
@@ -44,7 +45,8 @@ class ClassRun {
   const Policy& policy() const { return policy_; }
   const Backend& backend() const { return backend_; }
   bool on_gpu() const { return backend_.name == "cuda"; }
-  SandboxMode sandbox() const { return sandbox_; }
+  SandboxMode sandbox() const { return isolation_.sandbox; }
+  const Isolation& isolation() const { return isolation_; }
   const std::vector<Submission>& submissions() const { return submissions_; }
   const std::vector<CaseInput>& cases() const { return cases_; }
   const nlohmann::json& description() const { return run_; }  // run.json
@@ -54,7 +56,7 @@ class ClassRun {
  private:
   void choose_policy();
   void require_known_baseline() const;
-  void choose_sandbox();
+  void choose_isolation();
   void choose_device();
   void find_submissions_and_references();
   void find_cases();
@@ -71,7 +73,7 @@ class ClassRun {
   Toolchain toolchain_;
   Policy policy_;
   std::string policy_text_;
-  SandboxMode sandbox_ = SandboxMode::kBubblewrap;
+  Isolation isolation_;
   Backend backend_;
   std::vector<Submission> submissions_;
   std::vector<CaseInput> cases_;

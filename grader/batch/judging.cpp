@@ -360,6 +360,7 @@ json Judging::complete(size_t i, json part) const {
   part["lab"] = run_.lab().name();
   part["backend"] = run_.backend().name;
   part["sandbox"] = to_string(run_.sandbox());
+  part["isolation"] = run_.isolation().to_json();
   part["seed_commitment"] = run_.description().at("seed_commitment");
   part["toolchain"] = run_.description().at("toolchain");
   part["toolchain"]["flags"] = compiled_[i].flags;

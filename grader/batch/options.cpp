@@ -9,6 +9,7 @@ nlohmann::json GradeOptions::to_json() const {
                       {"cases", cases},
                       {"jobs", jobs},
                       {"allow_unsandboxed", allow_unsandboxed},
+                      {"require_isolation", require_isolation},
                       {"measure_speed", measure_speed},
                       {"baselines", baselines},
                       {"self_baseline", self_baseline},
@@ -31,6 +32,7 @@ GradeOptions GradeOptions::from_json(const nlohmann::json& json) {
   options.cases = json.at("cases").get<std::vector<std::string>>();
   options.jobs = json.at("jobs");
   options.allow_unsandboxed = json.at("allow_unsandboxed");
+  options.require_isolation = json.value("require_isolation", false);
   options.measure_speed = json.at("measure_speed");
   options.baselines = json.at("baselines").get<std::vector<std::string>>();
   options.self_baseline = json.at("self_baseline");

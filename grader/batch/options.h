@@ -20,7 +20,8 @@ struct GradeOptions {
   std::optional<std::filesystem::path> policy;
   int jobs = 0;  // 0: as many as fit
   bool allow_unsandboxed = false;
-  bool fresh_on_change = false;  // an older run of other inputs is moved aside, not refused
+  bool require_isolation = false;  // every protection of sandbox/isolation.h, or no run
+  bool fresh_on_change = false;    // an older run of other inputs is moved aside, not refused
   bool measure_speed = true;
   std::vector<std::string> baselines;  // the lab's that are timed beside each submission; empty: all
   bool self_baseline = false;          // A/A: each submission against itself as well, as baseline "self"
@@ -37,6 +38,7 @@ struct GradeOptions {
   bool log_progress = false;                        // events of progress too, not of faults alone
   std::optional<std::string> planned_architecture;  // of GPUs that other machines have: "90"
   std::optional<std::filesystem::path> datasets;    // a node's own folder for them
+  bool judged_elsewhere = false;                    // this process plans for other machines
   nlohmann::json event_facts;                       // of every event: node, job, round
 
   // What batch.json keeps: all that a task needs to judge as the first call would have.

@@ -147,6 +147,7 @@ json begin_batch(const BatchOptions& given, const RunFolder& folder, const Site&
                    {"site", site.to_json()}};
   {
     options.log_progress = true;
+    options.judged_elsewhere = given.executor == "slurm";
     Progress progress(options.quiet);
     const ClassRun made(options, progress);  // run.json
   }

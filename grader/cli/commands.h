@@ -9,6 +9,7 @@
 
 namespace warpgrade {
 
+void add_doctor_command(CLI::App& app, int& code);
 void add_labs_command(CLI::App& app, int& code);
 void add_judging_commands(CLI::App& app, int& code);  // check, grade, bench
 void add_sweep_command(CLI::App& app, int& code);

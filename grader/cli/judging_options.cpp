@@ -44,6 +44,8 @@ void add_judging_options(CLI::App& command, GradeOptions& options) {
       ->check(CLI::NonNegativeNumber);
   command.add_flag("--allow-unsandboxed", options.allow_unsandboxed,
                    "go on where bubblewrap does not work; records say so");
+  command.add_flag("--require-isolation", options.require_isolation,
+                   "refuse to start where a protection is missing (`warpgrade doctor` lists them)");
   command.add_option("--checks", options.checks, "what the emulator looks for; none: out of bounds only")
       ->check(unknown_check)
       ->capture_default_str();

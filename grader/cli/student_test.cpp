@@ -16,6 +16,7 @@
 #include "base/process.h"
 #include "batch/grade_run.h"
 #include "cli/failure_text.h"
+#include "sandbox/isolation.h"
 
 namespace warpgrade {
 namespace {
@@ -173,6 +174,9 @@ int run(int argc, char** argv) {
     throw UsageError("no case '{}' in {}; `build/bin/warpgrade labs {}` lists them", options.case_pattern,
                      all ? "any lab" : "lab " + options.lab, all ? "LAB" : options.lab);
   }
+  const SandboxMode mode = probe_sandbox().works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
+  if (const std::string line = isolation_of(mode).one_line(); !line.empty())
+    fmt::print(stderr, "note: {}\n", line);
   const int failed = RUN_ALL_TESTS();
   for (const auto& run : runs) fmt::print("{}", run->findings());
   return failed;

@@ -14,6 +14,8 @@ namespace {
 
 constexpr const char* kInside = "/run/warpgrade";
 constexpr std::size_t kCompilerAddressSpace = std::size_t{8} << 30;
+constexpr GroupLimits kCompilerGroup{
+    .memory_bytes = kCompilerAddressSpace, .processes = 256, .cpu_weight = 50};
 constexpr std::size_t kMostWords = 256 << 10;  // of a step's standard output, and of its standard error
 
 fs::path toolkit_home(const Toolchain& toolchain) {
@@ -117,11 +119,8 @@ ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& bu
   spec.mounts.insert(spec.mounts.end(), host_.mounts.begin(), host_.mounts.end());
   for (const fs::path& folder : options_.extra_includes) spec.mounts.push_back({folder, folder, false});
   spec.environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", "/tmp"}, {"TMPDIR", "/tmp"}, {"LC_ALL", "C.UTF-8"}};
-  const WrappedCommand wrapped = wrap(spec);
-  ProcessOptions process;
-  process.command = wrapped.command;
-  process.environment = wrapped.environment;
-  process.clear_environment = true;
+  spec.box = BoxKind::kCompiler;
+  ProcessOptions process = boxed(spec, kCompilerGroup);
   if (options_.sandbox == SandboxMode::kUnsandboxed) process.directory = outside("source");
   process.timeout = std::max(
       std::chrono::milliseconds(1),

@@ -8,10 +8,13 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <mutex>
@@ -35,6 +38,20 @@ constexpr std::size_t kReportBytes = 1 << 20;
 constexpr std::chrono::milliseconds kWatchPeriod{50};
 constexpr std::chrono::milliseconds kSpin{3};  // on a GPU, before sleeping in poll
 
+// An honest runner has bubblewrap's two processes, a thread for each core (the emulator's, or OpenMP's),
+// maybe twice, and a dozen of the CUDA driver's.
+constexpr std::size_t kFewestProcesses = 256, kProcessesPerCore = 4;
+// The judge and everybody else have twice the share where the CPU is short.
+constexpr unsigned kRunnerCpuWeight = 50;
+// Of the kernel's own: page tables, stacks, sockets, files of the sandbox.
+constexpr std::size_t kKernelBytes = std::size_t{128} << 20;
+constexpr std::chrono::seconds kLongestEnd{60};  // a driver gives back a GPU's memory meanwhile
+
+// Where the emulator finds the memory of its device: a file of the judge, so that the judge knows how much of
+// what the group holds is the device's.
+constexpr int kDeviceMemoryDescriptor = 5;
+constexpr const char* kDeviceMemoryVariable = "WARPEMU_MEMORY_FD";
+
 constexpr int kCudaErrorMemoryAllocation = 2;
 constexpr double kLongestEventUs = 1e12;  // no event lasts twelve days
 
@@ -44,6 +61,11 @@ std::uint64_t fresh_number() {
   if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
     throw JudgeFault("no random number from the system: {}", std::strerror(errno));
   return number;
+}
+
+// Of the host's memory; a GPU has its own.
+std::size_t emulated_device_bytes(const RunnerSpec& spec) {
+  return spec.gpu ? 0 : spec.limits.device_memory_bytes;
 }
 
 std::vector<Mount> mounts(const RunnerSpec& spec) {
@@ -76,6 +98,8 @@ WrappedCommand runner_command(const RunnerSpec& spec) {
   }
   sandbox.environment["LD_LIBRARY_PATH"] = libraries;
   sandbox.environment["LC_ALL"] = "C.UTF-8";
+  if (emulated_device_bytes(spec) != 0)
+    sandbox.environment[kDeviceMemoryVariable] = std::to_string(kDeviceMemoryDescriptor);
   return wrap(sandbox);
 }
 
@@ -90,8 +114,30 @@ void for_each_process(int pid, Visit visit) {
   }
 }
 
-// Private memory of the process and all its descendants. Shared mappings (the judge's buffers, the emulator's
-// device memory) have limits of their own.
+GroupLimits group_limits(const RunnerSpec& spec) {
+  GroupLimits group;
+  // The kernel's limit is on everything together; held_bytes() tells the host's part from the device's.
+  group.memory_bytes = spec.limits.host_memory_bytes + emulated_device_bytes(spec) + kKernelBytes;
+  group.processes = kFewestProcesses + kProcessesPerCore * std::thread::hardware_concurrency();
+  group.cpu_weight = kRunnerCpuWeight;
+  return group;
+}
+
+// Without a group the process limit is per user, and the user's other processes count: those that run now,
+// and as many as a group allows. (It binds no process of root.)
+std::size_t process_limit_of_user(const RunnerSpec& spec) {
+  std::size_t threads = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    struct stat owner = {};
+    const std::string task = entry.path().string() + "/task";
+    if (stat(task.c_str(), &owner) == 0 && owner.st_uid == geteuid()) threads += owner.st_nlink - 2;
+  }
+  return threads + group_limits(spec).processes;
+}
+
+// For machines without control groups: private memory of the process and all its descendants. Shared mappings
+// are not counted, because they hold the judge's buffers and the emulator's device memory.
 std::size_t anonymous_bytes(int root) {
   std::size_t bytes = 0;
   for_each_process(root, [&](int pid) {
@@ -134,6 +180,15 @@ struct RunnerProcess::Output {
 RunnerProcess::RunnerProcess(RunnerSpec spec) : spec_(std::move(spec)), output_(std::make_shared<Output>()) {
   output_->cap = spec_.limits.output_bytes;
   report_ = sealed_memory("report", kReportBytes);
+  report_ = FileDescriptor(memfd_create("report", MFD_CLOEXEC));
+  if (!report_ || ftruncate(report_.get(), kReportBytes) != 0)
+    throw JudgeFault("no memory for the report buffer");
+  report_memory_ = mmap(nullptr, kReportBytes, PROT_READ | PROT_WRITE, MAP_SHARED, report_.get(), 0);
+  if (report_memory_ == MAP_FAILED) throw JudgeFault("cannot map the report buffer");
+  if (spec_.limits.device_memory_bytes != 0) {
+    device_memory_ = FileDescriptor(memfd_create("warpemu", MFD_CLOEXEC));
+    if (!device_memory_) throw JudgeFault("no memory for the emulated device");
+  }
   start();
 }
 
@@ -159,21 +214,24 @@ void RunnerProcess::start() {
   }
   socket_ = FileDescriptor(sockets[0]);
   FileDescriptor theirs(sockets[1]), read_end(output[0]), write_end(output[1]);
-  pid_ = fork();
+  const FileDescriptor no_input(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  std::vector<PassedDescriptor> passed{
+      {no_input.get(), 0}, {write_end.get(), 1}, {write_end.get(), 2}, {theirs.get(), protocol::kSocketFd}};
+  if (wrapped.filter) passed.push_back({wrapped.filter->get(), kFilterDescriptor});
+  if (device_memory_) passed.push_back({device_memory_.get(), kDeviceMemoryDescriptor});
+  ResourceLimits limits;
+  group_ = make_control_group(group_limits(spec_));
+  if (!group_ || !group_->limits_processes()) limits.processes = process_limit_of_user(spec_);
+  pid_ = fork_inside(group_.get());
   if (pid_ < 0) throw JudgeFault("cannot start a runner: {}", std::strerror(errno));
   if (pid_ == 0) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN);
-    // Neither number may be overwritten before it is copied: lift both above the targets first.
-    const int socket = fcntl(theirs.get(), F_DUPFD, 10), out = fcntl(write_end.get(), F_DUPFD, 10);
-    dup2(open("/dev/null", O_RDONLY), 0);
-    dup2(out, 1);
-    dup2(out, 2);
-    dup2(socket, protocol::kSocketFd);
-    close_range(protocol::kSocketFd + 1, ~0u, 0);
-    ResourceLimits limits;
-    limits.processes = 4096;
+    place_descriptors(passed);
+    close_range(kDeviceMemoryDescriptor + 1, ~0u, 0);
+    if (!wrapped.filter) close(kFilterDescriptor);
+    if (!device_memory_) close(kDeviceMemoryDescriptor);
     apply_limits(limits);
     execvpe(argv[0], argv.data(), environment.data());
     _exit(127);
@@ -192,7 +250,13 @@ void RunnerProcess::kill() {
   if (pid_ <= 0) return;
   ::kill(-pid_, SIGKILL);
   ::kill(pid_, SIGKILL);
-  reap();
+  if (group_) group_->kill();
+  if (!reap()) {
+    // It hangs in the kernel. It is dead to us: its group holds it, and the next start removes that.
+    std::fprintf(stderr, "warning: a process of %s was killed and does not end\n", spec_.label.c_str());
+    pid_ = -1;
+    signal_ = SIGKILL;
+  }
 }
 
 void RunnerProcess::signal_all(int signal_number) {
@@ -202,27 +266,29 @@ void RunnerProcess::signal_all(int signal_number) {
 }
 
 void RunnerProcess::pause() {
-  if (!paused_) signal_all(SIGSTOP);
+  if (!paused_ && group_ && group_->can_freeze())
+    group_->freeze();
+  else if (!paused_)
+    signal_all(SIGSTOP);
   paused_ = true;
 }
 
 void RunnerProcess::resume() {
-  if (paused_) signal_all(SIGCONT);
+  if (paused_ && group_ && group_->can_freeze())
+    group_->thaw();
+  else if (paused_)
+    signal_all(SIGCONT);
   paused_ = false;
 }
 
 // After a hang-up: a moment for the process to end by itself, so that its own exit is seen and not our kill.
 void RunnerProcess::wait_for_exit() {
-  for (int i = 0; i < 200 && pid_ > 0; ++i) {
-    siginfo_t info = {};
-    waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
-    if (info.si_pid == pid_) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  if (pid_ > 0) wait_for_end(pid_, std::chrono::seconds(2));
   kill();
 }
 
-void RunnerProcess::reap() {
+bool RunnerProcess::reap() {
+  if (!wait_for_end(pid_, kLongestEnd)) return false;
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
@@ -233,6 +299,27 @@ void RunnerProcess::reap() {
     signal_ = exit_code_ - 128;
     exit_code_ = -1;
   }
+  return true;
+}
+
+// What the runner's processes hold in the host's memory, the emulated device's left out.
+std::size_t RunnerProcess::held_bytes() const {
+  if (!group_ || !group_->limits_memory()) return pid_ > 0 ? anonymous_bytes(pid_) : 0;
+  // This is cheap, and more than what is held.
+  const std::size_t charged = group_->charged_bytes();
+  if (charged <= spec_.limits.host_memory_bytes) return charged;
+  struct stat device = {};
+  if (device_memory_) fstat(device_memory_.get(), &device);
+  const std::size_t held = group_->used_bytes(), of_device = static_cast<std::size_t>(device.st_blocks) * 512;
+  return held - std::min(held, of_device);
+}
+
+// A limit that the runner has gone beyond, whatever it says of itself.
+std::optional<Answer::Kind> RunnerProcess::broken_limit() const {
+  if (held_bytes() > spec_.limits.host_memory_bytes) return Answer::Kind::kMemoryLimit;
+  if (group_ && group_->out_of_memory()) return Answer::Kind::kMemoryLimit;
+  if (group_ && group_->out_of_processes()) return Answer::Kind::kProcessLimit;
+  return std::nullopt;
 }
 
 Answer RunnerProcess::attach(const SharedBuffer& buffer, bool read_only) {
@@ -294,10 +381,17 @@ Answer RunnerProcess::exchange(Command command, int fd, std::chrono::millisecond
   }
   if (!wait_for_reply(answer, start + limit)) {
     if (answer.kind == Answer::Kind::kDied) wait_for_exit();
+    // It may have died of a limit.
+    if (const auto kind = broken_limit(); kind && answer.kind == Answer::Kind::kDied) answer.kind = *kind;
     kill();
     return answer;
   }
   answer.wall_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  report_ = sealed_memory("report", kReportBytes);
+  if (emulated_device_bytes(spec_) != 0) {
+    device_memory_ = FileDescriptor(memfd_create("warpemu", MFD_CLOEXEC));
+    if (!device_memory_) throw JudgeFault("no memory for the emulated device");
+  }
   answer.reply.message[sizeof answer.reply.message - 1] = '\0';
   if (reply_is_sound(command, answer.reply)) return answer;
   answer.kind = Answer::Kind::kMalformed;
@@ -330,8 +424,8 @@ bool RunnerProcess::wait_for_reply(Answer& answer, Clock::time_point deadline) {
       answer.kind = Answer::Kind::kTimeout;
       return false;
     }
-    if (anonymous_bytes(pid_) > spec_.limits.host_memory_bytes) {
-      answer.kind = Answer::Kind::kMemoryLimit;
+    if (const auto kind = broken_limit()) {
+      answer.kind = *kind;
       return false;
     }
     throw_if_interrupted();
@@ -405,8 +499,15 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
     case Answer::Kind::kMemoryLimit:
       outcome.verdict = verdicts::kMemoryLimit;
       outcome.reason = "host_memory";
-      outcome.message =
-          fmt::format("{} used more than {} MiB of host memory", doing, spec_.limits.host_memory_bytes >> 20);
+      outcome.message = fmt::format(
+          "{} used more than {} MiB of host memory (private, shared and files in memory together)", doing,
+          spec_.limits.host_memory_bytes >> 20);
+      return outcome;
+    case Answer::Kind::kProcessLimit:
+      outcome.verdict = verdicts::kRuntimeError;
+      outcome.reason = "process_limit";
+      outcome.message = fmt::format("{} started more than {} processes and threads", doing,
+                                    group_limits(spec_).processes);
       return outcome;
     case Answer::Kind::kDied:
       outcome = explain_death();

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "judge/shared_buffer.h"
 #include "judge/verdict.h"
 #include "runner/protocol.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/sandbox.h"
 
 namespace warpgrade {
@@ -24,6 +26,7 @@ struct RunnerLimits {
   std::chrono::milliseconds plan{60'000};
   std::chrono::milliseconds run{30'000};
   std::size_t host_memory_bytes = std::size_t{4} << 30;
+  // On a GPU the judge watches it; the emulated device has it in host memory, beside the former.
   std::size_t device_memory_bytes = std::size_t{16} << 30;
   std::size_t output_bytes = std::size_t{256} << 10;
 };
@@ -42,7 +45,7 @@ struct RunnerSpec {
 
 // What came back of one command.
 struct Answer {
-  enum class Kind { kReply, kTimeout, kDied, kMemoryLimit, kMalformed };
+  enum class Kind { kReply, kTimeout, kDied, kMemoryLimit, kProcessLimit, kMalformed };
   Kind kind = Kind::kReply;
   protocol::Reply reply;
   double wall_us = 0;  // from sending the command to holding the reply
@@ -72,26 +75,32 @@ class RunnerProcess {
   std::string output();
   bool alive() const { return pid_ > 0; }
 
-  // Stops every thread of the runner, so that it can neither watch its inputs nor use the device while others
-  // are timed; and lets them go on.
+  // Stops every thread of the runner and of all that it started, so that it can neither watch its inputs nor
+  // use the device while others are timed; and lets them go on. By the freezer, which a process cannot notice
+  // or catch; where there is none, by SIGSTOP and SIGCONT.
   void pause();
   void resume();
+  // Ends all processes of the runner, within a minute or so even when one hangs in a driver.
   void kill();
 
  private:
   void start();
+  std::optional<Answer::Kind> broken_limit() const;
+  std::size_t held_bytes() const;
   Answer exchange(protocol::Command command, int fd, std::chrono::milliseconds limit);
   bool reply_is_sound(const protocol::Command& command, const protocol::Reply& reply) const;
   bool wait_for_reply(Answer& answer, std::chrono::steady_clock::time_point deadline);
   nlohmann::json drain(Report report);
   void wait_for_exit();
   void signal_all(int signal_number);
-  void reap();
+  bool reap();
   Outcome explain_death();
 
   RunnerSpec spec_;
   int pid_ = -1;
+  std::shared_ptr<ControlGroup> group_;  // null: this machine has none
   FileDescriptor socket_;
+  FileDescriptor device_memory_;  // of the emulated device
   FileDescriptor report_;
   bool first_command_ = true;
   bool attached_ = false;  // it has taken a buffer: device and mapping are in order

@@ -113,10 +113,17 @@ WrappedCommand wrap(const SandboxSpec& spec) {
   add_system(argv);
   argv.insert(argv.end(), {"--proc", "/proc", "--dev", "/dev"});
   if (spec.gpu) add_gpu(argv);
-  argv.insert(argv.end(), {"--size", std::to_string(spec.tmp_bytes), "--tmpfs", "/tmp"});
+  for (const char* folder : {"/dev/shm", "/tmp"})
+    argv.insert(argv.end(), {"--size", std::to_string(spec.tmp_bytes), "--tmpfs", folder});
   for (const Mount& mount : spec.mounts) {
     argv.insert(argv.end(),
                 {mount.writable ? "--bind" : "--ro-bind", mount.outside.string(), mount.inside.string()});
+  }
+  // bubblewrap makes / and /dev as file systems in memory, without a size.
+  argv.insert(argv.end(), {"--remount-ro", "/dev", "--remount-ro", "/"});
+  if (std::optional<FileDescriptor> filter = syscall_filter(spec.box)) {
+    wrapped.filter = std::make_shared<FileDescriptor>(std::move(*filter));
+    argv.insert(argv.end(), {"--seccomp", std::to_string(kFilterDescriptor)});
   }
   for (const auto& [name, value] : spec.environment) argv.insert(argv.end(), {"--setenv", name, value});
   argv.insert(argv.end(), {"--chdir", spec.directory.string(), "--"});
@@ -128,14 +135,23 @@ WrappedCommand wrap(const SandboxSpec& spec) {
   return wrapped;
 }
 
+ProcessOptions boxed(const SandboxSpec& spec, const GroupLimits& limits) {
+  const WrappedCommand wrapped = wrap(spec);
+  ProcessOptions options;
+  options.command = wrapped.command;
+  options.environment = wrapped.environment;
+  options.clear_environment = true;
+  options.fence = make_control_group(limits);
+  if (wrapped.filter)
+    options.descriptors.push_back({wrapped.filter->get(), kFilterDescriptor, wrapped.filter});
+  return options;
+}
+
 const SandboxProbe& probe_sandbox() {
   static const SandboxProbe probe = [] {
     SandboxSpec spec;
     spec.command = {"/usr/bin/true"};
-    ProcessOptions options;
-    const WrappedCommand wrapped = wrap(spec);
-    options.command = wrapped.command;
-    options.environment = wrapped.environment;
+    ProcessOptions options = boxed(spec, {});
     options.timeout = std::chrono::seconds(20);
     try {
       const ProcessResult result = run_process(options);

@@ -1,12 +1,19 @@
 // Wraps a command so that it sees nothing but what it needs: bubblewrap with its own user, pid, net, ipc, uts
-// and mount namespaces, nobody's uid, no capabilities, a private /tmp and /dev/shm, a clean environment.
+// and mount namespaces, nobody's uid, no capabilities, a private /tmp and /dev/shm of bounded size, nothing
+// else that can be written, a clean environment, a filter of system calls. Its limits are a control group's
+// (cgroup.h).
 #pragma once
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "base/process.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/syscall_filter.h"
 
 namespace warpgrade {
 
@@ -27,9 +34,13 @@ struct SandboxSpec {
   std::vector<Mount> mounts;                       // beyond the system's read-only /usr
   std::map<std::string, std::string> environment;  // all of it
   std::filesystem::path directory = "/";
-  bool gpu = false;  // the NVIDIA devices and the driver's libraries
-  size_t tmp_bytes = 64 << 20;
+  bool gpu = false;             // the NVIDIA devices and the driver's libraries
+  size_t tmp_bytes = 64 << 20;  // of /tmp, and of /dev/shm
+  BoxKind box = BoxKind::kRunner;
 };
+
+// The number of the filter's descriptor in the command; 3 is the judge's socket (runner/protocol.h).
+inline constexpr int kFilterDescriptor = 4;
 
 // Whether bubblewrap works here; the reason when it does not. Probed once a process.
 struct SandboxProbe {
@@ -43,8 +54,13 @@ const SandboxProbe& probe_sandbox();
 struct WrappedCommand {
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;
+  std::shared_ptr<FileDescriptor> filter;  // to be passed as kFilterDescriptor; null: none
 };
 WrappedCommand wrap(const SandboxSpec& spec);
+
+// Options for run_process() that run the command in its box: wrapped, filtered, and in a control group with
+// these limits where groups can be had. The caller adds time and resource limits.
+ProcessOptions boxed(const SandboxSpec& spec, const GroupLimits& limits);
 
 // The folder of libcuda.so.1, when a driver is installed.
 std::optional<std::filesystem::path> driver_library_directory();

@@ -60,6 +60,15 @@ uint64_t round_up(uint64_t value, uint64_t align) {
   return (value + align - 1) / align * align;
 }
 
+// Whoever started the program may give the file, to see how much of its memory is the device's.
+int own_or_given_file() {
+  if (const char* given = std::getenv("WARPEMU_MEMORY_FD"); given != nullptr && *given != '\0') {
+    const int fd = std::atoi(given);
+    if (fd > 2 && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) return fd;
+  }
+  return memfd_create("warpemu", MFD_CLOEXEC);
+}
+
 bool counts_as_device_memory(MemoryKind kind) {
   return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::variable ||
          kind == MemoryKind::constant;
@@ -74,7 +83,7 @@ DeviceMemory& DeviceMemory::instance() {
 }
 
 DeviceMemory::DeviceMemory() : total_bytes_(settings().memory_bytes) {
-  memfd_ = memfd_create("warpemu", MFD_CLOEXEC);
+  memfd_ = own_or_given_file();
   if (memfd_ < 0 || ftruncate(memfd_, static_cast<off_t>(kWholeRangeBytes)) != 0) die("memfd");
   range_bytes_ = wanted_range_bytes();
   while (!reserve()) {

@@ -1,0 +1,249 @@
+// `warpgrade doctor`: what this machine offers to a judge, and what to do about what it does not. Exit code
+// 0: a submission can be isolated fully here; 1: a protection is missing. GPU, toolkit and Slurm never decide
+// that.
+#include <fmt/core.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "base/toolchain.h"
+#include "batch/judge_process.h"
+#include "cli/commands.h"
+#include "sandbox/isolation.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+struct Finding {
+  std::string topic;
+  std::string state;   // ok, limited, missing
+  std::string found;   // what is there, and what that means
+  std::string advice;  // what to do; empty: nothing
+};
+
+// The first line that the command prints; empty when it can't be run.
+std::string first_line_of(std::vector<std::string> command) {
+  ProcessOptions options;
+  options.command = std::move(command);
+  options.timeout = std::chrono::seconds(10);
+  try {
+    const ProcessResult result = run_process(options);
+    return result.ok() ? result.standard_output.substr(0, result.standard_output.find('\n')) : "";
+  } catch (const JudgeFault&) {
+    return "";
+  }
+}
+
+std::string word_in(const fs::path& file) {
+  try {
+    const std::string text = read_text(file);
+    return text.substr(0, text.find_first_of("\n "));
+  } catch (const UsageError&) {
+    return "";
+  }
+}
+
+const MissingProtection* gap(const Isolation& isolation, const std::string& name) {
+  for (const MissingProtection& protection : isolation.missing)
+    if (protection.name == name) return &protection;
+  return nullptr;
+}
+
+// "A submission can ..." of what is missing.
+std::string sentence(std::string words) {
+  if (!words.empty()) words[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(words[0])));
+  return words;
+}
+
+Finding sandbox_finding() {
+  const SandboxProbe& probe = probe_sandbox();
+  const std::string version = first_line_of({"bwrap", "--version"});
+  if (probe.works)
+    return {
+        "sandbox", "ok",
+        (version.empty() ? "bubblewrap" : version) + ": a submission sees no file of yours and no network",
+        ""};
+  return {"sandbox", "missing", probe.reason + ": a submission would run with your rights",
+          version.empty() ? "install the package bubblewrap" : "allow user namespaces (next line)"};
+}
+
+Finding namespaces_finding() {
+  if (geteuid() == 0) return {"user namespaces", "ok", "root may make them", ""};
+  if (word_in("/proc/sys/kernel/unprivileged_userns_clone") == "0")
+    return {"user namespaces", "missing", "this kernel refuses them to users, so bubblewrap cannot work",
+            "as root: sysctl -w kernel.unprivileged_userns_clone=1"};
+  if (word_in("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1")
+    return {"user namespaces", "limited", "AppArmor gives them to named programs only",
+            "give bubblewrap an AppArmor profile, or as root: sysctl -w "
+            "kernel.apparmor_restrict_unprivileged_userns=0"};
+  if (word_in("/proc/sys/user/max_user_namespaces") == "0")
+    return {"user namespaces", "missing", "none may be made, so bubblewrap cannot work",
+            "as root: sysctl -w user.max_user_namespaces=15000"};
+  return {"user namespaces", "ok", "users may make them", ""};
+}
+
+void add_cgroup_findings(const Isolation& isolation, std::vector<Finding>& findings) {
+  std::string list;
+  for (const std::string& controller : isolation.controllers) list += (list.empty() ? "" : ", ") + controller;
+  const bool none = isolation.cgroup_version == "none";
+  const bool whole = isolation.controllers.size() == 3 && isolation.freezer;
+  Finding finding{"cgroup", none ? "missing" : whole ? "ok" : "limited", "no group can be made here", ""};
+  if (!none)
+    finding.found = fmt::format("version {}, {} ({})", isolation.cgroup_version, isolation.cgroup_how,
+                                list.empty() ? "no controllers" : list);
+  if (whole) finding.found += ": memory, processes and CPU time of a submission are bounded";
+  findings.push_back(finding);
+  for (const char* name : {"memory", "processes", "cpu", "freezer"}) {
+    if (const MissingProtection* protection = gap(isolation, name)) {
+      findings.push_back(
+          {std::string("  ") + name, "missing", sentence(protection->means), protection->cure});
+    }
+  }
+}
+
+Finding seccomp_finding() {
+  const FilterProbe& probe = probe_syscall_filter();
+  if (probe.works) return {"seccomp", "ok", "system calls that no submission needs are refused", ""};
+  return {"seccomp", "missing", "A submission can use every system call", probe.reason};
+}
+
+Finding gpu_finding() {
+  json device;
+  try {
+    device = probe_gpu();
+  } catch (const JudgeFault&) {
+    device = json::object();
+  }
+  if (!device.empty())
+    return {"GPU", "ok",
+            fmt::format("{}, driver {}: speed is measured", device.value("name", "unknown"),
+                        device.value("driver", "unknown")),
+            ""};
+  if (driver_library_directory())
+    return {"GPU", "limited",
+            "a driver's libcuda is there, but no GPU answers: correctness only, on the emulator",
+            "look at what nvidia-smi says"};
+  return {"GPU", "missing", "no NVIDIA driver: correctness is judged on the emulator, speed is not measured",
+          "install NVIDIA's driver where there is a GPU"};
+}
+
+Finding toolkit_finding() {
+  try {
+    const Toolchain toolchain = find_toolchain();
+    return {"CUDA toolkit", "ok",
+            fmt::format("nvcc {} ({}), libraries in {}", toolchain.version, toolchain.nvcc.string(),
+                        toolchain.library_directory.string()),
+            ""};
+  } catch (const std::exception& error) {
+    return {"CUDA toolkit", "missing", "nothing can be compiled", error.what()};
+  }
+}
+
+Finding disk_finding() {
+  constexpr double kFewGib = 5;
+  fs::path folder = cache_directory();
+  while (!fs::exists(folder) && folder.has_parent_path() && folder != folder.parent_path())
+    folder = folder.parent_path();
+  struct statvfs space = {};
+  if (statvfs(folder.c_str(), &space) != 0)
+    return {"disk", "missing", cache_directory().string() + " cannot be reached",
+            "set WARPGRADE_CACHE to a folder that can"};
+  const double gib = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize) / (1 << 30);
+  const std::string found =
+      fmt::format("{:.0f} GiB free for the cache ({})", gib, cache_directory().string());
+  if (access(folder.c_str(), W_OK) != 0)
+    return {"disk", "missing", cache_directory().string() + " cannot be written",
+            "set WARPGRADE_CACHE to a folder that can"};
+  if (gib < kFewGib)
+    return {"disk", "limited", found + ": datasets and compiled programs may not fit",
+            "free some, or set WARPGRADE_CACHE"};
+  return {"disk", "ok", found, ""};
+}
+
+Finding slurm_finding() {
+  const std::string version = first_line_of({"sinfo", "--version"});
+  if (version.empty())
+    return {"Slurm", "missing", "`batch --executor slurm` does not work here; everything else does", ""};
+  const std::string nodes = first_line_of({"sinfo", "--noheader", "--format=%D nodes"});
+  if (nodes.empty())
+    return {"Slurm", "limited", version + " is installed, but its controller does not answer",
+            "start slurmctld, or look at SLURM_CONF"};
+  return {"Slurm", "ok", version + ", " + nodes, ""};
+}
+
+std::vector<Finding> examine(const Isolation& isolation) {
+  std::vector<Finding> findings{sandbox_finding(), namespaces_finding()};
+  add_cgroup_findings(isolation, findings);
+  findings.push_back(seccomp_finding());
+  findings.push_back(gpu_finding());
+  findings.push_back(toolkit_finding());
+  findings.push_back(disk_finding());
+  findings.push_back(slurm_finding());
+  return findings;
+}
+
+void print(const std::vector<Finding>& findings, const Isolation& isolation) {
+  for (size_t i = 0; i < findings.size(); ++i) {
+    const Finding& finding = findings[i];
+    fmt::print("{:<8} {:<16} {}\n", finding.state, finding.topic, finding.found);
+    // One cure for several lines stands behind the last.
+    const bool shared = i + 1 < findings.size() && findings[i + 1].advice == finding.advice;
+    if (!finding.advice.empty() && !shared) fmt::print("{:<8} {:<16} -> {}\n", "", "", finding.advice);
+  }
+  if (isolation.missing.empty())
+    fmt::print("\nA submission can be isolated fully here.\n");
+  else
+    fmt::print(
+        "\nA submission cannot be isolated fully here ({} missing). Judge only submissions that you trust, "
+        "or "
+        "mend the lines above; `grade --require-isolation` refuses until then.\n",
+        isolation.missing.size());
+}
+
+int doctor(bool as_json) {
+  const SandboxMode mode = probe_sandbox().works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
+  const Isolation isolation = isolation_of(mode);
+  const std::vector<Finding> findings = examine(isolation);
+  if (as_json) {
+    json list = json::array();
+    for (const Finding& finding : findings) {
+      const size_t start = finding.topic.find_first_not_of(' ');
+      list.push_back({{"topic", finding.topic.substr(start)},
+                      {"state", finding.state},
+                      {"found", finding.found},
+                      {"advice", finding.advice}});
+    }
+    fmt::print("{}\n", json{{"schema", "warpgrade.doctor.v1"},
+                            {"isolated", isolation.missing.empty()},
+                            {"isolation", isolation.to_json()},
+                            {"findings", list}}
+                           .dump(1, ' ', false, json::error_handler_t::replace));
+  } else {
+    print(findings, isolation);
+  }
+  return isolation.missing.empty() ? kExitGraded : kExitUsage;
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, int& code) {
+  const auto as_json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand(
+      "doctor",
+      "what this machine offers: isolation, GPU, toolkit; exit code 1 where isolation is incomplete");
+  command->add_flag("--json", *as_json, "for programs");
+  command->callback([as_json, &code] { code = doctor(*as_json); });
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,197 @@
+"""The run box through `warpgrade grade`: what takes a machine costs its own case, promptly, and leaves nothing behind.
+
+Every hostile submission is bounded by itself as well, so that a broken box costs little.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from conftest import records_of, warpgrade
+
+CASE = ("--cases", "synth-identity-k32", "--backend", "emulator", "--quiet")
+POLICY = """
+schema: warpgrade.policy.v1
+name: isolation
+lab: spmm
+baseline: cusparse_default
+limits:
+  compile_s: 120
+  run_s: {cuda: 10, emulator: 10}
+  host_memory_mb: 256
+  device_memory_mb: 256
+"""
+HONEST = """
+#include <cstddef>
+#include "warpgrade/spmm.h"
+__global__ void spmm_row_kernel(CsrMatrix a, int k, const float* b, float* c) {
+  size_t row = blockIdx.x;
+  int col = blockIdx.y * 32 + threadIdx.x;
+  float sum = 0;
+  for (int e = a.row_offsets[row]; e < a.row_offsets[row + 1]; e++)
+    sum += a.values[e] * b[(size_t)a.columns[e] * k + col];
+  c[row * k + col] = sum;
+}
+cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan*, cudaStream_t stream) {
+  spmm_row_kernel<<<dim3(a.rows, k / 32), 32, 0, stream>>>(a, k, b, c);
+  return cudaGetLastError();
+}
+void spmm_free(SpmmPlan*) {}
+"""
+# Of each: headers, and what the plan does. 512 MiB over a limit of 256; a bomb ends by itself after 20 s.
+HOSTILE = {
+    "fork_bomb": (
+        "#include <unistd.h>\n#include <ctime>",
+        "time_t end = time(nullptr) + 20;"
+        "for (int i = 0; i < 3000; i++) if (fork() == 0) {"
+        " while (time(nullptr) < end) { fork(); usleep(1000); } _exit(0); }",
+    ),
+    "thread_bomb": (
+        "#include <pthread.h>\n#include <unistd.h>",
+        "pthread_t t; for (int i = 0; i < 3000; i++)"
+        " pthread_create(&t, nullptr, [](void*) -> void* { sleep(20); return nullptr; }, nullptr); sleep(20);",
+    ),
+    "shared_memory": (
+        "#include <sys/mman.h>\n#include <unistd.h>\n#include <cstring>",
+        "void* m = mmap(nullptr, 512u << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);"
+        "memset(m, 1, 512u << 20); usleep(300000);",
+    ),
+    "memory_file": (
+        "#include <sys/mman.h>\n#include <unistd.h>\n#include <vector>",
+        'int f = memfd_create("warpemu", 0); std::vector<char> block(1 << 20, 1);'
+        "for (int i = 0; i < 512; i++) if (write(f, block.data(), block.size()) < 0) break; usleep(300000);",
+    ),
+    "private_memory": (
+        "#include <unistd.h>\n#include <cstdlib>",
+        "volatile char* m = (char*)malloc(512u << 20); for (size_t i = 0; i < 512u << 20; i += 4096) m[i] = 1;"
+        "usleep(300000);",
+    ),
+    "spinning_children": (
+        "#include <unistd.h>\n#include <ctime>",
+        "time_t end = time(nullptr) + 4;"
+        "for (int i = 0; i < 100; i++) if (fork() == 0) { while (time(nullptr) < end) {} _exit(0); }",
+    ),
+    "fills_files": (
+        "#include <fcntl.h>\n#include <unistd.h>\n#include <vector>",
+        'std::vector<char> block(1 << 20, 1); for (const char* name : {"/tmp/a", "/dev/shm/a", "/a", "/dev/a"}) {'
+        " int f = open(name, O_CREAT | O_WRONLY, 0600);"
+        " for (int i = 0; f >= 0 && i < 512; i++) if (write(f, block.data(), block.size()) < 0) break; }",
+    ),
+}
+
+
+def make_class(folder: Path, names: list[str]) -> Path:
+    """A class of hostile submissions, a folder each."""
+    for name in names:
+        headers, plan = HOSTILE[name]
+        (folder / name).mkdir(parents=True)
+        head = "cudaError_t spmm_plan(const CsrMatrix&, int, SpmmPlan** plan, cudaStream_t)"
+        body = f"{head} {{ *plan = nullptr; {plan} return cudaSuccess; }}"
+        (folder / name / "spmm.cu").write_text(f"{headers}\n{HONEST}{body}\n", encoding="utf-8")
+    return folder
+
+
+def isolation() -> dict[str, object]:
+    return json.loads(warpgrade("doctor", "--json").stdout)["isolation"]
+
+
+def group_folders() -> set[str]:
+    """Control groups of the project, of anybody's runs; `warpgrade.self` stays."""
+    return {
+        str(Path(folder, child))
+        for folder, children, _ in os.walk("/sys/fs/cgroup")
+        for child in children
+        if child.startswith("warpgrade.") and child != "warpgrade.self"
+    }
+
+
+def groups_of_the_dead() -> set[str]:
+    """Those whose owner, which their name holds, is gone."""
+    return {folder for folder in group_folders() if not Path("/proc", folder.rsplit("/", 1)[1].split(".")[2]).exists()}
+
+
+def processes_of_runners() -> set[str]:
+    """Processes inside of run boxes whose judge is gone: bubblewrap's child has been given another parent."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            parent = (process / "stat").read_text().rsplit(")", 1)[1].split()[1]
+        except OSError:
+            continue
+        if command.startswith(b"/run/warpgrade/runner") and parent == "1":
+            found.add(process.name)
+    return found
+
+
+def test_what_takes_the_machine_costs_its_own_case_and_leaves_nothing(tmp_path: Path) -> None:
+    missing = isolation()["missing"]
+    if missing:
+        pytest.skip(f"this machine lacks {missing}")
+    (tmp_path / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    folder = make_class(tmp_path / "class", list(HOSTILE))
+    groups, processes = groups_of_the_dead(), processes_of_runners()
+    run = tmp_path / "run"
+    begin = time.monotonic()
+    graded = warpgrade("grade", folder, *CASE, "--policy", tmp_path / "policy.yaml", "--run", run)
+    assert graded.returncode == 0, graded.stderr
+    assert time.monotonic() - begin < 300
+    records = {record["submission"]["id"]: record for record in records_of(run)}
+    outcomes = {
+        name: (record["outcome"]["verdict"], record["outcome"].get("reason", "")) for name, record in records.items()
+    }
+    # Its children slow itself down, and nobody else; whether it still ends in time is the machine's speed.
+    assert outcomes.pop("spinning_children")[0] in {"accepted", "time_limit"}
+    assert outcomes == {
+        "fork_bomb": ("runtime_error", "process_limit"),
+        "thread_bomb": ("runtime_error", "process_limit"),
+        "shared_memory": ("memory_limit", "host_memory"),
+        "memory_file": ("memory_limit", "host_memory"),
+        "private_memory": ("memory_limit", "host_memory"),
+        "fills_files": ("accepted", ""),
+    }
+    slow = {name: record["wall_s"] for name, record in records.items() if record["wall_s"] > 30}
+    assert not slow
+    for record in records.values():
+        assert record["isolation"]["missing"] == []
+        assert record["isolation"]["seccomp"] is True
+    assert groups_of_the_dead() <= groups
+    assert processes_of_runners() <= processes
+
+
+def test_a_machine_without_control_groups_says_so_once_in_records_and_may_be_refused(tmp_path: Path) -> None:
+    """WARPGRADE_CGROUPS=none is such a machine."""
+    bare = {**os.environ, "WARPGRADE_CGROUPS": "none"}
+    doctor = warpgrade("doctor", env=bare)
+    assert doctor.returncode == 1
+    assert "missing  cgroup" in doctor.stdout
+    assert "->" in doctor.stdout
+    folder = make_class(tmp_path / "class", ["private_memory"])
+    (tmp_path / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    options = (*CASE[:-1], "--policy", tmp_path / "policy.yaml", "--run", tmp_path / "run", "--allow-unsandboxed")
+    refused = warpgrade("grade", folder, *options, "--require-isolation", env=bare)
+    assert refused.returncode == 1
+    for word in ("--require-isolation", "memory:", "processes:", "cpu:", "freezer:"):
+        assert word in refused.stderr
+    assert not (tmp_path / "run").exists()
+    graded = warpgrade("grade", folder, *options, env=bare)
+    assert graded.returncode == 0, graded.stderr
+    assert graded.stderr.count("not fully isolated") == 1
+    (record,) = records_of(tmp_path / "run")
+    assert record["outcome"]["verdict"] == "memory_limit"
+    assert {"memory", "processes", "cpu", "freezer"} <= set(record["isolation"]["missing"])
+    assert record["isolation"]["cgroup"] == {"version": "none", "controllers": []}
+
+
+def test_doctor_tells_a_program_what_it_tells_a_person() -> None:
+    doctor = warpgrade("doctor", "--json")
+    found = json.loads(doctor.stdout)
+    assert found["schema"] == "warpgrade.doctor.v1"
+    assert (doctor.returncode == 0) == found["isolated"]
+    topics = {finding["topic"] for finding in found["findings"]}
+    assert {"sandbox", "user namespaces", "cgroup", "seccomp", "GPU", "CUDA toolkit", "disk", "Slurm"} <= topics
+    assert {finding["state"] for finding in found["findings"]} <= {"ok", "limited", "missing"}
