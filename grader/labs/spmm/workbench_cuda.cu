@@ -53,7 +53,8 @@ struct BlockErrors {
   }
 };
 
-__device__ double warp_sum(double value) {
+template <typename T>
+__device__ T warp_sum(T value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0u, value, step);
   return value;
 }
@@ -140,11 +141,11 @@ __global__ void check_cells_kernel(int rows, const int* chosen, int column_count
     }
     __syncwarp();
     squares = warp_sum(squares);
-    count = __reduce_add_sync(~0u, count);
+    count = warp_sum(count);
     if (lane == 0 && count > 0) block_errors.add(end - begin, count, squares);
   }
   if (worst > 0) atomic_max(&findings->max_error_over_bound, worst);
-  exact_cells = __reduce_add_sync(~0u, exact_cells);
+  exact_cells = warp_sum(exact_cells);
   if (lane == 0 && exact_cells > 0)
     atomicAdd(&findings->exact_cells, static_cast<unsigned long long>(exact_cells));
   block_errors.add_to(findings);
