@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "labs/spmm/workbench.h"
 
@@ -26,6 +27,19 @@ void settle(Check& check) {
     check.max_rms_over_limit = std::max(check.max_rms_over_limit, over);
     if (!(over <= 1)) check.imprecise.push_back(group);
   }
+}
+
+std::vector<double> draw_x(std::uint64_t seed, int k) {
+  std::mt19937_64 generator(seed);
+  std::normal_distribution<double> normal;
+  std::vector<double> x(static_cast<std::size_t>(k));
+  double square = 0;
+  for (double& value : x) {
+    value = normal(generator);
+    square += value * value;
+  }
+  for (double& value : x) value *= std::sqrt(k / square);
+  return x;
 }
 
 std::string describe_precision(const Check& check) {

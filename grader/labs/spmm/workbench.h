@@ -63,6 +63,9 @@ struct Check {
 // groups' root mean squares are compared with their limits.
 void settle(Check& check);
 
+// Freivalds' vector: Gaussian, of length sqrt(k).
+std::vector<double> draw_x(std::uint64_t seed, int k);
+
 // "rows of 64 entries or more have errors 12 times what fp32 gives"; empty where no group is imprecise.
 std::string describe_precision(const Check& check);
 

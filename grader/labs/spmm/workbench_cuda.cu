@@ -3,7 +3,6 @@
 // repetition.
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "judge/bench_kernels.cuh"
 #include "judge/cuda_memory.h"
@@ -349,12 +348,7 @@ class CudaWorkbench : public Workbench {
   }
 
   Check check_product(std::uint64_t seed) override {
-    std::mt19937_64 generator(seed);
-    std::normal_distribution<double> normal;
-    std::vector<double> x(k_);
-    double square = 0;
-    for (double& value : x) square += (value = normal(generator)) * value;
-    for (double& value : x) value *= std::sqrt(k_ / square);
+    const std::vector<double> x = draw_x(seed, k_);
     WARPGRADE_CUDA(cudaMemcpy(x_.get(), x.data(), x.size() * sizeof(double), cudaMemcpyHostToDevice));
     clear_findings();
     product_b_kernel<<<blocks_, kThreads>>>(a_.cols, b_values_, x_.get(), z_.get());
