@@ -43,7 +43,7 @@ std::string RunOrder::text() const {
 
 RunOrder draw_run_order(std::uint64_t seed, int least, bool timed) {
   Draws draws(seed);
-  const int runs = least + (draws.below(4) == 0 ? 1 : 0);
+  const int runs = least + (timed && draws.below(4) == 0 ? 1 : 0);
   int plans = runs < 3 ? 1 : 2;
   if (runs >= 4 && draws.below(2) == 0) plans = 3;
   // A run for each plan, a second one for one of them, the rest anywhere.

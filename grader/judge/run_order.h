@@ -25,9 +25,10 @@ struct RunOrder {
   std::string text() const;
 };
 
-// `least` checked runs, one more for every fourth seed. From three runs on there are two plans, or, of four,
-// sometimes three; one of them has at least two runs, the second of which catches what was kept from the
-// first. `timed`: the timed phase stands behind a checked run, in any plan.
+// `least` checked runs; where a phase is timed, one more for every fourth seed (elsewhere the same number
+// for everybody, so that counters compare). From three runs on there are two plans, or, of four, sometimes
+// three; one of them has at least two runs, the second of which catches what was kept from the first.
+// `timed`: the timed phase stands behind a checked run, in any plan.
 RunOrder draw_run_order(std::uint64_t seed, int least, bool timed);
 
 // Of four timed pairs in a row one, which the seed chooses, is checked more closely.
