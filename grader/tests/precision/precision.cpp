@@ -1,11 +1,12 @@
 // Measures lab spmm's checks: how often they reject honest fp32 sums (never), and which formats of lower
 // precision they find (all, in rows of any length). The bench is the judge's own.
 //
-//   precision [--inputs N] [--seed S] [--catalogue FILE] [--out FOLDER]
+//   precision [--inputs N] [--seed S] [--catalogue FILE] [--out FOLDER] [--tail TERMS]
 //
 // Each input is a matrix with the row lengths of a case, K = 32 or 256, with fresh values as a case has them,
 // multiplied in eight orders of summation: 8 N results. Ends with 1 when an honest result was rejected or a
-// format was not found. Prints two tables in Markdown; with --out writes them to honest.md and found.md.
+// format was not found. --tail: single cells' errors as well, of so many terms for each of six lengths.
+// Prints two tables in Markdown; with --out writes them to honest.md and found.md.
 #include <fmt/format.h>
 #include <sys/mman.h>
 
@@ -18,6 +19,7 @@
 
 #include "precision/shapes.h"
 #include "precision/sums.h"
+#include "precision/tail.h"
 #include "spmm/oracle.h"
 
 namespace warpgrade::spmm {
@@ -200,6 +202,7 @@ void write(const std::string& folder, const std::string& name, const std::string
 int run(int argc, char** argv) {
   int inputs = 40;
   std::uint64_t seed = 1;
+  double tail_terms = 0;
   std::string catalogue = WARPGRADE_CATALOGUE, out;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string option = argv[i], value = argv[i + 1];
@@ -209,6 +212,8 @@ int run(int argc, char** argv) {
       seed = std::stoull(value);
     else if (option == "--catalogue")
       catalogue = value;
+    else if (option == "--tail")
+      tail_terms = std::stod(value);
     else if (option == "--out")
       out = value;
     else
@@ -224,6 +229,7 @@ int run(int argc, char** argv) {
   write(out, "honest.md", honest);
   const bool all_found = measure_formats(seed, inputs < kManyInputs, found);
   write(out, "found.md", found);
+  if (tail_terms > 0) write(out, "tail.md", measure_tail(tail_terms, seed));
   return accepted && all_found ? 0 : 1;
 }
 
