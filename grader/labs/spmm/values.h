@@ -7,7 +7,7 @@
 //        sparse  uniform values. However long a row of A is, in one of these columns only a few of its terms
 //                are not 0, and an error bound that follows sum|a||b| is tight there.
 //        exact   odd integers of 18 bits (times 2^-18), in unit rows alone, so that every term is such an
-//                integer. Sums of up to 64 of them are exact in fp32 in any order, and in nothing shorter:
+//                integer. Sums of up to 60 of them are exact in fp32 in any order, and in nothing shorter:
 //                such a cell is compared bit for bit.
 //
 // `draw_column_kinds` takes as many levels as the longest row needs: a row of any length has a sparse column

@@ -4,9 +4,9 @@
 //   precision [--inputs N] [--seed S] [--catalogue FILE] [--out FOLDER] [--tail TERMS]
 //
 // Each input is a matrix with the row lengths of a case, K = 32 or 256, with fresh values as a case has them,
-// multiplied in eight orders of summation: 8 N results. Ends with 1 when an honest result was rejected or a
-// format was not found. --tail: single cells' errors as well, of so many terms for each of six lengths.
-// Prints two tables in Markdown; with --out writes them to honest.md and found.md.
+// multiplied in eight orders of summation, and with B in three parts: 9 N results. Ends with 1 when an honest
+// result was rejected or a format was not found. --tail: single cells' errors as well, of so many terms for
+// each of six lengths. Prints two tables in Markdown; with --out writes them to honest.md and found.md.
 #include <fmt/format.h>
 #include <sys/mman.h>
 

@@ -82,22 +82,38 @@ float four_accumulators(Floats a, Floats b, std::uint64_t) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-const std::array<Order, 8> kOrders{{{"one after the other", in_order},
+float with_bits(float value, int bits) {
+  int exponent = 0;
+  const float fraction = std::frexp(value, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+}
+
+// B as three numbers of BF16, 24 bits in all, as tensor cores emulate fp32.
+float three_parts(Floats a, Floats b, std::uint64_t) {
+  float sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    float left = b[i];
+    for (int part = 0; part < 3; ++part) {
+      const float held = with_bits(left, 8);
+      sum = std::fma(a[i], held, sum);
+      left -= held;
+    }
+  }
+  return sum;
+}
+
+const std::array<Order, 9> kOrders{{{"one after the other", in_order},
                                     {"the same without FMA", without_fma},
                                     {"random order", random_order},
                                     {"pairwise", pairwise},
                                     {"warp tree", warp_tree},
                                     {"split rows, atomics", split_rows},
                                     {"Kahan", kahan},
-                                    {"four accumulators", four_accumulators}}};
+                                    {"four accumulators", four_accumulators},
+                                    {"B in three parts", three_parts}}};
 
 // ---- formats: the value nearest to it that has so many significant bits ----
 
-float with_bits(float value, int bits) {
-  int exponent = 0;
-  const float fraction = std::frexp(value, &exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
-}
 float as_bf16(float value) {
   return with_bits(value, 8);
 }
