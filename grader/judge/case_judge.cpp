@@ -89,6 +89,8 @@ nlohmann::json CaseJudge::judge() {
                             {"methods", methods_},
                             {"cells_checked", cells_checked_},
                             {"max_error_over_bound", max_error_over_bound_}};
+  if (max_rms_over_limit_ > 0) record["verification"]["max_rms_over_limit"] = max_rms_over_limit_;
+  if (!order_.plans.empty()) record["verification"]["order"] = order_.text();
   if (!mismatches_.is_null()) {
     record["mismatches"] = mismatches_;
     if (!pattern_.empty()) record["pattern"] = pattern_;
@@ -167,6 +169,37 @@ std::optional<Outcome> CaseJudge::free_plan() {
   const Answer answer = submission_->call(Op::kFree);
   if (answer.ok()) return std::nullopt;
   return submission_->explain(answer, prefix_ + "_free");
+}
+
+std::optional<Outcome> CaseJudge::judge_in_order(int least) {
+  order_ = draw_run_order(seed("order"), least, timed());
+  for (std::size_t number = 0; number < order_.plans.size(); ++number) {
+    const PlannedRuns& runs = order_.plans[number];
+    prepare_plan(static_cast<int>(number), runs.timed);
+    if (auto fault = plan()) return fault;
+    for (int run = 0; run < runs.before; ++run) {
+      if (auto fault = checked_run()) return fault;
+    }
+    if (runs.timed) {
+      if (auto fault = timed_phase()) return fault;
+    }
+    for (int run = 0; run < runs.after; ++run) {
+      if (auto fault = checked_run()) return fault;
+    }
+    if (auto fault = free_plan()) return fault;
+  }
+  return std::nullopt;
+}
+
+// In the timed phase: the plan given back and made anew, for the inputs that it was made for.
+std::optional<Outcome> CaseJudge::plan_again() {
+  timed_phases_.enter("replan");
+  submission_->resume();
+  const Answer freed = submission_->call(Op::kFree);
+  if (!freed.ok()) return submission_->explain(freed, prefix_ + "_free");
+  const Answer planned = timed_turn(*submission_, Op::kPlan, plan_arguments());
+  if (!planned.ok()) return submission_->explain(planned, plan_name());
+  return integrity_fault(plan_name());
 }
 
 std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
@@ -328,10 +361,17 @@ std::optional<Outcome> CaseJudge::measure(std::vector<Baseline>& baselines) {
   nlohmann::json clocks{{"start", gpu_state_json(uuid)}};
   const auto start = Clock::now();
   std::string stopped_by = "max_pairs";
-  int redone = 0;
+  const std::uint64_t closely_seed = seed("closely");
+  int redone = 0, tried = 0;
   while (timing.pairs() < context_.max_pairs) {
     throw_if_interrupted();
     PairSample sample;
+    sample.replanned = std::binary_search(order_.replans.begin(), order_.replans.end(), tried);
+    if (sample.replanned) {
+      if (auto fault = plan_again()) return fault;
+    }
+    closely_ = sample.checked_closely = is_checked_closely(closely_seed, tried);
+    ++tried;
     if (auto fault = timed_pair(baselines, timing.pairs(), sample)) return fault;
     timed_phases_.enter("gpu_state");
     if (gpu_is_throttled(uuid) && redone < kThrottledShare * context_.max_pairs) {

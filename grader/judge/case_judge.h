@@ -3,6 +3,7 @@
 // are drawn and outputs checked.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,6 +13,7 @@
 #include "judge/case_bench.h"
 #include "judge/device_memory_limit.h"
 #include "judge/phases.h"
+#include "judge/run_order.h"
 #include "judge/services.h"
 #include "labs/lab.h"
 #include "measure/paired_timing.h"
@@ -35,12 +37,13 @@ class CaseJudge {
 
   // The bench with every buffer allocated, filled once and guarded.
   virtual std::unique_ptr<CaseBench> open_bench() = 0;
-  // The order of judging: plans, checked runs, timed_phase() where timed(), free.
+  // start_submission(), then judge_in_order(), or another order of the lab's own.
   virtual Outcome judge_submission() = 0;
   virtual Arguments plan_arguments() const = 0;
   // Draws fresh inputs for a timed pair; the arguments of its runs.
   virtual Arguments refresh_for_timing() = 0;
-  // The private output of a timed run, the submission's or a baseline's. nullopt: right.
+  // The private output of a timed run, the submission's or a baseline's. nullopt: right. Where closely() is
+  // set, whatever the lab's closest check is.
   virtual std::optional<Outcome> verify_timed_run() = 0;
   // Time that no honest program can beat, for a device of this bandwidth.
   virtual double impossible_us(double peak_bytes_per_s) const = 0;
@@ -62,6 +65,13 @@ class CaseJudge {
   std::optional<Outcome> start_submission();
   std::optional<Outcome> plan();
   std::optional<Outcome> free_plan();
+  // Plans, checked runs and, where timed(), the timed phase in an order that the hidden seed decides: `least`
+  // checked runs or one more. The lab's prepare_plan() comes before each plan, its checked_run() is a run.
+  std::optional<Outcome> judge_in_order(int least);
+  virtual void prepare_plan(int /*number*/, bool /*is_timed*/) {}  // 0, 1, ...; the timed phase is its own
+  virtual std::optional<Outcome> checked_run() { return std::nullopt; }
+  // The pair at hand is one of those, chosen by the seed, that are checked more closely.
+  bool closely() const { return closely_; }
   // Poison, run, snapshot, integrity; the lab checks the private output.
   std::optional<Outcome> run_once(const Arguments& arguments = {});
   // On a GPU, for speed cases.
@@ -69,6 +79,10 @@ class CaseJudge {
 
   // What the record's "verification" sums up.
   void count_check(const std::string& method, std::int64_t cells, double max_error_over_bound = 0);
+  // Errors' root mean squares beside their limits, where a lab has some.
+  void count_rms(double max_rms_over_limit) {
+    max_rms_over_limit_ = std::max(max_rms_over_limit_, max_rms_over_limit);
+  }
   // The function that a run calls, for messages.
   virtual std::string run_name() const { return prefix_ + "_run"; }
   // The common part of describe_case: dataset and kind.
@@ -102,6 +116,7 @@ class CaseJudge {
                                          PairSample& sample);
   void time_null(std::vector<Baseline>& baselines, PairSample& sample);
   std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
+  std::optional<Outcome> plan_again();
   void describe_speed(nlohmann::json& record) const;
   void collect_reports(nlohmann::json& record, Outcome& outcome);
   void add_help(Outcome& outcome);
@@ -114,14 +129,15 @@ class CaseJudge {
   Phases phases_, timed_phases_;  // where the time went; within the timed phase
   CaseSpec spec_;
   std::string prefix_;
-  bool timed_ = false;
+  bool timed_ = false, closely_ = false;
+  RunOrder order_;
   std::unique_ptr<CaseBench> bench_;
   DeviceMemoryLimit device_memory_;
   std::unique_ptr<RunnerProcess> submission_;  // ends before the bench's memory goes
   nlohmann::json device_, timing_, ratios_;
   std::set<std::string> methods_;
   std::int64_t cells_checked_ = 0;
-  double max_error_over_bound_ = 0, plan_ms_ = 0;
+  double max_error_over_bound_ = 0, max_rms_over_limit_ = 0, plan_ms_ = 0;
   int repetitions_ = 0, seeds_ = 0;
 };
 

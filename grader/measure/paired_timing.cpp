@@ -64,13 +64,16 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
   nlohmann::json series{
       {"submission_event_us", nlohmann::json::array()}, {"submission_wall_us", nlohmann::json::array()},
       {"null_wall_us", nlohmann::json::array()},        {"submission_enter_us", nlohmann::json::array()},
-      {"null_enter_us", nlohmann::json::array()},       {"baseline_event_us", nlohmann::json::object()}};
+      {"null_enter_us", nlohmann::json::array()},       {"baseline_event_us", nlohmann::json::object()},
+      {"checked_closely", nlohmann::json::array()},     {"replanned", nlohmann::json::array()}};
   for (const PairSample& sample : samples_) {
     series["submission_event_us"].push_back(sample.submission_event_us);
     series["submission_wall_us"].push_back(sample.submission_wall_us);
     series["null_wall_us"].push_back(sample.null_wall_us);
     series["submission_enter_us"].push_back(sample.submission_enter_us);
     series["null_enter_us"].push_back(sample.null_enter_us);
+    series["checked_closely"].push_back(sample.checked_closely ? 1 : 0);
+    series["replanned"].push_back(sample.replanned ? 1 : 0);
     for (const auto& [name, value] : sample.baseline_event_us)
       series["baseline_event_us"][name].push_back(value);
   }

@@ -24,6 +24,8 @@ struct PairSample {
   // submission computes ahead of its clock makes that longer than the trusted runner's.
   double submission_enter_us = 0, null_enter_us = 0;
   std::map<std::string, double> baseline_event_us;
+  bool checked_closely = false;  // one of the pairs that the hidden seed chose for a closer check
+  bool replanned = false;        // the submission planned anew before it
 };
 
 // Looks only after these many pairs; 98.75 % at each look is 95 % over all four (Bonferroni).

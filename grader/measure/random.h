@@ -13,13 +13,6 @@
 
 namespace warpgrade {
 
-enum class Distribution {
-  kUniform,     // [-1, 1), zero mean, full 24-bit significands
-  kUnit,        // -1 or 1
-  kOddInteger,  // odd integers of 13 bits with sign: sums of up to 2048 of them are exact in fp32, not in
-                // TF32 or BF16
-};
-
 WARPGRADE_HOST_DEVICE inline std::uint64_t mix_bits(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
@@ -30,23 +23,34 @@ WARPGRADE_HOST_DEVICE inline std::uint64_t random_bits(std::uint64_t seed, std::
   return mix_bits(mix_bits(seed + (index + 1) * 0x9E3779B97F4A7C15ull) ^ seed);
 }
 
-WARPGRADE_HOST_DEVICE inline float random_value(Distribution distribution, std::uint64_t seed,
-                                                std::uint64_t index) {
-  const std::uint64_t bits = random_bits(seed, index);
-  switch (distribution) {
-    case Distribution::kUnit:
-      return (bits >> 63) != 0 ? 1.0f : -1.0f;
-    case Distribution::kOddInteger: {
-      const int magnitude = static_cast<int>((bits >> 20) & 0x0FFF) * 2 + 1;  // 1 .. 8191
-      return static_cast<float>((bits >> 63) != 0 ? magnitude : -magnitude);
-    }
-    case Distribution::kUniform:
-      break;
-  }
+// ---- 64 random bits to a value; each uses the upper 32 ----
+
+// [-1, 1), zero mean, full 24-bit significands.
+WARPGRADE_HOST_DEVICE inline float uniform_value(std::uint64_t bits) {
   return static_cast<float>(static_cast<std::int32_t>(bits >> 32)) * 0x1p-31f;
 }
 
-// Sums of more terms of kUnit * kOddInteger than this may leave the 24 bits in which fp32 counts exactly.
-inline constexpr int kExactTerms = (1 << 24) / 8192;
+// [0, 1): values of one sign, whose sums grow with every term.
+WARPGRADE_HOST_DEVICE inline float positive_value(std::uint64_t bits) {
+  return static_cast<float>(bits >> 40) * 0x1p-24f;
+}
+
+// -1 or 1.
+WARPGRADE_HOST_DEVICE inline float unit_value(std::uint64_t bits) {
+  return (bits >> 63) != 0 ? 1.0f : -1.0f;
+}
+
+// How many bits an odd integer of odd_value has: two more than fit into any 16-bit format.
+inline constexpr int kOddBits = 18;
+// What its unit, the integer 1, is worth: values lie in (1/2, 1), as those of uniform_value do.
+inline constexpr double kOddUnit = 0x1p-18;
+
+// With either sign, an odd integer of exactly 18 bits, in units of 2^-18: (1/2, 1). Its first and its last
+// bit are set, so that no format of fewer significant bits holds it under any power of two as scale. Any sum
+// of 64 of them, in any order, is exact in fp32.
+WARPGRADE_HOST_DEVICE inline float odd_value(std::uint64_t bits) {
+  const int magnitude = (1 << (kOddBits - 1)) + static_cast<int>((bits >> 40) & 0xFFFF) * 2 + 1;
+  return static_cast<float>((bits >> 63) != 0 ? magnitude : -magnitude) * static_cast<float>(kOddUnit);
+}
 
 }  // namespace warpgrade

@@ -14,7 +14,7 @@
 namespace warpgrade::apsp {
 namespace {
 
-constexpr int kRuns = 3;  // the second one catches what was kept from the first
+constexpr int kLeastRuns = 3;
 
 class ApspJudge : public CaseJudge {
  public:
@@ -47,23 +47,23 @@ class ApspJudge : public CaseJudge {
   Outcome judge_submission() override {
     bench_->poison(Output::kSubmission);
     if (auto fault = start_submission()) return *fault;
-    if (auto fault = plan()) return *fault;
-    for (int run = 0; run < kRuns; ++run) {
-      solver_->draw(next_seed());
-      if (auto fault = run_once()) return *fault;
-      if (auto fault = verify_timed_run()) return *fault;
-    }
-    if (timed()) {
-      if (auto fault = timed_phase()) return *fault;
-    }
-    if (auto fault = free_plan()) return *fault;
+    if (auto fault = judge_in_order(kLeastRuns)) return *fault;
     return {};
+  }
+
+  // One of the first kLeastRuns checked runs, which the seed chooses, has a node so far away that 16 bits do
+  // not hold the way there: what fits the numbers of the timed runs alone does not pass.
+  std::optional<Outcome> checked_run() override {
+    const bool has_far_node = runs_++ == static_cast<int>(seed("far run") % kLeastRuns);
+    solver_->draw(next_seed(), has_far_node ? static_cast<int>(seed("far node") % graph_.n) : kNoFarNode);
+    if (auto fault = run_once()) return fault;
+    return verify_timed_run();
   }
 
   Arguments plan_arguments() const override { return {graph_.n}; }
 
   Arguments refresh_for_timing() override {
-    solver_->draw(next_seed());
+    solver_->draw(next_seed(), kNoFarNode);
     return {};
   }
 
@@ -126,6 +126,7 @@ class ApspJudge : public CaseJudge {
   }
 
   Graph graph_;
+  int runs_ = 0;                  // checked ones
   ArraysBench* bench_ = nullptr;  // the case's own bench
   std::unique_ptr<Solver> solver_;
 };

@@ -35,11 +35,20 @@ struct Comparison {
   int first_row = 0, last_row = 0, first_col = 0, last_col = 0;  // where they lie
 };
 
+constexpr int kNoFarNode = -1;
+
+// An edge of this weight into a far node: beyond 65,535, and no more than kMaxWeight.
+WARPGRADE_PHILOX_FUNCTION int far_weight(int weight) {
+  return 65536 + weight % (kMaxWeight - 65536 + 1);
+}
+
 class Solver {
  public:
   virtual ~Solver() = default;
-  virtual void draw(std::uint64_t seed) = 0;  // into the bench's initial(), and solves it
-  virtual Comparison compare() = 0;           // the bench's output() with the solution
+  // Into the bench's initial(), and solves it. `far`: a node all of whose edges into it weigh more than 16
+  // bits hold, or kNoFarNode.
+  virtual void draw(std::uint64_t seed, int far) = 0;
+  virtual Comparison compare() = 0;  // the bench's output() with the solution
 };
 
 std::unique_ptr<Solver> make_host_solver(ArraysBench& bench, const Graph& graph, int threads);

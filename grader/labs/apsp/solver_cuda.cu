@@ -34,6 +34,13 @@ __global__ void draw_edges_kernel(const Edge* edges, std::size_t count, std::uin
         real_edge_weight(seed, edges[e].from, edges[e].to, n);
 }
 
+__global__ void move_away_kernel(int n, int far, int* graph) {
+  for (std::size_t i = first_index(); i < n; i += index_step()) {
+    int& cell = graph[i * n + far];
+    if (i != far && cell != kInfinity) cell = far_weight(cell);
+  }
+}
+
 // One tile of a round: rows tile_i, columns tile_j, over the nodes of tile `pivot`. Phase 1 is the tile
 // (pivot, pivot), phase 2 the pivot's row and column, phase 3 all others. The panels are staged whole; within
 // phases 1 and 2 a panel is the tile itself, so every step's changes are written back to it.
@@ -103,7 +110,7 @@ class CudaSolver : public Solver {
       bench_.copy_in(edges_.get(), graph.edges.data(), graph.edges.size() * sizeof(Edge));
   }
 
-  void draw(std::uint64_t seed) override {
+  void draw(std::uint64_t seed, int far) override {
     int* cells = static_cast<int*>(bench_.initial());
     if (graph_.pattern) {
       draw_pattern_kernel<<<kBlocks, kThreads>>>(*graph_.pattern, seed, graph_.n, cells);
@@ -111,6 +118,7 @@ class CudaSolver : public Solver {
       clear_edges_kernel<<<kBlocks, kThreads>>>(graph_.n, cells);
       draw_edges_kernel<<<kBlocks, kThreads>>>(edges_.get(), graph_.edges.size(), seed, graph_.n, cells);
     }
+    if (far != kNoFarNode) move_away_kernel<<<kBlocks, kThreads>>>(graph_.n, far, cells);
     WARPGRADE_CUDA(cudaMemcpyAsync(solution_.get(), cells, bytes(), cudaMemcpyDeviceToDevice));
     const int tiles = (graph_.n + kTile - 1) / kTile;
     for (int pivot = 0; pivot < tiles; ++pivot) {

@@ -13,7 +13,7 @@ class HostSolver : public Solver {
   HostSolver(ArraysBench& bench, const Graph& graph, int threads)
       : bench_(bench), graph_(graph), threads_(threads), solution_(graph.cells()) {}
 
-  void draw(std::uint64_t seed) override {
+  void draw(std::uint64_t seed, int far) override {
     const std::span cells(static_cast<int*>(bench_.initial()), graph_.cells());
     const int n = graph_.n;
     for (int i = 0; i < n; ++i) {
@@ -25,6 +25,10 @@ class HostSolver : public Solver {
     for (const Edge& edge : graph_.edges) {
       cells[static_cast<std::size_t>(edge.from) * n + edge.to] =
           real_edge_weight(seed, edge.from, edge.to, n);
+    }
+    for (int i = 0; i < n && far != kNoFarNode; ++i) {
+      int& cell = cells[static_cast<std::size_t>(i) * n + far];
+      if (i != far && cell != kInfinity) cell = far_weight(cell);
     }
     std::copy(cells.begin(), cells.end(), solution_.begin());
     solve(solution_, n, threads_);

@@ -14,8 +14,8 @@ namespace warpgrade::histogram {
 class Counting {
  public:
   virtual ~Counting() = default;
-  virtual void draw(std::uint64_t seed) = 0;            // into input 0
-  virtual const std::vector<unsigned>& expected() = 0;  // of the ids that were drawn last
+  virtual void draw(Pattern pattern, std::uint64_t seed) = 0;  // into input 0
+  virtual const std::vector<unsigned>& expected() = 0;         // of the ids that were drawn last
 };
 
 std::unique_ptr<Counting> make_host_counting(ArraysBench& bench, const Shape& shape);

@@ -39,10 +39,12 @@ class CudaCounting : public Counting {
         expected_((shape.nodes + kBinWidth - 1) / kBinWidth),
         counts_(expected_.size()) {}
 
-  void draw(std::uint64_t seed) override {
+  void draw(Pattern pattern, std::uint64_t seed) override {
     int* ids = static_cast<int*>(bench_.input(0));
     const auto bins = static_cast<unsigned>(expected_.size());
-    draw_kernel<<<kBlocks, kThreads>>>(shape_, seed, ids);
+    Shape drawn = shape_;
+    drawn.pattern = pattern;
+    draw_kernel<<<kBlocks, kThreads>>>(drawn, seed, ids);
     WARPGRADE_CUDA(cudaMemsetAsync(counts_.get(), 0, bins * sizeof(unsigned)));
     const dim3 grid(kBlocks, (bins + kBinsAPass - 1) / kBinsAPass);
     count_kernel<<<grid, kThreads>>>(ids, shape_.count, bins, counts_.get());

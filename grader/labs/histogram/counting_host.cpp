@@ -11,9 +11,9 @@ class HostCounting : public Counting {
  public:
   HostCounting(ArraysBench& bench, const Shape& shape) : bench_(bench), shape_(shape) {}
 
-  void draw(std::uint64_t seed) override {
+  void draw(Pattern pattern, std::uint64_t seed) override {
     const std::span ids(static_cast<int*>(bench_.input(0)), static_cast<std::size_t>(shape_.count));
-    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = id_at(shape_.pattern, seed, i, shape_.nodes);
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = id_at(pattern, seed, i, shape_.nodes);
     expected_ = count(ids, shape_.nodes);
   }
   const std::vector<unsigned>& expected() override { return expected_; }

@@ -3,7 +3,6 @@
 // repetition.
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "judge/bench_kernels.cuh"
 #include "judge/cuda_memory.h"
@@ -17,12 +16,44 @@ constexpr int kWarps = kThreads / 32;
 
 // Filled by the checking kernels.
 struct Findings {
-  unsigned long long bad_cells, never_written, listed;
+  unsigned long long bad_cells, outliers, not_exact, exact_cells, never_written, listed;
   double max_error_over_bound;
   Mismatch first[16];
+  unsigned long long counts[kLengthGroups];  // errors by row length, and the sums of their squares
+  double squares[kLengthGroups];
 };
 
-__device__ double warp_sum(double value) {
+// A block's share of the errors by row length.
+struct BlockErrors {
+  unsigned long long counts[kLengthGroups];
+  double squares[kLengthGroups];
+
+  // All threads of the block.
+  __device__ void clear() {
+    for (int g = threadIdx.x; g < kLengthGroups; g += blockDim.x) {
+      counts[g] = 0;
+      squares[g] = 0;
+    }
+    __syncthreads();
+  }
+  __device__ void add(int row_nnz, unsigned count, double sum_of_squares) {
+    const int g = length_group(static_cast<std::uint32_t>(row_nnz));
+    atomicAdd(&counts[g], static_cast<unsigned long long>(count));
+    atomicAdd(&squares[g], sum_of_squares);
+  }
+  // All threads of the block.
+  __device__ void add_to(Findings* findings) const {
+    __syncthreads();
+    for (int g = threadIdx.x; g < kLengthGroups; g += blockDim.x) {
+      if (counts[g] == 0) continue;
+      atomicAdd(&findings->counts[g], counts[g]);
+      atomicAdd(&findings->squares[g], squares[g]);
+    }
+  }
+};
+
+template <typename T>
+__device__ T warp_sum(T value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0u, value, step);
   return value;
 }
@@ -32,66 +63,100 @@ __device__ void atomic_max(double* address, double value) {
   atomicMax(reinterpret_cast<unsigned long long*>(address), __double_as_longlong(value));
 }
 
-__global__ void fill_kernel(float* cells, std::size_t count, Values values) {
+__global__ void fill_a_kernel(float* values, const int* columns, std::size_t count, std::uint64_t seed) {
   const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
-    cells[i] = random_value(values.distribution, values.seed, i);
+  for (std::size_t e = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; e < count; e += stride)
+    values[e] = a_value(seed, static_cast<std::int64_t>(e), columns[e]);
+}
+
+// A warp a row of B.
+__global__ void fill_b_kernel(float* cells, int n, DenseValues values) {
+  const std::int64_t warp = std::int64_t(blockIdx.x) * kWarps + threadIdx.x / 32;
+  for (std::int64_t row = warp; row < n; row += std::int64_t(gridDim.x) * kWarps) {
+    for (std::int64_t col = threadIdx.x % 32; col < values.k; col += 32)
+      cells[row * values.k + col] = values.at(row, col);
   }
 }
 
-__global__ void differs_from_random_kernel(const float* shared, std::size_t count, Values values,
+__global__ void differs_from_random_kernel(const float* shared, int n, DenseValues values,
                                            unsigned* differs) {
-  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
-    const float want = random_value(values.distribution, values.seed, i);
-    if (__float_as_uint(shared[i]) != __float_as_uint(want)) *differs = 1;
+  const std::int64_t warp = std::int64_t(blockIdx.x) * kWarps + threadIdx.x / 32;
+  for (std::int64_t row = warp; row < n; row += std::int64_t(gridDim.x) * kWarps) {
+    for (std::int64_t col = threadIdx.x % 32; col < values.k; col += 32) {
+      if (__float_as_uint(shared[row * values.k + col]) != __float_as_uint(values.at(row, col))) *differs = 1;
+    }
   }
+}
+
+__device__ void note_bad_cell(Findings* findings, const Mismatch& cell, bool outlier, bool exact) {
+  atomicAdd(outlier ? &findings->outliers : &findings->bad_cells, 1ull);
+  if (exact) atomicAdd(&findings->not_exact, 1ull);
+  if (__float_as_uint(cell.got) == kPoison) atomicAdd(&findings->never_written, 1ull);
+  const unsigned long long slot = atomicAdd(&findings->listed, 1ull);
+  if (slot < 16) findings->first[slot] = cell;
 }
 
 // The oracle's twin on the GPU: a warp a row, a lane a column, fp64. B is drawn anew, not read from shared
-// memory. Work: nnz * k draws and fused multiply-adds.
-__global__ void check_cells_kernel(int rows, int k, const int* row_offsets, const int* columns,
-                                   const float* values, Values b, const float* c, bool exact,
+// memory. `chosen` lists the columns that are checked, or is nullptr: all. Work: nnz * column_count draws and
+// fused multiply-adds.
+__global__ void check_cells_kernel(int rows, const int* chosen, int column_count, const int* row_offsets,
+                                   const int* columns, const float* values, DenseValues b, const float* c,
                                    Findings* findings, std::uint8_t* bad_rows, std::uint8_t* bad_cols) {
+  __shared__ BlockErrors block_errors;
+  block_errors.clear();
   const int lane = threadIdx.x % 32;
   const std::int64_t warp = std::int64_t(blockIdx.x) * kWarps + threadIdx.x / 32;
   double worst = 0;
+  unsigned exact_cells = 0;
   for (std::int64_t row = warp; row < rows; row += std::int64_t(gridDim.x) * kWarps) {
     const int begin = row_offsets[row], end = row_offsets[row + 1];
-    for (int col = lane; col < k; col += 32) {
+    unsigned count = 0;
+    double squares = 0;
+    for (int i = lane; i < column_count; i += 32) {
+      const int col = chosen != nullptr ? chosen[i] : i;
       double want = 0, abs_sum = 0;
       for (int e = begin; e < end; ++e) {
-        const double product =
-            double(values[e]) * random_value(b.distribution, b.seed, std::int64_t(columns[e]) * k + col);
+        const double product = double(values[e]) * b.at(columns[e], col);
         want += product;
         abs_sum += fabs(product);
       }
-      const float got = c[row * k + col];
-      const double bound = exact && end - begin <= kExactTerms ? 0 : cell_bound(end - begin, abs_sum);
-      const double error = fabs(got - want);
-      if (isfinite(got) && error <= bound) {
+      const float got = c[row * b.k + col];
+      const bool exact = is_exact_cell(b.kinds[col], abs_sum);
+      const double bound = exact ? 0 : cell_bound(abs_sum), error = fabs(got - want);
+      const bool accepted = isfinite(got) && error <= bound;
+      const bool outlier = !accepted && isfinite(got) && error <= kOutlierFactor * bound;
+      exact_cells += exact ? 1 : 0;
+      if (accepted || outlier) {
         if (bound > 0) worst = fmax(worst, error / bound);
-        continue;
+        if (b.kinds[col] == kDense && abs_sum > 0) {
+          const double over = error / (kUnitRoundoff * abs_sum);
+          ++count;
+          squares += over * over;
+        }
       }
-      atomicAdd(&findings->bad_cells, 1ull);
+      if (accepted) continue;
       bad_rows[row] = bad_cols[col] = 1;
-      if (__float_as_uint(got) == kPoison) atomicAdd(&findings->never_written, 1ull);
-      const unsigned long long slot = atomicAdd(&findings->listed, 1ull);
-      if (slot < 16) findings->first[slot] = {row, col, want, got};
+      note_bad_cell(findings, {row, col, want, got}, outlier, exact);
     }
+    __syncwarp();
+    squares = warp_sum(squares);
+    count = warp_sum(count);
+    if (lane == 0 && count > 0) block_errors.add(end - begin, count, squares);
   }
   if (worst > 0) atomic_max(&findings->max_error_over_bound, worst);
+  exact_cells = warp_sum(exact_cells);
+  if (lane == 0 && exact_cells > 0)
+    atomicAdd(&findings->exact_cells, static_cast<unsigned long long>(exact_cells));
+  block_errors.add_to(findings);
 }
 
 // z = B * x, a warp a row of B.
-__global__ void product_b_kernel(int n, int k, Values b, const double* x, double* z) {
+__global__ void product_b_kernel(int n, DenseValues b, const double* x, double* z) {
   const int lane = threadIdx.x % 32;
   const std::int64_t warp = std::int64_t(blockIdx.x) * kWarps + threadIdx.x / 32;
   for (std::int64_t row = warp; row < n; row += std::int64_t(gridDim.x) * kWarps) {
     double sum = 0;
-    for (int col = lane; col < k; col += 32) {
-      sum += double(random_value(b.distribution, b.seed, row * k + col)) * x[col];
-    }
+    for (std::int64_t col = lane; col < b.k; col += 32) sum += double(b.at(row, col)) * x[col];
     sum = warp_sum(sum);
     if (lane == 0) z[row] = sum;
   }
@@ -100,7 +165,9 @@ __global__ void product_b_kernel(int n, int k, Values b, const double* x, double
 // Accepts row i when |C_i x - A_i z| is within its bound; x is scaled so that |x| = sqrt(k).
 __global__ void check_product_kernel(int rows, int k, const int* row_offsets, const int* columns,
                                      const float* values, const float* c, const double* x, const double* z,
-                                     double max_b, Findings* findings, std::uint8_t* bad_rows) {
+                                     Findings* findings, std::uint8_t* bad_rows) {
+  __shared__ BlockErrors block_errors;
+  block_errors.clear();
   const int lane = threadIdx.x % 32;
   const std::int64_t warp = std::int64_t(blockIdx.x) * kWarps + threadIdx.x / 32;
   double worst = 0;
@@ -116,20 +183,21 @@ __global__ void check_product_kernel(int rows, int k, const int* row_offsets, co
     want = warp_sum(want);
     abs_row = warp_sum(abs_row);
     if (lane != 0) continue;
-    const double bound = product_bound(end - begin, abs_row, max_b, k);
+    const double scale = product_scale(abs_row, k), bound = cell_bound(scale);
     const double error = fabs(got - want);
     if (isfinite(got) && error <= bound) {
-      if (bound > 0) worst = fmax(worst, error / bound);
+      if (bound > 0) {
+        const double over = error / (kUnitRoundoff * scale);
+        worst = fmax(worst, error / bound);
+        block_errors.add(end - begin, 1, over * over);
+      }
       continue;
     }
     atomicAdd(&findings->bad_cells, 1ull);
     bad_rows[row] = 1;
   }
   if (worst > 0) atomic_max(&findings->max_error_over_bound, worst);
-}
-
-double largest_value(Distribution distribution) {
-  return distribution == Distribution::kOddInteger ? 8191 : 1;
+  block_errors.add_to(findings);
 }
 
 class CudaWorkbench : public Workbench {
@@ -165,6 +233,11 @@ class CudaWorkbench : public Workbench {
     private_c_ = DeviceArray<float>(std::size_t(a.rows) * k);
     z_ = DeviceArray<double>(a.cols);
     x_ = DeviceArray<double>(k);
+    kinds_ = DeviceArray<ColumnKind>(k);
+    sparse_columns_ = DeviceArray<int>(k);
+    longest_row_ = 0;
+    for (int row = 0; row < a.rows; ++row)
+      longest_row_ = std::max<std::int64_t>(longest_row_, a.row_offsets[row + 1] - a.row_offsets[row]);
     bad_rows_ = DeviceArray<std::uint8_t>(a.rows);
     bad_cols_ = DeviceArray<std::uint8_t>(k);
     WARPGRADE_CUDA(cudaMemcpy(private_row_offsets_.get(), a.row_offsets.data(), a.row_offsets.size_bytes(),
@@ -172,8 +245,8 @@ class CudaWorkbench : public Workbench {
     WARPGRADE_CUDA(
         cudaMemcpy(private_columns_.get(), a.columns.data(), a.columns.size_bytes(), cudaMemcpyDefault));
     // From here on every buffer has known contents and whole guards.
-    refresh_a({});
-    refresh_b({});
+    refresh_a(0);
+    refresh_b(0);
     poison(Output::kSubmission);
     if (with_baseline_output) poison(Output::kBaseline);
   }
@@ -183,8 +256,10 @@ class CudaWorkbench : public Workbench {
   }
   SharedBuffer output_buffer(Output output) override { return outputs_[static_cast<int>(output)]->buffer(); }
 
-  void refresh_a(Values values) override {
-    fill_kernel<<<blocks_, kThreads>>>(private_values_.get(), private_values_.size(), values);
+  void refresh_a(std::uint64_t seed) override {
+    a_seed_ = seed;
+    fill_a_kernel<<<blocks_, kThreads>>>(private_values_.get(), private_columns_.get(),
+                                         private_values_.size(), seed);
     copy(row_offsets_->payload<int>(), private_row_offsets_);
     copy(columns_->payload<int>(), private_columns_);
     copy(values_->payload<float>(), private_values_);
@@ -192,9 +267,19 @@ class CudaWorkbench : public Workbench {
     synchronize();
   }
 
-  void refresh_b(Values values) override {
-    b_values_ = values;
-    fill_kernel<<<blocks_, kThreads>>>(b_->payload<float>(), b_->count_of(sizeof(float)), values);
+  void refresh_b(std::uint64_t seed) override {
+    const std::vector<ColumnKind> kinds = draw_column_kinds(seed, k_, longest_row_);
+    std::vector<int> sparse;
+    for (int col = 0; col < k_; ++col) {
+      if (kinds[col] != kDense) sparse.push_back(col);
+    }
+    sparse_count_ = static_cast<int>(sparse.size());
+    WARPGRADE_CUDA(cudaMemcpy(kinds_.get(), kinds.data(), kinds.size(), cudaMemcpyHostToDevice));
+    if (!sparse.empty())
+      WARPGRADE_CUDA(cudaMemcpy(sparse_columns_.get(), sparse.data(), sparse.size() * sizeof(int),
+                                cudaMemcpyHostToDevice));
+    b_values_ = {seed, a_seed_, k_, kinds_.get()};
+    fill_b_kernel<<<blocks_, kThreads>>>(b_->payload<float>(), a_.cols, b_values_);
     guards(*b_, nullptr);
     synchronize();
   }
@@ -232,8 +317,8 @@ class CudaWorkbench : public Workbench {
     differs(*row_offsets_, private_row_offsets_.get(), 8);
     differs(*columns_, private_columns_.get(), 9);
     differs(*values_, private_values_.get(), 10);
-    differs_from_random_kernel<<<blocks_, kThreads>>>(b_->payload<float>(), b_->count_of(sizeof(float)),
-                                                      b_values_, flags_.get() + 11);
+    differs_from_random_kernel<<<blocks_, kThreads>>>(b_->payload<float>(), a_.cols, b_values_,
+                                                      flags_.get() + 11);
     WARPGRADE_CUDA(cudaGetLastError());
     WARPGRADE_CUDA(cudaMemcpy(flags, flags_.get(), sizeof flags, cudaMemcpyDeviceToHost));
     Integrity result;
@@ -250,34 +335,29 @@ class CudaWorkbench : public Workbench {
     return result;
   }
 
-  Check check_every_cell(bool exact) override {
-    clear_findings();
-    check_cells_kernel<<<blocks_, kThreads>>>(a_.rows, k_, private_row_offsets_.get(), private_columns_.get(),
-                                              private_values_.get(), b_values_, private_c_.get(), exact,
-                                              findings_.get(), bad_rows_.get(), bad_cols_.get());
-    Check check = read_findings(true);
-    check.method = exact ? "exact_every_cell" : "fp64_every_cell";
-    check.cells_checked = std::int64_t(a_.rows) * k_;
+  Check check_every_cell() override {
+    Check check = check_cells(nullptr, k_);
+    check.method = "fp64_every_cell";
+    return check;
+  }
+
+  Check check_sparse_columns() override {
+    if (sparse_count_ == 0) return check_every_cell();  // of a B of one or two columns
+    Check check = check_cells(sparse_columns_.get(), sparse_count_);
+    check.method = "fp64_sparse_columns";
     return check;
   }
 
   Check check_product(std::uint64_t seed) override {
-    std::mt19937_64 generator(seed);
-    std::normal_distribution<double> normal;
-    std::vector<double> x(k_);
-    double square = 0;
-    for (double& value : x) square += (value = normal(generator)) * value;
-    for (double& value : x) value *= std::sqrt(k_ / square);
+    const std::vector<double> x = draw_x(seed, k_);
     WARPGRADE_CUDA(cudaMemcpy(x_.get(), x.data(), x.size() * sizeof(double), cudaMemcpyHostToDevice));
     clear_findings();
-    product_b_kernel<<<blocks_, kThreads>>>(a_.cols, k_, b_values_, x_.get(), z_.get());
+    product_b_kernel<<<blocks_, kThreads>>>(a_.cols, b_values_, x_.get(), z_.get());
     check_product_kernel<<<blocks_, kThreads>>>(
         a_.rows, k_, private_row_offsets_.get(), private_columns_.get(), private_values_.get(),
-        private_c_.get(), x_.get(), z_.get(), largest_value(b_values_.distribution), findings_.get(),
-        bad_rows_.get());
-    Check check = read_findings(false);
+        private_c_.get(), x_.get(), z_.get(), findings_.get(), bad_rows_.get());
+    Check check = read_findings(false, std::int64_t(a_.rows) * k_);
     check.method = "freivalds";
-    check.cells_checked = std::int64_t(a_.rows) * k_;
     return check;
   }
 
@@ -312,20 +392,36 @@ class CudaWorkbench : public Workbench {
                                           shared.count_of(sizeof(unsigned)), flags_.get() + flag);
   }
 
+  Check check_cells(const int* chosen, int column_count) {
+    clear_findings();
+    check_cells_kernel<<<blocks_, kThreads>>>(a_.rows, chosen, column_count, private_row_offsets_.get(),
+                                              private_columns_.get(), private_values_.get(), b_values_,
+                                              private_c_.get(), findings_.get(), bad_rows_.get(),
+                                              bad_cols_.get());
+    return read_findings(true, std::int64_t(a_.rows) * column_count);
+  }
+
   void clear_findings() {
     WARPGRADE_CUDA(cudaMemsetAsync(findings_.get(), 0, sizeof(Findings)));
     WARPGRADE_CUDA(cudaMemsetAsync(bad_rows_.get(), 0, bad_rows_.size()));
     WARPGRADE_CUDA(cudaMemsetAsync(bad_cols_.get(), 0, bad_cols_.size()));
   }
 
-  Check read_findings(bool columns_known) {
+  Check read_findings(bool columns_known, std::int64_t cells_checked) {
     Findings findings;
     WARPGRADE_CUDA(cudaGetLastError());
     WARPGRADE_CUDA(cudaMemcpy(&findings, findings_.get(), sizeof findings, cudaMemcpyDeviceToHost));
     Check check;
     check.bad_cells = static_cast<std::int64_t>(findings.bad_cells);
+    check.cells_checked = cells_checked;
+    check.outliers = static_cast<std::int64_t>(findings.outliers);
+    check.not_exact = static_cast<std::int64_t>(findings.not_exact);
+    check.exact_cells = static_cast<std::int64_t>(findings.exact_cells);
     check.never_written = static_cast<std::int64_t>(findings.never_written);
+    for (int group = 0; group < kLengthGroups; ++group)
+      check.lengths[group] = {static_cast<std::int64_t>(findings.counts[group]), findings.squares[group]};
     check.max_error_over_bound = findings.max_error_over_bound;
+    settle(check);
     if (check.bad_cells == 0) return check;
     check.first.assign(findings.first, findings.first + std::min<unsigned long long>(findings.listed, 16));
     std::sort(check.first.begin(), check.first.end(), [](const Mismatch& a, const Mismatch& b) {
@@ -345,11 +441,16 @@ class CudaWorkbench : public Workbench {
   unsigned flush_count_ = 0;
   Structure a_;
   int k_ = 0;
-  Values b_values_;
+  std::int64_t longest_row_ = 0;
+  std::uint64_t a_seed_ = 0;
+  int sparse_count_ = 0;
+  DenseValues b_values_;
   std::unique_ptr<SharedDeviceMemory> row_offsets_, columns_, values_, b_, outputs_[2];
   DeviceArray<int> private_row_offsets_, private_columns_;
   DeviceArray<float> private_values_, private_c_;
   DeviceArray<double> z_, x_;
+  DeviceArray<ColumnKind> kinds_;
+  DeviceArray<int> sparse_columns_;
   DeviceArray<std::uint8_t> bad_rows_, bad_cols_;
   DeviceArray<unsigned> flush_, flags_;
   DeviceArray<Findings> findings_;

@@ -46,6 +46,9 @@ class HostWorkbench : public Workbench {
     c_ = std::make_unique<SharedHostMemory>("C", std::size_t(a.rows) * k * sizeof(float));
     private_a_.resize(a.columns.size());
     private_b_.resize(std::size_t(a.cols) * k);
+    longest_row_ = 0;
+    for (int row = 0; row < a.rows; ++row)
+      longest_row_ = std::max<std::int64_t>(longest_row_, a.row_offsets[row + 1] - a.row_offsets[row]);
   }
 
   std::vector<SharedBuffer> input_buffers() override {
@@ -53,8 +56,12 @@ class HostWorkbench : public Workbench {
   }
   SharedBuffer output_buffer(Output) override { return c_->buffer(); }
 
-  void refresh_a(Values values) override {
-    fill(private_a_, values);
+  void refresh_a(std::uint64_t seed) override {
+    a_seed_ = seed;
+    parallel_for(static_cast<std::int64_t>(private_a_.size()), threads_,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t e = begin; e < end; ++e) private_a_[e] = a_value(seed, e, a_.columns[e]);
+                 });
     std::copy(a_.row_offsets.begin(), a_.row_offsets.end(), row_offsets_->payload<int>().begin());
     std::copy(a_.columns.begin(), a_.columns.end(), columns_->payload<int>().begin());
     std::copy(private_a_.begin(), private_a_.end(), values_->payload<float>().begin());
@@ -62,8 +69,13 @@ class HostWorkbench : public Workbench {
       mapping->write_guards();
   }
 
-  void refresh_b(Values values) override {
-    fill(private_b_, values);
+  void refresh_b(std::uint64_t seed) override {
+    kinds_ = draw_column_kinds(seed, k_, longest_row_);
+    const DenseValues values{seed, a_seed_, k_, kinds_.data()};
+    parallel_for(static_cast<std::int64_t>(private_b_.size()), threads_,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) private_b_[i] = values.at(i / k_, i % k_);
+                 });
     std::copy(private_b_.begin(), private_b_.end(), b_->payload<float>().begin());
     b_->write_guards();
   }
@@ -102,36 +114,44 @@ class HostWorkbench : public Workbench {
     return result;
   }
 
-  Check check_every_cell(bool exact) override {
+  Check check_every_cell() override {
     Check check;
-    check.method = exact ? "exact_every_cell" : "fp64_every_cell";
+    check.method = "fp64_every_cell";
     check.bad_rows.assign(a_.rows, 0);
     check.bad_cols.assign(k_, 0);
     // In batches, so that a C of gigabytes does not need four times its size.
     const std::int64_t batch = std::max<std::int64_t>(1, (std::int64_t{1} << 22) / k_);
     for (std::int64_t begin = 0; begin < a_.rows; begin += batch) {
-      check_rows(begin, std::min<std::int64_t>(begin + batch, a_.rows), exact, check);
+      check_rows(begin, std::min<std::int64_t>(begin + batch, a_.rows), check);
     }
+    settle(check);
     if (check.bad_cells == 0) {
       check.bad_rows.clear();
       check.bad_cols.clear();
+      check.first.clear();
     }
     return check;
   }
 
   // On the host a full check costs no more than the emulated run.
-  Check check_product(std::uint64_t) override { return check_every_cell(false); }
+  Check check_sparse_columns() override { return check_every_cell(); }
 
- private:
-  void fill(std::vector<float>& cells, Values values) {
-    parallel_for(static_cast<std::int64_t>(cells.size()), threads_,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = begin; i < end; ++i)
-                     cells[i] = random_value(values.distribution, values.seed, i);
-                 });
+  Check check_product(std::uint64_t seed) override {
+    const std::vector<double> x = draw_x(seed, k_);
+    std::vector<double> z(static_cast<std::size_t>(a_.cols));
+    for (std::size_t row = 0; row < z.size(); ++row)
+      for (int col = 0; col < k_; ++col) z[row] += double(private_b_[row * k_ + col]) * x[col];
+    Check check;
+    check.method = "freivalds";
+    check.bad_rows.assign(a_.rows, 0);
+    check.cells_checked = std::int64_t(a_.rows) * k_;
+    for (std::int64_t row = 0; row < a_.rows; ++row) check_row_product(row, x, z, check);
+    settle(check);
+    return check;
   }
 
-  void check_rows(std::int64_t begin, std::int64_t end, bool exact, Check& check) {
+ private:
+  void check_rows(std::int64_t begin, std::int64_t end, Check& check) {
     std::vector<int> rows(end - begin);
     std::iota(rows.begin(), rows.end(), static_cast<int>(begin));
     want_.resize(rows.size() * k_);
@@ -139,29 +159,65 @@ class HostWorkbench : public Workbench {
     const CsrView a{a_.cols, a_.row_offsets, a_.columns, private_a_};
     spmm_oracle_rows(a, k_, private_b_.data(), rows, want_.data(), abs_sum_.data(), threads_);
     for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t nnz = a.row_nnz(row);
-      const bool exact_row = exact && nnz <= kExactTerms;
+      LengthGroup& errors = check.lengths[length_group(static_cast<std::uint32_t>(a.row_nnz(row)))];
       for (int col = 0; col < k_; ++col) {
         const std::int64_t at = (row - begin) * k_ + col;
-        const float got = private_c_[row * k_ + col];
-        const double bound = exact_row ? 0 : cell_bound(static_cast<double>(nnz), abs_sum_[at]);
-        const double error = std::abs(got - want_[at]);
-        if (std::isfinite(got) && error <= bound) {
-          if (bound > 0) check.max_error_over_bound = std::max(check.max_error_over_bound, error / bound);
-          continue;
-        }
-        ++check.bad_cells;
-        check.bad_rows[row] = check.bad_cols[col] = 1;
-        if (std::bit_cast<std::uint32_t>(got) == kPoison) ++check.never_written;
-        if (check.first.size() < 16) check.first.push_back({row, col, want_[at], got});
+        check_cell(row, col, want_[at], abs_sum_[at], check, errors);
       }
     }
     check.cells_checked += (end - begin) * k_;
   }
 
+  void check_row_product(std::int64_t row, const std::vector<double>& x, const std::vector<double>& z,
+                         Check& check) {
+    double got = 0, want = 0, abs_row = 0;
+    for (int col = 0; col < k_; ++col) got += double(private_c_[row * k_ + col]) * x[col];
+    for (int e = a_.row_offsets[row]; e < a_.row_offsets[row + 1]; ++e) {
+      want += double(private_a_[e]) * z[a_.columns[e]];
+      abs_row += std::abs(private_a_[e]);
+    }
+    const double scale = product_scale(abs_row, k_), bound = cell_bound(scale), error = std::abs(got - want);
+    if (!(std::isfinite(got) && error <= bound)) {
+      ++check.bad_cells;
+      check.bad_rows[row] = 1;
+    } else if (bound > 0) {
+      check.max_error_over_bound = std::max(check.max_error_over_bound, error / bound);
+      LengthGroup& errors = check.lengths[length_group(
+          static_cast<std::uint32_t>(a_.row_offsets[row + 1] - a_.row_offsets[row]))];
+      ++errors.count;
+      errors.squares += error / (kUnitRoundoff * scale) * (error / (kUnitRoundoff * scale));
+    }
+  }
+
+  void check_cell(std::int64_t row, int col, double want, double abs_sum, Check& check, LengthGroup& errors) {
+    const float got = private_c_[row * k_ + col];
+    const bool exact = is_exact_cell(kinds_[col], abs_sum);
+    const double bound = exact ? 0 : cell_bound(abs_sum), error = std::abs(got - want);
+    check.exact_cells += exact ? 1 : 0;
+    const bool accepted = std::isfinite(got) && error <= bound;
+    const bool outlier = !accepted && std::isfinite(got) && error <= kOutlierFactor * bound;
+    if (accepted || outlier) {
+      if (bound > 0) check.max_error_over_bound = std::max(check.max_error_over_bound, error / bound);
+      if (kinds_[col] == kDense && abs_sum > 0) {
+        const double over = error / (kUnitRoundoff * abs_sum);
+        ++errors.count;
+        errors.squares += over * over;
+      }
+    }
+    if (accepted) return;
+    ++(outlier ? check.outliers : check.bad_cells);
+    check.not_exact += exact ? 1 : 0;
+    check.bad_rows[row] = check.bad_cols[col] = 1;
+    if (std::bit_cast<std::uint32_t>(got) == kPoison) ++check.never_written;
+    if (check.first.size() < 16) check.first.push_back({row, col, want, got});
+  }
+
   int threads_;
   Structure a_;
   int k_ = 0;
+  std::int64_t longest_row_ = 0;
+  std::uint64_t a_seed_ = 0;
+  std::vector<ColumnKind> kinds_;
   std::unique_ptr<SharedHostMemory> row_offsets_, columns_, values_, b_, c_;
   std::vector<float> private_a_, private_b_, private_c_;
   std::vector<double> want_, abs_sum_;

@@ -11,7 +11,8 @@
 //
 // Work        2 * nnz * k flop.
 // Compulsory  8 * nnz + 4 * (m + 1) + 4 * k * (n + m) bytes.
-// Precision   fp32 products and sums (any order). TF32, FP16 and BF16 are wrong answers.
+// Precision   fp32 products and sums (any order). TF32, FP16, BF16 and 16-bit integers are wrong answers,
+//             in rows of every length.
 // Sizes       k is a positive multiple of 32 in graded cases (32 and 256); m * k and n * k may exceed 2^31.
 // Stream      enqueue all device work on `stream` (or order it by events with `stream`); do not rely on other
 //             streams having finished. spmm_run need not synchronize.
