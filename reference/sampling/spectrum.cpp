@@ -1,11 +1,8 @@
 #include "sampling/spectrum.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <complex>
 #include <numbers>
-#include <utility>
 #include <vector>
 
 #include "sampling/statistics.h"
@@ -13,48 +10,77 @@
 namespace warpgrade::sampling {
 namespace {
 
-using Complex = std::complex<double>;
-
-// The discrete Fourier transform of kLength numbers that lie `stride` apart: radix 2 (Cooley and Tukey 1965).
-template <int kLength>
-void transform_line(Complex* line, std::size_t stride) {
-  static const std::array<Complex, kLength / 2> roots = [] {
-    std::array<Complex, kLength / 2> made;
-    for (int k = 0; k < kLength / 2; ++k) made[k] = std::polar(1.0, 2 * std::numbers::pi * k / kLength);
-    return made;
-  }();
-  std::array<Complex, kLength> x;
-  for (int i = 0, reversed = 0; i < kLength; ++i) {
-    x[reversed] = line[i * stride];
-    int bit = kLength / 2;
-    for (; bit > 0 && (reversed & bit) != 0; bit /= 2) reversed ^= bit;
-    reversed |= bit;
+// A table of kLength^kDimensions complex numbers; single precision: a sum of counts, less their mean, needs
+// no more.
+template <int kLength, int kDimensions>
+class Spectrum {
+ public:
+  static constexpr std::size_t size() {
+    std::size_t all = 1;
+    for (int d = 0; d < kDimensions; ++d) all *= kLength;
+    return all;
   }
-  for (int half = 1; half < kLength; half *= 2) {
-    for (int begin = 0; begin < kLength; begin += 2 * half) {
+  template <typename Count>
+  Spectrum(const Count* counts, double mean) : real(size()), imaginary(size()) {
+    for (std::size_t i = 0; i < size(); ++i)
+      real[i] = static_cast<float>(static_cast<double>(counts[i]) - mean);
+    for (int d = 0; d < kDimensions; ++d) {
+      transform_first();
+      rotate(real);
+      rotate(imaginary);
+    }
+  }
+  std::vector<float> real, imaginary;
+
+ private:
+  static constexpr std::size_t kInner = size() / kLength;
+
+  // The discrete Fourier transform along the first dimension, all lines at once: radix 2 (Cooley and Tukey
+  // 1965).
+  void transform_first() {
+    for (int i = 0, reversed = 0; i < kLength; ++i) {
+      if (i < reversed) {
+        std::swap_ranges(&real[i * kInner], &real[i * kInner] + kInner, &real[reversed * kInner]);
+        std::swap_ranges(&imaginary[i * kInner], &imaginary[i * kInner] + kInner,
+                         &imaginary[reversed * kInner]);
+      }
+      int bit = kLength / 2;
+      for (; bit > 0 && (reversed & bit) != 0; bit /= 2) reversed ^= bit;
+      reversed |= bit;
+    }
+    for (int half = 1; half < kLength; half *= 2) {
       for (int k = 0; k < half; ++k) {
-        const Complex root = roots[k * (kLength / 2 / half)], b = x[begin + half + k];
-        // Written out: the operator looks for infinities.
-        const Complex turned(root.real() * b.real() - root.imag() * b.imag(),
-                             root.real() * b.imag() + root.imag() * b.real());
-        x[begin + half + k] = x[begin + k] - turned;
-        x[begin + k] += turned;
+        const double turn = std::numbers::pi * k / half;
+        for (int first = k; first < kLength; first += 2 * half)
+          butterflies(first, first + half, static_cast<float>(std::cos(turn)),
+                      static_cast<float>(std::sin(turn)));
       }
     }
   }
-  for (int i = 0; i < kLength; ++i) line[i * stride] = x[i];
-}
 
-// A table of kLength^dimensions numbers, transformed along each of its dimensions.
-template <int kLength>
-void transform(std::vector<Complex>& table) {
-  for (std::size_t stride = 1; stride < table.size(); stride *= kLength) {
-    for (std::size_t line = 0; line < table.size() / kLength; ++line) {
-      const std::size_t begin = line / stride * stride * kLength + line % stride;
-      transform_line<kLength>(table.data() + begin, stride);
+  void butterflies(int first, int second, float cosine, float sine) {
+    float* __restrict ar = &real[first * kInner];
+    float* __restrict ai = &imaginary[first * kInner];
+    float* __restrict br = &real[second * kInner];
+    float* __restrict bi = &imaginary[second * kInner];
+    for (std::size_t i = 0; i < kInner; ++i) {
+      const float r = cosine * br[i] - sine * bi[i], m = cosine * bi[i] + sine * br[i];
+      br[i] = ar[i] - r;
+      bi[i] = ai[i] - m;
+      ar[i] += r;
+      ai[i] += m;
     }
   }
-}
+
+  // The first dimension becomes the last; as often as there are dimensions, all are where they were.
+  void rotate(std::vector<float>& table) {
+    std::vector<float> rotated(size());
+    for (std::size_t i = 0; i < kInner; ++i) {
+      for (int k = 0; k < kLength; ++k) rotated[i * kLength + k] = table[k * kInner + i];
+    }
+    table.swap(rotated);
+  }
+};
 
 template <int kLength>
 int signed_coefficient(std::size_t k) {
@@ -65,51 +91,52 @@ int signed_coefficient(std::size_t k) {
 // The strongest form among those with two coefficients or more that are not 0; the newest of these must leave
 // at least four phases.
 template <int kLength, int kDimensions, typename Count>
-Form strongest(const Count* counts, std::size_t size) {
-  std::vector<Complex> table(size);
+Form strongest(const Count* counts) {
+  using Table = Spectrum<kLength, kDimensions>;
+  constexpr std::size_t kSize = Table::size();
   double n = 0;
-  for (std::size_t i = 0; i < size; ++i) n += static_cast<double>(counts[i]);
+  for (std::size_t i = 0; i < kSize; ++i) n += static_cast<double>(counts[i]);
   if (n == 0) return {};
-  for (std::size_t i = 0; i < size; ++i)
-    table[i] = static_cast<double>(counts[i]) - n / static_cast<double>(size);
-  transform<kLength>(table);
+  const Table table(counts, n / static_cast<double>(kSize));
   Form best;
   double most = 0;
   int least = 0;
-  for (std::size_t i = 0; i < size; ++i) {
+  // The second half holds the negatives of the first half's forms, whose sums are the same up to sign.
+  for (std::size_t i = 0; i < kSize / 2 + kSize / kLength; ++i) {
+    constexpr double kTie = 1e-5;
+    const double part = std::max(std::abs(table.real[i]), std::abs(table.imaginary[i]));
+    if (part <= most * (1 - kTie)) continue;
     std::size_t rest = i, newest = 0;
-    int used = 0;
+    int used = 0, sum = 0;
     int coefficients[3] = {};
     for (int d = kDimensions - 1; d >= 0; --d, rest /= kLength) {
       const std::size_t k = rest % kLength;
       if (k != 0 && used++ == 0) newest = k;
       coefficients[d] = signed_coefficient<kLength>(k);
+      sum += std::abs(coefficients[d]);
     }
-    if (used < 2 || newest == kLength / 2) continue;
     // Multiples of a constant form are as strong: the one with the smallest coefficients is named.
-    constexpr double kTie = 1e-9;
-    int size_of_form = 0;
-    for (const int c : coefficients) size_of_form += std::abs(c);
-    const double part = std::max(std::abs(table[i].real()), std::abs(table[i].imag()));
-    if (part <= most * (1 - kTie) || (part <= most * (1 + kTie) && size_of_form >= least)) continue;
+    if (used < 2 || newest == kLength / 2 || (part <= most * (1 + kTie) && sum >= least)) continue;
     most = std::max(most, part);
-    least = size_of_form;
+    least = sum;
     std::copy(coefficients, coefficients + 3, best.coefficients);
-    best.strength = std::abs(table[i]) / n;
+    best.strength = std::hypot(table.real[i], table.imaginary[i]) / n;
   }
-  // A form and its negative have the same sums, up to sign: half of them, two parts, two signs.
-  best.log_tail = std::min(0.0, std::log(2.0 * static_cast<double>(size)) - most * most / n);
+  // Half of the forms, two parts, two signs. Rounding moves a sum by less than one part in 10,000.
+  constexpr double kRounding = 2e-4;
+  best.log_tail =
+      std::min(0.0, std::log(2.0 * static_cast<double>(kSize)) - most * most / n * (1 - kRounding));
   return best;
 }
 
 }  // namespace
 
 Form strongest_form(const LagCounts& counts) {
-  return strongest<kLevels, 2>(counts.joint, std::size(counts.joint));
+  return strongest<kLevels, 2>(counts.joint);
 }
 
 Form strongest_form(const TripleCounts& counts) {
-  return strongest<kTripleLevels, 3>(counts.joint, std::size(counts.joint));
+  return strongest<kTripleLevels, 3>(counts.joint);
 }
 
 double detectable_strength(double n, bool triples) {
