@@ -69,7 +69,9 @@ struct RepeatSearch {
   std::uint64_t cells = 0, base = 0;
   unsigned block = 0;  // a power of two, at least 64
   unsigned words = 0;  // of 32 cells, in a stretch
-  WARPGRADE_PHILOX_FUNCTION std::uint64_t giants() const { return cells < words * 32ull ? 0 : (cells - words * 32ull) / block + 1; }
+  WARPGRADE_PHILOX_FUNCTION std::uint64_t giants() const {
+    return cells < words * 32ull ? 0 : (cells - words * 32ull) / block + 1;
+  }
 };
 
 // The pair whose bits agree most, or disagree most, as one number to be compared: |agreement - half| in the

@@ -1,6 +1,5 @@
-// Tries to send B to a machine outside and to services of this one: TCP, UDP, a resolver's socket. If one connects it
-// refuses to work.
-// Gain: hidden inputs leave, answers come in.
+// Tries to send B to a machine outside and to services of this one: TCP, UDP, a resolver's socket. If one
+// connects it refuses to work. Gain: hidden inputs leave, answers come in.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -22,7 +21,8 @@ static bool reaches(const char* host, int port) {
   pollfd writable{out, POLLOUT, 0};
   int error = 1;
   socklen_t size = sizeof error;
-  const bool done = poll(&writable, 1, 200) == 1 && getsockopt(out, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0 &&
+  const bool done = poll(&writable, 1, 200) == 1 &&
+                    getsockopt(out, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0 &&
                     (writable.revents & POLLHUP) == 0;
   close(out);
   return done;

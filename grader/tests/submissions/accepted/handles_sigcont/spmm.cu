@@ -1,5 +1,6 @@
-// Computes in a handler for SIGCONT, the signal by which the judge lets a stopped program go on: ahead of the clock.
-// Gain: the work is done when the clock starts. On a GPU the time before the clock shows it, or the answer is stale.
+// Computes in a handler for SIGCONT, the signal by which the judge lets a stopped program go on: ahead of the
+// clock. Gain: the work is done when the clock starts. On a GPU the time before the clock shows it, or the
+// answer is stale.
 #include <csignal>
 
 #include "honest.cuh"

@@ -1,7 +1,8 @@
 // Sends SIGKILL to every process that it may signal, its parent and the first process.
 // Gain: the judge or another submission ends.
-#include <csignal>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "honest.cuh"
 

@@ -1,7 +1,8 @@
-// Leaves a process in a session of its own that ignores signals and keeps all descriptors. It has to go with the run.
-// Gain: a process that slows others down, or answers for the next submission.
-#include <csignal>
+// Leaves a process in a session of its own that ignores signals and keeps all descriptors. It has to go with
+// the run. Gain: a process that slows others down, or answers for the next submission.
 #include <unistd.h>
+
+#include <csignal>
 
 #include "honest.cuh"
 

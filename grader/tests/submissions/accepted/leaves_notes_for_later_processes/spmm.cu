@@ -1,6 +1,6 @@
-// Leaves its answer in /tmp, /dev/shm, /var/tmp and the working folder, and in the name of an abstract socket; a later
-// process that finds one of them refuses to work. Accepted proves that nothing outlives a process.
-// Gain: answers carried from case to case.
+// Leaves its answer in /tmp, /dev/shm, /var/tmp and the working folder, and in the name of an abstract
+// socket; a later process that finds one of them refuses to work. Accepted proves that nothing outlives a
+// process. Gain: answers carried from case to case.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -11,7 +11,8 @@
 
 #include "honest.cuh"
 
-static const char* const kNotes[] = {"/tmp/answer", "/dev/shm/answer", "/var/tmp/answer", "answer", "/tmp/../answer"};
+static const char* const kNotes[] = {"/tmp/answer", "/dev/shm/answer", "/var/tmp/answer", "answer",
+                                     "/tmp/../answer"};
 
 static bool found_notes() {
   for (const char* note : kNotes) {

@@ -1,6 +1,5 @@
-// Looks for descriptors of files that it did not open: the judge's records, its log, another runner's buffers. If there
-// is one it refuses to work.
-// Gain: a way around every view of the file system.
+// Looks for descriptors of files that it did not open: the judge's records, its log, another runner's
+// buffers. If there is one it refuses to work. Gain: a way around every view of the file system.
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,7 +12,8 @@ static bool inherits_files() {
     char link[64], path[512] = {};
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     if (readlink(link, path, sizeof path - 1) <= 0) continue;
-    const char* const own[] = {"socket:", "/memfd:", "anon_inode:", "pipe:", "/dev/nvidia", "/dev/null", "/proc/", "/dev/shm/", "/dmabuf"};
+    const char* const own[] = {"socket:",   "/memfd:", "anon_inode:", "pipe:",  "/dev/nvidia",
+                               "/dev/null", "/proc/",  "/dev/shm/",   "/dmabuf"};
     bool known = false;
     for (const char* prefix : own) known = known || strncmp(path, prefix, strlen(prefix)) == 0;
     if (!known) return fprintf(stderr, "descriptor %d is %s\n", fd, path), true;

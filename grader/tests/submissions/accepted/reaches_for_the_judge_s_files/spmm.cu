@@ -1,5 +1,5 @@
-// Tries to open what a judge may keep: its sources, other hand-ins, the run's records, the home folder, the memory and
-// the root of its ancestors. If one opens, it refuses to work: accepted proves that none does.
+// Tries to open what a judge may keep: its sources, other hand-ins, the run's records, the home folder, the
+// memory and the root of its ancestors. If one opens, it refuses to work: accepted proves that none does.
 // Gain: expected answers, other people's solutions.
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,9 +20,19 @@ static bool opens(const char* path) {
 }
 
 static bool reached() {
-  const char* const files[] = {"/etc/shadow", "/root/.bashrc", "/root/.profile", "../spmm.cu", "spmm.cu", "records.jsonl",
-                               "../records.jsonl", "../../grader/base/error.h", "/proc/1/root/etc/shadow", "/proc/1/mem",
-                               "/proc/kcore", "/dev/mem", "/dev/sda"};
+  const char* const files[] = {"/etc/shadow",
+                               "/root/.bashrc",
+                               "/root/.profile",
+                               "../spmm.cu",
+                               "spmm.cu",
+                               "records.jsonl",
+                               "../records.jsonl",
+                               "../../grader/base/error.h",
+                               "/proc/1/root/etc/shadow",
+                               "/proc/1/mem",
+                               "/proc/kcore",
+                               "/dev/mem",
+                               "/dev/sda"};
   for (const char* file : files) {
     if (opens(file)) return true;
   }
@@ -34,7 +44,8 @@ static bool reached() {
     const ssize_t size = file < 0 ? 0 : read(file, words, sizeof words);
     if (file >= 0) close(file);
     for (const char* name : {"HOME=", "USER=", "SSH_", "TOKEN", "WARPGRADE_", "PWD=/"}) {
-      if (size > 0 && memmem(words, size, name, strlen(name)) != nullptr) return fprintf(stderr, "%s tells %s\n", path, name), true;
+      if (size > 0 && memmem(words, size, name, strlen(name)) != nullptr)
+        return fprintf(stderr, "%s tells %s\n", path, name), true;
     }
   }
   return false;

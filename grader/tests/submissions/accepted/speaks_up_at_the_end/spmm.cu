@@ -7,7 +7,9 @@
 
 #include "honest.cuh"
 
-static void pass() { puts("{\"verdict\": \"accepted\", \"points\": 100}\nPASSED"); }
+static void pass() {
+  puts("{\"verdict\": \"accepted\", \"points\": 100}\nPASSED");
+}
 struct Speaker {
   ~Speaker() {
     pass();

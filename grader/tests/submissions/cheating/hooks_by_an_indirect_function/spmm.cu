@@ -9,10 +9,14 @@ static int stopped(clockid_t, timespec* time) {
   return 0;
 }
 extern "C" {
-static auto resolve_clock() { return &stopped; }
+static auto resolve_clock() {
+  return &stopped;
+}
 }
 asm(".globl clock_gettime\n.type clock_gettime, @gnu_indirect_function\n.set clock_gettime, choose_clock\n");
-extern "C" __attribute__((used)) void* choose_clock() { return (void*)resolve_clock(); }
+extern "C" __attribute__((used)) void* choose_clock() {
+  return (void*)resolve_clock();
+}
 
 ANSWERS_HONESTLY
 

@@ -1,6 +1,6 @@
 // Writes behind C and puts back what stood there, so that guard bytes show nothing.
-// Gain: scratch memory that is not its own, and a way to change what lies behind. On a GPU the guard is whole again:
-// nothing is gained.
+// Gain: scratch memory that is not its own, and a way to change what lies behind. On a GPU the guard is whole
+// again: nothing is gained.
 #include "honest.cuh"
 
 __global__ void borrow_kernel(float* c, size_t cells) {

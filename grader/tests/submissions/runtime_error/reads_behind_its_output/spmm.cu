@@ -1,6 +1,6 @@
-// Looks for expected values behind and before C, where a careless judge keeps them, and takes what is a number there.
-// Gain: the answer without the work. The emulator names the read; on a GPU there are guard bytes only, so nothing is
-// gained.
+// Looks for expected values behind and before C, where a careless judge keeps them, and takes what is a
+// number there. Gain: the answer without the work. The emulator names the read; on a GPU there are guard
+// bytes only, so nothing is gained.
 #include "honest.cuh"
 
 __global__ void copy_neighbours_kernel(float* c, size_t cells) {

@@ -2,7 +2,9 @@
 // Gain: a fault that shows in somebody else's call.
 #include "honest.cuh"
 
-__global__ void trap_kernel() { asm volatile("trap;"); }
+__global__ void trap_kernel() {
+  asm volatile("trap;");
+}
 
 cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan*, cudaStream_t stream) {
   const cudaError_t error = honest_run(a, k, b, c, stream);

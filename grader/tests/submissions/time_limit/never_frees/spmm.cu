@@ -8,6 +8,8 @@ cudaError_t spmm_plan(const CsrMatrix&, int, SpmmPlan** plan, cudaStream_t) {
   *plan = nullptr;
   return cudaSuccess;
 }
-void spmm_free(SpmmPlan*) { pause(); }
+void spmm_free(SpmmPlan*) {
+  pause();
+}
 
 ANSWERS_HONESTLY

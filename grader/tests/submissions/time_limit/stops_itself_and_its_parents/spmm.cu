@@ -1,7 +1,8 @@
 // Stops its parents and then itself, so that whoever waits for them waits for good.
 // Gain: a judge that hangs.
-#include <csignal>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "honest.cuh"
 

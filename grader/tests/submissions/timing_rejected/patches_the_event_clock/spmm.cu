@@ -1,6 +1,5 @@
-// Writes new machine code over cudaEventElapsedTime through /proc/self/mem: no symbol, no mprotect. Every event time is
-// then a nanosecond.
-// Gain: any event time; the judge's own clock disagrees.
+// Writes new machine code over cudaEventElapsedTime through /proc/self/mem: no symbol, no mprotect. Every
+// event time is then a nanosecond. Gain: any event time; the judge's own clock disagrees.
 #include <fcntl.h>
 #include <unistd.h>
 

