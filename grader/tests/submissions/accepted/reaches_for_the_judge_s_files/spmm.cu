@@ -43,7 +43,7 @@ static bool reached() {
     const int file = open(path, O_RDONLY);
     const ssize_t size = file < 0 ? 0 : read(file, words, sizeof words);
     if (file >= 0) close(file);
-    for (const char* name : {"HOME=", "USER=", "SSH_", "TOKEN", "WARPGRADE_", "PWD=/"}) {
+    for (const char* name : {"HOME=", "USER=", "SSH_", "TOKEN", "WARPGRADE_"}) {
       if (size > 0 && memmem(words, size, name, strlen(name)) != nullptr)
         return fprintf(stderr, "%s tells %s\n", path, name), true;
     }
