@@ -8,66 +8,14 @@ differ
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
-from conftest import ROOT, records_of, warpgrade
+from conftest import ROOT, WARPGRADE, records_of
+from corpus import BACKEND, CORPUS, Example, grade_class, read_corpus
 
-CORPUS = Path(__file__).parent / "submissions"
-POLICY = CORPUS / "policy.yaml"
-BACKEND = os.environ.get("WARPGRADE_TEST_BACKEND", "emulator")
-USUAL_CASES = "synth-ragged-k32,synth-empty-rows-k32,synth-hub-k32,synth-uniform-k256"
-
-
-@dataclass(frozen=True)
-class Example:
-    """One folder of the corpus and what is to come of it."""
-
-    name: str
-    folder: Path
-    verdicts: tuple[str, ...]
-    reason: str | None = None
-    findings: frozenset[str] = frozenset()
-    cases: str = USUAL_CASES
-    lab: str = "spmm"
-
-
-def read_example(folder: Path) -> Example:
-    """The folder's name, refined by its expected.yaml."""
-    expected: dict[str, Any] = {"verdict": folder.parent.name}
-    file = folder / "expected.yaml"
-    if file.exists():
-        expected |= yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-        expected |= expected.get(BACKEND) or {}
-    verdicts = expected["verdict"]
-    cases = expected.get("cases") or USUAL_CASES
-    return Example(
-        name=f"{folder.parent.name}-{folder.name}",
-        folder=folder,
-        verdicts=tuple(verdicts) if isinstance(verdicts, list) else (verdicts,),
-        reason=expected.get("reason"),
-        findings=frozenset(expected.get("findings") or ()),
-        cases=cases if isinstance(cases, str) else ",".join(cases),
-        lab=expected.get("lab") or "spmm",
-    )
-
-
-EXAMPLES = [read_example(folder) for folder in sorted(CORPUS.glob("*/*")) if folder.is_dir()]
-
-
-def policy_for(lab: str, scratch: Path) -> Path:
-    """The corpus's short limits as a policy of this lab."""
-    policy = yaml.safe_load(POLICY.read_text(encoding="utf-8"))
-    own = yaml.safe_load((ROOT / f"grader/policies/{lab}.yaml").read_text(encoding="utf-8"))
-    policy |= {"lab": lab, "baseline": own["baseline"], "thresholds": own["thresholds"]}
-    file = scratch / "policy.yaml"
-    file.write_text(yaml.safe_dump(policy), encoding="utf-8")
-    return file
+ALL = read_corpus()
+EXAMPLES = [example for example in ALL if example.attack is None]  # attacks: test_attacks.py
 
 
 @pytest.fixture(scope="session")
@@ -78,23 +26,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         scratch = tmp_path_factory.mktemp(f"corpus{number}")
         chosen = [example for example in EXAMPLES if (example.lab, example.cases) == (lab, cases)]
         for example in chosen:
-            shutil.copytree(example.folder, scratch / "class" / example.name)
-        done = warpgrade(
-            "grade",
-            scratch / "class",
-            "--lab",
-            lab,
-            "--run",
-            scratch / "run",
-            "--backend",
-            BACKEND,
-            "--cases",
-            cases,
-            "--policy",
-            policy_for(lab, scratch),
-            "--no-speed" if BACKEND == "emulator" else "--quiet",
-            timeout=1500,
-        )
+            example.lay_out(scratch / "class" / example.name)
+        done = grade_class(WARPGRADE, scratch, lab, cases, BACKEND)
         assert done.returncode == 0, done.stdout + done.stderr
         runs |= {example.name: scratch / "run" for example in chosen}
     return runs
@@ -116,7 +49,7 @@ def test_submission_gets_the_verdict_of_its_folder(example: Example, runs: dict[
 
 @pytest.mark.skipif(BACKEND != "emulator", reason="the emulator alone looks for them")
 @pytest.mark.parametrize(
-    "example", [e for e in EXAMPLES if e.folder.parent.name == "accepted"], ids=lambda example: example.name
+    "example", [e for e in EXAMPLES if e.name.startswith("accepted-")], ids=lambda example: example.name
 )
 def test_accepted_submission_has_the_findings_that_are_known_of_it_and_no_others(
     example: Example, runs: dict[str, Path]
@@ -153,12 +86,12 @@ CLASSIC = {
 @pytest.mark.parametrize("lab", sorted(path.stem for path in (ROOT / "grader/policies").glob("*.yaml")))
 def test_every_lab_has_enough_wrong_submissions(lab: str) -> None:
     """Each folder is a mistake that this lab's judge is known to find."""
-    wrong = [example.name for example in EXAMPLES if example.lab == lab and "accepted" not in example.verdicts]
+    wrong = [example.name for example in ALL if example.lab == lab and "accepted" not in example.verdicts]
     assert len(wrong) >= LEAST_WRONG, wrong
 
 
 @pytest.mark.parametrize("mistake", CLASSIC)
 def test_what_classic_checkers_let_through_is_in_the_corpus(mistake: str) -> None:
     """Left in `wrong_answer/` or `runtime_error/`, judged above."""
-    names = {example.folder.name for example in EXAMPLES if example.folder.parent.name != "accepted"}
+    names = {e.folder.name for e in ALL if e.folder is not None and not e.name.startswith("accepted-")}
     assert names.issuperset(CLASSIC[mistake]), mistake

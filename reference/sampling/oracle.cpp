@@ -95,6 +95,15 @@ double log_tail_of_dependence(const PairCounts& counts) {
   return log_tail_of_divergence(divergence, (kPairLevels - 1) * (kPairLevels - 1));
 }
 
+Rejection too_even(double log_tail) {
+  return {"uniformity",
+          text("all parts of the rows are drawn almost equally often: chance would spread them more (chance: "
+               "below "
+               "1e%.0f)",
+               std::ceil(log_tail / std::log(10.0))),
+          log_tail};
+}
+
 }  // namespace
 
 Located locate(const GraphView& graph, std::span<const int> nodes, unsigned fanout,
@@ -187,20 +196,26 @@ std::vector<Pairing> pairings_of_two_runs() {
 
 std::optional<Rejection> judge_levels(const LevelCounts& counts) {
   // Classes are independent of each other: their statistics add up, and so do their degrees of freedom.
-  double sum = 0, least_tail = 0;
+  double sum = 0, least_tail = 0, even_tail = 0;
   int classes = 0, worst = 0;
+  std::uint64_t all[kLevels] = {};
   for (int c = 0; c < kDegreeClasses; ++c) {
     const double divergence = divergence_from_uniform(counts.counts[c]);
-    if (divergence == 0) continue;
+    if (std::all_of(counts.counts[c], counts.counts[c] + kLevels, [](std::uint64_t n) { return n == 0; }))
+      continue;
     sum += divergence;
     ++classes;
+    even_tail = std::min(even_tail, log_tail_of_evenness(counts.counts[c]));
+    for (int level = 0; level < kLevels; ++level) all[level] += counts.counts[c][level];
     const double log_tail = log_tail_of_divergence(divergence, kLevels - 1);
     if (log_tail > least_tail) continue;
     least_tail = log_tail;
     worst = c;
   }
   if (classes == 0) return std::nullopt;
+  even_tail = std::min(even_tail, log_tail_of_evenness(all));
   const double all_tail = log_tail_of_divergence(sum, classes * (kLevels - 1));
+  if (rejects(even_tail)) return too_even(even_tail);
   if (!rejects(least_tail) && !rejects(all_tail)) return std::nullopt;
   const std::uint64_t* line = counts.counts[worst];
   const auto most = std::max_element(line, line + kLevels) - line;

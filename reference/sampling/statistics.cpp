@@ -1,5 +1,6 @@
 #include "sampling/statistics.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace warpgrade::sampling {
@@ -38,6 +39,18 @@ double log_tail_of_hits(double hits, double trials, double expected) {
       divergence_term(hits, expected) + divergence_term(trials - hits, trials - expected);
   const double log_tail = std::log(2.0) - divergence;
   return log_tail < 0 ? log_tail : 0;
+}
+
+double log_tail_of_evenness(std::span<const std::uint64_t> counts) {
+  double total = 0, furthest = 0;
+  for (const std::uint64_t count : counts) total += static_cast<double>(count);
+  const auto categories = static_cast<double>(counts.size());
+  const double mean = total / categories;
+  for (const std::uint64_t count : counts)
+    furthest = std::max(furthest, std::abs(static_cast<double>(count) - mean));
+  const double most_likely =
+      std::lgamma(total + 1) - categories * std::lgamma(mean + 1) - total * std::log(categories);
+  return std::min(0.0, (categories - 1) * std::log(2 * furthest + 1) + most_likely);
 }
 
 bool rejects(double log_tail) {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "judge/arrays_bench.h"
+#include "sampling/far.h"
 #include "sampling/oracle.h"
 
 namespace warpgrade::sampling {
@@ -18,14 +19,17 @@ struct Found {
   LevelCounts levels;
 };
 
-class SamplingChecks {
+class SamplingChecks : public FarCounter {
  public:
-  virtual ~SamplingChecks() = default;
   // Locates the samples of the bench's private output. `seed`: of the checker's own bits, another one each
   // time.
   virtual Found locate_output(std::uint64_t seed) = 0;
   // Pairs of the located run, with a kept one where the pairing asks for an earlier run.
   virtual PairCounts pairs(const Pairing& pairing) = 0;
+  // Of the located run, and the kept one where a test asks for an earlier run.
+  LagCounts lag(const Lag& lag) override = 0;
+  TripleCounts triple(const Triple& triple) override = 0;
+  std::uint64_t repeats(const RepeatSearch& search, std::uint64_t seed) override = 0;
   // The located run becomes the earlier one.
   virtual void keep() = 0;
   // A hash of all samples and their cells under a hidden seed.

@@ -6,6 +6,7 @@
 #include "labs/sampling/checks.h"
 #include "measure/random.h"
 #include "sampling/gpu_check.cuh"
+#include "sampling/gpu_far.cuh"
 
 namespace warpgrade::sampling {
 namespace {
@@ -38,7 +39,11 @@ class CudaChecks : public SamplingChecks {
         fanout_(fanout),
         findings_(1),
         counts_(1),
-        total_(1) {
+        lag_counts_(1),
+        triple_counts_(1),
+        total_(1),
+        bits_((cells() + 31) / 32),
+        earlier_bits_((cells() + 31) / 32) {
     for (DeviceRun* run : {&run_, &earlier_}) {
       *run = {DeviceArray<unsigned>(count_), DeviceArray<int>(cells()), DeviceArray<unsigned char>(cells())};
     }
@@ -83,6 +88,27 @@ class CudaChecks : public SamplingChecks {
     return counts;
   }
 
+  LagCounts lag(const Lag& lag) override {
+    WARPGRADE_CUDA(cudaMemsetAsync(lag_counts_.get(), 0, sizeof(LagCounts)));
+    lag_kernel<<<kFarBlocks, kCheckThreads>>>(
+        run_.arrays(), lag.earlier_run ? earlier_.arrays() : run_.arrays(), fanout_, lag, lag_counts_.get());
+    return fetch(lag_counts_);
+  }
+
+  TripleCounts triple(const Triple& triple) override {
+    WARPGRADE_CUDA(cudaMemsetAsync(triple_counts_.get(), 0, sizeof(TripleCounts)));
+    triple_kernel<<<kBlocks, kCheckThreads>>>(run_.levels.get(), triple, triple_counts_.get());
+    return fetch(triple_counts_);
+  }
+
+  std::uint64_t repeats(const RepeatSearch& search, std::uint64_t seed) override {
+    draw_bits(run_, search.plane, seed, bits_.get());
+    if (search.earlier_run) draw_bits(earlier_, search.plane, ~seed, earlier_bits_.get());
+    enqueue_repeats(bits_.get(), search.earlier_run ? earlier_bits_.get() : bits_.get(), search, total_.get(),
+                    nullptr);
+    return fetch(total_);
+  }
+
   void keep() override { std::swap(run_, earlier_); }
 
   std::uint64_t fingerprint(std::uint64_t seed) override {
@@ -94,6 +120,20 @@ class CudaChecks : public SamplingChecks {
   }
 
  private:
+  // What the kernel before it has counted.
+  template <typename T>
+  static T fetch(const DeviceArray<T>& counts) {
+    WARPGRADE_CUDA(cudaGetLastError());
+    T fetched;
+    WARPGRADE_CUDA(cudaMemcpy(&fetched, counts.get(), sizeof fetched, cudaMemcpyDeviceToHost));
+    return fetched;
+  }
+
+  void draw_bits(const DeviceRun& run, int plane, std::uint64_t seed, unsigned* bits) {
+    bits_kernel<<<kBlocks, kCheckThreads>>>(run.arrays(), fanout_, static_cast<unsigned>(cells()), plane,
+                                            seed, bits);
+  }
+
   std::size_t cells() const { return static_cast<std::size_t>(count_) * fanout_; }
   const int* array(int number) const { return static_cast<const int*>(bench_.input(number)); }
   const int* samples() const { return static_cast<const int*>(bench_.output()); }
@@ -103,7 +143,10 @@ class CudaChecks : public SamplingChecks {
   DeviceRun run_, earlier_;
   DeviceArray<DeviceFindings> findings_;
   DeviceArray<PairCounts> counts_;
+  DeviceArray<LagCounts> lag_counts_;
+  DeviceArray<TripleCounts> triple_counts_;
   DeviceArray<unsigned long long> total_;
+  DeviceArray<unsigned> bits_, earlier_bits_;  // of the planes that the search for repeats looks at
 };
 
 }  // namespace

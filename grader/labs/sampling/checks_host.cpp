@@ -26,6 +26,23 @@ class HostChecks : public SamplingChecks {
     return counts;
   }
 
+  LagCounts lag(const Lag& lag) override {
+    LagCounts counts;
+    count_lag(run_, earlier_, lag, counts);
+    return counts;
+  }
+
+  TripleCounts triple(const Triple& triple) override {
+    TripleCounts counts;
+    count_triple(run_, triple, counts);
+    return counts;
+  }
+
+  std::uint64_t repeats(const RepeatSearch& search, std::uint64_t seed) override {
+    const auto bits = bits_of(run_, search.plane, seed);
+    return search_repeats(bits, search.earlier_run ? bits_of(earlier_, search.plane, ~seed) : bits, search);
+  }
+
   void keep() override { std::swap(run_, earlier_); }
 
   std::uint64_t fingerprint(std::uint64_t seed) override {

@@ -99,6 +99,7 @@ class SamplingJudge : public CaseJudge {
       for (const Pairing& pairing : pairings_of_two_runs()) pairings.push_back(pairing);
     }
     if (auto fault = check_randomness(levels, pairings)) return fault;
+    if (auto fault = check_far(first ? FarDepth::kFirst : FarDepth::kSecond, !first)) return fault;
     if (!first) return std::nullopt;
     fingerprint_ = checks_->fingerprint(fingerprint_seed_ = next_seed());
     checks_->keep();
@@ -118,7 +119,8 @@ class SamplingJudge : public CaseJudge {
     return run_arguments(generator_seed_ = next_seed());
   }
 
-  // In every timed repetition: all samples, their levels, and four pairings, one of them at random.
+  // In every timed repetition: all samples, their levels, four pairings, one of them at random, and a few far
+  // tests.
   std::optional<Outcome> verify_timed_run() override {
     LevelCounts levels;
     if (auto fault = check_samples(levels)) return fault;
@@ -131,6 +133,7 @@ class SamplingJudge : public CaseJudge {
     const bool other_seed = generator_seed_ != kept_seed_;
     if (other_seed) pairings.push_back({.earlier_run = true});
     if (auto fault = check_randomness(levels, pairings)) return fault;
+    if (auto fault = check_far(FarDepth::kTimed, other_seed)) return fault;
     if (other_seed) {
       checks_->keep();
       kept_seed_ = generator_seed_;
@@ -162,6 +165,12 @@ class SamplingJudge : public CaseJudge {
       if (auto rejection = judge_pairs(pairing, checks_->pairs(pairing))) rejected.push_back(*rejection);
     }
     return accept(explain(judge_levels(levels), rejected));
+  }
+
+  // Far draws, lattices and stretches that occur twice: which ones, a hidden seed says.
+  std::optional<Outcome> check_far(FarDepth depth, bool earlier_run) {
+    const FarTests tests = far_tests(count(), fanout(), next_seed(), depth, earlier_run);
+    return accept(explain(std::nullopt, run_far_tests(*checks_, tests, fanout(), next_seed())));
   }
 
   std::optional<Outcome> accept(const std::optional<Rejection>& rejection) {

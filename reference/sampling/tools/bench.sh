@@ -11,4 +11,4 @@ if ((${#submissions[@]} == 0)); then
   mapfile -t submissions < <(staff_solutions)
   [[ $mode == check ]] || submissions+=(curand=vendor/curand)
 fi
-build_and_run_bench oracle.cpp statistics.cpp
+build_and_run_bench oracle.cpp statistics.cpp spectrum.cpp far.cpp

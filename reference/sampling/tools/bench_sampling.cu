@@ -11,7 +11,9 @@
 #include <numeric>
 #include <optional>
 
+#include "sampling/far.h"
 #include "sampling/gpu_check.cuh"
+#include "sampling/gpu_far.cuh"
 #include "sampling/oracle.h"
 #include "spmm/tools/powerlaw_matrix.cuh"
 #include "tools/side_by_side.cuh"
@@ -82,6 +84,95 @@ int check_located(const std::string& name, const Located& run, const Located* ea
   return wrong;
 }
 
+// The GPU's counts of the far tests, which must be those of the CPU.
+struct KernelsAgainstHost : FarCounter {
+  KernelsAgainstHost(const Located& run, const Located& earlier)
+      : host_run(run),
+        host_earlier(earlier),
+        fanout(run.fanout),
+        cells(static_cast<unsigned>(run.levels.size())) {
+    for (const Located* located : {&run, &earlier})
+      runs.push_back({upload(located->degrees), upload(located->places), upload(located->levels)});
+    lags = allocate<LagCounts>(1);
+    triples = allocate<TripleCounts>(1);
+    best = allocate<unsigned long long>(1);
+    for (unsigned*& words : bits) words = allocate<unsigned>((cells + 31) / 32);
+  }
+  ~KernelsAgainstHost() override {
+    for (const LocatedArrays& run : runs) {
+      cudaFree(run.degrees);
+      cudaFree(run.places);
+      cudaFree(run.levels);
+    }
+    for (void* memory : {static_cast<void*>(lags), static_cast<void*>(triples), static_cast<void*>(best),
+                         static_cast<void*>(bits[0]), static_cast<void*>(bits[1])})
+      cudaFree(memory);
+  }
+  template <typename T>
+  T fetch(const T* device) const {
+    T value;
+    BENCH_CHECK(cudaGetLastError());
+    BENCH_CHECK(cudaMemcpy(&value, device, sizeof value, cudaMemcpyDeviceToHost));
+    return value;
+  }
+  void compare(const char* what, bool equal) {
+    ++compared;
+    if (!equal) std::printf("WRONG the kernel's count of a %s is not the CPU's\n", what);
+    wrong += equal ? 0 : 1;
+  }
+  LagCounts lag(const Lag& lag) override {
+    LagCounts expected;
+    count_lag(host_run, host_earlier, lag, expected);
+    BENCH_CHECK(cudaMemset(lags, 0, sizeof *lags));
+    lag_kernel<<<2, kCheckThreads>>>(runs[0], runs[lag.earlier_run ? 1 : 0], fanout, lag, lags);
+    const LagCounts got = fetch(lags);
+    compare("lag",
+            std::memcmp(got.joint, expected.joint, sizeof got.joint) == 0 && got.equal == expected.equal &&
+                got.comparable == expected.comparable &&
+                std::abs(got.expected_equal - expected.expected_equal) <= 1e-9 * expected.expected_equal);
+    return expected;
+  }
+  TripleCounts triple(const Triple& triple) override {
+    TripleCounts expected;
+    count_triple(host_run, triple, expected);
+    BENCH_CHECK(cudaMemset(triples, 0, sizeof *triples));
+    triple_kernel<<<2, kCheckThreads>>>(runs[0].levels, triple, triples);
+    const TripleCounts got = fetch(triples);
+    compare("triple", std::memcmp(got.joint, expected.joint, sizeof got.joint) == 0);
+    return expected;
+  }
+  std::uint64_t repeats(const RepeatSearch& search, std::uint64_t seed) override {
+    const auto own = bits_of(host_run, search.plane, seed),
+               other = bits_of(host_earlier, search.plane, ~seed);
+    const std::uint64_t expected = search_repeats(own, search.earlier_run ? other : own, search);
+    bits_kernel<<<2, kCheckThreads>>>(runs[0], fanout, cells, search.plane, seed, bits[0]);
+    bits_kernel<<<2, kCheckThreads>>>(runs[1], fanout, cells, search.plane, ~seed, bits[1]);
+    enqueue_repeats(bits[0], bits[search.earlier_run ? 1 : 0], search, best, nullptr);
+    compare("repeat", fetch(best) == expected);
+    return expected;
+  }
+  const Located &host_run, &host_earlier;
+  unsigned fanout, cells;
+  std::vector<LocatedArrays> runs;
+  LagCounts* lags;
+  TripleCounts* triples;
+  unsigned long long* best;
+  unsigned* bits[2];
+  int compared = 0, wrong = 0;
+};
+
+int check_far(const std::string& name, const Located& run, const Located& earlier) {
+  KernelsAgainstHost counter(run, earlier);
+  int wrong = 0;
+  for (const FarDepth depth : {FarDepth::kFirst, FarDepth::kSecond}) {
+    const FarTests tests = far_tests(run.rows, run.fanout, 3, depth, true);
+    for (const Rejection& rejection : run_far_tests(counter, tests, run.fanout, 4))
+      wrong += report(name, rejection);
+  }
+  std::printf("%s: %d counts of far draws as on the CPU\n", name.c_str(), counter.compared - counter.wrong);
+  return wrong + counter.wrong;
+}
+
 int check_small(const Submission& submission, const HostGraph& host, unsigned fanout, cudaStream_t stream) {
   const int nodes_count = static_cast<int>(host.row_offsets.size()) - 1;
   const CsrGraph graph{nodes_count, static_cast<int>(host.columns.size()), upload(host.row_offsets),
@@ -113,7 +204,11 @@ int check_small(const Submission& submission, const HostGraph& host, unsigned fa
   if (wrong > 0) std::printf("WRONG %s: the same seed gave other samples\n", name.c_str());
   const Located earlier = locate(view, nodes, fanout, first, kPoison, 1);
   wrong += check_located(name, earlier, nullptr);
-  wrong += check_located(name, locate(view, nodes, fanout, run(7 + (1ull << 40)), kPoison, 2), &earlier);
+  const Located later = locate(view, nodes, fanout, run(7 + (1ull << 40)), kPoison, 2);
+  wrong += check_located(name, later, &earlier);
+  // Every fan-out's kernels are the same: one size for rows of odd and even degree, and one too small to
+  // search.
+  if (fanout == 10 || fanout == 67) wrong += check_far(name, later, earlier);
   submission.free(plan);
   for (const void* memory :
        {static_cast<const void*>(graph.row_offsets), static_cast<const void*>(graph.columns),

@@ -1,0 +1,1 @@
+// a program would lie here

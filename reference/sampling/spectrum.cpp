@@ -1,0 +1,149 @@
+#include "sampling/spectrum.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "sampling/statistics.h"
+
+namespace warpgrade::sampling {
+namespace {
+
+// A table of kLength^kDimensions complex numbers; single precision: a sum of counts, less their mean, needs
+// no more.
+template <int kLength, int kDimensions>
+class Spectrum {
+ public:
+  static constexpr std::size_t size() {
+    std::size_t all = 1;
+    for (int d = 0; d < kDimensions; ++d) all *= kLength;
+    return all;
+  }
+  template <typename Count>
+  Spectrum(const Count* counts, double mean) : real(size()), imaginary(size()) {
+    for (std::size_t i = 0; i < size(); ++i)
+      real[i] = static_cast<float>(static_cast<double>(counts[i]) - mean);
+    for (int d = 0; d < kDimensions; ++d) {
+      transform_first();
+      rotate(real);
+      rotate(imaginary);
+    }
+  }
+  std::vector<float> real, imaginary;
+
+ private:
+  static constexpr std::size_t kInner = size() / kLength;
+
+  // The discrete Fourier transform along the first dimension, all lines at once: radix 2 (Cooley and Tukey
+  // 1965).
+  void transform_first() {
+    for (int i = 0, reversed = 0; i < kLength; ++i) {
+      if (i < reversed) {
+        std::swap_ranges(&real[i * kInner], &real[i * kInner] + kInner, &real[reversed * kInner]);
+        std::swap_ranges(&imaginary[i * kInner], &imaginary[i * kInner] + kInner,
+                         &imaginary[reversed * kInner]);
+      }
+      int bit = kLength / 2;
+      for (; bit > 0 && (reversed & bit) != 0; bit /= 2) reversed ^= bit;
+      reversed |= bit;
+    }
+    for (int half = 1; half < kLength; half *= 2) {
+      for (int k = 0; k < half; ++k) {
+        const double turn = std::numbers::pi * k / half;
+        for (int first = k; first < kLength; first += 2 * half)
+          butterflies(first, first + half, static_cast<float>(std::cos(turn)),
+                      static_cast<float>(std::sin(turn)));
+      }
+    }
+  }
+
+  void butterflies(int first, int second, float cosine, float sine) {
+    float* __restrict ar = &real[first * kInner];
+    float* __restrict ai = &imaginary[first * kInner];
+    float* __restrict br = &real[second * kInner];
+    float* __restrict bi = &imaginary[second * kInner];
+    for (std::size_t i = 0; i < kInner; ++i) {
+      const float r = cosine * br[i] - sine * bi[i], m = cosine * bi[i] + sine * br[i];
+      br[i] = ar[i] - r;
+      bi[i] = ai[i] - m;
+      ar[i] += r;
+      ai[i] += m;
+    }
+  }
+
+  // The first dimension becomes the last; as often as there are dimensions, all are where they were.
+  void rotate(std::vector<float>& table) {
+    std::vector<float> rotated(size());
+    for (std::size_t i = 0; i < kInner; ++i) {
+      for (int k = 0; k < kLength; ++k) rotated[i * kLength + k] = table[k * kInner + i];
+    }
+    table.swap(rotated);
+  }
+};
+
+template <int kLength>
+int signed_coefficient(std::size_t k) {
+  const int value = static_cast<int>(k);
+  return value < kLength / 2 ? value : value - kLength;
+}
+
+// The strongest form among those with two coefficients or more that are not 0; the newest of these must leave
+// at least four phases.
+template <int kLength, int kDimensions, typename Count>
+Form strongest(const Count* counts) {
+  using Table = Spectrum<kLength, kDimensions>;
+  constexpr std::size_t kSize = Table::size();
+  double n = 0;
+  for (std::size_t i = 0; i < kSize; ++i) n += static_cast<double>(counts[i]);
+  if (n == 0) return {};
+  const Table table(counts, n / static_cast<double>(kSize));
+  Form best;
+  double most = 0;
+  int least = 0;
+  // The second half holds the negatives of the first half's forms, whose sums are the same up to sign.
+  for (std::size_t i = 0; i < kSize / 2 + kSize / kLength; ++i) {
+    constexpr double kTie = 1e-5;
+    const double part = std::max(std::abs(table.real[i]), std::abs(table.imaginary[i]));
+    if (part <= most * (1 - kTie)) continue;
+    std::size_t rest = i, newest = 0;
+    int used = 0, sum = 0;
+    int coefficients[3] = {};
+    for (int d = kDimensions - 1; d >= 0; --d, rest /= kLength) {
+      const std::size_t k = rest % kLength;
+      if (k != 0 && used++ == 0) newest = k;
+      coefficients[d] = signed_coefficient<kLength>(k);
+      sum += std::abs(coefficients[d]);
+    }
+    // Multiples of a constant form are as strong: the one with the smallest coefficients is named.
+    if (used < 2 || newest == kLength / 2 || (part <= most * (1 + kTie) && sum >= least)) continue;
+    most = std::max(most, part);
+    least = sum;
+    std::copy(coefficients, coefficients + 3, best.coefficients);
+    best.strength = std::hypot(table.real[i], table.imaginary[i]) / n;
+  }
+  // Half of the forms, two parts, two signs. Rounding moves a sum by less than one part in 10,000.
+  constexpr double kRounding = 2e-4;
+  best.log_tail =
+      std::min(0.0, std::log(2.0 * static_cast<double>(kSize)) - most * most / n * (1 - kRounding));
+  return best;
+}
+
+}  // namespace
+
+Form strongest_form(const LagCounts& counts) {
+  return strongest<kLevels, 2>(counts.joint);
+}
+
+Form strongest_form(const TripleCounts& counts) {
+  return strongest<kTripleLevels, 3>(counts.joint);
+}
+
+double detectable_strength(double n, bool triples) {
+  const double forms = triples ? std::pow(kTripleLevels, 3) : std::pow(kLevels, 2);
+  // The real part is at least |S| / sqrt(2) or the imaginary part is; 1.3 deviations above the threshold is 9
+  // in 10.
+  return std::sqrt(2.0) * (std::sqrt(std::log(2 * forms / kTestAlarm)) + 1) / std::sqrt(n);
+}
+
+}  // namespace warpgrade::sampling
