@@ -180,12 +180,7 @@ struct RunnerProcess::Output {
 RunnerProcess::RunnerProcess(RunnerSpec spec) : spec_(std::move(spec)), output_(std::make_shared<Output>()) {
   output_->cap = spec_.limits.output_bytes;
   report_ = sealed_memory("report", kReportBytes);
-  report_ = FileDescriptor(memfd_create("report", MFD_CLOEXEC));
-  if (!report_ || ftruncate(report_.get(), kReportBytes) != 0)
-    throw JudgeFault("no memory for the report buffer");
-  report_memory_ = mmap(nullptr, kReportBytes, PROT_READ | PROT_WRITE, MAP_SHARED, report_.get(), 0);
-  if (report_memory_ == MAP_FAILED) throw JudgeFault("cannot map the report buffer");
-  if (spec_.limits.device_memory_bytes != 0) {
+  if (emulated_device_bytes(spec_) != 0) {
     device_memory_ = FileDescriptor(memfd_create("warpemu", MFD_CLOEXEC));
     if (!device_memory_) throw JudgeFault("no memory for the emulated device");
   }
