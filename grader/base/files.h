@@ -17,8 +17,8 @@ void write_text(const std::filesystem::path& path, std::string_view text);
 // Creates `path` atomically unless it exists; returns false, leaving it alone, when it does. Safe on NFS.
 bool write_new_text(const std::filesystem::path& path, std::string_view text);
 
-// Creates `path`, which must not exist, neither atomically nor synced: for scratch folders and folders that are
-// published as a whole. Throws like write_text().
+// Creates `path`, which must not exist, neither atomically nor synced: for scratch folders and folders that
+// are published as a whole. Throws like write_text().
 void write_scratch(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
 
 // Creates the folder and its parents. Throws UsageError.

@@ -11,8 +11,9 @@ namespace warpgrade {
 // throws on some of them, so text is made valid where it enters.
 std::string valid_utf8(std::string_view text);
 
-// The text as a terminal, a page and a record can show it: valid UTF-8; a control character (also U+0080 to U+009F)
-// other than newline and tab, which could move the cursor or colour what follows, becomes U+FFFD; CR LF becomes LF.
+// The text as a terminal, a page and a record can show it: valid UTF-8; a control character (also U+0080 to
+// U+009F) other than newline and tab, which could move the cursor or colour what follows, becomes U+FFFD; CR
+// LF becomes LF.
 std::string plain_text(std::string_view text);
 
 // The same on one line, for names, titles and messages: newlines and tabs become spaces, spaces at the end are left out,

@@ -91,7 +91,7 @@ UntrustedState state_of(const struct stat& status, std::uint64_t most_bytes) {
   if (S_ISLNK(status.st_mode)) return UntrustedState::kLink;
   if (!S_ISREG(status.st_mode)) return UntrustedState::kNotRegular;
   return static_cast<std::uint64_t>(status.st_size) > most_bytes ? UntrustedState::kTooLarge
-                                                                  : UntrustedState::kRead;
+                                                                 : UntrustedState::kRead;
 }
 
 // Reads to the end, whatever the size was said to be; false when that is beyond the bound or fails.

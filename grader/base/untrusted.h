@@ -1,12 +1,13 @@
 // The only way in which the trusted side opens what came from a submission, an archive or a sandbox.
 //
-// A path from there may be a link to a secret, a FIFO without a writer, a device without an end, or it may become
-// one while it is looked at. So: every name is resolved below a folder that is held open, no link is followed in any
-// of its parts, nothing blocks, only regular files are read, never more of one than the caller allows, and what was
-// read is in memory: nobody changes it afterwards.
+// A path from there may be a link to a secret, a FIFO without a writer, a device without an end, or it may
+// become one while it is looked at. So: every name is resolved below a folder that is held open, no link is
+// followed in any of its parts, nothing blocks, only regular files are read, never more of one than the
+// caller allows, and what was read is in memory: nobody changes it afterwards.
 //
-// Hard links are read like any file. A name for a file that its maker could not read himself cannot be made where the
-// kernel protects hard links (fs.protected_hardlinks, on by default), and nothing is ever written through such a name.
+// Hard links are read like any file. A name for a file that its maker could not read himself cannot be made
+// where the kernel protects hard links (fs.protected_hardlinks, on by default), and nothing is ever written
+// through such a name.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +52,7 @@ struct ListingLimits {
 };
 
 struct UntrustedListing {
-  std::vector<UntrustedEntry> entries;  // sorted by name
+  std::vector<UntrustedEntry> entries;      // sorted by name
   bool too_many = false, too_deep = false;  // then `entries` ends somewhere
 };
 
@@ -70,8 +71,8 @@ class UntrustedFolder {
   // The file, at most `most_bytes` of it. `name` is relative and has no "..": else it is kMissing.
   UntrustedFile read(const std::filesystem::path& name, std::uint64_t most_bytes) const;
 
-  // The same file as a descriptor, for readers that take one. The bound is checked against the size that it has now:
-  // the reader has to keep its own.
+  // The same file as a descriptor, for readers that take one. The bound is checked against the size that it
+  // has now: the reader has to keep its own.
   struct Opened {
     UntrustedState state = UntrustedState::kMissing;
     FileDescriptor file;
@@ -79,8 +80,8 @@ class UntrustedFolder {
   };
   Opened open(const std::filesystem::path& name, std::uint64_t most_bytes) const;
 
-  // Everything below, in no more than the given entries and levels. A folder that `skip` names (by its last part) is
-  // listed, but not entered.
+  // Everything below, in no more than the given entries and levels. A folder that `skip` names (by its last
+  // part) is listed, but not entered.
   UntrustedListing list(const ListingLimits& limits = {},
                         const std::function<bool(const std::string&)>& skip = {}) const;
 

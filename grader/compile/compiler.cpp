@@ -79,8 +79,8 @@ CompileResult failed(CompileResult result, const ProcessResult& process, const c
   return result;
 }
 
-// One submission through all steps. Each step's result is taken out of its build folder and given to the next one
-// read-only: a process that outlives its step changes nothing that is used later.
+// One submission through all steps. Each step's result is taken out of its build folder and given to the next
+// one read-only: a process that outlives its step changes nothing that is used later.
 class Build {
  public:
   Build(const Toolchain& toolchain, const Submission& submission, const CompileOptions& options)
@@ -109,8 +109,9 @@ class Build {
   bool take(const Step& step, const char* name, size_t most_bytes, std::string& bytes) {
     UntrustedFile file = step.output.read(name, most_bytes);
     if (!file.ok())
-      return fail("compile_error", "bad_output",
-                  fmt::format("the compiler's output is not usable: {}", describe(file.state, name, most_bytes)));
+      return fail(
+          "compile_error", "bad_output",
+          fmt::format("the compiler's output is not usable: {}", describe(file.state, name, most_bytes)));
     bytes = std::move(file.bytes);
     return true;
   }
@@ -118,7 +119,8 @@ class Build {
   bool stage_sources() {
     inject("stage", submission_.id);
     auto read = read_files(submission_);
-    if (const auto* why = std::get_if<std::string>(&read)) return fail("compile_error", "bad_submission", *why);
+    if (const auto* why = std::get_if<std::string>(&read))
+      return fail("compile_error", "bad_submission", *why);
     for (const SubmittedFile& file : std::get<std::vector<SubmittedFile>>(read)) {
       workshop_.add_source(file);
       if (is_source(file.name)) sources_.push_back("source" / file.name);
@@ -146,9 +148,9 @@ class Build {
   bool compile(size_t number) {
     std::vector<std::string> arguments = result_.flags;
     arguments.insert(arguments.end(), includes_.begin(), includes_.end());
-    arguments.insert(arguments.end(), {"-MD", "-MF", Workshop::inside("build/0.d"), "-c",
-                                       workshop_.stage(number, sources_[number]), "-o",
-                                       Workshop::inside("build/0.o")});
+    arguments.insert(arguments.end(),
+                     {"-MD", "-MF", Workshop::inside("build/0.d"), "-c",
+                      workshop_.stage(number, sources_[number]), "-o", Workshop::inside("build/0.o")});
     const Step step = workshop_.nvcc(arguments);
     if (!succeeded(step, "the compiler")) return false;
     std::string dependencies, object;
@@ -194,7 +196,8 @@ class Build {
   bool succeeded(const Step& step, const char* name) {
     result_.log += workshop_.without_wrappers(step.words());
     if (result_.log.size() > kMostLogBytes)
-      result_.log = valid_utf8(std::string_view(result_.log).substr(0, kMostLogBytes - 100)) + "\n(cut here)\n";
+      result_.log =
+          valid_utf8(std::string_view(result_.log).substr(0, kMostLogBytes - 100)) + "\n(cut here)\n";
     if (!step.process.ok()) result_ = failed(std::move(result_), step.process, name);
     return step.process.ok();
   }
@@ -219,7 +222,8 @@ CompileResult from_cache(const fs::path& folder) {
   result.seconds = json.at("seconds");
   result.flags = json.at("flags").get<std::vector<std::string>>();
   result.log = read_text(folder / "log");
-  for (const nlohmann::json& kernel : json.at("kernels")) result.kernels.push_back(KernelResources::from_json(kernel));
+  for (const nlohmann::json& kernel : json.at("kernels"))
+    result.kernels.push_back(KernelResources::from_json(kernel));
   result.warnings = json.at("warnings");
   result.cached = true;
   if (result.ok()) result.executable = folder / "runner";

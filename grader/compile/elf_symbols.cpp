@@ -127,9 +127,9 @@ class Reader {
       const auto name = text(names_, symbol.st_name);
       if (!name) return fail("a symbol's name beyond the table's end");
       // ".symver" and the like append a version: "dlopen@GLIBC_2.2.5" is dlopen.
-      symbols.push_back({name->substr(0, name->find('@')), static_cast<unsigned char>(ELF64_ST_BIND(symbol.st_info)),
-                         static_cast<unsigned char>(ELF64_ST_TYPE(symbol.st_info)),
-                         symbol.st_shndx != SHN_UNDEF});
+      symbols.push_back(
+          {name->substr(0, name->find('@')), static_cast<unsigned char>(ELF64_ST_BIND(symbol.st_info)),
+           static_cast<unsigned char>(ELF64_ST_TYPE(symbol.st_info)), symbol.st_shndx != SHN_UNDEF});
     }
     return true;
   }

@@ -10,7 +10,7 @@
 namespace warpgrade {
 
 struct ElfSymbol {
-  std::string_view name;  // lies in the bytes given; without its version
+  std::string_view name;                // lies in the bytes given; without its version
   unsigned char binding = 0, type = 0;  // STB_..., STT_...
   bool defined = false;                 // here; else it is looked for elsewhere
 };
@@ -22,9 +22,9 @@ struct ElfSymbols {
 
 enum class ElfTable { kObject, kDynamic };  // .symtab of a relocatable object; .dynsym of a shared library
 
-// Of a 64-bit little-endian file of this machine's kind. Every offset is checked against the bytes. A file with two
-// tables, with sections for link-time optimisation (whose symbols are not in the table), or with more than
-// kMostSymbols symbols is a problem.
+// Of a 64-bit little-endian file of this machine's kind. Every offset is checked against the bytes. A file
+// with two tables, with sections for link-time optimisation (whose symbols are not in the table), or with
+// more than kMostSymbols symbols is a problem.
 ElfSymbols read_elf_symbols(std::string_view bytes, ElfTable table);
 
 inline constexpr std::size_t kMostSymbols = 1'000'000;

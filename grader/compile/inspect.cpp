@@ -47,7 +47,8 @@ const std::set<std::string, std::less<>>& guarded_functions(const Toolchain& too
       const ElfSymbols exported = read_elf_symbols(bytes, ElfTable::kDynamic);
       if (exported.problem) throw JudgeFault("cannot read {}: {}", library.string(), *exported.problem);
       for (const ElfSymbol& symbol : exported.symbols) {
-        if (symbol.defined && (symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC)) all.emplace(symbol.name);
+        if (symbol.defined && (symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC))
+          all.emplace(symbol.name);
       }
     }
     // Weak start-up helpers that compilers place into every object.
@@ -88,8 +89,9 @@ std::optional<Finding> inspect_symbols(std::string_view object, const Toolchain&
     if (!symbol.defined && kTools.contains(symbol.name))
       return Finding{"forbidden_library", fmt::format("calls {} to load a library at run time", name)};
     if (symbol.defined && guarded_functions(toolchain).contains(symbol.name)) {
-      return Finding{"symbol_interposition",
-                     fmt::format("defines {}, a function of the CUDA runtime or the C library; rename it", name)};
+      return Finding{
+          "symbol_interposition",
+          fmt::format("defines {}, a function of the CUDA runtime or the C library; rename it", name)};
     }
   }
   return std::nullopt;

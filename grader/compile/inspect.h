@@ -18,8 +18,8 @@ struct Finding {
 // The first vendor header among make-style dependencies, as nvcc -MD writes them.
 std::optional<std::string> forbidden_header(const std::string& dependencies);
 
-// Compares every symbol that other objects can see or that the object wants from them: of global, weak or unique
-// binding and of any type. `object` are the bytes that will be linked.
+// Compares every symbol that other objects can see or that the object wants from them: of global, weak or
+// unique binding and of any type. `object` are the bytes that will be linked.
 std::optional<Finding> inspect_symbols(std::string_view object, const Toolchain& toolchain);
 
 }  // namespace warpgrade

@@ -1,5 +1,5 @@
-// Reads what `nvcc -Xptxas -v` prints on each kernel. A source can print such lines itself (#pragma message), so no
-// line makes the reader recurse, throw or grow.
+// Reads what `nvcc -Xptxas -v` prints on each kernel. A source can print such lines itself (#pragma message),
+// so no line makes the reader recurse, throw or grow.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -34,7 +34,8 @@ std::string_view quoted_after(std::string_view line, std::string_view words) {
 }
 
 // A name of a hundred letters can demangle to gigabytes (each part may name an earlier one twice), and
-// __cxa_demangle knows no limit. So binutils' program does it, within limits; what it does not do stays as it is.
+// __cxa_demangle knows no limit. So binutils' program does it, within limits; what it does not do stays as it
+// is.
 std::map<std::string, std::string> demangle(const std::vector<std::string>& names) {
   ProcessOptions options;
   options.command = {"c++filt"};
@@ -57,15 +58,17 @@ std::map<std::string, std::string> demangle(const std::vector<std::string>& name
 void demangle_all(std::vector<KernelResources>& kernels) {
   std::vector<std::string> names;
   for (const KernelResources& kernel : kernels) {
-    const bool plain = kernel.name.find_first_not_of(
-                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.") == std::string::npos;
+    const bool plain =
+        kernel.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.") ==
+        std::string::npos;
     if (plain && kernel.name.starts_with("_Z")) names.push_back(kernel.name);
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::map<std::string, std::string> demangled;
   for (std::size_t begin = 0; begin < names.size(); begin += kNamesAtOnce) {
-    const auto end = names.begin() + static_cast<std::ptrdiff_t>(std::min(begin + kNamesAtOnce, names.size()));
+    const auto end =
+        names.begin() + static_cast<std::ptrdiff_t>(std::min(begin + kNamesAtOnce, names.size()));
     demangled.merge(demangle({names.begin() + static_cast<std::ptrdiff_t>(begin), end}));
   }
   for (KernelResources& kernel : kernels) {
@@ -108,8 +111,14 @@ nlohmann::json KernelResources::to_json() const {
 }
 
 KernelResources KernelResources::from_json(const nlohmann::json& json) {
-  return {json.at("name"),         json.at("arch"),        json.at("registers"),         json.at("shared_bytes"),
-          json.at("constant_bytes"), json.at("stack_bytes"), json.at("spill_store_bytes"), json.at("spill_load_bytes")};
+  return {json.at("name"),
+          json.at("arch"),
+          json.at("registers"),
+          json.at("shared_bytes"),
+          json.at("constant_bytes"),
+          json.at("stack_bytes"),
+          json.at("spill_store_bytes"),
+          json.at("spill_load_bytes")};
 }
 
 std::vector<KernelResources> parse_ptxas(const std::string& log) {

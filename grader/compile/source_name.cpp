@@ -49,7 +49,8 @@ std::string suggestion(const std::string& part) {
     }
   }
   name.erase(0, std::min(name.find_first_not_of(".-"), name.size()));
-  if (name.size() > kLongestPart) name = name.substr(0, 40) + fs::path(part).extension().string().substr(0, 10);
+  if (name.size() > kLongestPart)
+    name = name.substr(0, 40) + fs::path(part).extension().string().substr(0, 10);
   return name.empty() ? "spmm.cu" : name;
 }
 
@@ -75,11 +76,11 @@ std::optional<NameProblem> source_name_problem(const fs::path& file) {
     const std::string part = piece.string();
     const bool last = piece == file.filename();
     const std::string where = last ? "in the name of " + of : "in the name of a folder of " + of;
-    const std::string rename =
-        fmt::format("rename {} to {}", last ? "it" : "the folder", suggestion(part));
+    const std::string rename = fmt::format("rename {} to {}", last ? "it" : "the folder", suggestion(part));
     if (const auto bad = bad_character(part)) return NameProblem{*bad + " " + where, rename};
     if (part.starts_with('-') || part.starts_with('.'))
-      return NameProblem{fmt::format("a {} at the beginning, {}", part[0] == '-' ? "minus" : "dot", where), rename};
+      return NameProblem{fmt::format("a {} at the beginning, {}", part[0] == '-' ? "minus" : "dot", where),
+                         rename};
     if (part.size() > kLongestPart)
       return NameProblem{fmt::format("more than {} bytes {}", kLongestPart, where), "use a shorter name"};
   }

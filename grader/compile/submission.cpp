@@ -37,7 +37,8 @@ std::optional<std::string> entry_problem(const UntrustedEntry& entry) {
   if (entry.kind == UntrustedEntry::Kind::kUnreadable)
     return describe(UntrustedState::kUnreadable, entry.name, kMaxBytes);
   if (!is_source(entry.name) && !is_header(entry.name)) return std::nullopt;
-  if (entry.kind == UntrustedEntry::Kind::kLink) return describe(UntrustedState::kLink, entry.name, kMaxBytes);
+  if (entry.kind == UntrustedEntry::Kind::kLink)
+    return describe(UntrustedState::kLink, entry.name, kMaxBytes);
   if (entry.kind == UntrustedEntry::Kind::kOther)
     return describe(UntrustedState::kNotRegular, entry.name, kMaxBytes);
   if (entry.kind != UntrustedEntry::Kind::kFile) return std::nullopt;
@@ -56,7 +57,8 @@ void collect_files(const UntrustedFolder& folder, Submission& submission) {
       submission.problem = problem;
       return;
     }
-    if (entry.kind != UntrustedEntry::Kind::kFile || (!is_source(entry.name) && !is_header(entry.name))) continue;
+    if (entry.kind != UntrustedEntry::Kind::kFile || (!is_source(entry.name) && !is_header(entry.name)))
+      continue;
     bytes += entry.bytes;
     if (submission.files.size() == kMaxFiles || bytes > kMaxBytes) {
       submission.problem = too_much();
@@ -94,8 +96,8 @@ std::string hash_of(const Files& files, const std::vector<std::string>& flags) {
   return hash.hex();
 }
 
-// The text with one space for each run of white space: std::regex recurses once for each character that \s+ takes, and
-// a source of a million spaces would end the program.
+// The text with one space for each run of white space: std::regex recurses once for each character that \s+
+// takes, and a source of a million spaces would end the program.
 std::string with_single_spaces(const std::string& text) {
   std::string result;
   for (char c : text) {

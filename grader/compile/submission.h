@@ -19,14 +19,15 @@ struct Submission {
   std::string id;  // the folder's name, made safe for a file name, unique in the run
   std::string title;
   Role role = Role::kStudent;
-  std::filesystem::path directory;           // where the sources lie
-  std::vector<std::filesystem::path> files;  // relative, sorted; sources and headers, safe names (source_name.h)
-  std::string hash;                          // SHA-256 over names and contents
-  std::string interface;                     // "spmm.h", or an older interface: "SpMMOpt"
-  std::vector<std::string> flags;            // extra compiler flags that submission.yaml asks for
-  std::string idea;                          // of a staff's solution: what its source's first lines say
-  std::optional<std::string> problem;        // why it can't be compiled at all (no source, too large, a link)
-  nlohmann::json about;                      // of a class: who handed it in and when, for run.json
+  std::filesystem::path directory;  // where the sources lie
+  std::vector<std::filesystem::path>
+      files;                           // relative, sorted; sources and headers, safe names (source_name.h)
+  std::string hash;                    // SHA-256 over names and contents
+  std::string interface;               // "spmm.h", or an older interface: "SpMMOpt"
+  std::vector<std::string> flags;      // extra compiler flags that submission.yaml asks for
+  std::string idea;                    // of a staff's solution: what its source's first lines say
+  std::optional<std::string> problem;  // why it can't be compiled at all (no source, too large, a link)
+  nlohmann::json about;                // of a class: who handed it in and when, for run.json
   nlohmann::json to_json() const;
 };
 
@@ -39,8 +40,8 @@ struct SubmittedFile {
   std::string text;
 };
 
-// Reads the submission's files again, by untrusted.h's rules. The text says why not: a file is gone, has become a link
-// or a pipe, or its contents are no longer those of Submission::hash.
+// Reads the submission's files again, by untrusted.h's rules. The text says why not: a file is gone, has
+// become a link or a pipe, or its contents are no longer those of Submission::hash.
 std::variant<std::vector<SubmittedFile>, std::string> read_files(const Submission& submission);
 
 // Reads one submission folder for the lab: `folder` itself, or `folder/<lab>` when there is one.

@@ -132,8 +132,8 @@ ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& bu
   return run_process(process);
 }
 
-// "In file included from .../staged/0.cu:1:" stands alone before a message of the student's own file, or ends the list
-// of includes before a message of a header.
+// "In file included from .../staged/0.cu:1:" stands alone before a message of the student's own file, or ends
+// the list of includes before a message of a header.
 std::string Workshop::without_wrappers(const std::string& words) const {
   const std::string alone = "In file included from " + seen("staged").string() + "/";
   const std::string last = "                 from " + seen("staged").string() + "/";

@@ -1,11 +1,11 @@
-// One compilation: a scratch folder of the judge, of which the sandbox sees parts, and the steps that run in it.
+// One compilation: a scratch folder of the judge, of which the sandbox sees parts, and the steps that run in
+// it.
 //
-//   /run/warpgrade/source    read-only   the student's files under their own names, for #include and for messages
-//   /run/warpgrade/staged    read-only   0.cu, 1.cu, ...: one #include each; these names are what nvcc is given
-//   /run/warpgrade/include   read-only   the contracts
-//   /run/warpgrade/objects   read-only   0.o, 1.o, ...: what earlier steps made, as the judge took it out
-//   /run/warpgrade/runner    read-only   the runner's own objects
-//   /run/warpgrade/build     writable    empty, and another folder in each step
+//   /run/warpgrade/source    read-only   the student's files under their own names, for #include and for
+//   messages /run/warpgrade/staged    read-only   0.cu, 1.cu, ...: one #include each; these names are what
+//   nvcc is given /run/warpgrade/include   read-only   the contracts /run/warpgrade/objects   read-only
+//   0.o, 1.o, ...: what earlier steps made, as the judge took it out /run/warpgrade/runner    read-only   the
+//   runner's own objects /run/warpgrade/build     writable    empty, and another folder in each step
 #pragma once
 
 #include <chrono>
@@ -45,20 +45,22 @@ class Workshop {
  public:
   Workshop(const Toolchain& toolchain, const CompileOptions& options);
 
-  // The path of "source/...", "build/..." and so on in a command; wrap() rewrites it where there is no sandbox.
+  // The path of "source/...", "build/..." and so on in a command; wrap() rewrites it where there is no
+  // sandbox.
   static std::string inside(const std::filesystem::path& name);
 
   // Writes one of the student's files into the source folder.
   void add_source(const SubmittedFile& file) const;
 
-  // Writes a source's wrapper, <number><extension>, and returns its path for the command. Its only line includes
-  // `source`, as "source/..." or "include/...".
+  // Writes a source's wrapper, <number><extension>, and returns its path for the command. Its only line
+  // includes `source`, as "source/..." or "include/...".
   std::string stage(std::size_t number, const std::filesystem::path& source) const;
 
   // Keeps an object for the link step; returns its path for the command.
   std::string keep_object(std::size_t number, const std::string& bytes) const;
 
-  // Makes a fresh build folder and runs nvcc with it. `runner`: the folder of the runner's objects, for the link.
+  // Makes a fresh build folder and runs nvcc with it. `runner`: the folder of the runner's objects, for the
+  // link.
   Step nvcc(std::vector<std::string> arguments, const std::filesystem::path& runner = {});
 
   // Takes the wrappers' paths out of what the compiler said: the student knows no such file.

@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMostSnapshotBytes = std::uint64_t{4} << 30;  // of a file; take_snapshot() allowed fewer
+constexpr std::uint64_t kMostSnapshotBytes = std::uint64_t{4}
+                                             << 30;  // of a file; take_snapshot() allowed fewer
 
 bool is_left_out(const std::string& name) {
   return name.starts_with(".") || name == "__MACOSX" || name == "Thumbs.db" || name == "desktop.ini";
@@ -68,8 +69,8 @@ class FolderCopy {
 
   std::optional<Refusal> folder(const UntrustedFolder& from) {
     // Left-out files count for the walk: a folder of a million of them is not walked to its end.
-    const UntrustedListing listing =
-        from.list({20 * limits_.files, kDeepestFolder}, [](const std::string& name) { return is_left_out(name); });
+    const UntrustedListing listing = from.list({20 * limits_.files, kDeepestFolder},
+                                               [](const std::string& name) { return is_left_out(name); });
     for (const UntrustedEntry& entry : listing.entries) {
       if (is_left_out(entry.name.filename().string())) continue;
       if (auto refusal = refuse_kind(entry)) return refusal;
@@ -169,8 +170,8 @@ std::optional<Refusal> gather(const RawAttempt& attempt, const fs::path& to, con
   return std::nullopt;
 }
 
-// Sources and headers will be named in #include lines and messages (compile/source_name.h); of other files the names
-// do not matter.
+// Sources and headers will be named in #include lines and messages (compile/source_name.h); of other files
+// the names do not matter.
 std::optional<Refusal> refuse_names(const std::vector<fs::path>& files) {
   for (const fs::path& file : files) {
     if (!is_source(file) && !is_header(file)) continue;

@@ -160,7 +160,8 @@ std::optional<Refusal> unpack(const fs::path& file, const fs::path& folder, cons
   archive_read_support_filter_xz(from.handle);
   archive_read_support_filter_zstd(from.handle);
   const UntrustedFolder::Opened opened =
-      UntrustedFolder(file.has_parent_path() ? file.parent_path() : fs::path(".")).open(file.filename(), kMostPacked);
+      UntrustedFolder(file.has_parent_path() ? file.parent_path() : fs::path("."))
+          .open(file.filename(), kMostPacked);
   if (opened.state == UntrustedState::kMissing || opened.state == UntrustedState::kUnreadable)
     throw UsageError("cannot read {}", file.string());
   if (opened.state != UntrustedState::kRead)

@@ -8,8 +8,8 @@
 
 namespace warpgrade {
 
-// The text of the submission's source or header of that name, by untrusted.h's rules; the emulator tells names without
-// folders.
+// The text of the submission's source or header of that name, by untrusted.h's rules; the emulator tells
+// names without folders.
 std::optional<std::string> find_source(const std::filesystem::path& folder, const std::string& name);
 
 // Adds `source`, the line's text, to the lines of `counters` (as in records) that matter: at least 1 % of all

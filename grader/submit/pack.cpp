@@ -20,10 +20,12 @@ namespace {
 
 constexpr const char* kManifest = "manifest.json";
 
-json manifest(const Submission& submission, const std::vector<SubmittedFile>& sources, const std::string& lab) {
+json manifest(const Submission& submission, const std::vector<SubmittedFile>& sources,
+              const std::string& lab) {
   json files = json::array();
   for (const SubmittedFile& file : sources)
-    files.push_back({{"path", file.name.string()}, {"bytes", file.text.size()}, {"sha256", sha256(file.text)}});
+    files.push_back(
+        {{"path", file.name.string()}, {"bytes", file.text.size()}, {"sha256", sha256(file.text)}});
   return {{"schema", "warpgrade.archive.v1"},  {"lab", lab},
           {"interface", submission.interface}, {"hash", submission.hash},
           {"flags", submission.flags},         {"files", files}};

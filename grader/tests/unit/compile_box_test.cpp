@@ -1,5 +1,5 @@
-// What a compiler that a submission has taken over could leave behind, and what it could reach: a shell script stands
-// in nvcc's place and does it. Nothing else is replaced.
+// What a compiler that a submission has taken over could leave behind, and what it could reach: a shell
+// script stands in nvcc's place and does it. Nothing else is replaced.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -96,7 +96,8 @@ TEST_F(CompileBox, OutputsThatAreNoPlainFilesAreRefusedAtOnce) {
   expect_refused(compile("rm $build/0.o; ln -s " + victim + " $build/0.o"), "0.o is a symbolic link");
   expect_refused(compile("rm $build/0.d; ln -s /etc/passwd $build/0.d"), "0.d is a symbolic link");
   expect_refused(compile("rm $build/0.d"), "0.d is not there");
-  expect_refused(compile("", "rm $build/runner; ln -s " + victim + " $build/runner"), "runner is a symbolic link");
+  expect_refused(compile("", "rm $build/runner; ln -s " + victim + " $build/runner"),
+                 "runner is a symbolic link");
   expect_refused(compile("", "rm $build/runner; mkfifo $build/runner"), "runner is no plain file");
   expect_refused(compile("truncate -s 5M $build/0.d"), "0.d is larger than 4 MiB");
 }
@@ -111,8 +112,8 @@ TEST_F(CompileBox, ObjectsThatAreNoObjectsAreRefused) {
 
 TEST_F(CompileBox, LinksThatAreLeftBehindLeadTheJudgeNowhere) {
   const std::string victim = (root() / "victim").string();
-  const CompileResult result =
-      compile("for name in runner runner_main.cpp.o gate.cu.o 1.o 1.d; do ln -s " + victim + " $build/$name; done");
+  const CompileResult result = compile("for name in runner runner_main.cpp.o gate.cu.o 1.o 1.d; do ln -s " +
+                                       victim + " $build/$name; done");
   EXPECT_TRUE(result.ok()) << result.message;
   EXPECT_EQ(read_text(root() / "victim"), "untouched");
   EXPECT_EQ(read_text(result.executable), "program\n");
@@ -127,18 +128,20 @@ TEST_F(CompileBox, EachStepHasAnEmptyBuildFolder) {
 }
 
 TEST_F(CompileBox, OnlyTheBuildFolderCanBeWritten) {
-  const CompileResult result = compile(
-      "", "for place in source staged include objects runner; do\n"
-          "  : >/run/warpgrade/$place/new && exit 9\n"
-          "  for file in /run/warpgrade/$place/*; do [ -w \"$file\" ] && exit 10; rm -f \"$file\" && exit 11; done\n"
-          "done; true");
+  const CompileResult result = compile("",
+                                       "for place in source staged include objects runner; do\n"
+                                       "  (echo x >/run/warpgrade/$place/new) && exit 9\n"
+                                       "  for file in /run/warpgrade/$place/*; do [ -w \"$file\" ] && exit "
+                                       "10; rm -f \"$file\" && exit 11; done\n"
+                                       "done; true");
   EXPECT_TRUE(result.ok()) << result.message;
 }
 
 TEST_F(CompileBox, AProcessThatOutlivesItsStepChangesNothing) {
   const auto start = std::chrono::steady_clock::now();
   const CompileResult result = compile(
-      "(setsid sh -c 'while :; do echo changed >/run/warpgrade/build/0.o; sleep 0.01; done' >/dev/null 2>&1 &)",
+      "(setsid sh -c 'while :; do echo changed >/run/warpgrade/build/0.o; sleep 0.01; done' >/dev/null 2>&1 "
+      "&)",
       "sleep 0.3; cmp -s \"$here/honest.o\" /run/warpgrade/objects/0.o || exit 12");
   // The object may have been changed before the step ended: that is refused, or it was taken as it was.
   EXPECT_TRUE(result.ok() || result.reason == "unreadable_object") << result.message;
@@ -148,14 +151,14 @@ TEST_F(CompileBox, AProcessThatOutlivesItsStepChangesNothing) {
 TEST_F(CompileBox, NamesOnTheCommandLineAreTheJudges) {
   make_directories(root() / "class/one/deep/er");
   write_scratch(root() / "class/one/deep/er/kernels+2.cpp", "int z;\n");
-  const CompileResult result = compile("case $source in /run/warpgrade/staged/[01].c*) ;; *) exit 13 ;; esac\n"
-                                       "grep -q '^#include \"/run/warpgrade/source/' \"$source\" || exit 14");
+  const CompileResult result = compile(
+      "case $source in /run/warpgrade/staged/[01].c*) ;; *) exit 13 ;; esac\n"
+      "grep -q '^#include \"/run/warpgrade/source/' \"$source\" || exit 14");
   EXPECT_TRUE(result.ok()) << result.message;
 }
 
 TEST_F(CompileBox, WhatTheCompilerSaysIsMadeText) {
-  const CompileResult result = compile(
-      "printf 'spmm.cu(1): error: \\377\\033[2J\\n' >&2; exit 1");
+  const CompileResult result = compile("printf 'spmm.cu(1): error: \\377\\033[2J\\n' >&2; exit 1");
   EXPECT_EQ(result.status, "compile_error");
   EXPECT_NO_THROW((void)result.to_json().dump());
   EXPECT_EQ(result.log.find('\x1b'), std::string::npos);

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "compile/compiler.h"
 #include "base/text.h"
+#include "compile/compiler.h"
 #include "compile/inspect.h"
 #include "compile/manifest.h"
 #include "compile/source_name.h"
@@ -48,9 +48,8 @@ TEST(Ptxas, LinesThatASourcePrintsItselfDoNoHarm) {
   for (const char* id = "123456789ABCDEFGHIJKLMNOPQRSTU"; *id != '\0'; ++id)
     bomb += std::string("S_IS") + *id + "_S" + *id + "_E";
   const auto kernels = parse_ptxas(
-      "note: #pragma message: Compiling entry function '" + long_name + "\n" +
-      "Compiling entry function '" + bomb + "' for 'sm_90'\n" +
-      "Compiling entry function '@/etc/passwd' for 'sm_90'\n" +
+      "note: #pragma message: Compiling entry function '" + long_name + "\n" + "Compiling entry function '" +
+      bomb + "' for 'sm_90'\n" + "Compiling entry function '@/etc/passwd' for 'sm_90'\n" +
       "Compiling entry function '_Z6kernelPf' for 'sm_90'\n" +
       "99999999999999999999999999 bytes stack frame, 1 bytes spill stores, -5 bytes spill loads\n" +
       "Used 99999999999999999999 registers, bytes smem\n");
@@ -139,10 +138,34 @@ TEST(Submissions, FlagsThatAShellOrNvccReadsOtherwiseAreRefused) {
   for (const char* good : {"-DX", "-DTILE=4", "-DT=std::uint32_t", "-DV=-1.5e+3", "-maxrregcount=64",
                            "--maxrregcount=128", "-O2", "--use_fast_math"})
     EXPECT_TRUE(is_allowed_flag(good)) << good;
-  for (const char* bad : {"-DX=1\ntouch\tx\n", "-DY>x", "-maxrregcount=64\n touch x", "-maxrregcount=64 -Xcompiler -DP",
-                          "-maxrregcount=", "-maxrregcount=1000", "-DX=1,Y=2", "-DX=@file", "@file", "-D", "-D1",
-                          "-DX=$(id)", "-DX=`id`", "-DX=a b", "-DX=(1)", "-DX=\"s\"", "-DX=\xff", "-D-o", "-O3 -o x",
-                          "-DX=\\x", "-include", "-DX=#", "-DX=*", "-DX=~", "-DX=!", "-DX=%n", "-DX={a,b}", ""})
+  for (const char* bad : {"-DX=1\ntouch\tx\n",
+                          "-DY>x",
+                          "-maxrregcount=64\n touch x",
+                          "-maxrregcount=64 -Xcompiler -DP",
+                          "-maxrregcount=",
+                          "-maxrregcount=1000",
+                          "-DX=1,Y=2",
+                          "-DX=@file",
+                          "@file",
+                          "-D",
+                          "-D1",
+                          "-DX=$(id)",
+                          "-DX=`id`",
+                          "-DX=a b",
+                          "-DX=(1)",
+                          "-DX=\"s\"",
+                          "-DX=\xff",
+                          "-D-o",
+                          "-O3 -o x",
+                          "-DX=\\x",
+                          "-include",
+                          "-DX=#",
+                          "-DX=*",
+                          "-DX=~",
+                          "-DX=!",
+                          "-DX=%n",
+                          "-DX={a,b}",
+                          ""})
     EXPECT_FALSE(is_allowed_flag(bad)) << bad;
   EXPECT_FALSE(is_allowed_flag("-D" + std::string(300, 'x')));
 }
@@ -155,14 +178,16 @@ TEST(Submissions, NamesOfSourcesAreRefusedWithCharacterAndRemedy) {
     return problem ? problem->what + "; " + problem->next_step : "";
   };
   EXPECT_EQ(said("spmm (1).cu"), "a space in the name of a source; rename it to spmm_1.cu");
-  EXPECT_EQ(said("Lösung/spmm.cu"), "the character ö in the name of a folder of a source; rename the folder to L_sung");
+  EXPECT_EQ(said("Lösung/spmm.cu"),
+            "the character ö in the name of a folder of a source; rename the folder to L_sung");
   EXPECT_EQ(said("$(sh p.h).cu"), "the character $ in the name of a source; rename it to _sh_p.h.cu");
   EXPECT_EQ(said("a\nb.h"), "a line break in the name of a header; rename it to a_b.h");
   EXPECT_NE(said("\x1b[2J.cu").find("control character 0x1b"), std::string::npos);
-  for (const std::string& bad : {std::string("-o.cu"), std::string(".x/a.cu"), std::string("a\xff.cu"), std::string("a\"b.cu"),
-                                 std::string("a`b.cu"), std::string("a;b.cu"), std::string("a'b.cu"), std::string("a\\b.cu"),
-                                 std::string("a,b.cu"), std::string("a@b.cu"), std::string("a:b.cu"), std::string("a#b.cu"),
-                                 std::string(150, 'a') + ".cu", std::string("\xe2\x80\xae.cu")}) {
+  for (const std::string& bad :
+       {std::string("-o.cu"), std::string(".x/a.cu"), std::string("a\xff.cu"), std::string("a\"b.cu"),
+        std::string("a`b.cu"), std::string("a;b.cu"), std::string("a'b.cu"), std::string("a\\b.cu"),
+        std::string("a,b.cu"), std::string("a@b.cu"), std::string("a:b.cu"), std::string("a#b.cu"),
+        std::string(150, 'a') + ".cu", std::string("\xe2\x80\xae.cu")}) {
     EXPECT_NE(said(bad), "") << bad;
     const auto problem = source_name_problem(bad);
     // What is proposed is allowed.
@@ -177,7 +202,8 @@ TEST(Submissions, NamesOfSourcesAreRefusedWithCharacterAndRemedy) {
 
 TEST(Submissions, WhatIsNoPlainFileCostsThatSubmissionOnly) {
   const TemporaryDirectory scratch("submission-test");
-  for (const char* name : {"fifo", "yaml_fifo", "yaml_zero", "yaml_deep", "yaml_large", "lab_link", "fine", "spaces"})
+  for (const char* name :
+       {"fifo", "yaml_fifo", "yaml_zero", "yaml_deep", "yaml_large", "lab_link", "fine", "spaces"})
     put(scratch.path() / name / "spmm.cu", "");
   fs::remove(scratch.path() / "fifo/spmm.cu");
   ASSERT_EQ(mkfifo((scratch.path() / "fifo/spmm.cu").c_str(), 0666), 0);
@@ -191,13 +217,19 @@ TEST(Submissions, WhatIsNoPlainFileCostsThatSubmissionOnly) {
   std::map<std::string, std::string> problems;
   for (const Submission& each : find_submissions(scratch.path(), "spmm"))
     problems[each.id] = each.problem.value_or("");
-  const std::map<std::string, std::string> wanted{
-      {"fifo", "no plain file"},          {"yaml_fifo", "no plain file"},    {"yaml_zero", "symbolic link"},
-      {"yaml_deep", "can't be read"},     {"yaml_large", "larger than 64"}, {"class_link", "symbolic link"},
-      {"fine", ""},                       {"spaces", ""},                    {"lab_link", ""}};
+  const std::map<std::string, std::string> wanted{{"fifo", "no plain file"},
+                                                  {"yaml_fifo", "no plain file"},
+                                                  {"yaml_zero", "symbolic link"},
+                                                  {"yaml_deep", "can't be read"},
+                                                  {"yaml_large", "larger than 64"},
+                                                  {"class_link", "symbolic link"},
+                                                  {"fine", ""},
+                                                  {"spaces", ""},
+                                                  {"lab_link", ""}};
   for (const auto& [id, words] : wanted) {
     ASSERT_TRUE(problems.contains(id)) << id;
-    const bool as_wanted = words.empty() ? problems[id].empty() : problems[id].find(words) != std::string::npos;
+    const bool as_wanted =
+        words.empty() ? problems[id].empty() : problems[id].find(words) != std::string::npos;
     EXPECT_TRUE(as_wanted) << id << ": " << problems[id];
   }
   // The white space did not end the program, and was looked at.

@@ -37,14 +37,16 @@ TEST(ElfSymbols, EveryBindingAndTypeIsSeen) {
   const std::string object = assembled(
       ".text\n.globl fun\n.type fun,@function\nfun: call wanted\n.weak weak_fun\n.type weak_fun,@function\n"
       "weak_fun: nop\n.weak wanted_weakly\n.quad wanted_weakly\n.globl resolver\n.type resolver,"
-      "@gnu_indirect_function\nresolver: nop\n.globl plain\nplain: nop\n.data\n.weak weak_data\n.type weak_data,@object\n"
+      "@gnu_indirect_function\nresolver: nop\n.globl plain\nplain: nop\n.data\n.weak weak_data\n.type "
+      "weak_data,@object\n"
       "weak_data: .quad 0\n.globl one\n.type one,@gnu_unique_object\none: .quad 0\n.comm shared,8,8\n"
-      ".section .tdata,\"awT\",@progbits\n.globl per_thread\n.type per_thread,@tls_object\nper_thread: .quad 0\n"
+      ".section .tdata,\"awT\",@progbits\n.globl per_thread\n.type per_thread,@tls_object\nper_thread: .quad "
+      "0\n"
       ".text\nlocal: call old\n.symver old,old@V1\n");
   const ElfSymbols found = read_elf_symbols(object, ElfTable::kObject);
   ASSERT_FALSE(found.problem.has_value()) << *found.problem;
-  EXPECT_EQ(names(found, true), (std::set<std::string>{"fun", "weak_fun", "resolver", "plain", "weak_data", "one",
-                                                       "shared", "per_thread"}));
+  EXPECT_EQ(names(found, true), (std::set<std::string>{"fun", "weak_fun", "resolver", "plain", "weak_data",
+                                                       "one", "shared", "per_thread"}));
   const std::set<std::string> wanted = names(found, false);
   for (const char* name : {"wanted", "wanted_weakly", "old"}) EXPECT_TRUE(wanted.contains(name)) << name;
 }
@@ -87,7 +89,8 @@ TEST(ElfSymbols, WhatIsNoObjectIsRefused) {
 TEST(ElfSymbols, SurvivesDamagedObjects) {
   const unsigned seed = 20261122;
   std::mt19937 random(seed);
-  const std::string whole = assembled(".globl f\n.type f,@function\nf: call g\n.data\n.globl d\nd: .quad f\n");
+  const std::string whole =
+      assembled(".globl f\n.type f,@function\nf: call g\n.data\n.globl d\nd: .quad f\n");
   std::size_t readable = 0;
   for (int round = 0; round < 20000; ++round) {
     std::string object = whole.substr(0, round % 4 == 0 ? random() % whole.size() : whole.size());
@@ -122,7 +125,8 @@ TEST(Inspection, ForbiddenToolsAndReplacedFunctionsAreFoundInEveryForm) {
   EXPECT_EQ(reason("call cublasSgemm_v2\n"), "forbidden_library");
   EXPECT_EQ(reason(".data\n.weak cudaEventRecord\n.type cudaEventRecord,@object\ncudaEventRecord: .quad 0\n"),
             "symbol_interposition");
-  EXPECT_EQ(reason(".data\n.type clock_gettime,@gnu_unique_object\nclock_gettime: .quad 0\n"), "symbol_interposition");
+  EXPECT_EQ(reason(".data\n.type clock_gettime,@gnu_unique_object\nclock_gettime: .quad 0\n"),
+            "symbol_interposition");
   EXPECT_EQ(reason(".globl memcpy\nmemcpy: nop\n"), "symbol_interposition");
   EXPECT_EQ(reason(".comm cudaLaunchKernel,8,8\n"), "symbol_interposition");
 }

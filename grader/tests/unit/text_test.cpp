@@ -39,7 +39,9 @@ TEST(ValidUtf8, MakesAnyBytesFitForJson) {
 TEST(PlainText, TakesControlCharactersAndKeepsLines) {
   EXPECT_EQ(plain_text("a\tb\nc\r\nd"), "a\tb\nc\nd");
   EXPECT_EQ(plain_text("\x1b[2J"), std::string(kBad) + "[2J");
-  EXPECT_EQ(plain_text("\xC2\x9B" "2J"), std::string(kBad) + "2J");  // CSI of 8-bit terminals
+  EXPECT_EQ(plain_text("\xC2\x9B"
+                       "2J"),
+            std::string(kBad) + "2J");  // CSI of 8-bit terminals
   EXPECT_EQ(plain_text("\xC2\xA0Zoë"), "\xC2\xA0Zoë");
   EXPECT_EQ(plain_text(std::string("\0\x7f\xff", 3)), std::string(kBad) + kBad + kBad);
 }

@@ -136,7 +136,8 @@ TEST_P(Untrusted, ListsWithoutFollowingOrEntering) {
   put(".hidden/x", "");
   fs::create_directory_symlink("/etc", root() / "etc");
   ASSERT_EQ(mkfifo((root() / "pipe").c_str(), 0666), 0);
-  const auto listing = UntrustedFolder(root()).list({}, [](const std::string& n) { return n.starts_with("."); });
+  const auto listing =
+      UntrustedFolder(root()).list({}, [](const std::string& n) { return n.starts_with("."); });
   std::vector<std::pair<std::string, Kind>> found;
   for (const UntrustedEntry& entry : listing.entries) found.emplace_back(entry.name.string(), entry.kind);
   EXPECT_EQ(found, (std::vector<std::pair<std::string, Kind>>{{".hidden", Kind::kFolder},
