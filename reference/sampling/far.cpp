@@ -66,11 +66,14 @@ class Plan {
       lag(choose_.below(2) == 0 ? distance : -distance, true);
     }
   }
-  // Consecutive draws, the same draw of three rows, distances of every power of two, and any.
+  // Consecutive draws, the same draw of three rows, two large powers of two, and any. A congruence modulo 2^m
+  // has a constant second difference from some power of two on, so the large ones stand for all.
   void all_triples(int random) {
     triple(1, 2);
     triple(fanout_, 2ull * fanout_);
-    for (std::uint64_t distance = 2; 2 * distance < cells_; distance *= 2) triple(distance, 2 * distance);
+    const std::uint64_t largest = std::bit_floor(cells_ * 3 / 8);
+    triple(largest, 2 * largest);
+    triple(largest / 2, largest);
     random_triples(random);
   }
   void random_triples(int count) {
@@ -88,15 +91,22 @@ class Plan {
       }
     }
   }
-  // `base`: a share of the run in which the looked-for block begins, anywhere.
-  void search(int plane, bool earlier_run, double base) {
+  // The looked-for block begins anywhere in this part of the run.
+  struct Part {
+    double from, to;
+  };
+  void search(int plane, bool earlier_run, Part part) {
     RepeatSearch search{.plane = plane, .earlier_run = earlier_run, .cells = cells_};
-    search.words = static_cast<unsigned>(std::min<std::uint64_t>(kMostStretchWords, cells_ / 4 / 32));
+    search.words = static_cast<unsigned>(
+        std::min<std::uint64_t>(plane == 0 ? kMostStretchWords / 2 : kMostStretchWords, cells_ / 4 / 32));
     if (search.words * 32ull < kFewestPairs) return;
     const auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(cells_)));
     search.block = static_cast<unsigned>(std::clamp<std::uint64_t>(std::bit_floor(root), 64, kMostBlock));
     const std::uint64_t room = cells_ - search.words * 32ull - search.block;
-    search.base = choose_.below(static_cast<std::uint64_t>(base * static_cast<double>(room)) + 1);
+    const auto at = [&](double share) {
+      return static_cast<std::uint64_t>(share * static_cast<double>(room));
+    };
+    search.base = at(part.from) + choose_.below(at(part.to) - at(part.from) + 1);
     made.searches.push_back(search);
   }
 
@@ -166,29 +176,32 @@ int differing_bits(const std::uint64_t* a, const std::uint64_t* b, std::size_t w
 
 FarTests far_tests(std::int64_t rows, unsigned fanout, std::uint64_t seed, FarDepth depth, bool earlier_run) {
   Plan plan(rows, fanout, seed);
+  // From near the beginning every distance within a run is reached; from the middle those to another run in
+  // both directions.
+  constexpr Plan::Part kBegin{0, 1.0 / 16}, kMiddle{3.0 / 8, 5.0 / 8}, kAnywhere{0, 1};
   switch (depth) {
     case FarDepth::kFirst:
-      plan.near_lags(8);
-      plan.random_lags(8, 8, 8);
-      plan.all_triples(4);
-      for (int plane = 0; plane < kPlanes; ++plane) {
-        plan.search(plane, false, 1.0 / 16);
-        plan.search(plane, false, 1.0);
-      }
+      plan.near_lags(6);
+      plan.random_lags(3, 3, 3);
+      plan.all_triples(2);
+      plan.search(0, false, kBegin);
+      plan.search(0, false, kAnywhere);
+      plan.search(1, false, kBegin);
       break;
     case FarDepth::kSecond:
-      plan.random_lags(3, 2, 2);
+      plan.random_lags(1, 1, 1);
       plan.random_triples(1);
       if (!earlier_run) break;
-      plan.lags_of_two_runs(4);
-      for (int plane = 0; plane < kPlanes; ++plane) plan.search(plane, true, 1.0);
+      plan.lags_of_two_runs(2);
+      plan.search(0, true, seed % 4 == 1 ? kAnywhere : kMiddle);
+      if (seed % 4 == 0) plan.search(1, true, kMiddle);
       break;
     case FarDepth::kTimed:
       plan.random_lags(1, 1, 1);
       plan.random_triples(1);
       if (earlier_run) plan.lags_of_two_runs(1);
       // One repetition in sixteen looks for stretches that occur twice.
-      for (int plane = 0; seed % 16 == 0 && plane < kPlanes; ++plane) plan.search(plane, false, 1.0 / 16);
+      for (int plane = 0; seed % 16 == 0 && plane < kPlanes; ++plane) plan.search(plane, false, kBegin);
       break;
   }
   return plan.made;

@@ -113,9 +113,9 @@ Form strongest(const Count* counts) {
       const std::size_t k = rest % kLength;
       if (k != 0 && used++ == 0) newest = k;
       coefficients[d] = signed_coefficient<kLength>(k);
-      sum += std::abs(coefficients[d]);
+      sum += coefficients[d] * coefficients[d];
     }
-    // Multiples of a constant form are as strong: the one with the smallest coefficients is named.
+    // Multiples of a constant form are as strong: the shortest is named.
     if (used < 2 || newest == kLength / 2 || (part <= most * (1 + kTie) && sum >= least)) continue;
     most = std::max(most, part);
     least = sum;
