@@ -76,9 +76,10 @@ void Workshop::add_source(const SubmittedFile& file) const {
   write_scratch(place, file.text);
 }
 
-std::string Workshop::stage(std::size_t number, const fs::path& source) const {
+std::string Workshop::stage(std::size_t number, const fs::path& source) {
   const fs::path name = fs::path("staged") / (std::to_string(number) + source.extension().string());
   write_scratch(outside(name), fmt::format("#include \"{}\"\n", seen(source).string()));
+  wrappers_.emplace_back(seen(name).string(), seen(source).string());
   return inside(name);
 }
 
@@ -146,6 +147,11 @@ std::string Workshop::without_wrappers(const std::string& words) const {
       continue;
     }
     kept += line + '\n';
+  }
+  // 1 error detected in the compilation of "...".
+  for (const auto& [wrapper, source] : wrappers_) {
+    for (std::size_t at = 0; (at = kept.find(wrapper, at)) != std::string::npos; at += source.size())
+      kept.replace(at, wrapper.size(), source);
   }
   return kept;
 }

@@ -54,7 +54,7 @@ class Workshop {
 
   // Writes a source's wrapper, <number><extension>, and returns its path for the command. Its only line
   // includes `source`, as "source/..." or "include/...".
-  std::string stage(std::size_t number, const std::filesystem::path& source) const;
+  std::string stage(std::size_t number, const std::filesystem::path& source);
 
   // Keeps an object for the link step; returns its path for the command.
   std::string keep_object(std::size_t number, const std::string& bytes) const;
@@ -63,7 +63,7 @@ class Workshop {
   // link.
   Step nvcc(std::vector<std::string> arguments, const std::filesystem::path& runner = {});
 
-  // Takes the wrappers' paths out of what the compiler said: the student knows no such file.
+  // Takes the wrappers out of what the compiler said: where they are named, the student's file is.
   std::string without_wrappers(const std::string& words) const;
 
  private:
@@ -78,6 +78,7 @@ class Workshop {
   TemporaryDirectory scratch_;
   std::chrono::steady_clock::time_point deadline_;
   std::size_t steps_ = 0;
+  std::vector<std::pair<std::string, std::string>> wrappers_;  // each with the file that it includes, as seen
 };
 
 }  // namespace warpgrade

@@ -64,6 +64,7 @@ class ControlGroup : public ProcessFence {
   };
   void add(const CgroupHierarchy& hierarchy, const std::string& name);
   void set_limits();
+  void set_cpu_weight(unsigned weight);
   bool is_empty() const noexcept;
   void write_freezer(bool frozen) noexcept;
   bool remove(std::chrono::milliseconds limit) noexcept;
@@ -75,7 +76,7 @@ class ControlGroup : public ProcessFence {
   const Folder* cpu_ = nullptr;
   const Folder* freezer_ = nullptr;
   const Folder* killer_ = nullptr;  // has cgroup.kill
-  FileDescriptor birthplace_;  // where all is in version 2
+  FileDescriptor birthplace_;       // where all is in version 2
   FileDescriptor memory_usage_, memory_events_, pids_events_;
 };
 

@@ -29,8 +29,10 @@ def read_plain(file: Path, most_bytes: int) -> bytes | None:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Names of files in the folder, sorted in each sub-folder; no link is entered, and neither depth nor count is
-    without an end."""
+    """Names of files in the folder, sorted in each sub-folder.
+
+    No link is entered, and neither depth nor count is without an end.
+    """
     left = MAX_ENTRIES
     for place, folders, files in os.walk(folder, followlinks=False):
         left -= len(folders) + len(files)
