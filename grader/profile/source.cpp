@@ -41,7 +41,8 @@ std::optional<fs::path> find_source(const fs::path& folder, const std::string& n
   std::vector<fs::path> found;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     // A link may lead out of the hand-in.
-    if (!entry.is_symlink() && entry.is_regular_file() && entry.path().filename() == name) found.push_back(entry.path());
+    if (!entry.is_symlink() && entry.is_regular_file() && entry.path().filename() == name)
+      found.push_back(entry.path());
   }
   if (found.empty()) return std::nullopt;
   return *std::min_element(found.begin(), found.end());
