@@ -134,7 +134,7 @@ TEST(RunnerProcess, MemoryThatTheJudgeMapsKeepsItsSize) {
 TEST(RunnerProcess, AnInputCannotBeWrittenByWhoHoldsItsDescriptor) {
   Hostile peer("harm", "", true, OthersMay::kRead);
   EXPECT_EQ(peer.run().message, "spmm_run: ");  // nothing worked
-  peer.memory().payload<char>()[0] = 'x';  // the judge can
+  peer.memory().payload<char>()[0] = 'x';       // the judge can
 }
 
 TEST(RunnerProcess, AReportOfAnyKindIsReadOrLeftOut) {
