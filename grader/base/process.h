@@ -29,7 +29,8 @@ class ProcessFence {
   // Takes the calling process in; for a child between fork and exec, so it allocates nothing. False: it did
   // not.
   virtual bool join() const noexcept = 0;
-  // A folder's descriptor in which the kernel can let a process be born, which spares it the joining; -1: none.
+  // A folder's descriptor in which the kernel can let a process be born, which spares it the joining; -1:
+  // none.
   virtual int birthplace() const noexcept { return -1; }
   // Ends all that are in it, within a bound of time. False: some are left.
   virtual bool kill() noexcept = 0;
@@ -71,8 +72,8 @@ struct ProcessResult {
 // Throws JudgeFault when the command cannot be started, Interrupted when Ctrl-C came.
 ProcessResult run_process(const ProcessOptions& options);
 
-// fork() with the child inside of the fence (null: none); the child may call what a signal handler may. -1: errno says
-// why. A child that could not get in ends with exit code 127.
+// fork() with the child inside of the fence (null: none); the child may call what a signal handler may. -1:
+// errno says why. A child that could not get in ends with exit code 127.
 int fork_inside(const ProcessFence* fence);
 
 // Waits for the child's end without taking its status, for `limit` at most; false: it has not ended.

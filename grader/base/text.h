@@ -16,8 +16,8 @@ std::string valid_utf8(std::string_view text);
 // LF becomes LF.
 std::string plain_text(std::string_view text);
 
-// The same on one line, for names, titles and messages: newlines and tabs become spaces, spaces at the end are left out,
-// and what is longer than `most_bytes` is cut between two characters and ends in "...".
+// The same on one line, for names, titles and messages: newlines and tabs become spaces, spaces at the end
+// are left out, and what is longer than `most_bytes` is cut between two characters and ends in "...".
 std::string plain_line(std::string_view text, std::size_t most_bytes = 300);
 
 // The last `most_bytes` of valid UTF-8, from the beginning of a character on.

@@ -501,8 +501,8 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
     case Answer::Kind::kProcessLimit:
       outcome.verdict = verdicts::kRuntimeError;
       outcome.reason = "process_limit";
-      outcome.message = fmt::format("{} started more than {} processes and threads", doing,
-                                    group_limits(spec_).processes);
+      outcome.message =
+          fmt::format("{} started more than {} processes and threads", doing, group_limits(spec_).processes);
       return outcome;
     case Answer::Kind::kDied:
       outcome = explain_death();

@@ -126,8 +126,9 @@ std::set<std::string> words_in(const fs::path& file) {
   return {words.begin(), words.end()};
 }
 
-// Gives the children of `base` the controllers that it has to give, all or none: with pids and cpu alone a group that
-// holds processes would become one for threads, whose children hold no processes. Returns 0 or the errno.
+// Gives the children of `base` the controllers that it has to give, all or none: with pids and cpu alone a
+// group that holds processes would become one for threads, whose children hold no processes. Returns 0 or the
+// errno.
 int enable_controllers(const fs::path& base) {
   const std::set<std::string> given = words_in(base / "cgroup.subtree_control");
   const std::set<std::string> there = words_in(base / "cgroup.controllers");

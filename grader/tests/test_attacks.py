@@ -114,12 +114,8 @@ def test_nobody_beside_it_waits_or_goes_unjudged(name: str, tmp_path: Path) -> N
     ALONE[name].lay_out(tmp_path / "class" / name)
     add_common_files(tmp_path / "class" / name)
     lay_out_honest("spmm", tmp_path / "class" / "honest")
-    try:
-        done = grade_class(WARPGRADE, tmp_path, "spmm", "synth-ragged-k32", BACKEND, timeout=90, run_s=RUN_S)
-    except subprocess.TimeoutExpired:
-        pytest.xfail("the judge waits: no one function does all opening of what comes from outside yet")
-    if done.returncode != 0:
-        pytest.xfail(f"the class ends: {done.stderr.strip()[:200]}")
+    done = grade_class(WARPGRADE, tmp_path, "spmm", "synth-ragged-k32", BACKEND, timeout=240, run_s=RUN_S)
+    assert done.returncode == 0, done.stderr
     judged = read_judged(tmp_path / "run")
     assert judged["honest"].verdict == "accepted"
     assert judged[name].verdict in ALONE[name].expected["verdict"]

@@ -113,7 +113,8 @@ TEST_F(RunBox, EndsACommandThatTakesTooMuchAndSaysWhatItWas) {
     options.limits.cpu_seconds = 10;
     return run_process(options);
   };
-  EXPECT_EQ(result_of("dd if=/dev/zero of=/dev/null bs=100M count=1").describe(), "more than 64 MiB of memory");
+  EXPECT_EQ(result_of("dd if=/dev/zero of=/dev/null bs=100M count=1").describe(),
+            "more than 64 MiB of memory");
   EXPECT_EQ(result_of("bomb() { bomb | bomb & }; bomb; sleep 5").describe(),
             "more than 32 processes and threads");
   EXPECT_TRUE(result_of("exit 0").ok());
