@@ -40,7 +40,7 @@ class Untrusted : public ::testing::TestWithParam<bool> {
   TemporaryDirectory scratch_{"untrusted-test"};
 };
 INSTANTIATE_TEST_SUITE_P(BothWays, Untrusted, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "PartByPart" : "Openat2"; });
+                         [](const auto& which) { return which.param ? "PartByPart" : "Openat2"; });
 
 TEST_P(Untrusted, ReadsARegularFileWhole) {
   put("a/b/c.cu", std::string("one\0two", 7));
