@@ -53,7 +53,7 @@ class SamplingJudge : public CaseJudge {
     if (auto fault = plan()) return *fault;
     draw_nodes();
     const std::uint64_t first = next_seed();
-    if (auto fault = checked_run(first, true)) return *fault;
+    if (auto fault = run_with_seed(first, true)) return *fault;
     if (auto fault = repeated_run(first)) return *fault;
     // One bit in each half of the seed, the same bit in both (halves folded into one would cancel), the next
     // seed.
@@ -61,7 +61,7 @@ class SamplingJudge : public CaseJudge {
     const std::uint64_t low = std::uint64_t{1} << (bits % 32),
                         high = std::uint64_t{1} << (32 + (bits >> 8) % 32);
     for (const std::uint64_t other : {first ^ low, first ^ high, first ^ low ^ (low << 32), first + 1}) {
-      if (auto fault = checked_run(other, false)) return *fault;
+      if (auto fault = run_with_seed(other, false)) return *fault;
     }
     if (auto fault = accept(judge_levels(all_levels_))) return *fault;
     if (timed()) {
@@ -89,7 +89,7 @@ class SamplingJudge : public CaseJudge {
 
   // A run under a seed that the submission has not seen, checked in full; the first one is what the others
   // are compared with.
-  std::optional<Outcome> checked_run(std::uint64_t seed, bool first) {
+  std::optional<Outcome> run_with_seed(std::uint64_t seed, bool first) {
     if (auto fault = run_once(run_arguments(seed))) return fault;
     LevelCounts levels;
     if (auto fault = check_samples(levels)) return fault;
