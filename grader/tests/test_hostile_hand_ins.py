@@ -147,13 +147,14 @@ HOSTILE: dict[str, tuple[Maker, str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, Any], Path]]:
+def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
     """One class of all hostile folders with an honest one among them, judged within limits of its own."""
     root = tmp_path_factory.mktemp("hostile")
     try:
-        yield judge_all(root), root
+        outcomes = judge_all(root)
     finally:
         subprocess.run(["rm", "-rf", root / "class"], check=True)  # deeper than Python's own way goes
+    return outcomes, root
 
 
 def judge_all(root: Path) -> dict[str, Any]:
