@@ -137,6 +137,8 @@ class Backend {
   virtual std::optional<MemoryRange> find(uint64_t address) = 0;
   // No host memory can lie there.
   virtual bool is_device_address(uint64_t address) = 0;
+  // The one range that all device addresses lie in; empty when there is none.
+  virtual MemoryRange device_range() { return {}; }
   virtual cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) = 0;
   // Either side may be host memory; `waits`: the host goes on when the copy is done.
   virtual cudaError_t copy(void* to, const void* from, uint64_t bytes, StreamId stream, bool waits) = 0;

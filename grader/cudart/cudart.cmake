@@ -5,11 +5,12 @@ find_package(Threads REQUIRED)
 find_package(CUDAToolkit REQUIRED)
 enable_language(ASM)
 
-set(CUDART_NVIDIA "${CUDAToolkit_LIBRARY_DIR}/libcudart.so")
+set(CUDART_NVIDIA "${CUDAToolkit_LIBRARY_DIR}/libcudart.so" CACHE INTERNAL "")
 execute_process(COMMAND ${CMAKE_READELF} -d "${CUDART_NVIDIA}" OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCH "soname: \\[(libcudart\\.so\\.[0-9]+)\\]" unused "${dynamic}")
-set(CUDART_SONAME "${CMAKE_MATCH_1}")
-string(REPLACE "libcudart.so." "" CUDART_MAJOR "${CUDART_SONAME}")
+set(CUDART_SONAME "${CMAKE_MATCH_1}" CACHE INTERNAL "")
+string(REPLACE "libcudart.so." "" major "${CUDART_SONAME}")
+set(CUDART_MAJOR "${major}" CACHE INTERNAL "")
 
 set(CUDART_STUBS "${CMAKE_CURRENT_BINARY_DIR}/cudart_stubs.S")
 add_custom_command(

@@ -49,6 +49,7 @@ class Emulated final : public cudart::Backend {
   cudaError_t unregister_host(void* pointer) override;
   std::optional<cudart::MemoryRange> find(uint64_t address) override;
   bool is_device_address(uint64_t address) override;
+  cudart::MemoryRange device_range() override;
   cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) override;
   cudaError_t copy(void* to, const void* from, uint64_t bytes, cudart::StreamId stream, bool waits) override;
   cudaError_t fill(const cudart::Fill& fill, cudart::StreamId stream) override;

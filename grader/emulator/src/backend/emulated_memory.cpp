@@ -158,6 +158,11 @@ bool Emulated::is_device_address(uint64_t address) {
   return DeviceMemory::instance().is_device_range(address);
 }
 
+cudart::MemoryRange Emulated::device_range() {
+  const auto [begin, end] = DeviceMemory::instance().device_range();
+  return {begin, end, cudart::MemoryKind::device, false};
+}
+
 cudaError_t Emulated::memory_info(uint64_t& free_bytes, uint64_t& total_bytes) {
   const DeviceMemory& memory = DeviceMemory::instance();
   total_bytes = memory.total_bytes();

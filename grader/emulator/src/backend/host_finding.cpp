@@ -1,7 +1,5 @@
 #include "backend/host_finding.h"
 
-#include "cudart/host_place.h"
-
 namespace warpgrade::emu {
 namespace {
 
@@ -13,12 +11,14 @@ void leave_out_host_places() {
   g_with_places = false;
 }
 
+cudart::HostPlace host_place(const std::vector<void*>& stack, const std::string& kernel) {
+  return g_with_places ? cudart::place_of_call(stack, kernel) : cudart::HostPlace{};
+}
+
 void add_host_diagnostic(Diagnostic diagnostic, const std::string& kernel) {
-  if (g_with_places) {
-    const cudart::HostPlace place = cudart::place_of_call(cudart::call_stack(), kernel);
-    diagnostic.path = place.path;
-    diagnostic.line = place.line;
-  }
+  const cudart::HostPlace place = host_place(cudart::call_stack(), kernel);
+  diagnostic.path = place.path;
+  diagnostic.line = place.line;
   Diagnostics::instance().add(std::move(diagnostic));
 }
 

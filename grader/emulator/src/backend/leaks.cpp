@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "backend/emulated.h"
+#include "backend/host_finding.h"
 #include "cudart/host_place.h"
 #include "memory/device_memory.h"
 #include "report/diagnostics.h"
@@ -27,7 +28,7 @@ Ledger& ledger() {
 
 void report(const Allocation& a, const std::vector<void*>& stack, const char* when, size_t count,
             uint64_t bytes) {
-  const cudart::HostPlace place = cudart::place_of_call(stack);
+  const cudart::HostPlace place = host_place(stack);
   Diagnostic d;
   d.kind = Finding::device_memory_leak;
   d.path = place.path;
