@@ -19,8 +19,8 @@
 
 namespace warpgrade::executor {
 
-// Turns that a thread waits for the other side before it sleeps: many where cores are plenty, because waking takes
-// longer than a call.
+// Turns that a thread waits for the other side before it sleeps: many where cores are plenty, because waking
+// takes longer than a call.
 unsigned turns_before_sleep();
 
 // The host process wrote what its runtime library never writes. It is to be ended.

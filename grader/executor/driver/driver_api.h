@@ -8,12 +8,13 @@ namespace warpgrade::executor {
 
 #define WARPGRADE_DRIVER_CALLS(X)                                                                            \
   X(cuInit)                                                                                                  \
-  X(cuDriverGetVersion) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceTotalMem)             \
-      X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuCtxSynchronize)             \
-          X(cuCtxGetStreamPriorityRange) X(cuCtxGetLimit) X(cuCtxSetLimit) X(cuCtxResetPersistingL2Cache)    \
-              X(cuGetErrorName) X(cuLibraryLoadData) X(cuLibraryGetKernel) X(cuLibraryGetGlobal)             \
-                  X(cuKernelGetFunction) X(cuModuleLoadData) X(cuModuleGetFunction) X(cuFuncGetAttribute)    \
-                      X(cuFuncSetAttribute) X(cuFuncGetParamInfo) X(cuLaunchKernelEx) X(cuLaunchKernel)      \
+  X(cuDriverGetVersion)                                                                                      \
+  X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceTotalMem) X(cuDeviceGetAttribute)           \
+      X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuCtxSynchronize) X(cuCtxGetStreamPriorityRange)      \
+          X(cuCtxGetLimit) X(cuCtxSetLimit) X(cuCtxResetPersistingL2Cache) X(cuGetErrorName)                 \
+              X(cuLibraryLoadData) X(cuLibraryGetKernel) X(cuLibraryGetGlobal) X(cuKernelGetFunction)        \
+                  X(cuModuleLoadData) X(cuModuleGetFunction) X(cuFuncGetAttribute) X(cuFuncSetAttribute)     \
+                      X(cuFuncGetParamInfo) X(cuLaunchKernelEx) X(cuLaunchKernel)                            \
                           X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)                            \
                               X(cuOccupancyAvailableDynamicSMemPerBlock) X(cuMemAlloc) X(cuMemFree)          \
                                   X(cuMemAllocAsync) X(cuMemFreeAsync) X(cuMemHostRegister)                  \
