@@ -13,7 +13,7 @@ extern "C" const unsigned char warpgrade_timing_kernels[];
 namespace warpgrade::executor {
 namespace {
 
-constexpr uint64_t kAheadNs = 6'000;              // from the host's word to the start
+constexpr uint64_t kAheadNs = 10'000;             // from the host's word to the start
 constexpr uint64_t kGateLimitNs = 4'000'000'000;  // a gate that nobody opens ends by itself
 constexpr unsigned kMostBehindGate = 700;  // the driver's queue is finite: a full one would wait for the gate
 constexpr unsigned kGateThreads = 1024;
@@ -220,11 +220,17 @@ TimedResult TimedRuns::plain(const wire::Command& command, const Host& host, dou
 
 double TimedRuns::measure_constant(unsigned runs) {
   std::vector<double> all;
+  TimedResult r;
   for (unsigned k = 0; k < runs + 5; ++k) {
-    const TimedResult r = run_own([](CUstream) {});
+    r = run_own([](CUstream) {});
     if (k >= 5 && !r.is_void) all.push_back(r.stamps_us);
   }
-  if (all.empty()) throw std::runtime_error("no empty run could be measured");
+  if (all.empty()) {
+    throw std::runtime_error("no empty run could be measured: the last one's start was known after " +
+                             std::to_string(r.announce_us) + " us, stamps " + std::to_string(r.stamps_us) +
+                             " us, events " + std::to_string(r.event_us) + " us, error " +
+                             std::to_string(r.error));
+  }
   std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
   return all[all.size() / 2];
 }

@@ -32,13 +32,14 @@ using wire::Op;
 constexpr double kSecondsEach = 2;
 
 std::atomic<unsigned> g_seed{0};
+int g_stderr = STDERR_FILENO;  // where stderr leads while the server's words are thrown away
 
 // The process is lost, but its seed is not.
 void name_seed_and_end(int signal) {
   char text[96];
   const int n =
       std::snprintf(text, sizeof text, "signal %d with EXECUTOR_FUZZ_SEED=%u\n", signal, g_seed.load());
-  if (write(STDERR_FILENO, text, static_cast<size_t>(n)) < 0) _exit(2);
+  if (write(g_stderr, text, static_cast<size_t>(n)) < 0) _exit(2);
   _exit(1);
 }
 
@@ -179,7 +180,7 @@ void serve_forged(unsigned seed) {
 TEST(Protocol, forged_records_never_crash_or_hang_the_server) {
   for (const int s : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM}) signal(s, name_seed_and_end);
   // Mistakes of the host are told on stderr; here there are too many.
-  const int kept = dup(STDERR_FILENO);
+  g_stderr = dup(STDERR_FILENO);
   if (std::freopen("/dev/null", "w", stderr) == nullptr) FAIL();
   serve_forged(first_seed());
   const size_t before = open_descriptors();
@@ -194,8 +195,9 @@ TEST(Protocol, forged_records_never_crash_or_hang_the_server) {
   }
   alarm(0);
   std::fflush(stderr);
-  dup2(kept, STDERR_FILENO);
-  close(kept);
+  dup2(g_stderr, STDERR_FILENO);
+  close(g_stderr);
+  g_stderr = STDERR_FILENO;
   EXPECT_LE(open_descriptors(), before + 1);
   std::printf("%u seeds from %u\n", count, first_seed());
 }
