@@ -110,6 +110,30 @@ TEST(Executor, names_what_it_refuses) {
   EXPECT_NE(array.output.find("unsupported call of cudaMallocArray"), std::string::npos) << array.output;
 }
 
+TEST(Executor, serves_more_threads_than_it_has_slots) {
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " threads");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+}
+
+TEST(Executor, shares_pinned_and_managed_pages_with_the_host) {
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " shared_pages");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+}
+
+TEST(Executor, refuses_ranges_beyond_an_allocation) {
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " late_errors");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_NE(r.output.find("a copy of 65 bytes at offset 0 leaves an allocation of 64 bytes"),
+            std::string::npos)
+      << r.output;
+}
+
+TEST(Executor, names_host_code_that_dereferences_a_device_pointer) {
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " dereference");
+  EXPECT_EQ(r.exit_code, 139) << r.output;
+  EXPECT_NE(r.output.find("host code dereferenced a device pointer"), std::string::npos) << r.output;
+}
+
 TEST(Executor, returns_the_exit_code_of_the_program) {
   EXPECT_EQ(run_command(EXECUTOR " -- /bin/sh -c 'exit 7'").exit_code, 7);
   EXPECT_EQ(run_command(EXECUTOR " -- /bin/sh -c 'kill -9 $$'").exit_code, 137);

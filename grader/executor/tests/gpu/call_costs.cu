@@ -1,4 +1,5 @@
-// What calls cost: run once on the GPU directly and once through the executor. Medians of some hundred calls, in us.
+// What calls cost: run once on the GPU directly and once through the executor. Medians of some hundred calls,
+// in us.
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 
@@ -70,14 +71,16 @@ int main() {
     for (int k = 0; k < kLaunches; ++k) add_one<<<1, 1, 0, stream>>>(counter);
     const double sent = us_since(begin);
     CHECK(cudaStreamSynchronize(stream));
-    std::printf("cost launches: %.0f a second, %.3f us each for the caller\n", kLaunches / us_since(begin) * 1e6,
-                sent / kLaunches);
+    std::printf("cost launches: %.0f a second, %.3f us each for the caller\n",
+                kLaunches / us_since(begin) * 1e6, sent / kLaunches);
   }
   int value = 0;
   CHECK(cudaMemcpy(&value, counter, 4, cudaMemcpyDeviceToHost));
   std::printf("%s: %d launches counted\n", value == 3 * kLaunches ? "ok" : "FAILED", value);
-  measure("cudaMemcpy 4 B device to host", 1000, [&] { CHECK(cudaMemcpy(&value, counter, 4, cudaMemcpyDeviceToHost)); });
-  measure("cudaMemcpy 4 B host to device", 1000, [&] { CHECK(cudaMemcpy(counter, &value, 4, cudaMemcpyHostToDevice)); });
+  measure("cudaMemcpy 4 B device to host", 1000,
+          [&] { CHECK(cudaMemcpy(&value, counter, 4, cudaMemcpyDeviceToHost)); });
+  measure("cudaMemcpy 4 B host to device", 1000,
+          [&] { CHECK(cudaMemcpy(counter, &value, 4, cudaMemcpyHostToDevice)); });
   measure("cudaMalloc + cudaFree, 1 MiB", 300, [&] {
     void* p;
     CHECK(cudaMalloc(&p, 1 << 20));
@@ -95,9 +98,12 @@ int main() {
   CHECK(cudaMalloc(&device, kBytes));
   CHECK(cudaMallocHost(&pinned, kBytes));
   std::fill(pinned, pinned + kBytes, 2);
-  measure("64 MiB pageable in", 5, [&] { CHECK(cudaMemcpy(device, pageable.data(), kBytes, cudaMemcpyHostToDevice)); });
-  measure("64 MiB pageable out", 5, [&] { CHECK(cudaMemcpy(pageable.data(), device, kBytes, cudaMemcpyDeviceToHost)); });
+  measure("64 MiB pageable in", 5,
+          [&] { CHECK(cudaMemcpy(device, pageable.data(), kBytes, cudaMemcpyHostToDevice)); });
+  measure("64 MiB pageable out", 5,
+          [&] { CHECK(cudaMemcpy(pageable.data(), device, kBytes, cudaMemcpyDeviceToHost)); });
   measure("64 MiB pinned in", 10, [&] { CHECK(cudaMemcpy(device, pinned, kBytes, cudaMemcpyHostToDevice)); });
-  measure("64 MiB pinned out", 10, [&] { CHECK(cudaMemcpy(pinned, device, kBytes, cudaMemcpyDeviceToHost)); });
+  measure("64 MiB pinned out", 10,
+          [&] { CHECK(cudaMemcpy(pinned, device, kBytes, cudaMemcpyDeviceToHost)); });
   return value == 3 * kLaunches ? 0 : 1;
 }

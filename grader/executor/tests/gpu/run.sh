@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The executor on this machine's GPU, without CMake: builds (g++, nvcc), runs programs on the GPU directly and through
 # the executor, compares, measures calls and timed runs. Everything goes to $OUT (or ./executor-gpu); a summary to stdout.
-#   grader/executor/tests/gpu/run.sh [stage ...]     stages: build features costs calibrate timed
+#   grader/executor/tests/gpu/run.sh [stage ...]     stages: build programs calibrate timed costs features
 set -uo pipefail
 root=$(cd "$(dirname "$0")/../../../.." && pwd)
 out=${OUT:-$PWD/executor-gpu}
@@ -93,6 +93,8 @@ compare() {
 export LD_LIBRARY_PATH=$cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 if wanted build; then
   stage build 120 bash -c "$(declare -f make_stubs build); root='$root' work='$work' cuda='$cuda' build" || echo "the rest needs the build"
+fi
+if wanted programs; then
   stage programs 150 bash -c "$(declare -f build_programs); root='$root' work='$work' cuda='$cuda' programs='$(echo $programs)' build_programs"
 fi
 if wanted calibrate; then
