@@ -11,8 +11,8 @@ mkdir -p "$out" "$work/programs"
 log=$out/executor-gpu.log
 : >"$log"
 want=("$@")
-programs="runtime_api runtime_errors memory_spaces graphs atomics barriers cooperative_groups device_functions printf_and_assert
-  warp_operations cub_thrust thrust_algorithms cub_algorithms curand_device libcudacxx integer_arithmetic spmm device_heap"
+programs=${PROGRAMS:-"runtime_api runtime_errors memory_spaces graphs atomics barriers cooperative_groups device_functions printf_and_assert
+  warp_operations cub_thrust thrust_algorithms cub_algorithms curand_device libcudacxx integer_arithmetic spmm device_heap"}
 
 wanted() { [[ ${#want[@]} -eq 0 || " ${want[*]} " == *" $1 "* ]]; }
 # stage NAME SECONDS COMMAND...: goes on after a failure.
