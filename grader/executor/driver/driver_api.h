@@ -9,7 +9,8 @@ namespace warpgrade::executor {
 #define WARPGRADE_DRIVER_CALLS(X)                                                                            \
   X(cuInit)                                                                                                  \
   X(cuDriverGetVersion)                                                                                      \
-  X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceTotalMem) X(cuDeviceGetAttribute)           \
+  X(cuDeviceGet)                                                                                             \
+  X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceTotalMem) X(cuDeviceGetAttribute)                          \
       X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuCtxSynchronize) X(cuCtxGetStreamPriorityRange)      \
           X(cuCtxGetLimit) X(cuCtxSetLimit) X(cuCtxResetPersistingL2Cache) X(cuGetErrorName)                 \
               X(cuLibraryLoadData) X(cuLibraryGetKernel) X(cuLibraryGetGlobal) X(cuKernelGetFunction)        \
