@@ -1,29 +1,20 @@
-// The layout is not documented by NVIDIA; what is used here is known from other open tools and checked by
-// magic numbers.
-//   wrapper: magic, version, pointer to a container; version 2, of relocatable device code (-rdc=true), adds
-//   a
-//     null-terminated array of the linked files' containers
-//   container: magic, version, header size, size of the entries that follow
+// Beside what cudart/fat_binary.cpp says of containers:
 //   entry: kind (1 PTX, 2 machine code), header size, payload size, ..., architecture, ..., flags
 #include "loader/fatbin.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 
+#include "cudart/fat_binary.h"
+
 namespace warpgrade::emu {
 namespace {
 
-constexpr uint32_t kWrapperMagic = 0x466243b1, kContainerMagic = 0xba55ed50;
+constexpr uint32_t kContainerMagic = 0xba55ed50;
 constexpr uint16_t kPtx = 1;
 constexpr uint64_t kCompressedFlags = 0x2000 | 0x8000;
-
-struct Wrapper {
-  uint32_t magic;
-  uint32_t version;
-  const uint8_t* container;
-  const uint8_t* const* more_containers;
-};
 
 struct ContainerHeader {
   uint32_t magic;
@@ -62,14 +53,15 @@ struct Search {
   }
 
   // Sizes are checked against what the container has left: a damaged one must not lead out of it.
-  void visit(const uint8_t* container) {
-    if (container == nullptr) return note_damage("a container is missing");
+  void visit(std::span<const uint8_t> container) {
     ContainerHeader header;
-    std::memcpy(&header, container, sizeof header);
+    if (container.size() < sizeof header) return note_damage("a container is missing");
+    std::memcpy(&header, container.data(), sizeof header);
     if (header.magic != kContainerMagic) return note_damage("a container has an unknown format");
     if (header.header_bytes < sizeof header) return note_damage("a container's header is too short");
-    const uint8_t* at = container + header.header_bytes;
-    uint64_t left = header.entries_bytes;
+    if (header.header_bytes > container.size()) return note_damage("a container's header is too long");
+    const uint8_t* at = container.data() + header.header_bytes;
+    uint64_t left = std::min<uint64_t>(header.entries_bytes, container.size() - header.header_bytes);
     while (left >= sizeof(EntryHeader)) {
       EntryHeader entry;
       std::memcpy(&entry, at, sizeof entry);
@@ -102,23 +94,21 @@ struct Search {
 
 }  // namespace
 
-FatbinPtx ptx_of_fatbin(const void* opaque, unsigned arch) {
-  Wrapper wrapper{};
-  if (opaque != nullptr) std::memcpy(&wrapper, opaque, sizeof wrapper);
-  if (wrapper.magic != kWrapperMagic) return {"", "the program's fat binary has an unknown format"};
+FatbinPtx ptx_of_fatbin(const void* wrapper, unsigned arch) {
+  return ptx_of_containers(cudart::containers_of(wrapper), arch);
+}
+
+FatbinPtx ptx_of_containers(const std::vector<std::span<const uint8_t>>& containers, unsigned arch) {
+  if (containers.empty()) return {"", "the program's fat binary has an unknown format"};
   std::string text, damage;
   bool found_compressed = false;
-  const auto visit = [&](const uint8_t* container) {
+  for (const std::span<const uint8_t> container : containers) {
     Search search{arch, false, {}, {}, {}};
     search.visit(container);
     if (!text.empty() && !search.text.empty()) text += "\n";
     text += search.text;
     found_compressed |= search.found_compressed;
     if (damage.empty()) damage = search.damage;
-  };
-  visit(wrapper.container);
-  if (wrapper.version >= 2 && wrapper.more_containers != nullptr) {
-    for (const uint8_t* const* more = wrapper.more_containers; *more != nullptr; ++more) visit(*more);
   }
   if (!text.empty()) return {std::move(text), ""};
   if (found_compressed) {

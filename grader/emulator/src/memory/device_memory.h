@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace warpgrade::emu {
@@ -69,6 +70,8 @@ class DeviceMemory {
   // The live or freed allocation nearest to an address, within 1 MiB.
   std::optional<Allocation> nearest(uint64_t address) const;
   bool is_device_range(uint64_t address) const;
+  // First address and end of what is reserved for device pointers.
+  std::pair<uint64_t, uint64_t> device_range() const { return {reserved_, reserved_ + range_bytes_}; }
 
   // All allocations sorted by address, unchanging: what a launch works on.
   std::shared_ptr<const std::vector<Allocation>> snapshot();

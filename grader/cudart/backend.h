@@ -1,0 +1,171 @@
+// What the CUDA runtime's front end needs of a device. There are three: the interpreter in this process
+// (grader/emulator/src/backend), a ring to another process (grader/executor/forwarding) and NVIDIA's driver
+// (grader/executor/driver). The front end knows handles, captures, graphs, launch configurations and last
+// errors; a backend knows memory, device code, streams and events.
+//
+// Calls return the runtime's error codes. Backends are used by several threads at once. Addresses are what
+// kernels see; memory of the host is named by pointers of the process that the backend lives in.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace warpgrade::cudart {
+
+using ModuleId = uint32_t;
+using KernelId = uint32_t;
+using StreamId = uint32_t;
+using EventId = uint32_t;
+
+inline constexpr StreamId kLegacyStream = 0;     // the default stream, which waits for blocking streams
+inline constexpr StreamId kPerThreadStream = 1;  // the default stream of the calling thread
+
+enum class MemoryKind : uint8_t {
+  device,
+  managed,
+  pinned,
+  registered,
+  other  // variables, memory that the judge lent
+};
+
+struct MemoryRange {
+  uint64_t begin = 0, end = 0;
+  MemoryKind kind = MemoryKind::device;
+  bool freed = false;
+
+  // Managed, pinned and registered memory is host memory, too, at the same address.
+  bool is_on_both_sides() const {
+    return kind == MemoryKind::managed || kind == MemoryKind::pinned || kind == MemoryKind::registered;
+  }
+};
+
+struct DeviceFacts {
+  std::string name;
+  std::array<uint8_t, 16> uuid{};
+  uint64_t total_bytes = 0;
+  int driver_version = 0;
+  int least_priority = 0, greatest_priority = 0;
+  std::array<int32_t, 256> attributes{};  // by cudaDeviceAttr
+};
+
+// Where an argument lies in the parameter buffer of a kernel.
+struct Parameter {
+  uint32_t offset = 0, bytes = 0;
+};
+
+struct KernelFacts {
+  std::vector<Parameter> parameters;
+  uint32_t parameter_bytes = 0;  // of the whole buffer
+  int32_t max_threads = 0;       // a block
+  int32_t static_shared = 0, constant_bytes = 0, local_bytes = 0, registers = 0;
+  int32_t ptx_version = 0, binary_version = 0;
+  int32_t max_dynamic_shared = 0, preferred_carveout = -1;
+};
+
+struct LaunchCall {
+  KernelId kernel = 0;
+  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  uint32_t dynamic_shared = 0;
+  StreamId stream = kLegacyStream;
+  bool cooperative = false;
+  std::span<const cudaLaunchAttribute> attributes{};  // beside `cooperative`
+};
+
+// Rows of elements of 1, 2 or 4 bytes.
+struct Fill {
+  uint64_t address = 0;
+  uint64_t pitch = 0;  // bytes from row to row
+  uint32_t value = 0, element_bytes = 1;
+  uint64_t width = 0, height = 1;  // elements a row, rows
+};
+
+// What the host's code did wrong or cannot have: told to people, and to the judge.
+struct HostFinding {
+  enum class Kind : uint8_t { unsupported, invalid_launch };
+  Kind kind = Kind::unsupported;
+  std::string kernel;   // mangled; empty when no kernel is concerned
+  std::string message;  // "unsupported call of cudaMallocArray"
+  std::string advice;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual const DeviceFacts& device() = 0;
+  // A kernel's fault: from then on every call fails with it.
+  virtual cudaError_t sticky() = 0;
+  // The error of a call that had returned before it was carried out; reading it clears it.
+  virtual cudaError_t take_late_error() { return cudaSuccess; }
+  virtual void report(const HostFinding& finding) = 0;
+  // Device memory that was not freed, where such mistakes are looked for.
+  virtual void report_leaks() {}
+
+  // --- device code. `containers`: the fat binary's, which stay where they are; more than one with -rdc=true.
+  // ---
+  virtual cudaError_t add_module(std::span<const std::span<const uint8_t>> containers, ModuleId& module) = 0;
+  // The host reads and writes the variable through its address, which is given.
+  virtual cudaError_t add_managed(ModuleId module, const std::string& name, MemoryRange& variable) = 0;
+  virtual cudaError_t find_variable(ModuleId module, const std::string& name, MemoryRange& variable) = 0;
+  // cudaErrorNotSupported, after a report, when the kernel cannot run.
+  virtual cudaError_t find_kernel(ModuleId module, const std::string& name, KernelId& kernel,
+                                  KernelFacts& facts) = 0;
+  virtual cudaError_t set_attribute(KernelId kernel, cudaFuncAttribute attribute, int value,
+                                    KernelFacts& facts) = 0;
+  virtual cudaError_t occupancy(KernelId kernel, int threads, size_t dynamic_shared, unsigned flags,
+                                int& blocks) = 0;
+  virtual cudaError_t available_shared(KernelId kernel, int blocks, int threads, size_t& bytes) = 0;
+  // `parameters` has facts.parameter_bytes. Returns before the kernel has run; its faults are sticky.
+  virtual cudaError_t launch(const LaunchCall& call, std::span<const uint8_t> parameters) = 0;
+
+  // --- memory ---
+  virtual cudaError_t allocate(MemoryKind kind, uint64_t bytes, uint64_t& address) = 0;
+  virtual cudaError_t allocate_async(uint64_t bytes, StreamId stream, uint64_t& address) = 0;
+  // `call`: the runtime's function, for the report of an address that no allocation of these kinds returned.
+  virtual cudaError_t release(uint64_t address, std::span<const MemoryKind> kinds, const char* call) = 0;
+  virtual cudaError_t release_async(uint64_t address, StreamId stream) = 0;
+  virtual cudaError_t release_all() = 0;
+  virtual cudaError_t register_host(void* pointer, uint64_t bytes) = 0;
+  virtual cudaError_t unregister_host(void* pointer) = 0;
+  // The range that holds an address or ends there.
+  virtual std::optional<MemoryRange> find(uint64_t address) = 0;
+  // No host memory can lie there.
+  virtual bool is_device_address(uint64_t address) = 0;
+  // The one range that all device addresses lie in; empty when there is none.
+  virtual MemoryRange device_range() { return {}; }
+  virtual cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) = 0;
+  // Either side may be host memory; `waits`: the host goes on when the copy is done.
+  virtual cudaError_t copy(void* to, const void* from, uint64_t bytes, StreamId stream, bool waits) = 0;
+  virtual cudaError_t fill(const Fill& fill, StreamId stream) = 0;
+
+  // --- streams and events. The front end checks handles; a backend gets what it gave. ---
+  virtual cudaError_t create_stream(unsigned flags, int priority, StreamId& stream) = 0;
+  virtual cudaError_t destroy_stream(StreamId stream) = 0;
+  virtual cudaError_t synchronize_stream(StreamId stream) = 0;
+  virtual cudaError_t query_stream(StreamId stream) = 0;  // cudaErrorNotReady while there is work
+  virtual cudaError_t synchronize_device() = 0;
+  virtual cudaError_t create_event(unsigned flags, EventId& event) = 0;
+  virtual cudaError_t destroy_event(EventId event) = 0;
+  virtual cudaError_t record_event(EventId event, StreamId stream) = 0;
+  virtual cudaError_t wait_event(StreamId stream, EventId event) = 0;
+  virtual cudaError_t synchronize_event(EventId event) = 0;
+  virtual cudaError_t query_event(EventId event) = 0;
+  virtual cudaError_t elapsed(EventId start, EventId end, float& milliseconds) = 0;
+
+  // --- limits: cudaDeviceSetLimit ---
+  virtual cudaError_t set_limit(cudaLimit limit, size_t value) = 0;
+  virtual cudaError_t get_limit(cudaLimit limit, size_t& value) = 0;
+  // As they were before the first set_limit.
+  virtual void reset_limits() {}
+};
+
+// The backend of this process: each library that holds the front end defines it.
+Backend& backend();
+
+}  // namespace warpgrade::cudart

@@ -1,0 +1,72 @@
+// Graphs: nodes of work with dependencies, their copies that can be launched, and how these run.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "cudart/kernel_call.h"
+
+namespace warpgrade::cudart {
+
+struct Graph;
+
+struct KernelNode {
+  KernelCall call;
+  KernelArguments arguments;
+  std::vector<void*> exposed{};  // what cudaGraphKernelNodeGetParams handed out
+  std::vector<void*> pointers() const;
+};
+struct ChildNode {
+  std::shared_ptr<Graph> graph;
+};
+struct EmptyNode {};
+struct EventRecordNode {
+  cudaEvent_t event;
+};
+struct EventWaitNode {
+  cudaEvent_t event;
+};
+using NodeWork = std::variant<KernelNode, cudaMemcpy3DParms, cudaMemsetParams, cudaHostNodeParams, ChildNode,
+                              EmptyNode, EventRecordNode, EventWaitNode>;
+
+struct GraphNode {
+  Graph* owner = nullptr;
+  NodeWork work;
+  std::vector<GraphNode*> dependencies;
+  const GraphNode* original = nullptr;  // of a node in a clone
+  bool enabled = true;
+
+  cudaGraphNodeType type() const;
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<GraphNode>> nodes;  // in the order of their creation
+
+  GraphNode* add(NodeWork work, std::vector<GraphNode*> dependencies);
+  bool holds(const GraphNode* node) const;
+  void remove(GraphNode* node);
+  std::shared_ptr<Graph> clone() const;
+  // The copy of a node of the graph that this one was cloned from.
+  GraphNode* copy_of(const GraphNode* original) const;
+  // Each node after those it depends on, otherwise as created; empty when there is a cycle.
+  std::optional<std::vector<GraphNode*>> order() const;
+};
+
+struct GraphExec {
+  std::shared_ptr<Graph> graph;  // a clone
+  std::vector<GraphNode*> order;
+  unsigned long long flags = 0;
+};
+
+cudaError_t check_work(const NodeWork& work);
+// Runs everything in order in a stream, until something fails.
+cudaError_t run(const GraphExec& exec, StreamId stream);
+
+// All that `nodes` depend on, themselves included.
+std::set<const GraphNode*> ancestors(const std::vector<GraphNode*>& nodes);
+
+}  // namespace warpgrade::cudart

@@ -1,0 +1,45 @@
+#include "cudart/graph_handles.h"
+
+#include <mutex>
+#include <unordered_map>
+
+namespace warpgrade::cudart {
+namespace {
+
+std::mutex g_mutex;
+
+std::unordered_map<const void*, std::shared_ptr<Graph>>& graphs() {
+  static auto* all = new std::unordered_map<const void*, std::shared_ptr<Graph>>;
+  return *all;
+}
+
+}  // namespace
+
+cudaGraph_t graph_handle(const std::shared_ptr<Graph>& graph) {
+  std::lock_guard lock(g_mutex);
+  graphs()[graph.get()] = graph;
+  return reinterpret_cast<cudaGraph_t>(graph.get());
+}
+
+std::shared_ptr<Graph> find_graph(cudaGraph_t handle) {
+  std::lock_guard lock(g_mutex);
+  const auto found = graphs().find(handle);
+  return found == graphs().end() ? nullptr : found->second;
+}
+
+bool forget_graph(cudaGraph_t handle) {
+  std::lock_guard lock(g_mutex);
+  return graphs().erase(handle) == 1;
+}
+
+std::optional<std::vector<GraphNode*>> nodes_of(const Graph& graph, const cudaGraphNode_t* handles,
+                                                size_t count) {
+  std::vector<GraphNode*> nodes;
+  for (size_t k = 0; k < count; ++k) {
+    if (handles == nullptr || !graph.holds(node_of(handles[k]))) return std::nullopt;
+    nodes.push_back(node_of(handles[k]));
+  }
+  return nodes;
+}
+
+}  // namespace warpgrade::cudart

@@ -1,0 +1,85 @@
+#include "cudart/host_access.h"
+
+#include "cudart/errors.h"
+
+namespace warpgrade::cudart {
+namespace {
+
+enum class Side { host, device };
+
+// Where a pointer points, as cudaMemcpyKind needs it: managed, pinned and registered memory is on both sides.
+bool may_be(const void* pointer, Side side) {
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  const auto range = backend().find(address);
+  if (range && !range->freed && range->is_on_both_sides()) return true;
+  const bool on_device = range.has_value() || backend().is_device_address(address);
+  return (side == Side::device) == on_device;
+}
+
+cudaError_t check_direction(const void* dst, const void* src, cudaMemcpyKind kind) {
+  if (dst == nullptr || src == nullptr) return cudaErrorInvalidValue;
+  if (kind == cudaMemcpyDefault) return cudaSuccess;
+  if (static_cast<unsigned>(kind) > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  const bool fits = may_be(dst, to_device ? Side::device : Side::host) &&
+                    may_be(src, from_device ? Side::device : Side::host);
+  return fits ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t copy_bytes(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind, StreamId stream,
+                       bool waits) {
+  if (bytes == 0) return cudaSuccess;
+  if (const cudaError_t error = check_direction(dst, src, kind); error != cudaSuccess) return error;
+  return backend().copy(dst, src, bytes, stream, waits);
+}
+
+}  // namespace
+
+cudaMemcpy3DParms linear_copy(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind) {
+  cudaMemcpy3DParms copy{};
+  copy.dstPtr = {dst, bytes, bytes, 1};
+  copy.srcPtr = {const_cast<void*>(src), bytes, bytes, 1};
+  copy.extent = {bytes, 1, 1};
+  copy.kind = kind;
+  return copy;
+}
+
+cudaError_t check_copy_3d(const cudaMemcpy3DParms& copy) {
+  if (copy.srcArray != nullptr || copy.dstArray != nullptr) return cudart_not_implemented("copies of arrays");
+  const cudaExtent& e = copy.extent;
+  if (e.width == 0 || e.height == 0 || e.depth == 0) return cudaSuccess;
+  const auto fits = [&](const cudaPitchedPtr& p, const cudaPos& at) {
+    return p.ptr != nullptr && (e.height * e.depth == 1 || at.x + e.width <= p.pitch) &&
+           (e.depth == 1 || at.y + e.height <= p.ysize);
+  };
+  return fits(copy.srcPtr, copy.srcPos) && fits(copy.dstPtr, copy.dstPos) ? cudaSuccess
+                                                                          : cudaErrorInvalidValue;
+}
+
+cudaError_t copy_3d(const cudaMemcpy3DParms& copy, StreamId stream, bool waits) {
+  const auto row = [](const cudaPitchedPtr& p, const cudaPos& at, size_t y, size_t z) {
+    return static_cast<char*>(p.ptr) + ((at.z + z) * p.ysize + at.y + y) * p.pitch + at.x;
+  };
+  for (size_t z = 0; z < copy.extent.depth; ++z) {
+    for (size_t y = 0; y < copy.extent.height; ++y) {
+      const cudaError_t error =
+          copy_bytes(row(copy.dstPtr, copy.dstPos, y, z), row(copy.srcPtr, copy.srcPos, y, z),
+                     copy.extent.width, copy.kind, stream, waits);
+      if (error != cudaSuccess) return error;
+    }
+  }
+  return cudaSuccess;
+}
+
+cudaError_t fill_elements(const cudaMemsetParams& fill, StreamId stream) {
+  if (fill.width == 0 || fill.height == 0) return cudaSuccess;
+  for (size_t y = 0; y < fill.height; ++y) {
+    if (!may_be(static_cast<char*>(fill.dst) + y * fill.pitch, Side::device)) return cudaErrorInvalidValue;
+  }
+  return backend().fill({reinterpret_cast<uint64_t>(fill.dst), fill.pitch, fill.value, fill.elementSize,
+                         fill.width, fill.height},
+                        stream);
+}
+
+}  // namespace warpgrade::cudart

@@ -1,0 +1,32 @@
+// A kernel launch as the API states it: checked, then run now or kept in a graph.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "cudart/backend.h"
+
+namespace warpgrade::cudart {
+
+struct KernelCall {
+  const void* function = nullptr;
+  dim3 grid, block;
+  size_t dynamic_shared = 0;
+  bool cooperative = false;
+  std::vector<cudaLaunchAttribute> attributes{};  // beside `cooperative`
+};
+
+// Where each parameter of the kernel lies, copied: what a graph keeps.
+using KernelArguments = std::vector<std::vector<uint8_t>>;
+
+// Whether this launch is possible on the device at all.
+cudaError_t check(const KernelCall& call);
+
+// Copies the arguments of a call that check() accepts.
+KernelArguments copy_arguments(const KernelCall& call, void* const* arguments);
+
+// check(), then the launch. A fault of the kernel is sticky and no result of this.
+cudaError_t run(const KernelCall& call, void* const* arguments, StreamId stream);
+
+}  // namespace warpgrade::cudart

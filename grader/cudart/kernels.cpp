@@ -1,0 +1,49 @@
+#include "cudart/kernels.h"
+
+namespace warpgrade::cudart {
+
+Registry& Registry::instance() {
+  // Never destroyed: programs launch kernels in their own static destructors.
+  static Registry* registry = new Registry;
+  return *registry;
+}
+
+void Registry::add_kernel(ModuleId module, const void* host_symbol, const char* name) {
+  std::lock_guard lock(mutex_);
+  auto kernel = std::make_unique<Kernel>();
+  kernel->module = module;
+  kernel->name = name;
+  kernels_[host_symbol] = std::move(kernel);
+}
+
+void Registry::add_variable(ModuleId module, const void* host_symbol, const char* name) {
+  std::lock_guard lock(mutex_);
+  variables_[host_symbol] = {module, name};
+}
+
+Kernel* Registry::find_kernel(const void* host_symbol) {
+  std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(host_symbol);
+  return found == kernels_.end() ? nullptr : found->second.get();
+}
+
+cudaError_t Registry::resolve(const void* host_symbol, Kernel** kernel) {
+  std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(host_symbol);
+  if (found == kernels_.end()) return cudaErrorInvalidDeviceFunction;
+  Kernel& k = *found->second;
+  *kernel = &k;
+  if (k.is_known) return cudaSuccess;
+  const cudaError_t error = backend().find_kernel(k.module, k.name, k.id, k.facts);
+  k.is_known = error == cudaSuccess;
+  return error;
+}
+
+cudaError_t Registry::find_variable(const void* host_symbol, MemoryRange& variable) {
+  std::lock_guard lock(mutex_);
+  const auto found = variables_.find(host_symbol);
+  if (found == variables_.end()) return cudaErrorInvalidSymbol;
+  return backend().find_variable(found->second.module, found->second.name, variable);
+}
+
+}  // namespace warpgrade::cudart

@@ -1,0 +1,215 @@
+// The one device: properties, attributes, limits, versions.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "cudart/backend.h"
+#include "cudart/capture.h"
+#include "cudart/errors.h"
+#include "cudart/pools.h"
+
+namespace warpgrade::cudart {
+namespace {
+
+void fill_properties(cudaDeviceProp& p) {
+  const DeviceFacts& f = backend().device();
+  const auto& a = f.attributes;
+  const auto size = [&](cudaDeviceAttr which) { return static_cast<size_t>(a[which]); };
+  std::memset(&p, 0, sizeof p);
+  std::snprintf(p.name, sizeof p.name, "%s", f.name.c_str());
+  std::memcpy(p.uuid.bytes, f.uuid.data(), sizeof p.uuid.bytes);
+  p.totalGlobalMem = f.total_bytes;
+  p.sharedMemPerBlock = size(cudaDevAttrMaxSharedMemoryPerBlock);
+  p.sharedMemPerBlockOptin = size(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  p.sharedMemPerMultiprocessor = size(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  p.reservedSharedMemPerBlock = size(cudaDevAttrReservedSharedMemoryPerBlock);
+  p.regsPerMultiprocessor = a[cudaDevAttrMaxRegistersPerMultiprocessor];
+  p.regsPerBlock = a[cudaDevAttrMaxRegistersPerBlock];
+  p.warpSize = a[cudaDevAttrWarpSize];
+  p.memPitch = size(cudaDevAttrMaxPitch);
+  p.maxThreadsPerBlock = a[cudaDevAttrMaxThreadsPerBlock];
+  p.maxThreadsDim[0] = a[cudaDevAttrMaxBlockDimX];
+  p.maxThreadsDim[1] = a[cudaDevAttrMaxBlockDimY];
+  p.maxThreadsDim[2] = a[cudaDevAttrMaxBlockDimZ];
+  p.maxGridSize[0] = a[cudaDevAttrMaxGridDimX];
+  p.maxGridSize[1] = a[cudaDevAttrMaxGridDimY];
+  p.maxGridSize[2] = a[cudaDevAttrMaxGridDimZ];
+  p.totalConstMem = size(cudaDevAttrTotalConstantMemory);
+  p.major = a[cudaDevAttrComputeCapabilityMajor];
+  p.minor = a[cudaDevAttrComputeCapabilityMinor];
+  p.multiProcessorCount = a[cudaDevAttrMultiProcessorCount];
+  p.maxThreadsPerMultiProcessor = a[cudaDevAttrMaxThreadsPerMultiProcessor];
+  p.maxBlocksPerMultiProcessor = a[cudaDevAttrMaxBlocksPerMultiprocessor];
+  p.textureAlignment = size(cudaDevAttrTextureAlignment);
+  p.texturePitchAlignment = size(cudaDevAttrTexturePitchAlignment);
+  p.canMapHostMemory = a[cudaDevAttrCanMapHostMemory];
+  p.unifiedAddressing = a[cudaDevAttrUnifiedAddressing];
+  p.managedMemory = a[cudaDevAttrManagedMemory];
+  p.concurrentManagedAccess = a[cudaDevAttrConcurrentManagedAccess];
+  p.concurrentKernels = a[cudaDevAttrConcurrentKernels];
+  p.cooperativeLaunch = a[cudaDevAttrCooperativeLaunch];
+  p.hostRegisterSupported = a[cudaDevAttrHostRegisterSupported];
+  p.streamPrioritiesSupported = a[cudaDevAttrStreamPrioritiesSupported];
+  p.globalL1CacheSupported = a[cudaDevAttrGlobalL1CacheSupported];
+  p.localL1CacheSupported = a[cudaDevAttrLocalL1CacheSupported];
+  p.asyncEngineCount = a[cudaDevAttrAsyncEngineCount];
+  p.memoryPoolsSupported = a[cudaDevAttrMemoryPoolsSupported];
+  p.l2CacheSize = a[cudaDevAttrL2CacheSize];
+  p.persistingL2CacheMaxSize = a[cudaDevAttrMaxPersistingL2CacheSize];
+  p.accessPolicyMaxWindowSize = a[cudaDevAttrMaxAccessPolicyWindowSize];
+  p.memoryBusWidth = a[cudaDevAttrGlobalMemoryBusWidth];
+  p.clusterLaunch = a[cudaDevAttrClusterLaunch];
+}
+
+cudaError_t check_device(int device) {
+  return device == 0 ? cudaSuccess : record(cudaErrorInvalidDevice);
+}
+
+constexpr const char* kBusId = "0000:00:00.0";
+
+}  // namespace
+}  // namespace warpgrade::cudart
+
+using namespace warpgrade::cudart;
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  return check_device(device);
+}
+cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
+  return check_device(device);
+}
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) {
+  return cudaGetDevice(device);
+}
+cudaError_t cudaSetValidDevices(int*, int) {
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (const cudaError_t error = check_device(device); error != cudaSuccess) return error;
+  fill_properties(*properties);
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int device) {
+  if (const cudaError_t error = check_device(device); error != cudaSuccess) return error;
+  const auto& known = backend().device().attributes;
+  if (what < 0 || static_cast<size_t>(what) >= known.size()) return record(cudaErrorInvalidValue);
+  *value = known[what];
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() {
+  CUDART_RETURN_IF_STICKY();
+  if (const cudaError_t error = refuse_unsafe_in_capture(); error != cudaSuccess) return record(error);
+  return record(backend().synchronize_device());
+}
+// Frees all that the program allocated. A process whose kernel faulted stays without a device, as on a GPU.
+cudaError_t cudaDeviceReset() {
+  backend().report_leaks();
+  const cudaError_t error = backend().release_all();
+  return_all_to_pools();
+  return record(error);
+}
+cudaError_t cudaSetDeviceFlags(unsigned) {
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+  *flags = cudaDeviceScheduleAuto;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+  *config = cudaFuncCachePreferNone;
+  return cudaSuccess;
+}
+// Banks are four bytes wide since Maxwell, whatever is asked for.
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) {
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  *config = cudaSharedMemBankSizeFourByte;
+  return cudaSuccess;
+}
+cudaError_t cudaFuncSetSharedMemConfig(const void*, cudaSharedMemConfig) {
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+  return record(backend().set_limit(limit, value));
+}
+cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+  return record(backend().get_limit(limit, *value));
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = backend().device().least_priority;
+  if (greatest != nullptr) *greatest = backend().device().greatest_priority;
+  return cudaSuccess;
+}
+// With one device there are no peers, and no device is its own.
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (check_device(device) != cudaSuccess || check_device(peer) != cudaSuccess) return cudaErrorInvalidDevice;
+  *can = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
+  return record(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceDisablePeerAccess(int) {
+  return record(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  if (const cudaError_t error = check_device(device); error != cudaSuccess) return error;
+  std::snprintf(text, static_cast<size_t>(length), "%s", kBusId);
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
+  if (device == nullptr || text == nullptr || std::strcmp(text, kBusId) != 0)
+    return record(cudaErrorInvalidValue);
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetP2PAttribute(int*, cudaDeviceP2PAttr, int, int) {
+  return record(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = backend().device().driver_version;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaProfilerStart() {
+  return cudaSuccess;
+}
+cudaError_t cudaProfilerStop() {
+  return cudaSuccess;
+}
+
+// There is no driver behind this runtime.
+cudaError_t cudaGetDriverEntryPoint(const char*, void** function, unsigned long long,
+                                    cudaDriverEntryPointQueryResult* status) {
+  *function = nullptr;
+  if (status != nullptr) *status = cudaDriverEntryPointSymbolNotFound;
+  return cudaSuccess;
+}
+#if CUDART_VERSION >= 12050
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned,
+                                             unsigned long long flags,
+                                             cudaDriverEntryPointQueryResult* status) {
+  return cudaGetDriverEntryPoint(symbol, function, flags, status);
+}
+#endif
+
+}  // extern "C"

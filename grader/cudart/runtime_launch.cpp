@@ -1,0 +1,206 @@
+// Kernel launches.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "cudart/capture.h"
+#include "cudart/errors.h"
+#include "cudart/kernel_call.h"
+#include "cudart/kernels.h"
+
+namespace warpgrade::cudart {
+namespace {
+
+struct CallConfiguration {
+  dim3 grid, block;
+  size_t shared_bytes;
+  cudaStream_t stream;
+};
+
+// <<<>>> pushes its configuration, the generated stub pops it.
+thread_local std::vector<CallConfiguration> call_configurations;
+
+// What CUDA 13's runtime returns on a GPU differs from its predecessors.
+constexpr cudaError_t kBadDimensions =
+    CUDART_VERSION >= 13000 ? cudaErrorInvalidValue : cudaErrorInvalidConfiguration;
+constexpr cudaError_t kUnknownKernel =
+    CUDART_VERSION >= 13000 ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
+
+cudaError_t check_dimensions(dim3 grid, dim3 block) {
+  constexpr unsigned kMaxGridYZ = 65535, kMaxBlockZ = 64, kMaxThreadsPerBlock = 1024;
+  const uint64_t threads = uint64_t(block.x) * block.y * block.z;
+  const bool block_ok = threads > 0 && threads <= kMaxThreadsPerBlock && block.x <= kMaxThreadsPerBlock &&
+                        block.y <= kMaxThreadsPerBlock && block.z <= kMaxBlockZ;
+  const bool grid_ok = grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= 0x7fffffffu &&
+                       grid.y <= kMaxGridYZ && grid.z <= kMaxGridYZ;
+  return block_ok && grid_ok ? cudaSuccess : kBadDimensions;
+}
+
+cudaError_t check_resources(const Kernel& kernel, const KernelCall& call) {
+  const KernelFacts& facts = kernel.facts;
+  const auto allowed = static_cast<size_t>(std::max(0, facts.max_dynamic_shared));
+  if (call.dynamic_shared > allowed) return cudaErrorInvalidValue;
+  const uint32_t threads = call.block.x * call.block.y * call.block.z;
+  if (threads > static_cast<uint32_t>(facts.max_threads)) return cudaErrorInvalidValue;
+  if (!call.cooperative) return cudaSuccess;
+  int blocks = 0;
+  const cudaError_t error =
+      backend().occupancy(kernel.id, static_cast<int>(threads), call.dynamic_shared, 0, blocks);
+  if (error != cudaSuccess) return error;
+  const auto multiprocessors =
+      static_cast<uint64_t>(backend().device().attributes[cudaDevAttrMultiProcessorCount]);
+  const uint64_t resident = static_cast<uint64_t>(blocks) * multiprocessors;
+  const bool fits = uint64_t(call.grid.x) * call.grid.y * call.grid.z <= resident;
+  return fits ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
+}
+
+// The kernel of a call that can be launched, or why it cannot.
+cudaError_t find_kernel(const KernelCall& call, Kernel** kernel) {
+  if (Registry::instance().find_kernel(call.function) == nullptr) return kUnknownKernel;
+  if (const cudaError_t error = check_dimensions(call.grid, call.block); error != cudaSuccess) return error;
+  if (const cudaError_t error = Registry::instance().resolve(call.function, kernel); error != cudaSuccess)
+    return error;
+  return check_resources(**kernel, call);
+}
+
+cudaError_t start(const Kernel& kernel, const KernelCall& call, void* const* arguments, StreamId stream) {
+  thread_local std::vector<uint8_t> buffer;
+  buffer.assign(kernel.facts.parameter_bytes, 0);
+  for (size_t k = 0; k < kernel.facts.parameters.size(); ++k) {
+    const Parameter& p = kernel.facts.parameters[k];
+    std::memcpy(buffer.data() + p.offset, arguments[k], p.bytes);
+  }
+  LaunchCall launch;
+  launch.kernel = kernel.id;
+  launch.grid = {call.grid.x, call.grid.y, call.grid.z};
+  launch.block = {call.block.x, call.block.y, call.block.z};
+  launch.dynamic_shared = static_cast<uint32_t>(call.dynamic_shared);
+  launch.stream = stream;
+  launch.cooperative = call.cooperative;
+  launch.attributes = call.attributes;
+  return backend().launch(launch, buffer);
+}
+
+std::string text_of(dim3 size) {
+  return "(" + std::to_string(size.x) + "," + std::to_string(size.y) + "," + std::to_string(size.z) + ")";
+}
+
+// A launch that is refused leaves nothing but an error code, which many programs never look at.
+cudaError_t refuse(cudaError_t error, const KernelCall& call) {
+  const Kernel* kernel = Registry::instance().find_kernel(call.function);
+  if (kernel == nullptr || error == cudaErrorNotSupported) return record(error);
+  HostFinding finding;
+  finding.kind = HostFinding::Kind::invalid_launch;
+  finding.kernel = kernel->name;
+  finding.message = "the kernel was not started: " + std::string(cudaGetErrorString(error)) + " (grid " +
+                    text_of(call.grid) + ", block " + text_of(call.block) + ", " +
+                    std::to_string(call.dynamic_shared) + " bytes of dynamic shared memory)";
+  finding.advice =
+      "Look at cudaGetLastError() after each launch. A block has at most 1024 threads, a grid at least one "
+      "block, and more than 48 KB of shared memory take "
+      "cudaFuncSetAttribute(cudaFuncAttributeMaxDynamicSharedMemorySize).";
+  backend().report(finding);
+  return record(error);
+}
+
+// Runs the call, or adds it to the graph that captures its stream.
+cudaError_t launch(const KernelCall& call, void* const* arguments, cudaStream_t handle) {
+  CUDART_RETURN_IF_STICKY();
+  const Stream* stream = find_stream(handle);
+  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
+  Kernel* kernel = nullptr;
+  if (const cudaError_t error = find_kernel(call, &kernel); error != cudaSuccess) return refuse(error, call);
+  if (no_capture()) return record(start(*kernel, call, arguments, stream->in_backend));
+  const auto kept = captured(handle, [&] { return KernelNode{call, copy_arguments(call, arguments), {}}; });
+  return record(kept ? *kept : start(*kernel, call, arguments, stream->in_backend));
+}
+
+}  // namespace
+
+cudaError_t check(const KernelCall& call) {
+  Kernel* kernel = nullptr;
+  return find_kernel(call, &kernel);
+}
+
+KernelArguments copy_arguments(const KernelCall& call, void* const* arguments) {
+  Kernel* kernel = nullptr;
+  KernelArguments copies;
+  if (find_kernel(call, &kernel) != cudaSuccess) return copies;
+  for (size_t k = 0; k < kernel->facts.parameters.size(); ++k) {
+    const auto* begin = static_cast<const uint8_t*>(arguments[k]);
+    copies.emplace_back(begin, begin + kernel->facts.parameters[k].bytes);
+  }
+  return copies;
+}
+
+cudaError_t run(const KernelCall& call, void* const* arguments, StreamId stream) {
+  Kernel* kernel = nullptr;
+  if (const cudaError_t error = find_kernel(call, &kernel); error != cudaSuccess) return error;
+  return start(*kernel, call, arguments, stream);
+}
+
+}  // namespace warpgrade::cudart
+
+using namespace warpgrade::cudart;
+
+extern "C" {
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, struct CUstream_st* stream) {
+  call_configurations.push_back({grid, block, shared_bytes, stream});
+  return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes, void* stream) {
+  if (call_configurations.empty()) return record(cudaErrorMissingConfiguration);
+  const CallConfiguration c = call_configurations.back();
+  call_configurations.pop_back();
+  *grid = c.grid;
+  *block = c.block;
+  *shared_bytes = c.shared_bytes;
+  *static_cast<cudaStream_t*>(stream) = c.stream;
+  return cudaSuccess;
+}
+
+// A kernel handle is the host symbol itself.
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  return __cudaGetKernel(kernel, function);
+}
+
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                             size_t shared_bytes, cudaStream_t stream) {
+  return launch({function, grid, block, shared_bytes, false, {}}, arguments, stream);
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                               size_t shared_bytes, cudaStream_t stream) {
+  return launch({kernel, grid, block, shared_bytes, false, {}}, arguments, stream);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                        size_t shared_bytes, cudaStream_t stream) {
+  return launch({function, grid, block, shared_bytes, true, {}}, arguments, stream);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
+  if (config == nullptr) return record(cudaErrorInvalidValue);
+  KernelCall call{function, config->gridDim, config->blockDim, config->dynamicSmemBytes, false, {}};
+  for (unsigned k = 0; k < config->numAttrs; ++k) {
+    const cudaLaunchAttribute& a = config->attrs[k];
+    if (a.id == cudaLaunchAttributeCooperative) {
+      call.cooperative = a.val.cooperative != 0;
+    } else {
+      call.attributes.push_back(a);
+    }
+  }
+  return launch(call, arguments, config->stream);
+}
+
+}  // extern "C"

@@ -1,0 +1,197 @@
+// Stream-ordered allocation and its pools. Memory goes back to the device when it is freed, so a pool never
+// reserves more than is in use; thresholds and reuse policies are kept, and have no effect.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "cudart/capture.h"
+#include "cudart/errors.h"
+#include "cudart/pools.h"
+
+namespace warpgrade::cudart {
+namespace {
+
+struct Pool {
+  uint64_t release_threshold = 0, used = 0, most_used = 0;
+  int reuse[3] = {1, 1, 1};  // by event dependencies, opportunistic, internal dependencies
+};
+
+struct PoolShare {
+  Pool* pool;
+  uint64_t bytes;
+};
+
+struct Pools {
+  std::mutex mutex;
+  std::unordered_map<const void*, std::unique_ptr<Pool>> all;
+  std::unordered_map<uint64_t, PoolShare> shares;  // by address
+  Pool default_pool;
+  Pool* current = &default_pool;
+
+  Pool* find(cudaMemPool_t handle) {
+    if (static_cast<void*>(handle) == &default_pool) return &default_pool;
+    const auto found = all.find(handle);
+    return found == all.end() ? nullptr : found->second.get();
+  }
+};
+
+Pools& pools() {
+  static auto* instance = new Pools;
+  return *instance;
+}
+
+cudaMemPool_t handle_of(Pool* pool) {
+  return reinterpret_cast<cudaMemPool_t>(pool);
+}
+
+cudaError_t allocate_from(Pool* pool, void** pointer, size_t bytes, cudaStream_t stream_handle) {
+  CUDART_RETURN_IF_STICKY();
+  const Stream* stream = find_stream(stream_handle);
+  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
+  if (pointer == nullptr || pool == nullptr) return record(cudaErrorInvalidValue);
+  if (stream->capture) return cudart_not_implemented("cudaMallocAsync in a captured stream");
+  *pointer = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  uint64_t address = 0;
+  const cudaError_t error = backend().allocate_async(bytes, stream->in_backend, address);
+  if (error != cudaSuccess) return record(error);
+  *pointer = reinterpret_cast<void*>(address);
+  pools().shares[address] = {pool, bytes};
+  pool->used += bytes;
+  pool->most_used = std::max(pool->most_used, pool->used);
+  return cudaSuccess;
+}
+
+// Where an attribute is kept; a 64-bit number or an int, by its kind.
+struct AttributePlace {
+  uint64_t* number = nullptr;
+  int* flag = nullptr;
+};
+
+AttributePlace place_of(Pool& pool, cudaMemPoolAttr attribute) {
+  switch (attribute) {
+    case cudaMemPoolReuseFollowEventDependencies:
+      return {nullptr, &pool.reuse[0]};
+    case cudaMemPoolReuseAllowOpportunistic:
+      return {nullptr, &pool.reuse[1]};
+    case cudaMemPoolReuseAllowInternalDependencies:
+      return {nullptr, &pool.reuse[2]};
+    case cudaMemPoolAttrReleaseThreshold:
+      return {&pool.release_threshold, nullptr};
+    case cudaMemPoolAttrReservedMemCurrent:
+    case cudaMemPoolAttrUsedMemCurrent:
+      return {&pool.used, nullptr};
+    case cudaMemPoolAttrReservedMemHigh:
+    case cudaMemPoolAttrUsedMemHigh:
+      return {&pool.most_used, nullptr};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+void return_to_pool(uint64_t address) {
+  std::lock_guard lock(pools().mutex);
+  const auto found = pools().shares.find(address);
+  if (found == pools().shares.end()) return;
+  found->second.pool->used -= found->second.bytes;
+  pools().shares.erase(found);
+}
+
+void return_all_to_pools() {
+  std::lock_guard lock(pools().mutex);
+  for (const auto& [address, share] : pools().shares) share.pool->used -= share.bytes;
+  pools().shares.clear();
+}
+
+}  // namespace warpgrade::cudart
+
+using namespace warpgrade::cudart;
+
+extern "C" {
+
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
+  std::lock_guard lock(pools().mutex);
+  return allocate_from(pools().current, pointer, bytes, stream);
+}
+cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+  std::lock_guard lock(pools().mutex);
+  return allocate_from(pools().find(pool), pointer, bytes, stream);
+}
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  if (device != 0) return record(cudaErrorInvalidDevice);
+  if (pool == nullptr) return record(cudaErrorInvalidValue);
+  *pool = handle_of(&pools().default_pool);
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
+  if (device != 0) return record(cudaErrorInvalidDevice);
+  if (pool == nullptr) return record(cudaErrorInvalidValue);
+  std::lock_guard lock(pools().mutex);
+  *pool = handle_of(pools().current);
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t handle) {
+  if (device != 0) return record(cudaErrorInvalidDevice);
+  std::lock_guard lock(pools().mutex);
+  Pool* pool = pools().find(handle);
+  if (pool == nullptr) return record(cudaErrorInvalidValue);
+  pools().current = pool;
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* handle, const cudaMemPoolProps* properties) {
+  CUDART_RETURN_IF_STICKY();
+  if (handle == nullptr || properties == nullptr) return record(cudaErrorInvalidValue);
+  std::lock_guard lock(pools().mutex);
+  auto pool = std::make_unique<Pool>();
+  *handle = handle_of(pool.get());
+  pools().all[*handle] = std::move(pool);
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t handle) {
+  std::lock_guard lock(pools().mutex);
+  const auto found = pools().all.find(handle);
+  if (found == pools().all.end()) return record(cudaErrorInvalidValue);
+  Pool* pool = found->second.get();
+  if (pools().current == pool) pools().current = &pools().default_pool;
+  std::erase_if(pools().shares, [&](const auto& share) { return share.second.pool == pool; });
+  pools().all.erase(found);
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attribute, void* value) {
+  std::lock_guard lock(pools().mutex);
+  Pool* pool = pools().find(handle);
+  if (pool == nullptr || value == nullptr) return record(cudaErrorInvalidValue);
+  const AttributePlace place = place_of(*pool, attribute);
+  if (place.flag != nullptr) {
+    *place.flag = *static_cast<int*>(value);
+  } else if (attribute == cudaMemPoolAttrReleaseThreshold) {
+    *place.number = *static_cast<uint64_t*>(value);
+  } else if (place.number == &pool->most_used && *static_cast<uint64_t*>(value) == 0) {
+    pool->most_used = pool->used;  // high-water marks can be reset, to 0 only
+  } else {
+    return record(cudaErrorInvalidValue);
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attribute, void* value) {
+  std::lock_guard lock(pools().mutex);
+  Pool* pool = pools().find(handle);
+  if (pool == nullptr || value == nullptr) return record(cudaErrorInvalidValue);
+  const AttributePlace place = place_of(*pool, attribute);
+  if (place.flag == nullptr && place.number == nullptr) return record(cudaErrorInvalidValue);
+  if (place.flag != nullptr) *static_cast<int*>(value) = *place.flag;
+  if (place.number != nullptr) *static_cast<uint64_t*>(value) = *place.number;
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t handle, size_t) {
+  std::lock_guard lock(pools().mutex);
+  return pools().find(handle) != nullptr ? cudaSuccess : record(cudaErrorInvalidValue);
+}
+
+}  // extern "C"

@@ -1,0 +1,221 @@
+#include "backend/emulated.h"
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "backend/host_finding.h"
+#include "backend/leaks.h"
+#include "device/device_model.h"
+#include "memory/device_heap.h"
+#include "memory/device_memory.h"
+
+namespace warpgrade::emu {
+namespace {
+
+using cudart::EventId;
+using cudart::StreamId;
+
+constexpr int kMaxGridX = 2147483647, kMaxGridYZ = 65535;
+constexpr int kRegistersPerBlock = 65536;
+
+int attribute(cudaDeviceAttr a) {
+  const DeviceModel& m = device_model();
+  switch (a) {
+    case cudaDevAttrMaxThreadsPerBlock:
+    case cudaDevAttrMaxBlockDimX:
+    case cudaDevAttrMaxBlockDimY:
+      return kMaxThreadsPerBlock;
+    case cudaDevAttrMaxBlockDimZ:
+      return 64;
+    case cudaDevAttrMaxGridDimX:
+      return kMaxGridX;
+    case cudaDevAttrMaxGridDimY:
+    case cudaDevAttrMaxGridDimZ:
+      return kMaxGridYZ;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      return kSharedPerBlock;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      return static_cast<int>(m.shared_per_block_optin);
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      return static_cast<int>(m.shared_per_multiprocessor);
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      return static_cast<int>(m.reserved_shared_per_block);
+    case cudaDevAttrTotalConstantMemory:
+      return 65536;
+    case cudaDevAttrWarpSize:
+      return 32;
+    case cudaDevAttrMaxPitch:
+      return 2147483647;
+    case cudaDevAttrMaxRegistersPerBlock:
+      return kRegistersPerBlock;
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+      return m.registers_per_multiprocessor;
+    case cudaDevAttrClockRate:
+      return m.clock_khz;
+    case cudaDevAttrMemoryClockRate:
+      return m.memory_clock_khz;
+    case cudaDevAttrGlobalMemoryBusWidth:
+      return m.memory_bus_bits;
+    case cudaDevAttrMultiProcessorCount:
+      return m.multiprocessors;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      return m.threads_per_multiprocessor;
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+      return m.blocks_per_multiprocessor;
+    case cudaDevAttrL2CacheSize:
+      return m.l2_bytes;
+    case cudaDevAttrTextureAlignment:
+      return 512;
+    case cudaDevAttrTexturePitchAlignment:
+      return 32;
+    case cudaDevAttrAsyncEngineCount:
+      return 2;
+    case cudaDevAttrComputeCapabilityMajor:
+      return m.major;
+    case cudaDevAttrComputeCapabilityMinor:
+      return m.minor;
+    case cudaDevAttrCanMapHostMemory:
+    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrUnifiedAddressing:
+    case cudaDevAttrManagedMemory:
+    case cudaDevAttrConcurrentManagedAccess:
+    case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrHostRegisterSupported:
+    case cudaDevAttrMemoryPoolsSupported:
+    case cudaDevAttrStreamPrioritiesSupported:
+    case cudaDevAttrGlobalL1CacheSupported:
+    case cudaDevAttrLocalL1CacheSupported:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+std::map<cudaLimit, size_t>& limits() {
+  static std::map<cudaLimit, size_t> values{
+      {cudaLimitStackSize, 1024},           {cudaLimitPrintfFifoSize, 1 << 20},
+      {cudaLimitDevRuntimeSyncDepth, 2},    {cudaLimitDevRuntimePendingLaunchCount, 2048},
+      {cudaLimitMaxL2FetchGranularity, 64}, {cudaLimitPersistingL2CacheSize, 0}};
+  return values;
+}
+
+cudart::DeviceFacts facts() {
+  cudart::DeviceFacts f;
+  f.name = device_model().name + " (emulated)";
+  std::memcpy(f.uuid.data(), "warpgrade-emul\0\1", f.uuid.size());
+  f.total_bytes = DeviceMemory::instance().total_bytes();
+  f.driver_version = CUDART_VERSION;
+  f.greatest_priority = -5;
+  for (size_t a = 0; a < f.attributes.size(); ++a)
+    f.attributes[a] = attribute(static_cast<cudaDeviceAttr>(a));
+  return f;
+}
+
+}  // namespace
+
+size_t stack_limit() {
+  return limits()[cudaLimitStackSize];
+}
+
+Emulated& Emulated::instance() {
+  // Never destroyed: programs call the runtime in their own static destructors.
+  static Emulated* emulated = new Emulated;
+  return *emulated;
+}
+
+const cudart::DeviceFacts& Emulated::device() {
+  static const cudart::DeviceFacts* known = new cudart::DeviceFacts(facts());
+  return *known;
+}
+
+void Emulated::set_sticky(cudaError_t error) {
+  cudaError_t none = cudaSuccess;
+  sticky_.compare_exchange_strong(none, error);
+}
+
+void Emulated::report(const cudart::HostFinding& finding) {
+  const bool unsupported = finding.kind == cudart::HostFinding::Kind::unsupported;
+  Diagnostic d;
+  d.kind = unsupported ? Finding::unsupported : Finding::invalid_launch;
+  if (!unsupported && !finding.kernel.empty()) d.kernel = kernel_title(finding.kernel);
+  d.message = (unsupported ? "emulator: " : "") + finding.message;
+  d.advice = finding.advice;
+  add_host_diagnostic(std::move(d), finding.kernel);
+}
+
+void Emulated::report_leaks() {
+  report_leaks_of_program();
+}
+
+cudaError_t Emulated::create_stream(unsigned, int, StreamId& stream) {
+  stream = next_stream_++;
+  return cudaSuccess;
+}
+cudaError_t Emulated::destroy_stream(StreamId) {
+  return cudaSuccess;
+}
+cudaError_t Emulated::synchronize_stream(StreamId) {
+  return cudaSuccess;
+}
+cudaError_t Emulated::query_stream(StreamId) {
+  return cudaSuccess;
+}
+cudaError_t Emulated::synchronize_device() {
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::create_event(unsigned, EventId& event) {
+  std::lock_guard lock(event_mutex_);
+  event = next_event_++;
+  events_[event] = {};
+  return cudaSuccess;
+}
+cudaError_t Emulated::destroy_event(EventId event) {
+  std::lock_guard lock(event_mutex_);
+  return events_.erase(event) == 1 ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+cudaError_t Emulated::record_event(EventId event, StreamId) {
+  std::lock_guard lock(event_mutex_);
+  const auto found = events_.find(event);
+  if (found == events_.end()) return cudaErrorInvalidResourceHandle;
+  found->second = std::chrono::steady_clock::now();
+  return cudaSuccess;
+}
+cudaError_t Emulated::wait_event(StreamId, EventId) {
+  return cudaSuccess;
+}
+cudaError_t Emulated::synchronize_event(EventId) {
+  return cudaSuccess;
+}
+cudaError_t Emulated::query_event(EventId) {
+  return cudaSuccess;
+}
+cudaError_t Emulated::elapsed(EventId start, EventId end, float& milliseconds) {
+  std::lock_guard lock(event_mutex_);
+  const auto first = events_.find(start), last = events_.find(end);
+  if (first == events_.end() || last == events_.end()) return cudaErrorInvalidResourceHandle;
+  milliseconds = std::chrono::duration<float, std::milli>(last->second - first->second).count();
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::set_limit(cudaLimit limit, size_t value) {
+  if (limit == cudaLimitMallocHeapSize)
+    return DeviceHeap::instance().set_limit(value) ? cudaSuccess : cudaErrorInvalidValue;
+  const auto known = limits().find(limit);
+  if (known == limits().end()) return cudaErrorUnsupportedLimit;
+  known->second = value;
+  return cudaSuccess;
+}
+cudaError_t Emulated::get_limit(cudaLimit limit, size_t& value) {
+  if (limit == cudaLimitMallocHeapSize) {
+    value = DeviceHeap::instance().limit();
+    return cudaSuccess;
+  }
+  const auto known = limits().find(limit);
+  if (known == limits().end()) return cudaErrorUnsupportedLimit;
+  value = known->second;
+  return cudaSuccess;
+}
+
+}  // namespace warpgrade::emu

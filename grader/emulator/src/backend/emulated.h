@@ -1,0 +1,90 @@
+// The backend that interprets PTX in this process. Everything is done when a call returns, which is one of
+// the orders that streams allow.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/modules.h"
+#include "cudart/backend.h"
+
+namespace warpgrade::emu {
+
+// cudaLimitStackSize: bytes of stack a thread has.
+size_t stack_limit();
+
+class Emulated final : public cudart::Backend {
+ public:
+  static Emulated& instance();
+
+  const cudart::DeviceFacts& device() override;
+  cudaError_t sticky() override { return sticky_.load(); }
+  void report(const cudart::HostFinding& finding) override;
+  void report_leaks() override;
+
+  cudaError_t add_module(std::span<const std::span<const uint8_t>> containers,
+                         cudart::ModuleId& module) override;
+  cudaError_t add_managed(cudart::ModuleId module, const std::string& name,
+                          cudart::MemoryRange& variable) override;
+  cudaError_t find_variable(cudart::ModuleId module, const std::string& name,
+                            cudart::MemoryRange& variable) override;
+  cudaError_t find_kernel(cudart::ModuleId module, const std::string& name, cudart::KernelId& kernel,
+                          cudart::KernelFacts& facts) override;
+  cudaError_t set_attribute(cudart::KernelId kernel, cudaFuncAttribute attribute, int value,
+                            cudart::KernelFacts& facts) override;
+  cudaError_t occupancy(cudart::KernelId kernel, int threads, size_t dynamic_shared, unsigned flags,
+                        int& blocks) override;
+  cudaError_t available_shared(cudart::KernelId kernel, int blocks, int threads, size_t& bytes) override;
+  cudaError_t launch(const cudart::LaunchCall& call, std::span<const uint8_t> parameters) override;
+
+  cudaError_t allocate(cudart::MemoryKind kind, uint64_t bytes, uint64_t& address) override;
+  cudaError_t allocate_async(uint64_t bytes, cudart::StreamId stream, uint64_t& address) override;
+  cudaError_t release(uint64_t address, std::span<const cudart::MemoryKind> kinds, const char* call) override;
+  cudaError_t release_async(uint64_t address, cudart::StreamId stream) override;
+  cudaError_t release_all() override;
+  cudaError_t register_host(void* pointer, uint64_t bytes) override;
+  cudaError_t unregister_host(void* pointer) override;
+  std::optional<cudart::MemoryRange> find(uint64_t address) override;
+  bool is_device_address(uint64_t address) override;
+  cudart::MemoryRange device_range() override;
+  cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) override;
+  cudaError_t copy(void* to, const void* from, uint64_t bytes, cudart::StreamId stream, bool waits) override;
+  cudaError_t fill(const cudart::Fill& fill, cudart::StreamId stream) override;
+
+  cudaError_t create_stream(unsigned flags, int priority, cudart::StreamId& stream) override;
+  cudaError_t destroy_stream(cudart::StreamId stream) override;
+  cudaError_t synchronize_stream(cudart::StreamId stream) override;
+  cudaError_t query_stream(cudart::StreamId stream) override;
+  cudaError_t synchronize_device() override;
+  cudaError_t create_event(unsigned flags, cudart::EventId& event) override;
+  cudaError_t destroy_event(cudart::EventId event) override;
+  cudaError_t record_event(cudart::EventId event, cudart::StreamId stream) override;
+  cudaError_t wait_event(cudart::StreamId stream, cudart::EventId event) override;
+  cudaError_t synchronize_event(cudart::EventId event) override;
+  cudaError_t query_event(cudart::EventId event) override;
+  cudaError_t elapsed(cudart::EventId start, cudart::EventId end, float& milliseconds) override;
+
+  cudaError_t set_limit(cudaLimit limit, size_t value) override;
+  cudaError_t get_limit(cudaLimit limit, size_t& value) override;
+
+ private:
+  LoadedModule* module_of(cudart::ModuleId module);
+  // nullptr for a number that is none, or a kernel that cannot run.
+  Kernel* kernel_of(cudart::KernelId kernel);
+  void set_sticky(cudaError_t error);
+
+  std::atomic<cudaError_t> sticky_{cudaSuccess};
+  std::recursive_mutex code_mutex_;
+  std::vector<std::unique_ptr<LoadedModule>> modules_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::map<std::pair<cudart::ModuleId, std::string>, cudart::KernelId> kernel_ids_;
+  std::mutex event_mutex_;
+  cudart::EventId next_event_ = 0;
+  std::unordered_map<cudart::EventId, std::chrono::steady_clock::time_point> events_;
+  std::atomic<cudart::StreamId> next_stream_{2};
+};
+
+}  // namespace warpgrade::emu

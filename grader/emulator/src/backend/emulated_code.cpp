@@ -1,0 +1,214 @@
+// Modules, kernels and their launches.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "backend/emulated.h"
+#include "device/device_model.h"
+#include "memory/device_memory.h"
+#include "simt/launch.h"
+
+namespace warpgrade::emu {
+namespace {
+
+using cudart::KernelFacts;
+using cudart::KernelId;
+using cudart::MemoryRange;
+using cudart::ModuleId;
+
+constexpr uint64_t kParamCapacity = 32764;
+constexpr uint64_t kWorkspaceBytes = 64;
+
+struct LaunchBuffers {
+  uint64_t params_address;
+  uint8_t* params;
+  uint64_t workspace_address;
+  uint8_t* workspace;
+};
+
+// Empty when no memory is left for them.
+const std::optional<LaunchBuffers>& launch_buffers() {
+  static const std::optional<LaunchBuffers> buffers = []() -> std::optional<LaunchBuffers> {
+    DeviceMemory& memory = DeviceMemory::instance();
+    const auto params = memory.allocate(kParamCapacity, MemoryKind::parameters, "kernel parameters");
+    const auto workspace = memory.allocate(kWorkspaceBytes, MemoryKind::parameters, "the grid's barrier");
+    if (!params || !workspace) return std::nullopt;
+    return LaunchBuffers{*params, memory.find(*params)->host(*params), *workspace,
+                         memory.find(*workspace)->host(*workspace)};
+  }();
+  return buffers;
+}
+
+int default_dynamic_shared(const Program& program) {
+  return static_cast<int>(kSharedPerBlock - std::min<size_t>(kSharedPerBlock, program.static_shared_bytes));
+}
+
+// Registers are those of PTX, not what ptxas would allocate, so they do not limit.
+int max_active_blocks(const Program& program, int threads, size_t dynamic_shared) {
+  if (threads <= 0 || threads > kMaxThreadsPerBlock) return 0;
+  const DeviceModel& model = device_model();
+  if (dynamic_shared > model.shared_per_block_optin) return 0;
+  const size_t shared = program.static_shared_bytes + dynamic_shared;
+  if (shared > model.shared_per_block_optin) return 0;
+  const int warps = (threads + 31) / 32;
+  const int by_threads = model.threads_per_multiprocessor / 32 / warps;
+  const size_t occupied = shared + model.reserved_shared_per_block;
+  const int by_shared = occupied == 0 ? model.blocks_per_multiprocessor
+                                      : static_cast<int>(model.shared_per_multiprocessor / occupied);
+  return std::min({by_threads, by_shared, model.blocks_per_multiprocessor});
+}
+
+KernelFacts facts_of(const Kernel& kernel) {
+  const Program& program = *kernel.program;
+  KernelFacts facts;
+  for (const ParamSlot& p : program.params) {
+    facts.parameters.push_back({p.offset, p.bytes});
+    facts.parameter_bytes = std::max(facts.parameter_bytes, p.offset + p.bytes);
+  }
+  facts.max_threads = static_cast<int32_t>(program.max_threads);
+  facts.static_shared = static_cast<int32_t>(program.static_shared_bytes);
+  facts.local_bytes = static_cast<int32_t>(program.local_bytes);
+  facts.registers = static_cast<int32_t>(std::min<uint32_t>(program.register_count, 255));
+  // CUB compares these with the architectures it was compiled for.
+  facts.ptx_version = facts.binary_version = static_cast<int32_t>(program.module->target);
+  facts.max_dynamic_shared =
+      kernel.max_dynamic_shared >= 0 ? kernel.max_dynamic_shared : default_dynamic_shared(program);
+  facts.preferred_carveout = kernel.preferred_carveout;
+  return facts;
+}
+
+// Clusters are launched by an attribute.
+bool asks_for_clusters(const cudart::LaunchCall& call) {
+  return std::any_of(call.attributes.begin(), call.attributes.end(), [](const cudaLaunchAttribute& a) {
+    return a.id == cudaLaunchAttributeClusterDimension &&
+           uint64_t{a.val.clusterDim.x} * a.val.clusterDim.y * a.val.clusterDim.z > 1;
+  });
+}
+
+}  // namespace
+
+LoadedModule* Emulated::module_of(ModuleId module) {
+  return module < modules_.size() ? modules_[module].get() : nullptr;
+}
+
+Kernel* Emulated::kernel_of(KernelId kernel) {
+  std::lock_guard lock(code_mutex_);
+  if (kernel >= kernels_.size() || kernels_[kernel]->program == nullptr) return nullptr;
+  return kernels_[kernel].get();
+}
+
+cudaError_t Emulated::add_module(std::span<const std::span<const uint8_t>> containers, ModuleId& module) {
+  std::lock_guard lock(code_mutex_);
+  module = static_cast<ModuleId>(modules_.size());
+  modules_.push_back(std::make_unique<LoadedModule>(
+      std::vector<std::span<const uint8_t>>(containers.begin(), containers.end())));
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::add_managed(ModuleId module, const std::string& name, MemoryRange& variable) {
+  std::lock_guard lock(code_mutex_);
+  if (module_of(module) == nullptr) return cudaErrorInvalidResourceHandle;
+  module_of(module)->add_managed(name);
+  return find_variable(module, name, variable);
+}
+
+cudaError_t Emulated::find_variable(ModuleId module, const std::string& name, MemoryRange& variable) {
+  std::lock_guard lock(code_mutex_);
+  DeviceVariable found;
+  LoadedModule* owner = module_of(module);
+  if (owner == nullptr || !owner->find_variable(name, found)) return cudaErrorInvalidSymbol;
+  const auto range = find(found.address);
+  variable = {found.address, found.address + found.bytes, range ? range->kind : cudart::MemoryKind::other,
+              false};
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::find_kernel(ModuleId module, const std::string& name, KernelId& kernel,
+                                  KernelFacts& facts) {
+  std::lock_guard lock(code_mutex_);
+  if (module_of(module) == nullptr) return cudaErrorInvalidResourceHandle;
+  const auto [known, is_new] =
+      kernel_ids_.try_emplace({module, name}, static_cast<KernelId>(kernels_.size()));
+  kernel = known->second;
+  if (is_new) {
+    kernels_.push_back(std::make_unique<Kernel>());
+    kernels_.back()->owner = module_of(module);
+    kernels_.back()->name = name;
+    build(*kernels_.back());
+  }
+  const Kernel& found = *kernels_[kernel];
+  if (found.program == nullptr) {
+    emu::report(found);
+    return cudaErrorNotSupported;
+  }
+  facts = facts_of(found);
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::set_attribute(KernelId id, cudaFuncAttribute attribute, int value, KernelFacts& facts) {
+  std::lock_guard lock(code_mutex_);
+  Kernel* kernel = kernel_of(id);
+  if (kernel == nullptr) return cudaErrorInvalidResourceHandle;
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
+    const size_t limit = device_model().shared_per_block_optin - kernel->program->static_shared_bytes;
+    if (value < 0 || static_cast<size_t>(value) > limit) return cudaErrorInvalidValue;
+    kernel->max_dynamic_shared = value;
+  } else if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) {
+    kernel->preferred_carveout = value;
+  }
+  facts = facts_of(*kernel);
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::occupancy(KernelId id, int threads, size_t dynamic_shared, unsigned, int& blocks) {
+  const Kernel* kernel = kernel_of(id);
+  if (kernel == nullptr) return cudaErrorInvalidResourceHandle;
+  blocks = max_active_blocks(*kernel->program, threads, dynamic_shared);
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::available_shared(KernelId id, int blocks, int, size_t& bytes) {
+  const Kernel* kernel = kernel_of(id);
+  if (kernel == nullptr) return cudaErrorInvalidResourceHandle;
+  if (blocks <= 0) return cudaErrorInvalidValue;
+  const size_t share = device_model().shared_per_multiprocessor / static_cast<size_t>(blocks);
+  const size_t limit = std::min(share, device_model().shared_per_block_optin);
+  const size_t own = kernel->program->static_shared_bytes;
+  bytes = limit > own ? limit - own : 0;
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::launch(const cudart::LaunchCall& call, std::span<const uint8_t> parameters) {
+  static std::mutex one_launch;  // the parameter buffer is shared
+  const Kernel* kernel = kernel_of(call.kernel);
+  if (kernel == nullptr) return cudaErrorInvalidResourceHandle;
+  if (asks_for_clusters(call)) {
+    report({cudart::HostFinding::Kind::unsupported, kernel->name,
+            "unsupported launch with thread block clusters",
+            "This cannot run without a GPU: the kernel was not started."});
+    return cudaErrorNotSupported;
+  }
+  std::lock_guard lock(one_launch);
+  static uint64_t sequence = 0;
+  if (!launch_buffers()) return cudaErrorMemoryAllocation;
+  const LaunchBuffers& buffers = *launch_buffers();
+  if (parameters.size() > kParamCapacity) return cudaErrorInvalidValue;
+  Launch launch;
+  launch.program = kernel->program.get();
+  launch.stack_limit = stack_limit();
+  std::copy(call.grid.begin(), call.grid.end(), launch.grid);
+  std::copy(call.block.begin(), call.block.end(), launch.block);
+  launch.dynamic_shared = call.dynamic_shared;
+  launch.cooperative = call.cooperative;
+  launch.params = buffers.params;
+  launch.params_address = buffers.params_address;
+  launch.workspace_address = call.cooperative ? buffers.workspace_address : 0;
+  launch.sequence = ++sequence;
+  std::memset(buffers.workspace, 0, kWorkspaceBytes);
+  if (!parameters.empty()) std::memcpy(buffers.params, parameters.data(), parameters.size());
+  const Fault fault = run_launch(launch);
+  if (fault != Fault::none) set_sticky(static_cast<cudaError_t>(fault));
+  return cudaSuccess;  // faults of the kernel surface at the next call, as on a GPU
+}
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,192 @@
+// Allocation, copies and fills.
+#include <algorithm>
+#include <cstring>
+
+#include "backend/emulated.h"
+#include "backend/host_finding.h"
+#include "backend/leaks.h"
+#include "memory/device_memory.h"
+
+namespace warpgrade::emu {
+namespace {
+
+std::string bytes_text(uint64_t n) {
+  return std::to_string(n) + " bytes";
+}
+
+MemoryKind own_kind(cudart::MemoryKind kind) {
+  switch (kind) {
+    case cudart::MemoryKind::managed:
+      return MemoryKind::managed;
+    case cudart::MemoryKind::pinned:
+      return MemoryKind::pinned;
+    default:
+      return MemoryKind::device;
+  }
+}
+
+cudart::MemoryKind kind_for_front(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::device:
+      return cudart::MemoryKind::device;
+    case MemoryKind::managed:
+      return cudart::MemoryKind::managed;
+    case MemoryKind::pinned:
+      return cudart::MemoryKind::pinned;
+    case MemoryKind::registered:
+      return cudart::MemoryKind::registered;
+    default:
+      return cudart::MemoryKind::other;
+  }
+}
+
+bool is_on_both_sides(MemoryKind kind) {
+  return kind == MemoryKind::managed || kind == MemoryKind::pinned || kind == MemoryKind::registered;
+}
+
+void report_overrun(const Allocation& a, uint64_t address, size_t bytes, const char* call) {
+  Diagnostic d;
+  d.kind = a.freed ? Finding::use_after_free : Finding::host_copy_overrun;
+  d.address = address;
+  d.allocation = DiagnosedAllocation{a.name, a.bytes(), static_cast<int64_t>(address - a.begin)};
+  d.message = std::string(call) + " of " + bytes_text(bytes) + " at offset " +
+              std::to_string(address - a.begin) + (a.freed ? " touches freed " : " leaves ") + a.name + " (" +
+              bytes_text(a.bytes()) + ")";
+  d.advice = "Check the byte count: elements times sizeof the element?";
+  add_host_diagnostic(std::move(d));
+}
+
+void report_invalid_free(uint64_t address, const std::string& call) {
+  const auto a = DeviceMemory::instance().find(address);
+  const bool pinned = a && a->kind == MemoryKind::pinned;
+  Diagnostic d;
+  d.kind = Finding::invalid_free;
+  d.address = address;
+  if (a) d.allocation = DiagnosedAllocation{a->name, a->bytes(), static_cast<int64_t>(address - a->begin)};
+  d.message = !a                    ? call + " of an address that no allocation returned"
+              : a->freed            ? call + " of " + a->name + ", which was freed before"
+              : address != a->begin ? call + " of an address inside " + a->name
+              : !a->releasable      ? call + " of " + a->name + ", which no allocation returned"
+              : pinned              ? call + " of " + a->name + ", which is pinned host memory"
+                                    : call + " of " + a->name + ", which is device memory";
+  d.advice =
+      "Free each allocation once, with the pointer that it returned: cudaMalloc and cudaFree, cudaMallocHost "
+      "and cudaFreeHost.";
+  add_host_diagnostic(std::move(d));
+}
+
+// The host address of `bytes` at a pointer that may be host or device memory. Reports ranges that leave their
+// allocation and sets `error`.
+uint8_t* host_view(uint64_t address, size_t bytes, const char* call, cudaError_t& error) {
+  const DeviceMemory& memory = DeviceMemory::instance();
+  const auto a = memory.find(address);
+  if (!a || (is_on_both_sides(a->kind) && address == a->end)) {
+    if (memory.is_device_range(address)) error = cudaErrorInvalidValue;
+    return reinterpret_cast<uint8_t*>(address);
+  }
+  if (a->freed || bytes > a->end - address) {
+    report_overrun(*a, address, bytes, call);
+    error = cudaErrorInvalidValue;
+  }
+  return a->host(address);
+}
+
+cudaError_t fill_row(uint64_t address, const cudart::Fill& fill) {
+  const uint64_t bytes = fill.width * fill.element_bytes;
+  cudaError_t error = cudaSuccess;
+  uint8_t* to = host_view(address, bytes, "a memset", error);
+  if (error != cudaSuccess) return error;
+  if (fill.element_bytes == 1) {
+    std::memset(to, static_cast<int>(fill.value), bytes);
+  } else {
+    for (size_t at = 0; at < bytes; at += fill.element_bytes)
+      std::memcpy(to + at, &fill.value, fill.element_bytes);
+  }
+  DeviceMemory::instance().mark_initialized(address, bytes);
+  return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t Emulated::allocate(cudart::MemoryKind kind, uint64_t bytes, uint64_t& address) {
+  const auto given = DeviceMemory::instance().allocate(bytes, own_kind(kind));
+  if (!given) return cudaErrorMemoryAllocation;
+  note_allocation(*given);
+  address = *given;
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::allocate_async(uint64_t bytes, cudart::StreamId, uint64_t& address) {
+  return allocate(cudart::MemoryKind::device, bytes, address);
+}
+
+cudaError_t Emulated::release(uint64_t address, std::span<const cudart::MemoryKind> kinds, const char* call) {
+  for (const cudart::MemoryKind kind : kinds) {
+    if (DeviceMemory::instance().release(address, {own_kind(kind)})) return cudaSuccess;
+  }
+  report_invalid_free(address, call);
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t Emulated::release_async(uint64_t address, cudart::StreamId) {
+  constexpr cudart::MemoryKind kinds[] = {cudart::MemoryKind::device, cudart::MemoryKind::managed};
+  return release(address, kinds, "cudaFreeAsync");
+}
+
+cudaError_t Emulated::release_all() {
+  DeviceMemory& memory = DeviceMemory::instance();
+  for (const Allocation& a : memory.unreleased()) memory.release(a.begin, {a.kind});
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::register_host(void* pointer, uint64_t bytes) {
+  return DeviceMemory::instance().register_host(pointer, bytes) ? cudaSuccess
+                                                                : cudaErrorHostMemoryAlreadyRegistered;
+}
+
+cudaError_t Emulated::unregister_host(void* pointer) {
+  return DeviceMemory::instance().unregister_host(pointer) ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
+}
+
+std::optional<cudart::MemoryRange> Emulated::find(uint64_t address) {
+  const auto a = DeviceMemory::instance().find(address);
+  if (!a) return std::nullopt;
+  return cudart::MemoryRange{a->begin, a->end, kind_for_front(a->kind), a->freed};
+}
+
+bool Emulated::is_device_address(uint64_t address) {
+  return DeviceMemory::instance().is_device_range(address);
+}
+
+cudart::MemoryRange Emulated::device_range() {
+  const auto [begin, end] = DeviceMemory::instance().device_range();
+  return {begin, end, cudart::MemoryKind::device, false};
+}
+
+cudaError_t Emulated::memory_info(uint64_t& free_bytes, uint64_t& total_bytes) {
+  const DeviceMemory& memory = DeviceMemory::instance();
+  total_bytes = memory.total_bytes();
+  free_bytes = memory.total_bytes() - memory.used_bytes();
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::copy(void* dst, const void* src, uint64_t bytes, cudart::StreamId, bool) {
+  cudaError_t error = cudaSuccess;
+  uint8_t* to = host_view(reinterpret_cast<uint64_t>(dst), bytes, "a copy", error);
+  const uint8_t* from = host_view(reinterpret_cast<uint64_t>(src), bytes, "a copy", error);
+  if (error != cudaSuccess) return error;
+  std::memmove(to, from, bytes);
+  DeviceMemory::instance().mark_initialized(reinterpret_cast<uint64_t>(dst), bytes);
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::fill(const cudart::Fill& fill, cudart::StreamId) {
+  if (fill.width == 0) return cudaSuccess;
+  for (uint64_t row = 0; row < fill.height; ++row) {
+    const cudaError_t error = fill_row(fill.address + row * fill.pitch, fill);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+}  // namespace warpgrade::emu

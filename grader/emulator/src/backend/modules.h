@@ -1,0 +1,61 @@
+// The device code of the program: modules, loaded on first use, and their kernels.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "program/build.h"
+
+namespace warpgrade::emu {
+
+struct DeviceVariable {
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+};
+
+class LoadedModule {
+ public:
+  explicit LoadedModule(std::vector<std::span<const uint8_t>> containers)
+      : containers_(std::move(containers)) {}
+
+  // Parses the PTX and places its variables, once; false with `problem` when there is nothing to run.
+  bool load();
+  const std::string& problem() const { return problem_; }
+  Module& module() { return *module_; }
+  const SymbolTable& addresses() const { return addresses_; }
+  // Host variables of __managed__ declarations are host-visible: named before load().
+  void add_managed(const std::string& name) { managed_.push_back(name); }
+  bool find_variable(const std::string& name, DeviceVariable& variable);
+
+ private:
+  void place_variables();
+  void initialize(const Variable& variable, uint64_t address);
+
+  std::vector<std::span<const uint8_t>> containers_;
+  bool attempted_ = false;
+  std::string problem_;
+  std::unique_ptr<Module> module_;
+  SymbolTable addresses_;
+  std::vector<std::string> managed_;
+};
+
+// A kernel that was asked for.
+struct Kernel {
+  LoadedModule* owner = nullptr;
+  std::string name;  // mangled
+  std::unique_ptr<Program> program;
+  std::string error_message, error_path;
+  uint32_t error_line = 0;
+  int max_dynamic_shared = -1;  // set by cudaFuncSetAttribute; -1: the default of 48 KiB less static
+  int preferred_carveout = -1;
+};
+
+// Builds the kernel's program, or notes why it cannot run.
+void build(Kernel& kernel);
+// Adds that to the diagnostics.
+void report(const Kernel& kernel);
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,45 @@
+// NVIDIA's driver, loaded when it is asked for: programs that link this start on machines without one.
+#pragma once
+#include <cuda.h>
+
+#include <string>
+
+namespace warpgrade::executor {
+
+#define WARPGRADE_DRIVER_CALLS(X)                                                                            \
+  X(cuInit)                                                                                                  \
+  X(cuDriverGetVersion)                                                                                      \
+  X(cuDeviceGet)                                                                                             \
+  X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceTotalMem) X(cuDeviceGetAttribute)                          \
+      X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuCtxSynchronize) X(cuCtxGetStreamPriorityRange)      \
+          X(cuCtxGetLimit) X(cuCtxSetLimit) X(cuCtxResetPersistingL2Cache) X(cuGetErrorName)                 \
+              X(cuLibraryLoadData) X(cuLibraryGetKernel) X(cuLibraryGetGlobal) X(cuKernelGetFunction)        \
+                  X(cuModuleLoadData) X(cuModuleGetFunction) X(cuFuncGetAttribute) X(cuFuncSetAttribute)     \
+                      X(cuFuncGetParamInfo) X(cuLaunchKernelEx) X(cuLaunchKernel)                            \
+                          X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)                            \
+                              X(cuOccupancyAvailableDynamicSMemPerBlock) X(cuMemAlloc) X(cuMemFree)          \
+                                  X(cuMemAllocAsync) X(cuMemFreeAsync) X(cuMemHostRegister)                  \
+                                      X(cuMemHostUnregister) X(cuMemHostAlloc) X(cuMemHostGetDevicePointer)  \
+                                          X(cuMemGetInfo) X(cuMemcpyAsync) X(cuMemsetD8Async)                \
+                                              X(cuMemsetD16Async) X(cuMemsetD32Async) X(cuMemsetD2D8Async)   \
+                                                  X(cuMemsetD2D16Async) X(cuMemsetD2D32Async)                \
+                                                      X(cuPointerGetAttribute) X(cuStreamCreateWithPriority) \
+                                                          X(cuStreamDestroy) X(cuStreamQuery)                \
+                                                              X(cuStreamSynchronize) X(cuStreamWaitEvent)    \
+                                                                  X(cuEventCreate) X(cuEventDestroy)         \
+                                                                      X(cuEventRecord) X(cuEventQuery)       \
+                                                                          X(cuEventElapsedTime)
+
+struct DriverApi {
+#define X(name) decltype(&::name) name##_ = nullptr;
+  WARPGRADE_DRIVER_CALLS(X)
+#undef X
+};
+
+// All of them. Throws std::runtime_error, which says what is missing.
+const DriverApi& driver_api();
+
+// "CUDA_ERROR_OUT_OF_MEMORY".
+std::string name_of(CUresult result);
+
+}  // namespace warpgrade::executor

@@ -1,0 +1,71 @@
+// The kernels of a timed run: the gate that holds everything back, and the one that reads the clock at the end.
+#include <cstdint>
+
+namespace {
+
+__device__ uint64_t now() {
+  uint64_t t;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+  return t;
+}
+
+}  // namespace
+
+// Shared with timed_run.cpp (TimingPage): memory of the host.
+struct Page {
+  volatile uint32_t opened;     // the host: number of the gate that may open
+  volatile uint32_t timed_out;  // the gate: the host did not come
+  volatile uint64_t start;      // the gate: the clock's value at which it ends
+  volatile uint64_t end;        // the last kernel: the clock when all else had ended
+};
+
+// Fills every thread slot of the device (the launch says how many blocks), so that no other kernel starts. Block 0
+// waits for the host, then decides on a start that lies `ahead` ns in the future and tells the host, who copies it
+// before anything else can run. All blocks end at that value of the clock.
+extern "C" __global__ void __launch_bounds__(1024)
+    warpgrade_gate(Page* page, volatile uint64_t* start, uint32_t number, uint64_t ahead, uint64_t limit) {
+  if (threadIdx.x == 0) {
+    if (blockIdx.x == 0) {
+      const uint64_t begin = now();
+      while (page->opened != number) {
+        if (now() - begin > limit) {
+          page->timed_out = number;
+          break;
+        }
+      }
+      const uint64_t t = now() + ahead;
+      *start = t;
+      __threadfence();
+      page->start = t;
+      __threadfence_system();
+    }
+    uint64_t t;
+    while ((t = *start) == 0) __nanosleep(50);
+    while (now() < t) {
+    }
+  }
+  __syncthreads();
+}
+
+extern "C" __global__ void warpgrade_end(Page* page) {
+  page->end = now();
+  __threadfence_system();
+}
+
+// The smallest step of the clock, in ns.
+extern "C" __global__ void warpgrade_clock_step(uint64_t* step) {
+  uint64_t least = ~uint64_t{0}, before = now();
+  for (int k = 0; k < 20000; ++k) {
+    const uint64_t t = now();
+    if (t != before && t - before < least) least = t - before;
+    before = t;
+  }
+  *step = least;
+}
+
+// For calibration: works for a given time.
+extern "C" __global__ void warpgrade_spin(uint64_t ns) {
+  const uint64_t begin = now();
+  while (now() - begin < ns) {
+  }
+}

@@ -1,0 +1,310 @@
+#include "executor/forwarding/forwarding.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "cudart/host_place.h"
+
+namespace warpgrade::cudart {
+
+Backend& backend() {
+  return executor::Forwarding::instance();
+}
+
+}  // namespace warpgrade::cudart
+
+namespace warpgrade::executor {
+namespace {
+
+using cudart::EventId;
+using cudart::KernelFacts;
+using cudart::KernelId;
+using cudart::MemoryRange;
+using cudart::ModuleId;
+using cudart::StreamId;
+using wire::Op;
+
+std::span<const uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+constexpr uint64_t pack(uint64_t low, uint64_t high) {
+  return (low & 0xffff'ffff) | high << 32;
+}
+
+}  // namespace
+
+Forwarding& Forwarding::instance() {
+  // Never destroyed: programs call the runtime in their own static destructors.
+  static Forwarding* forwarding = new Forwarding;
+  return *forwarding;
+}
+
+Forwarding::Forwarding() : channel_(Channel::open()) {
+  if (channel_ != nullptr) read_device();
+}
+
+void Forwarding::read_device() {
+  const wire::Control& c = channel_->control();
+  device_.name.assign(c.device_name, strnlen(c.device_name, sizeof c.device_name));
+  std::memcpy(device_.uuid.data(), c.uuid, device_.uuid.size());
+  device_.total_bytes = c.device_bytes;
+  device_.driver_version = c.driver_version;
+  device_.least_priority = c.least_priority;
+  device_.greatest_priority = c.greatest_priority;
+  std::copy(std::begin(c.attributes), std::end(c.attributes), device_.attributes.begin());
+  if (c.device_end > c.device_begin && !keep_host_away(c.device_begin, c.device_end - c.device_begin)) {
+    std::fprintf(stderr, "executor: the addresses of the device's memory are taken in this process\n");
+    std::abort();
+  }
+}
+
+cudaError_t Forwarding::sticky() {
+  if (channel_ == nullptr) return cudaErrorNoDevice;
+  if (channel_->is_lost()) return cudaErrorDevicesUnavailable;
+  return static_cast<cudaError_t>(channel_->control().sticky.load(std::memory_order_relaxed));
+}
+
+cudaError_t Forwarding::take_late_error() {
+  if (channel_ == nullptr) return cudaErrorNoDevice;
+  auto& late = channel_->control().late_error;
+  if (late.load(std::memory_order_relaxed) == 0) return cudaSuccess;
+  return static_cast<cudaError_t>(late.exchange(0));
+}
+
+// A reply that is good may follow a call that had gone wrong unnoticed.
+cudaError_t Forwarding::call(Op op, Channel::Arguments arguments, Reply& reply,
+                             std::span<const uint8_t> data) {
+  if (channel_ == nullptr) return cudaErrorNoDevice;
+  const cudaError_t error = channel_->call(op, arguments, reply, data);
+  return error == cudaSuccess ? take_late_error() : error;
+}
+
+cudaError_t Forwarding::call(Op op, Channel::Arguments arguments) {
+  Reply reply;
+  return call(op, arguments, reply);
+}
+
+void Forwarding::report(const cudart::HostFinding& finding) {
+  const bool unsupported = finding.kind == cudart::HostFinding::Kind::unsupported;
+  const cudart::HostPlace place = cudart::place_of_call(cudart::call_stack(), finding.kernel);
+  std::string text = std::string("executor: ") + (unsupported ? "unsupported" : "invalid_launch");
+  if (place.line != 0)
+    text += " at " + place.path.substr(place.path.rfind('/') + 1) + ":" + std::to_string(place.line);
+  if (!finding.kernel.empty()) text += " in " + finding.kernel;
+  text += "\n  " + finding.message + "\n  " + finding.advice;
+  std::fprintf(stderr, "%s\n", text.c_str());
+  if (channel_ != nullptr) channel_->post(Op::report, {}, bytes_of(text.substr(0, wire::kMostName)));
+}
+
+cudaError_t Forwarding::refuse(const std::string& what, const std::string& advice) {
+  report({cudart::HostFinding::Kind::unsupported, "", "unsupported " + what, advice});
+  return cudaErrorNotSupported;
+}
+
+// --- device code ---
+
+cudaError_t Forwarding::add_module(std::span<const std::span<const uint8_t>> containers, ModuleId& module) {
+  if (channel_ == nullptr) return cudaErrorNoDevice;
+  uint64_t all = 0;
+  for (std::span<const uint8_t> container : containers) {
+    all += container.size();
+    while (!container.empty()) {
+      const size_t part = std::min(container.size(), wire::kMostRecord - sizeof(wire::Record));
+      if (const cudaError_t error = channel_->post(Op::stage, {}, container.first(part));
+          error != cudaSuccess)
+        return error;
+      container = container.subspan(part);
+    }
+  }
+  Reply reply;
+  const cudaError_t error = call(Op::add_module, {all}, reply);
+  module = static_cast<ModuleId>(reply.values[0]);
+  return error;
+}
+
+cudaError_t Forwarding::add_managed(ModuleId, const std::string& name, MemoryRange&) {
+  return refuse("__managed__ variable " + name,
+                "Use cudaMallocManaged, or a __device__ variable with cudaMemcpyToSymbol.");
+}
+
+cudaError_t Forwarding::find_variable(ModuleId module, const std::string& name, MemoryRange& variable) {
+  Reply reply;
+  const cudaError_t error = call(Op::find_variable, {module}, reply, bytes_of(name));
+  if (error != cudaSuccess) return error;
+  variable = {reply.values[0], reply.values[0] + reply.values[1], cudart::MemoryKind::other, false};
+  note(variable);
+  return cudaSuccess;
+}
+
+cudaError_t Forwarding::take_kernel(const Reply& reply, KernelId& kernel, KernelFacts& facts) {
+  wire::Kernel k;
+  if (reply.data.size() < sizeof k) return cudaErrorUnknown;
+  std::memcpy(&k, reply.data.data(), sizeof k);
+  if (reply.data.size() != sizeof k + k.parameters * sizeof(wire::Parameter)) return cudaErrorUnknown;
+  kernel = k.id;
+  facts = {};
+  for (uint32_t p = 0; p < k.parameters; ++p) {
+    wire::Parameter parameter;
+    std::memcpy(&parameter, reply.data.data() + sizeof k + p * sizeof parameter, sizeof parameter);
+    facts.parameters.push_back({parameter.offset, parameter.bytes});
+  }
+  facts.parameter_bytes = k.parameter_bytes;
+  facts.max_threads = k.max_threads;
+  facts.static_shared = k.static_shared;
+  facts.constant_bytes = k.constant_bytes;
+  facts.local_bytes = k.local_bytes;
+  facts.registers = k.registers;
+  facts.ptx_version = k.ptx_version;
+  facts.binary_version = k.binary_version;
+  facts.max_dynamic_shared = k.max_dynamic_shared;
+  facts.preferred_carveout = k.preferred_carveout;
+  return cudaSuccess;
+}
+
+cudaError_t Forwarding::find_kernel(ModuleId module, const std::string& name, KernelId& kernel,
+                                    KernelFacts& facts) {
+  Reply reply;
+  const cudaError_t error = call(Op::find_kernel, {module}, reply, bytes_of(name));
+  return error != cudaSuccess ? error : take_kernel(reply, kernel, facts);
+}
+
+cudaError_t Forwarding::set_attribute(KernelId kernel, cudaFuncAttribute attribute, int value,
+                                      KernelFacts& facts) {
+  Reply reply;
+  const cudaError_t error = call(
+      Op::set_attribute,
+      {kernel, static_cast<uint64_t>(attribute), static_cast<uint64_t>(static_cast<int64_t>(value))}, reply);
+  KernelId same = 0;
+  return error != cudaSuccess ? error : take_kernel(reply, same, facts);
+}
+
+cudaError_t Forwarding::occupancy(KernelId kernel, int threads, size_t dynamic_shared, unsigned flags,
+                                  int& blocks) {
+  Reply reply;
+  const cudaError_t error =
+      call(Op::occupancy, {kernel, static_cast<uint32_t>(threads), dynamic_shared, flags}, reply);
+  blocks = static_cast<int>(reply.values[0]);
+  return error;
+}
+
+cudaError_t Forwarding::available_shared(KernelId kernel, int blocks, int threads, size_t& bytes) {
+  Reply reply;
+  const cudaError_t error = call(
+      Op::available_shared, {kernel, static_cast<uint32_t>(blocks), static_cast<uint32_t>(threads)}, reply);
+  bytes = reply.values[0];
+  return error;
+}
+
+// Attributes that hold handles or pointers of this process, or that do nothing without another device.
+const char* Forwarding::refused_attribute(const cudaLaunchAttribute& attribute) {
+  switch (static_cast<int>(attribute.id)) {
+    case cudaLaunchAttributeIgnore:
+    case cudaLaunchAttributeAccessPolicyWindow:
+    case cudaLaunchAttributeCooperative:
+    case cudaLaunchAttributeClusterDimension:
+    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+    case cudaLaunchAttributeProgrammaticStreamSerialization:
+    case cudaLaunchAttributePriority:
+    case cudaLaunchAttributeMemSyncDomainMap:
+    case cudaLaunchAttributeMemSyncDomain:
+    case cudaLaunchAttributePreferredSharedMemoryCarveout:
+      return nullptr;
+    case cudaLaunchAttributeProgrammaticEvent:
+      return "launch attribute cudaLaunchAttributeProgrammaticEvent";
+    case cudaLaunchAttributeLaunchCompletionEvent:
+      return "launch attribute cudaLaunchAttributeLaunchCompletionEvent";
+    case cudaLaunchAttributeDeviceUpdatableKernelNode:
+      return "launch attribute cudaLaunchAttributeDeviceUpdatableKernelNode";
+    default:
+      return "launch attribute";
+  }
+}
+
+cudaError_t Forwarding::launch(const cudart::LaunchCall& launch, std::span<const uint8_t> parameters) {
+  if (channel_ == nullptr) return cudaErrorNoDevice;
+  for (const cudaLaunchAttribute& a : launch.attributes) {
+    if (const char* name = refused_attribute(a))
+      return refuse(std::string(name) + " (" + std::to_string(a.id) + ")", "Launch the kernel without it.");
+  }
+  if (launch.attributes.size() > wire::kMostAttributes) return cudaErrorInvalidValue;
+  const size_t padded = wire::round_up(parameters.size(), 8);
+  const auto write = [&](uint8_t* at) {
+    std::memcpy(at, parameters.data(), parameters.size());
+    for (size_t k = 0; k < launch.attributes.size(); ++k) {
+      wire::Attribute attribute;
+      attribute.id = static_cast<uint32_t>(launch.attributes[k].id);
+      static_assert(sizeof attribute.value == sizeof(cudaLaunchAttributeValue));
+      std::memcpy(attribute.value, &launch.attributes[k].val, sizeof attribute.value);
+      std::memcpy(at + padded + k * sizeof attribute, &attribute, sizeof attribute);
+    }
+  };
+  return channel_->post(Op::launch,
+                        {pack(launch.kernel, launch.stream), pack(launch.grid[0], launch.grid[1]),
+                         pack(launch.grid[2], launch.block[0]), pack(launch.block[1], launch.block[2]),
+                         pack(launch.dynamic_shared, launch.cooperative ? 1 : 0),
+                         pack(parameters.size(), launch.attributes.size())},
+                        padded + launch.attributes.size() * sizeof(wire::Attribute), write);
+}
+
+// --- streams and events ---
+
+cudaError_t Forwarding::create_stream(unsigned flags, int priority, StreamId& stream) {
+  Reply reply;
+  const cudaError_t error = call(Op::create_stream, {flags, static_cast<uint32_t>(priority)}, reply);
+  stream = static_cast<StreamId>(reply.values[0]);
+  return error;
+}
+cudaError_t Forwarding::destroy_stream(StreamId stream) {
+  return call(Op::destroy_stream, {stream});
+}
+cudaError_t Forwarding::synchronize_stream(StreamId stream) {
+  return call(Op::synchronize_stream, {stream});
+}
+cudaError_t Forwarding::query_stream(StreamId stream) {
+  return call(Op::query_stream, {stream});
+}
+cudaError_t Forwarding::synchronize_device() {
+  return call(Op::synchronize_device, {});
+}
+cudaError_t Forwarding::create_event(unsigned flags, EventId& event) {
+  Reply reply;
+  const cudaError_t error = call(Op::create_event, {flags}, reply);
+  event = static_cast<EventId>(reply.values[0]);
+  return error;
+}
+cudaError_t Forwarding::destroy_event(EventId event) {
+  return call(Op::destroy_event, {event});
+}
+cudaError_t Forwarding::record_event(EventId event, StreamId stream) {
+  return channel_ == nullptr ? cudaErrorNoDevice : channel_->post(Op::record_event, {event, stream});
+}
+cudaError_t Forwarding::wait_event(StreamId stream, EventId event) {
+  return channel_ == nullptr ? cudaErrorNoDevice : channel_->post(Op::wait_event, {stream, event});
+}
+cudaError_t Forwarding::synchronize_event(EventId event) {
+  return call(Op::synchronize_event, {event});
+}
+cudaError_t Forwarding::query_event(EventId event) {
+  return call(Op::query_event, {event});
+}
+cudaError_t Forwarding::elapsed(EventId start, EventId end, float& milliseconds) {
+  Reply reply;
+  const cudaError_t error = call(Op::elapsed, {start, end}, reply);
+  const auto bits = static_cast<uint32_t>(reply.values[0]);
+  std::memcpy(&milliseconds, &bits, sizeof milliseconds);
+  return error;
+}
+
+cudaError_t Forwarding::set_limit(cudaLimit limit, size_t value) {
+  return call(Op::set_limit, {static_cast<uint64_t>(limit), value});
+}
+cudaError_t Forwarding::get_limit(cudaLimit limit, size_t& value) {
+  Reply reply;
+  const cudaError_t error = call(Op::get_limit, {static_cast<uint64_t>(limit)}, reply);
+  if (error == cudaSuccess) value = reply.values[0];
+  return error;
+}
+
+}  // namespace warpgrade::executor

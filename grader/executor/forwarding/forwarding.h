@@ -1,0 +1,95 @@
+// The backend of a host process: every call becomes a record for the executor (wire.h). What can be answered
+// here is: where allocations lie, what the device is, whether a fault has come.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "cudart/backend.h"
+#include "executor/forwarding/channel.h"
+
+namespace warpgrade::executor {
+
+class Forwarding final : public cudart::Backend {
+ public:
+  static Forwarding& instance();
+  // nullptr without an executor.
+  Channel* channel() { return channel_.get(); }
+
+  const cudart::DeviceFacts& device() override { return device_; }
+  cudaError_t sticky() override;
+  cudaError_t take_late_error() override;
+  void report(const cudart::HostFinding& finding) override;
+
+  cudaError_t add_module(std::span<const std::span<const uint8_t>> containers,
+                         cudart::ModuleId& module) override;
+  cudaError_t add_managed(cudart::ModuleId module, const std::string& name,
+                          cudart::MemoryRange& variable) override;
+  cudaError_t find_variable(cudart::ModuleId module, const std::string& name,
+                            cudart::MemoryRange& variable) override;
+  cudaError_t find_kernel(cudart::ModuleId module, const std::string& name, cudart::KernelId& kernel,
+                          cudart::KernelFacts& facts) override;
+  cudaError_t set_attribute(cudart::KernelId kernel, cudaFuncAttribute attribute, int value,
+                            cudart::KernelFacts& facts) override;
+  cudaError_t occupancy(cudart::KernelId kernel, int threads, size_t dynamic_shared, unsigned flags,
+                        int& blocks) override;
+  cudaError_t available_shared(cudart::KernelId kernel, int blocks, int threads, size_t& bytes) override;
+  cudaError_t launch(const cudart::LaunchCall& call, std::span<const uint8_t> parameters) override;
+
+  cudaError_t allocate(cudart::MemoryKind kind, uint64_t bytes, uint64_t& address) override;
+  cudaError_t allocate_async(uint64_t bytes, cudart::StreamId stream, uint64_t& address) override;
+  cudaError_t release(uint64_t address, std::span<const cudart::MemoryKind> kinds, const char* call) override;
+  cudaError_t release_async(uint64_t address, cudart::StreamId stream) override;
+  cudaError_t release_all() override;
+  cudaError_t register_host(void* pointer, uint64_t bytes) override;
+  cudaError_t unregister_host(void* pointer) override;
+  std::optional<cudart::MemoryRange> find(uint64_t address) override;
+  bool is_device_address(uint64_t address) override;
+  cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) override;
+  cudaError_t copy(void* to, const void* from, uint64_t bytes, cudart::StreamId stream, bool waits) override;
+  cudaError_t fill(const cudart::Fill& fill, cudart::StreamId stream) override;
+
+  cudaError_t create_stream(unsigned flags, int priority, cudart::StreamId& stream) override;
+  cudaError_t destroy_stream(cudart::StreamId stream) override;
+  cudaError_t synchronize_stream(cudart::StreamId stream) override;
+  cudaError_t query_stream(cudart::StreamId stream) override;
+  cudaError_t synchronize_device() override;
+  cudaError_t create_event(unsigned flags, cudart::EventId& event) override;
+  cudaError_t destroy_event(cudart::EventId event) override;
+  cudaError_t record_event(cudart::EventId event, cudart::StreamId stream) override;
+  cudaError_t wait_event(cudart::StreamId stream, cudart::EventId event) override;
+  cudaError_t synchronize_event(cudart::EventId event) override;
+  cudaError_t query_event(cudart::EventId event) override;
+  cudaError_t elapsed(cudart::EventId start, cudart::EventId end, float& milliseconds) override;
+
+  cudaError_t set_limit(cudaLimit limit, size_t value) override;
+  cudaError_t get_limit(cudaLimit limit, size_t& value) override;
+
+ private:
+  Forwarding();
+  void read_device();
+  // The name of what a launch asks for and a backend elsewhere cannot be given; nullptr when all is well.
+  static const char* refused_attribute(const cudaLaunchAttribute& attribute);
+  cudaError_t call(wire::Op op, Channel::Arguments arguments, Reply& reply,
+                   std::span<const uint8_t> data = {});
+  cudaError_t call(wire::Op op, Channel::Arguments arguments);
+  cudaError_t refuse(const std::string& what, const std::string& advice);
+  cudaError_t take_kernel(const Reply& reply, cudart::KernelId& kernel, cudart::KernelFacts& facts);
+  cudaError_t copy_in(uint64_t to, const uint8_t* from, uint64_t bytes, cudart::StreamId stream);
+  cudaError_t copy_out(uint8_t* to, uint64_t from, uint64_t bytes, cudart::StreamId stream);
+  cudaError_t copy_between(uint64_t to, uint64_t from, uint64_t bytes, cudart::StreamId stream, bool waits);
+  bool is_inside(uint64_t address, uint64_t bytes);
+  bool keep_host_away(uint64_t address, uint64_t bytes);
+  void note(const cudart::MemoryRange& range);
+  void forget(uint64_t address);
+
+  std::unique_ptr<Channel> channel_;
+  cudart::DeviceFacts device_;
+  std::shared_mutex ranges_mutex_;
+  std::map<uint64_t, cudart::MemoryRange> ranges_;  // by first address
+  std::map<uint64_t, uint64_t> reserved_;           // by first address: pages that host memory is kept out of
+};
+
+}  // namespace warpgrade::executor

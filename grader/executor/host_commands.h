@@ -1,0 +1,27 @@
+/* For the program that holds a submission's plan, run and free: what the executor asks of it. Our libcudart
+ * has these beside CUDA's functions; a program finds them with dlsym, or links against the library. */
+#pragma once
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct warpgrade_executor_command {
+  uint32_t number;
+  uint32_t unused;
+  uint64_t arguments[16];
+};
+
+/* Waits for the next command. Returns 0, or -1 when there is no executor any more. */
+int warpgrade_executor_next_command(struct warpgrade_executor_command* command);
+
+/* The command is done: `status` 0 or an error of the program's own, and a text of less than 16 KiB. */
+int warpgrade_executor_done(int64_t status, const char* message);
+
+/* A call that does nothing, there and back: for measurements. */
+int warpgrade_executor_ping(void);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,424 @@
+#include "executor/server.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "executor/server_call.h"
+
+namespace warpgrade::executor {
+
+using cudart::EventId;
+using cudart::StreamId;
+using wire::Data;
+using wire::Op;
+
+namespace {
+
+constexpr size_t kFirstStream = 2;  // after the default ones
+constexpr std::chrono::seconds kLastWait{2};
+
+void tell_device(wire::Control& c, cudart::Backend& backend) {
+  const cudart::DeviceFacts& facts = backend.device();
+  std::snprintf(c.device_name, sizeof c.device_name, "%s", facts.name.c_str());
+  std::memcpy(c.uuid, facts.uuid.data(), sizeof c.uuid);
+  c.device_bytes = facts.total_bytes;
+  c.driver_version = facts.driver_version;
+  c.least_priority = facts.least_priority;
+  c.greatest_priority = facts.greatest_priority;
+  std::copy(facts.attributes.begin(), facts.attributes.end(), c.attributes);
+  const cudart::MemoryRange range = backend.device_range();
+  c.device_begin = range.begin;
+  c.device_end = range.end;
+}
+
+}  // namespace
+
+Server::Server(cudart::Backend& backend, SharedMemory& memory, const Limits& limits)
+    : backend_(backend), memory_(memory), limits_(limits), owned_(limits), record_(wire::kMostRecord) {
+  auto* control = new (memory.calls()) wire::Control{};
+  control->spins = turns_before_sleep();
+  tell_device(*control, backend);
+  for (size_t k = 0; k < wire::kSlots; ++k) {
+    memory.slot(k).done.store(0);
+    memory.slot(k).sleeps.store(0);
+  }
+  control->magic = wire::kMagic;
+  control->version = wire::kVersion;
+  streams_.resize(kFirstStream);
+  streams_[cudart::kLegacyStream] = cudart::kLegacyStream;
+  streams_[cudart::kPerThreadStream] = cudart::kPerThreadStream;
+}
+
+// The device has what the submission had of it back, whatever state its process left; unless a kernel does
+// not end: then the executor's own end is all that helps.
+Server::~Server() {
+  on_waiting_ = {};
+  on_stream_ = {};
+  const auto limit = std::chrono::steady_clock::now() + kLastWait;
+  while (ask_device() == cudaErrorNotReady) {
+    if (std::chrono::steady_clock::now() > limit) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  release_all();
+  backend_.reset_limits();
+  for (const auto& event : events_) {
+    if (event) backend_.destroy_event(*event);
+  }
+  for (const StreamId stream : streams()) backend_.destroy_stream(stream);
+}
+
+size_t Server::serve(size_t most) {
+  size_t taken = 0;
+  for (; taken < most; ++taken) {
+    const auto call = take_record();
+    if (!call) break;
+    dispatch(*call);
+  }
+  if (!waiting_.empty()) poll_waiting();
+  return taken;
+}
+
+void Server::sleep(unsigned microseconds) {
+  wire::Control& c = memory_.control();
+  c.executor_sleeps.store(1);
+  if (c.head.load() == tail_) wait_for_change(c.executor_sleeps, 1, microseconds);
+  c.executor_sleeps.store(0);
+}
+
+// Copies the next record, and steps over padding. The host process may change the ring at any time: what is
+// looked at has been copied.
+std::optional<Server::Call> Server::take_record() {
+  wire::Control& c = memory_.control();
+  for (;;) {
+    const uint64_t written = c.head.load(std::memory_order_acquire) - tail_;
+    if (written == 0) return std::nullopt;
+    if (written > wire::kRingBytes) throw ProtocolError("the ring's head is beyond its end");
+    const size_t at = tail_ % wire::kRingBytes;
+    const size_t there = std::min<size_t>(written, wire::kRingBytes - at);
+    Call call;
+    if (there < wire::kAlign || at % wire::kAlign != 0) throw ProtocolError("half a record");
+    std::memcpy(&call.record, memory_.ring() + at, std::min(there, sizeof call.record));
+    const uint32_t bytes = call.record.bytes;
+    if (bytes < wire::kAlign || bytes % wire::kAlign != 0 || bytes > there)
+      throw ProtocolError("a record of " + std::to_string(bytes) + " bytes");
+    tail_ += bytes;
+    const bool is_pad = call.record.op == static_cast<uint16_t>(Op::pad);
+    if (!is_pad) {
+      if (bytes < sizeof call.record || bytes > wire::kMostRecord)
+        throw ProtocolError("a record of " + std::to_string(bytes) + " bytes");
+      std::memcpy(record_.data(), memory_.ring() + at, bytes);
+      std::memcpy(&call.record, record_.data(), sizeof call.record);
+      call.record.bytes = bytes;
+      call.data = {record_.data() + sizeof call.record, call.record.data_bytes};
+    }
+    c.tail.store(tail_, std::memory_order_release);
+    if (is_pad) continue;
+    check(call);
+    ++records_;
+    return call;
+  }
+}
+
+// What no host process with our library writes.
+void Server::check(const Call& call) const {
+  const wire::Record& r = call.record;
+  if (r.op >= wire::kOpCount) throw ProtocolError("unknown call " + std::to_string(r.op));
+  const wire::OpFacts& facts = wire::kOps[r.op];
+  if (r.data_bytes > r.bytes - sizeof r)
+    throw ProtocolError(std::string(facts.name) + ": data beyond the record");
+  if (facts.data == Data::none && r.data_bytes != 0) throw ProtocolError(std::string(facts.name) + ": data");
+  const bool has_nul = std::memchr(call.data.data(), 0, call.data.size()) != nullptr;
+  if (facts.data == Data::name && (r.data_bytes > wire::kMostName || has_nul))
+    throw ProtocolError(std::string(facts.name) + ": no name");
+  if (r.slot == wire::kNoSlot ? !facts.posts : r.slot >= wire::kSlots)
+    throw ProtocolError(std::string(facts.name) + ": slot " + std::to_string(r.slot));
+}
+
+void Server::dispatch(const Call& call) {
+  std::fill(std::begin(values_), std::end(values_), 0);
+  reply_.clear();
+  reply_in_slot_ = 0;
+  is_waiting_call_ = false;
+  cudaError_t error = cudaSuccess;
+  const bool touches_device =
+      call.op() != Op::ping && call.op() != Op::report && call.op() != Op::command_done;
+  if (touches_device) error = backend_.sticky();
+  if (error == cudaSuccess) error = carry_out(call);
+  memory_.control().sticky.store(backend_.sticky(), std::memory_order_relaxed);
+  if (is_waiting_call_) return;
+  if (call.record.slot != wire::kNoSlot) return finish(call.record.slot, call.record.sequence, error);
+  if (error == cudaSuccess || backend_.sticky() != cudaSuccess) return;
+  if (late_error_ == cudaSuccess) late_error_ = error;
+  memory_.control().late_error.store(error);
+}
+
+void Server::finish(uint16_t number, uint32_t sequence, cudaError_t error) {
+  wire::Slot& slot = memory_.slot(number);
+  slot.error = error;
+  std::copy(std::begin(values_), std::end(values_), slot.values);
+  slot.data_bytes = reply_in_slot_;
+  if (!reply_.empty()) {
+    std::memcpy(slot.data, reply_.data(), reply_.size());
+    slot.data_bytes = static_cast<uint32_t>(reply_.size());
+  }
+  slot.done.store(sequence, std::memory_order_seq_cst);
+  if (slot.sleeps.load(std::memory_order_seq_cst) != 0) wake_all(slot.done);
+}
+
+cudaError_t Server::carry_out(const Call& call) {
+  switch (call.op()) {
+    case Op::pad:
+    case Op::ping:
+      return cudaSuccess;
+    case Op::report:
+      if (reports_.size() < limits_.reports) reports_.push_back(call.text());
+      return cudaSuccess;
+    case Op::command_done:
+      result_ = CommandResult{memory_.control().command_sequence.load(),
+                              static_cast<int64_t>(call.argument(0)), call.text()};
+      return cudaSuccess;
+    case Op::stage:
+    case Op::add_module:
+    case Op::find_variable:
+    case Op::find_kernel:
+    case Op::set_attribute:
+    case Op::occupancy:
+    case Op::available_shared:
+    case Op::launch:
+      return carry_out_code(call);
+    case Op::allocate:
+    case Op::allocate_async:
+    case Op::release:
+    case Op::release_async:
+    case Op::release_all:
+    case Op::memory_info:
+    case Op::copy_in:
+    case Op::copy_in_bulk:
+    case Op::copy_out:
+    case Op::copy_out_bulk:
+    case Op::copy_device:
+    case Op::fill:
+      return carry_out_memory(call);
+    default:
+      return carry_out_streams(call);
+  }
+}
+
+// --- calls that wait ---
+
+void Server::before_waiting(const char* name) {
+  if (on_waiting_) on_waiting_(name);
+}
+
+void Server::wait_for(const Call& call, std::function<cudaError_t()> ask) {
+  before_waiting(wire::kOps[call.record.op].name);
+  Waiting waiting{call.record.slot, call.record.sequence, reply_in_slot_, std::move(ask)};
+  is_waiting_call_ = true;
+  const cudaError_t error = waiting.ask();
+  if (error != cudaErrorNotReady) return finish(waiting.slot, waiting.sequence, error);
+  waiting_.push_back(std::move(waiting));
+}
+
+void Server::poll_waiting() {
+  std::fill(std::begin(values_), std::end(values_), 0);
+  reply_.clear();
+  for (size_t k = 0; k < waiting_.size();) {
+    const cudaError_t error = waiting_[k].ask();
+    if (error == cudaErrorNotReady) {
+      ++k;
+      continue;
+    }
+    memory_.control().sticky.store(backend_.sticky(), std::memory_order_relaxed);
+    reply_in_slot_ = waiting_[k].reply_in_slot;
+    finish(waiting_[k].slot, waiting_[k].sequence, error);
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+}
+
+// The device is idle when all streams are.
+cudaError_t Server::ask_device() {
+  for (const auto& stream : streams_) {
+    if (!stream) continue;
+    if (const cudaError_t error = backend_.query_stream(*stream); error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+// --- streams and events ---
+
+bool Server::stream_of(uint64_t number, StreamId& stream) const {
+  if (number >= streams_.size() || !streams_[number]) return false;
+  stream = *streams_[number];
+  return true;
+}
+
+bool Server::event_of(uint64_t number, EventId& event) const {
+  if (number >= events_.size() || !events_[number]) return false;
+  event = *events_[number];
+  return true;
+}
+
+std::vector<StreamId> Server::streams() const {
+  std::vector<StreamId> all;
+  for (size_t k = kFirstStream; k < streams_.size(); ++k) {
+    if (streams_[k]) all.push_back(*streams_[k]);
+  }
+  return all;
+}
+
+namespace {
+
+// The number of a new handle: a free one, or one more; nothing when there are too many.
+template <class Id>
+std::optional<size_t> place_for(std::vector<std::optional<Id>>& all, size_t first, size_t most) {
+  for (size_t k = all.size(); k-- > first && all.size() >= most;) {
+    if (!all[k]) return k;
+  }
+  if (all.size() >= most) return std::nullopt;
+  all.emplace_back();
+  return all.size() - 1;
+}
+
+}  // namespace
+
+cudaError_t Server::carry_out_streams(const Call& call) {
+  StreamId stream = 0;
+  switch (call.op()) {
+    case Op::create_stream: {
+      const auto place = place_for(streams_, kFirstStream, limits_.streams);
+      if (!place) return cudaErrorMemoryAllocation;
+      const cudaError_t error =
+          backend_.create_stream(static_cast<unsigned>(call.argument(0)) & cudaStreamNonBlocking,
+                                 static_cast<int32_t>(call.argument(1)), stream);
+      if (error != cudaSuccess) return error;
+      streams_[*place] = stream;
+      values_[0] = *place;
+      if (on_stream_) on_stream_(stream, true);
+      return cudaSuccess;
+    }
+    case Op::destroy_stream:
+      if (call.argument(0) < kFirstStream || !stream_of(call.argument(0), stream))
+        return cudaErrorInvalidResourceHandle;
+      if (on_stream_) on_stream_(stream, false);
+      streams_[call.argument(0)].reset();
+      return backend_.destroy_stream(stream);
+    case Op::synchronize_stream:
+      if (!stream_of(call.argument(0), stream)) return cudaErrorInvalidResourceHandle;
+      wait_for(call, [this, stream] { return backend_.query_stream(stream); });
+      return cudaSuccess;
+    case Op::query_stream:
+      if (!stream_of(call.argument(0), stream)) return cudaErrorInvalidResourceHandle;
+      before_waiting("query_stream");
+      return backend_.query_stream(stream);
+    case Op::synchronize_device:
+      wait_for(call, [this] { return ask_device(); });
+      return cudaSuccess;
+    default:
+      return carry_out_events(call);
+  }
+}
+
+cudaError_t Server::carry_out_events(const Call& call) {
+  StreamId stream = 0;
+  EventId event = 0, second = 0;
+  switch (call.op()) {
+    case Op::create_event: {
+      const auto place = place_for(events_, 0, limits_.events);
+      if (!place) return cudaErrorMemoryAllocation;
+      constexpr unsigned kKnown = cudaEventBlockingSync | cudaEventDisableTiming;
+      const cudaError_t error =
+          backend_.create_event(static_cast<unsigned>(call.argument(0)) & kKnown, event);
+      if (error != cudaSuccess) return error;
+      events_[*place] = event;
+      values_[0] = *place;
+      return cudaSuccess;
+    }
+    case Op::destroy_event:
+      if (!event_of(call.argument(0), event)) return cudaErrorInvalidResourceHandle;
+      events_[call.argument(0)].reset();
+      return backend_.destroy_event(event);
+    case Op::record_event:
+      if (!event_of(call.argument(0), event) || !stream_of(call.argument(1), stream))
+        return cudaErrorInvalidResourceHandle;
+      if (on_work_) on_work_(call.op());
+      return backend_.record_event(event, stream);
+    case Op::wait_event:
+      if (!stream_of(call.argument(0), stream) || !event_of(call.argument(1), event))
+        return cudaErrorInvalidResourceHandle;
+      if (on_work_) on_work_(call.op());
+      return backend_.wait_event(stream, event);
+    case Op::synchronize_event:
+      if (!event_of(call.argument(0), event)) return cudaErrorInvalidResourceHandle;
+      wait_for(call, [this, event] { return backend_.query_event(event); });
+      return cudaSuccess;
+    case Op::query_event:
+      if (!event_of(call.argument(0), event)) return cudaErrorInvalidResourceHandle;
+      before_waiting("query_event");
+      return backend_.query_event(event);
+    case Op::elapsed: {
+      if (!event_of(call.argument(0), event) || !event_of(call.argument(1), second))
+        return cudaErrorInvalidResourceHandle;
+      float milliseconds = 0;
+      const cudaError_t error = backend_.elapsed(event, second, milliseconds);
+      uint32_t bits = 0;
+      std::memcpy(&bits, &milliseconds, sizeof bits);
+      values_[0] = bits;
+      return error;
+    }
+    default:
+      return carry_out_limits(call);
+  }
+}
+
+cudaError_t Server::carry_out_limits(const Call& call) {
+  if (call.argument(0) > cudaLimitPersistingL2CacheSize) return cudaErrorUnsupportedLimit;
+  const auto limit = static_cast<cudaLimit>(call.argument(0));
+  if (call.op() == Op::get_limit) {
+    size_t value = 0;
+    const cudaError_t error = backend_.get_limit(limit, value);
+    values_[0] = value;
+    return error;
+  }
+  before_waiting("set_limit");
+  if (call.argument(1) > limits_.device_bytes) return cudaErrorInvalidValue;
+  return backend_.set_limit(limit, call.argument(1));
+}
+
+// --- commands and findings ---
+
+void Server::send_command(const wire::Command& command) {
+  wire::Control& c = memory_.control();
+  result_.reset();
+  std::memcpy(&c.command, &command, sizeof command);
+  c.command_sequence.fetch_add(1);
+  if (c.host_sleeps.load() != 0) wake_all(c.command_sequence);
+}
+
+std::optional<CommandResult> Server::take_result() {
+  return std::exchange(result_, std::nullopt);
+}
+
+cudaError_t Server::take_late_error() {
+  memory_.control().late_error.store(0);
+  return std::exchange(late_error_, cudaSuccess);
+}
+
+void Server::lend(uint64_t address, uint64_t bytes) {
+  owned_.add({address, address + bytes, cudart::MemoryKind::other, false});
+}
+
+void Server::take_back(uint64_t address) {
+  owned_.remove(address);
+}
+
+void Server::say(const std::string& text) {
+  std::fprintf(stderr, "executor: %s\n", text.c_str());
+  if (reports_.size() < limits_.reports) reports_.push_back(text);
+}
+
+}  // namespace warpgrade::executor

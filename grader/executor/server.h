@@ -1,0 +1,155 @@
+// The executor's end: takes records from the ring, checks them as hostile input, has its backend carry them
+// out and writes replies. One thread serves; a call that waits for the device is asked about again and again,
+// so that other threads of the host process go on meanwhile.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cudart/backend.h"
+#include "executor/limits.h"
+#include "executor/owned_memory.h"
+#include "executor/shared_memory.h"
+
+namespace warpgrade::executor {
+
+// Turns that a thread waits for the other side before it sleeps: many where cores are plenty, because waking
+// takes longer than a call.
+unsigned turns_before_sleep();
+
+// The host process wrote what its runtime library never writes. It is to be ended.
+class ProtocolError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// What the host process says at the end of a command.
+struct CommandResult {
+  uint32_t number = 0;
+  int64_t status = 0;
+  std::string message;
+};
+
+class Server {
+ public:
+  // `memory` and `backend` outlive the server.
+  Server(cudart::Backend& backend, SharedMemory& memory, const Limits& limits);
+  ~Server();
+  Server(const Server&) = delete;
+
+  // Carries out at most `most` records and looks after calls that wait. Returns how many records were taken.
+  // Throws ProtocolError.
+  size_t serve(size_t most);
+  // Sleeps until there may be something to do, at most for a while.
+  void sleep(unsigned microseconds);
+  bool has_waiting_calls() const { return !waiting_.empty(); }
+  // Called before something that may wait for the device (`name` of the call): the timed run opens its gate.
+  void on_waiting(std::function<void(const char* name)> hook) { on_waiting_ = std::move(hook); }
+  // Called after each launch, copy or other work that was put into a stream.
+  void on_work(std::function<void(wire::Op)> hook) { on_work_ = std::move(hook); }
+  // Called for each new stream, before it has work, and before one is destroyed.
+  void on_stream(std::function<void(cudart::StreamId, bool is_new)> hook) { on_stream_ = std::move(hook); }
+
+  // Memory that the judge lends to the submission.
+  void lend(uint64_t address, uint64_t bytes);
+  void take_back(uint64_t address);
+
+  void send_command(const wire::Command& command);
+  std::optional<CommandResult> take_result();
+
+  // All streams of the submission but the two default ones.
+  std::vector<cudart::StreamId> streams() const;
+  const std::vector<std::string>& reports() const { return reports_; }
+  uint64_t records() const { return records_; }
+  uint64_t launches() const { return launches_; }
+  // The first error of a call that had not been waited for; cleared.
+  cudaError_t take_late_error();
+
+ private:
+  struct KernelEntry {
+    cudart::KernelId id = 0;
+    cudart::KernelFacts facts;
+    uint64_t module = 0;
+    std::string name;
+  };
+  struct Image {
+    std::unique_ptr<std::vector<uint8_t>> bytes;  // backends may keep pointers into them
+    cudart::ModuleId id = 0;
+  };
+  struct Call;     // a record that was copied and checked
+  struct Waiting;  // a call whose reply depends on the device
+
+  std::optional<Call> take_record();
+  void check(const Call& call) const;
+  void dispatch(const Call& call);
+  cudaError_t carry_out(const Call& call);
+  cudaError_t carry_out_code(const Call& call);
+  cudaError_t carry_out_memory(const Call& call);
+  cudaError_t carry_out_streams(const Call& call);
+  cudaError_t carry_out_events(const Call& call);
+  cudaError_t carry_out_limits(const Call& call);
+  void finish(uint16_t slot, uint32_t sequence, cudaError_t error);
+  void poll_waiting();
+  void wait_for(const Call& call, std::function<cudaError_t()> ask);
+  cudaError_t ask_device();
+
+  cudaError_t stage(const Call& call);
+  cudaError_t add_module(const Call& call);
+  cudaError_t find_kernel(const Call& call);
+  cudaError_t reply_kernel(const KernelEntry& kernel, uint32_t number);
+  cudaError_t set_attribute(const Call& call);
+  cudaError_t launch(const Call& call);
+  cudaError_t check_launch(const KernelEntry& kernel, const cudart::LaunchCall& launch);
+  cudaError_t allocate(const Call& call);
+  cudaError_t allocate_window(cudart::MemoryKind kind, uint64_t bytes, uint64_t& address);
+  cudaError_t release(const Call& call);
+  cudaError_t release_async(const Call& call);
+  cudaError_t release_range(const cudart::MemoryRange& range);
+  cudaError_t release_all();
+  cudaError_t memory_info();
+  cudaError_t copy_in(const Call& call);
+  cudaError_t copy_in_bulk(const Call& call);
+  cudaError_t copy_out(const Call& call, bool is_bulk);
+  cudaError_t copy_device(const Call& call);
+  cudaError_t fill(const Call& call);
+  cudaError_t refuse_range(const char* what, uint64_t address, uint64_t bytes);
+  void say(const std::string& text);
+
+  bool stream_of(uint64_t number, cudart::StreamId& stream) const;
+  bool event_of(uint64_t number, cudart::EventId& event) const;
+  const KernelEntry* kernel_of(uint64_t number) const;
+  void before_waiting(const char* name);
+
+  cudart::Backend& backend_;
+  SharedMemory& memory_;
+  const Limits limits_;
+  OwnedMemory owned_;
+  uint64_t tail_ = 0;            // ours: the shared one is only told
+  std::vector<uint8_t> record_;  // the record that is being carried out
+  uint64_t values_[4] = {};
+  std::vector<uint8_t> reply_;  // data of the reply
+  uint32_t reply_in_slot_ = 0;  // bytes that the backend has written into the slot itself
+  std::vector<uint8_t> staged_;
+  uint64_t module_bytes_ = 0;
+  std::vector<Image> images_;  // by the host process's number of a module
+  std::vector<KernelEntry> kernels_;
+  std::vector<std::optional<cudart::StreamId>> streams_;
+  std::vector<std::optional<cudart::EventId>> events_;
+  std::vector<Waiting> waiting_;
+  bool is_waiting_call_ = false;
+  std::optional<CommandResult> result_;
+  std::vector<std::string> reports_;
+  uint64_t records_ = 0, launches_ = 0;
+  cudaError_t late_error_ = cudaSuccess;
+  std::function<void(const char*)> on_waiting_;
+  std::function<void(wire::Op)> on_work_;
+  std::function<void(cudart::StreamId, bool)> on_stream_;
+};
+
+}  // namespace warpgrade::executor

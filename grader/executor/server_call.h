@@ -1,0 +1,29 @@
+// What the server's files share.
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+
+#include "executor/server.h"
+
+namespace warpgrade::executor {
+
+struct Server::Call {
+  wire::Record record;
+  std::span<const uint8_t> data{};
+
+  wire::Op op() const { return static_cast<wire::Op>(record.op); }
+  uint64_t argument(size_t k) const { return record.arguments[k]; }
+  uint32_t low(size_t k) const { return static_cast<uint32_t>(record.arguments[k]); }
+  uint32_t high(size_t k) const { return static_cast<uint32_t>(record.arguments[k] >> 32); }
+  std::string text() const { return {reinterpret_cast<const char*>(data.data()), data.size()}; }
+};
+
+struct Server::Waiting {
+  uint16_t slot = 0;
+  uint32_t sequence = 0;
+  uint32_t reply_in_slot = 0;
+  std::function<cudaError_t()> ask;
+};
+
+}  // namespace warpgrade::executor

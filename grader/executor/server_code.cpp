@@ -1,0 +1,255 @@
+// Modules, kernels and launches.
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "cudart/fat_binary.h"
+#include "executor/server_call.h"
+
+namespace warpgrade::executor {
+
+using cudart::KernelFacts;
+using cudart::LaunchCall;
+using cudart::MemoryRange;
+using cudart::ModuleId;
+using wire::Op;
+
+unsigned turns_before_sleep() {
+  constexpr int kPlenty = 4;
+  cpu_set_t set;
+  const int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  return cores > kPlenty ? 20'000 : 200;
+}
+
+namespace {
+
+// Containers stand one behind the other. The last one's damage is the backend's to name.
+std::vector<std::span<const uint8_t>> split_containers(std::span<const uint8_t> bytes) {
+  std::vector<std::span<const uint8_t>> all;
+  while (!bytes.empty()) {
+    uint64_t size = cudart::container_bytes(bytes);
+    if (size == 0 || size > bytes.size()) size = bytes.size();
+    all.push_back(bytes.first(size));
+    bytes = bytes.subspan(size);
+  }
+  return all;
+}
+
+bool is_known_attribute(uint64_t attribute) {
+  switch (attribute) {
+    case cudaFuncAttributeMaxDynamicSharedMemorySize:
+    case cudaFuncAttributePreferredSharedMemoryCarveout:
+    case cudaFuncAttributeRequiredClusterWidth:
+    case cudaFuncAttributeRequiredClusterHeight:
+    case cudaFuncAttributeRequiredClusterDepth:
+    case cudaFuncAttributeNonPortableClusterSizeAllowed:
+    case cudaFuncAttributeClusterSchedulingPolicyPreference:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Those that hold no handle and no pointer to follow.
+bool is_known_launch_attribute(uint32_t id) {
+  switch (id) {
+    case cudaLaunchAttributeIgnore:
+    case cudaLaunchAttributeAccessPolicyWindow:
+    case cudaLaunchAttributeClusterDimension:
+    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+    case cudaLaunchAttributeProgrammaticStreamSerialization:
+    case cudaLaunchAttributePriority:
+    case cudaLaunchAttributeMemSyncDomainMap:
+    case cudaLaunchAttributeMemSyncDomain:
+    case cudaLaunchAttributePreferredSharedMemoryCarveout:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+const Server::KernelEntry* Server::kernel_of(uint64_t number) const {
+  return number < kernels_.size() ? &kernels_[number] : nullptr;
+}
+
+cudaError_t Server::carry_out_code(const Call& call) {
+  switch (call.op()) {
+    case Op::stage:
+      return stage(call);
+    case Op::add_module:
+      return add_module(call);
+    case Op::find_variable: {
+      if (call.argument(0) >= images_.size()) return cudaErrorInvalidResourceHandle;
+      before_waiting("find_variable");
+      MemoryRange variable;
+      const cudaError_t error = backend_.find_variable(images_[call.argument(0)].id, call.text(), variable);
+      if (error != cudaSuccess) return error;
+      variable.kind = cudart::MemoryKind::other;
+      owned_.add(variable);
+      values_[0] = variable.begin;
+      values_[1] = variable.end - variable.begin;
+      return cudaSuccess;
+    }
+    case Op::find_kernel:
+      return find_kernel(call);
+    case Op::set_attribute:
+      return set_attribute(call);
+    case Op::occupancy: {
+      const KernelEntry* kernel = kernel_of(call.argument(0));
+      if (kernel == nullptr) return cudaErrorInvalidResourceHandle;
+      int blocks = 0;
+      const cudaError_t error = backend_.occupancy(
+          kernel->id, static_cast<int32_t>(call.argument(1)), call.argument(2),
+          static_cast<unsigned>(call.argument(3)) & cudaOccupancyDisableCachingOverride, blocks);
+      values_[0] = static_cast<uint64_t>(blocks);
+      return error;
+    }
+    case Op::available_shared: {
+      const KernelEntry* kernel = kernel_of(call.argument(0));
+      if (kernel == nullptr) return cudaErrorInvalidResourceHandle;
+      size_t bytes = 0;
+      const cudaError_t error = backend_.available_shared(kernel->id, static_cast<int32_t>(call.argument(1)),
+                                                          static_cast<int32_t>(call.argument(2)), bytes);
+      values_[0] = bytes;
+      return error;
+    }
+    default:
+      return launch(call);
+  }
+}
+
+cudaError_t Server::stage(const Call& call) {
+  if (call.data.size() > limits_.module_bytes - module_bytes_ - staged_.size())
+    throw ProtocolError("device code of more than " + std::to_string(limits_.module_bytes) + " bytes");
+  staged_.insert(staged_.end(), call.data.begin(), call.data.end());
+  return cudaSuccess;
+}
+
+cudaError_t Server::add_module(const Call& call) {
+  if (call.argument(0) != staged_.size()) throw ProtocolError("device code of another size than was sent");
+  if (images_.size() >= limits_.modules) return cudaErrorMemoryAllocation;
+  auto image = std::make_unique<std::vector<uint8_t>>(std::exchange(staged_, {}));
+  image->shrink_to_fit();
+  module_bytes_ += image->size();
+  ModuleId module = 0;
+  before_waiting("add_module");
+  const cudaError_t error = backend_.add_module(split_containers(*image), module);
+  if (error != cudaSuccess) return error;
+  values_[0] = images_.size();
+  images_.push_back({std::move(image), module});
+  return cudaSuccess;
+}
+
+cudaError_t Server::find_kernel(const Call& call) {
+  if (call.argument(0) >= images_.size()) return cudaErrorInvalidResourceHandle;
+  const uint64_t module = call.argument(0);
+  for (size_t k = 0; k < kernels_.size(); ++k) {
+    if (kernels_[k].module == module && kernels_[k].name == call.text())
+      return reply_kernel(kernels_[k], static_cast<uint32_t>(k));
+  }
+  if (kernels_.size() >= limits_.kernels) return cudaErrorMemoryAllocation;
+  before_waiting("find_kernel");
+  KernelEntry kernel;
+  kernel.module = module;
+  kernel.name = call.text();
+  const cudaError_t error = backend_.find_kernel(images_[module].id, kernel.name, kernel.id, kernel.facts);
+  if (error != cudaSuccess) return error;
+  kernels_.push_back(std::move(kernel));
+  return reply_kernel(kernels_.back(), static_cast<uint32_t>(kernels_.size() - 1));
+}
+
+cudaError_t Server::reply_kernel(const KernelEntry& kernel, uint32_t number) {
+  const KernelFacts& facts = kernel.facts;
+  const auto count = static_cast<uint32_t>(facts.parameters.size());
+  const size_t bytes = sizeof(wire::Kernel) + count * sizeof(wire::Parameter);
+  if (bytes > wire::kReplyBytes) return cudaErrorNotSupported;
+  const wire::Kernel k{number,
+                       count,
+                       facts.parameter_bytes,
+                       facts.max_threads,
+                       facts.static_shared,
+                       facts.constant_bytes,
+                       facts.local_bytes,
+                       facts.registers,
+                       facts.ptx_version,
+                       facts.binary_version,
+                       facts.max_dynamic_shared,
+                       facts.preferred_carveout};
+  reply_.resize(bytes);
+  std::memcpy(reply_.data(), &k, sizeof k);
+  for (uint32_t p = 0; p < count; ++p) {
+    const wire::Parameter parameter{facts.parameters[p].offset, facts.parameters[p].bytes};
+    std::memcpy(reply_.data() + sizeof k + p * sizeof parameter, &parameter, sizeof parameter);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t Server::set_attribute(const Call& call) {
+  if (kernel_of(call.argument(0)) == nullptr) return cudaErrorInvalidResourceHandle;
+  if (!is_known_attribute(call.argument(1))) return cudaErrorInvalidValue;
+  KernelEntry& kernel = kernels_[call.argument(0)];
+  const cudaError_t error =
+      backend_.set_attribute(kernel.id, static_cast<cudaFuncAttribute>(call.argument(1)),
+                             static_cast<int32_t>(call.argument(2)), kernel.facts);
+  return error != cudaSuccess ? error : reply_kernel(kernel, call.low(0));
+}
+
+// The host process has checked this, or should have.
+cudaError_t Server::check_launch(const KernelEntry& kernel, const LaunchCall& launch) {
+  constexpr uint32_t kMostThreads = 1024, kMostZ = 64, kMostGridYZ = 65535, kMostGridX = 0x7fffffff;
+  const auto& [gx, gy, gz] = launch.grid;
+  const auto& [bx, by, bz] = launch.block;
+  const uint64_t threads = uint64_t{bx} * by * bz;
+  const bool block_fits = bx > 0 && by > 0 && bz > 0 && bx <= kMostThreads && by <= kMostThreads &&
+                          bz <= kMostZ &&
+                          threads <= static_cast<uint64_t>(std::max(0, kernel.facts.max_threads));
+  const bool grid_fits =
+      gx > 0 && gy > 0 && gz > 0 && gx <= kMostGridX && gy <= kMostGridYZ && gz <= kMostGridYZ;
+  if (!block_fits || !grid_fits) return cudaErrorInvalidValue;
+  if (launch.dynamic_shared > static_cast<uint32_t>(std::max(0, kernel.facts.max_dynamic_shared)))
+    return cudaErrorInvalidValue;
+  if (!launch.cooperative) return cudaSuccess;
+  int blocks = 0;
+  const cudaError_t error =
+      backend_.occupancy(kernel.id, static_cast<int>(threads), launch.dynamic_shared, 0, blocks);
+  if (error != cudaSuccess) return error;
+  const auto resident = static_cast<uint64_t>(std::max(0, blocks)) *
+                        static_cast<uint64_t>(backend_.device().attributes[cudaDevAttrMultiProcessorCount]);
+  const bool fits = uint64_t{gx} * gy <= resident && uint64_t{gx} * gy * gz <= resident;
+  return fits ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
+}
+
+cudaError_t Server::launch(const Call& call) {
+  const KernelEntry* kernel = kernel_of(call.low(0));
+  LaunchCall launch;
+  if (kernel == nullptr || !stream_of(call.high(0), launch.stream)) return cudaErrorInvalidResourceHandle;
+  launch.kernel = kernel->id;
+  launch.grid = {call.low(1), call.high(1), call.low(2)};
+  launch.block = {call.high(2), call.low(3), call.high(3)};
+  launch.dynamic_shared = call.low(4);
+  launch.cooperative = call.high(4) != 0;
+  const size_t parameter_bytes = call.low(5), attributes = call.high(5);
+  const size_t padded = wire::round_up(parameter_bytes, 8);
+  if (parameter_bytes != kernel->facts.parameter_bytes || attributes > wire::kMostAttributes ||
+      call.data.size() != padded + attributes * sizeof(wire::Attribute))
+    return cudaErrorInvalidValue;
+  std::vector<cudaLaunchAttribute> list(attributes);
+  for (size_t k = 0; k < attributes; ++k) {
+    wire::Attribute attribute;
+    std::memcpy(&attribute, call.data.data() + padded + k * sizeof attribute, sizeof attribute);
+    if (!is_known_launch_attribute(attribute.id)) return cudaErrorNotSupported;
+    list[k].id = static_cast<cudaLaunchAttributeID>(attribute.id);
+    std::memcpy(&list[k].val, attribute.value, sizeof list[k].val);
+  }
+  launch.attributes = list;
+  if (const cudaError_t error = check_launch(*kernel, launch); error != cudaSuccess) return error;
+  ++launches_;
+  if (on_work_) on_work_(Op::launch);
+  return backend_.launch(launch, call.data.first(parameter_bytes));
+}
+
+}  // namespace warpgrade::executor

@@ -1,0 +1,111 @@
+// What the host's side of the executor adds: many threads, shared pages, device pointers in host code. The
+// argument names the part; the exit code is the number of mistakes.
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace {
+
+std::atomic<int> g_mistakes{0};
+
+void expect(bool ok, const char* what) {
+  if (ok) return;
+  ++g_mistakes;
+  std::printf("FAILED: %s\n", what);
+}
+void good(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) std::printf("%s\n", cudaGetErrorString(error));
+  expect(error == cudaSuccess, what);
+}
+
+__global__ void add(int* values, int n, int what) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) values[i] += what;
+}
+
+// Each thread has a stream and memory of its own.
+void work(int number) {
+  constexpr int n = 1000;
+  std::vector<int> values(n, number), back(n);
+  int* device = nullptr;
+  cudaStream_t stream;
+  good(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
+  good(cudaMalloc(&device, n * sizeof(int)), "memory");
+  for (int turn = 0; turn < 20; ++turn) {
+    good(cudaMemcpyAsync(device, values.data(), n * sizeof(int), cudaMemcpyHostToDevice, stream),
+         "a copy in");
+    add<<<(n + 127) / 128, 128, 0, stream>>>(device, n, turn);
+    good(cudaMemcpyAsync(back.data(), device, n * sizeof(int), cudaMemcpyDeviceToHost, stream), "a copy out");
+    good(cudaStreamSynchronize(stream), "a wait");
+    for (const int value : back) {
+      if (value != number + turn) return expect(false, "a thread's values");
+    }
+  }
+  good(cudaFree(device), "a free");
+  good(cudaStreamDestroy(stream), "a stream's end");
+}
+
+// More than there are slots for replies.
+void threads() {
+  std::vector<std::thread> all;
+  for (int k = 0; k < 40; ++k) all.emplace_back(work, k);
+  for (std::thread& t : all) t.join();
+}
+
+void shared_pages() {
+  constexpr size_t kBytes = 3 << 20;  // more than travels in a record
+  char *pinned = nullptr, *managed = nullptr, *device = nullptr;
+  good(cudaMallocHost(&pinned, kBytes), "pinned memory");
+  good(cudaMallocManaged(&managed, kBytes), "managed memory");
+  good(cudaMalloc(&device, 20 << 20), "device memory");
+  std::memset(pinned, 1, kBytes);
+  std::memset(managed, 0, kBytes);
+  add<<<1, 32>>>(reinterpret_cast<int*>(pinned), 32, 1);
+  good(cudaMemcpyAsync(managed, pinned, kBytes, cudaMemcpyDefault, nullptr), "from pinned to managed");
+  good(cudaDeviceSynchronize(), "a wait");
+  expect(pinned[0] == 2 && pinned[1] == 1 && managed[0] == 2 && managed[kBytes - 1] == 1,
+         "the same bytes on both sides");
+  std::vector<char> large(20 << 20, 5), back(20 << 20, 0);  // more than the area for large copies
+  good(cudaMemcpy(device, large.data(), large.size(), cudaMemcpyHostToDevice), "a large copy in");
+  good(cudaMemcpy(back.data(), device, back.size(), cudaMemcpyDeviceToHost), "a large copy out");
+  expect(back == large, "a large copy");
+  good(cudaFreeHost(pinned), "a free");
+  good(cudaMallocHost(&pinned, kBytes), "pinned memory again");
+  expect(pinned[0] == 0, "pages that were given back are empty");
+  good(cudaFree(managed), "a free");
+  good(cudaFreeHost(pinned), "a free");
+  good(cudaFree(device), "a free");
+}
+
+// A posted call that goes wrong shows later.
+void late_errors() {
+  int* device = nullptr;
+  good(cudaMalloc(&device, 64), "memory");
+  expect(cudaMemcpy(device, &device, 65, cudaMemcpyHostToDevice) == cudaErrorInvalidValue,
+         "a copy beyond the end");
+  expect(cudaMemset(device, 0, 65) == cudaErrorInvalidValue, "a fill beyond the end");
+  expect(cudaFree(device + 1) == cudaErrorInvalidValue, "a free inside");
+  cudaGetLastError();
+  good(cudaFree(device), "a free");
+}
+
+void dereference() {
+  volatile int* device = nullptr;
+  good(cudaMalloc(const_cast<int**>(&device), 64), "memory");
+  std::fflush(stdout);
+  device[3] = 1;
+}
+
+}  // namespace
+
+int main(int, char** words) {
+  if (!std::strcmp(words[1], "threads")) threads();
+  if (!std::strcmp(words[1], "shared_pages")) shared_pages();
+  if (!std::strcmp(words[1], "late_errors")) late_errors();
+  if (!std::strcmp(words[1], "dereference")) dereference();
+  return g_mistakes;
+}

@@ -1,0 +1,150 @@
+// The emulator's test programs, their host code in a process without a device: every call goes through the
+// ring to the executor, which interprets. They must answer as they do on the emulator directly.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Result {
+  int exit_code = -1;
+  std::string output;  // stdout and stderr
+};
+
+Result run_command(const std::string& command) {
+  Result result;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return result;
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) result.output.append(buffer, n);
+  const int status = pclose(pipe);
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+const std::string kPrograms = WARPEMU_PROGRAM_DIR "/";
+
+Result run_directly(const std::string& program, const std::string& environment = "") {
+  return run_command("env LD_LIBRARY_PATH=" WARPEMU_LIBRARY_DIR " WARPEMU_THREADS=2 " + environment + " " +
+                     kPrograms + program);
+}
+
+Result run_through_executor(const std::string& program, const std::string& environment = "",
+                            const std::string& options = "") {
+  return run_command("env WARPEMU_THREADS=2 " + environment + " " EXECUTOR " " + options + " -- " +
+                     kPrograms + program);
+}
+
+// The kernels' output comes from another process than the host's: lines may change places.
+std::vector<std::string> sorted_lines(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+class Programs : public testing::TestWithParam<const char*> {};
+
+TEST_P(Programs, answer_through_the_executor_as_they_do_directly) {
+  const Result r = run_through_executor(GetParam());
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(r.output.find("FAILED"), std::string::npos) << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Executor, Programs,
+                         testing::Values("integer_arithmetic", "float_arithmetic", "conversions",
+                                         "half_arithmetic", "comparisons", "control_flow", "warp_operations",
+                                         "barriers", "atomics", "async_copy", "device_functions",
+                                         "cooperative_groups", "spmm", "matrix_products", "matrix_moves",
+                                         "async_barriers", "packed_values", "device_heap", "dynamic_calls",
+                                         "graphs", "thrust_algorithms", "cub_algorithms", "curand_device",
+                                         "libcudacxx", "libcudacxx_barriers", "cub_thrust", "separate",
+                                         "vectors_between_blocks", "device_queries", "limits"),
+                         [](const auto& test) { return test.param; });
+
+TEST(Executor, prints_what_kernels_print) {
+  const Result direct = run_directly("printf_and_assert"),
+               forwarded = run_through_executor("printf_and_assert");
+  EXPECT_EQ(forwarded.exit_code, direct.exit_code);
+  EXPECT_EQ(sorted_lines(forwarded.output), sorted_lines(direct.output));
+}
+
+TEST(Executor, gives_the_same_sums_as_the_emulator) {
+  EXPECT_EQ(run_through_executor("spmm").output, run_directly("spmm").output);
+}
+
+TEST(Executor, keeps_a_fault_for_every_later_call) {
+  const std::pair<const char*, const char*> faults[] = {{"illegal_address", "700\n"},
+                                                        {"timeout", "702\n"},
+                                                        {"assert", "710\n"},
+                                                        {"misaligned", "716\n"},
+                                                        {"trap", "719\n"}};
+  for (const auto& [name, code] : faults) {
+    const Result r = run_through_executor(std::string("runtime_errors ") + name,
+                                          "WARPEMU_REPORT=quiet WARPEMU_LAUNCH_TIMEOUT_S=1");
+    EXPECT_EQ(r.exit_code, 0) << name << "\n" << r.output;
+    EXPECT_NE(r.output.find(code), std::string::npos) << name << "\n" << r.output;
+  }
+}
+
+TEST(Executor, limits_device_memory) {
+  EXPECT_NE(run_through_executor("spmm", "", "--device-memory-mb 1").exit_code, 0);
+  EXPECT_EQ(run_through_executor("spmm", "", "--device-memory-mb 8").exit_code, 0);
+}
+
+// What README.md lists as refused.
+TEST(Executor, names_what_it_refuses) {
+  const Result registered = run_through_executor("runtime_api");
+  EXPECT_NE(registered.output.find("executor: unsupported"), std::string::npos) << registered.output;
+  EXPECT_NE(registered.output.find("unsupported call of cudaHostRegister"), std::string::npos)
+      << registered.output;
+  const Result managed = run_through_executor("runtime_errors timeout", "WARPEMU_LAUNCH_TIMEOUT_S=1");
+  EXPECT_NE(managed.output.find("unsupported __managed__ variable"), std::string::npos) << managed.output;
+  const Result array = run_through_executor("left_out array", "WARPEMU_ARCH=90");
+  EXPECT_NE(array.output.find("unsupported call of cudaMallocArray"), std::string::npos) << array.output;
+}
+
+TEST(Executor, serves_more_threads_than_it_has_slots) {
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " threads");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+}
+
+TEST(Executor, shares_pinned_and_managed_pages_with_the_host) {
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " shared_pages");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+}
+
+TEST(Executor, refuses_ranges_beyond_an_allocation) {
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " late_errors");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_NE(r.output.find("a copy of 65 bytes at offset 0 leaves an allocation of 64 bytes"),
+            std::string::npos)
+      << r.output;
+}
+
+TEST(Executor, names_host_code_that_dereferences_a_device_pointer) {
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " dereference");
+  EXPECT_EQ(r.exit_code, 139) << r.output;
+  EXPECT_NE(r.output.find("host code dereferenced a device pointer"), std::string::npos) << r.output;
+}
+
+TEST(Executor, returns_the_exit_code_of_the_program) {
+  EXPECT_EQ(run_command(EXECUTOR " -- /bin/sh -c 'exit 7'").exit_code, 7);
+  EXPECT_EQ(run_command(EXECUTOR " -- /bin/sh -c 'kill -9 $$'").exit_code, 137);
+  EXPECT_EQ(run_command(EXECUTOR " -- /nowhere/program").exit_code, 125);
+}
+
+TEST(Executor, says_that_there_is_none) {
+  const Result r = run_command("env LD_LIBRARY_PATH=$(dirname " EXECUTOR ") " + kPrograms + "spmm");
+  EXPECT_NE(r.exit_code, 0);
+  EXPECT_NE(r.output.find("start the program with `warpgrade-executor -- PROGRAM`"), std::string::npos)
+      << r.output;
+}
+
+}  // namespace
