@@ -161,6 +161,8 @@ class Backend {
   // --- limits: cudaDeviceSetLimit ---
   virtual cudaError_t set_limit(cudaLimit limit, size_t value) = 0;
   virtual cudaError_t get_limit(cudaLimit limit, size_t& value) = 0;
+  // As they were before the first set_limit.
+  virtual void reset_limits() {}
 };
 
 // The backend of this process: each library that holds the front end defines it.

@@ -65,6 +65,7 @@ Server::~Server() {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   release_all();
+  backend_.reset_limits();
   for (const auto& event : events_) {
     if (event) backend_.destroy_event(*event);
   }

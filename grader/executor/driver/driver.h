@@ -67,8 +67,8 @@ class Driver final : public cudart::Backend {
   cudaError_t set_limit(cudaLimit limit, size_t value) override;
   cudaError_t get_limit(cudaLimit limit, size_t& value) override;
 
-  // Stack, heap and printf sizes, persisting L2: as they were at the start.
-  void reset_limits();
+  // Stack, heap and printf sizes, persisting L2.
+  void reset_limits() override;
   // For the timed run.
   CUstream stream_of(cudart::StreamId stream) const;
 

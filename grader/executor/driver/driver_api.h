@@ -6,28 +6,23 @@
 
 namespace warpgrade::executor {
 
-#define WARPGRADE_DRIVER_CALLS(X)                                                                            \
-  X(cuInit)                                                                                                  \
-  X(cuDriverGetVersion)                                                                                      \
-  X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceTotalMem) X(cuDeviceGetAttribute)           \
-      X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuCtxSynchronize) X(cuCtxGetStreamPriorityRange)      \
-          X(cuCtxGetLimit) X(cuCtxSetLimit) X(cuCtxResetPersistingL2Cache) X(cuGetErrorName)                 \
-              X(cuLibraryLoadData) X(cuLibraryGetKernel) X(cuLibraryGetGlobal) X(cuKernelGetFunction)        \
-                  X(cuModuleLoadData) X(cuModuleGetFunction) X(cuFuncGetAttribute) X(cuFuncSetAttribute)     \
-                      X(cuFuncGetParamInfo) X(cuLaunchKernelEx) X(cuLaunchKernel)                            \
-                          X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)                            \
-                              X(cuOccupancyAvailableDynamicSMemPerBlock) X(cuMemAlloc) X(cuMemFree)          \
-                                  X(cuMemAllocAsync) X(cuMemFreeAsync) X(cuMemHostRegister)                  \
-                                      X(cuMemHostUnregister) X(cuMemHostAlloc) X(cuMemHostGetDevicePointer)  \
-                                          X(cuMemGetInfo) X(cuMemcpyAsync) X(cuMemsetD8Async)                \
-                                              X(cuMemsetD16Async) X(cuMemsetD32Async) X(cuMemsetD2D8Async)   \
-                                                  X(cuMemsetD2D16Async) X(cuMemsetD2D32Async)                \
-                                                      X(cuPointerGetAttribute) X(cuStreamCreateWithPriority) \
-                                                          X(cuStreamDestroy) X(cuStreamQuery)                \
-                                                              X(cuStreamSynchronize) X(cuStreamWaitEvent)    \
-                                                                  X(cuEventCreate) X(cuEventDestroy)         \
-                                                                      X(cuEventRecord) X(cuEventQuery)       \
-                                                                          X(cuEventElapsedTime)
+// clang-format off
+#define WARPGRADE_DRIVER_CALLS(X) \
+  X(cuInit) X(cuDriverGetVersion) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) \
+  X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) \
+  X(cuCtxSynchronize) X(cuCtxGetStreamPriorityRange) X(cuCtxGetLimit) X(cuCtxSetLimit) \
+  X(cuCtxResetPersistingL2Cache) X(cuGetErrorName) X(cuLibraryLoadData) X(cuLibraryGetKernel) \
+  X(cuLibraryGetGlobal) X(cuKernelGetFunction) X(cuModuleLoadData) X(cuModuleGetFunction) \
+  X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncGetParamInfo) X(cuLaunchKernelEx) \
+  X(cuLaunchKernel) X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) \
+  X(cuOccupancyAvailableDynamicSMemPerBlock) X(cuMemAlloc) X(cuMemFree) X(cuMemAllocAsync) \
+  X(cuMemFreeAsync) X(cuMemHostRegister) X(cuMemHostUnregister) X(cuMemHostAlloc) \
+  X(cuMemHostGetDevicePointer) X(cuMemGetInfo) X(cuMemcpyAsync) X(cuMemsetD8Async) X(cuMemsetD16Async) \
+  X(cuMemsetD32Async) X(cuMemsetD2D8Async) X(cuMemsetD2D16Async) X(cuMemsetD2D32Async) \
+  X(cuPointerGetAttribute) X(cuStreamCreateWithPriority) X(cuStreamDestroy) X(cuStreamQuery) \
+  X(cuStreamSynchronize) X(cuStreamWaitEvent) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) \
+  X(cuEventQuery) X(cuEventElapsedTime)
+// clang-format on
 
 struct DriverApi {
 #define X(name) decltype(&::name) name##_ = nullptr;

@@ -56,6 +56,9 @@ TimedRuns::TimedRuns(Driver& driver, Server& server) : driver_(driver), server_(
   page_ = static_cast<TimingPage*>(page);
   require(api_.cuMemHostGetDevicePointer_(&page_on_device_, page, 0), "cuMemHostGetDevicePointer");
   require(api_.cuMemAlloc_(&start_on_device_, 256), "cuMemAlloc");
+  flush_bytes_ = 2 * static_cast<size_t>(driver.device().attributes[cudaDevAttrL2CacheSize]);
+  if (flush_bytes_ != 0)
+    require(api_.cuMemAlloc_(&flush_, flush_bytes_), "cuMemAlloc of the memory that empties L2");
   server_.on_waiting([this](const char* name) { open_gate(name); });
   server_.on_work([this](wire::Op) {
     if (is_closed_ && ++behind_gate_ > kMostBehindGate) open_gate("a full queue");
@@ -72,9 +75,19 @@ TimedRuns::TimedRuns(Driver& driver, Server& server) : driver_(driver), server_(
 }
 
 TimedRuns::~TimedRuns() {
+  if (flush_ != 0) api_.cuMemFree_(flush_);
   server_.on_waiting({});
   server_.on_work({});
   server_.on_stream({});
+}
+
+// Every run begins with a cache that holds nothing of the submission's, and no lines that persist.
+void TimedRuns::reset_l2() {
+  require(api_.cuCtxResetPersistingL2Cache_(), "cuCtxResetPersistingL2Cache");
+  if (flush_ == 0) return;
+  require(api_.cuMemsetD8Async_(flush_, static_cast<unsigned char>(number_), flush_bytes_, stream_),
+          "cuMemsetD8Async");
+  require(api_.cuStreamSynchronize_(stream_), "cuStreamSynchronize");
 }
 
 // All streams wait for the start event, too: a gate of kernels does not stop copies.
@@ -181,6 +194,7 @@ TimedResult TimedRuns::run(const wire::Command& command, const Host& host, doubl
   server_.take_late_error();
   result.error = driver_.synchronize_device();
   if (result.error != cudaSuccess) return result;
+  reset_l2();
   close_gate();
   const double begin = now_us();
   server_.send_command(command);

@@ -63,6 +63,7 @@ class TimedRuns {
   void spin(CUstream stream, uint64_t ns);
 
  private:
+  void reset_l2();
   void close_gate();
   void open_gate(const char* by);
   void join_streams();
@@ -80,6 +81,8 @@ class TimedRuns {
   CUevent start_event_ = nullptr, end_event_ = nullptr, join_event_ = nullptr;
   TimingPage* page_ = nullptr;
   CUdeviceptr page_on_device_ = 0, start_on_device_ = 0;
+  CUdeviceptr flush_ = 0;  // twice as large as L2
+  size_t flush_bytes_ = 0;
   uint32_t number_ = 0;
   bool is_closed_ = false, is_timing_ = false;
   unsigned behind_gate_ = 0;
