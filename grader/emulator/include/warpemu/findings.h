@@ -21,6 +21,7 @@
   X(barrier_deadlock)       \
   X(barrier_count)          \
   X(divergent_barrier)      \
+  X(early_exit)             \
   X(partial_warp)           \
   X(wrong_mask)             \
   X(undefined_shuffle)      \
@@ -29,6 +30,7 @@
   X(uninitialized_read)     \
   X(device_memory_leak)     \
   X(invalid_free)           \
+  X(invalid_copy)           \
   X(host_copy_overrun)
 
 namespace warpgrade::emu {

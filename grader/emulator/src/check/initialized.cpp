@@ -127,7 +127,7 @@ void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const 
                       : brings_unwritten_value(w, i, flags, bytes))) {
       // A load that runs ahead of the store it should wait for finds nothing written: whether it is a race
       // shows when the store comes.
-      w.block->launch->add_doubtful(i.index, [&] { return describe(w, i, l, bytes, memory, host); });
+      w.block->launch->add_doubtful(i.index, *w.block, [&] { return describe(w, i, l, bytes, memory, host); });
       reported = true;
     }
     if (kind != AccessKind::load) set(flags, bytes);

@@ -1,5 +1,6 @@
 #include "runtime/host_access.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "memory/device_memory.h"
@@ -24,6 +25,42 @@ void report_overrun(const Allocation& a, uint64_t address, size_t bytes, const c
               bytes_text(a.bytes()) + ")";
   d.advice = "Check the byte count: elements times sizeof the element?";
   add_host_diagnostic(std::move(d));
+}
+
+std::string side_of(const void* pointer) {
+  if (pointer == nullptr) return "a null pointer";
+  const auto a = DeviceMemory::instance().find(reinterpret_cast<uint64_t>(pointer));
+  if (a) return "device memory (" + a->name + ")";
+  return may_be(pointer, Side::device) ? "device memory" : "host memory";
+}
+
+const char* direction_name(bool from_device, bool to_device) {
+  return from_device ? (to_device ? "cudaMemcpyDeviceToDevice" : "cudaMemcpyDeviceToHost")
+                     : (to_device ? "cudaMemcpyHostToDevice" : "cudaMemcpyHostToHost");
+}
+
+// A copy whose direction is not that of its pointers, or one of them null.
+cudaError_t refuse_copy(const void* dst, const void* src, size_t bytes, cudaMemcpyKind kind) {
+  Diagnostic d;
+  d.kind = Finding::invalid_copy;
+  d.bytes = static_cast<uint32_t>(std::min<size_t>(bytes, ~0u));
+  d.message = "a copy of " + bytes_text(bytes) + " from " + side_of(src) + " to " + side_of(dst) +
+              " was not made: ";
+  if (dst == nullptr || src == nullptr) {
+    d.message += "a pointer is null";
+    d.advice = "Did the cudaMalloc or malloc before it succeed, and was its pointer passed on?";
+  } else {
+    const char* right = direction_name(may_be(src, Side::device), may_be(dst, Side::device));
+    d.message += std::string("its direction is ") +
+                 direction_name(kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice,
+                                kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) +
+                 ", and these pointers need " + right;
+    d.advice = std::string("Pass ") + right + ", or exchange destination and source: the destination stands first.";
+  }
+  d.message += std::string(" (") + cudaGetErrorName(cudaErrorInvalidValue) + ": " +
+               cudaGetErrorString(cudaErrorInvalidValue) + ")";
+  add_host_diagnostic(std::move(d));
+  return cudaErrorInvalidValue;
 }
 
 bool is_on_both_sides(MemoryKind kind) {
@@ -62,13 +99,14 @@ void note_written(const void* pointer, size_t bytes) {
 
 cudaError_t copy_bytes(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind) {
   if (bytes == 0) return cudaSuccess;
-  if (dst == nullptr || src == nullptr) return cudaErrorInvalidValue;
+  if (dst == nullptr || src == nullptr) return refuse_copy(dst, src, bytes, kind);
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   if (kind != cudaMemcpyDefault) {
     if (static_cast<unsigned>(kind) > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
-    if (!may_be(dst, to_device ? Side::device : Side::host)) return cudaErrorInvalidValue;
-    if (!may_be(src, from_device ? Side::device : Side::host)) return cudaErrorInvalidValue;
+    if (!may_be(dst, to_device ? Side::device : Side::host) ||
+        !may_be(src, from_device ? Side::device : Side::host))
+      return refuse_copy(dst, src, bytes, kind);
   }
   cudaError_t error = cudaSuccess;
   uint8_t* to = host_view(dst, bytes, "a copy", error);
