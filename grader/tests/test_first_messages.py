@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,6 @@ class Mistake:
     says: list[str]
     verdict: str = "accepted"
     reason: str | None = None
-    accepted: bool = False  # the answer may be right by luck: the finding stands beside it
     lines_near: int = 0  # the compiler gives one of so many lines behind `line`
 
     @property
@@ -96,16 +96,15 @@ def test_first_message_names_the_line_or_the_cause(
 ) -> None:
     record = told[mistake.lab, mistake.folder]
     outcome, findings = record["outcome"], record.get("diagnostics", [])
-    verdicts = {mistake.verdict, "wrong_answer"} if mistake.accepted else {mistake.verdict}
-    assert outcome["verdict"] in verdicts, outcome
+    assert outcome["verdict"] == mistake.verdict, (outcome, findings)
     assert mistake.reason in (None, outcome.get("reason")), outcome
-    beside_accepted = f"{findings[0]['message']}" if outcome["verdict"] == "accepted" else ""
-    message = outcome.get("message", "") + beside_accepted
+    message = findings[0]["message"] if outcome["verdict"] == "accepted" else outcome["message"]
     for words in mistake.says:
         assert words in message, outcome
     if places := mistake.places():
         assert findings[0]["file"] == mistake.file, findings
-        assert findings[0]["line"] in places, (places, findings)
+        inlined = re.search(rf"inlined from {mistake.file}:(\d+)", findings[0]["message"])
+        assert {findings[0]["line"], int(inlined[1]) if inlined else 0} & places, (places, findings)
         place = f"{mistake.file}:{findings[0]['line']}: "
         assert outcome["verdict"] in ("accepted", "wrong_answer") or outcome["message"].startswith(place), outcome
         assert outcome["verdict"] != "wrong_answer" or f"; {place}" in outcome["message"], outcome

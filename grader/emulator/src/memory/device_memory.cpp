@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "support/host_memory.h"
 #include "support/settings.h"
@@ -296,8 +297,12 @@ std::optional<Allocation> DeviceMemory::nearest(uint64_t address) const {
       best = &a;
     }
   };
-  const auto after = allocations_.upper_bound(address);
-  if (after != allocations_.begin()) consider(std::prev(after)->second);
+  // What the emulator keeps for itself is nothing that a program means to reach.
+  const auto is_own = [](const auto& entry) { return entry.second.kind == MemoryKind::parameters; };
+  const auto middle = allocations_.upper_bound(address);
+  const auto after = std::find_if_not(middle, allocations_.end(), is_own);
+  const auto before = std::find_if_not(std::make_reverse_iterator(middle), allocations_.rend(), is_own);
+  if (before != allocations_.rend()) consider(before->second);
   if (after != allocations_.end()) consider(after->second);
   if (best == nullptr) return std::nullopt;
   return *best;
