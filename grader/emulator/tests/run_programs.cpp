@@ -77,6 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"heap_use_after_free", "use_after_free", 700, true, "device malloc #1"},
         Mistake{"heap_double_free", "invalid_free", 719, true, "a second time"},
         Mistake{"heap_bad_free", "invalid_free", 719, true, "no malloc of a kernel begins"},
+        Mistake{"local_never_set", "uninitialized_read", 0, true, "was never given a value; the result is stored at line"},
         Mistake{"local_uninitialized", "uninitialized_read", 0, true, "reads a local array where",
                 "initcheck"},
         Mistake{"heap_uninitialized", "uninitialized_read", 0, true,

@@ -2,8 +2,8 @@
 // knows all of them: the judge's tests go through this list.
 #pragma once
 
-// memcheck, then what ends or refuses a kernel, synccheck, racecheck, initcheck, leakcheck, calls of the
-// host.
+// memcheck, then what ends or refuses a kernel, synccheck (early_exit is a note: barriers do not wait for
+// threads that have returned), racecheck, initcheck, leakcheck, calls of the host.
 #define WARPEMU_FINDINGS(X) \
   X(out_of_bounds)          \
   X(misaligned)             \
