@@ -28,7 +28,8 @@ int cores() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-// WARPEMU_THREADS, as the emulator's own programs read it: workers of each runner, instead of a share of the cores.
+// WARPEMU_THREADS, as the emulator's own programs read it: workers of each runner, instead of a share of the
+// cores.
 std::optional<int> emulator_threads_asked() {
   const char* text = std::getenv("WARPEMU_THREADS");
   if (text == nullptr || *text == '\0') return std::nullopt;

@@ -359,7 +359,8 @@ namespace {
 std::string explain_segmentation_fault(const std::string& output) {
   constexpr const char* kSign = "emulator: ";
   constexpr size_t kMostShown = 200;
-  for (const char* known : {"host code dereferenced a device pointer", "the stack of the host code is full"}) {
+  for (const char* known :
+       {"host code dereferenced a device pointer", "the stack of the host code is full"}) {
     const size_t at = output.rfind(kSign + std::string(known));
     if (at == std::string::npos) continue;
     const size_t begin = at + std::char_traits<char>::length(kSign);

@@ -77,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"heap_use_after_free", "use_after_free", 700, true, "device malloc #1"},
         Mistake{"heap_double_free", "invalid_free", 719, true, "a second time"},
         Mistake{"heap_bad_free", "invalid_free", 719, true, "no malloc of a kernel begins"},
-        Mistake{"local_never_set", "uninitialized_read", 0, true, "was never given a value; the result is stored at line"},
+        Mistake{"local_never_set", "uninitialized_read", 0, true,
+                "was never given a value; the result is stored at line"},
         Mistake{"local_uninitialized", "uninitialized_read", 0, true, "reads a local array where",
                 "initcheck"},
         Mistake{"heap_uninitialized", "uninitialized_read", 0, true,
@@ -207,8 +208,8 @@ class SuitePatterns : public testing::TestWithParam<Pattern> {};
 
 TEST_P(SuitePatterns, wrong_ones_and_notes_are_told_at_their_line) {
   const Pattern& p = GetParam();
-  const std::string place =
-      std::string("emulator: ") + p.kind + " at suite_patterns.cu:" + std::to_string(marked_line("suite_patterns.cu", p.name, "// "));
+  const std::string place = std::string("emulator: ") + p.kind + " at suite_patterns.cu:" +
+                            std::to_string(marked_line("suite_patterns.cu", p.name, "// "));
   std::string first;
   for (const char* workers : {"WARPEMU_THREADS=1", "WARPEMU_THREADS=2", "WARPEMU_THREADS=4"}) {
     const Result r = run("suite_patterns", p.name, std::string(kEveryCheck) + " " + workers);

@@ -26,10 +26,12 @@ json finding(const char* kind) {
 }
 
 // What ended the program or was refused by it.
-const std::set<std::string> kCauses{
-    "out_of_bounds", "misaligned",     "use_after_free", "read_only_write",  "null_pointer",  "foreign_stack",
-    "launch_timeout", "trap",          "assert",         "stack_overflow",   "bad_call",      "unsupported",
-    "invalid_launch", "barrier_count", "invalid_free",   "barrier_deadlock", "invalid_copy", "host_copy_overrun"};
+const std::set<std::string> kCauses{"out_of_bounds",    "misaligned",    "use_after_free",
+                                    "read_only_write",  "null_pointer",  "foreign_stack",
+                                    "launch_timeout",   "trap",          "assert",
+                                    "stack_overflow",   "bad_call",      "unsupported",
+                                    "invalid_launch",   "barrier_count", "invalid_free",
+                                    "barrier_deadlock", "invalid_copy",  "host_copy_overrun"};
 
 TEST(Diagnosis, every_kind_of_finding_explains_an_error_or_stands_beside_it_in_a_sentence) {
   for (const std::string kind : emu::kFindingWords) {
@@ -43,7 +45,8 @@ TEST(Diagnosis, every_kind_of_finding_explains_an_error_or_stands_beside_it_in_a
     } else {
       EXPECT_EQ(o.reason, "cuda_error") << kind;
       EXPECT_EQ(o.message.substr(0, 9), "as it was") << kind << ": " << o.message;
-      EXPECT_EQ(o.message.find("also: kernel.cu:7: ") != std::string::npos, kind != "device_memory_leak") << o.message;
+      EXPECT_EQ(o.message.find("also: kernel.cu:7: ") != std::string::npos, kind != "device_memory_leak")
+          << o.message;
     }
   }
 }
@@ -51,14 +54,16 @@ TEST(Diagnosis, every_kind_of_finding_explains_an_error_or_stands_beside_it_in_a
 json findings_of(std::initializer_list<const char*> kinds) {
   json findings = json::array();
   for (const char* kind : kinds) {
-    findings.push_back({{"kind", kind}, {"file", "kernel.cu"}, {"line", findings.size() + 1}, {"message", kind}});
+    findings.push_back(
+        {{"kind", kind}, {"file", "kernel.cu"}, {"line", findings.size() + 1}, {"message", kind}});
   }
   return findings;
 }
 
 TEST(Diagnosis, what_ended_the_program_is_told_first_and_gives_the_verdict) {
   Outcome o = outcome(verdicts::kRuntimeError, "cuda_error");
-  apply_diagnostics(findings_of({"early_exit", "shared_race", "invalid_launch", "out_of_bounds", "null_pointer"}), o);
+  apply_diagnostics(
+      findings_of({"early_exit", "shared_race", "invalid_launch", "out_of_bounds", "null_pointer"}), o);
   EXPECT_EQ(o.verdict, verdicts::kRuntimeError);
   EXPECT_EQ(o.reason, "out_of_bounds");
   EXPECT_EQ(o.message,
@@ -77,7 +82,8 @@ TEST(Diagnosis, a_race_never_turns_an_error_of_cuda_into_a_wrong_answer) {
 
 TEST(Diagnosis, of_suspects_the_first_in_the_programs_order_stands_beside_a_wrong_answer) {
   Outcome o = outcome(verdicts::kWrongAnswer, "mismatch");
-  apply_diagnostics(findings_of({"early_exit", "uninitialized_read", "global_race", "device_memory_leak"}), o);
+  apply_diagnostics(findings_of({"early_exit", "uninitialized_read", "global_race", "device_memory_leak"}),
+                    o);
   EXPECT_EQ(o.message,
             "as it was; kernel.cu:2: uninitialized_read (uninitialized_read); also: kernel.cu:3: global_race "
             "(global_race); also: kernel.cu:1: early_exit (early_exit)");
@@ -107,7 +113,8 @@ TEST(Diagnosis, a_kernels_bad_free_ends_it_and_the_hosts_does_not) {
 }
 
 TEST(Diagnosis, a_records_findings_are_in_the_order_of_the_message) {
-  const json ordered = order_diagnostics(findings_of({"device_memory_leak", "shared_race", "of_tomorrow", "trap"}));
+  const json ordered =
+      order_diagnostics(findings_of({"device_memory_leak", "shared_race", "of_tomorrow", "trap"}));
   std::string kinds;
   for (const json& each : ordered) kinds += each["kind"].get<std::string>() + " ";
   EXPECT_EQ(kinds, "trap shared_race device_memory_leak of_tomorrow ");
@@ -120,8 +127,8 @@ TEST(Diagnosis, memory_misuse_lowers_an_accepted_case_and_a_leak_does_not) {
     EXPECT_EQ(o.verdict, verdicts::kRuntimeError) << kind;
     EXPECT_EQ(o.reason, kind);
   }
-  for (const char* kind :
-       {"device_memory_leak", "invalid_launch", "invalid_copy", "partial_warp", "shared_race", "early_exit", "unsupported"}) {
+  for (const char* kind : {"device_memory_leak", "invalid_launch", "invalid_copy", "partial_warp",
+                           "shared_race", "early_exit", "unsupported"}) {
     Outcome o = outcome(verdicts::kAccepted, "");
     apply_diagnostics(finding(kind), o);
     EXPECT_TRUE(o.accepted()) << kind;

@@ -202,7 +202,8 @@ void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
       GlobalStamp &write = shadow->writes()[word], &read = shadow->reads()[word];
       a.mine = {order.now(), who(i.index, w.index, l), static_cast<uint32_t>(w.block->linear),
                 launch_ << 4 | bytes_of_word(word, offset, bytes)};
-      const bool first = w.worker->undo != nullptr && kind != AccessKind::load && remember_first_write(a, word, write);
+      const bool first =
+          w.worker->undo != nullptr && kind != AccessKind::load && remember_first_write(a, word, write);
       if ((first || !report_if_race(a, write)) && kind != AccessKind::load) report_if_race(a, read);
       if (kind != AccessKind::load) {
         write = a.mine;

@@ -125,8 +125,9 @@ void report_unset(Warp& w, const Inst& i) {
     d.access = "load";
     d.message += "uses a local variable that was never given a value; the result is stored at line " +
                  std::to_string(store.line);
-    d.advice = "Local variables start with unspecified contents: give it its first value where it is declared "
-               "(float sum = 0;).";
+    d.advice =
+        "Local variables start with unspecified contents: give it its first value where it is declared "
+        "(float sum = 0;).";
     return d;
   });
 }
@@ -145,7 +146,8 @@ void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const 
                       : brings_unwritten_value(w, i, flags, bytes))) {
       // A load that runs ahead of the store it should wait for finds nothing written: whether it is a race
       // shows when the store comes.
-      w.block->launch->add_doubtful(i.index, *w.block, [&] { return describe(w, i, l, bytes, memory, host); });
+      w.block->launch->add_doubtful(i.index, *w.block,
+                                    [&] { return describe(w, i, l, bytes, memory, host); });
       reported = true;
     }
     if (kind != AccessKind::load) set(flags, bytes);

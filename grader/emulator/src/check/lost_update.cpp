@@ -28,9 +28,15 @@ bool same_line(const Program& program, const Inst& x, const Inst& y) {
 }
 
 std::string atomic_for(const std::string& text) {
-  for (const auto& [opcode, name] : {std::pair{"add", "atomicAdd"}, {"sub", "atomicSub"}, {"fma", "atomicAdd"},
-                                     {"mad", "atomicAdd"}, {"min", "atomicMin"}, {"max", "atomicMax"},
-                                     {"and", "atomicAnd"}, {"or", "atomicOr"}, {"xor", "atomicXor"}}) {
+  for (const auto& [opcode, name] : {std::pair{"add", "atomicAdd"},
+                                     {"sub", "atomicSub"},
+                                     {"fma", "atomicAdd"},
+                                     {"mad", "atomicAdd"},
+                                     {"min", "atomicMin"},
+                                     {"max", "atomicMax"},
+                                     {"and", "atomicAnd"},
+                                     {"or", "atomicOr"},
+                                     {"xor", "atomicXor"}}) {
     if (begins(text, opcode)) return name;
   }
   return "";

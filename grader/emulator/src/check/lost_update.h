@@ -14,8 +14,8 @@ struct Update {
 };
 
 // The update that a load or a store of the program belongs to. Conservative: the address is the same register
-// and offset in both, the store follows soon, and the value stored is made from the value loaded or both stand
-// on one line.
+// and offset in both, the store follows soon, and the value stored is made from the value loaded or both
+// stand on one line.
 std::optional<Update> update_of(const Program& program, uint32_t instruction);
 
 }  // namespace warpgrade::emu

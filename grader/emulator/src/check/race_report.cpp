@@ -151,17 +151,18 @@ void report_race(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, AccessKi
   d.allocation = DiagnosedAllocation{memory.name, memory.bytes, memory.offset};
   d.other = DiagnosedParty{there.path, there.line, their_access, triple(other.block, launch.grid),
                            triple(other.thread, launch.block)};
-  const std::string what =
-      "byte " + std::to_string(memory.offset) + " of " + memory.name + " (" + std::to_string(memory.bytes) + " bytes)";
-  const std::string whom =
-      (relation == Relation::other_block ? "block " + d.other->block + " " : "") + "thread " + d.other->thread;
+  const std::string what = "byte " + std::to_string(memory.offset) + " of " + memory.name + " (" +
+                           std::to_string(memory.bytes) + " bytes)";
+  const std::string whom = (relation == Relation::other_block ? "block " + d.other->block + " " : "") +
+                           "thread " + d.other->thread;
   const std::string where = " at " + base_name(there.path) + ":" + std::to_string(there.line);
   if (const auto lost = lost_update(program, i.index, other.instruction)) {
     const std::string function = lost->atomic_name.empty() ? "an atomic operation" : lost->atomic_name;
     d.message += "reads, changes and writes " + what + " while " + whom + " does the same" + where +
                  ": one of the two updates is lost; use " + function;
-    d.advice = "`x += 1` is three steps, and other threads come between. An atomic function (atomicAdd, atomicMin, "
-               "atomicCAS, ...) makes them one.";
+    d.advice =
+        "`x += 1` is three steps, and other threads come between. An atomic function (atomicAdd, atomicMin, "
+        "atomicCAS, ...) makes them one.";
   } else {
     d.message += std::string(verb_of(d.access)) + " " + what + ", which " + whom + " " +
                  past_verb_of(their_access) + where + " with nothing between that orders the two";

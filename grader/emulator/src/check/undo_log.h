@@ -9,7 +9,8 @@ namespace warpgrade::emu {
 // Of one worker. Of a word that several workers write, the one that wrote it first remembers it.
 class UndoLog {
  public:
-  // `bytes`, at most four, at a host address and, with initcheck, the flags that say which of them are written.
+  // `bytes`, at most four, at a host address and, with initcheck, the flags that say which of them are
+  // written.
   void remember(const uint8_t* data, const uint8_t* flags, uint32_t bytes) {
     Word word{const_cast<uint8_t*>(data), const_cast<uint8_t*>(flags), 0, 0, bytes};
     std::memcpy(&word.value, data, bytes);

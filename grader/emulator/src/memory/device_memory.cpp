@@ -47,7 +47,8 @@ void on_segmentation_fault(int, siginfo_t* info, void* context) {
     say("emulator: host code dereferenced a device pointer (cudaMalloc memory); copy the data with "
         "cudaMemcpy first\n");
   } else if (stack < g_stack_begin + kMargin) {
-    say("emulator: the stack of the host code is full: a local array is too large for it (use std::vector), or a "
+    say("emulator: the stack of the host code is full: a local array is too large for it (use std::vector), "
+        "or a "
         "recursion does not end\n");
   }
   sigaction(SIGSEGV, &g_previous_handler, nullptr);

@@ -8,10 +8,10 @@
 #include <map>
 
 #include "program/computed_addresses.h"
-#include "program/unset_locals.h"
 #include "program/decode.h"
 #include "program/instruction_class.h"
 #include "program/slots.h"
+#include "program/unset_locals.h"
 #include "program/write_set.h"
 #include "ptx/parser.h"
 

@@ -13,8 +13,8 @@ inline constexpr uint8_t kStoresUnset = 2;
 // By index of the store in the function: the index of the first instruction that reads what nobody set.
 //
 // A register counts as unset when each instruction that writes it computes from another unset one (or nothing
-// writes it), by arithmetic alone: then no path gives it a value. A local variable that is set on some paths is
-// not told, since compilers leave registers unset where they know that nobody looks.
+// writes it), by arithmetic alone: then no path gives it a value. A local variable that is set on some paths
+// is not told, since compilers leave registers unset where they know that nobody looks.
 std::map<uint32_t, uint32_t> stores_of_unset_locals(const LinearFunction& function);
 
 }  // namespace warpgrade::emu

@@ -44,8 +44,8 @@ cudaError_t refuse_copy(const void* dst, const void* src, size_t bytes, cudaMemc
   Diagnostic d;
   d.kind = Finding::invalid_copy;
   d.bytes = static_cast<uint32_t>(std::min<size_t>(bytes, ~0u));
-  d.message = "a copy of " + bytes_text(bytes) + " from " + side_of(src) + " to " + side_of(dst) +
-              " was not made: ";
+  d.message =
+      "a copy of " + bytes_text(bytes) + " from " + side_of(src) + " to " + side_of(dst) + " was not made: ";
   if (dst == nullptr || src == nullptr) {
     d.message += "a pointer is null";
     d.advice = "Did the cudaMalloc or malloc before it succeed, and was its pointer passed on?";
@@ -55,7 +55,8 @@ cudaError_t refuse_copy(const void* dst, const void* src, size_t bytes, cudaMemc
                  direction_name(kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice,
                                 kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) +
                  ", and these pointers need " + right;
-    d.advice = std::string("Pass ") + right + ", or exchange destination and source: the destination stands first.";
+    d.advice =
+        std::string("Pass ") + right + ", or exchange destination and source: the destination stands first.";
   }
   d.message += std::string(" (") + cudaGetErrorName(cudaErrorInvalidValue) + ": " +
                cudaGetErrorString(cudaErrorInvalidValue) + ")";

@@ -157,7 +157,8 @@ std::string what_is_wrong(Kernel& kernel, const KernelCall& call) {
   const Program* program = Modules::instance().program(kernel);
   if (program == nullptr) return "it has no code for this device";
   if (threads > program->max_threads)
-    return number("the number of threads in a block", threads, "for this kernel at most", program->max_threads);
+    return number("the number of threads in a block", threads, "for this kernel at most",
+                  program->max_threads);
   if (const size_t allowed = allowed_dynamic_shared(kernel, *program); call.dynamic_shared > allowed)
     return number("the number of bytes of dynamic shared memory", call.dynamic_shared,
                   ("beside " + std::to_string(program->static_shared_bytes) + " static ones at most").c_str(),

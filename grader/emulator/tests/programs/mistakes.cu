@@ -232,7 +232,7 @@ int main(int, char** argv) {
   if (is("heap_double_free")) heap_double_free<<<1, 1>>>();
   if (is("heap_bad_free")) heap_bad_free<<<1, 1>>>(b);
   if (is("local_uninitialized")) local_uninitialized<<<1, 1>>>(b);
-  if (is("local_never_set")) local_never_set<<<4, 32>>>(b, b + 64, 10);
+  if (is("local_never_set")) local_never_set<<<1, 32>>>(b, b + 64, 10);
   if (is("heap_uninitialized")) heap_uninitialized<<<1, 1>>>(b);
   if (is("heap_race")) heap_race<<<1, 64>>>(b);
   if (is("invalid_free")) direct = cudaFree(b + 1);

@@ -1,7 +1,7 @@
 // Patterns of public benchmark suites, each decided by the CUDA programming guide and the PTX memory model.
 // Without an argument the right ones run, checked with everything on: they print nothing. With the name of a
-// wrong one it runs alone, and the line with WRONG <name> must be told; NOTE <name> marks a line that is told,
-// but is no error: hardware allows it, or its answer is right whichever thread comes first.
+// wrong one it runs alone, and the line with WRONG <name> must be told; NOTE <name> marks a line that is
+// told, but is no error: hardware allows it, or its answer is right whichever thread comes first.
 #include <cooperative_groups.h>
 
 #include <algorithm>
@@ -45,7 +45,8 @@ __global__ void stencil_with_queue(const int* in, int planes, int* out) {
     __syncthreads();
     middle[t] = here;
     __syncthreads();
-    out[z * kThreads + t] = behind + ahead + middle[(t + 1) % kThreads] + middle[(t + kThreads - 1) % kThreads];
+    out[z * kThreads + t] =
+        behind + ahead + middle[(t + 1) % kThreads] + middle[(t + kThreads - 1) % kThreads];
     behind = here;
     here = ahead;
   }
@@ -138,7 +139,8 @@ __global__ void bfs_tests_and_sets(Graph g, int level, int* distance, int* chang
 // Right: a compare-and-swap decides who appends a node, an atomic addition where.
 // Wrong: the queue's end is a plain counter.
 template <bool kAtomic>
-__global__ void bfs_queue(Graph g, int level, const int* queue, int length, int* next, int* end, int* distance) {
+__global__ void bfs_queue(Graph g, int level, const int* queue, int length, int* next, int* end,
+                          int* distance) {
   const int k = blockIdx.x * blockDim.x + threadIdx.x;
   if (k >= length) return;
   const int v = queue[k];
@@ -424,8 +426,11 @@ void selections(Input& x) {
   top_k<true><<<1, kThreads>>>(x.values.data, 1000, 10, x.a.data);
   top_of_a_warp<<<1, kWarp>>>(x.values.data, 1000, x.b.data);
   for (int shift = 0; shift < 12; shift += 4) {
-    const auto* from = reinterpret_cast<const unsigned*>(shift == 0 ? x.values.data : shift == 4 ? x.c.data : x.d.data);
-    radix_pass<true><<<1, kThreads>>>(from, shift, reinterpret_cast<unsigned*>(shift == 4 ? x.d.data : x.c.data));
+    const auto* from = reinterpret_cast<const unsigned*>(shift == 0   ? x.values.data
+                                                         : shift == 4 ? x.c.data
+                                                                      : x.d.data);
+    radix_pass<true>
+        <<<1, kThreads>>>(from, shift, reinterpret_cast<unsigned*>(shift == 4 ? x.d.data : x.c.data));
   }
   CHECK_CUDA(cudaDeviceSynchronize());
   std::vector<int> sorted(x.values.data, x.values.data + 1000);
@@ -462,12 +467,14 @@ void run_one(const std::string& name, Input& x) {
   auto *a = reinterpret_cast<float*>(x.a.data), *b = reinterpret_cast<float*>(x.b.data);
   if (name == "halo_without_barrier") stencil_with_halo<false><<<1, kThreads>>>(in, 500, x.a.data);
   if (name == "two_steps_in_a_launch") two_steps_in_a_launch<<<4, kThreads>>>(a, b, 4 * kThreads);
-  if (name == "counts_without_barrier") align_tokens<false><<<1, kThreads>>>(x.c.data, 300, x.a.data, x.b.data);
+  if (name == "counts_without_barrier")
+    align_tokens<false><<<1, kThreads>>>(x.c.data, 300, x.a.data, x.b.data);
   if (name == "queue_without_atomics")
     bfs_queue<false><<<1, 64>>>(ladder.view(), 0, queue.data, 64, x.a.data, end.data, distance.data);
   if (name == "reduction_without_barrier") top_k<false><<<1, kThreads>>>(in, 1000, 3, x.a.data);
   if (name == "counts_of_a_warp_without_ranks")
-    radix_pass<false><<<1, kThreads>>>(reinterpret_cast<const unsigned*>(in), 0, reinterpret_cast<unsigned*>(x.a.data));
+    radix_pass<false>
+        <<<1, kThreads>>>(reinterpret_cast<const unsigned*>(in), 0, reinterpret_cast<unsigned*>(x.a.data));
   if (name == "warp_without_syncwarp") warp_without_syncwarp<<<1, kWarp>>>(in, x.a.data);
   if (name == "return_before_barrier") return_before_barrier<<<1, kThreads>>>(in, 100, x.a.data);
   if (name == "return_before_loading") return_before_loading<<<1, kThreads>>>(in, 100, x.a.data);
