@@ -132,14 +132,13 @@ bool GlobalRaces::remember_first_write(const LaneAccess& a, uint64_t word, Globa
   auto* half = reinterpret_cast<uint64_t*>(&stamp.block);
   uint64_t seen = __atomic_load_n(half, __ATOMIC_ACQUIRE), claimed;
   if ((seen >> 36) == launch_) return false;
+  UndoLog& log = *a.w.worker->undo;
   const uint64_t begin = word * kWord, bytes = std::min(kWord, a.allocation.bytes() - begin);
-  const uint8_t* flags = a.allocation.initialized.get();
-  a.w.worker->undo->remember(a.allocation.host(a.allocation.begin) + begin,
-                             flags != nullptr ? flags + begin : nullptr, static_cast<uint32_t>(bytes));
+  log.remember(a.allocation, begin, static_cast<uint32_t>(bytes));
   std::memcpy(&claimed, &a.mine.block, sizeof claimed);
   if (__atomic_compare_exchange_n(half, &seen, claimed, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     return true;
-  a.w.worker->undo->forget_last();
+  log.forget_last();
   return false;
 }
 
@@ -187,6 +186,7 @@ void GlobalRaces::forget(uint32_t allocation, uint64_t offset, uint64_t bytes) c
 
 void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) const {
   BlockOrder& order = w.block->races->order();
+  if (w.worker->undo != nullptr) w.block->launch->limit_undo(*w.worker);
   if (w.block->program->synchronizes[i.index]) order.order_all();
   const Allocation* allocation = nullptr;
   const GlobalShadow* shadow = shadow_of(w, i, x.host[__builtin_ctz(w.mask)], &allocation);

@@ -189,7 +189,7 @@ void run_blocks(Launch& launch, unsigned worker_count, std::vector<WorkerCounts>
 
 // As if the launch had not begun.
 void undo(Launch& launch) {
-  for (const UndoLog& log : launch.undo_logs) log.undo();
+  for (const UndoLog& log : launch.undo_logs) log.undo(*launch.allocations);
   launch.trial = launch.spoilt = false;
   launch.stop_from = Launch::kNoBlock;
   launch.next_block = 0;
@@ -200,6 +200,7 @@ void undo(Launch& launch) {
   launch.printed.clear();
 }
 
+// By one worker or by several, so that answers and findings are those of one.
 void run_in_order(Launch& launch, std::vector<WorkerCounts>& counts) {
   std::optional<GlobalRaces> races;
   const auto follow = [&] {
@@ -239,6 +240,7 @@ void tell(Launch& launch) {
   for (FoundInBlock& found : all) {
     if (found.block <= launch.fault_block) Diagnostics::instance().add(std::move(found.diagnostic));
   }
+  if (launch.printed.empty()) return;
   std::fwrite(launch.printed.data(), 1, launch.printed.size(), stdout);
   std::fflush(stdout);
 }
@@ -246,6 +248,8 @@ void tell(Launch& launch) {
 }  // namespace
 
 bool Launch::spoil_trial() {
+  if (!trial) return false;
+  const std::lock_guard lock(findings_mutex);
   if (!trial) return false;
   spoilt = true;
   stop_from = 0;

@@ -76,6 +76,17 @@ struct Launch {
   bool is_over() const { return stop_from.load(std::memory_order_relaxed) == 0; }
   bool has_fault() const { return stop_from.load(std::memory_order_relaxed) != kNoBlock; }
 
+  // Where the worker has too much to remember, the launch stands as it runs, and nobody remembers any more.
+  void limit_undo(Worker& worker) {
+    if (!trial) {
+      worker.undo->forget_all();
+      worker.undo = nullptr;
+    } else if (worker.undo->words() * undo_logs.size() > UndoLog::kMostWords) [[unlikely]] {
+      const std::lock_guard lock(findings_mutex);
+      if (!spoilt) trial = false;
+    }
+  }
+
   // True when the launch will be run again, so that there is nothing to report.
   bool spoil_trial();
   void report(const Block& in, Diagnostic diagnostic);
