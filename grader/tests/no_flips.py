@@ -35,7 +35,7 @@ FIXTURES: dict[str, dict[str, Any]] = {
         "mistakes": ["all rounds in one launch", "no barrier between the steps of a tile"],
     },
     "spmm": {
-        "case": "synth-ragged-k32",
+        "case": "synth-hub-k32",
         "corpus": ["runtime_error/out_of_bounds", "wrong_answer/missing_syncthreads", "accepted/legacy_row_split"],
         "mistakes": ["groups of a row add to C without atomics", "C is indexed in bytes"],
     },

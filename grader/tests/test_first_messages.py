@@ -63,7 +63,9 @@ class Mistake:
 
 def read_table() -> list[Mistake]:
     table: dict[str, Any] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
-    return [Mistake(lab, part["case"], **row) for lab, part in table.items() for row in part["mistakes"]]
+    return [
+        Mistake(**{"lab": lab, "case": part["case"], **row}) for lab, part in table.items() for row in part["mistakes"]
+    ]
 
 
 MISTAKES = read_table()
@@ -71,19 +73,19 @@ MISTAKES = read_table()
 
 @pytest.fixture(scope="session")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, Any]]:
-    """Judges all of them, a class a lab; the record by lab and folder."""
+    """Judges all of them, a class for each lab and case; the record by lab and folder."""
     records: dict[tuple[str, str], dict[str, Any]] = {}
-    for lab in dict.fromkeys(mistake.lab for mistake in MISTAKES):
+    for lab, case in dict.fromkeys((mistake.lab, mistake.case) for mistake in MISTAKES):
         scratch = tmp_path_factory.mktemp(lab)
-        chosen = [mistake for mistake in MISTAKES if mistake.lab == lab]
+        chosen = [mistake for mistake in MISTAKES if (mistake.lab, mistake.case) == (lab, case)]
         for mistake in chosen:
             folder = scratch / "class" / mistake.folder
             folder.mkdir(parents=True)
-            for header in (ROOT / mistake.of).parent.parent.glob("*.cuh"):
+            for header in (ROOT / mistake.of).parent.glob("*.cuh"):
                 shutil.copy(header, folder)
             (folder / mistake.file).write_text(mistake.source(), encoding="utf-8")
         arguments = ["--lab", lab, "--run", scratch / "run", "--backend", "emulator", "--no-speed"]
-        arguments += ["--cases", chosen[0].case, "--policy", policy_for(lab, scratch)]
+        arguments += ["--cases", case, "--policy", policy_for(lab, scratch)]
         done = warpgrade("grade", scratch / "class", *arguments, timeout=1500)
         assert done.returncode == 0, done.stdout + done.stderr
         records |= {(lab, record["submission"]["id"]): record for record in records_of(scratch / "run")}

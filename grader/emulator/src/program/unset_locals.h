@@ -8,7 +8,7 @@
 namespace warpgrade::emu {
 
 // Inst::flags of such a store. Its Inst::target is then the instruction that reads the value first.
-inline constexpr uint8_t kStoresUnset = 2;
+inline constexpr uint8_t kStoresUnset = 0x80;  // other stores use the low bits
 
 // By index of the store in the function: the index of the first instruction that reads what nobody set.
 //

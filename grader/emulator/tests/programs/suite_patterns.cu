@@ -167,11 +167,11 @@ __global__ void top_k(const int* in, int n, int k, int* out) {
     for (int i = t, j = 0; i < n; i += kThreads, ++j) {
       if (!(used >> j & 1) && in[i] > best) best = in[i], place = i;
     }
-    values[t] = best;
+    values[t] = best;  // WRONG reduction_without_barrier
     places[t] = place;
     if (kBarrier) __syncthreads();
     for (int o = kThreads / 2; o > 0; o /= 2) {
-      if (t < o && values[t + o] > values[t]) {  // WRONG reduction_without_barrier
+      if (t < o && values[t + o] > values[t]) {
         values[t] = values[t + o];
         places[t] = places[t + o];
       }
