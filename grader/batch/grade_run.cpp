@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <string_view>
 #include <thread>
 
 #include "base/error.h"
@@ -23,6 +27,20 @@ namespace {
 
 int cores() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+// WARPEMU_THREADS, as the emulator's own programs read it: workers of each runner, instead of a share of the
+// cores.
+std::optional<int> emulator_threads_asked() {
+  const char* text = std::getenv("WARPEMU_THREADS");
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  constexpr int kMost = 1024;
+  const std::string_view digits = text;
+  int threads = 0;
+  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), threads);
+  if (error != std::errc() || end != digits.end() || threads < 1 || threads > kMost)
+    throw UsageError("WARPEMU_THREADS is '{}'; it must be a number from 1 to {}, or not be set", text, kMost);
+  return threads;
 }
 
 // Calls work(i) for i in [0, count) on `workers` threads; the first exception stops the rest and is thrown
@@ -148,7 +166,7 @@ class LocalGrading {
 
   Judging::Share share() const {
     Judging::Share share;
-    share.emulator_threads = std::max(1, cores() / workers());
+    share.emulator_threads = emulator_threads_asked().value_or(std::max(1, cores() / workers()));
     share.judge_threads = run_.on_gpu() ? cores() : share.emulator_threads;
     share.alone = !run_.on_gpu() || workers() == 1;
     return share;

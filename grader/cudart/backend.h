@@ -87,11 +87,12 @@ struct Fill {
 
 // What the host's code did wrong or cannot have: told to people, and to the judge.
 struct HostFinding {
-  enum class Kind : uint8_t { unsupported, invalid_launch };
+  enum class Kind : uint8_t { unsupported, invalid_launch, invalid_copy };
   Kind kind = Kind::unsupported;
   std::string kernel;   // mangled; empty when no kernel is concerned
   std::string message;  // "unsupported call of cudaMallocArray"
   std::string advice;
+  uint64_t bytes = 0;  // of a copy
 };
 
 class Backend {
@@ -135,6 +136,8 @@ class Backend {
   virtual cudaError_t unregister_host(void* pointer) = 0;
   // The range that holds an address or ends there.
   virtual std::optional<MemoryRange> find(uint64_t address) = 0;
+  // What the allocation at an address is called for people; empty where nobody knows.
+  virtual std::string name_of(uint64_t) { return {}; }
   // No host memory can lie there.
   virtual bool is_device_address(uint64_t address) = 0;
   // The one range that all device addresses lie in; empty when there is none.

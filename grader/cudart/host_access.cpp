@@ -1,5 +1,7 @@
 #include "cudart/host_access.h"
 
+#include <string>
+
 #include "cudart/errors.h"
 
 namespace warpgrade::cudart {
@@ -16,21 +18,58 @@ bool may_be(const void* pointer, Side side) {
   return (side == Side::device) == on_device;
 }
 
-cudaError_t check_direction(const void* dst, const void* src, cudaMemcpyKind kind) {
-  if (dst == nullptr || src == nullptr) return cudaErrorInvalidValue;
+std::string side_of(const void* pointer) {
+  if (pointer == nullptr) return "a null pointer";
+  if (!may_be(pointer, Side::device)) return "host memory";
+  const std::string name = backend().name_of(reinterpret_cast<uint64_t>(pointer));
+  return name.empty() ? "device memory" : "device memory (" + name + ")";
+}
+
+const char* direction_name(bool from_device, bool to_device) {
+  return from_device ? (to_device ? "cudaMemcpyDeviceToDevice" : "cudaMemcpyDeviceToHost")
+                     : (to_device ? "cudaMemcpyHostToDevice" : "cudaMemcpyHostToHost");
+}
+
+// A copy whose direction is not that of its pointers, or one of them null.
+cudaError_t refuse_copy(const void* dst, const void* src, size_t bytes, cudaMemcpyKind kind) {
+  HostFinding finding;
+  finding.kind = HostFinding::Kind::invalid_copy;
+  finding.bytes = bytes;
+  finding.message = "a copy of " + std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes") + " from " +
+                    side_of(src) + " to " + side_of(dst) + " was not made: ";
+  if (dst == nullptr || src == nullptr) {
+    finding.message += "a pointer is null";
+    finding.advice = "Did the cudaMalloc or malloc before it succeed, and was its pointer passed on?";
+  } else {
+    const char* right = direction_name(may_be(src, Side::device), may_be(dst, Side::device));
+    finding.message += std::string("its direction is ") +
+                       direction_name(kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice,
+                                      kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) +
+                       ", and these pointers need " + right;
+    finding.advice =
+        std::string("Pass ") + right + ", or exchange destination and source: the destination stands first.";
+  }
+  finding.message += std::string(" (") + cudaGetErrorName(cudaErrorInvalidValue) + ": " +
+                     cudaGetErrorString(cudaErrorInvalidValue) + ")";
+  backend().report(finding);
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t check_direction(const void* dst, const void* src, size_t bytes, cudaMemcpyKind kind) {
+  if (dst == nullptr || src == nullptr) return refuse_copy(dst, src, bytes, kind);
   if (kind == cudaMemcpyDefault) return cudaSuccess;
   if (static_cast<unsigned>(kind) > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   const bool fits = may_be(dst, to_device ? Side::device : Side::host) &&
                     may_be(src, from_device ? Side::device : Side::host);
-  return fits ? cudaSuccess : cudaErrorInvalidValue;
+  return fits ? cudaSuccess : refuse_copy(dst, src, bytes, kind);
 }
 
 cudaError_t copy_bytes(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind, StreamId stream,
                        bool waits) {
   if (bytes == 0) return cudaSuccess;
-  if (const cudaError_t error = check_direction(dst, src, kind); error != cudaSuccess) return error;
+  if (const cudaError_t error = check_direction(dst, src, bytes, kind); error != cudaSuccess) return error;
   return backend().copy(dst, src, bytes, stream, waits);
 }
 

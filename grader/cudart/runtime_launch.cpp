@@ -29,12 +29,13 @@ constexpr cudaError_t kBadDimensions =
 constexpr cudaError_t kUnknownKernel =
     CUDART_VERSION >= 13000 ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
 
+constexpr unsigned kMaxGridX = 0x7fffffff, kMaxGridYZ = 65535, kMaxBlockZ = 64, kMaxThreadsPerBlock = 1024;
+
 cudaError_t check_dimensions(dim3 grid, dim3 block) {
-  constexpr unsigned kMaxGridYZ = 65535, kMaxBlockZ = 64, kMaxThreadsPerBlock = 1024;
   const uint64_t threads = uint64_t(block.x) * block.y * block.z;
   const bool block_ok = threads > 0 && threads <= kMaxThreadsPerBlock && block.x <= kMaxThreadsPerBlock &&
                         block.y <= kMaxThreadsPerBlock && block.z <= kMaxBlockZ;
-  const bool grid_ok = grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= 0x7fffffffu &&
+  const bool grid_ok = grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= kMaxGridX &&
                        grid.y <= kMaxGridYZ && grid.z <= kMaxGridYZ;
   return block_ok && grid_ok ? cudaSuccess : kBadDimensions;
 }
@@ -88,6 +89,46 @@ std::string text_of(dim3 size) {
   return "(" + std::to_string(size.x) + "," + std::to_string(size.y) + "," + std::to_string(size.z) + ")";
 }
 
+// Which number of a launch that is refused is wrong, and what its limit is.
+std::string what_is_wrong(const KernelCall& call) {
+  const auto number = [](const char* what, uint64_t is, const char* bound, uint64_t limit) {
+    return std::string(what) + " is " + std::to_string(is) + ", and must be " + bound + " " +
+           std::to_string(limit);
+  };
+  const dim3 &grid = call.grid, &block = call.block;
+  struct Axis {
+    const char* what;
+    uint64_t is, limit;
+  };
+  const Axis axes[] = {{"the grid's x", grid.x, kMaxGridX},
+                       {"the grid's y", grid.y, kMaxGridYZ},
+                       {"the grid's z", grid.z, kMaxGridYZ},
+                       {"the block's x", block.x, kMaxThreadsPerBlock},
+                       {"the block's y", block.y, kMaxThreadsPerBlock},
+                       {"the block's z", block.z, kMaxBlockZ}};
+  for (const Axis& axis : axes) {
+    if (axis.is == 0) return number(axis.what, axis.is, "at least", 1);
+  }
+  const uint64_t threads = uint64_t(block.x) * block.y * block.z;
+  if (threads > kMaxThreadsPerBlock)
+    return number("the number of threads in a block", threads, "at most", kMaxThreadsPerBlock);
+  for (const Axis& axis : axes) {
+    if (axis.is > axis.limit) return number(axis.what, axis.is, "at most", axis.limit);
+  }
+  Kernel* kernel = nullptr;
+  if (Registry::instance().resolve(call.function, &kernel) != cudaSuccess)
+    return "it has no code for this device";
+  const KernelFacts& facts = kernel->facts;
+  if (threads > static_cast<uint64_t>(facts.max_threads))
+    return number("the number of threads in a block", threads, "for this kernel at most",
+                  static_cast<uint64_t>(facts.max_threads));
+  const auto allowed = static_cast<size_t>(std::max(0, facts.max_dynamic_shared));
+  if (call.dynamic_shared > allowed)
+    return number("the number of bytes of dynamic shared memory", call.dynamic_shared,
+                  ("beside " + std::to_string(facts.static_shared) + " static ones at most").c_str(), allowed);
+  return "its blocks do not all fit onto the device at once";
+}
+
 // A launch that is refused leaves nothing but an error code, which many programs never look at.
 cudaError_t refuse(cudaError_t error, const KernelCall& call) {
   const Kernel* kernel = Registry::instance().find_kernel(call.function);
@@ -95,9 +136,10 @@ cudaError_t refuse(cudaError_t error, const KernelCall& call) {
   HostFinding finding;
   finding.kind = HostFinding::Kind::invalid_launch;
   finding.kernel = kernel->name;
-  finding.message = "the kernel was not started: " + std::string(cudaGetErrorString(error)) + " (grid " +
-                    text_of(call.grid) + ", block " + text_of(call.block) + ", " +
-                    std::to_string(call.dynamic_shared) + " bytes of dynamic shared memory)";
+  finding.message = "the kernel was not started: " + what_is_wrong(call) + " (grid " + text_of(call.grid) +
+                    ", block " + text_of(call.block) + ", " + std::to_string(call.dynamic_shared) +
+                    " bytes of dynamic shared memory; " + cudaGetErrorName(error) + ": " +
+                    cudaGetErrorString(error) + ")";
   finding.advice =
       "Look at cudaGetLastError() after each launch. A block has at most 1024 threads, a grid at least one "
       "block, and more than 48 KB of shared memory take "

@@ -556,7 +556,7 @@ void CaseJudge::describe_speed(nlohmann::json& record) const {
 // The emulator's findings: feedback, and reason enough to lower a verdict.
 void CaseJudge::collect_reports(nlohmann::json& record, Outcome& outcome) {
   if (context_.backend != "emulator") return;
-  const nlohmann::json diagnostics = submission_->drain_diagnostics();
+  const nlohmann::json diagnostics = order_diagnostics(submission_->drain_diagnostics());
   const nlohmann::json counters = submission_->drain_counters();
   if (!diagnostics.empty()) record["diagnostics"] = diagnostics;
   if (!counters.empty()) record["counters"] = summarize_counters(counters);

@@ -2,80 +2,79 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "profile/diseases.h"
 
 namespace warpgrade {
 namespace {
 
-// What a finding means: the verdict and reason that it gives to a failed or an accepted case.
+// What a finding did to the program; the smaller is told first.
+enum class Effect {
+  kEnds,      // the kernel ended there, and every later call fails
+  kRefused,   // a call returned an error and did nothing
+  kSuspect,   // may make an answer wrong
+  kHint,      // explains a wrong answer where nothing else does
+  kTidiness,  // changes no answer
+};
+
+// The verdict and reason that a finding gives to a case that it ended, and to an accepted one.
 struct Meaning {
   const char* verdict;
   const char* reason;
-  bool lowers_accepted;
-  bool explains_wrong;   // said beside a wrong answer that it may have caused
+  Effect effect;
   const char* sentence;  // where the finding has no message of its own
 };
-
-constexpr bool kLowers = true, kExplainsWrong = true;
 
 // Every kind of emulator/include/warpemu/findings.h.
 const std::map<std::string, Meaning>& meanings() {
   using namespace verdicts;
+  using enum Effect;
   static const std::map<std::string, Meaning> table{
-      {"out_of_bounds",
-       {kRuntimeError, "out_of_bounds", kLowers, false, "accesses memory outside every allocation"}},
-      {"null_pointer",
-       {kRuntimeError, "illegal_address", kLowers, false, "accesses memory through a null pointer"}},
-      {"use_after_free", {kRuntimeError, "use_after_free", kLowers, false, "accesses memory that was freed"}},
+      {"out_of_bounds", {kRuntimeError, "out_of_bounds", kEnds, "accesses memory outside every allocation"}},
+      {"null_pointer", {kRuntimeError, "illegal_address", kEnds, "accesses memory through a null pointer"}},
+      {"use_after_free", {kRuntimeError, "use_after_free", kEnds, "accesses memory that was freed"}},
       {"misaligned",
-       {kRuntimeError, "misaligned_address", kLowers, false,
-        "accesses an address that is no multiple of the width"}},
+       {kRuntimeError, "misaligned_address", kEnds, "accesses an address that is no multiple of the width"}},
       {"foreign_stack",
-       {kRuntimeError, "foreign_stack", kLowers, false,
-        "accesses another thread's local variable through a pointer"}},
-      {"read_only_write", {kWrongAnswer, "input_modified", kLowers, false, "writes to a read-only input"}},
+       {kRuntimeError, "foreign_stack", kEnds, "accesses another thread's local variable through a pointer"}},
+      {"read_only_write", {kWrongAnswer, "input_modified", kEnds, "writes to a read-only input"}},
       {"barrier_deadlock",
-       {kTimeLimit, "barrier_deadlock", kLowers, false, "threads wait for others that never come"}},
+       {kTimeLimit, "barrier_deadlock", kEnds, "threads wait for others that never come"}},
       {"barrier_count",
-       {kRuntimeError, "barrier_count", kLowers, false,
-        "a barrier is given a number of threads that never come"}},
-      {"divergent_barrier",
-       {kRuntimeError, "divergent_barrier", false, kExplainsWrong,
-        "threads of a block wait at different barriers"}},
-      {"partial_warp",
-       {kRuntimeError, "partial_warp", false, kExplainsWrong,
-        "some lanes of a warp miss an operation of whole warps"}},
-      {"wrong_mask",
-       {kRuntimeError, "wrong_mask", false, kExplainsWrong,
-        "a lane calls with a mask that does not name it"}},
-      {"undefined_shuffle",
-       {kWrongAnswer, "undefined_shuffle", false, kExplainsWrong,
-        "a lane takes the value of one that takes no part"}},
-      {"shared_race",
-       {kWrongAnswer, "race", false, kExplainsWrong, "threads race for a place of shared memory"}},
-      {"global_race",
-       {kWrongAnswer, "race", false, kExplainsWrong, "threads race for a place of global memory"}},
-      {"uninitialized_read",
-       {kWrongAnswer, "uninitialized_read", false, kExplainsWrong, "reads memory that nobody has written"}},
-      {"launch_timeout", {kTimeLimit, "out_of_time", kLowers, false, "the kernel does not end"}},
-      {"trap", {kRuntimeError, "trap", kLowers, false, "the kernel stopped itself"}},
-      {"assert", {kRuntimeError, "assert", kLowers, false, "an assertion in the kernel failed"}},
-      {"stack_overflow", {kRuntimeError, "stack_overflow", kLowers, false, "a thread's stack is full"}},
-      {"bad_call",
-       {kRuntimeError, "bad_call", kLowers, false, "calls an address at which no function begins"}},
+       {kRuntimeError, "barrier_count", kEnds, "a barrier is given a number of threads that never come"}},
+      {"launch_timeout", {kTimeLimit, "out_of_time", kEnds, "the kernel does not end"}},
+      {"trap", {kRuntimeError, "trap", kEnds, "the kernel stopped itself"}},
+      {"assert", {kRuntimeError, "assert", kEnds, "an assertion in the kernel failed"}},
+      {"stack_overflow", {kRuntimeError, "stack_overflow", kEnds, "a thread's stack is full"}},
+      {"bad_call", {kRuntimeError, "bad_call", kEnds, "calls an address at which no function begins"}},
       {"unsupported",
-       {kNotRun, "unsupported_on_emulator", false, false, "the emulator cannot run this: it takes a GPU"}},
+       {kNotRun, "unsupported_on_emulator", kRefused, "the emulator cannot run this: it takes a GPU"}},
       {"invalid_launch",
-       {kRuntimeError, "invalid_launch", false, kExplainsWrong,
-        "a kernel was not started: its launch is invalid"}},
-      {"invalid_free", {kRuntimeError, "invalid_free", false, false, "frees what is no allocation"}},
+       {kRuntimeError, "invalid_launch", kRefused, "a kernel was not started: its launch is invalid"}},
+      {"invalid_copy", {kRuntimeError, "invalid_copy", kRefused, "a copy was not made: it is invalid"}},
+      {"invalid_free", {kRuntimeError, "invalid_free", kRefused, "frees what is no allocation"}},
       {"host_copy_overrun",
-       {kRuntimeError, "out_of_bounds", false, false, "a copy leaves the allocation that it begins in"}},
+       {kRuntimeError, "out_of_bounds", kRefused, "a copy leaves the allocation that it begins in"}},
+      {"divergent_barrier",
+       {kRuntimeError, "divergent_barrier", kSuspect, "threads of a block wait at different barriers"}},
+      {"partial_warp",
+       {kRuntimeError, "partial_warp", kSuspect, "some lanes of a warp miss an operation of whole warps"}},
+      {"wrong_mask",
+       {kRuntimeError, "wrong_mask", kSuspect, "a lane calls with a mask that does not name it"}},
+      {"undefined_shuffle",
+       {kWrongAnswer, "undefined_shuffle", kSuspect, "a lane takes the value of one that takes no part"}},
+      {"shared_race", {kWrongAnswer, "race", kSuspect, "threads race for a place of shared memory"}},
+      {"global_race", {kWrongAnswer, "race", kSuspect, "threads race for a place of global memory"}},
+      {"uninitialized_read",
+       {kWrongAnswer, "uninitialized_read", kSuspect, "reads memory that nobody has written"}},
+      {"early_exit",
+       {kWrongAnswer, "early_exit", kHint, "threads have returned before a barrier that others reach"}},
       {"device_memory_leak",
-       {kRuntimeError, "device_memory_leak", false, false, "device memory was never freed"}},
+       {kRuntimeError, "device_memory_leak", kTidiness, "device memory was never freed"}},
   };
   return table;
 }
@@ -92,10 +91,46 @@ std::string place(const nlohmann::json& finding) {
   return fmt::format("{}:{}: ", file.substr(file.rfind('/') + 1), line->get<std::int64_t>());
 }
 
-// A finding's message at its place; what its kind means where it has none.
-std::string told(const nlohmann::json& finding, const Meaning& meaning) {
-  const std::string message = text_of(finding, "message");
-  return place(finding) + (message.empty() ? meaning.sentence : message);
+// free() of a kernel ends it, as cudaFree() does not: a kernel is named where one was running.
+Effect effect_of(const nlohmann::json& finding, const Meaning& meaning) {
+  const bool in_kernel = text_of(finding, "kind") == "invalid_free" && !text_of(finding, "kernel").empty();
+  return in_kernel ? Effect::kEnds : meaning.effect;
+}
+
+// A finding that is understood.
+struct Told {
+  std::string kind;
+  const Meaning* meaning;
+  Effect effect;
+  std::string text;  // its message at its place; what its kind means where it has none
+};
+
+std::vector<Told> understood(const nlohmann::json& diagnostics) {
+  std::vector<Told> told;
+  for (const nlohmann::json& finding : diagnostics) {
+    const auto known = meanings().find(text_of(finding, "kind"));
+    if (known == meanings().end()) continue;
+    const Meaning& meaning = known->second;
+    const std::string message = text_of(finding, "message");
+    told.push_back({known->first, &meaning, effect_of(finding, meaning),
+                    place(finding) + (message.empty() ? meaning.sentence : message)});
+  }
+  return told;
+}
+
+// "; also: spmm.cu:12: reads ... (shared_race)" for what stands behind the first `skipped` findings.
+std::string also(const std::vector<Told>& findings, size_t skipped) {
+  constexpr size_t kMostTold = 2;
+  std::string text;
+  size_t told = 0, more = 0;
+  for (size_t k = skipped; k < findings.size(); ++k) {
+    if (findings[k].effect == Effect::kTidiness) continue;
+    if (told++ < kMostTold)
+      text += fmt::format("; also: {} ({})", findings[k].text, findings[k].kind);
+    else
+      ++more;
+  }
+  return more == 0 ? text : text + fmt::format("; also: {} more", more);
 }
 
 // The emulator tells kernels first and then each one's lines and buffers, as objects in a row; here they
@@ -121,22 +156,36 @@ nlohmann::json nest(const nlohmann::json& objects) {
 
 }  // namespace
 
+nlohmann::json order_diagnostics(const nlohmann::json& diagnostics) {
+  std::vector<nlohmann::json> ordered(diagnostics.begin(), diagnostics.end());
+  const auto rank = [](const nlohmann::json& finding) {
+    const auto known = meanings().find(text_of(finding, "kind"));
+    return known == meanings().end() ? Effect::kTidiness : effect_of(finding, known->second);
+  };
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [&](const auto& x, const auto& y) { return rank(x) < rank(y); });
+  return ordered;
+}
+
 void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
-  for (const nlohmann::json& finding : diagnostics) {
-    const auto meaning = meanings().find(text_of(finding, "kind"));
-    if (meaning == meanings().end()) continue;
-    const Meaning& m = meaning->second;
-    if (outcome.verdict == verdicts::kWrongAnswer && m.explains_wrong) {
-      outcome.message += fmt::format("; {} ({})", told(finding, m), meaning->first);
-      return;
-    }
-    const bool explains = outcome.verdict == verdicts::kRuntimeError &&
-                          (outcome.reason == "cuda_error" || outcome.reason == "crashed");
-    if (!explains && !(outcome.accepted() && m.lowers_accepted)) continue;
-    outcome.verdict = m.verdict;
-    outcome.reason = m.reason;
-    outcome.message = told(finding, m);
-    return;
+  const std::vector<Told> findings = understood(order_diagnostics(diagnostics));
+  if (findings.empty()) return;
+  const Told& first = findings.front();
+  const bool returned_error = outcome.verdict == verdicts::kRuntimeError &&
+                              (outcome.reason == "cuda_error" || outcome.reason == "crashed");
+  const bool left_out = outcome.verdict == verdicts::kNotImplemented && first.kind == "unsupported";
+  const bool wrong = outcome.verdict == verdicts::kWrongAnswer;
+  const bool ended = first.effect == Effect::kEnds && (outcome.accepted() || wrong || returned_error);
+  const bool refused = first.effect == Effect::kRefused && returned_error;
+  if (ended || refused || left_out) {
+    const std::string before = outcome.message.empty() ? "" : fmt::format(" ({})", outcome.message);
+    outcome.verdict = first.meaning->verdict;
+    outcome.reason = first.meaning->reason;
+    outcome.message = first.text + before + also(findings, 1);
+  } else if (returned_error) {
+    outcome.message += also(findings, 0);
+  } else if (wrong && first.effect != Effect::kTidiness) {
+    outcome.message += fmt::format("; {} ({})", first.text, first.kind) + also(findings, 1);
   }
 }
 

@@ -8,7 +8,14 @@
 
 namespace warpgrade {
 
-// Explains a failure by the first finding, and turns `accepted` into runtime_error when memory was misused.
+// The findings in the order in which they are told: what ended the program, then calls that were refused,
+// then what may make an answer wrong, then hints and leaks; those of one kind as the emulator tells them,
+// which is the order of the program.
+nlohmann::json order_diagnostics(const nlohmann::json& diagnostics);
+
+// Explains a failure by the finding that ended the program, beside a wrong answer says what may have caused
+// it, and turns `accepted` into runtime_error when memory was misused. What else was found is said behind
+// "also".
 void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome);
 
 // Totals over the kernels, what is wrong with them, and the kernels themselves, each with its lines and

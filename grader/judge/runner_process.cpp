@@ -458,6 +458,26 @@ std::string RunnerProcess::output() {
   return valid_utf8(output_->text());
 }
 
+namespace {
+
+// The emulator says on stderr why host code was stopped. Its words, which the submission could write as well,
+// change a message and no verdict.
+std::string explain_segmentation_fault(const std::string& output) {
+  constexpr const char* kSign = "emulator: ";
+  constexpr size_t kMostShown = 200;
+  for (const char* known :
+       {"host code dereferenced a device pointer", "the stack of the host code is full"}) {
+    const size_t at = output.rfind(kSign + std::string(known));
+    if (at == std::string::npos) continue;
+    const size_t begin = at + std::char_traits<char>::length(kSign);
+    return output.substr(begin, std::min(output.find('\n', begin) - begin, kMostShown));
+  }
+  return "host code touched memory that is not its own: a device pointer, an index outside of an array, or a "
+         "local array that is too large for the stack";
+}
+
+}  // namespace
+
 Outcome RunnerProcess::explain_death() {
   Outcome outcome;
   outcome.verdict = verdicts::kRuntimeError;
@@ -469,8 +489,7 @@ Outcome RunnerProcess::explain_death() {
   if (signal_ != 0) {
     outcome.reason = "crashed";
     outcome.message = fmt::format("the program was ended by signal {} ({})", signal_, strsignal(signal_));
-    if (signal_ == SIGSEGV)
-      outcome.message += ": host code touched memory that is not its own, maybe a device pointer";
+    if (signal_ == SIGSEGV) outcome.message += ": " + explain_segmentation_fault(output());
     if (signal_ == SIGABRT)
       outcome.message += ": an exception that nobody caught, a failed assert() or a call of abort()";
   } else {

@@ -77,6 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"heap_use_after_free", "use_after_free", 700, true, "device malloc #1"},
         Mistake{"heap_double_free", "invalid_free", 719, true, "a second time"},
         Mistake{"heap_bad_free", "invalid_free", 719, true, "no malloc of a kernel begins"},
+        Mistake{"local_never_set", "uninitialized_read", 0, true,
+                "was never given a value; the result is stored at line", "initcheck"},
         Mistake{"local_uninitialized", "uninitialized_read", 0, true, "reads a local array where",
                 "initcheck"},
         Mistake{"heap_uninitialized", "uninitialized_read", 0, true,
@@ -184,6 +186,54 @@ TEST(Emulator, checks_find_nothing_in_correct_programs) {
     EXPECT_EQ(r.output.find("emulator: "), std::string::npos) << program << "\n" << r.output;
   }
 }
+
+constexpr const char* kEveryCheck = "WARPEMU_CHECKS=memcheck,initcheck,racecheck,synccheck,leakcheck";
+
+TEST(SuitePatterns, right_ones_give_no_finding) {
+  for (const char* workers : {"WARPEMU_THREADS=1", "WARPEMU_THREADS=4"}) {
+    const Result r = run("suite_patterns", "", std::string(kEveryCheck) + " " + workers);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_EQ(r.output, "") << workers;
+  }
+}
+
+struct Pattern {
+  const char* name;
+  const char* kind;
+  const char* detail;
+};
+
+// Each is told at its marked line, in the same words on any number of workers.
+class SuitePatterns : public testing::TestWithParam<Pattern> {};
+
+TEST_P(SuitePatterns, wrong_ones_and_notes_are_told_at_their_line) {
+  const Pattern& p = GetParam();
+  const std::string place = std::string("emulator: ") + p.kind + " at suite_patterns.cu:" +
+                            std::to_string(marked_line("suite_patterns.cu", p.name, "// "));
+  std::string first;
+  for (const char* workers : {"WARPEMU_THREADS=1", "WARPEMU_THREADS=2", "WARPEMU_THREADS=4"}) {
+    const Result r = run("suite_patterns", p.name, std::string(kEveryCheck) + " " + workers);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_NE(r.output.find(place + " "), std::string::npos) << "want " << place << "\n" << r.output;
+    EXPECT_NE(r.output.find(p.detail), std::string::npos) << "want " << p.detail << "\n" << r.output;
+    if (first.empty()) first = r.output;
+    EXPECT_EQ(r.output, first) << workers;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Emulator, SuitePatterns,
+    testing::Values(Pattern{"halo_without_barrier", "shared_race", "__syncthreads()"},
+                    Pattern{"two_steps_in_a_launch", "global_race", "two kernels"},
+                    Pattern{"counts_without_barrier", "shared_race", "__syncthreads()"},
+                    Pattern{"queue_without_atomics", "global_race", "use atomicAdd"},
+                    Pattern{"reduction_without_barrier", "shared_race", "__syncthreads()"},
+                    Pattern{"counts_of_a_warp_without_ranks", "shared_race", "use atomicAdd"},
+                    Pattern{"warp_without_syncwarp", "shared_race", "__syncwarp()"},
+                    Pattern{"bfs_tests_and_sets", "global_race", "orders the two"},
+                    Pattern{"return_before_barrier", "early_exit", "28 of the block's 128 threads"},
+                    Pattern{"return_before_loading", "uninitialized_read", "no thread of this block"}),
+    [](const auto& test) { return test.param.name; });
 
 TEST(Emulator, keeps_the_semantics_of_the_runtime_api) {
   expect_success("runtime_api");

@@ -87,9 +87,12 @@ cudaError_t Forwarding::call(Op op, Channel::Arguments arguments) {
 }
 
 void Forwarding::report(const cudart::HostFinding& finding) {
-  const bool unsupported = finding.kind == cudart::HostFinding::Kind::unsupported;
+  using Kind = cudart::HostFinding::Kind;
+  const char* what = finding.kind == Kind::unsupported    ? "unsupported"
+                     : finding.kind == Kind::invalid_copy ? "invalid_copy"
+                                                          : "invalid_launch";
   const cudart::HostPlace place = cudart::place_of_call(cudart::call_stack(), finding.kernel);
-  std::string text = std::string("executor: ") + (unsupported ? "unsupported" : "invalid_launch");
+  std::string text = std::string("executor: ") + what;
   if (place.line != 0)
     text += " at " + place.path.substr(place.path.rfind('/') + 1) + ":" + std::to_string(place.line);
   if (!finding.kernel.empty()) text += " in " + finding.kernel;

@@ -10,7 +10,7 @@ __global__ void strides(int* a, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) {
 #endif
     if (threadIdx.x == 0) turn = i;
-    __syncthreads();  // MISTAKE: divergent_barrier
+    __syncthreads();  // MISTAKE: early_exit
     if (i < n) a[i] = turn;
     __syncthreads();
   }

@@ -10,7 +10,7 @@ __global__ void reverse(int* a, int n) {
   if (i >= n) return;
   tile[i] = a[i];
 #endif
-  __syncthreads();  // MISTAKE: divergent_barrier
+  __syncthreads();  // MISTAKE: early_exit
   if (i < n) a[i] = tile[n - 1 - i];
 }
 

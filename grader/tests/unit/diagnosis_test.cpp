@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "emulator/include/warpemu/findings.h"
 
 namespace warpgrade {
@@ -22,14 +25,99 @@ json finding(const char* kind) {
   return json::array({{{"kind", kind}, {"file", "src/kernel.cu"}, {"line", 7}}});
 }
 
-TEST(Diagnosis, every_kind_of_finding_explains_an_error_in_a_sentence) {
-  for (const char* kind : emu::kFindingWords) {
+// What ended the program or was refused by it.
+const std::set<std::string> kCauses{"out_of_bounds",    "misaligned",    "use_after_free",
+                                    "read_only_write",  "null_pointer",  "foreign_stack",
+                                    "launch_timeout",   "trap",          "assert",
+                                    "stack_overflow",   "bad_call",      "unsupported",
+                                    "invalid_launch",   "barrier_count", "invalid_free",
+                                    "barrier_deadlock", "invalid_copy",  "host_copy_overrun"};
+
+TEST(Diagnosis, every_kind_of_finding_explains_an_error_or_stands_beside_it_in_a_sentence) {
+  for (const std::string kind : emu::kFindingWords) {
     Outcome o = outcome(verdicts::kRuntimeError, "cuda_error");
-    apply_diagnostics(finding(kind), o);
-    EXPECT_NE(o.reason, "cuda_error") << kind << " has no meaning";
-    ASSERT_EQ(o.message.substr(0, 13), "kernel.cu:7: ") << kind << ": " << o.message;
-    EXPECT_GT(o.message.size(), 30u) << kind << ": " << o.message;
+    apply_diagnostics(finding(kind.c_str()), o);
+    if (kCauses.contains(kind)) {
+      EXPECT_NE(o.reason, "cuda_error") << kind << " has no meaning";
+      ASSERT_EQ(o.message.substr(0, 13), "kernel.cu:7: ") << kind << ": " << o.message;
+      EXPECT_NE(o.message.find("(as it was)"), std::string::npos) << kind << ": " << o.message;
+      EXPECT_GT(o.message.size(), 40u) << kind << ": " << o.message;
+    } else {
+      EXPECT_EQ(o.reason, "cuda_error") << kind;
+      EXPECT_EQ(o.message.substr(0, 9), "as it was") << kind << ": " << o.message;
+      EXPECT_EQ(o.message.find("also: kernel.cu:7: ") != std::string::npos, kind != "device_memory_leak")
+          << o.message;
+    }
   }
+}
+
+json findings_of(std::initializer_list<const char*> kinds) {
+  json findings = json::array();
+  for (const char* kind : kinds) {
+    findings.push_back(
+        {{"kind", kind}, {"file", "kernel.cu"}, {"line", findings.size() + 1}, {"message", kind}});
+  }
+  return findings;
+}
+
+TEST(Diagnosis, what_ended_the_program_is_told_first_and_gives_the_verdict) {
+  Outcome o = outcome(verdicts::kRuntimeError, "cuda_error");
+  apply_diagnostics(
+      findings_of({"early_exit", "shared_race", "invalid_launch", "out_of_bounds", "null_pointer"}), o);
+  EXPECT_EQ(o.verdict, verdicts::kRuntimeError);
+  EXPECT_EQ(o.reason, "out_of_bounds");
+  EXPECT_EQ(o.message,
+            "kernel.cu:4: out_of_bounds (as it was); also: kernel.cu:5: null_pointer (null_pointer); also: "
+            "kernel.cu:3: invalid_launch (invalid_launch); also: 2 more");
+}
+
+TEST(Diagnosis, a_race_never_turns_an_error_of_cuda_into_a_wrong_answer) {
+  for (const char* reason : {"cuda_error", "crashed"}) {
+    Outcome o = outcome(verdicts::kRuntimeError, reason);
+    apply_diagnostics(findings_of({"global_race", "uninitialized_read"}), o);
+    EXPECT_EQ(o.verdict, verdicts::kRuntimeError);
+    EXPECT_EQ(o.reason, reason);
+  }
+}
+
+TEST(Diagnosis, of_suspects_the_first_in_the_programs_order_stands_beside_a_wrong_answer) {
+  Outcome o = outcome(verdicts::kWrongAnswer, "mismatch");
+  apply_diagnostics(findings_of({"early_exit", "uninitialized_read", "global_race", "device_memory_leak"}),
+                    o);
+  EXPECT_EQ(o.message,
+            "as it was; kernel.cu:2: uninitialized_read (uninitialized_read); also: kernel.cu:3: global_race "
+            "(global_race); also: kernel.cu:1: early_exit (early_exit)");
+}
+
+TEST(Diagnosis, an_error_that_the_program_hid_is_no_wrong_answer) {
+  Outcome o = outcome(verdicts::kWrongAnswer, "mismatch");
+  apply_diagnostics(findings_of({"global_race", "misaligned"}), o);
+  EXPECT_EQ(o.verdict, verdicts::kRuntimeError);
+  EXPECT_EQ(o.reason, "misaligned_address");
+}
+
+TEST(Diagnosis, what_the_emulator_cannot_run_is_not_called_unwritten) {
+  Outcome o = outcome(verdicts::kNotImplemented, "");
+  apply_diagnostics(findings_of({"unsupported"}), o);
+  EXPECT_EQ(o.verdict, verdicts::kNotRun);
+}
+
+TEST(Diagnosis, a_kernels_bad_free_ends_it_and_the_hosts_does_not) {
+  json findings = findings_of({"invalid_free"});
+  Outcome host, kernel;
+  apply_diagnostics(findings, host);
+  EXPECT_TRUE(host.accepted());
+  findings[0]["kernel"] = "grow";
+  apply_diagnostics(findings, kernel);
+  EXPECT_EQ(kernel.reason, "invalid_free");
+}
+
+TEST(Diagnosis, a_records_findings_are_in_the_order_of_the_message) {
+  const json ordered =
+      order_diagnostics(findings_of({"device_memory_leak", "shared_race", "of_tomorrow", "trap"}));
+  std::string kinds;
+  for (const json& each : ordered) kinds += each["kind"].get<std::string>() + " ";
+  EXPECT_EQ(kinds, "trap shared_race device_memory_leak of_tomorrow ");
 }
 
 TEST(Diagnosis, memory_misuse_lowers_an_accepted_case_and_a_leak_does_not) {
@@ -39,8 +127,8 @@ TEST(Diagnosis, memory_misuse_lowers_an_accepted_case_and_a_leak_does_not) {
     EXPECT_EQ(o.verdict, verdicts::kRuntimeError) << kind;
     EXPECT_EQ(o.reason, kind);
   }
-  for (const char* kind :
-       {"device_memory_leak", "invalid_launch", "partial_warp", "shared_race", "unsupported"}) {
+  for (const char* kind : {"device_memory_leak", "invalid_launch", "invalid_copy", "partial_warp",
+                           "shared_race", "early_exit", "unsupported"}) {
     Outcome o = outcome(verdicts::kAccepted, "");
     apply_diagnostics(finding(kind), o);
     EXPECT_TRUE(o.accepted()) << kind;
@@ -63,7 +151,7 @@ TEST(Diagnosis, the_finding_speaks_for_itself_where_it_can) {
   json findings = finding("out_of_bounds");
   findings[0]["message"] = "writes 4 bytes just past the end of a";
   apply_diagnostics(findings, o);
-  EXPECT_EQ(o.message, "kernel.cu:7: writes 4 bytes just past the end of a");
+  EXPECT_EQ(o.message, "kernel.cu:7: writes 4 bytes just past the end of a (as it was)");
 }
 
 TEST(Diagnosis, unknown_kinds_change_nothing) {

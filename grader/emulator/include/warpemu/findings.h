@@ -2,8 +2,8 @@
 // knows all of them: the judge's tests go through this list.
 #pragma once
 
-// memcheck, then what ends or refuses a kernel, synccheck, racecheck, initcheck, leakcheck, calls of the
-// host.
+// memcheck, then what ends or refuses a kernel, synccheck (early_exit is a note: barriers do not wait for
+// threads that have returned), racecheck, initcheck, leakcheck, calls of the host.
 #define WARPEMU_FINDINGS(X) \
   X(out_of_bounds)          \
   X(misaligned)             \
@@ -21,6 +21,7 @@
   X(barrier_deadlock)       \
   X(barrier_count)          \
   X(divergent_barrier)      \
+  X(early_exit)             \
   X(partial_warp)           \
   X(wrong_mask)             \
   X(undefined_shuffle)      \
@@ -29,6 +30,7 @@
   X(uninitialized_read)     \
   X(device_memory_leak)     \
   X(invalid_free)           \
+  X(invalid_copy)           \
   X(host_copy_overrun)
 
 namespace warpgrade::emu {

@@ -1,5 +1,6 @@
 #include "backend/emulated.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -135,9 +136,13 @@ void Emulated::set_sticky(cudaError_t error) {
 }
 
 void Emulated::report(const cudart::HostFinding& finding) {
-  const bool unsupported = finding.kind == cudart::HostFinding::Kind::unsupported;
+  using Kind = cudart::HostFinding::Kind;
+  const bool unsupported = finding.kind == Kind::unsupported;
   Diagnostic d;
-  d.kind = unsupported ? Finding::unsupported : Finding::invalid_launch;
+  d.kind = unsupported                          ? Finding::unsupported
+           : finding.kind == Kind::invalid_copy ? Finding::invalid_copy
+                                                : Finding::invalid_launch;
+  d.bytes = static_cast<uint32_t>(std::min<uint64_t>(finding.bytes, ~0u));
   if (!unsupported && !finding.kernel.empty()) d.kernel = kernel_title(finding.kernel);
   d.message = (unsupported ? "emulator: " : "") + finding.message;
   d.advice = finding.advice;

@@ -48,6 +48,7 @@ class Emulated final : public cudart::Backend {
   cudaError_t register_host(void* pointer, uint64_t bytes) override;
   cudaError_t unregister_host(void* pointer) override;
   std::optional<cudart::MemoryRange> find(uint64_t address) override;
+  std::string name_of(uint64_t address) override;
   bool is_device_address(uint64_t address) override;
   cudart::MemoryRange device_range() override;
   cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) override;

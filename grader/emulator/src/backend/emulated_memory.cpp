@@ -154,6 +154,11 @@ std::optional<cudart::MemoryRange> Emulated::find(uint64_t address) {
   return cudart::MemoryRange{a->begin, a->end, kind_for_front(a->kind), a->freed};
 }
 
+std::string Emulated::name_of(uint64_t address) {
+  const auto a = DeviceMemory::instance().find(address);
+  return a ? a->name : "";
+}
+
 bool Emulated::is_device_address(uint64_t address) {
   return DeviceMemory::instance().is_device_range(address);
 }

@@ -49,18 +49,22 @@ class GlobalRaces {
   explicit GlobalRaces(Launch& launch);
 
   void check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) const;
+  // Whether nothing that the kernel may write escapes check().
+  bool follows_all_writes() const { return follows_all_writes_; }
   // Memory of an allocation, by index in the snapshot, that is handed out anew.
   void forget(uint32_t allocation, uint64_t offset, uint64_t bytes) const;
 
  private:
   struct LaneAccess;
 
+  bool remember_first_write(const LaneAccess& a, uint64_t word, GlobalStamp& stamp) const;
   bool is_race(const LaneAccess& a, const GlobalStamp& theirs) const;
   bool report_if_race(const LaneAccess& a, const GlobalStamp& theirs) const;
   const GlobalShadow* shadow_of(const Warp& w, const Inst& i, uint64_t host,
                                 const Allocation** allocation) const;
 
   uint32_t launch_ = 0;
+  bool follows_all_writes_ = true;
   bool between_blocks_ = true;  // false where fences, acquires or a grid barrier may order them
   std::vector<const GlobalShadow*> followed_;  // by allocation; nullptr: not followed
 };

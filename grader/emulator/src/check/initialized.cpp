@@ -5,6 +5,7 @@
 
 #include "memory/device_heap.h"
 #include "program/program.h"
+#include "program/unset_locals.h"
 #include "simt/launch.h"
 #include "simt/report.h"
 #include "simt/stack.h"
@@ -113,6 +114,24 @@ Diagnostic describe(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, const
   return d;
 }
 
+// Registers hold what the block before left there: which one that was must not depend on the workers.
+void report_unset(Warp& w, const Inst& i) {
+  if (w.block->launch->spoil_trial()) return;
+  w.block->launch->add_doubtful(i.index, *w.block, [&] {
+    const Program& program = *w.block->program;
+    const Program::Place store = program.place(i);
+    const auto lane = static_cast<uint32_t>(__builtin_ctz(w.mask));
+    Diagnostic d = diagnose(w, program.code[i.target], lane, Finding::uninitialized_read);
+    d.access = "load";
+    d.message += "uses a local variable that was never given a value; the result is stored at line " +
+                 std::to_string(store.line);
+    d.advice =
+        "Local variables start with unspecified contents: give it its first value where it is declared "
+        "(float sum = 0;).";
+    return d;
+  });
+}
+
 void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x,
                  FlaggedMemory memory) {
   bool reported = false;
@@ -127,7 +146,8 @@ void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const 
                       : brings_unwritten_value(w, i, flags, bytes))) {
       // A load that runs ahead of the store it should wait for finds nothing written: whether it is a race
       // shows when the store comes.
-      w.block->launch->add_doubtful(i.index, [&] { return describe(w, i, l, bytes, memory, host); });
+      w.block->launch->add_doubtful(i.index, *w.block,
+                                    [&] { return describe(w, i, l, bytes, memory, host); });
       reported = true;
     }
     if (kind != AccessKind::load) set(flags, bytes);
@@ -142,6 +162,8 @@ void forget_initialized(const Allocation& allocation, uint64_t address, uint64_t
 }
 
 void check_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+  if (kind == AccessKind::store && (i.flags & kStoresUnset)) [[unlikely]]
+    report_unset(w, i);
   if (x.space == Space::local)  // low and high say nothing there
     return check_lanes(w, i, bytes, kind, x, memory_of(w, i, 0, x.space));
   const FlaggedMemory memory = memory_of(w, i, x.low, x.space);

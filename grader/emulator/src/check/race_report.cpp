@@ -4,6 +4,7 @@
 #include <mutex>
 #include <set>
 
+#include "check/lost_update.h"
 #include "program/program.h"
 #include "simt/launch.h"
 #include "simt/report.h"
@@ -87,6 +88,15 @@ const char* advice_for(Relation relation, Space space) {
          "split the work into two kernels.";
 }
 
+// Two threads do the same update, and neither of the two accesses is part of anything else.
+std::optional<Update> lost_update(const Program& program, uint32_t mine, uint32_t theirs) {
+  const auto my_update = update_of(program, mine), their_update = update_of(program, theirs);
+  if (!my_update || !their_update) return std::nullopt;
+  const Program::Place here = program.place(program.code[my_update->store]),
+                       there = program.place(program.code[their_update->store]);
+  return here.line == there.line && here.path == there.path ? my_update : std::nullopt;
+}
+
 }  // namespace
 
 bool is_known_race(const std::string& kernel, const std::string& path, uint32_t line) {
@@ -125,6 +135,7 @@ bool is_silent_store(const Warp& w, const Inst& i, uint32_t lane, uint64_t host)
 
 void report_race(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, AccessKind kind,
                  const RaceParty& other, const RacedMemory& memory) {
+  if (w.block->launch->spoil_trial()) return;
   const Program& program = *w.block->program;
   const Program::Place here = program.place(i), there = program.place(program.code[other.instruction]);
   // Of the blocks that one line allocates, one is told about.
@@ -140,14 +151,24 @@ void report_race(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, AccessKi
   d.allocation = DiagnosedAllocation{memory.name, memory.bytes, memory.offset};
   d.other = DiagnosedParty{there.path, there.line, their_access, triple(other.block, launch.grid),
                            triple(other.thread, launch.block)};
-  d.message += std::string(verb_of(d.access)) + " byte " + std::to_string(memory.offset) + " of " +
-               memory.name + " (" + std::to_string(memory.bytes) + " bytes), which ";
-  if (relation == Relation::other_block) d.message += "block " + d.other->block + " ";
-  d.message += "thread " + d.other->thread + " " + past_verb_of(their_access) + " at " +
-               base_name(there.path) + ":" + std::to_string(there.line) +
-               " with nothing between that orders the two";
-  d.advice = advice_for(relation, memory.space);
-  Diagnostics::instance().add(std::move(d));
+  const std::string what = "byte " + std::to_string(memory.offset) + " of " + memory.name + " (" +
+                           std::to_string(memory.bytes) + " bytes)";
+  const std::string whom = (relation == Relation::other_block ? "block " + d.other->block + " " : "") +
+                           "thread " + d.other->thread;
+  const std::string where = " at " + base_name(there.path) + ":" + std::to_string(there.line);
+  if (const auto lost = lost_update(program, i.index, other.instruction)) {
+    const std::string function = lost->atomic_name.empty() ? "an atomic operation" : lost->atomic_name;
+    d.message += "reads, changes and writes " + what + " while " + whom + " does the same" + where +
+                 ": one of the two updates is lost; use " + function;
+    d.advice =
+        "`x += 1` is three steps, and other threads come between. An atomic function (atomicAdd, atomicMin, "
+        "atomicCAS, ...) makes them one.";
+  } else {
+    d.message += std::string(verb_of(d.access)) + " " + what + ", which " + whom + " " +
+                 past_verb_of(their_access) + where + " with nothing between that orders the two";
+    d.advice = advice_for(relation, memory.space);
+  }
+  w.block->launch->report(*w.block, std::move(d));
 }
 
 }  // namespace warpgrade::emu

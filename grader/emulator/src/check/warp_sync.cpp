@@ -1,10 +1,9 @@
 #include "check/warp_sync.h"
 
 #include <cstdio>
-#include <mutex>
-#include <set>
 
 #include "program/program.h"
+#include "simt/launch.h"
 #include "simt/report.h"
 
 namespace warpgrade::emu {
@@ -26,7 +25,7 @@ void report_not_in_mask(Warp& w, const Inst& i, uint32_t lane, uint32_t members)
       "The mask of a *_sync function names exactly the lanes that call it together: compute it before the "
       "branch with "
       "__ballot_sync, or use the full mask outside of branches.";
-  Diagnostics::instance().add(std::move(d));
+  w.block->launch->report(*w.block, std::move(d));
 }
 
 void report_absent_source(Warp& w, const Inst& i, uint32_t lane, uint32_t source) {
@@ -38,26 +37,20 @@ void report_absent_source(Warp& w, const Inst& i, uint32_t lane, uint32_t source
       "Let all lanes of the warp reach the shuffle (no return before it; lanes without work carry a neutral "
       "value), "
       "or give a width that leaves the missing lanes out.";
-  Diagnostics::instance().add(std::move(d));
+  w.block->launch->report(*w.block, std::move(d));
 }
 
-// Threads that are gone are missing at every barrier that follows: a kernel is told about once.
-void report_early_exit(Warp& w, const Inst& i, uint32_t lane) {
-  static std::mutex mutex;
-  static std::set<std::string> told;
-  {
-    const std::lock_guard lock(mutex);
-    if (!told.insert(w.block->program->name).second) return;
-  }
-  Diagnostic d = diagnose(w, i, lane, Finding::divergent_barrier);
-  const uint32_t gone = w.block->threads - w.block->live;
-  d.message += std::to_string(gone) + " of the block's " + std::to_string(w.block->threads) +
-               " threads have returned before this barrier";
-  d.advice =
-      "Every thread of a block must reach each __syncthreads(): guard the work with the condition instead of "
-      "returning "
-      "early.";
-  Diagnostics::instance().add(std::move(d));
+void report_early_exit(const Warp& w, const Inst& i, uint32_t lane) {
+  w.block->launch->add_early_exit(*w.block, [&] {
+    Diagnostic d = diagnose(w, i, lane, Finding::early_exit);
+    const uint32_t gone = w.block->threads - w.block->live;
+    d.message += std::to_string(gone) + " of the block's " + std::to_string(w.block->threads) +
+                 " threads have returned before this barrier, which does not wait for them";
+    d.advice =
+        "This is allowed since compute capability 7.0. But what those threads should have loaded or computed "
+        "before the barrier is missing: guard the work with the condition instead of returning early.";
+    return d;
+  });
 }
 
 }  // namespace warpgrade::emu

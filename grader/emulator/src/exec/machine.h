@@ -20,6 +20,7 @@ struct Program;
 struct SharedVariable;
 class GlobalRaces;
 class SharedShadow;
+class UndoLog;
 struct Warp;
 struct Worker;
 struct WorkerCounts;
@@ -155,6 +156,7 @@ struct Worker {
   const Allocation* allocations = nullptr;  // sorted by address
   uint32_t allocation_count = 0;
   WorkerCounts* counts = nullptr;  // when counters are on
+  UndoLog* undo = nullptr;         // in a trial
   bool init_check = false;
   bool race_check = false;
   bool sync_check = false;

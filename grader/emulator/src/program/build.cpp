@@ -11,6 +11,7 @@
 #include "program/decode.h"
 #include "program/instruction_class.h"
 #include "program/slots.h"
+#include "program/unset_locals.h"
 #include "program/write_set.h"
 #include "ptx/parser.h"
 
@@ -83,6 +84,7 @@ class Builder {
   void decode_function(uint32_t f) {
     LinearFunction& function = linear_.functions[f];
     const std::vector<bool> computed = computed_addresses(function);
+    const std::map<uint32_t, uint32_t> unset = stores_of_unset_locals(function);
     for (uint32_t k = 0; k < function.code.size(); ++k) {
       LinearInst& in = function.code[k];
       resolve_targets(f, in);
@@ -101,6 +103,10 @@ class Builder {
         out.control = classify(in.opcode) == InstructionClass::control;
         if (in.is("ld") && in.operands[1].reg != kNoRegister && computed[in.operands[1].reg])
           out.flags |= kComputedAddress;
+        if (const auto store = unset.find(k); store != unset.end()) {
+          out.flags |= kStoresUnset;
+          out.target = begin_[f] + store->second;
+        }
       } catch (const Unsupported& refusal) {
         const Program::Place place = place_of(module_, in.location);
         throw BuildError("unsupported " + std::string(in.opcode) + " (" + refusal.why + ")", place.path,

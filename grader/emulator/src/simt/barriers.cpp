@@ -63,8 +63,8 @@ void report_count(Warp& w, const Inst& i, uint32_t group, const std::string& mes
       }
     }
   }
-  Diagnostics::instance().add(std::move(d));
-  w.block->launch->fail(Fault::launch_failure);
+  w.block->launch->report(*w.block, std::move(d));
+  w.block->launch->fail(*w.block, Fault::launch_failure);
   w.stop = Stop::aborted;
 }
 
@@ -140,7 +140,7 @@ void check_same_place(Block& block, uint32_t id) {
                    std::to_string(there.line);
       d.other = party_of(*first_warp, *first, first_lane, "barrier");
       d.advice = "Every thread of a block must reach the same __syncthreads(): move it out of the condition.";
-      Diagnostics::instance().add(std::move(d));
+      block.launch->report(block, std::move(d));
       return;
     }
   }
@@ -248,7 +248,7 @@ void report_deadlock(Block& block) {
   for (Warp& w : block.warps) {
     for (const BarrierWait& wait : w.at_barrier) waiting.push_back({&w, wait.at, wait.mask, false});
   }
-  block.launch->fail(Fault::launch_failure);
+  block.launch->fail(block, Fault::launch_failure);
   if (waiting.empty()) return;
   const Waiting& first = waiting.front();
   Diagnostic d = diagnose(*first.warp, *first.at, static_cast<uint32_t>(__builtin_ctz(first.mask)),
@@ -267,7 +267,7 @@ void report_deadlock(Block& block) {
                              "of the lanes that do."
                            : "Every thread of a block must reach __syncthreads(): move it out of the "
                              "condition, or return late.";
-  Diagnostics::instance().add(std::move(d));
+  block.launch->report(block, std::move(d));
 }
 
 void add_barrier_handlers(HandlerTable& t) {

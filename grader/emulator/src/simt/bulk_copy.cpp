@@ -37,8 +37,8 @@ void report_size(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes) {
   d.bytes = bytes;
   d.message += "copies " + std::to_string(bytes) + " bytes in bulk, which is no multiple of 16";
   d.advice = "Round the size up to 16 bytes, or copy the rest with plain loads and stores.";
-  Diagnostics::instance().add(std::move(d));
-  w.block->launch->fail(Fault::misaligned_address);
+  w.block->launch->report(*w.block, std::move(d));
+  w.block->launch->fail(*w.block, Fault::misaligned_address);
   w.stop = Stop::aborted;
 }
 

@@ -24,8 +24,8 @@ const CallRecord& record_of(const Warp& w, const Inst& i) {
 }
 
 void abort_launch(Warp& w, Diagnostic d, Fault fault) {
-  Diagnostics::instance().add(std::move(d));
-  w.block->launch->fail(fault);
+  w.block->launch->report(*w.block, std::move(d));
+  w.block->launch->fail(*w.block, fault);
   w.stop = Stop::aborted;
 }
 

@@ -183,7 +183,7 @@ void report_timeout(const Block& block) {
     d.message = limit;
   }
   d.advice = "Look for a loop that never ends at or around this line, or for a wait that nobody answers.";
-  Diagnostics::instance().add(std::move(d));
+  block.launch->report(block, std::move(d));
 }
 
 struct Pass {
@@ -306,8 +306,7 @@ void BlockSlot::start(uint64_t linear) {
 
 bool stop_if_late(const Block& block, Launch& launch) {
   if (!past_step_limit(launch) && !past_deadline(launch)) return false;
-  if (!launch.abort.exchange(true)) report_timeout(block);
-  launch.fail(Fault::launch_timeout);
+  if (launch.end_of_time()) report_timeout(block);
   return true;
 }
 
@@ -322,7 +321,7 @@ BlockState run_block(Block& block, Launch& launch) {
     block.patient_yield = false;
     const Pass pass = run_pass(block, counting);
     if (!pass.alive) return BlockState::finished;
-    if (launch.abort.load(std::memory_order_relaxed)) return BlockState::aborted;
+    if (launch.stops(block.linear)) return BlockState::aborted;
     const bool opened = open_barriers(block);
     if (!pass.ran && !opened && !join_all_warp_barriers(block)) {
       report_deadlock(block);

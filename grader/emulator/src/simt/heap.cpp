@@ -21,8 +21,8 @@ void report_bad_free(Warp& w, const Inst& i, uint32_t lane, uint64_t address, bo
                  ? "Free each block once: which threads share the pointer?"
                  : "free and delete take exactly what malloc and new returned in a kernel; memory of "
                    "cudaMalloc is freed with cudaFree.";
-  Diagnostics::instance().add(std::move(d));
-  w.block->launch->fail(Fault::launch_failure);
+  w.block->launch->report(*w.block, std::move(d));
+  w.block->launch->fail(*w.block, Fault::launch_failure);
   w.stop = Stop::aborted;
 }
 

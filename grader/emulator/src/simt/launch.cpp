@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdio>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
+#include <tuple>
 
 #include "check/global_races.h"
 #include "check/race_report.h"
@@ -84,10 +87,10 @@ class BlockLoop {
   BlockLoop(Launch& launch, Worker& worker) : launch_(launch), worker_(worker) {}
 
   void run() {
-    while (!launch_.abort.load(std::memory_order_relaxed)) {
-      if (running_.empty() && !start_next()) return;
+    while (!running_.empty() || start_next()) {
       std::unique_ptr<BlockSlot> slot = std::move(running_.front());
       running_.pop_front();
+      if (launch_.stops(slot->block.linear)) continue;
       switch (run_block(slot->block, launch_)) {
         case BlockState::finished:
           finish(*slot);
@@ -95,12 +98,13 @@ class BlockLoop {
           free_.push_back(std::move(slot));
           break;
         case BlockState::spinning:
+          if (launch_.has_fault()) break;  // what it waits for may have been stopped
           // Others first, this one again after them.
           if (launch_.cooperative || running_.size() + 1 < kResidentBlocks) start_next();
           running_.push_back(std::move(slot));
           break;
         case BlockState::aborted:
-          return;
+          break;
       }
     }
   }
@@ -108,7 +112,7 @@ class BlockLoop {
  private:
   bool start_next() {
     const uint64_t linear = launch_.next_block.fetch_add(1, std::memory_order_relaxed);
-    if (linear >= launch_.blocks()) return false;
+    if (linear >= launch_.blocks() || launch_.stops(linear)) return false;
     std::unique_ptr<BlockSlot> slot;
     if (free_.empty()) {
       slot = std::make_unique<BlockSlot>();
@@ -145,6 +149,7 @@ void lay_out_shared(Launch& launch) {
 void set_up(Worker& worker, Launch& launch, unsigned index) {
   worker.launch = &launch;
   worker.index = index;
+  worker.undo = launch.trial ? &launch.undo_logs[index] : nullptr;
   worker.allocations = launch.allocations->data();
   worker.allocation_count = static_cast<uint32_t>(launch.allocations->size());
   worker.init_check = settings().init_check;
@@ -159,7 +164,121 @@ unsigned worker_count(const Launch& launch) {
   return static_cast<unsigned>(std::clamp<uint64_t>(launch.blocks(), 1, settings().threads));
 }
 
+// Kernels in whose launches something was found: one worker runs them from the start.
+std::set<const Program*>& suspects() {
+  static auto* programs = new std::set<const Program*>;
+  return *programs;
+}
+
+// Runs all blocks. `counts` is empty unless counters are asked for.
+void run_blocks(Launch& launch, unsigned worker_count, std::vector<WorkerCounts>& counts) {
+  std::vector<Worker> workers(worker_count);
+  launch.undo_logs.assign(worker_count, {});
+  counts.clear();
+  if (settings().counters) {
+    counts.reserve(workers.size());
+    while (counts.size() < workers.size()) counts.emplace_back(launch.program->code.size());
+    for (size_t k = 0; k < workers.size(); ++k) workers[k].counts = &counts[k];
+  }
+  const std::function<void(unsigned)> work = [&](unsigned index) {
+    set_up(workers[index], launch, index);
+    BlockLoop(launch, workers[index]).run();
+  };
+  Pool::instance().run(worker_count, work);
+}
+
+// As if the launch had not begun.
+void undo(Launch& launch) {
+  for (const UndoLog& log : launch.undo_logs) log.undo(*launch.allocations);
+  launch.trial = launch.spoilt = false;
+  launch.stop_from = Launch::kNoBlock;
+  launch.next_block = 0;
+  launch.steps = 0;
+  launch.found.clear();
+  launch.doubtful.clear();
+  launch.early_exit.reset();
+  launch.printed.clear();
+}
+
+// By one worker or by several, so that answers and findings are those of one.
+void run_in_order(Launch& launch, std::vector<WorkerCounts>& counts) {
+  std::optional<GlobalRaces> races;
+  const auto follow = [&] {
+    if (settings().race_check) launch.global_races = &races.emplace(launch);
+  };
+  follow();
+  unsigned workers = worker_count(launch);
+  const bool undoable = races && races->follows_all_writes() && !launch.program->allocates;
+  if (undoable && suspects().contains(launch.program)) workers = 1;
+  launch.trial = undoable && !launch.cooperative && workers > 1;
+  run_blocks(launch, workers, counts);
+  if (launch.spoilt) {
+    undo(launch);
+    follow();
+    run_blocks(launch, 1, counts);
+    suspects().insert(launch.program);
+  }
+  launch.global_races = nullptr;
+}
+
+bool is_first_early_exit(const Launch& launch) {
+  static std::set<std::string> told;
+  return told.insert(launch.program->name).second;
+}
+
+// Tells what was found, in the order of the blocks. What happened behind the fault did not happen.
+void tell(Launch& launch) {
+  std::vector<FoundInBlock> all = std::move(launch.found);
+  for (auto& [instruction, found] : launch.doubtful) {
+    const Diagnostic& d = found->diagnostic;
+    if (!is_known_race(d.kernel, d.path, d.line)) all.push_back(std::move(*found));
+  }
+  if (launch.early_exit && is_first_early_exit(launch)) all.push_back(std::move(*launch.early_exit));
+  std::sort(all.begin(), all.end(), [](const FoundInBlock& x, const FoundInBlock& y) {
+    return std::tie(x.block, x.sequence) < std::tie(y.block, y.sequence);
+  });
+  for (FoundInBlock& found : all) {
+    if (found.block <= launch.fault_block) Diagnostics::instance().add(std::move(found.diagnostic));
+  }
+  if (launch.printed.empty()) return;
+  std::fwrite(launch.printed.data(), 1, launch.printed.size(), stdout);
+  std::fflush(stdout);
+}
+
 }  // namespace
+
+bool Launch::spoil_trial() {
+  if (!trial) return false;
+  const std::lock_guard lock(findings_mutex);
+  if (!trial) return false;
+  spoilt = true;
+  stop_from = 0;
+  return true;
+}
+
+void Launch::report(const Block& in, Diagnostic diagnostic) {
+  if (spoil_trial()) return;
+  const std::lock_guard lock(findings_mutex);
+  found.push_back({in.linear, next_sequence++, std::move(diagnostic)});
+}
+
+void Launch::fail(const Block& in, Fault f) {
+  if (spoil_trial()) return;
+  const std::lock_guard lock(findings_mutex);
+  if (stops(in.linear)) return;
+  fault = f;
+  stop_from = fault_block = in.linear;
+}
+
+bool Launch::end_of_time() {
+  const std::lock_guard lock(findings_mutex);
+  if (is_over()) return false;
+  trial = false;  // there is no time to run it again
+  stop_from = 0;
+  if (fault != Fault::none) return false;
+  fault = Fault::launch_timeout;
+  return true;
+}
 
 Fault run_launch(Launch& launch) {
   static std::mutex one_at_a_time;
@@ -173,23 +292,9 @@ Fault run_launch(Launch& launch) {
   launch.step_limit = settings().step_limit;
   launch.allocations = DeviceMemory::instance().snapshot();
   lay_out_shared(launch);
-  std::optional<GlobalRaces> global_races;
-  if (settings().race_check) launch.global_races = &global_races.emplace(launch);
-  std::vector<Worker> workers(worker_count(launch));
   std::vector<WorkerCounts> counts;
-  if (settings().counters) {
-    counts.reserve(workers.size());
-    while (counts.size() < workers.size()) counts.emplace_back(launch.program->code.size());
-    for (size_t k = 0; k < workers.size(); ++k) workers[k].counts = &counts[k];
-  }
-  const std::function<void(unsigned)> work = [&](unsigned index) {
-    set_up(workers[index], launch, index);
-    BlockLoop(launch, workers[index]).run();
-  };
-  Pool::instance().run(static_cast<unsigned>(workers.size()), work);
-  for (auto& [instruction, d] : launch.doubtful) {
-    if (!is_known_race(d.kernel, d.path, d.line)) Diagnostics::instance().add(std::move(d));
-  }
+  run_in_order(launch, counts);
+  tell(launch);
   if (settings().counters) {
     const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
     for (size_t k = 1; k < counts.size(); ++k) counts[0].merge(counts[k]);
@@ -199,7 +304,7 @@ Fault run_launch(Launch& launch) {
     shape.shared_bytes = launch.program->static_shared_bytes + launch.dynamic_shared;
     KernelCounters::instance().add(*launch.program, shape, *launch.allocations, counts[0], wall.count());
   }
-  return static_cast<Fault>(launch.fault.load());
+  return launch.fault;
 }
 
 }  // namespace warpgrade::emu

@@ -6,9 +6,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "check/undo_log.h"
 #include "exec/machine.h"
 #include "memory/device_memory.h"
 #include "program/program.h"
@@ -28,6 +30,12 @@ enum class Fault : int {
 };
 
 class GlobalRaces;
+
+// What was found in a block; `sequence` orders what one block did.
+struct FoundInBlock {
+  uint64_t block = 0, sequence = 0;
+  Diagnostic diagnostic;
+};
 
 struct Launch {
   const Program* program = nullptr;
@@ -50,31 +58,74 @@ struct Launch {
   uint32_t shared_bytes = 0;
   const GlobalRaces* global_races = nullptr;  // when racecheck is on
   std::atomic<uint64_t> next_block{0};
-  std::atomic<int> fault{0};
-  std::atomic<bool> abort{false};
   uint64_t step_limit = 0;         // warp instructions; 0: none
   std::atomic<uint64_t> steps{0};  // executed so far, when there is a limit or counters are asked for
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 
-  // Findings that a race may explain: reported when the launch has ended, unless one was found at the same
-  // place. An instruction's first one is described, later ones are counted.
-  template <class Describe>
-  void add_doubtful(uint32_t instruction, Describe describe) {
-    const std::lock_guard lock(doubtful_mutex);
-    const auto [known, is_new] = doubtful.try_emplace(instruction);
-    if (!is_new)
-      ++known->second.count;
-    else
-      known->second = describe();
-  }
-  std::mutex doubtful_mutex;
-  std::map<uint32_t, Diagnostic> doubtful;
+  // What is found is told when the launch has ended, in the order of the blocks, which is no matter of time.
+  //
+  // A trial is a launch that several workers run and that can be undone. Where one finds anything, it is
+  // over: the launch is undone and run again by one worker, so that answers and findings are those of one
+  // worker.
+  std::atomic<bool> trial{false}, spoilt{false};
 
-  // The first fault of a launch stands.
-  void fail(Fault f) {
-    int expected = 0;
-    fault.compare_exchange_strong(expected, static_cast<int>(f));
-    abort.store(true, std::memory_order_relaxed);
+  // Blocks from here on stop: the first one that a fault ended, in linear order. Those before it run on, so
+  // that the fault that stands is the first one in the order of the blocks.
+  std::atomic<uint64_t> stop_from{kNoBlock};
+  bool stops(uint64_t linear) const { return linear >= stop_from.load(std::memory_order_relaxed); }
+  bool is_over() const { return stop_from.load(std::memory_order_relaxed) == 0; }
+  bool has_fault() const { return stop_from.load(std::memory_order_relaxed) != kNoBlock; }
+
+  // Where the worker has too much to remember, the launch stands as it runs, and nobody remembers any more.
+  void limit_undo(Worker& worker) {
+    if (!trial) {
+      worker.undo->forget_all();
+      worker.undo = nullptr;
+    } else if (worker.undo->words() * undo_logs.size() > UndoLog::kMostWords) [[unlikely]] {
+      const std::lock_guard lock(findings_mutex);
+      if (!spoilt) trial = false;
+    }
+  }
+
+  // True when the launch will be run again, so that there is nothing to report.
+  bool spoil_trial();
+  void report(const Block& in, Diagnostic diagnostic);
+  // The block's fault; of several, that of the first block stands.
+  void fail(const Block& in, Fault f);
+  // Time is over for all blocks. False when it was over before.
+  bool end_of_time();
+
+  // Findings that a race may explain: told unless a race was found at the same place. Of an instruction that
+  // of the first block is described, the others are counted.
+  template <class Describe>
+  void add_doubtful(uint32_t instruction, const Block& in, Describe describe) {
+    const std::lock_guard lock(findings_mutex);
+    add_first(doubtful[instruction], in, describe);
+  }
+  // Threads of a block came to a barrier after others had returned; told once a kernel.
+  template <class Describe>
+  void add_early_exit(const Block& in, Describe describe) {
+    const std::lock_guard lock(findings_mutex);
+    add_first(early_exit, in, describe);
+  }
+
+  std::mutex findings_mutex;
+  std::vector<FoundInBlock> found;
+  std::map<uint32_t, std::optional<FoundInBlock>> doubtful;
+  std::optional<FoundInBlock> early_exit;
+  uint64_t next_sequence = 0, fault_block = kNoBlock;
+  Fault fault = Fault::none;
+  std::vector<UndoLog> undo_logs;  // by worker
+  std::string printed;             // by the kernel, while a trial may be undone
+
+  static constexpr uint64_t kNoBlock = ~uint64_t{0};
+
+ private:
+  template <class Describe>
+  void add_first(std::optional<FoundInBlock>& known, const Block& in, Describe describe) {
+    const uint64_t count = known ? known->diagnostic.count + 1 : 1;
+    if (!known || in.linear < known->block) known = FoundInBlock{in.linear, next_sequence++, describe()};
+    known->diagnostic.count = count;
   }
 };
 

@@ -11,14 +11,16 @@
 namespace warpgrade::emu {
 
 void observe_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
-  if (w.block->launch->abort.load(std::memory_order_relaxed)) return;
+  // In a trial that is over what still runs writes, and has to be undone.
+  if (w.block->launch->stops(w.block->linear) && w.worker->undo == nullptr) return;
   if (w.worker->counts != nullptr) count_access(w, i, bytes, kind, x);
   const bool local = x.space == Space::local && (kind != AccessKind::load || (i.flags & kComputedAddress));
   const bool followed = x.space == Space::shared || x.space == Space::global || local;
+  // Before initcheck: it remembers what is to be undone.
+  if (w.worker->race_check && x.space == Space::global)
+    w.block->launch->global_races->check(w, i, bytes, kind, x);
   if (w.worker->init_check && followed) check_initialized(w, i, bytes, kind, x);
-  if (!w.worker->race_check) return;
-  if (x.space == Space::shared) w.block->races->check(w, i, bytes, kind, x);
-  if (x.space == Space::global) w.block->launch->global_races->check(w, i, bytes, kind, x);
+  if (w.worker->race_check && x.space == Space::shared) w.block->races->check(w, i, bytes, kind, x);
 }
 
 }  // namespace warpgrade::emu

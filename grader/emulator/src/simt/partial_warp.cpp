@@ -3,6 +3,7 @@
 
 #include "exec/matrix.h"
 #include "program/program.h"
+#include "simt/launch.h"
 #include "simt/report.h"
 
 namespace warpgrade::emu {
@@ -15,7 +16,7 @@ void report_partial_warp(const Warp& w, const Inst& i) {
   d.advice =
       "Let whole warps reach this line: no early return or condition that differs between the lanes of a "
       "warp, and a block size that is a multiple of 32.";
-  Diagnostics::instance().add(std::move(d));
+  w.block->launch->report(*w.block, std::move(d));
 }
 
 }  // namespace warpgrade::emu

@@ -62,8 +62,8 @@ struct Mistake {
   }
 
   void report(Diagnostic d, Fault fault) const {
-    Diagnostics::instance().add(std::move(d));
-    w.block->launch->fail(fault);
+    w.block->launch->report(*w.block, std::move(d));
+    w.block->launch->fail(*w.block, fault);
   }
 };
 
@@ -298,7 +298,7 @@ void resolve_lanes(Warp& w, const Inst& i, uint32_t bytes, uint32_t align, Acces
   }
   x.low = *std::min_element(x.host, x.host + kLanes);
   x.high = *std::max_element(x.host, x.host + kLanes);
-  if (w.block->launch->abort.load(std::memory_order_relaxed)) w.stop = Stop::aborted;
+  if (w.block->launch->stops(w.block->linear)) w.stop = Stop::aborted;
 }
 
 }  // namespace

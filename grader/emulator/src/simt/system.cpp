@@ -61,8 +61,8 @@ void trap(Warp& w, const Inst& i) {
     d.advice =
         "Blocks can meet (this_grid().sync()) only in a kernel that cudaLaunchCooperativeKernel started.";
   }
-  Diagnostics::instance().add(std::move(d));
-  w.block->launch->fail(Fault::launch_failure);
+  w.block->launch->report(*w.block, std::move(d));
+  w.block->launch->fail(*w.block, Fault::launch_failure);
   w.stop = Stop::aborted;
 }
 
@@ -163,8 +163,12 @@ void print(Warp& w, const Inst& i) {
     const std::string format = text_at(w, l, stack_word(w, i, l, i.vec[0], 8));
     out += format_lane(w, l, format, PrintfArguments(host_span(w, l, stack_word(w, i, l, i.vec[1], 8))));
   }
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
+  Launch& launch = *w.block->launch;
+  const std::lock_guard lock(launch.findings_mutex);
+  if (launch.trial) {
+    launch.printed += out;  // the launch may be run again
+    return;
+  }
   std::fwrite(out.data(), 1, out.size(), stdout);
   std::fflush(stdout);
 }
@@ -180,8 +184,8 @@ void assert_failed(Warp& w, const Inst& i) {
   d.line = line;
   d.message = "assertion `" + message + "` failed";
   d.advice = "The condition was false for this thread.";
-  Diagnostics::instance().add(std::move(d));
-  w.block->launch->fail(Fault::device_assert);
+  w.block->launch->report(*w.block, std::move(d));
+  w.block->launch->fail(*w.block, Fault::device_assert);
   w.stop = Stop::aborted;
 }
 

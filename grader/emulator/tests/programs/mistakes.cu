@@ -161,6 +161,11 @@ __global__ void local_uninitialized(int* b) {
   for (int k = 0; k < 12; ++k) bins[(b[k] + k) % 12] += 1;  // MISTAKE local_uninitialized
   b[threadIdx.x] = bins[b[0] + 3];
 }
+__global__ void local_never_set(const int* a, int* b, int n) {
+  int sum;
+  for (int k = 0; k < n; ++k) sum += a[k];  // MISTAKE local_never_set
+  b[threadIdx.x] = sum;
+}
 __global__ void heap_uninitialized(int* b) {
   int* block = static_cast<int*>(malloc(32 * sizeof(int)));
   block[b[1]] = 1;
@@ -227,6 +232,7 @@ int main(int, char** argv) {
   if (is("heap_double_free")) heap_double_free<<<1, 1>>>();
   if (is("heap_bad_free")) heap_bad_free<<<1, 1>>>(b);
   if (is("local_uninitialized")) local_uninitialized<<<1, 1>>>(b);
+  if (is("local_never_set")) local_never_set<<<1, 32>>>(b, b + 64, 10);
   if (is("heap_uninitialized")) heap_uninitialized<<<1, 1>>>(b);
   if (is("heap_race")) heap_race<<<1, 64>>>(b);
   if (is("invalid_free")) direct = cudaFree(b + 1);

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Judges the same submissions again and again with 1, 2 and 4 workers of the emulator, and compares what is said.
+
+    .venv/bin/python grader/tests/no_flips.py [--repetitions 50] [--workers 1,2,4] [--labs apsp,spmm]
+
+Each is compiled once and judged on the same hidden values every time. What is compared: verdict, reason, message, and
+the first finding whole. Exit code 1 when anything differs, with both records. test_no_flips.py runs it once in CI.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from test_corpus import policy_for
+from test_first_messages import MISTAKES
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+WARPGRADE = Path(os.environ.get("WARPGRADE", ROOT / "build/bin/warpgrade"))
+
+# Races within and between blocks, faults in many blocks at once, lost updates that are right by luck, and right ones.
+FIXTURES: dict[str, dict[str, Any]] = {
+    "apsp": {
+        "case": "complete-100",
+        "corpus": ["runtime_error/apsp_no_bounds_check", "runtime_error/apsp_one_row_too_many"],
+        "mistakes": ["all rounds in one launch", "no barrier between the steps of a tile"],
+    },
+    "spmm": {
+        "case": "synth-hub-k32",
+        "corpus": ["runtime_error/out_of_bounds", "wrong_answer/missing_syncthreads", "accepted/legacy_row_split"],
+        "mistakes": ["groups of a row add to C without atomics", "C is indexed in bytes"],
+    },
+    "histogram": {
+        "case": "uniform-small",
+        "corpus": ["wrong_answer/histogram_adds_without_atomics", "accepted/histogram_match_any"],
+        "mistakes": ["blocks write their counts to one place", "a block's counts are not cleared"],
+    },
+}
+
+
+def write_class(lab: str, folder: Path) -> None:
+    """The lab's fixtures as a class."""
+    for name in FIXTURES[lab]["corpus"]:
+        shutil.copytree(HERE / "submissions" / name, folder / name.replace("/", "-"))
+    for mistake in MISTAKES:
+        if mistake.lab == lab and mistake.mistake in FIXTURES[lab]["mistakes"]:
+            (folder / mistake.folder).mkdir(parents=True)
+            (folder / mistake.folder / mistake.file).write_text(mistake.source(), encoding="utf-8")
+
+
+def judge(lab: str, folder: Path, policy: Path, workers: int) -> dict[str, dict[str, Any]]:
+    """What is said of each submission. The run's hidden values are kept, its records are not."""
+    run = folder / "run"
+    shutil.rmtree(run / "cases", ignore_errors=True)
+    for name in ("records.jsonl", "scores.json"):
+        (run / name).unlink(missing_ok=True)
+    command = [str(WARPGRADE), "grade", str(folder / "class"), "--lab", lab, "--run", str(run), "--backend", "emulator"]
+    command += ["--cases", FIXTURES[lab]["case"], "--policy", str(policy), "--no-speed"]
+    environment = {**os.environ, "WARPEMU_THREADS": str(workers)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode != 0:
+        raise SystemExit(done.stdout + done.stderr)
+    records = [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+    said: dict[str, dict[str, Any]] = {}
+    for record in records:
+        outcome, findings = record["outcome"], record.get("diagnostics", [])
+        said[record["submission"]["id"]] = {
+            **{key: outcome.get(key) for key in ("verdict", "reason", "message")},
+            "finding": findings[0] if findings else None,
+        }
+    return said
+
+
+def differences(lab: str, repetitions: int, workers: list[int]) -> list[str]:
+    """One line for each submission of which two runs say different things."""
+    found: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="no-flips-") as scratch:
+        folder = Path(scratch)
+        write_class(lab, folder / "class")
+        policy = policy_for(lab, folder)
+        first: dict[str, dict[str, Any]] = {}
+        for repetition in range(repetitions):
+            for count in workers:
+                said = judge(lab, folder, policy, count)
+                first = first or said
+                for name, words in said.items():
+                    if words != first[name]:
+                        where = f"{lab} {name}, repetition {repetition}, {count} workers"
+                        found.append(f"{where}:\n  {words}\nat first:\n  {first[name]}")
+            done = f"{repetition + 1} of {repetitions} repetitions of {len(first)} submissions"
+            print(f"{lab}: {done}, {len(found)} differ", flush=True)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=50)
+    parser.add_argument("--workers", default="1,2,4")
+    parser.add_argument("--labs", default=",".join(FIXTURES))
+    arguments = parser.parse_args()
+    start, found = time.monotonic(), []
+    for lab in arguments.labs.split(","):
+        found += differences(lab, arguments.repetitions, [int(count) for count in arguments.workers.split(",")])
+    print("\n".join(found))
+    print(f"{len(found)} differences in {time.monotonic() - start:.0f} s")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+"""What is said of a submission does not depend on the number of workers, nor on which of them was first."""
+
+from __future__ import annotations
+
+import pytest
+from no_flips import FIXTURES, differences
+from test_corpus import BACKEND
+
+
+@pytest.mark.skipif(BACKEND != "emulator", reason="a GPU's order of threads is its own")
+@pytest.mark.parametrize("lab", FIXTURES)
+def test_verdict_reason_and_first_message_are_the_same_on_any_number_of_workers(lab: str) -> None:
+    """Once each; `no_flips.py` repeats it."""
+    assert not differences(lab, repetitions=1, workers=[1, 2, 4])
