@@ -382,10 +382,10 @@ Answer RunnerProcess::exchange(Command command, int fd, std::chrono::millisecond
     return answer;
   }
   answer.wall_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-  report_ = sealed_memory("report", kReportBytes);
-  if (emulated_device_bytes(spec_) != 0) {
-    device_memory_ = FileDescriptor(memfd_create("warpemu", MFD_CLOEXEC));
-    if (!device_memory_) throw JudgeFault("no memory for the emulated device");
+  if (group_ && group_->out_of_processes()) {  // others of its processes may go on beside an answer
+    answer.kind = Answer::Kind::kProcessLimit;
+    kill();
+    return answer;
   }
   answer.reply.message[sizeof answer.reply.message - 1] = '\0';
   if (reply_is_sound(command, answer.reply)) return answer;

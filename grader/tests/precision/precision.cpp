@@ -25,11 +25,11 @@
 namespace warpgrade::spmm {
 namespace {
 
-// A buffer that the bench shares with runners, mapped as a runner does.
+// A buffer that the bench shares with runners, mapped as a runner does: inputs for reading only.
 class Mapping {
  public:
-  explicit Mapping(const SharedBuffer& buffer) : buffer_(buffer) {
-    base_ = mmap(nullptr, buffer.mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer.fd, 0);
+  Mapping(const SharedBuffer& buffer, int protection) : buffer_(buffer) {
+    base_ = mmap(nullptr, buffer.mapped_bytes, protection, MAP_SHARED, buffer.fd, 0);
     if (base_ == MAP_FAILED) throw std::runtime_error("cannot map " + buffer.name);
   }
   ~Mapping() { munmap(base_, buffer_.mapped_bytes); }
@@ -51,12 +51,12 @@ class Trial {
     bench_->refresh_a(mix_bits(seed));
     bench_->refresh_b(mix_bits(seed + 1));
     const auto buffers = bench_->input_buffers();
-    values_ = std::make_unique<Mapping>(buffers[2]);
-    b_ = std::make_unique<Mapping>(buffers[3]);
+    values_ = std::make_unique<Mapping>(buffers[2], PROT_READ);
+    b_ = std::make_unique<Mapping>(buffers[3], PROT_READ);
     inputs = {matrix.structure(), k, {values_->floats(), values_->count()}, {b_->floats(), b_->count()}};
   }
   void give(const std::vector<float>& c) {
-    const Mapping output(bench_->output_buffer(Output::kSubmission));
+    const Mapping output(bench_->output_buffer(Output::kSubmission), PROT_READ | PROT_WRITE);
     std::memcpy(output.floats(), c.data(), c.size() * sizeof(float));
     bench_->snapshot(Output::kSubmission);
   }
