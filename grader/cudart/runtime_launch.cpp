@@ -125,7 +125,8 @@ std::string what_is_wrong(const KernelCall& call) {
   const auto allowed = static_cast<size_t>(std::max(0, facts.max_dynamic_shared));
   if (call.dynamic_shared > allowed)
     return number("the number of bytes of dynamic shared memory", call.dynamic_shared,
-                  ("beside " + std::to_string(facts.static_shared) + " static ones at most").c_str(), allowed);
+                  ("beside " + std::to_string(facts.static_shared) + " static ones at most").c_str(),
+                  allowed);
   return "its blocks do not all fit onto the device at once";
 }
 

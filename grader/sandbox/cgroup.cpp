@@ -141,8 +141,8 @@ bool ControlGroup::is_empty() const noexcept try {
 bool ControlGroup::kill() noexcept try {
   if (is_empty()) return true;
   const auto deadline = Clock::now() + kLongestKill;
-  // To end takes CPU time as well, and hundreds of processes with a small share get it late on a busy machine. From
-  // here on they run nothing of their own.
+  // To end takes CPU time as well, and hundreds of processes with a small share get it late on a busy
+  // machine. From here on they run nothing of their own.
   set_cpu_weight(kDyingWeight);
   for (auto pause = std::chrono::microseconds(50);;) {
     if (killer_ != nullptr) {

@@ -1,4 +1,5 @@
-// The kernels of a timed run: the gate that holds everything back, and the one that reads the clock at the end.
+// The kernels of a timed run: the gate that holds everything back, and the one that reads the clock at the
+// end.
 #include <cstdint>
 
 namespace {
@@ -19,9 +20,9 @@ struct Page {
   volatile uint64_t end;        // the last kernel: the clock when all else had ended
 };
 
-// Fills every thread slot of the device (the launch says how many blocks), so that no other kernel starts. Block 0
-// waits for the host, then decides on a start that lies `ahead` ns in the future and tells the host, who copies it
-// before anything else can run. All blocks end at that value of the clock.
+// Fills every thread slot of the device (the launch says how many blocks), so that no other kernel starts.
+// Block 0 waits for the host, then decides on a start that lies `ahead` ns in the future and tells the host,
+// who copies it before anything else can run. All blocks end at that value of the clock.
 extern "C" __global__ void __launch_bounds__(1024)
     warpgrade_gate(Page* page, volatile uint64_t* start, uint32_t number, uint64_t ahead, uint64_t limit) {
   if (threadIdx.x == 0) {
