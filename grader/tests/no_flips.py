@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from test_corpus import policy_for
+from corpus import policy_for
 from test_first_messages import MISTAKES
 
 HERE = Path(__file__).resolve().parent

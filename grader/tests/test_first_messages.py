@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from conftest import ROOT, records_of, warpgrade
-from test_corpus import BACKEND, policy_for
+from corpus import BACKEND, policy_for
 
 TABLE = Path(__file__).parent / "first_messages.yaml"
 LEAST = {"spmm": 12, "apsp": 12}  # mistakes that the table has of a lab

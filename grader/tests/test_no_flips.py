@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from corpus import BACKEND
 from no_flips import FIXTURES, differences
-from test_corpus import BACKEND
 
 
 @pytest.mark.skipif(BACKEND != "emulator", reason="a GPU's order of threads is its own")
