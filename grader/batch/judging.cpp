@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/process.h"
 #include "batch/patience.h"
+#include "compile/older_interface.h"
 #include "ingest/times.h"
 #include "profile/source.h"
 
@@ -154,6 +155,7 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
   job.lab = run_.lab().name();
   job.cases = std::move(cases);
   job.context.backend = run_.backend().name;
+  job.context.older_interface = is_older_interface(submission.interface, job.lab);
   job.context.submission = runner_spec(submission.id, compiled_[i].executable, share);
   job.context.baselines = baselines_;
   job.context.alone = share.alone;
@@ -174,6 +176,7 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
 }
 
 std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Share& share) {
+  leave_out_cases(i);
   std::vector<CaseInput> cases = missing(i);
   std::vector<std::string> spoilt;
   if (cases.empty()) return spoilt;
@@ -333,9 +336,26 @@ void Judging::record_not_compiled(size_t i, const CaseInput& input) {
   add(complete(i, std::move(part)));
 }
 
+// Cases that the submission's interface was never promised are recorded as left out: nobody's failure.
+void Judging::leave_out_cases(size_t i) {
+  const Submission& submission = run_.submissions()[i];
+  if (!is_older_interface(submission.interface, run_.lab().name())) return;
+  for (const CaseInput& input : missing(i)) {
+    if (input.spec.beyond_older.empty()) continue;
+    json part = bare_case(input.spec.id);
+    part["outcome"] = {{"verdict", verdicts::kNotRun},
+                       {"reason", verdicts::kLeftOut},
+                       {"message", fmt::format("left out: the interface {} was never promised this: {}",
+                                               submission.interface, input.spec.beyond_older)},
+                       {"next_step", "nothing: it earns and costs nothing. Written to " + run_.lab().name() +
+                                         ".h the submission is judged on it"}};
+    add(complete(i, std::move(part)));
+  }
+}
+
 std::string Judging::summary_line(size_t i) const {
   const Submission& submission = run_.submissions()[i];
-  int accepted = 0, total = 0;
+  int accepted = 0, total = 0, left_out = 0;
   std::string worst;
   for (const CaseInput& input : run_.cases()) {
     const fs::path file = run_.folder().case_file(submission.id, input.spec.id);
@@ -343,13 +363,17 @@ std::string Judging::summary_line(size_t i) const {
     if (!fs::exists(file)) continue;
     const json record = json::parse(read_text(file));
     const std::string verdict = record.at("outcome").at("verdict");
-    if (verdict == verdicts::kAccepted)
+    if (is_left_out(record.at("outcome"))) {
+      ++left_out;
+      --total;
+    } else if (verdict == verdicts::kAccepted)
       ++accepted;
     else if (worst.empty()) {
       worst = fmt::format("{} on {}: {}", verdict, input.spec.id, record["outcome"].value("message", ""));
     }
   }
-  return fmt::format("{:<24} {}/{} cases{}", submission.id, accepted, total,
+  return fmt::format("{:<24} {}/{} cases{}{}", submission.id, accepted, total,
+                     left_out == 0 ? "" : fmt::format(", {} left out", left_out),
                      worst.empty() ? "" : ", " + worst);
 }
 

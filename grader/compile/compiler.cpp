@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/process.h"
 #include "compile/inspect.h"
+#include "compile/older_interface.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -215,10 +216,12 @@ CompileResult build(Workshop& workshop, const Submission& submission, const Comp
   for (const fs::path& file : submission.files) {
     if (is_compiled_source(file)) sources.push_back(Workshop::inside("source") / file);
   }
-  if (submission.interface != options.lab + ".h") {  // an older one
+  for (const fs::path& folder : header_folders(submission.files))
+    includes.insert(includes.end(), {"-I", (Workshop::inside("source") / folder).string()});
+  if (is_older_interface(submission.interface, options.lab)) {
     const fs::path legacy = Workshop::inside("include") / "legacy" / options.lab;
     sources.push_back(legacy / "adaptor.cu");
-    includes.insert(includes.end(), {"-I", legacy.string()});
+    includes.insert(includes.end(), {"-I", (legacy / "include").string()});
   }
   for (const fs::path& folder : options.extra_includes)
     includes.insert(includes.end(), {"-I", folder.string()});
@@ -239,8 +242,10 @@ CompileResult build(Workshop& workshop, const Submission& submission, const Comp
   result.warnings = count_warnings(result.log);
   if (auto cheating = inspect(result, workshop, submission, objects)) return *cheating;
 
+  // Launches pass through the runner's launch_watch.cpp, which sees their stream.
   std::vector<std::string> link{"-cudart",    "shared",
                                 "-Xcompiler", "-static-libstdc++,-static-libgcc",
+                                "-Xlinker",   "--wrap=__cudaPushCallConfiguration",
                                 "-o",         (Workshop::inside("build") / "runner").string()};
   for (const std::string& object : objects)
     link.push_back((Workshop::inside("build") / (object + ".o")).string());
@@ -290,7 +295,7 @@ void publish(const fs::path& scratch, const fs::path& destination) {
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-4").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-6").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(options.architecture).part(toolchain.version).part(to_string(options.sandbox));
   for (const std::string& library : options.libraries) hash.part(library);
   for (const fs::path& object : runner_objects) hash.part(object.parent_path().filename().string());
@@ -327,7 +332,7 @@ Compiler::Compiler(Toolchain toolchain, fs::path cache)
 std::vector<fs::path> Compiler::runner_objects(const CompileOptions& options) {
   const fs::path folder = project_root() / "grader/runner";
   const std::vector<std::string> sources{"runner_main.cpp", "device_memory.cpp", "gate.cu",
-                                         options.lab + "_runner.cpp"};
+                                         "launch_watch.cpp", options.lab + "_runner.cpp"};
   Sha256 hash;
   hash.part(toolchain_.version).part(options.architecture);
   for (const auto& entry : fs::directory_iterator(folder)) {

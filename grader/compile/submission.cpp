@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <regex>
 #include <set>
 #include <sstream>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
-#include "base/toolchain.h"
+#include "compile/older_interface.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -87,27 +86,14 @@ void read_manifest(Submission& submission) {
   }
 }
 
-bool any_file_matches(const Submission& submission, const std::string& pattern) {
-  const std::regex wanted(pattern);
-  return std::any_of(submission.files.begin(), submission.files.end(), [&](const fs::path& file) {
-    return std::regex_search(read_text(submission.directory / file), wanted);
-  });
-}
-
-// A lab's older interface is described beside its adaptor: include/legacy/<lab>/interface.yaml.
-std::string detect_interface(const Submission& submission, const std::string& lab) {
-  const std::string contract = lab + ".h";
-  const fs::path description = project_root() / "reference/include/legacy" / lab / "interface.yaml";
-  if (!fs::exists(description)) return contract;
-  const YAML::Node older = YAML::LoadFile(description.string());
-  for (const YAML::Node& name : older["files"]) {
-    const auto file = fs::path(name.as<std::string>());
-    if (std::find(submission.files.begin(), submission.files.end(), file) == submission.files.end())
-      return contract;
-  }
-  if (older["defines"] && !any_file_matches(submission, older["defines"].as<std::string>())) return contract;
-  if (older["lacks"] && any_file_matches(submission, older["lacks"].as<std::string>())) return contract;
-  return older["name"].as<std::string>();
+// What the files are written to; those of a course's own harness leave the submission.
+void choose_interface_of(Submission& submission, const std::string& lab) {
+  std::vector<SourceText> texts;
+  for (const fs::path& file : submission.files)
+    texts.push_back({file, read_text(submission.directory / file)});
+  InterfaceChoice choice = choose_interface(texts, lab);
+  submission.interface = std::move(choice.interface);
+  for (const fs::path& file : choice.left_out) std::erase(submission.files, file);
 }
 
 // "// Lab, step 2: what it does,\n// and how." at the top of <lab>.cu is "what it does, and how".
@@ -161,7 +147,7 @@ Submission read_submission(const fs::path& folder, const std::string& lab, Role 
   const bool any_source = std::any_of(submission.files.begin(), submission.files.end(), is_source);
   if (!submission.problem && !any_source) submission.problem = "no source file (.cu, .cpp) was handed in";
   read_manifest(submission);
-  submission.interface = detect_interface(submission, lab);
+  choose_interface_of(submission, lab);
   if (role == Role::kReference) submission.idea = idea_of(submission, lab);
   Sha256 hash;
   for (const fs::path& file : submission.files) {

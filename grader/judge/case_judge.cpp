@@ -469,12 +469,28 @@ void CaseJudge::describe_speed(nlohmann::json& record) const {
 
 // The emulator's findings: feedback, and reason enough to lower a verdict.
 void CaseJudge::collect_reports(nlohmann::json& record, Outcome& outcome) {
-  if (context_.backend != "emulator") return;
+  if (context_.backend != "emulator") return add_notes(record, outcome);
   const nlohmann::json diagnostics = submission_->drain_diagnostics();
   const nlohmann::json counters = submission_->drain_counters();
   if (!diagnostics.empty()) record["diagnostics"] = diagnostics;
   if (!counters.empty()) record["counters"] = summarize_counters(counters);
   apply_diagnostics(diagnostics, outcome);
+  add_notes(record, outcome);
+}
+
+// What the runner saw, beside the emulator's findings; where those say the same with a line, they are enough.
+void CaseJudge::add_notes(nlohmann::json& record, Outcome& outcome) {
+  nlohmann::json& told = record["diagnostics"];
+  for (nlohmann::json& note : submission_->notes()) {
+    const bool known = std::any_of(told.begin(), told.end(), [&](const nlohmann::json& finding) {
+      return finding.value("kind", "") == note.at("kind");
+    });
+    if (known) continue;
+    const bool explains = outcome.verdict == verdicts::kWrongAnswer && note.at("kind") == "invalid_launch";
+    if (explains) outcome.message += "; " + note.at("message").get<std::string>();
+    told.push_back(std::move(note));
+  }
+  if (told.empty()) record.erase("diagnostics");
 }
 
 void CaseJudge::add_help(Outcome& outcome) {

@@ -100,6 +100,7 @@ class CaseJudge {
   std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
   void describe_speed(nlohmann::json& record) const;
   void collect_reports(nlohmann::json& record, Outcome& outcome);
+  void add_notes(nlohmann::json& record, Outcome& outcome);
   void add_help(Outcome& outcome);
   void take_turn();
   void let_others_go_first();

@@ -61,6 +61,10 @@ class RunnerProcess {
   nlohmann::json drain_diagnostics();
   nlohmann::json drain_counters();
 
+  // What the calls that succeeded were noted for (protocol.h), shaped like diagnostics: a kind, a message, an
+  // advice. Untrusted.
+  nlohmann::json notes() const;
+
   // What an answer other than ok means for the submission. `doing` is "spmm_plan", "spmm_run".
   Outcome explain(const Answer& answer, const std::string& doing);
 
@@ -79,6 +83,7 @@ class RunnerProcess {
   Answer exchange(protocol::Command command, int fd, std::chrono::milliseconds limit);
   bool wait_for_reply(Answer& answer, std::chrono::steady_clock::time_point deadline);
   nlohmann::json drain(int kind);
+  void take_notes(const Answer& answer);
   void wait_for_exit();
   void signal_all(int signal_number);
   void reap();
@@ -93,6 +98,8 @@ class RunnerProcess {
   bool first_command_ = true;
   bool report_attached_ = false;
   bool paused_ = false;
+  std::uint32_t notes_ = 0;
+  std::string unread_error_;  // "cudaErrorInvalidValue: invalid argument"
   int exit_code_ = -1, signal_ = 0;
   struct Output;
   std::shared_ptr<Output> output_;

@@ -41,12 +41,18 @@ enum class Status : std::uint32_t {
   kRunnerFault,     // the runner could not do its part (no device, no mapping)
 };
 
+// What a call that succeeded is noted for, as bits of Reply::notes.
+constexpr std::uint32_t kNoteDefaultStream = 1;  // kernels on the default stream: the contract gives another
+constexpr std::uint32_t kNoteUnreadError = 2;    // an older interface left an error code unread; `message` names it
+
 struct Reply {
   std::uint32_t magic = kMagic;
   Op op = Op::kEnd;
   std::uint64_t sequence = 0;
   Status status = Status::kOk;
   std::int32_t cuda_error = 0;
+  std::uint32_t notes = 0;    // with kOk
+  std::uint32_t padding = 0;
   double event_us = 0;        // kRun, kNull, kPlan: between the events
   std::uint64_t written = 0;  // kReport: bytes
   char message[256] = {};     // NUL-terminated

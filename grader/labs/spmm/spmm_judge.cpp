@@ -27,9 +27,22 @@ class SpmmJudge : public CaseJudge {
     a_.row_offsets = file_.row_offsets();
     a_.columns = file_.columns();
     if (spec().set == "hidden") take_variant();
+    if (judge_context.older_interface) make_square();
   }
 
  private:
+  // The older class interface was promised square matrices: rows without entries, or columns that no entry names, are
+  // added at the end.
+  void make_square() {
+    if (a_.rows < a_.cols) {
+      square_offsets_.assign(a_.row_offsets.begin(), a_.row_offsets.end());
+      square_offsets_.resize(static_cast<std::size_t>(a_.cols) + 1, square_offsets_.back());
+      a_.row_offsets = square_offsets_;
+    }
+    made_square_ = a_.rows != a_.cols;
+    a_.rows = a_.cols = std::max(a_.rows, a_.cols);
+  }
+
   // Hidden cases: the public matrix with rows and columns in an order that the run's seed decides, committed
   // to before the run like every other use of it.
   void take_variant() {
@@ -129,7 +142,7 @@ class SpmmJudge : public CaseJudge {
   };
   const Facts& facts() const {
     static std::map<std::string, Facts> known;  // by content
-    const auto [found, is_new] = known.try_emplace(file_.content_hash());
+    const auto [found, is_new] = known.try_emplace(file_.content_hash() + (made_square_ ? " square" : ""));
     if (!is_new) return found->second;
     Facts& facts = found->second;
     for (int row = 0; row < a_.rows; ++row) {
@@ -153,6 +166,7 @@ class SpmmJudge : public CaseJudge {
     described["cols"] = a_.cols;
     described["nnz"] = a_.nnz();
     described["dataset_hash"] = file_.content_hash();
+    if (made_square_) described["made_square"] = true;
     if (variant_) {
       const auto bytes = [](const std::vector<int>& values) {
         return std::string_view(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int));
@@ -174,6 +188,8 @@ class SpmmJudge : public CaseJudge {
 
   datasets::CsrFile file_;
   std::optional<datasets::Csr> variant_;  // what a_ looks at in a hidden case
+  std::vector<int> square_offsets_;       // and where rows were added
+  bool made_square_ = false;
   Structure a_;
   Workbench* bench_ = nullptr;  // the case's own bench
 };
