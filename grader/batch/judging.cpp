@@ -76,6 +76,7 @@ void Judging::compile(size_t i) {
     write_text(folder / "compile.log", compiled_[i].log);
     write_text(folder / "compile.json", record.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
   });
+  if (GradeWatcher* watcher = run_.options().watcher) watcher->compiled();
 }
 
 // The lab's baselines that were asked for, the policy's own always among them.
@@ -194,6 +195,10 @@ std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Shar
   };
   JudgeEvents happened;
   happened.on_opened = count_phases;
+  if (GradeWatcher* watcher = run_.options().watcher) {
+    happened.on_started = [watcher](const std::string& case_id) { watcher->case_started(case_id); };
+    happened.wants_to_stop = [watcher] { return watcher->wants_to_stop(); };
+  }
   happened.on_record = [&](const std::string& case_id, const json& part) {
     ++judged;
     count_phases(part.value("phases", json::object()));
@@ -294,6 +299,7 @@ void Judging::add(const json& record) {
   with_patience(events_, run_.options().log_progress, [&] { is_new = run_.folder().add_record(record); });
   if (!is_new) return;
   ++recorded_;
+  if (GradeWatcher* watcher = run_.options().watcher) watcher->case_recorded(record);
   if (!run_.options().log_progress) return;
   events_.progress("case_recorded", record.at("outcome").at("verdict"),
                    {{"submission", record.at("submission").at("id")}, {"case", record.at("case").at("id")}});

@@ -22,6 +22,9 @@ constexpr int kSlowBaselinePairs = 7;    // of a baseline that is not in every p
 constexpr double kSlowBaselineUs = 5e5;  // or until it has taken this long
 constexpr double kThrottledShare = 0.2;  // of the pairs may be redone
 constexpr int kPreparedAhead = 2;        // processes of a submission's next cases
+// On the emulator a launch may take this many times what a whole run of the naive solution takes, and never less than
+// the floor: a few seconds' work.
+constexpr double kStepsOverNaive = 50, kLeastSteps = 5e7;
 
 double elapsed_s(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -144,11 +147,21 @@ void CaseJudge::let_others_go_first() {
       });
 }
 
+// On the emulator an endless loop is found after so many steps, whatever else the machine does meanwhile.
+RunnerSpec CaseJudge::submission_spec() const {
+  RunnerSpec spec = context_.submission;
+  const double naive = naive_steps();
+  if (context_.backend == "emulator" && naive > 0)
+    spec.environment["WARPEMU_STEP_LIMIT"] =
+        fmt::format("{:.0f}", std::max(kLeastSteps, kStepsOverNaive * naive));
+  return spec;
+}
+
 std::optional<Outcome> CaseJudge::start_submission() {
   let_others_go_first();
   const Phases::Scope starting(phases_, "runner_start");
   submission_ = context_.services != nullptr ? context_.services->start(context_.submission)
-                                             : std::make_unique<RunnerProcess>(context_.submission);
+                                             : std::make_unique<RunnerProcess>(submission_spec());
   prepare_next(1);
   return attach(*submission_, Output::kSubmission);
 }

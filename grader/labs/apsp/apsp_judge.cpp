@@ -114,6 +114,12 @@ class ApspJudge : public CaseJudge {
   }
   double compulsory_bytes() const override { return 8.0 * static_cast<double>(graph_.cells()); }
 
+  // A thread a cell, some 20 instructions a relaxation; rows are no multiple of a warp.
+  double naive_steps() const override {
+    const double n = graph_.n;
+    return 20.0 * n * n * std::ceil(n / 32.0);
+  }
+
   void describe_case(nlohmann::json& record) const override {
     nlohmann::json described = case_json();
     described["rows"] = graph_.n;

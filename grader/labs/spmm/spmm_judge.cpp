@@ -160,6 +160,12 @@ class SpmmJudge : public CaseJudge {
     return 8.0 * a_.nnz() + 4.0 * (a_.rows + 1) + 4.0 * spec().k * (double(a_.cols) + a_.rows);
   }
 
+  // A thread a cell; some 12 instructions a term and 30 a cell.
+  double naive_steps() const override {
+    const double warps = std::ceil(spec().k / 32.0);
+    return warps * (12.0 * static_cast<double>(a_.nnz()) + 30.0 * a_.rows);
+  }
+
   void describe_case(nlohmann::json& record) const override {
     nlohmann::json described = case_json();
     described["rows"] = a_.rows;
