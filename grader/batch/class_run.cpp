@@ -307,10 +307,11 @@ Backend choose_backend(const std::string& name) {
 std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string>& selectors,
                                    const std::string& backend) {
   std::vector<CaseSpec> selected;
+  const auto only_elsewhere = [&](const CaseSpec& spec) { return spec.emulator_only && backend == "cuda"; };
   if (selectors.empty()) {
     for (const CaseSpec& spec : lab.cases()) {
       const bool slow_here = backend == "emulator" && (spec.set == "stand-in" || spec.set == "real-large");
-      if (spec.set == "large" || slow_here) continue;
+      if (spec.set == "large" || slow_here || only_elsewhere(spec)) continue;
       selected.push_back(spec);
     }
     return selected;
@@ -323,6 +324,7 @@ std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string
     }
   }
   for (const CaseSpec& spec : all) {
+    if (only_elsewhere(spec)) continue;
     if (std::any_of(selectors.begin(), selectors.end(),
                     [&](const std::string& s) { return matches(spec, s); })) {
       selected.push_back(spec);

@@ -68,10 +68,11 @@ class CaseTest : public testing::Test {
 };
 
 // Null: no case of this lab fits the pattern.
-std::shared_ptr<StudentLabRun> register_lab(const Options& options, const Lab& lab) {
+std::shared_ptr<StudentLabRun> register_lab(const Options& options, const std::string& backend, const Lab& lab) {
   auto run = std::make_shared<StudentLabRun>(StudentRunOptions{options.backend, options.folder}, lab.name());
   for (const CaseSpec& spec : lab.cases()) {
     const bool named = options.case_pattern != "*";
+    if (spec.emulator_only && backend == "cuda") continue;
     if (!named && spec.set != "public") continue;
     const bool fits = fnmatch(options.case_pattern.c_str(), spec.id.c_str(), 0) == 0 ||
                       fnmatch(options.case_pattern.c_str(), spec.dataset.c_str(), 0) == 0;
@@ -114,13 +115,13 @@ int run(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   const bool all = options.lab == "*";
   if (!all) find_lab(options.lab);
-  choose_backend(options.backend);  // says what is wrong once, and not in each case
+  const std::string backend = choose_backend(options.backend).name;  // says what is wrong once, and not in each case
   bool has_folder = false;
   std::vector<std::shared_ptr<StudentLabRun>> runs;
   for (const Lab* lab : labs()) {
     if ((!all && options.lab != lab->name()) || !fs::is_directory(options.folder / lab->name())) continue;
     has_folder = true;
-    if (auto run = register_lab(options, *lab)) runs.push_back(std::move(run));
+    if (auto run = register_lab(options, backend, *lab)) runs.push_back(std::move(run));
   }
   if (!has_folder) {
     throw UsageError("{} has no folder {}; give --folder=FOLDER, or take the stub from the hand-out",

@@ -29,6 +29,8 @@ struct CaseSpec {
   // What of it the lab's older interface was never promised; empty: nothing. A submission to that interface is not
   // judged on it.
   std::string beyond_older = {};
+  // Its buffers are sparse files that only the emulator has: as memory of a GPU they would fill it.
+  bool emulator_only = false;
 };
 
 struct Baseline {

@@ -1,6 +1,7 @@
 // The cases of lab spmm.
 #include <array>
 
+#include "labs/spmm/far_columns.h"
 #include "labs/spmm/spmm_lab.h"
 
 namespace warpgrade::spmm {
@@ -69,6 +70,7 @@ std::vector<CaseSpec> spmm_cases() {
     cases.push_back({case_id(dataset + std::string("-variant"), 32), dataset, 32, "correctness", "hidden",
                      "the matrix under other names: nothing remembered of the public one helps"});
   }
+  cases.push_back(far_columns_case());
   const auto add = [&](const char* graph, const char* set, const char* why) {
     for (int k : {32, 256}) cases.push_back({case_id(graph, k), graph, k, "speed", set, why});
   };

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "judge/case_judge.h"
+#include "labs/spmm/far_columns.h"
 #include "labs/spmm/pattern.h"
 #include "labs/spmm/spmm_lab.h"
 #include "labs/spmm/workbench.h"
@@ -21,11 +22,16 @@ constexpr int kUniformRuns = 2;  // the second one catches what was kept from th
 class SpmmJudge : public CaseJudge {
  public:
   SpmmJudge(const JudgeContext& judge_context, const CaseInput& input)
-      : CaseJudge(judge_context, input.spec, "spmm"), file_(datasets::CsrFile::open_verified(input.file)) {
-    a_.rows = file_.rows();
-    a_.cols = file_.cols();
-    a_.row_offsets = file_.row_offsets();
-    a_.columns = file_.columns();
+      : CaseJudge(judge_context, input.spec, "spmm") {
+    if (spec().drawn) {
+      drawn_ = far_columns_matrix();
+      a_ = {drawn_->rows, drawn_->cols, drawn_->row_offsets, drawn_->columns};
+      content_ = spec().dataset;
+      return;
+    }
+    file_.emplace(datasets::CsrFile::open_verified(input.file));
+    content_ = file_->content_hash();
+    a_ = {file_->rows(), file_->cols(), file_->row_offsets(), file_->columns()};
     if (spec().set == "hidden") take_variant();
     if (judge_context.older_interface) make_square();
   }
@@ -142,7 +148,7 @@ class SpmmJudge : public CaseJudge {
   };
   const Facts& facts() const {
     static std::map<std::string, Facts> known;  // by content
-    const auto [found, is_new] = known.try_emplace(file_.content_hash() + (made_square_ ? " square" : ""));
+    const auto [found, is_new] = known.try_emplace(content_ + (made_square_ ? " square" : ""));
     if (!is_new) return found->second;
     Facts& facts = found->second;
     for (int row = 0; row < a_.rows; ++row) {
@@ -171,7 +177,7 @@ class SpmmJudge : public CaseJudge {
     described["rows"] = a_.rows;
     described["cols"] = a_.cols;
     described["nnz"] = a_.nnz();
-    described["dataset_hash"] = file_.content_hash();
+    if (file_) described["dataset_hash"] = content_;
     if (made_square_) described["made_square"] = true;
     if (variant_) {
       const auto bytes = [](const std::vector<int>& values) {
@@ -192,7 +198,9 @@ class SpmmJudge : public CaseJudge {
     }
   }
 
-  datasets::CsrFile file_;
+  std::optional<datasets::CsrFile> file_;  // none where the matrix is drawn
+  std::optional<datasets::Csr> drawn_;
+  std::string content_;  // names the structure, for what is kept of it
   std::optional<datasets::Csr> variant_;  // what a_ looks at in a hidden case
   std::vector<int> square_offsets_;       // and where rows were added
   bool made_square_ = false;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "judge/shared_host_memory.h"
+#include "labs/spmm/private_b.h"
 #include "labs/spmm/workbench.h"
 #include "spmm/oracle.h"
 
@@ -45,7 +46,7 @@ class HostWorkbench : public Workbench {
     b_ = make("B", std::size_t(a.cols) * k * sizeof(float));
     c_ = make("C", std::size_t(a.rows) * k * sizeof(float));
     private_a_.resize(a.columns.size());
-    private_b_.resize(std::size_t(a.cols) * k);
+    private_b_.allocate(a, k);
   }
 
   std::vector<SharedBuffer> input_buffers() override {
@@ -63,8 +64,14 @@ class HostWorkbench : public Workbench {
   }
 
   void refresh_b(Values values) override {
-    fill(private_b_, values);
-    std::copy(private_b_.begin(), private_b_.end(), b_->payload<float>().begin());
+    private_b_.for_parts([&](std::int64_t first, std::int64_t end) {
+      parallel_for(end - first, threads_, [&](std::int64_t from, std::int64_t to) {
+        private_b_.draw(first + from, first + to, [&](std::int64_t cell) {
+          return random_value(values.distribution, values.seed, cell);
+        });
+      });
+    });
+    private_b_.show(b_->payload<float>());
     b_->write_guards();
   }
 
@@ -98,7 +105,7 @@ class HostWorkbench : public Workbench {
     if (differs(row_offsets_->payload<const int>(), a_.row_offsets)) result.modified_input = "A.row_offsets";
     if (differs(columns_->payload<const int>(), a_.columns)) result.modified_input = "A.columns";
     if (differs(values_->payload<const float>(), std::span(private_a_))) result.modified_input = "A.values";
-    if (differs(b_->payload<const float>(), std::span(private_b_))) result.modified_input = "B";
+    if (!private_b_.equals(b_->payload<const float>())) result.modified_input = "B";
     return result;
   }
 
@@ -163,7 +170,8 @@ class HostWorkbench : public Workbench {
   Structure a_;
   int k_ = 0;
   std::unique_ptr<SharedHostMemory> row_offsets_, columns_, values_, b_, c_;
-  std::vector<float> private_a_, private_b_, private_c_;
+  std::vector<float> private_a_, private_c_;
+  PrivateB private_b_;
   std::vector<double> want_, abs_sum_;
 };
 
