@@ -42,14 +42,16 @@ bool matches(const CaseSpec& spec, const std::string& given) {
   return false;
 }
 
-// The emulated runtime goes by the name that this build's CUDA gave it: programs of another CUDA do not find it. That is
-// this machine's fault, and never the submission's.
+// The emulated runtime goes by the name that this build's CUDA gave it: programs of another CUDA do not find
+// it. That is this machine's fault, and never the submission's.
 void require_toolchain_of_the_emulator(const Toolchain& toolchain) {
   const fs::path runtime = emulator_directory() / fmt::format("libcudart.so.{}", toolchain.major);
   if (fs::exists(runtime)) return;
   throw UsageError(
-      "{} is CUDA {} now, and this build was made with another: {} is not there. Another CUDA came into the environment "
-      "(PATH, CUDA_HOME, WARPGRADE_NVCC) after `make build`: set WARPGRADE_NVCC to the nvcc of the build, or run `make "
+      "{} is CUDA {} now, and this build was made with another: {} is not there. Another CUDA came into the "
+      "environment "
+      "(PATH, CUDA_HOME, WARPGRADE_NVCC) after `make build`: set WARPGRADE_NVCC to the nvcc of the build, or "
+      "run `make "
       "clean build`",
       toolchain.nvcc.string(), toolchain.version, runtime.string());
 }

@@ -16,7 +16,9 @@ class GradeWatcher {
   virtual void compiled() {}
   virtual void case_started(const std::string& /*case_id*/) {}
   virtual void case_recorded(const nlohmann::json& /*record*/) {}
-  virtual bool wants_to_stop() { return false; }  // asked after each case: the submission's others are not judged
+  virtual bool wants_to_stop() {
+    return false;
+  }  // asked after each case: the submission's others are not judged
 };
 
 struct GradeOptions {

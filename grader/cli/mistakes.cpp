@@ -32,14 +32,16 @@ std::string signature(const json& record) {
   const json findings = record.value("diagnostics", json::array());
   for (const json& finding : findings) {
     if (!finding.contains("line") || text_at(finding, "file").empty()) continue;
-    return text + "|" + text_at(finding, "kind") + "|" + text_at(finding, "file") + "|" + finding["line"].dump();
+    return text + "|" + text_at(finding, "kind") + "|" + text_at(finding, "file") + "|" +
+           finding["line"].dump();
   }
   // "c[0,0] want 1 got 2; only rows longer than 32 are wrong": what the wrong cells have in common tells one
   // mistake from another, the first of them does not.
   const std::string message = text_at(outcome, "message");
   const std::size_t behind_first = message.find("; ");
   if (outcome.value("verdict", "") == verdicts::kWrongAnswer)
-    return text + "|" + (behind_first == std::string::npos ? "" : without_numbers(message.substr(behind_first)));
+    return text + "|" +
+           (behind_first == std::string::npos ? "" : without_numbers(message.substr(behind_first)));
   return text + "|" + without_numbers(message);
 }
 
@@ -52,7 +54,8 @@ int urgency(const json& record) {
 
 bool is_failure(const json& record) {
   const std::string verdict = record.at("outcome").at("verdict");
-  return verdict != verdicts::kAccepted && verdict != verdicts::kNotImplemented && verdict != verdicts::kNotRun;
+  return verdict != verdicts::kAccepted && verdict != verdicts::kNotImplemented &&
+         verdict != verdicts::kNotRun;
 }
 
 }  // namespace

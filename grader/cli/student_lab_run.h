@@ -25,8 +25,8 @@ struct StudentRunOptions {
 // Where a lab's run stands, for a line on the screen.
 struct StudentProgress {
   bool compiling = true;
-  std::string case_id;    // in work; empty between cases
-  double case_s = 0;      // since it began
+  std::string case_id;  // in work; empty between cases
+  double case_s = 0;    // since it began
   std::size_t done = 0, total = 0;
   std::optional<double> left_s;  // of the lab's cases, from those that are done
 };
@@ -50,8 +50,8 @@ class StudentLabRun : public GradeWatcher {
 
   void start();
   void wait_until_compiled();
-  // The case's record, once there is one; null when the run ended without it, after a time limit. Throws what ended
-  // the run.
+  // The case's record, once there is one; null when the run ended without it, after a time limit. Throws what
+  // ended the run.
   const nlohmann::json* wait_for(const std::string& case_id);
   StudentProgress progress() const;
 

@@ -62,8 +62,7 @@ Count count(const std::vector<json>& records) {
   return count;
 }
 
-const json* record_of(const StudentLabRun& run, const std::vector<json>& records,
-                      const std::string& name) {
+const json* record_of(const StudentLabRun& run, const std::vector<json>& records, const std::string& name) {
   for (const json& record : records) {
     if (record.at("lab") == run.lab() && test_name(record.at("case").at("id")) == name) return &record;
   }
@@ -162,9 +161,10 @@ void StudentReport::OnTestEnd(const testing::TestInfo& test) {
     ++untold_;
     return;
   }
-  const std::string word = verdict == "accepted" ? "ok" : is_left_out(record->at("outcome")) ? "left out" : verdict;
-  print(fmt::format("  {:<16}{:<28}{:>6.1f} s\n", word,
-                    record->at("case").at("id").get<std::string>(),
+  const std::string word = verdict == "accepted"                ? "ok"
+                           : is_left_out(record->at("outcome")) ? "left out"
+                                                                : verdict;
+  print(fmt::format("  {:<16}{:<28}{:>6.1f} s\n", word, record->at("case").at("id").get<std::string>(),
                     1e-3 * static_cast<double>(test.result()->elapsed_time())));
 }
 
@@ -178,13 +178,13 @@ void StudentReport::OnTestSuiteEnd(const testing::TestSuite& suite) {
 
 void StudentReport::print_mistakes(const StudentLabRun& run) {
   const std::vector<json> records = run.records();
-  if (untold_ > 0)
-    print(fmt::format("  not written yet: {} case{}\n", untold_, untold_ == 1 ? "" : "s"));
+  if (untold_ > 0) print(fmt::format("  not written yet: {} case{}\n", untold_, untold_ == 1 ? "" : "s"));
   for (const Mistake& mistake : sort_by_mistake(records)) print(mistake_text(mistake));
   if (const std::string stopped = run.stopped_at(); !stopped.empty() && records.size() < run.cases().size()) {
-    print(fmt::format("  stopped at the time limit of {}: {} more cases of {} were not run (an official run goes "
-                      "on)\n",
-                      stopped, run.cases().size() - records.size(), run.lab()));
+    print(fmt::format(
+        "  stopped at the time limit of {}: {} more cases of {} were not run (an official run goes "
+        "on)\n",
+        stopped, run.cases().size() - records.size(), run.lab()));
   }
   print(findings_text(records));
 }
@@ -208,14 +208,15 @@ std::string StudentReport::last_line() const {
     }
     if (counted.right > 0) right += fmt::format("{}{} ({})", right.empty() ? "" : ", ", lab, counted.right);
     if (counted.unwritten > 0)
-      unwritten += fmt::format("{}{}", unwritten.empty() ? "" : ", ",
-                               (run.folder() / (lab + ".cu")).lexically_proximate(std::filesystem::current_path()).string());
+      unwritten += fmt::format(
+          "{}{}", unwritten.empty() ? "" : ", ",
+          (run.folder() / (lab + ".cu")).lexically_proximate(std::filesystem::current_path()).string());
   }
   if (unwritten.empty() && right.empty()) return "nothing was judged";
   if (unwritten.empty())
     return fmt::format("all cases are right: {}; hand it in: make submit LAB={}", right, order_.front());
-  return fmt::format("{}write next: {}, then: make test", right.empty() ? "" : "right so far: " + right + "; ",
-                     unwritten);
+  return fmt::format("{}write next: {}, then: make test",
+                     right.empty() ? "" : "right so far: " + right + "; ", unwritten);
 }
 
 }  // namespace warpgrade

@@ -1,5 +1,5 @@
-// What `make test` shows: a line a case as it ends, where the run stands, each mistake once, and last the one thing to
-// do next. It takes the place of GoogleTest's own printer.
+// What `make test` shows: a line a case as it ends, where the run stands, each mistake once, and last the one
+// thing to do next. It takes the place of GoogleTest's own printer.
 #pragma once
 
 #include <gtest/gtest.h>

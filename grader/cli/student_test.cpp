@@ -57,7 +57,8 @@ class CaseTest : public testing::Test {
     const json& outcome = record.at("outcome");
     const std::string verdict = outcome.at("verdict");
     if (verdict == "accepted") return;
-    if (verdict == "not_implemented" || verdict == "not_run") GTEST_SKIP() << outcome.value("message", verdict);
+    if (verdict == "not_implemented" || verdict == "not_run")
+      GTEST_SKIP() << outcome.value("message", verdict);
     if (verdict == "judge_fault")
       report->note_trouble("no fault of your code: " + outcome.value("message", "the judge failed"));
     ADD_FAILURE_AT(run_->folder().c_str(), -1) << failure_text(record, "make test LAB=" + run_->lab());
@@ -68,7 +69,8 @@ class CaseTest : public testing::Test {
 };
 
 // Null: no case of this lab fits the pattern.
-std::shared_ptr<StudentLabRun> register_lab(const Options& options, const std::string& backend, const Lab& lab) {
+std::shared_ptr<StudentLabRun> register_lab(const Options& options, const std::string& backend,
+                                            const Lab& lab) {
   auto run = std::make_shared<StudentLabRun>(StudentRunOptions{options.backend, options.folder}, lab.name());
   for (const CaseSpec& spec : lab.cases()) {
     const bool named = options.case_pattern != "*";
@@ -115,7 +117,8 @@ int run(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   const bool all = options.lab == "*";
   if (!all) find_lab(options.lab);
-  const std::string backend = choose_backend(options.backend).name;  // says what is wrong once, and not in each case
+  const std::string backend =
+      choose_backend(options.backend).name;  // says what is wrong once, and not in each case
   bool has_folder = false;
   std::vector<std::shared_ptr<StudentLabRun>> runs;
   for (const Lab* lab : labs()) {

@@ -44,7 +44,8 @@ std::vector<std::string> unwritten_places(const Submission& submission) {
     for (std::string line; std::getline(lines, line);) {
       ++number;
       const std::size_t code = line.find("return cudaErrorNotSupported");
-      if (code != std::string::npos && line.find("//") > code) places.push_back(fmt::format("{}:{}", file.string(), number));
+      if (code != std::string::npos && line.find("//") > code)
+        places.push_back(fmt::format("{}:{}", file.string(), number));
     }
   }
   return places;
@@ -55,7 +56,10 @@ void tell_unwritten(const Submission& submission) {
   if (places.empty()) return;
   std::string text;
   for (const std::string& place : places) text += (text.empty() ? "" : ", ") + place;
-  fmt::print("warning: this packs an unwritten stub: {} still returns cudaErrorNotSupported, which earns no points\n", text);
+  fmt::print(
+      "warning: this packs an unwritten stub: {} still returns cudaErrorNotSupported, which earns no "
+      "points\n",
+      text);
 }
 
 int submit(const SubmitOptions& options) {

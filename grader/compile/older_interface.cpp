@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The text with one space for each run of white space: std::regex recurses once for each character that \s+ takes,
-// and a source of a million spaces would end the program.
+// The text with one space for each run of white space: std::regex recurses once for each character that \s+
+// takes, and a source of a million spaces would end the program.
 std::string with_single_spaces(const std::string& text) {
   std::string result;
   for (char c : text) {

@@ -1,5 +1,5 @@
-// Submissions to a lab's older interface: how they are told, and which of their files are the course's own harness.
-// A lab describes its older interface in reference/include/legacy/<lab>/interface.yaml.
+// Submissions to a lab's older interface: how they are told, and which of their files are the course's own
+// harness. A lab describes its older interface in reference/include/legacy/<lab>/interface.yaml.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,9 @@ struct SourceText {
 };
 
 struct InterfaceChoice {
-  std::string interface;                        // "spmm.h", or the older one's name: "SpMMOpt"
-  std::vector<std::filesystem::path> left_out;  // files of the course's harness: the adaptor takes their place
+  std::string interface;  // "spmm.h", or the older one's name: "SpMMOpt"
+  std::vector<std::filesystem::path>
+      left_out;  // files of the course's harness: the adaptor takes their place
 };
 
 // What the files are written to. Of a submission to the contract nothing is left out.

@@ -22,8 +22,8 @@ constexpr int kSlowBaselinePairs = 7;    // of a baseline that is not in every p
 constexpr double kSlowBaselineUs = 5e5;  // or until it has taken this long
 constexpr double kThrottledShare = 0.2;  // of the pairs may be redone
 constexpr int kPreparedAhead = 2;        // processes of a submission's next cases
-// On the emulator a launch may take this many times what a whole run of the naive solution takes, and never less than
-// the floor: a few seconds' work.
+// On the emulator a launch may take this many times what a whole run of the naive solution takes, and never
+// less than the floor: a few seconds' work.
 constexpr double kStepsOverNaive = 50, kLeastSteps = 5e7;
 
 double elapsed_s(Clock::time_point start) {

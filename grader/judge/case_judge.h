@@ -45,8 +45,8 @@ class CaseJudge {
   virtual double impossible_us(double peak_bytes_per_s) const = 0;
   // The bytes of the record's floor.
   virtual double compulsory_bytes() const = 0;
-  // Warp instructions that the staff's naive solution takes for a run, roughly; what a launch on the emulator may take
-  // follows from it. 0: the emulator's time limit alone.
+  // Warp instructions that the staff's naive solution takes for a run, roughly; what a launch on the emulator
+  // may take follows from it. 0: the emulator's time limit alone.
   virtual double naive_steps() const { return 0; }
   // Adds the record's "case" and what else the lab has found.
   virtual void describe_case(nlohmann::json& record) const = 0;

@@ -303,18 +303,20 @@ void RunnerProcess::take_notes(const Answer& answer) {
 nlohmann::json RunnerProcess::notes() const {
   nlohmann::json list = nlohmann::json::array();
   if ((notes_ & protocol::kNoteDefaultStream) != 0) {
-    list.push_back({{"kind", "default_stream"},
-                    {"message", "a kernel is launched on the default stream"},
-                    {"advice",
-                     "The contract gives a stream: kernel<<<grid, block, shared_bytes, stream>>>(...). The default "
-                     "stream is ordered with it here, but waits for all other streams and keeps them waiting."}});
+    list.push_back(
+        {{"kind", "default_stream"},
+         {"message", "a kernel is launched on the default stream"},
+         {"advice",
+          "The contract gives a stream: kernel<<<grid, block, shared_bytes, stream>>>(...). The default "
+          "stream is ordered with it here, but waits for all other streams and keeps them waiting."}});
   }
   if ((notes_ & protocol::kNoteUnreadError) != 0) {
-    list.push_back({{"kind", "invalid_launch"},
-                    {"message", "a call failed and nobody looked: " + unread_error_},
-                    {"advice",
-                     "Look at cudaGetLastError() after each launch; launch nothing where there is nothing to do: "
-                     "a grid has at least one block."}});
+    list.push_back(
+        {{"kind", "invalid_launch"},
+         {"message", "a call failed and nobody looked: " + unread_error_},
+         {"advice",
+          "Look at cudaGetLastError() after each launch; launch nothing where there is nothing to do: "
+          "a grid has at least one block."}});
   }
   return list;
 }

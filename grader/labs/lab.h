@@ -26,8 +26,8 @@ struct CaseSpec {
       set;  // "public" (students have it), "hidden", "large" (needs memory), "real", "real-large", "stand-in"
   std::string why;     // what it exercises
   bool drawn = false;  // the judge draws the whole input: `dataset` names a pattern, not a file
-  // What of it the lab's older interface was never promised; empty: nothing. A submission to that interface is not
-  // judged on it.
+  // What of it the lab's older interface was never promised; empty: nothing. A submission to that interface
+  // is not judged on it.
   std::string beyond_older = {};
   // Its buffers are sparse files that only the emulator has: as memory of a GPU they would fill it.
   bool emulator_only = false;

@@ -43,7 +43,8 @@ enum class Status : std::uint32_t {
 
 // What a call that succeeded is noted for, as bits of Reply::notes.
 constexpr std::uint32_t kNoteDefaultStream = 1;  // kernels on the default stream: the contract gives another
-constexpr std::uint32_t kNoteUnreadError = 2;    // an older interface left an error code unread; `message` names it
+constexpr std::uint32_t kNoteUnreadError =
+    2;  // an older interface left an error code unread; `message` names it
 
 struct Reply {
   std::uint32_t magic = kMagic;
@@ -51,7 +52,7 @@ struct Reply {
   std::uint64_t sequence = 0;
   Status status = Status::kOk;
   std::int32_t cuda_error = 0;
-  std::uint32_t notes = 0;    // with kOk
+  std::uint32_t notes = 0;  // with kOk
   std::uint32_t padding = 0;
   double event_us = 0;        // kRun, kNull, kPlan: between the events
   std::uint64_t written = 0;  // kReport: bytes

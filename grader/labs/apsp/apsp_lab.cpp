@@ -82,8 +82,8 @@ constexpr RealCase kRealCases[] = {
     {"USA-road-d.NY", 5000, "real-large", "speed", "5000 crossings of a road network"},
 };
 
-// The older interface was promised complete graphs with weights up to 10,000. Complete graphs are drawn with such
-// weights for it; the others are cases of the contract alone.
+// The older interface was promised complete graphs with weights up to 10,000. Complete graphs are drawn with
+// such weights for it; the others are cases of the contract alone.
 std::string beyond_older(Pattern pattern) {
   if (pattern == Pattern::kComplete) return "";
   if (pattern == Pattern::kLight) return "weights above 10,000";

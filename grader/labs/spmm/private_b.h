@@ -1,5 +1,6 @@
-// B in the judge's private memory, in fresh address space that costs nothing until it is touched. Only the rows that
-// A's columns name matter: they alone are drawn, shown and compared where B is too large to be touched as a whole.
+// B in the judge's private memory, in fresh address space that costs nothing until it is touched. Only the
+// rows that A's columns name matter: they alone are drawn, shown and compared where B is too large to be
+// touched as a whole.
 #pragma once
 
 #include <sys/mman.h>
@@ -28,7 +29,8 @@ class PrivateB {
     release();
     cells_ = static_cast<std::int64_t>(a.cols) * k;
     if (cells_ > 0) {
-      void* memory = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      void* memory =
+          mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (memory == MAP_FAILED) throw JudgeFault("no {} MiB of address space for B", bytes() >> 20);
       data_ = static_cast<float*>(memory);
     }

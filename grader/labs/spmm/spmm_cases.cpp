@@ -49,8 +49,8 @@ std::string case_id(const std::string& dataset, int k) {
   return dataset + "-k" + std::to_string(k);
 }
 
-// The older class interface knows only num_v, a square matrix, and its courses measured two widths. Matrices are made
-// square for it (spmm_judge.cpp); other widths are cases of the contract alone.
+// The older class interface knows only num_v, a square matrix, and its courses measured two widths. Matrices
+// are made square for it (spmm_judge.cpp); other widths are cases of the contract alone.
 std::string beyond_older(int k) {
   if (k == 32 || k == 256) return "";
   return "K = " + std::to_string(k) + ", where it was promised 32 and 256";

@@ -37,8 +37,8 @@ class SpmmJudge : public CaseJudge {
   }
 
  private:
-  // The older class interface was promised square matrices: rows without entries, or columns that no entry names, are
-  // added at the end.
+  // The older class interface was promised square matrices: rows without entries, or columns that no entry
+  // names, are added at the end.
   void make_square() {
     if (a_.rows < a_.cols) {
       square_offsets_.assign(a_.row_offsets.begin(), a_.row_offsets.end());
@@ -200,7 +200,7 @@ class SpmmJudge : public CaseJudge {
 
   std::optional<datasets::CsrFile> file_;  // none where the matrix is drawn
   std::optional<datasets::Csr> drawn_;
-  std::string content_;  // names the structure, for what is kept of it
+  std::string content_;                   // names the structure, for what is kept of it
   std::optional<datasets::Csr> variant_;  // what a_ looks at in a hidden case
   std::vector<int> square_offsets_;       // and where rows were added
   bool made_square_ = false;

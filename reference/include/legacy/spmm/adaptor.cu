@@ -1,11 +1,13 @@
 // Shows a submission written to the older class interface (spmm_opt.h: class SpMMOpt) as warpgrade/spmm.h
-// asks. Compile it beside the submission's files with -I <submission> -I reference/include/legacy/spmm/include.
+// asks. Compile it beside the submission's files with -I <submission> -I
+// reference/include/legacy/spmm/include.
 //
 // Plan    copies A (the class may reorder it in place), constructs SpMMOpt, calls preprocess with scratch
 //         operands.
 // Run     zeroes C, then calls run(); both on the default stream, ordered with the contract's by events.
 // Cost    one memset of C a run, inside the clock, as the older interface has always been timed.
-// Errors  an error code that the class left unread (of a launch without blocks, say) is not returned: the runner
+// Errors  an error code that the class left unread (of a launch without blocks, say) is not returned: the
+// runner
 //         finds it and notes it, and C decides.
 #include <cstdlib>
 #include <new>

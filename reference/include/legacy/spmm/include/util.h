@@ -1,6 +1,6 @@
 // Helpers that course submissions written to the older SpMM class interface expect: error checks, a counted
-// cudaMalloc, clocks, the graph and its sizes, and the standard headers with `using namespace std`. New code uses
-// warpgrade/spmm.h instead.
+// cudaMalloc, clocks, the graph and its sizes, and the standard headers with `using namespace std`. New code
+// uses warpgrade/spmm.h instead.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -77,7 +77,8 @@ inline void legacy_check_status(int status, const char* call, const char* file, 
 #define CEIL(a, b) (((a) + (b)-1) / (b))
 #endif
 
-// cudaMalloc that keeps count, so that a submission can print what it holds. Nothing is allocated for no bytes.
+// cudaMalloc that keeps count, so that a submission can print what it holds. Nothing is allocated for no
+// bytes.
 inline std::size_t total_size = 0;
 template <typename T>
 cudaError_t cudaMalloc2(T** pointer, std::size_t bytes) {
