@@ -72,6 +72,7 @@ CaseScore score_case(const Policy& policy, const json& spec, const json* record)
   result.line["verdict"] = result.verdict;
   if (record != nullptr && is_left_out(record->at("outcome"))) {
     result.left_out = true;
+    result.line["left_out"] = true;
     result.line["note"] = record->at("outcome").value("message", "left out");
     return result;
   }

@@ -114,9 +114,9 @@ def test_a_right_program_ends_with_the_command_that_hands_it_in(tmp_path: Path) 
     folder = spmm_folder(tmp_path, SPMM.replace("OFFSET", OFFSET) + LAUNCH)
     done = student_test(f"--folder={folder}", "--case=synth-*-k32")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1] == "all cases are right: spmm (9); hand it in: make submit LAB=spmm"
+    assert done.stdout.splitlines()[-1] == "all cases are right: spmm (11); hand it in: make submit LAB=spmm"
     seconds = [float(line.split()[-2]) for line in done.stdout.splitlines() if line.startswith("  ok")]
-    assert len(seconds) == 9
+    assert len(seconds) == 11
     assert sum(second > 0 for second in seconds) > 5, done.stdout
     assert "student_test.cpp" not in done.stdout
 
@@ -149,7 +149,7 @@ def test_an_endless_loop_ends_the_labs_run_in_seconds(tmp_path: Path) -> None:
     done = student_test(f"--folder={folder}", "--case=synth-*-k32")
     assert done.returncode == 1, done.stdout + done.stderr
     assert done.stdout.count("time_limit") <= 4, done.stdout
-    assert "stopped at the time limit of synth-uniform-k32: 8 more cases" in done.stdout
+    assert "stopped at the time limit of synth-uniform-k32: 10 more cases" in done.stdout
     assert "warp instructions" in done.stdout
     assert done.stdout.splitlines()[-1].endswith("again: make test LAB=spmm CASE=synth-uniform-k32")
 
@@ -159,7 +159,7 @@ def test_one_mistake_in_many_cases_is_told_once_with_their_names(tmp_path: Path)
     done = student_test(f"--folder={folder}", "--case=synth-[uri]*-k32")
     assert done.returncode == 1
     assert done.stdout.count("    again: ") == 1, done.stdout
-    assert "the same in 2 other cases: synth-ragged-k32, synth-identity-k32" in done.stdout
+    assert "the same in 3 other cases: synth-ragged-k32, synth-identity-k32, synth-ragged-variant-k32" in done.stdout
 
 
 def test_another_cuda_than_the_builds_is_no_fault_of_the_submission(tmp_path: Path) -> None:
