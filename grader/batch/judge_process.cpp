@@ -162,6 +162,7 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
     attempt.started.clear();
     if (events.wants_to_stop && events.wants_to_stop()) {
       job.cases.clear();
+      process_->end(SIGTERM);  // it is at the next case already
       process_.reset();
       return attempt;
     }
