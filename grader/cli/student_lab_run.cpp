@@ -1,5 +1,7 @@
 #include "cli/student_lab_run.h"
 
+#include <utility>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
@@ -15,6 +17,10 @@ StudentLabRun::StudentLabRun(StudentRunOptions options, std::string lab)
     : options_(std::move(options)), lab_(std::move(lab)) {}
 
 StudentLabRun::~StudentLabRun() {
+  wait_for_end();
+}
+
+void StudentLabRun::wait_for_end() {
   if (compiled_ahead_.valid()) compiled_ahead_.wait();
   if (thread_.joinable()) thread_.join();
 }
@@ -36,7 +42,7 @@ void StudentLabRun::compile_ahead(const std::string& backend) {
 }
 
 void StudentLabRun::start() {
-  if (thread_.joinable()) return;  // with --gtest_repeat: the records stand
+  if (std::exchange(started_, true)) return;  // with --gtest_repeat: the records stand
   begun_ = Clock::now();
   thread_ = std::thread([this] {
     try {

@@ -50,6 +50,8 @@ class StudentLabRun : public GradeWatcher {
 
   void start();
   void wait_until_compiled();
+  // Returns when nothing of the run is at work any more.
+  void wait_for_end();
   // The case's record, once there is one; null when the run ended without it, after a time limit. Throws what
   // ended the run.
   const nlohmann::json* wait_for(const std::string& case_id);
@@ -75,6 +77,7 @@ class StudentLabRun : public GradeWatcher {
   std::vector<std::string> cases_;
   std::future<void> compiled_ahead_;
   std::thread thread_;
+  bool started_ = false;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

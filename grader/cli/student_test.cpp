@@ -142,6 +142,7 @@ int run(int argc, char** argv) {
   report = new StudentReport(runs);
   listeners.Append(report);
   const int failed = RUN_ALL_TESTS();
+  for (const auto& run : runs) run->wait_for_end();
   fmt::print("{}\n", report->last_line());
   delete listeners.Release(report);
   return interrupted() ? kExitInterrupted : failed;
