@@ -1,5 +1,6 @@
 #include "cli/student_lab_run.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -136,8 +137,9 @@ StudentProgress StudentLabRun::progress() const {
   progress.case_id = in_work_;
   if (!in_work_.empty()) progress.case_s = seconds_since(case_begun_);
   if (progress.done > 0) {
-    const double each = seconds_since(begun_) / static_cast<double>(progress.done);
-    progress.left_s = each * static_cast<double>(progress.total - std::min(progress.done, progress.total));
+    const double each = (seconds_since(begun_) - progress.case_s) / static_cast<double>(progress.done);
+    const double rest = static_cast<double>(progress.total - std::min(progress.done, progress.total));
+    progress.left_s = std::max(0.0, each * rest - progress.case_s);
   }
   return progress;
 }

@@ -61,8 +61,8 @@ std::vector<std::string> common_flags(const std::string& architecture) {
           "-lineinfo", "-cudart", "shared", "-Xptxas", "-v",
           // CUB's profiling marks load a library at run time, which inspect.cpp refuses.
           "-DNVTX_DISABLE",
-          // Lines of the host's calls, for what the emulator says of them.
-          "-Xcompiler", "-g1"};
+          // Lines of the host's calls, for what the emulator says of them: the caller stays on the stack.
+          "-Xcompiler", "-g1,-fno-optimize-sibling-calls"};
 }
 
 // One compilation in a scratch folder that the sandbox shows at /run/warpgrade.
