@@ -295,7 +295,7 @@ void publish(const fs::path& scratch, const fs::path& destination) {
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-6").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-7").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(options.architecture).part(toolchain.version).part(to_string(options.sandbox));
   for (const std::string& library : options.libraries) hash.part(library);
   for (const fs::path& object : runner_objects) hash.part(object.parent_path().filename().string());

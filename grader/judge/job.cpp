@@ -49,14 +49,20 @@ RunnerSpec runner_from_json(const json& j) {
 
 json case_to_json(const CaseInput& input) {
   const CaseSpec& c = input.spec;
-  return {{"id", c.id},   {"dataset", c.dataset}, {"k", c.k},         {"kind", c.kind},
-          {"set", c.set}, {"why", c.why},         {"drawn", c.drawn}, {"beyond_older", c.beyond_older},
+  return {{"id", c.id},
+          {"dataset", c.dataset},
+          {"k", c.k},
+          {"kind", c.kind},
+          {"set", c.set},
+          {"why", c.why},
+          {"drawn", c.drawn},
+          {"beyond_older", c.beyond_older},
           {"file", input.file.string()}};
 }
 
 CaseInput case_from_json(const json& j) {
   CaseInput input;
-  input.spec = {j.at("id"),  j.at("dataset"), j.at("k"),    j.at("kind"),
+  input.spec = {j.at("id"),  j.at("dataset"), j.at("k"),     j.at("kind"),
                 j.at("set"), j.at("why"),     j.at("drawn"), j.at("beyond_older")};
   input.file = j.at("file").get<std::string>();
   return input;
