@@ -251,7 +251,7 @@ void publish(const fs::path& scratch, const fs::path& destination) {
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-6").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-7").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(options.architecture).part(toolchain.version).part(to_string(options.sandbox));
   for (const std::string& library : options.libraries) hash.part(library);
   for (const fs::path& object : runner_objects) hash.part(object.parent_path().filename().string());
@@ -285,40 +285,92 @@ Compiler::Compiler(Toolchain toolchain, fs::path cache)
   make_directories(cache_);
 }
 
+// What is linked to a submission, from folders of the project: the runner, which is the same for every lab,
+// and the lab's part of it.
 std::vector<fs::path> Compiler::runner_objects(const CompileOptions& options) {
-  const fs::path folder = project_root() / "grader/runner";
-  const std::vector<std::string> sources{"runner_main.cpp", "device_memory.cpp", "gate.cu",
-                                         options.lab + "_runner.cpp"};
+  const std::vector<fs::path> objects =
+      own_objects(options, "runner",
+                  {"runner/runner_main.cpp", "runner/host_main.cpp", "runner/submission_calls.cpp",
+                   "runner/device_memory.cpp", "runner/native_timing.cpp", "executor/driver/timing_gate.cpp",
+                   "executor/driver/driver_api.cpp", "executor/driver/timing_kernels.cu"});
+  return own_objects(options, "runner-" + options.lab, {"runner/" + options.lab + "_runner.cpp"}, objects);
+}
+
+void Compiler::run_own(std::vector<std::string> command, const std::string& source) const {
+  ProcessOptions process;
+  process.command = std::move(command);
+  process.timeout = std::chrono::seconds(300);
+  const ProcessResult result = run_process(process);
+  if (result.ok()) return;
+  throw JudgeFault("the runner's own {} does not compile ({}):\n{}", source, result.describe(),
+                   result.standard_error.substr(0, 2000));
+}
+
+// Device code that is loaded through the driver when it is wanted, as an array of bytes: the runtime, which
+// would register it in each program, does not see it.
+fs::path Compiler::embed(const fs::path& source, const fs::path& scratch) const {
+  const fs::path fatbin = scratch / (source.stem().string() + ".fatbin"),
+                 array = scratch / (source.stem().string() + ".cpp");
+  const std::vector<std::string> command{toolchain_.nvcc.string(),
+                                         "-std=c++17",
+                                         "-O3",
+                                         "-gencode",
+                                         "arch=compute_75,code=compute_75",
+                                         "-fatbin",
+                                         "-o",
+                                         fatbin.string(),
+                                         source.string()};
+  run_own(command, source.filename().string());
+  ProcessOptions process;
+  process.command = {(toolchain_.nvcc.parent_path() / "bin2c").string(),
+                     "--type",
+                     "longlong",
+                     "--name",
+                     "warpgrade_" + source.stem().string(),
+                     fatbin.string()};
+  process.output_bytes = size_t{16} << 20;
+  const ProcessResult result = run_process(process);
+  if (!result.ok()) throw JudgeFault("bin2c: {}: {}", result.describe(), result.standard_error);
+  write_scratch(array, result.standard_output);
+  return array;
+}
+
+std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const std::string& name,
+                                            const std::vector<std::string>& sources,
+                                            const std::vector<fs::path>& others) {
+  const fs::path grader = project_root() / "grader";
   Sha256 hash;
   hash.part(toolchain_.version).part(options.architecture);
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_regular_file() && entry.path().extension() == ".h") hash.part(read_text(entry.path()));
-  }
-  for (const std::string& source : sources) hash.part(read_text(folder / source));
-  const fs::path destination = cache_ / ("runner-" + options.lab + "-" + hash.hex().substr(0, 24));
-  std::vector<fs::path> objects;
-  for (const std::string& source : sources) objects.push_back(destination / (source + ".o"));
-  if (fs::exists(destination)) return objects;
-
-  TemporaryDirectory scratch("warpgrade-runner");
-  for (const std::string& source : sources) {
-    ProcessOptions process;
-    process.command = {toolchain_.nvcc.string()};
-    const std::vector<std::string> flags = common_flags(options.architecture);
-    process.command.insert(process.command.end(), flags.begin(), flags.end());
-    process.command.insert(
-        process.command.end(),
-        {"-c", (folder / source).string(), "-I", (project_root() / "reference/include").string(), "-I",
-         folder.string(), "-o", (scratch.path() / (source + ".o")).string()});
-    const HostCompiler host = host_compiler();
-    process.command.insert(process.command.end(), host.flags.begin(), host.flags.end());
-    process.timeout = std::chrono::seconds(300);
-    const ProcessResult result = run_process(process);
-    if (!result.ok()) {
-      throw JudgeFault("the runner's own {} does not compile ({}):\n{}", source, result.describe(),
-                       result.standard_error.substr(0, 2000));
+  for (const char* folder : {"runner", "executor", "executor/driver"}) {
+    for (const auto& entry : fs::directory_iterator(grader / folder)) {
+      if (entry.is_regular_file() && entry.path().extension() == ".h") hash.part(read_text(entry.path()));
     }
   }
+  for (const std::string& source : sources) hash.part(read_text(grader / source));
+  for (const fs::path& object : others) hash.part(object.string());
+  const fs::path destination = cache_ / (name + "-" + hash.hex().substr(0, 24));
+  std::vector<fs::path> objects;
+  for (const std::string& source : sources)
+    objects.push_back(destination / (fs::path(source).filename().string() + ".o"));
+  for (const fs::path& object : others) objects.push_back(destination / object.filename());
+  if (fs::exists(destination)) return objects;
+
+  TemporaryDirectory scratch("warpgrade-runner"), made("warpgrade-embedded");
+  for (const std::string& source : sources) {
+    const fs::path file = source.ends_with(".cu") ? embed(grader / source, made.path()) : grader / source;
+    std::vector<std::string> command{toolchain_.nvcc.string()};
+    const std::vector<std::string> flags = common_flags(options.architecture);
+    command.insert(command.end(), flags.begin(), flags.end());
+    std::replace(command.begin(), command.end(), std::string("-std=c++17"), std::string("-std=c++20"));
+    command.insert(command.end(),
+                   {"-c", file.string(), "-I", (project_root() / "reference/include").string(), "-I",
+                    grader.string(), "-I", (grader / "runner").string(), "-o",
+                    (scratch.path() / (fs::path(source).filename().string() + ".o")).string()});
+    const HostCompiler host = host_compiler();
+    command.insert(command.end(), host.flags.begin(), host.flags.end());
+    run_own(command, source);
+  }
+  for (const fs::path& object : others) fs::copy_file(object, scratch.path() / object.filename());
   const fs::path staged = staging_folder(cache_);
   fs::copy(scratch.path(), staged, fs::copy_options::recursive);
   publish(staged, destination);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,6 +56,14 @@ class Server {
   void on_work(std::function<void(wire::Op)> hook) { on_work_ = std::move(hook); }
   // Called for each new stream, before it has work, and before one is destroyed.
   void on_stream(std::function<void(cudart::StreamId, bool is_new)> hook) { on_stream_ = std::move(hook); }
+
+  // Where an allocation was made, as the host process told.
+  struct Place {
+    std::string path;
+    uint32_t line = 0;
+  };
+  // The places told since the last call, by address.
+  std::map<uint64_t, Place> take_places();
 
   // Memory that the judge lends to the submission.
   void lend(uint64_t address, uint64_t bytes);
@@ -120,6 +129,8 @@ class Server {
   cudaError_t fill(const Call& call);
   cudaError_t refuse_range(const char* what, uint64_t address, uint64_t bytes);
   void say(const std::string& text);
+  cudaError_t report(const Call& call);
+  cudaError_t place(const Call& call);
 
   bool stream_of(uint64_t number, cudart::StreamId& stream) const;
   bool event_of(uint64_t number, cudart::EventId& event) const;
@@ -145,6 +156,7 @@ class Server {
   bool is_waiting_call_ = false;
   std::optional<CommandResult> result_;
   std::vector<std::string> reports_;
+  std::map<uint64_t, Place> places_;
   uint64_t records_ = 0, launches_ = 0;
   cudaError_t late_error_ = cudaSuccess;
   std::function<void(const char*)> on_waiting_;

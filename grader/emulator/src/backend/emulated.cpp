@@ -146,7 +146,18 @@ void Emulated::report(const cudart::HostFinding& finding) {
   if (!unsupported && !finding.kernel.empty()) d.kernel = kernel_title(finding.kernel);
   d.message = (unsupported ? "emulator: " : "") + finding.message;
   d.advice = finding.advice;
-  add_host_diagnostic(std::move(d), finding.kernel);
+  if (!places_come_from_elsewhere() || finding.path.empty())
+    return add_host_diagnostic(std::move(d), finding.kernel);
+  d.path = finding.path;
+  d.line = finding.line;
+  Diagnostics::instance().add(std::move(d));
+}
+
+bool Emulated::wants_place() {
+  return emu::wants_place();
+}
+void Emulated::place_finding(const std::string& path, uint32_t line) {
+  emu::place_finding(path, line);
 }
 
 void Emulated::report_leaks() {

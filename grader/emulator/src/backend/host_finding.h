@@ -8,10 +8,16 @@
 
 namespace warpgrade::emu {
 
-// Without places, when the calls come from another process: the stack here is not the program's.
-void leave_out_host_places();
+// The calls come from another process: the stack here is not the program's. A finding then waits for its
+// place.
+void take_places_from_elsewhere();
+bool places_come_from_elsewhere();
 
-// The place of a call, unless places are left out.
+// Whether a finding waits; its place, or an empty path when nobody knows.
+bool wants_place();
+void place_finding(const std::string& path, uint32_t line);
+
+// The place of a call of this process.
 cudart::HostPlace host_place(const std::vector<void*>& stack, const std::string& kernel = {});
 
 // `kernel`: the mangled name of the kernel that is launched, whose stub is not the user's code.
