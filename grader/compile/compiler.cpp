@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <set>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -18,7 +17,9 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "compile/build_messages.h"
 #include "compile/inspect.h"
+#include "compile/link_problem.h"
 #include "compile/source_name.h"
 #include "compile/workshop.h"
 
@@ -48,35 +49,10 @@ int count_warnings(const std::string& log) {
   return count;
 }
 
-std::string first_error_line(const std::string& log) {
-  std::istringstream lines(log);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find("error") != std::string::npos || line.find("undefined reference") != std::string::npos) {
-      for (const char* prefix : {"/run/warpgrade/source/", "/run/warpgrade/build/"}) {
-        for (size_t at; (at = line.find(prefix)) != std::string::npos;)
-          line.erase(at, std::string(prefix).size());
-      }
-      return plain_line(line, 240);
-    }
-  }
-  return "";
-}
-
-CompileResult failed(CompileResult result, const ProcessResult& process, const char* step) {
-  result.status = "compile_error";
-  if (process.timed_out || process.signal == SIGXCPU) {
-    result.reason = "out_of_time";
-    result.message = fmt::format("{} did not end within its time limit", step);
-    return result;
-  }
-  result.reason = "error";
-  const std::string line = first_error_line(result.log);
-  result.message = line.empty() ? fmt::format("{} failed: {}", step, process.describe()) : line;
-  if (result.log.find("undefined reference to `main'") == std::string::npos &&
-      result.log.find("undefined reference") != std::string::npos) {
-    result.reason = "missing_symbol";
-  }
-  return result;
+// The header that declares what the judge calls, as a student includes it.
+std::string contract_of(const Submission& submission, const std::string& lab) {
+  if (submission.interface == lab + ".h") return "warpgrade/" + submission.interface;
+  return fmt::format("the header of {}", submission.interface);
 }
 
 // One submission through all steps. Each step's result is taken out of its build folder and given to the next
@@ -152,7 +128,7 @@ class Build {
                      {"-MD", "-MF", Workshop::inside("build/0.d"), "-c",
                       workshop_.stage(number, sources_[number]), "-o", Workshop::inside("build/0.o")});
     const Step step = workshop_.nvcc(arguments);
-    if (!succeeded(step, "the compiler")) return false;
+    if (!compiled(step, sources_[number].lexically_relative("source").string())) return false;
     std::string dependencies, object;
     if (!take(step, "0.d", kMostDependencies, dependencies)) return false;
     if (!take(step, "0.o", kLargestObject, object)) return false;
@@ -190,16 +166,50 @@ class Build {
     for (const std::string& library : options_.libraries) arguments.push_back("-l" + library);
     arguments.push_back("-ldl");
     const Step step = workshop_.nvcc(arguments, runner_objects.front().parent_path());
-    return succeeded(step, "the linker") && take(step, "runner", kLargestObject, program_);
+    return linked(step, runner_objects) && take(step, "runner", kLargestObject, program_);
   }
 
-  bool succeeded(const Step& step, const char* name) {
-    result_.log += workshop_.without_wrappers(step.words());
+  // Adds to the log what the step said, which is returned, in the student's names.
+  std::string listen(const Step& step, const fs::path& runner = {}) {
+    std::string words = workshop_.in_shown_names(step.words(), runner);
+    result_.log += words;
     if (result_.log.size() > kMostLogBytes)
       result_.log =
           valid_utf8(std::string_view(result_.log).substr(0, kMostLogBytes - 100)) + "\n(cut here)\n";
-    if (!step.process.ok()) result_ = failed(std::move(result_), step.process, name);
-    return step.process.ok();
+    return words;
+  }
+
+  bool fail_in_time(const Step& step, const char* name) {
+    if (!step.process.timed_out && step.process.signal != SIGXCPU) return true;
+    return fail("compile_error", "out_of_time", fmt::format("{} did not end within its time limit", name));
+  }
+
+  bool fail_with(const Step& step, const char* name, const std::string& words, const std::string& source) {
+    const std::string line = first_error(words, source);
+    return fail("compile_error", "error",
+                line.empty() ? fmt::format("{} failed: {}", name, step.process.describe()) : line);
+  }
+
+  bool compiled(const Step& step, const std::string& source) {
+    const std::string words = listen(step);
+    if (step.process.ok()) return true;
+    return fail_in_time(step, "the compiler") && fail_with(step, "the compiler", words, source);
+  }
+
+  bool linked(const Step& step, const std::vector<fs::path>& runner_objects) {
+    const std::string words = listen(step, runner_objects.front().parent_path());
+    if (step.process.ok()) return true;
+    if (!fail_in_time(step, "the linker")) return false;
+    std::vector<LinkedObject> objects;
+    for (const fs::path& object : runner_objects) objects.push_back({"", read_text(object)});
+    for (std::size_t i = 0; i < objects_.size(); ++i) {
+      const bool own = *sources_[i].begin() == "source";  // else an older interface's adaptor
+      objects.push_back(
+          {own ? sources_[i].lexically_relative("source").string() : "", workshop_.kept_object(i)});
+    }
+    const auto problem = explain_link(objects, words, contract_of(submission_, options_.lab));
+    if (problem) return fail("compile_error", problem->reason, problem->message);
+    return fail_with(step, "the linker", words, "");
   }
 
   const Toolchain& toolchain_;
@@ -251,7 +261,7 @@ void publish(const fs::path& scratch, const fs::path& destination) {
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-7").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-9").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(options.architecture).part(toolchain.version).part(to_string(options.sandbox));
   for (const std::string& library : options.libraries) hash.part(library);
   for (const fs::path& object : runner_objects) hash.part(object.parent_path().filename().string());
@@ -340,7 +350,7 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
                                             const std::vector<fs::path>& others) {
   const fs::path grader = project_root() / "grader";
   Sha256 hash;
-  hash.part(toolchain_.version).part(options.architecture);
+  hash.part("runner-3").part(toolchain_.version).part(options.architecture);
   for (const char* folder : {"runner", "executor", "executor/driver"}) {
     for (const auto& entry : fs::directory_iterator(grader / folder)) {
       if (entry.is_regular_file() && entry.path().extension() == ".h") hash.part(read_text(entry.path()));
@@ -361,6 +371,12 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
     std::vector<std::string> command{toolchain_.nvcc.string()};
     const std::vector<std::string> flags = common_flags(options.architecture);
     command.insert(command.end(), flags.begin(), flags.end());
+    // The linker names these lines to students, and the cache may serve several checkouts. nvcc splits at
+    // commas and gcc's map at the first '='.
+    if (grader.string().find_first_of(", =") == std::string::npos)
+      command.insert(command.end(),
+                     {"-Xcompiler",
+                      fmt::format("-ffile-prefix-map={}={}", grader.string(), Workshop::inside("runner"))});
     std::replace(command.begin(), command.end(), std::string("-std=c++17"), std::string("-std=c++20"));
     command.insert(command.end(),
                    {"-c", file.string(), "-I", (project_root() / "reference/include").string(), "-I",
