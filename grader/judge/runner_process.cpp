@@ -388,15 +388,46 @@ Answer RunnerProcess::exchange(Command command, int fd, std::chrono::millisecond
     return answer;
   }
   answer.reply.message[sizeof answer.reply.message - 1] = '\0';
-  if (reply_is_sound(command, answer.reply)) return answer;
-  answer.kind = Answer::Kind::kMalformed;
-  kill();
+  if (!reply_is_sound(command, answer.reply)) {
+    answer.kind = Answer::Kind::kMalformed;
+    kill();
+    return answer;
+  }
+  take_notes(answer);
   return answer;
 }
 
 bool RunnerProcess::reply_is_sound(const Command& command, const Reply& reply) const {
   return reply.magic == protocol::kMagic && reply.sequence == command.sequence && reply.op == command.op &&
          reply.status <= Status::kException && reply.event_us >= 0 && reply.event_us <= kLongestEventUs;
+}
+
+void RunnerProcess::take_notes(const Answer& answer) {
+  if (!answer.ok()) return;
+  notes_ |= answer.reply.notes;
+  if ((answer.reply.notes & protocol::kNoteUnreadError) != 0 && unread_error_.empty())
+    unread_error_ = plain_line(answer.reply.message);
+}
+
+nlohmann::json RunnerProcess::notes() const {
+  nlohmann::json list = nlohmann::json::array();
+  if ((notes_ & protocol::kNoteDefaultStream) != 0) {
+    list.push_back(
+        {{"kind", "default_stream"},
+         {"message", "a kernel is launched on the default stream"},
+         {"advice",
+          "The contract gives a stream: kernel<<<grid, block, shared_bytes, stream>>>(...). The default "
+          "stream is ordered with it here, but waits for all other streams and keeps them waiting."}});
+  }
+  if ((notes_ & protocol::kNoteUnreadError) != 0) {
+    list.push_back(
+        {{"kind", "invalid_launch"},
+         {"message", "a call failed and nobody looked: " + unread_error_},
+         {"advice",
+          "Look at cudaGetLastError() after each launch; launch nothing where there is nothing to do: "
+          "a grid has at least one block."}});
+  }
+  return list;
 }
 
 bool RunnerProcess::wait_for_reply(Answer& answer, Clock::time_point deadline) {

@@ -66,6 +66,10 @@ class RunnerProcess {
   nlohmann::json drain_diagnostics();
   nlohmann::json drain_counters();
 
+  // What the calls that succeeded were noted for (protocol.h), shaped like diagnostics: a kind, a message, an
+  // advice. Untrusted.
+  nlohmann::json notes() const;
+
   // What an answer other than ok means for the submission. `doing` is "spmm_plan", "spmm_run". Throws
   // JudgeFault only for a runner that never took a buffer and says, or ends as if, the machine were at fault:
   // whether it is, the caller of this judge finds out with a program of our own (batch/judge_process.h).
@@ -90,6 +94,7 @@ class RunnerProcess {
   Answer exchange(protocol::Command command, int fd, std::chrono::milliseconds limit);
   bool reply_is_sound(const protocol::Command& command, const protocol::Reply& reply) const;
   bool wait_for_reply(Answer& answer, std::chrono::steady_clock::time_point deadline);
+  void take_notes(const Answer& answer);
   nlohmann::json drain(Report report);
   void wait_for_exit();
   void signal_all(int signal_number);
@@ -106,6 +111,8 @@ class RunnerProcess {
   bool attached_ = false;  // it has taken a buffer: device and mapping are in order
   bool report_attached_ = false;
   bool paused_ = false;
+  std::uint32_t notes_ = 0;
+  std::string unread_error_;  // "cudaErrorInvalidValue: invalid argument"
   int exit_code_ = -1, signal_ = 0;
   struct Output;
   std::shared_ptr<Output> output_;

@@ -43,12 +43,19 @@ enum class Status : std::uint32_t {
   kException,       // the submission's code threw; message: the type and what() it said
 };
 
+// What a call that succeeded is noted for, as bits of Reply::notes.
+constexpr std::uint32_t kNoteDefaultStream = 1;  // kernels on the default stream: the contract gives another
+constexpr std::uint32_t kNoteUnreadError =
+    2;  // an older interface left an error code unread; `message` names it
+
 struct Reply {
   std::uint32_t magic = kMagic;
   Op op = Op::kEnd;
   std::uint64_t sequence = 0;  // the command's
   Status status = Status::kOk;
   std::int32_t cuda_error = 0;
+  std::uint32_t notes = 0;  // with kOk
+  std::uint32_t padding = 0;
   double event_us = 0;        // kRun, kNull, kPlan: between the events
   std::uint64_t written = 0;  // kReport: bytes
   char message[256] = {};     // NUL-terminated

@@ -21,6 +21,7 @@
 
 #include "device_memory.h"
 #include "gate.h"
+#include "launch_watch.h"
 #include "protocol.h"
 #include "runner_lab.h"
 
@@ -169,7 +170,9 @@ class Server {
   void timed(Reply& reply, Work work) {
     gate_->close(stream_);
     cudaEventRecord(start_, stream_);
+    watch_launches(true);
     const cudaError_t returned = work();
+    watch_launches(false);
     cudaEventRecord(stop_, stream_);
     finish(reply, returned);
     float milliseconds = 0;
@@ -184,8 +187,18 @@ class Server {
     const cudaError_t left = cudaGetLastError();
     cudaError_t error = returned;
     if (error == cudaSuccess) error = synchronized;
+    if (error == cudaSuccess && left != cudaSuccess && is_older_interface()) {
+      reply.notes |= protocol::kNoteUnreadError;
+      std::snprintf(reply.message, sizeof reply.message, "%s: %s", cudaGetErrorName(left),
+                    cudaGetErrorString(left));
+      return;
+    }
     if (error == cudaSuccess) error = left;
-    if (error == cudaSuccess) return;
+    if (error == cudaSuccess) {
+      const bool elsewhere = default_stream_launches() > 0 && !is_older_interface();
+      if (elsewhere) reply.notes |= protocol::kNoteDefaultStream;
+      return;
+    }
     reply.status = returned == cudaErrorNotSupported && synchronized == cudaSuccess ? Status::kNotImplemented
                                                                                     : Status::kCudaError;
     reply.cuda_error = error;
