@@ -20,6 +20,7 @@
 #include "compile/build_messages.h"
 #include "compile/inspect.h"
 #include "compile/link_problem.h"
+#include "compile/older_interface.h"
 #include "compile/source_name.h"
 #include "compile/workshop.h"
 
@@ -39,8 +40,8 @@ std::vector<std::string> common_flags(const std::string& architecture) {
           "-lineinfo", "-cudart", "shared", "-Xptxas", "-v",
           // CUB's profiling marks load a library at run time, which inspect.cpp refuses.
           "-DNVTX_DISABLE",
-          // Lines of the host's calls, for what the emulator says of them.
-          "-Xcompiler", "-g1"};
+          // Lines of the host's calls, for what the emulator says of them: the caller stays on the stack.
+          "-Xcompiler", "-g1,-fno-optimize-sibling-calls"};
 }
 
 int count_warnings(const std::string& log) {
@@ -103,10 +104,12 @@ class Build {
     }
     for (const char* folder : {"source", "include"})
       includes_.insert(includes_.end(), {"-I", Workshop::inside(folder)});
-    if (submission_.interface != options_.lab + ".h") {  // an older one
+    for (const fs::path& folder : header_folders(submission_.files))
+      includes_.insert(includes_.end(), {"-I", Workshop::inside("source" / folder)});
+    if (is_older_interface(submission_.interface, options_.lab)) {
       const fs::path legacy = fs::path("include/legacy") / options_.lab;
       sources_.push_back(legacy / "adaptor.cu");
-      includes_.insert(includes_.end(), {"-I", Workshop::inside(legacy)});
+      includes_.insert(includes_.end(), {"-I", Workshop::inside(legacy / "include")});
     }
     for (const fs::path& folder : options_.extra_includes)
       includes_.insert(includes_.end(), {"-I", folder.string()});
@@ -156,8 +159,10 @@ class Build {
   }
 
   bool link(const std::vector<fs::path>& runner_objects) {
+    // Launches pass through the runner's launch_watch.cpp, which sees their stream.
     std::vector<std::string> arguments{"-cudart",    "shared",
                                        "-Xcompiler", "-static-libstdc++,-static-libgcc",
+                                       "-Xlinker",   "--wrap=__cudaPushCallConfiguration",
                                        "-o",         Workshop::inside("build/runner")};
     // The runner's first: of two copies of one inline function or weak symbol the linker keeps the first.
     for (const fs::path& object : runner_objects)
@@ -261,7 +266,7 @@ void publish(const fs::path& scratch, const fs::path& destination) {
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-9").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-10").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(options.architecture).part(toolchain.version).part(to_string(options.sandbox));
   for (const std::string& library : options.libraries) hash.part(library);
   for (const fs::path& object : runner_objects) hash.part(object.parent_path().filename().string());
@@ -301,6 +306,7 @@ std::vector<fs::path> Compiler::runner_objects(const CompileOptions& options) {
   const std::vector<fs::path> objects =
       own_objects(options, "runner",
                   {"runner/runner_main.cpp", "runner/host_main.cpp", "runner/submission_calls.cpp",
+                   "runner/launch_watch.cpp",
                    "runner/device_memory.cpp", "runner/native_timing.cpp", "executor/driver/timing_gate.cpp",
                    "executor/driver/driver_api.cpp", "executor/driver/timing_kernels.cu"});
   return own_objects(options, "runner-" + options.lab, {"runner/" + options.lab + "_runner.cpp"}, objects);

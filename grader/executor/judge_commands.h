@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include "runner/conclude.h"
+
 namespace warpgrade::executor {
 
 // Where an executor that is started with --judge finds the socket to its host process; the judge's is
@@ -45,25 +47,25 @@ inline HostAttach read_attach(const std::uint64_t* arguments) {
   return {arguments[0], arguments[1], std::string(name, strnlen(name, kMostBufferName))};
 }
 
-// What the submission's function did. Untrusted: it can only make a verdict worse, or explain one.
-struct HostResult {
-  bool threw = false;         // the text beside it says what
-  std::int32_t returned = 0;  // CUDA error codes
-  std::int32_t left = 0;
-  std::uint32_t notes = 0;
-};
-
-inline std::int64_t pack(const HostResult& result) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(result.threw ? 1 : 0) |
-                                   static_cast<std::uint64_t>(result.returned & 0xffff) << 8 |
-                                   static_cast<std::uint64_t>(result.left & 0xffff) << 24 |
-                                   static_cast<std::uint64_t>(result.notes & 0xff) << 40);
+// What the submission's function did, as the number beside a command's end.
+inline std::int64_t pack(const protocol::CallSummary& call) {
+  return static_cast<std::int64_t>(
+      static_cast<std::uint64_t>(call.threw ? 1 : 0) |
+      static_cast<std::uint64_t>(call.launched_on_default_stream ? 2 : 0) |
+      static_cast<std::uint64_t>(call.leaves_errors_unread ? 4 : 0) |
+      static_cast<std::uint64_t>(call.returned & 0xffff) << 8 |
+      static_cast<std::uint64_t>(call.left & 0xffff) << 24);
 }
 
-inline HostResult unpack(std::int64_t packed) {
+inline protocol::CallSummary unpack(std::int64_t packed) {
   const auto bits = static_cast<std::uint64_t>(packed);
-  return {(bits & 1) != 0, static_cast<std::int32_t>(bits >> 8 & 0xffff),
-          static_cast<std::int32_t>(bits >> 24 & 0xffff), static_cast<std::uint32_t>(bits >> 40 & 0xff)};
+  protocol::CallSummary call;
+  call.threw = (bits & 1) != 0;
+  call.launched_on_default_stream = (bits & 2) != 0;
+  call.leaves_errors_unread = (bits & 4) != 0;
+  call.returned = static_cast<std::int32_t>(bits >> 8 & 0xffff);
+  call.left = static_cast<std::int32_t>(bits >> 24 & 0xffff);
+  return call;
 }
 
 }  // namespace warpgrade::executor

@@ -98,7 +98,7 @@ class EmulatedDevice final : public JudgedDevice {
 
 class Gpu final : public JudgedDevice {
  public:
-  Gpu(Driver& driver, Server& server) : runs_(driver, server), api_(driver_api()) {
+  Gpu(Driver& driver, Server& server) : server_(server), runs_(driver, server), api_(driver_api()) {
     require(api_.cuCtxGetDevice_(&device_), "cuCtxGetDevice");
     host_.is_alive = host_is_there;
   }
@@ -138,7 +138,10 @@ class Gpu final : public JudgedDevice {
 
   size_t drain_report(int kind, char* text, size_t capacity) override {
 #ifdef WARPGRADE_EXECUTOR_EMULATOR
-    if (kind == 0) return emu::Diagnostics::instance().drain(text, capacity);
+    if (kind != 0) return 0;
+    for (const cudart::HostFinding& finding : server_.findings()) emu::add_finding(finding, "executor");
+    emu::place_finding({}, 0);
+    return emu::Diagnostics::instance().drain(text, capacity);
 #endif
     static_cast<void>(kind), static_cast<void>(text), static_cast<void>(capacity);
     return 0;
@@ -149,6 +152,7 @@ class Gpu final : public JudgedDevice {
     if (result != CUDA_SUCCESS) throw std::runtime_error(std::string(what) + ": " + name_of(result));
   }
 
+  Server& server_;
   TimedRuns runs_;
   const DriverApi& api_;
   CUdevice device_ = 0;

@@ -18,6 +18,7 @@ namespace {
 using protocol::Command;
 using protocol::Op;
 using protocol::Reply;
+using protocol::say;
 using protocol::Status;
 
 // One command and, with kAttach, its descriptor; false when the judge has hung up.
@@ -51,24 +52,9 @@ Reply reply_to(const Command& command) {
   return reply;
 }
 
-void say(Reply& reply, Status status, const std::string& words) {
-  reply.status = status;
-  std::snprintf(reply.message, sizeof reply.message, "%s", words.c_str());
-}
-
-std::string words_of(cudaError_t error) {
+std::string words_of(std::int32_t code) {
+  const auto error = static_cast<cudaError_t>(code);
   return std::string(cudart::error_name(error)) + ": " + cudart::error_text(error);
-}
-
-// What the submission returned, what the device says, and what an unchecked launch left behind.
-void judge_errors(Reply& reply, const HostResult& host, cudaError_t synchronized) {
-  auto error = static_cast<cudaError_t>(host.returned);
-  if (error == cudaSuccess) error = synchronized;
-  if (error == cudaSuccess) error = static_cast<cudaError_t>(host.left);
-  if (error == cudaSuccess) return;
-  const bool not_written = host.returned == cudaErrorNotSupported && synchronized == cudaSuccess;
-  reply.cuda_error = error;
-  say(reply, not_written ? Status::kNotImplemented : Status::kCudaError, words_of(error));
 }
 
 }  // namespace
@@ -186,9 +172,9 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
     reply.flags =
         (result.opened_by.empty() ? 0 : protocol::kFlagWaited) | (result.is_void ? protocol::kFlagVoid : 0);
   }
-  const HostResult host = unpack(result.status);
+  const protocol::CallSummary host = unpack(result.status);
   if (host.threw) return say(reply, Status::kException, result.message);
-  judge_errors(reply, host, result.error);
+  protocol::conclude(reply, host, result.error, words_of);
 }
 
 void JudgeService::free_plan(const Command& command, Reply& reply) {

@@ -443,6 +443,7 @@ cudaError_t Server::report(const Call& call) {
   finding.advice = texts[3];
   if (reports_.size() >= limits_.reports) return cudaSuccess;
   reports_.push_back(finding.message);
+  findings_.push_back(finding);
   backend_.report(finding);
   return cudaSuccess;
 }

@@ -75,6 +75,8 @@ class Server {
   // All streams of the submission but the two default ones.
   std::vector<cudart::StreamId> streams() const;
   const std::vector<std::string>& reports() const { return reports_; }
+  // What the host process found of itself, for backends that keep nothing.
+  const std::vector<cudart::HostFinding>& findings() const { return findings_; }
   uint64_t records() const { return records_; }
   uint64_t launches() const { return launches_; }
   // The first error of a call that had not been waited for; cleared.
@@ -156,6 +158,7 @@ class Server {
   bool is_waiting_call_ = false;
   std::optional<CommandResult> result_;
   std::vector<std::string> reports_;
+  std::vector<cudart::HostFinding> findings_;
   std::map<uint64_t, Place> places_;
   uint64_t records_ = 0, launches_ = 0;
   cudaError_t late_error_ = cudaSuccess;

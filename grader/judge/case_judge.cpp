@@ -26,6 +26,9 @@ constexpr double kThrottledShare = 0.2;    // of the pairs may be redone,
 constexpr double kVoidShare = 0.2;         // and as many whose start was not known in time
 constexpr int kPreparedAhead = 2;          // processes of a submission's next cases
 constexpr std::size_t kMostOutput = 4000;  // bytes of what it printed, in a failed case's record
+// On the emulator a launch may take this many times what a whole run of the naive solution takes, and never
+// less than the floor: a few seconds' work.
+constexpr double kStepsOverNaive = 50, kLeastSteps = 5e7;
 
 double elapsed_s(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -159,12 +162,22 @@ void CaseJudge::let_others_go_first() {
       });
 }
 
+// On the emulator an endless loop is found after so many steps, whatever else the machine does meanwhile.
+RunnerSpec CaseJudge::submission_spec() const {
+  RunnerSpec spec = context_.submission;
+  const double naive = naive_steps();
+  if (context_.backend == "emulator" && naive > 0)
+    spec.environment["WARPEMU_STEP_LIMIT"] =
+        fmt::format("{:.0f}", std::max(kLeastSteps, kStepsOverNaive * naive));
+  return spec;
+}
+
 std::optional<Outcome> CaseJudge::start_submission() {
   inject("start", context_.submission.label);
   let_others_go_first();
   const Phases::Scope starting(phases_, "runner_start");
   submission_ = context_.services != nullptr ? context_.services->start(context_.submission)
-                                             : std::make_unique<RunnerProcess>(context_.submission);
+                                             : std::make_unique<RunnerProcess>(submission_spec());
   prepare_next(1);
   return attach(*submission_, Output::kSubmission);
 }
@@ -550,12 +563,33 @@ void CaseJudge::describe_speed(nlohmann::json& record) const {
 
 // The emulator's findings: feedback, and reason enough to lower a verdict.
 void CaseJudge::collect_reports(nlohmann::json& record, Outcome& outcome) {
-  if (context_.backend != "emulator") return;
+  if (context_.backend != "emulator") {
+    // What the CUDA runtime of the host process had to refuse.
+    const nlohmann::json refused = submission_->drain_diagnostics();
+    if (!refused.empty()) record["diagnostics"] = refused;
+    return add_notes(record, outcome);
+  }
   const nlohmann::json diagnostics = order_diagnostics(submission_->drain_diagnostics());
   const nlohmann::json counters = submission_->drain_counters();
   if (!diagnostics.empty()) record["diagnostics"] = diagnostics;
   if (!counters.empty()) record["counters"] = summarize_counters(counters);
   apply_diagnostics(diagnostics, outcome);
+  add_notes(record, outcome);
+}
+
+// What the runner saw, beside the emulator's findings; where those say the same with a line, they are enough.
+void CaseJudge::add_notes(nlohmann::json& record, Outcome& outcome) {
+  nlohmann::json& told = record["diagnostics"];
+  for (nlohmann::json& note : submission_->notes()) {
+    const bool known = std::any_of(told.begin(), told.end(), [&](const nlohmann::json& finding) {
+      return finding.value("kind", "") == note.at("kind");
+    });
+    if (known) continue;
+    const bool explains = outcome.verdict == verdicts::kWrongAnswer && note.at("kind") == "invalid_launch";
+    if (explains) outcome.message += "; " + note.at("message").get<std::string>();
+    told.push_back(std::move(note));
+  }
+  if (told.empty()) record.erase("diagnostics");
 }
 
 void CaseJudge::add_help(Outcome& outcome) {

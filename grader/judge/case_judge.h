@@ -49,6 +49,9 @@ class CaseJudge {
   virtual double impossible_us(double peak_bytes_per_s) const = 0;
   // The bytes of the record's floor.
   virtual double compulsory_bytes() const = 0;
+  // Warp instructions that the staff's naive solution takes for a run, roughly; what a launch on the emulator
+  // may take follows from it. 0: the emulator's time limit alone.
+  virtual double naive_steps() const { return 0; }
   // Adds the record's "case" and what else the lab has found.
   virtual void describe_case(nlohmann::json& record) const = 0;
 
@@ -98,6 +101,7 @@ class CaseJudge {
   struct Baseline;
   struct TimedPair;
 
+  RunnerSpec submission_spec() const;
   std::optional<Outcome> attach(RunnerProcess& runner, Output output);
   std::string plan_name() const { return prefix_ + "_plan"; }
   Answer timed_turn(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {});
@@ -117,6 +121,7 @@ class CaseJudge {
   std::optional<Outcome> plan_again();
   void describe_speed(nlohmann::json& record) const;
   void collect_reports(nlohmann::json& record, Outcome& outcome);
+  void add_notes(nlohmann::json& record, Outcome& outcome);
   void add_help(Outcome& outcome);
   void take_turn();
   void let_others_go_first();

@@ -285,6 +285,7 @@ Answer RunnerProcess::exchange(Command command, int fd, std::chrono::millisecond
   }
   answer.wall_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   take_reply(command, answer);
+  take_notes(answer);
   return answer;
 }
 
@@ -323,6 +324,34 @@ bool RunnerProcess::reply_is_sound(const Command& command, const Reply& reply) c
          reply.status <= (executor_ ? Status::kProtocolBroken : Status::kException) &&
          is_a_time(reply.time_us) && is_a_time(reply.event_us) && is_a_time(reply.clock_us) &&
          is_a_time(reply.host_us);
+}
+
+void RunnerProcess::take_notes(const Answer& answer) {
+  if (!answer.ok()) return;
+  notes_ |= answer.reply.notes;
+  if ((answer.reply.notes & protocol::kNoteUnreadError) != 0 && unread_error_.empty())
+    unread_error_ = plain_line(answer.reply.message);
+}
+
+nlohmann::json RunnerProcess::notes() const {
+  nlohmann::json list = nlohmann::json::array();
+  if ((notes_ & protocol::kNoteDefaultStream) != 0) {
+    list.push_back(
+        {{"kind", "default_stream"},
+         {"message", "a kernel is launched on the default stream"},
+         {"advice",
+          "The contract gives a stream: kernel<<<grid, block, shared_bytes, stream>>>(...). The default "
+          "stream is ordered with it here, but waits for all other streams and keeps them waiting."}});
+  }
+  if ((notes_ & protocol::kNoteUnreadError) != 0) {
+    list.push_back(
+        {{"kind", "invalid_launch"},
+         {"message", "a call failed and nobody looked: " + unread_error_},
+         {"advice",
+          "Look at cudaGetLastError() after each launch; launch nothing where there is nothing to do: "
+          "a grid has at least one block."}});
+  }
+  return list;
 }
 
 bool RunnerProcess::wait_for_reply(Answer& answer, Clock::time_point deadline) {

@@ -70,6 +70,10 @@ class RunnerProcess {
   nlohmann::json drain_diagnostics();
   nlohmann::json drain_counters();
 
+  // What the calls that succeeded were noted for (protocol.h), shaped like diagnostics: a kind, a message, an
+  // advice. Untrusted.
+  nlohmann::json notes() const;
+
   // What an answer other than ok means for the submission. `doing` is "spmm_plan", "spmm_run". Throws
   // JudgeFault only for a runner that never took a buffer and says, or ends as if, the machine were at fault:
   // whether it is, the caller of this judge finds out with a program of our own (batch/judge_process.h).
@@ -97,6 +101,7 @@ class RunnerProcess {
   void take_reply(const protocol::Command& command, Answer& answer);
   bool reply_is_sound(const protocol::Command& command, const protocol::Reply& reply) const;
   bool wait_for_reply(Answer& answer, std::chrono::steady_clock::time_point deadline);
+  void take_notes(const Answer& answer);
   nlohmann::json drain(Report report);
   Outcome explain_death();
 
@@ -110,6 +115,8 @@ class RunnerProcess {
   bool first_command_ = true;
   bool attached_ = false;  // it has taken a buffer: device and mapping are in order
   bool report_attached_ = false;
+  std::uint32_t notes_ = 0;
+  std::string unread_error_;  // "cudaErrorInvalidValue: invalid argument"
 };
 
 }  // namespace warpgrade

@@ -15,7 +15,6 @@ namespace warpgrade::runner {
 namespace {
 
 using executor::HostCommand;
-using executor::HostResult;
 
 template <typename Function>
 Function runtime_function(const char* name, Function) {
@@ -32,8 +31,8 @@ class Host {
     cudaStreamCreate(&stream_);
   }
 
-  HostResult serve(const warpgrade_executor_command& asked) {
-    HostResult result;
+  protocol::CallSummary serve(const warpgrade_executor_command& asked) {
+    protocol::CallSummary result;
     switch (static_cast<HostCommand>(asked.number)) {
       case HostCommand::kAttach: {
         const auto attach = executor::read_attach(asked.arguments);
@@ -64,18 +63,13 @@ class Host {
   const char* message() const { return call_.message.c_str(); }
 
  private:
-  HostResult submissions(protocol::Op op, const warpgrade_executor_command& asked) {
+  protocol::CallSummary submissions(protocol::Op op, const warpgrade_executor_command& asked) {
     protocol::Command command;
     command.op = op;
     for (std::size_t k = 0; k < std::size(command.arguments); ++k)
       command.arguments[k] = static_cast<std::int64_t>(asked.arguments[k]);
     call_ = call_submission(*lab_, command, buffers_, stream_);
-    call_.left = cudaGetLastError();
-    HostResult result;
-    result.threw = call_.threw;
-    result.returned = call_.returned;
-    result.left = call_.left;
-    return result;
+    return call_.summary;
   }
 
   std::unique_ptr<LabRunner> lab_;
@@ -95,7 +89,7 @@ int serve_executor() {
   Host host;
   warpgrade_executor_command command;
   while (next_command(&command) == 0) {
-    const HostResult result = host.serve(command);
+    const protocol::CallSummary result = host.serve(command);
     done(executor::pack(result), result.threw ? host.message() : "");
     if (command.number == static_cast<std::uint32_t>(HostCommand::kEnd)) return 0;
   }

@@ -52,6 +52,11 @@ constexpr std::uint32_t kFlagWaited =
     1;                                  // host code waited for the device: its way is in the time from there
 constexpr std::uint32_t kFlagVoid = 2;  // the start was not known in time: the times say nothing
 
+// What a call that succeeded is noted for, as bits of Reply::notes.
+constexpr std::uint32_t kNoteDefaultStream = 1;  // kernels on the default stream: the contract gives another
+constexpr std::uint32_t kNoteUnreadError =
+    2;  // an older interface left an error code unread; `message` names it
+
 struct Reply {
   std::uint32_t magic = kMagic;
   Op op = Op::kEnd;
@@ -59,7 +64,7 @@ struct Reply {
   Status status = Status::kOk;
   std::int32_t cuda_error = 0;
   std::uint32_t flags = 0;
-  std::uint32_t padding = 0;
+  std::uint32_t notes = 0;  // with kOk
   // kRun on a GPU (executor/README.md, "The timed run").
   double time_us = 0;         // by the device's clock, an empty run's taken off: the time that counts
   double event_us = 0;        // between events beside it

@@ -75,8 +75,7 @@ class Server {
     try {
       dispatch(command, fd, reply);
     } catch (const std::exception& error) {
-      reply.status = Status::kRunnerFault;
-      std::snprintf(reply.message, sizeof reply.message, "%s", error.what());
+      protocol::say(reply, Status::kRunnerFault, error.what());
     }
     return reply;
   }
@@ -136,25 +135,15 @@ class Server {
 
   CallResult call(const Command& command) { return call_submission(*lab_, command, buffers_, stream_); }
 
-  // What the submission returned, what the stream says, and what an unchecked launch left behind.
   void conclude(Reply& reply, const CallResult& result) {
-    if (result.threw) {
-      reply.status = Status::kException;
-      std::snprintf(reply.message, sizeof reply.message, "%s", result.message.c_str());
-      return;
-    }
+    if (result.summary.threw) return protocol::say(reply, Status::kException, result.message);
     const cudaError_t synchronized = cudaStreamSynchronize(stream_);
-    const cudaError_t left = cudaGetLastError();
-    cudaError_t error = result.returned;
-    if (error == cudaSuccess) error = synchronized;
-    if (error == cudaSuccess) error = left;
-    if (error == cudaSuccess) return;
-    reply.status = result.returned == cudaErrorNotSupported && synchronized == cudaSuccess
-                       ? Status::kNotImplemented
-                       : Status::kCudaError;
-    reply.cuda_error = error;
-    std::snprintf(reply.message, sizeof reply.message, "%s: %s", cudaGetErrorName(error),
-                  cudaGetErrorString(error));
+    protocol::CallSummary summary = result.summary;
+    if (summary.left == cudaSuccess) summary.left = cudaGetLastError();
+    protocol::conclude(reply, summary, synchronized, [](std::int32_t code) {
+      const auto error = static_cast<cudaError_t>(code);
+      return std::string(cudaGetErrorName(error)) + ": " + cudaGetErrorString(error);
+    });
   }
 
   std::unique_ptr<LabRunner> lab_;
@@ -187,8 +176,7 @@ int serve_until_end() {
     } else {
       reply.op = command.op;
       reply.sequence = command.sequence;
-      reply.status = Status::kRunnerFault;
-      std::snprintf(reply.message, sizeof reply.message, "%s", why.c_str());
+      protocol::say(reply, Status::kRunnerFault, why);
     }
     if (send(protocol::kSocketFd, &reply, sizeof reply, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof reply))
       return 1;

@@ -7,6 +7,8 @@
 #include <memory>
 #include <typeinfo>
 
+#include "launch_watch.h"
+
 namespace warpgrade::runner {
 namespace {
 
@@ -41,15 +43,20 @@ cudaError_t call(LabRunner& lab, const protocol::Command& command, const Buffers
 CallResult call_submission(LabRunner& lab, const protocol::Command& command, const Buffers& buffers,
                            cudaStream_t stream) {
   CallResult result;
-  result.threw = true;
+  result.summary.threw = true;
+  watch_launches(true);
   try {
-    result.returned = call(lab, command, buffers, stream);
-    result.threw = false;
+    result.summary.returned = call(lab, command, buffers, stream);
+    result.summary.threw = false;
   } catch (const std::exception& error) {
     result.message = thrown(error.what());
   } catch (...) {
     result.message = thrown(nullptr);
   }
+  watch_launches(false);
+  result.summary.launched_on_default_stream = default_stream_launches() > 0;
+  result.summary.leaves_errors_unread = is_older_interface();
+  result.summary.left = cudaGetLastError();
   return result;
 }
 

@@ -4,21 +4,19 @@
 
 #include <cuda_runtime.h>
 
-#include <cstdint>
 #include <string>
 
+#include "conclude.h"
 #include "runner_lab.h"
 
 namespace warpgrade::runner {
 
 struct CallResult {
-  bool threw = false;
+  protocol::CallSummary summary;
   std::string message;  // what was thrown: "std::runtime_error: no idea"
-  cudaError_t returned = cudaSuccess;
-  cudaError_t left = cudaSuccess;  // by an unchecked launch; read only where it says nothing of the device
 };
 
-// kPlan, kRun and kFree. Does not wait for the device.
+// kPlan, kRun and kFree. Does not wait for the device; what is left behind is the last error by then.
 CallResult call_submission(LabRunner& lab, const protocol::Command& command, const Buffers& buffers,
                            cudaStream_t stream);
 

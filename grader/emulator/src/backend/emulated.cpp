@@ -136,21 +136,7 @@ void Emulated::set_sticky(cudaError_t error) {
 }
 
 void Emulated::report(const cudart::HostFinding& finding) {
-  using Kind = cudart::HostFinding::Kind;
-  const bool unsupported = finding.kind == Kind::unsupported;
-  Diagnostic d;
-  d.kind = unsupported                          ? Finding::unsupported
-           : finding.kind == Kind::invalid_copy ? Finding::invalid_copy
-                                                : Finding::invalid_launch;
-  d.bytes = static_cast<uint32_t>(std::min<uint64_t>(finding.bytes, ~0u));
-  if (!unsupported && !finding.kernel.empty()) d.kernel = kernel_title(finding.kernel);
-  d.message = (unsupported ? "emulator: " : "") + finding.message;
-  d.advice = finding.advice;
-  if (!places_come_from_elsewhere() || finding.path.empty())
-    return add_host_diagnostic(std::move(d), finding.kernel);
-  d.path = finding.path;
-  d.line = finding.line;
-  Diagnostics::instance().add(std::move(d));
+  add_finding(finding);
 }
 
 bool Emulated::wants_place() {

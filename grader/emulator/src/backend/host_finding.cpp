@@ -1,5 +1,9 @@
 #include "backend/host_finding.h"
 
+#include <algorithm>
+
+#include "program/build.h"
+
 namespace warpgrade::emu {
 namespace {
 
@@ -43,6 +47,24 @@ void add_host_diagnostic(Diagnostic diagnostic, const std::string& kernel) {
   diagnostic.path = place.path;
   diagnostic.line = place.line;
   Diagnostics::instance().add(std::move(diagnostic));
+}
+
+void add_finding(const cudart::HostFinding& finding, const std::string& who) {
+  using Kind = cudart::HostFinding::Kind;
+  const bool unsupported = finding.kind == Kind::unsupported;
+  Diagnostic d;
+  d.kind = unsupported                          ? Finding::unsupported
+           : finding.kind == Kind::invalid_copy ? Finding::invalid_copy
+                                                : Finding::invalid_launch;
+  d.bytes = static_cast<uint32_t>(std::min<uint64_t>(finding.bytes, ~0u));
+  if (!unsupported && !finding.kernel.empty()) d.kernel = kernel_title(finding.kernel);
+  d.message = (unsupported ? who + ": " : "") + finding.message;
+  d.advice = finding.advice;
+  if (!g_from_elsewhere || finding.path.empty())
+    return add_host_diagnostic(std::move(d), finding.kernel);
+  d.path = finding.path;
+  d.line = finding.line;
+  Diagnostics::instance().add(std::move(d));
 }
 
 }  // namespace warpgrade::emu

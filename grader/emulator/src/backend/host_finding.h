@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cudart/backend.h"
 #include "cudart/host_place.h"
 #include "report/diagnostics.h"
 
@@ -12,6 +13,10 @@ namespace warpgrade::emu {
 // place.
 void take_places_from_elsewhere();
 bool places_come_from_elsewhere();
+
+// A finding of the front end as a diagnostic; its place is the calls' of this process, or the finding's own.
+// `who` refuses what is unsupported.
+void add_finding(const cudart::HostFinding& finding, const std::string& who = "emulator");
 
 // Whether a finding waits; its place, or an empty path when nobody knows.
 bool wants_place();
