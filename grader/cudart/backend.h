@@ -111,6 +111,10 @@ class Backend {
   // --- device code. `containers`: the fat binary's, which stay where they are; more than one with -rdc=true.
   // ---
   virtual cudaError_t add_module(std::span<const std::span<const uint8_t>> containers, ModuleId& module) = 0;
+  // Its device memory goes back; nothing of it is used any more.
+  virtual void remove_module(ModuleId) {}
+  // The memory of its variables is taken at their first use, not by add_module.
+  virtual bool loads_code_when_used() const { return false; }
   // The host reads and writes the variable through its address, which is given.
   virtual cudaError_t add_managed(ModuleId module, const std::string& name, MemoryRange& variable) = 0;
   virtual cudaError_t find_variable(ModuleId module, const std::string& name, MemoryRange& variable) = 0;
@@ -132,6 +136,9 @@ class Backend {
   virtual cudaError_t release(uint64_t address, std::span<const MemoryKind> kinds, const char* call) = 0;
   virtual cudaError_t release_async(uint64_t address, StreamId stream) = 0;
   virtual cudaError_t release_all() = 0;
+  // Bytes that stream-ordered allocation keeps of the device, in use or not; and giving back what is not.
+  virtual uint64_t pool_bytes() { return 0; }
+  virtual void trim_pool() {}
   virtual cudaError_t register_host(void* pointer, uint64_t bytes) = 0;
   virtual cudaError_t unregister_host(void* pointer) = 0;
   // The range that holds an address or ends there.

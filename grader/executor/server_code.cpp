@@ -13,7 +13,6 @@ namespace warpgrade::executor {
 using cudart::KernelFacts;
 using cudart::LaunchCall;
 using cudart::MemoryRange;
-using cudart::ModuleId;
 using wire::Op;
 
 unsigned turns_before_sleep() {
@@ -23,9 +22,7 @@ unsigned turns_before_sleep() {
   return cores > kPlenty ? 20'000 : 200;
 }
 
-namespace {
-
-// Containers stand one behind the other. The last one's damage is the backend's to name.
+// The last one's damage is the backend's to name.
 std::vector<std::span<const uint8_t>> split_containers(std::span<const uint8_t> bytes) {
   std::vector<std::span<const uint8_t>> all;
   while (!bytes.empty()) {
@@ -36,6 +33,8 @@ std::vector<std::span<const uint8_t>> split_containers(std::span<const uint8_t> 
   }
   return all;
 }
+
+namespace {
 
 bool is_known_attribute(uint64_t attribute) {
   switch (attribute) {
@@ -86,7 +85,11 @@ cudaError_t Server::carry_out_code(const Call& call) {
       if (call.argument(0) >= images_.size()) return cudaErrorInvalidResourceHandle;
       before_waiting("find_variable");
       MemoryRange variable;
-      const cudaError_t error = backend_.find_variable(images_[call.argument(0)].id, call.text(), variable);
+      Image& image = images_[call.argument(0)];
+      const uint64_t before = image.is_used ? 0 : free_bytes();
+      const cudaError_t error = backend_.find_variable(image.id, call.text(), variable);
+      measure_first_use(image, before);
+      if (is_over_limit()) return cudaErrorMemoryAllocation;
       if (error != cudaSuccess) return error;
       variable.kind = cudart::MemoryKind::other;
       owned_.add(variable);
@@ -132,15 +135,13 @@ cudaError_t Server::stage(const Call& call) {
 cudaError_t Server::add_module(const Call& call) {
   if (call.argument(0) != staged_.size()) throw ProtocolError("device code of another size than was sent");
   if (images_.size() >= limits_.modules) return cudaErrorMemoryAllocation;
-  auto image = std::make_unique<std::vector<uint8_t>>(std::exchange(staged_, {}));
-  image->shrink_to_fit();
-  module_bytes_ += image->size();
-  ModuleId module = 0;
-  before_waiting("add_module");
-  const cudaError_t error = backend_.add_module(split_containers(*image), module);
-  if (error != cudaSuccess) return error;
+  Image image;
+  image.bytes = std::make_unique<std::vector<uint8_t>>(std::exchange(staged_, {}));
+  image.bytes->shrink_to_fit();
+  if (const cudaError_t error = load_measured(image); error != cudaSuccess) return error;
+  module_bytes_ += image.bytes->size();
   values_[0] = images_.size();
-  images_.push_back({std::move(image), module});
+  images_.push_back(std::move(image));
   return cudaSuccess;
 }
 
@@ -156,8 +157,13 @@ cudaError_t Server::find_kernel(const Call& call) {
   KernelEntry kernel;
   kernel.module = module;
   kernel.name = call.text();
-  const cudaError_t error = backend_.find_kernel(images_[module].id, kernel.name, kernel.id, kernel.facts);
+  Image& image = images_[module];
+  const uint64_t before = image.is_used ? 0 : free_bytes();
+  const cudaError_t error = backend_.find_kernel(image.id, kernel.name, kernel.id, kernel.facts);
+  measure_first_use(image, before);
   if (error != cudaSuccess) return error;
+  count_stack(static_cast<uint64_t>(std::max(0, kernel.facts.local_bytes)));
+  if (is_over_limit()) return cudaErrorMemoryAllocation;
   kernels_.push_back(std::move(kernel));
   return reply_kernel(kernels_.back(), static_cast<uint32_t>(kernels_.size() - 1));
 }

@@ -61,7 +61,7 @@ cudaError_t Server::allocate(const Call& call) {
   if (kind != MemoryKind::device && kind != MemoryKind::managed && kind != MemoryKind::pinned)
     return cudaErrorInvalidValue;
   if (bytes == 0) return cudaErrorInvalidValue;
-  if (!owned_.has_room_for(kind, bytes)) return cudaErrorMemoryAllocation;
+  if (!has_room_for(kind, bytes)) return cudaErrorMemoryAllocation;
   uint64_t address = 0;
   StreamId stream = 0;
   cudaError_t error = cudaSuccess;
@@ -74,7 +74,19 @@ cudaError_t Server::allocate(const Call& call) {
                                        : allocate_window(kind, bytes, address);
   }
   if (error != cudaSuccess) return error;
-  owned_.add({address, address + bytes, kind, false});
+  owned_.add({address, address + bytes, kind, false}, is_async);
+  if (is_async && limits_.device_bytes != Limits::kNoLimit) {
+    look_at_pool();  // it may have grown by more than this
+    if (is_over_limit()) {
+      owned_.remove(address);
+      backend_.release_async(address, stream);
+      return cudaErrorMemoryAllocation;
+    }
+  }
+  if (kind == MemoryKind::managed)
+    note(
+        "managed memory is memory of the host here: kernels reach it through the bus, more slowly than "
+        "device memory");
   values_[0] = address;
   return cudaSuccess;
 }
@@ -156,7 +168,7 @@ cudaError_t Server::memory_info() {
   const cudaError_t error = backend_.memory_info(left, all);
   left -= std::min(left, owned_.managed_bytes());
   values_[1] = std::min(all, limits_.device_bytes);
-  values_[0] = std::min(left, limits_.device_bytes - std::min(limits_.device_bytes, owned_.device_bytes()));
+  values_[0] = std::min(left, limits_.device_bytes - std::min(limits_.device_bytes, device_bytes()));
   return error;
 }
 

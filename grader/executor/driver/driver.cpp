@@ -61,6 +61,7 @@ Driver::Driver() : api_((setenv("CUDA_MODULE_LOADING", "EAGER", 1), driver_api()
   require(api_.cuDevicePrimaryCtxRetain_(&context, gpu), "cuDevicePrimaryCtxRetain");
   require(api_.cuCtxSetCurrent_(context), "cuCtxSetCurrent");
   read_facts(gpu);
+  if (api_.cuDeviceGetDefaultMemPool_(&pool_, gpu) != CUDA_SUCCESS) pool_ = nullptr;
   for (const CUlimit limit : kLimits) {
     size_t value = 0;
     if (api_.cuCtxGetLimit_(&value, limit) == CUDA_SUCCESS) first_limits_[limit] = value;
@@ -127,6 +128,12 @@ cudaError_t Driver::add_module(std::span<const std::span<const uint8_t>> contain
   return cudaSuccess;
 }
 
+void Driver::remove_module(ModuleId module) {
+  if (module >= libraries_.size() || libraries_[module] == nullptr) return;
+  api_.cuLibraryUnload_(std::exchange(libraries_[module], nullptr));
+  load_results_[module] = CUDA_ERROR_NOT_FOUND;
+}
+
 cudaError_t Driver::add_managed(ModuleId, const std::string&, MemoryRange&) {
   return cudaErrorNotSupported;
 }
@@ -176,6 +183,7 @@ cudaError_t Driver::find_kernel(ModuleId module, const std::string& name, Kernel
     kernel.facts.parameter_bytes =
         std::max(kernel.facts.parameter_bytes, static_cast<uint32_t>(offset + bytes));
   }
+  kernel.arguments.resize(kernel.facts.parameters.size());
   read_kernel(kernel);
   facts = kernel.facts;
   id = static_cast<KernelId>(kernels_.size());
@@ -204,32 +212,41 @@ cudaError_t Driver::available_shared(KernelId id, int blocks, int threads, size_
       api_.cuOccupancyAvailableDynamicSMemPerBlock_(&bytes, kernels_[id].function, blocks, threads));
 }
 
+// Nothing is allocated here: launches come by the hundred thousand a second.
 cudaError_t Driver::launch(const cudart::LaunchCall& call, std::span<const uint8_t> parameters) {
   if (call.kernel >= kernels_.size()) return cudaErrorInvalidResourceHandle;
-  const Kernel& kernel = kernels_[call.kernel];
-  std::vector<CUlaunchAttribute> attributes(call.attributes.size());
-  for (size_t k = 0; k < attributes.size(); ++k) {
-    attributes[k].id = static_cast<CUlaunchAttributeID>(call.attributes[k].id);
-    static_assert(sizeof attributes[k].value == sizeof call.attributes[k].val);
-    std::memcpy(&attributes[k].value, &call.attributes[k].val, sizeof attributes[k].value);
+  Kernel& kernel = kernels_[call.kernel];
+  auto* begin = const_cast<uint8_t*>(parameters.data());
+  for (size_t k = 0; k < kernel.arguments.size(); ++k)
+    kernel.arguments[k] = begin + kernel.facts.parameters[k].offset;
+  const CUstream stream = stream_of(call.stream);
+  if (call.attributes.empty() && !call.cooperative) {
+    return result_of(api_.cuLaunchKernel_(kernel.function, call.grid[0], call.grid[1], call.grid[2],
+                                          call.block[0], call.block[1], call.block[2], call.dynamic_shared,
+                                          stream, kernel.arguments.data(), nullptr));
   }
-  if (call.cooperative) {
-    attributes.emplace_back();
-    attributes.back().id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-    attributes.back().value.cooperative = 1;
-  }
+  read_attributes(call);
   CUlaunchConfig config{};
   config.gridDimX = call.grid[0], config.gridDimY = call.grid[1], config.gridDimZ = call.grid[2];
   config.blockDimX = call.block[0], config.blockDimY = call.block[1], config.blockDimZ = call.block[2];
   config.sharedMemBytes = call.dynamic_shared;
-  config.hStream = stream_of(call.stream);
-  config.attrs = attributes.data();
-  config.numAttrs = static_cast<unsigned>(attributes.size());
-  std::vector<void*> arguments;
-  arguments.reserve(kernel.facts.parameters.size());
-  for (const cudart::Parameter& p : kernel.facts.parameters)
-    arguments.push_back(const_cast<uint8_t*>(parameters.data()) + p.offset);
-  return result_of(api_.cuLaunchKernelEx_(&config, kernel.function, arguments.data(), nullptr));
+  config.hStream = stream;
+  config.attrs = attributes_.data();
+  config.numAttrs = static_cast<unsigned>(attributes_.size());
+  return result_of(api_.cuLaunchKernelEx_(&config, kernel.function, kernel.arguments.data(), nullptr));
+}
+
+void Driver::read_attributes(const cudart::LaunchCall& call) {
+  attributes_.resize(call.attributes.size());
+  for (size_t k = 0; k < attributes_.size(); ++k) {
+    attributes_[k].id = static_cast<CUlaunchAttributeID>(call.attributes[k].id);
+    static_assert(sizeof attributes_[k].value == sizeof call.attributes[k].val);
+    std::memcpy(&attributes_[k].value, &call.attributes[k].val, sizeof attributes_[k].value);
+  }
+  if (!call.cooperative) return;
+  attributes_.emplace_back();
+  attributes_.back().id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  attributes_.back().value.cooperative = 1;
 }
 
 // --- memory ---
@@ -255,6 +272,18 @@ cudaError_t Driver::release(uint64_t address, std::span<const MemoryKind>, const
 
 cudaError_t Driver::release_async(uint64_t address, StreamId stream) {
   return result_of(api_.cuMemFreeAsync_(address, stream_of(stream)));
+}
+
+uint64_t Driver::pool_bytes() {
+  cuuint64_t bytes = 0;
+  if (pool_ == nullptr) return 0;
+  return api_.cuMemPoolGetAttribute_(pool_, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes) == CUDA_SUCCESS
+             ? bytes
+             : 0;
+}
+
+void Driver::trim_pool() {
+  if (pool_ != nullptr) api_.cuMemPoolTrimTo_(pool_, 0);
 }
 
 // Kernels must find it at the host's address.

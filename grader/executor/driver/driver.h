@@ -25,6 +25,7 @@ class Driver final : public cudart::Backend {
 
   cudaError_t add_module(std::span<const std::span<const uint8_t>> containers,
                          cudart::ModuleId& module) override;
+  void remove_module(cudart::ModuleId module) override;
   cudaError_t add_managed(cudart::ModuleId module, const std::string& name,
                           cudart::MemoryRange& variable) override;
   cudaError_t find_variable(cudart::ModuleId module, const std::string& name,
@@ -43,6 +44,8 @@ class Driver final : public cudart::Backend {
   cudaError_t release(uint64_t address, std::span<const cudart::MemoryKind> kinds, const char* call) override;
   cudaError_t release_async(uint64_t address, cudart::StreamId stream) override;
   cudaError_t release_all() override { return cudaSuccess; }  // the server knows what there is
+  uint64_t pool_bytes() override;
+  void trim_pool() override;
   cudaError_t register_host(void* pointer, uint64_t bytes) override;
   cudaError_t unregister_host(void* pointer) override;
   std::optional<cudart::MemoryRange> find(uint64_t) override { return std::nullopt; }
@@ -76,22 +79,26 @@ class Driver final : public cudart::Backend {
   struct Kernel {
     CUfunction function = nullptr;
     cudart::KernelFacts facts;
+    std::vector<void*> arguments;  // room for a launch's
   };
 
   // The runtime's codes are the driver's; a fault is kept.
   cudaError_t result_of(CUresult result);
   void read_facts(CUdevice device);
   void read_kernel(Kernel& kernel);
+  void read_attributes(const cudart::LaunchCall& call);
   bool is_device_or_registered(const void* pointer) const;
   uint8_t* bounce(uint64_t bytes);
 
   const DriverApi& api_;
+  CUmemoryPool pool_ = nullptr;  // of stream-ordered allocations; null where the device has none
   cudart::DeviceFacts facts_;
   cudaError_t sticky_ = cudaSuccess;
   std::vector<CUlibrary> libraries_;
   std::vector<CUresult> load_results_;
   std::vector<Kernel> kernels_;
-  std::vector<CUstream> streams_;  // those of the default ones, too; null where one was destroyed
+  std::vector<CUlaunchAttribute> attributes_;  // of the launch in hand
+  std::vector<CUstream> streams_;              // those of the default ones, too; null where one was destroyed
   std::vector<CUevent> events_;
   std::map<uint64_t, uint64_t> registered_;  // first address and end of host memory
   std::map<CUlimit, size_t> first_limits_;

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <sstream>
 #include <string>
@@ -96,6 +97,22 @@ TEST(Executor, keeps_a_fault_for_every_later_call) {
 TEST(Executor, limits_device_memory) {
   EXPECT_NE(run_through_executor("spmm", "", "--device-memory-mb 1").exit_code, 0);
   EXPECT_EQ(run_through_executor("spmm", "", "--device-memory-mb 8").exit_code, 0);
+}
+
+// Every way to device memory: an allocation of 16 MiB is refused, one of 4 MiB is not.
+TEST(Executor, counts_every_way_to_device_memory) {
+  const Result r = run_command(EXECUTOR " --device-memory-mb 8 -- " HOST_SIDE " memory_limit");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(run_command(EXECUTOR " --device-memory-mb 0 -- " HOST_SIDE " memory_limit").exit_code != 0, true);
+}
+
+TEST(Executor, gives_up_when_a_kernel_does_not_end) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Result r =
+      run_command("env WARPEMU_LAUNCH_TIMEOUT_S=50 " EXECUTOR " --wait-seconds 1 -- " HOST_SIDE " endless");
+  EXPECT_EQ(r.exit_code, 124) << r.output;
+  EXPECT_NE(r.output.find("executor: gave up: driver_did_not_return: launch"), std::string::npos) << r.output;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 // What README.md lists as refused.

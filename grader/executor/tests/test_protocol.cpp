@@ -23,6 +23,7 @@
 #include "backend/emulated.h"
 #include "executor/forwarding/channel.h"
 #include "executor/server.h"
+#include "executor/tests/ring_writer.h"
 
 namespace warpgrade::executor {
 namespace {
@@ -53,38 +54,6 @@ size_t open_descriptors() {
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
   return count;
 }
-
-// One shared memory for all tests of the process: its window has a fixed address.
-SharedMemory& shared() {
-  static SharedMemory* memory = new SharedMemory(SharedMemory::create());
-  return *memory;
-}
-
-// Writes records as a host process could: any.
-class Writer {
- public:
-  explicit Writer(SharedMemory& memory) : memory_(memory) {}
-
-  void write(const wire::Record& record, std::span<const uint8_t> data) {
-    wire::Control& c = memory_.control();
-    uint64_t head = c.head.load();
-    const size_t left = wire::kRingBytes - head % wire::kRingBytes;
-    const size_t bytes = wire::round_up(sizeof record + data.size(), wire::kAlign);
-    if (left < bytes) {
-      wire::Record pad;
-      pad.bytes = static_cast<uint32_t>(left);
-      std::memcpy(memory_.ring() + head % wire::kRingBytes, &pad, std::min(left, wire::kAlign));
-      head += left;
-    }
-    uint8_t* at = memory_.ring() + head % wire::kRingBytes;
-    std::memcpy(at, &record, sizeof record);
-    if (!data.empty()) std::memcpy(at + sizeof record, data.data(), data.size());
-    c.head.store(head + bytes);
-  }
-
- private:
-  SharedMemory& memory_;
-};
 
 // Numbers that lie at the edges of what is checked, and anything.
 uint64_t any_number(std::mt19937_64& random, const std::vector<uint64_t>& known) {

@@ -100,6 +100,51 @@ void dereference() {
   device[3] = 1;
 }
 
+__device__ char g_large[12 << 20];
+__global__ void write_large() {
+  g_large[threadIdx.x] = 1;
+}
+
+// Run with a limit of 8 MiB of device memory.
+void memory_limit() {
+  constexpr size_t kSmall = 4 << 20, kLarge = 16 << 20;
+  void* p = nullptr;
+  cudaPitchedPtr volume;
+  size_t pitch = 0;
+  const auto refused = [](cudaError_t error, const char* what) {
+    expect(error == cudaErrorMemoryAllocation, what);
+    cudaGetLastError();
+  };
+  refused(cudaMalloc(&p, kLarge), "cudaMalloc beyond the limit");
+  refused(cudaMallocManaged(&p, kLarge), "cudaMallocManaged beyond the limit");
+  refused(cudaMallocAsync(&p, kLarge, nullptr), "cudaMallocAsync beyond the limit");
+  refused(cudaMallocPitch(&p, &pitch, 1000, kLarge / 1024), "cudaMallocPitch beyond the limit");
+  refused(cudaMalloc3D(&volume, make_cudaExtent(1000, 128, kLarge / 1024 / 128)), "cudaMalloc3D beyond it");
+  refused(cudaDeviceSetLimit(cudaLimitMallocHeapSize, kLarge + (8 << 20)), "a heap beyond the limit");
+  good(cudaMalloc(&p, kSmall), "cudaMalloc within the limit");
+  good(cudaFree(p), "a free");
+  good(cudaMallocAsync(&p, kSmall, nullptr), "cudaMallocAsync within the limit");
+  good(cudaFreeAsync(p, nullptr), "a free");
+  good(cudaMallocManaged(&p, kSmall), "cudaMallocManaged within the limit");
+  good(cudaFree(p), "a free");
+  write_large<<<1, 1>>>();  // its variable alone is larger than the limit
+  refused(cudaGetLastError(), "a module with large variables");
+}
+
+__global__ void spin_for_ever(volatile int* word) {
+  while (*word == 0) {
+  }
+}
+
+void endless() {
+  int* word = nullptr;
+  good(cudaMalloc(&word, 4), "memory");
+  good(cudaMemset(word, 0, 4), "a fill");
+  spin_for_ever<<<1, 1>>>(word);
+  cudaDeviceSynchronize();
+  std::printf("the kernel ended\n");
+}
+
 }  // namespace
 
 int main(int, char** words) {
@@ -107,5 +152,7 @@ int main(int, char** words) {
   if (!std::strcmp(words[1], "shared_pages")) shared_pages();
   if (!std::strcmp(words[1], "late_errors")) late_errors();
   if (!std::strcmp(words[1], "dereference")) dereference();
+  if (!std::strcmp(words[1], "memory_limit")) memory_limit();
+  if (!std::strcmp(words[1], "endless")) endless();
   return g_mistakes;
 }
