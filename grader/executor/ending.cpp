@@ -10,6 +10,8 @@ const char* name_of(Ending ending) {
       return "none";
     case Ending::host_ended:
       return "host_ended";
+    case Ending::host_did_not_return:
+      return "host_did_not_return";
     case Ending::protocol_broken:
       return "protocol_broken";
     case Ending::device_did_not_finish:

@@ -7,6 +7,7 @@ namespace warpgrade::executor {
 enum class Ending {
   none,                   // it serves
   host_ended,             // the host process has ended by itself
+  host_did_not_return,    // a command of the host process took longer than its limit
   protocol_broken,        // the host process wrote what our runtime library never writes
   device_did_not_finish,  // a call waited for the device longer than Limits::wait_seconds: an endless kernel
   driver_did_not_return,  // a call of the backend took longer than that: an endless kernel with a full queue

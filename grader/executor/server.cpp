@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "executor/server_call.h"
+#include "executor/told_facts.h"
 
 namespace warpgrade::executor {
 
@@ -43,7 +44,8 @@ void tell_device(wire::Control& c, cudart::Backend& backend) {
   c.driver_version = facts.driver_version;
   c.least_priority = facts.least_priority;
   c.greatest_priority = facts.greatest_priority;
-  std::copy(facts.attributes.begin(), facts.attributes.end(), c.attributes);
+  const auto attributes = told_attributes(facts);
+  std::copy(attributes.begin(), attributes.end(), c.attributes);
   const cudart::MemoryRange range = backend.device_range();
   c.device_begin = range.begin;
   c.device_end = range.end;
@@ -71,6 +73,8 @@ Server::Server(cudart::Backend& backend, SharedMemory& memory, const Limits& lim
   streams_[cudart::kPerThreadStream] = cudart::kPerThreadStream;
   size_t heap = 0;
   if (backend.get_limit(cudaLimitMallocHeapSize, heap) == cudaSuccess) first_heap_bytes_ = heap;
+  if (reaches_host_memory(backend.device()))
+    note("the device reaches all memory of the executor's process (pageableMemoryAccess): kernels are not contained");
 }
 
 // The device has what the submission had of it back, whatever state its process left; unless a kernel does

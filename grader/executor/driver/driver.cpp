@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "executor/told_facts.h"
+
 namespace warpgrade::executor {
 namespace {
 
@@ -22,6 +24,11 @@ constexpr uint64_t kBounceBytes = uint64_t{64} << 20;
 constexpr uint64_t kBounceAlign = 256;
 constexpr CUlimit kLimits[] = {CU_LIMIT_STACK_SIZE, CU_LIMIT_PRINTF_FIFO_SIZE, CU_LIMIT_MALLOC_HEAP_SIZE,
                                CU_LIMIT_MAX_L2_FETCH_GRANULARITY, CU_LIMIT_PERSISTING_L2_CACHE_SIZE};
+
+// They bind the caches for whoever runs next.
+bool is_of_the_whole_device(CUlimit limit) {
+  return limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE || limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY;
+}
 
 // Ends the process's use of the device.
 bool is_fault(CUresult result) {
@@ -61,6 +68,9 @@ Driver::Driver() : api_((setenv("CUDA_MODULE_LOADING", "EAGER", 1), driver_api()
   require(api_.cuDevicePrimaryCtxRetain_(&context, gpu), "cuDevicePrimaryCtxRetain");
   require(api_.cuCtxSetCurrent_(context), "cuCtxSetCurrent");
   read_facts(gpu);
+  const char* word = std::getenv("WARPGRADE_PAGEABLE_ACCESS");
+  const std::string objection = objection_to(facts_, word != nullptr && std::strcmp(word, "allow") == 0);
+  if (!objection.empty()) throw std::runtime_error(objection);
   if (api_.cuDeviceGetDefaultMemPool_(&pool_, gpu) != CUDA_SUCCESS) pool_ = nullptr;
   for (const CUlimit limit : kLimits) {
     size_t value = 0;
@@ -414,13 +424,31 @@ cudaError_t Driver::elapsed(EventId start, EventId end, float& milliseconds) {
 // --- limits ---
 
 cudaError_t Driver::set_limit(cudaLimit limit, size_t value) {
-  return result_of(api_.cuCtxSetLimit_(static_cast<CUlimit>(limit), value));
+  const auto which = static_cast<CUlimit>(limit);
+  const CUresult result = api_.cuCtxSetLimit_(which, value);
+  if (result == CUDA_SUCCESS && is_of_the_whole_device(which)) asked_limits_[which] = value;
+  return result_of(result);
 }
+
+void Driver::use_submissions_limits() {
+  for (const auto& [limit, value] : asked_limits_) api_.cuCtxSetLimit_(limit, value);
+}
+
+void Driver::put_limits_aside() {
+  if (asked_limits_.empty()) return;
+  for (const auto& [limit, value] : asked_limits_) {
+    const auto first = first_limits_.find(limit);
+    if (first != first_limits_.end()) api_.cuCtxSetLimit_(limit, first->second);
+  }
+  api_.cuCtxResetPersistingL2Cache_();
+}
+
 cudaError_t Driver::get_limit(cudaLimit limit, size_t& value) {
   return result_of(api_.cuCtxGetLimit_(&value, static_cast<CUlimit>(limit)));
 }
 void Driver::reset_limits() {
   for (const auto& [limit, value] : first_limits_) api_.cuCtxSetLimit_(limit, value);
+  asked_limits_.clear();
   api_.cuCtxResetPersistingL2Cache_();
 }
 

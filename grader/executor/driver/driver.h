@@ -72,6 +72,10 @@ class Driver final : public cudart::Backend {
 
   // Stack, heap and printf sizes, persisting L2.
   void reset_limits() override;
+  // How much of L2 the submission sets aside, and how it is filled, hold for the device: outside of its own
+  // commands they are as they were, so that nothing else is slowed down.
+  void use_submissions_limits();
+  void put_limits_aside();
   // For the timed run.
   CUstream stream_of(cudart::StreamId stream) const;
 
@@ -101,7 +105,7 @@ class Driver final : public cudart::Backend {
   std::vector<CUstream> streams_;              // those of the default ones, too; null where one was destroyed
   std::vector<CUevent> events_;
   std::map<uint64_t, uint64_t> registered_;  // first address and end of host memory
-  std::map<CUlimit, size_t> first_limits_;
+  std::map<CUlimit, size_t> first_limits_, asked_limits_;
   // Where small copies from the host wait for their turn: theirs to keep until the device has been idle.
   uint8_t* bounce_ = nullptr;
   uint64_t bounce_at_ = 0;

@@ -17,6 +17,7 @@ constexpr uint64_t kAheadNs = 10'000;             // from the host's word to the
 constexpr uint64_t kGateLimitNs = 4'000'000'000;  // a gate that nobody opens ends by itself
 constexpr unsigned kMostBehindGate = 700;  // the driver's queue is finite: a full one would wait for the gate
 constexpr unsigned kGateThreads = 1024;
+constexpr double kIdleSeconds = 10;  // for what an earlier command left behind
 
 double now_us() {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch())
@@ -137,6 +138,21 @@ void TimedRuns::join_streams() {
   }
 }
 
+bool TimedRuns::end_without_result(TimedResult& result, Ending ending, const std::string& text) {
+  result.status = -1;
+  result.ending = ending;
+  result.message = text;
+  return false;
+}
+
+// The device is idle, or the executor has given up.
+bool TimedRuns::wait_until_idle(TimedResult& result, double limit_s, const char* name) {
+  result.error = server_.wait_until_idle(limit_s, name);
+  if (result.error == cudaSuccess) result.error = driver_.synchronize_device();
+  if (server_.gave_up()) end_without_result(result, server_.gave_up()->ending, server_.gave_up()->text());
+  return result.error == cudaSuccess;
+}
+
 bool TimedRuns::serve_until_done(const Host& host, double limit_s, TimedResult& result) {
   const double deadline = now_us() + 1e6 * limit_s;
   for (unsigned turn = 1;; ++turn) {
@@ -147,16 +163,11 @@ bool TimedRuns::serve_until_done(const Host& host, double limit_s, TimedResult& 
       return true;
     }
     if (!was_idle || turn % 1024 != 0) continue;
-    if (!host.is_alive()) {
-      result.status = -1;
-      result.message = "the host process has ended";
-      return false;
-    }
-    if (now_us() > deadline) {
-      result.status = -1;
-      result.message = "no end within the limit";
-      return false;
-    }
+    if (server_.gave_up())
+      return end_without_result(result, server_.gave_up()->ending, server_.gave_up()->text());
+    if (!host.is_alive()) return end_without_result(result, Ending::host_ended, "the host process has ended");
+    if (now_us() > deadline)
+      return end_without_result(result, Ending::host_did_not_return, "no end within the limit");
   }
 }
 
@@ -176,6 +187,11 @@ void TimedRuns::finish(TimedResult& result, double limit_s) {
   is_timing_ = false;
   if (state == CUDA_SUCCESS) state = api_.cuCtxSynchronize_();
   result.error = static_cast<cudaError_t>(state);
+  if (state == CUDA_ERROR_NOT_READY) {
+    server_.give_up({Ending::device_did_not_finish, "a timed run", limit_s});
+    end_without_result(result, Ending::device_did_not_finish, server_.gave_up()->text());
+    result.error = cudaErrorLaunchTimeout;
+  }
   result.host_clock_us = done - opened_at_;
   result.announce_us = announce_us_;
   if (state != CUDA_SUCCESS) return;
@@ -192,8 +208,8 @@ TimedResult TimedRuns::run(const wire::Command& command, const Host& host, doubl
   TimedResult result;
   const uint64_t launches = server_.launches();
   server_.take_late_error();
-  result.error = driver_.synchronize_device();
-  if (result.error != cudaSuccess) return result;
+  if (!wait_until_idle(result, kIdleSeconds, "a timed run's beginning")) return result;
+  driver_.use_submissions_limits();
   reset_l2();
   close_gate();
   const double begin = now_us();
@@ -203,6 +219,7 @@ TimedResult TimedRuns::run(const wire::Command& command, const Host& host, doubl
   host.freeze();
   result.host_us = (is_closed_ ? now_us() : opened_at_) - begin;
   finish(result, is_done ? limit_s : 1);
+  if (result.ending == Ending::none) driver_.put_limits_aside();
   result.launches = server_.launches() - launches;
   if (result.error == cudaSuccess) result.error = server_.take_late_error();
   return result;
@@ -221,11 +238,17 @@ TimedResult TimedRuns::plain(const wire::Command& command, const Host& host, dou
   TimedResult result;
   const double begin = now_us();
   const uint64_t launches = server_.launches();
+  if (!wait_until_idle(result, kIdleSeconds, "a command's beginning")) return result;
+  driver_.use_submissions_limits();
   server_.send_command(command);
   host.thaw();
-  serve_until_done(host, limit_s, result);
+  const bool is_done = serve_until_done(host, limit_s, result);
   host.freeze();
-  result.error = driver_.synchronize_device();
+  const Ending ending = result.ending;
+  const std::string message = result.message;
+  wait_until_idle(result, is_done ? limit_s : 1, "a command");
+  if (ending != Ending::none) end_without_result(result, ending, message);
+  if (!server_.gave_up()) driver_.put_limits_aside();
   result.host_us = now_us() - begin;
   result.launches = server_.launches() - launches;
   if (result.error == cudaSuccess) result.error = server_.take_late_error();

@@ -27,6 +27,9 @@ struct TimedResult {
   double announce_us = 0;    // from opening the gate to knowing the start: below the lead, or the run is void
   std::string opened_by;     // the call that waited for the device; empty when `run` had returned
   uint64_t launches = 0;
+  // Why there is no result: the host process ended or did not return, the device did not finish. The executor
+  // is to be replaced.
+  Ending ending = Ending::none;
   bool is_void = false;  // the start was not known in time, or the gate opened by itself: run it again
 };
 
@@ -67,6 +70,8 @@ class TimedRuns {
   void close_gate();
   void open_gate(const char* by);
   void join_streams();
+  static bool end_without_result(TimedResult& result, Ending ending, const std::string& text);
+  bool wait_until_idle(TimedResult& result, double limit_s, const char* name);
   bool serve_until_done(const Host& host, double limit_s, TimedResult& result);
   void finish(TimedResult& result, double limit_s);
   CUfunction function(const char* name);

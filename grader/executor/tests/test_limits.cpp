@@ -12,6 +12,7 @@
 #include "executor/server_watchdog.h"
 #include "executor/tests/null_backend.h"
 #include "executor/tests/ring_writer.h"
+#include "executor/told_facts.h"
 
 namespace warpgrade::executor {
 namespace {
@@ -290,6 +291,29 @@ TEST(Watchdog, is_silent_while_calls_return) {
   while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(200)) caller.ask(Op::ping, {});
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // idle, not stuck
   EXPECT_FALSE(told);
+}
+
+TEST(ToldFacts, hide_what_does_not_hold_through_the_executor) {
+  NullBackend device;
+  const auto& facts = device.device();
+  auto changed = facts;
+  changed.attributes[cudaDevAttrPageableMemoryAccess] = 1;
+  changed.attributes[cudaDevAttrMemoryPoolSupportedHandleTypes] = 7;
+  changed.attributes[cudaDevAttrManagedMemory] = 1;
+  const auto told = told_attributes(changed);
+  EXPECT_EQ(told[cudaDevAttrPageableMemoryAccess], 0);
+  EXPECT_EQ(told[cudaDevAttrMemoryPoolSupportedHandleTypes], 0);
+  EXPECT_EQ(told[cudaDevAttrConcurrentManagedAccess], 1);
+  EXPECT_EQ(told[cudaDevAttrMultiProcessorCount], 132);
+}
+
+TEST(ToldFacts, object_to_a_device_that_reaches_host_memory) {
+  NullBackend device;
+  auto facts = device.device();
+  EXPECT_EQ(objection_to(facts, false), "");
+  facts.attributes[cudaDevAttrPageableMemoryAccess] = 1;
+  EXPECT_NE(objection_to(facts, false).find("uvm_disable_hmm=1"), std::string::npos);
+  EXPECT_EQ(objection_to(facts, true), "");
 }
 
 }  // namespace
