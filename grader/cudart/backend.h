@@ -85,6 +85,17 @@ struct Fill {
   uint64_t width = 0, height = 1;  // elements a row, rows
 };
 
+// A box of bytes in pitched memory: `width` bytes of each of `height` rows of each of `depth` slices. Rows
+// begin every `pitch` bytes, a slice of the memory has `slice` rows.
+struct RowsCopy {
+  struct Side {
+    uint64_t address = 0, pitch = 0, slice = 0;
+    uint64_t row(uint64_t y, uint64_t z) const { return address + (z * slice + y) * pitch; }
+  };
+  Side to, from;
+  uint64_t width = 0, height = 1, depth = 1;
+};
+
 // What the host's code did wrong or cannot have: told to people, and to the judge.
 struct HostFinding {
   enum class Kind : uint8_t { unsupported, invalid_launch, invalid_copy };
@@ -152,6 +163,8 @@ class Backend {
   virtual cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) = 0;
   // Either side may be host memory; `waits`: the host goes on when the copy is done.
   virtual cudaError_t copy(void* to, const void* from, uint64_t bytes, StreamId stream, bool waits) = 0;
+  // The same of rows; one by one where the backend knows no better.
+  virtual cudaError_t copy_rows(const RowsCopy& copy, StreamId stream, bool waits);
   virtual cudaError_t fill(const Fill& fill, StreamId stream) = 0;
 
   // --- streams and events. The front end checks handles; a backend gets what it gave. ---
@@ -174,6 +187,18 @@ class Backend {
   // As they were before the first set_limit.
   virtual void reset_limits() {}
 };
+
+inline cudaError_t Backend::copy_rows(const RowsCopy& rows, StreamId stream, bool waits) {
+  for (uint64_t z = 0; z < rows.depth; ++z) {
+    for (uint64_t y = 0; y < rows.height; ++y) {
+      const cudaError_t error =
+          copy(reinterpret_cast<void*>(rows.to.row(y, z)), reinterpret_cast<const void*>(rows.from.row(y, z)),
+               rows.width, stream, waits);
+      if (error != cudaSuccess) return error;
+    }
+  }
+  return cudaSuccess;
+}
 
 // The backend of this process: each library that holds the front end defines it.
 Backend& backend();

@@ -74,7 +74,9 @@ Server::Server(cudart::Backend& backend, SharedMemory& memory, const Limits& lim
   size_t heap = 0;
   if (backend.get_limit(cudaLimitMallocHeapSize, heap) == cudaSuccess) first_heap_bytes_ = heap;
   if (reaches_host_memory(backend.device()))
-    note("the device reaches all memory of the executor's process (pageableMemoryAccess): kernels are not contained");
+    note(
+        "the device reaches all memory of the executor's process (pageableMemoryAccess): kernels are not "
+        "contained");
 }
 
 // The device has what the submission had of it back, whatever state its process left; unless a kernel does
@@ -262,6 +264,11 @@ cudaError_t Server::carry_out(const Call& call) {
     case Op::copy_out_bulk:
     case Op::copy_device:
     case Op::fill:
+    case Op::copy_in_rows:
+    case Op::copy_in_rows_bulk:
+    case Op::copy_out_rows:
+    case Op::copy_out_rows_bulk:
+    case Op::copy_rows:
       return carry_out_memory(call);
     default:
       return carry_out_streams(call);

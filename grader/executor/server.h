@@ -141,6 +141,10 @@ class Server {
   cudaError_t copy_out(const Call& call, bool is_bulk);
   cudaError_t copy_device(const Call& call);
   cudaError_t fill(const Call& call);
+  cudaError_t carry_out_rows(const Call& call);
+  cudaError_t copy_rows(const Call& call);
+  cudaError_t copy_side(const Call& call);
+  bool holds_rows(const cudart::RowsCopy::Side& side, const cudart::RowsCopy& box) const;
   cudaError_t refuse_range(const char* what, uint64_t address, uint64_t bytes);
   void say(const std::string& text);
   void note(const std::string& text);

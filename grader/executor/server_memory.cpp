@@ -49,8 +49,10 @@ cudaError_t Server::carry_out_memory(const Call& call) {
       return copy_out(call, true);
     case Op::copy_device:
       return copy_device(call);
-    default:
+    case Op::fill:
       return fill(call);
+    default:
+      return carry_out_rows(call);
   }
 }
 

@@ -5,13 +5,11 @@ namespace warpgrade::executor {
 std::array<int32_t, 256> told_attributes(const cudart::DeviceFacts& facts) {
   // The host process' memory is out of the device's reach, handles cannot leave the process, and there is one
   // device.
-  constexpr cudaDeviceAttr kNotHere[] = {cudaDevAttrPageableMemoryAccess,
-                                         cudaDevAttrPageableMemoryAccessUsesHostPageTables,
-                                         cudaDevAttrDirectManagedMemAccessFromHost,
-                                         cudaDevAttrHostNativeAtomicSupported,
-                                         cudaDevAttrMemoryPoolSupportedHandleTypes,
-                                         cudaDevAttrGPUDirectRDMASupported,
-                                         cudaDevAttrHostRegisterReadOnlySupported};
+  constexpr cudaDeviceAttr kNotHere[] = {
+      cudaDevAttrPageableMemoryAccess,           cudaDevAttrPageableMemoryAccessUsesHostPageTables,
+      cudaDevAttrDirectManagedMemAccessFromHost, cudaDevAttrHostNativeAtomicSupported,
+      cudaDevAttrMemoryPoolSupportedHandleTypes, cudaDevAttrGPUDirectRDMASupported,
+      cudaDevAttrHostRegisterReadOnlySupported};
   std::array<int32_t, 256> told = facts.attributes;
   for (const cudaDeviceAttr attribute : kNotHere) told[attribute] = 0;
   // Managed memory is memory of the host that both sides may use at any time.

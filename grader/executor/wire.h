@@ -60,6 +60,11 @@ enum class Data : uint8_t { none, bytes, name };
   X(copy_out_bulk, 3, none, false)      \
   X(copy_device, 4, none, true)         \
   X(fill, 6, none, true)                \
+  X(copy_in_rows, 5, bytes, true)       \
+  X(copy_in_rows_bulk, 5, none, false)  \
+  X(copy_out_rows, 5, none, false)      \
+  X(copy_out_rows_bulk, 5, none, false) \
+  X(copy_rows, 1, bytes, true)          \
   X(create_stream, 2, none, false)      \
   X(destroy_stream, 1, none, false)     \
   X(synchronize_stream, 1, none, false) \
@@ -116,6 +121,13 @@ struct Attribute {
   uint32_t id = 0;
   uint32_t unused = 0;
   uint8_t value[64] = {};
+};
+
+// The data of copy_rows, as of RowsCopy: both sides, then the box. The other copies of rows name one side of
+// one slice (address, pitch, width, rows, stream); their bytes lie without gaps in the record, reply or bulk
+// area.
+struct Rows {
+  uint64_t to[3] = {}, from[3] = {}, width = 0, height = 0, depth = 0;
 };
 
 // The reply to find_kernel and set_attribute: this, then the parameters.

@@ -352,6 +352,36 @@ cudaError_t Driver::copy(void* to, const void* from, uint64_t bytes, StreamId st
   return error == cudaSuccess && waits ? synchronize_stream(stream) : error;
 }
 
+CUDA_MEMCPY3D Driver::memcpy_of(const cudart::RowsCopy& rows) {
+  CUDA_MEMCPY3D copy{};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  copy.srcDevice = rows.from.address;
+  copy.dstDevice = rows.to.address;
+  copy.srcPitch = std::max(rows.from.pitch, rows.width);
+  copy.dstPitch = std::max(rows.to.pitch, rows.width);
+  copy.srcHeight = std::max(rows.from.slice, rows.height);
+  copy.dstHeight = std::max(rows.to.slice, rows.height);
+  copy.WidthInBytes = rows.width;
+  copy.Height = rows.height;
+  copy.Depth = rows.depth;
+  return copy;
+}
+
+cudaError_t Driver::copy_rows(const cudart::RowsCopy& rows, StreamId stream, bool waits) {
+  cudart::RowsCopy r = rows;
+  const auto* from = reinterpret_cast<const uint8_t*>(rows.from.address);
+  if (!is_device_or_registered(from)) {  // without gaps
+    const uint64_t bytes = rows.width * rows.height * rows.depth;
+    if (bytes > kBounceBytes) return cudaErrorInvalidValue;
+    uint8_t* aside = bounce(bytes);
+    std::memcpy(aside, from, bytes);
+    r.from.address = address_of(aside);
+  }
+  const CUDA_MEMCPY3D copy = memcpy_of(r);
+  const cudaError_t error = result_of(api_.cuMemcpy3DAsync_(&copy, stream_of(stream)));
+  return error == cudaSuccess && waits ? synchronize_stream(stream) : error;
+}
+
 cudaError_t Driver::fill(const cudart::Fill& f, StreamId stream) {
   const CUstream s = stream_of(stream);
   const auto byte = static_cast<unsigned char>(f.value);

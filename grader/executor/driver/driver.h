@@ -52,6 +52,7 @@ class Driver final : public cudart::Backend {
   bool is_device_address(uint64_t) override { return false; }
   cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) override;
   cudaError_t copy(void* to, const void* from, uint64_t bytes, cudart::StreamId stream, bool waits) override;
+  cudaError_t copy_rows(const cudart::RowsCopy& rows, cudart::StreamId stream, bool waits) override;
   cudaError_t fill(const cudart::Fill& fill, cudart::StreamId stream) override;
 
   cudaError_t create_stream(unsigned flags, int priority, cudart::StreamId& stream) override;
@@ -91,6 +92,7 @@ class Driver final : public cudart::Backend {
   void read_facts(CUdevice device);
   void read_kernel(Kernel& kernel);
   void read_attributes(const cudart::LaunchCall& call);
+  static CUDA_MEMCPY3D memcpy_of(const cudart::RowsCopy& rows);
   bool is_device_or_registered(const void* pointer) const;
   uint8_t* bounce(uint64_t bytes);
 

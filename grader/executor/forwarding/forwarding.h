@@ -49,6 +49,7 @@ class Forwarding final : public cudart::Backend {
   bool is_device_address(uint64_t address) override;
   cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) override;
   cudaError_t copy(void* to, const void* from, uint64_t bytes, cudart::StreamId stream, bool waits) override;
+  cudaError_t copy_rows(const cudart::RowsCopy& rows, cudart::StreamId stream, bool waits) override;
   cudaError_t fill(const cudart::Fill& fill, cudart::StreamId stream) override;
 
   cudaError_t create_stream(unsigned flags, int priority, cudart::StreamId& stream) override;
@@ -80,6 +81,11 @@ class Forwarding final : public cudart::Backend {
   cudaError_t copy_in(uint64_t to, const uint8_t* from, uint64_t bytes, cudart::StreamId stream);
   cudaError_t copy_out(uint8_t* to, uint64_t from, uint64_t bytes, cudart::StreamId stream);
   cudaError_t copy_between(uint64_t to, uint64_t from, uint64_t bytes, cudart::StreamId stream, bool waits);
+  // Rows of one slice that fit into the bulk area together.
+  cudaError_t copy_rows_in(const cudart::RowsCopy& rows, cudart::StreamId stream);
+  cudaError_t copy_rows_out(const cudart::RowsCopy& rows, cudart::StreamId stream);
+  cudaError_t copy_rows_between(const cudart::RowsCopy& rows, cudart::StreamId stream, bool waits);
+  bool is_on_device(uint64_t address);
   bool is_inside(uint64_t address, uint64_t bytes);
   bool keep_host_away(uint64_t address, uint64_t bytes);
   void note(const cudart::MemoryRange& range);

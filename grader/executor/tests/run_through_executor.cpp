@@ -137,6 +137,11 @@ TEST(Executor, shares_pinned_and_managed_pages_with_the_host) {
   EXPECT_EQ(r.exit_code, 0) << r.output;
 }
 
+TEST(Executor, copies_boxes_of_pitched_memory) {
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " boxes");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+}
+
 TEST(Executor, refuses_ranges_beyond_an_allocation) {
   const Result r = run_command(EXECUTOR " -- " HOST_SIDE " late_errors");
   EXPECT_EQ(r.exit_code, 0) << r.output;

@@ -100,6 +100,55 @@ void dereference() {
   device[3] = 1;
 }
 
+// Boxes of pitched memory, every way: small ones travel in a record, larger ones in the area for large copies.
+void rows(size_t width, size_t height, size_t depth) {
+  cudaPitchedPtr device, second;
+  const cudaExtent extent = make_cudaExtent(width, height, depth);
+  const size_t host_pitch = width + 13, slice = height + 2, bytes = host_pitch * slice * depth;
+  std::vector<unsigned char> from(bytes), to(bytes, 0);
+  for (size_t k = 0; k < bytes; ++k) from[k] = static_cast<unsigned char>(k * 7 + k / 251);
+  good(cudaMalloc3D(&device, extent), "a volume");
+  good(cudaMalloc3D(&second, extent), "a second volume");
+  const auto copy = [&](cudaPitchedPtr target, cudaPitchedPtr source, cudaMemcpyKind kind, const char* what) {
+    cudaMemcpy3DParms p{};
+    p.dstPtr = target;
+    p.srcPtr = source;
+    p.extent = extent;
+    p.kind = kind;
+    good(cudaMemcpy3D(&p), what);
+  };
+  copy(device, make_cudaPitchedPtr(from.data(), host_pitch, width, slice), cudaMemcpyHostToDevice, "in");
+  copy(second, device, cudaMemcpyDeviceToDevice, "between");
+  copy(make_cudaPitchedPtr(to.data(), host_pitch, width, slice), second, cudaMemcpyDeviceToHost, "out");
+  size_t wrong = 0;
+  for (size_t z = 0; z < depth; ++z) {
+    for (size_t y = 0; y < height; ++y) {
+      const size_t at = (z * slice + y) * host_pitch;
+      wrong += std::memcmp(&from[at], &to[at], width) != 0 || to[at + width] != 0;
+    }
+  }
+  expect(wrong == 0, "rows of a volume");
+  good(cudaMemcpy2D(to.data(), host_pitch, device.ptr, device.pitch, width, height, cudaMemcpyDeviceToHost),
+       "a copy of rows");
+  if (height > 1) {
+    cudaGetLastError();
+    expect(cudaMemcpy2D(device.ptr, device.pitch, to.data(), host_pitch, width, height * depth + 1,
+                        cudaMemcpyHostToDevice) == cudaErrorInvalidValue,
+           "rows beyond the end");
+    cudaGetLastError();
+  }
+  good(cudaFree(device.ptr), "a free");
+  good(cudaFree(second.ptr), "a free");
+}
+
+void boxes() {
+  rows(1, 1, 1);
+  rows(100, 7, 3);
+  rows(700, 600, 2);
+  rows(3'000'000, 5, 1);
+  rows(4, 1, 9);
+}
+
 __device__ char g_large[12 << 20];
 __global__ void write_large() {
   g_large[threadIdx.x] = 1;
@@ -152,6 +201,7 @@ int main(int, char** words) {
   if (!std::strcmp(words[1], "shared_pages")) shared_pages();
   if (!std::strcmp(words[1], "late_errors")) late_errors();
   if (!std::strcmp(words[1], "dereference")) dereference();
+  if (!std::strcmp(words[1], "boxes")) boxes();
   if (!std::strcmp(words[1], "memory_limit")) memory_limit();
   if (!std::strcmp(words[1], "endless")) endless();
   return g_mistakes;
