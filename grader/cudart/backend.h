@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace warpgrade::cudart {
@@ -22,6 +23,7 @@ using ModuleId = uint32_t;
 using KernelId = uint32_t;
 using StreamId = uint32_t;
 using EventId = uint32_t;
+using GraphId = uint32_t;
 
 inline constexpr StreamId kLegacyStream = 0;     // the default stream, which waits for blocking streams
 inline constexpr StreamId kPerThreadStream = 1;  // the default stream of the calling thread
@@ -94,6 +96,18 @@ struct RowsCopy {
   };
   Side to, from;
   uint64_t width = 0, height = 1, depth = 1;
+};
+
+// A node of a graph that a backend launches as a whole.
+struct GraphPart {
+  struct Nothing {};
+  struct Launch {
+    LaunchCall call;  // its stream and attributes are not used
+    std::vector<uint8_t> parameters;
+    std::vector<cudaLaunchAttribute> attributes;
+  };
+  std::variant<Nothing, Launch, RowsCopy, Fill> work;
+  std::vector<uint32_t> after;  // the parts that it waits for: smaller numbers than its own
 };
 
 // What the host's code did wrong or cannot have: told to people, and to the judge.
@@ -180,6 +194,15 @@ class Backend {
   virtual cudaError_t synchronize_event(EventId event) = 0;
   virtual cudaError_t query_event(EventId event) = 0;
   virtual cudaError_t elapsed(EventId start, EventId end, float& milliseconds) = 0;
+
+  // --- graphs: parts that are launched together. Copies name no pageable memory of the host. ---
+  virtual bool has_graphs() const { return false; }
+  virtual cudaError_t create_graph(std::span<const GraphPart>, GraphId&) { return cudaErrorNotSupported; }
+  // The same parts with other work or order; a graph that runs is not changed by it.
+  virtual cudaError_t update_graph(GraphId, std::span<const GraphPart>) { return cudaErrorNotSupported; }
+  virtual cudaError_t upload_graph(GraphId, StreamId) { return cudaSuccess; }
+  virtual cudaError_t launch_graph(GraphId, StreamId) { return cudaErrorNotSupported; }
+  virtual cudaError_t destroy_graph(GraphId) { return cudaSuccess; }
 
   // --- limits: cudaDeviceSetLimit ---
   virtual cudaError_t set_limit(cudaLimit limit, size_t value) = 0;

@@ -121,14 +121,43 @@ cudaError_t copy_3d(const cudaMemcpy3DParms& copy, StreamId stream, bool waits) 
   return backend().copy_rows(rows, stream, waits);
 }
 
+bool fits_into_graph(const cudaMemcpy3DParms& copy) {
+  const RowsCopy rows = rows_of(copy);
+  if (rows.width == 0 || rows.height == 0 || rows.depth == 0) return true;
+  const auto knows = [](uint64_t address) {
+    const auto range = backend().find(address);
+    return (range && !range->freed) || backend().is_device_address(address);
+  };
+  if (!knows(rows.to.address) || !knows(rows.from.address)) return false;
+  const auto* to = reinterpret_cast<const void*>(rows.to.address);
+  const auto* from = reinterpret_cast<const void*>(rows.from.address);
+  const cudaMemcpyKind kind = copy.kind;
+  if (kind == cudaMemcpyDefault) return true;
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  return may_be(to, to_device ? Side::device : Side::host) &&
+         may_be(from, from_device ? Side::device : Side::host);
+}
+
+bool fits_into_graph(const cudaMemsetParams& fill) {
+  return fill.width == 0 || fill.height == 0 || may_be(fill.dst, Side::device);
+}
+
+Fill fill_of(const cudaMemsetParams& fill) {
+  return {reinterpret_cast<uint64_t>(fill.dst),
+          fill.pitch,
+          fill.value,
+          fill.elementSize,
+          fill.width,
+          fill.height};
+}
+
 cudaError_t fill_elements(const cudaMemsetParams& fill, StreamId stream) {
   if (fill.width == 0 || fill.height == 0) return cudaSuccess;
   for (size_t y = 0; y < fill.height; ++y) {
     if (!may_be(static_cast<char*>(fill.dst) + y * fill.pitch, Side::device)) return cudaErrorInvalidValue;
   }
-  return backend().fill({reinterpret_cast<uint64_t>(fill.dst), fill.pitch, fill.value, fill.elementSize,
-                         fill.width, fill.height},
-                        stream);
+  return backend().fill(fill_of(fill), stream);
 }
 
 }  // namespace warpgrade::cudart

@@ -92,6 +92,9 @@ Server::~Server() {
   }
   release_all();
   backend_.reset_limits();
+  for (const auto& graph : graphs_) {
+    if (graph && graph->in_backend) backend_.destroy_graph(*graph->in_backend);
+  }
   for (const auto& event : events_) {
     if (event) backend_.destroy_event(*event);
   }
@@ -270,6 +273,12 @@ cudaError_t Server::carry_out(const Call& call) {
     case Op::copy_out_rows_bulk:
     case Op::copy_rows:
       return carry_out_memory(call);
+    case Op::make_graph:
+    case Op::update_graph:
+    case Op::upload_graph:
+    case Op::launch_graph:
+    case Op::destroy_graph:
+      return carry_out_graphs(call);
     default:
       return carry_out_streams(call);
   }
@@ -370,21 +379,6 @@ std::vector<StreamId> Server::streams() const {
   }
   return all;
 }
-
-namespace {
-
-// The number of a new handle: a free one, or one more; nothing when there are too many.
-template <class Id>
-std::optional<size_t> place_for(std::vector<std::optional<Id>>& all, size_t first, size_t most) {
-  for (size_t k = all.size(); k-- > first && all.size() >= most;) {
-    if (!all[k]) return k;
-  }
-  if (all.size() >= most) return std::nullopt;
-  all.emplace_back();
-  return all.size() - 1;
-}
-
-}  // namespace
 
 cudaError_t Server::carry_out_streams(const Call& call) {
   StreamId stream = 0;

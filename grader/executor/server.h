@@ -100,6 +100,12 @@ class Server {
     uint64_t device_bytes = 0;  // that loading it took
     bool is_used = false;
   };
+  struct GraphEntry {
+    std::optional<cudart::GraphId> in_backend;
+    std::vector<cudart::GraphPart> parts;  // all where the backend has no graphs, else copies and fills
+    size_t nodes = 0, kernels = 0;
+    uint64_t removals = 0;  // of memory, when the parts were last checked
+  };
   struct Call;     // a record that was copied and checked
   struct Waiting;  // a call whose reply depends on the device
 
@@ -128,6 +134,21 @@ class Server {
   cudaError_t reply_kernel(const KernelEntry& kernel, uint32_t number);
   cudaError_t set_attribute(const Call& call);
   cudaError_t launch(const Call& call);
+  cudaError_t read_launch(const uint64_t* arguments, std::span<const uint8_t> data,
+                          cudart::LaunchCall& launch, std::vector<cudaLaunchAttribute>& attributes,
+                          size_t& parameter_bytes);
+  cudaError_t carry_out_graphs(const Call& call);
+  cudaError_t make_graph(const Call& call);
+  cudaError_t update_graph(const Call& call);
+  cudaError_t launch_graph(GraphEntry& graph, cudart::StreamId stream);
+  cudaError_t read_graph(std::span<const uint8_t> bytes, std::vector<cudart::GraphPart>& parts);
+  cudaError_t read_work(const wire::GraphPart& header, std::span<const uint8_t> work,
+                        cudart::GraphPart& part);
+  cudaError_t check_memory(const cudart::GraphPart& part);
+  void keep(GraphEntry& graph, std::vector<cudart::GraphPart> parts);
+  GraphEntry* graph_of(uint64_t number);
+  std::vector<uint8_t> take_staged(uint64_t bytes, const char* what);
+  bool holds_fill(const cudart::Fill& fill) const;
   cudaError_t check_launch(const KernelEntry& kernel, const cudart::LaunchCall& launch);
   cudaError_t allocate(const Call& call);
   cudaError_t allocate_window(cudart::MemoryKind kind, uint64_t bytes, uint64_t& address);
@@ -187,6 +208,8 @@ class Server {
   std::vector<KernelEntry> kernels_;
   std::vector<std::optional<cudart::StreamId>> streams_;
   std::vector<std::optional<cudart::EventId>> events_;
+  std::vector<std::optional<GraphEntry>> graphs_;
+  size_t graph_nodes_ = 0;
   std::vector<Waiting> waiting_;
   bool is_waiting_call_ = false;
   std::optional<CommandResult> result_;

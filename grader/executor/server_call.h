@@ -30,6 +30,17 @@ struct Server::Waiting {
   std::function<cudaError_t()> ask;
 };
 
+// The number of a new handle: a free one, or one more; nothing when there are too many.
+template <class Id>
+std::optional<size_t> place_for(std::vector<std::optional<Id>>& all, size_t first, size_t most) {
+  for (size_t k = all.size(); k-- > first && all.size() >= most;) {
+    if (!all[k]) return k;
+  }
+  if (all.size() >= most) return std::nullopt;
+  all.emplace_back();
+  return all.size() - 1;
+}
+
 // The containers of device code that stand one behind the other.
 std::vector<std::span<const uint8_t>> split_containers(std::span<const uint8_t> bytes);
 

@@ -234,24 +234,26 @@ cudaError_t Server::copy_device(const Call& call) {
   return backend_.copy(pointer(to), pointer(from), bytes, stream, false);
 }
 
+bool Server::holds_fill(const cudart::Fill& fill) const {
+  const uint32_t size = fill.element_bytes;
+  if ((size != 1 && size != 2 && size != 4) || fill.width == 0 || fill.height == 0) return false;
+  // No row may be longer than all memory, nor may their sum pass the end of the numbers.
+  constexpr uint64_t kMost = uint64_t{1} << 46;
+  if (fill.width > kMost / size || fill.pitch > kMost || fill.height > kMost) return false;
+  const uint64_t row = fill.width * size;
+  const auto range = owned_.around(fill.address);
+  const uint64_t room = range ? range->end - fill.address : 0;
+  const bool is_inside =
+      row <= room && (fill.pitch == 0 || fill.height == 1 || fill.height - 1 <= (room - row) / fill.pitch);
+  return is_inside && (fill.height == 1 || fill.pitch >= row);
+}
+
 cudaError_t Server::fill(const Call& call) {
   StreamId stream = 0;
   if (!stream_of(call.argument(5), stream)) return cudaErrorInvalidResourceHandle;
   const cudart::Fill fill{call.argument(0), call.argument(1), call.low(2),
                           call.high(2),     call.argument(3), call.argument(4)};
-  const uint32_t size = fill.element_bytes;
-  if ((size != 1 && size != 2 && size != 4) || fill.width == 0 || fill.height == 0)
-    return cudaErrorInvalidValue;
-  // No row may be longer than all memory, nor may their sum pass the end of the numbers.
-  constexpr uint64_t kMost = uint64_t{1} << 46;
-  if (fill.width > kMost / size || fill.pitch > kMost || fill.height > kMost) return cudaErrorInvalidValue;
-  const uint64_t row = fill.width * size;
-  const auto range = owned_.around(fill.address);
-  const uint64_t room = range ? range->end - fill.address : 0;
-  const bool fits =
-      row <= room && (fill.pitch == 0 || fill.height == 1 || fill.height - 1 <= (room - row) / fill.pitch);
-  if (!fits) return refuse_range("a memset", fill.address, row);
-  if (fill.height > 1 && fill.pitch < row) return cudaErrorInvalidValue;
+  if (!holds_fill(fill)) return refuse_range("a memset", fill.address, fill.width * fill.element_bytes);
   if (on_work_) on_work_(call.op());
   return backend_.fill(fill, stream);
 }

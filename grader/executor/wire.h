@@ -77,6 +77,11 @@ enum class Data : uint8_t { none, bytes, name };
   X(synchronize_event, 1, none, false)  \
   X(query_event, 1, none, false)        \
   X(elapsed, 2, none, false)            \
+  X(make_graph, 1, none, false)         \
+  X(update_graph, 2, none, false)       \
+  X(upload_graph, 2, none, true)        \
+  X(launch_graph, 2, none, true)        \
+  X(destroy_graph, 1, none, false)      \
   X(set_limit, 2, none, false)          \
   X(get_limit, 1, none, false)          \
   X(command_done, 1, name, true)
@@ -129,6 +134,22 @@ struct Attribute {
 struct Rows {
   uint64_t to[3] = {}, from[3] = {}, width = 0, height = 0, depth = 0;
 };
+
+// A graph is staged (Op::stage) and then made: for each node this, the numbers of the nodes that it waits for
+// (uint32_t, padded to 8 bytes), and its work: the arguments and data of a launch, Rows, or Fill.
+struct GraphPart {
+  enum Kind : uint32_t { nothing, launch, rows, fill, kinds };
+  uint32_t kind = nothing;
+  uint32_t after = 0;  // how many
+  uint32_t work_bytes = 0;
+  uint32_t unused = 0;
+};
+struct Fill {
+  uint64_t address = 0, pitch = 0;
+  uint32_t value = 0, element_bytes = 0;
+  uint64_t width = 0, height = 0;
+};
+inline constexpr size_t kMostGraphBytes = 256 * kMiB;
 
 // The reply to find_kernel and set_attribute: this, then the parameters.
 struct Kernel {

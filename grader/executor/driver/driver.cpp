@@ -62,11 +62,10 @@ CUdeviceptr address_of(const void* pointer) {
 
 Driver::Driver() : api_((setenv("CUDA_MODULE_LOADING", "EAGER", 1), driver_api())) {
   CUdevice gpu = 0;
-  CUcontext context = nullptr;
   require(api_.cuInit_(0), "cuInit");
   require(api_.cuDeviceGet_(&gpu, 0), "cuDeviceGet");
-  require(api_.cuDevicePrimaryCtxRetain_(&context, gpu), "cuDevicePrimaryCtxRetain");
-  require(api_.cuCtxSetCurrent_(context), "cuCtxSetCurrent");
+  require(api_.cuDevicePrimaryCtxRetain_(&context_, gpu), "cuDevicePrimaryCtxRetain");
+  require(api_.cuCtxSetCurrent_(context_), "cuCtxSetCurrent");
   read_facts(gpu);
   const char* word = std::getenv("WARPGRADE_PAGEABLE_ACCESS");
   const std::string objection = objection_to(facts_, word != nullptr && std::strcmp(word, "allow") == 0);
@@ -323,9 +322,13 @@ cudaError_t Driver::memory_info(uint64_t& free_bytes, uint64_t& total_bytes) {
   return result_of(result);
 }
 
+bool Driver::is_registered(uint64_t address) const {
+  const auto after = registered_.upper_bound(address);
+  return after != registered_.begin() && address < std::prev(after)->second;
+}
+
 bool Driver::is_device_or_registered(const void* pointer) const {
-  const auto after = registered_.upper_bound(address_of(pointer));
-  if (after != registered_.begin() && address_of(pointer) < std::prev(after)->second) return true;
+  if (is_registered(address_of(pointer))) return true;
   CUmemorytype type{};
   return api_.cuPointerGetAttribute_(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address_of(pointer)) ==
          CUDA_SUCCESS;
@@ -352,9 +355,16 @@ cudaError_t Driver::copy(void* to, const void* from, uint64_t bytes, StreamId st
   return error == cudaSuccess && waits ? synchronize_stream(stream) : error;
 }
 
-CUDA_MEMCPY3D Driver::memcpy_of(const cudart::RowsCopy& rows) {
+CUDA_MEMCPY3D Driver::memcpy_of(const cudart::RowsCopy& rows) const {
   CUDA_MEMCPY3D copy{};
-  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  const auto is_host = [this](uint64_t address) {
+    const auto* p = reinterpret_cast<const uint8_t*>(address);
+    return is_registered(address) || (p >= bounce_ && p < bounce_ + kBounceBytes);
+  };
+  copy.srcMemoryType = is_host(rows.from.address) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+  copy.dstMemoryType = is_host(rows.to.address) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+  copy.srcHost = reinterpret_cast<const void*>(rows.from.address);
+  copy.dstHost = reinterpret_cast<void*>(rows.to.address);
   copy.srcDevice = rows.from.address;
   copy.dstDevice = rows.to.address;
   copy.srcPitch = std::max(rows.from.pitch, rows.width);

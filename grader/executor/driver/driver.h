@@ -68,6 +68,13 @@ class Driver final : public cudart::Backend {
   cudaError_t query_event(cudart::EventId event) override;
   cudaError_t elapsed(cudart::EventId start, cudart::EventId end, float& milliseconds) override;
 
+  bool has_graphs() const override { return true; }
+  cudaError_t create_graph(std::span<const cudart::GraphPart> parts, cudart::GraphId& graph) override;
+  cudaError_t update_graph(cudart::GraphId graph, std::span<const cudart::GraphPart> parts) override;
+  cudaError_t upload_graph(cudart::GraphId graph, cudart::StreamId stream) override;
+  cudaError_t launch_graph(cudart::GraphId graph, cudart::StreamId stream) override;
+  cudaError_t destroy_graph(cudart::GraphId graph) override;
+
   cudaError_t set_limit(cudaLimit limit, size_t value) override;
   cudaError_t get_limit(cudaLimit limit, size_t& value) override;
 
@@ -92,11 +99,18 @@ class Driver final : public cudart::Backend {
   void read_facts(CUdevice device);
   void read_kernel(Kernel& kernel);
   void read_attributes(const cudart::LaunchCall& call);
-  static CUDA_MEMCPY3D memcpy_of(const cudart::RowsCopy& rows);
+  CUresult build_graph(std::span<const cudart::GraphPart> parts, CUgraph graph);
+  CUresult add_part(const cudart::GraphPart& part, std::span<const cudart::GraphPart> parts, CUgraph graph,
+                    const std::vector<CUgraphNode>& nodes, CUgraphNode& node);
+  CUresult add_launch(const cudart::GraphPart::Launch& launch, CUgraph graph,
+                      std::span<const CUgraphNode> after, CUgraphNode& node);
+  CUDA_MEMCPY3D memcpy_of(const cudart::RowsCopy& rows) const;
+  bool is_registered(uint64_t address) const;
   bool is_device_or_registered(const void* pointer) const;
   uint8_t* bounce(uint64_t bytes);
 
   const DriverApi& api_;
+  CUcontext context_ = nullptr;
   CUmemoryPool pool_ = nullptr;  // of stream-ordered allocations; null where the device has none
   cudart::DeviceFacts facts_;
   cudaError_t sticky_ = cudaSuccess;
@@ -106,6 +120,7 @@ class Driver final : public cudart::Backend {
   std::vector<CUlaunchAttribute> attributes_;  // of the launch in hand
   std::vector<CUstream> streams_;              // those of the default ones, too; null where one was destroyed
   std::vector<CUevent> events_;
+  std::vector<CUgraphExec> graphs_;
   std::map<uint64_t, uint64_t> registered_;  // first address and end of host memory
   std::map<CUlimit, size_t> first_limits_, asked_limits_;
   // Where small copies from the host wait for their turn: theirs to keep until the device has been idle.

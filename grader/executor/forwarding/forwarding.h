@@ -6,6 +6,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "cudart/backend.h"
 #include "executor/forwarding/channel.h"
@@ -65,12 +66,23 @@ class Forwarding final : public cudart::Backend {
   cudaError_t query_event(cudart::EventId event) override;
   cudaError_t elapsed(cudart::EventId start, cudart::EventId end, float& milliseconds) override;
 
+  bool has_graphs() const override { return channel_ != nullptr; }
+  cudaError_t create_graph(std::span<const cudart::GraphPart> parts, cudart::GraphId& graph) override;
+  cudaError_t update_graph(cudart::GraphId graph, std::span<const cudart::GraphPart> parts) override;
+  cudaError_t upload_graph(cudart::GraphId graph, cudart::StreamId stream) override;
+  cudaError_t launch_graph(cudart::GraphId graph, cudart::StreamId stream) override;
+  cudaError_t destroy_graph(cudart::GraphId graph) override;
+
   cudaError_t set_limit(cudaLimit limit, size_t value) override;
   cudaError_t get_limit(cudaLimit limit, size_t& value) override;
 
  private:
   Forwarding();
   void read_device();
+  cudaError_t stage(std::span<const uint8_t> bytes);
+  cudaError_t check_attributes(std::span<const cudaLaunchAttribute> attributes);
+  static wire::Rows rows_of(const cudart::RowsCopy& copy);
+  cudaError_t pack(std::span<const cudart::GraphPart> parts, std::vector<uint8_t>& bytes);
   // The name of what a launch asks for and a backend elsewhere cannot be given; nullptr when all is well.
   static const char* refused_attribute(const cudaLaunchAttribute& attribute);
   cudaError_t call(wire::Op op, Channel::Arguments arguments, Reply& reply,
@@ -93,6 +105,7 @@ class Forwarding final : public cudart::Backend {
 
   std::unique_ptr<Channel> channel_;
   cudart::DeviceFacts device_;
+  std::mutex stage_mutex_;  // what is staged belongs to the call that follows
   std::shared_mutex ranges_mutex_;
   std::map<uint64_t, cudart::MemoryRange> ranges_;  // by first address
   std::map<uint64_t, uint64_t> reserved_;           // by first address: pages that host memory is kept out of

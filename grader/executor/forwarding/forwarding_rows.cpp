@@ -55,11 +55,7 @@ cudaError_t Forwarding::copy_rows(const RowsCopy& rows, StreamId stream, bool wa
 }
 
 cudaError_t Forwarding::copy_rows_between(const RowsCopy& rows, StreamId stream, bool waits) {
-  const wire::Rows data{{rows.to.address, rows.to.pitch, rows.to.slice},
-                        {rows.from.address, rows.from.pitch, rows.from.slice},
-                        rows.width,
-                        rows.height,
-                        rows.depth};
+  const wire::Rows data = rows_of(rows);
   const std::span<const uint8_t> bytes{reinterpret_cast<const uint8_t*>(&data), sizeof data};
   const bool host_looks = waits && (is_window(rows.to.address) || is_window(rows.from.address));
   const bool is_known = is_inside(rows.to.address, span_of(rows.to, rows)) &&
