@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -140,6 +141,32 @@ TEST(Executor, shares_pinned_and_managed_pages_with_the_host) {
 TEST(Executor, copies_boxes_of_pitched_memory) {
   const Result r = run_command(EXECUTOR " -- " HOST_SIDE " boxes");
   EXPECT_EQ(r.exit_code, 0) << r.output;
+}
+
+// The records that a program's calls became.
+long calls_of(const std::string& output) {
+  const size_t at = output.find("first call, ");
+  return at == std::string::npos ? -1 : std::atol(output.c_str() + at + 12);
+}
+
+TEST(Executor, runs_graphs_with_host_functions_and_pageable_copies_in_their_order) {
+  const Result direct = run_command("env LD_LIBRARY_PATH=" WARPEMU_LIBRARY_DIR " " HOST_SIDE " graphs");
+  EXPECT_EQ(direct.exit_code, 0) << direct.output;
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " graphs");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+}
+
+TEST(Executor, launches_a_graph_with_one_call) {
+  const Result r = run_command(EXECUTOR " --figures -- " HOST_SIDE " graph_launches");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_LT(calls_of(r.output), 230) << r.output;  // 200 launches, each of 50 kernels
+  EXPECT_NE(r.output.find("10000 launches"), std::string::npos) << r.output;
+}
+
+TEST(Executor, does_not_run_a_graph_whose_memory_is_gone) {
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " graph_of_freed_memory");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_NE(r.output.find("a graph's memset"), std::string::npos) << r.output;
 }
 
 TEST(Executor, refuses_ranges_beyond_an_allocation) {

@@ -91,6 +91,42 @@ uint64_t any_number(std::mt19937_64& random, const std::vector<uint64_t>& known)
   }
 }
 
+template <class T>
+void append(std::vector<uint8_t>& bytes, const T& value) {
+  const auto* begin = reinterpret_cast<const uint8_t*>(&value);
+  bytes.insert(bytes.end(), begin, begin + sizeof value);
+  bytes.resize(wire::round_up(bytes.size(), 8));
+}
+
+// A graph whose numbers are often right: so that what is behind the first checks is reached.
+std::vector<uint8_t> forge_graph(std::mt19937_64& random, const std::vector<uint64_t>& known) {
+  std::vector<uint8_t> bytes;
+  const auto number = [&] { return any_number(random, known); };
+  for (uint32_t k = 0, nodes = static_cast<uint32_t>(random() % 6); k < nodes; ++k) {
+    wire::GraphPart header;
+    std::vector<uint8_t> work;
+    header.kind = static_cast<uint32_t>(random() % (random() % 30 == 0 ? 9u : unsigned{wire::GraphPart::kinds}));
+    header.after = k == 0 || random() % 2 == 0 ? 0 : 1;
+    if (random() % 60 == 0) header.after = static_cast<uint32_t>(random());
+    if (header.kind == wire::GraphPart::rows)
+      append(work, wire::Rows{{number(), number(), number()}, {number(), number(), number()},
+                              number() % 9, number() % 9, number() % 9});
+    if (header.kind == wire::GraphPart::fill)
+      append(work, wire::Fill{number(), number(), 7, 1u << random() % 4, number(), number() % 9});
+    if (header.kind == wire::GraphPart::launch) {
+      for (int a = 0; a < 6; ++a) append(work, number());
+    }
+    if (random() % 30 == 0) work.resize(random() % 200, 1);
+    header.work_bytes = static_cast<uint32_t>(work.size());
+    append(bytes, header);
+    if (header.after == 1) append(bytes, static_cast<uint32_t>(random() % (k + 1)));
+    bytes.insert(bytes.end(), work.begin(), work.end());
+    bytes.resize(wire::round_up(bytes.size(), 8));
+  }
+  if (random() % 20 == 0) bytes.resize(bytes.size() * (random() % 100) / 100);
+  return bytes;
+}
+
 struct Forged {
   wire::Record record;
   std::vector<uint8_t> data;
@@ -118,18 +154,37 @@ Forged forge(std::mt19937_64& random, const std::vector<uint64_t>& known) {
   return f;
 }
 
+// What was staged is named by its size, or the protocol is broken.
+void name_staged(Forged& f, uint64_t& staged, std::mt19937_64& random) {
+  if (f.record.op == static_cast<uint16_t>(Op::stage)) staged += f.data.size();
+  const bool makes = f.record.op == static_cast<uint16_t>(Op::make_graph) ||
+                     f.record.op == static_cast<uint16_t>(Op::add_module);
+  const bool updates = f.record.op == static_cast<uint16_t>(Op::update_graph);
+  if ((!makes && !updates) || random() % 40 == 0) return;
+  f.record.arguments[updates ? 1 : 0] = staged;
+  staged = 0;
+}
+
 // Serves what a seed makes of calls until it breaks the protocol.
 void serve_forged(unsigned seed) {
   std::mt19937_64 random(seed);
   Limits limits;
   limits.device_bytes = 64 << 20;
-  limits.streams = limits.events = 50;
+  limits.streams = limits.events = limits.graphs = 50;
+  limits.graph_nodes = 200;
   Server server(emu::Emulated::instance(), shared(), limits);
   Writer writer(shared());
   std::vector<uint64_t> known;
+  uint64_t staged = 0;
   try {
     for (int turn = 0; turn < 300; ++turn) {
-      const Forged f = forge(random, known);
+      Forged f = forge(random, known);
+      if (f.record.op == static_cast<uint16_t>(Op::stage) && random() % 2 == 0) {
+        f.data = forge_graph(random, known);
+        f.record.data_bytes = static_cast<uint32_t>(f.data.size());
+        f.record.bytes = static_cast<uint32_t>(wire::round_up(sizeof f.record + f.data.size(), wire::kAlign));
+      }
+      name_staged(f, staged, random);
       writer.write(f.record, f.data);
       server.serve(4);
       if (f.record.slot < wire::kSlots) {
@@ -270,9 +325,31 @@ bool play(Channel& channel, int die_at) {
   if (!step(channel.call(Op::copy_out, {memory, 1000, 0}, reply))) return false;
   if (!step(channel.call(Op::allocate, {2, 1 << 20}, reply))) return false;
   if (!step(channel.call(Op::synchronize_device, {}))) return false;
+  // A graph of one memset, rows both ways, and a limit.
+  std::vector<uint8_t> graph;
+  wire::GraphPart part;
+  part.kind = wire::GraphPart::fill;
+  part.work_bytes = sizeof(wire::Fill);
+  append(graph, part);
+  append(graph, wire::Fill{memory, 0, 5, 1, 1000, 1});
+  if (!step(channel.post(Op::stage, {}, graph))) return false;
+  if (!step(channel.call(Op::make_graph, {graph.size()}, reply))) return false;
+  const uint64_t made = reply.values[0];
+  if (!step(channel.post(Op::upload_graph, {made, stream}))) return false;
+  if (!step(channel.post(Op::launch_graph, {made, stream}))) return false;
+  if (!step(channel.post(Op::stage, {}, graph))) return false;
+  if (!step(channel.call(Op::update_graph, {made, graph.size()}))) return false;
+  if (!step(channel.call(Op::destroy_graph, {made}))) return false;
+  if (!step(channel.post(Op::copy_in_rows, {memory, 100, 10, 9, stream}, std::vector<uint8_t>(90, 1))))
+    return false;
+  if (!step(channel.call(Op::copy_out_rows, {memory, 100, 10, 9, stream}))) return false;
+  if (!step(channel.call(Op::copy_out_rows_bulk, {memory, 100, 10, 9, stream}))) return false;
+  if (!step(channel.call(Op::set_limit, {cudaLimitPrintfFifoSize, 1 << 20}))) return false;
+  if (!step(channel.call(Op::allocate_async, {1000, stream}, reply))) return false;
+  if (!step(channel.call(Op::release_async, {reply.values[0], stream}))) return false;
   return step(channel.call(Op::release, {memory, 1}));
 }
-constexpr int kSteps = 10;
+constexpr int kSteps = 23;
 
 struct Ends {
   Descriptor executor, host;
