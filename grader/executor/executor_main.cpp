@@ -7,6 +7,7 @@
 //   warpgrade-executor --judge emulator|gpu [--device-memory-mb N]   serves a judge (judge_mode.h)
 // Exit code: the program's; 128 + N when signal N ended it; 125 when the executor itself failed, with a
 // message.
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@
 #include "executor/host_process.h"
 #include "executor/judge_mode.h"
 #include "executor/server.h"
+#include "executor/server_watchdog.h"
 
 namespace warpgrade::executor {
 namespace {
@@ -68,6 +70,8 @@ void read_option(Options& options, const std::string& word, const std::function<
     options.library = value();
   } else if (word == "--device-memory-mb") {
     options.limits.device_bytes = number_of(value()) << 20;
+  } else if (word == "--wait-seconds") {  // kernels that never end: exit code 124
+    options.limits.wait_seconds = static_cast<double>(number_of(value()));
   } else if (word == "--figures") {
     options.figures = true;
   } else if (word == "--calibrate") {
@@ -106,6 +110,14 @@ cudart::Backend& make_backend(const std::string& name) {
   return *driver;
 }
 
+// Ends this process at once: a kernel that does not end would hold every orderly way of doing so.
+[[noreturn]] void end_after(const GaveUp& why, HostProcess& process) {
+  std::fprintf(stderr, "executor: gave up: %s\n", why.text().c_str());
+  std::fflush(nullptr);
+  kill(process.pid(), SIGKILL);
+  _exit(kGaveUpExit);
+}
+
 // Serves until the program has ended; what it had sent by then is carried out.
 int serve(Server& server, HostProcess& process, const Options& options) {
   const auto begin = Clock::now();
@@ -119,6 +131,7 @@ int serve(Server& server, HostProcess& process, const Options& options) {
       continue;
     }
     if (++idle % turns != 0) continue;
+    if (server.gave_up()) end_after(*server.gave_up(), process);
     if (const auto code = process.ended()) {
       while (server.serve(64) != 0) {
       }
@@ -229,6 +242,8 @@ int run(int count, char** words) {
   Server server(backend, memory, options.limits);
   if (options.calibrate) return calibrate(static_cast<Driver&>(backend), server);
   HostProcess process(options.command, options.library, memory);
+  const Watchdog watchdog(server, options.limits.wait_seconds,
+                          [&](const GaveUp& why) { end_after(why, process); });
   try {
     const int code = options.timed.empty()
                          ? serve(server, process, options)

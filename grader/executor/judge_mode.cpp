@@ -65,7 +65,7 @@ class EmulatedDevice final : public JudgedDevice {
       }
       if (++idle % turns != 0) continue;
       if (!host_is_there() && server_.serve(64) == 0) {
-        result.host_ended = true;
+        result.ending = Ending::host_ended;
         result.message = "the host process has ended";
         break;
       }

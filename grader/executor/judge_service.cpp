@@ -153,8 +153,9 @@ void JudgeService::detach(Reply& reply) {
 // False when the host process has ended: the reply says so.
 bool JudgeService::ask_host(wire::Command command, bool is_run, TimedResult& result, Reply& reply) {
   result = device_.carry_out(command, is_run);
-  if (result.host_ended) say(reply, Status::kHostEnded, result.message);
-  return !result.host_ended;
+  const bool is_there = result.ending != Ending::host_ended;
+  if (!is_there) say(reply, Status::kHostEnded, result.message);
+  return is_there;
 }
 
 void JudgeService::call(HostCommand number, const Command& command, Reply& reply) {

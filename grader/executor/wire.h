@@ -61,6 +61,11 @@ enum class Data : uint8_t { none, bytes, name };
   X(copy_out_bulk, 3, none, false)      \
   X(copy_device, 4, none, true)         \
   X(fill, 6, none, true)                \
+  X(copy_in_rows, 5, bytes, true)       \
+  X(copy_in_rows_bulk, 5, none, false)  \
+  X(copy_out_rows, 5, none, false)      \
+  X(copy_out_rows_bulk, 5, none, false) \
+  X(copy_rows, 1, bytes, true)          \
   X(create_stream, 2, none, false)      \
   X(destroy_stream, 1, none, false)     \
   X(synchronize_stream, 1, none, false) \
@@ -73,6 +78,11 @@ enum class Data : uint8_t { none, bytes, name };
   X(synchronize_event, 1, none, false)  \
   X(query_event, 1, none, false)        \
   X(elapsed, 2, none, false)            \
+  X(make_graph, 1, none, false)         \
+  X(update_graph, 2, none, false)       \
+  X(upload_graph, 2, none, true)        \
+  X(launch_graph, 2, none, true)        \
+  X(destroy_graph, 1, none, false)      \
   X(set_limit, 2, none, false)          \
   X(get_limit, 1, none, false)          \
   X(command_done, 1, name, true)
@@ -124,6 +134,29 @@ struct Attribute {
 // and the address of the allocation that was made there, or 0 for the call that a reply asked about; the
 // path.
 inline constexpr char kBetweenTexts = '\x1f';
+
+// The data of copy_rows, as of RowsCopy: both sides, then the box. The other copies of rows name one side of
+// one slice (address, pitch, width, rows, stream); their bytes lie without gaps in the record, reply or bulk
+// area.
+struct Rows {
+  uint64_t to[3] = {}, from[3] = {}, width = 0, height = 0, depth = 0;
+};
+
+// A graph is staged (Op::stage) and then made: for each node this, the numbers of the nodes that it waits for
+// (uint32_t, padded to 8 bytes), and its work: the arguments and data of a launch, Rows, or Fill.
+struct GraphPart {
+  enum Kind : uint32_t { nothing, launch, rows, fill, kinds };
+  uint32_t kind = nothing;
+  uint32_t after = 0;  // how many
+  uint32_t work_bytes = 0;
+  uint32_t unused = 0;
+};
+struct Fill {
+  uint64_t address = 0, pitch = 0;
+  uint32_t value = 0, element_bytes = 0;
+  uint64_t width = 0, height = 0;
+};
+inline constexpr size_t kMostGraphBytes = 256 * kMiB;
 
 // The reply to find_kernel and set_attribute: this, then the parameters.
 struct Kernel {

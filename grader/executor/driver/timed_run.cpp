@@ -4,6 +4,7 @@ namespace warpgrade::executor {
 namespace {
 
 constexpr unsigned kMostBehindGate = 700;  // the driver's queue is finite: a full one would wait for the gate
+constexpr double kIdleSeconds = 10;  // for what an earlier command left behind
 
 }  // namespace
 
@@ -31,6 +32,21 @@ std::vector<CUstream> TimedRuns::streams() const {
   return all;
 }
 
+bool TimedRuns::end_without_result(TimedResult& result, Ending ending, const std::string& text) {
+  result.status = -1;
+  result.ending = ending;
+  result.message = text;
+  return false;
+}
+
+// The device is idle, or the executor has given up.
+bool TimedRuns::wait_until_idle(TimedResult& result, double limit_s, const char* name) {
+  result.error = server_.wait_until_idle(limit_s, name);
+  if (result.error == cudaSuccess) result.error = driver_.synchronize_device();
+  if (server_.gave_up()) end_without_result(result, server_.gave_up()->ending, server_.gave_up()->text());
+  return result.error == cudaSuccess;
+}
+
 bool TimedRuns::serve_until_done(const Host& host, double limit_s, TimedResult& result) {
   const double deadline = steady_us() + 1e6 * limit_s;
   for (unsigned turn = 1;; ++turn) {
@@ -41,17 +57,11 @@ bool TimedRuns::serve_until_done(const Host& host, double limit_s, TimedResult& 
       return true;
     }
     if (!was_idle || turn % 1024 != 0) continue;
-    if (!host.is_alive()) {
-      result.status = -1;
-      result.host_ended = true;
-      result.message = "the host process has ended";
-      return false;
-    }
-    if (steady_us() > deadline) {
-      result.status = -1;
-      result.message = "no end within the limit";
-      return false;
-    }
+    if (server_.gave_up())
+      return end_without_result(result, server_.gave_up()->ending, server_.gave_up()->text());
+    if (!host.is_alive()) return end_without_result(result, Ending::host_ended, "the host process has ended");
+    if (steady_us() > deadline)
+      return end_without_result(result, Ending::host_did_not_return, "no end within the limit");
   }
 }
 
@@ -59,8 +69,8 @@ TimedResult TimedRuns::run(const wire::Command& command, const Host& host, doubl
   TimedResult result;
   const uint64_t launches = server_.launches();
   server_.take_late_error();
-  result.error = driver_.synchronize_device();
-  if (result.error != cudaSuccess) return result;
+  if (!wait_until_idle(result, kIdleSeconds, "a timed run's beginning")) return result;
+  driver_.use_submissions_limits();
   gate_.reset_l2();
   behind_gate_ = 0;
   gate_.close(streams());
@@ -70,8 +80,15 @@ TimedResult TimedRuns::run(const wire::Command& command, const Host& host, doubl
   const bool is_done = serve_until_done(host, limit_s, result);
   host.freeze();
   result.host_us = (gate_.is_closed() ? steady_us() : gate_.opened_at_us()) - begin;
-  static_cast<GateTimes&>(result) = gate_.finish(streams(), is_done ? limit_s : 1);
+  const double finish_s = is_done ? limit_s : 1;
+  static_cast<GateTimes&>(result) = gate_.finish(streams(), finish_s);
   result.error = static_cast<cudaError_t>(result.state);
+  if (result.state == CUDA_ERROR_NOT_READY) {
+    server_.give_up({Ending::device_did_not_finish, "a timed run", finish_s});
+    end_without_result(result, Ending::device_did_not_finish, server_.gave_up()->text());
+    result.error = cudaErrorLaunchTimeout;
+  }
+  if (result.ending == Ending::none) driver_.put_limits_aside();
   result.launches = server_.launches() - launches;
   if (result.error == cudaSuccess) result.error = server_.take_late_error();
   return result;
@@ -91,11 +108,17 @@ TimedResult TimedRuns::plain(const wire::Command& command, const Host& host, dou
   TimedResult result;
   const double begin = steady_us();
   const uint64_t launches = server_.launches();
+  if (!wait_until_idle(result, kIdleSeconds, "a command's beginning")) return result;
+  driver_.use_submissions_limits();
   server_.send_command(command);
   host.thaw();
-  serve_until_done(host, limit_s, result);
+  const bool is_done = serve_until_done(host, limit_s, result);
   host.freeze();
-  result.error = driver_.synchronize_device();
+  const Ending ending = result.ending;
+  const std::string message = result.message;
+  wait_until_idle(result, is_done ? limit_s : 1, "a command");
+  if (ending != Ending::none) end_without_result(result, ending, message);
+  if (!server_.gave_up()) driver_.put_limits_aside();
   result.host_us = steady_us() - begin;
   result.launches = server_.launches() - launches;
   if (result.error == cudaSuccess) result.error = server_.take_late_error();

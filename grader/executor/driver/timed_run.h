@@ -16,10 +16,12 @@ struct TimedResult : GateTimes {
   double graded_us = 0;  // of a timed run: stamps_us less an empty run's
   int64_t status = 0;    // what the host process said of its run
   std::string message;   // and its text
-  bool host_ended = false;
   cudaError_t error = cudaSuccess;
   double host_us = 0;  // of host code behind the closed gate; of a plain command: all of it
   uint64_t launches = 0;
+  // Why there is no result: the host process ended or did not return, the device did not finish. The executor
+  // is to be replaced.
+  Ending ending = Ending::none;
 };
 
 class TimedRuns {
@@ -44,6 +46,8 @@ class TimedRuns {
 
  private:
   std::vector<CUstream> streams() const;
+  static bool end_without_result(TimedResult& result, Ending ending, const std::string& text);
+  bool wait_until_idle(TimedResult& result, double limit_s, const char* name);
   bool serve_until_done(const Host& host, double limit_s, TimedResult& result);
 
   Driver& driver_;

@@ -133,10 +133,15 @@ void TimingGate::join_stream(CUstream stream) {
 GateTimes TimingGate::finish(std::span<const CUstream> streams, double limit_s) {
   GateTimes times;
   for (const CUstream stream : streams) join_stream(stream);
-  require(api_.cuEventRecord_(end_event_, stream_), "cuEventRecord");
+  times.state = api_.cuEventRecord_(end_event_, stream_);
   void* arguments[] = {&page_on_device_};
-  api_.cuLaunchKernel_(end_, 1, 1, 1, 1, 1, 1, 0, stream_, arguments, nullptr);
+  if (times.state == CUDA_SUCCESS)
+    times.state = api_.cuLaunchKernel_(end_, 1, 1, 1, 1, 1, 1, 0, stream_, arguments, nullptr);
   open("");
+  if (times.state != CUDA_SUCCESS) {  // a kernel of the submission's has ended the context
+    is_timing_ = false;
+    return times;
+  }
   times.opened_by = opened_by_;
   const double deadline = steady_us() + 1e6 * limit_s;
   times.state = CUDA_ERROR_NOT_READY;

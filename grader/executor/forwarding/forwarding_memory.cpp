@@ -222,11 +222,14 @@ cudaError_t Forwarding::memory_info(uint64_t& free_bytes, uint64_t& total_bytes)
   return error;
 }
 
+bool Forwarding::is_on_device(uint64_t address) {
+  return find(address) || is_device_address(address) || is_window(address);
+}
+
 cudaError_t Forwarding::copy(void* to, const void* from, uint64_t bytes, StreamId stream, bool waits) {
   if (channel_ == nullptr) return cudaErrorNoDevice;
   const uint64_t target = address_of(to), source = address_of(from);
-  const bool to_device = find(target) || is_device_address(target) || is_window(target);
-  const bool from_device = find(source) || is_device_address(source) || is_window(source);
+  const bool to_device = is_on_device(target), from_device = is_on_device(source);
   if (to_device && from_device) return copy_between(target, source, bytes, stream, waits);
   if (to_device) return copy_in(target, static_cast<const uint8_t*>(from), bytes, stream);
   if (from_device) return copy_out(static_cast<uint8_t*>(to), source, bytes, stream);

@@ -32,6 +32,7 @@ class Emulated final : public cudart::Backend {
 
   cudaError_t add_module(std::span<const std::span<const uint8_t>> containers,
                          cudart::ModuleId& module) override;
+  bool loads_code_when_used() const override { return true; }
   cudaError_t add_managed(cudart::ModuleId module, const std::string& name,
                           cudart::MemoryRange& variable) override;
   cudaError_t find_variable(cudart::ModuleId module, const std::string& name,
