@@ -7,6 +7,7 @@
 
 #include "sampling/spectrum.h"
 #include "sampling/statistics.h"
+#include "sampling/tasks.h"
 
 namespace warpgrade::sampling {
 namespace {
@@ -346,18 +347,32 @@ double lag_candidates(const RepeatSearch& search) {
 
 std::vector<Rejection> run_far_tests(FarCounter& counter, const FarTests& tests, unsigned fanout,
                                      std::uint64_t seed) {
+  using Found = std::vector<std::optional<Rejection>>;
+  const std::size_t lags = tests.lags.size(), triples = tests.triples.size();
+  std::vector<Found> found(lags + triples + tests.searches.size());
+  // The searches take longest and begin first.
+  for_each_task(found.size(), counter.threads(), [&](std::size_t task) {
+    const std::size_t number = found.size() - 1 - task;
+    if (number < lags) {
+      const Lag& lag = tests.lags[number];
+      found[number] = {judge_lag(lag, fanout, counter.lag(lag))};
+    } else if (number < lags + triples) {
+      const Triple& triple = tests.triples[number - lags];
+      found[number] = {judge_triple(triple, counter.triple(triple))};
+    } else {
+      const RepeatSearch& search = tests.searches[number - lags - triples];
+      const std::uint64_t key = counter.repeats(search, seed);
+      found[number] = {judge_repeat(search, key)};
+      const Lag lag = lag_of_repeat(search, key);
+      if (lag.earlier_run || lag.distance != 0)
+        found[number].push_back(judge_lag(lag, fanout, counter.lag(lag), lag_candidates(search)));
+    }
+  });
   std::vector<Rejection> rejected;
-  const auto keep = [&](const std::optional<Rejection>& rejection) {
-    if (rejection) rejected.push_back(*rejection);
-  };
-  for (const Lag& lag : tests.lags) keep(judge_lag(lag, fanout, counter.lag(lag)));
-  for (const Triple& triple : tests.triples) keep(judge_triple(triple, counter.triple(triple)));
-  for (const RepeatSearch& search : tests.searches) {
-    const std::uint64_t key = counter.repeats(search, seed);
-    keep(judge_repeat(search, key));
-    const Lag lag = lag_of_repeat(search, key);
-    if (lag.earlier_run || lag.distance != 0)
-      keep(judge_lag(lag, fanout, counter.lag(lag), lag_candidates(search)));
+  for (const Found& of_test : found) {
+    for (const std::optional<Rejection>& rejection : of_test) {
+      if (rejection) rejected.push_back(*rejection);
+    }
   }
   return rejected;
 }

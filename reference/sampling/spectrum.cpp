@@ -1,6 +1,7 @@
 #include "sampling/spectrum.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -10,76 +11,100 @@
 namespace warpgrade::sampling {
 namespace {
 
-// A table of kLength^kDimensions complex numbers; single precision: a sum of counts, less their mean, needs
-// no more.
+// The turns of a transform of this length, by radix-2 stage: stage with `half` butterflies begins at half
+// - 1.
+template <int kLength>
+struct Turns {
+  std::array<float, kLength> cosine{}, sine{};
+  Turns() {
+    for (int half = 1; half < kLength; half *= 2) {
+      for (int k = 0; k < half; ++k) {
+        const double turn = std::numbers::pi * k / half;
+        cosine[half - 1 + k] = static_cast<float>(std::cos(turn));
+        sine[half - 1 + k] = static_cast<float>(std::sin(turn));
+      }
+    }
+  }
+};
+
+// The discrete Fourier transform along the first dimension of [kLength, kInner], all lines at once: radix 2
+// (Cooley and Tukey 1965).
+template <int kLength, int kInner>
+void transform_first(float* real, float* imaginary) {
+  static const Turns<kLength> turns;
+  for (int i = 0, reversed = 0; i < kLength; ++i) {
+    if (i < reversed) {
+      std::swap_ranges(real + i * kInner, real + (i + 1) * kInner, real + reversed * kInner);
+      std::swap_ranges(imaginary + i * kInner, imaginary + (i + 1) * kInner, imaginary + reversed * kInner);
+    }
+    int bit = kLength / 2;
+    for (; bit > 0 && (reversed & bit) != 0; bit /= 2) reversed ^= bit;
+    reversed |= bit;
+  }
+  for (int half = 1; half < kLength; half *= 2) {
+    for (int k = 0; k < half; ++k) {
+      const float cosine = turns.cosine[half - 1 + k], sine = turns.sine[half - 1 + k];
+      for (int first = k; first < kLength; first += 2 * half) {
+        float* __restrict ar = real + first * kInner;
+        float* __restrict ai = imaginary + first * kInner;
+        float* __restrict br = real + (first + half) * kInner;
+        float* __restrict bi = imaginary + (first + half) * kInner;
+        for (int i = 0; i < kInner; ++i) {
+          const float r = cosine * br[i] - sine * bi[i], m = cosine * bi[i] + sine * br[i];
+          br[i] = ar[i] - r;
+          bi[i] = ai[i] - m;
+          ar[i] += r;
+          ai[i] += m;
+        }
+      }
+    }
+  }
+}
+
+template <int kLength>
+void transpose(float* table) {
+  for (int i = 0; i < kLength; ++i) {
+    for (int j = 0; j < i; ++j) std::swap(table[i * kLength + j], table[j * kLength + i]);
+  }
+}
+
+template <int kLength>
+void transform_square(float* real, float* imaginary) {
+  transform_first<kLength, kLength>(real, imaginary);
+  for (float* part : {real, imaginary}) transpose<kLength>(part);
+  transform_first<kLength, kLength>(real, imaginary);
+  for (float* part : {real, imaginary}) transpose<kLength>(part);
+}
+
+// The transform of a table of kLength^kDimensions counts, less their mean; single precision, since a sum of
+// counts needs no more. Of real numbers the second half of the first dimension holds the conjugates of the
+// first half: it is not computed.
 template <int kLength, int kDimensions>
 class Spectrum {
  public:
+  static_assert(kDimensions == 2 || kDimensions == 3);
   static constexpr std::size_t size() {
     std::size_t all = 1;
     for (int d = 0; d < kDimensions; ++d) all *= kLength;
     return all;
   }
+  // The first kLength / 2 + 1 planes, or lines, of the first dimension.
+  static constexpr std::size_t computed() { return size() / 2 + size() / kLength; }
+
   template <typename Count>
   Spectrum(const Count* counts, double mean) : real(size()), imaginary(size()) {
     for (std::size_t i = 0; i < size(); ++i)
       real[i] = static_cast<float>(static_cast<double>(counts[i]) - mean);
-    for (int d = 0; d < kDimensions; ++d) {
-      transform_first();
-      rotate(real);
-      rotate(imaginary);
+    if constexpr (kDimensions == 2) {
+      transform_square<kLength>(real.data(), imaginary.data());
+    } else {
+      constexpr int kPlane = kLength * kLength;
+      transform_first<kLength, kPlane>(real.data(), imaginary.data());
+      for (std::size_t plane = 0; plane < computed(); plane += kPlane)
+        transform_square<kLength>(&real[plane], &imaginary[plane]);
     }
   }
   std::vector<float> real, imaginary;
-
- private:
-  static constexpr std::size_t kInner = size() / kLength;
-
-  // The discrete Fourier transform along the first dimension, all lines at once: radix 2 (Cooley and Tukey
-  // 1965).
-  void transform_first() {
-    for (int i = 0, reversed = 0; i < kLength; ++i) {
-      if (i < reversed) {
-        std::swap_ranges(&real[i * kInner], &real[i * kInner] + kInner, &real[reversed * kInner]);
-        std::swap_ranges(&imaginary[i * kInner], &imaginary[i * kInner] + kInner,
-                         &imaginary[reversed * kInner]);
-      }
-      int bit = kLength / 2;
-      for (; bit > 0 && (reversed & bit) != 0; bit /= 2) reversed ^= bit;
-      reversed |= bit;
-    }
-    for (int half = 1; half < kLength; half *= 2) {
-      for (int k = 0; k < half; ++k) {
-        const double turn = std::numbers::pi * k / half;
-        for (int first = k; first < kLength; first += 2 * half)
-          butterflies(first, first + half, static_cast<float>(std::cos(turn)),
-                      static_cast<float>(std::sin(turn)));
-      }
-    }
-  }
-
-  void butterflies(int first, int second, float cosine, float sine) {
-    float* __restrict ar = &real[first * kInner];
-    float* __restrict ai = &imaginary[first * kInner];
-    float* __restrict br = &real[second * kInner];
-    float* __restrict bi = &imaginary[second * kInner];
-    for (std::size_t i = 0; i < kInner; ++i) {
-      const float r = cosine * br[i] - sine * bi[i], m = cosine * bi[i] + sine * br[i];
-      br[i] = ar[i] - r;
-      bi[i] = ai[i] - m;
-      ar[i] += r;
-      ai[i] += m;
-    }
-  }
-
-  // The first dimension becomes the last; as often as there are dimensions, all are where they were.
-  void rotate(std::vector<float>& table) {
-    std::vector<float> rotated(size());
-    for (std::size_t i = 0; i < kInner; ++i) {
-      for (int k = 0; k < kLength; ++k) rotated[i * kLength + k] = table[k * kInner + i];
-    }
-    table.swap(rotated);
-  }
 };
 
 template <int kLength>
@@ -102,7 +127,7 @@ Form strongest(const Count* counts) {
   double most = 0;
   int least = 0;
   // The second half holds the negatives of the first half's forms, whose sums are the same up to sign.
-  for (std::size_t i = 0; i < kSize / 2 + kSize / kLength; ++i) {
+  for (std::size_t i = 0; i < Table::computed(); ++i) {
     constexpr double kTie = 1e-5;
     const double part = std::max(std::abs(table.real[i]), std::abs(table.imaginary[i]));
     if (part <= most * (1 - kTie)) continue;
