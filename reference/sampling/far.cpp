@@ -132,18 +132,15 @@ class Plan {
 
 // Walks cells in order and knows each one's row.
 struct Walker {
-  const Located& run;
-  std::uint64_t cell, row, left;
-  Walker(const Located& located, std::uint64_t begin)
-      : run(located),
-        cell(begin),
-        row(begin / located.fanout),
-        left(located.fanout - begin % located.fanout) {}
-  void next() {
-    ++cell;
-    if (--left > 0) return;
+  std::uint64_t fanout, cell, row, left;  // left: cells of this row from this one on
+  Walker(const Located& run, std::uint64_t begin)
+      : fanout(run.fanout), cell(begin), row(begin / fanout), left(fanout - begin % fanout) {}
+  void next(std::uint64_t cells = 1) {  // within this row, or to the beginning of the next one
+    cell += cells;
+    left -= cells;
+    if (left > 0) return;
     ++row;
-    left = run.fanout;
+    left = fanout;
   }
 };
 
@@ -212,15 +209,26 @@ void count_lag(const Located& run, const Located& earlier, const Lag& lag, LagCo
   const Located& other = lag.earlier_run ? earlier : run;
   Walker cell(run, lag.begin);
   Walker partner(other, static_cast<std::uint64_t>(static_cast<std::int64_t>(lag.begin) + lag.distance));
-  for (; cell.cell < lag.end; cell.next(), partner.next()) {
-    const unsigned char a = run.levels[cell.cell], b = other.levels[partner.cell];
-    if (a == kNoLevel || b == kNoLevel) continue;
-    ++counts.joint[a * kLevels + b];
+  while (cell.cell < lag.end) {
+    // Cells of one row whose partners are of one row as well.
+    const std::uint64_t length = std::min({cell.left, partner.left, lag.end - cell.cell});
     const unsigned degree = run.degrees[cell.row];
-    if (degree != other.degrees[partner.row]) continue;
-    ++counts.comparable;
-    counts.equal += run.places[cell.cell] == other.places[partner.cell] ? 1 : 0;
-    counts.expected_equal += 1.0 / degree;
+    const bool comparable = degree == other.degrees[partner.row];
+    std::uint64_t random = 0, equal = 0;
+    for (std::uint64_t i = 0; i < length; ++i) {
+      const unsigned char a = run.levels[cell.cell + i], b = other.levels[partner.cell + i];
+      if (a == kNoLevel || b == kNoLevel) continue;
+      ++counts.joint[a * kLevels + b];
+      ++random;
+      if (comparable) equal += run.places[cell.cell + i] == other.places[partner.cell + i] ? 1 : 0;
+    }
+    if (comparable && random > 0) {
+      counts.comparable += random;
+      counts.equal += equal;
+      counts.expected_equal += static_cast<double>(random) / degree;
+    }
+    cell.next(length);
+    partner.next(length);
   }
 }
 
