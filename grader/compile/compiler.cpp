@@ -20,6 +20,7 @@
 #include "compile/build_messages.h"
 #include "compile/inspect.h"
 #include "compile/link_problem.h"
+#include "compile/older_interface.h"
 #include "compile/source_name.h"
 #include "compile/workshop.h"
 
@@ -39,8 +40,8 @@ std::vector<std::string> common_flags(const std::string& architecture) {
           "-lineinfo", "-cudart", "shared", "-Xptxas", "-v",
           // CUB's profiling marks load a library at run time, which inspect.cpp refuses.
           "-DNVTX_DISABLE",
-          // Lines of the host's calls, for what the emulator says of them.
-          "-Xcompiler", "-g1"};
+          // Lines of the host's calls, for what the emulator says of them: the caller stays on the stack.
+          "-Xcompiler", "-g1,-fno-optimize-sibling-calls"};
 }
 
 int count_warnings(const std::string& log) {
@@ -103,10 +104,12 @@ class Build {
     }
     for (const char* folder : {"source", "include"})
       includes_.insert(includes_.end(), {"-I", Workshop::inside(folder)});
-    if (submission_.interface != options_.lab + ".h") {  // an older one
+    for (const fs::path& folder : header_folders(submission_.files))
+      includes_.insert(includes_.end(), {"-I", Workshop::inside("source" / folder)});
+    if (is_older_interface(submission_.interface, options_.lab)) {
       const fs::path legacy = fs::path("include/legacy") / options_.lab;
       sources_.push_back(legacy / "adaptor.cu");
-      includes_.insert(includes_.end(), {"-I", Workshop::inside(legacy)});
+      includes_.insert(includes_.end(), {"-I", Workshop::inside(legacy / "include")});
     }
     for (const fs::path& folder : options_.extra_includes)
       includes_.insert(includes_.end(), {"-I", folder.string()});
@@ -156,8 +159,10 @@ class Build {
   }
 
   bool link(const std::vector<fs::path>& runner_objects) {
+    // Launches pass through the runner's launch_watch.cpp, which sees their stream.
     std::vector<std::string> arguments{"-cudart",    "shared",
                                        "-Xcompiler", "-static-libstdc++,-static-libgcc",
+                                       "-Xlinker",   "--wrap=__cudaPushCallConfiguration",
                                        "-o",         Workshop::inside("build/runner")};
     // The runner's first: of two copies of one inline function or weak symbol the linker keeps the first.
     for (const fs::path& object : runner_objects)
@@ -261,7 +266,7 @@ void publish(const fs::path& scratch, const fs::path& destination) {
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-8").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-10").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(options.architecture).part(toolchain.version).part(to_string(options.sandbox));
   for (const std::string& library : options.libraries) hash.part(library);
   for (const fs::path& object : runner_objects) hash.part(object.parent_path().filename().string());
@@ -295,45 +300,99 @@ Compiler::Compiler(Toolchain toolchain, fs::path cache)
   make_directories(cache_);
 }
 
+// What is linked to a submission, from folders of the project: the runner, which is the same for every lab,
+// and the lab's part of it.
 std::vector<fs::path> Compiler::runner_objects(const CompileOptions& options) {
-  const fs::path folder = project_root() / "grader/runner";
-  const std::vector<std::string> sources{"runner_main.cpp", "device_memory.cpp", "gate.cu",
-                                         options.lab + "_runner.cpp"};
-  Sha256 hash;
-  hash.part("runner-2").part(toolchain_.version).part(options.architecture);
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_regular_file() && entry.path().extension() == ".h") hash.part(read_text(entry.path()));
-  }
-  for (const std::string& source : sources) hash.part(read_text(folder / source));
-  const fs::path destination = cache_ / ("runner-" + options.lab + "-" + hash.hex().substr(0, 24));
-  std::vector<fs::path> objects;
-  for (const std::string& source : sources) objects.push_back(destination / (source + ".o"));
-  if (fs::exists(destination)) return objects;
+  const std::vector<fs::path> objects =
+      own_objects(options, "runner",
+                  {"runner/runner_main.cpp", "runner/host_main.cpp", "runner/submission_calls.cpp",
+                   "runner/launch_watch.cpp",
+                   "runner/device_memory.cpp", "runner/native_timing.cpp", "executor/driver/timing_gate.cpp",
+                   "executor/driver/driver_api.cpp", "executor/driver/timing_kernels.cu"});
+  return own_objects(options, "runner-" + options.lab, {"runner/" + options.lab + "_runner.cpp"}, objects);
+}
 
-  TemporaryDirectory scratch("warpgrade-runner");
-  for (const std::string& source : sources) {
-    ProcessOptions process;
-    process.command = {toolchain_.nvcc.string()};
-    std::vector<std::string> flags = common_flags(options.architecture);
-    // The linker names these lines to students, and the cache may serve several checkouts. nvcc splits at
-    // commas and gcc's map at the first '='.
-    if (folder.string().find_first_of(", =") == std::string::npos)
-      flags.insert(flags.end(), {"-Xcompiler", fmt::format("-ffile-prefix-map={}={}", folder.string(),
-                                                           Workshop::inside("runner"))});
-    process.command.insert(process.command.end(), flags.begin(), flags.end());
-    process.command.insert(
-        process.command.end(),
-        {"-c", (folder / source).string(), "-I", (project_root() / "reference/include").string(), "-I",
-         folder.string(), "-o", (scratch.path() / (source + ".o")).string()});
-    const HostCompiler host = host_compiler();
-    process.command.insert(process.command.end(), host.flags.begin(), host.flags.end());
-    process.timeout = std::chrono::seconds(300);
-    const ProcessResult result = run_process(process);
-    if (!result.ok()) {
-      throw JudgeFault("the runner's own {} does not compile ({}):\n{}", source, result.describe(),
-                       result.standard_error.substr(0, 2000));
+void Compiler::run_own(std::vector<std::string> command, const std::string& source) const {
+  ProcessOptions process;
+  process.command = std::move(command);
+  process.timeout = std::chrono::seconds(300);
+  const ProcessResult result = run_process(process);
+  if (result.ok()) return;
+  throw JudgeFault("the runner's own {} does not compile ({}):\n{}", source, result.describe(),
+                   result.standard_error.substr(0, 2000));
+}
+
+// Device code that is loaded through the driver when it is wanted, as an array of bytes: the runtime, which
+// would register it in each program, does not see it.
+fs::path Compiler::embed(const fs::path& source, const fs::path& scratch) const {
+  const fs::path fatbin = scratch / (source.stem().string() + ".fatbin"),
+                 array = scratch / (source.stem().string() + ".cpp");
+  const std::vector<std::string> command{toolchain_.nvcc.string(),
+                                         "-std=c++17",
+                                         "-O3",
+                                         "-gencode",
+                                         "arch=compute_75,code=compute_75",
+                                         "-fatbin",
+                                         "-o",
+                                         fatbin.string(),
+                                         source.string()};
+  run_own(command, source.filename().string());
+  ProcessOptions process;
+  process.command = {(toolchain_.nvcc.parent_path() / "bin2c").string(),
+                     "--type",
+                     "longlong",
+                     "--name",
+                     "warpgrade_" + source.stem().string(),
+                     fatbin.string()};
+  process.output_bytes = size_t{16} << 20;
+  const ProcessResult result = run_process(process);
+  if (!result.ok()) throw JudgeFault("bin2c: {}: {}", result.describe(), result.standard_error);
+  write_scratch(array, result.standard_output);
+  return array;
+}
+
+std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const std::string& name,
+                                            const std::vector<std::string>& sources,
+                                            const std::vector<fs::path>& others) {
+  const fs::path grader = project_root() / "grader";
+  Sha256 hash;
+  hash.part("runner-3").part(toolchain_.version).part(options.architecture);
+  for (const char* folder : {"runner", "executor", "executor/driver"}) {
+    for (const auto& entry : fs::directory_iterator(grader / folder)) {
+      if (entry.is_regular_file() && entry.path().extension() == ".h") hash.part(read_text(entry.path()));
     }
   }
+  for (const std::string& source : sources) hash.part(read_text(grader / source));
+  for (const fs::path& object : others) hash.part(object.string());
+  const fs::path destination = cache_ / (name + "-" + hash.hex().substr(0, 24));
+  std::vector<fs::path> objects;
+  for (const std::string& source : sources)
+    objects.push_back(destination / (fs::path(source).filename().string() + ".o"));
+  for (const fs::path& object : others) objects.push_back(destination / object.filename());
+  if (fs::exists(destination)) return objects;
+
+  TemporaryDirectory scratch("warpgrade-runner"), made("warpgrade-embedded");
+  for (const std::string& source : sources) {
+    const fs::path file = source.ends_with(".cu") ? embed(grader / source, made.path()) : grader / source;
+    std::vector<std::string> command{toolchain_.nvcc.string()};
+    const std::vector<std::string> flags = common_flags(options.architecture);
+    command.insert(command.end(), flags.begin(), flags.end());
+    // The linker names these lines to students, and the cache may serve several checkouts. nvcc splits at
+    // commas and gcc's map at the first '='.
+    if (grader.string().find_first_of(", =") == std::string::npos)
+      command.insert(command.end(),
+                     {"-Xcompiler",
+                      fmt::format("-ffile-prefix-map={}={}", grader.string(), Workshop::inside("runner"))});
+    std::replace(command.begin(), command.end(), std::string("-std=c++17"), std::string("-std=c++20"));
+    command.insert(command.end(),
+                   {"-c", file.string(), "-I", (project_root() / "reference/include").string(), "-I",
+                    grader.string(), "-I", (grader / "runner").string(), "-o",
+                    (scratch.path() / (fs::path(source).filename().string() + ".o")).string()});
+    const HostCompiler host = host_compiler();
+    command.insert(command.end(), host.flags.begin(), host.flags.end());
+    run_own(command, source);
+  }
+  for (const fs::path& object : others) fs::copy_file(object, scratch.path() / object.filename());
   const fs::path staged = staging_folder(cache_);
   fs::copy(scratch.path(), staged, fs::copy_options::recursive);
   publish(staged, destination);

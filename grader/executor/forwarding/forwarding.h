@@ -6,6 +6,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "cudart/backend.h"
 #include "executor/forwarding/channel.h"
@@ -49,6 +50,7 @@ class Forwarding final : public cudart::Backend {
   bool is_device_address(uint64_t address) override;
   cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) override;
   cudaError_t copy(void* to, const void* from, uint64_t bytes, cudart::StreamId stream, bool waits) override;
+  cudaError_t copy_rows(const cudart::RowsCopy& rows, cudart::StreamId stream, bool waits) override;
   cudaError_t fill(const cudart::Fill& fill, cudart::StreamId stream) override;
 
   cudaError_t create_stream(unsigned flags, int priority, cudart::StreamId& stream) override;
@@ -64,12 +66,28 @@ class Forwarding final : public cudart::Backend {
   cudaError_t query_event(cudart::EventId event) override;
   cudaError_t elapsed(cudart::EventId start, cudart::EventId end, float& milliseconds) override;
 
+  // Memory that the judge lends, and takes back with 0 bytes.
+  void lent(uint64_t address, uint64_t bytes);
+  // Where these allocations were made, told to the executor.
+  void tell_places(std::span<const uint64_t> addresses);
+
+  bool has_graphs() const override { return channel_ != nullptr; }
+  cudaError_t create_graph(std::span<const cudart::GraphPart> parts, cudart::GraphId& graph) override;
+  cudaError_t update_graph(cudart::GraphId graph, std::span<const cudart::GraphPart> parts) override;
+  cudaError_t upload_graph(cudart::GraphId graph, cudart::StreamId stream) override;
+  cudaError_t launch_graph(cudart::GraphId graph, cudart::StreamId stream) override;
+  cudaError_t destroy_graph(cudart::GraphId graph) override;
+
   cudaError_t set_limit(cudaLimit limit, size_t value) override;
   cudaError_t get_limit(cudaLimit limit, size_t& value) override;
 
  private:
   Forwarding();
   void read_device();
+  cudaError_t stage(std::span<const uint8_t> bytes);
+  cudaError_t check_attributes(std::span<const cudaLaunchAttribute> attributes);
+  static wire::Rows rows_of(const cudart::RowsCopy& copy);
+  cudaError_t pack(std::span<const cudart::GraphPart> parts, std::vector<uint8_t>& bytes);
   // The name of what a launch asks for and a backend elsewhere cannot be given; nullptr when all is well.
   static const char* refused_attribute(const cudaLaunchAttribute& attribute);
   cudaError_t call(wire::Op op, Channel::Arguments arguments, Reply& reply,
@@ -80,15 +98,23 @@ class Forwarding final : public cudart::Backend {
   cudaError_t copy_in(uint64_t to, const uint8_t* from, uint64_t bytes, cudart::StreamId stream);
   cudaError_t copy_out(uint8_t* to, uint64_t from, uint64_t bytes, cudart::StreamId stream);
   cudaError_t copy_between(uint64_t to, uint64_t from, uint64_t bytes, cudart::StreamId stream, bool waits);
+  // Rows of one slice that fit into the bulk area together.
+  cudaError_t copy_rows_in(const cudart::RowsCopy& rows, cudart::StreamId stream);
+  cudaError_t copy_rows_out(const cudart::RowsCopy& rows, cudart::StreamId stream);
+  cudaError_t copy_rows_between(const cudart::RowsCopy& rows, cudart::StreamId stream, bool waits);
+  bool is_on_device(uint64_t address);
   bool is_inside(uint64_t address, uint64_t bytes);
   bool keep_host_away(uint64_t address, uint64_t bytes);
   void note(const cudart::MemoryRange& range);
+  void note_allocation(const cudart::MemoryRange& range);
   void forget(uint64_t address);
 
   std::unique_ptr<Channel> channel_;
   cudart::DeviceFacts device_;
+  std::mutex stage_mutex_;  // what is staged belongs to the call that follows
   std::shared_mutex ranges_mutex_;
   std::map<uint64_t, cudart::MemoryRange> ranges_;  // by first address
+  std::map<uint64_t, std::vector<void*>> made_at_;  // by address: the calls that led to cudaMalloc
   std::map<uint64_t, uint64_t> reserved_;           // by first address: pages that host memory is kept out of
 };
 

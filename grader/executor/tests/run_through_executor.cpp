@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -98,6 +100,22 @@ TEST(Executor, limits_device_memory) {
   EXPECT_EQ(run_through_executor("spmm", "", "--device-memory-mb 8").exit_code, 0);
 }
 
+// Every way to device memory: an allocation of 16 MiB is refused, one of 4 MiB is not.
+TEST(Executor, counts_every_way_to_device_memory) {
+  const Result r = run_command(EXECUTOR " --device-memory-mb 8 -- " HOST_SIDE " memory_limit");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(run_command(EXECUTOR " --device-memory-mb 0 -- " HOST_SIDE " memory_limit").exit_code != 0, true);
+}
+
+TEST(Executor, gives_up_when_a_kernel_does_not_end) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Result r =
+      run_command("env WARPEMU_LAUNCH_TIMEOUT_S=50 " EXECUTOR " --wait-seconds 1 -- " HOST_SIDE " endless");
+  EXPECT_EQ(r.exit_code, 124) << r.output;
+  EXPECT_NE(r.output.find("executor: gave up: driver_did_not_return: launch"), std::string::npos) << r.output;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
 // What README.md lists as refused.
 TEST(Executor, names_what_it_refuses) {
   const Result registered = run_through_executor("runtime_api");
@@ -118,6 +136,37 @@ TEST(Executor, serves_more_threads_than_it_has_slots) {
 TEST(Executor, shares_pinned_and_managed_pages_with_the_host) {
   const Result r = run_command(EXECUTOR " -- " HOST_SIDE " shared_pages");
   EXPECT_EQ(r.exit_code, 0) << r.output;
+}
+
+TEST(Executor, copies_boxes_of_pitched_memory) {
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " boxes");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+}
+
+// The records that a program's calls became.
+long calls_of(const std::string& output) {
+  const size_t at = output.find("first call, ");
+  return at == std::string::npos ? -1 : std::atol(output.c_str() + at + 12);
+}
+
+TEST(Executor, runs_graphs_with_host_functions_and_pageable_copies_in_their_order) {
+  const Result direct = run_command("env LD_LIBRARY_PATH=" WARPEMU_LIBRARY_DIR " " HOST_SIDE " graphs");
+  EXPECT_EQ(direct.exit_code, 0) << direct.output;
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " graphs");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+}
+
+TEST(Executor, launches_a_graph_with_one_call) {
+  const Result r = run_command(EXECUTOR " --figures -- " HOST_SIDE " graph_launches");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_LT(calls_of(r.output), 230) << r.output;  // 200 launches, each of 50 kernels
+  EXPECT_NE(r.output.find("10000 launches"), std::string::npos) << r.output;
+}
+
+TEST(Executor, does_not_run_a_graph_whose_memory_is_gone) {
+  const Result r = run_command(EXECUTOR " -- " HOST_SIDE " graph_of_freed_memory");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_NE(r.output.find("a graph's memset"), std::string::npos) << r.output;
 }
 
 TEST(Executor, refuses_ranges_beyond_an_allocation) {
