@@ -10,6 +10,7 @@
 
 #include "cudart/backend.h"
 #include "executor/forwarding/channel.h"
+#include "executor/forwarding/managed_variables.h"
 
 namespace warpgrade::executor {
 
@@ -46,6 +47,10 @@ class Forwarding final : public cudart::Backend {
   cudaError_t release_all() override;
   cudaError_t register_host(void* pointer, uint64_t bytes) override;
   cudaError_t unregister_host(void* pointer) override;
+  cudaError_t keep_pool(uint64_t bytes) override;
+  cudaError_t reset_persisting_l2() override;
+  cudaError_t set_stream_attribute(cudart::StreamId stream, cudaStreamAttrID attribute,
+                                   const cudaStreamAttrValue& value) override;
   std::optional<cudart::MemoryRange> find(uint64_t address) override;
   bool is_device_address(uint64_t address) override;
   cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) override;
@@ -105,6 +110,16 @@ class Forwarding final : public cudart::Backend {
 
   std::unique_ptr<Channel> channel_;
   cudart::DeviceFacts device_;
+  cudaError_t after_waiting(cudaError_t error);
+  cudaError_t before_launch(cudart::StreamId stream);
+
+  struct Registered {
+    uint64_t begin = 0, bytes = 0;  // pages
+    uint64_t window = 0;
+  };
+  std::mutex registered_mutex_;
+  std::map<uint64_t, Registered> registered_;  // by the pointer that was named
+  ManagedVariables managed_;
   std::mutex stage_mutex_;  // what is staged belongs to the call that follows
   std::shared_mutex ranges_mutex_;
   std::map<uint64_t, cudart::MemoryRange> ranges_;  // by first address

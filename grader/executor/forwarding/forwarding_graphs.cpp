@@ -92,7 +92,9 @@ cudaError_t Forwarding::upload_graph(GraphId graph, StreamId stream) {
 }
 
 cudaError_t Forwarding::launch_graph(GraphId graph, StreamId stream) {
-  return channel_ == nullptr ? cudaErrorNoDevice : channel_->post(Op::launch_graph, {graph, stream});
+  if (channel_ == nullptr) return cudaErrorNoDevice;
+  if (const cudaError_t error = before_launch(stream); error != cudaSuccess) return error;
+  return channel_->post(Op::launch_graph, {graph, stream});
 }
 
 cudaError_t Forwarding::destroy_graph(GraphId graph) {

@@ -188,14 +188,6 @@ cudaError_t Forwarding::release_all() {
   return error;
 }
 
-cudaError_t Forwarding::register_host(void*, uint64_t) {
-  return refuse("call of cudaHostRegister",
-                "Memory that the device shall reach comes from cudaMallocHost or cudaHostAlloc.");
-}
-cudaError_t Forwarding::unregister_host(void*) {
-  return cudaErrorHostMemoryNotRegistered;
-}
-
 cudaError_t Forwarding::memory_info(uint64_t& free_bytes, uint64_t& total_bytes) {
   Reply reply;
   const cudaError_t error = call(Op::memory_info, {}, reply);
@@ -214,7 +206,7 @@ cudaError_t Forwarding::copy(void* to, const void* from, uint64_t bytes, StreamI
   const bool to_device = is_on_device(target), from_device = is_on_device(source);
   if (to_device && from_device) return copy_between(target, source, bytes, stream, waits);
   if (to_device) return copy_in(target, static_cast<const uint8_t*>(from), bytes, stream);
-  if (from_device) return copy_out(static_cast<uint8_t*>(to), source, bytes, stream);
+  if (from_device) return after_waiting(copy_out(static_cast<uint8_t*>(to), source, bytes, stream));
   if (const cudaError_t error = synchronize_stream(stream); error != cudaSuccess) return error;
   std::memmove(to, from, bytes);
   return cudaSuccess;
