@@ -168,6 +168,8 @@ class Backend {
   virtual cudaError_t keep_pool(uint64_t) { return cudaSuccess; }
   virtual cudaError_t register_host(void* pointer, uint64_t bytes) = 0;
   virtual cudaError_t unregister_host(void* pointer) = 0;
+  // What kernels call the host's memory at an address: the same, but perhaps for registered memory.
+  virtual uint64_t device_address(uint64_t address) { return address; }
   // The range that holds an address or ends there.
   virtual std::optional<MemoryRange> find(uint64_t address) = 0;
   // What the allocation at an address is called for people; empty where nobody knows.

@@ -126,6 +126,7 @@ class Server {
   cudaError_t carry_out_limits(const Call& call);
   cudaError_t carry_out_registration(const Call& call);
   cudaError_t register_host(const Call& call);
+  bool map_at(uint64_t begin, uint64_t bytes, uint64_t window);
   cudaError_t unregister_host(uint64_t begin);
   cudaError_t add_managed(const Call& call);
   cudaError_t set_stream_attribute(const Call& call);

@@ -62,32 +62,36 @@ cudaError_t Server::carry_out_registration(const Call& call) {
 }
 
 // Pages of the window come to lie at the host process' address here, too: then a pointer means the same to
-// its code, to kernels and to copies. The host process puts them there on its side when it has the answer.
+// its code, to kernels and to copies. Where something of the executor's lies there already, the device has
+// them at the window's address. The host process puts them to their place on its side when it has the answer.
 cudaError_t Server::register_host(const Call& call) {
   const uint64_t begin = call.argument(0), bytes = call.argument(1);
   if (!is_free_for_host_memory(begin, bytes)) return cudaErrorInvalidValue;
   if (!owned_.has_room_for(MemoryKind::registered, bytes, 0)) return cudaErrorMemoryAllocation;
-  if (!owned_.is_free(begin, bytes)) return cudaErrorHostMemoryAlreadyRegistered;
   const auto taken = owned_.take_window(bytes);
   if (!taken) return cudaErrorMemoryAllocation;
   before_waiting("register_host");
-  void* wanted = reinterpret_cast<void*>(begin);
-  void* got = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
-                   memory_.window_descriptor(), static_cast<off_t>(*taken - wire::kWindowAddress));
-  cudaError_t error = got == wanted ? cudaSuccess : cudaErrorNotSupported;
-  if (got != wanted && got != MAP_FAILED) munmap(got, bytes);
-  if (error == cudaSuccess) {
-    error = backend_.register_host(wanted, bytes);
-    if (error != cudaSuccess) munmap(wanted, bytes);
-  }
+  const uint64_t at = map_at(begin, bytes, *taken) ? begin : *taken;
+  const cudaError_t error = backend_.register_host(reinterpret_cast<void*>(at), bytes);
   if (error != cudaSuccess) {
+    if (at == begin) munmap(reinterpret_cast<void*>(begin), bytes);
     owned_.give_window(*taken);
     return error;
   }
-  registered_[begin] = *taken;
-  owned_.add({begin, begin + bytes, MemoryKind::registered, false});
+  registered_[at] = *taken;
+  owned_.add({at, at + bytes, MemoryKind::registered, false});
   values_[0] = *taken;
+  values_[1] = at;
   return cudaSuccess;
+}
+
+bool Server::map_at(uint64_t begin, uint64_t bytes, uint64_t window) {
+  if (!owned_.is_free(begin, bytes)) return false;
+  void* wanted = reinterpret_cast<void*>(begin);
+  void* got = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
+                   memory_.window_descriptor(), static_cast<off_t>(window - wire::kWindowAddress));
+  if (got != wanted && got != MAP_FAILED) munmap(got, bytes);
+  return got == wanted;
 }
 
 // The pages stay the host process' until it says give_window.
@@ -96,7 +100,7 @@ cudaError_t Server::unregister_host(uint64_t begin) {
   const auto range = owned_.at(begin);
   if (found == registered_.end() || !range) return cudaErrorHostMemoryNotRegistered;
   const cudaError_t error = backend_.unregister_host(reinterpret_cast<void*>(begin));
-  munmap(reinterpret_cast<void*>(begin), range->end - range->begin);
+  if (begin != found->second) munmap(reinterpret_cast<void*>(begin), range->end - range->begin);
   detached_.insert(found->second);
   registered_.erase(found);
   owned_.remove(begin);

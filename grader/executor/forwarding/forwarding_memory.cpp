@@ -196,6 +196,13 @@ cudaError_t Forwarding::memory_info(uint64_t& free_bytes, uint64_t& total_bytes)
   return error;
 }
 
+// The host reads and writes there itself.
+bool Forwarding::is_of_host(uint64_t address) {
+  if (is_window(address)) return true;
+  const auto range = find(address);
+  return range && range->kind == MemoryKind::registered;
+}
+
 bool Forwarding::is_on_device(uint64_t address) {
   return find(address) || is_device_address(address) || is_window(address);
 }
@@ -215,18 +222,19 @@ cudaError_t Forwarding::copy(void* to, const void* from, uint64_t bytes, StreamI
 // Pinned and managed memory is the executor's as well: nothing but addresses travels.
 cudaError_t Forwarding::copy_between(uint64_t to, uint64_t from, uint64_t bytes, StreamId stream,
                                      bool waits) {
-  const bool host_looks = waits && (is_window(to) || is_window(from));
+  const bool host_looks = waits && (is_of_host(to) || is_of_host(from));
+  const uint64_t target = device_address(to), source = device_address(from);
   if (host_looks || !is_inside(to, bytes) || !is_inside(from, bytes)) {
-    const cudaError_t error = call(Op::copy_device, {to, from, bytes, stream});
+    const cudaError_t error = call(Op::copy_device, {target, source, bytes, stream});
     return error != cudaSuccess || !host_looks ? error : synchronize_stream(stream);
   }
-  return channel_->post(Op::copy_device, {to, from, bytes, stream});
+  return channel_->post(Op::copy_device, {target, source, bytes, stream});
 }
 
 // The source may change when this returns: small copies travel in their record, large ones are waited for.
 cudaError_t Forwarding::copy_in(uint64_t to, const uint8_t* from, uint64_t bytes, StreamId stream) {
   if (bytes <= wire::kMostInline) {
-    if (is_inside(to, bytes)) return channel_->post(Op::copy_in, {to, stream}, {from, bytes});
+    if (is_inside(to, bytes)) return channel_->post(Op::copy_in, {device_address(to), stream}, {from, bytes});
     Reply reply;
     return call(Op::copy_in, {to, stream}, reply, {from, bytes});
   }
@@ -235,7 +243,8 @@ cudaError_t Forwarding::copy_in(uint64_t to, const uint8_t* from, uint64_t bytes
   for (uint64_t at = 0; at < bytes; at += wire::kBulkBytes) {
     const uint64_t part = std::min<uint64_t>(bytes - at, wire::kBulkBytes);
     std::memcpy(channel_->bulk(), from + at, part);
-    if (const cudaError_t error = call(Op::copy_in_bulk, {to + at, part, stream}); error != cudaSuccess)
+    if (const cudaError_t error = call(Op::copy_in_bulk, {device_address(to) + at, part, stream});
+        error != cudaSuccess)
       return error;
   }
   return cudaSuccess;
@@ -244,7 +253,7 @@ cudaError_t Forwarding::copy_in(uint64_t to, const uint8_t* from, uint64_t bytes
 cudaError_t Forwarding::copy_out(uint8_t* to, uint64_t from, uint64_t bytes, StreamId stream) {
   if (bytes <= wire::kReplyBytes || !is_inside(from, bytes)) {
     Reply reply;
-    const cudaError_t error = call(Op::copy_out, {from, bytes, stream}, reply);
+    const cudaError_t error = call(Op::copy_out, {device_address(from), bytes, stream}, reply);
     if (error != cudaSuccess) return error;
     if (reply.data.size() != bytes) return cudaErrorUnknown;
     std::memcpy(to, reply.data.data(), bytes);
@@ -253,7 +262,8 @@ cudaError_t Forwarding::copy_out(uint8_t* to, uint64_t from, uint64_t bytes, Str
   std::lock_guard lock(channel_->bulk_mutex());
   for (uint64_t at = 0; at < bytes; at += wire::kBulkBytes) {
     const uint64_t part = std::min<uint64_t>(bytes - at, wire::kBulkBytes);
-    if (const cudaError_t error = call(Op::copy_out_bulk, {from + at, part, stream}); error != cudaSuccess)
+    if (const cudaError_t error = call(Op::copy_out_bulk, {device_address(from) + at, part, stream});
+        error != cudaSuccess)
       return error;
     std::memcpy(to + at, channel_->bulk(), part);
   }
@@ -263,9 +273,12 @@ cudaError_t Forwarding::copy_out(uint8_t* to, uint64_t from, uint64_t bytes, Str
 cudaError_t Forwarding::fill(const cudart::Fill& fill, StreamId stream) {
   if (channel_ == nullptr) return cudaErrorNoDevice;
   const uint64_t bytes = (fill.height - 1) * fill.pitch + fill.width * fill.element_bytes;
-  const Channel::Arguments arguments{
-      fill.address, fill.pitch,  uint64_t{fill.value} | uint64_t{fill.element_bytes} << 32,
-      fill.width,   fill.height, stream};
+  const Channel::Arguments arguments{device_address(fill.address),
+                                     fill.pitch,
+                                     uint64_t{fill.value} | uint64_t{fill.element_bytes} << 32,
+                                     fill.width,
+                                     fill.height,
+                                     stream};
   if (is_inside(fill.address, bytes)) return channel_->post(Op::fill, arguments);
   return call(Op::fill, arguments);
 }

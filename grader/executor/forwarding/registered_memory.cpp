@@ -75,17 +75,17 @@ cudaError_t Forwarding::register_host(void* pointer, uint64_t bytes) {
     return refuse("call of cudaHostRegister for a stack, a file or memory without rights", kInstead);
   Reply reply;
   const cudaError_t error = call(Op::register_host, {r.begin, r.bytes}, reply);
-  if (error == cudaErrorNotSupported)
-    return refuse("call of cudaHostRegister: its addresses are taken in the executor", kInstead);
   if (error != cudaSuccess) return error;
   r.window = reply.values[0];
+  r.on_device = reply.values[1];
   void* pages = reinterpret_cast<void*>(r.begin);
   std::memcpy(reinterpret_cast<void*>(r.window), pages, r.bytes);
   if (!channel_->map_window(pages, r.bytes, r.window)) {
-    call(Op::unregister_host, {r.begin});
+    call(Op::unregister_host, {r.on_device});
     return cudaErrorMemoryAllocation;
   }
   registered_[address] = r;
+  if (r.on_device != r.begin) ++moved_;
   note({address, address + bytes, MemoryKind::registered, false});
   return cudaSuccess;
 }
@@ -96,9 +96,10 @@ cudaError_t Forwarding::unregister_host(void* pointer) {
   const auto found = registered_.find(address);
   if (found == registered_.end()) return cudaErrorHostMemoryNotRegistered;
   const Registered r = found->second;
-  const cudaError_t error = call(Op::unregister_host, {r.begin});
+  const cudaError_t error = call(Op::unregister_host, {r.on_device});
   if (error != cudaSuccess) return error;
   registered_.erase(found);
+  if (r.on_device != r.begin) --moved_;
   forget(address);
   std::vector<uint8_t> content(r.bytes);
   void* pages = reinterpret_cast<void*>(r.begin);
@@ -107,6 +108,16 @@ cudaError_t Forwarding::unregister_host(void* pointer) {
   if (mmap(pages, r.bytes, PROT_READ | PROT_WRITE, flags, -1, 0) != pages) return cudaErrorMemoryAllocation;
   std::memcpy(pages, content.data(), r.bytes);
   return channel_->post(Op::give_window, {r.window});
+}
+
+// Copies and fills name the executor's addresses.
+uint64_t Forwarding::device_address(uint64_t address) {
+  if (moved_.load(std::memory_order_relaxed) == 0) return address;
+  std::lock_guard lock(registered_mutex_);
+  for (const auto& [named, r] : registered_) {
+    if (address >= r.begin && address <= r.begin + r.bytes) return r.on_device + (address - r.begin);
+  }
+  return address;
 }
 
 // --- __managed__ variables ---

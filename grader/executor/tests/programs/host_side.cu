@@ -319,7 +319,9 @@ void registered() {
   }
   good(cudaHostRegister(g_data + 3, 4096 * sizeof(int), 0), "a registration of the program's data");
   g_data[3] = 5;
-  add<<<1, 32>>>(g_data + 3, 32, 1);
+  int* data_on_device = nullptr;
+  good(cudaHostGetDevicePointer(&data_on_device, g_data + 3, 0), "the device's pointer");
+  add<<<1, 32>>>(data_on_device, 32, 1);
   good(cudaDeviceSynchronize(), "a wait");
   expect(g_data[3] == 6, "the program's data");
   good(cudaHostUnregister(g_data + 3), "its end");
