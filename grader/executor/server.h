@@ -60,6 +60,14 @@ class Server {
   // Called for each new stream, before it has work, and before one is destroyed.
   void on_stream(std::function<void(cudart::StreamId, bool is_new)> hook) { on_stream_ = std::move(hook); }
 
+  // Where an allocation was made, as the host process told.
+  struct Place {
+    std::string path;
+    uint32_t line = 0;
+  };
+  // The places told since the last call, by address.
+  std::map<uint64_t, Place> take_places();
+
   // Memory that the judge lends to the submission.
   void lend(uint64_t address, uint64_t bytes);
   void take_back(uint64_t address);
@@ -70,6 +78,8 @@ class Server {
   // All streams of the submission but the two default ones.
   std::vector<cudart::StreamId> streams() const;
   const std::vector<std::string>& reports() const { return reports_; }
+  // What the host process found of itself, for backends that keep nothing.
+  const std::vector<cudart::HostFinding>& findings() const { return findings_; }
   uint64_t records() const { return records_; }
   uint64_t launches() const { return launches_; }
   // The first error of a call that had not been waited for; cleared.
@@ -176,6 +186,8 @@ class Server {
   bool holds_rows(const cudart::RowsCopy::Side& side, const cudart::RowsCopy& box) const;
   cudaError_t refuse_range(const char* what, uint64_t address, uint64_t bytes);
   void say(const std::string& text);
+  cudaError_t report(const Call& call);
+  cudaError_t place(const Call& call);
   void note(const std::string& text);
 
   // Memory that is no allocation of the submission's: globals of its modules, stacks, heap, freed parts of
@@ -225,6 +237,8 @@ class Server {
   bool is_waiting_call_ = false;
   std::optional<CommandResult> result_;
   std::vector<std::string> reports_;
+  std::vector<cudart::HostFinding> findings_;
+  std::map<uint64_t, Place> places_;
   uint64_t records_ = 0, launches_ = 0;
   cudaError_t late_error_ = cudaSuccess, told_sticky_ = cudaSuccess;
   uint64_t module_memory_ = 0, stack_memory_ = 0, heap_memory_ = 0, stack_limit_memory_ = 0,

@@ -31,6 +31,7 @@ struct CaseScore {
   std::string verdict = verdicts::kNotRun;
   double speed_share = 0;  // 0 .. 1 of the case's speed points
   bool has_threshold = false, over_threshold = false, measured = false;
+  bool left_out = false;  // beyond what the submission's older interface was promised: none of its cases
 };
 
 // How much of a case's speed points a ratio earns.
@@ -69,6 +70,12 @@ CaseScore score_case(const Policy& policy, const json& spec, const json* record)
                  {"baseline", policy.baseline}};
   if (record != nullptr) result.verdict = record->at("outcome").at("verdict");
   result.line["verdict"] = result.verdict;
+  if (record != nullptr && is_left_out(record->at("outcome"))) {
+    result.left_out = true;
+    result.line["left_out"] = true;
+    result.line["note"] = record->at("outcome").value("message", "left out");
+    return result;
+  }
   if (spec.at("kind") != "speed") return result;
   const auto threshold = policy.threshold(spec.at("dataset"), spec.at("k"));
   if (!threshold) return result;
@@ -89,9 +96,13 @@ json score_submission(const Policy& policy, const json& submission, const json& 
     const auto found = records.find(spec.at("id").get<std::string>());
     cases.push_back(score_case(policy, spec, found == records.end() ? nullptr : found->second));
   }
-  int correct = 0, decided = 0, with_threshold = 0, over = 0;
+  int correct = 0, decided = 0, with_threshold = 0, over = 0, left_out = 0;
   std::string worst = verdicts::kAccepted;
   for (const CaseScore& c : cases) {
+    if (c.left_out) {
+      ++left_out;
+      continue;
+    }
     if (severity(c.verdict) > severity(worst)) worst = c.verdict;
     decided += undecided(c.verdict) ? 0 : 1;
     correct += c.verdict == verdicts::kAccepted ? 1 : 0;
@@ -100,6 +111,7 @@ json score_submission(const Policy& policy, const json& submission, const json& 
       over += c.over_threshold ? 1 : 0;
     }
   }
+  if (left_out == static_cast<int>(cases.size())) worst = verdicts::kNotRun;  // nothing was judged
   const bool all_correct = correct == decided;
   double points = 0;
   json lines = json::array();
@@ -113,7 +125,7 @@ json score_submission(const Policy& policy, const json& submission, const json& 
         possible += speed;
         if (all_correct || !policy.speed_needs_all_correct) earned += speed * c.speed_share;
       }
-    } else {
+    } else if (!c.left_out) {
       c.line["note"] = "not judged: earns nothing and costs nothing until it is";
     }
     c.line["points"] = earned;
@@ -126,8 +138,10 @@ json score_submission(const Policy& policy, const json& submission, const json& 
   result["max_points"] = policy.correctness_points + (speed_measured ? policy.speed_points : 0);
   result["verdict"] = worst;
   result["correct_cases"] = correct;
-  result["total_cases"] = cases.size();
-  result["undecided_cases"] = cases.size() - decided;
+  const int total = static_cast<int>(cases.size()) - left_out;
+  result["total_cases"] = total;
+  result["undecided_cases"] = total - decided;
+  if (left_out > 0) result["left_out_cases"] = left_out;
   result["over_threshold"] = over;
   result["threshold_cases"] = with_threshold;
   result["speed_measured"] = speed_measured;

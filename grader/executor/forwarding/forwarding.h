@@ -72,6 +72,11 @@ class Forwarding final : public cudart::Backend {
   cudaError_t query_event(cudart::EventId event) override;
   cudaError_t elapsed(cudart::EventId start, cudart::EventId end, float& milliseconds) override;
 
+  // Memory that the judge lends, and takes back with 0 bytes.
+  void lent(uint64_t address, uint64_t bytes);
+  // Where these allocations were made, told to the executor.
+  void tell_places(std::span<const uint64_t> addresses);
+
   bool has_graphs() const override { return channel_ != nullptr; }
   cudaError_t create_graph(std::span<const cudart::GraphPart> parts, cudart::GraphId& graph) override;
   cudaError_t update_graph(cudart::GraphId graph, std::span<const cudart::GraphPart> parts) override;
@@ -108,6 +113,7 @@ class Forwarding final : public cudart::Backend {
   bool is_inside(uint64_t address, uint64_t bytes);
   bool keep_host_away(uint64_t address, uint64_t bytes);
   void note(const cudart::MemoryRange& range);
+  void note_allocation(const cudart::MemoryRange& range);
   void forget(uint64_t address);
 
   std::unique_ptr<Channel> channel_;
@@ -127,6 +133,7 @@ class Forwarding final : public cudart::Backend {
   std::mutex stage_mutex_;  // what is staged belongs to the call that follows
   std::shared_mutex ranges_mutex_;
   std::map<uint64_t, cudart::MemoryRange> ranges_;  // by first address
+  std::map<uint64_t, std::vector<void*>> made_at_;  // by address: the calls that led to cudaMalloc
   std::map<uint64_t, uint64_t> reserved_;           // by first address: pages that host memory is kept out of
 };
 

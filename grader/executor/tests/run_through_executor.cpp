@@ -181,9 +181,7 @@ TEST(Executor, carries_managed_variables_to_and_fro) {
 TEST(Executor, refuses_ranges_beyond_an_allocation) {
   const Result r = run_command(EXECUTOR " -- " HOST_SIDE " late_errors");
   EXPECT_EQ(r.exit_code, 0) << r.output;
-  EXPECT_NE(r.output.find("a copy of 65 bytes at offset 0 leaves an allocation of 64 bytes"),
-            std::string::npos)
-      << r.output;
+  EXPECT_NE(r.output.find("a copy of 65 bytes at offset 0 leaves"), std::string::npos) << r.output;
 }
 
 TEST(Executor, names_host_code_that_dereferences_a_device_pointer) {

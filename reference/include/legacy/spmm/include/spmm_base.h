@@ -12,15 +12,9 @@
 
 #include <cuda_runtime.h>
 
-#include <cstddef>
-
 #include "data.h"
 #include "dbg.h"
 #include "util.h"
-
-// Zeroed, opaque storage: defined in adaptor.cu.
-void* legacy_allocate_zeroed(std::size_t bytes);
-void legacy_release(void* storage);
 
 class SpMM {
  public:
@@ -35,10 +29,7 @@ class SpMM {
   virtual void preprocess(float* vin, float* vout) = 0;
   virtual void run(float* vin, float* vout) = 0;
 
-  // Some submissions free members in their destructor that they never set ("if (target) cudaFree(target);").
-  // Storage that starts as zeros makes those members null.
-  static void* operator new(std::size_t bytes) { return legacy_allocate_zeroed(bytes); }
-  static void operator delete(void* storage) { legacy_release(storage); }
+  void set_feat(int columns) { feat_in = columns; }
 
  protected:
   int* d_ptr = nullptr;    // [num_v + 1], device
