@@ -114,9 +114,10 @@ int tell_what_was_taken(const json& taken, bool has_roster) {
                  student.at("id").get<std::string>());
   }
   if (taken.contains("deadline"))
-    fmt::print("deadline: {}; other times are shown in the same zone ({}), which the policy's `timezone` names\n",
-               TimeZone::named(taken["timezone"]).text(*parse_time(taken["deadline"])),
-               taken["timezone"].get<std::string>());
+    fmt::print(
+        "deadline: {}; other times are shown in the same zone ({}), which the policy's `timezone` names\n",
+        TimeZone::named(taken["timezone"]).text(*parse_time(taken["deadline"])),
+        taken["timezone"].get<std::string>());
   for (const json& name : taken.value("left_aside", json::array()))
     fmt::print("left aside {}: it is nobody's hand-in in this layout\n", name.get<std::string>());
   tell_of_untimed_teams(taken);
@@ -198,7 +199,8 @@ json open_batch(const BatchOptions& given) {
   const bool fresh = !fs::exists(folder.root());
   make_directories(folder.root());
   try {
-    const RunLock lock(folder);  // of two first calls one takes the class in, and the other goes on from there
+    const RunLock lock(
+        folder);  // of two first calls one takes the class in, and the other goes on from there
     if (auto batch = begun_batch(given, folder)) return *batch;
     return begin_batch(given, folder, site);
   } catch (const UsageError&) {
@@ -505,12 +507,14 @@ void add_batch(CLI::App& app, int& code) {
   command
       ->add_option("run", options->grade.run, "the run's folder; the same command goes on where it stopped")
       ->required();
-  command->add_option("--submissions", options->source,
-                      "a class: a folder, an archive, or what Gradescope, Canvas, Moodle, Autolab, Blackboard, "
-                      "Brightspace or GitHub Classroom export");
+  command->add_option(
+      "--submissions", options->source,
+      "a class: a folder, an archive, or what Gradescope, Canvas, Moodle, Autolab, Blackboard, "
+      "Brightspace or GitHub Classroom export");
   command
-      ->add_option("--layout", options->ingest.layout,
-                   "auto, folder, archives, gradescope, canvas, moodle, autolab, blackboard, brightspace or github")
+      ->add_option(
+          "--layout", options->ingest.layout,
+          "auto, folder, archives, gradescope, canvas, moodle, autolab, blackboard, brightspace or github")
       ->capture_default_str();
   command->add_option("--roster", options->ingest.roster, "CSV: id, name, email, section, team, deadline");
   command->add_option("--attempts", options->ingest.attempts, "which attempt counts: last, first or best")
@@ -518,7 +522,8 @@ void add_batch(CLI::App& app, int& code) {
   command->add_option("--deadline", options->ingest.deadline, "for example 2026-03-18T23:59:00+01:00");
   command->add_flag("--accept-unmatched", options->ingest.accept_unmatched,
                     "go on though nobody, or less than half of the roster, is found in the hand-ins");
-  command->add_flag("--take-in", options->take_in, "take the class in, tell who is who, and judge nothing yet");
+  command->add_flag("--take-in", options->take_in,
+                    "take the class in, tell who is who, and judge nothing yet");
   command->add_option("--executor", options->executor, "local (default) or slurm")
       ->check(CLI::IsMember({"local", "slurm"}));
   command->add_option("--site", options->site, "YAML: what the cluster wants to be told");

@@ -120,9 +120,10 @@ class Export {
     parts_.scores = read_object(folder.scores_file(), "`warpgrade collect` makes it anew");
     const json now = score(policy_of(folder, parts_.run), parts_.run, parts_.records);
     if (json::parse(json_text(now)) != parts_.scores) {
-      throw UsageError("{} does not follow from the run's records and policy any more; `warpgrade collect {}` makes it "
-                       "anew",
-                       folder.scores_file().string(), options_.run.string());
+      throw UsageError(
+          "{} does not follow from the run's records and policy any more; `warpgrade collect {}` makes it "
+          "anew",
+          folder.scores_file().string(), options_.run.string());
     }
   }
 
@@ -139,8 +140,8 @@ class Export {
     FinalGrades finals;
     if (!options_.without_overrides) finals = final_grades(options_.run, options_.gradebook);
     describe_sources(finals.gradebook);
-    everyone_ = feedback_views(policy_, parts_, pseudonyms(pseudonym_key(options_.run), parts_.run), finals.points,
-                               made_from_.at("text"));
+    everyone_ = feedback_views(policy_, parts_, pseudonyms(pseudonym_key(options_.run), parts_.run),
+                               finals.points, made_from_.at("text"));
     if (everyone_.empty())
       throw UsageError("{}: no student's submission is in this run", options_.run.string());
     for (const json& view : everyone_) {
@@ -180,10 +181,12 @@ class Export {
     if (!strangers.empty())
       fmt::print("not on the roster, so in no courseware's import that cannot find them: {}\n",
                  fmt::join(strangers, ", "));
-    const double most = parts_.scores.at("max_points"), measured = parts_.scores.value("measured_points", most);
+    const double most = parts_.scores.at("max_points"),
+                 measured = parts_.scores.value("measured_points", most);
     if (measured < most)
-      fmt::print("speed was not measured in this run: {:g} of {:g} points are open, so these grades are not final\n",
-                 most - measured, most);
+      fmt::print(
+          "speed was not measured in this run: {:g} of {:g} points are open, so these grades are not final\n",
+          most - measured, most);
   }
 
   void start_pages(const fs::path& scratch, std::vector<std::future<void>>& pages) {
@@ -269,8 +272,9 @@ void add_export_command(CLI::App& app, int& code) {
       ->envname("WARPGRADE_GRADEBOOK");
   command->add_flag("--without-overrides", options->without_overrides,
                     "the computed points, whatever a gradebook says");
-  command->add_option("--column", options->column,
-                      "the assignment's name in Canvas and Moodle, for instance \"Lab 1 (4711)\"; default: the lab");
+  command->add_option(
+      "--column", options->column,
+      "the assignment's name in Canvas and Moodle, for instance \"Lab 1 (4711)\"; default: the lab");
   command->add_option("--student", options->student, "of this student alone");
   command->add_option("--policy", options->policy,
                       "what students may see by another policy than the run's own");

@@ -66,8 +66,9 @@ void add_collect_command(CLI::App& app, int& code) {
   CLI::App* collect_command =
       app.add_subcommand("collect", "merge a run's records, score them, enter them into a gradebook");
   collect_command->add_option("run", collecting->run, "a run's folder")->required();
-  collect_command->add_option("--gradebook", collecting->gradebook,
-                              "an SQLite file, made where there is none; default: the one that the run is in")
+  collect_command
+      ->add_option("--gradebook", collecting->gradebook,
+                   "an SQLite file, made where there is none; default: the one that the run is in")
       ->envname("WARPGRADE_GRADEBOOK");
   collect_command->add_flag("--relink", collecting->relink,
                             "the run belongs to this gradebook from now on, whatever its former one says");

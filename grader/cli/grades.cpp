@@ -153,30 +153,33 @@ void refuse_lost_overrides(const fs::path& run, const fs::path& given) {
   const auto link = link_of(run);
   if (!link) return;
   const bool exists = fs::exists(given);
-  const Gradebook::State state =
-      exists ? Gradebook(given, GradebookMode::kRead).state() : Gradebook::State{};
+  const Gradebook::State state = exists ? Gradebook(given, GradebookMode::kRead).state() : Gradebook::State{};
   std::error_code none;
   const bool same = exists && fs::equivalent(given, link->gradebook, none);
   if (same || !fs::exists(link->gradebook)) {
     if (state.entry >= link->entry) return;
     throw UsageError(
-        "{}: its last entry is number {}, but {} was already used with entry {} of {}: this is an older copy or "
+        "{}: its last entry is number {}, but {} was already used with entry {} of {}: this is an older copy "
+        "or "
         "another gradebook, and overrides would be lost. Give the current file with --gradebook",
         given.string(), state.entry, run.string(), link->entry, link->gradebook.string());
   }
   const std::string lab = lab_of(run);
   const auto before = overrides_of(Gradebook(link->gradebook, GradebookMode::kRead), lab);
-  const auto now = exists ? overrides_of(Gradebook(given, GradebookMode::kRead), lab)
-                          : std::map<std::string, double>{};
+  const auto now =
+      exists ? overrides_of(Gradebook(given, GradebookMode::kRead), lab) : std::map<std::string, double>{};
   std::vector<std::string> lost;
   for (const auto& [student, points] : before)
     if (!now.contains(student) || now.at(student) != points) lost.push_back(student);
   if (lost.empty()) return;
   if (lost.size() > 3) lost.resize(3);
   throw UsageError(
-      "{} is in the gradebook {}, which has overrides that {} does not have ({}): they would be lost. Use that "
-      "gradebook; or, if the run belongs to this one from now on, say warpgrade collect {} --gradebook {} --relink",
-      run.string(), link->gradebook.string(), given.string(), fmt::join(lost, ", "), run.string(), given.string());
+      "{} is in the gradebook {}, which has overrides that {} does not have ({}): they would be lost. Use "
+      "that "
+      "gradebook; or, if the run belongs to this one from now on, say warpgrade collect {} --gradebook {} "
+      "--relink",
+      run.string(), link->gradebook.string(), given.string(), fmt::join(lost, ", "), run.string(),
+      given.string());
 }
 
 CollectSummary merge_run(const fs::path& gradebook, const fs::path& run, const std::string& author,
@@ -221,14 +224,16 @@ FinalGrades final_grades(const fs::path& run, const std::optional<fs::path>& giv
   if (!given && !link) return final;
   if (!given && !fs::exists(link->gradebook)) {
     throw UsageError(
-        "{} was collected into the gradebook {}, which is not there: its overrides would be lost. Say where it is "
+        "{} was collected into the gradebook {}, which is not there: its overrides would be lost. Say where "
+        "it is "
         "now with --gradebook FILE, or take the computed points with --without-overrides",
         run.string(), link->gradebook.string());
   }
   const fs::path gradebook = given ? *given : link->gradebook;
   if (given) refuse_lost_overrides(run, gradebook);
   const CollectSummary summary = merge_run(gradebook, run, default_author(), GradebookMode::kWrite);
-  if (!summary.nothing()) fmt::print("{} is entered into {} as it is now\n", run.string(), gradebook.string());
+  if (!summary.nothing())
+    fmt::print("{} is entered into {} as it is now\n", run.string(), gradebook.string());
   const Gradebook book(gradebook, GradebookMode::kRead);
   const std::string lab = lab_of(run);
   GradeFilter filter;

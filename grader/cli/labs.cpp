@@ -61,7 +61,8 @@ void add_labs_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("labs", "list the labs, or a lab's cases");
   command->add_option("lab", options->lab, "a lab's name");
-  command->add_flag("--baselines", options->baselines, "print the folders of the baselines that are not secret instead");
+  command->add_flag("--baselines", options->baselines,
+                    "print the folders of the baselines that are not secret instead");
   command->callback(
       [options, &code] { code = options->baselines ? list_baselines() : list_labs(options->lab); });
 }

@@ -24,7 +24,8 @@ std::optional<std::filesystem::path> gradebook_of(const std::filesystem::path& r
   if (std::filesystem::exists(run / "gradebook.json")) refuse();
   return std::nullopt;
 }
-FinalGrades final_grades(const std::filesystem::path& run, const std::optional<std::filesystem::path>& given) {
+FinalGrades final_grades(const std::filesystem::path& run,
+                         const std::optional<std::filesystem::path>& given) {
   if (given || gradebook_of(run)) refuse();
   return {};
 }

@@ -44,8 +44,8 @@ std::string gates_text(const json& view) {
   for (const json& gate : view.value("gates", json::array())) {
     const std::string status = gate.at("status");
     if (status == "pass") continue;
-    text += fmt::format("\nCorrectness earns points from a speed-up of {:g} over {} on", gate.at("needed").get<double>(),
-                        gate.at("baseline").get<std::string>());
+    text += fmt::format("\nCorrectness earns points from a speed-up of {:g} over {} on",
+                        gate.at("needed").get<double>(), gate.at("baseline").get<std::string>());
     if (status == "not_measured")
       text += "; speed was not measured here, so that is still open";
     else if (gate.contains("reached"))
@@ -108,16 +108,17 @@ json gradescope_results(const json& view) {
          {"output_format", "text"},
          {"visibility", "visible"}});
   }
-  json result = {{"score", two_digits(view.at("points"))},
-                 {"output", headline(view)},
-                 {"output_format", "text"},
-                 {"test_output_format", "text"},
-                 {"visibility", "visible"},
-                 {"stdout_visibility", "hidden"},
-                 {"tests", tests},
-                 {"extra_data",
-                  {{"warpgrade",
-                    {{"run", view.at("run")}, {"lab", view.at("lab")}, {"made_from", view.at("made_from")}}}}}};
+  json result = {
+      {"score", two_digits(view.at("points"))},
+      {"output", headline(view)},
+      {"output_format", "text"},
+      {"test_output_format", "text"},
+      {"visibility", "visible"},
+      {"stdout_visibility", "hidden"},
+      {"tests", tests},
+      {"extra_data",
+       {{"warpgrade",
+         {{"run", view.at("run")}, {"lab", view.at("lab")}, {"made_from", view.at("made_from")}}}}}};
   if (view.contains("submission"))
     result["extra_data"]["warpgrade"]["hash"] = view.at("submission").value("hash", "");
   json board = {{{"name", "Points"},
@@ -162,7 +163,8 @@ bool is_stranger(const json& view, const Views& all) {
 
 namespace {
 
-// An id as courseware wrote it, for its import to find. One that a hand-in's name brought is a stranger's text.
+// An id as courseware wrote it, for its import to find. One that a hand-in's name brought is a stranger's
+// text.
 std::string id_cell(const json& person, const std::string& id) {
   return person.value("on_roster", true) ? id : plain_cell(id);
 }

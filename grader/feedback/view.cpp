@@ -127,8 +127,8 @@ class Viewer {
   json person(const std::string& id, const std::string& title) const {
     const auto found = people_.find(id);
     if (found == people_.end()) return {{"id", id}, {"name", title}};
-    json person = only(*found->second, {"id", "name", "email", "section", "team", "canvas_id", "sis_id", "login",
-                                        "moodle_id", "on_roster"});
+    json person = only(*found->second, {"id", "name", "email", "section", "team", "canvas_id", "sis_id",
+                                        "login", "moodle_id", "on_roster"});
     if (!person.contains("name")) person["name"] = title.empty() ? id : title;
     return person;
   }

@@ -299,8 +299,7 @@ std::vector<Grade> Gradebook::grades(const GradeFilter& filter) const {
 
 void Gradebook::override_grade(const std::string& student, const std::string& lab,
                                std::optional<double> points, const std::string& reason,
-                               const std::string& author,
-                               bool above_maximum) {
+                               const std::string& author, bool above_maximum) {
   const auto blank = [](const std::string& s) { return s.find_first_not_of(" \t\n") == std::string::npos; };
   if (blank(reason)) throw UsageError("an override needs a --reason: it stands in the history for good");
   if (blank(author)) throw UsageError("an override needs an --author: it stands in the history for good");
@@ -312,8 +311,8 @@ void Gradebook::override_grade(const std::string& student, const std::string& la
                      impl_->file.string(), student, lab);
   }
   if (points && *points > before.front().max_points && !above_maximum) {
-    throw UsageError("--points {:g}: lab '{}' is worth {:g} points; say --above-maximum when more is meant", *points,
-                     lab, before.front().max_points);
+    throw UsageError("--points {:g}: lab '{}' is worth {:g} points; say --above-maximum when more is meant",
+                     *points, lab, before.front().max_points);
   }
   if (!points && !before.front().override_by) {
     throw UsageError("{}: no override of '{}' in lab '{}' stands that could be taken back",

@@ -267,7 +267,8 @@ Layout read_layout(const fs::path& given, const std::string& name, const std::st
   fs::path folder = given;
   std::vector<fs::path> entries = entries_of(folder);
   // An export packed with its own folder around it.
-  while (entries.size() == 1 && fs::is_directory(entries[0]) && name != "folder" && holds_an_export(entries[0])) {
+  while (entries.size() == 1 && fs::is_directory(entries[0]) && name != "folder" &&
+         holds_an_export(entries[0])) {
     folder = entries[0];
     entries = entries_of(folder);
   }

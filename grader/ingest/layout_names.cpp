@@ -25,7 +25,8 @@ const std::regex& short_moodle_form() {
   return form;
 }
 const std::regex& blackboard_form() {
-  static const std::regex form(R"((.+)_([^_]+)_attempt_(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)(?:_(.+)|\.txt))");
+  static const std::regex form(
+      R"((.+)_([^_]+)_attempt_(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)(?:_(.+)|\.txt))");
   return form;
 }
 const std::regex& brightspace_form() {
@@ -75,8 +76,10 @@ void take_moodle_entry(const fs::path& entry, const std::smatch& part, RawAttemp
 
 std::string layout_by_names(const Entries& entries) {
   if (most(entries, [](const fs::path& entry) { return fits(entry, moodle_form()); })) return "moodle";
-  if (most(entries, [](const fs::path& entry) { return fits(entry, blackboard_form()); })) return "blackboard";
-  if (most(entries, [](const fs::path& entry) { return fits(entry, brightspace_form()); })) return "brightspace";
+  if (most(entries, [](const fs::path& entry) { return fits(entry, blackboard_form()); }))
+    return "blackboard";
+  if (most(entries, [](const fs::path& entry) { return fits(entry, brightspace_form()); }))
+    return "brightspace";
   if (most(entries, is_clone)) return "github";
   // A name with a space and a number: no id of a student looks so.
   const auto named = [](const fs::path& entry) {
@@ -114,7 +117,8 @@ std::vector<RawAttempt> read_blackboard(const Entries& entries, const TimeZone& 
       left_aside.push_back(name);
       continue;
     }
-    const std::string at = fmt::format("{} {}:{}:{}", part[3].str(), part[4].str(), part[5].str(), part[6].str());
+    const std::string at =
+        fmt::format("{} {}:{}:{}", part[3].str(), part[4].str(), part[5].str(), part[6].str());
     RawAttempt& attempt = attempts[{part[2], at}];
     if (attempt.owners.empty()) {
       attempt.owners.push_back({{part[2]}, "", "", "", "", ""});
@@ -162,14 +166,17 @@ std::vector<RawAttempt> read_brightspace(const Entries& entries, const TimeZone&
 
 namespace {
 
-// Seconds since 1970 of the commit that is checked out; nullopt where there is none. Plumbing reads the object
-// and runs nothing that the clone's own configuration may name.
+// Seconds since 1970 of the commit that is checked out; nullopt where there is none. Plumbing reads the
+// object and runs nothing that the clone's own configuration may name.
 std::optional<std::int64_t> commit_time(const fs::path& clone) {
   ProcessOptions options;
-  options.command = {"git", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "--no-pager", "--git-dir",
-                     (clone / ".git").string(), "cat-file", "commit", "HEAD"};
-  options.environment = {{"GIT_CONFIG_NOSYSTEM", "1"}, {"GIT_CONFIG_GLOBAL", "/dev/null"},
-                         {"GIT_NO_LAZY_FETCH", "1"}, {"GIT_TERMINAL_PROMPT", "0"}};
+  options.command = {"git",        "-c",        "safe.directory=*",        "-c",       "core.fsmonitor=false",
+                     "--no-pager", "--git-dir", (clone / ".git").string(), "cat-file", "commit",
+                     "HEAD"};
+  options.environment = {{"GIT_CONFIG_NOSYSTEM", "1"},
+                         {"GIT_CONFIG_GLOBAL", "/dev/null"},
+                         {"GIT_NO_LAZY_FETCH", "1"},
+                         {"GIT_TERMINAL_PROMPT", "0"}};
   options.timeout = std::chrono::seconds(20);
   ProcessResult result;
   try {

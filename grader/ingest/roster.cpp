@@ -62,7 +62,8 @@ Columns columns_of(const CsvTable& table) {
   }
   // Canvas' gradebook: its ID is Canvas' own number.
   if (columns.contains("id") && folded(table.header[columns["id"]]) == "id" && columns.contains("name") &&
-      folded(table.header[columns["name"]]) == "student" && (columns.contains("sis") || columns.contains("login"))) {
+      folded(table.header[columns["name"]]) == "student" &&
+      (columns.contains("sis") || columns.contains("login"))) {
     columns.emplace("canvas", columns["id"]);
     columns.erase("id");
   }
@@ -74,7 +75,8 @@ Columns columns_of(const CsvTable& table) {
 
 // Rows of Canvas' gradebook that are nobody: the points possible, posting policies, the test student.
 bool is_nobody(const std::string& name, const std::string& id) {
-  return name.find("Points Possible") != std::string::npos || name == "Test Student" || (name.empty() && id.empty());
+  return name.find("Points Possible") != std::string::npos || name == "Test Student" ||
+         (name.empty() && id.empty());
 }
 
 Student student_of(const CsvTable& table, const CsvTable::Row& row, const Columns& columns,
@@ -123,8 +125,9 @@ Student student_of(const CsvTable& table, const CsvTable::Row& row, const Column
 nlohmann::json Student::to_json() const {
   nlohmann::json json{{"id", id}};
   const std::pair<const char*, const std::string&> texts[] = {
-      {"name", name},     {"email", email},         {"section", section}, {"team", team}, {"canvas_id", canvas_id},
-      {"sis_id", sis_id}, {"moodle_id", moodle_id}, {"login", login},     {"github", github}};
+      {"name", name},           {"email", email},         {"section", section},
+      {"team", team},           {"canvas_id", canvas_id}, {"sis_id", sis_id},
+      {"moodle_id", moodle_id}, {"login", login},         {"github", github}};
   for (const auto& [key, text] : texts)
     if (!text.empty()) json[key] = text;
   if (deadline) json["deadline"] = format_time(*deadline);

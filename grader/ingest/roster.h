@@ -35,8 +35,8 @@ struct StudentKeys {
 class Roster {
  public:
   Roster() = default;
-  // Times without a zone are of `zone`. Throws UsageError with file and line: no id column, an id twice, a bad
-  // time.
+  // Times without a zone are of `zone`. Throws UsageError with file and line: no id column, an id twice, a
+  // bad time.
   static Roster read(const std::filesystem::path& file, const TimeZone& zone = {});
 
   const std::vector<Student>& students() const { return students_; }
@@ -54,8 +54,8 @@ class Roster {
   std::size_t add(const StudentKeys& keys);
 
   std::vector<Student> students_;
-  std::map<std::string, std::size_t> ids_;                  // folded ids, addresses, logins
-  std::map<std::string, std::vector<std::size_t>> names_;   // keys of names
+  std::map<std::string, std::size_t> ids_;                 // folded ids, addresses, logins
+  std::map<std::string, std::vector<std::size_t>> names_;  // keys of names
   std::map<std::string, std::size_t> canvas_, moodle_, github_;
   bool knows_canvas_ids_ = false;
 };

@@ -50,9 +50,10 @@ TimeZone TimeZone::named(const std::string& name) {
   static const std::regex kForm(R"([A-Za-z0-9+_-]+(/[A-Za-z0-9+_-]+)*)");
   TimeZone zone;
   if (name == "UTC") return zone;
-  if (!std::regex_match(name, kForm) || !std::filesystem::is_regular_file(std::filesystem::path(kZones) / name))
-    throw UsageError("timezone: expected a name such as Europe/Berlin or UTC, of those in {}; got '{}'", kZones,
-                     name);
+  if (!std::regex_match(name, kForm) ||
+      !std::filesystem::is_regular_file(std::filesystem::path(kZones) / name))
+    throw UsageError("timezone: expected a name such as Europe/Berlin or UTC, of those in {}; got '{}'",
+                     kZones, name);
   zone.name_ = name;
   return zone;
 }

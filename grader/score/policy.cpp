@@ -192,8 +192,8 @@ Policy parse_policy(const std::string& text, const std::string& file,
     throw UsageError("{}:{}: not YAML: {}", file, error.mark.line + 1, error.msg);
   }
   const Place root(node, file, "");
-  root.only({"schema", "name", "lab", "baseline", "secret_baselines", "timezone", "points", "within_noise", "partial",
-             "limits", "thresholds", "visibility", "late"});
+  root.only({"schema", "name", "lab", "baseline", "secret_baselines", "timezone", "points", "within_noise",
+             "partial", "limits", "thresholds", "visibility", "late"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
     root["schema"].fail("warpgrade.policy.v1");
   }

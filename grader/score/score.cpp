@@ -107,7 +107,8 @@ json gate_of(const Policy& policy, const json& specs, const std::map<std::string
     json gate{{"baseline", baseline}, {"needed", needed}};
     if (measured > 0) gate["reached"] = std::exp(logarithms / measured);
     const bool decided = speed_measured && (measured > 0 || open == 0);
-    const double counted = std::exp((policy.within_noise_passes ? favourable : logarithms) / std::max(1, measured));
+    const double counted =
+        std::exp((policy.within_noise_passes ? favourable : logarithms) / std::max(1, measured));
     gate["status"] = !decided ? "not_measured" : measured > 0 && counted >= needed ? "pass" : "fail";
     gates.push_back(std::move(gate));
   }
@@ -134,8 +135,8 @@ Tally tally_of(const std::vector<CaseScore>& cases) {
 }
 
 // Points by part, and each case's share of them.
-void earn(const Policy& policy, const Tally& tally, bool gated, bool speed_measured, std::vector<CaseScore>& cases,
-          json& result) {
+void earn(const Policy& policy, const Tally& tally, bool gated, bool speed_measured,
+          std::vector<CaseScore>& cases, json& result) {
   double correctness = 0, fast = 0;
   json lines = json::array();
   for (CaseScore& c : cases) {
@@ -175,8 +176,8 @@ json score_submission(const Policy& policy, const json& submission, const json& 
   const Tally tally = tally_of(cases);
   json result = submission;
   const json gates = gate_of(policy, specs, records, speed_measured);
-  const bool gated = std::any_of(gates.begin(), gates.end(),
-                                 [](const json& gate) { return gate.at("status") == "fail"; });
+  const bool gated =
+      std::any_of(gates.begin(), gates.end(), [](const json& gate) { return gate.at("status") == "fail"; });
   if (!gates.empty()) result["gates"] = gates;
   earn(policy, tally, gated, speed_measured, cases, result);
   result["max_points"] = policy.max_points();
@@ -207,7 +208,8 @@ std::string late_note(const Policy::Late& rules, const json& late, double before
                          : "Marked late by the LMS, which does not say by how much";
   const double percent = late.at("percent"), lost = late.at("points_lost");
   if (late.value("within_grace", false))
-    return text + fmt::format(", within the grace of {:g} minutes: nothing is taken off.", rules.grace_minutes);
+    return text +
+           fmt::format(", within the grace of {:g} minutes: nothing is taken off.", rules.grace_minutes);
   if (percent == 0) return text + ": nothing is taken off.";
   return text + fmt::format(": {:g} % is taken off, {:g} of {:g} points.", percent,
                             std::round(lost * 100) / 100, std::round(before * 100) / 100);

@@ -136,9 +136,8 @@ TEST(Late, WhoIsLateHearsWhatItCost) {
             "Marked late by the LMS, which does not say by how much: 10 % is taken off, 10 of 100 points.");
 }
 
-const std::string kGate =
-    std::string(kPolicy).replace(std::string(kPolicy).find("gate: correct"), 13,
-                                 "gate: {correct, faster_than: {naive: 1.2}}");
+const std::string kGate = std::string(kPolicy).replace(std::string(kPolicy).find("gate: correct"), 13,
+                                                       "gate: {correct, faster_than: {naive: 1.2}}");
 
 json with_naive(double ratio) {
   json r = timed(2.1, 2.2, 2.3);
@@ -147,11 +146,13 @@ json with_naive(double ratio) {
 }
 
 TEST(Gate, ACopyOfTheNaiveSolutionEarnsNoPointsForCorrectness) {
-  const json slow = only(score(policy(kGate), run_of("cuda"), {record("cora-k32", "accepted"), with_naive(1.0)}));
+  const json slow =
+      only(score(policy(kGate), run_of("cuda"), {record("cora-k32", "accepted"), with_naive(1.0)}));
   EXPECT_DOUBLE_EQ(slow.at("parts").at("correctness"), 0);
   EXPECT_EQ(slow.at("gates")[0].at("status"), "fail");
   EXPECT_NEAR(slow.at("gates")[0].at("reached").get<double>(), 1.0, 1e-9);
-  const json fast = only(score(policy(kGate), run_of("cuda"), {record("cora-k32", "accepted"), with_naive(1.5)}));
+  const json fast =
+      only(score(policy(kGate), run_of("cuda"), {record("cora-k32", "accepted"), with_naive(1.5)}));
   EXPECT_DOUBLE_EQ(fast.at("points"), 100);
   EXPECT_EQ(fast.at("gates")[0].at("status"), "pass");
 }
@@ -172,7 +173,8 @@ TEST(Gate, WhoseSpeedCasesAllFailIsNotFaster) {
 
 TEST(Score, PartsAddUpToThePointsBeforeLateness) {
   const json s = late_of({{"late_s", 3660}});
-  EXPECT_DOUBLE_EQ(s.at("parts").at("correctness").get<double>() + s.at("parts").at("speed").get<double>(), 100);
+  EXPECT_DOUBLE_EQ(s.at("parts").at("correctness").get<double>() + s.at("parts").at("speed").get<double>(),
+                   100);
 }
 
 TEST(Score, ARefusedHandInIsNoCompileError) {
@@ -255,9 +257,12 @@ TEST(Policy, RefusesWhatItDoesNotKnowAndSaysWhere) {
   expect_refused(with("warpgrade.policy.v1", "v2"), "schema: expected warpgrade.policy.v1, got 'v2'");
   expect_refused(with("correctness:", "corectness:"),
                  "test.yaml:6: unknown key points.corectness (did you mean correctness?)");
-  expect_refused(with("gate: correct", "gate: {correct, faster: {naive: 2}}"), "unknown key points.gate.faster");
-  expect_refused(with("gate: correct", "gate: {faster_than: {naive: fast}}"), "points.gate.faster_than.naive");
-  expect_refused(with("name: test", "name: test\ntimezone: Europe/Berlim"), "timezone: expected a name such as");
+  expect_refused(with("gate: correct", "gate: {correct, faster: {naive: 2}}"),
+                 "unknown key points.gate.faster");
+  expect_refused(with("gate: correct", "gate: {faster_than: {naive: fast}}"),
+                 "points.gate.faster_than.naive");
+  expect_refused(with("name: test", "name: test\ntimezone: Europe/Berlim"),
+                 "timezone: expected a name such as");
   expect_refused("a: [", "test.yaml:");
 }
 
