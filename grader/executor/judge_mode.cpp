@@ -130,9 +130,12 @@ class Gpu final : public JudgedDevice {
   TimedResult carry_out(const wire::Command& command, bool is_run) override {
     constexpr double kForEver = 1e6;
     if (!is_run) return runs_.plain(command, host_, kForEver);
-    if (constant_us_ == 0) constant_us_ = runs_.gate().measure_constant();
+    const auto constant_us = runs_.gate().constant_us();
     TimedResult result = runs_.run(command, host_, kForEver);
-    result.graded_us = std::max(0.0, result.stamps_us - constant_us_);
+    if (constant_us)
+      result.graded_us = std::max(0.0, result.stamps_us - *constant_us);
+    else
+      result.is_void = true;
     return result;
   }
 
@@ -157,7 +160,6 @@ class Gpu final : public JudgedDevice {
   const DriverApi& api_;
   CUdevice device_ = 0;
   TimedRuns::Host host_;
-  double constant_us_ = 0;
 };
 
 }  // namespace

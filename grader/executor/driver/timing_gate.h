@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,8 +61,10 @@ class TimingGate {
   // Behind the work: joins the streams, opens the gate if it is still closed, waits for the end.
   GateTimes finish(std::span<const CUstream> streams, double limit_s);
 
-  // Median of empty runs, in us; taken off the stamps it leaves the time of the work. Throws.
-  double measure_constant(unsigned runs = 50);
+  // Median of empty runs, in us; taken off the stamps it leaves the time of the work. Measured when it is first
+  // asked for: then the device is this process's alone, while others that come up beside it make every start
+  // too late to be known. Nothing when that is so now: ask again later.
+  std::optional<double> constant_us();
   // The smallest step of the clock.
   double clock_step_ns();
   // A kernel of ours that works for a while, for calibration.
@@ -81,6 +84,7 @@ class TimingGate {
   CUdeviceptr flush_ = 0;  // twice as large as L2
   size_t flush_bytes_ = 0;
   uint32_t number_ = 0;
+  std::optional<double> constant_us_;
   std::mutex opening_;
   bool is_closed_ = false, is_timing_ = false;
   std::string opened_by_;

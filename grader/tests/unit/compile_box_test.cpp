@@ -112,7 +112,7 @@ TEST_F(CompileBox, ObjectsThatAreNoObjectsAreRefused) {
 
 TEST_F(CompileBox, LinksThatAreLeftBehindLeadTheJudgeNowhere) {
   const std::string victim = (root() / "victim").string();
-  const CompileResult result = compile("for name in runner runner_main.cpp.o gate.cu.o 1.o 1.d; do ln -s " +
+  const CompileResult result = compile("for name in runner runner_main.cpp.o host_main.cpp.o 1.o 1.d; do ln -s " +
                                        victim + " $build/$name; done");
   EXPECT_TRUE(result.ok()) << result.message;
   EXPECT_EQ(read_text(root() / "victim"), "untouched");
