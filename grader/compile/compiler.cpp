@@ -337,17 +337,11 @@ fs::path Compiler::embed(const fs::path& source, const fs::path& scratch) const 
                                          fatbin.string(),
                                          source.string()};
   run_own(command, source.filename().string());
-  ProcessOptions process;
-  process.command = {(toolchain_.nvcc.parent_path() / "bin2c").string(),
-                     "--type",
-                     "longlong",
-                     "--name",
-                     "warpgrade_" + source.stem().string(),
-                     fatbin.string()};
-  process.output_bytes = size_t{16} << 20;
-  const ProcessResult result = run_process(process);
-  if (!result.ok()) throw JudgeFault("bin2c: {}: {}", result.describe(), result.standard_error);
-  write_scratch(array, result.standard_output);
+  // As CUDA's bin2c would write it, aligned as the driver wants it.
+  std::string text = fmt::format("extern \"C\" {{ alignas(16) extern const unsigned char warpgrade_{}[] = {{",
+                                 source.stem().string());
+  for (const char byte : read_text(fatbin)) text += fmt::format("{},", static_cast<unsigned char>(byte));
+  write_scratch(array, text + "}; }\n");
   return array;
 }
 
@@ -356,7 +350,7 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
                                             const std::vector<fs::path>& others) {
   const fs::path grader = project_root() / "grader";
   Sha256 hash;
-  hash.part("runner-3").part(toolchain_.version).part(options.architecture);
+  hash.part("runner-4").part(toolchain_.version).part(options.architecture);
   for (const char* folder : {"runner", "executor", "executor/driver"}) {
     for (const auto& entry : fs::directory_iterator(grader / folder)) {
       if (entry.is_regular_file() && entry.path().extension() == ".h") hash.part(read_text(entry.path()));

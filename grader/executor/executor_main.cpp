@@ -192,7 +192,7 @@ void print_runs(const std::string& name, const std::vector<TimedResult>& runs, d
 int calibrate(Driver& driver, Server& server) {
   TimedRuns timed(driver, server);
   std::printf("clock step %.0f ns\n", timed.gate().clock_step_ns());
-  const double constant = timed.gate().measure_constant();
+  const double constant = timed.gate().constant_us().value_or(0);
   std::printf("constant of an empty run %.3f us\n", constant);
   for (const uint64_t us : {0, 5, 10, 20, 50, 100}) {
     std::vector<TimedResult> runs;
@@ -202,7 +202,7 @@ int calibrate(Driver& driver, Server& server) {
       }));
     print_runs("own spin " + std::to_string(us) + " us", runs, constant);
   }
-  std::printf("constant again %.3f us\n", timed.gate().measure_constant());
+  std::printf("constant again %.3f us\n", timed.gate().constant_us().value_or(0));
   return 0;
 }
 
@@ -211,7 +211,7 @@ int time_commands(Driver& driver, Server& server, HostProcess& process, const Op
   TimedRuns timed(driver, server);
   TimedRuns::Host host;
   host.is_alive = [&] { return !process.ended(); };
-  const double constant = timed.gate().measure_constant();
+  const double constant = timed.gate().constant_us().value_or(0);
   std::printf("constant of an empty run %.3f us\n", constant);
   for (const uint32_t number : options.timed) {
     wire::Command command;

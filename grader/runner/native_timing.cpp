@@ -18,7 +18,7 @@ constexpr std::chrono::microseconds kPatience{1500};
 }  // namespace
 
 struct NativeTiming::Clock {
-  Clock() : constant_us(gate.measure_constant()), helper([this] { help(); }) {}
+  Clock() : helper([this] { help(); }) {}
   ~Clock() {
     {
       const std::lock_guard lock(mutex);
@@ -53,7 +53,6 @@ struct NativeTiming::Clock {
   }
 
   executor::TimingGate gate;
-  double constant_us;
   std::mutex mutex;
   std::condition_variable changed;
   bool working = false, ends = false;
@@ -69,6 +68,7 @@ void NativeTiming::run(cudaStream_t stream, protocol::Reply& reply, const std::f
   if (!clock_) return work();
   executor::TimingGate& gate = clock_->gate;
   const CUstream streams[] = {static_cast<CUstream>(stream), CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+  const auto constant_us = gate.constant_us();
   gate.reset_l2();
   gate.close(streams);
   const double begin = executor::steady_us();
@@ -80,11 +80,11 @@ void NativeTiming::run(cudaStream_t stream, protocol::Reply& reply, const std::f
   constexpr double kLimitS = 1e6;  // the judge's is shorter
   const executor::GateTimes times = gate.finish(streams, kLimitS);
   if (times.state != CUDA_SUCCESS) return;  // the stream's error says what it is
-  reply.time_us = std::max(0.0, times.stamps_us - clock_->constant_us);
+  reply.time_us = std::max(0.0, times.stamps_us - constant_us.value_or(0));
   reply.event_us = times.event_us;
   reply.clock_us = times.host_clock_us;
   reply.flags =
-      (times.opened_by.empty() ? 0 : protocol::kFlagWaited) | (times.is_void ? protocol::kFlagVoid : 0);
+      (times.opened_by.empty() ? 0 : protocol::kFlagWaited) | (times.is_void || !constant_us ? protocol::kFlagVoid : 0);
 }
 
 }  // namespace warpgrade::runner
