@@ -36,7 +36,7 @@ solutions() {
   fi
   for lab in "${labs[@]}"; do
     for folder in "$root/reference/$lab"/{naive,optimized,steps/*,vendor/*}; do
-      [[ $folder == */vendor/* && $(grep -lE 'cublas|cusparse' "$folder"/*.cu* 2>/dev/null) ]] && continue
+      [[ $folder == */vendor/* && $(grep -lE 'cublas|cusparse|curand\.h' "$folder"/*.cu* 2>/dev/null) ]] && continue
       compgen -G "$folder/*.cu" >/dev/null && echo "$lab $lab/${folder#"$root/reference/$lab/"} $folder"
     done
     for f in $fixtures; do [[ $(lab_of "$f") == "$lab" ]] && echo "$lab $f $root/grader/tests/submissions/accepted/$f"; done
