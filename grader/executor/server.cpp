@@ -207,9 +207,8 @@ void Server::dispatch(const Call& call) {
   reply_in_slot_ = 0;
   is_waiting_call_ = false;
   cudaError_t error = cudaSuccess;
-  const bool touches_device =
-      call.op() != Op::ping && call.op() != Op::report &&
-                              call.op() != Op::place && call.op() != Op::command_done;
+  const bool touches_device = call.op() != Op::ping && call.op() != Op::report && call.op() != Op::place &&
+                              call.op() != Op::command_done;
   in_hand_.store(call.record.op, std::memory_order_relaxed);
   activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (touches_device) error = sticky();

@@ -4,7 +4,7 @@ namespace warpgrade::executor {
 namespace {
 
 constexpr unsigned kMostBehindGate = 700;  // the driver's queue is finite: a full one would wait for the gate
-constexpr double kIdleSeconds = 10;  // for what an earlier command left behind
+constexpr double kIdleSeconds = 10;        // for what an earlier command left behind
 
 }  // namespace
 

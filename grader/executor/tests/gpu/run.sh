@@ -57,22 +57,21 @@ build() {
     -o timing.fatbin "$root/grader/executor/driver/timing_kernels.cu" || return 1
   "$cuda/bin/bin2c" --const --type longlong --name warpgrade_timing_kernels timing.fatbin >timing.c || return 1
   gcc -O1 -fPIC -c timing.c -o timing.o || return 1
-  rm -f front-*.o executor-*.o
+  rm -f unit-*.o
   printf '%s\n' "$root"/grader/cudart/*.cpp "$root"/grader/executor/*.cpp "$root"/grader/executor/*/*.cpp |
     grep -v '/tests/' | xargs -P "$(nproc)" -I{} sh -c \
       'g++ '"$flags"' -c {} -o "unit-$(echo {} | sed "s|.*/grader/||; s|/|_|g").o" || exit 255' || return 1
   g++ -shared -o "$soname" unit-cudart_*.o unit-executor_forwarding_*.o unit-executor_shared_memory.cpp.o -x assembler stubs.S \
     -Wl,--version-script=map -Wl,-z,defs -Wl,-soname,"$soname" -static-libstdc++ -static-libgcc -lpthread -ldl || return 1
-  g++ -o warpgrade-executor unit-executor_executor_main.cpp.o unit-executor_host_process.cpp.o unit-executor_owned_memory.cpp.o \
-    unit-executor_server*.o unit-executor_shared_memory.cpp.o unit-executor_ending.cpp.o unit-executor_told_facts.cpp.o unit-executor_driver_*.o timing.o unit-cudart_fat_binary.cpp.o \
-    -lpthread -ldl -static-libstdc++ -static-libgcc || return 1
+  g++ -o warpgrade-executor $(ls unit-executor_*.o | grep -v forwarding) timing.o unit-cudart_fat_binary.cpp.o \
+    unit-cudart_error_text.cpp.o -lpthread -ldl -static-libstdc++ -static-libgcc || return 1
 }
 
 build_programs() {
   cd "$work" || return 1
   local nvcc="$cuda/bin/nvcc -std=c++17 -O3 --extended-lambda -fmad=false -cudart shared -gencode arch=compute_90,code=[compute_90,sm_90]"
   { for f in $programs; do echo "$root/grader/emulator/tests/programs/$f.cu programs/$f"; done
-    for f in call_costs timed_commands; do echo "$root/grader/executor/tests/gpu/$f.cu programs/$f"; done; } |
+    for f in call_costs timed_commands launch_kinds; do echo "$root/grader/executor/tests/gpu/$f.cu programs/$f"; done; } |
     xargs -P "$(nproc)" -L1 sh -c "$nvcc -I$root/grader \$0 -o \$1 -ldl || echo \"not built: \$1\""
 }
 
@@ -92,7 +91,7 @@ compare() {
 
 export LD_LIBRARY_PATH=$cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 if wanted build; then
-  stage build 120 bash -c "$(declare -f make_stubs build); root='$root' work='$work' cuda='$cuda' build" || echo "the rest needs the build"
+  stage build 300 bash -c "$(declare -f make_stubs build); root='$root' work='$work' cuda='$cuda' build" || echo "the rest needs the build"
 fi
 if wanted programs; then
   stage programs 150 bash -c "$(declare -f build_programs); root='$root' work='$work' cuda='$cuda' programs='$(echo $programs)' build_programs"
