@@ -1,5 +1,8 @@
 #include "base/text.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace warpgrade {
 namespace {
 
@@ -95,6 +98,37 @@ std::string_view tail_of(std::string_view text, std::size_t most_bytes) {
   text.remove_prefix(text.size() - most_bytes);
   while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80) text.remove_prefix(1);
   return text;
+}
+
+namespace {
+
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      d[i][j] =
+          std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string nearest_word(const std::string& word, const std::set<std::string>& known) {
+  constexpr std::size_t kLongest = 64;  // nobody means a longer word by mistake
+  if (word.size() > kLongest) return "";
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : known) {
+    const std::size_t away = distance(word, candidate);
+    if (away < least) least = away, nearest = candidate;
+  }
+  return nearest;
 }
 
 }  // namespace warpgrade

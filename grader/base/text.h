@@ -1,6 +1,7 @@
 // Text from outside, made fit for JSON, terminals and pages.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -22,5 +23,9 @@ std::string plain_line(std::string_view text, std::size_t most_bytes = 300);
 
 // The last `most_bytes` of valid UTF-8, from the beginning of a character on.
 std::string_view tail_of(std::string_view text, std::size_t most_bytes);
+
+// The word of `known` that `word` was probably meant to be, at most a third of its letters away
+// (Levenshtein's distance, V. I. Levenshtein 1966; two neighbours exchanged count once); "" for none.
+std::string nearest_word(const std::string& word, const std::set<std::string>& known);
 
 }  // namespace warpgrade

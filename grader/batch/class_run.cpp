@@ -89,14 +89,17 @@ void ClassRun::choose_policy() {
 }
 
 void ClassRun::require_known_baseline() const {
-  std::string known;
-  for (const Baseline& baseline : lab_.baselines()) {
-    if (baseline.name == policy_.baseline) return;
-    known += (known.empty() ? "" : ", ") + baseline.name;
-  }
+  std::set<std::string> known;
+  for (const Baseline& baseline : lab_.baselines()) known.insert(baseline.name);
   const fs::path file = options_.policy.value_or(folder_.run_file());
-  throw UsageError("{}: baseline: lab {} has no baseline '{}'; there is: {}", file.string(), lab_.name(),
-                   policy_.baseline, known);
+  const auto require = [&](const char* key, const std::string& name) {
+    if (!known.contains(name))
+      throw UsageError("{}: {}: lab {} has no baseline '{}'; there is: {}", file.string(), key, lab_.name(),
+                       name, fmt::join(known, ", "));
+  };
+  require("baseline", policy_.baseline);
+  for (const std::string& name : policy_.secret_baselines) require("secret_baselines", name);
+  for (const auto& [name, needed] : policy_.faster_than) require("points.gate.faster_than", name);
 }
 
 void ClassRun::choose_isolation() {
@@ -303,6 +306,8 @@ std::set<std::string> dataset_names(const Lab& lab) {
 }
 
 Policy policy_of(const RunFolder& folder, const json& run) {
+  const fs::path rescored = folder.root() / "policy.yaml";
+  if (fs::exists(rescored)) return load_policy(rescored, dataset_names(find_lab(run.at("lab"))));
   return parse_policy(run.at("policy"), folder.run_file().string() + " (policy)",
                       dataset_names(find_lab(run.at("lab"))));
 }

@@ -31,7 +31,8 @@ std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string
 
 std::set<std::string> dataset_names(const Lab& lab);
 
-// The policy that a run was made with; `run` is its run.json. Throws UsageError naming the file.
+// The policy that holds for a run: the one that `rescore` left in it, else the one that it was made with;
+// `run` is its run.json. Throws UsageError naming the file.
 Policy policy_of(const RunFolder& folder, const nlohmann::json& run);
 
 class ClassRun {

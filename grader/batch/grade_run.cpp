@@ -118,7 +118,7 @@ class LocalGrading {
     judge_spoilt();
     run_.folder().collect();
     return {run_.folder().root(), judging_.recorded(),  before,
-            judging_.faults(),    judging_.for_staff(), score_run(run_.folder(), run_.options().policy)};
+            judging_.faults(),    judging_.for_staff(), score_run(run_.folder(), std::nullopt)};
   }
 
  private:
@@ -221,12 +221,12 @@ class LocalGrading {
 
 json score_run(const RunFolder& folder, const std::optional<fs::path>& policy_file) {
   const json run = folder.read_run();
-  const std::set<std::string> known = dataset_names(find_lab(run.at("lab")));
-  // `rescore` leaves the policy that holds from then on.
-  const fs::path rescored = folder.root() / "policy.yaml";
-  const Policy policy = policy_file            ? load_policy(*policy_file, known)
-                        : fs::exists(rescored) ? load_policy(rescored, known)
-                                               : policy_of(folder, run);
+  // A policy that was given holds from then on: whatever is made of the run later follows it.
+  if (policy_file) {
+    load_policy(*policy_file, dataset_names(find_lab(run.at("lab"))));
+    write_text(folder.root() / "policy.yaml", read_text(*policy_file));
+  }
+  const Policy policy = policy_of(folder, run);
   const json scores = score(policy, run, folder.read_records());
   write_text(folder.scores_file(), json_text(scores, 1) + "\n");
   return scores;

@@ -23,7 +23,8 @@ struct GradeSummary {
 
 GradeSummary grade(const GradeOptions& options);
 
-// Reads records and policy of a run and writes records.jsonl and scores.json.
+// Reads records and policy of a run and writes scores.json. A policy that is given holds for the run from
+// then on (policy.yaml in its folder).
 nlohmann::json score_run(const RunFolder& folder, const std::optional<std::filesystem::path>& policy);
 
 }  // namespace warpgrade

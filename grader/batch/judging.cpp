@@ -105,9 +105,14 @@ void Judging::compile_now(size_t i) {
   if (GradeWatcher* watcher = run_.options().watcher) watcher->compiled();
 }
 
-// The lab's baselines that were asked for, the policy's own always among them.
+// The lab's baselines that were asked for, those that the policy speaks of always among them. One that is
+// secret is missing in the students' hand-out: their own runs do without it.
 std::vector<Baseline> Judging::chosen_baselines() const {
   std::vector<Baseline> chosen = run_.lab().baselines();
+  std::erase_if(chosen, [&](const Baseline& baseline) {
+    return run_.policy().secret_baselines.contains(baseline.name) &&
+           !std::filesystem::exists(project_root() / baseline.folder);
+  });
   const std::vector<std::string>& names = run_.options().baselines;
   if (names.empty()) return chosen;
   const auto named = [&](const std::string& name) {
@@ -118,7 +123,7 @@ std::vector<Baseline> Judging::chosen_baselines() const {
     if (!named(name)) throw UsageError("no baseline '{}' in lab {}", name, run_.lab().name());
   }
   std::erase_if(chosen, [&](const Baseline& baseline) {
-    return baseline.name != run_.policy().baseline &&
+    return baseline.name != run_.policy().baseline && !run_.policy().faster_than.contains(baseline.name) &&
            std::find(names.begin(), names.end(), baseline.name) == names.end();
   });
   return chosen;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/error.h"
@@ -29,13 +30,24 @@ std::string last_line(std::string text) {
 std::string publish(const RunFolder& folder, EventLog& events) {
   const fs::path output = folder.root() / "export", stamp = output / ".scores";
   const std::string of = sha256(read_text(folder.scores_file())) + "\n";
-  if (fs::exists(stamp) && read_text(stamp) == of) return output.string() + " is up to date";
+  // Of a gradebook's overrides only the export itself knows whether they are the same as before.
+  const char* gradebook = std::getenv("WARPGRADE_GRADEBOOK");
+  const bool named = gradebook != nullptr && *gradebook != '\0';
+  const bool has_gradebook = named || fs::exists(folder.root() / "gradebook.json");
+  if (!has_gradebook && fs::exists(stamp) && read_text(stamp) == of)
+    return output.string() + " is up to date";
   ProcessOptions options;
-  options.command = {(program_directory() / "warpgrade").string(), "export", folder.root().string()};
+  const std::string warpgrade = (program_directory() / "warpgrade").string();
+  options.command = {warpgrade, "export", folder.root().string()};
   options.timeout = kLongest;
   std::string why;
   bool in_part = false;
   try {
+    if (named && !fs::exists(gradebook)) {  // a course's first run
+      ProcessOptions collect = options;
+      collect.command = {warpgrade, "collect", folder.root().string()};
+      run_process(collect);
+    }
     const ProcessResult result = run_process(options);
     if (result.ok()) {
       write_text(stamp, of);

@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "base/toolchain.h"
+#include "batch/class_run.h"
 #include "batch/grade_run.h"
 #include "batch/publish.h"
 #include "cli/commands.h"
@@ -21,6 +23,7 @@
 #include "cli/judging_options.h"
 #include "cli/tables.h"
 #include "ingest/ingest.h"
+#include "ingest/times.h"
 #include "score/score.h"
 #include "slurm/rounds.h"
 #include "slurm/task.h"
@@ -36,6 +39,7 @@ struct BatchOptions {
   IngestOptions ingest;
   std::optional<fs::path> source, site;
   std::string executor;
+  bool take_in = false;
 };
 
 json read_batch(const RunFolder& folder) {
@@ -95,7 +99,7 @@ void tell_of_untimed_teams(const json& taken) {
 }
 
 // Who was taken in, who was refused, and what was nobody's.
-int tell_what_was_taken(const json& taken) {
+int tell_what_was_taken(const json& taken, bool has_roster) {
   int graded = 0, refused = 0;
   for (const json& attempt : taken.at("attempts")) {
     graded += attempt.at("status") == "graded" ? 1 : 0;
@@ -104,6 +108,16 @@ int tell_what_was_taken(const json& taken) {
     fmt::print("refused {}: {}\n", attempt.at("origin").get<std::string>(),
                attempt["refusal"]["message"].get<std::string>());
   }
+  for (const json& student : taken.at("students")) {
+    if (!student.value("on_roster", true) && has_roster)
+      fmt::print("not on the roster: {} ({})\n", student.value("name", student.at("id").get<std::string>()),
+                 student.at("id").get<std::string>());
+  }
+  if (taken.contains("deadline"))
+    fmt::print(
+        "deadline: {}; other times are shown in the same zone ({}), which the policy's `timezone` names\n",
+        TimeZone::named(taken["timezone"]).text(*parse_time(taken["deadline"])),
+        taken["timezone"].get<std::string>());
   for (const json& name : taken.value("left_aside", json::array()))
     fmt::print("left aside {}: it is nobody's hand-in in this layout\n", name.get<std::string>());
   tell_of_untimed_teams(taken);
@@ -129,6 +143,12 @@ std::optional<json> begun_batch(const BatchOptions& given, const RunFolder& fold
   return batch;
 }
 
+// The policy that a new batch will follow.
+Policy policy_for(const GradeOptions& options) {
+  const fs::path file = options.policy.value_or(project_root() / "grader/policies" / (options.lab + ".yaml"));
+  return load_policy(file, dataset_names(find_lab(options.lab)));
+}
+
 json begin_batch(const BatchOptions& given, const RunFolder& folder, const Site& site) {
   GradeOptions options = given.grade;
   options.fresh_on_change = false;
@@ -138,7 +158,8 @@ json begin_batch(const BatchOptions& given, const RunFolder& folder, const Site&
   IngestOptions ingesting = given.ingest;
   ingesting.source = *given.source;
   ingesting.lab = options.lab;
-  const int graded = tell_what_was_taken(ingest(ingesting, folder));
+  ingesting.timezone = policy_for(options).timezone;
+  const int graded = tell_what_was_taken(ingest(ingesting, folder), ingesting.roster.has_value());
   const json batch{{"schema", "warpgrade.batch.v1"},
                    {"executor", given.executor.empty() ? "local" : given.executor},
                    {"source", fs::absolute(*given.source).string()},
@@ -156,6 +177,15 @@ json begin_batch(const BatchOptions& given, const RunFolder& folder, const Site&
   return batch;
 }
 
+// Snapshots are read-only: their folders are made writable first.
+void remove_tree(const fs::path& root) {
+  std::error_code none;
+  for (const auto& entry : fs::recursive_directory_iterator(root, none))
+    if (entry.is_directory() && !entry.is_symlink())
+      fs::permissions(entry.path(), fs::perms::owner_all, fs::perm_options::add, none);
+  fs::remove_all(root, none);
+}
+
 // What the first call was told is kept, so that later ones need no more than the run's name.
 json open_batch(const BatchOptions& given) {
   const RunFolder folder(given.grade.run);
@@ -166,10 +196,18 @@ json open_batch(const BatchOptions& given) {
     throw UsageError("{} is not a run yet: give --submissions FOLDER or EXPORT", folder.root().string());
   const Site site = given.site ? Site::read(*given.site) : Site();
   find_lab(given.grade.lab);  // before anything is copied
+  const bool fresh = !fs::exists(folder.root());
   make_directories(folder.root());
-  const RunLock lock(folder);  // of two first calls one takes the class in, and the other goes on from there
-  if (auto batch = begun_batch(given, folder)) return *batch;
-  return begin_batch(given, folder, site);
+  try {
+    const RunLock lock(
+        folder);  // of two first calls one takes the class in, and the other goes on from there
+    if (auto batch = begun_batch(given, folder)) return *batch;
+    return begin_batch(given, folder, site);
+  } catch (const UsageError&) {
+    // What could not be begun leaves nothing behind that a later call would stumble over.
+    if (fresh && !folder.exists()) remove_tree(folder.root());
+    throw;
+  }
 }
 
 int grade_locally(const fs::path& run, const json& batch, bool quiet) {
@@ -469,21 +507,30 @@ void add_batch(CLI::App& app, int& code) {
   command
       ->add_option("run", options->grade.run, "the run's folder; the same command goes on where it stopped")
       ->required();
-  command->add_option("--submissions", options->source,
-                      "a class: a folder, an archive, or a Gradescope, Canvas or Autolab export");
+  command->add_option(
+      "--submissions", options->source,
+      "a class: a folder, an archive, or what Gradescope, Canvas, Moodle, Autolab, Blackboard, "
+      "Brightspace or GitHub Classroom export");
   command
-      ->add_option("--layout", options->ingest.layout,
-                   "auto, folder, archives, gradescope, canvas or autolab")
+      ->add_option(
+          "--layout", options->ingest.layout,
+          "auto, folder, archives, gradescope, canvas, moodle, autolab, blackboard, brightspace or github")
       ->capture_default_str();
   command->add_option("--roster", options->ingest.roster, "CSV: id, name, email, section, team, deadline");
   command->add_option("--attempts", options->ingest.attempts, "which attempt counts: last, first or best")
       ->capture_default_str();
   command->add_option("--deadline", options->ingest.deadline, "for example 2026-03-18T23:59:00+01:00");
+  command->add_flag("--accept-unmatched", options->ingest.accept_unmatched,
+                    "go on though nobody, or less than half of the roster, is found in the hand-ins");
+  command->add_flag("--take-in", options->take_in,
+                    "take the class in, tell who is who, and judge nothing yet");
   command->add_option("--executor", options->executor, "local (default) or slurm")
       ->check(CLI::IsMember({"local", "slurm"}));
   command->add_option("--site", options->site, "YAML: what the cluster wants to be told");
-  command->callback(
-      [options, &code] { code = go_on(options->grade.run, open_batch(*options), options->grade.quiet); });
+  command->callback([options, &code] {
+    const json batch = open_batch(*options);
+    code = options->take_in ? kExitGraded : go_on(options->grade.run, batch, options->grade.quiet);
+  });
 }
 
 }  // namespace

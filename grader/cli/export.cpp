@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/hash.h"
 #include "base/inject.h"
 #include "base/json.h"
 #include "base/process.h"
@@ -22,6 +23,7 @@
 #include "cli/commands.h"
 #include "cli/grades.h"
 #include "exports/exports.h"
+#include "score/score.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -34,8 +36,8 @@ struct ExportOptions {
   fs::path output;  // default: RUN/export
   std::vector<std::string> formats;
   std::optional<fs::path> gradebook, policy, sources;
-  std::optional<std::string> student;
-  bool no_pdf = false;
+  std::optional<std::string> student, column;
+  bool no_pdf = false, without_overrides = false;
 };
 
 const std::vector<std::string> kFormats{"gradescope", "autolab",     "canvas",   "moodle",
@@ -83,6 +85,10 @@ class Export {
     start_pages(scratch.path(), pages);
     write_data();
     for (std::future<void>& page : pages) wait_for(page);
+    made_from_["formats"] = formats_;
+    write_text(output_ / "made-from.json", json_text(made_from_, 1) + "\n");
+    fmt::print("made from {}\n", made_from_.at("text").get<std::string>());
+    tell_limits();
     for (const std::string& format : formats_) {
       if (!written_.contains(format)) continue;
       fmt::print("{:<13} {}\n", format, written_[format].string());
@@ -112,6 +118,13 @@ class Export {
                        folder.scores_file().string(), options_.run.string());
     }
     parts_.scores = read_object(folder.scores_file(), "`warpgrade collect` makes it anew");
+    const json now = score(policy_of(folder, parts_.run), parts_.run, parts_.records);
+    if (json::parse(json_text(now)) != parts_.scores) {
+      throw UsageError(
+          "{} does not follow from the run's records and policy any more; `warpgrade collect {}` makes it "
+          "anew",
+          folder.scores_file().string(), options_.run.string());
+    }
   }
 
   // What another format met does not hold up the others.
@@ -124,9 +137,11 @@ class Export {
   }
 
   void make_views() {
-    std::map<std::string, FinalPoints> finals;
-    if (options_.gradebook) finals = final_points(*options_.gradebook, parts_.run.at("lab"));
-    everyone_ = feedback_views(policy_, parts_, pseudonyms(pseudonym_key(options_.run), parts_.run), finals);
+    FinalGrades finals;
+    if (!options_.without_overrides) finals = final_grades(options_.run, options_.gradebook);
+    describe_sources(finals.gradebook);
+    everyone_ = feedback_views(policy_, parts_, pseudonyms(pseudonym_key(options_.run), parts_.run),
+                               finals.points, made_from_.at("text"));
     if (everyone_.empty())
       throw UsageError("{}: no student's submission is in this run", options_.run.string());
     for (const json& view : everyone_) {
@@ -134,6 +149,44 @@ class Export {
     }
     if (views_.empty())
       throw UsageError("{}: no student '{}' in this run", options_.run.string(), *options_.student);
+  }
+
+  // What every export says it was made from.
+  void describe_sources(const json& gradebook) {
+    const std::string hash = parts_.scores.value("policy_hash", "");
+    std::string text = fmt::format("run {}, policy {} ({})", parts_.run.at("run").get<std::string>(),
+                                   parts_.scores.value("policy_name", "?"), hash.substr(0, 8));
+    if (gradebook.is_object())
+      text += fmt::format(", gradebook {} at entry {} ({}), {} grades set by hand",
+                          fs::path(gradebook.at("path").get<std::string>()).filename().string(),
+                          gradebook.at("entry").get<std::int64_t>(), gradebook.at("at").get<std::string>(),
+                          gradebook.at("overrides").get<int>());
+    else
+      text += options_.without_overrides ? ", computed points without overrides" : ", no gradebook";
+    made_from_ = {{"schema", "warpgrade.made-from.v1"},
+                  {"text", text},
+                  {"run", parts_.run.at("run")},
+                  {"lab", parts_.run.at("lab")},
+                  {"policy_name", parts_.scores.value("policy_name", "")},
+                  {"policy_hash", hash},
+                  {"scores", sha256(read_text(options_.run / "scores.json"))},
+                  {"gradebook", gradebook}};
+  }
+
+  // Who is missing in what courseware imports, and what is still open in it.
+  void tell_limits() const {
+    std::vector<std::string> strangers;
+    for (const json& view : everyone_)
+      if (is_stranger(view, everyone_)) strangers.push_back(view.at("person").at("id"));
+    if (!strangers.empty())
+      fmt::print("not on the roster, so in no courseware's import that cannot find them: {}\n",
+                 fmt::join(strangers, ", "));
+    const double most = parts_.scores.at("max_points"),
+                 measured = parts_.scores.value("measured_points", most);
+    if (measured < most)
+      fmt::print(
+          "speed was not measured in this run: {:g} of {:g} points are open, so these grades are not final\n",
+          most - measured, most);
   }
 
   void start_pages(const fs::path& scratch, std::vector<std::future<void>>& pages) {
@@ -184,11 +237,9 @@ class Export {
           views_, written_["autolab"] = output_ / "autolab", ".txt",
           [](const json& view) { return json_text(autolab_scores(view)) + "\n"; }, troubles_);
     }
-    const std::string layout = parts_.class_list.is_object() && parts_.class_list.contains("source")
-                                   ? parts_.class_list["source"].value("layout", "")
-                                   : "";
-    if (wants("canvas")) write_text(written_["canvas"] = output_ / "canvas.csv", canvas_csv(views_, layout));
-    if (wants("moodle")) write_text(written_["moodle"] = output_ / "moodle.csv", moodle_csv(views_));
+    const std::string column = options_.column.value_or(parts_.run.at("lab").get<std::string>());
+    if (wants("canvas")) write_text(written_["canvas"] = output_ / "canvas.csv", canvas_csv(views_, column));
+    if (wants("moodle")) write_text(written_["moodle"] = output_ / "moodle.csv", moodle_csv(views_, column));
     if (wants("junit")) write_text(written_["junit"] = output_ / "junit.xml", junit_xml(views_));
   }
 
@@ -200,6 +251,7 @@ class Export {
   Views everyone_, views_;
   std::map<std::string, fs::path> written_;
   Troubles troubles_;
+  json made_from_;
 };
 
 }  // namespace
@@ -214,8 +266,15 @@ void add_export_command(CLI::App& app, int& code) {
       ->delimiter(',')
       ->check(CLI::IsMember(kFormats));
   command->add_option("--output", options->output, "a folder; default: RUN/export");
-  command->add_option("--gradebook", options->gradebook, "take points from it: overrides count")
+  command
+      ->add_option("--gradebook", options->gradebook,
+                   "take overrides from it; default: the one that the run was collected into")
       ->envname("WARPGRADE_GRADEBOOK");
+  command->add_flag("--without-overrides", options->without_overrides,
+                    "the computed points, whatever a gradebook says");
+  command->add_option(
+      "--column", options->column,
+      "the assignment's name in Canvas and Moodle, for instance \"Lab 1 (4711)\"; default: the lab");
   command->add_option("--student", options->student, "of this student alone");
   command->add_option("--policy", options->policy,
                       "what students may see by another policy than the run's own");

@@ -1,9 +1,7 @@
 // `warpgrade collect` and `warpgrade grades`: from run folders into the gradebook, and what it answers.
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <memory>
 
 #include "base/error.h"
@@ -31,6 +29,7 @@ void add_override_command(CLI::App& grades, const std::shared_ptr<GradesOptions>
   auto* withdraw = command->add_flag("--withdraw", options->withdraw,
                                      "take the override back: the computed points count again");
   points->excludes(withdraw);
+  command->add_flag("--above-maximum", options->above_maximum, "more points than the lab is worth are meant");
   command->add_option("--reason", options->reason, "why; it stays in the history")->required();
   command->add_option("--author", options->author, "who decided")->required();
   add_gradebook_option(*command, *options);
@@ -43,12 +42,13 @@ void add_override_command(CLI::App& grades, const std::shared_ptr<GradesOptions>
 }
 
 // Merges the run's records, scores them and, with a gradebook, merges the run into it.
-int collect(const fs::path& run, const std::optional<fs::path>& gradebook, const std::string& author) {
+int collect(const fs::path& run, std::optional<fs::path> gradebook, const std::string& author, bool relink) {
   const RunFolder folder(run);
   folder.collect();
   const nlohmann::json scores = score_run(folder, std::nullopt);
+  if (!gradebook) gradebook = gradebook_of(run);
   if (gradebook) {
-    collect_into(*gradebook, run, author);
+    collect_into(*gradebook, run, author.empty() ? default_author() : author, relink);
   } else {
     fmt::print("{}", class_table(scores));
   }
@@ -60,21 +60,22 @@ void add_collect_command(CLI::App& app, int& code) {
     fs::path run;
     std::optional<fs::path> gradebook;
     std::string author;
+    bool relink = false;
   };
   const auto collecting = std::make_shared<CollectOptions>();
   CLI::App* collect_command =
       app.add_subcommand("collect", "merge a run's records, score them, enter them into a gradebook");
   collect_command->add_option("run", collecting->run, "a run's folder")->required();
-  collect_command->add_option("--gradebook", collecting->gradebook,
-                              "an SQLite file, made where there is none");
+  collect_command
+      ->add_option("--gradebook", collecting->gradebook,
+                   "an SQLite file, made where there is none; default: the one that the run is in")
+      ->envname("WARPGRADE_GRADEBOOK");
+  collect_command->add_flag("--relink", collecting->relink,
+                            "the run belongs to this gradebook from now on, whatever its former one says");
   collect_command->add_option("--author", collecting->author,
                               "who does it, for the audit trail; default: you");
   collect_command->callback([collecting, &code] {
-    if (collecting->author.empty()) {
-      const char* user = std::getenv("USER");
-      collecting->author = user != nullptr && *user != '\0' ? user : fmt::format("uid {}", getuid());
-    }
-    code = collect(collecting->run, collecting->gradebook, collecting->author);
+    code = collect(collecting->run, collecting->gradebook, collecting->author, collecting->relink);
   });
 }
 

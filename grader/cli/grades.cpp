@@ -1,6 +1,9 @@
 #include "cli/grades.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -105,14 +108,108 @@ std::string brief(const json& line, const char* key) {
 
 }  // namespace
 
-void collect_into(const fs::path& gradebook, const fs::path& run, const std::string& author) {
+namespace {
+
+// RUN/gradebook.json: which gradebook the run is in, and how far that had come when it was last used.
+fs::path link_file(const fs::path& run) {
+  return run / "gradebook.json";
+}
+
+struct Link {
+  fs::path gradebook;
+  std::int64_t entry = 0;
+};
+
+std::optional<Link> link_of(const fs::path& run) {
+  if (!fs::exists(link_file(run))) return std::nullopt;
+  const json link = read_object(link_file(run));
+  return Link{link.value("gradebook", ""), link.value("entry", std::int64_t{0})};
+}
+
+void write_link(const fs::path& run, const fs::path& gradebook, const Gradebook::State& state) {
+  write_text(link_file(run), json{{"schema", "warpgrade.gradebook-link.v1"},
+                                  {"gradebook", fs::absolute(gradebook).lexically_normal().string()},
+                                  {"entry", state.entry},
+                                  {"at", state.at}}
+                                     .dump(1, ' ', false, json::error_handler_t::replace) +
+                                 "\n");
+}
+
+std::string lab_of(const fs::path& run) {
+  return RunFolder(run).read_run().at("lab");
+}
+
+std::map<std::string, double> overrides_of(const Gradebook& book, const std::string& lab) {
+  std::map<std::string, double> overrides;
+  GradeFilter filter;
+  filter.lab = lab;
+  for (const Grade& grade : book.grades(filter))
+    if (grade.override_by) overrides[grade.student] = grade.points;
+  return overrides;
+}
+
+// Refuses a gradebook in which overrides are missing that the run's own one has.
+void refuse_lost_overrides(const fs::path& run, const fs::path& given) {
+  const auto link = link_of(run);
+  if (!link) return;
+  const bool exists = fs::exists(given);
+  const Gradebook::State state = exists ? Gradebook(given, GradebookMode::kRead).state() : Gradebook::State{};
+  std::error_code none;
+  const bool same = exists && fs::equivalent(given, link->gradebook, none);
+  if (same || !fs::exists(link->gradebook)) {
+    if (state.entry >= link->entry) return;
+    throw UsageError(
+        "{}: its last entry is number {}, but {} was already used with entry {} of {}: this is an older copy "
+        "or "
+        "another gradebook, and overrides would be lost. Give the current file with --gradebook",
+        given.string(), state.entry, run.string(), link->entry, link->gradebook.string());
+  }
+  const std::string lab = lab_of(run);
+  const auto before = overrides_of(Gradebook(link->gradebook, GradebookMode::kRead), lab);
+  const auto now =
+      exists ? overrides_of(Gradebook(given, GradebookMode::kRead), lab) : std::map<std::string, double>{};
+  std::vector<std::string> lost;
+  for (const auto& [student, points] : before)
+    if (!now.contains(student) || now.at(student) != points) lost.push_back(student);
+  if (lost.empty()) return;
+  if (lost.size() > 3) lost.resize(3);
+  throw UsageError(
+      "{} is in the gradebook {}, which has overrides that {} does not have ({}): they would be lost. Use "
+      "that "
+      "gradebook; or, if the run belongs to this one from now on, say warpgrade collect {} --gradebook {} "
+      "--relink",
+      run.string(), link->gradebook.string(), given.string(), fmt::join(lost, ", "), run.string(),
+      given.string());
+}
+
+CollectSummary merge_run(const fs::path& gradebook, const fs::path& run, const std::string& author,
+                         GradebookMode mode) {
   const RunFolder folder(run);
   CollectedRun collected{folder.read_run(), read_object(folder.scores_file()), folder.read_records(), nullptr,
                          fs::absolute(run).lexically_normal().string()};
   const fs::path class_file = run / "submissions.json";
   if (fs::exists(class_file)) collected.class_list = read_object(class_file);
-  Gradebook book(gradebook, GradebookMode::kCreate);
+  Gradebook book(gradebook, mode);
   const CollectSummary summary = book.collect(collected, author);
+  write_link(run, gradebook, book.state());
+  return summary;
+}
+
+}  // namespace
+
+std::string default_author() {
+  const char* user = std::getenv("USER");
+  return user != nullptr && *user != '\0' ? user : fmt::format("uid {}", getuid());
+}
+
+std::optional<fs::path> gradebook_of(const fs::path& run) {
+  const auto link = link_of(run);
+  return link ? std::optional<fs::path>(link->gradebook) : std::nullopt;
+}
+
+void collect_into(const fs::path& gradebook, const fs::path& run, const std::string& author, bool relink) {
+  if (!relink) refuse_lost_overrides(run, gradebook);
+  const CollectSummary summary = merge_run(gradebook, run, author, GradebookMode::kCreate);
   if (summary.nothing()) {
     fmt::print("{}: nothing new in {}\n", gradebook.string(), run.string());
   } else {
@@ -121,15 +218,38 @@ void collect_into(const fs::path& gradebook, const fs::path& run, const std::str
   }
 }
 
-std::map<std::string, FinalPoints> final_points(const fs::path& gradebook, const std::string& lab) {
-  std::map<std::string, FinalPoints> finals;
+FinalGrades final_grades(const fs::path& run, const std::optional<fs::path>& given) {
+  FinalGrades final;
+  const auto link = link_of(run);
+  if (!given && !link) return final;
+  if (!given && !fs::exists(link->gradebook)) {
+    throw UsageError(
+        "{} was collected into the gradebook {}, which is not there: its overrides would be lost. Say where "
+        "it is "
+        "now with --gradebook FILE, or take the computed points with --without-overrides",
+        run.string(), link->gradebook.string());
+  }
+  const fs::path gradebook = given ? *given : link->gradebook;
+  if (given) refuse_lost_overrides(run, gradebook);
+  const CollectSummary summary = merge_run(gradebook, run, default_author(), GradebookMode::kWrite);
+  if (!summary.nothing())
+    fmt::print("{} is entered into {} as it is now\n", run.string(), gradebook.string());
+  const Gradebook book(gradebook, GradebookMode::kRead);
+  const std::string lab = lab_of(run);
   GradeFilter filter;
   filter.lab = lab;
-  for (const Grade& grade : Gradebook(gradebook, GradebookMode::kRead).grades(filter)) {
-    finals[grade.student] = {grade.points, grade.override_by.has_value(),
-                             grade.override_by ? grade.override_by->reason : ""};
+  int overrides = 0;
+  for (const Grade& grade : book.grades(filter)) {
+    overrides += grade.override_by ? 1 : 0;
+    final.points[grade.student] = {grade.points, grade.override_by.has_value(),
+                                   grade.override_by ? grade.override_by->reason : ""};
   }
-  return finals;
+  const Gradebook::State state = book.state();
+  final.gradebook = {{"path", fs::absolute(gradebook).lexically_normal().string()},
+                     {"entry", state.entry},
+                     {"at", state.at},
+                     {"overrides", overrides}};
+  return final;
 }
 
 int list_grades(const GradesOptions& options) {
@@ -157,7 +277,8 @@ int list_grades(const GradesOptions& options) {
 
 int override_grade(const GradesOptions& options) {
   Gradebook book(options.gradebook, GradebookMode::kWrite);
-  book.override_grade(*options.student, *options.lab, options.points, options.reason, options.author);
+  book.override_grade(*options.student, *options.lab, options.points, options.reason, options.author,
+                      options.above_maximum);
   GradesOptions shown = options;
   shown.format = "table";
   return list_grades(shown);

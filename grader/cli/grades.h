@@ -18,19 +18,35 @@ struct GradesOptions {
   bool every_attempt = false, best = false;
 
   std::optional<double> points;  // of an override
-  bool withdraw = false;
+  bool withdraw = false, above_maximum = false;
   std::string reason, author;
 };
 
-// Merges a run's records and scores into the gradebook, which is made where there is none.
+// Merges a run's records and scores into the gradebook, which is made where there is none, and notes in the
+// run's folder (gradebook.json) that this is its gradebook. Throws UsageError where overrides that the run's
+// former gradebook has would be lost, unless `relink`.
 void collect_into(const std::filesystem::path& gradebook, const std::filesystem::path& run,
-                  const std::string& author);
+                  const std::string& author, bool relink = false);
 int list_grades(const GradesOptions& options);
 int override_grade(const GradesOptions& options);
 int show_history(const GradesOptions& options);
 
-// The points that a gradebook has for a lab's students.
-std::map<std::string, FinalPoints> final_points(const std::filesystem::path& gradebook,
-                                                const std::string& lab);
+// The grades that count for a run, and what they were made from.
+struct FinalGrades {
+  std::map<std::string, FinalPoints> points;  // by student, of those whom the gradebook has
+  nlohmann::json gradebook;                   // {path, entry, at, overrides}; null: there is none
+};
+
+// Asks `gradebook`, or the one that the run was collected into; brings the run's scores in it up to date
+// first. Throws UsageError where overrides would be lost: the run's gradebook is gone, or another one or an
+// older copy of it is given.
+FinalGrades final_grades(const std::filesystem::path& run,
+                         const std::optional<std::filesystem::path>& gradebook);
+
+// The gradebook that the run was collected into; nullopt: none.
+std::optional<std::filesystem::path> gradebook_of(const std::filesystem::path& run);
+
+// You, for the audit trail.
+std::string default_author();
 
 }  // namespace warpgrade

@@ -1,6 +1,7 @@
 // `warpgrade labs [LAB]`: the labs, a lab's cases, or the baselines.
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -8,11 +9,16 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/toolchain.h"
+#include "batch/class_run.h"
 #include "cli/commands.h"
 #include "cli/tables.h"
 #include "labs/lab.h"
+#include "score/policy.h"
 
 namespace warpgrade {
+namespace fs = std::filesystem;
+
 namespace {
 
 // The labs, or one lab's cases.
@@ -30,11 +36,16 @@ int list_labs(const std::optional<std::string>& name) {
   return kExitGraded;
 }
 
-// The folders, a line each, of what submissions are measured against.
+// The folders, a line each, of what submissions are measured against and students may have: a lab's policy
+// keeps the others secret.
 int list_baselines() {
   std::set<std::string> folders;
   for (const Lab* lab : labs()) {
-    for (const Baseline& baseline : lab->baselines()) folders.insert(baseline.folder.string());
+    const fs::path file = project_root() / "grader/policies" / (lab->name() + ".yaml");
+    std::set<std::string> secret;
+    if (fs::exists(file)) secret = load_policy(file, dataset_names(*lab)).secret_baselines;
+    for (const Baseline& baseline : lab->baselines())
+      if (!secret.contains(baseline.name)) folders.insert(baseline.folder.string());
   }
   for (const std::string& folder : folders) fmt::print("{}\n", folder);
   return kExitGraded;
@@ -50,7 +61,8 @@ void add_labs_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("labs", "list the labs, or a lab's cases");
   command->add_option("lab", options->lab, "a lab's name");
-  command->add_flag("--baselines", options->baselines, "print the folders of all baselines instead");
+  command->add_flag("--baselines", options->baselines,
+                    "print the folders of the baselines that are not secret instead");
   command->callback(
       [options, &code] { code = options->baselines ? list_baselines() : list_labs(options->lab); });
 }

@@ -14,11 +14,20 @@ namespace {
 
 }  // namespace
 
-void collect_into(const std::filesystem::path&, const std::filesystem::path&, const std::string&) {
+void collect_into(const std::filesystem::path&, const std::filesystem::path&, const std::string&, bool) {
   refuse();
 }
-std::map<std::string, FinalPoints> final_points(const std::filesystem::path&, const std::string&) {
-  refuse();
+std::string default_author() {
+  return "";
+}
+std::optional<std::filesystem::path> gradebook_of(const std::filesystem::path& run) {
+  if (std::filesystem::exists(run / "gradebook.json")) refuse();
+  return std::nullopt;
+}
+FinalGrades final_grades(const std::filesystem::path& run,
+                         const std::optional<std::filesystem::path>& given) {
+  if (given || gradebook_of(run)) refuse();
+  return {};
 }
 int list_grades(const GradesOptions&) {
   refuse();

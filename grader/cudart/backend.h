@@ -179,8 +179,12 @@ class Backend {
   // Bytes that stream-ordered allocation keeps of the device, in use or not; and giving back what is not.
   virtual uint64_t pool_bytes() { return 0; }
   virtual void trim_pool() {}
+  // How much of it stays when nobody uses it.
+  virtual cudaError_t keep_pool(uint64_t) { return cudaSuccess; }
   virtual cudaError_t register_host(void* pointer, uint64_t bytes) = 0;
   virtual cudaError_t unregister_host(void* pointer) = 0;
+  // What kernels call the host's memory at an address: the same, but perhaps for registered memory.
+  virtual uint64_t device_address(uint64_t address) { return address; }
   // The range that holds an address or ends there.
   virtual std::optional<MemoryRange> find(uint64_t address) = 0;
   // What the allocation at an address is called for people; empty where nobody knows.
@@ -199,6 +203,10 @@ class Backend {
   // --- streams and events. The front end checks handles; a backend gets what it gave. ---
   virtual cudaError_t create_stream(unsigned flags, int priority, StreamId& stream) = 0;
   virtual cudaError_t destroy_stream(StreamId stream) = 0;
+  // Access-policy windows and the like, which are hints.
+  virtual cudaError_t set_stream_attribute(StreamId, cudaStreamAttrID, const cudaStreamAttrValue&) {
+    return cudaSuccess;
+  }
   virtual cudaError_t synchronize_stream(StreamId stream) = 0;
   virtual cudaError_t query_stream(StreamId stream) = 0;  // cudaErrorNotReady while there is work
   virtual cudaError_t synchronize_device() = 0;
@@ -222,6 +230,7 @@ class Backend {
   // --- limits: cudaDeviceSetLimit ---
   virtual cudaError_t set_limit(cudaLimit limit, size_t value) = 0;
   virtual cudaError_t get_limit(cudaLimit limit, size_t& value) = 0;
+  virtual cudaError_t reset_persisting_l2() { return cudaSuccess; }
   // As they were before the first set_limit.
   virtual void reset_limits() {}
 };

@@ -71,6 +71,12 @@ bool OwnedMemory::holds(uint64_t address, uint64_t bytes) const {
   return range && bytes <= range->end - address;
 }
 
+bool OwnedMemory::is_free(uint64_t begin, uint64_t bytes) const {
+  const auto after = ranges_.lower_bound(begin);
+  if (after != ranges_.end() && after->first - begin < bytes) return false;
+  return after == ranges_.begin() || std::prev(after)->second.end <= begin;
+}
+
 // The first gap that is long enough.
 std::optional<uint64_t> OwnedMemory::take_window(uint64_t bytes) {
   if (bytes == 0 || bytes > wire::kWindowBytes) return std::nullopt;

@@ -27,6 +27,8 @@ class OwnedMemory {
   // The range that holds the address.
   std::optional<cudart::MemoryRange> around(uint64_t address) const;
   bool holds(uint64_t address, uint64_t bytes) const;
+  // No range has a byte of it.
+  bool is_free(uint64_t begin, uint64_t bytes) const;
 
   // Pages of the window that are free, taken; nothing when there are none.
   std::optional<uint64_t> take_window(uint64_t bytes);

@@ -284,6 +284,14 @@ cudaError_t Server::carry_out(const Call& call) {
     case Op::launch_graph:
     case Op::destroy_graph:
       return carry_out_graphs(call);
+    case Op::set_stream_attribute:
+    case Op::keep_pool:
+    case Op::reset_persisting_l2:
+    case Op::register_host:
+    case Op::unregister_host:
+    case Op::give_window:
+    case Op::add_managed:
+      return carry_out_registration(call);
     default:
       return carry_out_streams(call);
   }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -133,6 +134,12 @@ class Server {
   cudaError_t carry_out_streams(const Call& call);
   cudaError_t carry_out_events(const Call& call);
   cudaError_t carry_out_limits(const Call& call);
+  cudaError_t carry_out_registration(const Call& call);
+  cudaError_t register_host(const Call& call);
+  bool map_at(uint64_t begin, uint64_t bytes, uint64_t window);
+  cudaError_t unregister_host(uint64_t begin);
+  cudaError_t add_managed(const Call& call);
+  cudaError_t set_stream_attribute(const Call& call);
   void finish(uint16_t slot, uint32_t sequence, cudaError_t error);
   void poll_waiting();
   void wait_for(const Call& call, std::function<cudaError_t()> ask);
@@ -223,6 +230,9 @@ class Server {
   std::vector<std::optional<cudart::EventId>> events_;
   std::vector<std::optional<GraphEntry>> graphs_;
   size_t graph_nodes_ = 0;
+  std::map<uint64_t, uint64_t>
+      registered_;               // first address of the host process' memory, and its place in the window
+  std::set<uint64_t> detached_;  // places whose pages the host process still has
   std::vector<Waiting> waiting_;
   bool is_waiting_call_ = false;
   std::optional<CommandResult> result_;

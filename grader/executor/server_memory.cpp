@@ -123,8 +123,8 @@ cudaError_t Server::release_range(const MemoryRange& range) {
 cudaError_t Server::release(const Call& call) {
   before_waiting("release");
   const auto range = owned_.at(call.argument(0));
-  const bool fits = range && range->kind != MemoryKind::other &&
-                    (call.argument(1) >> static_cast<int>(range->kind) & 1) != 0;
+  const bool is_allocation = range && (range->kind == MemoryKind::device || is_in_window(*range));
+  const bool fits = is_allocation && (call.argument(1) >> static_cast<int>(range->kind) & 1) != 0;
   if (fits && is_in_window(*range)) {
     // Kernels may still use the pages: cudaFree and cudaFreeHost wait for the device.
     const MemoryRange freed = *range;
@@ -160,7 +160,8 @@ cudaError_t Server::release_all() {
   cudaError_t first = backend_.synchronize_device();
   for (const MemoryRange& range : owned_.all()) {
     if (range.kind == MemoryKind::other) continue;
-    const cudaError_t error = release_range(range);
+    const cudaError_t error =
+        range.kind == MemoryKind::registered ? unregister_host(range.begin) : release_range(range);
     if (first == cudaSuccess) first = error;
   }
   return first;

@@ -1,6 +1,7 @@
 // Gradescope, Autolab, Canvas, Moodle.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "exports/csv.h"
@@ -37,11 +38,33 @@ json gradescope_test(const json& line) {
   return test;
 }
 
+// What a gate of speed did, where it is not passed.
+std::string gates_text(const json& view) {
+  std::string text;
+  for (const json& gate : view.value("gates", json::array())) {
+    const std::string status = gate.at("status");
+    if (status == "pass") continue;
+    text += fmt::format("\nCorrectness earns points from a speed-up of {:g} over {} on",
+                        gate.at("needed").get<double>(), gate.at("baseline").get<std::string>());
+    if (status == "not_measured")
+      text += "; speed was not measured here, so that is still open";
+    else if (gate.contains("reached"))
+      text += fmt::format("; yours is {:.3g}", gate.at("reached").get<double>());
+    else
+      text += "; yours is below";
+  }
+  return text;
+}
+
 std::string headline(const json& view) {
-  std::string text =
-      fmt::format("{} of {} points", points_cell(view.at("points")), points_cell(view.at("max_points")));
+  const double most = view.at("max_points"), measured = view.value("measured_points", most);
+  std::string text = fmt::format("{} of {} points", points_cell(view.at("points")), points_cell(most));
   if (view.value("overridden", false)) text += ", set by the course's staff";
   if (view.contains("override_reason")) text += ": " + view.at("override_reason").get<std::string>();
+  if (view.at("verdict") == "not_submitted") return text + "\nNothing was handed in.";
+  if (measured < most)
+    text += fmt::format("\nSpeed was not measured in this run: {} points are still open",
+                        points_cell(most - measured));
   text +=
       fmt::format("\n{} of {} cases correct", view.value("correct_cases", 0), view.value("total_cases", 0));
   if (const int open = view.value("undecided_cases", 0); open > 0)
@@ -50,6 +73,7 @@ std::string headline(const json& view) {
     text += fmt::format("\n{} of {} over the threshold", view.value("over_threshold", 0),
                         view.value("threshold_cases", 0));
   }
+  text += gates_text(view);
   if (view.contains("late")) text += "\n" + view.at("late").value("note", "late");
   if (view.contains("refusal")) {
     text += fmt::format("\nThe hand-in was refused: {}\n{}", view.at("refusal").value("message", ""),
@@ -84,14 +108,17 @@ json gradescope_results(const json& view) {
          {"output_format", "text"},
          {"visibility", "visible"}});
   }
-  json result = {{"score", two_digits(view.at("points"))},
-                 {"output", headline(view)},
-                 {"output_format", "text"},
-                 {"test_output_format", "text"},
-                 {"visibility", "visible"},
-                 {"stdout_visibility", "hidden"},
-                 {"tests", tests},
-                 {"extra_data", {{"warpgrade", {{"run", view.at("run")}, {"lab", view.at("lab")}}}}}};
+  json result = {
+      {"score", two_digits(view.at("points"))},
+      {"output", headline(view)},
+      {"output_format", "text"},
+      {"test_output_format", "text"},
+      {"visibility", "visible"},
+      {"stdout_visibility", "hidden"},
+      {"tests", tests},
+      {"extra_data",
+       {{"warpgrade",
+         {{"run", view.at("run")}, {"lab", view.at("lab")}, {"made_from", view.at("made_from")}}}}}};
   if (view.contains("submission"))
     result["extra_data"]["warpgrade"]["hash"] = view.at("submission").value("hash", "");
   json board = {{{"name", "Points"},
@@ -125,38 +152,60 @@ json autolab_scores(const json& view) {
   for (const int k : speed_widths({view})) {
     if (const auto mean = mean_speedup(view, k)) board.push_back(two_digits(*mean));
   }
-  return {{"scores", scores}, {"scoreboard", board}};
+  return {{"scores", scores}, {"scoreboard", board}, {"made_from", view.at("made_from")}};
 }
 
-std::string canvas_csv(const Views& views, const std::string& layout) {
-  const bool canvas_ids = layout == "canvas";
-  const std::string lab = views.front().at("lab");
+bool is_stranger(const json& view, const Views& all) {
+  if (view.at("person").value("on_roster", true)) return false;
+  return std::any_of(all.begin(), all.end(),
+                     [](const json& other) { return other.at("person").value("on_roster", true); });
+}
+
+namespace {
+
+// An id as courseware wrote it, for its import to find. One that a hand-in's name brought is a stranger's
+// text.
+std::string id_cell(const json& person, const std::string& id) {
+  return person.value("on_roster", true) ? id : plain_cell(id);
+}
+
+}  // namespace
+
+std::string canvas_csv(const Views& views, const std::string& column) {
   std::vector<std::vector<std::string>> rows{
-      {"Student", "ID", "SIS User ID", "SIS Login ID", "Section", lab},
+      {"Student", "ID", "SIS User ID", "SIS Login ID", "Section", column},
       {"    Points Possible", "", "", "", "", points_cell(views.front().at("max_points"))}};
   for (const json& view : views) {
     const json& person = view.at("person");
-    const std::string id = plain_cell(person.at("id"));
-    rows.push_back({plain_cell(person.value("name", "")), canvas_ids ? id : "", canvas_ids ? "" : id,
-                    plain_cell(person.value("email", "")), plain_cell(person.value("section", "")),
+    const std::string id = person.at("id"), canvas_id = person.value("canvas_id", "");
+    if (is_stranger(view, views) && canvas_id.empty()) continue;
+    std::string sis = person.value("sis_id", ""), login = person.value("login", "");
+    // The roster's id is the SIS id, unless it is known to be something else.
+    if (sis.empty() && id != canvas_id && id != login && id != person.value("email", "")) sis = id;
+    if (login.empty()) login = person.value("email", "");
+    rows.push_back({plain_cell(person.value("name", "")), id_cell(person, canvas_id), id_cell(person, sis),
+                    id_cell(person, login), plain_cell(person.value("section", "")),
                     points_cell(view.at("points"))});
   }
   return csv_text(rows);
 }
 
-std::string moodle_csv(const Views& views) {
+std::string moodle_csv(const Views& views, const std::string& column) {
   std::vector<std::vector<std::string>> rows{
-      {"ID number", "Full name", "Email address", views.front().at("lab"), "Maximum", "Feedback"}};
+      {"Identifier", "ID number", "Full name", "Email address", column, "Maximum", "Feedback"}};
   for (const json& view : views) {
     const json& person = view.at("person");
-    std::string comment = view.at("verdict") == "not_submitted" ? "nothing was handed in" : headline(view);
+    const std::string participant = person.value("moodle_id", ""), email = person.value("email", "");
+    if (is_stranger(view, views) && participant.empty() && email.empty()) continue;
+    std::string id = person.at("id");
+    if (id == participant || id == email) id.clear();  // Moodle's ID number is not known
+    std::string comment = view.at("verdict") == "not_submitted" ? "Nothing was handed in." : headline(view);
     // Gradescope has a leaderboard of its own, with names of its own; ours is told here.
-    if (view.contains("pseudonym")) {
+    if (view.contains("pseudonym"))
       comment += "\nOn the leaderboard you are " + view.at("pseudonym").get<std::string>() + ".";
-    }
-    rows.push_back({plain_cell(person.at("id")), plain_cell(person.value("name", "")),
-                    plain_cell(person.value("email", "")), points_cell(view.at("points")),
-                    points_cell(view.at("max_points")), plain_cell(comment)});
+    rows.push_back({participant.empty() ? "" : "Participant " + participant, id_cell(person, id),
+                    plain_cell(person.value("name", "")), id_cell(person, email),
+                    points_cell(view.at("points")), points_cell(view.at("max_points")), plain_cell(comment)});
   }
   return csv_text(rows);
 }

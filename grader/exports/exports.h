@@ -17,12 +17,16 @@ nlohmann::json gradescope_results(const nlohmann::json& view);
 // override is a third problem, "adjustment", so that the sum is the final points.
 nlohmann::json autolab_scores(const nlohmann::json& view);
 
-// Canvas' gradebook import: a row a student, below the row with the points possible. `layout` is where the
-// hand-ins came from: ids of Canvas' own export are Canvas ids, all others SIS ids.
-std::string canvas_csv(const Views& views, const std::string& layout);
+// Canvas' gradebook import: a row a student, below the row with the points possible. ID is Canvas' own number
+// for a student, by which it looks first; SIS User ID the roster's. `column` names the assignment as Canvas
+// does, "Lab 1 (4711)".
+std::string canvas_csv(const Views& views, const std::string& column);
 
 // Moodle's grade import: ID number, full name, email, points, a comment.
-std::string moodle_csv(const Views& views);
+std::string moodle_csv(const Views& views, const std::string& column);
+
+// Students whom courseware of this roster does not know: they are left out of its imports.
+bool is_stranger(const nlohmann::json& view, const Views& all);
 
 // JUnit XML as Jenkins reads it: a suite a student, a test case a case.
 std::string junit_xml(const Views& views);

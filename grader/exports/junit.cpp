@@ -76,8 +76,9 @@ std::string suite(const json& view, Counts& total) {
   for (const char* key : {"points", "max_points"}) {
     text += fmt::format("      <property name=\"{}\" value=\"{:.2f}\"/>\n", key, view.at(key).get<double>());
   }
-  text += fmt::format("      <property name=\"verdict\" value=\"{}\"/>\n    </properties>\n",
-                      escaped(view.at("verdict")));
+  text += fmt::format("      <property name=\"verdict\" value=\"{}\"/>\n", escaped(view.at("verdict")));
+  text += fmt::format("      <property name=\"made_from\" value=\"{}\"/>\n    </properties>\n",
+                      escaped(view.at("made_from")));
   return text + cases + "  </testsuite>\n";
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "ingest/times.h"
 #include "judge/verdict.h"
 
 namespace warpgrade {
@@ -64,7 +65,8 @@ std::string tail(const std::string& text, std::size_t most) {
 
 class Viewer {
  public:
-  Viewer(const Policy& policy, const RunParts& parts) : policy_(policy), parts_(parts) {
+  Viewer(const Policy& policy, const RunParts& parts)
+      : policy_(policy), parts_(parts), zone_(TimeZone::named(policy.timezone)) {
     for (const json& spec : parts.run.at("cases")) sets_[spec.at("id")] = spec.value("set", "");
     for (const json& record : parts.records) {
       records_[{record.at("submission").at("id"), record.at("case").at("id")}] = &record;
@@ -97,19 +99,24 @@ class Viewer {
                  {"terms", parts_.run.value("terms", json{{"width", "K"}, {"work", "nnz"}})}};
     view["submission"] =
         only(scored, {"id", "title", "team", "attempt", "submitted_at", "late_s", "hash", "interface"});
-    view.update(only(scored, {"points", "max_points", "points_before_late", "verdict", "correct_cases",
-                              "total_cases", "undecided_cases", "left_out_cases"}));
+    view.update(only(scored, {"points", "max_points", "measured_points", "points_before_late", "verdict",
+                              "correct_cases", "total_cases", "undecided_cases", "left_out_cases"}));
     if (const json& late = part(scored, "late"); !late.empty()) {
-      view["late"] = only(late, {"seconds", "days", "percent", "points_lost", "note"});
+      view["late"] = only(late, {"seconds", "days", "percent", "points_lost", "within_grace", "note"});
     }
+    add_times(view["submission"]);
     view["speed_measured"] = scored.value("speed_measured", false) && policy_.visibility.speed;
     if (policy_.visibility.speed) {
       view.update(only(scored, {"over_threshold", "threshold_cases"}));
-      view["parts"] = parts_of(scored);
+      view["parts"] = only(part(scored, "parts"), {"correctness", "speed"});
       const int decided = scored.at("total_cases").get<int>() - scored.value("undecided_cases", 0);
       view["speed_gated"] = scored.value("speed_measured", false) && policy_.speed_needs_all_correct &&
                             scored.at("correct_cases").get<int>() < decided;
     }
+    json gates = first_of(scored, "gates", 8, {"baseline", "needed", "reached", "status"});
+    for (json& gate : gates)
+      if (!policy_.visibility.speed) gate.erase("reached");
+    if (!gates.empty()) view["gates"] = std::move(gates);
     const auto refusal = refusals_.find(id);
     if (refusal != refusals_.end()) view["refusal"] = refusal->second;
     view["compile"] = compilation(id);
@@ -120,7 +127,8 @@ class Viewer {
   json person(const std::string& id, const std::string& title) const {
     const auto found = people_.find(id);
     if (found == people_.end()) return {{"id", id}, {"name", title}};
-    json person = only(*found->second, {"id", "name", "email", "section"});
+    json person = only(*found->second, {"id", "name", "email", "section", "team", "canvas_id", "sis_id",
+                                        "login", "moodle_id", "on_roster"});
     if (!person.contains("name")) person["name"] = title.empty() ? id : title;
     return person;
   }
@@ -150,15 +158,10 @@ class Viewer {
     return view;
   }
 
-  // What the points before lateness are made of.
-  json parts_of(const json& scored) const {
-    const int decided = scored.at("total_cases").get<int>() - scored.value("undecided_cases", 0);
-    const double correct = scored.at("correct_cases").get<int>();
-    const double correctness = decided > 0 ? policy_.correctness_points * correct / decided : 0;
-    const double before = scored.value("points_before_late", scored.at("points").get<double>());
-    json parts = {{"correctness", correctness}};
-    if (scored.value("speed_measured", false)) parts["speed"] = std::max(0.0, before - correctness);
-    return parts;
+  // The time of the hand-in on the course's clocks.
+  void add_times(json& submission) const {
+    const auto at = parse_time(submission.value("submitted_at", ""));
+    if (at) submission["submitted_text"] = zone_.text(*at);
   }
 
   void add_cases(const json& scored, json& view) const {
@@ -233,6 +236,7 @@ class Viewer {
 
   const Policy& policy_;
   const RunParts& parts_;
+  TimeZone zone_;
   std::map<std::string, std::string> sets_;
   std::map<std::pair<std::string, std::string>, const json*> records_;
   std::map<std::string, const json*> people_;
@@ -260,7 +264,8 @@ std::vector<std::string> members_of(const json& scored) {
 
 std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
                                  const std::map<std::string, std::string>& names,
-                                 const std::map<std::string, FinalPoints>& finals) {
+                                 const std::map<std::string, FinalPoints>& finals,
+                                 const std::string& made_from) {
   const Viewer viewer(policy, parts);
   std::vector<json> views;
   std::map<std::string, std::size_t> place;  // by student
@@ -292,12 +297,18 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
                  {"person", viewer.person(id, "")},
                  {"points", 0.0},
                  {"max_points", parts.scores.at("max_points")},
+                 {"measured_points", parts.scores.value("measured_points", parts.scores.at("max_points"))},
                  {"verdict", "not_submitted"},
                  {"speed_measured", false},
                  {"cases", json::array()}};
+    if (policy.visibility.speed) {
+      view["parts"] = {{"correctness", 0.0}};
+      if (view.at("measured_points") == view.at("max_points")) view["parts"]["speed"] = 0.0;
+    }
     apply_final(policy, finals, view);
     views.push_back(std::move(view));
   }
+  for (json& view : views) view["made_from"] = made_from;
   return views;
 }
 

@@ -31,10 +31,11 @@ struct FinalPoints {
 
 // One object a student (schema warpgrade.feedback.v1, README.md here), in the run's order, then the roster's
 // students without a submission; of several attempts the one that counts. `pseudonyms` by submission;
-// `finals` by student.
+// `finals` by student; `made_from` tells people which state of which sources the points are.
 std::vector<nlohmann::json> feedback_views(const Policy& policy, const RunParts& parts,
                                            const std::map<std::string, std::string>& pseudonyms,
-                                           const std::map<std::string, FinalPoints>& finals);
+                                           const std::map<std::string, FinalPoints>& finals,
+                                           const std::string& made_from);
 
 // Names that nobody can trace without the run's secret key: "teal-otter-417", by submission, all different.
 std::map<std::string, std::string> pseudonyms(const std::string& key, const nlohmann::json& run);

@@ -299,7 +299,7 @@ std::vector<Grade> Gradebook::grades(const GradeFilter& filter) const {
 
 void Gradebook::override_grade(const std::string& student, const std::string& lab,
                                std::optional<double> points, const std::string& reason,
-                               const std::string& author) {
+                               const std::string& author, bool above_maximum) {
   const auto blank = [](const std::string& s) { return s.find_first_not_of(" \t\n") == std::string::npos; };
   if (blank(reason)) throw UsageError("an override needs a --reason: it stands in the history for good");
   if (blank(author)) throw UsageError("an override needs an --author: it stands in the history for good");
@@ -309,6 +309,10 @@ void Gradebook::override_grade(const std::string& student, const std::string& la
   if (before.empty()) {
     throw UsageError("{}: student '{}' has no grade in lab '{}'; `warpgrade grades` lists who has",
                      impl_->file.string(), student, lab);
+  }
+  if (points && *points > before.front().max_points && !above_maximum) {
+    throw UsageError("--points {:g}: lab '{}' is worth {:g} points; say --above-maximum when more is meant",
+                     *points, lab, before.front().max_points);
   }
   if (!points && !before.front().override_by) {
     throw UsageError("{}: no override of '{}' in lab '{}' stands that could be taken back",
@@ -333,6 +337,15 @@ void Gradebook::override_grade(const std::string& student, const std::string& la
     what["after"] = points.value_or(before.front().computed_points);
     impl_->audit(author, points ? "points overridden" : "override withdrawn", what);
     transaction.commit();
+  });
+}
+
+Gradebook::State Gradebook::state() const {
+  return impl_->guarded([&] {
+    SQLite::Statement query(*impl_->database, "SELECT id, at FROM audit ORDER BY id DESC LIMIT 1");
+    State state;
+    if (query.executeStep()) state = {query.getColumn(0).getInt64(), query.getColumn(1).getString()};
+    return state;
   });
 }
 

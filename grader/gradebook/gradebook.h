@@ -3,6 +3,7 @@
 // README.md here.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -71,9 +72,17 @@ class Gradebook {
   std::vector<Grade> grades(const GradeFilter& filter) const;
 
   // Sets a student's points in a lab; no points takes the last override back. Throws UsageError for a student
-  // or lab without a grade, points that are negative or not finite, an empty reason or author.
+  // or lab without a grade, points that are negative, not finite or (unless `above_maximum`) more than there
+  // are, an empty reason or author.
   void override_grade(const std::string& student, const std::string& lab, std::optional<double> points,
-                      const std::string& reason, const std::string& author);
+                      const std::string& reason, const std::string& author, bool above_maximum = false);
+
+  // How far the gradebook has come: the number of its last entry in the audit trail and when that was made.
+  struct State {
+    std::int64_t entry = 0;  // 0: nothing was ever entered
+    std::string at;
+  };
+  State state() const;
 
   // Everything that happened to a student's grades, oldest first; every student's without one.
   std::vector<nlohmann::json> history(const std::optional<std::string>& student) const;

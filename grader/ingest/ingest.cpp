@@ -38,15 +38,25 @@ struct Group {
   std::vector<Attempt> attempts;  // in order of time
 };
 
+// "Ada Lovelace (s1)".
+std::string person_text(const Student& student) {
+  const std::string name = plain_line(student.name), id = plain_line(student.id);
+  return name.empty() || name == id ? id : fmt::format("{} ({})", name, id);
+}
+
 class Ingest {
  public:
   Ingest(const IngestOptions& options, const RunFolder& folder)
-      : options_(options), folder_(folder), scratch_("warpgrade-ingest") {
-    if (options.roster) roster_ = Roster::read(*options.roster);
+      : options_(options),
+        folder_(folder),
+        scratch_("warpgrade-ingest"),
+        zone_(TimeZone::named(options.timezone)) {
+    if (options.roster) roster_ = Roster::read(*options.roster, zone_);
+    on_roster_ = roster_.students().size();
     if (!std::set<std::string>{"last", "first", "best"}.contains(options.attempts))
       throw UsageError("--attempts: expected last, first or best, got '{}'", options.attempts);
     if (options.deadline) {
-      deadline_ = parse_time(*options.deadline);
+      deadline_ = parse_time(*options.deadline, zone_);
       if (!deadline_)
         throw UsageError("--deadline: expected a time like 2026-03-18T23:59:00+01:00, got '{}'",
                          *options.deadline);
@@ -55,9 +65,11 @@ class Ingest {
 
   json take() {
     const fs::path source = unpacked_source();
-    const Layout layout = read_layout(source, options_.layout, options_.lab);
+    const Layout layout = read_layout(source, options_.layout, options_.lab, zone_);
     layout_ = layout.name;
     left_aside_ = layout.left_aside;
+    find_owners(layout);
+    if (!options_.accept_unmatched) refuse_strangers();
     for (const RawAttempt& raw : layout.attempts) {
       throw_if_interrupted();
       take_attempt(raw);
@@ -97,13 +109,40 @@ class Ingest {
     return std::nullopt;
   }
 
+  // Before anything is unpacked: an export and a roster that do not belong together are noticed at once. The
+  // first pass learns the LMS' numbers, so that the second one finds the same person by name and by number.
+  void find_owners(const Layout& layout) {
+    for (const RawAttempt& raw : layout.attempts)
+      for (const StudentKeys& owner : raw.owners) seen_.insert(roster_.find_or_add(owner));
+  }
+
+  void refuse_strangers() const {
+    if (on_roster_ == 0) return;  // without a roster everybody is welcome
+    std::set<std::size_t> strangers;
+    for (std::size_t i = on_roster_; i < roster_.students().size(); ++i) strangers.insert(i);
+    if (strangers.empty()) return;
+    const std::size_t matched = seen_.size() - strangers.size();
+    if (matched > 0 && 2 * matched >= on_roster_) return;
+    std::vector<std::string> handed_in, listed;
+    for (const std::size_t i : strangers)
+      if (handed_in.size() < 3) handed_in.push_back(person_text(roster_.students()[i]));
+    for (std::size_t i = 0; i < on_roster_ && listed.size() < 3; ++i)
+      if (!seen_.contains(i)) listed.push_back(person_text(roster_.students()[i]));
+    throw UsageError(
+        "{} of {} students of the roster are found in the hand-ins, and {} who handed in are not on it.\n"
+        "  handed in, not on the roster: {}\n  on the roster, not found:     {}\n"
+        "Is it this class's roster, and has it a column with what the export calls the students (id, e-mail "
+        "address, name, canvas_id, ...)? The export was read as layout '{}'; --layout names another one. "
+        "--accept-unmatched takes the hand-ins as they are. Nothing was kept.",
+        matched, on_roster_, strangers.size(), fmt::join(handed_in, "; "), fmt::join(listed, "; "), layout_);
+  }
+
   void take_attempt(const RawAttempt& raw) {
     Attempt attempt;
     attempt.raw = raw;
     std::set<std::size_t> members;
-    for (const RawOwner& owner : raw.owners)
-      members.insert(roster_.find_or_add(owner.keys, owner.name, owner.email));
-    attempt.student = roster_.find_or_add(raw.owners[0].keys, raw.owners[0].name, raw.owners[0].email);
+    for (const StudentKeys& owner : raw.owners) members.insert(roster_.find_or_add(owner));
+    attempt.student = roster_.find_or_add(raw.owners[0]);
     attempt.refusal = refused_on_the_way(raw);
     if (!attempt.refusal) {
       auto taken = take_snapshot(raw, folder_.root() / "snapshots", options_.limits);
@@ -242,6 +281,7 @@ class Ingest {
                 {"attempts_policy", options_.attempts},
                 {"students", students},
                 {"attempts", attempts}};
+    result["timezone"] = zone_.name();
     if (deadline_) result["deadline"] = format_time(*deadline_);
     if (!left_aside_.empty()) result["left_aside"] = left_aside_;
     return result;
@@ -250,7 +290,10 @@ class Ingest {
   const IngestOptions& options_;
   const RunFolder& folder_;
   TemporaryDirectory scratch_;
+  TimeZone zone_;
   Roster roster_;
+  std::size_t on_roster_ = 0;   // the first so many of its students; the others were added
+  std::set<std::size_t> seen_;  // students who handed in
   std::optional<std::int64_t> deadline_;
   std::string layout_;
   std::vector<std::string> left_aside_;
@@ -286,6 +329,7 @@ Submission submission_of(const RunFolder& folder, const json& attempt,
   submission.about = json::object();
   for (const char* key : {"student", "members", "team", "attempt", "submitted_at", "late_s", "late_marked"})
     if (attempt.contains(key)) submission.about[key] = attempt[key];
+  if (attempt.contains("refusal")) submission.about["refused"] = attempt["refusal"].at("reason");
   return submission;
 }
 

@@ -20,13 +20,16 @@ struct IngestOptions {
   std::optional<std::filesystem::path> roster;  // CSV, see roster.h
   std::string attempts = "last";                // which one counts: last, first, best
   std::optional<std::string> deadline;          // a time, see times.h
+  std::string timezone = "UTC";                 // of times that say none
+  bool accept_unmatched = false;                // go on where most hand-ins are of nobody on the roster
   std::string lab;
   UnpackLimits limits;  // of one attempt
 };
 
 // Takes the class into the run folder: snapshots/ and submissions.json, the latter last, so that an
 // interrupted call is simply repeated. Throws UsageError for what the caller can mend: no such folder, a bad
-// roster, a time that is none. What a student did wrong is in the result.
+// roster, a time that is none, hand-ins and a roster that do not belong together (nothing is kept then). What
+// a student did wrong is in the result.
 nlohmann::json ingest(const IngestOptions& options, const RunFolder& folder);
 
 // The submissions of an ingested class that are to be judged, with their facts for run.json.

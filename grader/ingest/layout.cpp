@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/untrusted.h"
+#include "ingest/layout_names.h"
 #include "ingest/times.h"
 #include "ingest/unpack.h"
 
@@ -45,6 +46,12 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
+StudentKeys keyed(const std::string& key) {
+  StudentKeys keys;
+  keys.keys = {key};
+  return keys;
+}
+
 // ---- gradescope
 
 // Keys are Ruby symbols: ":created_at".
@@ -71,13 +78,13 @@ RawAttempt gradescope_attempt(const fs::path& folder, const std::string& id, con
                      at);
   }
   for (const YAML::Node& submitter : symbol(about, "submitters")) {
-    RawOwner owner;
+    StudentKeys owner;
     owner.name = text_of(symbol(submitter, "name"));
     owner.email = text_of(symbol(submitter, "email"));
     owner.keys = {text_of(symbol(submitter, "sid")), owner.email, owner.name};
     attempt.owners.push_back(std::move(owner));
   }
-  if (attempt.owners.empty()) attempt.owners.push_back({{id}, "", ""});
+  if (attempt.owners.empty()) attempt.owners.push_back(keyed(id));
   return attempt;
 }
 
@@ -132,7 +139,9 @@ std::vector<RawAttempt> read_canvas(const std::vector<fs::path>& entries,
     }
     RawAttempt& attempt = attempts[{part[3], std::stoll(part[4].str().substr(0, 18))}];
     if (attempt.owners.empty()) {
-      attempt.owners.push_back({{part[3], part[1]}, "", ""});
+      StudentKeys owner = keyed(part[1]);
+      owner.canvas_id = part[3];
+      attempt.owners.push_back(owner);
       attempt.origin = name;
     }
     attempt.late_marked |= part[2].matched;
@@ -156,7 +165,9 @@ std::vector<RawAttempt> read_autolab(const std::vector<fs::path>& entries,
     const int version = std::stoi(part[2].str().substr(0, 9));
     RawAttempt& attempt = attempts[{part[1], version}];
     if (attempt.owners.empty()) {
-      attempt.owners.push_back({{part[1]}, "", part[1]});
+      StudentKeys owner = keyed(part[1]);
+      owner.email = part[1];
+      attempt.owners.push_back(owner);
       attempt.origin = name;
       attempt.number = version;
     }
@@ -190,7 +201,7 @@ void add_folder(const fs::path& folder, std::vector<RawAttempt>& attempts) {
       });
   if (!several) {
     RawAttempt attempt;
-    attempt.owners.push_back({{student}, "", ""});
+    attempt.owners.push_back(keyed(student));
     attempt.origin = student;
     attempt.folder = folder;
     attempts.push_back(std::move(attempt));
@@ -198,7 +209,7 @@ void add_folder(const fs::path& folder, std::vector<RawAttempt>& attempts) {
   }
   for (const fs::path& entry : entries) {
     RawAttempt attempt;
-    attempt.owners.push_back({{student}, "", ""});
+    attempt.owners.push_back(keyed(student));
     attempt.origin = student + "/" + entry.filename().string();
     attempt.number = std::stoi(entry.filename().string().substr(8));
     attempt.folder = entry;
@@ -214,7 +225,7 @@ std::vector<RawAttempt> read_folders(const std::vector<fs::path>& entries,
       add_folder(entry, attempts);
     } else if (is_archive(entry)) {
       RawAttempt attempt;
-      attempt.owners.push_back({{without_ending(entry)}, "", ""});
+      attempt.owners.push_back(keyed(without_ending(entry)));
       attempt.origin = entry.filename().string();
       attempt.files.push_back({entry, entry.filename().string()});
       attempts.push_back(std::move(attempt));
@@ -235,19 +246,29 @@ bool most_match(const std::vector<fs::path>& entries, const std::regex& form) {
 
 std::string detect(const fs::path& folder, const std::vector<fs::path>& entries) {
   if (fs::exists(folder / kGradescopeFile)) return "gradescope";
+  if (const std::string named = layout_by_names(entries); !named.empty()) return named;
   if (most_match(entries, autolab_form())) return "autolab";
   if (most_match(entries, canvas_form())) return "canvas";
   return std::any_of(entries.begin(), entries.end(), is_archive) ? "archives" : "folder";
 }
 
+// A folder that is an export by its contents, and not one student's.
+bool holds_an_export(const fs::path& folder) {
+  if (fs::exists(folder / kGradescopeFile)) return true;
+  const std::vector<fs::path> entries = entries_of(folder);
+  const std::string layout = entries.empty() ? "folder" : detect(folder, entries);
+  return layout != "folder" && layout != "archives";
+}
+
 }  // namespace
 
-Layout read_layout(const fs::path& given, const std::string& name, const std::string& lab) {
+Layout read_layout(const fs::path& given, const std::string& name, const std::string& lab,
+                   const TimeZone& zone) {
   fs::path folder = given;
   std::vector<fs::path> entries = entries_of(folder);
   // An export packed with its own folder around it.
   while (entries.size() == 1 && fs::is_directory(entries[0]) && name != "folder" &&
-         fs::exists(entries[0] / kGradescopeFile)) {
+         holds_an_export(entries[0])) {
     folder = entries[0];
     entries = entries_of(folder);
   }
@@ -262,10 +283,21 @@ Layout read_layout(const fs::path& given, const std::string& name, const std::st
     layout.attempts = read_canvas(entries, layout.left_aside);
   } else if (layout.name == "autolab") {
     layout.attempts = read_autolab(entries, layout.left_aside);
+  } else if (layout.name == "moodle") {
+    layout.attempts = read_moodle(entries, layout.left_aside);
+  } else if (layout.name == "blackboard") {
+    layout.attempts = read_blackboard(entries, zone, layout.left_aside);
+  } else if (layout.name == "brightspace") {
+    layout.attempts = read_brightspace(entries, zone, layout.left_aside);
+  } else if (layout.name == "github") {
+    layout.attempts = read_github(entries, layout.left_aside);
   } else if (layout.name == "folder" || layout.name == "archives") {
     layout.attempts = read_folders(entries, layout.left_aside);
   } else {
-    throw UsageError("no layout '{}'; there is: auto, folder, archives, gradescope, canvas, autolab", name);
+    throw UsageError(
+        "no layout '{}'; there is: auto, folder, archives, gradescope, canvas, autolab, moodle, blackboard, "
+        "brightspace, github",
+        name);
   }
   if (layout.attempts.empty()) {
     throw UsageError(

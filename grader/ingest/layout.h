@@ -5,6 +5,11 @@
 //   gradescope  submission_metadata.yml beside submission_<id>/ folders ("export submissions")
 //   canvas      <lastfirst>[_LATE]_<user>_<submission>_<file>: loose files ("download submissions")
 //   autolab     <email>_<version>_<file>
+//   moodle      <full name>_<participant>_assignsubmission_file_/..., also without the suffix, also loose
+//               files ("download all submissions")
+//   blackboard  <assignment>_<user>_attempt_<time>_<file>: loose files, and a .txt that tells of each attempt
+//   brightspace <number>-<number> - <name> - <time>/... ("download all submissions")
+//   github      a folder of clones <assignment>-<account>/, each with its .git (`gh classroom clone`)
 #pragma once
 
 #include <cstdint>
@@ -13,12 +18,10 @@
 #include <string>
 #include <vector>
 
-namespace warpgrade {
+#include "ingest/roster.h"
+#include "ingest/times.h"
 
-struct RawOwner {
-  std::vector<std::string> keys;  // what may name the student in the roster, best first
-  std::string name, email;
-};
+namespace warpgrade {
 
 // A file of an attempt and the name the student gave it.
 struct RawFile {
@@ -27,7 +30,7 @@ struct RawFile {
 };
 
 struct RawAttempt {
-  std::vector<RawOwner> owners;  // one, or a team's members
+  std::vector<StudentKeys> owners;  // one, or a team's members
   std::string team;
   std::optional<std::int64_t> submitted_at;  // seconds since 1970
   bool late_marked = false;
@@ -43,8 +46,9 @@ struct Layout {
   std::vector<std::string> left_aside;  // names in the export that this layout does not explain
 };
 
-// Reads the export, an unpacked folder. `name` is one of the above or "auto". Throws UsageError: no such
-// layout, nothing in it, metadata that cannot be read.
-Layout read_layout(const std::filesystem::path& folder, const std::string& name, const std::string& lab);
+// Reads the export, an unpacked folder. `name` is one of the above or "auto"; times without a zone are of
+// `zone`. Throws UsageError: no such layout, nothing in it, metadata that cannot be read.
+Layout read_layout(const std::filesystem::path& folder, const std::string& name, const std::string& lab,
+                   const TimeZone& zone = {});
 
 }  // namespace warpgrade

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -20,6 +21,8 @@ namespace {
 
 constexpr std::uint64_t kMostSnapshotBytes = std::uint64_t{4}
                                              << 30;  // of a file; take_snapshot() allowed fewer
+
+constexpr std::size_t kMostNested = 3;  // archives within the one that was handed in
 
 bool is_left_out(const std::string& name) {
   return name.starts_with(".") || name == "__MACOSX" || name == "Thumbs.db" || name == "desktop.ini";
@@ -60,6 +63,11 @@ std::optional<Refusal> refuse_kind(const UntrustedEntry& entry) {
       break;
   }
   return refuse_entry("damaged", name, "cannot be read", "give everybody the right to read it");
+}
+
+Refusal foreign_archive(const std::string& name) {
+  return refuse_entry("unread_archive", name, "an archive of a kind that is not read",
+                      "hand in a .zip or .tar.gz");
 }
 
 // Copies plain files within the limits, by untrusted.h's rules.
@@ -156,9 +164,7 @@ std::optional<Refusal> gather(const RawAttempt& attempt, const fs::path& to, con
     files = {{*archive, archive->filename().string()}};
   }
   for (const RawFile& file : files) {
-    if (files.size() == 1 && looks_like_foreign_archive(file.name))
-      return refuse_entry("unread_archive", file.name, "an archive of a kind that is not read",
-                          "hand in a .zip or .tar.gz");
+    if (files.size() == 1 && looks_like_foreign_archive(file.name)) return foreign_archive(file.name);
     if (looks_like_archive(file.name)) {
       if (auto refusal = unpack(file.path, to, limits)) return refusal;
       continue;
@@ -235,12 +241,27 @@ std::variant<Snapshot, Refusal> take_snapshot(const RawAttempt& attempt, const f
   make_directories(snapshots);
   const Staging raw(snapshots), kept(snapshots);
   if (auto refusal = gather(attempt, raw.path(), limits)) return *refusal;
-  const fs::path root = without_wrapping(raw.path());
-  const std::vector<fs::path> files = files_below(root);
-  if (files.size() == 1 && looks_like_archive(files[0])) {
-    return Refusal{"nested_archive", files[0].string() + ": an archive within the archive",
-                   "pack the sources themselves", files[0].string()};
+  fs::path root = without_wrapping(raw.path());
+  std::vector<fs::path> files = files_below(root);
+  // What courseware or a hasty student packed once more: each archive that is alone in the one before it.
+  std::vector<std::unique_ptr<Staging>> inner;
+  while (files.size() == 1 && (looks_like_archive(files[0]) || looks_like_foreign_archive(files[0]))) {
+    if (looks_like_foreign_archive(files[0])) return foreign_archive(files[0].string());
+    if (inner.size() == kMostNested)
+      return refuse_entry("nested_archive", files[0].string(), "an archive within archives, too often",
+                          "pack the sources themselves");
+    inner.push_back(std::make_unique<Staging>(snapshots));
+    if (auto refusal = unpack(root / files[0], inner.back()->path(), limits)) return *refusal;
+    root = without_wrapping(inner.back()->path());
+    files = files_below(root);
   }
+  const auto is_packed = [](const fs::path& file) {
+    return looks_like_archive(file) || looks_like_foreign_archive(file);
+  };
+  if (!files.empty() && std::all_of(files.begin(), files.end(), is_packed))
+    return refuse_entry("nested_archive", files[0].string(),
+                        fmt::format("one of {} archives in one: which one counts is not known", files.size()),
+                        "hand in one archive, with the sources themselves");
   if (auto refusal = refuse_names(files)) return *refusal;
   Snapshot snapshot;
   snapshot.files = files.size();

@@ -582,10 +582,10 @@ void CaseJudge::add_notes(nlohmann::json& record, Outcome& outcome) {
   nlohmann::json& told = record["diagnostics"];
   for (nlohmann::json& note : submission_->notes()) {
     const bool known = std::any_of(told.begin(), told.end(), [&](const nlohmann::json& finding) {
-      return finding.value("kind", "") == note.at("kind");
+      return finding.value("kind", "") == note.value("kind", "");
     });
     if (known) continue;
-    const bool explains = outcome.verdict == verdicts::kWrongAnswer && note.at("kind") == "invalid_launch";
+    const bool explains = outcome.verdict == verdicts::kWrongAnswer && note.value("kind", "") == "invalid_launch";
     if (explains) outcome.message += "; " + note.at("message").get<std::string>();
     told.push_back(std::move(note));
   }

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/text.h"
+#include "ingest/times.h"
 
 namespace warpgrade {
 namespace {
@@ -50,7 +52,7 @@ class Place {
     if (!allowed.contains(text())) {
       std::string list;
       for (const std::string& word : allowed) list += (list.empty() ? "" : " or ") + word;
-      fail(list);
+      fail(list + meant(text(), allowed));
     }
     return text();
   }
@@ -59,15 +61,58 @@ class Place {
     if (!node_.IsMap()) fail("a map");
     for (const auto& entry : node_) {
       const std::string key = entry.first.as<std::string>();
-      if (!keys.contains(key))
-        Place(entry.second, file_, key_.empty() ? key : key_ + "." + key).fail("no such key");
+      if (!keys.contains(key)) refuse_key(entry.first, key, keys);
     }
   }
 
  private:
+  static std::string meant(const std::string& word, const std::set<std::string>& known) {
+    const std::string nearest = nearest_word(word, known);
+    return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
+  }
+
+  [[noreturn]] void refuse_key(const YAML::Node& at, const std::string& key,
+                               const std::set<std::string>& keys) const {
+    const std::string full = key_.empty() ? key : key_ + "." + key;
+    std::string hint = meant(key, keys);
+    if (hint.empty()) {
+      for (const std::string& known : keys) hint += (hint.empty() ? "; known are " : ", ") + known;
+    }
+    throw UsageError("{}:{}: unknown key {}{}", file_, at.Mark().line + 1, full, hint);
+  }
+
   YAML::Node node_;
   std::string file_, key_;
 };
+
+std::set<std::string> read_words(const Place& list, const char* example) {
+  std::set<std::string> words;
+  if (!list.defined()) return words;
+  if (!list.node().IsSequence()) list.fail(fmt::format("a list, for instance {}", example));
+  for (const auto& entry : list.node()) {
+    const std::string word = entry.IsScalar() ? entry.Scalar() : "";
+    if (word.empty()) list.fail("a list of words");
+    words.insert(word);
+  }
+  return words;
+}
+
+// `correct`, `none`, or {correct, faster_than: {naive: 1.2}}.
+void read_gate(const Place& gate, Policy& policy) {
+  if (!gate.defined() || gate.node().IsScalar()) {
+    policy.speed_needs_all_correct = gate.word_or("correct", {"correct", "none"}) == "correct";
+    return;
+  }
+  gate.only({"correct", "faster_than"});
+  policy.speed_needs_all_correct = gate.node()["correct"].IsDefined();
+  const Place faster = gate["faster_than"];
+  if (!faster.defined()) return;
+  if (!faster.node().IsMap()) faster.fail("a map from baseline to speed-up, for instance {naive: 1.2}");
+  for (const auto& entry : faster.node()) {
+    const std::string baseline = entry.first.as<std::string>();
+    policy.faster_than[baseline] = faster[baseline].number(0.01, 1e6);
+  }
+}
 
 void read_thresholds(const Place& place, const std::string& file, const std::set<std::string>& known,
                      Policy& policy) {
@@ -90,6 +135,7 @@ void read_thresholds(const Place& place, const std::string& file, const std::set
 
 void read_limits(const Place& limits, Policy::Limits& result) {
   limits.only({"compile_s", "run_s", "host_memory_mb", "device_memory_mb", "output_kb"});
+  limits["run_s"].only({"cuda", "emulator"});
   result.compile_s = limits["compile_s"].number_or(120, 1, 86400);
   for (const char* backend : {"cuda", "emulator"}) {
     result.run_s[backend] = limits["run_s"][backend].number_or(30, 0.1, 86400);
@@ -104,15 +150,8 @@ void read_visibility(const Place& place, Policy::Visibility& result) {
   const auto shown = [&](const char* key, bool fallback) {
     return place[key].word_or(fallback ? "shown" : "hidden", {"shown", "hidden"}) == "shown";
   };
-  if (const Place open = place["open"]; open.defined()) {
-    if (!open.node().IsSequence()) open.fail("a list of sets of cases, for instance [public]");
-    result.open_sets.clear();
-    for (const auto& entry : open.node()) {
-      const std::string set = entry.IsScalar() ? entry.Scalar() : "";
-      if (set.empty()) open.fail("a list of words");
-      result.open_sets.insert(set);
-    }
-  }
+  if (const Place open = place["open"]; open.defined())
+    result.open_sets = read_words(open, "[public], of sets of cases");
   result.hidden_verdicts = place["hidden"].word_or("verdict", {"verdict", "count"}) == "verdict";
   result.hidden_names = place["hidden_names"].word_or("shown", {"shown", "numbered"}) == "shown";
   result.speed = shown("speed", true);
@@ -153,8 +192,8 @@ Policy parse_policy(const std::string& text, const std::string& file,
     throw UsageError("{}:{}: not YAML: {}", file, error.mark.line + 1, error.msg);
   }
   const Place root(node, file, "");
-  root.only({"schema", "name", "lab", "baseline", "points", "within_noise", "partial", "limits", "thresholds",
-             "visibility", "late", "host_isolation"});
+  root.only({"schema", "name", "lab", "baseline", "secret_baselines", "timezone", "points", "within_noise",
+             "partial", "limits", "thresholds", "visibility", "late", "host_isolation"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
     root["schema"].fail("warpgrade.policy.v1");
   }
@@ -163,12 +202,20 @@ Policy parse_policy(const std::string& text, const std::string& file,
   policy.name = root["name"].text();
   policy.lab = root["lab"].text();
   policy.baseline = root["baseline"].text();
+  policy.secret_baselines = read_words(root["secret_baselines"], "[naive]");
+  if (root["timezone"].defined()) {
+    try {
+      policy.timezone = TimeZone::named(root["timezone"].text()).name();
+    } catch (const UsageError& error) {
+      throw UsageError("{}: {}", file, error.what());
+    }
+  }
   const Place points = root["points"];
   points.only({"correctness", "speed", "gate"});
   policy.correctness_points = points["correctness"].number_or(40, 0, 1e6);
   policy.speed_points = points["speed"].number_or(60, 0, 1e6);
-  policy.speed_needs_all_correct = points["gate"].word_or("correct", {"correct", "none"}) == "correct";
   policy.host_isolation = root["host_isolation"].word_or("executor", {"executor", "any"});
+  read_gate(points["gate"], policy);
   policy.within_noise_passes = root["within_noise"].word_or("pass", {"pass", "fail"}) == "pass";
   root["partial"].only({"from"});
   policy.partial_from = root["partial"]["from"].number_or(1.0, 0, 1);

@@ -12,10 +12,15 @@ namespace warpgrade {
 
 struct Policy {
   std::string name, lab, baseline;
+  std::set<std::string> secret_baselines;  // measured against, but never shipped to students
+  std::string timezone = "UTC";            // of the course: how times without a zone are meant and shown
   double correctness_points = 40, speed_points = 60;
   bool speed_needs_all_correct = true;
   // "executor": host code has no GPU and cannot forge a time; "any": `grade --direct` is allowed as well.
   std::string host_isolation = "executor";
+  // Correctness earns points only where the geometric mean of the speed-ups over each of these baselines
+  // reaches the number; not asked where speed is not measured.
+  std::map<std::string, double> faster_than;
   bool within_noise_passes = true;
   double partial_from = 0.5;  // below its threshold a case earns linearly from this share of it; 1: nothing
 
@@ -50,11 +55,13 @@ struct Policy {
   // None: this K has no threshold, its speed earns nothing and costs nothing.
   std::optional<double> threshold(const std::string& dataset, int k) const;
 
+  double max_points() const { return correctness_points + speed_points; }
+
   std::string hash;  // of the text
 };
 
-// Throws UsageError naming file, key, what was expected and what stands there. Thresholds must speak of known
-// datasets.
+// Throws UsageError naming file, line, key, what was expected and what stands there; for an unknown key the
+// known one that is nearest. Thresholds must speak of known datasets. All keys: grader/policies/README.md.
 Policy parse_policy(const std::string& text, const std::string& file_name,
                     const std::set<std::string>& known_datasets);
 Policy load_policy(const std::filesystem::path& file, const std::set<std::string>& known_datasets);

@@ -1,5 +1,7 @@
 #include "score/score.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -89,6 +91,93 @@ CaseScore score_case(const Policy& policy, const json& spec, const json* record)
   return result;
 }
 
+// Whether a submission is as fast as the gate asks before correctness earns anything.
+json gate_of(const Policy& policy, const json& specs, const std::map<std::string, const json*>& records,
+             bool speed_measured) {
+  json gates = json::array();
+  for (const auto& [baseline, needed] : policy.faster_than) {
+    double logarithms = 0, favourable = 0;
+    int measured = 0, open = 0;
+    for (const json& spec : specs) {
+      if (spec.at("kind") != "speed") continue;
+      const auto found = records.find(spec.at("id").get<std::string>());
+      if (found == records.end() || undecided(found->second->at("outcome").at("verdict"))) {
+        ++open;
+        continue;
+      }
+      const json ratio = found->second->value("ratios", json::object()).value(baseline, json());
+      if (found->second->at("outcome").at("verdict") != verdicts::kAccepted || !ratio.is_object()) continue;
+      logarithms += std::log(std::max(1e-9, ratio.at("median").get<double>()));
+      favourable += std::log(std::max(1e-9, ratio.at("high").get<double>()));
+      ++measured;
+    }
+    json gate{{"baseline", baseline}, {"needed", needed}};
+    if (measured > 0) gate["reached"] = std::exp(logarithms / measured);
+    const bool decided = speed_measured && (measured > 0 || open == 0);
+    const double counted =
+        std::exp((policy.within_noise_passes ? favourable : logarithms) / std::max(1, measured));
+    gate["status"] = !decided ? "not_measured" : measured > 0 && counted >= needed ? "pass" : "fail";
+    gates.push_back(std::move(gate));
+  }
+  return gates;
+}
+
+struct Tally {
+  int correct = 0, decided = 0, with_threshold = 0, over = 0, left_out = 0;
+  std::string worst = verdicts::kAccepted;
+};
+
+Tally tally_of(const std::vector<CaseScore>& cases) {
+  Tally tally;
+  for (const CaseScore& c : cases) {
+    if (c.left_out) {
+      ++tally.left_out;
+      continue;
+    }
+    if (severity(c.verdict) > severity(tally.worst)) tally.worst = c.verdict;
+    tally.decided += undecided(c.verdict) ? 0 : 1;
+    tally.correct += c.verdict == verdicts::kAccepted ? 1 : 0;
+    if (c.has_threshold && !undecided(c.verdict)) {
+      ++tally.with_threshold;
+      tally.over += c.over_threshold ? 1 : 0;
+    }
+  }
+  if (tally.left_out == static_cast<int>(cases.size())) tally.worst = verdicts::kNotRun;  // nothing was judged
+  return tally;
+}
+
+// Points by part, and each case's share of them.
+void earn(const Policy& policy, const Tally& tally, bool gated, bool speed_measured,
+          std::vector<CaseScore>& cases, json& result) {
+  double correctness = 0, fast = 0;
+  json lines = json::array();
+  for (CaseScore& c : cases) {
+    double earned = 0, possible = 0;
+    if (!undecided(c.verdict)) {
+      possible = policy.correctness_points / tally.decided;
+      earned = c.verdict == verdicts::kAccepted && !gated ? possible : 0;
+      correctness += earned;
+      if (c.has_threshold && speed_measured) {
+        const double speed = policy.speed_points / tally.with_threshold;
+        possible += speed;
+        if (tally.correct == tally.decided || !policy.speed_needs_all_correct) {
+          earned += speed * c.speed_share;
+          fast += speed * c.speed_share;
+        }
+      }
+    } else if (!c.left_out) {
+      c.line["note"] = "not judged: earns nothing and costs nothing until it is";
+    }
+    c.line["points"] = earned;
+    c.line["max_points"] = possible;
+    lines.push_back(std::move(c.line));
+  }
+  result["points"] = correctness + fast;
+  result["parts"] = {{"correctness", correctness}};
+  if (speed_measured) result["parts"]["speed"] = fast;
+  result["cases"] = std::move(lines);
+}
+
 json score_submission(const Policy& policy, const json& submission, const json& specs,
                       const std::map<std::string, const json*>& records, bool speed_measured) {
   std::vector<CaseScore> cases;
@@ -96,76 +185,72 @@ json score_submission(const Policy& policy, const json& submission, const json& 
     const auto found = records.find(spec.at("id").get<std::string>());
     cases.push_back(score_case(policy, spec, found == records.end() ? nullptr : found->second));
   }
-  int correct = 0, decided = 0, with_threshold = 0, over = 0, left_out = 0;
-  std::string worst = verdicts::kAccepted;
-  for (const CaseScore& c : cases) {
-    if (c.left_out) {
-      ++left_out;
-      continue;
-    }
-    if (severity(c.verdict) > severity(worst)) worst = c.verdict;
-    decided += undecided(c.verdict) ? 0 : 1;
-    correct += c.verdict == verdicts::kAccepted ? 1 : 0;
-    if (c.has_threshold && !undecided(c.verdict)) {
-      ++with_threshold;
-      over += c.over_threshold ? 1 : 0;
-    }
-  }
-  if (left_out == static_cast<int>(cases.size())) worst = verdicts::kNotRun;  // nothing was judged
-  const bool all_correct = correct == decided;
-  double points = 0;
-  json lines = json::array();
-  for (CaseScore& c : cases) {
-    double earned = 0, possible = 0;
-    if (!undecided(c.verdict)) {
-      possible = policy.correctness_points / decided;
-      earned = c.verdict == verdicts::kAccepted ? possible : 0;
-      if (c.has_threshold && speed_measured) {
-        const double speed = policy.speed_points / with_threshold;
-        possible += speed;
-        if (all_correct || !policy.speed_needs_all_correct) earned += speed * c.speed_share;
-      }
-    } else if (!c.left_out) {
-      c.line["note"] = "not judged: earns nothing and costs nothing until it is";
-    }
-    c.line["points"] = earned;
-    c.line["max_points"] = possible;
-    points += earned;
-    lines.push_back(std::move(c.line));
-  }
+  const Tally tally = tally_of(cases);
   json result = submission;
-  result["points"] = points;
-  result["max_points"] = policy.correctness_points + (speed_measured ? policy.speed_points : 0);
-  result["verdict"] = worst;
-  result["correct_cases"] = correct;
-  const int total = static_cast<int>(cases.size()) - left_out;
+  const json gates = gate_of(policy, specs, records, speed_measured);
+  const bool gated =
+      std::any_of(gates.begin(), gates.end(), [](const json& gate) { return gate.at("status") == "fail"; });
+  if (!gates.empty()) result["gates"] = gates;
+  earn(policy, tally, gated, speed_measured, cases, result);
+  result["max_points"] = policy.max_points();
+  result["measured_points"] = policy.correctness_points + (speed_measured ? policy.speed_points : 0);
+  // A hand-in that was not taken was not compiled either, whatever its records had to say.
+  result["verdict"] = submission.contains("refused") ? "refused" : tally.worst;
+  result["correct_cases"] = tally.correct;
+  const int total = static_cast<int>(cases.size()) - tally.left_out;
   result["total_cases"] = total;
-  result["undecided_cases"] = total - decided;
-  if (left_out > 0) result["left_out_cases"] = left_out;
-  result["over_threshold"] = over;
-  result["threshold_cases"] = with_threshold;
+  result["undecided_cases"] = total - tally.decided;
+  if (tally.left_out > 0) result["left_out_cases"] = tally.left_out;
+  result["over_threshold"] = tally.over;
+  result["threshold_cases"] = tally.with_threshold;
   result["speed_measured"] = speed_measured;
-  result["cases"] = std::move(lines);
   return result;
 }
 
-// Takes off what the policy says; a submission that nobody knows the time of is in time.
+std::string duration_text(double seconds) {
+  const auto minutes = static_cast<long long>(seconds / 60);
+  if (seconds < 60) return fmt::format("{:.0f} s", seconds);
+  if (minutes < 60) return fmt::format("{} min", minutes);
+  if (minutes < 2 * 24 * 60) return fmt::format("{} h {} min", minutes / 60, minutes % 60);
+  return fmt::format("{} days {} h", minutes / (24 * 60), minutes / 60 % 24);
+}
+
+// What a student is told of lateness: how late, what it costs, of how much.
+std::string late_note(const Policy::Late& rules, const json& late, double before) {
+  std::string text = late.contains("seconds")
+                         ? fmt::format("Handed in {} after the deadline", duration_text(late.at("seconds")))
+                         : "Marked late by the LMS, which does not say by how much";
+  const double percent = late.at("percent"), lost = late.at("points_lost");
+  if (late.value("within_grace", false))
+    return text +
+           fmt::format(", within the grace of {:g} minutes: nothing is taken off.", rules.grace_minutes);
+  if (percent == 0) return text + ": nothing is taken off.";
+  return text + fmt::format(": {:g} % is taken off, {:g} of {:g} points.", percent,
+                            std::round(lost * 100) / 100, std::round(before * 100) / 100);
+}
+
+// Takes off what the policy says. A submission in time, or of a time that nobody knows, has no `late`.
 void apply_late_rules(const Policy& policy, json& submission) {
   if (!policy.late) return;
   const bool known = submission.contains("late_s");
   const double seconds = submission.value("late_s", 0.0);
   const bool marked = !known && submission.value("late_marked", false);
+  if (seconds <= 0 && !marked) return;
   double days = marked ? policy.late->marked_days : 0;
-  if (seconds > 60 * policy.late->grace_minutes) days = std::ceil(seconds / 86400);
+  const bool in_grace = !marked && seconds <= 60 * policy.late->grace_minutes;
+  if (!marked && !in_grace) days = std::ceil(seconds / 86400);
   const double percent = days > policy.late->max_days
                              ? 100
                              : std::min(policy.late->cap_percent, days * policy.late->percent_per_day);
   const double before = submission.at("points");
-  submission["points_before_late"] = before;
-  submission["points"] = before * (1 - percent / 100);
   json late{{"days", days}, {"percent", percent}, {"points_lost", before * percent / 100}};
   if (known) late["seconds"] = seconds;
-  if (marked) late["note"] = "marked late by the LMS, which does not say by how much";
+  if (in_grace) late["within_grace"] = true;
+  late["note"] = late_note(*policy.late, late, before);
+  if (percent > 0) {
+    submission["points_before_late"] = before;
+    submission["points"] = before * (1 - percent / 100);
+  }
   submission["late"] = std::move(late);
 }
 
@@ -206,7 +291,8 @@ json score(const Policy& policy, const json& run, const std::vector<json>& recor
           {"run", run.at("run")},
           {"policy_name", policy.name},
           {"policy_hash", policy.hash},
-          {"max_points", policy.correctness_points + (speed_measured ? policy.speed_points : 0)},
+          {"max_points", policy.max_points()},
+          {"measured_points", policy.correctness_points + (speed_measured ? policy.speed_points : 0)},
           {"submissions", std::move(submissions)}};
 }
 

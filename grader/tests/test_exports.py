@@ -189,7 +189,7 @@ def test_names_of_all_scripts_reach_canvas_and_moodle_and_formulas_do_not(
     names = {row[0] for row in canvas[2:]}
     assert set(PEOPLE[:11]) <= names
     assert "'=SUM(A1:A9)" in names
-    assert {row[1] for row in moodle[1:]} == names
+    assert {row[2] for row in moodle[1:]} == names
     assert all(len(row) == len(moodle[0]) for row in moodle)
 
 
@@ -279,7 +279,7 @@ def test_numbered_cases_have_no_name(tmp_path: Path) -> None:
     [
         ("  hidden: everything\n", "visibility.hidden: expected count or verdict, got 'everything'"),
         ("  open: public\n", "visibility.open: expected a list"),
-        ("  colour: red\n", "visibility.colour: expected no such key"),
+        ("  colour: red\n", "unknown key visibility.colour; known are hidden,"),
     ],
 )
 def test_a_wrong_visibility_is_named_with_its_place(tmp_path: Path, text: str, said: str) -> None:

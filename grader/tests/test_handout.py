@@ -16,7 +16,7 @@ from conftest import ROOT, WARPGRADE
 
 # Folders of a lab that hold its solutions, and folders that hold copies of them.
 SOLUTIONS = [
-    *(path for lab in sorted(ROOT.glob("reference/*")) for path in (lab / "optimized", lab / "steps")),
+    *(path for lab in sorted(ROOT.glob("reference/*")) for path in (lab / "naive", lab / "optimized", lab / "steps")),
     ROOT / "grader/tests",
     ROOT / "grader/emulator/tests",
 ]
@@ -105,7 +105,7 @@ def test_policies_say_limits_and_nothing_of_points(handout: Path) -> None:
     assert [path.name for path in policies] == sorted(path.name for path in (ROOT / "grader/policies").glob("*.yaml"))
     for path in policies:
         policy = yaml.safe_load(path.read_text(encoding="utf-8"))
-        assert set(policy) <= {"schema", "name", "lab", "baseline", "limits"}, path
+        assert set(policy) <= {"schema", "name", "lab", "baseline", "secret_baselines", "limits"}, path
 
 
 def test_holds_no_run_seed_or_published_record(handout: Path) -> None:

@@ -67,6 +67,14 @@ def good(path: Path, folder: str = "spmm") -> Path:
     return tar(path, (member(f"{folder}/spmm.cu"), SOURCE.encode()))
 
 
+def zipped(name: str, content: bytes) -> bytes:
+    """A zip of one file."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(name, content)
+    return out.getvalue()
+
+
 def bomb(path: Path) -> Path:
     """Little to carry, much to unpack."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -94,7 +102,8 @@ def test_unsafe_archives_are_refused_one_by_one(tmp_path: Path) -> None:
     bomb(hand_ins / "bomb.zip")
     (hand_ins / "cut.tar.gz").write_bytes((hand_ins / "large.tar.gz").read_bytes()[:100000])
     (hand_ins / "text.zip").write_text("not an archive", encoding="utf-8")
-    tar(hand_ins / "nested.tar.gz", (member("inner.zip"), b"PK"))
+    tar(hand_ins / "nested.tar.gz", (member("inner.zip"), zipped("a.zip", zipped("b.zip", zipped("c.zip", b"PK")))))
+    tar(hand_ins / "several.tar.gz", (member("one.zip"), b"PK"), (member("two.zip"), b"PK"))
     taken, run, done = take(tmp_path, hand_ins, roster=None)
 
     reasons = {a["student"]: a.get("refusal", {}).get("reason") for a in taken["attempts"]}
@@ -103,7 +112,7 @@ def test_unsafe_archives_are_refused_one_by_one(tmp_path: Path) -> None:
         "symlink": "link", "hardlink": "link", "device": "device", "fifo": "device", "many": "too_many_files",
         "large": "too_large",
         "twice": "duplicate_entry", "newline": "bad_name", "bomb": "compression_ratio", "cut": "damaged",
-        "text": "not_an_archive", "nested": "nested_archive",
+        "text": "not_an_archive", "nested": "nested_archive", "several": "nested_archive",
     }  # fmt: skip
     assert not list(tmp_path.parent.rglob("escaped.cu"))
     assert not list((run / "snapshots").glob(".staged*"))
@@ -113,22 +122,30 @@ def test_unsafe_archives_are_refused_one_by_one(tmp_path: Path) -> None:
         if reasons[student]:
             assert outcome["reason"] == "bad_submission" and reasons[student] in outcome["message"], outcome
             assert f"refused {student}" in done.stdout
+    scored = json.loads((run / "scores.json").read_text(encoding="utf-8"))["submissions"]
+    assert {s["id"]: s["verdict"] for s in scored} == {
+        student: "refused" if reason else "compile_error" for student, reason in reasons.items()
+    }, "a hand-in that was not taken was never compiled"
 
 
 def test_nothing_in_the_folder_is_passed_over_in_silence(tmp_path: Path) -> None:
-    """An archive alone in a student's folder is unpacked, one of another kind refused, a stray file named."""
+    """An archive alone in a student's folder or archive is unpacked, another kind refused, a stray file named."""
     hand_ins = tmp_path / "class"
     (hand_ins / "packed").mkdir(parents=True)
     good(hand_ins / "packed/hw1.tar.gz")
-    (hand_ins / "twice packed").mkdir()
-    tar(hand_ins / "twice packed/hw1.tar.gz", (member("inner.zip"), b"PK"))
+    (hand_ins / "twice packed").mkdir()  # what `make submit` made, packed again, and again by the courseware
+    good(tmp_path / "spmm-submission.tar.gz")
+    inner = zipped("spmm-submission.tar.gz", (tmp_path / "spmm-submission.tar.gz").read_bytes())
+    (hand_ins / "twice packed/hw1.zip").write_bytes(zipped("hand-in.zip", inner))
+    (hand_ins / "inner rar.zip").write_bytes(zipped("hw.rar", b"Rar!"))
     (hand_ins / "Пётр.rar").write_bytes(b"Rar!\x1a\x07\x00")
     (hand_ins / "grades.xlsx").write_bytes(b"PK")
     taken, run, done = take(tmp_path, hand_ins, roster=None)
     assert {a["student"]: a.get("refusal", {}).get("reason") for a in taken["attempts"]} == {
-        "packed": None, "twice packed": "nested_archive", "Пётр": "unread_archive",
+        "packed": None, "twice packed": None, "Пётр": "unread_archive", "inner rar": "unread_archive",
     }  # fmt: skip
-    assert (run / attempts_of(taken, "packed")[0]["snapshot"] / "spmm.cu").exists()
+    for student in ("packed", "twice packed"):
+        assert (run / attempts_of(taken, student)[0]["snapshot"] / "spmm.cu").exists()
     assert taken["left_aside"] == ["grades.xlsx"]
     assert "left aside grades.xlsx" in done.stdout, done.stdout
 
@@ -170,14 +187,14 @@ def test_a_refused_attempt_is_told_where_another_one_counts(tmp_path: Path) -> N
 
 
 def test_people_are_meant_by_their_names_in_any_script(tmp_path: Path) -> None:
-    """Nothing is left of 陳大文 in an id that is a file's name; a team is meant by each of its members."""
+    """Nothing is left of 李小龍 in an id that is a file's name; a team is meant by each of its members."""
     hand_ins = tmp_path / "class"
-    for student in ("陳大文", "s2", "s3"):
+    for student in ("李小龍", "s2", "s3"):
         (hand_ins / student).mkdir(parents=True)
         (hand_ins / student / "spmm.cu").write_text(f"{SOURCE}// {student}\n", encoding="utf-8")
-    _, run, done = take(tmp_path, hand_ins)
+    _, run, done = take(tmp_path, hand_ins, "--accept-unmatched")
     assert "team pair: s2, s3 handed in" in done.stdout and "--attempts best" in done.stdout, done.stdout
-    for number, (who, moved) in enumerate([("陳*", "______"), ("s2", "pair"), ("pair", "pair")], 1):
+    for number, (who, moved) in enumerate([("李*", "______"), ("s2", "pair"), ("pair", "pair")], 1):
         again = warpgrade("regrade", run, "--only", who, "--quiet")
         assert again.returncode == 0, again.stderr
         found = [path.name for path in (run / f"superseded/{number}").iterdir() if path.is_dir()]
@@ -188,8 +205,8 @@ def test_people_are_meant_by_their_names_in_any_script(tmp_path: Path) -> None:
         shutil.copytree(run, tmp_path / name)
         (tmp_path / name / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
     table = [line for line in warpgrade("diff", tmp_path / "before", tmp_path / "after").stdout.splitlines() if line]
-    assert any("陳大文" in line for line in table), table
-    wide = next(line for line in table if "陳大文" in line)
+    assert any("李小龍" in line for line in table), table
+    wide = next(line for line in table if "李小龍" in line)
     assert wide.index("compile_error") == table[0].index("verdict") - 3, "letters of two columns"
 
 
@@ -305,7 +322,7 @@ def test_lateness_costs_what_the_policy_says_and_can_be_rescored(tmp_path: Path)
     )
     _, run, _ = take(tmp_path, export, "--deadline", "2026-03-18T12:00:00Z")
     scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))["submissions"]
-    assert [(s["points"], s["counts"]) for s in scores] == [(40, True)]
+    assert [(s["points"], s["max_points"], s["measured_points"], s["counts"]) for s in scores] == [(40, 100, 40, True)]
     assert_time_is_accounted_for(run)
 
     # A later call may say less than the first; what it says otherwise is refused, not ignored.
@@ -322,9 +339,10 @@ def test_lateness_costs_what_the_policy_says_and_can_be_rescored(tmp_path: Path)
     assert shown.returncode == 0 and "32.00" in shown.stdout and "-8.00" in shown.stdout, shown.stdout
     assert json.loads((run / "scores.json").read_text(encoding="utf-8"))["submissions"] == scores
     feedback = run / "export/feedback/s1/feedback.md"
-    assert "**40 of 40 points**" in feedback.read_text(encoding="utf-8")
+    assert "**40 of 100 points**" in feedback.read_text(encoding="utf-8")
     assert warpgrade("rescore", run, "--policy", policy, "--yes").returncode == 0
-    assert "**32 of 40 points**" in feedback.read_text(encoding="utf-8")
+    assert "**32 of 100 points**" in feedback.read_text(encoding="utf-8")
+    assert "Handed in 36 h 0 min after the deadline: 20 % is taken off, 8 of 40 points." in feedback.read_text("utf-8")
     after = json.loads((run / "scores.json").read_text(encoding="utf-8"))["submissions"][0]
     assert after["points"] == 32 and after["late"]["days"] == 2 and after["points_before_late"] == 40
 

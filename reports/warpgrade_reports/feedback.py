@@ -114,16 +114,8 @@ def environment(*, html: bool) -> jinja2.Environment:
         undefined=jinja2.ChainableUndefined,
     )
     found.filters["md"] = fmt.markdown
-    found.globals.update(fmt=fmt, style_of=style_of, threshold_labels=THRESHOLD_LABELS, lateness=lateness, plain=plain)
+    found.globals.update(fmt=fmt, style_of=style_of, threshold_labels=THRESHOLD_LABELS, plain=plain)
     return found
-
-
-def lateness(seconds: float | None) -> str:
-    """How late a hand-in is, in words; nothing when in time or not known."""
-    if not seconds or seconds <= 0:
-        return ""
-    hours = seconds / 3600
-    return f"{fmt.digits(hours)} hours late" if hours < 24 else f"{fmt.digits(hours / 24)} days late"  # noqa: PLR2004
 
 
 def plain(points: float | None) -> str:
@@ -162,8 +154,7 @@ def _context(view: View) -> dict[str, Any]:
     facts = [("run", view["run"]), ("student", person["id"])]
     facts += [(key, str(submission[key])) for key in ("team", "attempt", "interface") if submission.get(key)]
     if submission.get("submitted_at"):
-        late = lateness(submission.get("late_s"))
-        facts.append(("handed in", submission["submitted_at"] + (f" ({late})" if late else "")))
+        facts.append(("handed in", submission.get("submitted_text") or submission["submitted_at"]))
     if submission.get("hash"):
         facts.append(("source", submission["hash"][:12]))
     return {

@@ -29,6 +29,8 @@ _STYLES = (
     VerdictStyle("cheating", "!", "cheating", "#1b1b1f", "broke a rule of the course"),
     VerdictStyle("not_implemented", "N", "not implemented", "#7d7400", "the stub says that it is not written yet"),
     VerdictStyle("judge_fault", "J", "judge fault", "#1c6fb8", "the judge's failure: costs the submission nothing"),
+    VerdictStyle("refused", "–", "refused", "#8f3f97", "the hand-in could not be taken, so nothing was judged"),
+    VerdictStyle("not_submitted", "0", "not handed in", "#6b7280", "nothing was handed in"),
     VerdictStyle("not_run", "·", "not run", "#6b7280", "not judged: costs the submission nothing"),
 )
 STYLES = {style.name: style for style in _STYLES}

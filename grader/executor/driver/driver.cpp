@@ -142,8 +142,15 @@ void Driver::remove_module(ModuleId module) {
   load_results_[module] = CUDA_ERROR_NOT_FOUND;
 }
 
-cudaError_t Driver::add_managed(ModuleId, const std::string&, MemoryRange&) {
-  return cudaErrorNotSupported;
+cudaError_t Driver::add_managed(ModuleId module, const std::string& name, MemoryRange& variable) {
+  if (module >= libraries_.size()) return cudaErrorInvalidResourceHandle;
+  if (load_results_[module] != CUDA_SUCCESS) return result_of(load_results_[module]);
+  CUdeviceptr address = 0;
+  size_t bytes = 0;
+  const CUresult result = api_.cuLibraryGetManaged_(&address, &bytes, libraries_[module], name.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND) return cudaErrorInvalidSymbol;
+  variable = {address, address + bytes, MemoryKind::other, false};
+  return result_of(result);
 }
 
 cudaError_t Driver::find_variable(ModuleId module, const std::string& name, MemoryRange& variable) {
@@ -151,7 +158,9 @@ cudaError_t Driver::find_variable(ModuleId module, const std::string& name, Memo
   if (load_results_[module] != CUDA_SUCCESS) return result_of(load_results_[module]);
   CUdeviceptr address = 0;
   size_t bytes = 0;
-  const CUresult result = api_.cuLibraryGetGlobal_(&address, &bytes, libraries_[module], name.c_str());
+  CUresult result = api_.cuLibraryGetGlobal_(&address, &bytes, libraries_[module], name.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND)
+    result = api_.cuLibraryGetManaged_(&address, &bytes, libraries_[module], name.c_str());
   if (result == CUDA_ERROR_NOT_FOUND) return cudaErrorInvalidSymbol;
   variable = {address, address + bytes, MemoryKind::other, false};
   return result_of(result);
@@ -294,6 +303,12 @@ void Driver::trim_pool() {
   if (pool_ != nullptr) api_.cuMemPoolTrimTo_(pool_, 0);
 }
 
+cudaError_t Driver::keep_pool(uint64_t bytes) {
+  cuuint64_t value = bytes;
+  if (pool_ == nullptr) return cudaSuccess;
+  return result_of(api_.cuMemPoolSetAttribute_(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &value));
+}
+
 // Kernels must find it at the host's address.
 cudaError_t Driver::register_host(void* pointer, uint64_t bytes) {
   const CUresult result =
@@ -420,6 +435,13 @@ cudaError_t Driver::destroy_stream(StreamId stream) {
   const CUstream gone = std::exchange(streams_[stream], nullptr);
   return result_of(api_.cuStreamDestroy_(gone));
 }
+cudaError_t Driver::set_stream_attribute(StreamId stream, cudaStreamAttrID attribute,
+                                         const cudaStreamAttrValue& value) {
+  CUstreamAttrValue v;
+  static_assert(sizeof v == sizeof value);
+  std::memcpy(&v, &value, sizeof v);
+  return result_of(api_.cuStreamSetAttribute_(stream_of(stream), static_cast<CUstreamAttrID>(attribute), &v));
+}
 cudaError_t Driver::synchronize_stream(StreamId stream) {
   return result_of(api_.cuStreamSynchronize_(stream_of(stream)));
 }
@@ -467,6 +489,10 @@ cudaError_t Driver::set_limit(cudaLimit limit, size_t value) {
   const CUresult result = api_.cuCtxSetLimit_(which, value);
   if (result == CUDA_SUCCESS && is_of_the_whole_device(which)) asked_limits_[which] = value;
   return result_of(result);
+}
+
+cudaError_t Driver::reset_persisting_l2() {
+  return result_of(api_.cuCtxResetPersistingL2Cache_());
 }
 
 void Driver::use_submissions_limits() {

@@ -46,6 +46,7 @@ class Driver final : public cudart::Backend {
   cudaError_t release_all() override { return cudaSuccess; }  // the server knows what there is
   uint64_t pool_bytes() override;
   void trim_pool() override;
+  cudaError_t keep_pool(uint64_t bytes) override;
   cudaError_t register_host(void* pointer, uint64_t bytes) override;
   cudaError_t unregister_host(void* pointer) override;
   std::optional<cudart::MemoryRange> find(uint64_t) override { return std::nullopt; }
@@ -57,6 +58,8 @@ class Driver final : public cudart::Backend {
 
   cudaError_t create_stream(unsigned flags, int priority, cudart::StreamId& stream) override;
   cudaError_t destroy_stream(cudart::StreamId stream) override;
+  cudaError_t set_stream_attribute(cudart::StreamId stream, cudaStreamAttrID attribute,
+                                   const cudaStreamAttrValue& value) override;
   cudaError_t synchronize_stream(cudart::StreamId stream) override;
   cudaError_t query_stream(cudart::StreamId stream) override;
   cudaError_t synchronize_device() override;
@@ -78,6 +81,7 @@ class Driver final : public cudart::Backend {
   cudaError_t set_limit(cudaLimit limit, size_t value) override;
   cudaError_t get_limit(cudaLimit limit, size_t& value) override;
 
+  cudaError_t reset_persisting_l2() override;
   // Stack, heap and printf sizes, persisting L2.
   void reset_limits() override;
   // How much of L2 the submission sets aside, and how it is filled, hold for the device: outside of its own

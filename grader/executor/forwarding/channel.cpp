@@ -1,5 +1,6 @@
 #include "executor/forwarding/channel.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,6 +74,11 @@ uint16_t Channel::take_slot() {
 void Channel::give_slot(uint16_t slot) {
   std::lock_guard lock(slot_mutex_);
   free_slots_ |= uint32_t{1} << slot;
+}
+
+bool Channel::map_window(void* pages, uint64_t bytes, uint64_t window) {
+  return mmap(pages, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory_.window_descriptor(),
+              static_cast<off_t>(window - wire::kWindowAddress)) == pages;
 }
 
 bool Channel::check_executor() {

@@ -45,6 +45,8 @@ class Channel {
   // The area of large copies: one at a time.
   std::mutex& bulk_mutex() { return bulk_mutex_; }
   uint8_t* bulk() { return memory_.bulk(); }
+  // Exchanges pages for those of the window that lie at `window`.
+  bool map_window(void* pages, uint64_t bytes, uint64_t window);
   // Looks whether the executor lives; says once on stderr that it has ended.
   bool check_executor();
   // The executor is gone: every call fails.

@@ -136,11 +136,6 @@ cudaError_t Forwarding::add_module(std::span<const std::span<const uint8_t>> con
   return error;
 }
 
-cudaError_t Forwarding::add_managed(ModuleId, const std::string& name, MemoryRange&) {
-  return refuse("__managed__ variable " + name,
-                "Use cudaMallocManaged, or a __device__ variable with cudaMemcpyToSymbol.");
-}
-
 cudaError_t Forwarding::find_variable(ModuleId module, const std::string& name, MemoryRange& variable) {
   Reply reply;
   const cudaError_t error = call(Op::find_variable, {module}, reply, bytes_of(name));
@@ -247,6 +242,7 @@ cudaError_t Forwarding::launch(const cudart::LaunchCall& launch, std::span<const
   if (!launch.attributes.empty()) {
     if (const cudaError_t error = check_attributes(launch.attributes); error != cudaSuccess) return error;
   }
+  if (const cudaError_t error = before_launch(launch.stream); error != cudaSuccess) return error;
   const LaunchRecord record(launch, launch.attributes, parameters);
   const auto& a = record.arguments;
   return channel_->post(Op::launch, {a[0], a[1], a[2], a[3], a[4], a[5]}, record.bytes(),
@@ -265,13 +261,13 @@ cudaError_t Forwarding::destroy_stream(StreamId stream) {
   return call(Op::destroy_stream, {stream});
 }
 cudaError_t Forwarding::synchronize_stream(StreamId stream) {
-  return call(Op::synchronize_stream, {stream});
+  return after_waiting(call(Op::synchronize_stream, {stream}));
 }
 cudaError_t Forwarding::query_stream(StreamId stream) {
-  return call(Op::query_stream, {stream});
+  return after_waiting(call(Op::query_stream, {stream}));
 }
 cudaError_t Forwarding::synchronize_device() {
-  return call(Op::synchronize_device, {});
+  return after_waiting(call(Op::synchronize_device, {}));
 }
 cudaError_t Forwarding::create_event(unsigned flags, EventId& event) {
   Reply reply;
@@ -289,10 +285,10 @@ cudaError_t Forwarding::wait_event(StreamId stream, EventId event) {
   return channel_ == nullptr ? cudaErrorNoDevice : channel_->post(Op::wait_event, {stream, event});
 }
 cudaError_t Forwarding::synchronize_event(EventId event) {
-  return call(Op::synchronize_event, {event});
+  return after_waiting(call(Op::synchronize_event, {event}));
 }
 cudaError_t Forwarding::query_event(EventId event) {
-  return call(Op::query_event, {event});
+  return after_waiting(call(Op::query_event, {event}));
 }
 cudaError_t Forwarding::elapsed(EventId start, EventId end, float& milliseconds) {
   Reply reply;

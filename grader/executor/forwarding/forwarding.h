@@ -10,6 +10,7 @@
 
 #include "cudart/backend.h"
 #include "executor/forwarding/channel.h"
+#include "executor/forwarding/managed_variables.h"
 
 namespace warpgrade::executor {
 
@@ -46,6 +47,11 @@ class Forwarding final : public cudart::Backend {
   cudaError_t release_all() override;
   cudaError_t register_host(void* pointer, uint64_t bytes) override;
   cudaError_t unregister_host(void* pointer) override;
+  cudaError_t keep_pool(uint64_t bytes) override;
+  cudaError_t reset_persisting_l2() override;
+  cudaError_t set_stream_attribute(cudart::StreamId stream, cudaStreamAttrID attribute,
+                                   const cudaStreamAttrValue& value) override;
+  uint64_t device_address(uint64_t address) override;
   std::optional<cudart::MemoryRange> find(uint64_t address) override;
   bool is_device_address(uint64_t address) override;
   cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) override;
@@ -86,7 +92,7 @@ class Forwarding final : public cudart::Backend {
   void read_device();
   cudaError_t stage(std::span<const uint8_t> bytes);
   cudaError_t check_attributes(std::span<const cudaLaunchAttribute> attributes);
-  static wire::Rows rows_of(const cudart::RowsCopy& copy);
+  wire::Rows rows_of(const cudart::RowsCopy& copy);
   cudaError_t pack(std::span<const cudart::GraphPart> parts, std::vector<uint8_t>& bytes);
   // The name of what a launch asks for and a backend elsewhere cannot be given; nullptr when all is well.
   static const char* refused_attribute(const cudaLaunchAttribute& attribute);
@@ -103,6 +109,7 @@ class Forwarding final : public cudart::Backend {
   cudaError_t copy_rows_out(const cudart::RowsCopy& rows, cudart::StreamId stream);
   cudaError_t copy_rows_between(const cudart::RowsCopy& rows, cudart::StreamId stream, bool waits);
   bool is_on_device(uint64_t address);
+  bool is_of_host(uint64_t address);
   bool is_inside(uint64_t address, uint64_t bytes);
   bool keep_host_away(uint64_t address, uint64_t bytes);
   void note(const cudart::MemoryRange& range);
@@ -111,6 +118,18 @@ class Forwarding final : public cudart::Backend {
 
   std::unique_ptr<Channel> channel_;
   cudart::DeviceFacts device_;
+  cudaError_t after_waiting(cudaError_t error);
+  cudaError_t before_launch(cudart::StreamId stream);
+
+  struct Registered {
+    uint64_t begin = 0, bytes = 0;  // pages
+    uint64_t window = 0;
+    uint64_t on_device = 0;  // the pages' address there: `begin`, or the window's when that was taken
+  };
+  std::atomic<size_t> moved_{0};  // how many have another address on the device
+  std::mutex registered_mutex_;
+  std::map<uint64_t, Registered> registered_;  // by the pointer that was named
+  ManagedVariables managed_;
   std::mutex stage_mutex_;  // what is staged belongs to the call that follows
   std::shared_mutex ranges_mutex_;
   std::map<uint64_t, cudart::MemoryRange> ranges_;  // by first address

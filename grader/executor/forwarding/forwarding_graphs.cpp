@@ -33,8 +33,8 @@ void append_launch(std::vector<uint8_t>& bytes, const GraphPart::Launch& launch)
 }  // namespace
 
 wire::Rows Forwarding::rows_of(const RowsCopy& c) {
-  return {{c.to.address, c.to.pitch, c.to.slice},
-          {c.from.address, c.from.pitch, c.from.slice},
+  return {{device_address(c.to.address), c.to.pitch, c.to.slice},
+          {device_address(c.from.address), c.from.pitch, c.from.slice},
           c.width,
           c.height,
           c.depth};
@@ -56,8 +56,8 @@ cudaError_t Forwarding::pack(std::span<const GraphPart> parts, std::vector<uint8
       const wire::Rows data = rows_of(*rows);
       append(bytes, &data, 1);
     } else if (const auto* fill = std::get_if<Fill>(&part.work)) {
-      const wire::Fill data{fill->address,       fill->pitch, fill->value,
-                            fill->element_bytes, fill->width, fill->height};
+      const wire::Fill data{device_address(fill->address), fill->pitch, fill->value,
+                            fill->element_bytes,           fill->width, fill->height};
       append(bytes, &data, 1);
     }
     header.work_bytes = static_cast<uint32_t>(bytes.size() - work);
@@ -92,7 +92,9 @@ cudaError_t Forwarding::upload_graph(GraphId graph, StreamId stream) {
 }
 
 cudaError_t Forwarding::launch_graph(GraphId graph, StreamId stream) {
-  return channel_ == nullptr ? cudaErrorNoDevice : channel_->post(Op::launch_graph, {graph, stream});
+  if (channel_ == nullptr) return cudaErrorNoDevice;
+  if (const cudaError_t error = before_launch(stream); error != cudaSuccess) return error;
+  return channel_->post(Op::launch_graph, {graph, stream});
 }
 
 cudaError_t Forwarding::destroy_graph(GraphId graph) {

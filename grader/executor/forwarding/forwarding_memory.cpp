@@ -206,20 +206,19 @@ cudaError_t Forwarding::release_all() {
   return error;
 }
 
-cudaError_t Forwarding::register_host(void*, uint64_t) {
-  return refuse("call of cudaHostRegister",
-                "Memory that the device shall reach comes from cudaMallocHost or cudaHostAlloc.");
-}
-cudaError_t Forwarding::unregister_host(void*) {
-  return cudaErrorHostMemoryNotRegistered;
-}
-
 cudaError_t Forwarding::memory_info(uint64_t& free_bytes, uint64_t& total_bytes) {
   Reply reply;
   const cudaError_t error = call(Op::memory_info, {}, reply);
   free_bytes = reply.values[0];
   total_bytes = reply.values[1];
   return error;
+}
+
+// The host reads and writes there itself.
+bool Forwarding::is_of_host(uint64_t address) {
+  if (is_window(address)) return true;
+  const auto range = find(address);
+  return range && range->kind == MemoryKind::registered;
 }
 
 bool Forwarding::is_on_device(uint64_t address) {
@@ -232,7 +231,7 @@ cudaError_t Forwarding::copy(void* to, const void* from, uint64_t bytes, StreamI
   const bool to_device = is_on_device(target), from_device = is_on_device(source);
   if (to_device && from_device) return copy_between(target, source, bytes, stream, waits);
   if (to_device) return copy_in(target, static_cast<const uint8_t*>(from), bytes, stream);
-  if (from_device) return copy_out(static_cast<uint8_t*>(to), source, bytes, stream);
+  if (from_device) return after_waiting(copy_out(static_cast<uint8_t*>(to), source, bytes, stream));
   if (const cudaError_t error = synchronize_stream(stream); error != cudaSuccess) return error;
   std::memmove(to, from, bytes);
   return cudaSuccess;
@@ -241,18 +240,19 @@ cudaError_t Forwarding::copy(void* to, const void* from, uint64_t bytes, StreamI
 // Pinned and managed memory is the executor's as well: nothing but addresses travels.
 cudaError_t Forwarding::copy_between(uint64_t to, uint64_t from, uint64_t bytes, StreamId stream,
                                      bool waits) {
-  const bool host_looks = waits && (is_window(to) || is_window(from));
+  const bool host_looks = waits && (is_of_host(to) || is_of_host(from));
+  const uint64_t target = device_address(to), source = device_address(from);
   if (host_looks || !is_inside(to, bytes) || !is_inside(from, bytes)) {
-    const cudaError_t error = call(Op::copy_device, {to, from, bytes, stream});
+    const cudaError_t error = call(Op::copy_device, {target, source, bytes, stream});
     return error != cudaSuccess || !host_looks ? error : synchronize_stream(stream);
   }
-  return channel_->post(Op::copy_device, {to, from, bytes, stream});
+  return channel_->post(Op::copy_device, {target, source, bytes, stream});
 }
 
 // The source may change when this returns: small copies travel in their record, large ones are waited for.
 cudaError_t Forwarding::copy_in(uint64_t to, const uint8_t* from, uint64_t bytes, StreamId stream) {
   if (bytes <= wire::kMostInline) {
-    if (is_inside(to, bytes)) return channel_->post(Op::copy_in, {to, stream}, {from, bytes});
+    if (is_inside(to, bytes)) return channel_->post(Op::copy_in, {device_address(to), stream}, {from, bytes});
     Reply reply;
     return call(Op::copy_in, {to, stream}, reply, {from, bytes});
   }
@@ -261,7 +261,8 @@ cudaError_t Forwarding::copy_in(uint64_t to, const uint8_t* from, uint64_t bytes
   for (uint64_t at = 0; at < bytes; at += wire::kBulkBytes) {
     const uint64_t part = std::min<uint64_t>(bytes - at, wire::kBulkBytes);
     std::memcpy(channel_->bulk(), from + at, part);
-    if (const cudaError_t error = call(Op::copy_in_bulk, {to + at, part, stream}); error != cudaSuccess)
+    if (const cudaError_t error = call(Op::copy_in_bulk, {device_address(to) + at, part, stream});
+        error != cudaSuccess)
       return error;
   }
   return cudaSuccess;
@@ -270,7 +271,7 @@ cudaError_t Forwarding::copy_in(uint64_t to, const uint8_t* from, uint64_t bytes
 cudaError_t Forwarding::copy_out(uint8_t* to, uint64_t from, uint64_t bytes, StreamId stream) {
   if (bytes <= wire::kReplyBytes || !is_inside(from, bytes)) {
     Reply reply;
-    const cudaError_t error = call(Op::copy_out, {from, bytes, stream}, reply);
+    const cudaError_t error = call(Op::copy_out, {device_address(from), bytes, stream}, reply);
     if (error != cudaSuccess) return error;
     if (reply.data.size() != bytes) return cudaErrorUnknown;
     std::memcpy(to, reply.data.data(), bytes);
@@ -279,7 +280,8 @@ cudaError_t Forwarding::copy_out(uint8_t* to, uint64_t from, uint64_t bytes, Str
   std::lock_guard lock(channel_->bulk_mutex());
   for (uint64_t at = 0; at < bytes; at += wire::kBulkBytes) {
     const uint64_t part = std::min<uint64_t>(bytes - at, wire::kBulkBytes);
-    if (const cudaError_t error = call(Op::copy_out_bulk, {from + at, part, stream}); error != cudaSuccess)
+    if (const cudaError_t error = call(Op::copy_out_bulk, {device_address(from) + at, part, stream});
+        error != cudaSuccess)
       return error;
     std::memcpy(to + at, channel_->bulk(), part);
   }
@@ -289,9 +291,12 @@ cudaError_t Forwarding::copy_out(uint8_t* to, uint64_t from, uint64_t bytes, Str
 cudaError_t Forwarding::fill(const cudart::Fill& fill, StreamId stream) {
   if (channel_ == nullptr) return cudaErrorNoDevice;
   const uint64_t bytes = (fill.height - 1) * fill.pitch + fill.width * fill.element_bytes;
-  const Channel::Arguments arguments{
-      fill.address, fill.pitch,  uint64_t{fill.value} | uint64_t{fill.element_bytes} << 32,
-      fill.width,   fill.height, stream};
+  const Channel::Arguments arguments{device_address(fill.address),
+                                     fill.pitch,
+                                     uint64_t{fill.value} | uint64_t{fill.element_bytes} << 32,
+                                     fill.width,
+                                     fill.height,
+                                     stream};
   if (is_inside(fill.address, bytes)) return channel_->post(Op::fill, arguments);
   return call(Op::fill, arguments);
 }

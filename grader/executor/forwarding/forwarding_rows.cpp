@@ -21,10 +21,6 @@ uint64_t span_of(const RowsCopy::Side& side, const RowsCopy& box) {
   return side.row(box.height - 1, box.depth - 1) + box.width - side.address;
 }
 
-bool is_window(uint64_t address) {
-  return address - wire::kWindowAddress < wire::kWindowBytes;
-}
-
 // Rows from `first` of slice `z`.
 RowsCopy part_of(const RowsCopy& rows, uint64_t first, uint64_t count, uint64_t z) {
   RowsCopy part = rows;
@@ -57,7 +53,7 @@ cudaError_t Forwarding::copy_rows(const RowsCopy& rows, StreamId stream, bool wa
 cudaError_t Forwarding::copy_rows_between(const RowsCopy& rows, StreamId stream, bool waits) {
   const wire::Rows data = rows_of(rows);
   const std::span<const uint8_t> bytes{reinterpret_cast<const uint8_t*>(&data), sizeof data};
-  const bool host_looks = waits && (is_window(rows.to.address) || is_window(rows.from.address));
+  const bool host_looks = waits && (is_of_host(rows.to.address) || is_of_host(rows.from.address));
   const bool is_known = is_inside(rows.to.address, span_of(rows.to, rows)) &&
                         is_inside(rows.from.address, span_of(rows.from, rows));
   if (is_known && !host_looks) return channel_->post(Op::copy_rows, {stream}, bytes);
@@ -71,7 +67,8 @@ cudaError_t Forwarding::copy_rows_in(const RowsCopy& rows, StreamId stream) {
     for (uint64_t y = 0; y < rows.height; ++y, at += rows.width)
       std::memcpy(at, host(rows.from.row(y, 0)), rows.width);
   };
-  const Channel::Arguments arguments{rows.to.address, rows.to.pitch, rows.width, rows.height, stream};
+  const Channel::Arguments arguments{device_address(rows.to.address), rows.to.pitch, rows.width, rows.height,
+                                     stream};
   const uint64_t bytes = rows.width * rows.height;
   const bool is_known = is_inside(rows.to.address, span_of(rows.to, rows));
   if (is_known && bytes <= wire::kMostInline) return channel_->post(Op::copy_in_rows, arguments, bytes, pack);
@@ -85,7 +82,8 @@ cudaError_t Forwarding::copy_rows_out(const RowsCopy& rows, StreamId stream) {
     for (uint64_t y = 0; y < rows.height; ++y, at += rows.width)
       std::memcpy(host(rows.to.row(y, 0)), at, rows.width);
   };
-  const Channel::Arguments arguments{rows.from.address, rows.from.pitch, rows.width, rows.height, stream};
+  const Channel::Arguments arguments{device_address(rows.from.address), rows.from.pitch, rows.width,
+                                     rows.height, stream};
   const uint64_t bytes = rows.width * rows.height;
   if (bytes <= wire::kReplyBytes) {
     Reply reply;

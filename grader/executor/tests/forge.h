@@ -187,6 +187,12 @@ inline void Forger::fill_in_memory(Forged& f) {
       return set(f, {memory().address, chance(3) ? number(16) : 7});
     case Op::release_async:
       return set(f, {memory().address, stream()});
+    case Op::register_host:  // where nothing lies, mostly
+      return set(f, {(uint64_t{0x5a00'0000'0000} + number(64) * wire::kPage), (1 + number(4)) * wire::kPage});
+    case Op::unregister_host:
+      return set(f, {uint64_t{0x5a00'0000'0000} + number(64) * wire::kPage});
+    case Op::give_window:
+      return set(f, {wire::kWindowAddress + number(64) * wire::kPage});
     case Op::copy_in:
       f.data.assign(std::min<uint64_t>(bytes_in(to), 100'000), 9);
       return set(f, {to.address, stream()});
@@ -272,7 +278,12 @@ inline Forged Forger::call() {
   if (facts.data != wire::Data::none) {
     f.data.resize(chance(8) ? number(70'000) : number(300));
     const bool is_name = facts.data == wire::Data::name;
-    for (uint8_t& byte : f.data) byte = static_cast<uint8_t>(is_name ? 'a' + random_() % 26 : random_());
+    for (size_t k = 0; k < f.data.size(); ++k) {
+      const bool is_new = k < 200;  // the rest repeats
+      f.data[k] = !is_new   ? f.data[k - 200]
+                  : is_name ? static_cast<uint8_t>('a' + number(26))
+                            : static_cast<uint8_t>(random_());
+    }
     if (is_name && f.data.size() > wire::kMostName && !chance(200)) f.data.resize(10);
   }
   if (!chance(12)) fill_in(f);
@@ -292,6 +303,7 @@ inline void Forger::learn(const Forged& f, const wire::Slot& slot) {
   if (slot.error != 0) return;
   const auto op = static_cast<wire::Op>(f.record.op);
   if (op == wire::Op::allocate) memory_.push_back({slot.values[0], f.record.arguments[1]});
+  if (op == wire::Op::register_host) memory_.push_back({f.record.arguments[0], f.record.arguments[1]});
   if (op == wire::Op::allocate_async) memory_.push_back({slot.values[0], f.record.arguments[0]});
   // What is freed stays known: it is used again, which must be refused.
   if (memory_.size() > 40) memory_.erase(memory_.begin(), memory_.begin() + 20);

@@ -122,9 +122,96 @@ TEST(Score, AJudgeFaultIsNeverAZero) {
 TEST(Score, OnTheEmulatorSpeedIsNotMeasuredAndNotAsked) {
   const json scores =
       score(policy(), run_of("emulator"), {record("cora-k32", "accepted"), record("arxiv-k32", "accepted")});
-  EXPECT_DOUBLE_EQ(scores.at("max_points"), 40);
+  EXPECT_DOUBLE_EQ(scores.at("max_points"), 100) << "what the lab is worth does not depend on the machine";
+  EXPECT_DOUBLE_EQ(scores.at("measured_points"), 40);
   EXPECT_DOUBLE_EQ(only(scores).at("points"), 40);
   EXPECT_EQ(only(scores).at("cases")[1].at("threshold_status"), "not_measured");
+}
+
+// ---- lateness, gates, refusals ----
+
+json late_run(const json& about) {
+  json run = run_of("cuda");
+  run["submissions"][0].update(about);
+  return run;
+}
+
+json late_of(const json& about) {
+  const std::string rules = "late: {grace_minutes: 10, percent_per_day: 10, max_days: 7}\n";
+  return only(score(policy(kPolicy + rules), late_run(about),
+                    {record("cora-k32", "accepted"), timed(2.1, 2.2, 2.3)}));
+}
+
+TEST(Late, WhoIsInTimeOrOfUnknownTimeHearsNothingOfIt) {
+  for (const json& about : {json{{"late_s", 0}}, json::object()}) {
+    const json s = late_of(about);
+    EXPECT_FALSE(s.contains("late"));
+    EXPECT_FALSE(s.contains("points_before_late"));
+    EXPECT_DOUBLE_EQ(s.at("points"), 100);
+  }
+}
+
+TEST(Late, GraceCostsNothingAndIsCalledGrace) {
+  const json s = late_of({{"late_s", 360}});
+  EXPECT_DOUBLE_EQ(s.at("points"), 100);
+  EXPECT_EQ(s.at("late").at("note"),
+            "Handed in 6 min after the deadline, within the grace of 10 minutes: nothing is taken off.");
+}
+
+TEST(Late, WhoIsLateHearsWhatItCost) {
+  const json s = late_of({{"late_s", 3660}});
+  EXPECT_DOUBLE_EQ(s.at("points"), 90);
+  EXPECT_EQ(s.at("late").at("note"),
+            "Handed in 1 h 1 min after the deadline: 10 % is taken off, 10 of 100 points.");
+  EXPECT_EQ(late_of({{"late_marked", true}}).at("late").at("note"),
+            "Marked late by the LMS, which does not say by how much: 10 % is taken off, 10 of 100 points.");
+}
+
+const std::string kGate = std::string(kPolicy).replace(std::string(kPolicy).find("gate: correct"), 13,
+                                                       "gate: {correct, faster_than: {naive: 1.2}}");
+
+json with_naive(double ratio) {
+  json r = timed(2.1, 2.2, 2.3);
+  r["ratios"]["naive"] = {{"median", ratio}, {"low", ratio - 0.01}, {"high", ratio + 0.01}};
+  return r;
+}
+
+TEST(Gate, ACopyOfTheNaiveSolutionEarnsNoPointsForCorrectness) {
+  const json slow =
+      only(score(policy(kGate), run_of("cuda"), {record("cora-k32", "accepted"), with_naive(1.0)}));
+  EXPECT_DOUBLE_EQ(slow.at("parts").at("correctness"), 0);
+  EXPECT_EQ(slow.at("gates")[0].at("status"), "fail");
+  EXPECT_NEAR(slow.at("gates")[0].at("reached").get<double>(), 1.0, 1e-9);
+  const json fast =
+      only(score(policy(kGate), run_of("cuda"), {record("cora-k32", "accepted"), with_naive(1.5)}));
+  EXPECT_DOUBLE_EQ(fast.at("points"), 100);
+  EXPECT_EQ(fast.at("gates")[0].at("status"), "pass");
+}
+
+TEST(Gate, IsOpenWhereSpeedIsNotMeasured) {
+  const json s = only(score(policy(kGate), run_of("emulator"),
+                            {record("cora-k32", "accepted"), record("arxiv-k32", "accepted")}));
+  EXPECT_EQ(s.at("gates")[0].at("status"), "not_measured");
+  EXPECT_DOUBLE_EQ(s.at("points"), 40);
+}
+
+TEST(Gate, WhoseSpeedCasesAllFailIsNotFaster) {
+  const json s = only(score(policy(kGate), run_of("cuda"),
+                            {record("cora-k32", "accepted"), record("arxiv-k32", "time_limit")}));
+  EXPECT_EQ(s.at("gates")[0].at("status"), "fail");
+  EXPECT_DOUBLE_EQ(s.at("points"), 0);
+}
+
+TEST(Score, PartsAddUpToThePointsBeforeLateness) {
+  const json s = late_of({{"late_s", 3660}});
+  EXPECT_DOUBLE_EQ(s.at("parts").at("correctness").get<double>() + s.at("parts").at("speed").get<double>(),
+                   100);
+}
+
+TEST(Score, ARefusedHandInIsNoCompileError) {
+  const json s = only(score(policy(), late_run({{"refused", "unread_archive"}}),
+                            {record("cora-k32", "compile_error"), record("arxiv-k32", "compile_error")}));
+  EXPECT_EQ(s.at("verdict"), "refused");
 }
 
 // ---- calibration ----
@@ -197,8 +284,16 @@ TEST(Policy, RefusesWhatItDoesNotKnowAndSaysWhere) {
   expect_refused(with("  default: {32: 2.0}", "  cora: {32: fast}"), "test.yaml:10: thresholds.cora");
   expect_refused(with("within_noise: pass", "within_noise: maybe"), "fail or pass, got 'maybe'");
   expect_refused(with("speed: 60", "speed: -1"), "points.speed: expected a number");
-  expect_refused(with("baseline:", "baselin:"), "baselin: expected no such key");
+  expect_refused(with("baseline:", "baselin:"), "test.yaml:5: unknown key baselin (did you mean baseline?)");
   expect_refused(with("warpgrade.policy.v1", "v2"), "schema: expected warpgrade.policy.v1, got 'v2'");
+  expect_refused(with("correctness:", "corectness:"),
+                 "test.yaml:6: unknown key points.corectness (did you mean correctness?)");
+  expect_refused(with("gate: correct", "gate: {correct, faster: {naive: 2}}"),
+                 "unknown key points.gate.faster");
+  expect_refused(with("gate: correct", "gate: {faster_than: {naive: fast}}"),
+                 "points.gate.faster_than.naive");
+  expect_refused(with("name: test", "name: test\ntimezone: Europe/Berlim"),
+                 "timezone: expected a name such as");
   expect_refused("a: [", "test.yaml:");
 }
 

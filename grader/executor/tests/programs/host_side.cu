@@ -101,7 +101,8 @@ void dereference() {
   device[3] = 1;
 }
 
-// Boxes of pitched memory, every way: small ones travel in a record, larger ones in the area for large copies.
+// Boxes of pitched memory, every way: small ones travel in a record, larger ones in the area for large
+// copies.
 void rows(size_t width, size_t height, size_t depth) {
   cudaPitchedPtr device, second;
   const cudaExtent extent = make_cudaExtent(width, height, depth);
@@ -194,7 +195,7 @@ void graphs() {
   cudaMemcpyAsync(pinned, device, n * sizeof(int), cudaMemcpyDeviceToHost, stream);
   cudaLaunchHostFunc(stream, see, &seen);
   cudaMemcpyAsync(device, other, n * sizeof(int), cudaMemcpyDeviceToDevice, stream);
-  times<<<(n + 127) / 128, 128, 0, stream>>>(device, n, 3);  // 21
+  times<<<(n + 127) / 128, 128, 0, stream>>>(device, n, 3);                               // 21
   cudaMemcpyAsync(last.data(), device, n * sizeof(int), cudaMemcpyDeviceToHost, stream);  // pageable
   good(cudaStreamEndCapture(stream, &graph), "its end");
   cudaGraphExec_t exec;
@@ -281,41 +282,83 @@ void graph_of_freed_memory() {
   good(cudaGraphLaunch(exec, nullptr), "a launch");
   good(cudaDeviceSynchronize(), "a wait");
   good(cudaFree(device), "a free");
-  cudaGraphLaunch(exec, nullptr);
-  expect(cudaDeviceSynchronize() == cudaErrorInvalidValue, "a launch of a graph whose memory is gone");
+  const cudaError_t at_launch = cudaGraphLaunch(exec, nullptr), at_wait = cudaDeviceSynchronize();
+  expect(at_launch == cudaErrorInvalidValue || at_wait == cudaErrorInvalidValue,
+         "a launch of a graph whose memory is gone");
   cudaGetLastError();
   good(cudaMalloc(&again, 16), "memory after it");
 }
 
-__device__ char g_large[12 << 20];
-__global__ void write_large() {
-  g_large[threadIdx.x] = 1;
+// Memory of the program's own, from malloc and from its data: the same bytes for host code, kernels and
+// copies.
+int g_data[5000];
+void registered() {
+  constexpr int n = 300'000;
+  std::vector<int> values(n);
+  for (int k = 0; k < n; ++k) values[k] = k;
+  for (int turn = 0; turn < 3; ++turn) {
+    const int before = values[n - 1];
+    good(cudaHostRegister(values.data(), n * sizeof(int), cudaHostRegisterMapped), "a registration");
+    expect(values[0] == 10 * turn && values[n - 1] == before, "content stays");
+    expect(cudaHostRegister(values.data() + 10, 40, 0) == cudaErrorHostMemoryAlreadyRegistered,
+           "a second time");
+    cudaGetLastError();
+    int* on_device = nullptr;
+    good(cudaHostGetDevicePointer(&on_device, values.data(), 0), "the device's pointer");
+    add<<<(n + 255) / 256, 256>>>(on_device, n, 10);
+    good(cudaDeviceSynchronize(), "a wait");
+    expect(values[0] == 10 * (turn + 1) && values[n - 1] == before + 10, "what the kernel wrote");
+    int* device = nullptr;
+    good(cudaMalloc(&device, n * sizeof(int)), "memory");
+    good(cudaMemcpyAsync(device, values.data(), n * sizeof(int), cudaMemcpyHostToDevice, nullptr), "a copy");
+    good(cudaMemsetAsync(device, 0, 4, nullptr), "a fill");
+    good(cudaMemcpy(g_data, device, 16, cudaMemcpyDeviceToHost), "a copy");
+    expect(g_data[0] == 0 && g_data[1] == values[1], "a copy from registered memory");
+    good(cudaFree(device), "a free");
+    good(cudaHostUnregister(values.data()), "its end");
+    expect(values[n - 1] == before + 10, "content stays after it");
+  }
+  good(cudaHostRegister(g_data + 3, 4096 * sizeof(int), 0), "a registration of the program's data");
+  g_data[3] = 5;
+  int* data_on_device = nullptr;
+  good(cudaHostGetDevicePointer(&data_on_device, g_data + 3, 0), "the device's pointer");
+  add<<<1, 32>>>(data_on_device, 32, 1);
+  good(cudaDeviceSynchronize(), "a wait");
+  expect(g_data[3] == 6, "the program's data");
+  good(cudaHostUnregister(g_data + 3), "its end");
+  expect(cudaHostUnregister(g_data + 3) == cudaErrorHostMemoryNotRegistered, "twice");
 }
 
-// Run with a limit of 8 MiB of device memory.
-void memory_limit() {
-  constexpr size_t kSmall = 4 << 20, kLarge = 16 << 20;
-  void* p = nullptr;
-  cudaPitchedPtr volume;
-  size_t pitch = 0;
-  const auto refused = [](cudaError_t error, const char* what) {
-    expect(error == cudaErrorMemoryAllocation, what);
-    cudaGetLastError();
-  };
-  refused(cudaMalloc(&p, kLarge), "cudaMalloc beyond the limit");
-  refused(cudaMallocManaged(&p, kLarge), "cudaMallocManaged beyond the limit");
-  refused(cudaMallocAsync(&p, kLarge, nullptr), "cudaMallocAsync beyond the limit");
-  refused(cudaMallocPitch(&p, &pitch, 1000, kLarge / 1024), "cudaMallocPitch beyond the limit");
-  refused(cudaMalloc3D(&volume, make_cudaExtent(1000, 128, kLarge / 1024 / 128)), "cudaMalloc3D beyond it");
-  refused(cudaDeviceSetLimit(cudaLimitMallocHeapSize, kLarge + (8 << 20)), "a heap beyond the limit");
-  good(cudaMalloc(&p, kSmall), "cudaMalloc within the limit");
-  good(cudaFree(p), "a free");
-  good(cudaMallocAsync(&p, kSmall, nullptr), "cudaMallocAsync within the limit");
-  good(cudaFreeAsync(p, nullptr), "a free");
-  good(cudaMallocManaged(&p, kSmall), "cudaMallocManaged within the limit");
-  good(cudaFree(p), "a free");
-  write_large<<<1, 1>>>();  // its variable alone is larger than the limit
-  refused(cudaGetLastError(), "a module with large variables");
+void registered_stack() {
+  int on_stack[100] = {};
+  expect(cudaHostRegister(on_stack, sizeof on_stack, 0) == cudaErrorNotSupported, "memory of the stack");
+}
+
+__managed__ int g_managed[3] = {1, 2, 3};
+__managed__ double g_managed_large[1000];
+__global__ void change_managed(int* through_pointer) {
+  g_managed[0] += 10;
+  g_managed_large[threadIdx.x] += 1;
+  if (through_pointer != nullptr) through_pointer[2] = 77;
+}
+
+void managed_variables() {
+  expect(g_managed[0] == 1 && g_managed[1] == 2, "first values");
+  g_managed[1] = 20;
+  change_managed<<<1, 1>>>(nullptr);
+  good(cudaDeviceSynchronize(), "a wait");
+  expect(g_managed[0] == 11 && g_managed[1] == 20, "both sides' changes");
+  g_managed[0] = 5;
+  g_managed_large[999] = 2.5;
+  change_managed<<<1, 1000>>>(g_managed);
+  cudaStream_t stream;
+  good(cudaStreamCreate(&stream), "a stream");
+  good(cudaStreamSynchronize(nullptr), "a wait");
+  expect(g_managed[0] >= 15 && g_managed[2] == 77, "through a pointer");
+  expect(g_managed_large[999] == 3.5 && g_managed_large[0] == 2, "many values");
+  int copied[3] = {};
+  good(cudaMemcpyFromSymbol(copied, g_managed, sizeof copied), "a copy from the symbol");
+  expect(copied[1] == 20, "the symbol's value");
 }
 
 __global__ void spin_for_ever(volatile int* word) {
@@ -340,10 +383,12 @@ int main(int, char** words) {
   if (!std::strcmp(words[1], "late_errors")) late_errors();
   if (!std::strcmp(words[1], "dereference")) dereference();
   if (!std::strcmp(words[1], "boxes")) boxes();
+  if (!std::strcmp(words[1], "registered")) registered();
+  if (!std::strcmp(words[1], "registered_stack")) registered_stack();
+  if (!std::strcmp(words[1], "managed_variables")) managed_variables();
   if (!std::strcmp(words[1], "graphs")) graphs();
   if (!std::strcmp(words[1], "graph_launches")) graph_launches();
   if (!std::strcmp(words[1], "graph_of_freed_memory")) graph_of_freed_memory();
-  if (!std::strcmp(words[1], "memory_limit")) memory_limit();
   if (!std::strcmp(words[1], "endless")) endless();
   return g_mistakes;
 }

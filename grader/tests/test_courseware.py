@@ -1,0 +1,396 @@
+"""From an LMS's export back into it: a class with every kind of trouble comes out with the right ids, names and points.
+
+What each import demands: Canvas looks for ID, then SIS User ID, then SIS Login ID, below a header that begins Student,
+ID, SIS User ID, SIS Login ID, Section and a row of points possible; Moodle maps a column to useridnumber or useremail;
+Gradescope reads results.json, Autolab the line of problems, Jenkins JUnit's suites.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import unicodedata
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, warpgrade
+from generated_class import KINDS, LATE, GeneratedClass, Person, judge, tarred
+
+SOURCE = b'#error "nobody compiles this"\n'
+
+
+def policy_of(folder: Path, extra: str = "", gate: str = "correct") -> Path:
+    """The lab's own policy with late rules, the course's zone and what else is given."""
+    text = (ROOT / "grader/policies/spmm.yaml").read_text(encoding="utf-8").replace("gate: correct", f"gate: {gate}")
+    late = ", ".join(f"{key}: {value}" for key, value in LATE.items())
+    file = folder / "policy.yaml"
+    file.write_text(f"{text}\nlate: {{{late}}}\ntimezone: Europe/Berlin\n{extra}", encoding="utf-8")
+    return file
+
+
+def take_in(run: Path, export: Path, roster: Path | None, *options: str | Path) -> subprocess.CompletedProcess[str]:
+    """Takes the class in without judging."""
+    arguments = ["--submissions", export, "--backend", "emulator", "--cases", "synth-identity-k32", "--take-in"]
+    if roster is not None:
+        arguments += ["--roster", roster]
+    return warpgrade("batch", run, *arguments, *options)
+
+
+def rows_of(file: Path) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
+
+
+def class_of(run: Path) -> dict[str, Any]:
+    return json.loads((run / "submissions.json").read_text(encoding="utf-8"))
+
+
+def good(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(tarred("spmm.cu", SOURCE))
+    return path
+
+
+# ---- the class of 200
+
+
+def check_canvas(made: GeneratedClass, rows: list[list[str]]) -> None:
+    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Lab 1 (4711)"]
+    assert rows[1] == ["    Points Possible", "", "", "", "", "100"]
+    people = {person.id: person for person in made.people}
+    if made.layout == "canvas":  # Canvas looks for its own number first
+        assert {row[2]: (int(row[1]), row[3], row[4]) for row in rows[2:] if row[2]} == {
+            p.id: (p.number, f"login-{p.id}", "Sec 1") for p in made.people
+        }
+        assert {int(row[1]) for row in rows[2:] if not row[2]} == {p.number for p in made.strangers}
+    else:
+        assert {row[2] for row in rows[2:]} == people.keys(), "each student of the roster, no stranger"
+        assert all(row[1] == "" for row in rows[2:])
+    for row in rows[2:]:
+        if row[2]:
+            assert float(row[5]) == pytest.approx(people[row[2]].points, abs=0.01), people[row[2]]
+            assert row[0].lstrip("'") == people[row[2]].name
+
+
+def check_moodle(made: GeneratedClass, rows: list[list[str]]) -> None:
+    assert rows[0] == ["Identifier", "ID number", "Full name", "Email address", "Lab 1 (4711)", "Maximum", "Feedback"]
+    found = {row[1]: row for row in rows[1:] if row[1]}
+    assert {person.id for person in made.people} <= found.keys()
+    for person in made.people:
+        row = found[person.id]
+        assert row[3] == ("" if made.layout == "canvas" else person.email)
+        assert row[2].lstrip("'") == person.name
+        assert float(row[4]) == pytest.approx(person.points, abs=0.01), person
+        assert row[5] == "100"
+        if made.layout == "moodle":
+            assert row[0] == f"Participant {person.number}"
+        said = {
+            "grace": "within the grace of 10 minutes: nothing is taken off",
+            "late": "25 h 0 min after the deadline: 20 % is taken off, 20 of 100 points",
+            "very_late": "100 % is taken off",
+            "rar": "The hand-in was refused: ",
+            "refused_last": "Attempt 2 was refused",
+            "absent": "Nothing was handed in",
+            "judge_fault": "1 not judged, costing nothing",
+            "override": "set by the course's staff",
+        }.get(person.kind, "points")
+        assert said in row[6], (person, row[6])
+        assert ("after the deadline" in row[6]) == (person.kind in {"grace", "late", "very_late"})
+
+
+def check_each(made: GeneratedClass, export: Path) -> None:
+    """Gradescope, Autolab and JUnit: a file or a suite a student, with points, verdict and what they were made from."""
+    suites = {suite.attrib["name"]: suite for suite in ET.parse(export / "junit.xml").getroot()}  # noqa: S314 - ours
+    state = json.loads((export / "made-from.json").read_text(encoding="utf-8"))
+    assert state["gradebook"]["overrides"] == sum(person.kind == "override" for person in made.people)
+    for person in made.people:
+        result = json.loads((export / f"gradescope/{person.id}.json").read_text(encoding="utf-8"))
+        assert result["score"] == pytest.approx(person.points, abs=0.01), person
+        assert result["extra_data"]["warpgrade"]["made_from"] == state["text"]
+        line = json.loads((export / f"autolab/{person.id}.txt").read_text(encoding="utf-8"))
+        assert sum(line["scores"].values()) == pytest.approx(person.points, abs=0.02), person
+        assert line["scores"].keys() <= {"correctness", "speed", "adjustment"}
+        assert line["made_from"] == state["text"]
+        properties = {item.attrib["name"]: item.attrib["value"] for item in suites[person.id].iter("property")}
+        assert float(properties["points"]) == pytest.approx(person.points, abs=0.01)
+        assert properties["verdict"] == person.verdict, person
+        assert properties["made_from"] == state["text"]
+
+
+@pytest.mark.parametrize(
+    ("layout", "seed"), [("gradescope", 1), ("canvas", 2), ("moodle", 3), ("autolab", 4), ("folder", 5)]
+)
+def test_a_class_of_200_goes_in_and_comes_out_right(tmp_path: Path, layout: str, seed: int) -> None:
+    made = GeneratedClass(layout, seed)
+    kinds = {person.kind for person in [*made.people, *made.strangers]}
+    assert len(kinds) >= 14, kinds
+    assert layout != "gradescope" or kinds == set(KINDS)
+    export, roster = made.write(tmp_path)
+    run, book = tmp_path / "run", tmp_path / "course.sqlite"
+    done = take_in(run, export, roster, "--policy", policy_of(tmp_path), "--deadline", "2026-03-18 23:59")
+    assert done.returncode == 0, done.stderr
+    assert "Wed 18 Mar 2026 23:59 CET" in done.stdout
+    taken = class_of(run)
+    assert taken["source"]["layout"] == layout
+    handed_in = {member for attempt in taken["attempts"] for member in attempt["members"]}
+    assert {p.id for p in made.people if p.kind == "absent"}.isdisjoint(handed_in)
+    assert {p.id for p in made.people if p.verdict != "not_submitted"} <= handed_in
+    assert len([s for s in taken["students"] if not s.get("on_roster", True)]) == len(made.strangers)
+    for stranger in made.strangers:
+        calls = (
+            stranger.name,
+            f"({stranger.email.upper()})",
+            f"({stranger.email})",
+            f"({stranger.id})",
+            str(stranger.number),
+        )
+        assert any(call in done.stdout for call in calls), stranger
+
+    judge(run, made.people)
+    done = warpgrade("collect", run, "--gradebook", book)
+    assert done.returncode == 0, done.stderr
+    for person in made.people:
+        if person.kind == "override":
+            change = ["--points", "61.5", "--reason", "appeal", "--author", "A. Person", "--gradebook", book]
+            assert warpgrade("grades", "override", person.id, "--lab", "spmm", *change).returncode == 0
+    formats = "gradescope,autolab,canvas,moodle,junit"
+    done = warpgrade("export", run, "--format", formats, "--column", "Lab 1 (4711)")  # the run knows its gradebook
+    assert done.returncode == 0, done.stderr
+    assert "run run, policy spmm" in done.stdout and "course.sqlite at entry" in done.stdout
+    check_canvas(made, rows_of(run / "export/canvas.csv"))
+    check_moodle(made, rows_of(run / "export/moodle.csv"))
+    check_each(made, run / "export")
+    listed = json.loads(warpgrade("grades", "--gradebook", book, "--format", "json").stdout)
+    for grade in listed:
+        answers = {person.id: person for person in made.people}
+        if grade["student"] in answers:
+            assert grade["points"] == pytest.approx(answers[grade["student"]].points, abs=0.01)
+            assert grade["verdict"] == answers[grade["student"]].verdict
+    assert sorted(g["student"] for g in listed if g["student"] in answers) == sorted(answers)
+
+
+# ---- who is who
+
+
+def test_a_roster_of_another_class_is_refused_with_names_of_both(tmp_path: Path) -> None:
+    for number in range(6):
+        good(tmp_path / f"moodle/Student Number {number}_88120{number}_assignsubmission_file_/spmm.tar.gz")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("id,name\n" + "".join(f"s{i},Someone Else {i}\n" for i in range(14)), encoding="utf-8")
+    done = take_in(tmp_path / "run", tmp_path / "moodle", roster)
+    assert done.returncode == 1
+    assert "0 of 14 students of the roster are found" in done.stderr
+    assert "not on the roster: Student Number 0 (881200); Student Number 1 (881201); Student Number 2" in done.stderr
+    assert "on the roster, not found:     Someone Else 0 (s0); Someone Else 1 (s1); Someone Else 2 (s2)" in done.stderr
+    assert "--accept-unmatched" in done.stderr
+    assert not (tmp_path / "run").exists(), "nothing half-made is left"
+    assert take_in(tmp_path / "run", tmp_path / "moodle", roster, "--accept-unmatched").returncode == 0
+    assert len(class_of(tmp_path / "run")["students"]) == 20
+
+
+def test_fewer_hand_ins_than_half_the_roster_are_fine_when_all_are_known(tmp_path: Path) -> None:
+    good(tmp_path / "class/s1.tar.gz")
+    (tmp_path / "roster.csv").write_text("id\ns1\ns2\ns3\ns4\ns5\n", encoding="utf-8")
+    assert take_in(tmp_path / "run", tmp_path / "class", tmp_path / "roster.csv").returncode == 0
+
+
+def test_a_name_finds_its_student_however_it_is_encoded_and_ordered(tmp_path: Path) -> None:
+    """Some systems write accents apart from their letters; an LMS turns names around; two of one name mean nobody."""
+    people = {"a": "Zoë Ångström", "b": "Nguyễn Thị Ánh", "c": "Jan van der Berg", "d": "Li Wei", "e": "Li Wei"}
+    names = ["ÅNGSTRÖM Zoë", "Thị Ánh Nguyễn", "van der Berg, Jan", "Li Wei"]
+    for number, name in enumerate(names):
+        written = unicodedata.normalize("NFD", name)
+        good(tmp_path / f"moodle/{written}_{1000 + number}_assignsubmission_file_/spmm.tar.gz")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("id,name\n" + "".join(f'{i},"{name}"\n' for i, name in people.items()), encoding="utf-8")
+    assert take_in(tmp_path / "run", tmp_path / "moodle", roster).returncode == 0
+    students = class_of(tmp_path / "run")["students"]
+    assert {s["id"]: s.get("moodle_id") for s in students} == {
+        "a": "1000", "b": "1001", "c": "1002", "d": None, "e": None, "1003": "1003",
+    }  # fmt: skip
+
+
+def test_an_lms_number_is_nobodys_id(tmp_path: Path) -> None:
+    """Canvas' user 101 is not the student whose own id is 101."""
+    (tmp_path / "canvas").mkdir()
+    for name in ("lovelaceada_101_9001_work.tar.gz", "hoppergrace_102_9002_work.tar.gz"):
+        good(tmp_path / "canvas" / name)
+    (tmp_path / "roster.csv").write_text(
+        "id,name,canvas_id\n101,Grace Hopper,102\n7,Ada Lovelace,101\n", encoding="utf-8"
+    )
+    assert take_in(tmp_path / "run", tmp_path / "canvas", tmp_path / "roster.csv").returncode == 0
+    taken = class_of(tmp_path / "run")
+    assert {a["origin"].split("_")[0]: a["student"] for a in taken["attempts"]} == {
+        "lovelaceada": "7", "hoppergrace": "101",
+    }  # fmt: skip
+
+
+def test_blackboards_brightspaces_and_github_classrooms_forms(tmp_path: Path) -> None:
+    """Names and times as these three write them, on the course's clocks."""
+    black, bright, git = tmp_path / "blackboard", tmp_path / "brightspace", tmp_path / "github"
+    black.mkdir()
+    good(black / "Lab 1_ada_attempt_2026-03-18-23-58-07_spmm.tar.gz")
+    (black / "Lab 1_ada_attempt_2026-03-18-23-58-07.txt").write_text("Name: Ada Lovelace (ada)\n", encoding="utf-8")
+    (black / "Lab 1_bo_attempt_2026-03-19-00-30-00.txt").write_text("Name: Bo (bo)\n", encoding="utf-8")
+    good(black / "Lab 1_chen_attempt_2026-03-19-00-01-00_spmm.tar.gz")
+    good(bright / "12345-67890 - Ada Lovelace - Mar 18, 2026 1158 PM/spmm.tar.gz")
+    good(bright / "12346-67890 - 陳 大文 - Mar 19, 2026 12:01 AM/spmm.tar.gz")
+    (bright / "index.html").write_text("<html></html>", encoding="utf-8")
+    for account in ("ada-l", "chen-dw"):
+        clone = git / f"lab-1-{account}"
+        clone.mkdir(parents=True)
+        (clone / "spmm.cu").write_bytes(SOURCE)
+        date = "2026-03-18T23:58:00+01:00" if account == "ada-l" else "2026-03-19T00:01:00+01:00"
+        who = ["-c", "user.name=x", "-c", "user.email=x@example.edu"]
+        for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "work"]):
+            environment = {"GIT_COMMITTER_DATE": date, "GIT_AUTHOR_DATE": date, "PATH": "/usr/bin:/bin"}
+            subprocess.run(["git", *command], cwd=clone, env=environment, check=True)
+    (tmp_path / "roster.csv").write_text(
+        "OrgDefinedId,Username,Last Name,First Name,github\n#1,ada,Lovelace,Ada,ada-l\n#2,chen,大文,陳,chen-dw\n",
+        encoding="utf-8",
+    )
+    for export in (black, bright, git):
+        run = tmp_path / f"run-{export.name}"
+        deadline = ["--deadline", "2026-03-18", "--policy", policy_of(tmp_path)]
+        done = take_in(run, export, tmp_path / "roster.csv", *deadline)
+        assert done.returncode == 0, done.stderr
+        taken = class_of(run)
+        assert taken["source"]["layout"] == export.name
+        assert {a["student"]: a["late_s"] > 0 for a in taken["attempts"]} == {"1": False, "2": True}, taken
+        assert all(a["files"] == 1 for a in taken["attempts"])
+
+
+# ---- one source of a grade
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> tuple[Path, Path, list[Person]]:
+    """A run of eight students, collected into a gradebook."""
+    made = GeneratedClass("folder", 7, size=8)
+    export, roster = made.write(tmp_path)
+    run, book = tmp_path / "run", tmp_path / "course.sqlite"
+    assert take_in(run, export, roster, "--policy", policy_of(tmp_path)).returncode == 0
+    judge(run, made.people)
+    assert warpgrade("collect", run, "--gradebook", book).returncode == 0
+    return run, book, made.people
+
+
+def override(book: Path, student: str, points: str, *options: str) -> subprocess.CompletedProcess[str]:
+    why = ["--points", points, "--reason", "appeal", "--author", "A. Person", "--gradebook", book]
+    return warpgrade("grades", "override", student, "--lab", "spmm", *why, *options)
+
+
+def points_in_canvas(run: Path, student: str) -> str:
+    return next(row[5] for row in rows_of(run / "export/canvas.csv") if row[2] == student)
+
+
+def test_an_override_survives_rescore_and_every_later_export(
+    course: tuple[Path, Path, list[Person]], tmp_path: Path
+) -> None:
+    run, book, people = course
+    assert override(book, people[0].id, "61.5").returncode == 0
+    stricter = tmp_path / "stricter.yaml"
+    stricter.write_text(
+        (tmp_path / "policy.yaml").read_text(encoding="utf-8").replace("correctness: 40", "correctness: 30"),
+        encoding="utf-8",
+    )
+    done = warpgrade("rescore", run, "--policy", stricter, "--yes")  # no variable, no option
+    assert done.returncode == 0, done.stderr
+    assert points_in_canvas(run, people[0].id) == "61.5"
+    page = (run / f"export/feedback/{people[1].id}/feedback.json").read_text(encoding="utf-8")
+    view = json.loads(page)
+    assert view["max_points"] == 90
+    assert view["points"] == sum(view["parts"].values()) == 30, "the breakdown is the new policy's"
+    autolab = json.loads((run / f"export/autolab/{people[1].id}.txt").read_text(encoding="utf-8"))
+    assert autolab["scores"] == {"correctness": 30, "speed": 0}
+    found = {grade["student"]: grade for grade in json.loads(
+        warpgrade("grades", "--gradebook", book, "--format", "json").stdout)}  # fmt: skip
+    assert found[people[1].id]["points"] == 30, "the gradebook follows"
+
+
+def test_where_an_override_would_be_lost_the_command_refuses(
+    course: tuple[Path, Path, list[Person]], tmp_path: Path
+) -> None:
+    run, book, people = course
+    older = tmp_path / "older.sqlite"
+    older.write_bytes(book.read_bytes())
+    assert override(book, people[0].id, "61.5").returncode == 0
+    assert warpgrade("export", run, "--format", "canvas").returncode == 0
+
+    other = tmp_path / "other.sqlite"
+    for command in (["collect", run, "--gradebook", other], ["export", run, "--gradebook", older]):
+        done = warpgrade(*command)
+        assert done.returncode == 1, done.stdout
+        assert people[0].id in done.stderr and "would be lost" in done.stderr
+    moved = tmp_path / "moved.sqlite"
+    book.rename(moved)
+    done = warpgrade("export", run, "--format", "canvas")
+    assert done.returncode == 1 and "is not there: its overrides would be lost" in done.stderr, done.stderr
+    done = warpgrade("export", run, "--format", "canvas", "--gradebook", older)
+    assert done.returncode == 1 and "older copy" in done.stderr, done.stderr
+    assert warpgrade("export", run, "--format", "canvas", "--gradebook", moved).returncode == 0
+    assert points_in_canvas(run, people[0].id) == "61.5"
+    done = warpgrade("export", run, "--format", "canvas", "--without-overrides")
+    assert done.returncode == 0 and "computed points without overrides" in done.stdout
+    assert points_in_canvas(run, people[0].id) == "100"
+
+
+def test_the_gradebooks_variable_counts_for_collect_too(
+    course: tuple[Path, Path, list[Person]], tmp_path: Path
+) -> None:
+    run, _, people = course
+    (run / "gradebook.json").unlink()
+    done = warpgrade("collect", run, env=os.environ | {"WARPGRADE_GRADEBOOK": str(tmp_path / "named.sqlite")})
+    assert done.returncode == 0, done.stderr
+    with sqlite3.connect(tmp_path / "named.sqlite") as database:
+        assert database.execute("SELECT count(*) FROM students").fetchone() == (len(people),)
+
+
+def test_more_points_than_there_are_must_be_meant(course: tuple[Path, Path, list[Person]]) -> None:
+    _, book, people = course
+    done = override(book, people[0].id, "999")
+    assert done.returncode == 1 and "worth 100 points" in done.stderr, done.stderr
+    assert override(book, people[0].id, "105", "--above-maximum").returncode == 0
+
+
+def test_scores_that_do_not_follow_from_the_records_are_not_exported(course: tuple[Path, Path, list[Person]]) -> None:
+    run, _, _ = course
+    scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    scores["submissions"][0]["points"] = 12
+    (run / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
+    done = warpgrade("export", run, "--format", "canvas")
+    assert done.returncode == 1 and "does not follow" in done.stderr
+    assert warpgrade("collect", run).returncode == 0
+    assert warpgrade("export", run, "--format", "canvas").returncode == 0
+
+
+def test_a_copy_of_a_slow_baseline_is_told_what_is_missing(tmp_path: Path) -> None:
+    """`gate: {correct, faster_than: ...}`: the points, and the words in every place where a student reads."""
+    made = GeneratedClass("folder", 8, size=2)
+    export, roster = made.write(tmp_path)
+    run = tmp_path / "run"
+    policy = policy_of(tmp_path, gate="{correct, faster_than: {cusparse_default: 1.2}}")
+    assert take_in(run, export, roster, "--policy", policy).returncode == 0
+    judge(run, made.people)  # the second one is slow: 0.2
+    assert warpgrade("collect", run).returncode == 0
+    assert warpgrade("export", run, "--no-pdf").returncode == 0
+    slow = made.people[1].id
+    assert json.loads((run / f"export/gradescope/{slow}.json").read_text(encoding="utf-8"))["score"] == 0
+    for text in (f"gradescope/{slow}.json", f"feedback/{slow}/index.html", f"feedback/{slow}/feedback.md"):
+        assert "from a speed-up of 1.2 over cusparse_default on; yours is 0.2" in (run / "export" / text).read_text(
+            encoding="utf-8"
+        ).replace("\\_", "_"), text
+
+
+def test_an_unknown_baseline_in_the_policy_is_named(tmp_path: Path) -> None:
+    good(tmp_path / "class/s1.tar.gz")
+    done = take_in(
+        tmp_path / "run", tmp_path / "class", None, "--policy", policy_of(tmp_path, gate="{faster_than: {naiv: 2}}")
+    )
+    assert done.returncode == 1
+    assert "points.gate.faster_than: lab spmm has no baseline 'naiv'" in done.stderr
