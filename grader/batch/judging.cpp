@@ -139,6 +139,7 @@ void Judging::compile_baselines() {
     RunnerSpec spec = runner_spec(baseline.name, result.executable, {});
     spec.sandbox = SandboxMode::kUnsandboxed;  // ours
     spec.vendor_libraries = true;
+    spec.executor.clear();
     baselines_.push_back({baseline.name, spec, baseline.every_pair});
   }
 }
@@ -151,6 +152,7 @@ RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& execut
   spec.executable = executable;
   spec.sandbox = run_.sandbox();
   spec.gpu = run_.on_gpu();
+  if (!run_.options().direct) spec.executor = executor_directory();
   spec.cuda_libraries = spec.gpu ? compiler_.toolchain().library_directory : emulator_directory();
   const double run_s = limits.run_s.at(run_.backend().name);
   spec.limits.run = std::chrono::milliseconds(static_cast<int>(1e3 * run_s));
@@ -370,6 +372,7 @@ json Judging::complete(size_t i, json part) const {
   part["backend"] = run_.backend().name;
   part["sandbox"] = to_string(run_.sandbox());
   part["isolation"] = run_.isolation().to_json();
+  part["host_isolation"] = run_.options().direct ? "direct" : "executor";
   part["seed_commitment"] = run_.description().at("seed_commitment");
   part["toolchain"] = run_.description().at("toolchain");
   part["toolchain"]["flags"] = compiled_[i].flags;

@@ -33,6 +33,7 @@ struct GradeOptions {
   int jobs = 0;  // 0: as many as fit
   bool allow_unsandboxed = false;
   bool require_isolation = false;  // every protection of sandbox/isolation.h, or no run
+  bool direct = false;             // without an executor: host code in one process with the CUDA runtime
   bool fresh_on_change = false;    // an older run of other inputs is moved aside, not refused
   bool measure_speed = true;
   std::vector<std::string> baselines;  // the lab's that are timed beside each submission; empty: all

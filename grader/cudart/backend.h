@@ -93,6 +93,8 @@ struct HostFinding {
   std::string message;  // "unsupported call of cudaMallocArray"
   std::string advice;
   uint64_t bytes = 0;  // of a copy
+  std::string path{};  // of the call, when the finding comes from another process; empty: not told
+  uint32_t line = 0;
 };
 
 class Backend {
@@ -105,6 +107,19 @@ class Backend {
   // The error of a call that had returned before it was carried out; reading it clears it.
   virtual cudaError_t take_late_error() { return cudaSuccess; }
   virtual void report(const HostFinding& finding) = 0;
+  // An executor found that a call names memory that is not the program's: a range that leaves its allocation
+  // (`what`: "a copy"), an address that is not there to be freed (`call`: "cudaFree"). False when the backend
+  // tells nobody.
+  virtual bool report_overrun(uint64_t /*address*/, uint64_t /*bytes*/, const char* /*what*/) {
+    return false;
+  }
+  virtual bool report_invalid_free(uint64_t /*address*/, const std::string& /*call*/) { return false; }
+  // A finding waits to be told where in the program the call was that is going on: place_finding() tells,
+  // with an empty path when nobody knows.
+  virtual bool wants_place() { return false; }
+  virtual void place_finding(const std::string& /*path*/, uint32_t /*line*/) {}
+  // Each call is carried out before the next line of the program: none travels ahead of its answer.
+  virtual bool is_interpreted() const { return false; }
   // Device memory that was not freed, where such mistakes are looked for.
   virtual void report_leaks() {}
 

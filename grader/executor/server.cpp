@@ -34,6 +34,7 @@ void tell_device(wire::Control& c, cudart::Backend& backend) {
   const cudart::MemoryRange range = backend.device_range();
   c.device_begin = range.begin;
   c.device_end = range.end;
+  c.is_interpreted = backend.is_interpreted() ? 1 : 0;
 }
 
 }  // namespace
@@ -145,13 +146,14 @@ void Server::dispatch(const Call& call) {
   reply_in_slot_ = 0;
   is_waiting_call_ = false;
   cudaError_t error = cudaSuccess;
-  const bool touches_device =
-      call.op() != Op::ping && call.op() != Op::report && call.op() != Op::command_done;
+  const bool touches_device = call.op() != Op::ping && call.op() != Op::report && call.op() != Op::place &&
+                              call.op() != Op::command_done;
   if (touches_device) error = backend_.sticky();
   if (error == cudaSuccess) error = carry_out(call);
   memory_.control().sticky.store(backend_.sticky(), std::memory_order_relaxed);
   if (is_waiting_call_) return;
   if (call.record.slot != wire::kNoSlot) return finish(call.record.slot, call.record.sequence, error);
+  if (backend_.wants_place()) backend_.place_finding({}, 0);
   if (error == cudaSuccess || backend_.sticky() != cudaSuccess) return;
   if (late_error_ == cudaSuccess) late_error_ = error;
   memory_.control().late_error.store(error);
@@ -162,6 +164,7 @@ void Server::finish(uint16_t number, uint32_t sequence, cudaError_t error) {
   slot.error = error;
   std::copy(std::begin(values_), std::end(values_), slot.values);
   slot.data_bytes = reply_in_slot_;
+  slot.wants_place = backend_.wants_place() ? 1 : 0;
   if (!reply_.empty()) {
     std::memcpy(slot.data, reply_.data(), reply_.size());
     slot.data_bytes = static_cast<uint32_t>(reply_.size());
@@ -176,8 +179,9 @@ cudaError_t Server::carry_out(const Call& call) {
     case Op::ping:
       return cudaSuccess;
     case Op::report:
-      if (reports_.size() < limits_.reports) reports_.push_back(call.text());
-      return cudaSuccess;
+      return report(call);
+    case Op::place:
+      return place(call);
     case Op::command_done:
       result_ = CommandResult{memory_.control().command_sequence.load(),
                               static_cast<int64_t>(call.argument(0)), call.text()};
@@ -414,6 +418,47 @@ void Server::lend(uint64_t address, uint64_t bytes) {
 
 void Server::take_back(uint64_t address) {
   owned_.remove(address);
+}
+
+// What the program did wrong, as the runtime in its own process found it. Words for people: bounded, and of
+// no weight.
+cudaError_t Server::report(const Call& call) {
+  std::vector<std::string> texts(1);
+  for (const char c : call.text()) {
+    if (c == wire::kBetweenTexts)
+      texts.emplace_back();
+    else
+      texts.back() += c;
+  }
+  texts.resize(4);
+  cudart::HostFinding finding;
+  using Kind = cudart::HostFinding::Kind;
+  const auto kind = static_cast<uint8_t>(std::min<uint64_t>(call.argument(0), 0xff));
+  finding.kind = kind <= static_cast<uint8_t>(Kind::invalid_copy) ? Kind{kind} : Kind::unsupported;
+  finding.line = call.low(1);
+  finding.bytes = call.argument(2);
+  finding.kernel = texts[0];
+  finding.path = texts[1];
+  finding.message = texts[2];
+  finding.advice = texts[3];
+  if (reports_.size() >= limits_.reports) return cudaSuccess;
+  reports_.push_back(finding.message);
+  findings_.push_back(finding);
+  backend_.report(finding);
+  return cudaSuccess;
+}
+
+cudaError_t Server::place(const Call& call) {
+  const uint64_t address = call.argument(1);
+  if (address == 0)
+    backend_.place_finding(call.text(), call.low(0));
+  else if (places_.size() < limits_.reports)
+    places_[address] = {call.text(), call.low(0)};
+  return cudaSuccess;
+}
+
+std::map<uint64_t, Server::Place> Server::take_places() {
+  return std::exchange(places_, {});
 }
 
 void Server::say(const std::string& text) {

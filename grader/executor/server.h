@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -56,6 +57,14 @@ class Server {
   // Called for each new stream, before it has work, and before one is destroyed.
   void on_stream(std::function<void(cudart::StreamId, bool is_new)> hook) { on_stream_ = std::move(hook); }
 
+  // Where an allocation was made, as the host process told.
+  struct Place {
+    std::string path;
+    uint32_t line = 0;
+  };
+  // The places told since the last call, by address.
+  std::map<uint64_t, Place> take_places();
+
   // Memory that the judge lends to the submission.
   void lend(uint64_t address, uint64_t bytes);
   void take_back(uint64_t address);
@@ -66,6 +75,8 @@ class Server {
   // All streams of the submission but the two default ones.
   std::vector<cudart::StreamId> streams() const;
   const std::vector<std::string>& reports() const { return reports_; }
+  // What the host process found of itself, for backends that keep nothing.
+  const std::vector<cudart::HostFinding>& findings() const { return findings_; }
   uint64_t records() const { return records_; }
   uint64_t launches() const { return launches_; }
   // The first error of a call that had not been waited for; cleared.
@@ -120,6 +131,8 @@ class Server {
   cudaError_t fill(const Call& call);
   cudaError_t refuse_range(const char* what, uint64_t address, uint64_t bytes);
   void say(const std::string& text);
+  cudaError_t report(const Call& call);
+  cudaError_t place(const Call& call);
 
   bool stream_of(uint64_t number, cudart::StreamId& stream) const;
   bool event_of(uint64_t number, cudart::EventId& event) const;
@@ -145,6 +158,8 @@ class Server {
   bool is_waiting_call_ = false;
   std::optional<CommandResult> result_;
   std::vector<std::string> reports_;
+  std::vector<cudart::HostFinding> findings_;
+  std::map<uint64_t, Place> places_;
   uint64_t records_ = 0, launches_ = 0;
   cudaError_t late_error_ = cudaSuccess;
   std::function<void(const char*)> on_waiting_;

@@ -122,6 +122,7 @@ cudaError_t Server::release(const Call& call) {
     return cudaSuccess;
   }
   if (fits) return release_range(*range);
+  if (backend_.report_invalid_free(call.argument(0), call.text())) return cudaErrorInvalidValue;
   const auto around = owned_.around(call.argument(0));
   say("invalid_free\n  " + call.text() +
       (!around                              ? " of an address that no allocation returned"
@@ -161,6 +162,7 @@ cudaError_t Server::memory_info() {
 }
 
 cudaError_t Server::refuse_range(const char* what, uint64_t address, uint64_t bytes) {
+  if (backend_.report_overrun(address, bytes, what)) return cudaErrorInvalidValue;
   const auto range = owned_.around(address);
   const std::string size = std::to_string(bytes) + " bytes";
   say(std::string("host_copy_overrun\n  ") + what + " of " + size +

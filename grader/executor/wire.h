@@ -39,7 +39,8 @@ enum class Data : uint8_t { none, bytes, name };
 #define WARPGRADE_WIRE_OPS(X)           \
   X(pad, 0, none, true)                 \
   X(ping, 0, none, true)                \
-  X(report, 0, name, true)              \
+  X(report, 3, name, true)              \
+  X(place, 2, name, true)               \
   X(stage, 0, bytes, true)              \
   X(add_module, 1, none, false)         \
   X(find_variable, 1, name, false)      \
@@ -118,6 +119,12 @@ struct Attribute {
   uint8_t value[64] = {};
 };
 
+// A finding of the front end: arguments are its kind, the line and the bytes of a copy; its texts (kernel,
+// path, message, advice) stand one behind the other with this between them. A place: arguments are the line
+// and the address of the allocation that was made there, or 0 for the call that a reply asked about; the
+// path.
+inline constexpr char kBetweenTexts = '\x1f';
+
 // The reply to find_kernel and set_attribute: this, then the parameters.
 struct Kernel {
   uint32_t id = 0;
@@ -139,7 +146,8 @@ struct Slot {
   int32_t error;
   uint32_t data_bytes;
   uint64_t values[4];
-  uint8_t unused[16];
+  uint32_t wants_place;  // the host process is to tell where this call was made
+  uint8_t unused[12];
   uint8_t data[kReplyBytes];
 };
 static_assert(sizeof(Slot) == kSlotBytes);
@@ -163,6 +171,8 @@ struct Control {
   int32_t attributes[256];
   // Device addresses: one range, or 0 and 0 when they are told allocation by allocation.
   uint64_t device_begin, device_end;
+  uint32_t
+      is_interpreted;  // every call waits for its answer, and allocations are remembered with their place
 
   alignas(64) std::atomic<uint64_t> head;  // bytes that the host process has written since it started
   alignas(64) std::atomic<uint64_t> tail;  // bytes that the executor has taken

@@ -99,14 +99,12 @@ class CaseJudge {
 
  private:
   struct Baseline;
+  struct TimedPair;
 
   RunnerSpec submission_spec() const;
   std::optional<Outcome> attach(RunnerProcess& runner, Output output);
   std::string plan_name() const { return prefix_ + "_plan"; }
-  Answer timed_call(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {},
-                    double* enter_us = nullptr);
-  Answer timed_turn(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {},
-                    double* enter_us = nullptr);
+  Answer timed_turn(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {});
   std::optional<Outcome> integrity_fault(const std::string& doing);
   std::optional<Outcome> start_baselines(std::vector<Baseline>& baselines);
   std::optional<Outcome> plan_baselines(std::vector<Baseline>& baselines);
@@ -115,10 +113,10 @@ class CaseJudge {
   Outcome explain_baseline(const Baseline& baseline, const std::string& words);
   void prepare_next(int most);
   void settle();
-  std::optional<Outcome> timed_pair(std::vector<Baseline>& baselines, int pair, PairSample& sample);
+  std::optional<Outcome> timed_pair(std::vector<Baseline>& baselines, int pair, TimedPair& timed);
   std::optional<Outcome> timed_baselines(std::vector<Baseline>& baselines, const Arguments& arguments,
-                                         PairSample& sample);
-  void time_null(std::vector<Baseline>& baselines, PairSample& sample);
+                                         TimedPair& timed);
+  Outcome too_many_voids(int voids, int tried) const;
   std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
   std::optional<Outcome> plan_again();
   void describe_speed(nlohmann::json& record) const;

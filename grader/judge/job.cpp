@@ -30,6 +30,7 @@ json runner_to_json(const RunnerSpec& spec) {
           {"executable", spec.executable.string()},
           {"sandbox", to_string(spec.sandbox)},
           {"gpu", spec.gpu},
+          {"executor", spec.executor.string()},
           {"cuda_libraries", spec.cuda_libraries.string()},
           {"vendor_libraries", spec.vendor_libraries},
           {"environment", spec.environment},
@@ -42,6 +43,7 @@ RunnerSpec runner_from_json(const json& j) {
   spec.executable = j.at("executable").get<std::string>();
   spec.sandbox = j.at("sandbox") == "bubblewrap" ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
   spec.gpu = j.at("gpu");
+  spec.executor = j.at("executor").get<std::string>();
   spec.cuda_libraries = j.at("cuda_libraries").get<std::string>();
   spec.vendor_libraries = j.at("vendor_libraries");
   spec.environment = j.at("environment").get<std::map<std::string, std::string>>();

@@ -154,7 +154,7 @@ Policy parse_policy(const std::string& text, const std::string& file,
   }
   const Place root(node, file, "");
   root.only({"schema", "name", "lab", "baseline", "points", "within_noise", "partial", "limits", "thresholds",
-             "visibility", "late"});
+             "visibility", "late", "host_isolation"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
     root["schema"].fail("warpgrade.policy.v1");
   }
@@ -168,6 +168,7 @@ Policy parse_policy(const std::string& text, const std::string& file,
   policy.correctness_points = points["correctness"].number_or(40, 0, 1e6);
   policy.speed_points = points["speed"].number_or(60, 0, 1e6);
   policy.speed_needs_all_correct = points["gate"].word_or("correct", {"correct", "none"}) == "correct";
+  policy.host_isolation = root["host_isolation"].word_or("executor", {"executor", "any"});
   policy.within_noise_passes = root["within_noise"].word_or("pass", {"pass", "fail"}) == "pass";
   root["partial"].only({"from"});
   policy.partial_from = root["partial"]["from"].number_or(1.0, 0, 1);

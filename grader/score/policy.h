@@ -14,6 +14,8 @@ struct Policy {
   std::string name, lab, baseline;
   double correctness_points = 40, speed_points = 60;
   bool speed_needs_all_correct = true;
+  // "executor": host code has no GPU and cannot forge a time; "any": `grade --direct` is allowed as well.
+  std::string host_isolation = "executor";
   bool within_noise_passes = true;
   double partial_from = 0.5;  // below its threshold a case earns linearly from this share of it; 1: nothing
 

@@ -99,9 +99,8 @@ cudaError_t Driver::result_of(CUresult result) {
   return static_cast<cudaError_t>(result);
 }
 
-void Driver::report(const cudart::HostFinding& finding) {
-  std::fprintf(stderr, "executor: %s\n", finding.message.c_str());
-}
+// The host process has said it on its own stderr; the server keeps it.
+void Driver::report(const cudart::HostFinding&) {}
 
 CUstream Driver::stream_of(StreamId stream) const {
   return stream < streams_.size() ? streams_[stream] : nullptr;

@@ -92,13 +92,20 @@ void Forwarding::report(const cudart::HostFinding& finding) {
                      : finding.kind == Kind::invalid_copy ? "invalid_copy"
                                                           : "invalid_launch";
   const cudart::HostPlace place = cudart::place_of_call(cudart::call_stack(), finding.kernel);
-  std::string text = std::string("executor: ") + what;
-  if (place.line != 0)
-    text += " at " + place.path.substr(place.path.rfind('/') + 1) + ":" + std::to_string(place.line);
-  if (!finding.kernel.empty()) text += " in " + finding.kernel;
-  text += "\n  " + finding.message + "\n  " + finding.advice;
-  std::fprintf(stderr, "%s\n", text.c_str());
-  if (channel_ != nullptr) channel_->post(Op::report, {}, bytes_of(text.substr(0, wire::kMostName)));
+  if (channel_ == nullptr || channel_->control().is_interpreted == 0) {  // the emulator says it by itself
+    std::string text = std::string("executor: ") + what;
+    if (place.line != 0)
+      text += " at " + place.path.substr(place.path.rfind('/') + 1) + ":" + std::to_string(place.line);
+    if (!finding.kernel.empty()) text += " in " + finding.kernel;
+    text += "\n  " + finding.message + "\n  " + finding.advice;
+    std::fprintf(stderr, "%s\n", text.c_str());
+  }
+  if (channel_ == nullptr) return;
+  std::string texts = finding.kernel;
+  for (const std::string& text : {place.path, finding.message, finding.advice})
+    texts += wire::kBetweenTexts + text;
+  channel_->post(Op::report, {static_cast<uint64_t>(finding.kind), place.line, finding.bytes},
+                 bytes_of(texts.substr(0, wire::kMostName)));
 }
 
 cudaError_t Forwarding::refuse(const std::string& what, const std::string& advice) {

@@ -64,6 +64,11 @@ class Forwarding final : public cudart::Backend {
   cudaError_t query_event(cudart::EventId event) override;
   cudaError_t elapsed(cudart::EventId start, cudart::EventId end, float& milliseconds) override;
 
+  // Memory that the judge lends, and takes back with 0 bytes.
+  void lent(uint64_t address, uint64_t bytes);
+  // Where these allocations were made, told to the executor.
+  void tell_places(std::span<const uint64_t> addresses);
+
   cudaError_t set_limit(cudaLimit limit, size_t value) override;
   cudaError_t get_limit(cudaLimit limit, size_t& value) override;
 
@@ -83,12 +88,14 @@ class Forwarding final : public cudart::Backend {
   bool is_inside(uint64_t address, uint64_t bytes);
   bool keep_host_away(uint64_t address, uint64_t bytes);
   void note(const cudart::MemoryRange& range);
+  void note_allocation(const cudart::MemoryRange& range);
   void forget(uint64_t address);
 
   std::unique_ptr<Channel> channel_;
   cudart::DeviceFacts device_;
   std::shared_mutex ranges_mutex_;
   std::map<uint64_t, cudart::MemoryRange> ranges_;  // by first address
+  std::map<uint64_t, std::vector<void*>> made_at_;  // by address: the calls that led to cudaMalloc
   std::map<uint64_t, uint64_t> reserved_;           // by first address: pages that host memory is kept out of
 };
 

@@ -1,5 +1,4 @@
 // Allocations, and copies through the calls' memory.
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -7,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cudart/host_fault.h"
+#include "cudart/host_place.h"
 #include "executor/forwarding/forwarding.h"
 
 namespace warpgrade::executor {
@@ -29,31 +30,17 @@ struct {
   std::atomic<size_t> count{0};
   uint64_t begin[kMostReserved], end[kMostReserved];
 } g_reserved;
-struct sigaction g_previous_handler;
 
-// A host dereference of a device pointer ends the process, as on a GPU machine, but says why.
-void on_segmentation_fault(int, siginfo_t* info, void*) {
-  const auto address = address_of(info->si_addr);
+bool is_reserved(uint64_t address) {
   const size_t count = g_reserved.count.load();
   for (size_t k = 0; k < count; ++k) {
-    if (address < g_reserved.begin[k] || address >= g_reserved.end[k]) continue;
-    static const char kMessage[] =
-        "executor: host code dereferenced a device pointer (cudaMalloc memory); copy the data with "
-        "cudaMemcpy first\n";
-    if (write(STDERR_FILENO, kMessage, sizeof kMessage - 1) < 0) _exit(139);
-    break;
+    if (address >= g_reserved.begin[k] && address < g_reserved.end[k]) return true;
   }
-  sigaction(SIGSEGV, &g_previous_handler, nullptr);
+  return false;
 }
 
 void remember_reserved(uint64_t begin, uint64_t end) {
-  static const bool installed = [] {
-    struct sigaction action {};
-    action.sa_sigaction = on_segmentation_fault;
-    action.sa_flags = SA_SIGINFO;
-    return sigaction(SIGSEGV, &action, &g_previous_handler) == 0;
-  }();
-  static_cast<void>(installed);
+  cudart::watch_host_faults("executor", is_reserved);
   const size_t at = g_reserved.count.load();
   if (at >= kMostReserved) return;
   g_reserved.begin[at] = begin;
@@ -105,6 +92,37 @@ void Forwarding::forget(uint64_t address) {
   ranges_.erase(address);
 }
 
+void Forwarding::note_allocation(const MemoryRange& range) {
+  note(range);
+  if (channel_->control().is_interpreted == 0) return;  // nobody asks for leaks
+  std::vector<void*> stack = cudart::call_stack();
+  std::unique_lock lock(ranges_mutex_);
+  made_at_[range.begin] = std::move(stack);
+}
+
+void Forwarding::lent(uint64_t address, uint64_t bytes) {
+  if (address == 0) return;  // an empty array
+  if (bytes == 0) return forget(address);
+  keep_host_away(address, bytes);
+  note({address, address + bytes, MemoryKind::other, false});
+}
+
+void Forwarding::tell_places(std::span<const uint64_t> addresses) {
+  for (const uint64_t address : addresses) {
+    std::vector<void*> stack;
+    {
+      std::shared_lock lock(ranges_mutex_);
+      const auto found = made_at_.find(address);
+      if (found == made_at_.end()) continue;
+      stack = found->second;
+    }
+    const cudart::HostPlace place = cudart::place_of_call(stack);
+    channel_->post(
+        Op::place, {place.line, address},
+        {reinterpret_cast<const uint8_t*>(place.path.data()), std::min(place.path.size(), wire::kMostName)});
+  }
+}
+
 std::optional<MemoryRange> Forwarding::find(uint64_t address) {
   std::shared_lock lock(ranges_mutex_);
   const auto after = ranges_.upper_bound(address);
@@ -135,7 +153,7 @@ cudaError_t Forwarding::allocate(MemoryKind kind, uint64_t bytes, uint64_t& addr
     if (error != cudaSuccess) break;
     address = reply.values[0];
     if (is_window(address) || keep_host_away(address, bytes)) {
-      note({address, address + bytes, kind, false});
+      note_allocation({address, address + bytes, kind, false});
       break;
     }
     unfit[places++] = address;
@@ -154,7 +172,7 @@ cudaError_t Forwarding::allocate_async(uint64_t bytes, StreamId stream, uint64_t
   if (error != cudaSuccess) return error;
   address = reply.values[0];
   keep_host_away(address, bytes);
-  note({address, address + bytes, MemoryKind::device, false});
+  note_allocation({address, address + bytes, MemoryKind::device, false});
   return cudaSuccess;
 }
 

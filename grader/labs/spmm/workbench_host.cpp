@@ -89,8 +89,6 @@ class HostWorkbench : public Workbench {
     c_->write_guards();
   }
 
-  void flush_caches() override {}
-
   void snapshot(Output) override {
     const std::span<float> cells = c_->payload<float>();
     private_c_.resize(cells.size());
