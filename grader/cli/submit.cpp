@@ -12,6 +12,7 @@
 #include "base/toolchain.h"
 #include "batch/grade_run.h"
 #include "cli/commands.h"
+#include "compile/older_interface.h"
 #include "submit/pack.h"
 
 namespace warpgrade {
@@ -79,7 +80,10 @@ int submit(const SubmitOptions& options) {
       options.output.empty() ? fs::path(options.lab + "-submission.tar.gz") : options.output;
   const PackedSubmission packed = pack_submission(submission, options.lab, output);
   for (const fs::path& file : packed.files) fmt::print("packed   {}\n", file.string());
-  for (const fs::path& file : packed.left_out) fmt::print("left out {} (no source)\n", file.string());
+  const char* reason = is_older_interface(submission.interface, options.lab)
+                           ? "no source, or of the course's own harness"
+                           : "no source";
+  for (const fs::path& file : packed.left_out) fmt::print("left out {} ({})\n", file.string(), reason);
   fmt::print("{} ({} bytes, submission {})\n", packed.archive.string(), packed.bytes,
              packed.hash.substr(0, 12));
   tell_unwritten(submission);

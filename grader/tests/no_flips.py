@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Judges the same submissions again and again with 1, 2 and 4 workers of the emulator, and compares what is said.
 
-    .venv/bin/python grader/tests/no_flips.py [--repetitions 50] [--workers 1,2,4] [--labs apsp,spmm]
+    .venv/bin/python grader/tests/no_flips.py [--repetitions 50] [--workers 1,2,4] [--labs apsp,spmm] [--all]
 
 Each is compiled once and judged on the same hidden values every time. What is compared: verdict, reason, message, and
 the first finding's kind, place and message. (Its block may differ where a kernel reads the clock, as
 missing_syncthreads does.) Exit code 1 when anything differs, with both records. test_no_flips.py runs it once in CI.
+With --all every mistake of first_messages.yaml is judged, on its own case, in place of the few below.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus import policy_for
-from test_first_messages import MISTAKES
+from test_first_messages import MISTAKES, Mistake
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -48,24 +49,30 @@ FIXTURES: dict[str, dict[str, Any]] = {
 }
 
 
-def write_class(lab: str, folder: Path) -> None:
+def write_mistakes(mistakes: list[Mistake], folder: Path) -> None:
+    """Rows of the table as submissions of a class."""
+    for mistake in mistakes:
+        (folder / mistake.folder).mkdir(parents=True)
+        (folder / mistake.folder / mistake.file).write_text(mistake.source(), encoding="utf-8")
+        for header in (ROOT / mistake.of).parent.glob("*.cuh"):
+            shutil.copy(header, folder / mistake.folder)
+
+
+def write_fixtures(lab: str, folder: Path) -> None:
     """The lab's fixtures as a class."""
     for name in FIXTURES[lab]["corpus"]:
         shutil.copytree(HERE / "submissions" / name, folder / name.replace("/", "-"))
-    for mistake in MISTAKES:
-        if mistake.lab == lab and mistake.mistake in FIXTURES[lab]["mistakes"]:
-            (folder / mistake.folder).mkdir(parents=True)
-            (folder / mistake.folder / mistake.file).write_text(mistake.source(), encoding="utf-8")
+    write_mistakes([m for m in MISTAKES if m.lab == lab and m.mistake in FIXTURES[lab]["mistakes"]], folder)
 
 
-def judge(lab: str, folder: Path, policy: Path, workers: int) -> dict[str, dict[str, Any]]:
+def judge(lab: str, case: str, folder: Path, policy: Path, workers: int) -> dict[str, dict[str, Any]]:
     """What is said of each submission. The run's hidden values are kept, its records are not."""
     run = folder / "run"
     shutil.rmtree(run / "cases", ignore_errors=True)
     for name in ("records.jsonl", "scores.json"):
         (run / name).unlink(missing_ok=True)
     command = [str(WARPGRADE), "grade", str(folder / "class"), "--lab", lab, "--run", str(run), "--backend", "emulator"]
-    command += ["--cases", FIXTURES[lab]["case"], "--policy", str(policy), "--no-speed"]
+    command += ["--cases", case, "--policy", str(policy), "--no-speed"]
     environment = {**os.environ, "WARPEMU_THREADS": str(workers)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
@@ -81,24 +88,38 @@ def judge(lab: str, folder: Path, policy: Path, workers: int) -> dict[str, dict[
     return said
 
 
-def differences(lab: str, repetitions: int, workers: list[int]) -> list[str]:
-    """One line for each submission of which two runs say different things."""
+def differences_in_class(lab: str, case: str, folder: Path, repetitions: int, workers: list[int]) -> list[str]:
+    """One text for each time that a submission of folder/class is told something else."""
     found: list[str] = []
+    policy = policy_for(lab, folder)
+    first: dict[str, dict[str, Any]] = {}
+    for repetition in range(repetitions):
+        for count in workers:
+            said = judge(lab, case, folder, policy, count)
+            first = first or said
+            for name, words in said.items():
+                if words != first[name]:
+                    where = f"{lab} {case} {name}, repetition {repetition}, {count} workers"
+                    found.append(f"{where}:\n  {words}\nat first:\n  {first[name]}")
+        done = f"{repetition + 1} of {repetitions} repetitions of {len(first)} submissions"
+        print(f"{lab} {case}: {done}, {len(found)} differ", flush=True)
+    return found
+
+
+def differences(lab: str, repetitions: int, workers: list[int]) -> list[str]:
+    """Of the lab's fixtures."""
     with tempfile.TemporaryDirectory(prefix="no-flips-") as scratch:
-        folder = Path(scratch)
-        write_class(lab, folder / "class")
-        policy = policy_for(lab, folder)
-        first: dict[str, dict[str, Any]] = {}
-        for repetition in range(repetitions):
-            for count in workers:
-                said = judge(lab, folder, policy, count)
-                first = first or said
-                for name, words in said.items():
-                    if words != first[name]:
-                        where = f"{lab} {name}, repetition {repetition}, {count} workers"
-                        found.append(f"{where}:\n  {words}\nat first:\n  {first[name]}")
-            done = f"{repetition + 1} of {repetitions} repetitions of {len(first)} submissions"
-            print(f"{lab}: {done}, {len(found)} differ", flush=True)
+        write_fixtures(lab, Path(scratch) / "class")
+        return differences_in_class(lab, FIXTURES[lab]["case"], Path(scratch), repetitions, workers)
+
+
+def differences_of_mistakes(lab: str, repetitions: int, workers: list[int]) -> list[str]:
+    """Of all the lab's rows in the table, each on its own case."""
+    found: list[str] = []
+    for case in dict.fromkeys(mistake.case for mistake in MISTAKES if mistake.lab == lab):
+        with tempfile.TemporaryDirectory(prefix="no-flips-") as scratch:
+            write_mistakes([m for m in MISTAKES if (m.lab, m.case) == (lab, case)], Path(scratch) / "class")
+            found += differences_in_class(lab, case, Path(scratch), repetitions, workers)
     return found
 
 
@@ -106,11 +127,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=50)
     parser.add_argument("--workers", default="1,2,4")
-    parser.add_argument("--labs", default=",".join(FIXTURES))
+    parser.add_argument("--labs", help="default: all that have some")
+    parser.add_argument("--all", action="store_true", help="every mistake of first_messages.yaml")
     arguments = parser.parse_args()
     start, found = time.monotonic(), []
-    for lab in arguments.labs.split(","):
-        found += differences(lab, arguments.repetitions, [int(count) for count in arguments.workers.split(",")])
+    labs = arguments.labs.split(",") if arguments.labs else list(FIXTURES)
+    if arguments.all and not arguments.labs:
+        labs = list(dict.fromkeys(mistake.lab for mistake in MISTAKES))
+    for lab in labs:
+        look = differences_of_mistakes if arguments.all else differences
+        found += look(lab, arguments.repetitions, [int(count) for count in arguments.workers.split(",")])
     print("\n".join(found))
     print(f"{len(found)} differences in {time.monotonic() - start:.0f} s")
     return 1 if found else 0

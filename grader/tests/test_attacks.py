@@ -6,6 +6,7 @@ An attack is an example whose expected.yaml names a category (`attack: timing`),
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import time
@@ -17,6 +18,7 @@ from conftest import ROOT, WARPGRADE
 from corpus import (
     BACKEND,
     CATEGORIES,
+    COMMON,
     CORPUS,
     Example,
     Judged,
@@ -132,3 +134,24 @@ def test_the_corpus_has_attacks_enough_of_every_category() -> None:
             source = next(iter(sorted(attack.folder.glob("*.cu"))))
             assert source.read_text(encoding="utf-8").startswith("// "), source.relative_to(CORPUS)
     assert all(thing.gain for thing in LAID_OUT.values())
+
+
+def fields_of(header: Path, name: str) -> list[tuple[str, str]]:
+    """Type and name of each field of a struct without functions, in order."""
+    body = re.search(rf"struct {name} {{\n(.*?)\n}};", header.read_text(encoding="utf-8"), re.DOTALL)
+    assert body, (header, name)
+    fields: list[tuple[str, str]] = []
+    for declaration in re.sub(r"//[^\n]*", "", body[1]).split(";"):
+        if not declaration.strip():
+            continue
+        kind, names = declaration.split(maxsplit=1)
+        kind = re.sub(r"^(std::|Op$|Status$)", lambda m: "" if m[0] == "std::" else "uint32_t", kind)
+        fields += [(kind, re.sub(r"\s*=.*", "", each).strip()) for each in names.split(",")]
+    return fields
+
+
+@pytest.mark.parametrize("message", ["Command", "Reply"])
+def test_attacks_speak_the_protocol_of_today(message: str) -> None:
+    """Where they do not, they fail for a reason that has nothing to do with what they try."""
+    spoken = fields_of(COMMON / "runner_protocol.cuh", message)
+    assert spoken == fields_of(ROOT / "grader/runner/protocol.h", message)

@@ -162,6 +162,12 @@ class GcnJudge : public CaseJudge {
     if (c.not_finite > 0 && exponentials)
       return fmt::format("{} cells are no finite number: is the row's maximum subtracted before exp?",
                          c.not_finite);
+    const bool infinite = std::any_of(c.first.begin(), c.first.end(),
+                                      [](const WrongCell& cell) { return std::isinf(cell.got); });
+    if (infinite && shape_.op == Operator::kAggregate && has_vertex_without_entries())
+      return fmt::format(
+          "{} cells are no finite number: is 1 / sqrt(degree) taken as 0 for a vertex without entries?",
+          c.not_finite);
     if (c.not_finite > 0)
       return fmt::format(
           "{} cells are no finite number; out is full of NaN before each run: is it set before it "
@@ -179,6 +185,10 @@ class GcnJudge : public CaseJudge {
     if (uses_graph() && c.shortest_row > c.longest_right_row && c.longest_right_row > 1)
       return fmt::format("rows of more than {} entries are wrong", c.longest_right_row);
     return "";
+  }
+
+  bool has_vertex_without_entries() const {
+    return std::ranges::adjacent_find(graph_.row_offsets) != graph_.row_offsets.end();
   }
 
   // Vertices whose numbers an honest program must read: those that are somebody's neighbour with a factor.

@@ -73,6 +73,16 @@ class HistogramJudge : public CaseJudge {
     return explain(want, got);
   }
 
+  // How often all bins hold what they should; 0: they differ.
+  static std::uint64_t multiple_of(const std::vector<unsigned>& want, const std::vector<unsigned>& got) {
+    const auto some = std::find_if(want.begin(), want.end(), [](unsigned count) { return count > 0; });
+    if (some == want.end()) return 0;
+    const std::uint64_t times = got[static_cast<std::size_t>(some - want.begin())] / *some;
+    for (std::size_t b = 0; b < want.size(); ++b)
+      if (got[b] != times * want[b]) return 0;
+    return times;
+  }
+
   Outcome explain(const std::vector<unsigned>& want, const std::vector<unsigned>& got) {
     std::int64_t wrong = 0, unwritten = 0, first = -1;
     std::uint64_t want_sum = 0, got_sum = 0;
@@ -91,6 +101,8 @@ class HistogramJudge : public CaseJudge {
       pattern_ = "the wrong cells were never written: bins without ids are 0";
     } else if (unwritten == 0 && got_sum < want_sum) {
       pattern_ = fmt::format("{} of {} ids were not counted", want_sum - got_sum, want_sum);
+    } else if (const auto times = multiple_of(want, got); times > 1) {
+      pattern_ = fmt::format("each id was counted {} times: do blocks count ids of their own?", times);
     } else if (unwritten == 0 && got_sum > want_sum) {
       pattern_ = fmt::format("{} more were counted than there are ids: are counts set to 0 in every run?",
                              got_sum - want_sum);

@@ -193,8 +193,35 @@ class SamplingJudge : public CaseJudge {
       return wrong("not_written",
                    fmt::format("{} was never written, nor were {} cells in all", place, found.bad_cells));
     const std::string want = m.degree == 0 ? "kNoNeighbour (-1)" : "one of its neighbours";
+    pattern_ = describe(found);
     return wrong(m.degree == 0 ? "zero_degree" : "not_a_neighbour",
-                 fmt::format("{} want {} got {}; {} cells are wrong", place, want, m.got, found.bad_cells));
+                 fmt::format("{} want {} got {}; {} cells are wrong{}{}", place, want, m.got, found.bad_cells,
+                             pattern_.empty() ? "" : "; ", pattern_));
+  }
+
+  // What the first wrong samples have in common, where it tells the mistake.
+  std::string describe(const Found& found) const {
+    const auto all = [&](auto holds) { return std::all_of(found.first.begin(), found.first.end(), holds); };
+    const auto row = [&](std::int64_t node) {
+      return graph_.columns.subspan(graph_.row_offsets[node], graph_.degree(static_cast<int>(node)));
+    };
+    if (all([](const Mismatch& m) { return m.degree == 0; }))
+      return "they belong to nodes without neighbours: what a remainder by 0 is, nobody knows";
+    if (all([&](const Mismatch& m) {
+          const auto end = static_cast<std::size_t>(graph_.row_offsets[m.node + 1]);
+          return end < graph_.columns.size() && m.got == graph_.columns[end];
+        }))
+      return "they are the entry behind the row's last: a draw lies in [0, degree)";
+    if (all([&](const Mismatch& m) {
+          return m.row < graph_.nodes() && std::ranges::binary_search(row(m.row), m.got);
+        }))
+      return "samples[i] holds neighbours of node i: it is to hold those of nodes[i]";
+    if (all([&](const Mismatch& m) {
+          return std::ranges::find(graph_.columns.first(m.degree), m.got) !=
+                 graph_.columns.first(m.degree).end();
+        }))
+      return "they come from the beginning of columns: a row begins at row_offsets[node]";
+    return "";
   }
 
   std::optional<Outcome> check_randomness(const LevelCounts& levels, const std::vector<Pairing>& pairings) {

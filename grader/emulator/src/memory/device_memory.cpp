@@ -21,7 +21,7 @@ namespace warpgrade::emu {
 namespace {
 
 constexpr uint64_t kWholeRangeBytes = 1ull << 40, kLeastRangeBytes = 64ull << 20;
-constexpr uint64_t kGap = 512;
+constexpr uint64_t kGap = 512, kWideGap = 1 << 20;
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPreferredAddress = 0x700000000000ull;
 
@@ -130,8 +130,11 @@ bool DeviceMemory::host_can_give(uint64_t bytes) {
 
 uint64_t DeviceMemory::take_range(uint64_t bytes, uint64_t align) {
   const uint64_t offset = round_up(next_, align);
-  if (offset + bytes + kGap > range_bytes_) return 0;
-  next_ = offset + bytes + kGap;
+  // As wide as the allocation, so that a program that runs past its end does not reach the next one unseen.
+  const bool roomy = range_bytes_ == kWholeRangeBytes && next_ < range_bytes_ / 2;
+  const uint64_t gap = roomy ? std::clamp(bytes, kGap, kWideGap) : kGap;
+  if (offset + bytes + gap > range_bytes_) return 0;
+  next_ = offset + bytes + gap;
   return offset;
 }
 

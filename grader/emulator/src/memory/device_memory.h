@@ -3,7 +3,8 @@
 // Device pointers are addresses inside a reserved range without access rights, so that host code that
 // dereferences one faults at once; the emulator reaches the bytes through a read-write alias at a constant
 // distance (a memfd mapped elsewhere). Managed and pinned memory is handed out at its alias address and is
-// reachable from both sides. Allocations have exact bounds, lie at least 512 bytes apart, and a freed range
+// reachable from both sides. Allocations have exact bounds, lie as far apart as the first of two is
+// long (512 bytes to 1 MiB), and a freed range
 // is not used again.
 #pragma once
 #include <cstdint>

@@ -21,7 +21,8 @@ struct Reply {
   uint64_t sequence = 0;
   uint32_t status = 0;
   int32_t cuda_error = 0;
-  double event_us = 0;
+  uint32_t flags = 0, notes = 0;
+  double time_us = 0, event_us = 0, clock_us = 0, host_us = 0;
   uint64_t written = 0;
   char message[256] = {};
 };
@@ -54,7 +55,7 @@ static inline Reply reply_to(uint32_t op, uint64_t sequence) {
 static inline void answer(uint32_t op, uint64_t sequence, uint64_t written = 0, double event_us = 0) {
   Reply reply = reply_to(op, sequence);
   reply.written = written;
-  reply.event_us = event_us;
+  reply.time_us = reply.event_us = event_us;
   send_reply(reply);
 }
 
