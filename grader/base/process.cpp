@@ -150,11 +150,12 @@ int fork_inside(const ProcessFence* fence) {
     arguments.exit_signal = SIGCHLD;
     arguments.cgroup = static_cast<__u64>(folder);
     const long pid = syscall(SYS_clone3, &arguments, sizeof arguments);
+    if (pid == 0 && !fence->join(true)) _exit(127);
     if (pid >= 0) return static_cast<int>(pid);
     // An older kernel, or a filter around this process that hides the call: it joins as on version 1.
   }
   const pid_t pid = fork();
-  if (pid == 0 && fence != nullptr && !fence->join()) _exit(127);
+  if (pid == 0 && fence != nullptr && !fence->join(false)) _exit(127);
   return pid;
 }
 

@@ -26,12 +26,12 @@ struct ResourceLimits {
 class ProcessFence {
  public:
   virtual ~ProcessFence() = default;
-  // Takes the calling process in; for a child between fork and exec, so it allocates nothing. False: it did
-  // not.
-  virtual bool join() const noexcept = 0;
-  // A folder's descriptor in which the kernel can let a process be born, which spares it the joining; -1:
-  // none.
+  // A folder's descriptor in which the kernel can let a process be born, which spares it part of the joining;
+  // -1: none.
   virtual int birthplace() const noexcept { return -1; }
+  // Takes the calling process in, which was born in the birthplace or not; for a child between fork and exec,
+  // so it allocates nothing, and has one thread. False: it did not.
+  virtual bool join(bool born_inside) const noexcept = 0;
   // Ends all that are in it, within a bound of time. False: some are left.
   virtual bool kill() noexcept = 0;
   // Which limit of the fence was met, in words ("more than 512 processes and threads"); empty: none.

@@ -122,6 +122,11 @@ fs::path emulator_directory() {
   return WARPGRADE_EMULATOR_DIRECTORY;
 }
 
+fs::path executor_directory() {
+  if (auto folder = environment("WARPGRADE_EXECUTOR_DIRECTORY")) return *folder;
+  return WARPGRADE_EXECUTOR_FOLDER;
+}
+
 fs::path program_directory() {
   return self().parent_path();
 }
@@ -145,11 +150,12 @@ HarnessIdentity harness_identity() {
       const fs::path path = program_directory() / program;
       if (fs::exists(path)) hash.part(program).part(read_text(path));
     }
-    if (fs::exists(emulator_directory())) {
-      for (const auto& entry : fs::directory_iterator(emulator_directory())) {
-        if (entry.path().filename().string().starts_with("libcudart.so") && entry.is_regular_file()) {
-          files.insert(entry.path());
-        }
+    for (const fs::path& folder : {emulator_directory(), executor_directory()}) {
+      if (!fs::exists(folder)) continue;
+      for (const auto& entry : fs::directory_iterator(folder)) {
+        const std::string name = entry.path().filename().string();
+        const bool is_ours = name.starts_with("libcudart.so") || name == "warpgrade-executor";
+        if (is_ours && entry.is_regular_file()) files.insert(entry.path());
       }
     }
     for (const fs::path& file : files) hash.part(file.filename().string()).part(read_text(file));

@@ -25,6 +25,8 @@ std::filesystem::path project_root();
 
 // Folder of the emulated CUDA runtime (libcudart.so.<major>). From WARPGRADE_EMULATOR, or the build's own.
 std::filesystem::path emulator_directory();
+// The folder of warpgrade-executor and of the CUDA runtime that forwards to it.
+std::filesystem::path executor_directory();
 
 // Folder of the programs built beside this one (warpgrade-judge).
 std::filesystem::path program_directory();

@@ -43,6 +43,20 @@ bool matches(const CaseSpec& spec, const std::string& given) {
   return false;
 }
 
+// The emulated runtime goes by the name that this build's CUDA gave it: programs of another CUDA do not find
+// it. That is this machine's fault, and never the submission's.
+void require_toolchain_of_the_emulator(const Toolchain& toolchain) {
+  const fs::path runtime = emulator_directory() / fmt::format("libcudart.so.{}", toolchain.major);
+  if (fs::exists(runtime)) return;
+  throw UsageError(
+      "{} is CUDA {} now, and this build was made with another: {} is not there. Another CUDA came into the "
+      "environment "
+      "(PATH, CUDA_HOME, WARPGRADE_NVCC) after `make build`: set WARPGRADE_NVCC to the nvcc of the build, or "
+      "run `make "
+      "clean build`",
+      toolchain.nvcc.string(), toolchain.version, runtime.string());
+}
+
 }  // namespace
 
 ClassRun::ClassRun(const GradeOptions& options, Progress& progress)
@@ -89,6 +103,12 @@ void ClassRun::require_known_baseline() const {
 }
 
 void ClassRun::choose_isolation() {
+  if (options_.direct && policy_.host_isolation != "any") {
+    throw UsageError(
+        "--direct: this policy wants host code apart from the GPU, which is what makes times trustworthy; "
+        "put "
+        "`host_isolation: any` into a policy of your own and name it with --policy");
+  }
   const SandboxProbe& probe = probe_sandbox();
   if (!probe.works && !options_.allow_unsandboxed) {
     throw UsageError(
@@ -114,6 +134,7 @@ void ClassRun::choose_device() {
     backend_ = {"cuda", json::object(), *options_.planned_architecture};
   else
     backend_ = choose_backend(options_.backend);
+  if (!on_gpu()) require_toolchain_of_the_emulator(toolchain_);
 }
 
 void ClassRun::find_submissions_and_references() {
@@ -308,10 +329,11 @@ Backend choose_backend(const std::string& name) {
 std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string>& selectors,
                                    const std::string& backend) {
   std::vector<CaseSpec> selected;
+  const auto only_elsewhere = [&](const CaseSpec& spec) { return spec.emulator_only && backend == "cuda"; };
   if (selectors.empty()) {
     for (const CaseSpec& spec : lab.cases()) {
       const bool slow_here = backend == "emulator" && (spec.set == "stand-in" || spec.set == "real-large");
-      if (spec.set == "large" || slow_here) continue;
+      if (spec.set == "large" || slow_here || only_elsewhere(spec)) continue;
       selected.push_back(spec);
     }
     return selected;
@@ -324,6 +346,7 @@ std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string
     }
   }
   for (const CaseSpec& spec : all) {
+    if (only_elsewhere(spec)) continue;
     if (std::any_of(selectors.begin(), selectors.end(),
                     [&](const std::string& s) { return matches(spec, s); })) {
       selected.push_back(spec);

@@ -150,6 +150,7 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
     const std::string id = message.value("case", "");
     if (message.contains("started")) {
       attempt.started = id;
+      if (events.on_started) events.on_started(id);
       continue;
     }
     if (message.contains("fault")) {
@@ -162,6 +163,12 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
     events.on_record(id, message.at("record"));
     std::erase_if(job.cases, [&](const CaseInput& input) { return input.spec.id == id; });
     attempt.started.clear();
+    if (events.wants_to_stop && events.wants_to_stop()) {
+      job.cases.clear();
+      process_->end(SIGTERM);  // it is at the next case already
+      process_.reset();
+      return attempt;
+    }
   }
   attempt.fault = "the judge " + process_->end(SIGKILL);
   process_.reset();

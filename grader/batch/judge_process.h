@@ -16,7 +16,9 @@ namespace warpgrade {
 struct JudgeEvents {
   // Before the first case: seconds by phase that belong to no case.
   std::function<void(const nlohmann::json& phases)> on_opened;
+  std::function<void(const std::string& case_id)> on_started;
   std::function<void(const std::string& case_id, const nlohmann::json& record)> on_record;
+  std::function<bool()> wants_to_stop;  // asked after each record; the job's other cases are dropped then
   // Twice, in two fresh judges: what each of them said or how it ended.
   std::function<void(const std::string& case_id, const std::vector<std::string>& causes)> on_fault;
   // The judge died or faulted at this case, which is tried once more.

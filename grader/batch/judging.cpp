@@ -14,6 +14,7 @@
 #include "batch/attempt_mark.h"
 #include "batch/contain.h"
 #include "batch/patience.h"
+#include "compile/older_interface.h"
 #include "ingest/times.h"
 #include "profile/source.h"
 
@@ -101,6 +102,7 @@ void Judging::compile_now(size_t i) {
     write_text(folder / "compile.log", compiled_[i].log);
     write_text(folder / "compile.json", json_text(record, 1) + "\n");
   });
+  if (GradeWatcher* watcher = run_.options().watcher) watcher->compiled();
 }
 
 // The lab's baselines that were asked for, those that the policy speaks of always among them. One that is
@@ -142,6 +144,7 @@ void Judging::compile_baselines() {
     RunnerSpec spec = runner_spec(baseline.name, result.executable, {});
     spec.sandbox = SandboxMode::kUnsandboxed;  // ours
     spec.vendor_libraries = true;
+    spec.executor.clear();
     baselines_.push_back({baseline.name, spec, baseline.every_pair});
   }
 }
@@ -154,6 +157,7 @@ RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& execut
   spec.executable = executable;
   spec.sandbox = run_.sandbox();
   spec.gpu = run_.on_gpu();
+  if (!run_.options().direct) spec.executor = executor_directory();
   spec.cuda_libraries = spec.gpu ? compiler_.toolchain().library_directory : emulator_directory();
   const double run_s = limits.run_s.at(run_.backend().name);
   spec.limits.run = std::chrono::milliseconds(static_cast<int>(1e3 * run_s));
@@ -186,6 +190,7 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
   job.lab = run_.lab().name();
   job.cases = std::move(cases);
   job.context.backend = run_.backend().name;
+  job.context.older_interface = is_older_interface(submission.interface, job.lab);
   job.context.submission = runner_spec(submission.id, compiled_[i].executable, share);
   job.context.baselines = baselines_;
   job.context.alone = share.alone;
@@ -208,8 +213,10 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
 std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Share& share) {
   std::vector<std::string> spoilt;
   std::set<std::string> faulted;
-  std::optional<std::string> why = not_compiled_why_[i];
-  if (why->empty()) {
+  std::optional<std::string> why = contained([&] { leave_out_cases(i); });
+  if (!why && !not_compiled_why_[i].empty()) {
+    why = not_compiled_why_[i];
+  } else if (!why) {
     const AttemptMark mark(folder_of(i));
     why = contained([&] { spoilt = judge_compiled(i, judge, share, faulted); });
   }
@@ -245,6 +252,10 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
   };
   JudgeEvents happened;
   happened.on_opened = count_phases;
+  if (GradeWatcher* watcher = run_.options().watcher) {
+    happened.on_started = [watcher](const std::string& case_id) { watcher->case_started(case_id); };
+    happened.wants_to_stop = [watcher] { return watcher->wants_to_stop(); };
+  }
   happened.on_record = [&](const std::string& case_id, const json& part) {
     const auto why = contained([&] {
       ++judged;
@@ -366,6 +377,7 @@ json Judging::complete(size_t i, json part) const {
   part["backend"] = run_.backend().name;
   part["sandbox"] = to_string(run_.sandbox());
   part["isolation"] = run_.isolation().to_json();
+  part["host_isolation"] = run_.options().direct ? "direct" : "executor";
   part["seed_commitment"] = run_.description().at("seed_commitment");
   part["toolchain"] = run_.description().at("toolchain");
   part["toolchain"]["flags"] = compiled_[i].flags;
@@ -393,6 +405,7 @@ void Judging::add(const json& record) {
   with_patience(events_, run_.options().log_progress, [&] { is_new = run_.folder().add_record(record); });
   if (!is_new) return;
   ++recorded_;
+  if (GradeWatcher* watcher = run_.options().watcher) watcher->case_recorded(record);
   if (!run_.options().log_progress) return;
   events_.progress("case_recorded", record.at("outcome").at("verdict"),
                    {{"submission", record.at("submission").at("id")}, {"case", record.at("case").at("id")}});
@@ -455,9 +468,26 @@ void Judging::record_not_compiled(size_t i, const CaseInput& input) {
   add(complete(i, std::move(part)));
 }
 
+// Cases that the submission's interface was never promised are recorded as left out: nobody's failure.
+void Judging::leave_out_cases(size_t i) {
+  const Submission& submission = run_.submissions()[i];
+  if (!is_older_interface(submission.interface, run_.lab().name())) return;
+  for (const CaseInput& input : missing(i)) {
+    if (input.spec.beyond_older.empty()) continue;
+    json part = bare_case(input.spec.id);
+    part["outcome"] = {{"verdict", verdicts::kNotRun},
+                       {"reason", verdicts::kLeftOut},
+                       {"message", fmt::format("left out: the interface {} was never promised this: {}",
+                                               submission.interface, input.spec.beyond_older)},
+                       {"next_step", "nothing: it earns and costs nothing. Written to " + run_.lab().name() +
+                                         ".h the submission is judged on it"}};
+    add(complete(i, std::move(part)));
+  }
+}
+
 std::string Judging::summary_line(size_t i) const {
   const Submission& submission = run_.submissions()[i];
-  int accepted = 0, total = 0;
+  int accepted = 0, total = 0, left_out = 0;
   std::string worst;
   for (const CaseInput& input : run_.cases()) {
     const fs::path file = run_.folder().case_file(submission.id, input.spec.id);
@@ -466,13 +496,17 @@ std::string Judging::summary_line(size_t i) const {
     const json record = json::parse(read_text(file), nullptr, false);
     if (!record.is_object()) continue;  // reading all records says which one is damaged
     const std::string verdict = record.at("outcome").at("verdict");
-    if (verdict == verdicts::kAccepted)
+    if (is_left_out(record.at("outcome"))) {
+      ++left_out;
+      --total;
+    } else if (verdict == verdicts::kAccepted)
       ++accepted;
     else if (worst.empty()) {
       worst = fmt::format("{} on {}: {}", verdict, input.spec.id, record["outcome"].value("message", ""));
     }
   }
-  return fmt::format("{:<24} {}/{} cases{}", submission.id, accepted, total,
+  return fmt::format("{:<24} {}/{} cases{}{}", submission.id, accepted, total,
+                     left_out == 0 ? "" : fmt::format(", {} left out", left_out),
                      worst.empty() ? "" : ", " + worst);
 }
 

@@ -10,6 +10,7 @@ nlohmann::json GradeOptions::to_json() const {
                       {"jobs", jobs},
                       {"allow_unsandboxed", allow_unsandboxed},
                       {"require_isolation", require_isolation},
+                      {"direct", direct},
                       {"measure_speed", measure_speed},
                       {"baselines", baselines},
                       {"self_baseline", self_baseline},
@@ -33,6 +34,7 @@ GradeOptions GradeOptions::from_json(const nlohmann::json& json) {
   options.jobs = json.at("jobs");
   options.allow_unsandboxed = json.at("allow_unsandboxed");
   options.require_isolation = json.value("require_isolation", false);
+  options.direct = json.value("direct", false);
   options.measure_speed = json.at("measure_speed");
   options.baselines = json.at("baselines").get<std::vector<std::string>>();
   options.self_baseline = json.at("self_baseline");

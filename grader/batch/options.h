@@ -9,6 +9,18 @@
 
 namespace warpgrade {
 
+// Told of a run's cases while it goes on, from the thread that judges.
+class GradeWatcher {
+ public:
+  virtual ~GradeWatcher() = default;
+  virtual void compiled() {}
+  virtual void case_started(const std::string& /*case_id*/) {}
+  virtual void case_recorded(const nlohmann::json& /*record*/) {}
+  virtual bool wants_to_stop() {
+    return false;
+  }  // asked after each case: the submission's others are not judged
+};
+
 struct GradeOptions {
   std::string lab = "spmm";
   std::optional<std::filesystem::path> submissions;  // a class folder, or one submission
@@ -21,6 +33,7 @@ struct GradeOptions {
   int jobs = 0;  // 0: as many as fit
   bool allow_unsandboxed = false;
   bool require_isolation = false;  // every protection of sandbox/isolation.h, or no run
+  bool direct = false;             // without an executor: host code in one process with the CUDA runtime
   bool fresh_on_change = false;    // an older run of other inputs is moved aside, not refused
   bool measure_speed = true;
   std::vector<std::string> baselines;  // the lab's that are timed beside each submission; empty: all
@@ -31,6 +44,7 @@ struct GradeOptions {
   std::string checks =
       "memcheck,initcheck,racecheck,synccheck,leakcheck,counters";  // of the emulator (its README.md)
   bool quiet = false;
+  GradeWatcher* watcher = nullptr;  // not kept in batch.json
 
   // Of `warpgrade batch` and its tasks:
   bool class_in_run = false;                        // submissions: those of the run folder's submissions.json

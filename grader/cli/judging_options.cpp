@@ -46,6 +46,10 @@ void add_judging_options(CLI::App& command, GradeOptions& options) {
                    "go on where bubblewrap does not work; records say so");
   command.add_flag("--require-isolation", options.require_isolation,
                    "refuse to start where a protection is missing (`warpgrade doctor` lists them)");
+  command.add_flag(
+      "--direct", options.direct,
+      "host code beside the GPU in one process, for what the executor cannot forward: then times are the "
+      "program's own word, and the policy must allow it (host_isolation: any)");
   command.add_option("--checks", options.checks, "what the emulator looks for; none: out of bounds only")
       ->check(unknown_check)
       ->capture_default_str();

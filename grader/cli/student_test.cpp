@@ -1,6 +1,6 @@
 // `make test`: the students' own run as GoogleTest, one test a lab and public case, on the backend at hand.
 // The same compiler, sandbox, judge and checks as the official run, less its hidden seed. An unwritten stub
-// is a visible skip.
+// is a visible skip. After a lab's first time limit its other cases are not run.
 //
 //   warpgrade-student-test [--lab=L] [--case=GLOB] [--backend=B] [--folder=student] [gtest options]
 #include <fmt/core.h>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <map>
+#include <memory>
 #include <utility>
 
 #include "base/error.h"
@@ -16,6 +16,8 @@
 #include "base/process.h"
 #include "batch/grade_run.h"
 #include "cli/failure_text.h"
+#include "cli/student_lab_run.h"
+#include "cli/student_report.h"
 #include "sandbox/isolation.h"
 
 namespace warpgrade {
@@ -29,100 +31,58 @@ struct Options {
   fs::path folder = project_root() / "student";
 };
 
-// All chosen cases of a lab are judged in one run, when its first test asks; the tests then read their
-// records.
-class LabRun {
- public:
-  LabRun(const Options& options, std::string lab, std::vector<std::string> cases)
-      : options_(options), lab_(std::move(lab)), cases_(std::move(cases)) {}
-
-  const json& record(const std::string& case_id) {
-    if (records_.empty()) judge();
-    return records_.at(case_id);
-  }
-
-  // What is worth mending in accepted cases; empty when no case was asked for.
-  std::string findings() const {
-    std::vector<json> records;
-    for (const auto& [id, record] : records_) records.push_back(record);
-    return findings_text(records);
-  }
-
-  // What does not compile fails every case with the same words: they are said once.
-  std::string explain(const json& record) {
-    if (record.at("outcome").at("verdict") == "compile_error" && std::exchange(compile_error_told_, true))
-      return "compile_error, as above";
-    return failure_text(
-        record, fmt::format("make test LAB={} CASE={}", lab_, record.at("case").at("id").get<std::string>()));
-  }
-
- private:
-  void judge() {
-    const TemporaryDirectory scratch("warpgrade-test");
-    GradeOptions grade_options;
-    grade_options.lab = lab_;
-    grade_options.submissions = options_.folder / lab_;
-    grade_options.run = scratch.path() / "run";
-    grade_options.backend = options_.backend;
-    grade_options.cases = cases_;
-    grade_options.allow_unsandboxed = true;  // your own code, on your own machine
-    grade_options.measure_speed = false;
-    grade_options.quiet = true;
-    const GradeSummary summary = grade(grade_options);
-    for (json& record : RunFolder(summary.run).read_records()) {
-      const std::string id = record.at("case").at("id");
-      records_[id] = std::move(record);
-    }
-  }
-
-  const Options& options_;
-  std::string lab_;
-  std::vector<std::string> cases_;
-  std::map<std::string, json> records_;
-  bool compile_error_told_ = false;
-};
+StudentReport* report = nullptr;  // while tests run
 
 class CaseTest : public testing::Test {
  public:
-  CaseTest(std::shared_ptr<LabRun> run, std::string case_id)
+  CaseTest(std::shared_ptr<StudentLabRun> run, std::string case_id)
       : run_(std::move(run)), case_id_(std::move(case_id)) {}
 
   void TestBody() override {
-    const json& record = run_->record(case_id_);
-    const json& outcome = record.at("outcome");
-    if (outcome.at("verdict") == "not_implemented")
-      GTEST_SKIP() << outcome.value("message", "not written yet");
-    if (outcome.at("verdict") == "not_run") GTEST_SKIP() << outcome.value("message", "not judged");
-    if (outcome.at("verdict") != "accepted") ADD_FAILURE() << run_->explain(record);
+    try {
+      const json* record = run_->wait_for(case_id_);
+      if (record == nullptr) GTEST_SKIP() << "not run: stopped at the time limit of " << run_->stopped_at();
+      judge(*record);
+    } catch (const Interrupted&) {
+      report->note_trouble("interrupted: what is shown above holds, the rest was not run");
+      GTEST_SKIP() << "interrupted";
+    } catch (const std::exception& error) {
+      report->note_trouble(std::string("no fault of your code: ") + error.what());
+      ADD_FAILURE_AT("the machine", -1) << error.what();
+    }
   }
 
  private:
-  std::shared_ptr<LabRun> run_;
+  // For GoogleTest's own reports (--gtest_output); people read what StudentReport prints.
+  void judge(const json& record) {
+    const json& outcome = record.at("outcome");
+    const std::string verdict = outcome.at("verdict");
+    if (verdict == "accepted") return;
+    if (verdict == "not_implemented" || verdict == "not_run")
+      GTEST_SKIP() << outcome.value("message", verdict);
+    if (verdict == "judge_fault")
+      report->note_trouble("no fault of your code: " + outcome.value("message", "the judge failed"));
+    ADD_FAILURE_AT(run_->folder().c_str(), -1) << failure_text(record, "make test LAB=" + run_->lab());
+  }
+
+  std::shared_ptr<StudentLabRun> run_;
   std::string case_id_;
 };
 
-// "tiny-hub-k32" as a name that GoogleTest allows.
-std::string test_name(const std::string& case_id) {
-  std::string name = case_id;
-  for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  }
-  return name;
-}
-
 // Null: no case of this lab fits the pattern.
-std::shared_ptr<const LabRun> register_lab(const Options& options, const Lab& lab) {
-  std::vector<std::string> chosen;
+std::shared_ptr<StudentLabRun> register_lab(const Options& options, const std::string& backend,
+                                            const Lab& lab) {
+  auto run = std::make_shared<StudentLabRun>(StudentRunOptions{options.backend, options.folder}, lab.name());
   for (const CaseSpec& spec : lab.cases()) {
     const bool named = options.case_pattern != "*";
+    if (spec.emulator_only && backend == "cuda") continue;
     if (!named && spec.set != "public") continue;
     const bool fits = fnmatch(options.case_pattern.c_str(), spec.id.c_str(), 0) == 0 ||
                       fnmatch(options.case_pattern.c_str(), spec.dataset.c_str(), 0) == 0;
-    if (fits) chosen.push_back(spec.id);
+    if (fits) run->add_case(spec.id);
   }
-  if (chosen.empty()) return nullptr;
-  const auto run = std::make_shared<LabRun>(options, lab.name(), chosen);
-  for (const std::string& id : chosen) {
+  if (run->cases().empty()) return nullptr;
+  for (const std::string& id : run->cases()) {
     testing::RegisterTest(lab.name().c_str(), test_name(id).c_str(), nullptr, nullptr, __FILE__, __LINE__,
                           [run, id]() -> testing::Test* { return new CaseTest(run, id); });
   }
@@ -158,13 +118,14 @@ int run(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   const bool all = options.lab == "*";
   if (!all) find_lab(options.lab);
-  choose_backend(options.backend);  // says what is wrong once, and not in each case
+  const std::string backend =
+      choose_backend(options.backend).name;  // says what is wrong once, and not in each case
   bool has_folder = false;
-  std::vector<std::shared_ptr<const LabRun>> runs;
+  std::vector<std::shared_ptr<StudentLabRun>> runs;
   for (const Lab* lab : labs()) {
     if ((!all && options.lab != lab->name()) || !fs::is_directory(options.folder / lab->name())) continue;
     has_folder = true;
-    if (auto run = register_lab(options, *lab)) runs.push_back(std::move(run));
+    if (auto run = register_lab(options, backend, *lab)) runs.push_back(std::move(run));
   }
   if (!has_folder) {
     throw UsageError("{} has no folder {}; give --folder=FOLDER, or take the stub from the hand-out",
@@ -174,12 +135,21 @@ int run(int argc, char** argv) {
     throw UsageError("no case '{}' in {}; `build/bin/warpgrade labs {}` lists them", options.case_pattern,
                      all ? "any lab" : "lab " + options.lab, all ? "LAB" : options.lab);
   }
+  if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
   const SandboxMode mode = probe_sandbox().works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
   if (const std::string line = isolation_of(mode).one_line(); !line.empty())
     fmt::print(stderr, "note: {}\n", line);
+  // The first lab compiles when its turn comes, the others beside it.
+  for (std::size_t i = 1; i < runs.size(); ++i) runs[i]->compile_ahead(options.backend);
+  testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+  delete listeners.Release(listeners.default_result_printer());
+  report = new StudentReport(runs);
+  listeners.Append(report);
   const int failed = RUN_ALL_TESTS();
-  for (const auto& run : runs) fmt::print("{}", run->findings());
-  return failed;
+  for (const auto& run : runs) run->wait_for_end();
+  fmt::print("{}\n", report->last_line());
+  delete listeners.Release(report);
+  return interrupted() ? kExitInterrupted : failed;
 }
 
 }  // namespace

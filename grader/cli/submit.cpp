@@ -3,9 +3,12 @@
 
 #include <filesystem>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/toolchain.h"
 #include "batch/grade_run.h"
 #include "cli/commands.h"
@@ -32,6 +35,33 @@ CompileResult try_compile(const Submission& submission, const std::string& lab) 
   return Compiler(find_toolchain(), cache_directory() / "compiled").compile(submission, options);
 }
 
+// "spmm.cu:31": where the stub's own answer still stands.
+std::vector<std::string> unwritten_places(const Submission& submission) {
+  std::vector<std::string> places;
+  for (const fs::path& file : submission.files) {
+    std::istringstream lines(read_text(submission.directory / file));
+    int number = 0;
+    for (std::string line; std::getline(lines, line);) {
+      ++number;
+      const std::size_t code = line.find("return cudaErrorNotSupported");
+      if (code != std::string::npos && line.find("//") > code)
+        places.push_back(fmt::format("{}:{}", file.string(), number));
+    }
+  }
+  return places;
+}
+
+void tell_unwritten(const Submission& submission) {
+  const std::vector<std::string> places = unwritten_places(submission);
+  if (places.empty()) return;
+  std::string text;
+  for (const std::string& place : places) text += (text.empty() ? "" : ", ") + place;
+  fmt::print(
+      "warning: this packs an unwritten stub: {} still returns cudaErrorNotSupported, which earns no "
+      "points\n",
+      text);
+}
+
 int submit(const SubmitOptions& options) {
   find_lab(options.lab);
   const Submission submission = read_submission(options.submission, options.lab, Role::kStudent);
@@ -52,6 +82,7 @@ int submit(const SubmitOptions& options) {
   for (const fs::path& file : packed.left_out) fmt::print("left out {} (no source)\n", file.string());
   fmt::print("{} ({} bytes, submission {})\n", packed.archive.string(), packed.bytes,
              packed.hash.substr(0, 12));
+  tell_unwritten(submission);
   fmt::print("it {}; whether it is right tells: make test LAB={}\n",
              compiled.ok() ? "compiles" : "does not compile", options.lab);
   return kExitGraded;

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <set>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -18,7 +17,10 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "compile/build_messages.h"
 #include "compile/inspect.h"
+#include "compile/link_problem.h"
+#include "compile/older_interface.h"
 #include "compile/source_name.h"
 #include "compile/workshop.h"
 
@@ -38,8 +40,8 @@ std::vector<std::string> common_flags(const std::string& architecture) {
           "-lineinfo", "-cudart", "shared", "-Xptxas", "-v",
           // CUB's profiling marks load a library at run time, which inspect.cpp refuses.
           "-DNVTX_DISABLE",
-          // Lines of the host's calls, for what the emulator says of them.
-          "-Xcompiler", "-g1"};
+          // Lines of the host's calls, for what the emulator says of them: the caller stays on the stack.
+          "-Xcompiler", "-g1,-fno-optimize-sibling-calls"};
 }
 
 int count_warnings(const std::string& log) {
@@ -48,35 +50,10 @@ int count_warnings(const std::string& log) {
   return count;
 }
 
-std::string first_error_line(const std::string& log) {
-  std::istringstream lines(log);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find("error") != std::string::npos || line.find("undefined reference") != std::string::npos) {
-      for (const char* prefix : {"/run/warpgrade/source/", "/run/warpgrade/build/"}) {
-        for (size_t at; (at = line.find(prefix)) != std::string::npos;)
-          line.erase(at, std::string(prefix).size());
-      }
-      return plain_line(line, 240);
-    }
-  }
-  return "";
-}
-
-CompileResult failed(CompileResult result, const ProcessResult& process, const char* step) {
-  result.status = "compile_error";
-  if (process.timed_out || process.signal == SIGXCPU) {
-    result.reason = "out_of_time";
-    result.message = fmt::format("{} did not end within its time limit", step);
-    return result;
-  }
-  result.reason = "error";
-  const std::string line = first_error_line(result.log);
-  result.message = line.empty() ? fmt::format("{} failed: {}", step, process.describe()) : line;
-  if (result.log.find("undefined reference to `main'") == std::string::npos &&
-      result.log.find("undefined reference") != std::string::npos) {
-    result.reason = "missing_symbol";
-  }
-  return result;
+// The header that declares what the judge calls, as a student includes it.
+std::string contract_of(const Submission& submission, const std::string& lab) {
+  if (submission.interface == lab + ".h") return "warpgrade/" + submission.interface;
+  return fmt::format("the header of {}", submission.interface);
 }
 
 // One submission through all steps. Each step's result is taken out of its build folder and given to the next
@@ -127,10 +104,12 @@ class Build {
     }
     for (const char* folder : {"source", "include"})
       includes_.insert(includes_.end(), {"-I", Workshop::inside(folder)});
-    if (submission_.interface != options_.lab + ".h") {  // an older one
+    for (const fs::path& folder : header_folders(submission_.files))
+      includes_.insert(includes_.end(), {"-I", Workshop::inside("source" / folder)});
+    if (is_older_interface(submission_.interface, options_.lab)) {
       const fs::path legacy = fs::path("include/legacy") / options_.lab;
       sources_.push_back(legacy / "adaptor.cu");
-      includes_.insert(includes_.end(), {"-I", Workshop::inside(legacy)});
+      includes_.insert(includes_.end(), {"-I", Workshop::inside(legacy / "include")});
     }
     for (const fs::path& folder : options_.extra_includes)
       includes_.insert(includes_.end(), {"-I", folder.string()});
@@ -152,7 +131,7 @@ class Build {
                      {"-MD", "-MF", Workshop::inside("build/0.d"), "-c",
                       workshop_.stage(number, sources_[number]), "-o", Workshop::inside("build/0.o")});
     const Step step = workshop_.nvcc(arguments);
-    if (!succeeded(step, "the compiler")) return false;
+    if (!compiled(step, sources_[number].lexically_relative("source").string())) return false;
     std::string dependencies, object;
     if (!take(step, "0.d", kMostDependencies, dependencies)) return false;
     if (!take(step, "0.o", kLargestObject, object)) return false;
@@ -180,8 +159,10 @@ class Build {
   }
 
   bool link(const std::vector<fs::path>& runner_objects) {
+    // Launches pass through the runner's launch_watch.cpp, which sees their stream.
     std::vector<std::string> arguments{"-cudart",    "shared",
                                        "-Xcompiler", "-static-libstdc++,-static-libgcc",
+                                       "-Xlinker",   "--wrap=__cudaPushCallConfiguration",
                                        "-o",         Workshop::inside("build/runner")};
     // The runner's first: of two copies of one inline function or weak symbol the linker keeps the first.
     for (const fs::path& object : runner_objects)
@@ -190,16 +171,50 @@ class Build {
     for (const std::string& library : options_.libraries) arguments.push_back("-l" + library);
     arguments.push_back("-ldl");
     const Step step = workshop_.nvcc(arguments, runner_objects.front().parent_path());
-    return succeeded(step, "the linker") && take(step, "runner", kLargestObject, program_);
+    return linked(step, runner_objects) && take(step, "runner", kLargestObject, program_);
   }
 
-  bool succeeded(const Step& step, const char* name) {
-    result_.log += workshop_.without_wrappers(step.words());
+  // Adds to the log what the step said, which is returned, in the student's names.
+  std::string listen(const Step& step, const fs::path& runner = {}) {
+    std::string words = workshop_.in_shown_names(step.words(), runner);
+    result_.log += words;
     if (result_.log.size() > kMostLogBytes)
       result_.log =
           valid_utf8(std::string_view(result_.log).substr(0, kMostLogBytes - 100)) + "\n(cut here)\n";
-    if (!step.process.ok()) result_ = failed(std::move(result_), step.process, name);
-    return step.process.ok();
+    return words;
+  }
+
+  bool fail_in_time(const Step& step, const char* name) {
+    if (!step.process.timed_out && step.process.signal != SIGXCPU) return true;
+    return fail("compile_error", "out_of_time", fmt::format("{} did not end within its time limit", name));
+  }
+
+  bool fail_with(const Step& step, const char* name, const std::string& words, const std::string& source) {
+    const std::string line = first_error(words, source);
+    return fail("compile_error", "error",
+                line.empty() ? fmt::format("{} failed: {}", name, step.process.describe()) : line);
+  }
+
+  bool compiled(const Step& step, const std::string& source) {
+    const std::string words = listen(step);
+    if (step.process.ok()) return true;
+    return fail_in_time(step, "the compiler") && fail_with(step, "the compiler", words, source);
+  }
+
+  bool linked(const Step& step, const std::vector<fs::path>& runner_objects) {
+    const std::string words = listen(step, runner_objects.front().parent_path());
+    if (step.process.ok()) return true;
+    if (!fail_in_time(step, "the linker")) return false;
+    std::vector<LinkedObject> objects;
+    for (const fs::path& object : runner_objects) objects.push_back({"", read_text(object)});
+    for (std::size_t i = 0; i < objects_.size(); ++i) {
+      const bool own = *sources_[i].begin() == "source";  // else an older interface's adaptor
+      objects.push_back(
+          {own ? sources_[i].lexically_relative("source").string() : "", workshop_.kept_object(i)});
+    }
+    const auto problem = explain_link(objects, words, contract_of(submission_, options_.lab));
+    if (problem) return fail("compile_error", problem->reason, problem->message);
+    return fail_with(step, "the linker", words, "");
   }
 
   const Toolchain& toolchain_;
@@ -251,7 +266,7 @@ void publish(const fs::path& scratch, const fs::path& destination) {
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-6").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-10").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(options.architecture).part(toolchain.version).part(to_string(options.sandbox));
   for (const std::string& library : options.libraries) hash.part(library);
   for (const fs::path& object : runner_objects) hash.part(object.parent_path().filename().string());
@@ -285,40 +300,99 @@ Compiler::Compiler(Toolchain toolchain, fs::path cache)
   make_directories(cache_);
 }
 
+// What is linked to a submission, from folders of the project: the runner, which is the same for every lab,
+// and the lab's part of it.
 std::vector<fs::path> Compiler::runner_objects(const CompileOptions& options) {
-  const fs::path folder = project_root() / "grader/runner";
-  const std::vector<std::string> sources{"runner_main.cpp", "device_memory.cpp", "gate.cu",
-                                         options.lab + "_runner.cpp"};
-  Sha256 hash;
-  hash.part(toolchain_.version).part(options.architecture);
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_regular_file() && entry.path().extension() == ".h") hash.part(read_text(entry.path()));
-  }
-  for (const std::string& source : sources) hash.part(read_text(folder / source));
-  const fs::path destination = cache_ / ("runner-" + options.lab + "-" + hash.hex().substr(0, 24));
-  std::vector<fs::path> objects;
-  for (const std::string& source : sources) objects.push_back(destination / (source + ".o"));
-  if (fs::exists(destination)) return objects;
+  const std::vector<fs::path> objects =
+      own_objects(options, "runner",
+                  {"runner/runner_main.cpp", "runner/host_main.cpp", "runner/submission_calls.cpp",
+                   "runner/launch_watch.cpp",
+                   "runner/device_memory.cpp", "runner/native_timing.cpp", "executor/driver/timing_gate.cpp",
+                   "executor/driver/driver_api.cpp", "executor/driver/timing_kernels.cu"});
+  return own_objects(options, "runner-" + options.lab, {"runner/" + options.lab + "_runner.cpp"}, objects);
+}
 
-  TemporaryDirectory scratch("warpgrade-runner");
-  for (const std::string& source : sources) {
-    ProcessOptions process;
-    process.command = {toolchain_.nvcc.string()};
-    const std::vector<std::string> flags = common_flags(options.architecture);
-    process.command.insert(process.command.end(), flags.begin(), flags.end());
-    process.command.insert(
-        process.command.end(),
-        {"-c", (folder / source).string(), "-I", (project_root() / "reference/include").string(), "-I",
-         folder.string(), "-o", (scratch.path() / (source + ".o")).string()});
-    const HostCompiler host = host_compiler();
-    process.command.insert(process.command.end(), host.flags.begin(), host.flags.end());
-    process.timeout = std::chrono::seconds(300);
-    const ProcessResult result = run_process(process);
-    if (!result.ok()) {
-      throw JudgeFault("the runner's own {} does not compile ({}):\n{}", source, result.describe(),
-                       result.standard_error.substr(0, 2000));
+void Compiler::run_own(std::vector<std::string> command, const std::string& source) const {
+  ProcessOptions process;
+  process.command = std::move(command);
+  process.timeout = std::chrono::seconds(300);
+  const ProcessResult result = run_process(process);
+  if (result.ok()) return;
+  throw JudgeFault("the runner's own {} does not compile ({}):\n{}", source, result.describe(),
+                   result.standard_error.substr(0, 2000));
+}
+
+// Device code that is loaded through the driver when it is wanted, as an array of bytes: the runtime, which
+// would register it in each program, does not see it.
+fs::path Compiler::embed(const fs::path& source, const fs::path& scratch) const {
+  const fs::path fatbin = scratch / (source.stem().string() + ".fatbin"),
+                 array = scratch / (source.stem().string() + ".cpp");
+  const std::vector<std::string> command{toolchain_.nvcc.string(),
+                                         "-std=c++17",
+                                         "-O3",
+                                         "-gencode",
+                                         "arch=compute_75,code=compute_75",
+                                         "-fatbin",
+                                         "-o",
+                                         fatbin.string(),
+                                         source.string()};
+  run_own(command, source.filename().string());
+  ProcessOptions process;
+  process.command = {(toolchain_.nvcc.parent_path() / "bin2c").string(),
+                     "--type",
+                     "longlong",
+                     "--name",
+                     "warpgrade_" + source.stem().string(),
+                     fatbin.string()};
+  process.output_bytes = size_t{16} << 20;
+  const ProcessResult result = run_process(process);
+  if (!result.ok()) throw JudgeFault("bin2c: {}: {}", result.describe(), result.standard_error);
+  write_scratch(array, result.standard_output);
+  return array;
+}
+
+std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const std::string& name,
+                                            const std::vector<std::string>& sources,
+                                            const std::vector<fs::path>& others) {
+  const fs::path grader = project_root() / "grader";
+  Sha256 hash;
+  hash.part("runner-3").part(toolchain_.version).part(options.architecture);
+  for (const char* folder : {"runner", "executor", "executor/driver"}) {
+    for (const auto& entry : fs::directory_iterator(grader / folder)) {
+      if (entry.is_regular_file() && entry.path().extension() == ".h") hash.part(read_text(entry.path()));
     }
   }
+  for (const std::string& source : sources) hash.part(read_text(grader / source));
+  for (const fs::path& object : others) hash.part(object.string());
+  const fs::path destination = cache_ / (name + "-" + hash.hex().substr(0, 24));
+  std::vector<fs::path> objects;
+  for (const std::string& source : sources)
+    objects.push_back(destination / (fs::path(source).filename().string() + ".o"));
+  for (const fs::path& object : others) objects.push_back(destination / object.filename());
+  if (fs::exists(destination)) return objects;
+
+  TemporaryDirectory scratch("warpgrade-runner"), made("warpgrade-embedded");
+  for (const std::string& source : sources) {
+    const fs::path file = source.ends_with(".cu") ? embed(grader / source, made.path()) : grader / source;
+    std::vector<std::string> command{toolchain_.nvcc.string()};
+    const std::vector<std::string> flags = common_flags(options.architecture);
+    command.insert(command.end(), flags.begin(), flags.end());
+    // The linker names these lines to students, and the cache may serve several checkouts. nvcc splits at
+    // commas and gcc's map at the first '='.
+    if (grader.string().find_first_of(", =") == std::string::npos)
+      command.insert(command.end(),
+                     {"-Xcompiler",
+                      fmt::format("-ffile-prefix-map={}={}", grader.string(), Workshop::inside("runner"))});
+    std::replace(command.begin(), command.end(), std::string("-std=c++17"), std::string("-std=c++20"));
+    command.insert(command.end(),
+                   {"-c", file.string(), "-I", (project_root() / "reference/include").string(), "-I",
+                    grader.string(), "-I", (grader / "runner").string(), "-o",
+                    (scratch.path() / (fs::path(source).filename().string() + ".o")).string()});
+    const HostCompiler host = host_compiler();
+    command.insert(command.end(), host.flags.begin(), host.flags.end());
+    run_own(command, source);
+  }
+  for (const fs::path& object : others) fs::copy_file(object, scratch.path() / object.filename());
   const fs::path staged = staging_folder(cache_);
   fs::copy(scratch.path(), staged, fs::copy_options::recursive);
   publish(staged, destination);

@@ -62,6 +62,12 @@ class Compiler {
 
  private:
   std::vector<std::filesystem::path> runner_objects(const CompileOptions& options);
+  std::vector<std::filesystem::path> own_objects(const CompileOptions& options, const std::string& name,
+                                                 const std::vector<std::string>& sources,
+                                                 const std::vector<std::filesystem::path>& others = {});
+  std::filesystem::path embed(const std::filesystem::path& source,
+                              const std::filesystem::path& scratch) const;
+  void run_own(std::vector<std::string> command, const std::string& source) const;
 
   Toolchain toolchain_;
   std::filesystem::path cache_;

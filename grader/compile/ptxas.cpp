@@ -6,13 +6,13 @@
 #include <sstream>
 #include <string_view>
 
-#include "base/process.h"
 #include "compile/compiler.h"
+#include "compile/demangle.h"
 
 namespace warpgrade {
 namespace {
 
-constexpr std::size_t kMostKernels = 5000, kLongestName = 4000, kNamesAtOnce = 100;
+constexpr std::size_t kMostKernels = 5000;
 
 // "12" and 7 of "spills: 12 bytes": the number that ends one space before `at`. 0 when there is none.
 std::size_t number_before(std::string_view line, std::string_view words) {
@@ -33,44 +33,10 @@ std::string_view quoted_after(std::string_view line, std::string_view words) {
   return rest.substr(0, std::min(rest.find('\''), rest.size()));
 }
 
-// A name of a hundred letters can demangle to gigabytes (each part may name an earlier one twice), and
-// __cxa_demangle knows no limit. So binutils' program does it, within limits; what it does not do stays as it
-// is.
-std::map<std::string, std::string> demangle(const std::vector<std::string>& names) {
-  ProcessOptions options;
-  options.command = {"c++filt"};
-  options.command.insert(options.command.end(), names.begin(), names.end());
-  options.timeout = std::chrono::seconds(10);
-  options.limits.address_space_bytes = std::size_t{256} << 20;
-  options.output_bytes = 1 << 20;
-  const ProcessResult result = run_process(options);
-  std::map<std::string, std::string> demangled;
-  if (!result.ok() || result.standard_output.size() >= options.output_bytes) return demangled;
-  std::istringstream lines(result.standard_output);
-  for (const std::string& name : names) {
-    std::string line;
-    if (std::getline(lines, line) && line.size() <= kLongestName) demangled[name] = line;
-  }
-  return demangled;
-}
-
-// In groups, so that one bad name costs its neighbours only.
 void demangle_all(std::vector<KernelResources>& kernels) {
   std::vector<std::string> names;
-  for (const KernelResources& kernel : kernels) {
-    const bool plain =
-        kernel.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.") ==
-        std::string::npos;
-    if (plain && kernel.name.starts_with("_Z")) names.push_back(kernel.name);
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  std::map<std::string, std::string> demangled;
-  for (std::size_t begin = 0; begin < names.size(); begin += kNamesAtOnce) {
-    const auto end =
-        names.begin() + static_cast<std::ptrdiff_t>(std::min(begin + kNamesAtOnce, names.size()));
-    demangled.merge(demangle({names.begin() + static_cast<std::ptrdiff_t>(begin), end}));
-  }
+  for (const KernelResources& kernel : kernels) names.push_back(kernel.name);
+  const std::map<std::string, std::string> demangled = demangle(std::move(names));
   for (KernelResources& kernel : kernels) {
     if (const auto found = demangled.find(kernel.name); found != demangled.end()) kernel.name = found->second;
   }

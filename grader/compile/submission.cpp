@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <regex>
 #include <sstream>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "base/toolchain.h"
 #include "compile/manifest.h"
+#include "compile/older_interface.h"
 #include "compile/source_name.h"
 
 namespace warpgrade {
@@ -96,39 +94,16 @@ std::string hash_of(const Files& files, const std::vector<std::string>& flags) {
   return hash.hex();
 }
 
-// The text with one space for each run of white space: std::regex recurses once for each character that \s+
-// takes, and a source of a million spaces would end the program.
-std::string with_single_spaces(const std::string& text) {
-  std::string result;
-  for (char c : text) {
-    const bool space = std::isspace(static_cast<unsigned char>(c)) != 0;
-    if (!space || !result.ends_with(' ')) result += space ? ' ' : c;
+// What the files are written to; those of a course's own harness leave the submission.
+void choose_interface_of(Submission& submission, Files& files, const std::string& lab) {
+  std::vector<SourceText> texts;
+  for (const SubmittedFile& file : files) texts.push_back({file.name, file.text});
+  InterfaceChoice choice = choose_interface(texts, lab);
+  submission.interface = std::move(choice.interface);
+  for (const fs::path& name : choice.left_out) {
+    std::erase(submission.files, name);
+    std::erase_if(files, [&](const SubmittedFile& file) { return file.name == name; });
   }
-  return result;
-}
-
-bool any_file_matches(const Files& files, const std::string& pattern) {
-  const std::regex wanted(pattern);
-  return std::any_of(files.begin(), files.end(), [&](const SubmittedFile& file) {
-    return std::regex_search(with_single_spaces(file.text), wanted);
-  });
-}
-
-// A lab's older interface is described beside its adaptor: include/legacy/<lab>/interface.yaml.
-std::string detect_interface(const Files& files, const std::string& lab) {
-  const std::string contract = lab + ".h";
-  const fs::path description = project_root() / "reference/include/legacy" / lab / "interface.yaml";
-  if (!fs::exists(description)) return contract;
-  const YAML::Node older = YAML::LoadFile(description.string());
-  for (const YAML::Node& name : older["files"]) {
-    const auto wanted = fs::path(name.as<std::string>());
-    if (std::none_of(files.begin(), files.end(),
-                     [&](const SubmittedFile& file) { return file.name == wanted; }))
-      return contract;
-  }
-  if (older["defines"] && !any_file_matches(files, older["defines"].as<std::string>())) return contract;
-  if (older["lacks"] && any_file_matches(files, older["lacks"].as<std::string>())) return contract;
-  return older["name"].as<std::string>();
 }
 
 // "// Lab, step 2: what it does,\n// and how." at the top of <lab>.cu is "what it does, and how".
@@ -163,8 +138,8 @@ void fill(Submission& submission, const UntrustedFolder& folder, const std::stri
     if (!submission.problem) submission.problem = *why;
     read = Files{};
   }
-  const Files& files = std::get<Files>(read);
-  submission.interface = detect_interface(files, lab);
+  Files& files = std::get<Files>(read);
+  choose_interface_of(submission, files, lab);
   if (submission.role == Role::kReference) submission.idea = idea_of(files, lab);
   submission.hash = hash_of(files, submission.flags);
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compile/build_messages.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -24,6 +25,10 @@ fs::path toolkit_home(const Toolchain& toolchain) {
 
 fs::path contracts() {
   return project_root() / "reference/include";
+}
+
+fs::path object_name(std::size_t number) {
+  return fs::path("objects") / fmt::format("{}.o", number);
 }
 
 }  // namespace
@@ -84,9 +89,13 @@ std::string Workshop::stage(std::size_t number, const fs::path& source) {
 }
 
 std::string Workshop::keep_object(std::size_t number, const std::string& bytes) const {
-  const fs::path name = fs::path("objects") / fmt::format("{}.o", number);
+  const fs::path name = object_name(number);
   write_scratch(outside(name), bytes);
   return inside(name);
+}
+
+std::string Workshop::kept_object(std::size_t number) const {
+  return read_text(outside(object_name(number)));
 }
 
 Step Workshop::nvcc(std::vector<std::string> arguments, const fs::path& runner) {
@@ -154,6 +163,23 @@ std::string Workshop::without_wrappers(const std::string& words) const {
       kept.replace(at, wrapper.size(), source);
   }
   return kept;
+}
+
+std::string Workshop::in_shown_names(const std::string& words, const fs::path& runner) const {
+  ShownNames names;
+  for (std::size_t i = 0; i < wrappers_.size(); ++i) {
+    const std::string& source = wrappers_[i].second;
+    for (const std::string& object : {inside(object_name(i)), outside(object_name(i)).string()})
+      names.prefixes.insert(names.prefixes.end(), {{object + ":" + source, source}, {object, source}});
+  }
+  const fs::path includes =
+      options_.sandbox == SandboxMode::kUnsandboxed ? contracts() : fs::path(inside("include"));
+  // What was put in above is a source's path, so these come last.
+  names.prefixes.insert(names.prefixes.end(),
+                        {{seen("source").string() + "/", ""}, {includes.string() + "/", ""}});
+  names.own_folders = {inside("runner") + "/", (project_root() / "grader/runner").string() + "/"};
+  if (!runner.empty()) names.own_folders.push_back(runner.string() + "/");
+  return with_shown_names(without_wrappers(words), names);
 }
 
 }  // namespace warpgrade

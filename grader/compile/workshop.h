@@ -58,17 +58,21 @@ class Workshop {
 
   // Keeps an object for the link step; returns its path for the command.
   std::string keep_object(std::size_t number, const std::string& bytes) const;
+  std::string kept_object(std::size_t number) const;
 
   // Makes a fresh build folder and runs nvcc with it. `runner`: the folder of the runner's objects, for the
   // link.
   Step nvcc(std::vector<std::string> arguments, const std::filesystem::path& runner = {});
 
-  // Takes the wrappers out of what the compiler said: where they are named, the student's file is.
-  std::string without_wrappers(const std::string& words) const;
+  // What the compiler said, in the student's names: a path below the source folder, a wrapper or an object
+  // becomes the student's file, the judge's own objects (in the folder `runner`) become "the judge's
+  // program".
+  std::string in_shown_names(const std::string& words, const std::filesystem::path& runner) const;
 
  private:
   std::filesystem::path outside(const std::filesystem::path& name) const { return scratch_.path() / name; }
   std::filesystem::path seen(const std::filesystem::path& name) const;
+  std::string without_wrappers(const std::string& words) const;
   ProcessResult run(std::vector<std::string> command, const std::filesystem::path& build,
                     const std::filesystem::path& runner) const;
 
@@ -78,7 +82,8 @@ class Workshop {
   TemporaryDirectory scratch_;
   std::chrono::steady_clock::time_point deadline_;
   std::size_t steps_ = 0;
-  std::vector<std::pair<std::string, std::string>> wrappers_;  // each with the file that it includes, as seen
+  std::vector<std::pair<std::string, std::string>>
+      wrappers_;  // by number: each with the file that it includes, as seen
 };
 
 }  // namespace warpgrade

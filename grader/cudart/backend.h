@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace warpgrade::cudart {
@@ -22,6 +23,7 @@ using ModuleId = uint32_t;
 using KernelId = uint32_t;
 using StreamId = uint32_t;
 using EventId = uint32_t;
+using GraphId = uint32_t;
 
 inline constexpr StreamId kLegacyStream = 0;     // the default stream, which waits for blocking streams
 inline constexpr StreamId kPerThreadStream = 1;  // the default stream of the calling thread
@@ -85,6 +87,29 @@ struct Fill {
   uint64_t width = 0, height = 1;  // elements a row, rows
 };
 
+// A box of bytes in pitched memory: `width` bytes of each of `height` rows of each of `depth` slices. Rows
+// begin every `pitch` bytes, a slice of the memory has `slice` rows.
+struct RowsCopy {
+  struct Side {
+    uint64_t address = 0, pitch = 0, slice = 0;
+    uint64_t row(uint64_t y, uint64_t z) const { return address + (z * slice + y) * pitch; }
+  };
+  Side to, from;
+  uint64_t width = 0, height = 1, depth = 1;
+};
+
+// A node of a graph that a backend launches as a whole.
+struct GraphPart {
+  struct Nothing {};
+  struct Launch {
+    LaunchCall call;  // its stream and attributes are not used
+    std::vector<uint8_t> parameters;
+    std::vector<cudaLaunchAttribute> attributes;
+  };
+  std::variant<Nothing, Launch, RowsCopy, Fill> work;
+  std::vector<uint32_t> after;  // the parts that it waits for: smaller numbers than its own
+};
+
 // What the host's code did wrong or cannot have: told to people, and to the judge.
 struct HostFinding {
   enum class Kind : uint8_t { unsupported, invalid_launch, invalid_copy };
@@ -93,6 +118,8 @@ struct HostFinding {
   std::string message;  // "unsupported call of cudaMallocArray"
   std::string advice;
   uint64_t bytes = 0;  // of a copy
+  std::string path{};  // of the call, when the finding comes from another process; empty: not told
+  uint32_t line = 0;
 };
 
 class Backend {
@@ -105,12 +132,29 @@ class Backend {
   // The error of a call that had returned before it was carried out; reading it clears it.
   virtual cudaError_t take_late_error() { return cudaSuccess; }
   virtual void report(const HostFinding& finding) = 0;
+  // An executor found that a call names memory that is not the program's: a range that leaves its allocation
+  // (`what`: "a copy"), an address that is not there to be freed (`call`: "cudaFree"). False when the backend
+  // tells nobody.
+  virtual bool report_overrun(uint64_t /*address*/, uint64_t /*bytes*/, const char* /*what*/) {
+    return false;
+  }
+  virtual bool report_invalid_free(uint64_t /*address*/, const std::string& /*call*/) { return false; }
+  // A finding waits to be told where in the program the call was that is going on: place_finding() tells,
+  // with an empty path when nobody knows.
+  virtual bool wants_place() { return false; }
+  virtual void place_finding(const std::string& /*path*/, uint32_t /*line*/) {}
+  // Each call is carried out before the next line of the program: none travels ahead of its answer.
+  virtual bool is_interpreted() const { return false; }
   // Device memory that was not freed, where such mistakes are looked for.
   virtual void report_leaks() {}
 
   // --- device code. `containers`: the fat binary's, which stay where they are; more than one with -rdc=true.
   // ---
   virtual cudaError_t add_module(std::span<const std::span<const uint8_t>> containers, ModuleId& module) = 0;
+  // Its device memory goes back; nothing of it is used any more.
+  virtual void remove_module(ModuleId) {}
+  // The memory of its variables is taken at their first use, not by add_module.
+  virtual bool loads_code_when_used() const { return false; }
   // The host reads and writes the variable through its address, which is given.
   virtual cudaError_t add_managed(ModuleId module, const std::string& name, MemoryRange& variable) = 0;
   virtual cudaError_t find_variable(ModuleId module, const std::string& name, MemoryRange& variable) = 0;
@@ -132,8 +176,15 @@ class Backend {
   virtual cudaError_t release(uint64_t address, std::span<const MemoryKind> kinds, const char* call) = 0;
   virtual cudaError_t release_async(uint64_t address, StreamId stream) = 0;
   virtual cudaError_t release_all() = 0;
+  // Bytes that stream-ordered allocation keeps of the device, in use or not; and giving back what is not.
+  virtual uint64_t pool_bytes() { return 0; }
+  virtual void trim_pool() {}
+  // How much of it stays when nobody uses it.
+  virtual cudaError_t keep_pool(uint64_t) { return cudaSuccess; }
   virtual cudaError_t register_host(void* pointer, uint64_t bytes) = 0;
   virtual cudaError_t unregister_host(void* pointer) = 0;
+  // What kernels call the host's memory at an address: the same, but perhaps for registered memory.
+  virtual uint64_t device_address(uint64_t address) { return address; }
   // The range that holds an address or ends there.
   virtual std::optional<MemoryRange> find(uint64_t address) = 0;
   // What the allocation at an address is called for people; empty where nobody knows.
@@ -145,11 +196,17 @@ class Backend {
   virtual cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) = 0;
   // Either side may be host memory; `waits`: the host goes on when the copy is done.
   virtual cudaError_t copy(void* to, const void* from, uint64_t bytes, StreamId stream, bool waits) = 0;
+  // The same of rows; one by one where the backend knows no better.
+  virtual cudaError_t copy_rows(const RowsCopy& copy, StreamId stream, bool waits);
   virtual cudaError_t fill(const Fill& fill, StreamId stream) = 0;
 
   // --- streams and events. The front end checks handles; a backend gets what it gave. ---
   virtual cudaError_t create_stream(unsigned flags, int priority, StreamId& stream) = 0;
   virtual cudaError_t destroy_stream(StreamId stream) = 0;
+  // Access-policy windows and the like, which are hints.
+  virtual cudaError_t set_stream_attribute(StreamId, cudaStreamAttrID, const cudaStreamAttrValue&) {
+    return cudaSuccess;
+  }
   virtual cudaError_t synchronize_stream(StreamId stream) = 0;
   virtual cudaError_t query_stream(StreamId stream) = 0;  // cudaErrorNotReady while there is work
   virtual cudaError_t synchronize_device() = 0;
@@ -161,12 +218,34 @@ class Backend {
   virtual cudaError_t query_event(EventId event) = 0;
   virtual cudaError_t elapsed(EventId start, EventId end, float& milliseconds) = 0;
 
+  // --- graphs: parts that are launched together. Copies name no pageable memory of the host. ---
+  virtual bool has_graphs() const { return false; }
+  virtual cudaError_t create_graph(std::span<const GraphPart>, GraphId&) { return cudaErrorNotSupported; }
+  // The same parts with other work or order; a graph that runs is not changed by it.
+  virtual cudaError_t update_graph(GraphId, std::span<const GraphPart>) { return cudaErrorNotSupported; }
+  virtual cudaError_t upload_graph(GraphId, StreamId) { return cudaSuccess; }
+  virtual cudaError_t launch_graph(GraphId, StreamId) { return cudaErrorNotSupported; }
+  virtual cudaError_t destroy_graph(GraphId) { return cudaSuccess; }
+
   // --- limits: cudaDeviceSetLimit ---
   virtual cudaError_t set_limit(cudaLimit limit, size_t value) = 0;
   virtual cudaError_t get_limit(cudaLimit limit, size_t& value) = 0;
+  virtual cudaError_t reset_persisting_l2() { return cudaSuccess; }
   // As they were before the first set_limit.
   virtual void reset_limits() {}
 };
+
+inline cudaError_t Backend::copy_rows(const RowsCopy& rows, StreamId stream, bool waits) {
+  for (uint64_t z = 0; z < rows.depth; ++z) {
+    for (uint64_t y = 0; y < rows.height; ++y) {
+      const cudaError_t error =
+          copy(reinterpret_cast<void*>(rows.to.row(y, z)), reinterpret_cast<const void*>(rows.from.row(y, z)),
+               rows.width, stream, waits);
+      if (error != cudaSuccess) return error;
+    }
+  }
+  return cudaSuccess;
+}
 
 // The backend of this process: each library that holds the front end defines it.
 Backend& backend();

@@ -21,7 +21,7 @@ add_custom_command(
   VERBATIM)
 
 file(GLOB cudart_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cpp)
-list(FILTER cudart_sources EXCLUDE REGEX "fat_binary")  # backends that read device code hold it, too
+list(FILTER cudart_sources EXCLUDE REGEX "fat_binary|host_fault")  # backends hold them, too
 add_library(cudart_front OBJECT ${cudart_sources} ${CUDART_STUBS})
 target_include_directories(cudart_front PUBLIC ${CMAKE_CURRENT_LIST_DIR}/..)
 target_include_directories(cudart_front SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS})

@@ -20,6 +20,10 @@ cudaError_t sticky();
       return ::warpgrade::cudart::record(poisoned);                                          \
   } while (false)
 
+// "cudaErrorInvalidValue", "invalid argument".
+const char* error_name(cudaError_t error);
+const char* error_text(cudaError_t error);
+
 cudaError_t take_last_error();
 cudaError_t peek_last_error();
 

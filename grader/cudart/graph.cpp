@@ -149,8 +149,21 @@ cudaError_t check_work(const NodeWork& work) {
   return cudaSuccess;
 }
 
-cudaError_t run(const GraphExec& exec, StreamId stream) {
-  return run_all(exec.order, stream);
+cudaError_t run(const GraphNode& node, StreamId stream) {
+  return node.enabled ? run_work(node.work, stream) : cudaSuccess;
+}
+
+cudaError_t run(GraphExec& exec, StreamId stream) {
+  if (!backend().has_graphs()) return run_all(exec.order, stream);
+  std::lock_guard lock(exec.mutex);
+  if (const cudaError_t error = refresh(exec); error != cudaSuccess) return error;
+  for (const GraphStep& step : exec.steps) {
+    const cudaError_t error =
+        step.single != nullptr ? run(*step.single, stream) : backend().launch_graph(*step.in_backend, stream);
+    if (error != cudaSuccess) return error;
+    if (sticky() != cudaSuccess) return cudaSuccess;
+  }
+  return cudaSuccess;
 }
 
 std::set<const GraphNode*> ancestors(const std::vector<GraphNode*>& nodes) {

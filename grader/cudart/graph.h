@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <variant>
@@ -56,15 +57,32 @@ struct Graph {
   std::optional<std::vector<GraphNode*>> order() const;
 };
 
+// Part of an executable graph that is put into a stream at once: a graph of the backend's, or one node that
+// none can hold (a host function, a copy of pageable memory, an event).
+struct GraphStep {
+  std::vector<GraphPart> parts;
+  std::optional<GraphId> in_backend;
+  const GraphNode* single = nullptr;
+};
+
 struct GraphExec {
   std::shared_ptr<Graph> graph;  // a clone
   std::vector<GraphNode*> order;
   unsigned long long flags = 0;
+  std::mutex mutex;              // of the steps
+  std::vector<GraphStep> steps;  // one after the other; none where the backend has no graphs
+  bool is_stale = true;          // a node has changed since the steps were made
+  ~GraphExec();
 };
+
+// Makes the steps, or makes them anew. Under the executable graph's mutex.
+cudaError_t refresh(GraphExec& exec);
 
 cudaError_t check_work(const NodeWork& work);
 // Runs everything in order in a stream, until something fails.
-cudaError_t run(const GraphExec& exec, StreamId stream);
+cudaError_t run(GraphExec& exec, StreamId stream);
+// One node alone.
+cudaError_t run(const GraphNode& node, StreamId stream);
 
 // All that `nodes` depend on, themselves included.
 std::set<const GraphNode*> ancestors(const std::vector<GraphNode*>& nodes);

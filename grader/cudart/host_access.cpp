@@ -1,6 +1,7 @@
 #include "cudart/host_access.h"
 
 #include <string>
+#include <utility>
 
 #include "cudart/errors.h"
 
@@ -96,19 +97,59 @@ cudaError_t check_copy_3d(const cudaMemcpy3DParms& copy) {
                                                                           : cudaErrorInvalidValue;
 }
 
-cudaError_t copy_3d(const cudaMemcpy3DParms& copy, StreamId stream, bool waits) {
-  const auto row = [](const cudaPitchedPtr& p, const cudaPos& at, size_t y, size_t z) {
-    return static_cast<char*>(p.ptr) + ((at.z + z) * p.ysize + at.y + y) * p.pitch + at.x;
+RowsCopy rows_of(const cudaMemcpy3DParms& copy) {
+  const auto side = [](const cudaPitchedPtr& p, const cudaPos& at) {
+    const auto begin = reinterpret_cast<uint64_t>(p.ptr);
+    return RowsCopy::Side{begin + (at.z * p.ysize + at.y) * p.pitch + at.x, p.pitch, p.ysize};
   };
-  for (size_t z = 0; z < copy.extent.depth; ++z) {
-    for (size_t y = 0; y < copy.extent.height; ++y) {
-      const cudaError_t error =
-          copy_bytes(row(copy.dstPtr, copy.dstPos, y, z), row(copy.srcPtr, copy.srcPos, y, z),
-                     copy.extent.width, copy.kind, stream, waits);
-      if (error != cudaSuccess) return error;
-    }
+  return {side(copy.dstPtr, copy.dstPos), side(copy.srcPtr, copy.srcPos), copy.extent.width,
+          copy.extent.height, copy.extent.depth};
+}
+
+cudaError_t copy_3d(const cudaMemcpy3DParms& copy, StreamId stream, bool waits) {
+  const RowsCopy rows = rows_of(copy);
+  if (rows.width == 0 || rows.height == 0 || rows.depth == 0) return cudaSuccess;
+  const auto at = [](uint64_t address) { return reinterpret_cast<void*>(address); };
+  if (rows.height == 1 && rows.depth == 1)
+    return copy_bytes(at(rows.to.address), at(rows.from.address), rows.width, copy.kind, stream, waits);
+  const uint64_t y = rows.height - 1, z = rows.depth - 1;
+  for (const auto& [to, from] : {std::pair{rows.to.row(0, 0), rows.from.row(0, 0)},
+                                 std::pair{rows.to.row(y, z), rows.from.row(y, z)}}) {
+    const cudaError_t error = check_direction(at(to), at(from), rows.width, copy.kind);
+    if (error != cudaSuccess) return error;
   }
-  return cudaSuccess;
+  return backend().copy_rows(rows, stream, waits);
+}
+
+bool fits_into_graph(const cudaMemcpy3DParms& copy) {
+  const RowsCopy rows = rows_of(copy);
+  if (rows.width == 0 || rows.height == 0 || rows.depth == 0) return true;
+  const auto knows = [](uint64_t address) {
+    const auto range = backend().find(address);
+    return (range && !range->freed) || backend().is_device_address(address);
+  };
+  if (!knows(rows.to.address) || !knows(rows.from.address)) return false;
+  const auto* to = reinterpret_cast<const void*>(rows.to.address);
+  const auto* from = reinterpret_cast<const void*>(rows.from.address);
+  const cudaMemcpyKind kind = copy.kind;
+  if (kind == cudaMemcpyDefault) return true;
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  return may_be(to, to_device ? Side::device : Side::host) &&
+         may_be(from, from_device ? Side::device : Side::host);
+}
+
+bool fits_into_graph(const cudaMemsetParams& fill) {
+  return fill.width == 0 || fill.height == 0 || may_be(fill.dst, Side::device);
+}
+
+Fill fill_of(const cudaMemsetParams& fill) {
+  return {reinterpret_cast<uint64_t>(fill.dst),
+          fill.pitch,
+          fill.value,
+          fill.elementSize,
+          fill.width,
+          fill.height};
 }
 
 cudaError_t fill_elements(const cudaMemsetParams& fill, StreamId stream) {
@@ -116,9 +157,7 @@ cudaError_t fill_elements(const cudaMemsetParams& fill, StreamId stream) {
   for (size_t y = 0; y < fill.height; ++y) {
     if (!may_be(static_cast<char*>(fill.dst) + y * fill.pitch, Side::device)) return cudaErrorInvalidValue;
   }
-  return backend().fill({reinterpret_cast<uint64_t>(fill.dst), fill.pitch, fill.value, fill.elementSize,
-                         fill.width, fill.height},
-                        stream);
+  return backend().fill(fill_of(fill), stream);
 }
 
 }  // namespace warpgrade::cudart

@@ -26,6 +26,10 @@ cudaError_t check(const KernelCall& call);
 // Copies the arguments of a call that check() accepts.
 KernelArguments copy_arguments(const KernelCall& call, void* const* arguments);
 
+// check(), then the launch as a backend takes it, but for stream and attributes.
+cudaError_t prepare(const KernelCall& call, void* const* arguments, LaunchCall& launch,
+                    std::vector<uint8_t>& parameters);
+
 // check(), then the launch. A fault of the kernel is sticky and no result of this.
 cudaError_t run(const KernelCall& call, void* const* arguments, StreamId stream);
 

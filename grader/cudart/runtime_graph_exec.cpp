@@ -27,6 +27,8 @@ std::shared_ptr<GraphExec> find_exec(cudaGraphExec_t handle) {
 
 cudaError_t instantiate(cudaGraphExec_t* handle, cudaGraph_t graph_handle, unsigned long long flags) {
   CUDART_RETURN_IF_STICKY();
+  if ((flags & cudaGraphInstantiateFlagDeviceLaunch) != 0)
+    return cudart_not_implemented("cudaGraphInstantiate for launches by the device");
   const std::shared_ptr<Graph> graph = find_graph(graph_handle);
   if (graph == nullptr || handle == nullptr) return record(cudaErrorInvalidValue);
   auto exec = std::make_shared<GraphExec>();
@@ -35,10 +37,20 @@ cudaError_t instantiate(cudaGraphExec_t* handle, cudaGraph_t graph_handle, unsig
   auto order = exec->graph->order();
   if (!order) return record(cudaErrorInvalidValue);
   exec->order = std::move(*order);
+  if (const cudaError_t error = refresh(*exec); error != cudaSuccess) return record(error);
   std::lock_guard lock(g_mutex);
   *handle = reinterpret_cast<cudaGraphExec_t>(exec.get());
   execs()[exec.get()] = std::move(exec);
   return cudaSuccess;
+}
+
+// A change of the executable graph's nodes.
+template <class F>
+void change(cudaGraphExec_t handle, const F& how) {
+  const std::shared_ptr<GraphExec> exec = find_exec(handle);
+  std::lock_guard lock(exec->mutex);
+  how();
+  exec->is_stale = true;
 }
 
 // The copy in an executable graph of a node of the graph that it was made from; nullptr when it has none.
@@ -52,7 +64,7 @@ cudaError_t set_work(cudaGraphExec_t exec, cudaGraphNode_t node, NodeWork work) 
   GraphNode* copy = node_in(exec, node);
   if (copy == nullptr || copy->work.index() != work.index()) return record(cudaErrorInvalidValue);
   if (const cudaError_t error = check_work(work); error != cudaSuccess) return record(error);
-  copy->work = std::move(work);
+  change(exec, [&] { copy->work = std::move(work); });
   return cudaSuccess;
 }
 
@@ -112,6 +124,8 @@ cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* exec, cudaGraph_t gr
                                            cudaGraphInstantiateParams* params) {
   if (params == nullptr) return record(cudaErrorInvalidValue);
   const cudaError_t error = instantiate(exec, graph, params->flags);
+  if (error == cudaSuccess && (params->flags & cudaGraphInstantiateFlagUpload) != 0)
+    cudaGraphUpload(*exec, params->uploadStream);
   params->errNode_out = nullptr;
   params->result_out =
       error == cudaSuccess ? cudaGraphInstantiateSuccess : cudaGraphInstantiateInvalidStructure;
@@ -138,8 +152,19 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream_handle) 
     return record(*kept);
   return record(run(*exec, stream->in_backend));
 }
-cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t) {
-  return find_exec(exec) != nullptr ? cudaSuccess : record(cudaErrorInvalidValue);
+cudaError_t cudaGraphUpload(cudaGraphExec_t handle, cudaStream_t stream_handle) {
+  CUDART_RETURN_IF_STICKY();
+  const std::shared_ptr<GraphExec> exec = find_exec(handle);
+  if (exec == nullptr) return record(cudaErrorInvalidValue);
+  const Stream* stream = find_stream(stream_handle);
+  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
+  std::lock_guard lock(exec->mutex);
+  cudaError_t error = refresh(*exec);
+  for (const GraphStep& step : exec->steps) {
+    if (error == cudaSuccess && step.in_backend)
+      error = backend().upload_graph(*step.in_backend, stream->in_backend);
+  }
+  return record(error);
 }
 
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_t graph_handle,
@@ -152,7 +177,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_t graph_handle
   const cudaGraphExecUpdateResult result = compare(*exec->graph, *graph, &culprit);
   if (info != nullptr) *info = {result, node_handle(culprit), nullptr};
   if (result != cudaGraphExecUpdateSuccess) return record(cudaErrorGraphExecUpdateFailure);
-  copy_work(*exec->graph, *graph);
+  change(handle, [&] { copy_work(*exec->graph, *graph); });
   return cudaSuccess;
 }
 
@@ -184,7 +209,7 @@ cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t
 cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned enabled) {
   GraphNode* copy = node_in(exec, node);
   if (copy == nullptr) return record(cudaErrorInvalidValue);
-  copy->enabled = enabled != 0;
+  change(exec, [&] { copy->enabled = enabled != 0; });
   return cudaSuccess;
 }
 cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned* enabled) {

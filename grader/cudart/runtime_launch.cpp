@@ -67,8 +67,8 @@ cudaError_t find_kernel(const KernelCall& call, Kernel** kernel) {
   return check_resources(**kernel, call);
 }
 
-cudaError_t start(const Kernel& kernel, const KernelCall& call, void* const* arguments, StreamId stream) {
-  thread_local std::vector<uint8_t> buffer;
+LaunchCall launch_of(const Kernel& kernel, const KernelCall& call, void* const* arguments,
+                     std::vector<uint8_t>& buffer) {
   buffer.assign(kernel.facts.parameter_bytes, 0);
   for (size_t k = 0; k < kernel.facts.parameters.size(); ++k) {
     const Parameter& p = kernel.facts.parameters[k];
@@ -79,8 +79,14 @@ cudaError_t start(const Kernel& kernel, const KernelCall& call, void* const* arg
   launch.grid = {call.grid.x, call.grid.y, call.grid.z};
   launch.block = {call.block.x, call.block.y, call.block.z};
   launch.dynamic_shared = static_cast<uint32_t>(call.dynamic_shared);
-  launch.stream = stream;
   launch.cooperative = call.cooperative;
+  return launch;
+}
+
+cudaError_t start(const Kernel& kernel, const KernelCall& call, void* const* arguments, StreamId stream) {
+  thread_local std::vector<uint8_t> buffer;
+  LaunchCall launch = launch_of(kernel, call, arguments, buffer);
+  launch.stream = stream;
   launch.attributes = call.attributes;
   return backend().launch(launch, buffer);
 }
@@ -177,6 +183,14 @@ KernelArguments copy_arguments(const KernelCall& call, void* const* arguments) {
     copies.emplace_back(begin, begin + kernel->facts.parameters[k].bytes);
   }
   return copies;
+}
+
+cudaError_t prepare(const KernelCall& call, void* const* arguments, LaunchCall& launch,
+                    std::vector<uint8_t>& parameters) {
+  Kernel* kernel = nullptr;
+  if (const cudaError_t error = find_kernel(call, &kernel); error != cudaSuccess) return error;
+  launch = launch_of(*kernel, call, arguments, parameters);
+  return cudaSuccess;
 }
 
 cudaError_t run(const KernelCall& call, void* const* arguments, StreamId stream) {

@@ -112,11 +112,11 @@ cudaError_t cudaHostUnregister(void* pointer) {
   return record(backend().unregister_host(pointer));
 }
 
-// Host-visible memory has one address on both sides.
+// Host-visible memory has one address on both sides, as a rule.
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
   CUDART_RETURN_IF_STICKY();
   if (device == nullptr || !is_pinned_or_registered(host)) return record(cudaErrorInvalidValue);
-  *device = host;
+  *device = reinterpret_cast<void*>(backend().device_address(reinterpret_cast<uint64_t>(host)));
   return cudaSuccess;
 }
 
@@ -146,7 +146,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     attributes->device = -1;
     return cudaSuccess;
   }
-  attributes->devicePointer = const_cast<void*>(pointer);
+  attributes->devicePointer =
+      reinterpret_cast<void*>(backend().device_address(reinterpret_cast<uint64_t>(pointer)));
   if (a->kind == MemoryKind::managed) {
     attributes->type = cudaMemoryTypeManaged;
   } else if (a->kind == MemoryKind::pinned || a->kind == MemoryKind::registered) {

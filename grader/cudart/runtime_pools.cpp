@@ -172,6 +172,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attrib
     *place.flag = *static_cast<int*>(value);
   } else if (attribute == cudaMemPoolAttrReleaseThreshold) {
     *place.number = *static_cast<uint64_t*>(value);
+    return record(backend().keep_pool(*place.number));
   } else if (place.number == &pool->most_used && *static_cast<uint64_t*>(value) == 0) {
     pool->most_used = pool->used;  // high-water marks can be reset, to 0 only
   } else {

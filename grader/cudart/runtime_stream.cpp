@@ -104,12 +104,39 @@ cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) {
   *device = 0;
   return cudaSuccess;
 }
-// Access-policy windows and the like are hints here.
-cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*) {
+cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID attribute,
+                                   const cudaStreamAttrValue* value) {
+  CUDART_RETURN_IF_STICKY();
+  Stream* stream = find_stream(handle);
+  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
+  if (value == nullptr) return record(cudaErrorInvalidValue);
+  const cudaError_t error = backend().set_stream_attribute(stream->in_backend, attribute, *value);
+  if (error == cudaSuccess) stream->attributes[attribute] = *value;
+  return record(error);
+}
+cudaError_t cudaStreamGetAttribute(cudaStream_t handle, cudaStreamAttrID attribute,
+                                   cudaStreamAttrValue* value) {
+  const Stream* stream = find_stream(handle);
+  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
+  if (value == nullptr) return record(cudaErrorInvalidValue);
+  const auto known = stream->attributes.find(attribute);
+  *value = known != stream->attributes.end() ? known->second : cudaStreamAttrValue{};
+  if (known == stream->attributes.end() && attribute == cudaLaunchAttributePriority)
+    value->priority = stream->priority;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
+  const Stream* source = find_stream(from);
+  if (source == nullptr || find_stream(to) == nullptr) return record(cudaErrorInvalidResourceHandle);
+  for (const auto& [attribute, value] : std::map(source->attributes)) {
+    const cudaError_t error = cudaStreamSetAttribute(to, static_cast<cudaStreamAttrID>(attribute), &value);
+    if (error != cudaSuccess) return error;
+  }
   return cudaSuccess;
 }
 cudaError_t cudaCtxResetPersistingL2Cache() {
-  return cudaSuccess;
+  CUDART_RETURN_IF_STICKY();
+  return record(backend().reset_persisting_l2());
 }
 
 // Host functions run on the thread that enqueues them, when what is before them in the stream is done.

@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Stream {
   int priority = 0;
   unsigned long long id = 0;
   StreamId in_backend = kLegacyStream;
+  std::map<int, cudaStreamAttrValue> attributes{};  // that were set
   bool legacy = false;  // the default stream, which waits for all that are not cudaStreamNonBlocking
 
   // While the stream is captured: the capture, and the nodes that its next work depends on.

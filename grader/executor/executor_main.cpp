@@ -4,8 +4,10 @@
 //   PROGRAM [ARGUMENT...] warpgrade-executor --calibrate                          the timed run's figures of
 //   this GPU warpgrade-executor --timed "1 2 5" -- PROGRAM           timed runs of these commands
 //   (host_commands.h)
+//   warpgrade-executor --judge emulator|gpu [--device-memory-mb N]   serves a judge (judge_mode.h)
 // Exit code: the program's; 128 + N when signal N ended it; 125 when the executor itself failed, with a
 // message.
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,12 +22,9 @@
 
 #include "executor/driver/timed_run.h"
 #include "executor/host_process.h"
+#include "executor/judge_mode.h"
 #include "executor/server.h"
-
-#ifdef WARPGRADE_EXECUTOR_EMULATOR
-#include "backend/emulated.h"
-#include "backend/host_finding.h"
-#endif
+#include "executor/server_watchdog.h"
 
 namespace warpgrade::executor {
 namespace {
@@ -38,6 +37,7 @@ constexpr unsigned kTimedRuns = 40;
 struct Options {
   std::string backend = "emulator";
   std::string library;
+  std::string judged;  // the backend that a judge asks for
   Limits limits;
   bool figures = false, calibrate = false;
   std::vector<uint32_t> timed;
@@ -64,10 +64,14 @@ uint64_t number_of(const std::string& text) {
 void read_option(Options& options, const std::string& word, const std::function<std::string()>& value) {
   if (word == "--backend") {
     options.backend = value();
+  } else if (word == "--judge") {
+    options.judged = value();
   } else if (word == "--library") {
     options.library = value();
   } else if (word == "--device-memory-mb") {
     options.limits.device_bytes = number_of(value()) << 20;
+  } else if (word == "--wait-seconds") {  // kernels that never end: exit code 124
+    options.limits.wait_seconds = static_cast<double>(number_of(value()));
   } else if (word == "--figures") {
     options.figures = true;
   } else if (word == "--calibrate") {
@@ -91,7 +95,7 @@ Options parse(int count, char** words) {
   };
   for (; k < count && std::strcmp(words[k], "--") != 0; ++k) read_option(options, words[k], value);
   for (++k; k < count; ++k) options.command.push_back(words[k]);
-  if (options.command.empty() && !options.calibrate)
+  if (options.command.empty() && !options.calibrate && options.judged.empty())
     throw std::runtime_error(
         "usage: warpgrade-executor [--backend emulator|gpu] [--device-memory-mb N] [--library FOLDER] "
         "[--figures] -- "
@@ -99,22 +103,19 @@ Options parse(int count, char** words) {
   return options;
 }
 
-#ifdef WARPGRADE_EXECUTOR_EMULATOR
-cudart::Backend& emulator() {
-  emu::leave_out_host_places();
-  return emu::Emulated::instance();
-}
-#else
-cudart::Backend& emulator() {
-  throw std::runtime_error("this executor was built without the emulator: --backend gpu");
-}
-#endif
-
 cudart::Backend& make_backend(const std::string& name) {
-  if (name == "emulator") return emulator();
+  if (name == "emulator") return emulator_backend();
   if (name != "gpu") throw std::runtime_error("--backend is `emulator` or `gpu`, not `" + name + "`");
   static Driver* driver = new Driver;
   return *driver;
+}
+
+// Ends this process at once: a kernel that does not end would hold every orderly way of doing so.
+[[noreturn]] void end_after(const GaveUp& why, HostProcess& process) {
+  std::fprintf(stderr, "executor: gave up: %s\n", why.text().c_str());
+  std::fflush(nullptr);
+  kill(process.pid(), SIGKILL);
+  _exit(kGaveUpExit);
 }
 
 // Serves until the program has ended; what it had sent by then is carried out.
@@ -130,6 +131,7 @@ int serve(Server& server, HostProcess& process, const Options& options) {
       continue;
     }
     if (++idle % turns != 0) continue;
+    if (server.gave_up()) end_after(*server.gave_up(), process);
     if (const auto code = process.ended()) {
       while (server.serve(64) != 0) {
       }
@@ -189,18 +191,18 @@ void print_runs(const std::string& name, const std::vector<TimedResult>& runs, d
 
 int calibrate(Driver& driver, Server& server) {
   TimedRuns timed(driver, server);
-  std::printf("clock step %.0f ns\n", timed.clock_step_ns());
-  const double constant = timed.measure_constant();
+  std::printf("clock step %.0f ns\n", timed.gate().clock_step_ns());
+  const double constant = timed.gate().measure_constant();
   std::printf("constant of an empty run %.3f us\n", constant);
   for (const uint64_t us : {0, 5, 10, 20, 50, 100}) {
     std::vector<TimedResult> runs;
     for (unsigned k = 0; k < 200; ++k)
       runs.push_back(timed.run_own([&](CUstream stream) {
-        if (us != 0) timed.spin(stream, us * 1000);
+        if (us != 0) timed.gate().spin(stream, us * 1000);
       }));
     print_runs("own spin " + std::to_string(us) + " us", runs, constant);
   }
-  std::printf("constant again %.3f us\n", timed.measure_constant());
+  std::printf("constant again %.3f us\n", timed.gate().measure_constant());
   return 0;
 }
 
@@ -209,7 +211,7 @@ int time_commands(Driver& driver, Server& server, HostProcess& process, const Op
   TimedRuns timed(driver, server);
   TimedRuns::Host host;
   host.is_alive = [&] { return !process.ended(); };
-  const double constant = timed.measure_constant();
+  const double constant = timed.gate().measure_constant();
   std::printf("constant of an empty run %.3f us\n", constant);
   for (const uint32_t number : options.timed) {
     wire::Command command;
@@ -230,6 +232,7 @@ int time_commands(Driver& driver, Server& server, HostProcess& process, const Op
 
 int run(int count, char** words) {
   Options options = parse(count, words);
+  if (!options.judged.empty()) return serve_judge(options.judged, options.limits);
   const bool is_timed = options.calibrate || !options.timed.empty();
   if (is_timed) options.backend = "gpu";
   SharedMemory memory = SharedMemory::create();  // first: the driver takes much of the address space
@@ -239,6 +242,8 @@ int run(int count, char** words) {
   Server server(backend, memory, options.limits);
   if (options.calibrate) return calibrate(static_cast<Driver&>(backend), server);
   HostProcess process(options.command, options.library, memory);
+  const Watchdog watchdog(server, options.limits.wait_seconds,
+                          [&](const GaveUp& why) { end_after(why, process); });
   try {
     const int code = options.timed.empty()
                          ? serve(server, process, options)

@@ -1,6 +1,7 @@
 /* For the program that holds a submission's plan, run and free: what the executor asks of it. Our libcudart
  * has these beside CUDA's functions; a program finds them with dlsym, or links against the library. */
 #pragma once
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -21,6 +22,13 @@ int warpgrade_executor_done(int64_t status, const char* message);
 
 /* A call that does nothing, there and back: for measurements. */
 int warpgrade_executor_ping(void);
+
+/* Memory that the judge lends: a range of device memory that no call of the program allocated; 0 bytes: it is
+ * gone. */
+void warpgrade_executor_lent(uint64_t address, uint64_t bytes);
+
+/* Tells the executor where allocations were made: of `count` addresses those that are known. */
+void warpgrade_executor_tell_places(const uint64_t* addresses, size_t count);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "executor/server_call.h"
+#include "executor/told_facts.h"
 
 namespace warpgrade::executor {
 
@@ -21,6 +22,19 @@ namespace {
 
 constexpr size_t kFirstStream = 2;  // after the default ones
 constexpr std::chrono::seconds kLastWait{2};
+constexpr uint64_t kTellTail = wire::kRingBytes / 8;  // the host process needs to know seldom
+constexpr unsigned kTurnsBetweenClocks = 64;          // of calls that wait
+
+using Clock = std::chrono::steady_clock;
+
+Limits normalized(Limits limits) {
+  if (limits.device_bytes == 0) limits.device_bytes = Limits::kNoLimit;
+  return limits;
+}
+
+double seconds_since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
+}
 
 void tell_device(wire::Control& c, cudart::Backend& backend) {
   const cudart::DeviceFacts& facts = backend.device();
@@ -30,16 +44,22 @@ void tell_device(wire::Control& c, cudart::Backend& backend) {
   c.driver_version = facts.driver_version;
   c.least_priority = facts.least_priority;
   c.greatest_priority = facts.greatest_priority;
-  std::copy(facts.attributes.begin(), facts.attributes.end(), c.attributes);
+  const auto attributes = told_attributes(facts);
+  std::copy(attributes.begin(), attributes.end(), c.attributes);
   const cudart::MemoryRange range = backend.device_range();
   c.device_begin = range.begin;
   c.device_end = range.end;
+  c.is_interpreted = backend.is_interpreted() ? 1 : 0;
 }
 
 }  // namespace
 
 Server::Server(cudart::Backend& backend, SharedMemory& memory, const Limits& limits)
-    : backend_(backend), memory_(memory), limits_(limits), owned_(limits), record_(wire::kMostRecord) {
+    : backend_(backend),
+      memory_(memory),
+      limits_(normalized(limits)),
+      owned_(limits_),
+      record_(wire::kMostRecord) {
   auto* control = new (memory.calls()) wire::Control{};
   control->spins = turns_before_sleep();
   tell_device(*control, backend);
@@ -52,6 +72,12 @@ Server::Server(cudart::Backend& backend, SharedMemory& memory, const Limits& lim
   streams_.resize(kFirstStream);
   streams_[cudart::kLegacyStream] = cudart::kLegacyStream;
   streams_[cudart::kPerThreadStream] = cudart::kPerThreadStream;
+  size_t heap = 0;
+  if (backend.get_limit(cudaLimitMallocHeapSize, heap) == cudaSuccess) first_heap_bytes_ = heap;
+  if (reaches_host_memory(backend.device()))
+    note(
+        "the device reaches all memory of the executor's process (pageableMemoryAccess): kernels are not "
+        "contained");
 }
 
 // The device has what the submission had of it back, whatever state its process left; unless a kernel does
@@ -59,13 +85,17 @@ Server::Server(cudart::Backend& backend, SharedMemory& memory, const Limits& lim
 Server::~Server() {
   on_waiting_ = {};
   on_stream_ = {};
-  const auto limit = std::chrono::steady_clock::now() + kLastWait;
+  if (gave_up_) return;
+  const auto limit = Clock::now() + kLastWait;
   while (ask_device() == cudaErrorNotReady) {
-    if (std::chrono::steady_clock::now() > limit) return;
+    if (Clock::now() > limit) return;
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   release_all();
   backend_.reset_limits();
+  for (const auto& graph : graphs_) {
+    if (graph && graph->in_backend) backend_.destroy_graph(*graph->in_backend);
+  }
   for (const auto& event : events_) {
     if (event) backend_.destroy_event(*event);
   }
@@ -79,49 +109,65 @@ size_t Server::serve(size_t most) {
     if (!call) break;
     dispatch(*call);
   }
+  tell_tail();
   if (!waiting_.empty()) poll_waiting();
   return taken;
 }
 
 void Server::sleep(unsigned microseconds) {
   wire::Control& c = memory_.control();
+  tell_tail();
   c.executor_sleeps.store(1);
   if (c.head.load() == tail_) wait_for_change(c.executor_sleeps, 1, microseconds);
   c.executor_sleeps.store(0);
 }
 
+// The host process looks at the tail when the ring seems full: telling it each record would pull the line of
+// the cache to and fro.
+void Server::tell_tail() {
+  if (told_tail_ == tail_) return;
+  told_tail_ = tail_;
+  memory_.control().tail.store(tail_, std::memory_order_release);
+}
+
+bool Server::has_record() {
+  if (head_ == tail_) {
+    head_ = memory_.control().head.load(std::memory_order_acquire);
+    if (head_ - tail_ > wire::kRingBytes) throw ProtocolError("the ring's head is beyond its end");
+  }
+  return head_ != tail_;
+}
+
 // Copies the next record, and steps over padding. The host process may change the ring at any time: what is
 // looked at has been copied.
 std::optional<Server::Call> Server::take_record() {
-  wire::Control& c = memory_.control();
-  for (;;) {
-    const uint64_t written = c.head.load(std::memory_order_acquire) - tail_;
-    if (written == 0) return std::nullopt;
-    if (written > wire::kRingBytes) throw ProtocolError("the ring's head is beyond its end");
+  while (has_record()) {
     const size_t at = tail_ % wire::kRingBytes;
-    const size_t there = std::min<size_t>(written, wire::kRingBytes - at);
-    Call call;
+    const size_t there = std::min<size_t>(head_ - tail_, wire::kRingBytes - at);
     if (there < wire::kAlign || at % wire::kAlign != 0) throw ProtocolError("half a record");
-    std::memcpy(&call.record, memory_.ring() + at, std::min(there, sizeof call.record));
+    const uint8_t* from = memory_.ring() + at;
+    __builtin_prefetch(memory_.ring() + (at + 2 * sizeof(wire::Record)) % wire::kRingBytes);
+    Call call;
+    std::memcpy(&call.record, from, std::min(there, sizeof call.record));
     const uint32_t bytes = call.record.bytes;
     if (bytes < wire::kAlign || bytes % wire::kAlign != 0 || bytes > there)
       throw ProtocolError("a record of " + std::to_string(bytes) + " bytes");
-    tail_ += bytes;
     const bool is_pad = call.record.op == static_cast<uint16_t>(Op::pad);
+    if (!is_pad && (bytes < sizeof call.record || bytes > wire::kMostRecord))
+      throw ProtocolError("a record of " + std::to_string(bytes) + " bytes");
+    tail_ += bytes;
     if (!is_pad) {
-      if (bytes < sizeof call.record || bytes > wire::kMostRecord)
-        throw ProtocolError("a record of " + std::to_string(bytes) + " bytes");
-      std::memcpy(record_.data(), memory_.ring() + at, bytes);
-      std::memcpy(&call.record, record_.data(), sizeof call.record);
-      call.record.bytes = bytes;
-      call.data = {record_.data() + sizeof call.record, call.record.data_bytes};
+      const size_t data = bytes - sizeof call.record;
+      std::memcpy(record_.data(), from + sizeof call.record, data);
+      call.data = {record_.data(), call.record.data_bytes};
     }
-    c.tail.store(tail_, std::memory_order_release);
+    if (tail_ - told_tail_ >= kTellTail) tell_tail();
     if (is_pad) continue;
     check(call);
     ++records_;
     return call;
   }
+  return std::nullopt;
 }
 
 // What no host process with our library writes.
@@ -132,11 +178,27 @@ void Server::check(const Call& call) const {
   if (r.data_bytes > r.bytes - sizeof r)
     throw ProtocolError(std::string(facts.name) + ": data beyond the record");
   if (facts.data == Data::none && r.data_bytes != 0) throw ProtocolError(std::string(facts.name) + ": data");
-  const bool has_nul = std::memchr(call.data.data(), 0, call.data.size()) != nullptr;
-  if (facts.data == Data::name && (r.data_bytes > wire::kMostName || has_nul))
+  if (facts.data == Data::name &&
+      (r.data_bytes > wire::kMostName || std::memchr(call.data.data(), 0, call.data.size()) != nullptr))
     throw ProtocolError(std::string(facts.name) + ": no name");
   if (r.slot == wire::kNoSlot ? !facts.posts : r.slot >= wire::kSlots)
     throw ProtocolError(std::string(facts.name) + ": slot " + std::to_string(r.slot));
+}
+
+cudaError_t Server::sticky() const {
+  return gave_up_ ? cudaErrorLaunchTimeout : backend_.sticky();
+}
+
+void Server::tell_sticky() {
+  const cudaError_t now = sticky();
+  if (now == told_sticky_) return;
+  told_sticky_ = now;
+  memory_.control().sticky.store(now, std::memory_order_relaxed);
+}
+
+const char* Server::call_in_hand() const {
+  const uint16_t op = in_hand_.load(std::memory_order_relaxed);
+  return op < wire::kOpCount ? wire::kOps[op].name : "a call";
 }
 
 void Server::dispatch(const Call& call) {
@@ -146,13 +208,18 @@ void Server::dispatch(const Call& call) {
   is_waiting_call_ = false;
   cudaError_t error = cudaSuccess;
   const bool touches_device =
-      call.op() != Op::ping && call.op() != Op::report && call.op() != Op::command_done;
-  if (touches_device) error = backend_.sticky();
+      call.op() != Op::ping && call.op() != Op::report &&
+                              call.op() != Op::place && call.op() != Op::command_done;
+  in_hand_.store(call.record.op, std::memory_order_relaxed);
+  activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (touches_device) error = sticky();
   if (error == cudaSuccess) error = carry_out(call);
-  memory_.control().sticky.store(backend_.sticky(), std::memory_order_relaxed);
+  activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  tell_sticky();
   if (is_waiting_call_) return;
   if (call.record.slot != wire::kNoSlot) return finish(call.record.slot, call.record.sequence, error);
-  if (error == cudaSuccess || backend_.sticky() != cudaSuccess) return;
+  if (backend_.wants_place()) backend_.place_finding({}, 0);
+  if (error == cudaSuccess || sticky() != cudaSuccess) return;
   if (late_error_ == cudaSuccess) late_error_ = error;
   memory_.control().late_error.store(error);
 }
@@ -162,6 +229,7 @@ void Server::finish(uint16_t number, uint32_t sequence, cudaError_t error) {
   slot.error = error;
   std::copy(std::begin(values_), std::end(values_), slot.values);
   slot.data_bytes = reply_in_slot_;
+  slot.wants_place = backend_.wants_place() ? 1 : 0;
   if (!reply_.empty()) {
     std::memcpy(slot.data, reply_.data(), reply_.size());
     slot.data_bytes = static_cast<uint32_t>(reply_.size());
@@ -176,8 +244,9 @@ cudaError_t Server::carry_out(const Call& call) {
     case Op::ping:
       return cudaSuccess;
     case Op::report:
-      if (reports_.size() < limits_.reports) reports_.push_back(call.text());
-      return cudaSuccess;
+      return report(call);
+    case Op::place:
+      return place(call);
     case Op::command_done:
       result_ = CommandResult{memory_.control().command_sequence.load(),
                               static_cast<int64_t>(call.argument(0)), call.text()};
@@ -203,7 +272,26 @@ cudaError_t Server::carry_out(const Call& call) {
     case Op::copy_out_bulk:
     case Op::copy_device:
     case Op::fill:
+    case Op::copy_in_rows:
+    case Op::copy_in_rows_bulk:
+    case Op::copy_out_rows:
+    case Op::copy_out_rows_bulk:
+    case Op::copy_rows:
       return carry_out_memory(call);
+    case Op::make_graph:
+    case Op::update_graph:
+    case Op::upload_graph:
+    case Op::launch_graph:
+    case Op::destroy_graph:
+      return carry_out_graphs(call);
+    case Op::set_stream_attribute:
+    case Op::keep_pool:
+    case Op::reset_persisting_l2:
+    case Op::register_host:
+    case Op::unregister_host:
+    case Op::give_window:
+    case Op::add_managed:
+      return carry_out_registration(call);
     default:
       return carry_out_streams(call);
   }
@@ -217,10 +305,11 @@ void Server::before_waiting(const char* name) {
 
 void Server::wait_for(const Call& call, std::function<cudaError_t()> ask) {
   before_waiting(wire::kOps[call.record.op].name);
-  Waiting waiting{call.record.slot, call.record.sequence, reply_in_slot_, std::move(ask)};
+  Waiting waiting{call.record.slot, call.record.sequence, reply_in_slot_, call.op(), {}, std::move(ask)};
   is_waiting_call_ = true;
   const cudaError_t error = waiting.ask();
   if (error != cudaErrorNotReady) return finish(waiting.slot, waiting.sequence, error);
+  waiting.since = Clock::now();
   waiting_.push_back(std::move(waiting));
 }
 
@@ -233,10 +322,43 @@ void Server::poll_waiting() {
       ++k;
       continue;
     }
-    memory_.control().sticky.store(backend_.sticky(), std::memory_order_relaxed);
+    tell_sticky();
     reply_in_slot_ = waiting_[k].reply_in_slot;
     finish(waiting_[k].slot, waiting_[k].sequence, error);
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+  if (limits_.wait_seconds > 0 && ++turns_of_waiting_ % kTurnsBetweenClocks == 0) look_for_late_answers();
+}
+
+void Server::look_for_late_answers() {
+  for (const Waiting& waiting : waiting_) {
+    const double waited = seconds_since(waiting.since);
+    if (waited < limits_.wait_seconds) continue;
+    return give_up({Ending::device_did_not_finish, wire::kOps[static_cast<size_t>(waiting.op)].name, waited});
+  }
+}
+
+// All who wait are told, and every later call fails.
+void Server::give_up(const GaveUp& why) {
+  if (gave_up_) return;
+  gave_up_ = why;
+  say(why.text());
+  tell_sticky();
+  reply_.clear();
+  reply_in_slot_ = 0;
+  for (const Waiting& waiting : waiting_) finish(waiting.slot, waiting.sequence, cudaErrorLaunchTimeout);
+  waiting_.clear();
+}
+
+cudaError_t Server::wait_until_idle(double seconds, const char* name) {
+  if (gave_up_) return cudaErrorLaunchTimeout;
+  const auto begin = Clock::now();
+  for (unsigned turn = 1;; ++turn) {
+    const cudaError_t error = ask_device();
+    if (error != cudaErrorNotReady) return error;
+    if (turn % kTurnsBetweenClocks != 0 || seconds_since(begin) < seconds) continue;
+    give_up({Ending::device_did_not_finish, name, seconds_since(begin)});
+    return cudaErrorLaunchTimeout;
   }
 }
 
@@ -270,21 +392,6 @@ std::vector<StreamId> Server::streams() const {
   }
   return all;
 }
-
-namespace {
-
-// The number of a new handle: a free one, or one more; nothing when there are too many.
-template <class Id>
-std::optional<size_t> place_for(std::vector<std::optional<Id>>& all, size_t first, size_t most) {
-  for (size_t k = all.size(); k-- > first && all.size() >= most;) {
-    if (!all[k]) return k;
-  }
-  if (all.size() >= most) return std::nullopt;
-  all.emplace_back();
-  return all.size() - 1;
-}
-
-}  // namespace
 
 cudaError_t Server::carry_out_streams(const Call& call) {
   StreamId stream = 0;
@@ -385,8 +492,7 @@ cudaError_t Server::carry_out_limits(const Call& call) {
     return error;
   }
   before_waiting("set_limit");
-  if (call.argument(1) > limits_.device_bytes) return cudaErrorInvalidValue;
-  return backend_.set_limit(limit, call.argument(1));
+  return set_limit(limit, call.argument(1));
 }
 
 // --- commands and findings ---
@@ -414,6 +520,51 @@ void Server::lend(uint64_t address, uint64_t bytes) {
 
 void Server::take_back(uint64_t address) {
   owned_.remove(address);
+}
+
+// What the program did wrong, as the runtime in its own process found it. Words for people: bounded, and of
+// no weight.
+cudaError_t Server::report(const Call& call) {
+  std::vector<std::string> texts(1);
+  for (const char c : call.text()) {
+    if (c == wire::kBetweenTexts)
+      texts.emplace_back();
+    else
+      texts.back() += c;
+  }
+  texts.resize(4);
+  cudart::HostFinding finding;
+  using Kind = cudart::HostFinding::Kind;
+  const auto kind = static_cast<uint8_t>(std::min<uint64_t>(call.argument(0), 0xff));
+  finding.kind = kind <= static_cast<uint8_t>(Kind::invalid_copy) ? Kind{kind} : Kind::unsupported;
+  finding.line = call.low(1);
+  finding.bytes = call.argument(2);
+  finding.kernel = texts[0];
+  finding.path = texts[1];
+  finding.message = texts[2];
+  finding.advice = texts[3];
+  if (reports_.size() >= limits_.reports) return cudaSuccess;
+  reports_.push_back(finding.message);
+  findings_.push_back(finding);
+  backend_.report(finding);
+  return cudaSuccess;
+}
+
+cudaError_t Server::place(const Call& call) {
+  const uint64_t address = call.argument(1);
+  if (address == 0)
+    backend_.place_finding(call.text(), call.low(0));
+  else if (places_.size() < limits_.reports)
+    places_[address] = {call.text(), call.low(0)};
+  return cudaSuccess;
+}
+
+std::map<uint64_t, Server::Place> Server::take_places() {
+  return std::exchange(places_, {});
+}
+
+void Server::note(const std::string& text) {
+  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
 }
 
 void Server::say(const std::string& text) {

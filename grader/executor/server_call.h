@@ -1,8 +1,10 @@
 // What the server's files share.
 #pragma once
+#include <chrono>
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "executor/server.h"
 
@@ -23,7 +25,23 @@ struct Server::Waiting {
   uint16_t slot = 0;
   uint32_t sequence = 0;
   uint32_t reply_in_slot = 0;
+  wire::Op op = wire::Op::ping;
+  std::chrono::steady_clock::time_point since{};
   std::function<cudaError_t()> ask;
 };
+
+// The number of a new handle: a free one, or one more; nothing when there are too many.
+template <class Id>
+std::optional<size_t> place_for(std::vector<std::optional<Id>>& all, size_t first, size_t most) {
+  for (size_t k = all.size(); k-- > first && all.size() >= most;) {
+    if (!all[k]) return k;
+  }
+  if (all.size() >= most) return std::nullopt;
+  all.emplace_back();
+  return all.size() - 1;
+}
+
+// The containers of device code that stand one behind the other.
+std::vector<std::span<const uint8_t>> split_containers(std::span<const uint8_t> bytes);
 
 }  // namespace warpgrade::executor

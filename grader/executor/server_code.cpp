@@ -13,7 +13,6 @@ namespace warpgrade::executor {
 using cudart::KernelFacts;
 using cudart::LaunchCall;
 using cudart::MemoryRange;
-using cudart::ModuleId;
 using wire::Op;
 
 unsigned turns_before_sleep() {
@@ -23,9 +22,7 @@ unsigned turns_before_sleep() {
   return cores > kPlenty ? 20'000 : 200;
 }
 
-namespace {
-
-// Containers stand one behind the other. The last one's damage is the backend's to name.
+// The last one's damage is the backend's to name.
 std::vector<std::span<const uint8_t>> split_containers(std::span<const uint8_t> bytes) {
   std::vector<std::span<const uint8_t>> all;
   while (!bytes.empty()) {
@@ -36,6 +33,8 @@ std::vector<std::span<const uint8_t>> split_containers(std::span<const uint8_t> 
   }
   return all;
 }
+
+namespace {
 
 bool is_known_attribute(uint64_t attribute) {
   switch (attribute) {
@@ -86,7 +85,11 @@ cudaError_t Server::carry_out_code(const Call& call) {
       if (call.argument(0) >= images_.size()) return cudaErrorInvalidResourceHandle;
       before_waiting("find_variable");
       MemoryRange variable;
-      const cudaError_t error = backend_.find_variable(images_[call.argument(0)].id, call.text(), variable);
+      Image& image = images_[call.argument(0)];
+      const uint64_t before = image.is_used ? 0 : free_bytes();
+      const cudaError_t error = backend_.find_variable(image.id, call.text(), variable);
+      measure_first_use(image, before);
+      if (is_over_limit()) return cudaErrorMemoryAllocation;
       if (error != cudaSuccess) return error;
       variable.kind = cudart::MemoryKind::other;
       owned_.add(variable);
@@ -129,18 +132,21 @@ cudaError_t Server::stage(const Call& call) {
   return cudaSuccess;
 }
 
+std::vector<uint8_t> Server::take_staged(uint64_t bytes, const char* what) {
+  if (bytes != staged_.size()) throw ProtocolError(std::string(what) + " of another size than was sent");
+  return std::exchange(staged_, {});
+}
+
 cudaError_t Server::add_module(const Call& call) {
-  if (call.argument(0) != staged_.size()) throw ProtocolError("device code of another size than was sent");
+  std::vector<uint8_t> bytes = take_staged(call.argument(0), "device code");
   if (images_.size() >= limits_.modules) return cudaErrorMemoryAllocation;
-  auto image = std::make_unique<std::vector<uint8_t>>(std::exchange(staged_, {}));
-  image->shrink_to_fit();
-  module_bytes_ += image->size();
-  ModuleId module = 0;
-  before_waiting("add_module");
-  const cudaError_t error = backend_.add_module(split_containers(*image), module);
-  if (error != cudaSuccess) return error;
+  Image image;
+  image.bytes = std::make_unique<std::vector<uint8_t>>(std::move(bytes));
+  image.bytes->shrink_to_fit();
+  if (const cudaError_t error = load_measured(image); error != cudaSuccess) return error;
+  module_bytes_ += image.bytes->size();
   values_[0] = images_.size();
-  images_.push_back({std::move(image), module});
+  images_.push_back(std::move(image));
   return cudaSuccess;
 }
 
@@ -156,8 +162,13 @@ cudaError_t Server::find_kernel(const Call& call) {
   KernelEntry kernel;
   kernel.module = module;
   kernel.name = call.text();
-  const cudaError_t error = backend_.find_kernel(images_[module].id, kernel.name, kernel.id, kernel.facts);
+  Image& image = images_[module];
+  const uint64_t before = image.is_used ? 0 : free_bytes();
+  const cudaError_t error = backend_.find_kernel(image.id, kernel.name, kernel.id, kernel.facts);
+  measure_first_use(image, before);
   if (error != cudaSuccess) return error;
+  count_stack(static_cast<uint64_t>(std::max(0, kernel.facts.local_bytes)));
+  if (is_over_limit()) return cudaErrorMemoryAllocation;
   kernels_.push_back(std::move(kernel));
   return reply_kernel(kernels_.back(), static_cast<uint32_t>(kernels_.size() - 1));
 }
@@ -223,30 +234,44 @@ cudaError_t Server::check_launch(const KernelEntry& kernel, const LaunchCall& la
   return fits ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
 }
 
-cudaError_t Server::launch(const Call& call) {
-  const KernelEntry* kernel = kernel_of(call.low(0));
-  LaunchCall launch;
-  if (kernel == nullptr || !stream_of(call.high(0), launch.stream)) return cudaErrorInvalidResourceHandle;
+// `arguments` and `data` as a launch travels; `launch` refers to `attributes`, its stream is left out.
+cudaError_t Server::read_launch(const uint64_t* arguments, std::span<const uint8_t> data, LaunchCall& launch,
+                                std::vector<cudaLaunchAttribute>& attributes, size_t& parameter_bytes) {
+  const auto low = [&](size_t k) { return static_cast<uint32_t>(arguments[k]); };
+  const auto high = [&](size_t k) { return static_cast<uint32_t>(arguments[k] >> 32); };
+  const KernelEntry* kernel = kernel_of(low(0));
+  if (kernel == nullptr) return cudaErrorInvalidResourceHandle;
   launch.kernel = kernel->id;
-  launch.grid = {call.low(1), call.high(1), call.low(2)};
-  launch.block = {call.high(2), call.low(3), call.high(3)};
-  launch.dynamic_shared = call.low(4);
-  launch.cooperative = call.high(4) != 0;
-  const size_t parameter_bytes = call.low(5), attributes = call.high(5);
-  const size_t padded = wire::round_up(parameter_bytes, 8);
-  if (parameter_bytes != kernel->facts.parameter_bytes || attributes > wire::kMostAttributes ||
-      call.data.size() != padded + attributes * sizeof(wire::Attribute))
+  launch.grid = {low(1), high(1), low(2)};
+  launch.block = {high(2), low(3), high(3)};
+  launch.dynamic_shared = low(4);
+  launch.cooperative = high(4) != 0;
+  parameter_bytes = low(5);
+  const size_t count = high(5), padded = wire::round_up(parameter_bytes, 8);
+  if (parameter_bytes != kernel->facts.parameter_bytes || count > wire::kMostAttributes ||
+      data.size() != padded + count * sizeof(wire::Attribute))
     return cudaErrorInvalidValue;
-  std::vector<cudaLaunchAttribute> list(attributes);
-  for (size_t k = 0; k < attributes; ++k) {
+  attributes.resize(count);
+  for (size_t k = 0; k < count; ++k) {
     wire::Attribute attribute;
-    std::memcpy(&attribute, call.data.data() + padded + k * sizeof attribute, sizeof attribute);
+    std::memcpy(&attribute, data.data() + padded + k * sizeof attribute, sizeof attribute);
     if (!is_known_launch_attribute(attribute.id)) return cudaErrorNotSupported;
-    list[k].id = static_cast<cudaLaunchAttributeID>(attribute.id);
-    std::memcpy(&list[k].val, attribute.value, sizeof list[k].val);
+    attributes[k].id = static_cast<cudaLaunchAttributeID>(attribute.id);
+    std::memcpy(&attributes[k].val, attribute.value, sizeof attributes[k].val);
   }
-  launch.attributes = list;
-  if (const cudaError_t error = check_launch(*kernel, launch); error != cudaSuccess) return error;
+  launch.attributes = attributes;
+  return check_launch(*kernel, launch);
+}
+
+cudaError_t Server::launch(const Call& call) {
+  LaunchCall launch;
+  std::vector<cudaLaunchAttribute> attributes;
+  size_t parameter_bytes = 0;
+  if (!stream_of(call.high(0), launch.stream)) return cudaErrorInvalidResourceHandle;
+  const cudaError_t error =
+      read_launch(call.record.arguments, call.data, launch, attributes, parameter_bytes);
+  if (error != cudaSuccess) return error;
+  if (is_over_limit()) return cudaErrorMemoryAllocation;
   ++launches_;
   if (on_work_) on_work_(Op::launch);
   return backend_.launch(launch, call.data.first(parameter_bytes));

@@ -49,8 +49,10 @@ cudaError_t Server::carry_out_memory(const Call& call) {
       return copy_out(call, true);
     case Op::copy_device:
       return copy_device(call);
-    default:
+    case Op::fill:
       return fill(call);
+    default:
+      return carry_out_rows(call);
   }
 }
 
@@ -61,7 +63,7 @@ cudaError_t Server::allocate(const Call& call) {
   if (kind != MemoryKind::device && kind != MemoryKind::managed && kind != MemoryKind::pinned)
     return cudaErrorInvalidValue;
   if (bytes == 0) return cudaErrorInvalidValue;
-  if (!owned_.has_room_for(kind, bytes)) return cudaErrorMemoryAllocation;
+  if (!has_room_for(kind, bytes)) return cudaErrorMemoryAllocation;
   uint64_t address = 0;
   StreamId stream = 0;
   cudaError_t error = cudaSuccess;
@@ -74,7 +76,19 @@ cudaError_t Server::allocate(const Call& call) {
                                        : allocate_window(kind, bytes, address);
   }
   if (error != cudaSuccess) return error;
-  owned_.add({address, address + bytes, kind, false});
+  owned_.add({address, address + bytes, kind, false}, is_async);
+  if (is_async && limits_.device_bytes != Limits::kNoLimit) {
+    look_at_pool();  // it may have grown by more than this
+    if (is_over_limit()) {
+      owned_.remove(address);
+      backend_.release_async(address, stream);
+      return cudaErrorMemoryAllocation;
+    }
+  }
+  if (kind == MemoryKind::managed)
+    note(
+        "managed memory is memory of the host here: kernels reach it through the bus, more slowly than "
+        "device memory");
   values_[0] = address;
   return cudaSuccess;
 }
@@ -109,8 +123,8 @@ cudaError_t Server::release_range(const MemoryRange& range) {
 cudaError_t Server::release(const Call& call) {
   before_waiting("release");
   const auto range = owned_.at(call.argument(0));
-  const bool fits = range && range->kind != MemoryKind::other &&
-                    (call.argument(1) >> static_cast<int>(range->kind) & 1) != 0;
+  const bool is_allocation = range && (range->kind == MemoryKind::device || is_in_window(*range));
+  const bool fits = is_allocation && (call.argument(1) >> static_cast<int>(range->kind) & 1) != 0;
   if (fits && is_in_window(*range)) {
     // Kernels may still use the pages: cudaFree and cudaFreeHost wait for the device.
     const MemoryRange freed = *range;
@@ -122,6 +136,7 @@ cudaError_t Server::release(const Call& call) {
     return cudaSuccess;
   }
   if (fits) return release_range(*range);
+  if (backend_.report_invalid_free(call.argument(0), call.text())) return cudaErrorInvalidValue;
   const auto around = owned_.around(call.argument(0));
   say("invalid_free\n  " + call.text() +
       (!around                              ? " of an address that no allocation returned"
@@ -145,7 +160,8 @@ cudaError_t Server::release_all() {
   cudaError_t first = backend_.synchronize_device();
   for (const MemoryRange& range : owned_.all()) {
     if (range.kind == MemoryKind::other) continue;
-    const cudaError_t error = release_range(range);
+    const cudaError_t error =
+        range.kind == MemoryKind::registered ? unregister_host(range.begin) : release_range(range);
     if (first == cudaSuccess) first = error;
   }
   return first;
@@ -156,11 +172,12 @@ cudaError_t Server::memory_info() {
   const cudaError_t error = backend_.memory_info(left, all);
   left -= std::min(left, owned_.managed_bytes());
   values_[1] = std::min(all, limits_.device_bytes);
-  values_[0] = std::min(left, limits_.device_bytes - std::min(limits_.device_bytes, owned_.device_bytes()));
+  values_[0] = std::min(left, limits_.device_bytes - std::min(limits_.device_bytes, device_bytes()));
   return error;
 }
 
 cudaError_t Server::refuse_range(const char* what, uint64_t address, uint64_t bytes) {
+  if (backend_.report_overrun(address, bytes, what)) return cudaErrorInvalidValue;
   const auto range = owned_.around(address);
   const std::string size = std::to_string(bytes) + " bytes";
   say(std::string("host_copy_overrun\n  ") + what + " of " + size +
@@ -220,24 +237,26 @@ cudaError_t Server::copy_device(const Call& call) {
   return backend_.copy(pointer(to), pointer(from), bytes, stream, false);
 }
 
+bool Server::holds_fill(const cudart::Fill& fill) const {
+  const uint32_t size = fill.element_bytes;
+  if ((size != 1 && size != 2 && size != 4) || fill.width == 0 || fill.height == 0) return false;
+  // No row may be longer than all memory, nor may their sum pass the end of the numbers.
+  constexpr uint64_t kMost = uint64_t{1} << 46;
+  if (fill.width > kMost / size || fill.pitch > kMost || fill.height > kMost) return false;
+  const uint64_t row = fill.width * size;
+  const auto range = owned_.around(fill.address);
+  const uint64_t room = range ? range->end - fill.address : 0;
+  const bool is_inside =
+      row <= room && (fill.pitch == 0 || fill.height == 1 || fill.height - 1 <= (room - row) / fill.pitch);
+  return is_inside && (fill.height == 1 || fill.pitch >= row);
+}
+
 cudaError_t Server::fill(const Call& call) {
   StreamId stream = 0;
   if (!stream_of(call.argument(5), stream)) return cudaErrorInvalidResourceHandle;
   const cudart::Fill fill{call.argument(0), call.argument(1), call.low(2),
                           call.high(2),     call.argument(3), call.argument(4)};
-  const uint32_t size = fill.element_bytes;
-  if ((size != 1 && size != 2 && size != 4) || fill.width == 0 || fill.height == 0)
-    return cudaErrorInvalidValue;
-  // No row may be longer than all memory, nor may their sum pass the end of the numbers.
-  constexpr uint64_t kMost = uint64_t{1} << 46;
-  if (fill.width > kMost / size || fill.pitch > kMost || fill.height > kMost) return cudaErrorInvalidValue;
-  const uint64_t row = fill.width * size;
-  const auto range = owned_.around(fill.address);
-  const uint64_t room = range ? range->end - fill.address : 0;
-  const bool fits =
-      row <= room && (fill.pitch == 0 || fill.height == 1 || fill.height - 1 <= (room - row) / fill.pitch);
-  if (!fits) return refuse_range("a memset", fill.address, row);
-  if (fill.height > 1 && fill.pitch < row) return cudaErrorInvalidValue;
+  if (!holds_fill(fill)) return refuse_range("a memset", fill.address, fill.width * fill.element_bytes);
   if (on_work_) on_work_(call.op());
   return backend_.fill(fill, stream);
 }

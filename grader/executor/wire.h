@@ -36,44 +36,62 @@ inline constexpr uint16_t kNoSlot = 0xffff;        // nobody waits for a reply
 
 // name, arguments that it uses, what its data is, whether it may be sent without waiting for a reply
 enum class Data : uint8_t { none, bytes, name };
-#define WARPGRADE_WIRE_OPS(X)           \
-  X(pad, 0, none, true)                 \
-  X(ping, 0, none, true)                \
-  X(report, 0, name, true)              \
-  X(stage, 0, bytes, true)              \
-  X(add_module, 1, none, false)         \
-  X(find_variable, 1, name, false)      \
-  X(find_kernel, 1, name, false)        \
-  X(set_attribute, 3, none, false)      \
-  X(occupancy, 4, none, false)          \
-  X(available_shared, 3, none, false)   \
-  X(launch, 6, bytes, true)             \
-  X(allocate, 2, none, false)           \
-  X(allocate_async, 2, none, false)     \
-  X(release, 2, name, false)            \
-  X(release_async, 2, none, false)      \
-  X(release_all, 0, none, false)        \
-  X(memory_info, 0, none, false)        \
-  X(copy_in, 2, bytes, true)            \
-  X(copy_in_bulk, 3, none, false)       \
-  X(copy_out, 3, none, false)           \
-  X(copy_out_bulk, 3, none, false)      \
-  X(copy_device, 4, none, true)         \
-  X(fill, 6, none, true)                \
-  X(create_stream, 2, none, false)      \
-  X(destroy_stream, 1, none, false)     \
-  X(synchronize_stream, 1, none, false) \
-  X(query_stream, 1, none, false)       \
-  X(synchronize_device, 0, none, false) \
-  X(create_event, 1, none, false)       \
-  X(destroy_event, 1, none, false)      \
-  X(record_event, 2, none, true)        \
-  X(wait_event, 2, none, true)          \
-  X(synchronize_event, 1, none, false)  \
-  X(query_event, 1, none, false)        \
-  X(elapsed, 2, none, false)            \
-  X(set_limit, 2, none, false)          \
-  X(get_limit, 1, none, false)          \
+#define WARPGRADE_WIRE_OPS(X)             \
+  X(pad, 0, none, true)                   \
+  X(ping, 0, none, true)                  \
+  X(report, 3, name, true)                \
+  X(place, 2, name, true)                 \
+  X(stage, 0, bytes, true)                \
+  X(add_module, 1, none, false)           \
+  X(find_variable, 1, name, false)        \
+  X(find_kernel, 1, name, false)          \
+  X(set_attribute, 3, none, false)        \
+  X(occupancy, 4, none, false)            \
+  X(available_shared, 3, none, false)     \
+  X(launch, 6, bytes, true)               \
+  X(allocate, 2, none, false)             \
+  X(allocate_async, 2, none, false)       \
+  X(release, 2, name, false)              \
+  X(release_async, 2, none, false)        \
+  X(release_all, 0, none, false)          \
+  X(memory_info, 0, none, false)          \
+  X(copy_in, 2, bytes, true)              \
+  X(copy_in_bulk, 3, none, false)         \
+  X(copy_out, 3, none, false)             \
+  X(copy_out_bulk, 3, none, false)        \
+  X(copy_device, 4, none, true)           \
+  X(fill, 6, none, true)                  \
+  X(copy_in_rows, 5, bytes, true)         \
+  X(copy_in_rows_bulk, 5, none, false)    \
+  X(copy_out_rows, 5, none, false)        \
+  X(copy_out_rows_bulk, 5, none, false)   \
+  X(copy_rows, 1, bytes, true)            \
+  X(create_stream, 2, none, false)        \
+  X(destroy_stream, 1, none, false)       \
+  X(synchronize_stream, 1, none, false)   \
+  X(query_stream, 1, none, false)         \
+  X(synchronize_device, 0, none, false)   \
+  X(create_event, 1, none, false)         \
+  X(destroy_event, 1, none, false)        \
+  X(record_event, 2, none, true)          \
+  X(wait_event, 2, none, true)            \
+  X(synchronize_event, 1, none, false)    \
+  X(query_event, 1, none, false)          \
+  X(elapsed, 2, none, false)              \
+  X(make_graph, 1, none, false)           \
+  X(update_graph, 2, none, false)         \
+  X(upload_graph, 2, none, true)          \
+  X(launch_graph, 2, none, true)          \
+  X(destroy_graph, 1, none, false)        \
+  X(set_stream_attribute, 2, bytes, true) \
+  X(keep_pool, 1, none, true)             \
+  X(reset_persisting_l2, 0, none, true)   \
+  X(register_host, 2, none, false)        \
+  X(unregister_host, 1, none, false)      \
+  X(give_window, 1, none, true)           \
+  X(add_managed, 1, name, false)          \
+  X(set_limit, 2, none, false)            \
+  X(get_limit, 1, none, false)            \
   X(command_done, 1, name, true)
 
 enum class Op : uint16_t {
@@ -118,6 +136,35 @@ struct Attribute {
   uint8_t value[64] = {};
 };
 
+// A finding of the front end: arguments are its kind, the line and the bytes of a copy; its texts (kernel,
+// path, message, advice) stand one behind the other with this between them. A place: arguments are the line
+// and the address of the allocation that was made there, or 0 for the call that a reply asked about; the
+// path.
+inline constexpr char kBetweenTexts = '\x1f';
+
+// The data of copy_rows, as of RowsCopy: both sides, then the box. The other copies of rows name one side of
+// one slice (address, pitch, width, rows, stream); their bytes lie without gaps in the record, reply or bulk
+// area.
+struct Rows {
+  uint64_t to[3] = {}, from[3] = {}, width = 0, height = 0, depth = 0;
+};
+
+// A graph is staged (Op::stage) and then made: for each node this, the numbers of the nodes that it waits for
+// (uint32_t, padded to 8 bytes), and its work: the arguments and data of a launch, Rows, or Fill.
+struct GraphPart {
+  enum Kind : uint32_t { nothing, launch, rows, fill, kinds };
+  uint32_t kind = nothing;
+  uint32_t after = 0;  // how many
+  uint32_t work_bytes = 0;
+  uint32_t unused = 0;
+};
+struct Fill {
+  uint64_t address = 0, pitch = 0;
+  uint32_t value = 0, element_bytes = 0;
+  uint64_t width = 0, height = 0;
+};
+inline constexpr size_t kMostGraphBytes = 256 * kMiB;
+
 // The reply to find_kernel and set_attribute: this, then the parameters.
 struct Kernel {
   uint32_t id = 0;
@@ -139,7 +186,8 @@ struct Slot {
   int32_t error;
   uint32_t data_bytes;
   uint64_t values[4];
-  uint8_t unused[16];
+  uint32_t wants_place;  // the host process is to tell where this call was made
+  uint8_t unused[12];
   uint8_t data[kReplyBytes];
 };
 static_assert(sizeof(Slot) == kSlotBytes);
@@ -163,6 +211,8 @@ struct Control {
   int32_t attributes[256];
   // Device addresses: one range, or 0 and 0 when they are told allocation by allocation.
   uint64_t device_begin, device_end;
+  uint32_t
+      is_interpreted;  // every call waits for its answer, and allocations are remembered with their place
 
   alignas(64) std::atomic<uint64_t> head;  // bytes that the host process has written since it started
   alignas(64) std::atomic<uint64_t> tail;  // bytes that the executor has taken

@@ -100,7 +100,7 @@ class Viewer {
     view["submission"] =
         only(scored, {"id", "title", "team", "attempt", "submitted_at", "late_s", "hash", "interface"});
     view.update(only(scored, {"points", "max_points", "measured_points", "points_before_late", "verdict",
-                              "correct_cases", "total_cases", "undecided_cases"}));
+                              "correct_cases", "total_cases", "undecided_cases", "left_out_cases"}));
     if (const json& late = part(scored, "late"); !late.empty()) {
       view["late"] = only(late, {"seconds", "days", "percent", "points_lost", "within_grace", "note"});
     }
@@ -174,6 +174,10 @@ class Viewer {
         cases.push_back(open_case(scored.at("id"), line));
         continue;
       }
+      if (line.value("left_out", false)) {
+        if (policy_.visibility.hidden_verdicts) cases.push_back(hidden_case(line, hidden + 1));
+        continue;
+      }
       ++hidden;
       hidden_correct += line.at("verdict") == verdicts::kAccepted ? 1 : 0;
       hidden_points += line.value("points", 0.0);
@@ -189,7 +193,7 @@ class Viewer {
 
   // What everybody may know of a case: the verdict's kind and what it earned.
   json score_line(const json& line, bool named) const {
-    json view = only(line, {"kind", "verdict", "points", "max_points", "note"});
+    json view = only(line, {"kind", "verdict", "points", "max_points", "note", "left_out"});
     if (named) view.update(only(line, {"id", "dataset", "k"}));
     if (policy_.visibility.speed) {
       view.update(only(line, {"threshold", "threshold_status", "baseline"}));

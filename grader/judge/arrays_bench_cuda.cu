@@ -17,7 +17,6 @@ class CudaArraysBench : public ArraysBench {
     WARPGRADE_CUDA(cudaFree(nullptr));
     device_ = describe_cuda_device();
     blocks_ = device_.at("sm_count").get<int>() * 8;
-    flush_ = DeviceArray<unsigned>(2 * device_.at("l2_bytes").get<std::size_t>() / sizeof(unsigned));
     flags_ = DeviceArray<unsigned>(2 * kMostArrays);
   }
 
@@ -80,14 +79,6 @@ class CudaArraysBench : public ArraysBench {
     synchronize();
   }
 
-  // Write, then read: after a flush that only writes, the next kernel pays for the write-backs.
-  void flush_caches() override {
-    WARPGRADE_CUDA(cudaCtxResetPersistingL2Cache());
-    flush_write_kernel<<<blocks_, kBenchThreads>>>(flush_.get(), flush_.size(), ++flush_count_);
-    flush_read_kernel<<<blocks_, kBenchThreads>>>(flush_.get(), flush_.size(), flags_.get());
-    synchronize();
-  }
-
   void snapshot(Output output) override {
     const SharedDeviceMemory& memory = *outputs_[static_cast<int>(output)];
     WARPGRADE_CUDA(cudaMemcpyAsync(snapshot_.get(), memory.payload<void>(), memory.buffer().bytes,
@@ -140,12 +131,11 @@ class CudaArraysBench : public ArraysBench {
 
   nlohmann::json device_;
   int blocks_ = 0;
-  unsigned flush_count_ = 0;
   std::vector<Array> inputs_;
   std::unique_ptr<SharedDeviceMemory> outputs_[2];
   DeviceArray<unsigned char> snapshot_;
   DeviceArray<unsigned char> initial_;  // of an output in place
-  DeviceArray<unsigned> flush_, flags_;
+  DeviceArray<unsigned> flags_;
 };
 
 }  // namespace

@@ -62,7 +62,6 @@ class HostArraysBench : public ArraysBench {
     }
     output_.shared->write_guards();
   }
-  void flush_caches() override {}
   void snapshot(Output) override {
     const std::span<std::byte> cells = output_.shared->payload<std::byte>();
     std::copy(cells.begin(), cells.end(), output_.kept.begin());

@@ -1,4 +1,4 @@
-// Kernels that every GPU bench needs: guards, comparisons, the flush of L2.
+// Kernels that every GPU bench needs: guards, comparisons.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -39,20 +39,6 @@ static __global__ void differs_kernel(const unsigned* shared, const unsigned* ke
   for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
     if (shared[i] != kept[i]) *differs = 1;
   }
-}
-
-static __global__ void flush_write_kernel(unsigned* words, std::size_t count, unsigned value) {
-  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
-    words[i] = value + i;
-}
-
-static __global__ void flush_read_kernel(const unsigned* words, std::size_t count, unsigned* sink) {
-  unsigned sum = 0;
-  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
-    sum += words[i];
-  if (sum == 0x12345678u) *sink = sum;
 }
 
 }  // namespace warpgrade

@@ -33,7 +33,6 @@ class CaseBench {
   virtual SharedBuffer output_buffer(Output output) = 0;  // of one name for either
 
   virtual void poison(Output output) = 0;    // and renews the guard words
-  virtual void flush_caches() = 0;           // a GPU's L2; waits until the device is idle
   virtual void snapshot(Output output) = 0;  // the output into private memory, at once
   virtual Integrity check_integrity() = 0;   // inputs and every guard word
 };

@@ -22,9 +22,13 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kSlowBaselinePairs = 7;      // of a baseline that is not in every pair,
 constexpr double kSlowBaselineUs = 5e5;    // or until it has taken this long
-constexpr double kThrottledShare = 0.2;    // of the pairs may be redone
+constexpr double kThrottledShare = 0.2;    // of the pairs may be redone,
+constexpr double kVoidShare = 0.2;         // and as many whose start was not known in time
 constexpr int kPreparedAhead = 2;          // processes of a submission's next cases
 constexpr std::size_t kMostOutput = 4000;  // bytes of what it printed, in a failed case's record
+// On the emulator a launch may take this many times what a whole run of the naive solution takes, and never
+// less than the floor: a few seconds' work.
+constexpr double kStepsOverNaive = 50, kLeastSteps = 5e7;
 
 double elapsed_s(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -36,6 +40,11 @@ nlohmann::json gpu_state_json(const std::string& uuid) {
 }
 
 }  // namespace
+
+struct CaseJudge::TimedPair {
+  PairSample sample;
+  bool is_void = false;  // of one of its runs the times say nothing
+};
 
 struct CaseJudge::Baseline {
   std::string name;
@@ -153,12 +162,22 @@ void CaseJudge::let_others_go_first() {
       });
 }
 
+// On the emulator an endless loop is found after so many steps, whatever else the machine does meanwhile.
+RunnerSpec CaseJudge::submission_spec() const {
+  RunnerSpec spec = context_.submission;
+  const double naive = naive_steps();
+  if (context_.backend == "emulator" && naive > 0)
+    spec.environment["WARPEMU_STEP_LIMIT"] =
+        fmt::format("{:.0f}", std::max(kLeastSteps, kStepsOverNaive * naive));
+  return spec;
+}
+
 std::optional<Outcome> CaseJudge::start_submission() {
   inject("start", context_.submission.label);
   let_others_go_first();
   const Phases::Scope starting(phases_, "runner_start");
   submission_ = context_.services != nullptr ? context_.services->start(context_.submission)
-                                             : std::make_unique<RunnerProcess>(context_.submission);
+                                             : std::make_unique<RunnerProcess>(submission_spec());
   prepare_next(1);
   return attach(*submission_, Output::kSubmission);
 }
@@ -207,7 +226,7 @@ std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
   let_others_go_first();
   const Phases::Scope running(phases_, "run");
   bench_->poison(Output::kSubmission);
-  const Answer answer = timed_call(*submission_, Op::kRun, arguments);
+  const Answer answer = submission_->call(Op::kRun, arguments);
   bench_->snapshot(Output::kSubmission);
   ++repetitions_;
   if (!answer.ok()) return submission_->explain(answer, run_name());
@@ -226,29 +245,12 @@ std::optional<Outcome> CaseJudge::attach(RunnerProcess& runner, Output output) {
   return std::nullopt;
 }
 
-// The judge's own kernels leave the device in the judge's context: a command sent then pays for the change,
-// 150 us or 300 us by chance. A null command first brings the runner's context in, so that what follows
-// costs 15 us more than its work, and always the same. It touches no data: caches stay cold. How long it
-// took tells whether the device was idle.
-Answer CaseJudge::timed_call(RunnerProcess& runner, Op op, const Arguments& arguments, double* enter_us) {
-  timed_phases_.enter("flush");
-  bench_->flush_caches();
+// In the timed phase a program is stopped except while it is asked: it disturbs nobody else's turn.
+Answer CaseJudge::timed_turn(RunnerProcess& runner, Op op, const Arguments& arguments) {
   timed_phases_.enter("switch");
   runner.resume();
-  if (context_.backend == "cuda") {
-    timed_phases_.enter("enter");
-    const Answer answer = runner.call(Op::kNull);
-    if (!answer.ok()) return answer;
-    if (enter_us != nullptr) *enter_us = answer.wall_us;
-  }
   timed_phases_.enter("commands");
-  return runner.call(op, arguments);
-}
-
-// In the timed phase a runner is stopped except while it is asked: it can't see fresh inputs before its
-// turn, nor disturb another's.
-Answer CaseJudge::timed_turn(RunnerProcess& runner, Op op, const Arguments& arguments, double* enter_us) {
-  const Answer answer = timed_call(runner, op, arguments, enter_us);
+  const Answer answer = runner.call(op, arguments);
   timed_phases_.enter("switch");
   runner.pause();
   return answer;
@@ -259,10 +261,10 @@ std::optional<Outcome> CaseJudge::plan() {
   let_others_go_first();
   const Phases::Scope planning(phases_, "plan");
   device_memory_.begin(free_device_memory());
-  const Answer answer = timed_call(*submission_, Op::kPlan, plan_arguments());
+  const Answer answer = submission_->call(Op::kPlan, plan_arguments());
   if (!answer.ok()) return submission_->explain(answer, plan_name());
   if (auto over = device_memory_.check(free_device_memory(), plan_name())) return over;
-  plan_ms_ = 1e-3 * answer.wall_us;
+  plan_ms_ = 1e-3 * answer.reply.host_us;
   return integrity_fault(plan_name());
 }
 
@@ -362,23 +364,27 @@ std::optional<Outcome> CaseJudge::measure(std::vector<Baseline>& baselines) {
   const auto start = Clock::now();
   std::string stopped_by = "max_pairs";
   const std::uint64_t closely_seed = seed("closely");
-  int redone = 0, tried = 0;
+  int redone = 0, voids = 0, tried = 0;
   while (timing.pairs() < context_.max_pairs) {
     throw_if_interrupted();
-    PairSample sample;
-    sample.replanned = std::binary_search(order_.replans.begin(), order_.replans.end(), tried);
-    if (sample.replanned) {
+    TimedPair pair;
+    pair.sample.replanned = std::binary_search(order_.replans.begin(), order_.replans.end(), tried);
+    if (pair.sample.replanned) {
       if (auto fault = plan_again()) return fault;
     }
-    closely_ = sample.checked_closely = is_checked_closely(closely_seed, tried);
+    closely_ = pair.sample.checked_closely = is_checked_closely(closely_seed, tried);
     ++tried;
-    if (auto fault = timed_pair(baselines, timing.pairs(), sample)) return fault;
+    if (auto fault = timed_pair(baselines, timing.pairs(), pair)) return fault;
     timed_phases_.enter("gpu_state");
+    if (pair.is_void) {
+      if (++voids > kVoidShare * context_.max_pairs) return too_many_voids(voids, tried);
+      continue;
+    }
     if (gpu_is_throttled(uuid) && redone < kThrottledShare * context_.max_pairs) {
       ++redone;
       continue;
     }
-    timing.add(std::move(sample));
+    timing.add(std::move(pair.sample));
     if (timing.narrow_enough()) {
       stopped_by = "narrow";
       break;
@@ -392,9 +398,23 @@ std::optional<Outcome> CaseJudge::measure(std::vector<Baseline>& baselines) {
   timing_ = timing.timing_json(stopped_by);
   timing_["samples"]["clocks"] = std::move(clocks);
   timing_["throttled_redone"] = redone;
+  timing_["void_redone"] = voids;
   timing_["phases"] = timed_phases_.to_json();
   ratios_ = timing.ratios_json();
   return finish_timing(timing, main_baseline);
+}
+
+// The clock's start could not be read in time, again and again: something keeps the executor from its turn.
+Outcome CaseJudge::too_many_voids(int voids, int tried) const {
+  Outcome outcome;
+  outcome.verdict = verdicts::kTimingRejected;
+  outcome.reason = "no_clock";
+  outcome.message = fmt::format(
+      "{} of {} timed runs had no clock: host code kept every core busy, or worked for seconds before its "
+      "first "
+      "kernel could start",
+      voids, tried);
+  return outcome;
 }
 
 std::optional<Outcome> CaseJudge::start_baselines(std::vector<Baseline>& baselines) {
@@ -434,61 +454,55 @@ std::optional<Outcome> CaseJudge::plan_baselines(std::vector<Baseline>& baseline
 }
 
 // Everything once on the same fresh inputs; the order turns with every pair.
-std::optional<Outcome> CaseJudge::timed_pair(std::vector<Baseline>& baselines, int pair, PairSample& sample) {
+std::optional<Outcome> CaseJudge::timed_pair(std::vector<Baseline>& baselines, int pair, TimedPair& timed) {
   timed_phases_.enter("inputs");
   const Arguments arguments = refresh_for_timing();
   if (pair % 2 == 1) {
-    if (auto fault = timed_baselines(baselines, arguments, sample)) return fault;
+    if (auto fault = timed_baselines(baselines, arguments, timed)) return fault;
   }
   timed_phases_.enter("inputs");
   bench_->poison(Output::kSubmission);
-  const Answer answer = timed_turn(*submission_, Op::kRun, arguments, &sample.submission_enter_us);
+  const Answer answer = timed_turn(*submission_, Op::kRun, arguments);
   timed_phases_.enter("checks");
   bench_->snapshot(Output::kSubmission);
   ++repetitions_;
   if (!answer.ok()) return submission_->explain(answer, run_name());
-  sample.submission_event_us = answer.reply.event_us;
-  sample.submission_wall_us = answer.wall_us;
+  timed.sample.submission_us = answer.reply.time_us;
+  timed.sample.submission_event_us = answer.reply.event_us;
+  timed.sample.submission_clock_us = answer.reply.clock_us;
+  timed.sample.submission_host_us = answer.reply.host_us;
+  timed.sample.waited = (answer.reply.flags & protocol::kFlagWaited) != 0;
+  timed.is_void = timed.is_void || (answer.reply.flags & protocol::kFlagVoid) != 0;
   if (auto fault = integrity_fault(run_name())) return fault;
   if (auto fault = verify_timed_run()) return fault;
   if (pair % 2 == 0) {
-    if (auto fault = timed_baselines(baselines, arguments, sample)) return fault;
+    if (auto fault = timed_baselines(baselines, arguments, timed)) return fault;
   }
-  time_null(baselines, sample);
   return std::nullopt;
 }
 
 std::optional<Outcome> CaseJudge::timed_baselines(std::vector<Baseline>& baselines,
-                                                  const Arguments& arguments, PairSample& sample) {
+                                                  const Arguments& arguments, TimedPair& timed) {
   for (Baseline& baseline : baselines) {
     if (baseline.done()) continue;
     timed_phases_.enter("inputs");
     bench_->poison(Output::kBaseline);
     const Answer answer = timed_turn(*baseline.runner, Op::kRun, arguments);
     if (!answer.ok()) return explain_baseline(baseline, baseline.runner->explain(answer, "run").message);
-    sample.baseline_event_us[baseline.name] = answer.reply.event_us;
-    baseline.spent_us += answer.reply.event_us;
+    timed.is_void = timed.is_void || (answer.reply.flags & protocol::kFlagVoid) != 0;
+    timed.sample.baseline_us[baseline.name] = answer.reply.time_us;
+    if (&baseline == &baselines.front())
+      timed.sample.baseline_clock_excess_us = answer.reply.clock_us - answer.reply.time_us;
+    baseline.spent_us += answer.reply.time_us;
     if (baseline.measured++ > 0) continue;
     timed_phases_.enter("checks");
     bench_->snapshot(Output::kBaseline);
-    // The submission's process still has the inputs mapped: a change of it is the submission's doing.
+    // The submission's kernels had the inputs mapped: a change of it is the submission's doing.
     if (auto fault = integrity_fault("the program, while another ran,")) return fault;
     if (const auto fault = verify_timed_run())
       throw JudgeFault("baseline {} is wrong on {}: {}", baseline.name, spec_.id, fault->message);
   }
   return std::nullopt;
-}
-
-// The same command path to a trusted runner, which keeps the GPU waiting for as long as the submission says
-// that it worked.
-void CaseJudge::time_null(std::vector<Baseline>& baselines, PairSample& sample) {
-  if (baselines.empty()) throw JudgeFault("timing needs a baseline's runner");
-  const double limit_us = 1e3 * static_cast<double>(context_.submission.limits.run.count());
-  const double claimed_us = std::min(sample.submission_event_us, limit_us);
-  const Answer answer = timed_turn(*baselines.front().runner, Op::kNull,
-                                   {static_cast<std::int64_t>(1e3 * claimed_us)}, &sample.null_enter_us);
-  if (!answer.ok()) throw JudgeFault("the null command failed");
-  sample.null_wall_us = answer.wall_us;
 }
 
 std::optional<Outcome> CaseJudge::finish_timing(const PairedTiming& timing,
@@ -506,14 +520,8 @@ std::optional<Outcome> CaseJudge::finish_timing(const PairedTiming& timing,
   outcome.verdict = verdicts::kTimingRejected;
   if (time.rejected) {
     outcome.reason = "clocks_disagree";
-    outcome.message = fmt::format("the events say {:.1f} us, the judge's clock at least {:.1f} us more",
-                                  time.event_median_us, time.excess_low_us);
-    return outcome;
-  }
-  if (time.device_busy) {
-    outcome.reason = "device_busy";
-    outcome.message = fmt::format("the device was at work before {} began, for {:.1f} us or more", run_name(),
-                                  time.enter_excess_low_us);
+    outcome.message = fmt::format("the device's clock says {:.1f} us, the host's at least {:.1f} us more",
+                                  time.device_median_us, time.excess_low_us);
     return outcome;
   }
   if (time.median_us < least_us) {
@@ -555,12 +563,33 @@ void CaseJudge::describe_speed(nlohmann::json& record) const {
 
 // The emulator's findings: feedback, and reason enough to lower a verdict.
 void CaseJudge::collect_reports(nlohmann::json& record, Outcome& outcome) {
-  if (context_.backend != "emulator") return;
+  if (context_.backend != "emulator") {
+    // What the CUDA runtime of the host process had to refuse.
+    const nlohmann::json refused = submission_->drain_diagnostics();
+    if (!refused.empty()) record["diagnostics"] = refused;
+    return add_notes(record, outcome);
+  }
   const nlohmann::json diagnostics = order_diagnostics(submission_->drain_diagnostics());
   const nlohmann::json counters = submission_->drain_counters();
   if (!diagnostics.empty()) record["diagnostics"] = diagnostics;
   if (!counters.empty()) record["counters"] = summarize_counters(counters);
   apply_diagnostics(diagnostics, outcome);
+  add_notes(record, outcome);
+}
+
+// What the runner saw, beside the emulator's findings; where those say the same with a line, they are enough.
+void CaseJudge::add_notes(nlohmann::json& record, Outcome& outcome) {
+  nlohmann::json& told = record["diagnostics"];
+  for (nlohmann::json& note : submission_->notes()) {
+    const bool known = std::any_of(told.begin(), told.end(), [&](const nlohmann::json& finding) {
+      return finding.value("kind", "") == note.value("kind", "");
+    });
+    if (known) continue;
+    const bool explains = outcome.verdict == verdicts::kWrongAnswer && note.value("kind", "") == "invalid_launch";
+    if (explains) outcome.message += "; " + note.at("message").get<std::string>();
+    told.push_back(std::move(note));
+  }
+  if (told.empty()) record.erase("diagnostics");
 }
 
 void CaseJudge::add_help(Outcome& outcome) {

@@ -49,6 +49,9 @@ class CaseJudge {
   virtual double impossible_us(double peak_bytes_per_s) const = 0;
   // The bytes of the record's floor.
   virtual double compulsory_bytes() const = 0;
+  // Warp instructions that the staff's naive solution takes for a run, roughly; what a launch on the emulator
+  // may take follows from it. 0: the emulator's time limit alone.
+  virtual double naive_steps() const { return 0; }
   // Adds the record's "case" and what else the lab has found.
   virtual void describe_case(nlohmann::json& record) const = 0;
 
@@ -96,13 +99,12 @@ class CaseJudge {
 
  private:
   struct Baseline;
+  struct TimedPair;
 
+  RunnerSpec submission_spec() const;
   std::optional<Outcome> attach(RunnerProcess& runner, Output output);
   std::string plan_name() const { return prefix_ + "_plan"; }
-  Answer timed_call(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {},
-                    double* enter_us = nullptr);
-  Answer timed_turn(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {},
-                    double* enter_us = nullptr);
+  Answer timed_turn(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {});
   std::optional<Outcome> integrity_fault(const std::string& doing);
   std::optional<Outcome> start_baselines(std::vector<Baseline>& baselines);
   std::optional<Outcome> plan_baselines(std::vector<Baseline>& baselines);
@@ -111,14 +113,15 @@ class CaseJudge {
   Outcome explain_baseline(const Baseline& baseline, const std::string& words);
   void prepare_next(int most);
   void settle();
-  std::optional<Outcome> timed_pair(std::vector<Baseline>& baselines, int pair, PairSample& sample);
+  std::optional<Outcome> timed_pair(std::vector<Baseline>& baselines, int pair, TimedPair& timed);
   std::optional<Outcome> timed_baselines(std::vector<Baseline>& baselines, const Arguments& arguments,
-                                         PairSample& sample);
-  void time_null(std::vector<Baseline>& baselines, PairSample& sample);
+                                         TimedPair& timed);
+  Outcome too_many_voids(int voids, int tried) const;
   std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
   std::optional<Outcome> plan_again();
   void describe_speed(nlohmann::json& record) const;
   void collect_reports(nlohmann::json& record, Outcome& outcome);
+  void add_notes(nlohmann::json& record, Outcome& outcome);
   void add_help(Outcome& outcome);
   void take_turn();
   void let_others_go_first();

@@ -30,6 +30,7 @@ json runner_to_json(const RunnerSpec& spec) {
           {"executable", spec.executable.string()},
           {"sandbox", to_string(spec.sandbox)},
           {"gpu", spec.gpu},
+          {"executor", spec.executor.string()},
           {"cuda_libraries", spec.cuda_libraries.string()},
           {"vendor_libraries", spec.vendor_libraries},
           {"environment", spec.environment},
@@ -42,6 +43,7 @@ RunnerSpec runner_from_json(const json& j) {
   spec.executable = j.at("executable").get<std::string>();
   spec.sandbox = j.at("sandbox") == "bubblewrap" ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
   spec.gpu = j.at("gpu");
+  spec.executor = j.at("executor").get<std::string>();
   spec.cuda_libraries = j.at("cuda_libraries").get<std::string>();
   spec.vendor_libraries = j.at("vendor_libraries");
   spec.environment = j.at("environment").get<std::map<std::string, std::string>>();
@@ -51,14 +53,21 @@ RunnerSpec runner_from_json(const json& j) {
 
 json case_to_json(const CaseInput& input) {
   const CaseSpec& c = input.spec;
-  return {{"id", c.id},   {"dataset", c.dataset}, {"k", c.k},         {"kind", c.kind},
-          {"set", c.set}, {"why", c.why},         {"drawn", c.drawn}, {"file", input.file.string()}};
+  return {{"id", c.id},
+          {"dataset", c.dataset},
+          {"k", c.k},
+          {"kind", c.kind},
+          {"set", c.set},
+          {"why", c.why},
+          {"drawn", c.drawn},
+          {"beyond_older", c.beyond_older},
+          {"file", input.file.string()}};
 }
 
 CaseInput case_from_json(const json& j) {
   CaseInput input;
-  input.spec = {j.at("id"),  j.at("dataset"), j.at("k"),    j.at("kind"),
-                j.at("set"), j.at("why"),     j.at("drawn")};
+  input.spec = {j.at("id"),  j.at("dataset"), j.at("k"),     j.at("kind"),
+                j.at("set"), j.at("why"),     j.at("drawn"), j.at("beyond_older")};
   input.file = j.at("file").get<std::string>();
   return input;
 }
@@ -77,6 +86,7 @@ json JudgeJob::to_json() const {
           {"backend", context.backend},
           {"submission", runner_to_json(context.submission)},
           {"baselines", baselines},
+          {"older_interface", context.older_interface},
           {"seed", context.seed},
           {"threads", context.threads},
           {"speed_budget_s", context.speed_budget_s},
@@ -98,6 +108,7 @@ JudgeJob JudgeJob::from_json(const json& j) {
     job.context.baselines.push_back(
         {baseline.at("name"), runner_from_json(baseline.at("runner")), baseline.at("every_pair")});
   }
+  job.context.older_interface = j.at("older_interface");
   job.context.seed = j.at("seed");
   job.context.threads = j.at("threads");
   job.context.speed_budget_s = j.at("speed_budget_s");

@@ -18,7 +18,16 @@ inline constexpr const char* kTimingRejected = "timing_rejected";
 inline constexpr const char* kCheating = "cheating";
 inline constexpr const char* kJudgeFault = "judge_fault";
 inline constexpr const char* kNotRun = "not_run";
+inline constexpr const char* kLeftOut =
+    "left_out";  // the reason of a not_run that stays one, see is_left_out
 }  // namespace verdicts
+
+// The case asks for more than the submission's older interface was promised: not judged, and none of its
+// cases.
+inline bool is_left_out(const nlohmann::json& outcome) {
+  return outcome.value("verdict", "") == verdicts::kNotRun &&
+         outcome.value("reason", "") == verdicts::kLeftOut;
+}
 
 struct Outcome {
   std::string verdict = verdicts::kAccepted;

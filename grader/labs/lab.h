@@ -26,6 +26,11 @@ struct CaseSpec {
       set;  // "public" (students have it), "hidden", "large" (needs memory), "real", "real-large", "stand-in"
   std::string why;     // what it exercises
   bool drawn = false;  // the judge draws the whole input: `dataset` names a pattern, not a file
+  // What of it the lab's older interface was never promised; empty: nothing. A submission to that interface
+  // is not judged on it.
+  std::string beyond_older = {};
+  // Its buffers are sparse files that only the emulator has: as memory of a GPU they would fill it.
+  bool emulator_only = false;
 };
 
 struct Baseline {
@@ -45,6 +50,7 @@ struct JudgeContext {
     bool every_pair = true;
   };
   std::vector<BaselineRunner> baselines;  // none on the emulator
+  bool older_interface = false;           // the submission's; inputs keep to what it was promised
   std::string seed;                       // hidden: 64 hexadecimal digits
   int threads = 1;                        // of the judge's own host work
   double speed_budget_s = 10;             // a case's timed pairs

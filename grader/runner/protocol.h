@@ -1,7 +1,9 @@
-// What judge and runner say to each other: fixed-size messages over one Unix socketpair (SOCK_SEQPACKET),
-// buffers as file descriptors (SCM_RIGHTS). One command, one reply, in turn. A command carries a number that
-// nobody can foretell, and its reply says that number: a reply that was sent ahead of its command is found
-// out. The judge believes nothing a reply says that it cannot check; a malformed reply ends the case.
+// What the judge and an executor (or a runner without one) say to each other: fixed-size messages over one
+// Unix socketpair (SOCK_SEQPACKET), buffers as file descriptors (SCM_RIGHTS). One command, one reply, in
+// turn. A command carries a number that nobody can foretell, and its reply says that number: a reply that was
+// sent ahead of its command is found out. A runner without an executor shares its process with the
+// submission: the judge believes nothing that such a reply says and that it cannot check. A malformed reply
+// ends the case.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +17,7 @@ enum class Op : std::uint32_t {
   kAttach = 1,  // a buffer's descriptor comes along; name, offset, bytes, mapped_bytes, read_only
   kPlan,        // arguments: the lab's (spmm: rows, cols, nnz, k)
   kRun,         // arguments: the lab's (sampling: the generator's seed)
-  kNull,        // between the events nothing, or a wait of arguments[0] ns: the cost of asking
+  kNull,        // nothing: the answer says that process and context are up
   kFree,
   kReport,  // arguments[0]: 0 diagnostics, 1 counters; written into the attached buffer "report"
   kEnd,
@@ -41,7 +43,19 @@ enum class Status : std::uint32_t {
   kCudaError,       // it returned an error, or left one behind
   kRunnerFault,     // the runner could not do its part (no device, no mapping)
   kException,       // the submission's code threw; message: the type and what() it said
+  kHostEnded,       // of an executor: the process with the submission's code is not there any more
+  kProtocolBroken,  // of an executor: that process wrote what its CUDA runtime never writes; message: what
 };
+
+// Bits of Reply::flags, of a kRun on a GPU.
+constexpr std::uint32_t kFlagWaited =
+    1;                                  // host code waited for the device: its way is in the time from there
+constexpr std::uint32_t kFlagVoid = 2;  // the start was not known in time: the times say nothing
+
+// What a call that succeeded is noted for, as bits of Reply::notes.
+constexpr std::uint32_t kNoteDefaultStream = 1;  // kernels on the default stream: the contract gives another
+constexpr std::uint32_t kNoteUnreadError =
+    2;  // an older interface left an error code unread; `message` names it
 
 struct Reply {
   std::uint32_t magic = kMagic;
@@ -49,7 +63,13 @@ struct Reply {
   std::uint64_t sequence = 0;  // the command's
   Status status = Status::kOk;
   std::int32_t cuda_error = 0;
-  double event_us = 0;        // kRun, kNull, kPlan: between the events
+  std::uint32_t flags = 0;
+  std::uint32_t notes = 0;  // with kOk
+  // kRun on a GPU (executor/README.md, "The timed run").
+  double time_us = 0;         // by the device's clock, an empty run's taken off: the time that counts
+  double event_us = 0;        // between events beside it
+  double clock_us = 0;        // from opening the gate until the device was idle, by the host's clock
+  double host_us = 0;         // of host code while the gate was closed; kPlan, kFree: of the whole call
   std::uint64_t written = 0;  // kReport: bytes
   char message[256] = {};     // NUL-terminated
 };

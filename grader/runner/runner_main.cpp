@@ -1,7 +1,8 @@
-// The runner: the submission's objects and this thin main, untrusted, in the sandbox. It serves one command
-// at a time on descriptor 3 and ends when the judge hangs up. Nothing that it says is believed.
+// The submission's objects and this thin main. Started with WARPGRADE_EXECUTOR it is the host process of an
+// executor (host_main.cpp). Else it runs without one: it serves one command at a time on descriptor 3 and
+// ends when the judge hangs up. Baselines of ours run so, and submissions with --direct, of which nothing
+// that it says is believed.
 #include <cuda_runtime.h>
-#include <cxxabi.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -16,13 +17,13 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <typeinfo>
 #include <vector>
 
 #include "device_memory.h"
-#include "gate.h"
+#include "native_timing.h"
 #include "protocol.h"
 #include "runner_lab.h"
+#include "submission_calls.h"
 
 namespace warpgrade::runner {
 namespace {
@@ -57,17 +58,6 @@ void check(cudaError_t error, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
 }
 
-// "std::runtime_error: no idea", "int": for people, of the exception that is being handled.
-std::string thrown(const char* what) {
-  const std::type_info* type = abi::__cxa_current_exception_type();
-  int status = -1;
-  const std::unique_ptr<char, void (*)(void*)> name(
-      type != nullptr ? abi::__cxa_demangle(type->name(), nullptr, nullptr, &status) : nullptr, std::free);
-  std::string text = status == 0 ? name.get() : "something";
-  if (what != nullptr) text += std::string(": ") + what;
-  return text;
-}
-
 class Server {
  public:
   Server() : lab_(make_lab_runner()) {
@@ -75,9 +65,7 @@ class Server {
     check(cudaFree(nullptr), "no CUDA device");
     // A blocking stream: a kernel launched without the stream argument is still ordered with it.
     check(cudaStreamCreate(&stream_), "cudaStreamCreate");
-    check(cudaEventCreate(&start_), "cudaEventCreate");
-    check(cudaEventCreate(&stop_), "cudaEventCreate");
-    gate_ = std::make_unique<Gate>();
+    timing_ = std::make_unique<NativeTiming>();
   }
 
   Reply serve(const Command& command, int fd) {
@@ -87,8 +75,7 @@ class Server {
     try {
       dispatch(command, fd, reply);
     } catch (const std::exception& error) {
-      reply.status = Status::kRunnerFault;
-      std::snprintf(reply.message, sizeof reply.message, "%s", error.what());
+      protocol::say(reply, Status::kRunnerFault, error.what());
     }
     return reply;
   }
@@ -100,19 +87,16 @@ class Server {
         return attach(command, fd);
       case Op::kPlan:
         watch_for_leaks();
-        return submissions_own(reply,
-                               [&] { timed(reply, [&] { return lab_->plan(command, buffers_, stream_); }); });
-      case Op::kRun:
-        return submissions_own(reply,
-                               [&] { timed(reply, [&] { return lab_->run(command, buffers_, stream_); }); });
+        return conclude(reply, call(command));
+      case Op::kRun: {
+        CallResult result;
+        timing_->run(stream_, reply, [&] { result = call(command); });
+        return conclude(reply, result);
+      }
       case Op::kNull:
-        return timed(reply, [&] {
-          if (command.arguments[0] > 0)
-            gate_->wait(static_cast<unsigned long long>(command.arguments[0]), stream_);
-          return cudaSuccess;
-        });
+        return;
       case Op::kFree:
-        submissions_own(reply, [&] { finish(reply, (lab_->free(), cudaSuccess)); });
+        conclude(reply, call(command));
         return report_leaks();
       case Op::kReport:
         if (report_ != nullptr) {
@@ -124,22 +108,6 @@ class Server {
       case Op::kEnd:
         return;
     }
-  }
-
-  // Whatever the submission's code throws, in its call or in a callback that the runtime makes for it, is its
-  // own fault: never one of this runner.
-  template <typename Work>
-  void submissions_own(Reply& reply, Work work) {
-    std::string what;
-    try {
-      return work();
-    } catch (const std::exception& error) {
-      what = thrown(error.what());
-    } catch (...) {
-      what = thrown(nullptr);
-    }
-    reply.status = Status::kException;
-    std::snprintf(reply.message, sizeof reply.message, "%s", what.c_str());
   }
 
   void attach(const Command& command, int fd) {
@@ -165,38 +133,22 @@ class Server {
     buffers_.clear();
   }
 
-  template <typename Work>
-  void timed(Reply& reply, Work work) {
-    gate_->close(stream_);
-    cudaEventRecord(start_, stream_);
-    const cudaError_t returned = work();
-    cudaEventRecord(stop_, stream_);
-    finish(reply, returned);
-    float milliseconds = 0;
-    if (reply.status == Status::kOk && cudaEventElapsedTime(&milliseconds, start_, stop_) == cudaSuccess) {
-      reply.event_us = 1e3 * milliseconds;
-    }
-  }
+  CallResult call(const Command& command) { return call_submission(*lab_, command, buffers_, stream_); }
 
-  // What the submission returned, what the stream says, and what an unchecked launch left behind.
-  void finish(Reply& reply, cudaError_t returned) {
+  void conclude(Reply& reply, const CallResult& result) {
+    if (result.summary.threw) return protocol::say(reply, Status::kException, result.message);
     const cudaError_t synchronized = cudaStreamSynchronize(stream_);
-    const cudaError_t left = cudaGetLastError();
-    cudaError_t error = returned;
-    if (error == cudaSuccess) error = synchronized;
-    if (error == cudaSuccess) error = left;
-    if (error == cudaSuccess) return;
-    reply.status = returned == cudaErrorNotSupported && synchronized == cudaSuccess ? Status::kNotImplemented
-                                                                                    : Status::kCudaError;
-    reply.cuda_error = error;
-    std::snprintf(reply.message, sizeof reply.message, "%s: %s", cudaGetErrorName(error),
-                  cudaGetErrorString(error));
+    protocol::CallSummary summary = result.summary;
+    if (summary.left == cudaSuccess) summary.left = cudaGetLastError();
+    protocol::conclude(reply, summary, synchronized, [](std::int32_t code) {
+      const auto error = static_cast<cudaError_t>(code);
+      return std::string(cudaGetErrorName(error)) + ": " + cudaGetErrorString(error);
+    });
   }
 
   std::unique_ptr<LabRunner> lab_;
-  std::unique_ptr<Gate> gate_;
+  std::unique_ptr<NativeTiming> timing_;
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t start_ = nullptr, stop_ = nullptr;
   Buffers buffers_;
   struct Mapping {
     void* memory;
@@ -224,8 +176,7 @@ int serve_until_end() {
     } else {
       reply.op = command.op;
       reply.sequence = command.sequence;
-      reply.status = Status::kRunnerFault;
-      std::snprintf(reply.message, sizeof reply.message, "%s", why.c_str());
+      protocol::say(reply, Status::kRunnerFault, why);
     }
     if (send(protocol::kSocketFd, &reply, sizeof reply, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof reply))
       return 1;
@@ -240,5 +191,6 @@ int serve_until_end() {
 int main() {
   prctl(PR_SET_DUMPABLE, 0);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  if (std::getenv("WARPGRADE_EXECUTOR") != nullptr) return warpgrade::runner::serve_executor();
   return warpgrade::runner::serve_until_end();
 }

@@ -58,8 +58,10 @@ ControlGroup::ControlGroup(const CgroupPlace& place, const GroupLimits& limits) 
   try {
     for (const CgroupHierarchy& hierarchy : place.hierarchies) add(hierarchy, name);
     set_limits();
-    if (folders_.size() == 1 && folders_[0]->version == 2)
-      birthplace_ = FileDescriptor(open(folders_[0]->path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (const auto& folder : folders_) {
+      if (folder->version == 2)
+        birthplace_ = FileDescriptor(open(folder->path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    }
   } catch (...) {
     remove(std::chrono::milliseconds(100));
     throw;
@@ -73,9 +75,9 @@ void ControlGroup::add(const CgroupHierarchy& hierarchy, const std::string& name
   if (mkdir(folder->path.c_str(), 0755) != 0)
     throw JudgeFault("cannot make the control group {}: {}", folder->path.string(), std::strerror(errno));
   const Folder& made = *folders_.emplace_back(std::move(folder));
-  folders_.back()->procs = FileDescriptor(open((made.path / "cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
-  if (!made.procs)
-    throw JudgeFault("cannot open {}/cgroup.procs: {}", made.path.string(), std::strerror(errno));
+  const fs::path door = made.path / cgroup_door(made.version);
+  folders_.back()->door = FileDescriptor(open(door.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!made.door) throw JudgeFault("cannot open {}: {}", door.string(), std::strerror(errno));
   if (hierarchy.controllers.contains("memory")) memory_ = &made;
   if (hierarchy.controllers.contains("pids")) pids_ = &made;
   if (hierarchy.controllers.contains("cpu")) cpu_ = &made;
@@ -121,9 +123,10 @@ ControlGroup::~ControlGroup() {
   remove(kLongestKill);
 }
 
-bool ControlGroup::join() const noexcept {
+bool ControlGroup::join(bool born_inside) const noexcept {
   for (const auto& folder : folders_) {
-    if (write(folder->procs.get(), "0", 1) != 1) return false;
+    if (born_inside && folder->version == 2) continue;
+    if (write(folder->door.get(), "0", 1) != 1) return false;
   }
   return true;
 }

@@ -33,7 +33,7 @@ class ControlGroup : public ProcessFence {
   ControlGroup(const ControlGroup&) = delete;
   ControlGroup& operator=(const ControlGroup&) = delete;
 
-  bool join() const noexcept override;
+  bool join(bool born_inside) const noexcept override;
   int birthplace() const noexcept override { return birthplace_.get(); }
   bool kill() noexcept override;
   std::string met_limit() const override;
@@ -60,7 +60,7 @@ class ControlGroup : public ProcessFence {
   struct Folder {
     int version = 2;
     std::filesystem::path path;
-    FileDescriptor procs;  // joining is a write to it
+    FileDescriptor door;  // joining is a write to it
   };
   void add(const CgroupHierarchy& hierarchy, const std::string& name);
   void set_limits();
@@ -76,7 +76,7 @@ class ControlGroup : public ProcessFence {
   const Folder* cpu_ = nullptr;
   const Folder* freezer_ = nullptr;
   const Folder* killer_ = nullptr;  // has cgroup.kill
-  FileDescriptor birthplace_;       // where all is in version 2
+  FileDescriptor birthplace_;       // the folder of version 2, where there is one
   FileDescriptor memory_usage_, memory_events_, pids_events_;
 };
 

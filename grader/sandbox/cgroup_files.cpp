@@ -48,6 +48,10 @@ std::size_t cgroup_number(const std::string& text, const std::string& key) {
   return 0;
 }
 
+const char* cgroup_door(int version) {
+  return version == 2 ? "cgroup.procs" : "tasks";
+}
+
 int write_cgroup(const fs::path& file, const std::string& word) {
   const int fd = open(file.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return errno;

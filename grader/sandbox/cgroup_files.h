@@ -17,6 +17,11 @@ std::vector<std::string> cgroup_words(const std::string& text, char separator = 
 // The number behind `key` in lines of "key number"; 0 where there is none.
 std::size_t cgroup_number(const std::string& text, const std::string& key);
 
+// The file to which a process writes "0" when it joins. To move a whole process takes a lock over all forks
+// of the machine, which costs a grace period of 5 to 15 ms. A child between fork and exec has one thread, and
+// version 1 moves a single thread without that lock. (Version 2 does not, but a process can be born inside.)
+const char* cgroup_door(int version);
+
 // 0, or the errno of the write.
 int write_cgroup(const std::filesystem::path& file, const std::string& word);
 

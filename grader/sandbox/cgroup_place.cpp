@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "sandbox/cgroup_files.h"
 
 namespace warpgrade {
@@ -173,15 +174,46 @@ fs::path place_in_v2(const fs::path& own) {
 
 // ---- trying ----
 
-// Why no group can be made or joined here, for each hierarchy; empty: it can. One child joins them all,
-// because the first join after a pause waits for the whole machine (some 10 ms).
+// Lets one child into a group of each hierarchy, as ControlGroup does, and tells how each went.
+class Trial : public ProcessFence {
+ public:
+  Trial(const std::vector<CgroupHierarchy>& hierarchies, const std::string& name, int answers)
+      : hierarchies_(hierarchies), answers_(answers) {
+    for (const CgroupHierarchy& hierarchy : hierarchies) {
+      const fs::path folder = hierarchy.base / name;
+      doors_.push_back((folder / cgroup_door(hierarchy.version)).string());
+      if (hierarchy.version == 2)
+        birthplace_ = FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    }
+  }
+  int birthplace() const noexcept override { return birthplace_.get(); }
+  bool join(bool born_inside) const noexcept override {
+    for (size_t i = 0; i < doors_.size(); ++i) {
+      int error = 0;
+      if (!born_inside || hierarchies_[i].version != 2) {
+        const int fd = open(doors_[i].c_str(), O_WRONLY | O_CLOEXEC);
+        error = fd >= 0 && write(fd, "0", 1) == 1 ? 0 : errno;
+      }
+      (void)!write(answers_, &error, sizeof error);
+    }
+    return true;
+  }
+  bool kill() noexcept override { return true; }
+  std::string met_limit() const override { return {}; }
+
+ private:
+  const std::vector<CgroupHierarchy>& hierarchies_;
+  int answers_;
+  std::vector<std::string> doors_;
+  FileDescriptor birthplace_;
+};
+
+// Why no group can be made or joined here, for each hierarchy; empty: it can.
 std::vector<std::string> refusals(const std::vector<CgroupHierarchy>& hierarchies) {
-  std::vector<std::string> why(hierarchies.size()), procs(hierarchies.size());
+  std::vector<std::string> why(hierarchies.size());
   const std::string name = new_cgroup_name();
   for (size_t i = 0; i < hierarchies.size(); ++i) {
-    const fs::path folder = hierarchies[i].base / name;
-    procs[i] = (folder / "cgroup.procs").string();
-    if (mkdir(folder.c_str(), 0755) != 0)
+    if (mkdir((hierarchies[i].base / name).c_str(), 0755) != 0)
       why[i] =
           fmt::format("no group can be made in {} ({})", hierarchies[i].base.string(), std::strerror(errno));
   }
@@ -189,15 +221,9 @@ std::vector<std::string> refusals(const std::vector<CgroupHierarchy>& hierarchie
   if (pipe2(answers, O_CLOEXEC) != 0) return std::vector<std::string>(hierarchies.size(), "no pipe");
   const FileDescriptor read_end(answers[0]);
   FileDescriptor write_end(answers[1]);
-  const pid_t child = fork();
-  if (child == 0) {
-    for (size_t i = 0; i < procs.size(); ++i) {
-      const int fd = open(procs[i].c_str(), O_WRONLY | O_CLOEXEC);
-      const int error = fd >= 0 && write(fd, "0", 1) == 1 ? 0 : errno;
-      (void)!write(write_end.get(), &error, sizeof error);
-    }
-    _exit(0);
-  }
+  const Trial trial(hierarchies, name, write_end.get());
+  const pid_t child = fork_inside(&trial);
+  if (child == 0) _exit(0);
   write_end.reset();
   for (size_t i = 0; i < hierarchies.size(); ++i) {
     int error = EPERM;

@@ -16,6 +16,8 @@ struct Policy {
   std::string timezone = "UTC";            // of the course: how times without a zone are meant and shown
   double correctness_points = 40, speed_points = 60;
   bool speed_needs_all_correct = true;
+  // "executor": host code has no GPU and cannot forge a time; "any": `grade --direct` is allowed as well.
+  std::string host_isolation = "executor";
   // Correctness earns points only where the geometric mean of the speed-ups over each of these baselines
   // reaches the number; not asked where speed is not measured.
   std::map<std::string, double> faster_than;

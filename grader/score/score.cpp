@@ -33,6 +33,7 @@ struct CaseScore {
   std::string verdict = verdicts::kNotRun;
   double speed_share = 0;  // 0 .. 1 of the case's speed points
   bool has_threshold = false, over_threshold = false, measured = false;
+  bool left_out = false;  // beyond what the submission's older interface was promised: none of its cases
 };
 
 // How much of a case's speed points a ratio earns.
@@ -71,6 +72,12 @@ CaseScore score_case(const Policy& policy, const json& spec, const json* record)
                  {"baseline", policy.baseline}};
   if (record != nullptr) result.verdict = record->at("outcome").at("verdict");
   result.line["verdict"] = result.verdict;
+  if (record != nullptr && is_left_out(record->at("outcome"))) {
+    result.left_out = true;
+    result.line["left_out"] = true;
+    result.line["note"] = record->at("outcome").value("message", "left out");
+    return result;
+  }
   if (spec.at("kind") != "speed") return result;
   const auto threshold = policy.threshold(spec.at("dataset"), spec.at("k"));
   if (!threshold) return result;
@@ -116,13 +123,17 @@ json gate_of(const Policy& policy, const json& specs, const std::map<std::string
 }
 
 struct Tally {
-  int correct = 0, decided = 0, with_threshold = 0, over = 0;
+  int correct = 0, decided = 0, with_threshold = 0, over = 0, left_out = 0;
   std::string worst = verdicts::kAccepted;
 };
 
 Tally tally_of(const std::vector<CaseScore>& cases) {
   Tally tally;
   for (const CaseScore& c : cases) {
+    if (c.left_out) {
+      ++tally.left_out;
+      continue;
+    }
     if (severity(c.verdict) > severity(tally.worst)) tally.worst = c.verdict;
     tally.decided += undecided(c.verdict) ? 0 : 1;
     tally.correct += c.verdict == verdicts::kAccepted ? 1 : 0;
@@ -131,6 +142,7 @@ Tally tally_of(const std::vector<CaseScore>& cases) {
       tally.over += c.over_threshold ? 1 : 0;
     }
   }
+  if (tally.left_out == static_cast<int>(cases.size())) tally.worst = verdicts::kNotRun;  // nothing was judged
   return tally;
 }
 
@@ -153,7 +165,7 @@ void earn(const Policy& policy, const Tally& tally, bool gated, bool speed_measu
           fast += speed * c.speed_share;
         }
       }
-    } else {
+    } else if (!c.left_out) {
       c.line["note"] = "not judged: earns nothing and costs nothing until it is";
     }
     c.line["points"] = earned;
@@ -185,8 +197,10 @@ json score_submission(const Policy& policy, const json& submission, const json& 
   // A hand-in that was not taken was not compiled either, whatever its records had to say.
   result["verdict"] = submission.contains("refused") ? "refused" : tally.worst;
   result["correct_cases"] = tally.correct;
-  result["total_cases"] = cases.size();
-  result["undecided_cases"] = cases.size() - tally.decided;
+  const int total = static_cast<int>(cases.size()) - tally.left_out;
+  result["total_cases"] = total;
+  result["undecided_cases"] = total - tally.decided;
+  if (tally.left_out > 0) result["left_out_cases"] = tally.left_out;
   result["over_threshold"] = tally.over;
   result["threshold_cases"] = tally.with_threshold;
   result["speed_measured"] = speed_measured;

@@ -31,15 +31,19 @@ def student_test(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_all_labs_are_tested_and_what_does_not_compile_is_said_once(student: Path) -> None:
     done = student_test(f"--folder={student}")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert done.stdout.count(COMPLAINT) == 1, done.stdout
-    assert "compile_error, as above" in done.stdout
-    assert "[  SKIPPED ] histogram.one_id" in done.stdout
+    assert done.stdout.count(COMPLAINT) == 2, done.stdout  # of the lab, and in the last line
+    assert done.stdout.count("complete-31") == 1
+    assert "the same in 12 other cases: complete-31, " in done.stdout
+    assert "histogram: 11 cases\n  not written yet: 11 cases" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("fix first (13 of 13 cases of apsp fail): compile_error: apsp.cu(1)")
+    assert done.stdout.splitlines()[-1].endswith("again: make test LAB=apsp")
 
 
 def test_a_case_that_one_lab_has_is_found_without_naming_the_lab(student: Path) -> None:
     done = student_test(f"--folder={student}", "--case=one-id")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Running 1 test from 1 test suite" in done.stdout
+    assert "histogram: 1 case\n" in done.stdout
+    assert "apsp:" not in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -75,3 +79,109 @@ def test_make_test_takes_all_labs_unless_one_is_named(given: tuple[str, ...], wa
     ).stdout.splitlines()[-1]
     assert ("--lab" in recipe) == bool(wanted)
     assert wanted in recipe
+
+
+LAUNCH = """cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan*, cudaStream_t stream) {
+  cell_kernel<<<(a.rows * k + 255) / 256, 256, 0, stream>>>(a, k, b, c);
+  return cudaGetLastError();
+}"""
+SPMM = """#include "warpgrade/spmm.h"
+__global__ void cell_kernel(CsrMatrix a, int k, const float* b, float* c) {
+  const int cell = blockIdx.x * blockDim.x + threadIdx.x;
+  if (cell >= a.rows * k) return;
+  const int row = cell / k;
+  float sum = 0;
+  for (int e = a.row_offsets[row]; e < a.row_offsets[row + 1]; ++e)
+    sum += a.values[e] * b[OFFSET];
+  c[cell] = sum;
+}
+cudaError_t spmm_plan(const CsrMatrix&, int, SpmmPlan** plan, cudaStream_t) {
+  *plan = nullptr;
+  return cudaSuccess;
+}
+void spmm_free(SpmmPlan*) {}
+"""
+OFFSET = "(size_t)a.columns[e] * k + cell % k"
+
+
+def spmm_folder(folder: Path, source: str) -> Path:
+    """A student's folder with this spmm.cu alone."""
+    (folder / "spmm").mkdir()
+    (folder / "spmm/spmm.cu").write_text(source, encoding="utf-8")
+    return folder
+
+
+def test_a_right_program_ends_with_the_command_that_hands_it_in(tmp_path: Path) -> None:
+    folder = spmm_folder(tmp_path, SPMM.replace("OFFSET", OFFSET) + LAUNCH)
+    done = student_test(f"--folder={folder}", "--case=synth-*-k32")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "all cases are right: spmm (11); hand it in: make submit LAB=spmm"
+    seconds = [float(line.split()[-2]) for line in done.stdout.splitlines() if line.startswith("  ok")]
+    assert len(seconds) == 11
+    assert sum(second > 0 for second in seconds) > 5, done.stdout
+    assert "student_test.cpp" not in done.stdout
+
+
+def test_an_offset_in_32_bits_is_found_on_the_emulator(tmp_path: Path) -> None:
+    folder = spmm_folder(tmp_path, SPMM.replace("OFFSET", "a.columns[e] * k + cell % k") + LAUNCH)
+    done = student_test(f"--folder={folder}", "--case=far-columns-k256")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "runtime_error" in done.stdout
+    assert "spmm.cu:8" in done.stdout, done.stdout
+
+
+def test_an_offset_in_64_bits_is_right_there(tmp_path: Path) -> None:
+    folder = spmm_folder(tmp_path, SPMM.replace("OFFSET", OFFSET) + LAUNCH)
+    done = student_test(f"--folder={folder}", "--case=far-columns-k256")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_kernel_on_the_default_stream_is_noted_beside_accepted(tmp_path: Path) -> None:
+    folder = spmm_folder(tmp_path, SPMM.replace("OFFSET", OFFSET) + LAUNCH.replace(", 0, stream>>>", ">>>"))
+    done = student_test(f"--folder={folder}", "--case=synth-identity-k32")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "a kernel is launched on the default stream" in done.stdout
+    assert "kernel<<<grid, block, shared_bytes, stream>>>" in done.stdout
+
+
+def test_an_endless_loop_ends_the_labs_run_in_seconds(tmp_path: Path) -> None:
+    loop = "for (volatile int forever = 1; forever;) sum += 1;\n  for ("
+    folder = spmm_folder(tmp_path, SPMM.replace("OFFSET", OFFSET).replace("for (", loop, 1) + LAUNCH)
+    done = student_test(f"--folder={folder}", "--case=synth-*-k32")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stdout.count("time_limit") <= 4, done.stdout
+    assert "stopped at the time limit of synth-uniform-k32: 10 more cases" in done.stdout
+    assert "warp instructions" in done.stdout
+    assert done.stdout.splitlines()[-1].endswith("again: make test LAB=spmm CASE=synth-uniform-k32")
+
+
+def test_one_mistake_in_many_cases_is_told_once_with_their_names(tmp_path: Path) -> None:
+    folder = spmm_folder(tmp_path, SPMM.replace("OFFSET", OFFSET).replace("sum = 0;", "sum = 1;") + LAUNCH)
+    done = student_test(f"--folder={folder}", "--case=synth-[uri]*-k32")
+    assert done.returncode == 1
+    assert done.stdout.count("    again: ") == 1, done.stdout
+    assert "the same in 3 other cases: synth-ragged-k32, synth-identity-k32, synth-ragged-variant-k32" in done.stdout
+
+
+def test_another_cuda_than_the_builds_is_no_fault_of_the_submission(tmp_path: Path) -> None:
+    folder = spmm_folder(tmp_path, SPMM.replace("OFFSET", OFFSET) + LAUNCH)
+    (tmp_path / "emulator").mkdir()
+    done = subprocess.run(
+        [str(WARPGRADE.with_name("warpgrade-student-test")), "--backend=emulator", f"--folder={folder}"],
+        env={**os.environ, "WARPGRADE_EMULATOR": str(tmp_path / "emulator")},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "no fault of your code" in done.stdout, done.stdout
+    assert "this build was made with another" in done.stdout
+
+
+def test_submit_says_that_it_packs_the_stub(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "student/histogram", tmp_path / "histogram")
+    archive = tmp_path / "histogram.tar.gz"
+    done = warpgrade("submit", tmp_path / "histogram", "--lab", "histogram", "--output", archive)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning: this packs an unwritten stub: histogram.cu:" in done.stdout

@@ -9,6 +9,8 @@ namespace warpgrade::apsp {
 constexpr int kInfinity = (1 << 30) - 1;  // the contract's kApspInfinity, for files without CUDA
 constexpr int kMaxWeight = 100000;
 constexpr int kMaxLightWeight = 32766;  // two such lengths add up to less than 2^16
+constexpr int kMaxOlderWeight = 10000;  // what the older interface was promised
+constexpr int kFarSpread = 2000;        // of the weights of kFar below kMaxWeight
 
 enum class Pattern {
   kComplete,     // every edge, weights 1 .. kMaxWeight
@@ -19,6 +21,8 @@ enum class Pattern {
   kRing,         // node i to the next, scattered over the matrix: every path is long
   kHeavy,        // a ring of edges of the greatest weight: the longest path that the range allows
   kLight,        // every edge, weights 1 .. kMaxLightWeight
+  kFar,          // a ring of nearly the greatest weights, no two alike: few nodes reach beyond 2^24
+  kOlder,        // every edge, weights 0 .. kMaxOlderWeight: kComplete for submissions to the older interface
 };
 
 // How far apart two neighbours of a ring are numbered: coprime to every n that it exceeds.
@@ -48,6 +52,11 @@ WARPGRADE_PHILOX_FUNCTION int edge_at(Pattern pattern, std::uint64_t seed, int i
       return follows_on_ring(i, j, n) ? kMaxWeight : kInfinity;
     case Pattern::kLight:
       return 1 + static_cast<int>(draw_below(random.x, kMaxLightWeight));
+    case Pattern::kFar:
+      return follows_on_ring(i, j, n) ? kMaxWeight - static_cast<int>(draw_below(random.x, kFarSpread))
+                                      : kInfinity;
+    case Pattern::kOlder:
+      return static_cast<int>(draw_below(random.x, kMaxOlderWeight + 1));
     case Pattern::kComplete:
       break;
   }

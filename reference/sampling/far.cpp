@@ -7,6 +7,7 @@
 
 #include "sampling/spectrum.h"
 #include "sampling/statistics.h"
+#include "sampling/tasks.h"
 
 namespace warpgrade::sampling {
 namespace {
@@ -131,18 +132,15 @@ class Plan {
 
 // Walks cells in order and knows each one's row.
 struct Walker {
-  const Located& run;
-  std::uint64_t cell, row, left;
-  Walker(const Located& located, std::uint64_t begin)
-      : run(located),
-        cell(begin),
-        row(begin / located.fanout),
-        left(located.fanout - begin % located.fanout) {}
-  void next() {
-    ++cell;
-    if (--left > 0) return;
+  std::uint64_t fanout, cell, row, left;  // left: cells of this row from this one on
+  Walker(const Located& run, std::uint64_t begin)
+      : fanout(run.fanout), cell(begin), row(begin / fanout), left(fanout - begin % fanout) {}
+  void next(std::uint64_t cells = 1) {  // within this row, or to the beginning of the next one
+    cell += cells;
+    left -= cells;
+    if (left > 0) return;
     ++row;
-    left = run.fanout;
+    left = fanout;
   }
 };
 
@@ -211,15 +209,26 @@ void count_lag(const Located& run, const Located& earlier, const Lag& lag, LagCo
   const Located& other = lag.earlier_run ? earlier : run;
   Walker cell(run, lag.begin);
   Walker partner(other, static_cast<std::uint64_t>(static_cast<std::int64_t>(lag.begin) + lag.distance));
-  for (; cell.cell < lag.end; cell.next(), partner.next()) {
-    const unsigned char a = run.levels[cell.cell], b = other.levels[partner.cell];
-    if (a == kNoLevel || b == kNoLevel) continue;
-    ++counts.joint[a * kLevels + b];
+  while (cell.cell < lag.end) {
+    // Cells of one row whose partners are of one row as well.
+    const std::uint64_t length = std::min({cell.left, partner.left, lag.end - cell.cell});
     const unsigned degree = run.degrees[cell.row];
-    if (degree != other.degrees[partner.row]) continue;
-    ++counts.comparable;
-    counts.equal += run.places[cell.cell] == other.places[partner.cell] ? 1 : 0;
-    counts.expected_equal += 1.0 / degree;
+    const bool comparable = degree == other.degrees[partner.row];
+    std::uint64_t random = 0, equal = 0;
+    for (std::uint64_t i = 0; i < length; ++i) {
+      const unsigned char a = run.levels[cell.cell + i], b = other.levels[partner.cell + i];
+      if (a == kNoLevel || b == kNoLevel) continue;
+      ++counts.joint[a * kLevels + b];
+      ++random;
+      if (comparable) equal += run.places[cell.cell + i] == other.places[partner.cell + i] ? 1 : 0;
+    }
+    if (comparable && random > 0) {
+      counts.comparable += random;
+      counts.equal += equal;
+      counts.expected_equal += static_cast<double>(random) / degree;
+    }
+    cell.next(length);
+    partner.next(length);
   }
 }
 
@@ -346,18 +355,32 @@ double lag_candidates(const RepeatSearch& search) {
 
 std::vector<Rejection> run_far_tests(FarCounter& counter, const FarTests& tests, unsigned fanout,
                                      std::uint64_t seed) {
+  using Found = std::vector<std::optional<Rejection>>;
+  const std::size_t lags = tests.lags.size(), triples = tests.triples.size();
+  std::vector<Found> found(lags + triples + tests.searches.size());
+  // The searches take longest and begin first.
+  for_each_task(found.size(), counter.threads(), [&](std::size_t task) {
+    const std::size_t number = found.size() - 1 - task;
+    if (number < lags) {
+      const Lag& lag = tests.lags[number];
+      found[number] = {judge_lag(lag, fanout, counter.lag(lag))};
+    } else if (number < lags + triples) {
+      const Triple& triple = tests.triples[number - lags];
+      found[number] = {judge_triple(triple, counter.triple(triple))};
+    } else {
+      const RepeatSearch& search = tests.searches[number - lags - triples];
+      const std::uint64_t key = counter.repeats(search, seed);
+      found[number] = {judge_repeat(search, key)};
+      const Lag lag = lag_of_repeat(search, key);
+      if (lag.earlier_run || lag.distance != 0)
+        found[number].push_back(judge_lag(lag, fanout, counter.lag(lag), lag_candidates(search)));
+    }
+  });
   std::vector<Rejection> rejected;
-  const auto keep = [&](const std::optional<Rejection>& rejection) {
-    if (rejection) rejected.push_back(*rejection);
-  };
-  for (const Lag& lag : tests.lags) keep(judge_lag(lag, fanout, counter.lag(lag)));
-  for (const Triple& triple : tests.triples) keep(judge_triple(triple, counter.triple(triple)));
-  for (const RepeatSearch& search : tests.searches) {
-    const std::uint64_t key = counter.repeats(search, seed);
-    keep(judge_repeat(search, key));
-    const Lag lag = lag_of_repeat(search, key);
-    if (lag.earlier_run || lag.distance != 0)
-      keep(judge_lag(lag, fanout, counter.lag(lag), lag_candidates(search)));
+  for (const Found& of_test : found) {
+    for (const std::optional<Rejection>& rejection : of_test) {
+      if (rejection) rejected.push_back(*rejection);
+    }
   }
   return rejected;
 }

@@ -47,6 +47,8 @@ double lag_candidates(const RepeatSearch& search);
 class FarCounter {
  public:
   virtual ~FarCounter() = default;
+  // How many threads may count at the same time.
+  virtual int threads() const { return 1; }
   virtual LagCounts lag(const Lag& lag) = 0;
   virtual TripleCounts triple(const Triple& triple) = 0;
   virtual std::uint64_t repeats(const RepeatSearch& search, std::uint64_t seed) = 0;

@@ -1,6 +1,7 @@
 #include "sampling/spectrum.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -10,60 +11,32 @@
 namespace warpgrade::sampling {
 namespace {
 
-// A table of kLength^kDimensions complex numbers; single precision: a sum of counts, less their mean, needs
-// no more.
-template <int kLength, int kDimensions>
-class Spectrum {
- public:
-  static constexpr std::size_t size() {
-    std::size_t all = 1;
-    for (int d = 0; d < kDimensions; ++d) all *= kLength;
-    return all;
-  }
-  template <typename Count>
-  Spectrum(const Count* counts, double mean) : real(size()), imaginary(size()) {
-    for (std::size_t i = 0; i < size(); ++i)
-      real[i] = static_cast<float>(static_cast<double>(counts[i]) - mean);
-    for (int d = 0; d < kDimensions; ++d) {
-      transform_first();
-      rotate(real);
-      rotate(imaginary);
-    }
-  }
-  std::vector<float> real, imaginary;
-
- private:
-  static constexpr std::size_t kInner = size() / kLength;
-
-  // The discrete Fourier transform along the first dimension, all lines at once: radix 2 (Cooley and Tukey
-  // 1965).
-  void transform_first() {
-    for (int i = 0, reversed = 0; i < kLength; ++i) {
-      if (i < reversed) {
-        std::swap_ranges(&real[i * kInner], &real[i * kInner] + kInner, &real[reversed * kInner]);
-        std::swap_ranges(&imaginary[i * kInner], &imaginary[i * kInner] + kInner,
-                         &imaginary[reversed * kInner]);
-      }
-      int bit = kLength / 2;
-      for (; bit > 0 && (reversed & bit) != 0; bit /= 2) reversed ^= bit;
-      reversed |= bit;
-    }
+// The turns of a transform of this length, by radix-2 stage: stage with `half` butterflies begins at half
+// - 1.
+template <int kLength>
+struct Turns {
+  std::array<float, kLength> cosine{}, sine{};
+  Turns() {
     for (int half = 1; half < kLength; half *= 2) {
       for (int k = 0; k < half; ++k) {
         const double turn = std::numbers::pi * k / half;
-        for (int first = k; first < kLength; first += 2 * half)
-          butterflies(first, first + half, static_cast<float>(std::cos(turn)),
-                      static_cast<float>(std::sin(turn)));
+        cosine[half - 1 + k] = static_cast<float>(std::cos(turn));
+        sine[half - 1 + k] = static_cast<float>(std::sin(turn));
       }
     }
   }
+};
 
-  void butterflies(int first, int second, float cosine, float sine) {
-    float* __restrict ar = &real[first * kInner];
-    float* __restrict ai = &imaginary[first * kInner];
-    float* __restrict br = &real[second * kInner];
-    float* __restrict bi = &imaginary[second * kInner];
-    for (std::size_t i = 0; i < kInner; ++i) {
+// One stage's step for `count` lines, a multiple of 32: b is turned, then a and b become their sum and
+// difference.
+#if defined(__x86_64__) && defined(__GNUC__)
+[[gnu::target_clones("arch=haswell", "default")]]
+#endif
+void butterflies(float* __restrict ar, float* __restrict ai, float* __restrict br, float* __restrict bi,
+                 int count, float cosine, float sine) {
+  constexpr int kAtOnce = 32;  // a known number, for the vectorizer
+  for (int begin = 0; begin < count; begin += kAtOnce) {
+    for (int i = begin; i < begin + kAtOnce; ++i) {
       const float r = cosine * br[i] - sine * bi[i], m = cosine * bi[i] + sine * br[i];
       br[i] = ar[i] - r;
       bi[i] = ai[i] - m;
@@ -71,15 +44,79 @@ class Spectrum {
       ai[i] += m;
     }
   }
+}
 
-  // The first dimension becomes the last; as often as there are dimensions, all are where they were.
-  void rotate(std::vector<float>& table) {
-    std::vector<float> rotated(size());
-    for (std::size_t i = 0; i < kInner; ++i) {
-      for (int k = 0; k < kLength; ++k) rotated[i * kLength + k] = table[k * kInner + i];
+// The discrete Fourier transform along the first dimension of [kLength, kInner], all lines at once: radix 2
+// (Cooley and Tukey 1965).
+template <int kLength, int kInner>
+void transform_first(float* real, float* imaginary) {
+  static_assert(kInner % 32 == 0);
+  static const Turns<kLength> turns;
+  for (int i = 0, reversed = 0; i < kLength; ++i) {
+    if (i < reversed) {
+      std::swap_ranges(real + i * kInner, real + (i + 1) * kInner, real + reversed * kInner);
+      std::swap_ranges(imaginary + i * kInner, imaginary + (i + 1) * kInner, imaginary + reversed * kInner);
     }
-    table.swap(rotated);
+    int bit = kLength / 2;
+    for (; bit > 0 && (reversed & bit) != 0; bit /= 2) reversed ^= bit;
+    reversed |= bit;
   }
+  for (int half = 1; half < kLength; half *= 2) {
+    for (int k = 0; k < half; ++k) {
+      const float cosine = turns.cosine[half - 1 + k], sine = turns.sine[half - 1 + k];
+      for (int first = k; first < kLength; first += 2 * half) {
+        const int second = first + half;
+        butterflies(real + first * kInner, imaginary + first * kInner, real + second * kInner,
+                    imaginary + second * kInner, kInner, cosine, sine);
+      }
+    }
+  }
+}
+
+template <int kLength>
+void transpose(float* table) {
+  for (int i = 0; i < kLength; ++i) {
+    for (int j = 0; j < i; ++j) std::swap(table[i * kLength + j], table[j * kLength + i]);
+  }
+}
+
+template <int kLength>
+void transform_square(float* real, float* imaginary) {
+  transform_first<kLength, kLength>(real, imaginary);
+  for (float* part : {real, imaginary}) transpose<kLength>(part);
+  transform_first<kLength, kLength>(real, imaginary);
+  for (float* part : {real, imaginary}) transpose<kLength>(part);
+}
+
+// The transform of a table of kLength^kDimensions counts, less their mean; single precision, since a sum of
+// counts needs no more. Of real numbers the second half of the first dimension holds the conjugates of the
+// first half: it is not computed.
+template <int kLength, int kDimensions>
+class Spectrum {
+ public:
+  static_assert(kDimensions == 2 || kDimensions == 3);
+  static constexpr std::size_t size() {
+    std::size_t all = 1;
+    for (int d = 0; d < kDimensions; ++d) all *= kLength;
+    return all;
+  }
+  // The first kLength / 2 + 1 planes, or lines, of the first dimension.
+  static constexpr std::size_t computed() { return size() / 2 + size() / kLength; }
+
+  template <typename Count>
+  Spectrum(const Count* counts, double mean) : real(size()), imaginary(size()) {
+    for (std::size_t i = 0; i < size(); ++i)
+      real[i] = static_cast<float>(static_cast<double>(counts[i]) - mean);
+    if constexpr (kDimensions == 2) {
+      transform_square<kLength>(real.data(), imaginary.data());
+    } else {
+      constexpr int kPlane = kLength * kLength;
+      transform_first<kLength, kPlane>(real.data(), imaginary.data());
+      for (std::size_t plane = 0; plane < computed(); plane += kPlane)
+        transform_square<kLength>(&real[plane], &imaginary[plane]);
+    }
+  }
+  std::vector<float> real, imaginary;
 };
 
 template <int kLength>
@@ -100,12 +137,13 @@ Form strongest(const Count* counts) {
   const Table table(counts, n / static_cast<double>(kSize));
   Form best;
   double most = 0;
+  float enough = 0;  // a little less than the most
   int least = 0;
   // The second half holds the negatives of the first half's forms, whose sums are the same up to sign.
-  for (std::size_t i = 0; i < kSize / 2 + kSize / kLength; ++i) {
+  for (std::size_t i = 0; i < Table::computed(); ++i) {
     constexpr double kTie = 1e-5;
-    const double part = std::max(std::abs(table.real[i]), std::abs(table.imaginary[i]));
-    if (part <= most * (1 - kTie)) continue;
+    const float part = std::max(std::abs(table.real[i]), std::abs(table.imaginary[i]));
+    if (part <= enough) continue;
     std::size_t rest = i, newest = 0;
     int used = 0, sum = 0;
     int coefficients[3] = {};
@@ -117,7 +155,8 @@ Form strongest(const Count* counts) {
     }
     // Multiples of a constant form are as strong: the shortest is named.
     if (used < 2 || newest == kLength / 2 || (part <= most * (1 + kTie) && sum >= least)) continue;
-    most = std::max(most, part);
+    most = std::max(most, static_cast<double>(part));
+    enough = static_cast<float>(most * (1 - kTie));
     least = sum;
     std::copy(coefficients, coefficients + 3, best.coefficients);
     best.strength = std::hypot(table.real[i], table.imaginary[i]) / n;

@@ -93,8 +93,7 @@ def _time_ms(result: CaseResult | None) -> float | None:
 
 
 def _baseline_ms(result: CaseResult | None, name: str) -> float | None:
-    samples = result.timing.samples.get("baseline_event_us") if result and result.timing else None
-    found = samples.get(name) if isinstance(samples, Mapping) else None
+    found = result.timing.baselines_us.get(name) if result and result.timing else None
     return median(found) / 1e3 if found else None
 
 

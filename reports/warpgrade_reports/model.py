@@ -5,7 +5,7 @@ Units stand in names. None means that the record does not know.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -54,13 +54,27 @@ class Timing:
     time_us: Interval
     bound_by: str
     event_median_us: float | None
-    wall_median_us: float | None
-    null_wall_median_us: float | None
+    host_us: float | None
+    """Of host code before its first kernel may start; unknown in records from before the executor."""
+    synchronizes: bool
+    """Host code waits for the device, so that its way is in the time."""
     plan_ms: float | None
     break_even_runs: float | None
     looks: int | None
     stopped_by: str
     samples: Mapping[str, Any]
+
+    # Records that were made before the executor have event times in the place of the device's clock.
+
+    @property
+    def submission_us(self) -> Sequence[Any]:
+        """The submission's time in each pair."""
+        return self.samples.get("submission_us") or self.samples.get("submission_event_us") or ()
+
+    @property
+    def baselines_us(self) -> Mapping[str, Any]:
+        """The baselines' times, by name."""
+        return self.samples.get("baseline_us") or self.samples.get("baseline_event_us") or {}
 
 
 @dataclass(frozen=True)

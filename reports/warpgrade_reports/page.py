@@ -369,6 +369,10 @@ def tail(text: str, letters: int) -> str:
     return text if len(text) <= letters else "… (the whole text is in the run folder)\n" + text[-letters:]
 
 
+# Of records that were made before the executor, the latter.
+_BY_BASELINE = ("baseline_us", "baseline_event_us")
+
+
 def samples(case: CaseResult) -> Iterator[tuple[str, str]]:
     """The dataset's hash, the raw samples and the clocks of a case, a series a line."""
     if case.dataset_hash:
@@ -378,7 +382,7 @@ def samples(case: CaseResult) -> Iterator[tuple[str, str]]:
     for name, series in case.timing.samples.items():
         if isinstance(series, list):
             yield name, _numbers(series)
-        elif name == "baseline_event_us" and isinstance(series, dict):
+        elif name in _BY_BASELINE and isinstance(series, dict):
             yield from (
                 (f"{name}, {baseline}", _numbers(values))
                 for baseline, values in series.items()

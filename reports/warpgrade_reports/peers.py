@@ -267,5 +267,5 @@ def _run_row(run: Run, result: CaseResult, public: Mapping[str, Any], ceilings: 
         ahead,
         timing.plan_ms,
         real=spec.dataset_kind == "real",
-        repetitions=len(timing.samples.get("submission_event_us") or ()),
+        repetitions=len(timing.submission_us),
     )

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "executor/told_facts.h"
+
 namespace warpgrade::executor {
 namespace {
 
@@ -22,6 +24,11 @@ constexpr uint64_t kBounceBytes = uint64_t{64} << 20;
 constexpr uint64_t kBounceAlign = 256;
 constexpr CUlimit kLimits[] = {CU_LIMIT_STACK_SIZE, CU_LIMIT_PRINTF_FIFO_SIZE, CU_LIMIT_MALLOC_HEAP_SIZE,
                                CU_LIMIT_MAX_L2_FETCH_GRANULARITY, CU_LIMIT_PERSISTING_L2_CACHE_SIZE};
+
+// They bind the caches for whoever runs next.
+bool is_of_the_whole_device(CUlimit limit) {
+  return limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE || limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY;
+}
 
 // Ends the process's use of the device.
 bool is_fault(CUresult result) {
@@ -55,12 +62,15 @@ CUdeviceptr address_of(const void* pointer) {
 
 Driver::Driver() : api_((setenv("CUDA_MODULE_LOADING", "EAGER", 1), driver_api())) {
   CUdevice gpu = 0;
-  CUcontext context = nullptr;
   require(api_.cuInit_(0), "cuInit");
   require(api_.cuDeviceGet_(&gpu, 0), "cuDeviceGet");
-  require(api_.cuDevicePrimaryCtxRetain_(&context, gpu), "cuDevicePrimaryCtxRetain");
-  require(api_.cuCtxSetCurrent_(context), "cuCtxSetCurrent");
+  require(api_.cuDevicePrimaryCtxRetain_(&context_, gpu), "cuDevicePrimaryCtxRetain");
+  require(api_.cuCtxSetCurrent_(context_), "cuCtxSetCurrent");
   read_facts(gpu);
+  const char* word = std::getenv("WARPGRADE_PAGEABLE_ACCESS");
+  const std::string objection = objection_to(facts_, word != nullptr && std::strcmp(word, "allow") == 0);
+  if (!objection.empty()) throw std::runtime_error(objection);
+  if (api_.cuDeviceGetDefaultMemPool_(&pool_, gpu) != CUDA_SUCCESS) pool_ = nullptr;
   for (const CUlimit limit : kLimits) {
     size_t value = 0;
     if (api_.cuCtxGetLimit_(&value, limit) == CUDA_SUCCESS) first_limits_[limit] = value;
@@ -99,9 +109,8 @@ cudaError_t Driver::result_of(CUresult result) {
   return static_cast<cudaError_t>(result);
 }
 
-void Driver::report(const cudart::HostFinding& finding) {
-  std::fprintf(stderr, "executor: %s\n", finding.message.c_str());
-}
+// The host process has said it on its own stderr; the server keeps it.
+void Driver::report(const cudart::HostFinding&) {}
 
 CUstream Driver::stream_of(StreamId stream) const {
   return stream < streams_.size() ? streams_[stream] : nullptr;
@@ -127,8 +136,21 @@ cudaError_t Driver::add_module(std::span<const std::span<const uint8_t>> contain
   return cudaSuccess;
 }
 
-cudaError_t Driver::add_managed(ModuleId, const std::string&, MemoryRange&) {
-  return cudaErrorNotSupported;
+void Driver::remove_module(ModuleId module) {
+  if (module >= libraries_.size() || libraries_[module] == nullptr) return;
+  api_.cuLibraryUnload_(std::exchange(libraries_[module], nullptr));
+  load_results_[module] = CUDA_ERROR_NOT_FOUND;
+}
+
+cudaError_t Driver::add_managed(ModuleId module, const std::string& name, MemoryRange& variable) {
+  if (module >= libraries_.size()) return cudaErrorInvalidResourceHandle;
+  if (load_results_[module] != CUDA_SUCCESS) return result_of(load_results_[module]);
+  CUdeviceptr address = 0;
+  size_t bytes = 0;
+  const CUresult result = api_.cuLibraryGetManaged_(&address, &bytes, libraries_[module], name.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND) return cudaErrorInvalidSymbol;
+  variable = {address, address + bytes, MemoryKind::other, false};
+  return result_of(result);
 }
 
 cudaError_t Driver::find_variable(ModuleId module, const std::string& name, MemoryRange& variable) {
@@ -136,7 +158,9 @@ cudaError_t Driver::find_variable(ModuleId module, const std::string& name, Memo
   if (load_results_[module] != CUDA_SUCCESS) return result_of(load_results_[module]);
   CUdeviceptr address = 0;
   size_t bytes = 0;
-  const CUresult result = api_.cuLibraryGetGlobal_(&address, &bytes, libraries_[module], name.c_str());
+  CUresult result = api_.cuLibraryGetGlobal_(&address, &bytes, libraries_[module], name.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND)
+    result = api_.cuLibraryGetManaged_(&address, &bytes, libraries_[module], name.c_str());
   if (result == CUDA_ERROR_NOT_FOUND) return cudaErrorInvalidSymbol;
   variable = {address, address + bytes, MemoryKind::other, false};
   return result_of(result);
@@ -176,6 +200,7 @@ cudaError_t Driver::find_kernel(ModuleId module, const std::string& name, Kernel
     kernel.facts.parameter_bytes =
         std::max(kernel.facts.parameter_bytes, static_cast<uint32_t>(offset + bytes));
   }
+  kernel.arguments.resize(kernel.facts.parameters.size());
   read_kernel(kernel);
   facts = kernel.facts;
   id = static_cast<KernelId>(kernels_.size());
@@ -204,32 +229,41 @@ cudaError_t Driver::available_shared(KernelId id, int blocks, int threads, size_
       api_.cuOccupancyAvailableDynamicSMemPerBlock_(&bytes, kernels_[id].function, blocks, threads));
 }
 
+// Nothing is allocated here: launches come by the hundred thousand a second.
 cudaError_t Driver::launch(const cudart::LaunchCall& call, std::span<const uint8_t> parameters) {
   if (call.kernel >= kernels_.size()) return cudaErrorInvalidResourceHandle;
-  const Kernel& kernel = kernels_[call.kernel];
-  std::vector<CUlaunchAttribute> attributes(call.attributes.size());
-  for (size_t k = 0; k < attributes.size(); ++k) {
-    attributes[k].id = static_cast<CUlaunchAttributeID>(call.attributes[k].id);
-    static_assert(sizeof attributes[k].value == sizeof call.attributes[k].val);
-    std::memcpy(&attributes[k].value, &call.attributes[k].val, sizeof attributes[k].value);
+  Kernel& kernel = kernels_[call.kernel];
+  auto* begin = const_cast<uint8_t*>(parameters.data());
+  for (size_t k = 0; k < kernel.arguments.size(); ++k)
+    kernel.arguments[k] = begin + kernel.facts.parameters[k].offset;
+  const CUstream stream = stream_of(call.stream);
+  if (call.attributes.empty() && !call.cooperative) {
+    return result_of(api_.cuLaunchKernel_(kernel.function, call.grid[0], call.grid[1], call.grid[2],
+                                          call.block[0], call.block[1], call.block[2], call.dynamic_shared,
+                                          stream, kernel.arguments.data(), nullptr));
   }
-  if (call.cooperative) {
-    attributes.emplace_back();
-    attributes.back().id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-    attributes.back().value.cooperative = 1;
-  }
+  read_attributes(call);
   CUlaunchConfig config{};
   config.gridDimX = call.grid[0], config.gridDimY = call.grid[1], config.gridDimZ = call.grid[2];
   config.blockDimX = call.block[0], config.blockDimY = call.block[1], config.blockDimZ = call.block[2];
   config.sharedMemBytes = call.dynamic_shared;
-  config.hStream = stream_of(call.stream);
-  config.attrs = attributes.data();
-  config.numAttrs = static_cast<unsigned>(attributes.size());
-  std::vector<void*> arguments;
-  arguments.reserve(kernel.facts.parameters.size());
-  for (const cudart::Parameter& p : kernel.facts.parameters)
-    arguments.push_back(const_cast<uint8_t*>(parameters.data()) + p.offset);
-  return result_of(api_.cuLaunchKernelEx_(&config, kernel.function, arguments.data(), nullptr));
+  config.hStream = stream;
+  config.attrs = attributes_.data();
+  config.numAttrs = static_cast<unsigned>(attributes_.size());
+  return result_of(api_.cuLaunchKernelEx_(&config, kernel.function, kernel.arguments.data(), nullptr));
+}
+
+void Driver::read_attributes(const cudart::LaunchCall& call) {
+  attributes_.resize(call.attributes.size());
+  for (size_t k = 0; k < attributes_.size(); ++k) {
+    attributes_[k].id = static_cast<CUlaunchAttributeID>(call.attributes[k].id);
+    static_assert(sizeof attributes_[k].value == sizeof call.attributes[k].val);
+    std::memcpy(&attributes_[k].value, &call.attributes[k].val, sizeof attributes_[k].value);
+  }
+  if (!call.cooperative) return;
+  attributes_.emplace_back();
+  attributes_.back().id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  attributes_.back().value.cooperative = 1;
 }
 
 // --- memory ---
@@ -255,6 +289,24 @@ cudaError_t Driver::release(uint64_t address, std::span<const MemoryKind>, const
 
 cudaError_t Driver::release_async(uint64_t address, StreamId stream) {
   return result_of(api_.cuMemFreeAsync_(address, stream_of(stream)));
+}
+
+uint64_t Driver::pool_bytes() {
+  cuuint64_t bytes = 0;
+  if (pool_ == nullptr) return 0;
+  return api_.cuMemPoolGetAttribute_(pool_, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes) == CUDA_SUCCESS
+             ? bytes
+             : 0;
+}
+
+void Driver::trim_pool() {
+  if (pool_ != nullptr) api_.cuMemPoolTrimTo_(pool_, 0);
+}
+
+cudaError_t Driver::keep_pool(uint64_t bytes) {
+  cuuint64_t value = bytes;
+  if (pool_ == nullptr) return cudaSuccess;
+  return result_of(api_.cuMemPoolSetAttribute_(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &value));
 }
 
 // Kernels must find it at the host's address.
@@ -284,9 +336,13 @@ cudaError_t Driver::memory_info(uint64_t& free_bytes, uint64_t& total_bytes) {
   return result_of(result);
 }
 
+bool Driver::is_registered(uint64_t address) const {
+  const auto after = registered_.upper_bound(address);
+  return after != registered_.begin() && address < std::prev(after)->second;
+}
+
 bool Driver::is_device_or_registered(const void* pointer) const {
-  const auto after = registered_.upper_bound(address_of(pointer));
-  if (after != registered_.begin() && address_of(pointer) < std::prev(after)->second) return true;
+  if (is_registered(address_of(pointer))) return true;
   CUmemorytype type{};
   return api_.cuPointerGetAttribute_(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address_of(pointer)) ==
          CUDA_SUCCESS;
@@ -310,6 +366,43 @@ cudaError_t Driver::copy(void* to, const void* from, uint64_t bytes, StreamId st
   }
   const cudaError_t error =
       result_of(api_.cuMemcpyAsync_(address_of(to), address_of(from), bytes, stream_of(stream)));
+  return error == cudaSuccess && waits ? synchronize_stream(stream) : error;
+}
+
+CUDA_MEMCPY3D Driver::memcpy_of(const cudart::RowsCopy& rows) const {
+  CUDA_MEMCPY3D copy{};
+  const auto is_host = [this](uint64_t address) {
+    const auto* p = reinterpret_cast<const uint8_t*>(address);
+    return is_registered(address) || (p >= bounce_ && p < bounce_ + kBounceBytes);
+  };
+  copy.srcMemoryType = is_host(rows.from.address) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+  copy.dstMemoryType = is_host(rows.to.address) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+  copy.srcHost = reinterpret_cast<const void*>(rows.from.address);
+  copy.dstHost = reinterpret_cast<void*>(rows.to.address);
+  copy.srcDevice = rows.from.address;
+  copy.dstDevice = rows.to.address;
+  copy.srcPitch = std::max(rows.from.pitch, rows.width);
+  copy.dstPitch = std::max(rows.to.pitch, rows.width);
+  copy.srcHeight = std::max(rows.from.slice, rows.height);
+  copy.dstHeight = std::max(rows.to.slice, rows.height);
+  copy.WidthInBytes = rows.width;
+  copy.Height = rows.height;
+  copy.Depth = rows.depth;
+  return copy;
+}
+
+cudaError_t Driver::copy_rows(const cudart::RowsCopy& rows, StreamId stream, bool waits) {
+  cudart::RowsCopy r = rows;
+  const auto* from = reinterpret_cast<const uint8_t*>(rows.from.address);
+  if (!is_device_or_registered(from)) {  // without gaps
+    const uint64_t bytes = rows.width * rows.height * rows.depth;
+    if (bytes > kBounceBytes) return cudaErrorInvalidValue;
+    uint8_t* aside = bounce(bytes);
+    std::memcpy(aside, from, bytes);
+    r.from.address = address_of(aside);
+  }
+  const CUDA_MEMCPY3D copy = memcpy_of(r);
+  const cudaError_t error = result_of(api_.cuMemcpy3DAsync_(&copy, stream_of(stream)));
   return error == cudaSuccess && waits ? synchronize_stream(stream) : error;
 }
 
@@ -341,6 +434,13 @@ cudaError_t Driver::create_stream(unsigned flags, int priority, StreamId& stream
 cudaError_t Driver::destroy_stream(StreamId stream) {
   const CUstream gone = std::exchange(streams_[stream], nullptr);
   return result_of(api_.cuStreamDestroy_(gone));
+}
+cudaError_t Driver::set_stream_attribute(StreamId stream, cudaStreamAttrID attribute,
+                                         const cudaStreamAttrValue& value) {
+  CUstreamAttrValue v;
+  static_assert(sizeof v == sizeof value);
+  std::memcpy(&v, &value, sizeof v);
+  return result_of(api_.cuStreamSetAttribute_(stream_of(stream), static_cast<CUstreamAttrID>(attribute), &v));
 }
 cudaError_t Driver::synchronize_stream(StreamId stream) {
   return result_of(api_.cuStreamSynchronize_(stream_of(stream)));
@@ -385,13 +485,35 @@ cudaError_t Driver::elapsed(EventId start, EventId end, float& milliseconds) {
 // --- limits ---
 
 cudaError_t Driver::set_limit(cudaLimit limit, size_t value) {
-  return result_of(api_.cuCtxSetLimit_(static_cast<CUlimit>(limit), value));
+  const auto which = static_cast<CUlimit>(limit);
+  const CUresult result = api_.cuCtxSetLimit_(which, value);
+  if (result == CUDA_SUCCESS && is_of_the_whole_device(which)) asked_limits_[which] = value;
+  return result_of(result);
 }
+
+cudaError_t Driver::reset_persisting_l2() {
+  return result_of(api_.cuCtxResetPersistingL2Cache_());
+}
+
+void Driver::use_submissions_limits() {
+  for (const auto& [limit, value] : asked_limits_) api_.cuCtxSetLimit_(limit, value);
+}
+
+void Driver::put_limits_aside() {
+  if (asked_limits_.empty()) return;
+  for (const auto& [limit, value] : asked_limits_) {
+    const auto first = first_limits_.find(limit);
+    if (first != first_limits_.end()) api_.cuCtxSetLimit_(limit, first->second);
+  }
+  api_.cuCtxResetPersistingL2Cache_();
+}
+
 cudaError_t Driver::get_limit(cudaLimit limit, size_t& value) {
   return result_of(api_.cuCtxGetLimit_(&value, static_cast<CUlimit>(limit)));
 }
 void Driver::reset_limits() {
   for (const auto& [limit, value] : first_limits_) api_.cuCtxSetLimit_(limit, value);
+  asked_limits_.clear();
   api_.cuCtxResetPersistingL2Cache_();
 }
 

@@ -10,7 +10,7 @@ namespace warpgrade::executor {
 #define WARPGRADE_DRIVER_CALLS(X) \
   X(cuInit) X(cuDriverGetVersion) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) \
   X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) \
-  X(cuCtxSynchronize) X(cuCtxGetStreamPriorityRange) X(cuCtxGetLimit) X(cuCtxSetLimit) \
+  X(cuCtxSynchronize) X(cuCtxGetDevice) X(cuCtxGetStreamPriorityRange) X(cuCtxGetLimit) X(cuCtxSetLimit) \
   X(cuCtxResetPersistingL2Cache) X(cuGetErrorName) X(cuLibraryLoadData) X(cuLibraryGetKernel) \
   X(cuLibraryGetGlobal) X(cuKernelGetFunction) X(cuModuleLoadData) X(cuModuleGetFunction) \
   X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncGetParamInfo) X(cuLaunchKernelEx) \
@@ -21,7 +21,13 @@ namespace warpgrade::executor {
   X(cuMemsetD32Async) X(cuMemsetD2D8Async) X(cuMemsetD2D16Async) X(cuMemsetD2D32Async) \
   X(cuPointerGetAttribute) X(cuStreamCreateWithPriority) X(cuStreamDestroy) X(cuStreamQuery) \
   X(cuStreamSynchronize) X(cuStreamWaitEvent) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) \
-  X(cuEventQuery) X(cuEventElapsedTime)
+  X(cuEventQuery) X(cuEventElapsedTime) X(cuLibraryUnload) X(cuLibraryGetManaged) X(cuDeviceGetDefaultMemPool) \
+  X(cuMemPoolGetAttribute) X(cuMemPoolSetAttribute) X(cuMemPoolTrimTo) X(cuMemcpy3DAsync) X(cuStreamSetAttribute) \
+  X(cuGraphCreate) X(cuGraphDestroy) X(cuGraphAddKernelNode) X(cuGraphAddMemcpyNode) X(cuGraphAddMemsetNode) \
+  X(cuGraphAddEmptyNode) X(cuGraphAddDependencies) X(cuGraphKernelNodeSetAttribute) X(cuGraphInstantiate) \
+  X(cuGraphExecUpdate) X(cuGraphExecDestroy) X(cuGraphUpload) X(cuGraphLaunch) \
+  X(cuMemImportFromShareableHandle) X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) \
+  X(cuMemSetAccess) X(cuMemRelease)
 // clang-format on
 
 struct DriverApi {

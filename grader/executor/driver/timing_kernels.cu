@@ -1,5 +1,5 @@
-// The kernels of a timed run: the gate that holds everything back, and the one that reads the clock at the
-// end.
+// The kernels of a timed run: the one that empties L2, the gate that holds everything back, and the one that
+// reads the clock at the end.
 #include <cstdint>
 
 namespace {
@@ -62,6 +62,14 @@ extern "C" __global__ void warpgrade_clock_step(uint64_t* step) {
     before = t;
   }
   *step = least;
+}
+
+// Reads what was just written: after a flush that only writes, the next kernel pays for the write-backs.
+extern "C" __global__ void warpgrade_read(const uint32_t* words, uint64_t count, uint32_t* sink) {
+  const uint64_t stride = uint64_t{gridDim.x} * blockDim.x;
+  uint32_t sum = 0;
+  for (uint64_t i = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) sum += words[i];
+  if (sum == 0x12345678) *sink = sum;
 }
 
 // For calibration: works for a given time.

@@ -1,5 +1,6 @@
 #include "executor/forwarding/channel.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+
+#include "cudart/host_place.h"
 
 namespace warpgrade::executor {
 namespace {
@@ -73,6 +76,11 @@ void Channel::give_slot(uint16_t slot) {
   free_slots_ |= uint32_t{1} << slot;
 }
 
+bool Channel::map_window(void* pages, uint64_t bytes, uint64_t window) {
+  return mmap(pages, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory_.window_descriptor(),
+              static_cast<off_t>(window - wire::kWindowAddress)) == pages;
+}
+
 bool Channel::check_executor() {
   if (is_lost()) return false;
   if (!is_closed(socket_.get())) return true;
@@ -127,6 +135,11 @@ void Channel::append(Op op, Arguments arguments, uint16_t slot, uint32_t sequenc
 
 cudaError_t Channel::post(Op op, Arguments arguments, size_t data_bytes,
                           const std::function<void(uint8_t*)>& write) {
+  const bool is_of_a_command = op == Op::report || op == Op::place || op == Op::command_done;
+  if (control().is_interpreted != 0 && !is_of_a_command) {
+    Reply reply;
+    return call(op, arguments, reply, data_bytes, write);
+  }
   append(op, arguments, wire::kNoSlot, 0, data_bytes, write);
   return is_lost() ? cudaErrorDevicesUnavailable : cudaSuccess;
 }
@@ -153,16 +166,30 @@ bool Channel::wait_for_reply(wire::Slot& slot, uint32_t sequence) {
 }
 
 cudaError_t Channel::call(Op op, Arguments arguments, Reply& reply, std::span<const uint8_t> data) {
+  return call(op, arguments, reply, data.size(),
+              [&](uint8_t* at) { std::memcpy(at, data.data(), data.size()); });
+}
+
+// The finding that the executor made of the calling thread's call.
+void Channel::tell_place() {
+  const cudart::HostPlace place = cudart::place_of_call(cudart::call_stack());
+  post(Op::place, {place.line, 0},
+       std::span{reinterpret_cast<const uint8_t*>(place.path.data()),
+                 std::min(place.path.size(), wire::kMostName)});
+}
+
+cudaError_t Channel::call(Op op, Arguments arguments, Reply& reply, size_t data_bytes,
+                          const std::function<void(uint8_t*)>& write) {
   thread_local SlotOfThread mine(*this);
   const uint16_t number = mine.number();
   wire::Slot& slot = memory_.slot(number);
   const uint32_t sequence = ++sequences_[number];
-  append(op, arguments, number, sequence, data.size(),
-         [&](uint8_t* at) { std::memcpy(at, data.data(), data.size()); });
+  append(op, arguments, number, sequence, data_bytes, write);
   if (!wait_for_reply(slot, sequence)) return cudaErrorDevicesUnavailable;
   reply.error = static_cast<cudaError_t>(slot.error);
   std::copy(std::begin(slot.values), std::end(slot.values), reply.values);
   reply.data = {slot.data, std::min<size_t>(slot.data_bytes, wire::kReplyBytes)};
+  if (slot.wants_place != 0) tell_place();
   return reply.error;
 }
 

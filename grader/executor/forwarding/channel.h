@@ -38,11 +38,15 @@ class Channel {
   // Sends a record and waits for the reply.
   cudaError_t call(wire::Op op, Arguments arguments, Reply& reply, std::span<const uint8_t> data = {});
   cudaError_t call(wire::Op op, Arguments arguments);
+  cudaError_t call(wire::Op op, Arguments arguments, Reply& reply, size_t data_bytes,
+                   const std::function<void(uint8_t*)>& write);
 
   wire::Control& control() { return memory_.control(); }
   // The area of large copies: one at a time.
   std::mutex& bulk_mutex() { return bulk_mutex_; }
   uint8_t* bulk() { return memory_.bulk(); }
+  // Exchanges pages for those of the window that lie at `window`.
+  bool map_window(void* pages, uint64_t bytes, uint64_t window);
   // Looks whether the executor lives; says once on stderr that it has ended.
   bool check_executor();
   // The executor is gone: every call fails.
@@ -54,6 +58,7 @@ class Channel {
   void append(wire::Op op, Arguments arguments, uint16_t slot, uint32_t sequence, size_t data_bytes,
               const std::function<void(uint8_t*)>& write);
   uint8_t* make_room(size_t bytes);
+  void tell_place();
   bool wait_for_reply(wire::Slot& slot, uint32_t sequence);
 
   friend class SlotOfThread;

@@ -47,4 +47,12 @@ int warpgrade_executor_ping() {
   return channel != nullptr && channel->call(wire::Op::ping, {}) == cudaSuccess ? 0 : -1;
 }
 
+void warpgrade_executor_lent(uint64_t address, uint64_t bytes) {
+  if (Forwarding::instance().channel() != nullptr) Forwarding::instance().lent(address, bytes);
+}
+
+void warpgrade_executor_tell_places(const uint64_t* addresses, size_t count) {
+  if (Forwarding::instance().channel() != nullptr) Forwarding::instance().tell_places({addresses, count});
+}
+
 }  // extern "C"

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cudart/host_place.h"
+#include "executor/forwarding/launch_record.h"
 
 namespace warpgrade::cudart {
 
@@ -27,10 +28,6 @@ using wire::Op;
 
 std::span<const uint8_t> bytes_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
-constexpr uint64_t pack(uint64_t low, uint64_t high) {
-  return (low & 0xffff'ffff) | high << 32;
 }
 
 }  // namespace
@@ -92,13 +89,20 @@ void Forwarding::report(const cudart::HostFinding& finding) {
                      : finding.kind == Kind::invalid_copy ? "invalid_copy"
                                                           : "invalid_launch";
   const cudart::HostPlace place = cudart::place_of_call(cudart::call_stack(), finding.kernel);
-  std::string text = std::string("executor: ") + what;
-  if (place.line != 0)
-    text += " at " + place.path.substr(place.path.rfind('/') + 1) + ":" + std::to_string(place.line);
-  if (!finding.kernel.empty()) text += " in " + finding.kernel;
-  text += "\n  " + finding.message + "\n  " + finding.advice;
-  std::fprintf(stderr, "%s\n", text.c_str());
-  if (channel_ != nullptr) channel_->post(Op::report, {}, bytes_of(text.substr(0, wire::kMostName)));
+  if (channel_ == nullptr || channel_->control().is_interpreted == 0) {  // the emulator says it by itself
+    std::string text = std::string("executor: ") + what;
+    if (place.line != 0)
+      text += " at " + place.path.substr(place.path.rfind('/') + 1) + ":" + std::to_string(place.line);
+    if (!finding.kernel.empty()) text += " in " + finding.kernel;
+    text += "\n  " + finding.message + "\n  " + finding.advice;
+    std::fprintf(stderr, "%s\n", text.c_str());
+  }
+  if (channel_ == nullptr) return;
+  std::string texts = finding.kernel;
+  for (const std::string& text : {place.path, finding.message, finding.advice})
+    texts += wire::kBetweenTexts + text;
+  channel_->post(Op::report, {static_cast<uint64_t>(finding.kind), place.line, finding.bytes},
+                 bytes_of(texts.substr(0, wire::kMostName)));
 }
 
 cudaError_t Forwarding::refuse(const std::string& what, const std::string& advice) {
@@ -108,28 +112,28 @@ cudaError_t Forwarding::refuse(const std::string& what, const std::string& advic
 
 // --- device code ---
 
+cudaError_t Forwarding::stage(std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const size_t part = std::min(bytes.size(), wire::kMostRecord - sizeof(wire::Record));
+    if (const cudaError_t error = channel_->post(Op::stage, {}, bytes.first(part)); error != cudaSuccess)
+      return error;
+    bytes = bytes.subspan(part);
+  }
+  return cudaSuccess;
+}
+
 cudaError_t Forwarding::add_module(std::span<const std::span<const uint8_t>> containers, ModuleId& module) {
   if (channel_ == nullptr) return cudaErrorNoDevice;
+  std::lock_guard lock(stage_mutex_);
   uint64_t all = 0;
-  for (std::span<const uint8_t> container : containers) {
+  for (const std::span<const uint8_t> container : containers) {
     all += container.size();
-    while (!container.empty()) {
-      const size_t part = std::min(container.size(), wire::kMostRecord - sizeof(wire::Record));
-      if (const cudaError_t error = channel_->post(Op::stage, {}, container.first(part));
-          error != cudaSuccess)
-        return error;
-      container = container.subspan(part);
-    }
+    if (const cudaError_t error = stage(container); error != cudaSuccess) return error;
   }
   Reply reply;
   const cudaError_t error = call(Op::add_module, {all}, reply);
   module = static_cast<ModuleId>(reply.values[0]);
   return error;
-}
-
-cudaError_t Forwarding::add_managed(ModuleId, const std::string& name, MemoryRange&) {
-  return refuse("__managed__ variable " + name,
-                "Use cudaMallocManaged, or a __device__ variable with cudaMemcpyToSymbol.");
 }
 
 cudaError_t Forwarding::find_variable(ModuleId module, const std::string& name, MemoryRange& variable) {
@@ -225,30 +229,24 @@ const char* Forwarding::refused_attribute(const cudaLaunchAttribute& attribute) 
   }
 }
 
-cudaError_t Forwarding::launch(const cudart::LaunchCall& launch, std::span<const uint8_t> parameters) {
-  if (channel_ == nullptr) return cudaErrorNoDevice;
-  for (const cudaLaunchAttribute& a : launch.attributes) {
+cudaError_t Forwarding::check_attributes(std::span<const cudaLaunchAttribute> attributes) {
+  for (const cudaLaunchAttribute& a : attributes) {
     if (const char* name = refused_attribute(a))
       return refuse(std::string(name) + " (" + std::to_string(a.id) + ")", "Launch the kernel without it.");
   }
-  if (launch.attributes.size() > wire::kMostAttributes) return cudaErrorInvalidValue;
-  const size_t padded = wire::round_up(parameters.size(), 8);
-  const auto write = [&](uint8_t* at) {
-    std::memcpy(at, parameters.data(), parameters.size());
-    for (size_t k = 0; k < launch.attributes.size(); ++k) {
-      wire::Attribute attribute;
-      attribute.id = static_cast<uint32_t>(launch.attributes[k].id);
-      static_assert(sizeof attribute.value == sizeof(cudaLaunchAttributeValue));
-      std::memcpy(attribute.value, &launch.attributes[k].val, sizeof attribute.value);
-      std::memcpy(at + padded + k * sizeof attribute, &attribute, sizeof attribute);
-    }
-  };
-  return channel_->post(Op::launch,
-                        {pack(launch.kernel, launch.stream), pack(launch.grid[0], launch.grid[1]),
-                         pack(launch.grid[2], launch.block[0]), pack(launch.block[1], launch.block[2]),
-                         pack(launch.dynamic_shared, launch.cooperative ? 1 : 0),
-                         pack(parameters.size(), launch.attributes.size())},
-                        padded + launch.attributes.size() * sizeof(wire::Attribute), write);
+  return attributes.size() > wire::kMostAttributes ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+cudaError_t Forwarding::launch(const cudart::LaunchCall& launch, std::span<const uint8_t> parameters) {
+  if (channel_ == nullptr) return cudaErrorNoDevice;
+  if (!launch.attributes.empty()) {
+    if (const cudaError_t error = check_attributes(launch.attributes); error != cudaSuccess) return error;
+  }
+  if (const cudaError_t error = before_launch(launch.stream); error != cudaSuccess) return error;
+  const LaunchRecord record(launch, launch.attributes, parameters);
+  const auto& a = record.arguments;
+  return channel_->post(Op::launch, {a[0], a[1], a[2], a[3], a[4], a[5]}, record.bytes(),
+                        [&](uint8_t* at) { record.write(at); });
 }
 
 // --- streams and events ---
@@ -263,13 +261,13 @@ cudaError_t Forwarding::destroy_stream(StreamId stream) {
   return call(Op::destroy_stream, {stream});
 }
 cudaError_t Forwarding::synchronize_stream(StreamId stream) {
-  return call(Op::synchronize_stream, {stream});
+  return after_waiting(call(Op::synchronize_stream, {stream}));
 }
 cudaError_t Forwarding::query_stream(StreamId stream) {
-  return call(Op::query_stream, {stream});
+  return after_waiting(call(Op::query_stream, {stream}));
 }
 cudaError_t Forwarding::synchronize_device() {
-  return call(Op::synchronize_device, {});
+  return after_waiting(call(Op::synchronize_device, {}));
 }
 cudaError_t Forwarding::create_event(unsigned flags, EventId& event) {
   Reply reply;
@@ -287,10 +285,10 @@ cudaError_t Forwarding::wait_event(StreamId stream, EventId event) {
   return channel_ == nullptr ? cudaErrorNoDevice : channel_->post(Op::wait_event, {stream, event});
 }
 cudaError_t Forwarding::synchronize_event(EventId event) {
-  return call(Op::synchronize_event, {event});
+  return after_waiting(call(Op::synchronize_event, {event}));
 }
 cudaError_t Forwarding::query_event(EventId event) {
-  return call(Op::query_event, {event});
+  return after_waiting(call(Op::query_event, {event}));
 }
 cudaError_t Forwarding::elapsed(EventId start, EventId end, float& milliseconds) {
   Reply reply;

@@ -1,5 +1,4 @@
 // Allocations, and copies through the calls' memory.
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -7,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cudart/host_fault.h"
+#include "cudart/host_place.h"
 #include "executor/forwarding/forwarding.h"
 
 namespace warpgrade::executor {
@@ -29,31 +30,17 @@ struct {
   std::atomic<size_t> count{0};
   uint64_t begin[kMostReserved], end[kMostReserved];
 } g_reserved;
-struct sigaction g_previous_handler;
 
-// A host dereference of a device pointer ends the process, as on a GPU machine, but says why.
-void on_segmentation_fault(int, siginfo_t* info, void*) {
-  const auto address = address_of(info->si_addr);
+bool is_reserved(uint64_t address) {
   const size_t count = g_reserved.count.load();
   for (size_t k = 0; k < count; ++k) {
-    if (address < g_reserved.begin[k] || address >= g_reserved.end[k]) continue;
-    static const char kMessage[] =
-        "executor: host code dereferenced a device pointer (cudaMalloc memory); copy the data with "
-        "cudaMemcpy first\n";
-    if (write(STDERR_FILENO, kMessage, sizeof kMessage - 1) < 0) _exit(139);
-    break;
+    if (address >= g_reserved.begin[k] && address < g_reserved.end[k]) return true;
   }
-  sigaction(SIGSEGV, &g_previous_handler, nullptr);
+  return false;
 }
 
 void remember_reserved(uint64_t begin, uint64_t end) {
-  static const bool installed = [] {
-    struct sigaction action {};
-    action.sa_sigaction = on_segmentation_fault;
-    action.sa_flags = SA_SIGINFO;
-    return sigaction(SIGSEGV, &action, &g_previous_handler) == 0;
-  }();
-  static_cast<void>(installed);
+  cudart::watch_host_faults("executor", is_reserved);
   const size_t at = g_reserved.count.load();
   if (at >= kMostReserved) return;
   g_reserved.begin[at] = begin;
@@ -105,6 +92,37 @@ void Forwarding::forget(uint64_t address) {
   ranges_.erase(address);
 }
 
+void Forwarding::note_allocation(const MemoryRange& range) {
+  note(range);
+  if (channel_->control().is_interpreted == 0) return;  // nobody asks for leaks
+  std::vector<void*> stack = cudart::call_stack();
+  std::unique_lock lock(ranges_mutex_);
+  made_at_[range.begin] = std::move(stack);
+}
+
+void Forwarding::lent(uint64_t address, uint64_t bytes) {
+  if (address == 0) return;  // an empty array
+  if (bytes == 0) return forget(address);
+  keep_host_away(address, bytes);
+  note({address, address + bytes, MemoryKind::other, false});
+}
+
+void Forwarding::tell_places(std::span<const uint64_t> addresses) {
+  for (const uint64_t address : addresses) {
+    std::vector<void*> stack;
+    {
+      std::shared_lock lock(ranges_mutex_);
+      const auto found = made_at_.find(address);
+      if (found == made_at_.end()) continue;
+      stack = found->second;
+    }
+    const cudart::HostPlace place = cudart::place_of_call(stack);
+    channel_->post(
+        Op::place, {place.line, address},
+        {reinterpret_cast<const uint8_t*>(place.path.data()), std::min(place.path.size(), wire::kMostName)});
+  }
+}
+
 std::optional<MemoryRange> Forwarding::find(uint64_t address) {
   std::shared_lock lock(ranges_mutex_);
   const auto after = ranges_.upper_bound(address);
@@ -135,7 +153,7 @@ cudaError_t Forwarding::allocate(MemoryKind kind, uint64_t bytes, uint64_t& addr
     if (error != cudaSuccess) break;
     address = reply.values[0];
     if (is_window(address) || keep_host_away(address, bytes)) {
-      note({address, address + bytes, kind, false});
+      note_allocation({address, address + bytes, kind, false});
       break;
     }
     unfit[places++] = address;
@@ -154,7 +172,7 @@ cudaError_t Forwarding::allocate_async(uint64_t bytes, StreamId stream, uint64_t
   if (error != cudaSuccess) return error;
   address = reply.values[0];
   keep_host_away(address, bytes);
-  note({address, address + bytes, MemoryKind::device, false});
+  note_allocation({address, address + bytes, MemoryKind::device, false});
   return cudaSuccess;
 }
 
@@ -188,14 +206,6 @@ cudaError_t Forwarding::release_all() {
   return error;
 }
 
-cudaError_t Forwarding::register_host(void*, uint64_t) {
-  return refuse("call of cudaHostRegister",
-                "Memory that the device shall reach comes from cudaMallocHost or cudaHostAlloc.");
-}
-cudaError_t Forwarding::unregister_host(void*) {
-  return cudaErrorHostMemoryNotRegistered;
-}
-
 cudaError_t Forwarding::memory_info(uint64_t& free_bytes, uint64_t& total_bytes) {
   Reply reply;
   const cudaError_t error = call(Op::memory_info, {}, reply);
@@ -204,14 +214,24 @@ cudaError_t Forwarding::memory_info(uint64_t& free_bytes, uint64_t& total_bytes)
   return error;
 }
 
+// The host reads and writes there itself.
+bool Forwarding::is_of_host(uint64_t address) {
+  if (is_window(address)) return true;
+  const auto range = find(address);
+  return range && range->kind == MemoryKind::registered;
+}
+
+bool Forwarding::is_on_device(uint64_t address) {
+  return find(address) || is_device_address(address) || is_window(address);
+}
+
 cudaError_t Forwarding::copy(void* to, const void* from, uint64_t bytes, StreamId stream, bool waits) {
   if (channel_ == nullptr) return cudaErrorNoDevice;
   const uint64_t target = address_of(to), source = address_of(from);
-  const bool to_device = find(target) || is_device_address(target) || is_window(target);
-  const bool from_device = find(source) || is_device_address(source) || is_window(source);
+  const bool to_device = is_on_device(target), from_device = is_on_device(source);
   if (to_device && from_device) return copy_between(target, source, bytes, stream, waits);
   if (to_device) return copy_in(target, static_cast<const uint8_t*>(from), bytes, stream);
-  if (from_device) return copy_out(static_cast<uint8_t*>(to), source, bytes, stream);
+  if (from_device) return after_waiting(copy_out(static_cast<uint8_t*>(to), source, bytes, stream));
   if (const cudaError_t error = synchronize_stream(stream); error != cudaSuccess) return error;
   std::memmove(to, from, bytes);
   return cudaSuccess;
@@ -220,18 +240,19 @@ cudaError_t Forwarding::copy(void* to, const void* from, uint64_t bytes, StreamI
 // Pinned and managed memory is the executor's as well: nothing but addresses travels.
 cudaError_t Forwarding::copy_between(uint64_t to, uint64_t from, uint64_t bytes, StreamId stream,
                                      bool waits) {
-  const bool host_looks = waits && (is_window(to) || is_window(from));
+  const bool host_looks = waits && (is_of_host(to) || is_of_host(from));
+  const uint64_t target = device_address(to), source = device_address(from);
   if (host_looks || !is_inside(to, bytes) || !is_inside(from, bytes)) {
-    const cudaError_t error = call(Op::copy_device, {to, from, bytes, stream});
+    const cudaError_t error = call(Op::copy_device, {target, source, bytes, stream});
     return error != cudaSuccess || !host_looks ? error : synchronize_stream(stream);
   }
-  return channel_->post(Op::copy_device, {to, from, bytes, stream});
+  return channel_->post(Op::copy_device, {target, source, bytes, stream});
 }
 
 // The source may change when this returns: small copies travel in their record, large ones are waited for.
 cudaError_t Forwarding::copy_in(uint64_t to, const uint8_t* from, uint64_t bytes, StreamId stream) {
   if (bytes <= wire::kMostInline) {
-    if (is_inside(to, bytes)) return channel_->post(Op::copy_in, {to, stream}, {from, bytes});
+    if (is_inside(to, bytes)) return channel_->post(Op::copy_in, {device_address(to), stream}, {from, bytes});
     Reply reply;
     return call(Op::copy_in, {to, stream}, reply, {from, bytes});
   }
@@ -240,7 +261,8 @@ cudaError_t Forwarding::copy_in(uint64_t to, const uint8_t* from, uint64_t bytes
   for (uint64_t at = 0; at < bytes; at += wire::kBulkBytes) {
     const uint64_t part = std::min<uint64_t>(bytes - at, wire::kBulkBytes);
     std::memcpy(channel_->bulk(), from + at, part);
-    if (const cudaError_t error = call(Op::copy_in_bulk, {to + at, part, stream}); error != cudaSuccess)
+    if (const cudaError_t error = call(Op::copy_in_bulk, {device_address(to) + at, part, stream});
+        error != cudaSuccess)
       return error;
   }
   return cudaSuccess;
@@ -249,7 +271,7 @@ cudaError_t Forwarding::copy_in(uint64_t to, const uint8_t* from, uint64_t bytes
 cudaError_t Forwarding::copy_out(uint8_t* to, uint64_t from, uint64_t bytes, StreamId stream) {
   if (bytes <= wire::kReplyBytes || !is_inside(from, bytes)) {
     Reply reply;
-    const cudaError_t error = call(Op::copy_out, {from, bytes, stream}, reply);
+    const cudaError_t error = call(Op::copy_out, {device_address(from), bytes, stream}, reply);
     if (error != cudaSuccess) return error;
     if (reply.data.size() != bytes) return cudaErrorUnknown;
     std::memcpy(to, reply.data.data(), bytes);
@@ -258,7 +280,8 @@ cudaError_t Forwarding::copy_out(uint8_t* to, uint64_t from, uint64_t bytes, Str
   std::lock_guard lock(channel_->bulk_mutex());
   for (uint64_t at = 0; at < bytes; at += wire::kBulkBytes) {
     const uint64_t part = std::min<uint64_t>(bytes - at, wire::kBulkBytes);
-    if (const cudaError_t error = call(Op::copy_out_bulk, {from + at, part, stream}); error != cudaSuccess)
+    if (const cudaError_t error = call(Op::copy_out_bulk, {device_address(from) + at, part, stream});
+        error != cudaSuccess)
       return error;
     std::memcpy(to + at, channel_->bulk(), part);
   }
@@ -268,9 +291,12 @@ cudaError_t Forwarding::copy_out(uint8_t* to, uint64_t from, uint64_t bytes, Str
 cudaError_t Forwarding::fill(const cudart::Fill& fill, StreamId stream) {
   if (channel_ == nullptr) return cudaErrorNoDevice;
   const uint64_t bytes = (fill.height - 1) * fill.pitch + fill.width * fill.element_bytes;
-  const Channel::Arguments arguments{
-      fill.address, fill.pitch,  uint64_t{fill.value} | uint64_t{fill.element_bytes} << 32,
-      fill.width,   fill.height, stream};
+  const Channel::Arguments arguments{device_address(fill.address),
+                                     fill.pitch,
+                                     uint64_t{fill.value} | uint64_t{fill.element_bytes} << 32,
+                                     fill.width,
+                                     fill.height,
+                                     stream};
   if (is_inside(fill.address, bytes)) return channel_->post(Op::fill, arguments);
   return call(Op::fill, arguments);
 }

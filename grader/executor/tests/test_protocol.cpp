@@ -1,6 +1,5 @@
 // The protocol between a hostile host process and the executor: nothing that stands in the shared memory
 // crashes the server, hangs it or makes it forget what it owns; and either side may die at any message.
-//   EXECUTOR_FUZZ_SEED=n  the first seed (default 1); a failure prints its own
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -23,184 +22,13 @@
 #include "backend/emulated.h"
 #include "executor/forwarding/channel.h"
 #include "executor/server.h"
+#include "executor/tests/forge.h"
+#include "executor/tests/ring_writer.h"
 
 namespace warpgrade::executor {
 namespace {
 
 using wire::Op;
-
-constexpr double kSecondsEach = 2;
-
-std::atomic<unsigned> g_seed{0};
-int g_stderr = STDERR_FILENO;  // where stderr leads while the server's words are thrown away
-
-// The process is lost, but its seed is not.
-void name_seed_and_end(int signal) {
-  char text[96];
-  const int n =
-      std::snprintf(text, sizeof text, "signal %d with EXECUTOR_FUZZ_SEED=%u\n", signal, g_seed.load());
-  if (write(g_stderr, text, static_cast<size_t>(n)) < 0) _exit(2);
-  _exit(1);
-}
-
-unsigned first_seed() {
-  const char* text = std::getenv("EXECUTOR_FUZZ_SEED");
-  return text == nullptr ? 1 : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
-}
-
-size_t open_descriptors() {
-  size_t count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
-  return count;
-}
-
-// One shared memory for all tests of the process: its window has a fixed address.
-SharedMemory& shared() {
-  static SharedMemory* memory = new SharedMemory(SharedMemory::create());
-  return *memory;
-}
-
-// Writes records as a host process could: any.
-class Writer {
- public:
-  explicit Writer(SharedMemory& memory) : memory_(memory) {}
-
-  void write(const wire::Record& record, std::span<const uint8_t> data) {
-    wire::Control& c = memory_.control();
-    uint64_t head = c.head.load();
-    const size_t left = wire::kRingBytes - head % wire::kRingBytes;
-    const size_t bytes = wire::round_up(sizeof record + data.size(), wire::kAlign);
-    if (left < bytes) {
-      wire::Record pad;
-      pad.bytes = static_cast<uint32_t>(left);
-      std::memcpy(memory_.ring() + head % wire::kRingBytes, &pad, std::min(left, wire::kAlign));
-      head += left;
-    }
-    uint8_t* at = memory_.ring() + head % wire::kRingBytes;
-    std::memcpy(at, &record, sizeof record);
-    if (!data.empty()) std::memcpy(at + sizeof record, data.data(), data.size());
-    c.head.store(head + bytes);
-  }
-
- private:
-  SharedMemory& memory_;
-};
-
-// Numbers that lie at the edges of what is checked, and anything.
-uint64_t any_number(std::mt19937_64& random, const std::vector<uint64_t>& known) {
-  constexpr uint64_t kEdges[] = {0,
-                                 1,
-                                 2,
-                                 3,
-                                 4,
-                                 8,
-                                 255,
-                                 4096,
-                                 65535,
-                                 65536,
-                                 0x7fffffff,
-                                 0x80000000,
-                                 0xffffffff,
-                                 uint64_t{1} << 32,
-                                 uint64_t{1} << 46,
-                                 uint64_t{1} << 63,
-                                 ~uint64_t{0},
-                                 wire::kWindowAddress,
-                                 wire::kWindowAddress + wire::kWindowBytes - 1,
-                                 wire::kMostInline,
-                                 wire::kBulkBytes,
-                                 wire::kReplyBytes};
-  switch (random() % 4) {
-    case 0:
-      return kEdges[random() % std::size(kEdges)];
-    case 1:
-      return known.empty() ? 0 : known[random() % known.size()] + random() % 3 - 1;
-    case 2:
-      return random() % 64;
-    default:
-      return random() >> random() % 64;
-  }
-}
-
-struct Forged {
-  wire::Record record;
-  std::vector<uint8_t> data;
-};
-
-Forged forge(std::mt19937_64& random, const std::vector<uint64_t>& known) {
-  Forged f;
-  f.record.op = static_cast<uint16_t>(random() % 50 == 0 ? random() : random() % wire::kOpCount);
-  f.record.slot = static_cast<uint16_t>(random() % 4 == 0 ? wire::kNoSlot : random() % wire::kSlots);
-  if (random() % 100 == 0) f.record.slot = static_cast<uint16_t>(random());
-  const bool knows = f.record.op < wire::kOpCount;
-  if (knows && f.record.slot == wire::kNoSlot && !wire::kOps[f.record.op].posts) f.record.slot = 0;
-  if (knows && wire::kOps[f.record.op].data != wire::Data::none) {
-    f.data.resize(random() % 8 == 0 ? random() % 70'000 : random() % 300);
-    for (uint8_t& byte : f.data)
-      byte = static_cast<uint8_t>(wire::kOps[f.record.op].data == wire::Data::name ? 'a' + random() % 26
-                                                                                   : random());
-  }
-  for (uint64_t& argument : f.record.arguments) argument = any_number(random, known);
-  f.record.sequence = static_cast<uint32_t>(random());
-  f.record.data_bytes = static_cast<uint32_t>(f.data.size());
-  if (random() % 200 == 0) f.record.data_bytes = static_cast<uint32_t>(random());
-  f.record.bytes = static_cast<uint32_t>(wire::round_up(sizeof f.record + f.data.size(), wire::kAlign));
-  if (random() % 200 == 0) f.record.bytes = static_cast<uint32_t>(random());
-  return f;
-}
-
-// Serves what a seed makes of calls until it breaks the protocol.
-void serve_forged(unsigned seed) {
-  std::mt19937_64 random(seed);
-  Limits limits;
-  limits.device_bytes = 64 << 20;
-  limits.streams = limits.events = 50;
-  Server server(emu::Emulated::instance(), shared(), limits);
-  Writer writer(shared());
-  std::vector<uint64_t> known;
-  try {
-    for (int turn = 0; turn < 300; ++turn) {
-      const Forged f = forge(random, known);
-      writer.write(f.record, f.data);
-      server.serve(4);
-      if (f.record.slot < wire::kSlots) {
-        const wire::Slot& slot = shared().slot(f.record.slot);
-        if (slot.error == 0 && slot.values[0] != 0) known.push_back(slot.values[0]);
-      }
-      if (random() % 16 == 0) shared().control().tail.store(random());
-      if (random() % 64 == 0) std::memset(shared().bulk(), static_cast<int>(random()), 4096);
-    }
-  } catch (const ProtocolError&) {
-  }
-  // What it owns is still known, and goes.
-  shared().control().head.store(0);
-  shared().control().tail.store(0);
-}
-
-TEST(Protocol, forged_records_never_crash_or_hang_the_server) {
-  for (const int s : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM}) signal(s, name_seed_and_end);
-  // Mistakes of the host are told on stderr; here there are too many.
-  g_stderr = dup(STDERR_FILENO);
-  if (std::freopen("/dev/null", "w", stderr) == nullptr) FAIL();
-  serve_forged(first_seed());
-  const size_t before = open_descriptors();
-  const auto begin = std::chrono::steady_clock::now();
-  unsigned count = 0;
-  for (unsigned seed = first_seed();
-       std::chrono::steady_clock::now() - begin < std::chrono::duration<double>(kSecondsEach);
-       ++seed, ++count) {
-    g_seed = seed;
-    alarm(20);  // a hang
-    serve_forged(seed);
-  }
-  alarm(0);
-  std::fflush(stderr);
-  dup2(g_stderr, STDERR_FILENO);
-  close(g_stderr);
-  g_stderr = STDERR_FILENO;
-  EXPECT_LE(open_descriptors(), before + 1);
-  std::printf("%u seeds from %u\n", count, first_seed());
-}
 
 TEST(Protocol, memory_that_changes_while_it_is_read_does_not_harm) {
   std::atomic<bool> stop{false};
@@ -301,9 +129,31 @@ bool play(Channel& channel, int die_at) {
   if (!step(channel.call(Op::copy_out, {memory, 1000, 0}, reply))) return false;
   if (!step(channel.call(Op::allocate, {2, 1 << 20}, reply))) return false;
   if (!step(channel.call(Op::synchronize_device, {}))) return false;
+  // A graph of one memset, rows both ways, and a limit.
+  std::vector<uint8_t> graph;
+  wire::GraphPart part;
+  part.kind = wire::GraphPart::fill;
+  part.work_bytes = sizeof(wire::Fill);
+  append(graph, part);
+  append(graph, wire::Fill{memory, 0, 5, 1, 1000, 1});
+  if (!step(channel.post(Op::stage, {}, graph))) return false;
+  if (!step(channel.call(Op::make_graph, {graph.size()}, reply))) return false;
+  const uint64_t made = reply.values[0];
+  if (!step(channel.post(Op::upload_graph, {made, stream}))) return false;
+  if (!step(channel.post(Op::launch_graph, {made, stream}))) return false;
+  if (!step(channel.post(Op::stage, {}, graph))) return false;
+  if (!step(channel.call(Op::update_graph, {made, graph.size()}))) return false;
+  if (!step(channel.call(Op::destroy_graph, {made}))) return false;
+  if (!step(channel.post(Op::copy_in_rows, {memory, 100, 10, 9, stream}, std::vector<uint8_t>(90, 1))))
+    return false;
+  if (!step(channel.call(Op::copy_out_rows, {memory, 100, 10, 9, stream}))) return false;
+  if (!step(channel.call(Op::copy_out_rows_bulk, {memory, 100, 10, 9, stream}))) return false;
+  if (!step(channel.call(Op::set_limit, {cudaLimitPrintfFifoSize, 1 << 20}))) return false;
+  if (!step(channel.call(Op::allocate_async, {1000, stream}, reply))) return false;
+  if (!step(channel.call(Op::release_async, {reply.values[0], stream}))) return false;
   return step(channel.call(Op::release, {memory, 1}));
 }
-constexpr int kSteps = 10;
+constexpr int kSteps = 23;
 
 struct Ends {
   Descriptor executor, host;

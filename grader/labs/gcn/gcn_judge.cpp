@@ -205,6 +205,12 @@ class GcnJudge : public CaseJudge {
     return numbers + graph + 8.0 * static_cast<double>(weight_numbers(shape_.op));
   }
 
+  // A thread a cell of X * W, 16 cells a vertex, some 2,000 instructions each (128 multiply-adds with their
+  // loads, exp and log of the softmax); 16 instructions an entry and half a warp in the sum over neighbours.
+  double naive_steps() const override {
+    return 1000.0 * static_cast<double>(vertices()) + 16.0 * static_cast<double>(nnz());
+  }
+
   void describe_case(nlohmann::json& record) const override {
     nlohmann::json described = case_json();
     int longest = 0, empty = 0;

@@ -113,6 +113,9 @@ class HistogramJudge : public CaseJudge {
   }
   double compulsory_bytes() const override { return 4.0 * shape_.count + 4.0 * bins(); }
 
+  // A thread an id and one a bin, some 30 instructions each.
+  double naive_steps() const override { return 30.0 * (shape_.count + bins()) / 32 + 1e4; }
+
   void describe_case(nlohmann::json& record) const override {
     nlohmann::json described = case_json();
     described["rows"] = bins();

@@ -12,6 +12,8 @@ class HostChecks : public SamplingChecks {
   HostChecks(ArraysBench& bench, const GraphView& graph, std::int64_t count, unsigned fanout, int threads)
       : bench_(bench), graph_(graph), count_(count), fanout_(fanout), threads_(threads) {}
 
+  int threads() const override { return threads_; }
+
   Found locate_output(std::uint64_t seed) override {
     const std::span nodes(static_cast<const int*>(bench_.input(kNodes)), static_cast<std::size_t>(count_));
     run_ = locate(graph_, nodes, fanout_, samples(), static_cast<int>(kPoison), seed, threads_);

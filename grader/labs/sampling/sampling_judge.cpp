@@ -1,5 +1,6 @@
-// One case of lab sampling, judged: runs under seeds that differ in single bits, each checked in full; then,
-// on a GPU, paired timing with every repetition verified.
+// One case of lab sampling, judged: runs under seeds that differ in single bits, each checked in full, in an
+// order that the hidden seed decides; on a GPU paired timing stands among them, with every repetition
+// verified.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "labs/sampling/checks.h"
 #include "labs/sampling/sampling_lab.h"
 #include "measure/random.h"
+#include "sampling/tasks.h"
 #include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade::sampling {
@@ -17,6 +19,8 @@ namespace {
 
 // Writes that may still sit in the largest L2 when the run ends.
 constexpr double kCachedBytes = 128.0 * (1 << 20);
+
+constexpr int kLeastRuns = 6;  // one alone, and one for each relation of its seed to the seed before
 
 class SamplingJudge : public CaseJudge {
  public:
@@ -50,25 +54,55 @@ class SamplingJudge : public CaseJudge {
 
   Outcome judge_submission() override {
     if (auto fault = start_submission()) return *fault;
-    if (auto fault = plan()) return *fault;
     draw_nodes();
-    const std::uint64_t first = next_seed();
-    if (auto fault = run_with_seed(first, true)) return *fault;
-    if (auto fault = repeated_run(first)) return *fault;
-    // One bit in each half of the seed, the same bit in both (halves folded into one would cancel), the next
-    // seed.
+    draw_relations();
+    if (auto fault = judge_in_order(kLeastRuns)) return *fault;
+    if (auto fault = accept(judge_levels(all_levels_))) return *fault;
+    return {};
+  }
+
+  // What a checked run's seed has to do with that of the run before it. A sampler that leaves a bit out,
+  // folds the halves into one, or adds the seed to a counter shows in one of them.
+  enum class Relation { kSame, kLowBit, kHighBit, kSameBitInBoth, kNext };
+
+  // Behind the first checked run each relation comes once, in an order that the hidden seed decides; where
+  // the order has more runs, they begin again.
+  void draw_relations() {
+    relations_ = {Relation::kSame, Relation::kLowBit, Relation::kHighBit, Relation::kSameBitInBoth,
+                  Relation::kNext};
+    const std::uint64_t seed = next_seed();
+    for (std::size_t left = relations_.size(); left > 1; --left)
+      std::swap(relations_[left - 1], relations_[random_bits(seed, left) % left]);
+  }
+
+  std::uint64_t related(std::uint64_t seed, Relation relation) {
     const std::uint64_t bits = next_seed();
     const std::uint64_t low = std::uint64_t{1} << (bits % 32),
                         high = std::uint64_t{1} << (32 + (bits >> 8) % 32);
-    for (const std::uint64_t other : {first ^ low, first ^ high, first ^ low ^ (low << 32), first + 1}) {
-      if (auto fault = run_with_seed(other, false)) return *fault;
+    switch (relation) {
+      case Relation::kSame:
+        return seed;
+      case Relation::kLowBit:
+        return seed ^ low;
+      case Relation::kHighBit:
+        return seed ^ high;
+      case Relation::kSameBitInBoth:  // halves folded into one would cancel
+        return seed ^ low ^ (low << 32);
+      case Relation::kNext:
+        break;
     }
-    if (auto fault = accept(judge_levels(all_levels_))) return *fault;
-    if (timed()) {
-      if (auto fault = timed_phase()) return *fault;
+    return seed + 1;
+  }
+
+  std::optional<Outcome> checked_run() override {
+    if (!any_run_) return run_with_seed(next_seed());
+    const Relation relation = relations_[related_runs_++ % relations_.size()];
+    if (relation != Relation::kSame) return run_with_seed(related(kept_seed_, relation));
+    // A timed run leaves no fingerprint, so one that can be repeated comes first.
+    if (!fingerprint_) {
+      if (auto fault = run_with_seed(next_seed())) return fault;
     }
-    if (auto fault = free_plan()) return *fault;
-    return {};
+    return repeated_run();
   }
 
   // Every node once, or nodes at random, of which every fourth is its neighbour in the list.
@@ -87,28 +121,33 @@ class SamplingJudge : public CaseJudge {
 
   static Arguments run_arguments(std::uint64_t seed) { return {static_cast<std::int64_t>(seed)}; }
 
-  // A run under a seed that the submission has not seen, checked in full; the first one is what the others
-  // are compared with.
-  std::optional<Outcome> run_with_seed(std::uint64_t seed, bool first) {
+  // A run under a seed that the submission has not seen, checked in full and against the run before it, which
+  // may be a timed one.
+  std::optional<Outcome> run_with_seed(std::uint64_t seed) {
     if (auto fault = run_once(run_arguments(seed))) return fault;
     LevelCounts levels;
     if (auto fault = check_samples(levels)) return fault;
     all_levels_.add(levels);
     std::vector<Pairing> pairings = pairings_of_a_run(count(), fanout());
-    if (!first) {
+    if (any_run_) {
       for (const Pairing& pairing : pairings_of_two_runs()) pairings.push_back(pairing);
     }
     if (auto fault = check_randomness(levels, pairings)) return fault;
-    if (auto fault = check_far(first ? FarDepth::kFirst : FarDepth::kSecond, !first)) return fault;
-    if (!first) return std::nullopt;
+    if (auto fault = check_far(any_run_ ? FarDepth::kSecond : FarDepth::kFirst, any_run_)) return fault;
     fingerprint_ = checks_->fingerprint(fingerprint_seed_ = next_seed());
-    checks_->keep();
-    kept_seed_ = seed;
+    keep(seed);
     return std::nullopt;
   }
 
-  std::optional<Outcome> repeated_run(std::uint64_t seed) {
-    if (auto fault = run_once(run_arguments(seed))) return fault;
+  // The located run is what the next one is compared with.
+  void keep(std::uint64_t seed) {
+    checks_->keep();
+    kept_seed_ = seed;
+    any_run_ = true;
+  }
+
+  std::optional<Outcome> repeated_run() {
+    if (auto fault = run_once(run_arguments(kept_seed_))) return fault;
     count_check("same_seed_same_samples", cells());
     if (checks_->fingerprint(fingerprint_seed_) == fingerprint_) return std::nullopt;
     return wrong("not_repeatable", "the same graph, nodes and seed gave other samples in a second run");
@@ -135,8 +174,8 @@ class SamplingJudge : public CaseJudge {
     if (auto fault = check_randomness(levels, pairings)) return fault;
     if (auto fault = check_far(FarDepth::kTimed, other_seed)) return fault;
     if (other_seed) {
-      checks_->keep();
-      kept_seed_ = generator_seed_;
+      keep(generator_seed_);
+      fingerprint_.reset();
     }
     return std::nullopt;
   }
@@ -160,9 +199,12 @@ class SamplingJudge : public CaseJudge {
 
   std::optional<Outcome> check_randomness(const LevelCounts& levels, const std::vector<Pairing>& pairings) {
     count_check("independence", cells());
+    std::vector<std::optional<Rejection>> found(pairings.size());
+    for_each_task(found.size(), checks_->threads(),
+                  [&](std::size_t i) { found[i] = judge_pairs(pairings[i], checks_->pairs(pairings[i])); });
     std::vector<Rejection> rejected;
-    for (const Pairing& pairing : pairings) {
-      if (auto rejection = judge_pairs(pairing, checks_->pairs(pairing))) rejected.push_back(*rejection);
+    for (const std::optional<Rejection>& rejection : found) {
+      if (rejection) rejected.push_back(*rejection);
     }
     return accept(explain(judge_levels(levels), rejected));
   }
@@ -204,6 +246,9 @@ class SamplingJudge : public CaseJudge {
     return bytes;
   }
 
+  // A thread a sample, some 150 instructions of a counter-based generator each.
+  double naive_steps() const override { return 150.0 * static_cast<double>(cells()) / 32 + 1e4; }
+
   void describe_case(nlohmann::json& record) const override {
     nlohmann::json described = case_json();
     unsigned longest = 0;
@@ -235,7 +280,11 @@ class SamplingJudge : public CaseJudge {
   ArraysBench* bench_ = nullptr;  // the case's own bench
   std::unique_ptr<SamplingChecks> checks_;
   LevelCounts all_levels_;
-  std::uint64_t fingerprint_ = 0, fingerprint_seed_ = 0, generator_seed_ = 0, kept_seed_ = 0;
+  std::vector<Relation> relations_;
+  std::size_t related_runs_ = 0;
+  bool any_run_ = false;  // one is kept
+  std::uint64_t fingerprint_seed_ = 0, generator_seed_ = 0, kept_seed_ = 0;
+  std::optional<std::uint64_t> fingerprint_;  // of the kept run
 };
 
 }  // namespace

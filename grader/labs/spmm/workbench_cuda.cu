@@ -207,7 +207,6 @@ class CudaWorkbench : public Workbench {
     WARPGRADE_CUDA(cudaFree(nullptr));
     device_ = describe_cuda_device();
     blocks_ = device_.at("sm_count").get<int>() * 8;
-    flush_ = DeviceArray<unsigned>(2 * device_.at("l2_bytes").get<std::size_t>() / sizeof(unsigned));
     flags_ = DeviceArray<unsigned>(16);
     findings_ = DeviceArray<Findings>(1);
   }
@@ -288,14 +287,6 @@ class CudaWorkbench : public Workbench {
     const SharedDeviceMemory& c = *outputs_[static_cast<int>(output)];
     fill_words_kernel<<<blocks_, kThreads>>>(c.payload<unsigned>(), c.count_of(sizeof(unsigned)), kPoison);
     guards(c, nullptr);
-    synchronize();
-  }
-
-  // Write, then read: after a flush that only writes, the next kernel pays for the write-backs.
-  void flush_caches() override {
-    WARPGRADE_CUDA(cudaCtxResetPersistingL2Cache());
-    flush_write_kernel<<<blocks_, kThreads>>>(flush_.get(), flush_.size(), ++flush_count_);
-    flush_read_kernel<<<blocks_, kThreads>>>(flush_.get(), flush_.size(), flags_.get());
     synchronize();
   }
 
@@ -438,7 +429,6 @@ class CudaWorkbench : public Workbench {
 
   nlohmann::json device_;
   int blocks_ = 0;
-  unsigned flush_count_ = 0;
   Structure a_;
   int k_ = 0;
   std::int64_t longest_row_ = 0;
@@ -452,7 +442,7 @@ class CudaWorkbench : public Workbench {
   DeviceArray<ColumnKind> kinds_;
   DeviceArray<int> sparse_columns_;
   DeviceArray<std::uint8_t> bad_rows_, bad_cols_;
-  DeviceArray<unsigned> flush_, flags_;
+  DeviceArray<unsigned> flags_;
   DeviceArray<Findings> findings_;
 };
 

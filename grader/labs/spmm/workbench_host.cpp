@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "judge/shared_host_memory.h"
+#include "labs/spmm/private_b.h"
 #include "labs/spmm/workbench.h"
 #include "spmm/oracle.h"
 
@@ -45,7 +46,7 @@ class HostWorkbench : public Workbench {
     b_ = make("B", std::size_t(a.cols) * k * sizeof(float));
     c_ = std::make_unique<SharedHostMemory>("C", std::size_t(a.rows) * k * sizeof(float));
     private_a_.resize(a.columns.size());
-    private_b_.resize(std::size_t(a.cols) * k);
+    private_b_.allocate(a, k);
     longest_row_ = 0;
     for (int row = 0; row < a.rows; ++row)
       longest_row_ = std::max<std::int64_t>(longest_row_, a.row_offsets[row + 1] - a.row_offsets[row]);
@@ -72,11 +73,13 @@ class HostWorkbench : public Workbench {
   void refresh_b(std::uint64_t seed) override {
     kinds_ = draw_column_kinds(seed, k_, longest_row_);
     const DenseValues values{seed, a_seed_, k_, kinds_.data()};
-    parallel_for(static_cast<std::int64_t>(private_b_.size()), threads_,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = begin; i < end; ++i) private_b_[i] = values.at(i / k_, i % k_);
-                 });
-    std::copy(private_b_.begin(), private_b_.end(), b_->payload<float>().begin());
+    private_b_.for_parts([&](std::int64_t first, std::int64_t end) {
+      parallel_for(end - first, threads_, [&](std::int64_t from, std::int64_t to) {
+        private_b_.draw(first + from, first + to,
+                        [&](std::int64_t cell) { return values.at(cell / k_, cell % k_); });
+      });
+    });
+    private_b_.show(b_->payload<float>());
     b_->write_guards();
   }
 
@@ -85,8 +88,6 @@ class HostWorkbench : public Workbench {
     std::fill(cells.begin(), cells.end(), kPoison);
     c_->write_guards();
   }
-
-  void flush_caches() override {}
 
   void snapshot(Output) override {
     const std::span<float> cells = c_->payload<float>();
@@ -110,7 +111,7 @@ class HostWorkbench : public Workbench {
     if (differs(row_offsets_->payload<const int>(), a_.row_offsets)) result.modified_input = "A.row_offsets";
     if (differs(columns_->payload<const int>(), a_.columns)) result.modified_input = "A.columns";
     if (differs(values_->payload<const float>(), std::span(private_a_))) result.modified_input = "A.values";
-    if (differs(b_->payload<const float>(), std::span(private_b_))) result.modified_input = "B";
+    if (!private_b_.equals(b_->payload<const float>())) result.modified_input = "B";
     return result;
   }
 
@@ -140,7 +141,7 @@ class HostWorkbench : public Workbench {
     const std::vector<double> x = draw_x(seed, k_);
     std::vector<double> z(static_cast<std::size_t>(a_.cols));
     for (std::size_t row = 0; row < z.size(); ++row)
-      for (int col = 0; col < k_; ++col) z[row] += double(private_b_[row * k_ + col]) * x[col];
+      for (int col = 0; col < k_; ++col) z[row] += double(private_b_.data()[row * k_ + col]) * x[col];
     Check check;
     check.method = "freivalds";
     check.bad_rows.assign(a_.rows, 0);
@@ -219,7 +220,8 @@ class HostWorkbench : public Workbench {
   std::uint64_t a_seed_ = 0;
   std::vector<ColumnKind> kinds_;
   std::unique_ptr<SharedHostMemory> row_offsets_, columns_, values_, b_, c_;
-  std::vector<float> private_a_, private_b_, private_c_;
+  std::vector<float> private_a_, private_c_;
+  PrivateB private_b_;
   std::vector<double> want_, abs_sum_;
 };
 

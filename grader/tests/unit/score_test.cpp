@@ -51,6 +51,37 @@ json only(const json& scores) {
   return scores.at("submissions").at(0);
 }
 
+json left_out(const std::string& id) {
+  json r = record(id, "not_run");
+  r["outcome"]["reason"] = "left_out";
+  r["outcome"]["message"] = "left out: the interface SpMMOpt was never promised this";
+  return r;
+}
+
+TEST(Score, ACaseThatIsLeftOutIsNoneOfTheSubmissionsCases) {
+  const json s = only(score(policy(), run_of("cuda"), {left_out("cora-k32"), timed(2.1, 2.2, 2.3)}));
+  EXPECT_DOUBLE_EQ(s.at("points"), 100);
+  EXPECT_EQ(s.at("verdict"), "accepted");
+  EXPECT_EQ(s.at("total_cases"), 1);
+  EXPECT_EQ(s.at("left_out_cases"), 1);
+  EXPECT_EQ(s.at("undecided_cases"), 0);
+  EXPECT_NE(s.at("cases")[0].at("note").get<std::string>().find("left out"), std::string::npos);
+}
+
+TEST(Score, ALeftOutSpeedCaseNeitherCountsNorGates) {
+  const json s =
+      only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), left_out("arxiv-k32")}));
+  EXPECT_EQ(s.at("threshold_cases"), 0);
+  EXPECT_EQ(s.at("correct_cases"), 1);
+  EXPECT_EQ(s.at("verdict"), "accepted");
+}
+
+TEST(Score, WhoIsJudgedOnNothingIsNotAccepted) {
+  const json s = only(score(policy(), run_of("cuda"), {left_out("cora-k32"), left_out("arxiv-k32")}));
+  EXPECT_EQ(s.at("verdict"), "not_run");
+  EXPECT_DOUBLE_EQ(s.at("points"), 0);
+}
+
 TEST(Score, FullPointsForCorrectAndFastEnough) {
   const json s =
       only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), timed(2.1, 2.2, 2.3)}));

@@ -19,7 +19,7 @@ flags=(-std=c++20 -O3 -gencode "arch=compute_$arch,code=[compute_$arch,sm_$arch]
        -cudart shared -I "$include" -I "$spmm/.." "$@")
 if [[ -e $folder/spmm_opt.h ]]; then
   sources+=("$include/legacy/spmm/adaptor.cu")
-  flags+=(-I "$folder" -I "$include/legacy/spmm")
+  flags+=(-I "$folder" -I "$include/legacy/spmm/include")
 fi
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT

@@ -136,17 +136,14 @@ void Emulated::set_sticky(cudaError_t error) {
 }
 
 void Emulated::report(const cudart::HostFinding& finding) {
-  using Kind = cudart::HostFinding::Kind;
-  const bool unsupported = finding.kind == Kind::unsupported;
-  Diagnostic d;
-  d.kind = unsupported                          ? Finding::unsupported
-           : finding.kind == Kind::invalid_copy ? Finding::invalid_copy
-                                                : Finding::invalid_launch;
-  d.bytes = static_cast<uint32_t>(std::min<uint64_t>(finding.bytes, ~0u));
-  if (!unsupported && !finding.kernel.empty()) d.kernel = kernel_title(finding.kernel);
-  d.message = (unsupported ? "emulator: " : "") + finding.message;
-  d.advice = finding.advice;
-  add_host_diagnostic(std::move(d), finding.kernel);
+  add_finding(finding);
+}
+
+bool Emulated::wants_place() {
+  return emu::wants_place();
+}
+void Emulated::place_finding(const std::string& path, uint32_t line) {
+  emu::place_finding(path, line);
 }
 
 void Emulated::report_leaks() {

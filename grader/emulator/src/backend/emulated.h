@@ -23,10 +23,16 @@ class Emulated final : public cudart::Backend {
   const cudart::DeviceFacts& device() override;
   cudaError_t sticky() override { return sticky_.load(); }
   void report(const cudart::HostFinding& finding) override;
+  bool report_overrun(uint64_t address, uint64_t bytes, const char* what) override;
+  bool report_invalid_free(uint64_t address, const std::string& call) override;
+  bool wants_place() override;
+  void place_finding(const std::string& path, uint32_t line) override;
+  bool is_interpreted() const override { return true; }
   void report_leaks() override;
 
   cudaError_t add_module(std::span<const std::span<const uint8_t>> containers,
                          cudart::ModuleId& module) override;
+  bool loads_code_when_used() const override { return true; }
   cudaError_t add_managed(cudart::ModuleId module, const std::string& name,
                           cudart::MemoryRange& variable) override;
   cudaError_t find_variable(cudart::ModuleId module, const std::string& name,

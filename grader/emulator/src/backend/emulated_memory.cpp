@@ -44,7 +44,7 @@ bool is_on_both_sides(MemoryKind kind) {
   return kind == MemoryKind::managed || kind == MemoryKind::pinned || kind == MemoryKind::registered;
 }
 
-void report_overrun(const Allocation& a, uint64_t address, size_t bytes, const char* call) {
+void report_range(const Allocation& a, uint64_t address, size_t bytes, const char* call) {
   Diagnostic d;
   d.kind = a.freed ? Finding::use_after_free : Finding::host_copy_overrun;
   d.address = address;
@@ -56,7 +56,7 @@ void report_overrun(const Allocation& a, uint64_t address, size_t bytes, const c
   add_host_diagnostic(std::move(d));
 }
 
-void report_invalid_free(uint64_t address, const std::string& call) {
+void report_free(uint64_t address, const std::string& call) {
   const auto a = DeviceMemory::instance().find(address);
   const bool pinned = a && a->kind == MemoryKind::pinned;
   Diagnostic d;
@@ -85,7 +85,7 @@ uint8_t* host_view(uint64_t address, size_t bytes, const char* call, cudaError_t
     return reinterpret_cast<uint8_t*>(address);
   }
   if (a->freed || bytes > a->end - address) {
-    report_overrun(*a, address, bytes, call);
+    report_range(*a, address, bytes, call);
     error = cudaErrorInvalidValue;
   }
   return a->host(address);
@@ -124,8 +124,18 @@ cudaError_t Emulated::release(uint64_t address, std::span<const cudart::MemoryKi
   for (const cudart::MemoryKind kind : kinds) {
     if (DeviceMemory::instance().release(address, {own_kind(kind)})) return cudaSuccess;
   }
-  report_invalid_free(address, call);
+  report_free(address, call);
   return cudaErrorInvalidValue;
+}
+
+bool Emulated::report_overrun(uint64_t address, uint64_t bytes, const char* what) {
+  if (const auto a = DeviceMemory::instance().find(address)) report_range(*a, address, bytes, what);
+  return true;
+}
+
+bool Emulated::report_invalid_free(uint64_t address, const std::string& call) {
+  report_free(address, call);
+  return true;
 }
 
 cudaError_t Emulated::release_async(uint64_t address, cudart::StreamId) {

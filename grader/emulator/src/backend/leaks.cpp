@@ -26,9 +26,8 @@ Ledger& ledger() {
   return *instance;
 }
 
-void report(const Allocation& a, const std::vector<void*>& stack, const char* when, size_t count,
+void report(const Allocation& a, const cudart::HostPlace& place, const char* when, size_t count,
             uint64_t bytes) {
-  const cudart::HostPlace place = host_place(stack);
   Diagnostic d;
   d.kind = Finding::device_memory_leak;
   d.path = place.path;
@@ -45,22 +44,51 @@ void report(const Allocation& a, const std::vector<void*>& stack, const char* wh
 
 }  // namespace
 
-void report_leaks(const char* when) {
-  if (!settings().leak_check || Emulated::instance().sticky() != cudaSuccess)
-    return;  // after a fault nothing can be freed
-  const std::lock_guard lock(ledger().mutex);
-  auto& made_at = ledger().made_at;
-  uint64_t bytes = 0;
+namespace {
+
+// Of those that were noted. Nothing after a fault: then nothing can be freed.
+std::vector<Allocation> leaked_allocations() {
+  std::vector<Allocation> leaked;
+  if (!settings().leak_check || Emulated::instance().sticky() != cudaSuccess) return leaked;
   const auto allocations = DeviceMemory::instance().snapshot();
-  std::vector<const Allocation*> leaked;
   for (const Allocation& a : *allocations) {
-    if (a.freed || !made_at.contains(a.begin)) continue;
-    bytes += a.bytes();
-    leaked.push_back(&a);
+    if (!a.freed && ledger().made_at.contains(a.begin)) leaked.push_back(a);
   }
+  return leaked;
+}
+
+template <typename PlaceOf>
+void report_all(const char* when, PlaceOf place_of) {
+  const std::vector<Allocation> leaked = leaked_allocations();
+  uint64_t bytes = 0;
+  for (const Allocation& a : leaked) bytes += a.bytes();
   for (size_t k = 0; k < std::min(leaked.size(), kMostReports); ++k)
-    report(*leaked[k], made_at[leaked[k]->begin], when, leaked.size(), bytes);
-  made_at.clear();
+    report(leaked[k], place_of(leaked[k].begin), when, leaked.size(), bytes);
+  if (settings().leak_check && Emulated::instance().sticky() == cudaSuccess) ledger().made_at.clear();
+}
+
+}  // namespace
+
+void report_leaks(const char* when) {
+  const std::lock_guard lock(ledger().mutex);
+  report_all(when, [](uint64_t address) { return host_place(ledger().made_at[address]); });
+}
+
+std::vector<uint64_t> leaked_addresses() {
+  const std::lock_guard lock(ledger().mutex);
+  std::vector<uint64_t> addresses;
+  for (const Allocation& a : leaked_allocations()) {
+    if (addresses.size() < kMostReports) addresses.push_back(a.begin);
+  }
+  return addresses;
+}
+
+void report_leaks(const char* when, const std::map<uint64_t, cudart::HostPlace>& places) {
+  const std::lock_guard lock(ledger().mutex);
+  report_all(when, [&](uint64_t address) {
+    const auto found = places.find(address);
+    return found != places.end() ? found->second : cudart::HostPlace{};
+  });
 }
 
 void report_leaks_of_program() {
@@ -77,6 +105,10 @@ void note_allocation(uint64_t address) {
   const std::lock_guard lock(ledger().mutex);
   static const int registered = std::atexit(report_leaks_of_program);
   static_cast<void>(registered);
+  if (places_come_from_elsewhere()) {
+    ledger().made_at[address] = {};
+    return;
+  }
   ledger().made_at[address] = cudart::call_stack();
 }
 

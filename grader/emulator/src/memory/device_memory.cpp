@@ -2,12 +2,9 @@
 
 #include <fcntl.h>
 #include <linux/falloc.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +13,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "cudart/host_fault.h"
 #include "support/host_memory.h"
 #include "support/settings.h"
 
@@ -28,46 +26,8 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPreferredAddress = 0x700000000000ull;
 
 uint64_t g_reserved_begin = 0, g_reserved_end = 0;
-struct sigaction g_previous_handler;
-
-uint64_t g_stack_begin = 0;  // of the thread that loaded the library, as far as it may grow
-
-template <size_t kBytes>
-void say(const char (&message)[kBytes]) {
-  if (write(STDERR_FILENO, message, kBytes - 1) < 0) _exit(139);
-}
-
-// A host dereference of a device pointer ends the process, as on a GPU machine, but says why; so does a stack
-// that is full.
-void on_segmentation_fault(int, siginfo_t* info, void* context) {
-  constexpr uint64_t kMargin = 4096;
-  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
-  const auto stack = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
-  if (address >= g_reserved_begin && address < g_reserved_end) {
-    say("emulator: host code dereferenced a device pointer (cudaMalloc memory); copy the data with "
-        "cudaMemcpy first\n");
-  } else if (stack < g_stack_begin + kMargin) {
-    say("emulator: the stack of the host code is full: a local array is too large for it (use std::vector), "
-        "or a "
-        "recursion does not end\n");
-  }
-  sigaction(SIGSEGV, &g_previous_handler, nullptr);
-}
-
-// The handler needs a stack of its own where the thread's is full.
-void watch_stack() {
-  constexpr size_t kOwnStack = 64 << 10;
-  pthread_attr_t attributes;
-  void* begin = nullptr;
-  size_t bytes = 0;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
-  pthread_attr_getstack(&attributes, &begin, &bytes);
-  pthread_attr_destroy(&attributes);
-  g_stack_begin = reinterpret_cast<uint64_t>(begin);
-  stack_t own{};
-  own.ss_sp = mmap(nullptr, kOwnStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  own.ss_size = kOwnStack;
-  if (own.ss_sp != MAP_FAILED) sigaltstack(&own, nullptr);
+bool is_reserved(uint64_t address) {
+  return address >= g_reserved_begin && address < g_reserved_end;
 }
 
 [[noreturn]] void die(const char* what) {
@@ -132,11 +92,7 @@ DeviceMemory::DeviceMemory() : total_bytes_(settings().memory_bytes) {
   }
   total_bytes_ = std::min(total_bytes_, range_bytes_);
   next_ = 1 << 20;
-  struct sigaction action = {};
-  action.sa_sigaction = on_segmentation_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  watch_stack();
-  sigaction(SIGSEGV, &action, &g_previous_handler);
+  cudart::watch_host_faults("emulator", is_reserved);
 }
 
 // Both views of the range, or none.

@@ -64,7 +64,7 @@ build() {
   g++ -shared -o "$soname" unit-cudart_*.o unit-executor_forwarding_*.o unit-executor_shared_memory.cpp.o -x assembler stubs.S \
     -Wl,--version-script=map -Wl,-z,defs -Wl,-soname,"$soname" -static-libstdc++ -static-libgcc -lpthread -ldl || return 1
   g++ -o warpgrade-executor unit-executor_executor_main.cpp.o unit-executor_host_process.cpp.o unit-executor_owned_memory.cpp.o \
-    unit-executor_server*.o unit-executor_shared_memory.cpp.o unit-executor_driver_*.o timing.o unit-cudart_fat_binary.cpp.o \
+    unit-executor_server*.o unit-executor_shared_memory.cpp.o unit-executor_ending.cpp.o unit-executor_told_facts.cpp.o unit-executor_driver_*.o timing.o unit-cudart_fat_binary.cpp.o \
     -lpthread -ldl -static-libstdc++ -static-libgcc || return 1
 }
 

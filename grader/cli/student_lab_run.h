@@ -1,0 +1,91 @@
+// One lab of `make test`: its cases judged in a thread of their own, records handed out as they come.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <future>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "batch/grade_run.h"
+
+namespace warpgrade {
+
+struct StudentRunOptions {
+  std::string backend = "auto";
+  std::filesystem::path folder;  // holds a folder a lab
+};
+
+// Where a lab's run stands, for a line on the screen.
+struct StudentProgress {
+  bool compiling = true;
+  std::string case_id;  // in work; empty between cases
+  double case_s = 0;    // since it began
+  std::size_t done = 0, total = 0;
+  std::optional<double> left_s;  // of the lab's cases, from those that are done
+};
+
+class StudentLabRun : public GradeWatcher {
+ public:
+  StudentLabRun(StudentRunOptions options, std::string lab);
+  ~StudentLabRun() override;
+  StudentLabRun(const StudentLabRun&) = delete;
+  StudentLabRun& operator=(const StudentLabRun&) = delete;
+
+  const std::string& lab() const { return lab_; }
+  std::filesystem::path folder() const { return options_.folder / lab_; }
+  void add_case(std::string case_id) { cases_.push_back(std::move(case_id)); }
+  const std::vector<std::string>& cases() const { return cases_; }
+  // Leaves only the cases that will be asked for.
+  void keep_cases(const std::vector<std::string>& cases) { cases_ = cases; }
+
+  // Fills the compiler's cache beside another lab's run. Mistakes are told when the lab's own turn comes.
+  void compile_ahead(const std::string& backend);
+
+  void start();
+  void wait_until_compiled();
+  // Returns when nothing of the run is at work any more.
+  void wait_for_end();
+  // The case's record, once there is one; null when the run ended without it, after a time limit. Throws what
+  // ended the run.
+  const nlohmann::json* wait_for(const std::string& case_id);
+  StudentProgress progress() const;
+
+  // In the order of the cases.
+  std::vector<nlohmann::json> records() const;
+  // The case whose time limit ended the run, "" without one.
+  std::string stopped_at() const;
+
+  void compiled() override;
+  void case_started(const std::string& case_id) override;
+  void case_recorded(const nlohmann::json& record) override;
+  bool wants_to_stop() override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void judge();
+  void finish(std::exception_ptr failure);
+
+  StudentRunOptions options_;
+  std::string lab_;
+  std::vector<std::string> cases_;
+  std::future<void> compiled_ahead_;
+  std::thread thread_;
+  bool started_ = false;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool compiled_ = false, ended_ = false;
+  std::exception_ptr failure_;
+  std::map<std::string, nlohmann::json> records_;
+  std::string in_work_, stopped_at_;
+  Clock::time_point begun_, case_begun_;
+};
+
+}  // namespace warpgrade

@@ -1,0 +1,224 @@
+#include "cli/student_report.h"
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <condition_variable>
+#include <cstdio>
+
+#include "cli/failure_text.h"
+#include "judge/verdict.h"
+
+namespace warpgrade {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kTick{200};
+constexpr std::chrono::seconds kQuiet{5};  // without a terminal: the longest without a line
+constexpr std::size_t kLongestMessage = 240;
+
+std::string repeat_command(const json& record) {
+  const std::string lab = record.at("lab");
+  if (record.at("outcome").at("verdict") == "compile_error") return "make test LAB=" + lab;
+  return fmt::format("make test LAB={} CASE={}", lab, record.at("case").at("id").get<std::string>());
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string one_line(std::string text) {
+  if (const std::size_t end = text.find('\n'); end != std::string::npos) text.resize(end);
+  if (text.size() > kLongestMessage) text = text.substr(0, kLongestMessage) + " ...";
+  return text;
+}
+
+std::string mistake_text(const Mistake& mistake) {
+  std::string text = failure_text(mistake.record, repeat_command(mistake.record));
+  if (mistake.other_cases.empty()) return text;
+  return text + fmt::format("    the same in {} other case{}: {}\n", mistake.other_cases.size(),
+                            mistake.other_cases.size() == 1 ? "" : "s", list_of(mistake.other_cases));
+}
+
+struct Count {
+  std::size_t right = 0, unwritten = 0, failed = 0;
+};
+
+Count count(const std::vector<json>& records) {
+  Count count;
+  for (const json& record : records) {
+    const std::string verdict = record.at("outcome").at("verdict");
+    count.right += verdict == "accepted" ? 1 : 0;
+    count.unwritten += verdict == "not_implemented" ? 1 : 0;
+    const bool failed = verdict != "accepted" && verdict != "not_implemented" && verdict != "not_run";
+    count.failed += failed ? 1 : 0;
+  }
+  return count;
+}
+
+const json* record_of(const StudentLabRun& run, const std::vector<json>& records, const std::string& name) {
+  for (const json& record : records) {
+    if (record.at("lab") == run.lab() && test_name(record.at("case").at("id")) == name) return &record;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string test_name(const std::string& case_id) {
+  std::string name = case_id;
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+
+StudentReport::StudentReport(std::vector<std::shared_ptr<StudentLabRun>> runs)
+    : terminal_(isatty(STDOUT_FILENO) == 1), last_output_(Clock::now()) {
+  for (std::shared_ptr<StudentLabRun>& run : runs) {
+    order_.push_back(run->lab());
+    runs_[run->lab()] = std::move(run);
+  }
+  ticker_ = std::jthread([this](const std::stop_token& stop) { tick(stop); });
+}
+
+StudentReport::~StudentReport() {
+  ticker_.request_stop();
+  ticker_.join();
+}
+
+// Called with the lock held.
+void StudentReport::print(const std::string& text) {
+  if (line_shown_) fmt::print("\r\033[K");
+  line_shown_ = false;
+  fmt::print("{}", text);
+  std::fflush(stdout);
+  last_output_ = Clock::now();
+}
+
+void StudentReport::tick(const std::stop_token& stop) {
+  std::mutex sleep_mutex;
+  std::condition_variable_any sleep;
+  std::unique_lock sleeping(sleep_mutex);
+  while (!sleep.wait_for(sleeping, stop, kTick, [] { return false; }) && !stop.stop_requested()) {
+    const std::lock_guard lock(mutex_);
+    if (!current_) continue;
+    if (terminal_) {
+      winsize size = {};
+      const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+      print(standing().substr(0, known ? size.ws_col - 1 : 79));
+      line_shown_ = true;
+    } else if (Clock::now() - last_output_ > kQuiet) {
+      print(standing() + "\n");
+    }
+  }
+}
+
+// "  [3/15] synth-hub-k32, 2 s; about 8 s left"
+std::string StudentReport::standing() const {
+  const StudentProgress at = current_->progress();
+  if (at.compiling) return fmt::format("  {}: compiling", current_->lab());
+  std::string text = fmt::format("  [{}/{}]", std::min(at.done + 1, at.total), at.total);
+  if (!at.case_id.empty()) text += fmt::format(" {}, {:.0f} s", at.case_id, at.case_s);
+  if (at.left_s) text += fmt::format("; about {:.0f} s left", *at.left_s);
+  return text;
+}
+
+void StudentReport::OnTestSuiteStart(const testing::TestSuite& suite) {
+  const auto found = runs_.find(suite.name());
+  if (found == runs_.end()) return;
+  StudentLabRun& run = *found->second;
+  std::vector<std::string> asked;  // --gtest_filter may leave some out
+  for (int i = 0; i < suite.total_test_count(); ++i) {
+    if (suite.GetTestInfo(i)->should_run()) asked.push_back(run.cases().at(static_cast<std::size_t>(i)));
+  }
+  run.keep_cases(asked);
+  {
+    const std::lock_guard lock(mutex_);
+    print(fmt::format("{}: {} case{}\n", run.lab(), asked.size(), asked.size() == 1 ? "" : "s"));
+    current_ = found->second;
+    untold_ = 0;
+  }
+  run.start();
+  run.wait_until_compiled();
+}
+
+void StudentReport::OnTestEnd(const testing::TestInfo& test) {
+  const auto found = runs_.find(test.test_suite_name());
+  if (found == runs_.end()) return;
+  const std::vector<json> records = found->second->records();
+  const json* record = record_of(*found->second, records, test.name());
+  const std::lock_guard lock(mutex_);
+  if (record == nullptr) return;  // it was not judged; the lab's end says why
+  const std::string verdict = record->at("outcome").at("verdict");
+  if (verdict == "not_implemented") {
+    ++untold_;
+    return;
+  }
+  if (verdict == "compile_error" || verdict == "cheating") return;  // the same in every case
+  const std::string word = verdict == "accepted"                ? "ok"
+                           : is_left_out(record->at("outcome")) ? "left out"
+                                                                : verdict;
+  print(fmt::format("  {:<16}{:<28}{:>7.2f} s\n", word, record->at("case").at("id").get<std::string>(),
+                    1e-3 * static_cast<double>(test.result()->elapsed_time())));
+}
+
+void StudentReport::OnTestSuiteEnd(const testing::TestSuite& suite) {
+  const auto found = runs_.find(suite.name());
+  if (found == runs_.end()) return;
+  found->second->wait_for_end();
+  const std::lock_guard lock(mutex_);
+  current_.reset();
+  print_mistakes(*found->second);
+}
+
+void StudentReport::print_mistakes(const StudentLabRun& run) {
+  const std::vector<json> records = run.records();
+  if (untold_ > 0) print(fmt::format("  not written yet: {} case{}\n", untold_, untold_ == 1 ? "" : "s"));
+  for (const Mistake& mistake : sort_by_mistake(records)) print(mistake_text(mistake));
+  if (const std::string stopped = run.stopped_at(); !stopped.empty() && records.size() < run.cases().size()) {
+    print(fmt::format(
+        "  stopped at the time limit of {}: {} more cases of {} were not run (an official run goes "
+        "on)\n",
+        stopped, run.cases().size() - records.size(), run.lab()));
+  }
+  print(findings_text(records));
+}
+
+void StudentReport::note_trouble(const std::string& what) {
+  if (trouble_.empty()) trouble_ = what;
+}
+
+std::string StudentReport::last_line() const {
+  if (!trouble_.empty()) return trouble_;
+  std::string right, unwritten;
+  for (const std::string& lab : order_) {
+    const StudentLabRun& run = *runs_.at(lab);
+    const std::vector<json> records = run.records();
+    const Count counted = count(records);
+    if (const std::vector<Mistake> mistakes = sort_by_mistake(records); !mistakes.empty()) {
+      const json& first = mistakes.front().record;
+      return fmt::format("fix first ({} of {} cases of {} fail): {}: {} -- again: {}", counted.failed,
+                         records.size(), lab, first.at("outcome").at("verdict").get<std::string>(),
+                         one_line(first.at("outcome").value("message", "")), repeat_command(first));
+    }
+    if (counted.right > 0) right += fmt::format("{}{} ({})", right.empty() ? "" : ", ", lab, counted.right);
+    if (counted.unwritten > 0)
+      unwritten += fmt::format(
+          "{}{}", unwritten.empty() ? "" : ", ",
+          (run.folder() / (lab + ".cu")).lexically_proximate(std::filesystem::current_path()).string());
+  }
+  if (unwritten.empty() && right.empty()) return "nothing was judged";
+  if (unwritten.empty())
+    return fmt::format("all cases are right: {}; hand it in: make submit LAB={}", right, order_.front());
+  return fmt::format("{}write next: {}, then: make test",
+                     right.empty() ? "" : "right so far: " + right + "; ", unwritten);
+}
+
+}  // namespace warpgrade

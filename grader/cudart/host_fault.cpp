@@ -1,0 +1,68 @@
+#include "cudart/host_fault.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace warpgrade::cudart {
+namespace {
+
+const char* g_who = nullptr;
+bool (*g_is_device_address)(uint64_t) = nullptr;
+struct sigaction g_previous_handler;
+uint64_t g_stack_begin = 0;  // of the thread that asked first, as far as it may grow
+
+void say(const char* text) {
+  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) _exit(139);
+}
+
+// The process ends as on a GPU machine, by the handler that was there before.
+void on_segmentation_fault(int, siginfo_t* info, void* context) {
+  constexpr uint64_t kMargin = 4096;
+  const auto stack = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+  if (g_is_device_address(reinterpret_cast<uint64_t>(info->si_addr))) {
+    say(g_who);
+    say(": host code dereferenced a device pointer (cudaMalloc memory); copy the data with cudaMemcpy "
+        "first\n");
+  } else if (stack < g_stack_begin + kMargin) {
+    say(g_who);
+    say(": the stack of the host code is full: a local array is too large for it (use std::vector), or a "
+        "recursion does not end\n");
+  }
+  sigaction(SIGSEGV, &g_previous_handler, nullptr);
+}
+
+// The handler needs a stack of its own where the thread's is full.
+void watch_stack() {
+  constexpr size_t kOwnStack = 64 << 10;
+  pthread_attr_t attributes;
+  void* begin = nullptr;
+  size_t bytes = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  pthread_attr_getstack(&attributes, &begin, &bytes);
+  pthread_attr_destroy(&attributes);
+  g_stack_begin = reinterpret_cast<uint64_t>(begin);
+  stack_t own{};
+  own.ss_sp = mmap(nullptr, kOwnStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  own.ss_size = kOwnStack;
+  if (own.ss_sp != MAP_FAILED) sigaltstack(&own, nullptr);
+}
+
+}  // namespace
+
+void watch_host_faults(const char* who, bool (*is_device_address)(uint64_t)) {
+  if (g_who != nullptr) return;
+  g_who = who;
+  g_is_device_address = is_device_address;
+  watch_stack();
+  struct sigaction action {};
+  action.sa_sigaction = on_segmentation_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGSEGV, &action, &g_previous_handler);
+}
+
+}  // namespace warpgrade::cudart

@@ -1,0 +1,202 @@
+#include "executor/judge_mode.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+
+#include "executor/judge_service.h"
+
+#ifdef WARPGRADE_EXECUTOR_EMULATOR
+#include "backend/emulated.h"
+#include "backend/host_finding.h"
+#include "backend/leaks.h"
+#include "report/diagnostics.h"
+#include "warpemu/warpemu.h"
+#endif
+
+namespace warpgrade::executor {
+namespace {
+
+constexpr unsigned kSleepMicroseconds = 2000;
+
+bool host_is_there() {
+  return !is_closed(kHostSocketDescriptor);
+}
+
+#ifdef WARPGRADE_EXECUTOR_EMULATOR
+
+class EmulatedDevice final : public JudgedDevice {
+ public:
+  explicit EmulatedDevice(Server& server) : server_(server) {}
+
+  uint64_t import(const protocol::Command& attach, int fd) override {
+    void* pointer = nullptr;
+    const int error = warpemu_import_memory(fd, attach.offset, attach.bytes, attach.name,
+                                            static_cast<int>(attach.read_only), &pointer);
+    close(fd);
+    if (error != 0)
+      throw std::runtime_error("the emulator cannot map the buffer: error " + std::to_string(error));
+    return reinterpret_cast<uint64_t>(pointer);
+  }
+
+  void release(const protocol::Command&, uint64_t address) override {
+    warpemu_release_memory(reinterpret_cast<void*>(address));
+  }
+
+  // Each call is carried out when it is taken: nothing is left to wait for.
+  TimedResult carry_out(const wire::Command& command, bool) override {
+    TimedResult result;
+    const double begin = steady_us();
+    const unsigned turns = turns_before_sleep();
+    server_.take_late_error();
+    server_.send_command(command);
+    for (unsigned idle = 0;;) {
+      const bool was_idle = server_.serve(64) == 0;
+      if (const auto said = server_.take_result()) {
+        result.status = said->status;
+        result.message = said->message;
+        break;
+      }
+      if (!was_idle) {
+        idle = 0;
+        continue;
+      }
+      if (++idle % turns != 0) continue;
+      if (!host_is_there() && server_.serve(64) == 0) {
+        result.ending = Ending::host_ended;
+        result.message = "the host process has ended";
+        break;
+      }
+      server_.sleep(kSleepMicroseconds);
+    }
+    result.error = emu::Emulated::instance().sticky();
+    if (result.error == cudaSuccess) result.error = server_.take_late_error();
+    result.host_us = steady_us() - begin;
+    return result;
+  }
+
+  void forget_allocations() override { emu::forget_allocations(); }
+  std::vector<uint64_t> leaks() override { return emu::leaked_addresses(); }
+  void report_leaks(const std::map<uint64_t, Server::Place>& told) override {
+    std::map<uint64_t, cudart::HostPlace> places;
+    for (const auto& [address, place] : told) places[address] = {place.path, place.line};
+    emu::report_leaks("not freed with the plan", places);
+  }
+
+  size_t drain_report(int kind, char* text, size_t capacity) override {
+    emu::place_finding({}, 0);  // of a process that ended before it told
+    return kind == 0 ? warpemu_drain_diagnostics(text, capacity) : warpemu_drain_counters(text, capacity);
+  }
+
+ private:
+  Server& server_;
+};
+
+#endif
+
+class Gpu final : public JudgedDevice {
+ public:
+  Gpu(Driver& driver, Server& server) : server_(server), runs_(driver, server), api_(driver_api()) {
+    require(api_.cuCtxGetDevice_(&device_), "cuCtxGetDevice");
+    host_.is_alive = host_is_there;
+  }
+
+  uint64_t import(const protocol::Command& attach, int fd) override {
+    CUmemGenericAllocationHandle handle = 0;
+    require(api_.cuMemImportFromShareableHandle_(&handle, reinterpret_cast<void*>(static_cast<uintptr_t>(fd)),
+                                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+            "cuMemImportFromShareableHandle");
+    close(fd);
+    CUdeviceptr address = 0;
+    require(api_.cuMemAddressReserve_(&address, attach.mapped_bytes, 0, 0, 0), "cuMemAddressReserve");
+    require(api_.cuMemMap_(address, attach.mapped_bytes, 0, handle, 0), "cuMemMap");
+    CUmemAccessDesc access = {};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.location.id = device_;
+    access.flags = attach.read_only != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READ : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    require(api_.cuMemSetAccess_(address, attach.mapped_bytes, &access, 1), "cuMemSetAccess");
+    require(api_.cuMemRelease_(handle), "cuMemRelease");  // the mapping keeps the memory
+    return address + attach.offset;
+  }
+
+  void release(const protocol::Command& attach, uint64_t address) override {
+    require(api_.cuMemUnmap_(address - attach.offset, attach.mapped_bytes), "cuMemUnmap");
+    require(api_.cuMemAddressFree_(address - attach.offset, attach.mapped_bytes), "cuMemAddressFree");
+  }
+
+  // Its limit is the judge's, who ends this process.
+  TimedResult carry_out(const wire::Command& command, bool is_run) override {
+    constexpr double kForEver = 1e6;
+    if (!is_run) return runs_.plain(command, host_, kForEver);
+    if (constant_us_ == 0) constant_us_ = runs_.gate().measure_constant();
+    TimedResult result = runs_.run(command, host_, kForEver);
+    result.graded_us = std::max(0.0, result.stamps_us - constant_us_);
+    return result;
+  }
+
+  size_t drain_report(int kind, char* text, size_t capacity) override {
+#ifdef WARPGRADE_EXECUTOR_EMULATOR
+    if (kind != 0) return 0;
+    for (const cudart::HostFinding& finding : server_.findings()) emu::add_finding(finding, "executor");
+    emu::place_finding({}, 0);
+    return emu::Diagnostics::instance().drain(text, capacity);
+#endif
+    static_cast<void>(kind), static_cast<void>(text), static_cast<void>(capacity);
+    return 0;
+  }
+
+ private:
+  static void require(CUresult result, const char* what) {
+    if (result != CUDA_SUCCESS) throw std::runtime_error(std::string(what) + ": " + name_of(result));
+  }
+
+  Server& server_;
+  TimedRuns runs_;
+  const DriverApi& api_;
+  CUdevice device_ = 0;
+  TimedRuns::Host host_;
+  double constant_us_ = 0;
+};
+
+}  // namespace
+
+#ifdef WARPGRADE_EXECUTOR_EMULATOR
+cudart::Backend& emulator_backend() {
+  emu::take_places_from_elsewhere();
+  return emu::Emulated::instance();
+}
+#else
+cudart::Backend& emulator_backend() {
+  throw std::runtime_error("this executor was built without the emulator: --backend gpu");
+}
+#endif
+
+int serve_judge(const std::string& name, const Limits& limits) {
+  try {
+    static SharedMemory memory = SharedMemory::create();  // first: the driver takes much of the address space
+    std::unique_ptr<Driver> driver;
+    if (name == "gpu") driver = std::make_unique<Driver>();
+    cudart::Backend& backend = driver ? static_cast<cudart::Backend&>(*driver) : emulator_backend();
+    if (driver && backend.register_host(memory.calls(), wire::kCallBytes) != cudaSuccess)
+      throw std::runtime_error("the calls' memory cannot be registered with the driver");
+    Server server(backend, memory, limits);
+    std::unique_ptr<JudgedDevice> device;
+    if (driver) device = std::make_unique<Gpu>(*driver, server);
+#ifdef WARPGRADE_EXECUTOR_EMULATOR
+    else
+      device = std::make_unique<EmulatedDevice>(server);
+#endif
+    if (!send_descriptors(kHostSocketDescriptor, memory.calls_descriptor(), memory.window_descriptor()))
+      throw std::runtime_error("the shared memory cannot be handed over: the host process is gone");
+    JudgeService(protocol::kSocketFd, *device, server).serve();
+  } catch (const std::exception& error) {
+    JudgeService::refuse(protocol::kSocketFd, error.what());
+  }
+  // The system takes back all that the process has: nothing is waited for.
+  std::fflush(nullptr);
+  std::_Exit(0);
+}
+
+}  // namespace warpgrade::executor

@@ -1,0 +1,208 @@
+#include "executor/judge_service.h"
+
+#include <cuda_runtime_api.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+#include "cudart/errors.h"
+
+namespace warpgrade::executor {
+namespace {
+
+using protocol::Command;
+using protocol::Op;
+using protocol::Reply;
+using protocol::say;
+using protocol::Status;
+
+// One command and, with kAttach, its descriptor; false when the judge has hung up.
+bool receive(int judge, Command& command, int& fd) {
+  fd = -1;
+  iovec part{&command, sizeof command};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t n;
+  do n = recvmsg(judge, &message, MSG_CMSG_CLOEXEC);
+  while (n < 0 && errno == EINTR);
+  if (n != static_cast<ssize_t>(sizeof command) || command.magic != protocol::kMagic) return false;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) std::memcpy(&fd, CMSG_DATA(c), sizeof fd);
+  }
+  return true;
+}
+
+bool send_reply(int judge, const Reply& reply) {
+  return send(judge, &reply, sizeof reply, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof reply);
+}
+
+Reply reply_to(const Command& command) {
+  Reply reply;
+  reply.op = command.op;
+  reply.sequence = command.sequence;
+  return reply;
+}
+
+std::string words_of(std::int32_t code) {
+  const auto error = static_cast<cudaError_t>(code);
+  return std::string(cudart::error_name(error)) + ": " + cudart::error_text(error);
+}
+
+}  // namespace
+
+void JudgeService::serve() {
+  Command command;
+  int fd;
+  while (receive(judge_, command, fd)) {
+    if (!send_reply(judge_, answer(command, fd)) || command.op == Op::kEnd) return;
+  }
+}
+
+void JudgeService::refuse(int judge, const std::string& why) {
+  Command command;
+  int fd;
+  while (receive(judge, command, fd)) {
+    if (fd >= 0) close(fd);
+    Reply reply = reply_to(command);
+    say(reply, Status::kRunnerFault, why);
+    if (!send_reply(judge, reply) || command.op == Op::kEnd) return;
+  }
+}
+
+Reply JudgeService::answer(const Command& command, int fd) {
+  Reply reply = reply_to(command);
+  try {
+    if (broken_.empty() || command.op == Op::kReport || command.op == Op::kEnd)
+      dispatch(command, fd, reply);
+    else
+      say(reply, Status::kProtocolBroken, broken_);
+  } catch (const ProtocolError& error) {
+    broken_ = error.what();
+    say(reply, Status::kProtocolBroken, broken_);
+  } catch (const std::exception& error) {
+    say(reply, Status::kRunnerFault, error.what());
+  }
+  return reply;
+}
+
+void JudgeService::dispatch(const Command& command, int fd, Reply& reply) {
+  TimedResult ignored;
+  switch (command.op) {
+    case Op::kAttach:
+      return attach(command, fd, reply);
+    case Op::kPlan:
+      device_.forget_allocations();
+      return call(HostCommand::kPlan, command, reply);
+    case Op::kRun:
+      return call(HostCommand::kRun, command, reply);
+    case Op::kFree:
+      return free_plan(command, reply);
+    case Op::kNull:
+      ask_host({static_cast<uint32_t>(HostCommand::kReady), 0, {}}, false, ignored, reply);
+      return;
+    case Op::kReport:
+      return report(command, reply);
+    case Op::kDetach:
+      return detach(reply);
+    case Op::kEnd:
+      return;
+  }
+}
+
+void JudgeService::attach(const Command& command, int fd, Reply& reply) {
+  if (fd < 0) throw std::runtime_error("no descriptor came with the buffer");
+  if (std::strcmp(command.name, "report") == 0) {
+    report_ = fd;
+    report_bytes_ = command.bytes;
+    return;
+  }
+  uint64_t address = 0;
+  if (command.bytes == 0)  // a matrix without entries has no arrays
+    close(fd);
+  else
+    address = device_.import(command, fd);
+  buffers_.push_back({command, address});
+  if (address != 0) server_.lend(address, command.bytes);
+  wire::Command tell;
+  tell.number = static_cast<uint32_t>(HostCommand::kAttach);
+  write_attach(tell.arguments, address, command.bytes, command.name);
+  TimedResult ignored;
+  ask_host(tell, false, ignored, reply);
+}
+
+void JudgeService::detach(Reply& reply) {
+  TimedResult ignored;
+  ask_host({static_cast<uint32_t>(HostCommand::kDetach), 0, {}}, false, ignored, reply);
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.address == 0) continue;
+    server_.take_back(buffer.address);
+    device_.release(buffer.attach, buffer.address);
+  }
+  buffers_.clear();
+}
+
+// False when the host process has ended: the reply says so.
+bool JudgeService::ask_host(wire::Command command, bool is_run, TimedResult& result, Reply& reply) {
+  result = device_.carry_out(command, is_run);
+  const bool is_there = result.ending != Ending::host_ended;
+  if (!is_there) say(reply, Status::kHostEnded, result.message);
+  return is_there;
+}
+
+void JudgeService::call(HostCommand number, const Command& command, Reply& reply) {
+  wire::Command asked;
+  asked.number = static_cast<uint32_t>(number);
+  static_assert(sizeof command.arguments <= sizeof asked.arguments);
+  std::copy(std::begin(command.arguments), std::end(command.arguments), asked.arguments);
+  TimedResult result;
+  if (!ask_host(asked, number == HostCommand::kRun, result, reply)) return;
+  reply.host_us = result.host_us;
+  if (number == HostCommand::kRun && result.stamps_us > 0) {
+    reply.time_us = result.graded_us;
+    reply.event_us = result.event_us;
+    reply.clock_us = result.host_clock_us;
+    reply.flags =
+        (result.opened_by.empty() ? 0 : protocol::kFlagWaited) | (result.is_void ? protocol::kFlagVoid : 0);
+  }
+  const protocol::CallSummary host = unpack(result.status);
+  if (host.threw) return say(reply, Status::kException, result.message);
+  protocol::conclude(reply, host, result.error, words_of);
+}
+
+void JudgeService::free_plan(const Command& command, Reply& reply) {
+  call(HostCommand::kFree, command, reply);
+  if (reply.status == Status::kHostEnded) return;
+  const std::vector<uint64_t> leaked = device_.leaks();
+  if (!leaked.empty()) {
+    wire::Command tell;
+    tell.number = static_cast<uint32_t>(HostCommand::kTellPlaces);
+    std::copy_n(leaked.begin(), std::min(leaked.size(), kMostPlaces), tell.arguments);
+    TimedResult ignored;
+    Reply own;
+    ask_host(tell, false, ignored, own);
+  }
+  device_.report_leaks(server_.take_places());
+}
+
+void JudgeService::report(const Command& command, Reply& reply) {
+  if (report_ < 0) return;
+  std::vector<char> text(report_bytes_);
+  const size_t bytes = device_.drain_report(static_cast<int>(command.arguments[0]), text.data(), text.size());
+  for (size_t at = 0; at < bytes;) {
+    const ssize_t n = pwrite(report_, text.data() + at, bytes - at, static_cast<off_t>(at));
+    if (n < 0) throw std::runtime_error(std::string("the report cannot be written: ") + std::strerror(errno));
+    at += static_cast<size_t>(n);
+  }
+  reply.written = bytes;
+}
+
+}  // namespace warpgrade::executor

@@ -1,0 +1,4 @@
+#pragma once
+#include "apsp.h"
+#include "cuda_utils.h"
+constexpr int kThreads = 128;
