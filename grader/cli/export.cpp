@@ -234,12 +234,9 @@ class Export {
     json list = json::array();
     for (const json& view : everyone_) {
       const json& person = view.at("person");
-      json item = {{"id", person.at("id")},
-                   {"name", person.value("name", "")},
-                   {"points", view.at("points")},
-                   {"max_points", view.at("max_points")},
-                   {"verdict", view.at("verdict")},
-                   {"on_roster", !is_stranger(view, everyone_)}};
+      json item = {{"id", person.at("id")},         {"name", person.value("name", "")},
+                   {"points", view.at("points")},   {"max_points", view.at("max_points")},
+                   {"verdict", view.at("verdict")}, {"on_roster", !is_stranger(view, everyone_)}};
       if (person.contains("email")) item["email"] = person["email"];
       if (view.contains("late")) item["late"] = view["late"].value("note", "");
       if (view.contains("refusal")) item["refusal"] = view["refusal"].value("message", "");
@@ -250,7 +247,8 @@ class Export {
       }
       list.push_back(std::move(item));
     }
-    return {{"schema", "warpgrade.people.v1"}, {"made_from", made_from_.at("text")}, {"people", std::move(list)}};
+    return {
+        {"schema", "warpgrade.people.v1"}, {"made_from", made_from_.at("text")}, {"people", std::move(list)}};
   }
 
   void write_data() {
