@@ -7,6 +7,7 @@ levels A and AA, and headings skip no level.
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 
 import pytest
 from browser import CHROMIUM, LOOK, ask, browse
@@ -74,7 +75,7 @@ def test_headings_skip_no_level(looks):
     for key, look in looks.items():
         levels = look["headings"]
         assert levels[0] == 1, key
-        assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False)), (key, levels)
+        assert all(after <= before + 1 for before, after in pairwise(levels)), (key, levels)
 
 
 def test_a_student_reads_letters_of_12_pixels_and_more(looks):
