@@ -309,7 +309,33 @@ bool print_status(const fs::path& path) {
   return recorded == all;
 }
 
-int status(const fs::path& run, double every_s) {
+// The same for programs.
+void print_status_json(const fs::path& path) {
+  const RunFolder folder(path);
+  const json run = folder.read_run(), batch = read_batch(folder), count = count_records(folder, run);
+  const size_t submissions = run.at("submissions").size(), all = submissions * run.at("cases").size();
+  json events = json::object();
+  for (const json& event : read_events(folder))
+    if (event.value("kind", "") != "progress")
+      events[event.value("event", "")] = events.value(event.value("event", ""), 0) + 1;
+  fmt::print("{}\n",
+             json{{"schema", "warpgrade.status.v1"},
+                  {"run", run.at("run")},
+                  {"lab", run.at("lab")},
+                  {"backend", run.at("backend")},
+                  {"executor", batch.at("executor")},
+                  {"cases", {{"recorded", count["recorded"]}, {"all", all}, {"faults", count["faults"]}}},
+                  {"submissions", {{"finished", count["finished"]}, {"all", submissions}}},
+                  {"done", count["recorded"] == all},
+                  {"events", events}}
+                 .dump(1, ' ', false, json::error_handler_t::replace));
+}
+
+int status(const fs::path& run, double every_s, bool as_json) {
+  if (as_json) {
+    print_status_json(run);
+    return kExitGraded;
+  }
   if (every_s <= 0) {
     print_status(run);
     return kExitGraded;
@@ -553,7 +579,9 @@ void add_batch_commands(CLI::App& app, int& code) {
   CLI::App* status_command = with_run("status", "how far a batch is, and what happened to it");
   status_command->add_option("--watch", *every_s, "again every so many seconds, until it is done")
       ->check(CLI::PositiveNumber);
-  status_command->callback([run, every_s, &code] { code = status(*run, *every_s); });
+  const auto as_json = std::make_shared<bool>(false);
+  status_command->add_flag("--json", *as_json, "for programs");
+  status_command->callback([run, every_s, as_json, &code] { code = status(*run, *every_s, *as_json); });
 
   const auto again = std::make_shared<RegradeOptions>();
   CLI::App* regrade_command = app.add_subcommand("regrade", "judge some of a batch anew");

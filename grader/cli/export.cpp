@@ -222,8 +222,33 @@ class Export {
                                          (output_ / "class-report").string()};
       if (options_.sources) arguments.insert(arguments.end(), {"--sources", options_.sources->string()});
       if (options_.no_pdf) arguments.push_back("--no-pdf");
+      write_text(scratch / "people.json", json_text(people()) + "\n");
+      arguments.insert(arguments.end(), {"--people", (scratch / "people.json").string()});
       start("class-report", "warpgrade_reports.class_report", arguments, output_ / "class-report/index.html");
     }
+  }
+
+  // What the class report tells of each student, for the staff's eyes.
+  json people() const {
+    const bool pages = wants("feedback") || fs::exists(output_ / "feedback/index.html");
+    json list = json::array();
+    for (const json& view : everyone_) {
+      const json& person = view.at("person");
+      json item = {{"id", person.at("id")},         {"name", person.value("name", "")},
+                   {"points", view.at("points")},   {"max_points", view.at("max_points")},
+                   {"verdict", view.at("verdict")}, {"on_roster", !is_stranger(view, everyone_)}};
+      if (person.contains("email")) item["email"] = person["email"];
+      if (view.contains("late")) item["late"] = view["late"].value("note", "");
+      if (view.contains("refusal")) item["refusal"] = view["refusal"].value("message", "");
+      if (view.value("overridden", false)) item["overridden"] = true;
+      if (view.contains("submission")) {
+        item["submission"] = view["submission"].value("id", "");
+        if (pages) item["page"] = "../feedback/" + file_name_of(person.at("id")) + "/index.html";
+      }
+      list.push_back(std::move(item));
+    }
+    return {
+        {"schema", "warpgrade.people.v1"}, {"made_from", made_from_.at("text")}, {"people", std::move(list)}};
   }
 
   void write_data() {

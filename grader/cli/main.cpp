@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
+#include "cli/help.h"
 #include "warpgrade/datasets/cli.h"
 #include "warpgrade/datasets/error.h"
 
@@ -31,18 +32,21 @@ std::string unknown_command(const CLI::App& app) {
 int run(int argc, char** argv) {
   CLI::App app{"Judges GPU-programming labs: correctness, speed-ups with intervals, reports.", "warpgrade"};
   app.require_subcommand(1);
-  app.set_version_flag("--version",
-                       [] { return harness_identity().version + " " + harness_identity().hash; });
+  app.set_version_flag(
+      "--version", [] { return "warpgrade " + harness_identity().version + " " + harness_identity().hash; });
   int code = kExitGraded;
   for (const auto add :
        {add_doctor_command, add_labs_command, add_judging_commands, add_sweep_command, add_profile_command,
-        add_submit_command, add_run_commands, add_grade_commands, add_export_command, add_batch_commands}) {
+        add_submit_command, add_run_commands, add_grade_commands, add_policy_command, add_export_command,
+        add_batch_commands, add_completion_command}) {
     add(app, code);
   }
   datasets::DataCommandContext data_context;
   data_context.catalog_file = project_root() / "datasets/catalog.yaml";
   data_context.cache_directory = cache_directory() / "datasets";
   datasets::add_data_commands(app, data_context);
+
+  add_footers(app);
 
   try {
     app.parse(argc, argv);

@@ -42,9 +42,11 @@ class Page(html.parser.HTMLParser):
 
 
 def render(folder, *options):
-    """Runs the command on a run folder and parses the page that it wrote."""
+    """Runs the command on a run folder and parses what it wrote: the index, and then a class's pages in its order."""
     assert main([str(folder), *options]) == 0
-    return Page((Path(folder) / "report/index.html").read_text(encoding="utf-8"))
+    report = Path(folder) / "report"
+    pages = sorted(report.glob("submissions/*.html"), key=lambda page: int(page.name.split("-")[1]))
+    return Page("".join(page.read_text(encoding="utf-8") for page in [report / "index.html", *pages]))
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from dataclasses import replace
 from test_analysis import set_times
 from warpgrade_reports import courses
 from warpgrade_reports.courses import BEGIN, END, lines_of, main
-from warpgrade_reports.page import render_page
+from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
 
 
@@ -35,10 +35,10 @@ def test_a_speedup_is_the_best_steps_range_over_the_cases_of_its_width(make_run)
 
 
 def test_the_page_shows_them_and_the_emulators_page_does_not(make_run):
-    assert "Beside what courses report" in render_page(read_run(ladder_with(make_run, {})))
+    assert "Beside what courses report" in render_pages(read_run(ladder_with(make_run, {})))["index.html"]
     emulated = read_run(make_run(backend="emulator", students=0, kind="ladder", name="emulated"))
     assert lines_of(emulated) == []
-    assert "Beside what courses report" not in render_page(emulated)
+    assert "Beside what courses report" not in render_pages(emulated)["index.html"]
 
 
 def test_they_are_put_between_the_marks_again_and_again(make_run, tmp_path, capsys):

@@ -8,7 +8,7 @@ import pytest
 from test_analysis import set_times
 from warpgrade_reports import courses, ladder_table
 from warpgrade_reports.courses import lines_of
-from warpgrade_reports.page import render_page
+from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.sets import merged
 from warpgrade_reports.source import ReportInputError
@@ -165,9 +165,9 @@ def test_the_published_page_holds_what_its_sets_say_beside_courses():
 
 @pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")
 def test_a_ladder_s_page_speaks_of_no_class_and_keeps_wide_sizes_apart():
-    page = render_page(read_run(PUBLISHED / "h200-gcn"))
+    page = render_pages(read_run(PUBLISHED / "h200-gcn"))["index.html"]
     assert "References without a mark of their own: 3." in page
     assert "the class's median" not in html.unescape(page)
     assert '<th scope="col" class="k vertical"><span>281903</span></th>' in page
-    histogram = render_page(read_run(PUBLISHED / "h200-histogram"))
+    histogram = render_pages(read_run(PUBLISHED / "h200-histogram"))["index.html"]
     assert '<th scope="col" class="k"><span></span></th>' in histogram  # it has no width

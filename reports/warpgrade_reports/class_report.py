@@ -33,9 +33,10 @@ from warpgrade_reports.class_stats import (
     student_means,
     verdict_line,
 )
-from warpgrade_reports.feedback import environment, plain
+from warpgrade_reports.feedback import environment, plain, scrolling_tables
 from warpgrade_reports.grouping import groups_of
 from warpgrade_reports.model import Run
+from warpgrade_reports.people import Person, link_of, needs_of, read_people
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.similarity import Pointer, Print, pointers, print_of
@@ -130,8 +131,12 @@ def _speed_figures(run: Run) -> list[dict[str, Any]]:
     return figures
 
 
-def render_class_report(run: Run, folder: Path, found: tuple[list[Pointer], int]) -> str:
+def render_class_report(
+    run: Run, folder: Path, found: tuple[list[Pointer], int], people: tuple[list[Person], str]
+) -> str:
     """The page; its charts carry their own colours, so that a PDF can be made of it."""
+    for row, person in enumerate(people[0]):
+        person["row"] = row
     lines = case_lines(run) if run.speed_measured else []
     similar, looked = found
     titles = {s.id: s.title for s in run.submissions}
@@ -144,6 +149,11 @@ def render_class_report(run: Run, folder: Path, found: tuple[list[Pointer], int]
         "rates_svg": class_svg.pass_rates(lines, "Thresholds") if lines else "",
         "mistakes": mistakes(run),
         "doubts": doubts(run),
+        "needs": needs_of(people[0], doubts(run), similar[:_MOST_POINTERS]),
+        "people": people[0],
+        "link_of": link_of,
+        "made_from": people[1],
+        "script": Markup((_TEMPLATES / "sort.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         "pointers": similar[:_MOST_POINTERS],
         "left_out": max(0, len(similar) - _MOST_POINTERS),
         "looked": looked,
@@ -154,7 +164,7 @@ def render_class_report(run: Run, folder: Path, found: tuple[list[Pointer], int]
         "style": Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         "safe": Markup,
     }
-    return environment(html=True).get_template("class_report.html.j2").render(**context)
+    return scrolling_tables(environment(html=True).get_template("class_report.html.j2").render(**context))
 
 
 def save_pdf(page: str, path: Path) -> None:
@@ -186,13 +196,15 @@ def _save_plots(run: Run, folder: Path) -> None:
     class_png.save_pass_rates(lines, folder / "thresholds.png")
 
 
-def write_class_report(folder: Path, output: Path, *, sources: Path | None = None, pdf: bool = True) -> Path:
+def write_class_report(
+    folder: Path, output: Path, *, sources: Path | None = None, pdf: bool = True, people: Path | None = None
+) -> Path:
     """Writes index.html, class-report.pdf and plots/*.png, whole or not at all; returns the page's path."""
     refuse_strangers(output)
     run = read_run(folder)
     if not run.students:
         raise ReportInputError(str(folder), "expected a student's submission, got none", "grade a class")
-    page = render_class_report(run, folder, find_pointers(folder, run.lab, sources))
+    page = render_class_report(run, folder, find_pointers(folder, run.lab, sources), read_people(people))
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         sweep(output.parent, ".class-report-")
@@ -225,11 +237,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("run", type=Path, metavar="RUN_DIR")
     parser.add_argument("--output", type=Path, metavar="DIR", help="default: RUN_DIR/class-report")
     parser.add_argument("--sources", type=Path, metavar="DIR", help="a folder a submission; default: the snapshots")
+    parser.add_argument("--people", type=Path, metavar="FILE", help="the students, as `warpgrade export` tells of them")
     parser.add_argument("--no-pdf", action="store_true", help="HTML and PNG alone")
     options = parser.parse_args(arguments)
     output = options.output or options.run / "class-report"
     try:
-        write_class_report(options.run, output, sources=options.sources, pdf=not options.no_pdf)
+        write_class_report(options.run, output, sources=options.sources, pdf=not options.no_pdf, people=options.people)
     except ReportInputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

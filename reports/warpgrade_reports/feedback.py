@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -124,10 +125,18 @@ def plain(points: float | None) -> str:
 
 
 def _failures(view: View) -> list[dict[str, Any]]:
-    """The open cases that were not accepted: these are explained one by one; a refusal is explained once."""
+    """The open cases that were not accepted, each mistake once with all of its cases; a refusal is explained once."""
     if view.get("refusal"):
         return []
-    return [case for case in view["cases"] if case["open"] and case["verdict"] != "accepted"]
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    for case in view["cases"]:
+        if case["open"] and case["verdict"] != "accepted":
+            places = [f"{d.get('kind')} {d.get('file')} {d.get('line')}" for d in case.get("diagnostics", [])]
+            # Figures in a message differ from case to case; the mistake does not.
+            words = re.sub(r"[-+]?\d[\d.,e+-]*", "#", case.get("message") or "").replace(case["id"], "")
+            key = (case["verdict"], case.get("reason") or "", words if not places else "", *places)
+            found.setdefault(key, {**case, "cases": []})["cases"].append(case["id"])
+    return list(found.values())
 
 
 def _diseases(view: View) -> list[dict[str, Any]]:
@@ -169,6 +178,16 @@ def _context(view: View) -> dict[str, Any]:
     }
 
 
+def scrolling_tables(page: str) -> str:
+    """The page with each table in a box of its own, which scrolls where the window is narrower than the table."""
+    page = page.replace("<table", '<div class="scroll" tabindex="0"><table')
+    return page.replace("</table>", "</table></div>")
+
+
+def _asset(name: str) -> Markup:
+    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
+
+
 @cache
 def _style() -> str:
     return (_TEMPLATES / "style.css").read_text(encoding="utf-8")
@@ -176,13 +195,13 @@ def _style() -> str:
 
 def render_html(view: View) -> str:
     """The student's page."""
-    return (
+    return scrolling_tables(
         environment(html=True)
         .get_template("feedback.html.j2")
         .render(
             **_context(view),
             style=Markup(_style()),  # noqa: S704 - our own file
-            figures=[Markup(svg.draw(chart)) for chart in speed_charts(view)],  # noqa: S704 - svg.py escapes every text
+            figures=[Markup(svg.draw(chart, folds=True)) for chart in speed_charts(view)],  # noqa: S704 - svg.py escapes every text
         )
     )
 
@@ -241,7 +260,8 @@ def write_feedback(views: Sequence[View], output: Path, *, keep: bool = False) -
                     publish(staged / view["file"], output / view["file"], Path(scratch) / "before")
                 return troubles
             page = environment(html=True).get_template("feedback_index.html.j2")
-            index = page.render(views=views, style=Markup(_style()))  # noqa: S704 - our own file
+            index = page.render(views=views, style=Markup(_style()), script=_asset("sort.js"))  # noqa: S704 - our own file
+            index = scrolling_tables(index)
             (staged / "index.html").write_text(index, encoding="utf-8", errors="replace", newline="\n")
             publish(staged, output, Path(scratch) / "before")
     except OSError as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from warpgrade_reports.feedback import environment
+from warpgrade_reports.feedback import environment, scrolling_tables
 from warpgrade_reports.source import ReportInputError, read_node
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -25,7 +25,7 @@ def render_leaderboard(board: dict[str, Any]) -> str:
         max((row["speedups"][i] for row in board["rows"] if row["speedups"][i] is not None), default=None)
         for i in range(len(board["titles"]))
     ]
-    return (
+    return scrolling_tables(
         environment(html=True)
         .get_template("leaderboard.html.j2")
         .render(

@@ -9,7 +9,7 @@ from warpgrade_reports import charts, png
 from warpgrade_reports.analysis import ranking
 from warpgrade_reports.journey import journey_of, markdown
 from warpgrade_reports.model import Run
-from warpgrade_reports.page import render_page
+from warpgrade_reports.page import render_pages
 from warpgrade_reports.publishing import publish, refuse_strangers
 from warpgrade_reports.source import ReportInputError
 from warpgrade_reports.tables import csv_table, markdown_table
@@ -34,7 +34,9 @@ def write_report(run: Run, output: Path, *, appeal: bool = False, launches: Run 
 
 
 def _fill(folder: Path, run: Run, launches: Run | None, *, appeal: bool) -> None:
-    _write(folder / "index.html", render_page(run, appeal=appeal, launches=launches))
+    for name, page in render_pages(run, appeal=appeal, launches=launches).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        _write(folder / name, page)
     _write(folder / "table.md", markdown_table(run))
     _write(folder / "table.csv", csv_table(run))
     plots = folder / "plots"

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from warpgrade_reports import analysis, charts, counters, courses, profile, svg
 from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Chart
+from warpgrade_reports.feedback import scrolling_tables
 from warpgrade_reports.grouping import Group, groups_of
 from warpgrade_reports.journey import journey_of
 from warpgrade_reports.journey_view import draw_journey
@@ -25,8 +26,31 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _WIDE_K = 1000  # from here on a width does not fit across a cell of the matrix
 
 
-def render_page(run: Run, *, appeal: bool = False, launches: Run | None = None) -> str:
-    """The page; `appeal` adds raw samples and clocks and opens the evidence; `launches`: see journey_of."""
+def render_pages(run: Run, *, appeal: bool = False, launches: Run | None = None) -> dict[str, str]:
+    """The pages by their paths: index.html, and of a class a page a submission beside it.
+
+    `appeal` adds raw samples and clocks and opens the evidence; `launches`: see journey_of.
+    """
+    anchors = anchors_of(run)
+    apart = bool(run.students)
+    environment = _environment(run, appeal=appeal)
+    environment.globals["link"] = lambda anchor: f"submissions/{anchor}.html" if apart else f"#{anchor}"
+    wholes = [counters.largest(run, metric) for metric in counters.METRICS]
+    views = [_view(s, run, anchors[s.id], wholes) for s in _reading_order(run)]
+    pages = {"index.html": _render_index(environment, run, anchors, [] if apart else views, launches)}
+    if apart:
+        template = environment.get_template("submission_page.html.j2")
+        for view, before, after in zip(views, [None, *views], [*views[1:], None], strict=False):
+            text = template.render(view=view, before=before, after=after, style=_asset("style.css"))
+            pages[f"submissions/{view['anchor']}.html"] = scrolling_tables(text)
+    return pages
+
+
+def _asset(name: str) -> Markup:
+    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
+
+
+def _environment(run: Run, *, appeal: bool) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -47,13 +71,22 @@ def render_page(run: Run, *, appeal: bool = False, launches: Run | None = None) 
         has_naive=counters.naive_of(run) is not None,
         other_baselines=analysis.baselines(run)[1:],
         speed_reason=speed_reason(run),
+        groups=speed_groups(run),
     )
-    anchors = anchors_of(run)
+    return environment
+
+
+def _render_index(
+    environment: jinja2.Environment,
+    run: Run,
+    anchors: Mapping[str, str],
+    views: Sequence[Mapping[str, Any]],
+    launches: Run | None,
+) -> str:
     journey = journey_of(run, launches)
-    wholes = [counters.largest(run, metric) for metric in counters.METRICS]
-    return environment.get_template("page.html.j2").render(
-        style=Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        script=Markup((_TEMPLATES / "sort.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+    text = environment.get_template("page.html.j2").render(
+        style=_asset("style.css"),
+        script=_asset("sort.js"),
         facts=list(_facts(run)),
         notices=list(_notices(run)),
         tiles=_tiles(run),
@@ -63,14 +96,14 @@ def render_page(run: Run, *, appeal: bool = False, launches: Run | None = None) 
         class_note=_class_note(run),
         legend=_legend(run),
         matrix=_matrix(run, anchors),
-        groups=speed_groups(run),
         courses=Markup(courses.html_table(courses.lines_of(run))),  # noqa: S704 - courses.py escapes every text
         figures=_figures(run),
         counter_rows=[_counter_row(s, run, anchors) for s in (*run.students, *run.staff)] if run.on_emulator else [],
         journey=Markup(draw_journey(journey)) if journey else "",  # noqa: S704 - journey_view.py escapes every text
         cases=[_case_line(run, spec) for spec in run.cases],
-        submissions=[_view(s, run, anchors[s.id], wholes) for s in _reading_order(run)],
+        submissions=views,
     )
+    return scrolling_tables(text)
 
 
 def anchors_of(run: Run) -> dict[str, str]:
@@ -182,7 +215,9 @@ def _contents(run: Run, *, has_journey: bool) -> list[tuple[str, str]]:
         entries.append(("journey", "Journey"))
     if run.on_emulator:
         entries.append(("counters", "Counters"))
-    return [*entries, ("cases", "Cases"), ("submissions", "Submissions"), ("reading", "How to read")]
+    if not run.students:
+        return [*entries, ("cases", "Cases"), ("submissions", "Submissions"), ("reading", "How to read")]
+    return [*entries, ("cases", "Cases"), ("reading", "How to read")]
 
 
 def speed_groups(run: Run) -> list[Group]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from warpgrade_reports import format as fmt
+from warpgrade_reports import narrow
 from warpgrade_reports.chart import Chart, Mark, Row, Scale, Style, median, scale_of
 
 WIDTH = 960
@@ -15,6 +16,7 @@ AXIS_HEIGHT = 40
 MAX_HEIGHT = 1060  # an A4 page holds a panel of this height at the width of its text
 COLOURS = 8  # s0 to s7 in the style sheet
 _LABEL_LETTERS = 25
+_MOST_NAMED = 60  # dots of a strip that carry a name each
 _BAR, _GAP, _DOT_ROW, _STRIP_ROW = 9, 9, 18, 30
 _LETTER = 5.4  # how wide a letter of a value is, on average
 _MARGINS = {Style.BARS: 48, Style.DOTS: 16, Style.STRIP: 120}  # room behind the longest bar
@@ -22,12 +24,15 @@ _INTERVAL_MARGIN = 118  # the same where the interval is written out
 _SHAPES = ("circle", "square", "diamond", "up", "down", "plus", "cross", "bar")
 
 
-def draw(chart: Chart) -> str:
-    """The chart as one or more SVG panels under one legend."""
+def draw(chart: Chart, *, folds: bool = False, heading: str = "h3") -> str:
+    """The chart as one or more SVG panels under one legend; `folds`: a second drawing for narrow windows."""
     if chart.empty:
         return f'<p class="quiet">{escape(chart.title)}: nothing was measured.</p>'
-    first, *others = (_panel(chart.with_rows(rows)) for rows in _pages(chart))
-    head = f'<div class="together"><h4>{escape(chart.title)}</h4>{_legend(chart)}{first}</div>'
+    panels = [f'<div class="panel" tabindex="0">{_panel(chart.with_rows(rows))}</div>' for rows in _pages(chart)]
+    if folds:
+        panels = [f'<div class="wide">{"".join(panels)}</div>', f'<div class="narrow">{narrow.draw(chart)}</div>']
+    first, *others = panels
+    head = f'<div class="together"><{heading}>{escape(chart.title)}</{heading}>{_legend(chart)}{first}</div>'
     caption = f"<figcaption>{escape(chart.caption)}</figcaption>" if chart.caption else ""
     return f'<figure class="chart">{head}{"".join(others)}{caption}</figure>'
 
@@ -168,12 +173,13 @@ def _dot(chart: Chart, axis: _Axis, row: Row, mark: Mark, y: float) -> Iterator[
 def _strip(chart: Chart, axis: _Axis, row: Row, y: float) -> Iterator[str]:
     """Series 0 is the class: translucent dots around their median; the others stand out one by one."""
     crowd = [mark for mark in row.marks if mark.series == 0]
-    for index, mark in enumerate(crowd):
-        offset = ((index * 7) % 13 - 6) * 1.35  # spread evenly, the same on every day
-        yield (
-            f'<circle class="crowd" cx="{axis.x(mark.value):.1f}" cy="{y + offset:.1f}" r="2.4">'
-            f"{_says(chart, row, mark)}</circle>"
-        )
+    places = [(axis.x(mark.value), y + ((i * 7) % 13 - 6) * 1.35) for i, mark in enumerate(crowd)]  # spread evenly
+    if len(crowd) > _MOST_NAMED:  # a page of hundreds of dots that say whose they are would be slow
+        dots = "".join(f"M{x:.0f} {at:.0f}h0" for x, at in places)
+        yield f'<path class="dots" d="{dots}"/>'
+    else:
+        for mark, (x, at) in zip(crowd, places, strict=True):
+            yield f'<circle class="crowd" cx="{x:.1f}" cy="{at:.1f}" r="2.4">{_says(chart, row, mark)}</circle>'
     if crowd:
         x = axis.x(median([mark.value for mark in crowd]))
         yield f'<line class="median" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 11:.1f}" y2="{y + 11:.1f}"/>'

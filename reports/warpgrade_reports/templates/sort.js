@@ -24,3 +24,19 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+
+// Shows the rows that hold every word of what is typed.
+for (const field of document.querySelectorAll("input[data-table]")) {
+  const rows = [...document.getElementById(field.dataset.table).tBodies[0].rows];
+  const told = field.closest(".search").querySelector("[role=status]");
+  const texts = rows.map((row) => row.textContent.normalize("NFKD").toLowerCase());
+  field.addEventListener("input", () => {
+    const words = field.value.normalize("NFKD").toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    rows.forEach((row, i) => {
+      row.hidden = !words.every((word) => texts[i].includes(word));
+      shown += row.hidden ? 0 : 1;
+    });
+    told.textContent = words.length ? `${shown} of ${rows.length}` : "";
+  });
+}

@@ -1,0 +1,131 @@
+#include "cli/help.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace warpgrade {
+namespace {
+
+// By the command's words.
+const std::map<std::string, std::vector<std::string>>& examples() {
+  static const std::map<std::string, std::vector<std::string>> kExamples{
+      {"doctor", {"warpgrade doctor"}},
+      {"labs", {"warpgrade labs", "warpgrade labs spmm"}},
+      {"check", {"warpgrade check student/spmm --lab spmm"}},
+      {"grade", {"warpgrade grade submissions/ --lab spmm --run runs/week7"}},
+      {"bench", {"warpgrade bench --lab spmm"}},
+      {"sweep", {"warpgrade sweep student/spmm --lab spmm"}},
+      {"profile", {"warpgrade profile student/spmm --lab spmm"}},
+      {"submit", {"warpgrade submit student/spmm --lab spmm"}},
+      {"report", {"warpgrade report runs/week7"}},
+      {"score", {"warpgrade score runs/week7", "warpgrade score runs/week7 --policy stricter.yaml"}},
+      {"calibrate", {"warpgrade calibrate runs/ladder --share 0.9"}},
+      {"collect", {"warpgrade collect runs/week7 --gradebook course.sqlite"}},
+      {"grades",
+       {"warpgrade grades --gradebook course.sqlite --lab spmm",
+        "warpgrade grades --format csv >grades.csv"}},
+      {"grades override",
+       {"warpgrade grades override s123 --lab spmm --points 77 --reason \"appeal 12\" --author \"A. "
+        "Person\""}},
+      {"grades history", {"warpgrade grades history s123"}},
+      {"export",
+       {"warpgrade export runs/week7",
+        "warpgrade export runs/week7 --format canvas --column \"Lab 1 (4711)\""}},
+      {"batch",
+       {"warpgrade batch runs/week7 --lab spmm --submissions export.zip --roster roster.csv "
+        "--deadline 2026-03-18T23:59",
+        "warpgrade batch runs/week7 --submissions export.zip --roster roster.csv --take-in"}},
+      {"resume", {"warpgrade resume runs/week7"}},
+      {"cancel", {"warpgrade cancel runs/week7"}},
+      {"status", {"warpgrade status runs/week7", "warpgrade status runs/week7 --json"}},
+      {"regrade", {"warpgrade regrade runs/week7 --only 'ada*'"}},
+      {"rescore", {"warpgrade rescore runs/week7 --policy stricter.yaml --yes"}},
+      {"diff", {"warpgrade diff runs/week7 runs/week7-again"}},
+      {"policy check", {"warpgrade policy check grader/policies/spmm.yaml"}},
+      {"policy show", {"warpgrade policy show grader/policies/spmm.yaml"}},
+      {"completion", {"warpgrade completion bash >~/.local/share/bash-completion/completions/warpgrade"}}};
+  return kExamples;
+}
+
+void add_footer(CLI::App& command, const std::string& words) {
+  std::string text;
+  const auto found = examples().find(words);
+  if (found != examples().end()) text += fmt::format("Examples:\n  {}\n\n", fmt::join(found->second, "\n  "));
+  text += "Exit codes: 0 done; 1 bad input, a line says what; 2 the judge failed, the same command goes on; ";
+  text += "3 check, profile, submit: not accepted; 130 interrupted";
+  if (command.get_footer().empty()) command.footer(text);
+  for (CLI::App* below : command.get_subcommands({})) {
+    if (!below->get_group().empty())
+      add_footer(*below, words.empty() ? below->get_name() : words + " " + below->get_name());
+  }
+}
+
+// What may follow a command: commands below it and long options.
+std::vector<std::string> words_after(const CLI::App& command) {
+  std::vector<std::string> words;
+  for (const CLI::App* below : command.get_subcommands({}))
+    if (!below->get_group().empty()) words.push_back(below->get_name());
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+  return words;
+}
+
+void add_cases(const CLI::App& command, const std::string& words, std::string& cases) {
+  cases += fmt::format("    '{}') known='{}' ;;\n", words, fmt::join(words_after(command), " "));
+  for (const CLI::App* below : command.get_subcommands({}))
+    if (!below->get_group().empty())
+      add_cases(*below, words.empty() ? below->get_name() : words + " " + below->get_name(), cases);
+}
+
+// Words of commands before the cursor choose what is offered; file names are offered besides.
+std::string bash_completion(const CLI::App& app) {
+  std::string cases, names;
+  add_cases(app, "", cases);
+  for (const auto& below : app.get_subcommands({})) {
+    names += " " + below->get_name();
+    for (const auto& further : below->get_subcommands({})) names += " " + further->get_name();
+  }
+  return fmt::format(R"(_warpgrade() {{
+  local word said='' known=''
+  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+    case " {} " in *" $word "*) said="${{said:+$said }}$word" ;; esac
+  done
+  case "$said" in
+{}  esac
+  COMPREPLY=($(compgen -W "$known" -- "${{COMP_WORDS[COMP_CWORD]}}") $(compgen -f -- "${{COMP_WORDS[COMP_CWORD]}}"))
+}}
+complete -o filenames -F _warpgrade warpgrade
+)",
+                     names.empty() ? "" : names.substr(1), cases);
+}
+
+}  // namespace
+
+void add_footers(CLI::App& app) {
+  add_footer(app, "");
+}
+
+void add_completion_command(CLI::App& app, int& code) {
+  const auto shell = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("completion", "print a shell's completion of these commands");
+  command->add_option("shell", *shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
+  command->callback([shell, &app, &code] {
+    const std::string script = bash_completion(app);
+    // zsh runs bash's completions by its own bashcompinit.
+    fmt::print("{}{}",
+               *shell == "zsh"
+                   ? "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n"
+                   : "",
+               script);
+    code = kExitGraded;
+  });
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,154 @@
+// `warpgrade policy check FILE` and `policy show FILE`: is it sound, and what would be worth what.
+#include "score/policy.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "batch/class_run.h"
+#include "cli/commands.h"
+#include "cli/tables.h"
+#include "exports/csv.h"
+#include "labs/lab.h"
+#include "score/score.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+// A policy names its lab, and the lab says which datasets and baselines it may speak of.
+Policy checked_policy(const fs::path& file) {
+  static const std::regex kLab(R"((?:^|\n)lab:\s*['"]?([A-Za-z0-9_-]+))");
+  const std::string text = read_text(file);
+  std::smatch part;
+  if (!std::regex_search(text, part, kLab))
+    throw UsageError("{}: lab: expected a lab's name, got nothing", file.string());
+  const Lab& lab = find_lab(part[1]);
+  const Policy policy = load_policy(file, dataset_names(lab));
+  std::set<std::string> known;
+  for (const Baseline& baseline : lab.baselines()) known.insert(baseline.name);
+  std::set<std::string> named = policy.secret_baselines;
+  named.insert(policy.baseline);
+  for (const auto& [baseline, needed] : policy.faster_than) named.insert(baseline);
+  for (const std::string& baseline : named)
+    if (!known.contains(baseline))
+      throw UsageError("{}: lab {} has no baseline '{}'; there is: {}", file.string(), lab.name(), baseline,
+                       fmt::join(known, ", "));
+  return policy;
+}
+
+int check(const fs::path& file) {
+  const Policy policy = checked_policy(file);
+  fmt::print("{}: sound; lab {}, {:g} points for correctness and {:g} for speed over {}, times in {}\n",
+             file.string(), policy.lab, policy.correctness_points, policy.speed_points, policy.baseline,
+             policy.timezone);
+  return kExitGraded;
+}
+
+// A submission as `show` imagines it: all cases correct but the last `wrong`, all speed-ups this many
+// thresholds, all speed-ups over the gates' baselines `over_gate`.
+struct Sample {
+  const char* text;
+  int wrong = 0;
+  double thresholds = 1, over_gate = 1e6;
+  json about = json::object();
+};
+
+std::vector<Sample> samples_of(const Policy& policy) {
+  std::vector<Sample> samples{{"all correct, every threshold reached"},
+                              {"all correct, at three quarters of every threshold", 0, 0.75},
+                              {"all correct, at half of every threshold", 0, 0.5},
+                              {"one case wrong, every threshold reached", 1}};
+  if (!policy.faster_than.empty())
+    samples.push_back({"a copy of the gate's baseline: all correct, no faster", 0, 0.01, 1.0});
+  if (policy.late) {
+    if (policy.late->grace_minutes > 0)
+      samples.push_back(
+          {"all reached, late by the whole grace", 0, 1, 1e6, {{"late_s", 60 * policy.late->grace_minutes}}});
+    samples.push_back({"all reached, an hour beyond grace",
+                       0,
+                       1,
+                       1e6,
+                       {{"late_s", 60 * policy.late->grace_minutes + 3600}}});
+    samples.push_back({"all reached, three days late", 0, 1, 1e6, {{"late_s", 3 * 86400}}});
+    samples.push_back(
+        {"all reached, marked late by an LMS without a time", 0, 1, 1e6, {{"late_marked", true}}});
+  }
+  samples.push_back({"a hand-in that was refused", 1 << 20, 1, 1, {{"refused", "unread_archive"}}});
+  return samples;
+}
+
+json scored(const Policy& policy, const json& cases, const Sample& sample) {
+  json submission{{"id", "sample"}, {"title", "sample"}, {"role", "student"}};
+  submission.update(sample.about);
+  const json run{{"run", "sample"}, {"backend", "cuda"}, {"cases", cases}, {"submissions", {submission}}};
+  std::vector<json> records;
+  const int right = static_cast<int>(cases.size()) - sample.wrong;
+  for (int i = 0; i < static_cast<int>(cases.size()); ++i) {
+    const json& spec = cases[static_cast<std::size_t>(i)];
+    json record{{"submission", {{"id", "sample"}}},
+                {"case", spec},
+                {"outcome", {{"verdict", i < right ? "accepted" : "wrong_answer"}}}};
+    const auto ratio = [](double value) { return json{{"median", value}, {"low", value}, {"high", value}}; };
+    if (const auto threshold = policy.threshold(spec.at("dataset"), spec.at("k")); threshold && i < right)
+      record["ratios"][policy.baseline] = ratio(sample.thresholds * *threshold);
+    for (const auto& [baseline, needed] : policy.faster_than)
+      if (i < right && baseline != policy.baseline) record["ratios"][baseline] = ratio(sample.over_gate);
+    records.push_back(std::move(record));
+  }
+  return score(policy, run, records).at("submissions")[0];
+}
+
+int show(const fs::path& file, bool as_json) {
+  const Policy policy = checked_policy(file);
+  json cases = json::array();
+  for (const CaseSpec& spec : find_lab(policy.lab).cases())
+    if (spec.set != "large")
+      cases.push_back({{"id", spec.id}, {"dataset", spec.dataset}, {"k", spec.k}, {"kind", spec.kind}});
+  std::vector<std::vector<std::string>> rows{{"a submission", "points", "correctness", "speed", "lateness"}};
+  json list = json::array();
+  for (const Sample& sample : samples_of(policy)) {
+    const json result = scored(policy, cases, sample);
+    const json parts = result.at("parts"), late = result.value("late", json::object());
+    rows.push_back({sample.text, points_cell(result.at("points")), points_cell(parts.at("correctness")),
+                    points_cell(parts.value("speed", 0.0)), late.value("note", "")});
+    list.push_back({{"sample", sample.text}, {"points", result.at("points")}, {"parts", parts}});
+    if (!late.empty()) list.back()["late"] = late;
+  }
+  if (as_json) {
+    fmt::print("{}\n",
+               json{{"policy", policy.name}, {"max_points", policy.max_points()}, {"samples", list}}.dump(1));
+    return kExitGraded;
+  }
+  fmt::print("{} of lab {}: at most {:g} points, on a GPU, over the lab's {} cases\n\n{}", policy.name,
+             policy.lab, policy.max_points(), cases.size(), format_table(rows));
+  return kExitGraded;
+}
+
+}  // namespace
+
+void add_policy_command(CLI::App& app, int& code) {
+  const auto file = std::make_shared<fs::path>();
+  const auto as_json = std::make_shared<bool>(false);
+  CLI::App* policy = app.add_subcommand("policy", "check a policy, or show what it gives");
+  policy->require_subcommand(1);
+  CLI::App* check_command =
+      policy->add_subcommand("check", "is every key known and every value in its range");
+  check_command->add_option("file", *file, "YAML; all keys: grader/policies/README.md")->required();
+  check_command->callback([file, &code] { code = check(*file); });
+  CLI::App* show_command = policy->add_subcommand("show", "what sample submissions would get");
+  show_command->add_option("file", *file, "YAML")->required();
+  show_command->add_flag("--json", *as_json, "for programs");
+  show_command->callback([file, as_json, &code] { code = show(*file, *as_json); });
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,91 @@
+"""Who in a class needs a person: what `warpgrade export` tells of each student, sorted by what is to be done.
+
+Reads warpgrade.people.v1: {made_from, people: [{id, name, email, points, max_points, verdict, page, late, refusal,
+on_roster, overridden, reason, submission}]}; fields that do not apply are absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warpgrade_reports.class_stats import Doubt
+from warpgrade_reports.similarity import Pointer
+from warpgrade_reports.source import read_node
+
+Person = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A name, where it leads, and what there is to know."""
+
+    name: str
+    link: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Need:
+    """A reason why a person has to look, and whom it is about."""
+
+    anchor: str
+    title: str
+    advice: str
+    items: tuple[Item, ...]
+
+
+def read_people(file: Path | None) -> tuple[list[Person], str]:
+    """The students and what their points were made from; nobody of no file."""
+    if file is None:
+        return [], ""
+    node = read_node(file, "make it with `warpgrade export`")
+    node.require_schema("warpgrade.people.v1")
+    return list(node.value["people"]), str(node.value.get("made_from", ""))
+
+
+def link_of(person: Person) -> str:
+    """The student's page; of one who has none the mail to write, or the line in the table."""
+    if person.get("page"):
+        return str(person["page"])
+    return f"mailto:{person['email']}" if person.get("email") else f"#student-{person['row']}"
+
+
+def _item(person: Person, note: str = "") -> Item:
+    return Item(person.get("name") or person["id"], link_of(person), note)
+
+
+def needs_of(people: Sequence[Person], doubts: Sequence[Doubt], pointers: Sequence[Pointer]) -> list[Need]:
+    """What a person has to look at, most pressing first; reasons that concern nobody are left out."""
+
+    def those(fits: Callable[[Person], object], note: Callable[[Person], str]) -> tuple[Item, ...]:
+        return tuple(_item(person, note(person)) for person in people if fits(person))
+
+    owners = {person["submission"]: person for person in people if person.get("submission")}
+
+    def owner(submission: str, title: str) -> Item:
+        person = owners.get(submission)
+        return _item(person) if person else Item(title, "#person", "")
+
+    faults = [(owner(d.submission.id, d.submission.title), d) for d in doubts]
+    alike = [(owner(p.first, p.first), owner(p.second, p.second)) for p in pointers]
+    needs = [
+        Need("refused", "Refused", "Nothing of theirs was judged: tell them, or take the hand-in by hand.",
+             those(lambda p: p["verdict"] == "refused", lambda p: p.get("refusal", ""))),
+        Need("absent", "Not handed in", "No hand-in was found.",
+             those(lambda p: p["verdict"] == "not_submitted", lambda _: "")),
+        Need("late", "Late", "The policy took points off, or would have without grace.",
+             those(lambda p: p.get("late"), lambda p: p.get("late", ""))),
+        Need("strangers", "Not on the roster", "They handed in, and courseware may not know them.",
+             those(lambda p: not p.get("on_roster", True), lambda p: p["id"])),
+        Need("faults", "Judge faults", "The judge failed at a case: see below what it met.",
+             tuple(Item(item.name, item.link, d.case + (", costs the case" if d.costs else ", costs nothing"))
+                   for item, d in faults)),
+        Need("alike", "Look-alikes", "Their code shares stretches: pointers, not verdicts; see below.",
+             tuple(Item(a.name, a.link, f"and {b.name}") for a, b in alike)),
+        Need("appeals", "Appeals and grades set by hand", "A person decided; the gradebook's history has the reason.",
+             those(lambda p: p.get("overridden"), lambda p: p.get("reason", ""))),
+    ]  # fmt: skip
+    return [need for need in needs if need.items]
