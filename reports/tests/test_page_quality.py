@@ -4,13 +4,11 @@ Nothing is wider than the window, letters are 12 pixels or more where a student 
 levels A and AA, and headings skip no level.
 """
 
-import re
-import shutil
 import subprocess
 from itertools import pairwise
 
 import pytest
-from browser import CHROMIUM, LOOK, ask, browse
+from browser import CHROMIUM, LOOK, ask
 from conftest import main
 from synthetic import SyntheticRun
 from synthetic_class import ROOT, SyntheticClass
@@ -103,11 +101,3 @@ def test_of_200_students_the_index_is_below_a_megabyte(tmp_path):
     assert said["shown"] == ["Student 150"]
     assert said["sticky"] == "sticky"
     assert said["elements"] < 20_000
-
-
-@pytest.mark.skipif(shutil.which("pdfinfo") is None, reason="no pdfinfo here: apt-get install poppler-utils")
-def test_a_class_of_eight_prints_on_six_pages(pages, tmp_path):
-    pdf = tmp_path / "page.pdf"
-    browse(tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={pdf}", pages["emulator"].as_uri())
-    said = subprocess.run(["pdfinfo", str(pdf)], capture_output=True, text=True, check=True).stdout
-    assert int(re.search(r"Pages: +(\d+)", said)[1]) <= 6
