@@ -177,7 +177,7 @@ std::string Workshop::in_shown_names(const std::string& words, const fs::path& r
   // What was put in above is a source's path, so these come last.
   names.prefixes.insert(names.prefixes.end(),
                         {{seen("source").string() + "/", ""}, {includes.string() + "/", ""}});
-  names.own_folders = {inside("runner") + "/", (project_root() / "grader/runner").string() + "/"};
+  names.own_folders = {inside("runner") + "/", (project_root() / "grader").string() + "/"};
   if (!runner.empty()) names.own_folders.push_back(runner.string() + "/");
   return with_shown_names(without_wrappers(words), names);
 }

@@ -42,7 +42,10 @@ class CompileBox : public ::testing::Test {
     if (!probe_sandbox().works) GTEST_SKIP() << probe_sandbox().reason;
     make_directories(root() / "toolkit/bin");
     write_scratch(root() / "toolkit/bin/nvcc", kCompiler, 0755);
-    fs::permissions(root() / "toolkit/bin/nvcc", fs::perms(0755));
+    // For the judge's own objects, which are empty here.
+    write_scratch(root() / "toolkit/bin/bin2c", "#!/bin/sh\n", 0755);
+    for (const char* program : {"nvcc", "bin2c"})
+      fs::permissions(root() / "toolkit/bin" / program, fs::perms(0755));
     ProcessOptions options;
     write_scratch(root() / "honest.s", ".globl spmm_run\nspmm_run: nop\n");
     options.command = {"as", "-o", (root() / "toolkit/honest.o").string(), (root() / "honest.s").string()};
