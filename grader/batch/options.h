@@ -37,8 +37,8 @@ struct GradeOptions {
   bool fresh_on_change = false;    // an older run of other inputs is moved aside, not refused
   bool measure_speed = true;
   std::vector<std::string> baselines;  // the lab's that are timed beside each submission; empty: all
-  bool self_baseline = false;          // A/A: each submission against itself as well, as baseline "self", and, in
-                                       // one process with NVIDIA's runtime, as "native"
+  bool self_baseline = false;  // A/A: each submission against itself as well, as baseline "self", and, in
+                               // one process with NVIDIA's runtime, as "native"
   double speed_budget_s = 10;
   int least_pairs = 31;                     // before the budget may end a case's timing
   std::optional<double> baseline_budget_s;  // event time that a baseline may take in a case; none: all pairs

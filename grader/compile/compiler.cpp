@@ -306,9 +306,9 @@ std::vector<fs::path> Compiler::runner_objects(const CompileOptions& options) {
   const std::vector<fs::path> objects =
       own_objects(options, "runner",
                   {"runner/runner_main.cpp", "runner/host_main.cpp", "runner/submission_calls.cpp",
-                   "runner/launch_watch.cpp",
-                   "runner/device_memory.cpp", "runner/native_timing.cpp", "executor/driver/timing_gate.cpp",
-                   "executor/driver/driver_api.cpp", "executor/driver/timing_kernels.cu"});
+                   "runner/launch_watch.cpp", "runner/device_memory.cpp", "runner/native_timing.cpp",
+                   "executor/driver/timing_gate.cpp", "executor/driver/driver_api.cpp",
+                   "executor/driver/timing_kernels.cu"});
   return own_objects(options, "runner-" + options.lab, {"runner/" + options.lab + "_runner.cpp"}, objects);
 }
 
@@ -374,9 +374,8 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
     // The linker names these lines to students, and the cache may serve several checkouts. nvcc splits at
     // commas and gcc's map at the first '='.
     if (grader.string().find_first_of(", =") == std::string::npos)
-      command.insert(command.end(),
-                     {"-Xcompiler",
-                      fmt::format("-ffile-prefix-map={}={}", grader.string(), Workshop::inside("runner"))});
+      command.insert(command.end(), {"-Xcompiler", fmt::format("-ffile-prefix-map={}={}", grader.string(),
+                                                               Workshop::inside("runner"))});
     std::replace(command.begin(), command.end(), std::string("-std=c++17"), std::string("-std=c++20"));
     command.insert(command.end(),
                    {"-c", file.string(), "-I", (project_root() / "reference/include").string(), "-I",

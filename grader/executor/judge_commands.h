@@ -49,12 +49,11 @@ inline HostAttach read_attach(const std::uint64_t* arguments) {
 
 // What the submission's function did, as the number beside a command's end.
 inline std::int64_t pack(const protocol::CallSummary& call) {
-  return static_cast<std::int64_t>(
-      static_cast<std::uint64_t>(call.threw ? 1 : 0) |
-      static_cast<std::uint64_t>(call.launched_on_default_stream ? 2 : 0) |
-      static_cast<std::uint64_t>(call.leaves_errors_unread ? 4 : 0) |
-      static_cast<std::uint64_t>(call.returned & 0xffff) << 8 |
-      static_cast<std::uint64_t>(call.left & 0xffff) << 24);
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(call.threw ? 1 : 0) |
+                                   static_cast<std::uint64_t>(call.launched_on_default_stream ? 2 : 0) |
+                                   static_cast<std::uint64_t>(call.leaves_errors_unread ? 4 : 0) |
+                                   static_cast<std::uint64_t>(call.returned & 0xffff) << 8 |
+                                   static_cast<std::uint64_t>(call.left & 0xffff) << 24);
 }
 
 inline protocol::CallSummary unpack(std::int64_t packed) {

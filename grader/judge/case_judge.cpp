@@ -585,7 +585,8 @@ void CaseJudge::add_notes(nlohmann::json& record, Outcome& outcome) {
       return finding.value("kind", "") == note.value("kind", "");
     });
     if (known) continue;
-    const bool explains = outcome.verdict == verdicts::kWrongAnswer && note.value("kind", "") == "invalid_launch";
+    const bool explains =
+        outcome.verdict == verdicts::kWrongAnswer && note.value("kind", "") == "invalid_launch";
     if (explains) outcome.message += "; " + note.at("message").get<std::string>();
     told.push_back(std::move(note));
   }

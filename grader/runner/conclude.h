@@ -8,14 +8,14 @@
 
 namespace warpgrade::protocol {
 
-// What the submission's function did; CUDA error codes. Untrusted: it can only make a verdict worse, or explain
-// one.
+// What the submission's function did; CUDA error codes. Untrusted: it can only make a verdict worse, or
+// explain one.
 struct CallSummary {
   bool threw = false;
   std::int32_t returned = 0;
-  std::int32_t left = 0;                  // by an unchecked launch
+  std::int32_t left = 0;  // by an unchecked launch
   bool launched_on_default_stream = false;
-  bool leaves_errors_unread = false;      // an older interface, whose courses never looked
+  bool leaves_errors_unread = false;  // an older interface, whose courses never looked
 };
 
 inline void say(Reply& reply, Status status, const std::string& words) {

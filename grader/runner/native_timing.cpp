@@ -83,8 +83,8 @@ void NativeTiming::run(cudaStream_t stream, protocol::Reply& reply, const std::f
   reply.time_us = std::max(0.0, times.stamps_us - constant_us.value_or(0));
   reply.event_us = times.event_us;
   reply.clock_us = times.host_clock_us;
-  reply.flags =
-      (times.opened_by.empty() ? 0 : protocol::kFlagWaited) | (times.is_void || !constant_us ? protocol::kFlagVoid : 0);
+  reply.flags = (times.opened_by.empty() ? 0 : protocol::kFlagWaited) |
+                (times.is_void || !constant_us ? protocol::kFlagVoid : 0);
 }
 
 }  // namespace warpgrade::runner

@@ -142,7 +142,8 @@ Tally tally_of(const std::vector<CaseScore>& cases) {
       tally.over += c.over_threshold ? 1 : 0;
     }
   }
-  if (tally.left_out == static_cast<int>(cases.size())) tally.worst = verdicts::kNotRun;  // nothing was judged
+  if (tally.left_out == static_cast<int>(cases.size()))
+    tally.worst = verdicts::kNotRun;  // nothing was judged
   return tally;
 }
 

@@ -61,9 +61,9 @@ class TimingGate {
   // Behind the work: joins the streams, opens the gate if it is still closed, waits for the end.
   GateTimes finish(std::span<const CUstream> streams, double limit_s);
 
-  // Median of empty runs, in us; taken off the stamps it leaves the time of the work. Measured when it is first
-  // asked for: then the device is this process's alone, while others that come up beside it make every start
-  // too late to be known. Nothing when that is so now: ask again later.
+  // Median of empty runs, in us; taken off the stamps it leaves the time of the work. Measured when it is
+  // first asked for: then the device is this process's alone, while others that come up beside it make every
+  // start too late to be known. Nothing when that is so now: ask again later.
   std::optional<double> constant_us();
   // The smallest step of the clock.
   double clock_step_ns();

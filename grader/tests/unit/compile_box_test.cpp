@@ -115,8 +115,9 @@ TEST_F(CompileBox, ObjectsThatAreNoObjectsAreRefused) {
 
 TEST_F(CompileBox, LinksThatAreLeftBehindLeadTheJudgeNowhere) {
   const std::string victim = (root() / "victim").string();
-  const CompileResult result = compile("for name in runner runner_main.cpp.o host_main.cpp.o 1.o 1.d; do ln -s " +
-                                       victim + " $build/$name; done");
+  const CompileResult result =
+      compile("for name in runner runner_main.cpp.o host_main.cpp.o 1.o 1.d; do ln -s " + victim +
+              " $build/$name; done");
   EXPECT_TRUE(result.ok()) << result.message;
   EXPECT_EQ(read_text(root() / "victim"), "untouched");
   EXPECT_EQ(read_text(result.executable), "program\n");

@@ -60,8 +60,7 @@ void add_finding(const cudart::HostFinding& finding, const std::string& who) {
   if (!unsupported && !finding.kernel.empty()) d.kernel = kernel_title(finding.kernel);
   d.message = (unsupported ? who + ": " : "") + finding.message;
   d.advice = finding.advice;
-  if (!g_from_elsewhere || finding.path.empty())
-    return add_host_diagnostic(std::move(d), finding.kernel);
+  if (!g_from_elsewhere || finding.path.empty()) return add_host_diagnostic(std::move(d), finding.kernel);
   d.path = finding.path;
   d.line = finding.line;
   Diagnostics::instance().add(std::move(d));
