@@ -1,5 +1,5 @@
-// Its plan takes all device memory in ever smaller pieces and keeps it, so that nobody else on the GPU can
-// plan. Gain: baselines that fail: a case that a judge takes for its own fault.
+// Its plan takes device memory in ever smaller pieces until none is given any more, and keeps it, so that nobody else
+// on the GPU can plan. Gain: baselines that fail: a case that a judge takes for its own fault. Beyond its limit it gets none.
 #include "honest.cuh"
 
 cudaError_t spmm_plan(const CsrMatrix&, int, SpmmPlan** plan, cudaStream_t) {

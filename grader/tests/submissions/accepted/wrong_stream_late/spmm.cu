@@ -1,5 +1,5 @@
-// Works on a stream of its own, which nothing orders with the judge's; a delay in front makes sure that it is late.
-// The emulator's launches are synchronous: there the answer is in time.
+// Works in a stream of its own, which nothing orders with the judge's; a delay of 50 ms in front makes it late.
+// Gain: work behind the end of the time. A run ends when all streams are idle: the delay is in its time.
 #include "warpgrade/spmm.h"
 
 __global__ void spmm_row_kernel(CsrMatrix a, int k, const float* b, float* c) {
