@@ -6,6 +6,7 @@ An attack is an example whose expected.yaml names a category (`attack: timing`),
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import time
@@ -17,6 +18,7 @@ from conftest import ROOT, WARPGRADE
 from corpus import (
     BACKEND,
     CATEGORIES,
+    COMMON,
     CORPUS,
     Example,
     Judged,
@@ -30,6 +32,7 @@ from hostile import ALONE, HONEST, LAID_OUT
 
 ATTACKS = [example for example in read_corpus() if example.attack is not None]
 LEAST = 60  # attacks in all
+LEAST_ON_TIME = 25  # against the executor's clock or its ring
 RUN_S = 8  # on the emulator; an honest run takes 0.3
 HONEST_NAMES = ("a-honest", "m-honest", "z-honest")  # first, in the middle and last of the class
 GROUPS = sorted({(attack.lab, attack.cases) for attack in ATTACKS})
@@ -132,3 +135,43 @@ def test_the_corpus_has_attacks_enough_of_every_category() -> None:
             source = next(iter(sorted(attack.folder.glob("*.cu"))))
             assert source.read_text(encoding="utf-8").startswith("// "), source.relative_to(CORPUS)
     assert all(thing.gain for thing in LAID_OUT.values())
+
+
+def on_the_executor(attack: Example) -> bool:
+    """Whether an attack speaks the executor's protocol, or is one on time."""
+    if attack.folder is None:
+        return False
+    source = (attack.folder / f"{attack.lab}.cu").read_text(encoding="utf-8")
+    return attack.attack == "timing" or '#include "executor_ring.cuh"' in source
+
+
+def test_enough_attacks_are_on_the_executor_s_ring_and_clock() -> None:
+    """Of the categories timing and channel."""
+    on_it = [a.name for a in ATTACKS if a.attack in {"timing", "channel"} and on_the_executor(a)]
+    assert len(on_it) >= LEAST_ON_TIME, on_it
+
+
+def snake_case(name: str) -> str:
+    """The name in wire.h: of kCopyOut it is copy_out."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name.removeprefix("k")).lower()
+
+
+def test_the_attacks_speak_the_executor_s_protocol() -> None:
+    """Numbers of calls and commands, magic and version as in wire.h: with others the attacks would do nothing."""
+    wire = (ROOT / "grader/executor/wire.h").read_text(encoding="utf-8")
+    commands = (ROOT / "grader/executor/judge_commands.h").read_text(encoding="utf-8")
+    attack = (COMMON / "executor_ring.cuh").read_text(encoding="utf-8")
+    calls = re.findall(r"^\s*X\((\w+), \d", wire, re.MULTILINE)
+    restated = re.findall(r"(k\w+) = (\d+)", attack.split("enum Call", 1)[1].split("}", 1)[0])
+    assert len(restated) >= 8
+    for name, number in restated:
+        assert calls[int(number)] == snake_case(name), (name, number)
+    theirs = re.findall(r"^  (k\w+)", commands.split("enum class HostCommand", 1)[1].split("}", 1)[0], re.MULTILINE)
+    ours = re.findall(r"k\w+", attack.split("enum HostCommand", 1)[1].split("}", 1)[0])
+    assert ours == theirs
+    magic = re.search(r"kMagic = 0x([\w']+);", wire)
+    version = re.search(r"kVersion = (\d+);", wire)
+    assert magic is not None
+    assert version is not None
+    assert f"kMagic = 0x{magic[1].replace(chr(39), '')};" in attack
+    assert f"kVersion = {version[1]};" in attack
