@@ -19,7 +19,7 @@
 
 namespace ring {
 
-constexpr uint64_t kMagic = 0x5857474543524150;
+constexpr uint64_t kMagic = 0x5857454743524150;
 constexpr uint32_t kVersion = 1;
 constexpr size_t kRingOffset = 64 << 10, kRingBytes = 4 << 20;
 constexpr size_t kSlotsOffset = kRingOffset + kRingBytes, kSlots = 32, kSlotBytes = 64 << 10;
