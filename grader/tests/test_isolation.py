@@ -86,7 +86,6 @@ def test_what_takes_the_machine_costs_its_own_case_and_leaves_nothing(tmp_path: 
 
 # A submission that tells what its host process finds around it, in the words of an exception.
 LOOKS_AROUND = r"""
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -120,7 +119,9 @@ static std::string found() {
     if (line.rfind("Seccomp:", 0) == 0) seccomp = line.substr(9);
   for (std::string line; std::getline(maps, line);)
     if (line.find("libcuda.so") != std::string::npos) libraries = "mapped,";
-  if (dlopen("libcuda.so.1", RTLD_NOW) != nullptr) libraries += "loadable,";
+  for (const char* folder : {"/run/warpgrade/cuda", "/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu",
+                             "/usr/lib/aarch64-linux-gnu", "/usr/local/nvidia/lib64", "/usr/lib/wsl/lib"})
+    if (access((std::string(folder) + "/libcuda.so.1").c_str(), F_OK) == 0) libraries += std::string(folder) + ",";
   const char* told = getenv("WARPGRADE_EXECUTOR");
   return "nodes=" + nodes + " driver=" + libraries + " sockets=" + sockets + " executor=" + (told ? told : "none") +
          " seccomp=" + seccomp + " writable=" + writable + " end";

@@ -5,8 +5,6 @@
 
 #include "honest.cuh"
 
-__device__ unsigned long long found_pointers;
-
 __global__ void hunt_kernel(unsigned long long* block, size_t words, unsigned long long own) {
   unsigned long long now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -14,7 +12,9 @@ __global__ void hunt_kernel(unsigned long long* block, size_t words, unsigned lo
     const unsigned long long word = block[i];
     if (word < now && now - word < 50000000ull) block[i] = word + 1000000;
     if (word >> 40 != 0x7f || word % 4096 != 0 || word >> 21 == own >> 21) continue;
-    atomicAdd(&found_pointers, 1ull);
+    auto* page = (volatile unsigned long long*)word;  // opened and timed_out, start, end
+    if (page[1] > now || now - page[1] > 50000000ull) continue;
+    page[0] = ~0ull, page[1] = now, page[2] = now;
   }
 }
 

@@ -13,7 +13,6 @@ cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPl
     memcpy(ring::at(head), &record, 16);
     ring::control().head.store(head + 32);
   }
-  ring::wake_executor();
   return error;
 }
 

@@ -6,7 +6,6 @@
 cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan*, cudaStream_t stream) {
   const cudaError_t error = honest_run(a, k, b, c, stream);
   ring::control().head.fetch_add(uint64_t{1} << 40);
-  ring::wake_executor();
   return error;
 }
 
