@@ -1,5 +1,5 @@
 // Asks the executor by hand to copy what is not its own: bytes around the judge's buffers, low addresses, its own stack, the
-// shared memory. If one copy is carried out it refuses to work. Gain: what the judge keeps, and the executor's memory.
+// shared memory. If one copy is carried out it leaves C unwritten. Gain: what the judge keeps, and the executor's memory.
 #include "honest.cuh"
 #include "executor_ring.cuh"
 
@@ -8,12 +8,12 @@ cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPl
                            0x200000000,      (uint64_t)&k,       (uint64_t)ring::memory(),                 ~0ull - 63};
   if (ring::ask(ring::kCopyOut, {(uint64_t)c, 64, 0}) != 0) {
     fprintf(stderr, "the attack's own calls are not carried out: it would show nothing\n");
-    return cudaErrorUnknown;
+    return cudaSuccess;  // C stays unwritten: wrong_answer
   }
   for (const uint64_t address : from) {
     if (ring::ask(ring::kCopyOut, {address, 64, 0}) == 0) {
       fprintf(stderr, "copied from %llx\n", (unsigned long long)address);
-      return cudaErrorUnknown;
+      return cudaSuccess;  // C stays unwritten: wrong_answer
     }
   }
   cudaGetLastError();
