@@ -5,6 +5,7 @@
 
 cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan*, cudaStream_t stream) {
   ring::say_done();
+  usleep(20000);
   return honest_run(a, k, b, c, stream);
 }
 
