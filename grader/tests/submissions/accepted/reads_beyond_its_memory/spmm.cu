@@ -4,7 +4,7 @@
 #include "executor_ring.cuh"
 
 cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan*, cudaStream_t stream) {
-  const uint64_t from[] = {(uint64_t)c - 64, (uint64_t)b - 4096, (uint64_t)c + sizeof(float) * a.rows * k, 4096, 0,
+  const uint64_t from[] = {(uint64_t)c - 64, (uint64_t)b - 64,   (uint64_t)c + sizeof(float) * a.rows * k, 4096, 0,
                            0x200000000,      (uint64_t)&k,       (uint64_t)ring::memory(),                 ~0ull - 63};
   if (ring::ask(ring::kCopyOut, {(uint64_t)c, 64, 0}) != 0) {
     fprintf(stderr, "the attack's own calls are not carried out: it would show nothing\n");
