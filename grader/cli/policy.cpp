@@ -32,7 +32,8 @@ Policy checked_policy(const fs::path& file) {
   std::smatch part;
   if (!std::regex_search(text, part, kLab))
     throw UsageError("{}: lab: expected a lab's name, got nothing", file.string());
-  const Lab& lab = find_lab(part[1]);
+  const std::string name = part[1];
+  const Lab& lab = find_lab(name);
   const Policy policy = load_policy(file, dataset_names(lab));
   std::set<std::string> known;
   for (const Baseline& baseline : lab.baselines()) known.insert(baseline.name);

@@ -194,7 +194,7 @@ void look_around() {
       std::printf("%s %s\n", key, value.substr(0, value.find('\t')).c_str());
     }
   }
-  int processes = 0, interfaces = 0;
+  int processes = 0, interfaces = 0, gpu_nodes = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc"))
     processes += std::isdigit(static_cast<unsigned char>(entry.path().filename().string()[0])) != 0;
   std::ifstream network("/proc/net/dev");
@@ -202,6 +202,11 @@ void look_around() {
   std::printf("processes %s\n", processes <= 4 ? "own" : "others");
   std::printf("network %s\n", interfaces <= 1 ? "loopback" : "others");
   std::printf("cgroups %s\n", std::filesystem::exists("/sys/fs/cgroup") ? "seen" : "unseen");
+  for (const auto& entry : std::filesystem::directory_iterator("/dev")) {
+    const std::string node = entry.path().filename().string();
+    gpu_nodes += node.starts_with("nvidia") || node == "dri";
+  }
+  std::printf("gpu nodes %s\n", gpu_nodes == 0 ? "unseen" : "seen");
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ from hostile import ALONE, HONEST, LAID_OUT
 
 ATTACKS = [example for example in read_corpus() if example.attack is not None]
 LEAST = 60  # attacks in all
+LEAST_ON_TIME = 25  # against the executor's clock or its ring
 RUN_S = 8  # on the emulator; an honest run takes 0.3
 HONEST_NAMES = ("a-honest", "m-honest", "z-honest")  # first, in the middle and last of the class
 GROUPS = sorted({(attack.lab, attack.cases) for attack in ATTACKS})
@@ -136,22 +137,41 @@ def test_the_corpus_has_attacks_enough_of_every_category() -> None:
     assert all(thing.gain for thing in LAID_OUT.values())
 
 
-def fields_of(header: Path, name: str) -> list[tuple[str, str]]:
-    """Type and name of each field of a struct without functions, in order."""
-    body = re.search(rf"struct {name} {{\n(.*?)\n}};", header.read_text(encoding="utf-8"), re.DOTALL)
-    assert body, (header, name)
-    fields: list[tuple[str, str]] = []
-    for declaration in re.sub(r"//[^\n]*", "", body[1]).split(";"):
-        if not declaration.strip():
-            continue
-        kind, names = declaration.split(maxsplit=1)
-        kind = re.sub(r"^(std::|Op$|Status$)", lambda m: "" if m[0] == "std::" else "uint32_t", kind)
-        fields += [(kind, re.sub(r"\s*=.*", "", each).strip()) for each in names.split(",")]
-    return fields
+def on_the_executor(attack: Example) -> bool:
+    """Whether an attack speaks the executor's protocol, or is one on time."""
+    if attack.folder is None:
+        return False
+    source = (attack.folder / f"{attack.lab}.cu").read_text(encoding="utf-8")
+    return attack.attack == "timing" or '#include "executor_ring.cuh"' in source
 
 
-@pytest.mark.parametrize("message", ["Command", "Reply"])
-def test_attacks_speak_the_protocol_of_today(message: str) -> None:
-    """Where they do not, they fail for a reason that has nothing to do with what they try."""
-    spoken = fields_of(COMMON / "runner_protocol.cuh", message)
-    assert spoken == fields_of(ROOT / "grader/runner/protocol.h", message)
+def test_enough_attacks_are_on_the_executor_s_ring_and_clock() -> None:
+    """Of the categories timing and channel."""
+    on_it = [a.name for a in ATTACKS if a.attack in {"timing", "channel"} and on_the_executor(a)]
+    assert len(on_it) >= LEAST_ON_TIME, on_it
+
+
+def snake_case(name: str) -> str:
+    """The name in wire.h: of kCopyOut it is copy_out."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name.removeprefix("k")).lower()
+
+
+def test_the_attacks_speak_the_executor_s_protocol() -> None:
+    """Numbers of calls and commands, magic and version as in wire.h: with others the attacks would do nothing."""
+    wire = (ROOT / "grader/executor/wire.h").read_text(encoding="utf-8")
+    commands = (ROOT / "grader/executor/judge_commands.h").read_text(encoding="utf-8")
+    attack = (COMMON / "executor_ring.cuh").read_text(encoding="utf-8")
+    calls = re.findall(r"^\s*X\((\w+), \d", wire, re.MULTILINE)
+    restated = re.findall(r"(k\w+) = (\d+)", attack.split("enum Call", 1)[1].split("}", 1)[0])
+    assert len(restated) >= 8
+    for name, number in restated:
+        assert calls[int(number)] == snake_case(name), (name, number)
+    theirs = re.findall(r"^  (k\w+)", commands.split("enum class HostCommand", 1)[1].split("}", 1)[0], re.MULTILINE)
+    ours = re.findall(r"k\w+", attack.split("enum HostCommand", 1)[1].split("}", 1)[0])
+    assert ours == theirs
+    magic = re.search(r"kMagic = 0x([\w']+);", wire)
+    version = re.search(r"kVersion = (\d+);", wire)
+    assert magic is not None
+    assert version is not None
+    assert f"kMagic = 0x{magic[1].replace(chr(39), '')};" in attack
+    assert f"kVersion = {version[1]};" in attack

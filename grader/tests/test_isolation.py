@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import records_of, warpgrade
+from corpus import BACKEND
 from hostile_class import CASE, HOSTILE, POLICY, make_class
 
 
@@ -81,6 +82,74 @@ def test_what_takes_the_machine_costs_its_own_case_and_leaves_nothing(tmp_path: 
         assert record["isolation"]["seccomp"] is True
     assert groups_of_the_dead() <= groups
     assert processes_of_runners() <= processes
+
+
+# A submission that tells what its host process finds around it, in the words of an exception.
+LOOKS_AROUND = r"""
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include "warpgrade/spmm.h"
+
+static std::string found() {
+  std::string nodes, sockets, writable, seccomp, libraries;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev")) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind("nvidia", 0) == 0 || name == "dri") nodes += name + ",";
+  }
+  for (int fd = 0; fd < 1024; ++fd) {
+    char path[256] = {};
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    if (readlink(link.c_str(), path, sizeof path - 1) > 0 && std::strncmp(path, "socket:", 7) == 0)
+      sockets += std::to_string(fd) + ",";
+  }
+  for (const char* folder : {"/", "/dev", "/etc", "/run", "/run/warpgrade", "/usr", "/usr/lib", "/proc/sys", "."}) {
+    const std::string file = std::string(folder) + "/written";
+    if (open(file.c_str(), O_CREAT | O_WRONLY, 0600) >= 0) writable += std::string(folder) + ",";
+  }
+  std::ifstream status("/proc/self/status"), maps("/proc/self/maps");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("Seccomp:", 0) == 0) seccomp = line.substr(9);
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("libcuda.so") != std::string::npos) libraries = "mapped,";
+  for (const char* folder : {"/run/warpgrade/cuda", "/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu",
+                             "/usr/lib/aarch64-linux-gnu", "/usr/local/nvidia/lib64", "/usr/lib/wsl/lib"})
+    if (access((std::string(folder) + "/libcuda.so.1").c_str(), F_OK) == 0) libraries += std::string(folder) + ",";
+  const char* told = getenv("WARPGRADE_EXECUTOR");
+  return "nodes=" + nodes + " driver=" + libraries + " sockets=" + sockets + " executor=" + (told ? told : "none") +
+         " seccomp=" + seccomp + " writable=" + writable + " end";
+}
+
+cudaError_t spmm_plan(const CsrMatrix&, int, SpmmPlan**, cudaStream_t) { throw std::runtime_error(found()); }
+cudaError_t spmm_run(const CsrMatrix&, int, const float*, float*, SpmmPlan*, cudaStream_t) { return cudaSuccess; }
+void spmm_free(SpmmPlan*) {}
+"""
+
+
+def test_a_host_process_finds_no_gpu_no_driver_and_one_socket_in_its_box(tmp_path: Path) -> None:
+    """Listed from inside, on the backend that WARPGRADE_TEST_BACKEND names: on a GPU it says most."""
+    if "sandbox" in isolation()["missing"]:
+        pytest.skip("this machine has no sandbox")
+    source = tmp_path / "class/looks/spmm.cu"
+    source.parent.mkdir(parents=True)
+    source.write_text(LOOKS_AROUND, encoding="utf-8")
+    (tmp_path / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    case = ("--cases", "synth-identity-k32", "--backend", BACKEND, "--quiet")
+    run = tmp_path / "run"
+    graded = warpgrade("grade", tmp_path / "class", *case, "--policy", tmp_path / "policy.yaml", "--run", run)
+    assert graded.returncode == 0, graded.stderr
+    (record,) = records_of(run)
+    message = record["outcome"]["message"]
+    seccomp = "0" if "seccomp" in isolation()["missing"] else "2"
+    expected = f"nodes= driver= sockets=3, executor=3 seccomp={seccomp} writable= end"
+    assert expected in message, message
 
 
 def test_a_machine_without_control_groups_says_so_once_in_records_and_may_be_refused(tmp_path: Path) -> None:

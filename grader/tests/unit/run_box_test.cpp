@@ -90,7 +90,7 @@ TEST_F(RunBox, ShowsNothingOfTheMachine) {
   expect({"Uid:"}, "65534");
   expect({"processes"}, "own");
   expect({"network"}, "loopback");
-  expect({"cgroups"}, "unseen");
+  expect({"cgroups", "gpu nodes"}, "unseen");  // a box gets a GPU by SandboxSpec::gpu alone
 }
 
 TEST_F(RunBox, OfTheCompilerRefusesTheSameButRandomisationOfAddresses) {

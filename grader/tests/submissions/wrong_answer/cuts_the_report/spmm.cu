@@ -1,14 +1,15 @@
-// Leaves C unwritten and serves the judge itself: the memory of the report is to be cut to nothing before the judge reads it.
+// Leaves C unwritten and cuts the memories that it shares with the executor to nothing, or longer, or unsealed.
+// Gain: an executor that dies where it reads: a case that a judge takes for its own fault.
 #include "honest.cuh"
-#include "runner_protocol.cuh"
+#include "executor_ring.cuh"
 
 cudaError_t spmm_run(const CsrMatrix&, int, const float*, float*, SpmmPlan*, cudaStream_t) {
-  answer(kRun, pending_sequence(kRun));
-  for (int fd;;) {
-    const Command command = receive(fd);
-    if (command.op == kAttach && ftruncate(fd, 0) != 0) close(fd);
-    answer(command.op, command.sequence, command.op == kReport ? 4096 : 0);
+  for (const int fd : ring::descriptors()) {
+    const bool changed = ftruncate(fd, 0) == 0 || ftruncate(fd, 1 << 12) == 0 || ftruncate(fd, 1ll << 40) == 0 ||
+                         fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) == 0;
+    if (changed) fprintf(stderr, "a shared memory has changed\n");
   }
+  return cudaSuccess;
 }
 
 PLANS_NOTHING
