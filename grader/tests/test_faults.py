@@ -95,13 +95,14 @@ def test_a_failure_at_any_stage_leaves_the_others_graded(tmp_path: Path, stage: 
         assert len(record["judge_faults"]) == 2 and all(told in cause for cause in record["judge_faults"])
         assert scores[HIT]["points"] == 0 and scores[HIT]["undecided_cases"] == 0
         assert '"judge_fault_twice"' in (run / "events.jsonl").read_text(encoding="utf-8")
-        shutil.rmtree(run / "cases" / HIT)  # what `regrade` does
     else:
         assert found[HIT]["verdict"] == "judge_fault"
         assert scores[HIT]["undecided_cases"] == 1
     exported = export(run)
     assert exported.returncode == GRADED, exported.stderr
     assert {p.name for p in (run / "export/feedback").iterdir() if p.is_dir()} == set(CLASS)
+    if in_judge:
+        shutil.rmtree(run / "cases" / HIT)  # what `regrade` does
     mended = grade(folder, run)
     assert mended.returncode == GRADED, mended.stdout + mended.stderr
     assert {outcome["verdict"] for outcome in outcomes(run).values()} == {"accepted"}
