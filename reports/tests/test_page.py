@@ -1,10 +1,11 @@
 """The page: complete in itself, honest about what is missing, and safe whatever a name or a message holds."""
 
+import posixpath
 import re
 from collections import Counter
 
 import pytest
-from conftest import render
+from conftest import Page, render
 from warpgrade_reports.verdicts import STYLES
 
 EVIL = '<script>alert("1")</script><img src=x onerror=alert(2)> & \'"=cmd|calc $x^2_$ \u202eevil \x1b[31m'
@@ -23,31 +24,68 @@ def fail(record, verdict, **fields):
     record["outcome"] = {"verdict": verdict, **fields}
 
 
-@pytest.mark.parametrize("fixture", ["cuda_run", "emulator_run"])
-def test_the_page_needs_nothing_beside_it(fixture, request):
-    _, page, _ = request.getfixturevalue(fixture)
-    for tag, attributes in page.elements:
-        assert tag not in {"link", "iframe", "img", "object", "base"}
-        assert "src" not in attributes
-        for value in (attributes.get("href"), attributes.get("xlink:href"), attributes.get("action")):
-            assert value is None or value.startswith("#"), (tag, attributes)
-    style = re.search(r"<style>(.*?)</style>", page.source, re.DOTALL)[1]
-    assert "url(" not in style
-    assert "@import" not in style
-    script = re.search(r"<script>(.*?)</script>", page.source, re.DOTALL)[1]
-    assert not re.search(r"fetch|XMLHttpRequest|import\b|https?:", script)
+def pages_of(folder):
+    """Every page of the report, by its path in the report's folder."""
+    report = folder / "report"
+    files = report.rglob("*.html")
+    return {file.relative_to(report).as_posix(): Page(file.read_text(encoding="utf-8")) for file in files}
+
+
+def assert_links_lead_somewhere(pages):
+    """An id stands once on its page; every link leads to one of the pages, and to an id of it where it names one."""
+    ids = {}
+    for name, page in pages.items():
+        counted = Counter(attributes["id"] for _, attributes in page.elements if "id" in attributes)
+        assert max(counted.values(), default=1) == 1, (name, counted)
+        ids[name] = set(counted)
+    for name, page in pages.items():
+        for link in (attributes["href"] for attributes in page.all("a")):
+            path, _, anchor = link.partition("#")
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
+            assert target in pages, (name, link)
+            assert not anchor or anchor in ids[target], (name, link)
 
 
 @pytest.mark.parametrize("fixture", ["cuda_run", "emulator_run"])
-def test_every_link_has_its_target_and_every_submission_its_section(fixture, request):
-    run, page, _ = request.getfixturevalue(fixture)
-    ids = Counter(attributes["id"] for _, attributes in page.elements if "id" in attributes)
-    assert max(ids.values()) == 1
-    targets = {a["href"][1:] for a in page.all("a") if "href" in a}
-    assert targets <= set(ids)
-    sections = {a["id"] for a in page.all("article", "submission")}
-    assert len(sections) == len(run.submissions)
-    assert sections <= targets
+def test_the_pages_load_nothing(fixture, request):
+    _, _, folder = request.getfixturevalue(fixture)
+    for page in pages_of(folder).values():
+        for tag, attributes in page.elements:
+            assert tag not in {"link", "iframe", "img", "object", "embed", "base", "form"}
+            assert not {"src", "srcset", "data", "action", "xlink:href"} & set(attributes), (tag, attributes)
+            assert tag == "a" or "href" not in attributes, (tag, attributes)
+        styles = re.findall(r"<style>(.*?)</style>", page.source, re.DOTALL)
+        assert styles
+        assert not any("url(" in style or "@import" in style for style in styles)
+        for script in re.findall(r"<script>(.*?)</script>", page.source, re.DOTALL):
+            assert not re.search(r"fetch|XMLHttpRequest|import\b|https?:", script)
+
+
+@pytest.mark.parametrize("fixture", ["cuda_run", "emulator_run"])
+def test_every_link_has_its_target_and_every_submission_its_page(fixture, request):
+    run, _, folder = request.getfixturevalue(fixture)
+    pages = pages_of(folder)
+    assert_links_lead_somewhere(pages)
+    apart = {name: page for name, page in pages.items() if name != "index.html"}
+    assert len(apart) == len(run.submissions)
+    assert all(len(page.all("article", "submission")) == 1 for page in apart.values())
+    assert not pages["index.html"].all("article", "submission")
+    assert set(apart) <= {attributes["href"] for attributes in pages["index.html"].all("a")}
+    for submission in run.submissions:
+        shown = f"id <code>{submission['id']}</code>"
+        assert sum(shown in page.source for page in apart.values()) == 1, submission["id"]
+
+
+def test_a_run_without_students_is_one_page_with_a_section_a_submission(make_run):
+    folder = make_run(students=0)
+    render(folder)
+    pages = pages_of(folder)
+    assert set(pages) == {"index.html"}
+    assert_links_lead_somewhere(pages)
+    page = pages["index.html"]
+    sections = {attributes["id"] for attributes in page.all("article", "submission")}
+    assert len(sections) == 2
+    assert {f"#{anchor}" for anchor in sections} <= {attributes["href"] for attributes in page.all("a")}
 
 
 @pytest.mark.parametrize("fixture", ["cuda_run", "emulator_run"])
@@ -236,10 +274,11 @@ def test_a_run_without_speed_on_a_gpu_says_so(make_run):
 
 
 def test_a_gpu_run_of_correctness_cases_alone_has_no_empty_speed_sections(make_run):
-    page = render(make_run(students=1, graphs=[]))
+    folder = make_run(students=1, graphs=[])
+    page = render(folder)
     ids = {attributes.get("id") for _, attributes in page.elements}
     assert not {"speed", "throughput", "floor"} & ids
-    assert {a["href"][1:] for a in page.all("a")} <= ids
+    assert_links_lead_somewhere(pages_of(folder))
     assert "this run judged correctness only" in page.words()
 
 
