@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "program/build.h"
+#include "support/host_process.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -14,7 +15,7 @@ std::vector<Diagnostic> g_waiting;
 }  // namespace
 
 void take_places_from_elsewhere() {
-  g_from_elsewhere = true;
+  g_from_elsewhere = g_host_is_elsewhere = true;
 }
 
 bool places_come_from_elsewhere() {

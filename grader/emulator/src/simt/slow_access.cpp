@@ -10,6 +10,7 @@
 #include "program/program.h"
 #include "simt/launch.h"
 #include "simt/report.h"
+#include "support/host_process.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -40,6 +41,12 @@ bool is_mapped_host_memory(uint64_t address) {
   char byte;
   if (write(pipe_ends[1], reinterpret_cast<const void*>(address), 1) != 1) return false;
   return read(pipe_ends[0], &byte, 1) == 1;
+}
+
+// Of another process: where Linux puts programs, their data, heaps, libraries and stacks.
+bool looks_like_host_memory(uint64_t address) {
+  const uint64_t part = address >> 40;
+  return (part >= 0x55 && part <= 0x56) || (part >= 0x7a && part <= 0x7f);
 }
 
 struct Mistake {
@@ -105,7 +112,18 @@ void report_outside(const Mistake& m, const Allocation& nearest) {
 void report_unallocated(const Mistake& m) {
   const auto nearest = DeviceMemory::instance().nearest(m.address);
   if (nearest) return report_outside(m, *nearest);
-  const bool host = is_mapped_host_memory(m.address);
+  if (g_host_is_elsewhere && looks_like_host_memory(m.address)) {
+    return m.report(
+        m.diagnostic(
+            Finding::out_of_bounds,
+            verb(m.kind) + " " + plural(m.bytes, "byte") +
+                " at an address that no allocation holds; it looks like host memory",
+            "Was a host pointer passed to the kernel? Copy the data with cudaMalloc and cudaMemcpy, and "
+            "pass the device pointer. Else: is the pointer uninitialized, or computed with an index that "
+            "overflowed int?"),
+        Fault::illegal_address);
+  }
+  const bool host = !g_host_is_elsewhere && is_mapped_host_memory(m.address);
   m.report(
       m.diagnostic(
           Finding::out_of_bounds,
