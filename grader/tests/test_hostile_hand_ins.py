@@ -204,8 +204,9 @@ def test_messages_name_the_students_files(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     log = (tmp_path / "run/submissions/s1/compile.log").read_text(encoding="utf-8")
     assert "staged" not in log and "0.cu" not in log, log
-    assert "source/inner/b.cuh:4:2: warning: #warning look here" in log, log
-    assert "from /run/warpgrade/source/spmm.cu:1:\n" in log, log
+    assert "/run/warpgrade" not in log, log
+    assert "inner/b.cuh:4:2: warning: #warning look here" in log, log
+    assert "from spmm.cu:1:\n" in log, log
     assert records_of(tmp_path / "run")[0]["outcome"]["message"].startswith("inner/b.cuh(3): error"), log
 
 
@@ -302,7 +303,7 @@ ARCHIVES: dict[str, tuple[Maker, str | None]] = {
     "bomb_twice.tar.gz": (lambda p: zeros_in(p, lambda b: gzip.compress(gzip.compress(b))), "compression_ratio"),
     "nested.zip": (
         lambda p: zipped(p, ("a.zip", zipped(p.with_suffix(".in"), ("b.cu", b"\0" * (8 << 20))).read_bytes())),
-        "nested_archive"),
+        "compression_ratio"),
     "entries.zip": (
         lambda p: zipped(p, *((f"d{i}/x", b"") for i in range(100_000)), method=zipfile.ZIP_STORED), "too_many_files"),
     "deep.tar.gz": (lambda p: pax_path(p, b"d/" * 5000 + b"spmm.cu"), "bad_name"),
