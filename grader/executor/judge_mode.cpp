@@ -132,10 +132,8 @@ class Gpu final : public JudgedDevice {
     if (!is_run) return runs_.plain(command, host_, kForEver);
     const auto constant_us = runs_.gate().constant_us();
     TimedResult result = runs_.run(command, host_, kForEver);
-    if (constant_us)
-      result.graded_us = std::max(0.0, result.stamps_us - *constant_us);
-    else
-      result.is_void = true;
+    result.constant_us = constant_us.value_or(0);
+    if (!constant_us) result.is_void = true;
     return result;
   }
 

@@ -150,12 +150,17 @@ void JudgeService::detach(Reply& reply) {
   buffers_.clear();
 }
 
-// False when the host process has ended: the reply says so.
+// False when there is no result: the reply says why.
 bool JudgeService::ask_host(wire::Command command, bool is_run, TimedResult& result, Reply& reply) {
   result = device_.carry_out(command, is_run);
-  const bool is_there = result.ending != Ending::host_ended;
-  if (!is_there) say(reply, Status::kHostEnded, result.message);
-  return is_there;
+  if (result.ending == Ending::none) return true;
+  if (result.ending == Ending::host_ended) {
+    say(reply, Status::kHostEnded, result.message);
+  } else {
+    reply.cuda_error = cudaErrorLaunchTimeout;
+    say(reply, Status::kCudaError, words_of(cudaErrorLaunchTimeout) + ": " + result.message);
+  }
+  return false;
 }
 
 void JudgeService::call(HostCommand number, const Command& command, Reply& reply) {
@@ -166,13 +171,12 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
   TimedResult result;
   if (!ask_host(asked, number == HostCommand::kRun, result, reply)) return;
   reply.host_us = result.host_us;
-  if (number == HostCommand::kRun && result.stamps_us > 0) {
-    reply.time_us = result.graded_us;
-    reply.event_us = result.event_us;
-    reply.clock_us = result.host_clock_us;
-    reply.flags =
-        (result.opened_by.empty() ? 0 : protocol::kFlagWaited) | (result.is_void ? protocol::kFlagVoid : 0);
-  }
+  reply.stamps_us = result.stamps_us;
+  reply.constant_us = result.constant_us;
+  reply.event_us = result.event_us;
+  reply.clock_us = result.host_clock_us;
+  reply.flags =
+      (result.opened_by.empty() ? 0 : protocol::kFlagWaited) | (result.is_void ? protocol::kFlagVoid : 0);
   const protocol::CallSummary host = unpack(result.status);
   if (host.threw) return say(reply, Status::kException, result.message);
   protocol::conclude(reply, host, result.error, words_of);

@@ -43,7 +43,8 @@ nlohmann::json gpu_state_json(const std::string& uuid) {
 
 struct CaseJudge::TimedPair {
   PairSample sample;
-  bool is_void = false;  // of one of its runs the times say nothing
+  double constant_us = 0;  // of an empty run, as the submission's executor measured it
+  bool is_void = false;    // of one of its runs the times say nothing
 };
 
 struct CaseJudge::Baseline {
@@ -467,7 +468,8 @@ std::optional<Outcome> CaseJudge::timed_pair(std::vector<Baseline>& baselines, i
   bench_->snapshot(Output::kSubmission);
   ++repetitions_;
   if (!answer.ok()) return submission_->explain(answer, run_name());
-  timed.sample.submission_us = answer.reply.time_us;
+  timed.sample.submission_us = answer.reply.stamps_us;  // the constant comes off at the pair's end
+  timed.constant_us = answer.reply.constant_us;
   timed.sample.submission_event_us = answer.reply.event_us;
   timed.sample.submission_clock_us = answer.reply.clock_us;
   timed.sample.submission_host_us = answer.reply.host_us;
@@ -478,6 +480,8 @@ std::optional<Outcome> CaseJudge::timed_pair(std::vector<Baseline>& baselines, i
   if (pair % 2 == 0) {
     if (auto fault = timed_baselines(baselines, arguments, timed)) return fault;
   }
+  timed.sample.submission_us =
+      std::max(0.0, timed.sample.submission_us - std::min(timed.constant_us, trusted_constant_us_));
   return std::nullopt;
 }
 
@@ -490,10 +494,13 @@ std::optional<Outcome> CaseJudge::timed_baselines(std::vector<Baseline>& baselin
     const Answer answer = timed_turn(*baseline.runner, Op::kRun, arguments);
     if (!answer.ok()) return explain_baseline(baseline, baseline.runner->explain(answer, "run").message);
     timed.is_void = timed.is_void || (answer.reply.flags & protocol::kFlagVoid) != 0;
-    timed.sample.baseline_us[baseline.name] = answer.reply.time_us;
-    if (&baseline == &baselines.front())
-      timed.sample.baseline_clock_excess_us = answer.reply.clock_us - answer.reply.time_us;
-    baseline.spent_us += answer.reply.time_us;
+    const double time_us = std::max(0.0, answer.reply.stamps_us - answer.reply.constant_us);
+    timed.sample.baseline_us[baseline.name] = time_us;
+    if (&baseline == &baselines.front()) {
+      timed.sample.baseline_clock_excess_us = answer.reply.clock_us - time_us;
+      if (!timed.is_void) trusted_constant_us_ = answer.reply.constant_us;
+    }
+    baseline.spent_us += time_us;
     if (baseline.measured++ > 0) continue;
     timed_phases_.enter("checks");
     bench_->snapshot(Output::kBaseline);
@@ -567,6 +574,7 @@ void CaseJudge::collect_reports(nlohmann::json& record, Outcome& outcome) {
     // What the CUDA runtime of the host process had to refuse.
     const nlohmann::json refused = submission_->drain_diagnostics();
     if (!refused.empty()) record["diagnostics"] = refused;
+    explain_refusal(refused, outcome);
     return add_notes(record, outcome);
   }
   const nlohmann::json diagnostics = order_diagnostics(submission_->drain_diagnostics());

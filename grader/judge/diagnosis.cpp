@@ -189,6 +189,20 @@ void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
   }
 }
 
+void explain_refusal(const nlohmann::json& diagnostics, Outcome& outcome) {
+  const bool by_the_call = outcome.verdict == verdicts::kNotImplemented ||
+                           (outcome.verdict == verdicts::kRuntimeError && outcome.reason == "cuda_error");
+  for (const nlohmann::json& finding : diagnostics) {
+    if (!by_the_call || finding.value("kind", "") != "unsupported") continue;
+    outcome.verdict = verdicts::kRuntimeError;
+    outcome.reason = "unsupported";
+    outcome.message =
+        fmt::format("{} {} (a course whose policy says `host_isolation: any` can judge it with --direct)",
+                    finding.value("message", ""), finding.value("advice", ""));
+    return;
+  }
+}
+
 nlohmann::json summarize_counters(const nlohmann::json& objects) {
   constexpr const char* kSums[] = {"launches",
                                    "blocks",

@@ -18,6 +18,10 @@ nlohmann::json order_diagnostics(const nlohmann::json& diagnostics);
 // "also".
 void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome);
 
+// On a GPU: a call that the executor cannot forward returned cudaErrorNotSupported, which is also what a stub
+// returns. The outcome then names the call and the way out.
+void explain_refusal(const nlohmann::json& diagnostics, Outcome& outcome);
+
 // Totals over the kernels, what is wrong with them, and the kernels themselves, each with its lines and
 // buffers. `objects` as the emulator drains them (warpemu/warpemu.h).
 nlohmann::json summarize_counters(const nlohmann::json& objects);

@@ -116,6 +116,7 @@ WrappedCommand executor_command(const RunnerSpec& spec) {
   sandbox.mounts = {{spec.executor / "warpgrade-executor", "/run/warpgrade/executor", false}};
   sandbox.gpu = spec.gpu;
   sandbox.environment = spec.environment;
+  sandbox.environment["WARPEMU_REPORT"] = "quiet";  // findings go into the record, not to stderr
   if (spec.gpu) {
     if (const auto driver = driver_library_directory())
       sandbox.environment["LD_LIBRARY_PATH"] = driver->string();
@@ -322,8 +323,8 @@ void RunnerProcess::take_reply(const Command& command, Answer& answer) {
 bool RunnerProcess::reply_is_sound(const Command& command, const Reply& reply) const {
   return reply.magic == protocol::kMagic && reply.sequence == command.sequence && reply.op == command.op &&
          reply.status <= (executor_ ? Status::kProtocolBroken : Status::kException) &&
-         is_a_time(reply.time_us) && is_a_time(reply.event_us) && is_a_time(reply.clock_us) &&
-         is_a_time(reply.host_us);
+         is_a_time(reply.stamps_us) && is_a_time(reply.constant_us) && is_a_time(reply.event_us) &&
+         is_a_time(reply.clock_us) && is_a_time(reply.host_us);
 }
 
 void RunnerProcess::take_notes(const Answer& answer) {

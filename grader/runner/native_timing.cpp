@@ -45,9 +45,7 @@ struct NativeTiming::Clock {
       if (ends) return;
       const unsigned mine = turn;
       if (changed.wait_for(lock, kPatience, [&] { return turn != mine || ends; })) continue;
-      lock.unlock();
-      gate.open("waited");
-      lock.lock();
+      gate.open("waited");  // under the lock: the gate of the next turn is not this one's to open
       changed.wait(lock, [&] { return turn != mine || ends; });
     }
   }
@@ -80,7 +78,8 @@ void NativeTiming::run(cudaStream_t stream, protocol::Reply& reply, const std::f
   constexpr double kLimitS = 1e6;  // the judge's is shorter
   const executor::GateTimes times = gate.finish(streams, kLimitS);
   if (times.state != CUDA_SUCCESS) return;  // the stream's error says what it is
-  reply.time_us = std::max(0.0, times.stamps_us - constant_us.value_or(0));
+  reply.stamps_us = times.stamps_us;
+  reply.constant_us = constant_us.value_or(0);
   reply.event_us = times.event_us;
   reply.clock_us = times.host_clock_us;
   reply.flags = (times.opened_by.empty() ? 0 : protocol::kFlagWaited) |

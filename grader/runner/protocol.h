@@ -66,7 +66,8 @@ struct Reply {
   std::uint32_t flags = 0;
   std::uint32_t notes = 0;  // with kOk
   // kRun on a GPU (executor/README.md, "The timed run").
-  double time_us = 0;         // by the device's clock, an empty run's taken off: the time that counts
+  double stamps_us = 0;       // by the device's clock, with what an empty run takes
+  double constant_us = 0;     // an empty run's, measured in the same process
   double event_us = 0;        // between events beside it
   double clock_us = 0;        // from opening the gate until the device was idle, by the host's clock
   double host_us = 0;         // of host code while the gate was closed; kPlan, kFree: of the whole call

@@ -77,7 +77,13 @@ TimedResult TimedRuns::run(const wire::Command& command, const Host& host, doubl
   const double begin = steady_us();
   server_.send_command(command);
   host.thaw();
-  const bool is_done = serve_until_done(host, limit_s, result);
+  bool is_done = false;
+  try {
+    is_done = serve_until_done(host, limit_s, result);
+  } catch (const ProtocolError&) {
+    gate_.open("a broken protocol");  // what was put into streams ends, and the device is free for others
+    throw;
+  }
   host.freeze();
   result.host_us = (gate_.is_closed() ? steady_us() : gate_.opened_at_us()) - begin;
   const double finish_s = is_done ? limit_s : 1;

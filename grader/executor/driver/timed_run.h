@@ -13,9 +13,9 @@
 namespace warpgrade::executor {
 
 struct TimedResult : GateTimes {
-  double graded_us = 0;  // of a timed run: stamps_us less an empty run's
-  int64_t status = 0;    // what the host process said of its run
-  std::string message;   // and its text
+  double constant_us = 0;  // of an empty run, to be taken off stamps_us
+  int64_t status = 0;      // what the host process said of its run
+  std::string message;     // and its text
   cudaError_t error = cudaSuccess;
   double host_us = 0;  // of host code behind the closed gate; of a plain command: all of it
   uint64_t launches = 0;

@@ -12,8 +12,6 @@ extern "C" const unsigned char warpgrade_timing_kernels[];
 namespace warpgrade::executor {
 namespace {
 
-constexpr uint64_t kAheadNs = 10'000;             // from the host's word to the start
-constexpr uint64_t kGateLimitNs = 4'000'000'000;  // a gate that nobody opens ends by itself
 constexpr unsigned kGateThreads = 1024;
 
 void require(CUresult result, const char* what) {
@@ -87,12 +85,12 @@ void TimingGate::reset_l2() {
 // The streams wait for the start event, too: a gate of kernels does not stop copies.
 void TimingGate::close(std::span<const CUstream> streams) {
   page_->opened = number_;
-  page_->timed_out = 0;
   page_->start = 0;
   page_->end = 0;
   ++number_;
   opened_by_.clear();
-  start_ = 0;
+  opening_found_ = {};
+  closed_at_ = steady_us();  // before the launch: the gate's own limit ends later than this one
   uint64_t ahead = kAheadNs, limit = kGateLimitNs;
   void* arguments[] = {&page_on_device_, &start_on_device_, &number_, &ahead, &limit};
   require(api_.cuMemsetD8Async_(start_on_device_, 0, 8, stream_), "cuMemsetD8Async");
@@ -112,11 +110,12 @@ void TimingGate::open(const char* by) {
   is_closed_ = false;
   opened_by_ = by;
   opened_at_ = steady_us();
+  opening_found_.closed_for_us = opened_at_ - closed_at_;
   __atomic_store_n(const_cast<uint32_t*>(&page_->opened), number_, __ATOMIC_SEQ_CST);
   const double limit = opened_at_ + 1e6;
-  while ((start_ = page_->start) == 0 && steady_us() < limit) {
+  while ((opening_found_.start = page_->start) == 0 && steady_us() < limit) {
   }
-  announce_us_ = steady_us() - opened_at_;
+  opening_found_.announce_us = steady_us() - opened_at_;
 }
 
 void TimingGate::add_stream(CUstream stream) {
@@ -148,7 +147,7 @@ GateTimes TimingGate::finish(std::span<const CUstream> streams, double limit_s) 
   while ((times.state = api_.cuStreamQuery_(stream_)) == CUDA_ERROR_NOT_READY && steady_us() < deadline) {
   }
   times.host_clock_us = steady_us() - opened_at_;
-  times.announce_us = announce_us_;
+  times.announce_us = opening_found_.announce_us;
   is_timing_ = false;
   if (times.state == CUDA_SUCCESS) times.state = api_.cuCtxSynchronize_();
   if (times.state != CUDA_SUCCESS) return times;
@@ -156,9 +155,9 @@ GateTimes TimingGate::finish(std::span<const CUstream> streams, double limit_s) 
   api_.cuEventElapsedTime_(&milliseconds, start_event_, end_event_);
   times.event_us = 1e3 * static_cast<double>(milliseconds);
   const uint64_t end = page_->end;
-  times.stamps_us = end > start_ && start_ != 0 ? 1e-3 * static_cast<double>(end - start_) : 0;
-  // The start's value must have been ours before a kernel of the submission could come to change it.
-  times.is_void = start_ == 0 || announce_us_ > 1e-3 * kAheadNs || page_->timed_out == number_;
+  const uint64_t start = opening_found_.start;
+  times.stamps_us = end > start ? 1e-3 * static_cast<double>(end - start) : 0;
+  times.is_void = !is_sound(opening_found_) || end <= start;
   return times;
 }
 

@@ -22,7 +22,6 @@ namespace warpgrade::executor {
 // What a page of host memory holds that the kernels write to (timing_kernels.cu).
 struct TimingPage {
   volatile uint32_t opened;
-  volatile uint32_t timed_out;
   volatile uint64_t start;
   volatile uint64_t end;
 };
@@ -34,10 +33,27 @@ struct GateTimes {
   double host_clock_us = 0;  // from opening the gate to the device being done
   double announce_us = 0;    // from opening the gate to knowing the start: below the lead, or the run is void
   std::string opened_by;     // the call that waited for the device; empty when the work had been enqueued
-  bool is_void = false;      // the start was not known in time, or the gate opened by itself
+  bool is_void = false;      // the start was not known in time, or the gate may have opened by itself
 };
 
 double steady_us();
+
+// How a run's start became known; by the host's clock, which no kernel can write to.
+struct GateOpening {
+  double closed_for_us = 0;  // before the host opened it
+  double announce_us = 0;    // from then to knowing the start
+  uint64_t start = 0;        // 0: not known
+};
+
+inline constexpr uint64_t kAheadNs = 10'000;             // from the host's word to the start
+inline constexpr uint64_t kGateLimitNs = 4'000'000'000;  // a gate that nobody opens ends by itself
+
+// Whether the start was decided, and copied, while no kernel of a submission could run. Once a gate has ended
+// by itself, what lies in its page is the kernels' to write, so only the host's clock is asked.
+inline bool is_sound(const GateOpening& opening) {
+  constexpr double kAheadUs = 1e-3 * kAheadNs, kLongestClosedUs = 0.9e-3 * kGateLimitNs;
+  return opening.start != 0 && opening.announce_us <= kAheadUs && opening.closed_for_us < kLongestClosedUs;
+}
 
 class TimingGate {
  public:
@@ -88,8 +104,8 @@ class TimingGate {
   std::mutex opening_;
   bool is_closed_ = false, is_timing_ = false;
   std::string opened_by_;
-  uint64_t start_ = 0;  // ours: copied from the page before another kernel came
-  double opened_at_ = 0, announce_us_ = 0;
+  GateOpening opening_found_;  // ours: the start was copied from the page before another kernel came
+  double closed_at_ = 0, opened_at_ = 0;
 };
 
 }  // namespace warpgrade::executor

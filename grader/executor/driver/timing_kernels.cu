@@ -14,10 +14,9 @@ __device__ uint64_t now() {
 
 // Shared with timed_run.cpp (TimingPage): memory of the host.
 struct Page {
-  volatile uint32_t opened;     // the host: number of the gate that may open
-  volatile uint32_t timed_out;  // the gate: the host did not come
-  volatile uint64_t start;      // the gate: the clock's value at which it ends
-  volatile uint64_t end;        // the last kernel: the clock when all else had ended
+  volatile uint32_t opened;  // the host: number of the gate that may open
+  volatile uint64_t start;   // the gate: the clock's value at which it ends
+  volatile uint64_t end;     // the last kernel: the clock when all else had ended
 };
 
 // Fills every thread slot of the device (the launch says how many blocks), so that no other kernel starts.
@@ -28,11 +27,7 @@ extern "C" __global__ void __launch_bounds__(1024)
   if (threadIdx.x == 0) {
     if (blockIdx.x == 0) {
       const uint64_t begin = now();
-      while (page->opened != number) {
-        if (now() - begin > limit) {
-          page->timed_out = number;
-          break;
-        }
+      while (page->opened != number && now() - begin <= limit) {
       }
       const uint64_t t = now() + ahead;
       *start = t;

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "executor/driver/timing_gate.h"
 #include "executor/server.h"
 #include "executor/server_watchdog.h"
 #include "executor/tests/null_backend.h"
@@ -314,6 +315,15 @@ TEST(ToldFacts, object_to_a_device_that_reaches_host_memory) {
   facts.attributes[cudaDevAttrPageableMemoryAccess] = 1;
   EXPECT_NE(objection_to(facts, false).find("uvm_disable_hmm=1"), std::string::npos);
   EXPECT_EQ(objection_to(facts, true), "");
+}
+
+TEST(TimingGate, believes_a_start_only_while_its_own_clock_says_that_the_gate_was_closed) {
+  const GateOpening honest{30, 2.3, 123456};
+  EXPECT_TRUE(is_sound(honest));
+  EXPECT_FALSE(is_sound({30, 2.3, 0})) << "the start was never seen";
+  EXPECT_FALSE(is_sound({30, 11, 123456})) << "kernels may have run before the start was read";
+  // The gate ended by itself, and a kernel wrote a later start into the page, which is there at once.
+  EXPECT_FALSE(is_sound({4.5e6, 0.1, 123456}));
 }
 
 }  // namespace

@@ -161,5 +161,26 @@ TEST(Diagnosis, unknown_kinds_change_nothing) {
   EXPECT_EQ(o.message, "as it was");
 }
 
+TEST(Refusal, OnAGpuNamesTheCallInsteadOfAnUnwrittenStub) {
+  const nlohmann::json refused = {{{"kind", "unsupported"},
+                                   {"message", "executor: unsupported call of cudaMallocArray"},
+                                   {"advice", "Use cudaMalloc."}}};
+  Outcome outcome;
+  outcome.verdict = verdicts::kNotImplemented;
+  explain_refusal(refused, outcome);
+  EXPECT_EQ(outcome.verdict, verdicts::kRuntimeError);
+  EXPECT_EQ(outcome.reason, "unsupported");
+  EXPECT_NE(outcome.message.find("cudaMallocArray"), std::string::npos);
+
+  Outcome wrong;  // the program says what it likes: it explains no other failure away
+  wrong.verdict = verdicts::kWrongAnswer;
+  explain_refusal(refused, wrong);
+  EXPECT_EQ(wrong.verdict, verdicts::kWrongAnswer);
+  Outcome stub;
+  stub.verdict = verdicts::kNotImplemented;
+  explain_refusal(nlohmann::json::array(), stub);
+  EXPECT_EQ(stub.verdict, verdicts::kNotImplemented);
+}
+
 }  // namespace
 }  // namespace warpgrade
