@@ -200,6 +200,16 @@ def test_judge_faults_and_cases_not_run_are_told_from_faults_of_the_submission(m
     assert len({STYLES[name].letter for name in STYLES}) == len(STYLES)
 
 
+def test_a_case_that_is_left_out_is_not_called_for_again(make_run):
+    def change(run):
+        fail(run.records[0], "not_run", reason="left_out", message="rows and columns differ")
+
+    words = render(make_run(change, students=1, faults=0)).words()
+    assert "Left out: 1." in words
+    assert "Not run:" not in words
+    assert "not judged, nobody's zero" not in words
+
+
 def test_a_failure_shows_pattern_mismatches_and_the_next_step(make_run):
     def change(run):
         record = run.records[0]

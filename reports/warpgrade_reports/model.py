@@ -200,7 +200,12 @@ class CaseResult:
     @property
     def undecided(self) -> bool:
         """Not judged: neither right nor wrong."""
-        return self.verdict in UNDECIDED
+        return self.verdict in UNDECIDED and not self.left_out
+
+    @property
+    def left_out(self) -> bool:
+        """Beyond what the submission's older interface was promised: none of its cases."""
+        return self.verdict == "not_run" and self.reason == "left_out"
 
 
 @dataclass(frozen=True)

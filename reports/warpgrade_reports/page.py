@@ -161,7 +161,8 @@ def _notices(run: Run) -> Iterator[Notice]:
         yield Notice("", "No times.", reason[0].upper() + reason[1:] + "." + more)
     if run.sandbox == "unsandboxed":
         yield Notice("", "Unsandboxed.", "Submissions ran without bubblewrap: do not grade strangers' code like this.")
-    verdicts = analysis.verdict_counts(c for s in run.submissions for c in s.cases)
+    cases = [c for s in run.submissions for c in s.cases]
+    verdicts = analysis.verdict_counts(c for c in cases if c.undecided)
     for verdict, title in (("judge_fault", "Faults of the judge"), ("not_run", "Not run")):
         if verdicts[verdict]:
             yield Notice(
@@ -169,6 +170,12 @@ def _notices(run: Run) -> Iterator[Notice]:
                 f"{title}: {verdicts[verdict]}.",
                 "These cases are nobody's zero; grade with the same command again and only they are judged.",
             )
+    if left_out := sum(c.left_out for c in cases):
+        yield Notice(
+            "",
+            f"Left out: {left_out}.",
+            "An older interface was never promised these cases: they are none of its submission's, and cost nothing.",
+        )
     if run.skipped:
         yield Notice("", f"Cases skipped: {len(run.skipped)}.", "Their datasets are not on this machine; see Cases.")
     if run.unsealed_records:
@@ -191,12 +198,13 @@ class Tile:
 def _tiles(run: Run) -> list[Tile]:
     results = [case for s in run.students or run.submissions for case in s.cases]
     undecided = sum(case.undecided for case in results)
+    judged = sum(not case.left_out for case in results)
     who = run.students or run.submissions
     correct = sum(s.correct_cases == s.total_cases for s in who)
     tiles = [
         Tile(str(len(who)), "submissions" if run.students else "references"),
         Tile(str(len(run.cases)), f"cases, {len(run.speed_cases)} for speed"),
-        Tile(f"{sum(case.accepted for case in results)}/{len(results)}", "verdicts are accepted", "ok"),
+        Tile(f"{sum(case.accepted for case in results)}/{judged}", "verdicts are accepted", "ok"),
         Tile(str(correct), "correct in every case", "ok"),
     ]
     if run.speed_measured:
