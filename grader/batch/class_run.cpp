@@ -109,6 +109,11 @@ void ClassRun::choose_isolation() {
         "put "
         "`host_isolation: any` into a policy of your own and name it with --policy");
   }
+  const fs::path executor = executor_directory() / "warpgrade-executor";
+  if (!options_.direct && !options_.judged_elsewhere && !fs::is_regular_file(executor)) {
+    throw UsageError("{} is not there: submissions cannot be judged without it; build it with `make build`",
+                     executor.string());
+  }
   const SandboxProbe& probe = probe_sandbox();
   if (!probe.works && !options_.allow_unsandboxed) {
     throw UsageError(

@@ -174,6 +174,8 @@ cudart::Backend& emulator_backend() {
 #endif
 
 int serve_judge(const std::string& name, const Limits& limits) {
+  if (name != "gpu" && name != "emulator")
+    throw std::runtime_error("--judge is `emulator` or `gpu`, not `" + name + "`");
   try {
     static SharedMemory memory = SharedMemory::create();  // first: the driver takes much of the address space
     std::unique_ptr<Driver> driver;

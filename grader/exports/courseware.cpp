@@ -31,7 +31,10 @@ json gradescope_test(const json& line) {
   // Without a status Gradescope calls a test failed that earned less than its maximum: a slow one is not
   // wrong.
   test["status"] = line.at("verdict") == "accepted" ? "passed" : "failed";
-  if (undecided(line)) {
+  if (line.value("left_out", false)) {
+    test["output"] = line.value("note", "none of this submission's cases");
+    test.erase("status");
+  } else if (undecided(line)) {
     test["output"] = "not judged: costs nothing; the staff will judge it again";
     test.erase("status");
   }

@@ -32,6 +32,21 @@ def run_autograder(root: Path, program: Path = WARPGRADE) -> subprocess.Complete
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
+def test_a_case_beyond_an_older_interface_is_not_promised_to_be_judged_again(autograder: Path) -> None:
+    settings = "LAB=apsp\nCASES=complete-31,sparse-97\nALLOW_UNSANDBOXED=1\n"
+    (autograder / "source/settings.env").write_text(settings, encoding="utf-8")
+    shutil.rmtree(autograder / "submission")
+    shutil.copytree(ROOT / "grader/tests/submissions/accepted/apsp_legacy", autograder / "submission")
+    done = run_autograder(autograder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads((autograder / "results/results.json").read_text(encoding="utf-8"))
+    tests = {test["name"]: test for test in result["tests"]}
+    assert tests["complete-31"]["status"] == "passed"
+    assert "status" not in tests["sparse-97"]
+    assert "again" not in tests["sparse-97"]["output"]
+    assert result["score"] == 40
+
+
 def test_a_submission_gets_valid_results(autograder: Path) -> None:
     done = run_autograder(autograder)
     assert done.returncode == 0, done.stdout + done.stderr

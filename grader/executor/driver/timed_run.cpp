@@ -76,7 +76,6 @@ TimedResult TimedRuns::run(const wire::Command& command, const Host& host, doubl
   gate_.close(streams());
   const double begin = steady_us();
   server_.send_command(command);
-  host.thaw();
   bool is_done = false;
   try {
     is_done = serve_until_done(host, limit_s, result);
@@ -84,7 +83,6 @@ TimedResult TimedRuns::run(const wire::Command& command, const Host& host, doubl
     gate_.open("a broken protocol");  // what was put into streams ends, and the device is free for others
     throw;
   }
-  host.freeze();
   result.host_us = (gate_.is_closed() ? steady_us() : gate_.opened_at_us()) - begin;
   const double finish_s = is_done ? limit_s : 1;
   static_cast<GateTimes&>(result) = gate_.finish(streams(), finish_s);
@@ -117,9 +115,7 @@ TimedResult TimedRuns::plain(const wire::Command& command, const Host& host, dou
   if (!wait_until_idle(result, kIdleSeconds, "a command's beginning")) return result;
   driver_.use_submissions_limits();
   server_.send_command(command);
-  host.thaw();
   const bool is_done = serve_until_done(host, limit_s, result);
-  host.freeze();
   const Ending ending = result.ending;
   const std::string message = result.message;
   wait_until_idle(result, is_done ? limit_s : 1, "a command");

@@ -31,9 +31,9 @@ class TimedRuns {
   ~TimedRuns();
   TimedRuns(const TimedRuns&) = delete;
 
-  // `thaw` lets the host process go, `freeze` stops it; `is_alive` says whether it is there.
+  // `is_alive` says whether the host process is there. (Its owner stops it between its turns: what it writes
+  // into the ring meanwhile is not served.)
   struct Host {
-    std::function<void()> thaw = [] {}, freeze = [] {};
     std::function<bool()> is_alive = [] { return true; };
   };
   TimedResult run(const wire::Command& command, const Host& host, double limit_s = 10);
