@@ -32,6 +32,14 @@ def test_wrong_arguments_are_named(arguments: tuple[str, ...], words: str, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_missing_executor_is_said_before_anything_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPGRADE_EXECUTOR_DIRECTORY", str(tmp_path / "none"))
+    done = warpgrade("grade", NAIVE, "--backend", "emulator", "--run", tmp_path / "run", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "warpgrade-executor is not there" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_students_test_without_a_stub_or_a_backend_is_no_success(tmp_path: Path) -> None:
     program = WARPGRADE.with_name("warpgrade-student-test")
     for arguments, words in (

@@ -9,7 +9,7 @@ namespace {
 
 // An honest pair: the host's clock sees what the device's sees, plus its way there and back.
 PairSample pair_of(std::mt19937& generator, double submission_us, double baseline_us, double hidden_us = 0) {
-  std::normal_distribution<double> noise(1, 0.01), way(14.2, 0.4);
+  std::normal_distribution<double> noise(1, 0.01), way(18.7, 0.4);
   PairSample sample;
   sample.submission_us = sample.submission_event_us = submission_us * noise(generator);
   sample.submission_clock_us = sample.submission_us + hidden_us + way(generator);

@@ -276,5 +276,24 @@ TEST(ReportLines, SummingUpSurvivesObjectsOfAnyShape) {
   }
 }
 
+// The peer of the protocol in an executor's place: it ends while it is asked.
+TEST(RunnerProcess, AnExecutorThatEndsByItselfIsTheJudgesFault) {
+  const TemporaryDirectory folder("warpgrade-executor");
+  fs::create_symlink(HOSTILE_RUNNER, folder.path() / "warpgrade-executor");
+  std::ofstream(folder.path() / "libcudart.so.13");
+  SharedHostMemory memory("C", 1 << 16);
+  RunnerSpec spec;
+  spec.label = "one";
+  spec.executable = HOSTILE_RUNNER;
+  spec.executor = folder.path();
+  spec.sandbox = SandboxMode::kUnsandboxed;
+  spec.environment = {{"HOSTILE", "dies"}};
+  RunnerProcess runner(spec);
+  ASSERT_TRUE(runner.attach(memory.buffer(), false).ok());
+  const Answer answer = runner.call(Op::kRun);
+  EXPECT_EQ(answer.kind, Answer::Kind::kExecutorDied);
+  EXPECT_THROW(runner.explain(answer, "spmm_run"), JudgeFault);
+}
+
 }  // namespace
 }  // namespace warpgrade
