@@ -308,7 +308,7 @@ std::vector<fs::path> Compiler::runner_objects(const CompileOptions& options) {
                   {"runner/runner_main.cpp", "runner/host_main.cpp", "runner/submission_calls.cpp",
                    "runner/launch_watch.cpp", "runner/device_memory.cpp", "runner/native_timing.cpp",
                    "executor/driver/timing_gate.cpp", "executor/driver/driver_api.cpp",
-                   "executor/driver/timing_kernels.cu"});
+                   "executor/driver/imported_memory.cpp", "executor/driver/timing_kernels.cu"});
   return own_objects(options, "runner-" + options.lab, {"runner/" + options.lab + "_runner.cpp"}, objects);
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "executor/driver/imported_memory.h"
 #include "executor/judge_service.h"
 
 #ifdef WARPGRADE_EXECUTOR_EMULATOR
@@ -98,32 +99,13 @@ class EmulatedDevice final : public JudgedDevice {
 
 class Gpu final : public JudgedDevice {
  public:
-  Gpu(Driver& driver, Server& server) : server_(server), runs_(driver, server), api_(driver_api()) {
-    require(api_.cuCtxGetDevice_(&device_), "cuCtxGetDevice");
+  Gpu(Driver& driver, Server& server) : server_(server), runs_(driver, server) {
     host_.is_alive = host_is_there;
   }
 
-  uint64_t import(const protocol::Command& attach, int fd) override {
-    CUmemGenericAllocationHandle handle = 0;
-    require(api_.cuMemImportFromShareableHandle_(&handle, reinterpret_cast<void*>(static_cast<uintptr_t>(fd)),
-                                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
-            "cuMemImportFromShareableHandle");
-    close(fd);
-    CUdeviceptr address = 0;
-    require(api_.cuMemAddressReserve_(&address, attach.mapped_bytes, 0, 0, 0), "cuMemAddressReserve");
-    require(api_.cuMemMap_(address, attach.mapped_bytes, 0, handle, 0), "cuMemMap");
-    CUmemAccessDesc access = {};
-    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    access.location.id = device_;
-    access.flags = attach.read_only != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READ : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    require(api_.cuMemSetAccess_(address, attach.mapped_bytes, &access, 1), "cuMemSetAccess");
-    require(api_.cuMemRelease_(handle), "cuMemRelease");  // the mapping keeps the memory
-    return address + attach.offset;
-  }
-
+  uint64_t import(const protocol::Command& attach, int fd) override { return import_buffer(attach, fd); }
   void release(const protocol::Command& attach, uint64_t address) override {
-    require(api_.cuMemUnmap_(address - attach.offset, attach.mapped_bytes), "cuMemUnmap");
-    require(api_.cuMemAddressFree_(address - attach.offset, attach.mapped_bytes), "cuMemAddressFree");
+    release_buffer(address, attach.offset, attach.mapped_bytes);
   }
 
   // Its limit is the judge's, who ends this process.
@@ -149,14 +131,8 @@ class Gpu final : public JudgedDevice {
   }
 
  private:
-  static void require(CUresult result, const char* what) {
-    if (result != CUDA_SUCCESS) throw std::runtime_error(std::string(what) + ": " + name_of(result));
-  }
-
   Server& server_;
   TimedRuns runs_;
-  const DriverApi& api_;
-  CUdevice device_ = 0;
   TimedRuns::Host host_;
 };
 

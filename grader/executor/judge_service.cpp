@@ -1,7 +1,6 @@
 #include "executor/judge_service.h"
 
 #include <cuda_runtime_api.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,46 +10,19 @@
 #include <stdexcept>
 
 #include "cudart/errors.h"
+#include "runner/peer.h"
 
 namespace warpgrade::executor {
 namespace {
 
 using protocol::Command;
 using protocol::Op;
+using protocol::receive;
 using protocol::Reply;
+using protocol::reply_to;
 using protocol::say;
+using protocol::send_reply;
 using protocol::Status;
-
-// One command and, with kAttach, its descriptor; false when the judge has hung up.
-bool receive(int judge, Command& command, int& fd) {
-  fd = -1;
-  iovec part{&command, sizeof command};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  ssize_t n;
-  do n = recvmsg(judge, &message, MSG_CMSG_CLOEXEC);
-  while (n < 0 && errno == EINTR);
-  if (n != static_cast<ssize_t>(sizeof command) || command.magic != protocol::kMagic) return false;
-  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
-    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) std::memcpy(&fd, CMSG_DATA(c), sizeof fd);
-  }
-  return true;
-}
-
-bool send_reply(int judge, const Reply& reply) {
-  return send(judge, &reply, sizeof reply, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof reply);
-}
-
-Reply reply_to(const Command& command) {
-  Reply reply;
-  reply.op = command.op;
-  reply.sequence = command.sequence;
-  return reply;
-}
 
 std::string words_of(std::int32_t code) {
   const auto error = static_cast<cudaError_t>(code);

@@ -1,12 +1,11 @@
 // The submission's objects and this thin main. Started with WARPGRADE_EXECUTOR it is the host process of an
 // executor (host_main.cpp). Else it runs without one: it serves one command at a time on descriptor 3 and
-// ends when the judge hangs up. Baselines of ours run so, and submissions with --direct, of which nothing
-// that it says is believed.
+// ends when the judge hangs up. Baselines of ours run so, and submissions with --direct, whose words only
+// lower a verdict.
 #include <cuda_runtime.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,6 +20,7 @@
 
 #include "device_memory.h"
 #include "native_timing.h"
+#include "peer.h"
 #include "protocol.h"
 #include "runner_lab.h"
 #include "submission_calls.h"
@@ -32,26 +32,6 @@ using protocol::Command;
 using protocol::Op;
 using protocol::Reply;
 using protocol::Status;
-
-// One command and, with kAttach, its descriptor; false when the judge has hung up.
-bool receive(Command& command, int& fd) {
-  fd = -1;
-  iovec part{&command, sizeof command};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  ssize_t n;
-  do n = recvmsg(protocol::kSocketFd, &message, MSG_CMSG_CLOEXEC);
-  while (n < 0 && errno == EINTR);
-  if (n != static_cast<ssize_t>(sizeof command) || command.magic != protocol::kMagic) return false;
-  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
-    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) std::memcpy(&fd, CMSG_DATA(c), sizeof fd);
-  }
-  return true;
-}
 
 void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
@@ -69,9 +49,7 @@ class Server {
   }
 
   Reply serve(const Command& command, int fd) {
-    Reply reply;
-    reply.op = command.op;
-    reply.sequence = command.sequence;
+    Reply reply = protocol::reply_to(command);
     try {
       dispatch(command, fd, reply);
     } catch (const std::exception& error) {
@@ -169,17 +147,13 @@ int serve_until_end() {
   } catch (const std::exception& error) {
     why = error.what();
   }
-  while (receive(command, fd)) {
-    Reply reply;
-    if (server != nullptr) {
+  while (protocol::receive(protocol::kSocketFd, command, fd)) {
+    Reply reply = protocol::reply_to(command);
+    if (server != nullptr)
       reply = server->serve(command, fd);
-    } else {
-      reply.op = command.op;
-      reply.sequence = command.sequence;
+    else
       protocol::say(reply, Status::kRunnerFault, why);
-    }
-    if (send(protocol::kSocketFd, &reply, sizeof reply, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof reply))
-      return 1;
+    if (!protocol::send_reply(protocol::kSocketFd, reply)) return 1;
     if (command.op == Op::kEnd) return 0;
   }
   return 0;
