@@ -22,6 +22,7 @@ namespace {
 
 constexpr uint64_t kWholeRangeBytes = 1ull << 40, kLeastRangeBytes = 64ull << 20;
 constexpr uint64_t kGap = 512, kWideGap = 1 << 20;
+constexpr uint64_t kNear = 1 << 20;  // farther away, an address belongs to no allocation
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPreferredAddress = 0x700000000000ull;
 
@@ -257,14 +258,17 @@ std::optional<Allocation> DeviceMemory::find(uint64_t address) const {
 
 std::optional<Allocation> DeviceMemory::nearest(uint64_t address) const {
   std::lock_guard lock(mutex_);
+  // In multiples of the allocation's own size: an index that went astray mostly stays in the order of the
+  // array's length, so 14 KB before 400 bytes is rather 90 KB past the end of 100 KB.
   const Allocation* best = nullptr;
-  uint64_t best_distance = 1 << 20;
+  double best_distance = 0;
   const auto consider = [&](const Allocation& a) {
     const uint64_t distance = address < a.begin ? a.begin - address : address >= a.end ? address - a.end : 0;
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = &a;
-    }
+    if (distance >= kNear) return;
+    const double own_sizes = static_cast<double>(distance) / static_cast<double>(std::max(a.bytes(), kGap));
+    if (best != nullptr && own_sizes >= best_distance) return;
+    best_distance = own_sizes;
+    best = &a;
   };
   // What the emulator keeps for itself is nothing that a program means to reach.
   const auto is_own = [](const auto& entry) { return entry.second.kind == MemoryKind::parameters; };
