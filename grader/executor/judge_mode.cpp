@@ -78,6 +78,7 @@ class EmulatedDevice final : public JudgedDevice {
     return result;
   }
 
+  void limit_steps(uint64_t warp_instructions) override { warpemu_limit_steps(warp_instructions); }
   void forget_allocations() override { emu::forget_allocations(); }
   std::vector<uint64_t> leaks() override { return emu::leaked_addresses(); }
   void report_leaks(const std::map<uint64_t, Server::Place>& told) override {

@@ -85,6 +85,8 @@ void JudgeService::dispatch(const Command& command, int fd, Reply& reply) {
       return report(command, reply);
     case Op::kDetach:
       return detach(reply);
+    case Op::kLimitSteps:
+      return device_.limit_steps(static_cast<uint64_t>(command.arguments[0]));
     case Op::kEnd:
       return;
   }

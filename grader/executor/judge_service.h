@@ -23,6 +23,7 @@ class JudgedDevice {
   // Has the host process carry the command out, and waits for the device. On a GPU a run is a timed one, so
   // that no program can tell for what it runs. Throws ProtocolError.
   virtual TimedResult carry_out(const wire::Command& command, bool is_run) = 0;
+  virtual void limit_steps(uint64_t /*warp_instructions*/) {}
   virtual void forget_allocations() {}
   // Of what was allocated since and not freed; then the report with the places that were told.
   virtual std::vector<uint64_t> leaks() { return {}; }

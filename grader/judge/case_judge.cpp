@@ -20,11 +20,12 @@ namespace {
 using protocol::Op;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSlowBaselinePairs = 7;      // of a baseline that is not in every pair,
-constexpr double kSlowBaselineUs = 5e5;    // or until it has taken this long
-constexpr double kThrottledShare = 0.2;    // of the pairs may be redone,
-constexpr double kVoidShare = 0.2;         // and as many whose start was not known in time
-constexpr int kPreparedAhead = 2;          // processes of a submission's next cases
+constexpr int kSlowBaselinePairs = 7;    // of a baseline that is not in every pair,
+constexpr double kSlowBaselineUs = 5e5;  // or until it has taken this long
+constexpr double kThrottledShare = 0.2;  // of the pairs may be redone,
+constexpr double kVoidShare = 0.2;       // and as many whose start was not known in time
+constexpr int kPreparedAhead = 2;        // processes of a submission's next cases
+constexpr const char* kStartOfProgram = "the start of the program";
 constexpr std::size_t kMostOutput = 4000;  // bytes of what it printed, in a failed case's record
 // On the emulator a launch may take this many times what a whole run of the naive solution takes, and never
 // less than the floor: a few seconds' work.
@@ -78,7 +79,7 @@ nlohmann::json CaseJudge::judge() {
   // A submission's first case has no process on its way yet: it comes up while the input is opened.
   // (Baselines are not sent for as early: on an H200 contexts that came up side by side took half a second
   // longer in all.)
-  if (context_.services != nullptr) context_.services->prepare(context_.submission, 1);
+  context_.services->prepare(context_.submission, 1);
   bench_ = open_bench();
   device_ = bench_->describe();
   Outcome outcome;
@@ -106,8 +107,7 @@ nlohmann::json CaseJudge::judge() {
     if (!pattern_.empty()) record["pattern"] = pattern_;
   }
   record["device"] = device_;
-  if (context_.services != nullptr) context_.services->bury(std::move(submission_));
-  submission_.reset();
+  context_.services->bury(std::move(submission_));
   bench_.reset();
   record["wall_s"] = elapsed_s(start);
   record["phases"] = phases_.to_json();
@@ -128,7 +128,6 @@ void CaseJudge::count_check(const std::string& method, std::int64_t cells, doubl
 
 // The GPU is shared with other judges, or this case's alone.
 void CaseJudge::take_turn() {
-  if (context_.services == nullptr) return;
   const Phases::Scope waiting(phases_, "lease_wait");
   if (context_.alone)
     context_.services->lease().own();
@@ -145,13 +144,12 @@ void CaseJudge::settle() {
 // Brings up the processes of the next cases, `most` at a time, while the GPU is shared. Where this submission
 // needs the GPU for itself, only one: more would take memory from it.
 void CaseJudge::prepare_next(int most) {
-  if (context_.services == nullptr) return;
-  context_.services->prepare(context_.submission, std::min(context_.alone ? 1 : most, context_.cases_after));
+  const int at_once = context_.alone || context_.backend == "emulator" ? 1 : most;
+  context_.services->prepare(context_.submission, std::min(at_once, context_.cases_after));
 }
 
 // Another judge waits to time: this one's processes are stopped meanwhile.
 void CaseJudge::let_others_go_first() {
-  if (context_.services == nullptr) return;
   const Phases::Scope waiting(phases_, "lease_wait");
   context_.services->lease().breathe(
       [&] {
@@ -164,22 +162,22 @@ void CaseJudge::let_others_go_first() {
 }
 
 // On the emulator an endless loop is found after so many steps, whatever else the machine does meanwhile.
-RunnerSpec CaseJudge::submission_spec() const {
-  RunnerSpec spec = context_.submission;
+std::optional<Outcome> CaseJudge::limit_steps() {
   const double naive = naive_steps();
-  if (context_.backend == "emulator" && naive > 0)
-    spec.environment["WARPEMU_STEP_LIMIT"] =
-        fmt::format("{:.0f}", std::max(kLeastSteps, kStepsOverNaive * naive));
-  return spec;
+  if (context_.backend != "emulator" || naive <= 0) return std::nullopt;
+  const double most = std::max(kLeastSteps, kStepsOverNaive * naive);
+  const Answer answer = submission_->call(Op::kLimitSteps, {std::llround(most)});
+  if (answer.ok()) return std::nullopt;
+  return submission_->explain(answer, kStartOfProgram);
 }
 
 std::optional<Outcome> CaseJudge::start_submission() {
   inject("start", context_.submission.label);
   let_others_go_first();
   const Phases::Scope starting(phases_, "runner_start");
-  submission_ = context_.services != nullptr ? context_.services->start(context_.submission)
-                                             : std::make_unique<RunnerProcess>(submission_spec());
+  submission_ = context_.services->start(context_.submission);
   prepare_next(1);
+  if (auto fault = limit_steps()) return fault;
   return attach(*submission_, Output::kSubmission);
 }
 
@@ -239,10 +237,10 @@ std::optional<Outcome> CaseJudge::attach(RunnerProcess& runner, Output output) {
   const bool protect = context_.backend == "emulator";  // a GPU's write is found by comparison instead
   for (const SharedBuffer& buffer : bench_->input_buffers()) {
     const Answer answer = runner.attach(buffer, protect);
-    if (!answer.ok()) return runner.explain(answer, "the start of the program");
+    if (!answer.ok()) return runner.explain(answer, kStartOfProgram);
   }
   const Answer answer = runner.attach(bench_->output_buffer(output), false);
-  if (!answer.ok()) return runner.explain(answer, "the start of the program");
+  if (!answer.ok()) return runner.explain(answer, kStartOfProgram);
   return std::nullopt;
 }
 
@@ -304,14 +302,14 @@ std::optional<Outcome> CaseJudge::time_baselines_and_submission(std::vector<Base
   if (auto fault = start_baselines(baselines)) return fault;
   // A baseline that tries out algorithms compares times: it does so once, with the GPU alone, and keeps the
   // choice in its process.
-  const bool chosen = context_.services != nullptr && context_.services->planned_before(spec_.id);
+  const bool chosen = context_.services->planned_before(spec_.id);
   if (chosen) {
     if (auto fault = plan_baselines(baselines)) return fault;
   }
   for (Baseline& baseline : baselines) baseline.runner->pause();
   submission_->pause();
-  if (context_.services != nullptr) {
-    settle();
+  settle();
+  {
     const Phases::Scope waiting(phases_, "lease_wait");
     context_.services->lease().own();
   }
@@ -333,10 +331,8 @@ bool CaseJudge::works_alone(const Baseline& baseline) {
 Outcome CaseJudge::explain_baseline(const Baseline& baseline, const std::string& words) {
   const auto free_with = free_device_memory();
   submission_->kill();
-  if (context_.services != nullptr) {
-    context_.services->forget_prepared();  // of the same program
-    settle();
-  }
+  context_.services->forget_prepared();  // of the same program
+  settle();
   const auto free_without = free_device_memory();
   auto starved = device_memory_.starved(baseline.name, words, free_with, free_without);
   if (starved && works_alone(baseline)) return *starved;
@@ -344,7 +340,6 @@ Outcome CaseJudge::explain_baseline(const Baseline& baseline, const std::string&
 }
 
 void CaseJudge::give_back(std::vector<Baseline>& baselines) {
-  if (context_.services == nullptr) return;
   const Phases::Scope closing(phases_, "close");
   for (Baseline& baseline : baselines) {
     // "self" is the submission's own program, and not trusted
@@ -422,7 +417,7 @@ std::optional<Outcome> CaseJudge::start_baselines(std::vector<Baseline>& baselin
   let_others_go_first();
   const Phases::Scope starting(phases_, "baselines");
   for (const auto& entry : context_.baselines) {
-    const bool kept = context_.services != nullptr && entry.spec.vendor_libraries;  // ours, not "self"
+    const bool kept = entry.spec.vendor_libraries;  // ours, not "self"
     Baseline baseline{
         entry.name, entry.spec,
         kept ? context_.services->borrow(entry.spec) : std::make_unique<RunnerProcess>(entry.spec),

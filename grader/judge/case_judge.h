@@ -102,7 +102,7 @@ class CaseJudge {
   struct Baseline;
   struct TimedPair;
 
-  RunnerSpec submission_spec() const;
+  std::optional<Outcome> limit_steps();
   std::optional<Outcome> attach(RunnerProcess& runner, Output output);
   std::string plan_name() const { return prefix_ + "_plan"; }
   Answer timed_turn(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {});

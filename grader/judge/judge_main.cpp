@@ -56,14 +56,13 @@ int check_device() {
   return kExitGraded;
 }
 
-// What is kept while the lease stays the same one; none on the emulator.
-JudgeServices* services_for(const JudgeJob& job, std::unique_ptr<JudgeServices>& kept, std::string& lease) {
-  if (job.context.backend != "cuda") return nullptr;
+// What is kept while the lease stays the same one. On the emulator nobody shares anything.
+JudgeServices& services_for(const JudgeJob& job, std::unique_ptr<JudgeServices>& kept, std::string& lease) {
   if (kept == nullptr || lease != job.context.gpu_lease) {
     lease = job.context.gpu_lease;
     kept = std::make_unique<JudgeServices>(lease.empty() ? GpuLease() : GpuLease(lease));
   }
-  return kept.get();
+  return *kept;
 }
 
 // Checks the content of the job's files against their hashes, several at a time, in the order of the cases. A
@@ -104,15 +103,13 @@ class FileChecks {
 // Before the first case: this judge's turn on the GPU, and the files. Says how long that took. Reading takes
 // cores: a judge that has the GPU to itself and cores to spare lets it go on beside the first cases; where
 // judges share the GPU, another one may be timing then.
-std::unique_ptr<FileChecks> open_job(const JudgeJob& job, JudgeServices* services) {
+std::unique_ptr<FileChecks> open_job(const JudgeJob& job, JudgeServices& services) {
   constexpr int kFewestCores = 4;  // of which a quarter reads
   const int cores = job.context.threads;
-  const bool aside = services != nullptr && job.context.alone && cores >= kFewestCores;
+  const bool aside = job.context.alone && cores >= kFewestCores;
   Phases phases;
-  if (services != nullptr) {
-    phases.enter("lease_wait");
-    job.context.alone ? services->lease().own() : services->lease().share();
-  }
+  phases.enter("lease_wait");
+  job.context.alone ? services.lease().own() : services.lease().share();
   phases.enter("open");
   auto checks = std::make_unique<FileChecks>(job, aside ? cores / kFewestCores : cores);
   if (!aside) checks->wait();
@@ -120,9 +117,9 @@ std::unique_ptr<FileChecks> open_job(const JudgeJob& job, JudgeServices* service
   return checks;
 }
 
-int judge_job(JudgeJob& job, JudgeServices* services) {
+int judge_job(JudgeJob& job, JudgeServices& services) {
   const Lab& lab = find_lab(job.lab);
-  job.context.services = services;
+  job.context.services = &services;
   const auto checks = open_job(job, services);
   for (size_t i = 0; i < job.cases.size(); ++i) {
     const CaseInput& input = job.cases[i];
@@ -134,14 +131,10 @@ int judge_job(JudgeJob& job, JudgeServices* services) {
     // After a fault this process and the device may be in any state: the rest is for a fresh judge.
     if (line.contains("fault")) return kExitJudgeFault;
   }
-  if (services == nullptr) {
-    emit({{"done", true}});
-    return kExitGraded;
-  }
-  services->forget_prepared();
-  services->settle();
-  check_device();  // throws: the caller asks a fresh process what is wrong
-  services->lease().release();
+  services.forget_prepared();
+  services.settle();
+  if (job.context.backend == "cuda") check_device();  // throws: the caller asks a fresh process what is wrong
+  services.lease().release();
   emit({{"done", true}});
   return kExitGraded;
 }

@@ -15,6 +15,7 @@ namespace {
 
 using EmulatorImport = int (*)(int, std::uint64_t, std::uint64_t, const char*, int, void**);
 using EmulatorDrain = std::size_t (*)(char*, std::size_t);
+using EmulatorLimit = void (*)(std::uint64_t);
 using EmulatorForget = void (*)();
 using EmulatorLeaks = void (*)(const char*);
 
@@ -54,6 +55,10 @@ std::size_t drain_report(int kind, char* text, std::size_t capacity) {
   const auto drain =
       emulator_function<EmulatorDrain>(kind == 0 ? "warpemu_drain_diagnostics" : "warpemu_drain_counters");
   return drain != nullptr ? drain(text, capacity) : 0;
+}
+
+void limit_steps(std::uint64_t warp_instructions) {
+  if (const auto limit = emulator_function<EmulatorLimit>("warpemu_limit_steps")) limit(warp_instructions);
 }
 
 void watch_for_leaks() {

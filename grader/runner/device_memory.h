@@ -18,6 +18,9 @@ void release_device_memory(void* payload, std::uint64_t offset, std::uint64_t ma
 // Emulator only: diagnostics (0) or counters (1) as JSON lines into text; bytes written.
 std::size_t drain_report(int kind, char* text, std::size_t capacity);
 
+// Emulator only: launches from now on fail when they execute more warp instructions; 0: no limit.
+void limit_steps(std::uint64_t warp_instructions);
+
 // Emulator only: what is allocated between the two and not freed is a finding of the report.
 void watch_for_leaks();
 void report_leaks();

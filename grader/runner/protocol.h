@@ -21,7 +21,8 @@ enum class Op : std::uint32_t {
   kFree,
   kReport,  // arguments[0]: 0 diagnostics, 1 counters; written into the attached buffer "report"
   kEnd,
-  kDetach,  // every buffer is unmapped and forgotten
+  kDetach,      // every buffer is unmapped and forgotten
+  kLimitSteps,  // arguments[0]: warp instructions that a launch may execute; the emulator's, 0: no limit
 };
 
 struct Command {

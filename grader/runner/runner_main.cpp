@@ -83,6 +83,8 @@ class Server {
         return;
       case Op::kDetach:
         return detach();
+      case Op::kLimitSteps:
+        return limit_steps(static_cast<std::uint64_t>(command.arguments[0]));
       case Op::kEnd:
         return;
     }

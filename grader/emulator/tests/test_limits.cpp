@@ -47,6 +47,12 @@ TEST(Limits, a_launch_ends_after_its_steps_and_names_the_loop) {
   EXPECT_EQ(run("limits", "many_launches 9", "WARPEMU_STEP_LIMIT=100000").output, "");
 }
 
+TEST(Limits, a_stray_read_is_told_of_the_array_whose_length_fits_the_distance) {
+  const Result r = run("limits", "stray");
+  EXPECT_NE(r.output.find("90000 bytes past the end of allocation #1 (100000 bytes)"), std::string::npos)
+      << r.output;
+}
+
 TEST(Limits, newer_ptx_is_named_once_and_tried) {
   // The program with another version in its PTX.
   const std::string patched = WARPEMU_PROGRAM_DIR "/limits_newer_ptx";

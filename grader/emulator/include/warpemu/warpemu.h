@@ -50,6 +50,10 @@ size_t warpemu_drain_diagnostics(char* json_lines, size_t capacity);
  * Same buffer rules as warpemu_drain_diagnostics. */
 size_t warpemu_drain_counters(char* json_lines, size_t capacity);
 
+/* Launches from now on fail as with WARPEMU_STEP_LIMIT when they execute more warp instructions than this;
+ * 0: no limit. */
+void warpemu_limit_steps(uint64_t warp_instructions);
+
 /* For WARPEMU_CHECKS with leakcheck; nothing otherwise. The first call forgets what was allocated until now;
  * the other reports what has been allocated since and is not freed, each allocation once: findings
  * device_memory_leak at the line that allocated, "... was <when>", NULL for "never freed". */

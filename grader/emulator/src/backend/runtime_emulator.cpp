@@ -11,6 +11,7 @@
 #include "memory/device_memory.h"
 #include "report/counters.h"
 #include "report/diagnostics.h"
+#include "support/settings.h"
 #include "warpemu/warpemu.h"
 
 namespace warpgrade::emu {
@@ -72,6 +73,10 @@ size_t warpemu_drain_diagnostics(char* json_lines, size_t capacity) {
 
 size_t warpemu_drain_counters(char* json_lines, size_t capacity) {
   return KernelCounters::instance().drain(json_lines, capacity);
+}
+
+void warpemu_limit_steps(uint64_t warp_instructions) {
+  set_step_limit(warp_instructions);
 }
 
 void warpemu_forget_allocations() {

@@ -289,7 +289,7 @@ Fault run_launch(Launch& launch) {
                                   std::chrono::duration<double>(settings().launch_timeout_s));
   }
   if (launch.program->allocates) DeviceHeap::instance().reserve();
-  launch.step_limit = settings().step_limit;
+  launch.step_limit = step_limit();
   launch.allocations = DeviceMemory::instance().snapshot();
   lay_out_shared(launch);
   std::vector<WorkerCounts> counts;

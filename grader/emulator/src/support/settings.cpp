@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -96,6 +97,21 @@ Settings read() {
 const Settings& settings() {
   static const Settings s = read();
   return s;
+}
+
+namespace {
+std::atomic<uint64_t>& steps() {
+  static std::atomic<uint64_t> limit{settings().step_limit};
+  return limit;
+}
+}  // namespace
+
+uint64_t step_limit() {
+  return steps();
+}
+
+void set_step_limit(uint64_t warp_instructions) {
+  steps() = warp_instructions;
 }
 
 }  // namespace warpgrade::emu

@@ -26,4 +26,8 @@ struct Settings {
 
 const Settings& settings();
 
+// Of launches from now on: what settings() say until it is set.
+uint64_t step_limit();
+void set_step_limit(uint64_t warp_instructions);
+
 }  // namespace warpgrade::emu

@@ -10,6 +10,10 @@ __global__ void store(int* out) {
   *out = 7;
 }
 
+__global__ void copy_one(const int* from, int* to) {
+  *to = *from;
+}
+
 __global__ void spin(volatile int* flag) {
   while (*flag == 0) {  // SPIN loop
   }
@@ -48,11 +52,24 @@ int many_launches(int count) {
   return 0;
 }
 
+// A read 90 KB past the end of 100 KB, nearer to the 400 bytes behind than to that end.
+int stray() {
+  constexpr int kMany = 25000, kPast = 22500, kFew = 100;
+  int *many = nullptr, *few = nullptr, *word = nullptr;
+  CHECK_CUDA(cudaMalloc(&many, kMany * sizeof(int)));
+  CHECK_CUDA(cudaMalloc(&few, kFew * sizeof(int)));
+  CHECK_CUDA(cudaMalloc(&word, sizeof(int)));
+  copy_one<<<1, 1>>>(many + kMany + kPast, word);
+  std::printf("%d\n", int(cudaDeviceSynchronize()));
+  return 0;
+}
+
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "largest_grid") return largest_grid();
   if (what == "whole_memory") return whole_memory();
   if (what == "many_launches") return many_launches(std::atoi(argv[2]));
+  if (what == "stray") return stray();
   if (what == "spin") {
     Managed<int> flag(1);
     spin<<<1, 32>>>(flag.data);

@@ -1,0 +1,45 @@
+#include "base/build_id.h"
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+
+namespace warpgrade {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kSelf = "/proc/self/exe";
+
+TEST(BuildId, OfAProgramIsAHexadecimalNumber) {
+  const auto id = build_id(kSelf);
+  ASSERT_TRUE(id) << "linked without --build-id";
+  EXPECT_GE(id->size(), 16u);
+  EXPECT_EQ(id->find_first_not_of("0123456789abcdef"), std::string::npos) << *id;
+}
+
+TEST(BuildId, IsNothingForOtherFiles) {
+  EXPECT_FALSE(build_id("/dev/null"));
+  EXPECT_FALSE(build_id("/no/such/file"));
+  EXPECT_FALSE(build_id("/proc/self/cmdline"));
+}
+
+// Every prefix of the first bytes and damage of each of them: an answer or none, never a crash.
+TEST(BuildId, ReadsDamagedFiles) {
+  const TemporaryDirectory folder("build-id");
+  const fs::path file = folder.path() / "program";
+  const std::string whole = read_text(kSelf).substr(0, 4096);
+  for (std::size_t bytes = 0; bytes <= whole.size(); bytes += 61) {
+    write_scratch(file, whole.substr(0, bytes));
+    build_id(file);
+  }
+  for (std::size_t at = 0; at < 1024; ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(~damaged[at]);
+    write_scratch(file, damaged);
+    build_id(file);
+  }
+}
+
+}  // namespace
+}  // namespace warpgrade
