@@ -27,17 +27,19 @@ TEST(BuildId, IsNothingForOtherFiles) {
 // Every prefix of the first bytes and damage of each of them: an answer or none, never a crash.
 TEST(BuildId, ReadsDamagedFiles) {
   const TemporaryDirectory folder("build-id");
-  const fs::path file = folder.path() / "program";
-  const std::string whole = read_text(kSelf).substr(0, 4096);
-  for (std::size_t bytes = 0; bytes <= whole.size(); bytes += 61) {
-    write_scratch(file, whole.substr(0, bytes));
+  int number = 0;
+  const auto read_back = [&](const std::string& bytes) {
+    const fs::path file = folder.path() / std::to_string(number++);
+    write_scratch(file, bytes);
     build_id(file);
-  }
+    fs::remove(file);
+  };
+  const std::string whole = read_text(kSelf).substr(0, 4096);
+  for (std::size_t bytes = 0; bytes <= whole.size(); bytes += 61) read_back(whole.substr(0, bytes));
   for (std::size_t at = 0; at < 1024; ++at) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(~damaged[at]);
-    write_scratch(file, damaged);
-    build_id(file);
+    read_back(damaged);
   }
 }
 
