@@ -101,9 +101,10 @@ json scored(const Policy& policy, const json& cases, const Sample& sample) {
                 {"outcome", {{"verdict", i < right ? "accepted" : "wrong_answer"}}}};
     const auto ratio = [](double value) { return json{{"median", value}, {"low", value}, {"high", value}}; };
     if (const auto threshold = policy.threshold(spec.at("dataset"), spec.at("k")); threshold && i < right)
-      record["ratios"][policy.baseline] = ratio(sample.thresholds * *threshold);
+      record[policy.ratios_key()][policy.baseline] = ratio(sample.thresholds * *threshold);
     for (const auto& [baseline, needed] : policy.faster_than)
-      if (i < right && baseline != policy.baseline) record["ratios"][baseline] = ratio(sample.over_gate);
+      if (i < right && baseline != policy.baseline)
+        record[policy.ratios_key()][baseline] = ratio(sample.over_gate);
     records.push_back(std::move(record));
   }
   return score(policy, run, records).at("submissions")[0];

@@ -40,8 +40,9 @@ std::vector<std::string> common_flags(const std::string& architecture) {
           "-lineinfo", "-cudart", "shared", "-Xptxas", "-v",
           // CUB's profiling marks load a library at run time, which inspect.cpp refuses.
           "-DNVTX_DISABLE",
-          // Lines of the host's calls, for what the emulator says of them: the caller stays on the stack.
-          "-Xcompiler", "-g1,-fno-optimize-sibling-calls"};
+          // Lines of the host's calls, for what the emulator says of them: the caller stays on the stack. A
+          // global variable `send` or `link` of the program's does not take the C library's place.
+          "-Xcompiler", "-g1,-fno-optimize-sibling-calls,-fvisibility=hidden"};
 }
 
 int count_warnings(const std::string& log) {
@@ -144,7 +145,7 @@ class Build {
     return true;
   }
 
-  // A submission calls neither a vendor's library nor replaces a function of the runtime or the C library.
+  // A submission calls no vendor's library.
   bool inspect(const std::string& dependencies, const std::string& object) {
     if (submission_.role != Role::kStudent) return true;
     inject("inspect", submission_.id);
@@ -152,7 +153,7 @@ class Build {
       return fail("cheating", "forbidden_library",
                   fmt::format("includes {}; the kernels are to be your own, remove it", plain_line(*header)));
     }
-    const auto finding = inspect_symbols(object, toolchain_);
+    const auto finding = inspect_symbols(object);
     if (!finding) return true;
     return fail(finding->reason == "unreadable_object" ? "compile_error" : "cheating", finding->reason,
                 finding->message);
@@ -266,7 +267,7 @@ void publish(const fs::path& scratch, const fs::path& destination) {
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-10").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-11").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(options.architecture).part(toolchain.version).part(to_string(options.sandbox));
   for (const std::string& library : options.libraries) hash.part(library);
   for (const fs::path& object : runner_objects) hash.part(object.parent_path().filename().string());

@@ -37,7 +37,7 @@ std::vector<KernelResources> parse_ptxas(const std::string& log);
 
 struct CompileResult {
   std::string status;   // compiled, compile_error, not_found, cheating, judge_fault
-  std::string reason;   // for cheating: forbidden_library, symbol_interposition; for errors: out_of_time,
+  std::string reason;   // for cheating: forbidden_library; for errors: out_of_time,
                         // bad_output, ...
   std::string message;  // one line
   std::string log;      // the compiler's words

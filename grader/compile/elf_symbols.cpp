@@ -38,7 +38,7 @@ std::optional<std::string_view> text(std::string_view table, std::uint64_t offse
 
 class Reader {
  public:
-  Reader(std::string_view bytes, ElfTable table) : bytes_(bytes), table_(table) {}
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
 
   ElfSymbols read() {
     ElfSymbols result;
@@ -62,8 +62,7 @@ class Reader {
     const bool kind = header_.e_ident[EI_CLASS] == ELFCLASS64 && header_.e_ident[EI_DATA] == ELFDATA2LSB &&
                       header_.e_machine == kMachine;
     if (!kind) return fail("an ELF file of another machine");
-    if (header_.e_type != (table_ == ElfTable::kObject ? ET_REL : ET_DYN))
-      return fail(fmt::format("an ELF file of type {}", header_.e_type));
+    if (header_.e_type != ET_REL) return fail(fmt::format("an ELF file of type {}", header_.e_type));
     return true;
   }
 
@@ -79,7 +78,7 @@ class Reader {
       return fail("section headers beyond the file's end");
     for (std::uint64_t i = 0; i < count; ++i)
       sections_.push_back(*at<Elf64_Shdr>(bytes_, header_.e_shoff + i * sizeof(Elf64_Shdr)));
-    return table_ != ElfTable::kObject || no_other_code(sections_[names]);
+    return no_other_code(sections_[names]);
   }
 
   // With link-time optimisation the linker takes code and symbols from sections of their own.
@@ -96,10 +95,9 @@ class Reader {
   }
 
   bool find_table() {
-    const Elf64_Word wanted = table_ == ElfTable::kObject ? SHT_SYMTAB : SHT_DYNSYM;
     const Elf64_Shdr* found = nullptr;
     for (const Elf64_Shdr& section : sections_) {
-      if (section.sh_type != wanted) continue;
+      if (section.sh_type != SHT_SYMTAB) continue;
       if (found != nullptr) return fail("two symbol tables");
       found = &section;
     }
@@ -135,7 +133,6 @@ class Reader {
   }
 
   std::string_view bytes_, entries_, names_;
-  ElfTable table_;
   Elf64_Ehdr header_ = {};
   std::vector<Elf64_Shdr> sections_;
   std::string problem_;
@@ -143,8 +140,8 @@ class Reader {
 
 }  // namespace
 
-ElfSymbols read_elf_symbols(std::string_view bytes, ElfTable table) {
-  return Reader(bytes, table).read();
+ElfSymbols read_elf_symbols(std::string_view bytes) {
+  return Reader(bytes).read();
 }
 
 }  // namespace warpgrade

@@ -20,12 +20,10 @@ struct ElfSymbols {
   std::optional<std::string> problem;  // why the table can't be read; then there are no symbols
 };
 
-enum class ElfTable { kObject, kDynamic };  // .symtab of a relocatable object; .dynsym of a shared library
-
-// Of a 64-bit little-endian file of this machine's kind. Every offset is checked against the bytes. A file
-// with two tables, with sections for link-time optimisation (whose symbols are not in the table), or with
-// more than kMostSymbols symbols is a problem.
-ElfSymbols read_elf_symbols(std::string_view bytes, ElfTable table);
+// Of a 64-bit little-endian relocatable object of this machine's kind. Every offset is checked against the
+// bytes. A file with two tables, with sections for link-time optimisation (whose symbols are not in the
+// table), or with more than kMostSymbols symbols is a problem.
+ElfSymbols read_elf_symbols(std::string_view bytes);
 
 inline constexpr std::size_t kMostSymbols = 1'000'000;
 

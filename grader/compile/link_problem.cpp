@@ -78,8 +78,7 @@ class Explanation {
  public:
   Explanation(const std::vector<LinkedObject>& objects, const std::string& words, const std::string& contract)
       : objects_(objects), words_(words), contract_(contract) {
-    for (const LinkedObject& object : objects)
-      tables_.push_back(read_elf_symbols(object.bytes, ElfTable::kObject));
+    for (const LinkedObject& object : objects) tables_.push_back(read_elf_symbols(object.bytes));
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       for (const ElfSymbol& symbol : tables_[i].symbols) {
         if (!symbol.defined || symbol.binding == STB_LOCAL) continue;

@@ -154,6 +154,7 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
   const protocol::CallSummary host = unpack(result.status);
   if (host.threw) return say(reply, Status::kException, result.message);
   protocol::conclude(reply, host, result.error, words_of);
+  reply.notes |= server_.notes();
 }
 
 void JudgeService::free_plan(const Command& command, Reply& reply) {

@@ -74,10 +74,6 @@ Server::Server(cudart::Backend& backend, SharedMemory& memory, const Limits& lim
   streams_[cudart::kPerThreadStream] = cudart::kPerThreadStream;
   size_t heap = 0;
   if (backend.get_limit(cudaLimitMallocHeapSize, heap) == cudaSuccess) first_heap_bytes_ = heap;
-  if (reaches_host_memory(backend.device()))
-    note(
-        "the device reaches all memory of the executor's process (pageableMemoryAccess): kernels are not "
-        "contained");
 }
 
 // The device has what the submission had of it back, whatever state its process left; unless a kernel does
@@ -560,10 +556,6 @@ cudaError_t Server::place(const Call& call) {
 
 std::map<uint64_t, Server::Place> Server::take_places() {
   return std::exchange(places_, {});
-}
-
-void Server::note(const std::string& text) {
-  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
 }
 
 void Server::say(const std::string& text) {

@@ -84,8 +84,8 @@ class Server {
   uint64_t launches() const { return launches_; }
   // The first error of a call that had not been waited for; cleared.
   cudaError_t take_late_error();
-  // What holds for this program through the executor and costs it time, said once each: managed memory.
-  const std::vector<std::string>& notes() const { return notes_; }
+  // What costs this program time through the executor: managed memory. Bits of protocol::Reply::notes.
+  uint32_t notes() const { return notes_; }
 
   // Set once the device or the driver did not answer in time. Every later call fails; the executor is to be
   // replaced.
@@ -188,7 +188,6 @@ class Server {
   void say(const std::string& text);
   cudaError_t report(const Call& call);
   cudaError_t place(const Call& call);
-  void note(const std::string& text);
 
   // Memory that is no allocation of the submission's: globals of its modules, stacks, heap, freed parts of
   // the pool.
@@ -244,7 +243,7 @@ class Server {
   uint64_t module_memory_ = 0, stack_memory_ = 0, heap_memory_ = 0, stack_limit_memory_ = 0,
            printf_memory_ = 0, pool_memory_ = 0, uncounted_ = 0;
   uint64_t first_heap_bytes_ = 0;
-  std::vector<std::string> notes_;
+  uint32_t notes_ = 0;
   std::optional<GaveUp> gave_up_;
   std::atomic<uint64_t> activity_{0};
   std::atomic<uint16_t> in_hand_{0};

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "executor/server_call.h"
+#include "runner/protocol.h"
 
 namespace warpgrade::executor {
 
@@ -85,10 +86,7 @@ cudaError_t Server::allocate(const Call& call) {
       return cudaErrorMemoryAllocation;
     }
   }
-  if (kind == MemoryKind::managed)
-    note(
-        "managed memory is memory of the host here: kernels reach it through the bus, more slowly than "
-        "device memory");
+  if (kind == MemoryKind::managed) notes_ |= protocol::kNoteManagedMemory;
   values_[0] = address;
   return cudaSuccess;
 }

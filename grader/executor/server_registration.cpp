@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "executor/server_call.h"
+#include "runner/protocol.h"
 
 namespace warpgrade::executor {
 
@@ -113,9 +114,7 @@ cudaError_t Server::add_managed(const Call& call) {
   MemoryRange variable;
   const cudaError_t error = backend_.add_managed(images_[call.argument(0)].id, call.text(), variable);
   if (error != cudaSuccess) return error;
-  note(
-      "__managed__ variables are copied between host and device at launches and waits here: kernels and host "
-      "code do not see each other's changes in between");
+  notes_ |= protocol::kNoteManagedVariables;
   variable.kind = MemoryKind::other;
   owned_.add(variable);
   values_[0] = variable.begin;

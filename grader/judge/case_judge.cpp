@@ -397,6 +397,7 @@ std::optional<Outcome> CaseJudge::measure(std::vector<Baseline>& baselines) {
   timing_["void_redone"] = voids;
   timing_["phases"] = timed_phases_.to_json();
   ratios_ = timing.ratios_json();
+  ratios_with_host_ = timing.ratios_json(PairedTiming::Counted::kDeviceAndHost);
   return finish_timing(timing, main_baseline);
 }
 
@@ -491,6 +492,7 @@ std::optional<Outcome> CaseJudge::timed_baselines(std::vector<Baseline>& baselin
     timed.is_void = timed.is_void || (answer.reply.flags & protocol::kFlagVoid) != 0;
     const double time_us = std::max(0.0, answer.reply.stamps_us - answer.reply.constant_us);
     timed.sample.baseline_us[baseline.name] = time_us;
+    timed.sample.baseline_host_us[baseline.name] = answer.reply.host_us;
     if (&baseline == &baselines.front()) {
       timed.sample.baseline_clock_excess_us = answer.reply.clock_us - time_us;
       if (!timed.is_void) trusted_constant_us_ = answer.reply.constant_us;
@@ -553,6 +555,7 @@ void CaseJudge::describe_speed(nlohmann::json& record) const {
   if (timing_.is_null()) return;
   record["timing"] = timing_;
   record["ratios"] = ratios_;
+  record["ratios_with_host"] = ratios_with_host_;
   const double median_us = timing_.at("median_us");
   const double bytes = compulsory_bytes();
   const double peak = device_.value("peak_bytes_per_s", 0.0);

@@ -141,7 +141,7 @@ class CaseJudge {
   // limits can make its executor's longer, and no more than this is taken off its times.
   double trusted_constant_us_ = std::numeric_limits<double>::infinity();
   std::unique_ptr<RunnerProcess> submission_;  // ends before the bench's memory goes
-  nlohmann::json device_, timing_, ratios_;
+  nlohmann::json device_, timing_, ratios_, ratios_with_host_;
   std::set<std::string> methods_;
   std::int64_t cells_checked_ = 0;
   double max_error_over_bound_ = 0, max_rms_over_limit_ = 0, plan_ms_ = 0;

@@ -344,6 +344,20 @@ nlohmann::json RunnerProcess::notes() const {
           "The contract gives a stream: kernel<<<grid, block, shared_bytes, stream>>>(...). The default "
           "stream is ordered with it here, but waits for all other streams and keeps them waiting."}});
   }
+  if ((notes_ & protocol::kNoteManagedMemory) != 0) {
+    list.push_back({{"kind", "managed_memory"},
+                    {"message", "cudaMallocManaged gives memory of the host here"},
+                    {"advice",
+                     "On a GPU kernels reach it through the bus, much more slowly than device memory: use "
+                     "cudaMalloc and cudaMemcpyAsync for what kernels read often."}});
+  }
+  if ((notes_ & protocol::kNoteManagedVariables) != 0) {
+    list.push_back({{"kind", "managed_memory"},
+                    {"message", "__managed__ variables are copied at launches and waits here"},
+                    {"advice",
+                     "Kernels and host code do not see each other's changes in between: use __device__ "
+                     "variables and cudaMemcpyToSymbolAsync for what changes often."}});
+  }
   if ((notes_ & protocol::kNoteUnreadError) != 0) {
     list.push_back(
         {{"kind", "invalid_launch"},

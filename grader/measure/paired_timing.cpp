@@ -21,12 +21,16 @@ Interval PairedTiming::submission_us() const {
   return median_interval(std::move(values), kLookConfidence);
 }
 
-std::optional<Interval> PairedTiming::ratio(const std::string& baseline) const {
+std::optional<Interval> PairedTiming::ratio(const std::string& baseline, Counted counted) const {
+  const bool with_host = counted == Counted::kDeviceAndHost;
   std::vector<double> ratios;
   for (const PairSample& sample : samples_) {
     const auto found = sample.baseline_us.find(baseline);
-    if (found != sample.baseline_us.end() && sample.submission_us > 0)
-      ratios.push_back(found->second / sample.submission_us);
+    if (found == sample.baseline_us.end()) continue;
+    const auto host = sample.baseline_host_us.find(baseline);
+    if (with_host && host == sample.baseline_host_us.end()) continue;
+    const double own = sample.submission_us + (with_host ? sample.submission_host_us : 0);
+    if (own > 0) ratios.push_back((found->second + (with_host ? host->second : 0)) / own);
   }
   if (ratios.empty()) return std::nullopt;
   return median_interval(std::move(ratios), kLookConfidence);
@@ -72,6 +76,8 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
     series["checked_closely"].push_back(sample.checked_closely ? 1 : 0);
     series["replanned"].push_back(sample.replanned ? 1 : 0);
     for (const auto& [name, value] : sample.baseline_us) series["baseline_us"][name].push_back(value);
+    for (const auto& [name, value] : sample.baseline_host_us)
+      series["baseline_host_us"][name].push_back(value);
     waited += sample.waited ? 1 : 0;
   }
   return {{"median_us", time.median_us},
@@ -91,7 +97,7 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
           {"samples", std::move(series)}};
 }
 
-nlohmann::json PairedTiming::ratios_json() const {
+nlohmann::json PairedTiming::ratios_json(Counted counted) const {
   const Graded time = graded();
   // A submission of which the host's clock shows more than the device's pays for it in every ratio.
   const double scale = time.median_us > 0 ? time.device_median_us / time.median_us : 1;
@@ -103,7 +109,9 @@ nlohmann::json PairedTiming::ratios_json() const {
   }
   nlohmann::json ratios = nlohmann::json::object();
   for (const std::string& name : names) {
-    const Interval interval = *ratio(name);
+    const auto found = ratio(name, counted);
+    if (!found) continue;
+    const Interval& interval = *found;
     const auto count = std::count_if(samples_.begin(), samples_.end(),
                                      [&](const PairSample& s) { return s.baseline_us.contains(name); });
     ratios[name] = {{"median", interval.median * scale},

@@ -23,6 +23,7 @@ struct PairSample {
   double submission_host_us = 0;  // of host code while the gate was closed
   bool waited = false;            // host code waited for the device: its way is in the time from there
   std::map<std::string, double> baseline_us;
+  std::map<std::string, double> baseline_host_us;  // of a baseline's host code, for those in baseline_us
   // What the host's clock shows beyond the device's, for the first baseline; none when it is not in the pair.
   std::optional<double> baseline_clock_excess_us;
   bool checked_closely = false;  // one of the pairs that the hidden seed chose for a closer check
@@ -59,8 +60,9 @@ class PairedTiming {
   bool narrow_enough();
 
   Interval submission_us() const;
-  // Baseline / submission, pair by pair.
-  std::optional<Interval> ratio(const std::string& baseline) const;
+  // Baseline / submission, pair by pair: of the device's times, or of these and the host code's together.
+  enum class Counted { kDevice, kDeviceAndHost };
+  std::optional<Interval> ratio(const std::string& baseline, Counted counted = Counted::kDevice) const;
 
   // The time that counts, and which clock it comes from: what the host's clock shows beyond the device's, and
   // beyond the baseline's own difference (the low end of that excess's interval), is added to it.
@@ -73,9 +75,9 @@ class PairedTiming {
   };
   Graded graded() const;
 
-  // The record's `timing` and `ratios`.
+  // The record's `timing`, `ratios` and `ratios_with_host`.
   nlohmann::json timing_json(const std::string& stopped_by) const;
-  nlohmann::json ratios_json() const;
+  nlohmann::json ratios_json(Counted counted = Counted::kDevice) const;
 
  private:
   std::string main_baseline_;

@@ -57,6 +57,8 @@ constexpr std::uint32_t kFlagVoid = 2;  // the start was not known in time: the 
 constexpr std::uint32_t kNoteDefaultStream = 1;  // kernels on the default stream: the contract gives another
 constexpr std::uint32_t kNoteUnreadError =
     2;  // an older interface left an error code unread; `message` names it
+constexpr std::uint32_t kNoteManagedMemory = 4;     // cudaMallocManaged; of an executor
+constexpr std::uint32_t kNoteManagedVariables = 8;  // __managed__; of an executor
 
 struct Reply {
   std::uint32_t magic = kMagic;

@@ -21,6 +21,41 @@ std::string bubblewrap_program() {
   return program != nullptr && *program != '\0' ? program : "bwrap";
 }
 
+bool is_driver_library(const std::string& name) {
+  return name.starts_with("libcuda.so") || name.starts_with("libcudadebugger.so") ||
+         name.starts_with("libnvidia-") || name.starts_with("libnvcuvid.so");
+}
+
+// The driver's libraries below /usr, at the places that distributions and containers have for them.
+std::vector<fs::path> find_driver_libraries() {
+  constexpr int kDeepest = 3;  // /usr/lib/x86_64-linux-gnu/nvidia/current
+  std::vector<fs::path> found;
+  for (const char* root : {"/usr/lib", "/usr/lib64", "/usr/lib32"}) {
+    std::error_code error;
+    if (fs::is_symlink(root, error)) continue;
+    fs::recursive_directory_iterator entries(root, fs::directory_options::skip_permission_denied, error), end;
+    for (; !error && entries != end; entries.increment(error)) {
+      const std::string name = entries->path().filename().string();
+      if (entries->is_directory(error)) {
+        const bool may_hold = name.find("nvidia") != std::string::npos ||
+                              name.find("-linux-gnu") != std::string::npos || name == "current" ||
+                              name == "wsl" || name == "lib";
+        if (!may_hold || entries.depth() >= kDeepest) entries.disable_recursion_pending();
+      } else if (is_driver_library(name) && !entries->is_symlink(error)) {
+        found.push_back(entries->path());
+      }
+    }
+  }
+  return found;
+}
+
+// Without a GPU there is nothing that a driver could reach, and no driver to try it with either.
+void hide_driver(std::vector<std::string>& argv) {
+  static const std::vector<fs::path> libraries = find_driver_libraries();
+  for (const fs::path& library : libraries)
+    argv.insert(argv.end(), {"--ro-bind", "/dev/null", library.string()});
+}
+
 // A system without merged /usr keeps /lib and /bin as folders of their own.
 void add_system(std::vector<std::string>& argv) {
   argv.insert(argv.end(), {"--ro-bind", "/usr", "/usr", "--tmpfs", "/usr/local", "--tmpfs", "/usr/src"});
@@ -112,7 +147,7 @@ WrappedCommand wrap(const SandboxSpec& spec) {
           "--clearenv"};
   add_system(argv);
   argv.insert(argv.end(), {"--proc", "/proc", "--dev", "/dev"});
-  if (spec.gpu) add_gpu(argv);
+  spec.gpu ? add_gpu(argv) : hide_driver(argv);
   for (const char* folder : {"/dev/shm", "/tmp"})
     argv.insert(argv.end(), {"--size", std::to_string(spec.tmp_bytes), "--tmpfs", folder});
   for (const Mount& mount : spec.mounts) {

@@ -34,7 +34,7 @@ struct SandboxSpec {
   std::vector<Mount> mounts;                       // beyond the system's read-only /usr
   std::map<std::string, std::string> environment;  // all of it
   std::filesystem::path directory = "/";
-  bool gpu = false;             // the NVIDIA devices and the driver's libraries
+  bool gpu = false;             // the NVIDIA devices and the driver's libraries; else neither is to be seen
   size_t tmp_bytes = 64 << 20;  // of /tmp, and of /dev/shm
   BoxKind box = BoxKind::kRunner;
 };

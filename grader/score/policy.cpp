@@ -193,7 +193,7 @@ Policy parse_policy(const std::string& text, const std::string& file,
   }
   const Place root(node, file, "");
   root.only({"schema", "name", "lab", "baseline", "secret_baselines", "timezone", "points", "within_noise",
-             "partial", "limits", "thresholds", "visibility", "late", "host_isolation"});
+             "partial", "limits", "thresholds", "visibility", "late", "host_isolation", "time"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
     root["schema"].fail("warpgrade.policy.v1");
   }
@@ -215,6 +215,7 @@ Policy parse_policy(const std::string& text, const std::string& file,
   policy.correctness_points = points["correctness"].number_or(40, 0, 1e6);
   policy.speed_points = points["speed"].number_or(60, 0, 1e6);
   policy.host_isolation = root["host_isolation"].word_or("executor", {"executor", "any"});
+  policy.time = root["time"].word_or("device", {"device", "device_and_host"});
   read_gate(points["gate"], policy);
   policy.within_noise_passes = root["within_noise"].word_or("pass", {"pass", "fail"}) == "pass";
   root["partial"].only({"from"});

@@ -18,6 +18,10 @@ struct Policy {
   bool speed_needs_all_correct = true;
   // "executor": host code has no GPU and cannot forge a time; "any": `grade --direct` is allowed as well.
   std::string host_isolation = "executor";
+  // "device": the device's time counts; "device_and_host": what host code does until its work is enqueued as
+  // well, for the submission and for the baseline.
+  std::string time = "device";
+  const char* ratios_key() const { return time == "device" ? "ratios" : "ratios_with_host"; }
   // Correctness earns points only where the geometric mean of the speed-ups over each of these baselines
   // reaches the number; not asked where speed is not measured.
   std::map<std::string, double> faster_than;

@@ -45,7 +45,7 @@ double share_of(const Policy& policy, double ratio, double threshold) {
 }
 
 void score_speed(const Policy& policy, const json& record, double threshold, CaseScore& result) {
-  const auto ratios = record.find("ratios");
+  const auto ratios = record.find(policy.ratios_key());
   const auto ratio = ratios == record.end() ? json::const_iterator() : ratios->find(policy.baseline);
   if (ratios == record.end() || ratio == ratios->end()) {
     result.line["threshold_status"] = "not_measured";
@@ -105,7 +105,7 @@ json gate_of(const Policy& policy, const json& specs, const std::map<std::string
         ++open;
         continue;
       }
-      const json ratio = found->second->value("ratios", json::object()).value(baseline, json());
+      const json ratio = found->second->value(policy.ratios_key(), json::object()).value(baseline, json());
       if (found->second->at("outcome").at("verdict") != verdicts::kAccepted || !ratio.is_object()) continue;
       logarithms += std::log(std::max(1e-9, ratio.at("median").get<double>()));
       favourable += std::log(std::max(1e-9, ratio.at("high").get<double>()));

@@ -119,9 +119,14 @@ static std::string found() {
     if (line.rfind("Seccomp:", 0) == 0) seccomp = line.substr(9);
   for (std::string line; std::getline(maps, line);)
     if (line.find("libcuda.so") != std::string::npos) libraries = "mapped,";
-  for (const char* folder : {"/run/warpgrade/cuda", "/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu",
-                             "/usr/lib/aarch64-linux-gnu", "/usr/local/nvidia/lib64", "/usr/lib/wsl/lib"})
-    if (access((std::string(folder) + "/libcuda.so.1").c_str(), F_OK) == 0) libraries += std::string(folder) + ",";
+  for (const char* folder : {"/run", "/usr", "/lib", "/lib64"}) {
+    const auto options = std::filesystem::directory_options::skip_permission_denied;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, options)) {
+      const std::string name = entry.path().filename().string();
+      if (name.rfind("libcuda.so", 0) != 0 && name.rfind("libnvidia-", 0) != 0) continue;
+      if (std::ifstream(entry.path()).get() != EOF) libraries += entry.path().string() + ",";
+    }
+  }
   const char* told = getenv("WARPGRADE_EXECUTOR");
   return "nodes=" + nodes + " driver=" + libraries + " sockets=" + sockets + " executor=" + (told ? told : "none") +
          " seccomp=" + seccomp + " writable=" + writable + " end";

@@ -41,6 +41,24 @@ TEST(PairedTiming, RatioIsBaselineOverSubmission) {
   EXPECT_FALSE(timing.ratio("other").has_value());
 }
 
+TEST(PairedTiming, HostCodeCountsOnBothSidesWhereItIsAskedFor) {
+  PairedTiming timing("base");
+  for (int i = 0; i < 31; ++i) {
+    PairSample sample;
+    sample.submission_us = 50;
+    sample.submission_host_us = 50;
+    sample.baseline_us = {{"base", 100}, {"slow", 1000}};
+    sample.baseline_host_us = {{"base", 20}};
+    timing.add(sample);
+  }
+  const auto with_host = PairedTiming::Counted::kDeviceAndHost;
+  EXPECT_DOUBLE_EQ(timing.ratio("base")->median, 2.0);
+  EXPECT_DOUBLE_EQ(timing.ratio("base", with_host)->median, 1.2);
+  EXPECT_FALSE(timing.ratio("slow", with_host).has_value());
+  EXPECT_DOUBLE_EQ(timing.ratios_json(with_host).at("base").at("median").get<double>(), 1.2);
+  EXPECT_FALSE(timing.ratios_json(with_host).contains("slow"));
+}
+
 TEST(PairedTiming, HonestClocksAgree) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     EXPECT_FALSE(timing_of(seed, 63, 50, 100).graded().rejected) << "seed " << seed;

@@ -97,6 +97,16 @@ TEST(Score, NoiseAtTheThresholdGoesToTheStudentByDefault) {
   EXPECT_DOUBLE_EQ(s.at("points"), 100);
 }
 
+TEST(Score, APolicyMayCountHostCodeAsWell) {
+  const std::string text = std::string(kPolicy) + "time: device_and_host\n";
+  json slow_host = timed(2.1, 2.2, 2.3);
+  slow_host["ratios_with_host"]["cusparse_default"] = {{"median", 1.5}, {"low", 1.49}, {"high", 1.51}};
+  const json s =
+      only(score(policy(text), run_of("cuda"), {record("cora-k32", "accepted"), std::move(slow_host)}));
+  EXPECT_EQ(s.at("cases")[1].at("threshold_status"), "fail");
+  EXPECT_DOUBLE_EQ(s.at("points"), 40 + 60 * 0.5);
+}
+
 TEST(Score, PartialCreditGrowsLinearly) {
   const json s =
       only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), timed(1.49, 1.5, 1.51)}));
