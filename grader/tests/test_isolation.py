@@ -15,6 +15,8 @@ from conftest import records_of, warpgrade
 from corpus import BACKEND
 from hostile_class import CASE, HOSTILE, POLICY, make_class
 
+pytestmark = pytest.mark.alone
+
 
 def isolation() -> dict[str, object]:
     return json.loads(warpgrade("doctor", "--json").stdout)["isolation"]
