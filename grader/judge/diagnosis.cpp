@@ -51,8 +51,10 @@ const std::map<std::string, Meaning>& meanings() {
       {"assert", {kRuntimeError, "assert", kEnds, "an assertion in the kernel failed"}},
       {"stack_overflow", {kRuntimeError, "stack_overflow", kEnds, "a thread's stack is full"}},
       {"bad_call", {kRuntimeError, "bad_call", kEnds, "calls an address at which no function begins"}},
+      // It counts as the submission's: else whoever calls such a function on hard cases would not be judged
+      // there.
       {"unsupported",
-       {kNotRun, "unsupported_on_emulator", kRefused, "the emulator cannot run this: it takes a GPU"}},
+       {kRuntimeError, "unsupported_on_emulator", kRefused, "the emulator cannot run this: it takes a GPU"}},
       {"invalid_launch",
        {kRuntimeError, "invalid_launch", kRefused, "a kernel was not started: its launch is invalid"}},
       {"invalid_copy", {kRuntimeError, "invalid_copy", kRefused, "a copy was not made: it is invalid"}},

@@ -96,10 +96,15 @@ TEST(Diagnosis, an_error_that_the_program_hid_is_no_wrong_answer) {
   EXPECT_EQ(o.reason, "misaligned_address");
 }
 
+// And it counts: nobody gets out of a case by calling what the emulator lacks.
 TEST(Diagnosis, what_the_emulator_cannot_run_is_not_called_unwritten) {
-  Outcome o = outcome(verdicts::kNotImplemented, "");
-  apply_diagnostics(findings_of({"unsupported"}), o);
-  EXPECT_EQ(o.verdict, verdicts::kNotRun);
+  for (const Outcome& before :
+       {outcome(verdicts::kNotImplemented, ""), outcome(verdicts::kRuntimeError, "cuda_error")}) {
+    Outcome o = before;
+    apply_diagnostics(findings_of({"unsupported"}), o);
+    EXPECT_EQ(o.verdict, verdicts::kRuntimeError);
+    EXPECT_EQ(o.reason, "unsupported_on_emulator");
+  }
 }
 
 TEST(Diagnosis, a_kernels_bad_free_ends_it_and_the_hosts_does_not) {
