@@ -160,11 +160,17 @@ class Build {
   }
 
   bool link(const std::vector<fs::path>& runner_objects) {
-    // Launches pass through the runner's launch_watch.cpp, which sees their stream.
-    std::vector<std::string> arguments{"-cudart",    "shared",
-                                       "-Xcompiler", "-static-libstdc++,-static-libgcc",
-                                       "-Xlinker",   "--wrap=__cudaPushCallConfiguration",
-                                       "-o",         Workshop::inside("build/runner")};
+    // Launches pass through the runner's launch_watch.cpp, which sees their stream. Each object's device code
+    // is whole: there is nothing for the device's linker.
+    std::vector<std::string> arguments{"-cudart",
+                                       "shared",
+                                       "-nodlink",
+                                       "-Xcompiler",
+                                       "-static-libstdc++,-static-libgcc",
+                                       "-Xlinker",
+                                       "--wrap=__cudaPushCallConfiguration",
+                                       "-o",
+                                       Workshop::inside("build/runner")};
     // The runner's first: of two copies of one inline function or weak symbol the linker keeps the first.
     for (const fs::path& object : runner_objects)
       arguments.push_back(Workshop::inside("runner" / object.filename()));
