@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/process.h"
 #include "base/toolchain.h"
+#include "base/waiting.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -27,8 +28,9 @@ std::string last_line(std::string text) {
 
 }  // namespace
 
-std::string publish(const RunFolder& folder, EventLog& events) {
-  const fs::path output = folder.root() / "export", stamp = output / ".scores";
+std::string publish(const RunFolder& folder, EventLog& events, Published what) {
+  const bool pages = what == Published::kPages;
+  const fs::path output = folder.root() / "export", stamp = output / (pages ? ".scores-of-pages" : ".scores");
   const std::string of = sha256(read_text(folder.scores_file())) + "\n";
   // Of a gradebook's overrides only the export itself knows whether they are the same as before.
   const char* gradebook = std::getenv("WARPGRADE_GRADEBOOK");
@@ -39,7 +41,9 @@ std::string publish(const RunFolder& folder, EventLog& events) {
   ProcessOptions options;
   const std::string warpgrade = (program_directory() / "warpgrade").string();
   options.command = {warpgrade, "export", folder.root().string()};
+  if (pages) options.command.insert(options.command.end(), {"--format", "feedback,leaderboard"});
   options.timeout = kLongest;
+  const SlowNote note("writing feedback and exports");
   std::string why;
   bool in_part = false;
   try {
@@ -51,7 +55,8 @@ std::string publish(const RunFolder& folder, EventLog& events) {
     const ProcessResult result = run_process(options);
     if (result.ok()) {
       write_text(stamp, of);
-      return output.string() + " holds feedback, the class report and what courseware imports";
+      return output.string() + (pages ? " holds feedback and the leaderboard as they are now"
+                                      : " holds feedback, the class report and what courseware imports");
     }
     in_part = !result.timed_out && result.signal == 0 && result.exit_code == kExitJudgeFault;
     why = fmt::format("{} ({})", last_line(result.standard_error), result.describe());

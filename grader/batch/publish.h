@@ -8,8 +8,13 @@
 
 namespace warpgrade {
 
+enum class Published {
+  kEverything,
+  kPages,  // students' feedback and the leaderboard, which change while hand-ins arrive
+};
+
 // `warpgrade export` of a scored run, unless it was made of these very scores before. Where it fails the
 // grades stand, and an event says why. Returns what to tell.
-std::string publish(const RunFolder& folder, EventLog& events);
+std::string publish(const RunFolder& folder, EventLog& events, Published what = Published::kEverything);
 
 }  // namespace warpgrade
