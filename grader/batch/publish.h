@@ -17,4 +17,7 @@ enum class Published {
 // grades stand, and an event says why. Returns what to tell.
 std::string publish(const RunFolder& folder, EventLog& events, Published what = Published::kEverything);
 
+// Whether what the last publish() wrote is of the scores that stand now.
+bool is_published(const RunFolder& folder, Published what);
+
 }  // namespace warpgrade

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <thread>
 
@@ -23,8 +24,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr double kSettle = 3;
+
+// In whole seconds, as the kernel's times are compared.
+std::int64_t settle_of(const WatchOptions& watch) {
+  return static_cast<std::int64_t>(std::ceil(watch.settle_s.value_or(kSettle)));
+}
+
 constexpr std::chrono::milliseconds kLook{1000};
-constexpr std::chrono::minutes kAgain{2};  // until what was the judge's fault is tried once more
+constexpr std::chrono::seconds kPagesAgain{5};  // until pages that could not be written are tried once more
+constexpr std::chrono::minutes kAgain{2};       // until what was the judge's fault is tried once more
 
 class Watch {
  public:
@@ -44,8 +53,7 @@ class Watch {
     tell_begin();
     for (bool first = true;; first = false) {
       // Asked before looking: what arrived before the end is found by the look behind it.
-      const bool over =
-          end_ && static_cast<double>(std::time(nullptr)) > static_cast<double>(*end_) + watch_.settle_s + 1;
+      const bool over = end_ && std::time(nullptr) > *end_ + settle_of(watch_) + 1;
       const bool news = look();
       if (first || news || over || Clock::now() >= again_at_) judge();
       if (over) return finish();
@@ -104,10 +112,12 @@ class Watch {
     if (submissions_taken() == 0) return;
     const GradeSummary summary = grade(options_);
     faults_ = summary.faults;
-    again_at_ = faults_ > 0 ? Clock::now() + kAgain : Clock::time_point::max();
     EventLog events(folder_.root());
     if (summary.recorded > 0) events.progress("scored", fmt::format("{} cases judged", summary.recorded));
     publish(folder_, events, Published::kPages);
+    again_at_ = Clock::time_point::max();
+    if (faults_ > 0) again_at_ = Clock::now() + kAgain;
+    if (!is_published(folder_, Published::kPages)) again_at_ = Clock::now() + kPagesAgain;
   }
 
   std::size_t submissions_taken() const {
@@ -142,21 +152,23 @@ class Watch {
 }  // namespace
 
 json WatchOptions::to_json() const {
-  json kept{{"attempts_per_day", attempts_per_day}, {"settle_s", settle_s}};
+  json kept = json::object();
+  if (attempts_per_day) kept["attempts_per_day"] = *attempts_per_day;
+  if (settle_s) kept["settle_s"] = *settle_s;
   if (until) kept["until"] = *until;
   return kept;
 }
 
 WatchOptions WatchOptions::from_json(const json& kept) {
   WatchOptions options;
-  options.attempts_per_day = kept.value("attempts_per_day", 0);
-  options.settle_s = kept.value("settle_s", options.settle_s);
+  if (kept.contains("attempts_per_day")) options.attempts_per_day = kept.at("attempts_per_day").get<int>();
+  if (kept.contains("settle_s")) options.settle_s = kept.at("settle_s").get<double>();
   if (kept.contains("until")) options.until = kept.at("until").get<std::string>();
   return options;
 }
 
 RollingOptions rolling_options(const WatchOptions& watch, const std::optional<std::int64_t>& until) {
-  return {watch.attempts_per_day, static_cast<std::int64_t>(watch.settle_s + 0.999), until};
+  return {watch.attempts_per_day.value_or(0), settle_of(watch), until};
 }
 
 std::optional<std::int64_t> end_of_watch(const WatchOptions& watch, const json& taken, double grace_minutes,

@@ -15,11 +15,11 @@
 namespace warpgrade {
 
 struct WatchOptions {
-  int attempts_per_day = 0;               // of a student or team; 0: no limit
-  double settle_s = 3;                    // a hand-in is taken once nothing of it has changed for so long
+  std::optional<int> attempts_per_day = {};  // of a student or team; 0, the default: no limit
+  std::optional<double> settle_s = {};    // a hand-in is taken once nothing of it has changed for so long; 3
   std::optional<std::string> until = {};  // a time; without it the last deadline with its grace
 
-  nlohmann::json to_json() const;  // in batch.json
+  nlohmann::json to_json() const;  // in batch.json: what was given
   static WatchOptions from_json(const nlohmann::json& json);
 };
 

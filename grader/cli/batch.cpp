@@ -565,9 +565,8 @@ void add_watch_options(CLI::App& command, BatchOptions& options) {
       ->check(CLI::NonNegativeNumber);
   command
       .add_option("--settle", options.watching.settle_s,
-                  "with --watch: a hand-in is taken once nothing of it has changed for so many seconds")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+                  "with --watch: a hand-in is taken once nothing of it has changed for so many seconds (3)")
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--until", options.watching.until,
                      "with --watch: watch so long; default: the last deadline with the policy's grace");
 }
@@ -581,6 +580,9 @@ void require_sense(BatchOptions& options) {
     throw UsageError("--watch judges on this machine; leave --executor slurm out");
   if (!fs::is_directory(*options.watch))
     throw UsageError("--watch: {} is no folder; make it first", options.watch->string());
+  const auto& until = options.watching.until;
+  if (until && !parse_time(*until))
+    throw UsageError("--until: expected a time like 2026-03-18T23:59:00+01:00, got '{}'", *until);
   options.source = options.watch;
 }
 

@@ -42,7 +42,8 @@ LOOK = """
   const asked = darkness ? {type: "rule", values: ["color-contrast"]} : {type: "tag", values: tags};
   const found = await axe.run(document, {runOnly: asked});
   return {
-    dark: darkness, content, window: innerWidth, letters: least, chart_letters: least_in_charts, elements: document.querySelectorAll("*").length,
+    dark: darkness, content, window: innerWidth, letters: least, chart_letters: least_in_charts,
+    elements: document.querySelectorAll("*").length,
     headings: [...document.querySelectorAll("h1, h2, h3, h4")].map((head) => Number(head.tagName[1])),
     axe: found.violations.map((rule) =>
       `${rule.id} (${rule.nodes.length}): ${rule.nodes[0].html.slice(0, 160)} ${rule.nodes[0].failureSummary}`)};

@@ -22,7 +22,7 @@ WARPGRADE = ROOT / "build/bin/warpgrade"
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Every kind of page that the project makes: every verdict, a late student, a refusal and long names are in them."""
+    """Every kind of page that the project makes, with every verdict, a late student, a refusal and long names."""
     folder = tmp_path_factory.mktemp("pages")
     run = made_class(folder / "run")
     found = report_of(run, "")
