@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/process.h"
+#include "base/waiting.h"
 #include "batch/judge_process.h"
 #include "ingest/ingest.h"
 #include "ingest/times.h"
@@ -135,17 +136,39 @@ void ClassRun::choose_isolation() {
 }
 
 void ClassRun::choose_device() {
-  if (options_.backend == "cuda" && options_.planned_architecture)
+  if (options_.backend == "cuda" && options_.planned_architecture) {
     backend_ = {"cuda", json::object(), *options_.planned_architecture};
-  else
-    backend_ = choose_backend(options_.backend);
+    std::vector<std::string> left_out;
+    if (!options_.judged_elsewhere) backend_.devices = find_devices("cuda", {}, left_out);
+  } else {
+    choose_devices();
+  }
   if (!on_gpu()) require_toolchain_of_the_emulator(toolchain_);
 }
 
+void ClassRun::choose_devices() {
+  if (!std::set<std::string>{"auto", "cuda", "emulator"}.contains(options_.backend))
+    choose_backend(options_.backend);  // says what is wrong
+  const SlowNote note("waiting for the GPUs of this machine to answer");
+  std::vector<std::string> left_out;
+  std::vector<JudgeDevice> devices;
+  if (options_.backend != "emulator") devices = find_devices("cuda", options_.gpus, left_out);
+  if (!devices.empty()) {
+    const json about = devices[0].about;
+    backend_ = {"cuda", about, std::to_string(about.at("compute_capability").get<int>()), std::move(devices)};
+    for (const std::string& why : left_out) progress_.note("left out " + why);
+    return;
+  }
+  backend_ = choose_backend(options_.backend == "auto" ? "emulator" : options_.backend);
+  backend_.devices = find_devices("emulator", options_.gpus, left_out);
+}
+
 void ClassRun::find_submissions_and_references() {
-  if (options_.class_in_run)
+  if (options_.class_in_run) {
     submissions_ = class_submissions(folder_, lab_.name());
-  else if (options_.submissions)
+    const json taken = folder_.read_class();
+    if (taken.value("rolling", false)) attempts_that_count_ = taken.at("attempts_policy");
+  } else if (options_.submissions)
     submissions_ = find_submissions(*options_.submissions, lab_.name());
   for (const fs::path& reference : options_.references) {
     Submission submission = read_submission(reference, lab_.name(), Role::kReference);
@@ -220,27 +243,29 @@ json ClassRun::describe(const std::string& commitment) const {
     if (!input.hash.empty()) cases.back()["input_hash"] = input.hash;
   }
   const HarnessIdentity harness = harness_identity();
-  return {{"schema", "warpgrade.run.v1"},
-          {"run", folder_.root().filename().string()},
-          {"lab", lab_.name()},
-          {"terms",
-           {{"width", lab_.terms().width},
-            {"work", lab_.terms().work},
-            {"output", lab_.terms().output},
-            {"ladder", lab_.terms().ladder}}},
-          {"created_at", format_time(std::time(nullptr))},
-          {"backend", backend_.name},
-          {"sandbox", to_string(sandbox())},
-          {"harness", {{"version", harness.version}, {"hash", harness.hash}}},
-          {"toolchain", {{"nvcc", toolchain_.version}, {"arch", "sm_" + backend_.architecture}}},
-          {"device", backend_.device},
-          {"policy", policy_text_},
-          {"policy_name", policy_.name},
-          {"seed_commitment", commitment},
-          {"speed_measured", options_.measure_speed && backend_.name == "cuda"},
-          {"cases", cases},
-          {"skipped_cases", skipped_},
-          {"submissions", submissions}};
+  json run{{"schema", "warpgrade.run.v1"},
+           {"run", folder_.root().filename().string()},
+           {"lab", lab_.name()},
+           {"terms",
+            {{"width", lab_.terms().width},
+             {"work", lab_.terms().work},
+             {"output", lab_.terms().output},
+             {"ladder", lab_.terms().ladder}}},
+           {"created_at", format_time(std::time(nullptr))},
+           {"backend", backend_.name},
+           {"sandbox", to_string(sandbox())},
+           {"harness", {{"version", harness.version}, {"hash", harness.hash}}},
+           {"toolchain", {{"nvcc", toolchain_.version}, {"arch", "sm_" + backend_.architecture}}},
+           {"device", backend_.device},
+           {"policy", policy_text_},
+           {"policy_name", policy_.name},
+           {"seed_commitment", commitment},
+           {"speed_measured", options_.measure_speed && backend_.name == "cuda"},
+           {"cases", cases},
+           {"skipped_cases", skipped_},
+           {"submissions", submissions}};
+  if (!attempts_that_count_.empty()) run["attempts"] = attempts_that_count_;
+  return run;
 }
 
 void ClassRun::open() {
@@ -268,8 +293,14 @@ void ClassRun::go_on() {
                           "policy", "speed_measured"}) {
     if (before.value(key, json()) != now[key]) changed += (changed.empty() ? "" : ", ") + std::string(key);
   }
-  if (changed.empty()) {
-    run_ = before;
+  run_ = before;
+  // Rolling hand-ins: what was there stays as it was, and more has come.
+  const bool grown = changed == "submissions" && !attempts_that_count_.empty();
+  if (grown) {
+    run_["submissions"] = now["submissions"];
+    folder_.write_run(run_);
+  }
+  if (changed.empty() || grown) {
     seed_ = read_text(folder_.seed_file());
     return;
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "batch/devices.h"
 #include "batch/options.h"
 #include "batch/progress.h"
 #include "compile/compiler.h"
@@ -17,11 +18,12 @@
 
 namespace warpgrade {
 
-// The backend that `name` means on this machine, and its device.
+// The backend that `name` means on this machine, and its devices.
 struct Backend {
-  std::string name;          // "cuda" or "emulator"
-  nlohmann::json device;     // of the GPU, {} on the emulator
-  std::string architecture;  // "90"
+  std::string name;                       // "cuda" or "emulator"
+  nlohmann::json device;                  // of the (first) GPU, {} on the emulator
+  std::string architecture;               // "90"
+  std::vector<JudgeDevice> devices = {};  // a judge each; none: the emulator's judges share the cores
 };
 Backend choose_backend(const std::string& name);
 
@@ -59,6 +61,7 @@ class ClassRun {
   void require_known_baseline() const;
   void choose_isolation();
   void choose_device();
+  void choose_devices();
   void find_submissions_and_references();
   void find_cases();
   void find_cases_of_input();
@@ -77,6 +80,7 @@ class ClassRun {
   Isolation isolation_;
   Backend backend_;
   std::vector<Submission> submissions_;
+  std::string attempts_that_count_;  // of rolling hand-ins: last, first or best; else empty
   std::vector<CaseInput> cases_;
   nlohmann::json skipped_ = nlohmann::json::array();  // cases left out, with the reason
   nlohmann::json run_;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <thread>
 
@@ -16,6 +18,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "base/waiting.h"
 #include "batch/judging.h"
 #include "score/score.h"
 
@@ -24,6 +27,14 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string time_text(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));
+  if (seconds < 90 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
 
 int cores() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -102,26 +113,55 @@ class LocalGrading {
       : progress_(options.quiet), run_(options, progress_), judging_(run_, progress_) {}
 
   GradeSummary execute() {
-    const size_t count = run_.submissions().size();
-    size_t before = count * run_.cases().size();
-    for (size_t i = 0; i < count; ++i) before -= judging_.missing(i).size();
-    judging_.compile_baselines();
-    // The emulator's time limits are the CPU's: compiling beside it would be unfair.
-    if (run_.on_gpu()) {
-      std::jthread compiling([&] { guarded([&] { compile_all(); }); });
-      judge_all();
-    } else {
-      compile_all();
-      judge_all();
+    size_t before = run_.submissions().size() * run_.cases().size();
+    for (size_t i = 0; i < run_.submissions().size(); ++i) {
+      const size_t missing = judging_.missing(i).size();
+      cases_ += missing;
+      if (missing > 0) todo_.push_back(i);
     }
-    if (failure_) std::rethrow_exception(failure_);
-    judge_spoilt();
+    before -= cases_;
+    if (!todo_.empty()) work();
     run_.folder().collect();
     return {run_.folder().root(), judging_.recorded(),  before,
             judging_.faults(),    judging_.for_staff(), score_run(run_.folder(), std::nullopt)};
   }
 
  private:
+  void work() {
+    judging_.on_record([this](size_t i, const std::string& case_id) {
+      progress_.update(
+          fmt::format("[{}/{}] {}: {}; {}", done_ + 1, todo_.size(), judging_.label(i), case_id, forecast()));
+    });
+    {
+      const SlowNote note("compiling the lab's baselines",
+                          [this](const std::string& text) { progress_.note(text); });
+      judging_.compile_baselines();
+    }
+    began_ = Clock::now();
+    // The emulator's time limits are the CPU's: compiling beside it would be unfair.
+    if (run_.on_gpu()) {
+      std::jthread compiling([&] { guarded([&] { compile_all(); }); });
+      judge_all();
+    } else {
+      compile_all();
+      began_ = Clock::now();
+      judge_all();
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    judge_spoilt();
+  }
+
+  // "41 of 96 cases, about 3 min left": what is left takes as long a case as what was judged so far.
+  std::string forecast() const {
+    constexpr size_t kFewest = 3;
+    const size_t done = std::min(cases_, judging_.recorded() + judging_.faults());
+    std::string text = fmt::format("{} of {} cases", done, cases_);
+    if (done < kFewest || done == cases_) return text;
+    const double spent = std::chrono::duration<double>(Clock::now() - began_).count();
+    return text + ", about " +
+           time_text(spent / static_cast<double>(done) * static_cast<double>(cases_ - done)) + " left";
+  }
+
   // The first failure of any thread ends the others' work.
   void guarded(const std::function<void()>& work) {
     try {
@@ -135,7 +175,6 @@ class LocalGrading {
 
   void compile_all() {
     std::atomic<size_t> done{0};
-    const size_t count = run_.submissions().size();
     // Judges spin while they time: on a GPU they keep their cores.
     const int compilers = run_.on_gpu() ? std::max(1, cores() - 2 * workers() - 1) : cores();
     const struct Closing {
@@ -147,57 +186,106 @@ class LocalGrading {
       if (failed_) return;
       judging_.compile(i);
       ready_.put(i);
-      progress_.update(fmt::format("compiled {}/{}: {}", ++done, count, run_.submissions()[i].id));
+      progress_.update(fmt::format("compiled {}/{}: {}", ++done, todo_.size(), judging_.label(i)));
     };
     // Where an earlier call died, this one may die too: one at a time, so that the next call knows where.
     std::vector<size_t> first, last;
-    for (size_t i = 0; i < count; ++i) (judging_.deaths(i) == 0 ? first : last).push_back(i);
+    for (const size_t i : todo_) (judging_.deaths(i) == 0 ? first : last).push_back(i);
     parallel(first.size(), static_cast<size_t>(compilers), [&](size_t k) { compile(first[k]); });
     for (const size_t i : last) compile(i);
   }
 
-  // On a GPU one: what others do outside of their timed phases has to wait for those of each, and takes
+  const std::vector<JudgeDevice>& devices() const { return run_.backend().devices; }
+
+  // On a GPU one each: what others do outside of their timed phases has to wait for those of each, and takes
   // longer while several bring up and end their contexts. Measured: reports/published/README.md.
   int workers() const {
     int jobs = run_.options().jobs;
-    if (jobs <= 0) jobs = run_.on_gpu() ? 1 : cores();
-    return std::max(1, std::min<int>(jobs, static_cast<int>(run_.submissions().size())));
+    if (jobs <= 0)
+      jobs = run_.on_gpu() || !devices().empty() ? std::max(1, static_cast<int>(devices().size())) : cores();
+    return std::max(1, std::min<int>(jobs, static_cast<int>(todo_.size())));
   }
 
-  Judging::Share share() const {
+  const JudgeDevice* device_of(int worker) const {
+    return devices().empty() ? nullptr : &devices()[static_cast<size_t>(worker) % devices().size()];
+  }
+
+  Judging::Share share(int worker) const {
     Judging::Share share;
-    share.emulator_threads = emulator_threads_asked().value_or(std::max(1, cores() / workers()));
-    share.judge_threads = run_.on_gpu() ? cores() : share.emulator_threads;
-    share.alone = !run_.on_gpu() || workers() == 1;
+    const int judges =
+        run_.on_gpu() ? std::min(workers(), std::max(1, static_cast<int>(devices().size()))) : workers();
+    const int own_cores = std::max(1, cores() / judges);
+    share.emulator_threads = emulator_threads_asked().value_or(own_cores);
+    share.judge_threads = run_.on_gpu() ? own_cores : share.emulator_threads;
+    share.alone = !run_.on_gpu() || workers() <= std::max(1, static_cast<int>(devices().size()));
+    share.device = device_of(worker);
     return share;
   }
 
   void judge_all() {
-    std::vector<std::jthread> threads;
-    for (int worker = 1; worker < workers(); ++worker)
-      threads.emplace_back([&] { guarded([&] { judge_ready(); }); });
-    guarded([&] { judge_ready(); });
+    {
+      std::vector<std::jthread> threads;
+      for (int worker = 1; worker < workers(); ++worker)
+        threads.emplace_back([this, worker] { guarded([&] { judge_ready(worker); }); });
+      guarded([&] { judge_ready(0); });
+    }
+    // What a GPU left when it was given up, after the other judges had come to their end.
+    for (int worker = 0; worker < workers(); ++worker) {
+      if (!is_given_up(device_of(worker))) return guarded([&] { judge_ready(worker); });
+    }
   }
 
-  void judge_ready() {
-    JudgeServer judge;
-    while (const auto i = ready_.take()) {
+  void judge_ready(int worker) {
+    const Judging::Share own = share(worker);
+    JudgeServer judge(own.device != nullptr ? own.device->visible : "");
+    if (own.device != nullptr)
+      judge.tell_waits(own.device->name, [this](const std::string& text) { progress_.note(text); });
+    while (!is_given_up(own.device)) {
+      const auto i = ready_.take();
+      if (!i) return;
       throw_if_interrupted();
       if (failed_) return;
-      if (!judging_.judge(*i, judge, share()).empty()) {
-        const std::lock_guard lock(mutex_);
-        spoilt_.push_back(*i);
+      try {
+        judge_one(*i, judge, own);
+      } catch (const GpuWedged& wedged) {
+        if (!give_up(own.device, wedged.what())) throw;
+        ready_.put(*i);
       }
-      progress_.note(
-          fmt::format("[{}/{}] {}", ++done_, run_.submissions().size(), judging_.summary_line(*i)));
     }
+  }
+
+  void judge_one(size_t i, JudgeServer& judge, const Judging::Share& own) {
+    if (!judging_.judge(i, judge, own).empty()) {
+      const std::lock_guard lock(mutex_);
+      spoilt_.push_back(i);
+    }
+    progress_.note(
+        fmt::format("[{}/{}] {}; {}", ++done_, todo_.size(), judging_.summary_line(i), forecast()));
+  }
+
+  bool is_given_up(const JudgeDevice* device) {
+    const std::lock_guard lock(mutex_);
+    return device != nullptr && given_up_.contains(device);
+  }
+
+  // A GPU that answers nothing is left alone while there is another one; false: it was the last.
+  bool give_up(const JudgeDevice* device, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    const size_t used = std::min(devices().size(), static_cast<size_t>(workers()));
+    if (device == nullptr || given_up_.size() + 1 >= used) return false;
+    given_up_.insert(device);
+    judging_.events().infrastructure("gpu_wedged", device->name + ": " + why);
+    progress_.note(fmt::format("{} is given up: {}; the others go on", device->name, why));
+    return true;
   }
 
   // Verdicts that others on the GPU may have brought about are found anew with nobody else there.
   void judge_spoilt() {
     if (spoilt_.empty()) return;
-    JudgeServer judge;
-    Judging::Share alone = share();
+    int worker = 0;
+    while (worker + 1 < workers() && is_given_up(device_of(worker))) ++worker;
+    Judging::Share alone = share(worker);
+    JudgeServer judge(alone.device != nullptr ? alone.device->visible : "");
     alone.alone = true;
     for (const size_t i : spoilt_) {
       throw_if_interrupted();
@@ -211,7 +299,11 @@ class LocalGrading {
   Judging judging_;
   ReadyQueue ready_;
   std::mutex mutex_;
+  std::vector<size_t> todo_;  // submissions of which a case has no verdict
+  size_t cases_ = 0;          // of them, to be judged
+  Clock::time_point began_;
   std::vector<size_t> spoilt_;
+  std::set<const JudgeDevice*> given_up_;
   std::exception_ptr failure_;
   std::atomic<bool> failed_{false};
   std::atomic<size_t> done_{0};

@@ -18,10 +18,18 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/toolchain.h"
+#include "base/waiting.h"
 #include "judge/verdict.h"
 
 namespace warpgrade {
 namespace {
+
+constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
+
+std::map<std::string, std::string> environment_for(const std::string& visible_device) {
+  if (visible_device.empty()) return {};
+  return {{kVisible, visible_device}};
+}
 
 // Nothing that one case legitimately does takes longer: all limits of a case together, generously.
 constexpr std::chrono::minutes kSilence{60};
@@ -31,7 +39,7 @@ constexpr std::size_t kMostWords = 1000;  // of a fault
 
 class JudgeServer::Process {
  public:
-  Process() {
+  explicit Process(const std::string& visible_device) {
     int input[2], output[2];
     if (pipe2(input, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0)
       throw JudgeFault("no pipe for the judge");
@@ -46,6 +54,7 @@ class JudgeServer::Process {
       setpgid(0, 0);  // Ctrl-C reaches the CLI, which ends the judge
       dup2(their_input.get(), 0);
       dup2(their_output.get(), 1);
+      if (!visible_device.empty()) setenv(kVisible, visible_device.c_str(), 1);
       execl(program.c_str(), program.c_str(), nullptr);
       _exit(127);
     }
@@ -60,6 +69,8 @@ class JudgeServer::Process {
       done += static_cast<size_t>(n);
     }
   }
+
+  int pid() const { return pid_; }
 
   ~Process() { end(0); }
   Process(const Process&) = delete;
@@ -122,13 +133,13 @@ struct JudgeServer::Attempt {
   std::string fault;    // what the judge said of it
 };
 
-JudgeServer::JudgeServer() = default;
+JudgeServer::JudgeServer(std::string visible_device) : visible_device_(std::move(visible_device)) {}
 JudgeServer::~JudgeServer() = default;
 
 double JudgeServer::start() {
   if (process_) return 0;
   const auto begin = std::chrono::steady_clock::now();
-  process_ = std::make_unique<Process>();
+  process_ = std::make_unique<Process>(visible_device_);
   process_->send({{"hello", true}});
   process_->next_line();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -139,7 +150,7 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
   Attempt attempt;
   start();
   process_->send(job.to_json());
-  while (const auto line = process_->next_line()) {
+  while (const auto line = next_line(job.context.gpu_lease)) {
     const nlohmann::json message = nlohmann::json::parse(*line, nullptr, false);
     if (!message.is_object()) continue;
     if (message.contains("done")) return attempt;
@@ -175,7 +186,34 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
   return attempt;
 }
 
+// What is silent for long may wait for another run's judge, which is told.
+std::optional<std::string> JudgeServer::next_line(const std::string& lease) {
+  if (lease.empty() || !tell_ || told_) return process_->next_line();
+  const SlowNote note([&] { return waiting_text(lease); },
+                      [&](const std::string& text) {
+                        told_ = true;
+                        tell_(text);
+                      });
+  return process_->next_line();
+}
+
+std::string JudgeServer::waiting_text(const std::string& lease) const {
+  for (const std::string& file : {lease, lease + ".turn"}) {
+    const auto owner = lock_owner(file);
+    if (!owner || owner->pid == process_->pid()) continue;
+    return fmt::format("waiting for {}: {} has it", device_name_,
+                       owner->parent == getpid() ? "another judge of this run" : owner->text);
+  }
+  return "";
+}
+
+void JudgeServer::tell_waits(std::string device_name, std::function<void(const std::string&)> tell) {
+  device_name_ = std::move(device_name);
+  tell_ = std::move(tell);
+}
+
 void JudgeServer::run(JudgeJob job, const JudgeEvents& events) {
+  told_ = false;
   try {
     run_cases(job, events);
   } catch (...) {
@@ -202,8 +240,9 @@ void JudgeServer::run_cases(JudgeJob& job, const JudgeEvents& events) {
   }
 }
 
-std::optional<std::string> JudgeServer::device_fault() {
+std::optional<std::string> JudgeServer::device_fault() const {
   ProcessOptions options;
+  options.environment = environment_for(visible_device_);
   options.command = {(program_directory() / "warpgrade-judge").string(), "--check-device"};
   options.timeout = std::chrono::seconds(60);
   const ProcessResult result = run_process(options);
@@ -213,8 +252,9 @@ std::optional<std::string> JudgeServer::device_fault() {
                      words.empty() ? "" : ": " + words);
 }
 
-nlohmann::json probe_gpu() {
+nlohmann::json probe_gpu(const std::string& visible_device) {
   ProcessOptions options;
+  options.environment = environment_for(visible_device);
   options.command = {(program_directory() / "warpgrade-judge").string(), "--probe"};
   options.timeout = std::chrono::seconds(60);
   const ProcessResult result = run_process(options);

@@ -29,7 +29,8 @@ struct JudgeEvents {
 // thread that uses it: the process ends with that.
 class JudgeServer {
  public:
-  JudgeServer();
+  // Its device, as CUDA_VISIBLE_DEVICES names it; empty: the first that this process sees.
+  explicit JudgeServer(std::string visible_device = "");
   ~JudgeServer();
   JudgeServer(const JudgeServer&) = delete;
   JudgeServer& operator=(const JudgeServer&) = delete;
@@ -43,17 +44,25 @@ class JudgeServer {
   void run(JudgeJob job, const JudgeEvents& events);
 
   // Whether the device still works, asked of a fresh process; why not when it does not.
-  static std::optional<std::string> device_fault();
+  std::optional<std::string> device_fault() const;
+
+  // Where this judge's case waits for another one: told once, through `tell` (waiting.h).
+  void tell_waits(std::string device_name, std::function<void(const std::string&)> tell);
 
  private:
   struct Attempt;
   void run_cases(JudgeJob& job, const JudgeEvents& events);
   Attempt run_once(JudgeJob& job, const JudgeEvents& events);
+  std::optional<std::string> next_line(const std::string& lease);
+  std::string waiting_text(const std::string& lease) const;
   class Process;
+  std::string visible_device_, device_name_;
+  std::function<void(const std::string&)> tell_;
+  bool told_ = false;
   std::unique_ptr<Process> process_;
 };
 
-// The GPU of this machine as the judge sees it, {} without one.
-nlohmann::json probe_gpu();
+// The GPU of this machine that is named so, {} without one; "": the first.
+nlohmann::json probe_gpu(const std::string& visible_device = "");
 
 }  // namespace warpgrade

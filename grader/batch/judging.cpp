@@ -11,6 +11,7 @@
 #include "base/inject.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "batch/attempt_mark.h"
 #include "batch/contain.h"
 #include "batch/patience.h"
@@ -149,6 +150,11 @@ void Judging::compile_baselines() {
   }
 }
 
+const JudgeDevice* Judging::device_of(const Share& share) const {
+  if (share.device != nullptr) return share.device;
+  return run_.backend().devices.empty() ? nullptr : &run_.backend().devices.front();
+}
+
 RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& executable,
                                 const Share& share) const {
   const Policy::Limits& limits = run_.policy().limits;
@@ -165,6 +171,8 @@ RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& execut
   spec.limits.host_memory_bytes = limits.host_memory_mb << 20;
   spec.limits.device_memory_bytes = limits.device_memory_mb << 20;
   spec.limits.output_bytes = limits.output_kb << 10;
+  if (spec.gpu && device_of(share) != nullptr && !device_of(share)->visible.empty())
+    spec.environment["CUDA_VISIBLE_DEVICES"] = device_of(share)->visible;
   if (!spec.gpu) {
     spec.environment = {{"WARPEMU_THREADS", std::to_string(share.emulator_threads)},
                         {"WARPEMU_CHECKS", run_.options().checks},
@@ -194,9 +202,10 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
   job.context.submission = runner_spec(submission.id, compiled_[i].executable, share);
   job.context.baselines = baselines_;
   job.context.alone = share.alone;
-  if (run_.on_gpu()) {
-    const std::string uuid = run_.backend().device.value("uuid", "0");
-    job.context.gpu_lease = (fs::temp_directory_path() / ("warpgrade-gpu-" + uuid + ".lock")).string();
+  if (const JudgeDevice* device = device_of(share)) {
+    job.context.gpu_lease = device->lease;
+    for (auto& baseline : job.context.baselines)
+      if (!device->visible.empty()) baseline.spec.environment["CUDA_VISIBLE_DEVICES"] = device->visible;
   }
   if (run_.options().self_baseline && run_.on_gpu()) {
     job.context.baselines.push_back({"self", runner_spec("self", compiled_[i].executable, share), true});
@@ -285,7 +294,7 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
   judge.run(job_for(i, std::move(cases), share), happened);
   session["wall_s"] = seconds_since(start);
   session["cases"] = judged;
-  write_session(i, std::move(session));
+  write_session(i, std::move(session), share);
   for (const std::string& case_id : spoilt) {
     events_.infrastructure("judged_alone", "may have been spoilt by others on the GPU; judged again alone",
                            {{"submission", id}, {"case", case_id}});
@@ -321,7 +330,8 @@ bool Judging::follows_submission(size_t i, const std::string& case_id, const Sha
       judged = verdict == verdicts::kAccepted || verdict == verdicts::kTimingRejected;
     };
     happened.on_fault = [](const std::string&, const std::vector<std::string>&) {};
-    JudgeServer().run(std::move(job), happened);
+    const JudgeDevice* device = device_of(share);
+    JudgeServer(device != nullptr ? device->visible : "").run(std::move(job), happened);
   });
   return judged && !why;
 }
@@ -334,7 +344,7 @@ void Judging::settle_fault(size_t i, const std::string& case_id, const std::vect
     record_fault(i, case_id, causes.back());
 }
 
-void Judging::write_session(size_t i, json session) const {
+void Judging::write_session(size_t i, json session, const Share& share) const {
   const double wall_s = session.at("wall_s"), waited_s = session.at("phases").value(kWaiting, 0.0);
   double between_s = wall_s, gpu_s = -waited_s, runs_s = 0;
   for (const auto& [phase, spent] : session.at("phases").items()) {
@@ -351,6 +361,7 @@ void Judging::write_session(size_t i, json session) const {
   session["node"] = host_name();
   if (run_.options().event_facts.contains("job")) session["job"] = run_.options().event_facts["job"];
   if (!run_.backend().device.empty()) session["device"] = run_.backend().device.value("name", "");
+  if (const JudgeDevice* device = device_of(share)) session["device_uuid"] = device->about.value("uuid", "");
   const std::string id = run_.submissions()[i].id;
   const fs::path file = run_.folder().submission_folder(id) / "judging.json";
   json all{{"schema", "warpgrade.judging.v1"},
@@ -417,6 +428,7 @@ void Judging::add(const json& record) {
 void Judging::record_case(size_t i, const std::string& id, json part, const Share& share) {
   if (!run_.on_gpu() && part.contains("device")) {
     part["device"] = {{"name", "libwarpemu"}, {"threads", share.emulator_threads}};
+    if (share.device != nullptr) part["device"]["uuid"] = share.device->about.at("uuid");
   }
   if (part.contains("counters")) {
     // Source lines beside the figures are for reading: a record is right without them.
@@ -424,7 +436,7 @@ void Judging::record_case(size_t i, const std::string& id, json part, const Shar
       events_.infrastructure("source_not_quoted", *why, {{"submission", run_.submissions()[i].id}});
   }
   add(complete(i, std::move(part)));
-  progress_.update(fmt::format("{}: {}", run_.submissions()[i].id, id));
+  if (told_) told_(i, id);
 }
 
 json Judging::bare_case(const std::string& id) const {
@@ -488,6 +500,12 @@ void Judging::leave_out_cases(size_t i) {
   }
 }
 
+std::string Judging::label(size_t i) const {
+  const Submission& submission = run_.submissions()[i];
+  const std::string name = plain_line(submission.title, 60);
+  return name.empty() || name == submission.id ? submission.id : fmt::format("{} ({})", name, submission.id);
+}
+
 std::string Judging::summary_line(size_t i) const {
   const Submission& submission = run_.submissions()[i];
   int accepted = 0, total = 0, left_out = 0;
@@ -508,7 +526,7 @@ std::string Judging::summary_line(size_t i) const {
       worst = fmt::format("{} on {}: {}", verdict, input.spec.id, record["outcome"].value("message", ""));
     }
   }
-  return fmt::format("{:<24} {}/{} cases{}{}", submission.id, accepted, total,
+  return fmt::format("{:<24} {}/{} cases{}{}", label(i), accepted, total,
                      left_out == 0 ? "" : fmt::format(", {} left out", left_out),
                      worst.empty() ? "" : ", " + worst);
 }

@@ -36,15 +36,20 @@ class Judging {
   std::vector<CaseInput> missing(size_t i) const;
 
   struct Share {
-    int emulator_threads = 1;  // of each runner, on the emulator
-    int judge_threads = 1;     // of the judge's own host work
-    bool alone = true;         // nobody else's submission is on the GPU
+    int emulator_threads = 1;             // of each runner, on the emulator
+    int judge_threads = 1;                // of the judge's own host work
+    bool alone = true;                    // nobody else's submission is on the GPU
+    const JudgeDevice* device = nullptr;  // the judge's; null: the first, or none on the emulator
   };
   // Judges what is missing of submission i, which was compiled. Returns the ids of cases that others on the
   // GPU may have spoilt: they are to be judged again alone, and are not recorded yet.
   std::vector<std::string> judge(size_t i, JudgeServer& judge, const Share& share);
 
+  // "Ada Lovelace (s123)": whom a person knows the submission by.
+  std::string label(size_t i) const;
   std::string summary_line(size_t i) const;
+  // Called after each record of submission i, from the judging threads.
+  void on_record(std::function<void(size_t i, const std::string& case_id)> told) { told_ = std::move(told); }
   size_t recorded() const { return recorded_; }
   size_t faults() const { return faults_; }
   size_t for_staff() const { return for_staff_; }  // cases recorded with judge_fault_twice
@@ -53,6 +58,7 @@ class Judging {
  private:
   CompileOptions compile_options() const;
   std::vector<Baseline> chosen_baselines() const;
+  const JudgeDevice* device_of(const Share& share) const;
   RunnerSpec runner_spec(const std::string& label, const std::filesystem::path& executable,
                          const Share& share) const;
   std::filesystem::path folder_of(size_t i) const;
@@ -73,7 +79,7 @@ class Judging {
   void leave_out_cases(size_t i);
   void record_not_compiled(size_t i, const CaseInput& input);
   void add(const nlohmann::json& record);
-  void write_session(size_t i, nlohmann::json session) const;
+  void write_session(size_t i, nlohmann::json session, const Share& share) const;
 
   const ClassRun& run_;
   Progress& progress_;
@@ -83,6 +89,7 @@ class Judging {
   std::vector<std::string> not_compiled_why_;  // of the judge's own failure; empty: none
   std::vector<double> compile_s_;
   std::vector<JudgeContext::BaselineRunner> baselines_;
+  std::function<void(size_t, const std::string&)> told_;
   std::atomic<size_t> recorded_{0}, faults_{0}, for_staff_{0};
 };
 

@@ -8,6 +8,7 @@ nlohmann::json GradeOptions::to_json() const {
                       {"backend", backend},
                       {"cases", cases},
                       {"jobs", jobs},
+                      {"gpus", gpus},
                       {"allow_unsandboxed", allow_unsandboxed},
                       {"require_isolation", require_isolation},
                       {"direct", direct},
@@ -32,6 +33,7 @@ GradeOptions GradeOptions::from_json(const nlohmann::json& json) {
   options.backend = json.at("backend");
   options.cases = json.at("cases").get<std::vector<std::string>>();
   options.jobs = json.at("jobs");
+  options.gpus = json.value("gpus", std::vector<std::string>());
   options.allow_unsandboxed = json.at("allow_unsandboxed");
   options.require_isolation = json.value("require_isolation", false);
   options.direct = json.value("direct", false);

@@ -30,7 +30,8 @@ struct GradeOptions {
   std::vector<std::string> cases;  // ids, datasets, sets or patterns with *; empty: the default set
   std::optional<std::filesystem::path> input;  // judge on the user's own input instead of the lab's cases
   std::optional<std::filesystem::path> policy;
-  int jobs = 0;  // 0: as many as fit
+  int jobs = 0;                   // 0: as many as fit
+  std::vector<std::string> gpus;  // of this machine; empty: all
   bool allow_unsandboxed = false;
   bool require_isolation = false;  // every protection of sandbox/isolation.h, or no run
   bool direct = false;             // without an executor: host code in one process with the CUDA runtime

@@ -6,6 +6,8 @@
 
 #include <cstdio>
 
+#include "base/text.h"
+
 namespace warpgrade {
 
 Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
@@ -26,7 +28,7 @@ void Progress::update(const std::string& text) {
   winsize size = {};
   const int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
   clear();
-  fmt::print(stderr, "{}", text.substr(0, static_cast<size_t>(columns)));
+  fmt::print(stderr, "{}", plain_line(text, static_cast<size_t>(columns)));
   std::fflush(stderr);
   shown_ = true;
 }

@@ -17,6 +17,7 @@
 #include "batch/class_run.h"
 #include "batch/grade_run.h"
 #include "batch/publish.h"
+#include "batch/watch.h"
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/failure_text.h"
@@ -40,6 +41,8 @@ struct BatchOptions {
   std::optional<fs::path> source, site;
   std::string executor;
   bool take_in = false;
+  std::optional<fs::path> watch;  // rolling hand-ins
+  WatchOptions watching;
 };
 
 json read_batch(const RunFolder& folder) {
@@ -54,7 +57,7 @@ json read_batch(const RunFolder& folder) {
 // What decides verdicts and grades; how the work is done (jobs, executor, site) may change from call to call.
 json what_is_asked(const BatchOptions& options) {
   json asked = options.grade.to_json();
-  for (const char* how : {"class_in_run", "jobs", "architecture"}) asked.erase(how);
+  for (const char* how : {"class_in_run", "jobs", "gpus", "architecture"}) asked.erase(how);
   const auto path = [](const std::optional<fs::path>& given) {
     return given ? identity_of(*given) : std::string();
   };
@@ -138,7 +141,12 @@ std::optional<json> begun_batch(const BatchOptions& given, const RunFolder& fold
   refuse_what_differs(given, batch, folder.root());
   if (!given.executor.empty()) batch["executor"] = given.executor;
   if (given.grade.jobs != 0) batch["options"]["jobs"] = given.grade.jobs;
+  if (!given.grade.gpus.empty()) batch["options"]["gpus"] = given.grade.gpus;
   if (given.site) batch["site"] = Site::read(*given.site).to_json();
+  if (given.watch && !batch.contains("watch"))
+    throw UsageError("{} was begun without --watch; choose another run folder, or say --fresh",
+                     folder.root().string());
+  if (given.watch) batch["watch"].update(given.watching.to_json());
   write_text(folder.batch_file(), batch.dump(1) + "\n");
   return batch;
 }
@@ -159,13 +167,15 @@ json begin_batch(const BatchOptions& given, const RunFolder& folder, const Site&
   ingesting.source = *given.source;
   ingesting.lab = options.lab;
   ingesting.timezone = policy_for(options).timezone;
+  if (given.watch) ingesting.rolling = rolling_options(given.watching, std::nullopt);
   const int graded = tell_what_was_taken(ingest(ingesting, folder), ingesting.roster.has_value());
-  const json batch{{"schema", "warpgrade.batch.v1"},
-                   {"executor", given.executor.empty() ? "local" : given.executor},
-                   {"source", fs::absolute(*given.source).string()},
-                   {"asked", what_is_asked(given)},
-                   {"options", options.to_json()},
-                   {"site", site.to_json()}};
+  json batch{{"schema", "warpgrade.batch.v1"},
+             {"executor", given.executor.empty() ? "local" : given.executor},
+             {"source", fs::absolute(*given.source).string()},
+             {"asked", what_is_asked(given)},
+             {"options", options.to_json()},
+             {"site", site.to_json()}};
+  if (given.watch) batch["watch"] = given.watching.to_json();
   {
     options.log_progress = true;
     options.judged_elsewhere = given.executor == "slurm";
@@ -229,7 +239,26 @@ int grade_locally(const fs::path& run, const json& batch, bool quiet) {
   return summary.faults == 0 ? kExitGraded : kExitJudgeFault;
 }
 
+// As the first call was asked; the roster is read again at each look, so that extensions can be added.
+int watch(const fs::path& run, const json& batch, bool quiet) {
+  GradeOptions options = GradeOptions::from_json(batch.at("options"));
+  options.run = run;
+  options.quiet = quiet;
+  const json& asked = batch.at("asked");
+  IngestOptions ingesting;
+  ingesting.source = batch.at("source").get<std::string>();
+  ingesting.lab = options.lab;
+  ingesting.layout = asked.at("layout");
+  ingesting.attempts = asked.at("attempts");
+  if (const std::string roster = asked.at("roster"); !roster.empty()) ingesting.roster = roster;
+  if (const std::string deadline = asked.at("deadline"); !deadline.empty()) ingesting.deadline = deadline;
+  const RunLock lock{RunFolder(run)};
+  ingesting.timezone = RunFolder(run).read_class().at("timezone");
+  return watch_class(options, ingesting, WatchOptions::from_json(batch.at("watch")));
+}
+
 int go_on(const fs::path& run, const json& batch, bool quiet) {
+  if (batch.contains("watch")) return watch(run, batch, quiet);
   if (batch.at("executor") == "local") return grade_locally(run, batch, quiet);
   EventLog events(run);
   fmt::print("{}\n", Rounds(RunFolder(run), Site::from_json(batch.at("site")), events).go_on());
@@ -294,6 +323,7 @@ bool print_status(const fs::path& path) {
   if (batch.at("executor") == "slurm") {
     print_round(folder, batch);
   }
+  if (batch.contains("watch")) fmt::print("watching {}\n", batch.at("source").get<std::string>());
   std::map<std::string, int> faults;
   std::vector<json> last;
   for (const json& event : read_events(folder)) {
@@ -524,6 +554,38 @@ int diff(const fs::path& first, const fs::path& second) {
   return kExitGraded;
 }
 
+void add_watch_options(CLI::App& command, BatchOptions& options) {
+  command.add_option(
+      "--watch", options.watch,
+      "rolling hand-ins: judge what arrives in this folder until the deadline, and keep feedback and "
+      "leaderboard current");
+  command
+      .add_option("--attempts-per-day", options.watching.attempts_per_day,
+                  "with --watch: so many of a student or team are judged on a day; 0: all")
+      ->check(CLI::NonNegativeNumber);
+  command
+      .add_option("--settle", options.watching.settle_s,
+                  "with --watch: a hand-in is taken once nothing of it has changed for so many seconds (3)")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--until", options.watching.until,
+                     "with --watch: watch so long; default: the last deadline with the policy's grace");
+}
+
+// Options that say something together which cannot be done.
+void require_sense(BatchOptions& options) {
+  if (!options.watch) return;
+  if (options.source)
+    throw UsageError("--watch FOLDER takes the hand-ins from there; leave --submissions out");
+  if (options.executor == "slurm")
+    throw UsageError("--watch judges on this machine; leave --executor slurm out");
+  if (!fs::is_directory(*options.watch))
+    throw UsageError("--watch: {} is no folder; make it first", options.watch->string());
+  const auto& until = options.watching.until;
+  if (until && !parse_time(*until))
+    throw UsageError("--until: expected a time like 2026-03-18T23:59:00+01:00, got '{}'", *until);
+  options.source = options.watch;
+}
+
 void add_batch(CLI::App& app, int& code) {
   const auto options = std::make_shared<BatchOptions>();
   CLI::App* command =
@@ -553,7 +615,9 @@ void add_batch(CLI::App& app, int& code) {
   command->add_option("--executor", options->executor, "local (default) or slurm")
       ->check(CLI::IsMember({"local", "slurm"}));
   command->add_option("--site", options->site, "YAML: what the cluster wants to be told");
+  add_watch_options(*command, *options);
   command->callback([options, &code] {
+    require_sense(*options);
     const json batch = open_batch(*options);
     code = options->take_in ? kExitGraded : go_on(options->grade.run, batch, options->grade.quiet);
   });

@@ -39,9 +39,14 @@ void add_judging_options(CLI::App& command, GradeOptions& options) {
       "x.bin, w.bin)");
   command.add_option("--policy", options.policy, "YAML file; default: grader/policies/<lab>.yaml");
   command
-      .add_option("--jobs", options.jobs,
-                  "submissions at a time (0: a core each on the emulator, one on a GPU)")
+      .add_option("--jobs", options.jobs, "submissions at a time (0: a core each on the emulator, one a GPU)")
       ->check(CLI::NonNegativeNumber);
+  command
+      .add_option(
+          "--gpus", options.gpus,
+          "judge on these GPUs alone, a judge each: numbers or names as `nvidia-smi -L` shows them, MIG "
+          "instances too (default: all that CUDA_VISIBLE_DEVICES leaves)")
+      ->delimiter(',');
   command.add_flag("--allow-unsandboxed", options.allow_unsandboxed,
                    "go on where bubblewrap does not work; records say so");
   command.add_flag("--require-isolation", options.require_isolation,

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -84,6 +85,72 @@ std::string case_text(const json& line) {
   return text;
 }
 
+namespace {
+
+// Over all cases that have a threshold: the geometric mean of the speed-ups with its 95 % interval. Errors of
+// different cases are taken as independent, so the mean's is the root of the sum of their squares, divided by
+// their number. Nothing unless every one of them is correct and measured: means over different cases do not
+// compare.
+json speed_of(const json& view) {
+  double logarithms = 0, below = 0, above = 0;
+  int count = 0;
+  for (const json& line : view.at("cases")) {
+    if (!line.contains("threshold") || line.value("left_out", false)) continue;
+    const json ratio = line.value("ratio", json::object());
+    const double median = ratio.value("median", 0.0);
+    if (line.at("verdict") != "accepted" || median <= 0) return nullptr;
+    const double low = ratio.value("low", median), high = ratio.value("high", median);
+    logarithms += std::log(median);
+    below += std::pow(std::log(median / std::max(low, 1e-9)), 2);
+    above += std::pow(std::log(std::max(high, median) / median), 2);
+    ++count;
+  }
+  if (count == 0) return nullptr;
+  const double mean = logarithms / count;
+  return {{"median", std::exp(mean)},
+          {"low", std::exp(mean - std::sqrt(below) / count)},
+          {"high", std::exp(mean + std::sqrt(above) / count)}};
+}
+
+// Points as everybody reads them: what looks the same is the same.
+double shown_points(const json& row) {
+  return std::round(100 * row.at("points").get<double>());
+}
+
+double median_of(const json& row) {
+  return row.at("speed").is_null() ? -1 : row.at("speed").at("median").get<double>();
+}
+
+bool is_before(const json& a, const json& b) {
+  if (shown_points(a) != shown_points(b)) return shown_points(a) > shown_points(b);
+  if (median_of(a) != median_of(b)) return median_of(a) > median_of(b);
+  return a.at("name").get<std::string>() < b.at("name").get<std::string>();
+}
+
+// Whether the measurement tells the first, who stands higher, from the second.
+bool told_apart(const json& first, const json& second) {
+  if (shown_points(first) != shown_points(second)) return true;
+  if (first.at("speed").is_null() || second.at("speed").is_null())
+    return first.at("speed").is_null() != second.at("speed").is_null();
+  return second.at("speed").at("high") < first.at("speed").at("low");
+}
+
+// By points, then by speed. A rank is shared by all who cannot be told from the one that it begins with.
+void rank(std::vector<json>& rows) {
+  std::sort(rows.begin(), rows.end(), is_before);
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (told_apart(rows[first], rows[i])) first = i;
+    rows[i]["rank"] = first + 1;
+  }
+  for (json& row : rows) {
+    const auto same = [&](const json& other) { return other.at("rank") == row.at("rank"); };
+    if (std::count_if(rows.begin(), rows.end(), same) > 1) row["shared"] = true;
+  }
+}
+
+}  // namespace
+
 json leaderboard(const Views& views) {
   const std::vector<int> ks = speed_widths(views);
   std::map<std::string, json> by_name;  // a team's members share one line
@@ -94,6 +161,7 @@ json leaderboard(const Views& views) {
                 {"max_points", view.at("max_points")},
                 {"correct", view.value("correct_cases", 0)},
                 {"total", view.value("total_cases", 0)},
+                {"speed", speed_of(view)},
                 {"speedups", json::array()}};
     for (const int k : ks) {
       const auto mean = mean_speedup(view, k);
@@ -105,20 +173,17 @@ json leaderboard(const Views& views) {
   for (const int k : ks) titles.push_back(speedup_title(views.front(), k));
   std::vector<json> rows;
   for (auto& [name, row] : by_name) rows.push_back(std::move(row));
-  const auto better = [](const json& a, const json& b) {
-    if (a.at("points") != b.at("points")) return a.at("points") > b.at("points");
-    return a.at("name").get<std::string>() < b.at("name").get<std::string>();
-  };
-  std::sort(rows.begin(), rows.end(), better);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const bool same = i > 0 && rows[i - 1].at("points") == rows[i].at("points");
-    rows[i]["rank"] = same ? rows[i - 1].at("rank") : json(i + 1);
-  }
+  rank(rows);
   const json& any = views.front();
+  std::string baseline;
+  for (const json& view : views)
+    for (const json& line : view.at("cases"))
+      if (line.contains("threshold")) baseline = line.value("baseline", baseline);
   return {{"schema", "warpgrade.leaderboard.v1"},
           {"run", any.at("run")},
           {"lab", any.at("lab")},
           {"titles", titles},
+          {"baseline", baseline},
           {"rows", rows}};
 }
 

@@ -47,7 +47,7 @@ std::string gates_text(const json& view) {
   for (const json& gate : view.value("gates", json::array())) {
     const std::string status = gate.at("status");
     if (status == "pass") continue;
-    text += fmt::format("\nCorrectness earns points from a speed-up of {:g} over {} on",
+    text += fmt::format("\nPoints are earned from a speed-up of {:g} over {} on",
                         gate.at("needed").get<double>(), gate.at("baseline").get<std::string>());
     if (status == "not_measured")
       text += "; speed was not measured here, so that is still open";

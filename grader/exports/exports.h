@@ -31,8 +31,10 @@ bool is_stranger(const nlohmann::json& view, const Views& all);
 // JUnit XML as Jenkins reads it: a suite a student, a test case a case.
 std::string junit_xml(const Views& views);
 
-// The anonymous list: {schema, run, lab, titles, rows: [{rank, name, points, correct, total, speedups}]},
-// best first.
+// The anonymous list: {schema, run, lab, baseline, titles, rows: [{rank, shared, name, points, max_points,
+// correct, total, speed, speedups}]}, best first: by points, then by `speed`, the geometric mean of the
+// speed-ups over the thresholds' baseline with its interval, of who has all of these cases correct. Whom the
+// measurement cannot tell from the first of a rank shares it.
 nlohmann::json leaderboard(const Views& views);
 
 // The widths that speed-ups are averaged by: the lab's few, or all together.

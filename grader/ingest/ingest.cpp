@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <map>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "ingest/arrival.h"
 #include "ingest/layout.h"
 #include "ingest/roster.h"
 #include "ingest/snapshot.h"
@@ -21,6 +23,8 @@ using nlohmann::json;
 
 namespace {
 
+constexpr const char* kOverLimit = "over_limit";
+
 struct Attempt {
   RawAttempt raw;
   std::size_t student = 0;  // who handed in
@@ -29,6 +33,11 @@ struct Attempt {
   std::string status = "superseded";
   std::string submission;  // id in run.json
   int number = 0;
+  std::optional<std::int64_t> arrived_at;  // of rolling hand-ins
+  bool earlier = false;                    // taken in by an earlier call
+
+  // When it was handed in, as far as anybody knows.
+  std::optional<std::int64_t> time() const { return raw.submitted_at ? raw.submitted_at : arrived_at; }
 };
 
 // A student or a team, with all of their attempts.
@@ -64,6 +73,7 @@ class Ingest {
   }
 
   json take() {
+    if (options_.rolling) return take_what_is_new();
     const fs::path source = unpacked_source();
     const Layout layout = read_layout(source, options_.layout, options_.lab, zone_);
     layout_ = layout.name;
@@ -137,11 +147,22 @@ class Ingest {
         matched, on_roster_, strangers.size(), fmt::join(handed_in, "; "), fmt::join(listed, "; "), layout_);
   }
 
-  void take_attempt(const RawAttempt& raw) {
-    Attempt attempt;
-    attempt.raw = raw;
+  std::set<std::size_t> members_of(const RawAttempt& raw) {
     std::set<std::size_t> members;
     for (const StudentKeys& owner : raw.owners) members.insert(roster_.find_or_add(owner));
+    return members;
+  }
+
+  void take_attempt(const RawAttempt& raw) {
+    const std::set<std::size_t> members = members_of(raw);
+    Attempt attempt = unpacked(raw);
+    Group& group = group_of(attempt.student, members);
+    group.attempts.push_back(std::move(attempt));
+  }
+
+  Attempt unpacked(const RawAttempt& raw) {
+    Attempt attempt;
+    attempt.raw = raw;
     attempt.student = roster_.find_or_add(raw.owners[0]);
     attempt.refusal = refused_on_the_way(raw);
     if (!attempt.refusal) {
@@ -149,8 +170,168 @@ class Ingest {
       if (auto* snapshot = std::get_if<Snapshot>(&taken)) attempt.snapshot = *snapshot;
       if (auto* refusal = std::get_if<Refusal>(&taken)) attempt.refusal = *refusal;
     }
+    return attempt;
+  }
+
+  // ---- rolling hand-ins
+
+  json take_what_is_new() {
+    if (!fs::is_directory(options_.source))
+      throw UsageError("--watch: {} is no folder", options_.source.string());
+    restore_earlier();
+    for (auto& [key, raw] : arrived()) {
+      throw_if_interrupted();
+      take_if_new(raw.first, raw.second);
+    }
+    keep_each_student_in_one_group();
+    for (auto& [key, group] : groups_) choose_rolling(group);
+    return describe();
+  }
+
+  // What earlier calls took in stands, whatever has become of it in the folder.
+  void restore_earlier() {
+    if (!folder_.has_class()) return;
+    const json before = folder_.read_class();
+    layout_ = before.at("source").value("layout", "");
+    seen_stamps_ = before.value("seen", json::object());
+    for (const json& student : before.at("students")) roster_.find_or_add(keys_of(student));
+    for (const json& told : before.at("attempts")) {
+      Attempt attempt = restored(told);
+      std::set<std::size_t> members;
+      for (const json& member : told.at("members")) members.insert(student_of_id(member));
+      members.insert(attempt.student);
+      group_of(attempt.student, members).attempts.push_back(std::move(attempt));
+    }
+  }
+
+  static StudentKeys keys_of(const json& student) {
+    StudentKeys keys;
+    keys.keys = {student.at("id")};
+    keys.name = student.value("name", "");
+    keys.email = student.value("email", "");
+    keys.canvas_id = student.value("canvas_id", "");
+    keys.moodle_id = student.value("moodle_id", "");
+    keys.github = student.value("github", "");
+    return keys;
+  }
+
+  std::size_t student_of_id(const std::string& id) {
+    const auto& students = roster_.students();
+    const auto found = std::find_if(students.begin(), students.end(),
+                                    [&](const Student& student) { return student.id == id; });
+    if (found != students.end()) return static_cast<std::size_t>(found - students.begin());
+    return roster_.find_or_add(StudentKeys{{id}, "", "", "", "", ""});
+  }
+
+  Attempt restored(const json& told) {
+    Attempt attempt;
+    attempt.earlier = true;
+    attempt.student = student_of_id(told.at("student"));
+    attempt.number = told.at("attempt");
+    attempt.raw.number = attempt.number;
+    attempt.raw.origin = told.at("origin");
+    attempt.raw.late_marked = told.value("late_marked", false);
+    attempt.submission = told.value("submission", "");
+    if (told.contains("arrived_at")) attempt.arrived_at = parse_time(told.at("arrived_at"));
+    if (told.contains("submitted_at")) attempt.raw.submitted_at = parse_time(told.at("submitted_at"));
+    if (told.contains("snapshot"))
+      attempt.snapshot = Snapshot{told.at("hash"), folder_.root() / told.at("snapshot").get<std::string>(),
+                                  told.at("files"), told.at("bytes")};
+    if (told.contains("refusal")) {
+      const json& refusal = told.at("refusal");
+      attempt.refusal = Refusal{refusal.at("reason"), refusal.at("message"), refusal.at("next_step"),
+                                refusal.value("entry", "")};
+    }
+    if (!attempt.submission.empty()) ids_.insert(attempt.submission);
+    return attempt;
+  }
+
+  // What lies in the folder and has come to rest, in order of arrival.
+  std::multimap<std::int64_t, std::pair<RawAttempt, Arrival>> arrived() {
+    std::multimap<std::int64_t, std::pair<RawAttempt, Arrival>> found;
+    const auto visible = [](const fs::directory_entry& entry) {
+      return !entry.path().filename().string().starts_with(".");
+    };
+    if (std::none_of(fs::directory_iterator(options_.source), fs::directory_iterator(), visible))
+      return found;
+    const std::string name = layout_.empty() ? options_.layout : layout_;
+    const Layout layout = read_layout(options_.source, name, options_.lab, zone_);
+    layout_ = layout.name;
+    left_aside_ = layout.left_aside;
+    for (const RawAttempt& raw : layout.attempts) {
+      const Arrival arrival = arrival_of(raw);
+      const bool settled = arrival.at + options_.rolling->settle_s <= std::time(nullptr);
+      const bool in_time = !options_.rolling->until || arrival.at <= *options_.rolling->until;
+      if (settled && in_time && seen_stamps_.value(raw.origin, "") != arrival.stamp)
+        found.emplace(arrival.at, std::pair(raw, arrival));
+    }
+    return found;
+  }
+
+  void take_if_new(const RawAttempt& raw, const Arrival& arrival) {
+    const std::set<std::size_t> members = members_of(raw);
+    Attempt attempt = unpacked(raw);
+    if (arrival_of(raw).stamp != arrival.stamp) return;  // it is written to: the next look takes it
+    seen_stamps_[raw.origin] = arrival.stamp;
+    attempt.arrived_at = arrival.at;
     Group& group = group_of(attempt.student, members);
+    const Attempt* before = nullptr;
+    for (const Attempt& other : group.attempts) {
+      attempt.number = std::max(attempt.number, other.number);
+      if (other.raw.origin == raw.origin) before = &other;
+    }
+    if (before != nullptr && !is_another(*before, attempt)) return;
+    attempt.number = std::max(attempt.number + 1, raw.number);
+    if (!attempt.refusal) attempt.refusal = over_limit(group, attempt);
     group.attempts.push_back(std::move(attempt));
+  }
+
+  // The same again is no new attempt, unless the first try met the day's limit.
+  static bool is_another(const Attempt& before, const Attempt& now) {
+    if (before.refusal && before.refusal->reason == kOverLimit) return true;
+    if (before.snapshot && now.snapshot) return before.snapshot->hash != now.snapshot->hash;
+    return !(before.refusal && now.refusal && before.refusal->message == now.refusal->message);
+  }
+
+  std::optional<Refusal> over_limit(const Group& group, const Attempt& attempt) const {
+    const int limit = options_.rolling->attempts_per_day;
+    if (limit <= 0) return std::nullopt;
+    // "Wed 18 Mar 2026 23:59 CET"
+    const auto day_of = [&](std::int64_t at) { return zone_.text(at).substr(0, 15); };
+    const std::string day = day_of(*attempt.arrived_at);
+    const auto same_day =
+        std::count_if(group.attempts.begin(), group.attempts.end(), [&](const Attempt& other) {
+          return !other.refusal && other.arrived_at && day_of(*other.arrived_at) == day;
+        });
+    if (same_day < limit) return std::nullopt;
+    return Refusal{kOverLimit,
+                   fmt::format("{} {} on {} are judged, this is one more", limit,
+                               limit == 1 ? "attempt" : "attempts", day),
+                   "hand it in again on another day before the deadline; the earlier attempts stand", ""};
+  }
+
+  void choose_rolling(Group& group) {
+    if (group.members.empty() || group.attempts.empty()) return;
+    const std::string stem = rolling_stem(group);
+    const bool any_taken = std::any_of(group.attempts.begin(), group.attempts.end(),
+                                       [](const Attempt& attempt) { return !attempt.refusal; });
+    for (Attempt& attempt : group.attempts) {
+      attempt.status = attempt.refusal ? "refused" : "graded";
+      // While nothing else is there the latest refusal itself is what is judged, and told.
+      const bool judged = !attempt.refusal || (!any_taken && &attempt == &group.attempts.back());
+      if (!judged) attempt.submission.clear();
+      if (judged && attempt.submission.empty())
+        attempt.submission = unique(fmt::format("{}.attempt-{}", stem, attempt.number));
+    }
+  }
+
+  // What the group's ids begin with, from its first attempt on.
+  std::string rolling_stem(const Group& group) const {
+    for (const Attempt& attempt : group.attempts)
+      if (const std::size_t at = attempt.submission.rfind(".attempt-"); at != std::string::npos)
+        return attempt.submission.substr(0, at);
+    return safe_submission_id(group.team.empty() ? roster_.students()[group.attempts[0].student].id
+                                                 : group.team);
   }
 
   Group& group_of(std::size_t student, const std::set<std::size_t>& members) {
@@ -175,6 +356,8 @@ class Ingest {
     return group;
   }
 
+  // ---- teams, order, choice
+
   static void order(Group& group) {
     const bool timed = std::all_of(group.attempts.begin(), group.attempts.end(), [](const Attempt& attempt) {
       return attempt.raw.submitted_at.has_value();
@@ -194,7 +377,7 @@ class Ingest {
   // Who handed in alone and later with others is where the latest attempt is.
   void keep_each_student_in_one_group() {
     std::map<std::size_t, Group*> home;
-    const auto latest = [](const Group& group) { return group.attempts.back().raw.submitted_at.value_or(0); };
+    const auto latest = [](const Group& group) { return group.attempts.back().time().value_or(0); };
     for (auto& [key, group] : groups_) {
       for (std::size_t member : group.members) {
         Group*& before = home[member];
@@ -252,10 +435,11 @@ class Ingest {
                 {"origin", attempt.raw.origin},
                 {"status", attempt.status}};
     if (!group.team.empty()) result["team"] = group.team;
-    if (attempt.raw.submitted_at) {
-      result["submitted_at"] = format_time(*attempt.raw.submitted_at);
+    if (attempt.arrived_at) result["arrived_at"] = format_time(*attempt.arrived_at);
+    if (const auto time = attempt.time()) {
+      result["submitted_at"] = format_time(*time);
       if (const auto deadline = deadline_of(group))
-        result["late_s"] = std::max<std::int64_t>(0, *attempt.raw.submitted_at - *deadline);
+        result["late_s"] = std::max<std::int64_t>(0, *time - *deadline);
     }
     if (attempt.raw.late_marked) result["late_marked"] = true;
     if (!attempt.submission.empty()) result["submission"] = attempt.submission;
@@ -284,6 +468,10 @@ class Ingest {
     result["timezone"] = zone_.name();
     if (deadline_) result["deadline"] = format_time(*deadline_);
     if (!left_aside_.empty()) result["left_aside"] = left_aside_;
+    if (options_.rolling) {
+      result["rolling"] = true;
+      result["seen"] = seen_stamps_;
+    }
     return result;
   }
 
@@ -298,6 +486,8 @@ class Ingest {
   std::string layout_;
   std::vector<std::string> left_aside_;
   std::vector<Refusal> unsafe_entries_;
+  json seen_stamps_ =
+      json::object();  // of rolling hand-ins: by origin, as they lay there when they were taken
   std::map<std::string, Group> groups_;
   std::set<std::string> ids_;
 };
@@ -338,9 +528,24 @@ Submission submission_of(const RunFolder& folder, const json& attempt,
 json ingest(const IngestOptions& options, const RunFolder& folder) {
   make_directories(folder.root());
   remove_staged(folder.root() / "snapshots");
-  const json result = Ingest(options, folder).take();
+  const json before = options.rolling && folder.has_class() ? folder.read_class() : json();
+  json result = Ingest(options, folder).take();
+  // Looking again and again at a folder in which nothing happens writes nothing.
+  if (before.is_object()) result["created_at"] = before.at("created_at");
+  if (result == before) return result;
   write_text(folder.class_file(), result.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
   return result;
+}
+
+std::vector<json> new_attempts(const json& before, const json& now) {
+  std::set<std::pair<std::string, int>> known;
+  if (before.is_object())
+    for (const json& attempt : before.at("attempts"))
+      known.emplace(attempt.at("student"), attempt.at("attempt"));
+  std::vector<json> fresh;
+  for (const json& attempt : now.at("attempts"))
+    if (!known.contains({attempt.at("student"), attempt.at("attempt")})) fresh.push_back(attempt);
+  return fresh;
 }
 
 std::vector<Submission> class_submissions(const RunFolder& folder, const std::string& lab) {

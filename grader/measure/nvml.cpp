@@ -5,6 +5,8 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 namespace warpgrade {
 namespace {
@@ -22,6 +24,13 @@ struct Library {
   int (*get_temperature)(Device, unsigned, unsigned*) = nullptr;
   int (*get_reasons)(Device, unsigned long long*) = nullptr;
   int (*get_driver)(char*, unsigned) = nullptr;
+  // For the list of devices; older libraries may lack some.
+  int (*get_count)(unsigned*) = nullptr;
+  int (*get_by_index)(unsigned, Device*) = nullptr;
+  int (*get_uuid)(Device, char*, unsigned) = nullptr;
+  int (*get_mig_mode)(Device, unsigned*, unsigned*) = nullptr;
+  int (*get_mig_count)(Device, unsigned*) = nullptr;
+  int (*get_mig_by_index)(Device, unsigned, Device*) = nullptr;
 
   Library() {
     handle = dlopen("libnvidia-ml.so.1", RTLD_NOW);
@@ -38,6 +47,16 @@ struct Library {
     if (handle != nullptr) load(get_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
     if (handle != nullptr) load(get_driver, "nvmlSystemGetDriverVersion");
     if (handle != nullptr && init() != kSuccess) handle = nullptr;
+    if (handle == nullptr) return;
+    const auto load_if_there = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+    };
+    load_if_there(get_count, "nvmlDeviceGetCount_v2");
+    load_if_there(get_by_index, "nvmlDeviceGetHandleByIndex_v2");
+    load_if_there(get_uuid, "nvmlDeviceGetUUID");
+    load_if_there(get_mig_mode, "nvmlDeviceGetMigMode");
+    load_if_there(get_mig_count, "nvmlDeviceGetMaxMigDeviceCount");
+    load_if_there(get_mig_by_index, "nvmlDeviceGetMigDeviceHandleByIndex");
   }
 };
 
@@ -56,6 +75,29 @@ Device device_of(const std::string& uuid) {
   const auto [found, is_new] = known.try_emplace(uuid, nullptr);
   if (is_new && nvml.get_device(uuid.c_str(), &found->second) != kSuccess) found->second = nullptr;
   return found->second;
+}
+
+std::string uuid_of(Device device) {
+  std::array<char, 96> text{};
+  return library().get_uuid(device, text.data(), text.size()) == kSuccess ? text.data() : "";
+}
+
+// The instances of a partitioned GPU; nothing: it is whole. A partitioned one without instances gives an
+// empty list, since CUDA cannot use it.
+std::optional<std::vector<std::string>> mig_instances(Device gpu) {
+  const Library& nvml = library();
+  unsigned current = 0, pending = 0, count = 0;
+  const bool known =
+      nvml.get_mig_mode != nullptr && nvml.get_mig_count != nullptr && nvml.get_mig_by_index != nullptr;
+  if (!known || nvml.get_mig_mode(gpu, &current, &pending) != kSuccess || current == 0) return std::nullopt;
+  std::vector<std::string> instances;
+  if (nvml.get_mig_count(gpu, &count) != kSuccess) return instances;
+  for (unsigned i = 0; i < count; ++i) {
+    Device instance = nullptr;
+    if (nvml.get_mig_by_index(gpu, i, &instance) != kSuccess) continue;  // a place without an instance
+    if (const std::string uuid = uuid_of(instance); !uuid.empty()) instances.push_back(uuid);
+  }
+  return instances;
 }
 
 bool is_throttled(std::uint64_t reasons) {
@@ -93,6 +135,25 @@ bool gpu_is_throttled(const std::string& uuid) {
   const Device device = device_of(uuid);
   unsigned long long reasons = 0;
   return device != nullptr && library().get_reasons(device, &reasons) == kSuccess && is_throttled(reasons);
+}
+
+std::vector<std::string> listed_gpus() {
+  const Library& nvml = library();
+  std::vector<std::string> names;
+  unsigned count = 0;
+  const bool known = nvml.handle != nullptr && nvml.get_count != nullptr && nvml.get_by_index != nullptr &&
+                     nvml.get_uuid != nullptr;
+  if (!known || nvml.get_count(&count) != kSuccess) return names;
+  for (unsigned i = 0; i < count; ++i) {
+    Device gpu = nullptr;
+    if (nvml.get_by_index(i, &gpu) != kSuccess) continue;  // one that this user may not use
+    if (const auto instances = mig_instances(gpu)) {
+      names.insert(names.end(), instances->begin(), instances->end());
+    } else if (const std::string uuid = uuid_of(gpu); !uuid.empty()) {
+      names.push_back(uuid);
+    }
+  }
+  return names;
 }
 
 std::string driver_version() {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace warpgrade {
 
@@ -23,5 +24,10 @@ std::optional<GpuState> read_gpu_state(const std::string& uuid);
 // tell.
 bool gpu_is_throttled(const std::string& uuid);
 std::string driver_version();
+
+// The GPUs of this machine in the order of their slots, as CUDA_VISIBLE_DEVICES names them: "GPU-<uuid>", and
+// in the place of one that is partitioned each of its instances, "MIG-<uuid>". Empty where the library is not
+// there.
+std::vector<std::string> listed_gpus();
 
 }  // namespace warpgrade

@@ -22,8 +22,8 @@ struct Policy {
   // well, for the submission and for the baseline.
   std::string time = "device";
   const char* ratios_key() const { return time == "device" ? "ratios" : "ratios_with_host"; }
-  // Correctness earns points only where the geometric mean of the speed-ups over each of these baselines
-  // reaches the number; not asked where speed is not measured.
+  // Points are earned only where the geometric mean of the speed-ups over each of these baselines reaches the
+  // number; not asked where speed is not measured.
   std::map<std::string, double> faster_than;
   bool within_noise_passes = true;
   double partial_from = 0.5;  // below its threshold a case earns linearly from this share of it; 1: nothing

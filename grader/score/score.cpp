@@ -91,7 +91,7 @@ CaseScore score_case(const Policy& policy, const json& spec, const json* record)
   return result;
 }
 
-// Whether a submission is as fast as the gate asks before correctness earns anything.
+// Whether a submission is as fast as the gate asks before anything earns points.
 json gate_of(const Policy& policy, const json& specs, const std::map<std::string, const json*>& records,
              bool speed_measured) {
   json gates = json::array();
@@ -161,7 +161,7 @@ void earn(const Policy& policy, const Tally& tally, bool gated, bool speed_measu
       if (c.has_threshold && speed_measured) {
         const double speed = policy.speed_points / tally.with_threshold;
         possible += speed;
-        if (tally.correct == tally.decided || !policy.speed_needs_all_correct) {
+        if (!gated && (tally.correct == tally.decided || !policy.speed_needs_all_correct)) {
           earned += speed * c.speed_share;
           fast += speed * c.speed_share;
         }
@@ -255,15 +255,22 @@ void apply_late_rules(const Policy& policy, json& submission) {
   submission["late"] = std::move(late);
 }
 
-// Of several attempts of one student or team the one with the most points counts, of equal ones the latest.
-void choose_attempts(json& submissions) {
+// Of several attempts of one student or team the one with the most points counts, of equal ones the latest;
+// or, where `which` says so, the last or the first.
+void choose_attempts(const std::string& which, json& submissions) {
+  const auto wins = [&](const json& submission, const json& so_far) {
+    const int attempt = submission.value("attempt", 0), before = so_far.value("attempt", 0);
+    if (which == "last") return attempt >= before;
+    if (which == "first") return attempt < before;
+    const double points = submission.at("points"), most = so_far.at("points");
+    return points > most || (points == most && attempt >= before);
+  };
   std::map<std::string, json*> best;
   for (json& submission : submissions) {
     if (!submission.contains("members")) continue;
     submission["counts"] = false;
     json*& so_far = best[submission["members"].dump()];
-    if (so_far == nullptr || submission["points"].get<double>() >= (*so_far)["points"].get<double>())
-      so_far = &submission;
+    if (so_far == nullptr || wins(submission, *so_far)) so_far = &submission;
   }
   for (auto& [members, submission] : best) (*submission)["counts"] = true;
 }
@@ -287,7 +294,7 @@ json score(const Policy& policy, const json& run, const std::vector<json>& recor
                                            by_submission[submission.at("id")], speed_measured));
     apply_late_rules(policy, submissions.back());
   }
-  choose_attempts(submissions);
+  choose_attempts(run.value("attempts", "best"), submissions);
   return {{"schema", "warpgrade.scores.v1"},
           {"run", run.at("run")},
           {"policy_name", policy.name},

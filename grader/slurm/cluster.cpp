@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/waiting.h"
 
 namespace warpgrade {
 namespace {
@@ -53,6 +54,7 @@ Cluster::Cluster(const Site& site, std::function<void(const std::string&)> silen
 
 std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(patience_s_);
+  const SlowNote note("waiting for Slurm's controller: it has not answered `" + command[0] + "` yet");
   for (bool told = false;;) {
     ProcessOptions options;
     options.command = command;

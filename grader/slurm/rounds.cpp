@@ -1,7 +1,6 @@
 #include "slurm/rounds.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include "base/hash.h"
 #include "base/process.h"
 #include "base/toolchain.h"
+#include "base/waiting.h"
 #include "batch/grade_run.h"
 #include "batch/patience.h"
 #include "batch/publish.h"
@@ -45,7 +45,7 @@ RunLock::RunLock(const RunFolder& folder) {
   const fs::path path = folder.root() / "batch.lock";
   file_ = FileDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!file_) throw UsageError("cannot open {}: {}", path.string(), std::strerror(errno));
-  while (flock(file_.get(), LOCK_EX) != 0) throw_if_interrupted();
+  lock_or_tell(file_.get(), path, "the run " + folder.root().string());
 }
 
 Rounds::Rounds(const RunFolder& folder, Site site, EventLog& events)

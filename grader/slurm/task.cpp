@@ -160,7 +160,8 @@ class Task {
   int judge_each(const ClassRun& run, const std::vector<std::string>& ids, Progress& progress) {
     Judging judging(run, progress);
     judging.compile_baselines();
-    JudgeServer server;
+    const auto& devices = run.backend().devices;  // of those that the task was given the first
+    JudgeServer server(devices.empty() ? "" : devices.front().visible);
     Judging::Share share;
     share.emulator_threads = share.judge_threads = site_.judge.cpus;
     for (const std::string& id : ids) {
@@ -190,7 +191,7 @@ class Task {
   }
 
   bool device_answers() {
-    auto fault = JudgeServer::device_fault();
+    auto fault = JudgeServer().device_fault();
     if (!fault) fault = probe();
     if (fault) give_up_node(*fault);
     return !fault;

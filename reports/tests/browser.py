@@ -23,7 +23,7 @@ CHROMIUM = next(
 
 LOOK = """
   const darkness = matchMedia("(prefers-color-scheme: dark)").matches;
-  let least = [1e9, ""];
+  let least = [1e9, ""], least_in_charts = [1e9, ""];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const holder = node.parentElement;
@@ -32,13 +32,18 @@ LOOK = """
     const drawing = holder.closest("svg");
     if (drawing && drawing.viewBox.baseVal && drawing.viewBox.baseVal.width)
       size *= drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width;
-    if (size > 0 && size < least[0]) least = [size, node.textContent.trim().slice(0, 60)];
+    const told = [size, node.textContent.trim().slice(0, 60)];
+    if (size > 0 && size < least[0]) least = told;
+    if (drawing && size > 0 && size < least_in_charts[0]) least_in_charts = told;
   }
   const content = document.documentElement.scrollWidth;
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
-  const found = await axe.run(document, {runOnly: {type: "tag", values: tags}});
+  // In the dark colours differ and nothing else.
+  const asked = darkness ? {type: "rule", values: ["color-contrast"]} : {type: "tag", values: tags};
+  const found = await axe.run(document, {runOnly: asked});
   return {
-    dark: darkness, content, window: innerWidth, letters: least, elements: document.querySelectorAll("*").length,
+    dark: darkness, content, window: innerWidth, letters: least, chart_letters: least_in_charts,
+    elements: document.querySelectorAll("*").length,
     headings: [...document.querySelectorAll("h1, h2, h3, h4")].map((head) => Number(head.tagName[1])),
     axe: found.violations.map((rule) =>
       `${rule.id} (${rule.nodes.length}): ${rule.nodes[0].html.slice(0, 160)} ${rule.nodes[0].failureSummary}`)};

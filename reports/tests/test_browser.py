@@ -5,8 +5,9 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import render
 from synthetic import SyntheticRun
+from warpgrade_reports.page import render_pages
+from warpgrade_reports.reading import read_run
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
@@ -27,8 +28,9 @@ def page_file(request, tmp_path_factory):
         backend="cuda" if ladder else request.param, students=0 if ladder else 12, kind="ladder" if ladder else "class"
     )
     folder = run.write(tmp_path_factory.mktemp(request.param) / "run")
-    render(folder)
-    return folder / "report/index.html"
+    page = folder / "index.html"
+    page.write_text(render_pages(read_run(folder))["index.html"], encoding="utf-8", errors="replace")
+    return page
 
 
 @pytest.mark.parametrize("width", [1400, 900])

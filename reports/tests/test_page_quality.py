@@ -1,18 +1,20 @@
-"""Every kind of page in a real browser at the widths of a phone and a desk, light and dark.
+"""Every kind of page in a real browser at the widths of a phone and a desk, light and dark, and on paper.
 
-Nothing is wider than the window, letters are 12 pixels or more where a student reads, axe-core finds nothing of WCAG's
-levels A and AA, and headings skip no level.
+Nothing is wider than the window, letters are 12 pixels or more, also in a chart on a phone, axe-core finds nothing of
+WCAG's levels A and AA, headings skip no level, and the demo's class prints on six pages.
 """
 
+import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
-from browser import CHROMIUM, LOOK, ask
-from conftest import main
+from browser import CHROMIUM, LOOK, ask, browse
 from synthetic import SyntheticRun
 from synthetic_class import ROOT, SyntheticClass
+from warpgrade_reports.page import render_pages
+from warpgrade_reports.reading import read_run
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
 WARPGRADE = ROOT / "build/bin/warpgrade"
@@ -20,27 +22,49 @@ WARPGRADE = ROOT / "build/bin/warpgrade"
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """A class's pages by kind, with every verdict, a late student, a refusal and long names in them."""
-    run = tmp_path_factory.mktemp("pages") / "run"
-    made = SyntheticClass(students=7, graphs=["arxiv", "ddi"], faults=0.6)
-    made.submissions[1]["late_s"] = 100_000
-    made.write(run)
-    found = {}
-    assert main([str(run)]) == 0
-    found["index"] = run / "report/index.html"
-    found["submission"] = sorted((run / "report/submissions").glob("*.html"), key=lambda page: page.stat().st_size)[-1]
-    emulated = SyntheticRun(backend="emulator", students=8).write(run.parent / "emulated")
-    assert main([str(emulated)]) == 0
-    found["emulator"] = emulated / "report/index.html"
+    """Every kind of page that the project makes, with every verdict, a late student, a refusal and long names."""
+    folder = tmp_path_factory.mktemp("pages")
+    run = made_class(folder / "run")
+    found = report_of(run, "")
+    found |= report_of(SyntheticRun(backend="emulator", students=8).write(folder / "emulated"), "emulator's ")
+    ladder = SyntheticRun(students=0, kind="ladder", graphs=["arxiv", "ddi"]).write(folder / "ladder")
+    found["ladder"] = report_of(ladder, "")["index"]
     if WARPGRADE.exists():
-        for command in (["collect", run], ["export", run, "--no-pdf"]):
+        for command in (["collect", run], ["export", run, "--no-pdf", "--format", "leaderboard,feedback,class-report"]):
             subprocess.run([WARPGRADE, *map(str, command)], check=True, capture_output=True, timeout=300)
         export = run / "export"
         found |= {"class": export / "class-report/index.html", "leaderboard": export / "leaderboard.html"}
         found["staff's list"] = export / "feedback/index.html"
+        for kind, student in {"late": "s0001", "refused": "s0002"}.items():
+            found[f"feedback, {kind}"] = export / f"feedback/{student}/index.html"
         own = sorted((export / "feedback").glob("*/index.html"), key=lambda page: page.stat().st_size)
         found["feedback"] = own[-1]
     return found
+
+
+def made_class(folder):
+    """A class of seven, one late, one refused, one who must be faster before points are earned."""
+    made = SyntheticClass(students=7, graphs=["arxiv", "ddi"], faults=0.6)
+    made.run["policy"] = made.run["policy"].replace("gate: correct", "gate: {correct, faster_than: {naive: 1000}}")
+    made.submissions[1]["late_s"] = 100_000
+    made.submissions[2]["refused"] = "unsafe_name"
+    attempt = next(a for a in made.class_list["attempts"] if a["submission"] == "s0002")
+    attempt |= {
+        "status": "refused",
+        "refusal": {"reason": "unsafe_name", "message": "../x leads out of the archive", "next_step": "pack it again"},
+    }
+    return made.write(folder)
+
+
+def report_of(run, of):
+    """A run's index and the largest of its submissions' pages, without the plots that the command makes as well."""
+    for name, text in render_pages(read_run(run)).items():
+        page = run / "report" / name
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8", errors="replace")
+    found = {f"{of}index": run / "report/index.html"}
+    own = sorted((run / "report/submissions").glob("*.html"), key=lambda page: page.stat().st_size)
+    return found | ({f"{of}submission": own[-1]} if own else {})
 
 
 @pytest.fixture(scope="module")
@@ -82,5 +106,17 @@ def test_headings_skip_no_level(looks):
 
 def test_a_student_reads_letters_of_12_pixels_and_more(looks):
     for (kind, *_), look in looks.items():
-        if kind in {"feedback", "leaderboard"}:
+        if kind == "leaderboard" or kind.startswith("feedback"):
             assert look["letters"][0] >= 11.99, (kind, look["letters"])
+
+
+def test_charts_have_letters_of_12_pixels_on_a_phone(looks):
+    small = {k: look["chart_letters"] for (k, width, _), look in looks.items() if width == 390}
+    assert {kind: letters for kind, letters in small.items() if letters[0] < 11.99} == {}
+
+
+def test_the_demos_class_of_eight_prints_on_six_pages(pages, tmp_path):
+    """Eight students and two of the staff's solutions on 26 cases, as the demo judges them without a GPU."""
+    pdf = tmp_path / "page.pdf"
+    browse(tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={pdf}", pages["emulator's index"].as_uri())
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) <= 6

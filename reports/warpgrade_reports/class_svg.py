@@ -52,7 +52,7 @@ def histogram(counts: Sequence[int], title: str, axis: str, top: float) -> str:
         parts.append(
             f'<line class="grid" stroke="{_GRID}" x1="{_LEFT}" x2="{_RIGHT + 120}" y1="{y:.1f}" y2="{y:.1f}"/>'
         )
-        parts.append(_text(_LEFT - 8, y + 4, str(int(tick)), css="tick", anchor="end", size=11, fill=_QUIET))
+        parts.append(_text(_LEFT - 8, y + 4, str(int(tick)), css="tick", anchor="end", size=12, fill=_QUIET))
     for index, count in enumerate(counts):
         tall = count / most * (base - floor)
         x = _LEFT + index * step
@@ -67,9 +67,9 @@ def histogram(counts: Sequence[int], title: str, axis: str, top: float) -> str:
     for tick in range(0, len(counts) + 1, max(1, len(counts) // 10)):
         x = _LEFT + tick * step
         label = fmt.trimmed(fmt.digits(top * tick / len(counts)))
-        parts.append(_text(x, base + 16, label, css="tick", anchor="middle", size=11, fill=_QUIET))
+        parts.append(_text(x, base + 16, label, css="tick", anchor="middle", size=12, fill=_QUIET))
     parts.append(f'<line stroke="{_QUIET}" x1="{_LEFT}" x2="{_RIGHT + 120}" y1="{base}" y2="{base}"/>')
-    parts.append(_text((_LEFT + _RIGHT + 120) / 2, base + 36, axis, css="axis", anchor="middle", size=11, fill=_QUIET))
+    parts.append(_text((_LEFT + _RIGHT + 120) / 2, base + 36, axis, css="axis", anchor="middle", size=12, fill=_QUIET))
     return "".join([*parts, "</svg>"])
 
 
@@ -89,7 +89,7 @@ def boxes(rows: Sequence[tuple[str, Box | None, float | None]], axis: str, title
             f'<line class="grid" stroke="{_GRID}" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="0" y2="{bottom}"/>'
         )
         label = fmt.trimmed(fmt.ratio(tick))
-        parts.append(_text(x(tick), bottom + 14, label, css="tick", anchor="middle", size=11, fill=_QUIET))
+        parts.append(_text(x(tick), bottom + 14, label, css="tick", anchor="middle", size=12, fill=_QUIET))
     if scale.low <= 1 <= scale.high:
         parts.append(
             f'<line class="reference" stroke="{_QUIET}" stroke-dasharray="4 3" x1="{x(1):.1f}" x2="{x(1):.1f}" y1="0" '
@@ -97,7 +97,7 @@ def boxes(rows: Sequence[tuple[str, Box | None, float | None]], axis: str, title
         )
     for index, (label, box, threshold) in enumerate(rows):
         parts.extend(_box(label, box, threshold, top + index * step, step, x))
-    parts.append(_text((_LEFT + _RIGHT) / 2, bottom + 34, axis, css="axis", anchor="middle", size=11, fill=_QUIET))
+    parts.append(_text((_LEFT + _RIGHT) / 2, bottom + 34, axis, css="axis", anchor="middle", size=12, fill=_QUIET))
     return "".join([*parts, "</svg>"])
 
 
@@ -105,7 +105,7 @@ def _box(label: str, box: Box | None, threshold: float | None, top: float, step:
     middle = top + step / 2 - 2
     yield _text(_LEFT - 8, middle + 4, label, css="label", anchor="end")
     if box is None:
-        yield _text(_LEFT + 6, middle + 4, "not measured", css="note", size=11, fill=_QUIET)
+        yield _text(_LEFT + 6, middle + 4, "not measured", css="note", size=12, fill=_QUIET)
         return
     yield f'<path class="interval" stroke="{_INK}" fill="none" d="M{x(box.low):.1f} {middle:.1f}H{x(box.high):.1f}"/>'
     wide = max(1.0, x(box.third) - x(box.first))
@@ -126,7 +126,7 @@ def _box(label: str, box: Box | None, threshold: float | None, top: float, step:
             f"<title>threshold {escape(fmt.ratio(threshold))}</title></line>"
         )
     yield _text(
-        _RIGHT + 8, middle + 4, f"median {fmt.ratio(box.median)}, n = {box.count}", css="value", size=10, fill=_QUIET
+        _RIGHT + 8, middle + 4, f"median {fmt.ratio(box.median)}, n = {box.count}", css="value", size=12, fill=_QUIET
     )
 
 
@@ -137,7 +137,7 @@ def pass_rates(lines: Sequence[CaseLine], title: str) -> str:
     place = float(_LEFT)
     for _, label, colour in STATUSES:
         parts.append(f'<rect fill="{colour}" x="{place:.0f}" y="4" width="11" height="11"/>')
-        parts.append(_text(place + 15, 14, label, size=11))
+        parts.append(_text(place + 15, 14, label, size=12))
         place += 34 + 6.6 * len(label)
     for index, line in enumerate(lines):
         y = top + index * step
@@ -154,10 +154,10 @@ def pass_rates(lines: Sequence[CaseLine], title: str) -> str:
                 )
             if wide > 22:  # noqa: PLR2004 - a number fits
                 parts.append(
-                    _text(x + wide / 2, y + 11.5, str(count), css="on", anchor="middle", size=10, fill="#ffffff")
+                    _text(x + wide / 2, y + 11.5, str(count), css="on", anchor="middle", size=12, fill="#ffffff")
                 )
             x += wide
         reached = line.statuses["pass"] + line.statuses["within_noise"]
         share = f"{100 * reached / total:.0f} % reached" if total else ""
-        parts.append(_text(_RIGHT + 8, y + 12, share, css="value", size=10, fill=_QUIET))
+        parts.append(_text(_RIGHT + 8, y + 12, share, css="value", size=12, fill=_QUIET))
     return "".join([*parts, "</svg>"])

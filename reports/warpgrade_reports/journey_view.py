@@ -122,8 +122,9 @@ def _figure(journey: Journey, stretch: Stretch) -> str:
     title = escape(stretch.group.named("The journey"))
     height = _TOP + _PANEL_HEIGHT + _BOTTOM
     return (
-        f'<figure class="chart"><h4>{title}</h4>{_legend(stretch.group.labels, with_mean=means is not None)}'
-        f'<svg viewBox="0 0 {svg.WIDTH} {height}" role="img" aria-label="{title}">{left}{right}</svg></figure>'
+        f'<figure class="chart"><h3>{title}</h3>{_legend(stretch.group.labels, with_mean=means is not None)}'
+        f'<div class="panel" tabindex="0"><svg viewBox="0 0 {svg.WIDTH} {height}" role="img" aria-label="{title}">'
+        f"{left}{right}</svg></div></figure>"
     )
 
 

@@ -31,6 +31,7 @@ def render_leaderboard(board: dict[str, Any]) -> str:
         .render(
             board=board,
             best=best,
+            ranked_by_speed=any(row.get("speed") for row in board["rows"]),
             style=Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
             script=Markup((_TEMPLATES / "sort.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         )

@@ -229,6 +229,7 @@ class Submission:
     speed_measured: bool
     cases: tuple[CaseResult, ...]
     idea: str = ""  # what a staff's solution does, in its own words
+    counts: bool = True  # false: an attempt that another one of the same student beats
 
     @property
     def is_student(self) -> bool:
@@ -282,8 +283,8 @@ class Run:
 
     @cached_property
     def students(self) -> tuple[Submission, ...]:
-        """The class."""
-        return tuple(s for s in self.submissions if s.is_student)
+        """The class: of each student or team the attempt that counts."""
+        return tuple(s for s in self.submissions if s.is_student and s.counts)
 
     @cached_property
     def staff(self) -> tuple[Submission, ...]:

@@ -209,6 +209,7 @@ def _submission(folder: Path, node: Node, scored: Node, specs: dict[str, CaseSpe
         speed_measured=bool(scored.flag("speed_measured")),
         cases=tuple(results),
         idea=node.optional_text("idea"),
+        counts=scored.flag("counts") is not False,
     )
 
 

@@ -17,10 +17,10 @@ MAX_HEIGHT = 1060  # an A4 page holds a panel of this height at the width of its
 COLOURS = 8  # s0 to s7 in the style sheet
 _LABEL_LETTERS = 25
 _MOST_NAMED = 60  # dots of a strip that carry a name each
-_BAR, _GAP, _DOT_ROW, _STRIP_ROW = 9, 9, 18, 30
-_LETTER = 5.4  # how wide a letter of a value is, on average
-_MARGINS = {Style.BARS: 48, Style.DOTS: 16, Style.STRIP: 120}  # room behind the longest bar
-_INTERVAL_MARGIN = 118  # the same where the interval is written out
+_BAR, _GAP, _DOT_ROW, _STRIP_ROW = 9, 9, 18, 24
+_LETTER = 5.9  # how wide a letter of a value is, on average
+_MARGINS = {Style.BARS: 52, Style.DOTS: 16, Style.STRIP: 130}  # room behind the longest bar
+_INTERVAL_MARGIN = 128  # the same where the interval is written out
 _SHAPES = ("circle", "square", "diamond", "up", "down", "plus", "cross", "bar")
 
 
@@ -173,7 +173,7 @@ def _dot(chart: Chart, axis: _Axis, row: Row, mark: Mark, y: float) -> Iterator[
 def _strip(chart: Chart, axis: _Axis, row: Row, y: float) -> Iterator[str]:
     """Series 0 is the class: translucent dots around their median; the others stand out one by one."""
     crowd = [mark for mark in row.marks if mark.series == 0]
-    places = [(axis.x(mark.value), y + ((i * 7) % 13 - 6) * 1.35) for i, mark in enumerate(crowd)]  # spread evenly
+    places = [(axis.x(mark.value), y + ((i * 7) % 13 - 6) * 1.1) for i, mark in enumerate(crowd)]  # spread evenly
     if len(crowd) > _MOST_NAMED:  # a page of hundreds of dots that say whose they are would be slow
         dots = "".join(f"M{x:.0f} {at:.0f}h0" for x, at in places)
         yield f'<path class="dots" d="{dots}"/>'
@@ -182,7 +182,7 @@ def _strip(chart: Chart, axis: _Axis, row: Row, y: float) -> Iterator[str]:
             yield f'<circle class="crowd" cx="{x:.1f}" cy="{at:.1f}" r="2.4">{_says(chart, row, mark)}</circle>'
     if crowd:
         x = axis.x(median([mark.value for mark in crowd]))
-        yield f'<line class="median" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 11:.1f}" y2="{y + 11:.1f}"/>'
+        yield f'<line class="median" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 10:.1f}" y2="{y + 10:.1f}"/>'
         yield (
             f'<text class="value" x="{axis.right + 6}" y="{y + 4:.1f}">median '
             f"{escape(chart.tick(median([m.value for m in crowd])))}, n = {len(crowd)}</text>"

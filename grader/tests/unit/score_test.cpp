@@ -186,16 +186,27 @@ json with_naive(double ratio) {
   return r;
 }
 
-TEST(Gate, ACopyOfTheNaiveSolutionEarnsNoPointsForCorrectness) {
+TEST(Gate, ACopyOfTheNaiveSolutionEarnsNothing) {
   const json slow =
       only(score(policy(kGate), run_of("cuda"), {record("cora-k32", "accepted"), with_naive(1.0)}));
+  EXPECT_DOUBLE_EQ(slow.at("points"), 0);
   EXPECT_DOUBLE_EQ(slow.at("parts").at("correctness"), 0);
+  EXPECT_DOUBLE_EQ(slow.at("parts").at("speed"), 0);
   EXPECT_EQ(slow.at("gates")[0].at("status"), "fail");
   EXPECT_NEAR(slow.at("gates")[0].at("reached").get<double>(), 1.0, 1e-9);
   const json fast =
       only(score(policy(kGate), run_of("cuda"), {record("cora-k32", "accepted"), with_naive(1.5)}));
   EXPECT_DOUBLE_EQ(fast.at("points"), 100);
   EXPECT_EQ(fast.at("gates")[0].at("status"), "pass");
+}
+
+TEST(Gate, WhatItStopsKeepsNoPartOfTheSpeedPoints) {
+  json nearly =
+      timed(1.5, 1.6, 1.7);  // of the 2 that the threshold wants: three quarters of the points by `partial`
+  nearly["ratios"]["naive"] = {{"median", 1.0}, {"low", 0.99}, {"high", 1.01}};
+  const json s = only(score(policy(kGate), run_of("cuda"), {record("cora-k32", "accepted"), nearly}));
+  EXPECT_DOUBLE_EQ(s.at("points"), 0);
+  EXPECT_GT(only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), nearly})).at("points"), 40);
 }
 
 TEST(Gate, IsOpenWhereSpeedIsNotMeasured) {

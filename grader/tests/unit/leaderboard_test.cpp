@@ -1,0 +1,91 @@
+// The class's anonymous list: by points, then by speed; a rank is shared where the measurement tells nobody
+// apart.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "exports/exports.h"
+
+namespace warpgrade {
+namespace {
+
+using nlohmann::json;
+
+struct Ratio {
+  double median, low, high;
+};
+
+json speed_case(const Ratio& ratio, const char* verdict = "accepted") {
+  return {{"id", "arxiv-k32"},
+          {"kind", "speed"},
+          {"k", 32},
+          {"verdict", verdict},
+          {"threshold", 2.0},
+          {"baseline", "cusparse_default"},
+          {"ratio", {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}}}};
+}
+
+json view(const std::string& name, double points, json cases) {
+  return {{"run", "r"},        {"lab", "spmm"},      {"pseudonym", name}, {"points", points},
+          {"max_points", 100}, {"correct_cases", 2}, {"total_cases", 2},  {"cases", std::move(cases)}};
+}
+
+// "name rank" of each row in order; a shared rank has "=".
+std::vector<std::string> order_of(const Views& views) {
+  std::vector<std::string> order;
+  for (const json& row : leaderboard(views).at("rows")) {
+    const std::string sign = row.value("shared", false) ? "=" : "";
+    order.push_back(row.at("name").get<std::string>() + " " + sign +
+                    std::to_string(row.at("rank").get<int>()));
+  }
+  return order;
+}
+
+using Order = std::vector<std::string>;
+
+TEST(Leaderboard, GoesByPointsThenBySpeed) {
+  EXPECT_EQ(order_of({view("slow", 90, {speed_case({2.0, 1.98, 2.02})}),
+                      view("fast", 90, {speed_case({3.0, 2.98, 3.02})}),
+                      view("best", 95, {speed_case({1.0, 0.98, 1.02})})}),
+            (Order{"best 1", "fast 2", "slow 3"}));
+}
+
+TEST(Leaderboard, WhomTheMeasurementDoesNotTellApartShareARankAndTheNextOneIsCountedOn) {
+  EXPECT_EQ(order_of({view("a", 90, {speed_case({2.02, 1.99, 2.05})}),
+                      view("b", 90, {speed_case({2.0, 1.97, 2.03})}),
+                      view("c", 90, {speed_case({1.5, 1.49, 1.51})})}),
+            (Order{"a =1", "b =1", "c 3"}));
+}
+
+// A chain of neighbours that meet does not tie the last to the first: all are compared with a rank's first.
+TEST(Leaderboard, ARankIsSharedWithItsFirstAndNotWithANeighbour) {
+  EXPECT_EQ(order_of({view("a", 90, {speed_case({2.00, 1.90, 2.10})}),
+                      view("b", 90, {speed_case({1.85, 1.75, 1.95})}),
+                      view("c", 90, {speed_case({1.70, 1.60, 1.80})})}),
+            (Order{"a =1", "b =1", "c 3"}));
+}
+
+TEST(Leaderboard, MeansOverDifferentCasesAreNotCompared) {
+  const json board =
+      leaderboard({view("all", 40, {speed_case({1.1, 1.0, 1.2}), speed_case({1.1, 1.0, 1.2})}),
+                   view("one", 40, {speed_case({9.0, 8.9, 9.1}), speed_case({1, 1, 1}, "wrong_answer")})});
+  EXPECT_EQ(board.at("rows")[0].at("name"), "all") << "who has all cases correct stands first";
+  EXPECT_TRUE(board.at("rows")[1].at("speed").is_null());
+  EXPECT_EQ(board.at("rows")[1].at("rank"), 2);
+}
+
+TEST(Leaderboard, TheMeanIsGeometricAndItsIntervalNarrowsWithTheCases) {
+  const json speed =
+      leaderboard({view("a", 90, {speed_case({2, 1, 4}), speed_case({8, 4, 16})})}).at("rows")[0].at("speed");
+  EXPECT_NEAR(speed.at("median").get<double>(), 4, 1e-9);
+  EXPECT_NEAR(speed.at("low").get<double>(), 4 / std::pow(2, std::sqrt(0.5)), 1e-9);
+  EXPECT_NEAR(speed.at("high").get<double>(), 4 * std::pow(2, std::sqrt(0.5)), 1e-9);
+}
+
+TEST(Leaderboard, PointsThatReadTheSameAreTheSame) {
+  EXPECT_EQ(order_of({view("b", 70.0000001, json::array()), view("a", 70, json::array())}),
+            (Order{"a =1", "b =1"}));
+}
+
+}  // namespace
+}  // namespace warpgrade
