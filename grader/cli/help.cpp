@@ -41,7 +41,9 @@ const std::map<std::string, std::vector<std::string>>& examples() {
       {"batch",
        {"warpgrade batch runs/week7 --lab spmm --submissions export.zip --roster roster.csv "
         "--deadline 2026-03-18T23:59",
-        "warpgrade batch runs/week7 --submissions export.zip --roster roster.csv --take-in"}},
+        "warpgrade batch runs/week7 --submissions export.zip --roster roster.csv --take-in",
+        "warpgrade batch runs/week7 --lab spmm --watch hand-ins --deadline 2026-03-18T23:59 "
+        "--attempts-per-day 5"}},
       {"resume", {"warpgrade resume runs/week7"}},
       {"cancel", {"warpgrade cancel runs/week7"}},
       {"status", {"warpgrade status runs/week7", "warpgrade status runs/week7 --json"}},

@@ -33,7 +33,8 @@ json view(const std::string& name, double points, json cases) {
 // "name rank" of each row in order; a shared rank has "=".
 std::vector<std::string> order_of(const Views& views) {
   std::vector<std::string> order;
-  for (const json& row : leaderboard(views).at("rows")) {
+  const json board = leaderboard(views);
+  for (const json& row : board.at("rows")) {
     const std::string sign = row.value("shared", false) ? "=" : "";
     order.push_back(row.at("name").get<std::string>() + " " + sign +
                     std::to_string(row.at("rank").get<int>()));
