@@ -1,4 +1,5 @@
-# The front door. Every target first runs scripts/bootstrap, which does nothing when all is there.
+# The front door. Every target first runs scripts/bootstrap, which gets what the target needs and does nothing when all is
+# there, and builds what the target runs: tests are built by `make check` alone.
 # Variables given on the command line reach the recipes through the environment, so that any file name may be used.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -9,6 +10,9 @@ MAKEFLAGS += --no-print-directory
 # Two checkouts share what the compiler made: paths count from their own root.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
+
+# What scripts/bootstrap unpacked where it could not install: read by bash before each recipe.
+export BASH_ENV := $(CURDIR)/.cache/environment
 
 BUILD ?= build
 LAB ?= spmm
@@ -49,16 +53,32 @@ help:  ## this list
 	@echo "Variables: LAB=$(LAB)  BACKEND=auto|cuda|emulator  CASE, CASES  SUBMISSIONS  POLICY  RUN  BUILD=$(BUILD)"
 	@echo 'Example:   make grade LAB=spmm SUBMISSIONS="hand-ins/week 7" RUN=runs/week7'
 
+# What scripts/bootstrap gets: what builds and judges; for a report its Python packages, too; for the tests, all.
+FOR_TESTS := bootstrap check lint format ctest pytest build-tests bench-emulator
+WITHOUT_REPORTS := build test submit package handout wheel
+LEVELS := $(if $(filter $(FOR_TESTS),$(MAKECMDGOALS)),v2;v3;v4,machine)
+PURPOSE := $(if $(filter $(FOR_TESTS),$(MAKECMDGOALS)),tests,core $(if $(filter-out $(WITHOUT_REPORTS),$(MAKECMDGOALS)),reports))
+
 .PHONY: bootstrap
-bootstrap:  ## install what the project needs (all other targets do this first)
-	@scripts/bootstrap
+bootstrap:  ## install what the project needs (each other target gets what it needs itself)
+	@scripts/bootstrap $(PURPOSE)
+
+.PHONY: configure
+configure: bootstrap
+	@if [[ ! -f "$$BUILD/build.ninja" || .cache/toolchain.env -nt "$$BUILD/build.ninja" ]]; then
+	  cmake --fresh -S . -B "$$BUILD" -G Ninja -DWARPGRADE_FEW_UNITS=ON -DWARPEMU_LEVELS="$(LEVELS)" \
+	    -DCMAKE_CUDA_COMPILER="$$(sed -n 's/^NVCC=//p' .cache/toolchain.env)"
+	elif [[ "$(PURPOSE)" == tests && $$(grep -c '^GTest_DIR:PATH=/\|^WARPEMU_LEVELS:STRING=v2;' "$$BUILD/CMakeCache.txt") != 2 ]]; then
+	  cmake -S . -B "$$BUILD" -DWARPEMU_LEVELS="$(LEVELS)"  # it was configured for use, without tests
+	fi
 
 .PHONY: build
-build: bootstrap  ## compile everything
-	@if [[ ! -f "$$BUILD/build.ninja" || .cache/toolchain.env -nt "$$BUILD/build.ninja" ]]; then
-	  cmake --fresh -S . -B "$$BUILD" -G Ninja -DCMAKE_CUDA_COMPILER="$$(sed -n 's/^NVCC=//p' .cache/toolchain.env)"
-	fi
-	ninja -C "$$BUILD"
+build: configure  ## compile what judges and reports
+	@ninja -C "$$BUILD" warpgrade
+
+.PHONY: build-tests
+build-tests: configure  ## compile everything, the tests as well
+	@ninja -C "$$BUILD"
 
 .PHONY: demo
 demo: build  ## grade a small class and the reference solutions, render the report
@@ -66,7 +86,7 @@ demo: build  ## grade a small class and the reference solutions, render the repo
 	$(WARPGRADE) report "$$DEMO_RUN"
 
 .PHONY: check
-check: build lint ctest pytest  ## build, lint and run all tests
+check: build-tests lint ctest pytest  ## build, lint and run all tests
 
 .PHONY: lint
 lint: bootstrap  ## formatting of C++ and CUDA, ruff for Python
@@ -81,12 +101,12 @@ format: bootstrap  ## format C++, CUDA and Python in place
 	$(PYTHON) -m ruff format --quiet
 
 .PHONY: ctest
-ctest: build  ## C++ and CUDA tests
+ctest: build-tests  ## C++ and CUDA tests
 	ctest --test-dir "$$BUILD" --output-on-failure -j "$${CTEST_JOBS:-2}"
 
 # A run for each room: both have a conftest.py, and a module of that name is loaded once.
 .PHONY: pytest
-pytest: build  ## Python tests: reports, the corpus of submissions
+pytest: build-tests  ## Python tests: reports, the corpus of submissions
 	export WARPGRADE="$$(realpath "$$BUILD")/bin/warpgrade"
 	status=0 log="$$BUILD/pytest-reports.log"
 	$(PYTHON) -m pytest reports/tests >"$$log" 2>&1 & reports=$$!  # beside the grader's, which often wait
@@ -100,14 +120,14 @@ pytest: build  ## Python tests: reports, the corpus of submissions
 
 .PHONY: test
 test: build  ## a student's own run of student/: [LAB=, default all; CASE= BACKEND=]
-	@"$$BUILD/bin/warpgrade-student-test" $(if $(filter file,$(origin LAB)),,--lab="$$LAB") --case="$$CASE" --backend="$$BACKEND"
+	@$(WARPGRADE) test $(if $(filter file,$(origin LAB)),,"$$LAB") $(call optional,--case,CASE) --backend "$$BACKEND"
 
 .PHONY: bench
 bench: build  ## time the reference solutions against the thresholds: LAB=
 	@$(WARPGRADE) bench $(JUDGING)
 
 .PHONY: bench-emulator
-bench-emulator: build  ## speed of the emulator: warp instructions a second, against native code [OUTPUT=file.json]
+bench-emulator: build-tests  ## speed of the emulator: warp instructions a second, against native code [OUTPUT=file.json]
 	@$(PYTHON) grader/emulator/tests/bench_emulator.py "$$BUILD" $(call optional,--output,OUTPUT)
 
 .PHONY: bench-peers
@@ -138,9 +158,18 @@ report: build  ## render a run: RUN=folder (default: the latest in runs/)
 submit: build  ## pack student/LAB for handing in: LAB= [SUBMISSION=folder] [FORCE=1: even if it does not compile]
 	@$(WARPGRADE) submit "$${SUBMISSION:-student/$$LAB}" --lab "$$LAB" $(if $(FORCE),--force)
 
+# NATIVE=1 packs the programs of BUILD, for machines like this one; else they are built for every Linux since 2020.
+.PHONY: package
+package: $(if $(NATIVE),build,bootstrap)  ## an archive that runs elsewhere, without a compiler of ours: [OUTPUT=file.tar.gz NATIVE=1]
+	@scripts/package $(if $(NATIVE),--build "$$BUILD") $(call optional,--output,OUTPUT)
+
 .PHONY: handout
-handout: build  ## make what students get, without solutions: OUTPUT=warpgrade-handout.tar.gz
-	@scripts/handout "$${OUTPUT:-warpgrade-handout.tar.gz}" "$$BUILD/bin/warpgrade"
+handout: $(if $(NATIVE),build,bootstrap)  ## the same for students, without solutions: [OUTPUT=file.tar.gz NATIVE=1]
+	@scripts/package --handout $(if $(NATIVE),--build "$$BUILD") $(call optional,--output,OUTPUT)
+
+.PHONY: wheel
+wheel: package  ## the package as a Python wheel: pip install warpgrade-*.whl
+	@scripts/wheel "$${OUTPUT:-$$(ls -t warpgrade-[0-9]*-linux-*.tar.gz | head -n 1)}" .
 
 .PHONY: clean
 clean:  ## remove what was built (keeps .cache/, .venv/ and runs/)

@@ -18,7 +18,7 @@ namespace warpgrade::datasets {
 namespace {
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct FetchArguments {
   std::vector<std::string> names;
   fs::path lock;
   bool keep = false, again = false, repin = false;
@@ -62,7 +62,7 @@ bool is_there(const Cache& cache, const std::string& name) {
   return !file.empty();
 }
 
-void fetch_one(const DataCommandContext& context, const std::string& name, const Arguments& arguments) {
+void fetch_one(const DataCommandContext& context, const std::string& name, const FetchArguments& arguments) {
   const Catalog catalog = Catalog::load(context.catalog_file);
   DatasetInfo info = catalog.find(name);
   if (info.kind == "stand-in" && name.find('@') == std::string::npos) info = catalog.find(name + "@original");
@@ -121,7 +121,7 @@ std::string today() {
 }
 
 void add_data_fetch(CLI::App& data, DataCommandContext& context) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<FetchArguments>();
   CLI::App* command = data.add_subcommand(
       "fetch",
       "get published graphs, check their counts, pin their hashes; goes on where it was interrupted");

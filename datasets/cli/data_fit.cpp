@@ -67,13 +67,13 @@ void fit_command(const DataCommandContext& context, const std::vector<std::strin
 }  // namespace
 
 void add_data_fit(CLI::App& data, DataCommandContext& context) {
-  struct Arguments {
+  struct FitArguments {
     std::vector<std::string> graphs;
     fs::path output;
     std::uint64_t seed = 1;
     bool quiet = false;
   };
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<FitArguments>();
   CLI::App* command =
       data.add_subcommand("fit", "a stand-in's parameters from real graphs; prints a table real / stand-in");
   command->add_option("graphs", arguments->graphs, "names of the catalogue, or files")->required();

@@ -19,7 +19,7 @@ namespace warpgrade::datasets {
 namespace {
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct ImportArguments {
   fs::path file, output, lock;
   std::string name, format = "auto", member, mirror, ids;
   bool keep_duplicates = false, drop_self_edges = false, ignore_counts = false, repin = false;
@@ -63,7 +63,7 @@ void check_name(const std::string& name) {
 
 // What a published graph became at its first use holds for whoever imports it later.
 void check_and_pin(const DataCommandContext& context, const DatasetInfo& info, const std::string& content,
-                   const Arguments& arguments) {
+                   const ImportArguments& arguments) {
   PinFile pins(pin_file(context, arguments.lock));
   const auto before = pins.find(info.name);
   if (before && before->content == content) return;
@@ -87,7 +87,7 @@ void check_and_pin(const DataCommandContext& context, const DatasetInfo& info, c
 
 // For a file of a graph that the catalogue makes from the machine's own packages: its nodes may be in another
 // order, and cases are judged on what the catalogue makes.
-std::string name_beside(const DatasetInfo& info, const std::string& name, const Arguments& arguments) {
+std::string name_beside(const DatasetInfo& info, const std::string& name, const ImportArguments& arguments) {
   if (!arguments.name.empty())
     throw DatasetError("{} is made here from: {}; choose another name with --name", info.name, info.source);
   fmt::print("note: {} is made from another source: this file is called {}-file\n", info.name, name);
@@ -102,7 +102,7 @@ void check_is(const DatasetInfo& info, const Csr& matrix) {
   }
 }
 
-void import_command(const DataCommandContext& context, const Arguments& arguments) {
+void import_command(const DataCommandContext& context, const ImportArguments& arguments) {
   std::string name = arguments.name.empty() ? stem_of(arguments.file) : arguments.name;
   check_name(name);
   auto entry = arguments.output.empty() ? entry_of(context, name) : std::nullopt;
@@ -162,7 +162,7 @@ void print_report(const ImportReport& report) {
 }
 
 void add_data_import(CLI::App& data, DataCommandContext& context) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ImportArguments>();
   CLI::App* command = data.add_subcommand("import",
                                           "convert Matrix Market, edge lists, SciPy .npz, OGB, DIMACS, "
                                           "BVGraph, .config/.graph, archives of them");

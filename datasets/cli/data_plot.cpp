@@ -36,11 +36,11 @@ void plot(const DataCommandContext& context, const std::vector<std::string>& nam
 }  // namespace
 
 void add_data_plot(CLI::App& data, DataCommandContext& context) {
-  struct Arguments {
+  struct PlotArguments {
     std::vector<std::string> names;
     fs::path output = "datasets.png";
   };
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<PlotArguments>();
   CLI::App* command =
       data.add_subcommand("plot", "degrees, locality and reuse of one to four matrices as a PNG");
   command->add_option("datasets", arguments->names, "names of the catalogue, or files")

@@ -83,11 +83,11 @@ void stats(const DataCommandContext& context, const std::vector<std::string>& na
 }  // namespace
 
 void add_data_stats(CLI::App& data, DataCommandContext& context) {
-  struct Arguments {
+  struct StatsArguments {
     std::vector<std::string> names;
     bool json = false, no_communities = false;
   };
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<StatsArguments>();
   CLI::App* command =
       data.add_subcommand("stats", "degrees, imbalance, locality and reuse, of two side by side");
   command->add_option("datasets", arguments->names, "names of the catalogue, or files")

@@ -16,7 +16,7 @@ namespace warpgrade::datasets {
 namespace {
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct VerifyArguments {
   std::vector<std::string> names;
   fs::path lock;
   bool remove = false;
@@ -113,7 +113,7 @@ std::string canonical_name(const Catalog& catalog, const std::string& name) {
   }
 }
 
-void verify(const DataCommandContext& context, const Arguments& arguments) {
+void verify(const DataCommandContext& context, const VerifyArguments& arguments) {
   const Catalog catalog = Catalog::load(context.catalog_file);
   const Cache own(context.cache_directory);
   const PinFile pins(pin_file(context, arguments.lock));
@@ -134,7 +134,7 @@ void verify(const DataCommandContext& context, const Arguments& arguments) {
 }  // namespace
 
 void add_data_verify(CLI::App& data, DataCommandContext& context) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<VerifyArguments>();
   CLI::App* command = data.add_subcommand("verify", "check cached datasets: hash, structure, counts, pins");
   command->add_option("names", arguments->names,
                       "datasets, also of shared caches; default: all of your cache");

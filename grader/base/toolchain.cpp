@@ -28,9 +28,8 @@ std::optional<std::string> environment(const char* name) {
   return value;
 }
 
-// NAME=value lines, as scripts/bootstrap writes them.
-std::optional<std::string> bootstrap_value(const std::string& name) {
-  const fs::path file = cache_directory() / "toolchain.env";
+// The value of a NAME=value line.
+std::optional<std::string> value_in(const fs::path& file, const std::string& name) {
   if (!fs::exists(file)) return std::nullopt;
   std::istringstream lines(read_text(file));
   for (std::string line; std::getline(lines, line);) {
@@ -55,8 +54,8 @@ std::vector<fs::path> nvcc_candidates() {
   std::vector<fs::path> candidates;
   if (auto nvcc = environment("WARPGRADE_NVCC")) candidates.emplace_back(*nvcc);
   if (auto nvcc = bootstrap_value("NVCC")) candidates.emplace_back(*nvcc);
-  if (auto nvcc = find_in_path("nvcc")) candidates.push_back(*nvcc);
   if (auto home = environment("CUDA_HOME")) candidates.push_back(fs::path(*home) / "bin/nvcc");
+  if (auto nvcc = find_in_path("nvcc")) candidates.push_back(*nvcc);
   candidates.emplace_back("/usr/local/cuda/bin/nvcc");
   return candidates;
 }
@@ -75,9 +74,16 @@ std::string nvcc_version(const fs::path& nvcc) {
 std::optional<fs::path> library_directory(const fs::path& nvcc, int major) {
   const fs::path home = fs::canonical(nvcc).parent_path().parent_path();
   const std::string runtime = fmt::format("libcudart.so.{}", major);
-  for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"}) {
-    if (fs::exists(home / folder / runtime)) return fs::canonical(home / folder);
+  std::vector<fs::path> folders;
+  for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"})
+    folders.push_back(home / folder);
+  // Debian's nvcc is /usr/bin/nvcc, its libraries are among the system's.
+  if (home == "/usr" || home == "/usr/lib/nvidia-cuda-toolkit") {
+    folders.emplace_back("/usr/lib/x86_64-linux-gnu");
+    folders.emplace_back("/usr/lib/aarch64-linux-gnu");
   }
+  for (const fs::path& folder : folders)
+    if (fs::exists(folder / runtime)) return fs::canonical(folder);
   return std::nullopt;
 }
 
@@ -88,7 +94,37 @@ fs::path self() {
   return std::string(path.data(), static_cast<size_t>(n));
 }
 
+// The folder above the programs' own: the build folder, or an unpacked package. It holds warpgrade.layout,
+// whose lines say where the rest is, seen from that folder. So a tree that was copied or moved finds its own
+// files.
+fs::path installed_folder() {
+  return self().parent_path().parent_path();
+}
+
+fs::path folder_of_layout(const std::string& name) {
+  const fs::path layout = installed_folder() / "warpgrade.layout";
+  const auto value = value_in(layout, name);
+  if (!value) {
+    throw UsageError(
+        "{} does not say where '{}' is: a program of Warpgrade was taken out of its folder. Copy the whole "
+        "folder, or set WARPGRADE_HOME to the project's",
+        layout.string(), name);
+  }
+  return (installed_folder() / *value).lexically_normal();
+}
+
+// A package that lies where this user may not write keeps its files with the user's other caches.
+fs::path user_cache() {
+  if (auto folder = environment("XDG_CACHE_HOME")) return fs::path(*folder) / "warpgrade";
+  if (auto home = environment("HOME")) return fs::path(*home) / ".cache/warpgrade";
+  return fs::temp_directory_path() / ("warpgrade-cache-" + std::to_string(geteuid()));
+}
+
 }  // namespace
+
+std::optional<std::string> bootstrap_value(const std::string& name) {
+  return value_in(cache_directory() / "toolchain.env", name);
+}
 
 Toolchain find_toolchain() {
   std::string tried;
@@ -115,17 +151,17 @@ Toolchain find_toolchain() {
 
 fs::path project_root() {
   if (auto root = environment("WARPGRADE_HOME")) return *root;
-  return WARPGRADE_SOURCE_DIRECTORY;
+  return folder_of_layout("root");
 }
 
 fs::path emulator_directory() {
   if (auto folder = environment("WARPGRADE_EMULATOR")) return *folder;
-  return WARPGRADE_EMULATOR_DIRECTORY;
+  return folder_of_layout("emulator");
 }
 
 fs::path executor_directory() {
   if (auto folder = environment("WARPGRADE_EXECUTOR_DIRECTORY")) return *folder;
-  return WARPGRADE_EXECUTOR_FOLDER;
+  return folder_of_layout("executor");
 }
 
 fs::path program_directory() {
@@ -134,7 +170,8 @@ fs::path program_directory() {
 
 fs::path cache_directory() {
   if (auto folder = environment("WARPGRADE_CACHE")) return *folder;
-  return project_root() / ".cache";
+  const fs::path root = project_root();
+  return access(root.c_str(), W_OK) == 0 ? root / ".cache" : user_cache();
 }
 
 namespace {

@@ -20,18 +20,23 @@ struct Toolchain {
 Toolchain find_toolchain();
 
 // What the checkout holds: contracts, the runner's sources, policies, reference solutions. From
-// WARPGRADE_HOME, or the folder that the program was built from.
+// WARPGRADE_HOME, or told from the program's own place (warpgrade.layout).
 std::filesystem::path project_root();
 
-// Folder of the emulated CUDA runtime (libcudart.so.<major>). From WARPGRADE_EMULATOR, or the build's own.
+// Folder of the emulated CUDA runtime (libcudart.so.<major>). From WARPGRADE_EMULATOR, or told from the
+// program's own place.
 std::filesystem::path emulator_directory();
 // The folder of warpgrade-executor and of the CUDA runtime that forwards to it.
 std::filesystem::path executor_directory();
 
+// What scripts/bootstrap found, by its name in toolchain.env: PACKAGES is the folder of unpacked system packages.
+std::optional<std::string> bootstrap_value(const std::string& name);
+
 // Folder of the programs built beside this one (warpgrade-judge).
 std::filesystem::path program_directory();
 
-// Compiled submissions and datasets. From WARPGRADE_CACHE, or <project root>/.cache.
+// Compiled submissions and datasets. From WARPGRADE_CACHE, or <project root>/.cache; where that cannot be
+// written, the user's own cache folder.
 std::filesystem::path cache_directory();
 
 // Version and hash of this harness: its programs, the contracts and the runner.

@@ -11,6 +11,7 @@ namespace warpgrade {
 
 void add_doctor_command(CLI::App& app, int& code);
 void add_labs_command(CLI::App& app, int& code);
+void add_test_command(CLI::App& app, int& code);
 void add_judging_commands(CLI::App& app, int& code);  // check, grade, bench
 void add_sweep_command(CLI::App& app, int& code);
 void add_profile_command(CLI::App& app, int& code);
@@ -24,7 +25,7 @@ void add_batch_commands(CLI::App& app, int& code);  // batch, resume, cancel, st
 // runs/<time>-<name>: where a run goes when nobody named a folder.
 std::filesystem::path default_run_folder(const std::string& name);
 
-// Exit code of `check`, `profile` and `submit` for a submission that is not accepted, or does not compile.
+// Exit code of `check`, `test`, `profile` and `submit` for a submission that is not accepted, or does not compile.
 inline constexpr int kExitNotAccepted = 3;
 
 }  // namespace warpgrade

@@ -18,6 +18,7 @@ const std::map<std::string, std::vector<std::string>>& examples() {
   static const std::map<std::string, std::vector<std::string>> kExamples{
       {"doctor", {"warpgrade doctor"}},
       {"labs", {"warpgrade labs", "warpgrade labs spmm"}},
+      {"test", {"warpgrade test spmm", "warpgrade test spmm --case synth-hub-k32"}},
       {"check", {"warpgrade check student/spmm --lab spmm"}},
       {"grade", {"warpgrade grade submissions/ --lab spmm --run runs/week7"}},
       {"bench", {"warpgrade bench --lab spmm"}},
@@ -61,7 +62,7 @@ void add_footer(CLI::App& command, const std::string& words) {
   const auto found = examples().find(words);
   if (found != examples().end()) text += fmt::format("Examples:\n  {}\n\n", fmt::join(found->second, "\n  "));
   text += "Exit codes: 0 done; 1 bad input, a line says what; 2 the judge failed, the same command goes on; ";
-  text += "3 check, profile, submit: not accepted; 130 interrupted";
+  text += "3 check, test, profile, submit: not accepted; 130 interrupted";
   if (command.get_footer().empty()) command.footer(text);
   for (CLI::App* below : command.get_subcommands({})) {
     if (!below->get_group().empty())

@@ -43,7 +43,7 @@ void StudentLabRun::compile_ahead(const std::string& backend) {
 }
 
 void StudentLabRun::start() {
-  if (std::exchange(started_, true)) return;  // with --gtest_repeat: the records stand
+  if (std::exchange(started_, true)) return;
   begun_ = Clock::now();
   thread_ = std::thread([this] {
     try {

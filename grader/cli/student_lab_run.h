@@ -1,4 +1,4 @@
-// One lab of `make test`: its cases judged in a thread of their own, records handed out as they come.
+// One lab of `warpgrade test`: its cases judged in a thread of their own, records handed out as they come.
 #pragma once
 
 #include <chrono>
@@ -42,8 +42,6 @@ class StudentLabRun : public GradeWatcher {
   std::filesystem::path folder() const { return options_.folder / lab_; }
   void add_case(std::string case_id) { cases_.push_back(std::move(case_id)); }
   const std::vector<std::string>& cases() const { return cases_; }
-  // Leaves only the cases that will be asked for.
-  void keep_cases(const std::vector<std::string>& cases) { cases_ = cases; }
 
   // Fills the compiler's cache beside another lab's run. Mistakes are told when the lab's own turn comes.
   void compile_ahead(const std::string& backend);

@@ -4,10 +4,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cctype>
+#include <algorithm>
 #include <condition_variable>
 #include <cstdio>
+#include <filesystem>
 
+#include "base/toolchain.h"
 #include "cli/failure_text.h"
 #include "judge/verdict.h"
 
@@ -22,9 +24,17 @@ constexpr std::chrono::seconds kQuiet{5};  // without a terminal: the longest wi
 constexpr std::size_t kLongestMessage = 240;
 
 std::string repeat_command(const json& record) {
-  const std::string lab = record.at("lab");
-  if (record.at("outcome").at("verdict") == "compile_error") return "make test LAB=" + lab;
-  return fmt::format("make test LAB={} CASE={}", lab, record.at("case").at("id").get<std::string>());
+  const bool whole_lab = record.at("outcome").at("verdict") == "compile_error";
+  return test_command(record.at("lab"), whole_lab ? "" : record.at("case").at("id").get<std::string>());
+}
+
+bool has_makefile() {
+  return std::filesystem::exists(project_root() / "Makefile");
+}
+
+std::string submit_command(const StudentLabRun& run) {
+  if (has_makefile()) return "make submit LAB=" + run.lab();
+  return fmt::format("warpgrade submit {} --lab {}", run.folder().string(), run.lab());
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -62,29 +72,17 @@ Count count(const std::vector<json>& records) {
   return count;
 }
 
-const json* record_of(const StudentLabRun& run, const std::vector<json>& records, const std::string& name) {
-  for (const json& record : records) {
-    if (record.at("lab") == run.lab() && test_name(record.at("case").at("id")) == name) return &record;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
-std::string test_name(const std::string& case_id) {
-  std::string name = case_id;
-  for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  }
-  return name;
+std::string test_command(const std::string& lab, const std::string& case_id) {
+  const bool by_make = has_makefile();
+  std::string command = (by_make ? "make test LAB=" : "warpgrade test ") + lab;
+  if (!case_id.empty()) command += (by_make ? " CASE=" : " --case ") + case_id;
+  return command;
 }
 
 StudentReport::StudentReport(std::vector<std::shared_ptr<StudentLabRun>> runs)
-    : terminal_(isatty(STDOUT_FILENO) == 1), last_output_(Clock::now()) {
-  for (std::shared_ptr<StudentLabRun>& run : runs) {
-    order_.push_back(run->lab());
-    runs_[run->lab()] = std::move(run);
-  }
+    : runs_(std::move(runs)), terminal_(isatty(STDOUT_FILENO) == 1), last_output_(Clock::now()) {
   ticker_ = std::jthread([this](const std::stop_token& stop) { tick(stop); });
 }
 
@@ -130,52 +128,37 @@ std::string StudentReport::standing() const {
   return text;
 }
 
-void StudentReport::OnTestSuiteStart(const testing::TestSuite& suite) {
-  const auto found = runs_.find(suite.name());
-  if (found == runs_.end()) return;
-  StudentLabRun& run = *found->second;
-  std::vector<std::string> asked;  // --gtest_filter may leave some out
-  for (int i = 0; i < suite.total_test_count(); ++i) {
-    if (suite.GetTestInfo(i)->should_run()) asked.push_back(run.cases().at(static_cast<std::size_t>(i)));
-  }
-  run.keep_cases(asked);
+void StudentReport::start_lab(const std::shared_ptr<StudentLabRun>& run) {
   {
     const std::lock_guard lock(mutex_);
-    print(fmt::format("{}: {} case{}\n", run.lab(), asked.size(), asked.size() == 1 ? "" : "s"));
-    current_ = found->second;
+    const std::size_t cases = run->cases().size();
+    print(fmt::format("{}: {} case{}\n", run->lab(), cases, cases == 1 ? "" : "s"));
+    current_ = run;
     untold_ = 0;
   }
-  run.start();
-  run.wait_until_compiled();
+  run->start();
+  run->wait_until_compiled();
 }
 
-void StudentReport::OnTestEnd(const testing::TestInfo& test) {
-  const auto found = runs_.find(test.test_suite_name());
-  if (found == runs_.end()) return;
-  const std::vector<json> records = found->second->records();
-  const json* record = record_of(*found->second, records, test.name());
+void StudentReport::show_case(const json& record, double seconds) {
   const std::lock_guard lock(mutex_);
-  if (record == nullptr) return;  // it was not judged; the lab's end says why
-  const std::string verdict = record->at("outcome").at("verdict");
+  const std::string verdict = record.at("outcome").at("verdict");
   if (verdict == "not_implemented") {
     ++untold_;
     return;
   }
   if (verdict == "compile_error" || verdict == "cheating") return;  // the same in every case
-  const std::string word = verdict == "accepted"                ? "ok"
-                           : is_left_out(record->at("outcome")) ? "left out"
-                                                                : verdict;
-  print(fmt::format("  {:<16}{:<28}{:>7.2f} s\n", word, record->at("case").at("id").get<std::string>(),
-                    1e-3 * static_cast<double>(test.result()->elapsed_time())));
+  const std::string word = verdict == "accepted"               ? "ok"
+                           : is_left_out(record.at("outcome")) ? "left out"
+                                                               : verdict;
+  print(fmt::format("  {:<16}{:<28}{:>7.2f} s\n", word, record.at("case").at("id").get<std::string>(), seconds));
 }
 
-void StudentReport::OnTestSuiteEnd(const testing::TestSuite& suite) {
-  const auto found = runs_.find(suite.name());
-  if (found == runs_.end()) return;
-  found->second->wait_for_end();
+void StudentReport::end_lab(StudentLabRun& run) {
+  run.wait_for_end();
   const std::lock_guard lock(mutex_);
   current_.reset();
-  print_mistakes(*found->second);
+  print_mistakes(run);
 }
 
 void StudentReport::print_mistakes(const StudentLabRun& run) {
@@ -198,8 +181,9 @@ void StudentReport::note_trouble(const std::string& what) {
 std::string StudentReport::last_line() const {
   if (!trouble_.empty()) return trouble_;
   std::string right, unwritten;
-  for (const std::string& lab : order_) {
-    const StudentLabRun& run = *runs_.at(lab);
+  for (const std::shared_ptr<StudentLabRun>& each : runs_) {
+    const StudentLabRun& run = *each;
+    const std::string& lab = run.lab();
     const std::vector<json> records = run.records();
     const Count counted = count(records);
     if (const std::vector<Mistake> mistakes = sort_by_mistake(records); !mistakes.empty()) {
@@ -216,9 +200,9 @@ std::string StudentReport::last_line() const {
   }
   if (unwritten.empty() && right.empty()) return "nothing was judged";
   if (unwritten.empty())
-    return fmt::format("all cases are right: {}; hand it in: make submit LAB={}", right, order_.front());
-  return fmt::format("{}write next: {}, then: make test",
-                     right.empty() ? "" : "right so far: " + right + "; ", unwritten);
+    return fmt::format("all cases are right: {}; hand it in: {}", right, submit_command(*runs_.front()));
+  return fmt::format("{}write next: {}, then: {}", right.empty() ? "" : "right so far: " + right + "; ",
+                     unwritten, has_makefile() ? "make test" : "warpgrade test");
 }
 
 }  // namespace warpgrade

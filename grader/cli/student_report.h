@@ -1,13 +1,11 @@
-// What `make test` shows: a line a case as it ends, where the run stands, each mistake once, and last the one
-// thing to do next. It takes the place of GoogleTest's own printer.
+// What `warpgrade test` shows: a line a case as it ends, where the run stands, each mistake once, and last the
+// one thing to do next.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <chrono>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,17 +15,23 @@
 
 namespace warpgrade {
 
-// "tiny-hub-k32" as a name that GoogleTest allows.
-std::string test_name(const std::string& case_id);
+// The command that judges a lab again, or one of its cases where `case_id` is not empty: by make where the
+// project has a Makefile, else by this program.
+std::string test_command(const std::string& lab, const std::string& case_id);
 
-class StudentReport : public testing::EmptyTestEventListener {
+class StudentReport {
  public:
   explicit StudentReport(std::vector<std::shared_ptr<StudentLabRun>> runs);
-  ~StudentReport() override;
+  ~StudentReport();
+  StudentReport(const StudentReport&) = delete;
+  StudentReport& operator=(const StudentReport&) = delete;
 
-  void OnTestSuiteStart(const testing::TestSuite& suite) override;
-  void OnTestEnd(const testing::TestInfo& test) override;
-  void OnTestSuiteEnd(const testing::TestSuite& suite) override;
+  // Starts the lab's run and returns when its submission is compiled.
+  void start_lab(const std::shared_ptr<StudentLabRun>& run);
+  // A line of the case that `record` is of. `seconds`: how long its record was waited for.
+  void show_case(const nlohmann::json& record, double seconds);
+  // Returns when nothing of the lab's run is at work any more, and its mistakes are told.
+  void end_lab(StudentLabRun& run);
 
   // What no case is to blame for: the machine, or an interruption.
   void note_trouble(const std::string& what);
@@ -40,8 +44,7 @@ class StudentReport : public testing::EmptyTestEventListener {
   std::string standing() const;
   void print_mistakes(const StudentLabRun& run);
 
-  std::map<std::string, std::shared_ptr<StudentLabRun>> runs_;  // by lab
-  std::vector<std::string> order_;                              // of the labs
+  std::vector<std::shared_ptr<StudentLabRun>> runs_;  // in the order of the labs
   std::shared_ptr<StudentLabRun> current_;
   std::string trouble_;
   int untold_ = 0;  // cases of an unwritten lab, told together

@@ -1,23 +1,24 @@
-// `make test`: the students' own run as GoogleTest, one test a lab and public case, on the backend at hand.
-// The same compiler, sandbox, judge and checks as the official run, less its hidden seed. An unwritten stub
-// is a visible skip. After a lab's first time limit its other cases are not run.
-//
-//   warpgrade-student-test [--lab=L] [--case=GLOB] [--backend=B] [--folder=student] [gtest options]
+// `warpgrade test [LAB]`: the students' own run, on the backend at hand. The same compiler, sandbox, judge and
+// checks as the official run, less its hidden seed. After a lab's first time limit its other cases are not run.
 #include <fmt/core.h>
 #include <fnmatch.h>
-#include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
-#include <utility>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/process.h"
+#include "base/toolchain.h"
 #include "batch/grade_run.h"
-#include "cli/failure_text.h"
+#include "cli/commands.h"
 #include "cli/student_lab_run.h"
 #include "cli/student_report.h"
+#include "judge/verdict.h"
 #include "sandbox/isolation.h"
 
 namespace warpgrade {
@@ -25,143 +26,141 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using Runs = std::vector<std::shared_ptr<StudentLabRun>>;
 
 struct Options {
-  std::string lab = "*", case_pattern = "*", backend = "auto";
+  std::string lab;  // empty: all
+  std::string case_pattern, backend = "auto";
   fs::path folder = project_root() / "student";
 };
 
-StudentReport* report = nullptr;  // while tests run
-
-class CaseTest : public testing::Test {
- public:
-  CaseTest(std::shared_ptr<StudentLabRun> run, std::string case_id)
-      : run_(std::move(run)), case_id_(std::move(case_id)) {}
-
-  void TestBody() override {
-    try {
-      const json* record = run_->wait_for(case_id_);
-      if (record == nullptr) GTEST_SKIP() << "not run: stopped at the time limit of " << run_->stopped_at();
-      judge(*record);
-    } catch (const Interrupted&) {
-      report->note_trouble("interrupted: what is shown above holds, the rest was not run");
-      GTEST_SKIP() << "interrupted";
-    } catch (const std::exception& error) {
-      report->note_trouble(std::string("no fault of your code: ") + error.what());
-      ADD_FAILURE_AT("the machine", -1) << error.what();
-    }
-  }
-
- private:
-  // For GoogleTest's own reports (--gtest_output); people read what StudentReport prints.
-  void judge(const json& record) {
-    const json& outcome = record.at("outcome");
-    const std::string verdict = outcome.at("verdict");
-    if (verdict == "accepted") return;
-    if (verdict == "not_implemented" || verdict == "not_run")
-      GTEST_SKIP() << outcome.value("message", verdict);
-    if (verdict == "judge_fault")
-      report->note_trouble("no fault of your code: " + outcome.value("message", "the judge failed"));
-    ADD_FAILURE_AT(run_->folder().c_str(), -1) << failure_text(record, "make test LAB=" + run_->lab());
-  }
-
-  std::shared_ptr<StudentLabRun> run_;
-  std::string case_id_;
-};
-
-// Null: no case of this lab fits the pattern.
-std::shared_ptr<StudentLabRun> register_lab(const Options& options, const std::string& backend,
-                                            const Lab& lab) {
-  auto run = std::make_shared<StudentLabRun>(StudentRunOptions{options.backend, options.folder}, lab.name());
-  for (const CaseSpec& spec : lab.cases()) {
-    const bool named = options.case_pattern != "*";
-    if (spec.emulator_only && backend == "cuda") continue;
-    if (!named && spec.set != "public") continue;
-    const bool fits = fnmatch(options.case_pattern.c_str(), spec.id.c_str(), 0) == 0 ||
-                      fnmatch(options.case_pattern.c_str(), spec.dataset.c_str(), 0) == 0;
-    if (fits) run->add_case(spec.id);
-  }
-  if (run->cases().empty()) return nullptr;
-  for (const std::string& id : run->cases()) {
-    testing::RegisterTest(lab.name().c_str(), test_name(id).c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                          [run, id]() -> testing::Test* { return new CaseTest(run, id); });
-  }
-  return run;
+bool is_asked_for(const CaseSpec& spec, const Options& options, const std::string& backend) {
+  if (spec.emulator_only && backend == "cuda") return false;
+  if (options.case_pattern.empty()) return spec.set == "public";
+  const char* pattern = options.case_pattern.c_str();
+  return fnmatch(pattern, spec.id.c_str(), 0) == 0 || fnmatch(pattern, spec.dataset.c_str(), 0) == 0;
 }
 
-Options read_options(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--help" || argument == "-h") {
-      fmt::print(
-          "warpgrade-student-test [--lab=L] [--case=GLOB] [--backend=auto|cuda|emulator] "
-          "[--folder=student]\n");
-      std::exit(0);  // GoogleTest has printed its own options
-    }
-    const auto take = [&](const std::string& name, auto& value) {
-      if (!argument.starts_with(name + "=")) return false;
-      const std::string text = argument.substr(name.size() + 1);
-      if (!text.empty()) value = text;
-      return true;
-    };
-    if (!take("--lab", options.lab) && !take("--case", options.case_pattern) &&
-        !take("--backend", options.backend) && !take("--folder", options.folder)) {
-      throw UsageError("no option {}; there is --lab= --case= --backend= --folder=, and GoogleTest's",
-                       argument);
-    }
-  }
-  return options;
-}
-
-int run(int argc, char** argv) {
-  const Options options = read_options(argc, argv);
-  const bool all = options.lab == "*";
-  if (!all) find_lab(options.lab);
-  const std::string backend =
-      choose_backend(options.backend).name;  // says what is wrong once, and not in each case
+// The labs that have a folder and a case to run. Throws UsageError when there is none.
+Runs find_runs(const Options& options, const std::string& backend) {
   bool has_folder = false;
-  std::vector<std::shared_ptr<StudentLabRun>> runs;
+  Runs runs;
   for (const Lab* lab : labs()) {
-    if ((!all && options.lab != lab->name()) || !fs::is_directory(options.folder / lab->name())) continue;
+    const bool asked = options.lab.empty() || options.lab == lab->name();
+    if (!asked || !fs::is_directory(options.folder / lab->name())) continue;
     has_folder = true;
-    if (auto run = register_lab(options, backend, *lab)) runs.push_back(std::move(run));
+    auto run = std::make_shared<StudentLabRun>(StudentRunOptions{options.backend, options.folder}, lab->name());
+    for (const CaseSpec& spec : lab->cases()) {
+      if (is_asked_for(spec, options, backend)) run->add_case(spec.id);
+    }
+    if (!run->cases().empty()) runs.push_back(std::move(run));
   }
   if (!has_folder) {
-    throw UsageError("{} has no folder {}; give --folder=FOLDER, or take the stub from the hand-out",
-                     options.folder.string(), all ? "of a lab" : options.lab);
+    throw UsageError("{} has no folder {}; give --folder FOLDER, or take the stub from the hand-out",
+                     options.folder.string(), options.lab.empty() ? "of a lab" : options.lab);
   }
   if (runs.empty()) {
-    throw UsageError("no case '{}' in {}; `build/bin/warpgrade labs {}` lists them", options.case_pattern,
-                     all ? "any lab" : "lab " + options.lab, all ? "LAB" : options.lab);
+    throw UsageError("no case '{}' in {}; `warpgrade labs {}` lists them", options.case_pattern,
+                     options.lab.empty() ? "any lab" : "lab " + options.lab,
+                     options.lab.empty() ? "LAB" : options.lab);
   }
-  if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
+  return runs;
+}
+
+bool is_mistake(const std::string& verdict) {
+  return verdict != verdicts::kAccepted && verdict != verdicts::kNotImplemented && verdict != verdicts::kNotRun &&
+         verdict != verdicts::kJudgeFault;
+}
+
+// What a run's end is told by: the worst of all cases.
+class Outcome {
+ public:
+  explicit Outcome(StudentReport& report) : report_(report) {}
+
+  void add(const json& outcome) {
+    const std::string verdict = outcome.at("verdict");
+    if (verdict == verdicts::kJudgeFault) {
+      report_.note_trouble("no fault of your code: " + outcome.value("message", "the judge failed"));
+      raise(kExitJudgeFault);
+    }
+    if (is_mistake(verdict)) raise(kExitNotAccepted);
+  }
+  void add_trouble(const std::exception& error, int exit_code) {
+    report_.note_trouble(std::string("no fault of your code: ") + error.what());
+    raise(exit_code);
+  }
+  void add_interrupt() {
+    report_.note_trouble("interrupted: what is shown above holds, the rest was not run");
+    raise(kExitInterrupted);
+  }
+  int exit_code() const { return exit_code_; }
+
+ private:
+  // An interrupt stands above a fault of the machine, and that above a mistake in a submission.
+  void raise(int exit_code) {
+    const auto weight = [](int code) {
+      const int by_weight[] = {kExitGraded, kExitNotAccepted, kExitUsage, kExitJudgeFault, kExitInterrupted};
+      return std::find(std::begin(by_weight), std::end(by_weight), code) - std::begin(by_weight);
+    };
+    if (weight(exit_code) > weight(exit_code_)) exit_code_ = exit_code;
+  }
+
+  StudentReport& report_;
+  int exit_code_ = kExitGraded;
+};
+
+void run_lab(const std::shared_ptr<StudentLabRun>& run, StudentReport& report, Outcome& outcome) {
+  try {
+    report.start_lab(run);
+    for (const std::string& id : run->cases()) {
+      const auto start = std::chrono::steady_clock::now();
+      const json* record = run->wait_for(id);
+      if (record == nullptr) break;  // the lab's end says why
+      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
+      report.show_case(*record, waited.count());
+      outcome.add(record->at("outcome"));
+    }
+  } catch (const Interrupted&) {
+    outcome.add_interrupt();
+  } catch (const UsageError& error) {
+    outcome.add_trouble(error, kExitUsage);
+  } catch (const std::exception& error) {
+    outcome.add_trouble(error, kExitJudgeFault);
+  }
+  report.end_lab(*run);
+}
+
+int test(const Options& options) {
+  if (!options.lab.empty()) find_lab(options.lab);
+  const std::string backend =
+      choose_backend(options.backend).name;  // says what is wrong once, and not in each case
+  const Runs runs = find_runs(options, backend);
   const SandboxMode mode = probe_sandbox().works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
   if (const std::string line = isolation_of(mode).one_line(); !line.empty())
     fmt::print(stderr, "note: {}\n", line);
   // The first lab compiles when its turn comes, the others beside it.
   for (std::size_t i = 1; i < runs.size(); ++i) runs[i]->compile_ahead(options.backend);
-  testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
-  delete listeners.Release(listeners.default_result_printer());
-  report = new StudentReport(runs);
-  listeners.Append(report);
-  const int failed = RUN_ALL_TESTS();
-  for (const auto& run : runs) run->wait_for_end();
-  fmt::print("{}\n", report->last_line());
-  delete listeners.Release(report);
-  return interrupted() ? kExitInterrupted : failed;
+  StudentReport report(runs);
+  Outcome outcome(report);
+  for (const auto& run : runs) {
+    run_lab(run, report, outcome);
+    if (interrupted()) outcome.add_interrupt();
+    if (outcome.exit_code() == kExitInterrupted) break;
+  }
+  fmt::print("{}\n", report.last_line());
+  return outcome.exit_code();
 }
 
 }  // namespace
-}  // namespace warpgrade
 
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  warpgrade::install_interrupt_handler();
-  try {
-    return warpgrade::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
-    return 1;
-  }
+void add_test_command(CLI::App& app, int& code) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("test", "a student's own run: every public case of a lab, or of all");
+  command->add_option("lab", options->lab, "default: all that have a folder");
+  command->add_option("--case", options->case_pattern, "one case, a dataset's cases, or a pattern as 'synth-*'");
+  command->add_option("--backend", options->backend, "auto, cuda or emulator")->capture_default_str();
+  command->add_option("--folder", options->folder, "holds a folder a lab")->capture_default_str();
+  command->callback([options, &code] { code = test(*options); });
 }
+
+}  // namespace warpgrade

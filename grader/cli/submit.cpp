@@ -12,6 +12,7 @@
 #include "base/toolchain.h"
 #include "batch/grade_run.h"
 #include "cli/commands.h"
+#include "cli/student_report.h"
 #include "compile/older_interface.h"
 #include "submit/pack.h"
 
@@ -87,8 +88,8 @@ int submit(const SubmitOptions& options) {
   fmt::print("{} ({} bytes, submission {})\n", packed.archive.string(), packed.bytes,
              packed.hash.substr(0, 12));
   tell_unwritten(submission);
-  fmt::print("it {}; whether it is right tells: make test LAB={}\n",
-             compiled.ok() ? "compiles" : "does not compile", options.lab);
+  fmt::print("it {}; whether it is right tells: {}\n", compiled.ok() ? "compiles" : "does not compile",
+             test_command(options.lab, ""));
   return kExitGraded;
 }
 

@@ -48,6 +48,9 @@ HostCompiler host_compiler() {
     }
     return compiler;
   }
+  // A compiler that scripts/bootstrap unpacked where none was installed.
+  if (const auto packages = bootstrap_value("PACKAGES"); packages && fs::exists(*packages))
+    return {{"-ccbin", (fs::path(*packages) / "usr/bin/g++").string()}, {{*packages, *packages, false}}};
   return {};
 }
 

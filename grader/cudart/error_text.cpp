@@ -14,6 +14,9 @@ struct ErrorText {
 
 #define CUDART_ERROR(code, text) \
   { code, #code, text }
+// Of toolkits newer than 12.4: by number, so that older ones compile it.
+#define CUDART_NEWER_ERROR(number, name, text) \
+  { static_cast<cudaError_t>(number), name, text }
 const ErrorText kErrors[] = {
     CUDART_ERROR(cudaSuccess, "no error"),
     CUDART_ERROR(cudaErrorInvalidValue, "invalid argument"),
@@ -97,7 +100,7 @@ const ErrorText kErrors[] = {
     CUDART_ERROR(cudaErrorUnsupportedExecAffinity, "the provided execution affinity is not supported"),
     CUDART_ERROR(cudaErrorUnsupportedDevSideSync,
                  "the provided PTX contains unsupported call to cudaDeviceSynchronize"),
-    CUDART_ERROR(cudaErrorContained, "Invalid access of peer GPU memory over nvlink or a hardware error"),
+    CUDART_NEWER_ERROR(226, "cudaErrorContained", "Invalid access of peer GPU memory over nvlink or a hardware error"),
     CUDART_ERROR(cudaErrorInvalidSource, "device kernel image is invalid"),
     CUDART_ERROR(cudaErrorFileNotFound, "file not found"),
     CUDART_ERROR(cudaErrorSharedObjectSymbolNotFound, "shared object symbol not found"),
@@ -175,14 +178,15 @@ const ErrorText kErrors[] = {
     CUDART_ERROR(cudaErrorExternalDevice, "an async error has occured in external entity outside of CUDA"),
     CUDART_ERROR(cudaErrorInvalidClusterSize,
                  "a kernel launch error has occurred due to cluster misconfiguration"),
-    CUDART_ERROR(cudaErrorFunctionNotLoaded,
+    CUDART_NEWER_ERROR(913, "cudaErrorFunctionNotLoaded",
                  "the function handle is not loaded when calling an API that requires a loaded function"),
-    CUDART_ERROR(cudaErrorInvalidResourceType,
+    CUDART_NEWER_ERROR(914, "cudaErrorInvalidResourceType",
                  "one or more resources passed in are not valid resource types for the operation"),
-    CUDART_ERROR(cudaErrorInvalidResourceConfiguration,
+    CUDART_NEWER_ERROR(915, "cudaErrorInvalidResourceConfiguration",
                  "one or more resources are insufficient or non-applicable for the operation"),
     CUDART_ERROR(cudaErrorUnknown, "unknown error"),
 };
+#undef CUDART_NEWER_ERROR
 #undef CUDART_ERROR
 
 const ErrorText* find(cudaError_t code) {

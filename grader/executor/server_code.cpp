@@ -62,7 +62,7 @@ bool is_known_launch_attribute(uint32_t id) {
     case cudaLaunchAttributePriority:
     case cudaLaunchAttributeMemSyncDomainMap:
     case cudaLaunchAttributeMemSyncDomain:
-    case cudaLaunchAttributePreferredSharedMemoryCarveout:
+    case wire::kLaunchAttributePreferredCarveout:
       return true;
     default:
       return false;

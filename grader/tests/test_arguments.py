@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, WARPGRADE, warpgrade
+from conftest import ROOT, warpgrade
 
 NAIVE = ROOT / "reference/spmm/naive"
 
@@ -41,12 +40,11 @@ def test_a_missing_executor_is_said_before_anything_is_judged(tmp_path: Path, mo
 
 
 def test_a_students_test_without_a_stub_or_a_backend_is_no_success(tmp_path: Path) -> None:
-    program = WARPGRADE.with_name("warpgrade-student-test")
     for arguments, words in (
-        ((f"--folder={tmp_path}", "--lab=spmm"), "has no folder spmm"),
+        (("spmm", "--folder", tmp_path), "has no folder spmm"),
         (("--backend=metal",), "no backend 'metal'"),
     ):
-        done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=60, check=False)
+        done = warpgrade("test", *arguments, timeout=60)
         assert done.returncode == 1
         assert words in done.stderr
         assert not done.stdout

@@ -20,8 +20,54 @@ else()
   set(CCACHE_PROGRAM "")  # commands that begin with it begin with nothing
 endif()
 
+# Tests are part of `all`, and left out where GoogleTest is missing: what judges needs none of it.
+find_package(GTest QUIET)
+include(GoogleTest)
+
+# warpgrade_tests(<folder>): the tests of the folder that calls it.
+macro(warpgrade_tests folder)
+  if(NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")  # as in what students get
+  elseif(GTest_FOUND)
+    add_subdirectory("${folder}")
+  else()
+    message(STATUS "GoogleTest is not here (libgtest-dev): the tests in ${CMAKE_CURRENT_SOURCE_DIR}/${folder} are left out")
+  endif()
+endmacro()
+
+# In a portable build each program brings along what its C++ library wants of a newer C library.
+if(WARPGRADE_PORTABLE)
+  add_library(older_libc OBJECT "${WARPGRADE_ROOT}/scripts/cmake/portable/older_libc.cpp")
+endif()
+
 # warpgrade_target(<target>): warnings are errors, for C++ only (nvcc's host passes warn about their own code).
 function(warpgrade_target target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror>)
+  get_target_property(type ${target} TYPE)
+  if(WARPGRADE_PORTABLE AND type MATCHES "EXECUTABLE|SHARED_LIBRARY")
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:older_libc>)
+  endif()
+endfunction()
+
+# warpgrade_carried(<target>): a program whose libraries a package may carry in lib/, beside bin/.
+function(warpgrade_carried target)
+  set_property(TARGET ${target} APPEND PROPERTY BUILD_RPATH "$ORIGIN/../lib")
+  # RPATH and not RUNPATH: it also leads the libraries to each other.
+  target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
+endfunction()
+
+# A fresh build for use compiles the headers, and what templates become, once for several sources. Whoever works on a
+# source compiles it alone, which is quicker then.
+option(WARPGRADE_FEW_UNITS "Compile many sources as few" OFF)
+
+# warpgrade_few_units(<target> [ALONE <source>...]): ALONE are sources whose local names another one has as well.
+function(warpgrade_few_units target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ALONE")
+  if(WARPGRADE_FEW_UNITS)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)  # one source's names, seen by the next
+    if(arg_ALONE)
+      set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endif()
 endfunction()

@@ -24,7 +24,7 @@ namespace warpgrade::executor {
   X(cuEventQuery) X(cuEventElapsedTime) X(cuLibraryUnload) X(cuLibraryGetManaged) X(cuDeviceGetDefaultMemPool) \
   X(cuMemPoolGetAttribute) X(cuMemPoolSetAttribute) X(cuMemPoolTrimTo) X(cuMemcpy3DAsync) X(cuStreamSetAttribute) \
   X(cuGraphCreate) X(cuGraphDestroy) X(cuGraphAddKernelNode) X(cuGraphAddMemcpyNode) X(cuGraphAddMemsetNode) \
-  X(cuGraphAddEmptyNode) X(cuGraphAddDependencies) X(cuGraphKernelNodeSetAttribute) X(cuGraphInstantiate) \
+  X(cuGraphAddEmptyNode) X(cuGraphAddDependencies_v2) X(cuGraphKernelNodeSetAttribute) X(cuGraphInstantiate) \
   X(cuGraphExecUpdate) X(cuGraphExecDestroy) X(cuGraphUpload) X(cuGraphLaunch) \
   X(cuMemImportFromShareableHandle) X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) \
   X(cuMemSetAccess) X(cuMemRelease)

@@ -89,7 +89,7 @@ CUresult Driver::add_part(const GraphPart& part, std::span<const GraphPart> part
   edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
   const std::vector<CUgraphNode> to(before_early.size(), node);
   const std::vector<CUgraphEdgeData> edges(before_early.size(), edge);
-  return api_.cuGraphAddDependencies_(graph, before_early.data(), to.data(), edges.data(), to.size());
+  return api_.cuGraphAddDependencies_v2_(graph, before_early.data(), to.data(), edges.data(), to.size());
 }
 
 CUresult Driver::build_graph(std::span<const GraphPart> parts, CUgraph graph) {

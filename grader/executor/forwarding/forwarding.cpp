@@ -216,7 +216,7 @@ const char* Forwarding::refused_attribute(const cudaLaunchAttribute& attribute) 
     case cudaLaunchAttributePriority:
     case cudaLaunchAttributeMemSyncDomainMap:
     case cudaLaunchAttributeMemSyncDomain:
-    case cudaLaunchAttributePreferredSharedMemoryCarveout:
+    case wire::kLaunchAttributePreferredCarveout:
       return nullptr;
     case cudaLaunchAttributeProgrammaticEvent:
       return "launch attribute cudaLaunchAttributeProgrammaticEvent";

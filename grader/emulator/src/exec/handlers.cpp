@@ -28,15 +28,28 @@ Handler HandlerTable::find(const char* name) const {
 
 namespace {
 
+// The levels that this library was built with; v2 is in each.
+#ifdef WARPEMU_HAS_v3
+constexpr bool kBuiltV3 = true;
+#else
+constexpr bool kBuiltV3 = false;
+#endif
+#ifdef WARPEMU_HAS_v4
+constexpr bool kBuiltV4 = true;
+#else
+constexpr bool kBuiltV4 = false;
+#endif
+
 const char* choose_isa() {
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+  const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                   __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
-  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+  const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  const bool v3 = kBuiltV3 && has_v3, v4 = kBuiltV4 && has_v4;
   const std::string& wanted = settings().isa;
   if (wanted == "v2" || (wanted == "v3" && v3)) return wanted == "v2" ? "v2" : "v3";
   if (!wanted.empty() && !(wanted == "v4" && v4)) {
-    std::fprintf(stderr, "emulator: WARPEMU_ISA=%s ignored: want v2, v3 or v4 as this processor has them\n",
+    std::fprintf(stderr, "emulator: WARPEMU_ISA=%s ignored: want v2, v3 or v4 as this processor and this build have them\n",
                  wanted.c_str());
   }
   return v4 ? "v4" : v3 ? "v3" : "v2";
@@ -62,12 +75,18 @@ HandlerTable build() {
     case '2':
       WARPEMU_ADD_ISA(isa_v2);
       break;
+#ifdef WARPEMU_HAS_v3
     case '3':
       WARPEMU_ADD_ISA(isa_v3);
       break;
-    default:
+#endif
+#ifdef WARPEMU_HAS_v4
+    case '4':
       WARPEMU_ADD_ISA(isa_v4);
       break;
+#endif
+    default:
+      break;  // choose_isa() names only what was built
   }
   add_control_handlers(table);
   add_barrier_handlers(table);

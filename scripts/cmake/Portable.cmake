@@ -1,0 +1,26 @@
+# A build for other machines: -DCMAKE_TOOLCHAIN_FILE=scripts/cmake/Portable.cmake -DWARPGRADE_SYSROOT=<folder>, as
+# `make package` gives them. This machine's compiler builds against the headers and libraries of the sysroot, which holds an
+# older Debian's C library (scripts/portable-sysroot makes it), and everything but the C library is linked in statically.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR ${CMAKE_HOST_SYSTEM_PROCESSOR})
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WARPGRADE_SYSROOT)
+set(CMAKE_SYSROOT "${WARPGRADE_SYSROOT}")
+set(CMAKE_LIBRARY_ARCHITECTURE ${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-gnu)
+set(WARPGRADE_PORTABLE ON)
+
+# libstdc++.a of this machine's compiler knows a newer C library than the sysroot's: scripts/cmake/portable/older_libc.cpp has
+# what it wants of it. The unwinder comes from the machine where a program runs, as every Linux has it.
+set(link "-pthread -static-libstdc++ -Wl,--as-needed")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "${link}")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "${link}")
+set(CMAKE_CUDA_FLAGS_INIT "-Xcompiler=--sysroot=${WARPGRADE_SYSROOT}")
+
+set(CMAKE_FIND_ROOT_PATH "${WARPGRADE_SYSROOT}" "$ENV{CUDA_HOME}")
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+set(OPENSSL_USE_STATIC_LIBS ON)
+# Packages whose own description names shared libraries.
+list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}/portable")
