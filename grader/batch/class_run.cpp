@@ -220,27 +220,30 @@ json ClassRun::describe(const std::string& commitment) const {
     if (!input.hash.empty()) cases.back()["input_hash"] = input.hash;
   }
   const HarnessIdentity harness = harness_identity();
-  return {{"schema", "warpgrade.run.v1"},
-          {"run", folder_.root().filename().string()},
-          {"lab", lab_.name()},
-          {"terms",
-           {{"width", lab_.terms().width},
-            {"work", lab_.terms().work},
-            {"output", lab_.terms().output},
-            {"ladder", lab_.terms().ladder}}},
-          {"created_at", format_time(std::time(nullptr))},
-          {"backend", backend_.name},
-          {"sandbox", to_string(sandbox())},
-          {"harness", {{"version", harness.version}, {"hash", harness.hash}}},
-          {"toolchain", {{"nvcc", toolchain_.version}, {"arch", "sm_" + backend_.architecture}}},
-          {"device", backend_.device},
-          {"policy", policy_text_},
-          {"policy_name", policy_.name},
-          {"seed_commitment", commitment},
-          {"speed_measured", options_.measure_speed && backend_.name == "cuda"},
-          {"cases", cases},
-          {"skipped_cases", skipped_},
-          {"submissions", submissions}};
+  json description = {{"schema", "warpgrade.run.v1"},
+                      {"run", folder_.root().filename().string()},
+                      {"lab", lab_.name()},
+                      {"terms",
+                       {{"width", lab_.terms().width},
+                        {"work", lab_.terms().work},
+                        {"output", lab_.terms().output},
+                        {"ladder", lab_.terms().ladder}}},
+                      {"created_at", format_time(std::time(nullptr))},
+                      {"backend", backend_.name},
+                      {"sandbox", to_string(sandbox())},
+                      {"harness", {{"version", harness.version}, {"hash", harness.hash}}},
+                      {"toolchain", {{"nvcc", toolchain_.version}, {"arch", "sm_" + backend_.architecture}}},
+                      {"device", backend_.device},
+                      {"policy", policy_text_},
+                      {"policy_name", policy_.name},
+                      {"seed_commitment", commitment},
+                      {"speed_measured", options_.measure_speed && backend_.name == "cuda"},
+                      {"cases", cases},
+                      {"skipped_cases", skipped_},
+                      {"submissions", submissions}};
+  if (const std::string definition = lab_.definition(); !definition.empty())
+    description["definition"] = definition;
+  return description;
 }
 
 void ClassRun::open() {
@@ -264,8 +267,8 @@ void ClassRun::go_on() {
   const json before = folder_.read_run();
   const json now = describe(before.value("seed_commitment", ""));
   std::string changed;
-  for (const char* key : {"lab", "backend", "sandbox", "harness", "toolchain", "cases", "submissions",
-                          "policy", "speed_measured"}) {
+  for (const char* key : {"lab", "backend", "sandbox", "harness", "toolchain", "definition", "cases",
+                          "submissions", "policy", "speed_measured"}) {
     if (before.value(key, json()) != now[key]) changed += (changed.empty() ? "" : ", ") + std::string(key);
   }
   if (changed.empty()) {
@@ -337,7 +340,8 @@ std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string
   const auto only_elsewhere = [&](const CaseSpec& spec) { return spec.emulator_only && backend == "cuda"; };
   if (selectors.empty()) {
     for (const CaseSpec& spec : lab.cases()) {
-      const bool slow_here = backend == "emulator" && (spec.set == "stand-in" || spec.set == "real-large");
+      const bool slow_here = backend == "emulator" &&
+                             (spec.set == "stand-in" || spec.set == "real-large" || spec.set == "timed");
       if (spec.set == "large" || slow_here || only_elsewhere(spec)) continue;
       selected.push_back(spec);
     }
