@@ -265,6 +265,7 @@ json ClassRun::describe(const std::string& commitment) const {
            {"skipped_cases", skipped_},
            {"submissions", submissions}};
   if (!attempts_that_count_.empty()) run["attempts"] = attempts_that_count_;
+  if (const std::string definition = lab_.definition(); !definition.empty()) run["definition"] = definition;
   return run;
 }
 
@@ -289,8 +290,8 @@ void ClassRun::go_on() {
   const json before = folder_.read_run();
   const json now = describe(before.value("seed_commitment", ""));
   std::string changed;
-  for (const char* key : {"lab", "backend", "sandbox", "harness", "toolchain", "cases", "submissions",
-                          "policy", "speed_measured"}) {
+  for (const char* key : {"lab", "backend", "sandbox", "harness", "toolchain", "definition", "cases",
+                          "submissions", "policy", "speed_measured"}) {
     if (before.value(key, json()) != now[key]) changed += (changed.empty() ? "" : ", ") + std::string(key);
   }
   run_ = before;
@@ -368,7 +369,8 @@ std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string
   const auto only_elsewhere = [&](const CaseSpec& spec) { return spec.emulator_only && backend == "cuda"; };
   if (selectors.empty()) {
     for (const CaseSpec& spec : lab.cases()) {
-      const bool slow_here = backend == "emulator" && (spec.set == "stand-in" || spec.set == "real-large");
+      const bool slow_here = backend == "emulator" &&
+                             (spec.set == "stand-in" || spec.set == "real-large" || spec.set == "timed");
       if (spec.set == "large" || slow_here || only_elsewhere(spec)) continue;
       selected.push_back(spec);
     }

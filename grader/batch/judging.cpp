@@ -217,6 +217,7 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
   job.context.threads = share.judge_threads;
   job.context.measure_speed = run_.options().measure_speed;
   job.context.speed_budget_s = run_.options().speed_budget_s;
+  job.context.least_runs = run_.options().least_runs;
   job.context.least_pairs = run_.options().least_pairs;
   job.context.baseline_budget_s = run_.options().baseline_budget_s;
   return job;

@@ -1,4 +1,5 @@
-// `warpgrade labs [LAB]`: the labs, a lab's cases, or the baselines.
+// `warpgrade labs [LAB]`: the labs, a lab's cases, or the baselines; below it the commands for authors of
+// labs.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "base/toolchain.h"
 #include "batch/class_run.h"
 #include "cli/commands.h"
+#include "cli/lab_commands.h"
 #include "cli/tables.h"
 #include "labs/lab.h"
 #include "score/policy.h"
@@ -27,6 +29,8 @@ int list_labs(const std::optional<std::string>& name) {
     for (const Lab* lab : labs()) {
       fmt::print("{:<10} {} ({} cases)\n", lab->name(), lab->summary(), lab->cases().size());
     }
+    for (const auto& [lab, mistake] : unusable_labs())
+      fmt::print("{:<10} cannot be used: {}\n", lab, mistake);
     return kExitGraded;
   }
   std::vector<std::vector<std::string>> rows{{"case", "kind", "set", "what it is for"}};
@@ -51,6 +55,26 @@ int list_baselines() {
   return kExitGraded;
 }
 
+void add_author_commands(CLI::App& labs_command, int& code) {
+  const auto add = [&](const char* name, const char* what, int (*run)(const std::string&)) {
+    const auto lab = std::make_shared<std::string>();
+    CLI::App* command = labs_command.add_subcommand(name, what);
+    command->add_option("name", *lab, "the lab's name")->required();
+    command->callback([lab, run, &code] { code = run(*lab); });
+  };
+  add("new", "write a lab that works, to be changed to yours", new_lab);
+  add("pages", "make the student's stub and table of cases from lab.yaml", make_lab_pages);
+  add("contract", "print the header that submissions include", print_contract);
+  const auto options = std::make_shared<VerifyOptions>();
+  CLI::App* verify = labs_command.add_subcommand("verify", "prove a lab before a class sees it");
+  verify->add_option("name", options->lab, "the lab's name")->required();
+  verify->add_option("--backend", options->backend, "auto (both, where there is a GPU), emulator or cuda");
+  verify->add_option("--honest-runs", options->honest_runs, "runs of naive that must raise no false alarm")
+      ->check(CLI::Range(0, 100000));
+  verify->add_flag("--allow-unsandboxed", options->allow_unsandboxed, "on a machine without a sandbox");
+  verify->callback([options, &code] { code = verify_lab(*options); });
+}
+
 }  // namespace
 
 void add_labs_command(CLI::App& app, int& code) {
@@ -63,8 +87,11 @@ void add_labs_command(CLI::App& app, int& code) {
   command->add_option("lab", options->lab, "a lab's name");
   command->add_flag("--baselines", options->baselines,
                     "print the folders of the baselines that are not secret instead");
-  command->callback(
-      [options, &code] { code = options->baselines ? list_baselines() : list_labs(options->lab); });
+  command->callback([options, command, &code] {
+    if (command->get_subcommands().empty())
+      code = options->baselines ? list_baselines() : list_labs(options->lab);
+  });
+  add_author_commands(*command, code);
 }
 
 }  // namespace warpgrade

@@ -23,6 +23,7 @@
 #include "compile/older_interface.h"
 #include "compile/source_name.h"
 #include "compile/workshop.h"
+#include "declaration/contract.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -105,6 +106,7 @@ class Build {
     }
     for (const char* folder : {"source", "include"})
       includes_.insert(includes_.end(), {"-I", Workshop::inside(folder)});
+    if (!options_.contract.empty()) includes_.insert(includes_.end(), {"-I", Workshop::inside("contract")});
     for (const fs::path& folder : header_folders(submission_.files))
       includes_.insert(includes_.end(), {"-I", Workshop::inside("source" / folder)});
     if (is_older_interface(submission_.interface, options_.lab)) {
@@ -270,6 +272,20 @@ void publish(const fs::path& scratch, const fs::path& destination) {
   if (error) fs::remove_all(scratch);
 }
 
+// Of a declared lab: a folder of the cache with the contract that students include and the runner's part.
+fs::path made_contract(const fs::path& cache, const declaration::LabDeclaration& lab) {
+  const std::string header = declaration::contract_header(lab), runner = declaration::runner_source(lab);
+  const fs::path folder =
+      cache / fmt::format("contract-{}-{}", lab.name, Sha256().part(header).part(runner).hex().substr(0, 24));
+  if (fs::exists(folder)) return folder;
+  const fs::path staged = staging_folder(cache);
+  make_directories(staged / "warpgrade");
+  write_scratch(staged / "warpgrade" / (lab.name + ".h"), header);
+  write_scratch(staged / (lab.name + "_runner.cpp"), runner);
+  publish(staged, folder);
+  return folder;
+}
+
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
@@ -308,15 +324,19 @@ Compiler::Compiler(Toolchain toolchain, fs::path cache)
 }
 
 // What is linked to a submission, from folders of the project: the runner, which is the same for every lab,
-// and the lab's part of it.
-std::vector<fs::path> Compiler::runner_objects(const CompileOptions& options) {
+// and the lab's part of it, which is made for a declared lab.
+std::vector<fs::path> Compiler::runner_objects(CompileOptions& options) {
   const std::vector<fs::path> objects =
       own_objects(options, "runner",
                   {"runner/runner_main.cpp", "runner/host_main.cpp", "runner/submission_calls.cpp",
                    "runner/launch_watch.cpp", "runner/device_memory.cpp", "runner/native_timing.cpp",
                    "executor/driver/timing_gate.cpp", "executor/driver/driver_api.cpp",
                    "executor/driver/imported_memory.cpp", "executor/driver/timing_kernels.cu"});
-  return own_objects(options, "runner-" + options.lab, {"runner/" + options.lab + "_runner.cpp"}, objects);
+  const std::string part = options.lab + "_runner.cpp";
+  const auto declared = declaration::find_declaration(options.lab);
+  if (declared) options.contract = made_contract(cache_, *declared);
+  return own_objects(options, "runner-" + options.lab,
+                     {declared ? (options.contract / part).string() : "runner/" + part}, objects);
 }
 
 void Compiler::run_own(std::vector<std::string> command, const std::string& source) const {
@@ -365,6 +385,7 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
   }
   for (const std::string& source : sources) hash.part(read_text(grader / source));
   for (const fs::path& object : others) hash.part(object.string());
+  hash.part(options.contract.filename().string());
   const fs::path destination = cache_ / (name + "-" + hash.hex().substr(0, 24));
   std::vector<fs::path> objects;
   for (const std::string& source : sources)
@@ -380,10 +401,13 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
     command.insert(command.end(), flags.begin(), flags.end());
     // The linker names these lines to students, and the cache may serve several checkouts. nvcc splits at
     // commas and gcc's map at the first '='.
-    if (grader.string().find_first_of(", =") == std::string::npos)
-      command.insert(command.end(), {"-Xcompiler", fmt::format("-ffile-prefix-map={}={}", grader.string(),
-                                                               Workshop::inside("runner"))});
+    for (const fs::path& folder : {grader, options.contract}) {
+      if (!folder.empty() && folder.string().find_first_of(", =") == std::string::npos)
+        command.insert(command.end(), {"-Xcompiler", fmt::format("-ffile-prefix-map={}={}", folder.string(),
+                                                                 Workshop::inside("runner"))});
+    }
     std::replace(command.begin(), command.end(), std::string("-std=c++17"), std::string("-std=c++20"));
+    if (!options.contract.empty()) command.insert(command.end(), {"-I", options.contract.string()});
     command.insert(command.end(),
                    {"-c", file.string(), "-I", (project_root() / "reference/include").string(), "-I",
                     grader.string(), "-I", (grader / "runner").string(), "-o",
@@ -399,7 +423,7 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
   return objects;
 }
 
-CompileResult Compiler::compile(const Submission& submission, const CompileOptions& options) {
+CompileResult Compiler::compile(const Submission& submission, CompileOptions options) {
   if (submission.problem) {
     CompileResult result;
     result.status = submission.files.empty() ? "not_found" : "compile_error";

@@ -20,6 +20,8 @@ struct CompileOptions {
   std::chrono::seconds limit{120};                    // all sources together
   std::vector<std::string> libraries;                 // for baselines only: "cusparse"
   std::vector<std::filesystem::path> extra_includes;  // for trusted code only
+  std::filesystem::path
+      contract;  // folder of the contract that was made for a declared lab; the compiler's own
 };
 
 // What ptxas said of one kernel.
@@ -56,12 +58,12 @@ class Compiler {
   Compiler(Toolchain toolchain, std::filesystem::path cache);
 
   // Never throws for what the submission does; JudgeFault and UsageError for what the machine lacks.
-  CompileResult compile(const Submission& submission, const CompileOptions& options);
+  CompileResult compile(const Submission& submission, CompileOptions options);
 
   const Toolchain& toolchain() const { return toolchain_; }
 
  private:
-  std::vector<std::filesystem::path> runner_objects(const CompileOptions& options);
+  std::vector<std::filesystem::path> runner_objects(CompileOptions& options);
   std::vector<std::filesystem::path> own_objects(const CompileOptions& options, const std::string& name,
                                                  const std::vector<std::string>& sources,
                                                  const std::vector<std::filesystem::path>& others = {});

@@ -126,6 +126,7 @@ ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& bu
                  {outside("staged"), inside("staged"), false},
                  {outside("objects"), inside("objects"), false},
                  {build, inside("build"), true}};
+  if (!options_.contract.empty()) spec.mounts.push_back({options_.contract, inside("contract"), false});
   if (!runner.empty()) spec.mounts.push_back({runner, inside("runner"), false});
   const fs::path given = toolchain_.nvcc.parent_path().parent_path();
   if (given != home) spec.mounts.push_back({home, given, false});
@@ -180,6 +181,10 @@ std::string Workshop::in_shown_names(const std::string& words, const fs::path& r
   // What was put in above is a source's path, so these come last.
   names.prefixes.insert(names.prefixes.end(),
                         {{seen("source").string() + "/", ""}, {includes.string() + "/", ""}});
+  if (!options_.contract.empty()) {
+    for (const std::string& folder : {inside("contract"), options_.contract.string()})
+      names.prefixes.push_back({folder + "/", ""});
+  }
   names.own_folders = {inside("runner") + "/", (project_root() / "grader").string() + "/"};
   if (!runner.empty()) names.own_folders.push_back(runner.string() + "/");
   return with_shown_names(without_wrappers(words), names);

@@ -10,6 +10,14 @@ struct Array {
   DeviceArray<unsigned char> kept;
 };
 
+struct OutputArray {
+  std::unique_ptr<SharedDeviceMemory> shared[2];  // the submission's, the baselines'
+  DeviceArray<unsigned char> snapshot;
+  bool in_place = false;
+  DeviceArray<unsigned char> initial;  // of one in place
+  const SharedDeviceMemory& of(Output output) const { return *shared[static_cast<int>(output)]; }
+};
+
 class CudaArraysBench : public ArraysBench {
  public:
   CudaArraysBench() {
@@ -27,22 +35,23 @@ class CudaArraysBench : public ArraysBench {
     inputs_.push_back({std::make_unique<SharedDeviceMemory>(name, bytes), DeviceArray<unsigned char>(bytes)});
     return static_cast<int>(inputs_.size()) - 1;
   }
-  void set_output(const std::string& name, std::size_t bytes, bool with_baseline) override {
-    outputs_[0] = std::make_unique<SharedDeviceMemory>(name, bytes);
-    if (with_baseline) outputs_[1] = std::make_unique<SharedDeviceMemory>(name, bytes);
-    snapshot_ = DeviceArray<unsigned char>(bytes);
-    for (const Output output : {Output::kSubmission, Output::kBaseline}) {
-      if (outputs_[static_cast<int>(output)] != nullptr) poison(output);
+  int add_output(const std::string& name, std::size_t bytes, bool with_baseline, bool in_place) override {
+    OutputArray output;
+    output.shared[0] = std::make_unique<SharedDeviceMemory>(name, bytes);
+    if (with_baseline) output.shared[1] = std::make_unique<SharedDeviceMemory>(name, bytes);
+    output.snapshot = DeviceArray<unsigned char>(bytes);
+    output.in_place = in_place;
+    if (in_place) {
+      output.initial = DeviceArray<unsigned char>(bytes);
+      WARPGRADE_CUDA(cudaMemset(output.initial.get(), 0, bytes));
     }
-  }
-  void set_in_place(const std::string& name, std::size_t bytes, bool with_baseline) override {
-    initial_ = DeviceArray<unsigned char>(bytes);
-    WARPGRADE_CUDA(cudaMemset(initial_.get(), 0, bytes));
-    set_output(name, bytes, with_baseline);
+    outputs_.push_back(std::move(output));
+    for (const Output which : {Output::kSubmission, Output::kBaseline}) poison(outputs_.back(), which);
+    return static_cast<int>(outputs_.size()) - 1;
   }
   void* input(int number) override { return inputs_[number].kept.get(); }
-  void* output() override { return snapshot_.get(); }
-  void* initial() override { return initial_.get(); }
+  void* output(int number) override { return outputs_[number].snapshot.get(); }
+  void* initial(int number) override { return outputs_[number].initial.get(); }
 
   void publish(int number) override {
     const Array& array = inputs_[number];
@@ -64,25 +73,23 @@ class CudaArraysBench : public ArraysBench {
     for (const Array& input : inputs_) buffers.push_back(input.shared->buffer());
     return buffers;
   }
-  SharedBuffer output_buffer(Output output) override { return outputs_[static_cast<int>(output)]->buffer(); }
-
-  void poison(Output output) override {
-    const SharedDeviceMemory& memory = *outputs_[static_cast<int>(output)];
-    if (initial_.get() == nullptr) {
-      fill_words_kernel<<<blocks_, kBenchThreads>>>(memory.payload<unsigned>(),
-                                                    memory.count_of(sizeof(unsigned)), kPoison);
-    } else {
-      WARPGRADE_CUDA(cudaMemcpyAsync(memory.payload<void>(), initial_.get(), memory.buffer().bytes,
-                                     cudaMemcpyDeviceToDevice));
-    }
-    guards(memory, nullptr);
-    synchronize();
+  SharedBuffer output_buffer(Output which) override { return outputs_.front().of(which).buffer(); }
+  std::vector<SharedBuffer> output_buffers(Output which) override {
+    std::vector<SharedBuffer> buffers;
+    for (const OutputArray& output : outputs_) buffers.push_back(output.of(which).buffer());
+    return buffers;
   }
 
-  void snapshot(Output output) override {
-    const SharedDeviceMemory& memory = *outputs_[static_cast<int>(output)];
-    WARPGRADE_CUDA(cudaMemcpyAsync(snapshot_.get(), memory.payload<void>(), memory.buffer().bytes,
-                                   cudaMemcpyDeviceToDevice));
+  void poison(Output which) override {
+    for (const OutputArray& output : outputs_) poison(output, which);
+  }
+
+  void snapshot(Output which) override {
+    for (const OutputArray& output : outputs_) {
+      const SharedDeviceMemory& memory = output.of(which);
+      WARPGRADE_CUDA(cudaMemcpyAsync(output.snapshot.get(), memory.payload<void>(), memory.buffer().bytes,
+                                     cudaMemcpyDeviceToDevice));
+    }
     synchronize();
   }
 
@@ -96,9 +103,15 @@ class CudaArraysBench : public ArraysBench {
       differs_kernel<<<blocks_, kBenchThreads>>>(
           shared.payload<unsigned>(), reinterpret_cast<const unsigned*>(inputs_[i].kept.get()),
           shared.count_of(sizeof(unsigned)), flags_.get() + kMostArrays + i);
+      const std::size_t rest = shared.buffer().bytes % sizeof(unsigned), whole = shared.buffer().bytes - rest;
+      if (rest > 0)
+        differs_kernel<<<1, kBenchThreads>>>(shared.payload<unsigned char>() + whole,
+                                             inputs_[i].kept.get() + whole, rest,
+                                             flags_.get() + kMostArrays + i);
     }
-    for (const auto& output : outputs_) {
-      if (output != nullptr) guarded.push_back(output.get());
+    for (const OutputArray& output : outputs_) {
+      for (const auto& memory : output.shared)
+        if (memory != nullptr) guarded.push_back(memory.get());
     }
     for (std::size_t i = 0; i < guarded.size(); ++i) guards(*guarded[i], flags_.get() + i);
     WARPGRADE_CUDA(cudaGetLastError());
@@ -116,7 +129,25 @@ class CudaArraysBench : public ArraysBench {
   }
 
  private:
-  static constexpr int kMostArrays = 16;
+  static constexpr int kMostArrays = 32;
+
+  void poison(const OutputArray& output, Output which) {
+    if (output.shared[static_cast<int>(which)] == nullptr) return;
+    const SharedDeviceMemory& memory = output.of(which);
+    if (output.in_place) {
+      WARPGRADE_CUDA(cudaMemcpyAsync(memory.payload<void>(), output.initial.get(), memory.buffer().bytes,
+                                     cudaMemcpyDeviceToDevice));
+    } else {
+      fill_words_kernel<<<blocks_, kBenchThreads>>>(memory.payload<unsigned>(),
+                                                    memory.count_of(sizeof(unsigned)), kPoison);
+      const std::size_t rest = memory.buffer().bytes % sizeof(unsigned);
+      if (rest > 0)
+        WARPGRADE_CUDA(cudaMemcpy(memory.payload<unsigned char>() + memory.buffer().bytes - rest, &kPoison,
+                                  rest, cudaMemcpyHostToDevice));
+    }
+    guards(memory, nullptr);
+    synchronize();
+  }
 
   static void synchronize() {
     WARPGRADE_CUDA(cudaGetLastError());
@@ -132,9 +163,7 @@ class CudaArraysBench : public ArraysBench {
   nlohmann::json device_;
   int blocks_ = 0;
   std::vector<Array> inputs_;
-  std::unique_ptr<SharedDeviceMemory> outputs_[2];
-  DeviceArray<unsigned char> snapshot_;
-  DeviceArray<unsigned char> initial_;  // of an output in place
+  std::vector<OutputArray> outputs_;
   DeviceArray<unsigned> flags_;
 };
 

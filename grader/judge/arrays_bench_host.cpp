@@ -14,6 +14,12 @@ struct Array {
   std::vector<std::byte> kept;
 };
 
+struct OutputArray {
+  Array array;
+  bool in_place = false;
+  std::vector<std::byte> initial;  // of one in place
+};
+
 class HostArraysBench : public ArraysBench {
  public:
   bool on_gpu() const override { return false; }
@@ -24,17 +30,16 @@ class HostArraysBench : public ArraysBench {
         {std::make_unique<SharedHostMemory>(name, bytes, OthersMay::kRead), std::vector<std::byte>(bytes)});
     return static_cast<int>(inputs_.size()) - 1;
   }
-  void set_output(const std::string& name, std::size_t bytes, bool with_baseline) override {
+  int add_output(const std::string& name, std::size_t bytes, bool with_baseline, bool in_place) override {
     if (with_baseline) throw JudgeFault("no baseline runs on the emulator");
-    output_ = {std::make_unique<SharedHostMemory>(name, bytes), std::vector<std::byte>(bytes)};
-  }
-  void set_in_place(const std::string& name, std::size_t bytes, bool with_baseline) override {
-    set_output(name, bytes, with_baseline);
-    initial_.resize(bytes);
+    outputs_.push_back({{std::make_unique<SharedHostMemory>(name, bytes), std::vector<std::byte>(bytes)},
+                        in_place,
+                        std::vector<std::byte>(in_place ? bytes : 0)});
+    return static_cast<int>(outputs_.size()) - 1;
   }
   void* input(int number) override { return inputs_[number].kept.data(); }
-  void* output() override { return output_.kept.data(); }
-  void* initial() override { return initial_.data(); }
+  void* output(int number) override { return outputs_[number].array.kept.data(); }
+  void* initial(int number) override { return outputs_[number].initial.data(); }
 
   void publish(int number) override {
     std::copy(inputs_[number].kept.begin(), inputs_[number].kept.end(),
@@ -51,20 +56,29 @@ class HostArraysBench : public ArraysBench {
     for (const Array& input : inputs_) buffers.push_back(input.shared->buffer());
     return buffers;
   }
-  SharedBuffer output_buffer(Output) override { return output_.shared->buffer(); }
+  SharedBuffer output_buffer(Output) override { return outputs_.front().array.shared->buffer(); }
+  std::vector<SharedBuffer> output_buffers(Output) override {
+    std::vector<SharedBuffer> buffers;
+    for (const OutputArray& output : outputs_) buffers.push_back(output.array.shared->buffer());
+    return buffers;
+  }
 
   void poison(Output) override {
-    if (initial_.empty()) {
-      const std::span<std::uint32_t> cells = output_.shared->payload<std::uint32_t>();
-      std::fill(cells.begin(), cells.end(), kPoison);
-    } else {
-      std::copy(initial_.begin(), initial_.end(), output_.shared->payload<std::byte>().begin());
+    for (OutputArray& output : outputs_) {
+      const std::span<std::byte> cells = output.array.shared->payload<std::byte>();
+      if (output.in_place)
+        std::copy(output.initial.begin(), output.initial.end(), cells.begin());
+      else
+        for (std::size_t i = 0; i < cells.size(); ++i)
+          cells[i] = static_cast<std::byte>(kPoison >> (8 * (i % 4)));
+      output.array.shared->write_guards();
     }
-    output_.shared->write_guards();
   }
   void snapshot(Output) override {
-    const std::span<std::byte> cells = output_.shared->payload<std::byte>();
-    std::copy(cells.begin(), cells.end(), output_.kept.begin());
+    for (OutputArray& output : outputs_) {
+      const std::span<std::byte> cells = output.array.shared->payload<std::byte>();
+      std::copy(cells.begin(), cells.end(), output.array.kept.begin());
+    }
   }
 
   Integrity check_integrity() override {
@@ -81,14 +95,13 @@ class HostArraysBench : public ArraysBench {
       if (!std::equal(shared.begin(), shared.end(), input.kept.begin()))
         result.modified_input = input.shared->buffer().name;
     }
-    check_guards(*output_.shared);
+    for (OutputArray& output : outputs_) check_guards(*output.array.shared);
     return result;
   }
 
  private:
   std::vector<Array> inputs_;
-  Array output_;
-  std::vector<std::byte> initial_;  // of an output in place
+  std::vector<OutputArray> outputs_;
 };
 
 }  // namespace

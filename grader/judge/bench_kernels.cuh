@@ -33,7 +33,8 @@ static __global__ void guard_kernel(unsigned char* base, std::size_t payload_beg
   }
 }
 
-static __global__ void differs_kernel(const unsigned* shared, const unsigned* kept, std::size_t count,
+template <typename Word>
+static __global__ void differs_kernel(const Word* shared, const Word* kept, std::size_t count,
                                       unsigned* differs) {
   const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
   for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {

@@ -31,6 +31,8 @@ class CaseBench {
   virtual nlohmann::json describe() = 0;
   virtual std::vector<SharedBuffer> input_buffers() = 0;
   virtual SharedBuffer output_buffer(Output output) = 0;  // of one name for either
+  // Where a lab has several.
+  virtual std::vector<SharedBuffer> output_buffers(Output output) { return {output_buffer(output)}; }
 
   virtual void poison(Output output) = 0;    // and renews the guard words
   virtual void snapshot(Output output) = 0;  // the output into private memory, at once

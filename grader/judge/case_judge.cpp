@@ -239,8 +239,10 @@ std::optional<Outcome> CaseJudge::attach(RunnerProcess& runner, Output output) {
     const Answer answer = runner.attach(buffer, protect);
     if (!answer.ok()) return runner.explain(answer, kStartOfProgram);
   }
-  const Answer answer = runner.attach(bench_->output_buffer(output), false);
-  if (!answer.ok()) return runner.explain(answer, kStartOfProgram);
+  for (const SharedBuffer& buffer : bench_->output_buffers(output)) {
+    const Answer answer = runner.attach(buffer, false);
+    if (!answer.ok()) return runner.explain(answer, kStartOfProgram);
+  }
   return std::nullopt;
 }
 

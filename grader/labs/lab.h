@@ -1,9 +1,10 @@
-// What a lab brings to the grader: its cases, its baselines, and how one case is judged. A lab registers
-// itself; adding one means adding a folder grader/labs/<lab>/.
+// What a lab brings to the grader: its cases, its baselines, and how one case is judged. A lab is declared in
+// reference/<lab>/lab.yaml, or, where that does not say enough, registers itself from grader/labs/<lab>/.
 #pragma once
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -55,6 +56,7 @@ struct JudgeContext {
   int threads = 1;                        // of the judge's own host work
   double speed_budget_s = 10;             // a case's timed pairs
   int max_pairs = 255;
+  int least_runs = 0;    // checked ones of a declared lab's case, where its file says fewer
   int least_pairs = 31;  // however slow it is; fewer than 8 hold no 95 % interval, and records say so
   std::optional<double>
       baseline_budget_s;  // event time of a baseline in a case; then it is left out of pairs
@@ -75,10 +77,10 @@ struct CaseInput {
 
 // What a lab's reports call things.
 struct Terms {
-  std::string width = "K";   // CaseSpec::k; empty: a case is its dataset alone
-  std::string work = "nnz";  // what throughput counts
-  std::string output = "c";  // the array that is checked
-  std::string ladder = "";   // the dataset whose cases the ladder's steps are about; empty: all cases
+  std::string width;        // CaseSpec::k; empty: a case is its dataset alone
+  std::string work;         // what throughput counts
+  std::string output;       // the array that is checked
+  std::string ladder = "";  // the dataset whose cases the ladder's steps are about; empty: all cases
 };
 
 class Lab {
@@ -86,13 +88,16 @@ class Lab {
   virtual ~Lab() = default;
   virtual std::string name() const = 0;
   virtual std::string summary() const = 0;
-  virtual Terms terms() const { return {}; }
+  virtual Terms terms() const = 0;
   virtual std::vector<CaseSpec> cases() const = 0;
   virtual std::vector<Baseline> baselines() const = 0;
 
   // The cases that a user's own input makes (--input), checked in full. Throws datasets::DatasetError for an
   // input that cannot be used, UsageError in a lab that takes none.
   virtual std::vector<CaseInput> cases_of_input(const std::filesystem::path& input) const;
+
+  // A hash of the files beside the programs that say what the lab judges; empty: it is in the programs alone.
+  virtual std::string definition() const { return ""; }
 
   // Judges one case; returns the record's measured part (shape, outcome, verification, timing, ...). A
   // submission's fault is an outcome; throws JudgeFault for the judge's own.
@@ -101,7 +106,10 @@ class Lab {
 
 const std::vector<const Lab*>& labs();
 
-// Throws UsageError that lists the labs when there is none of that name.
+// What is wrong with declared labs that cannot be used, by name: none of labs().
+const std::map<std::string, std::string>& unusable_labs();
+
+// Throws UsageError that lists the labs when there is none of that name, or says what is wrong with its file.
 const Lab& find_lab(const std::string& name);
 
 struct LabRegistration {

@@ -1,89 +1,15 @@
 #include "score/policy.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
-#include "base/text.h"
+#include "base/yaml_place.h"
 #include "ingest/times.h"
 
 namespace warpgrade {
 namespace {
 
-// A YAML node that knows where it stands, for messages.
-class Place {
- public:
-  Place(YAML::Node node, std::string file, std::string key)
-      : node_(std::move(node)), file_(std::move(file)), key_(std::move(key)) {}
-
-  Place operator[](const std::string& key) const {
-    return {defined() && node_.IsMap() ? node_[key] : YAML::Node(YAML::NodeType::Undefined), file_,
-            key_.empty() ? key : key_ + "." + key};
-  }
-  bool defined() const { return node_.IsDefined() && !node_.IsNull(); }
-  const YAML::Node& node() const { return node_; }
-
-  [[noreturn]] void fail(const std::string& expected) const {
-    const std::string line =
-        defined() && node_.Mark().line >= 0 ? fmt::format(":{}", node_.Mark().line + 1) : "";
-    const std::string got = !defined()         ? "nothing"
-                            : node_.IsScalar() ? "'" + node_.Scalar() + "'"
-                                               : "a list or map";
-    throw UsageError("{}{}: {}: expected {}, got {}", file_, line, key_, expected, got);
-  }
-
-  std::string text() const {
-    if (!defined() || !node_.IsScalar()) fail("a word");
-    return node_.Scalar();
-  }
-  double number(double low, double high) const {
-    double value = 0;
-    if (!defined() || !YAML::convert<double>::decode(node_, value) || !(value >= low && value <= high)) {
-      fail(fmt::format("a number from {} to {}", low, high));
-    }
-    return value;
-  }
-  double number_or(double fallback, double low, double high) const {
-    return defined() ? number(low, high) : fallback;
-  }
-  std::string word_or(const std::string& fallback, const std::set<std::string>& allowed) const {
-    if (!defined()) return fallback;
-    if (!allowed.contains(text())) {
-      std::string list;
-      for (const std::string& word : allowed) list += (list.empty() ? "" : " or ") + word;
-      fail(list + meant(text(), allowed));
-    }
-    return text();
-  }
-  void only(const std::set<std::string>& keys) const {
-    if (!defined()) return;
-    if (!node_.IsMap()) fail("a map");
-    for (const auto& entry : node_) {
-      const std::string key = entry.first.as<std::string>();
-      if (!keys.contains(key)) refuse_key(entry.first, key, keys);
-    }
-  }
-
- private:
-  static std::string meant(const std::string& word, const std::set<std::string>& known) {
-    const std::string nearest = nearest_word(word, known);
-    return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
-  }
-
-  [[noreturn]] void refuse_key(const YAML::Node& at, const std::string& key,
-                               const std::set<std::string>& keys) const {
-    const std::string full = key_.empty() ? key : key_ + "." + key;
-    std::string hint = meant(key, keys);
-    if (hint.empty()) {
-      for (const std::string& known : keys) hint += (hint.empty() ? "; known are " : ", ") + known;
-    }
-    throw UsageError("{}:{}: unknown key {}{}", file_, at.Mark().line + 1, full, hint);
-  }
-
-  YAML::Node node_;
-  std::string file_, key_;
-};
+using Place = YamlPlace;
 
 std::set<std::string> read_words(const Place& list, const char* example) {
   std::set<std::string> words;
@@ -185,13 +111,7 @@ std::optional<double> Policy::threshold(const std::string& dataset, int k) const
 
 Policy parse_policy(const std::string& text, const std::string& file,
                     const std::set<std::string>& known_datasets) {
-  YAML::Node node;
-  try {
-    node = YAML::Load(text);
-  } catch (const YAML::Exception& error) {
-    throw UsageError("{}:{}: not YAML: {}", file, error.mark.line + 1, error.msg);
-  }
-  const Place root(node, file, "");
+  const Place root = Place::parse(text, file);
   root.only({"schema", "name", "lab", "baseline", "secret_baselines", "timezone", "points", "within_noise",
              "partial", "limits", "thresholds", "visibility", "late", "host_isolation", "time"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {

@@ -7,6 +7,7 @@ class SpmmLab : public Lab {
  public:
   std::string name() const override { return "spmm"; }
   std::string summary() const override { return "C = A * B: sparse (CSR) times dense, fp32"; }
+  Terms terms() const override { return {"K", "nnz", "c"}; }
   std::vector<CaseSpec> cases() const override { return spmm_cases(); }
   std::vector<Baseline> baselines() const override {
     return {{"cusparse_default", "reference/spmm/vendor/cusparse_default", {"cusparse"}, true},

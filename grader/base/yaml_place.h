@@ -1,0 +1,158 @@
+// A YAML node that knows where it stands: whatever is wrong with it is told with file, line, key, what was
+// expected and what stands there. For policies, declared labs and other files that people write.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace warpgrade {
+
+class YamlPlace {
+ public:
+  YamlPlace(YAML::Node node, std::string file, std::string key, int line = 0)
+      : node_(std::move(node)), file_(std::move(file)), key_(std::move(key)), line_(line) {}
+
+  // Throws UsageError naming file and line for what is no YAML.
+  static YamlPlace parse(const std::string& text, const std::string& file) {
+    try {
+      return {YAML::Load(text), file, ""};
+    } catch (const YAML::Exception& error) {
+      throw UsageError("{}:{}: not YAML: {}", file, error.mark.line + 1, error.msg);
+    }
+  }
+
+  YamlPlace operator[](const std::string& key) const {
+    return {defined() && node_.IsMap() ? node_[key] : YAML::Node(YAML::NodeType::Undefined), file_,
+            full_key(key), line()};
+  }
+  bool defined() const { return node_.IsDefined() && !node_.IsNull(); }
+  bool is_map() const { return defined() && node_.IsMap(); }
+  bool is_list() const { return defined() && node_.IsSequence(); }
+  bool is_scalar() const { return defined() && node_.IsScalar(); }
+  const YAML::Node& node() const { return node_; }
+  const std::string& key() const { return key_; }
+  const std::string& file() const { return file_; }
+
+  // Of the node, from 1 on; of what it stands in, where there is no node.
+  int line() const { return defined() && node_.Mark().line >= 0 ? node_.Mark().line + 1 : line_; }
+
+  // "FILE:LINE: KEY: expected EXPECTED, got WHAT STANDS THERE".
+  [[noreturn]] void fail(const std::string& expected) const {
+    const std::string got = !defined()         ? "nothing"
+                            : node_.IsScalar() ? "'" + node_.Scalar() + "'"
+                                               : "a list or map";
+    refuse(fmt::format("expected {}, got {}", expected, got));
+  }
+  // "FILE:LINE: KEY: WHAT".
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw UsageError("{}{}: {}{}{}", file_, line() > 0 ? fmt::format(":{}", line()) : "", key_,
+                     key_.empty() ? "" : ": ", what);
+  }
+
+  std::string text() const {
+    if (!is_scalar()) fail("a word");
+    return node_.Scalar();
+  }
+  std::string text_or(const std::string& fallback) const { return defined() ? text() : fallback; }
+
+  double number(double low, double high) const {
+    double value = 0;
+    if (!is_scalar() || !YAML::convert<double>::decode(node_, value) || !(value >= low && value <= high)) {
+      fail(fmt::format("a number from {} to {}", low, high));
+    }
+    return value;
+  }
+  double number_or(double fallback, double low, double high) const {
+    return defined() ? number(low, high) : fallback;
+  }
+  std::int64_t whole(std::int64_t low, std::int64_t high) const {
+    std::int64_t value = 0;
+    if (!is_scalar() || !YAML::convert<std::int64_t>::decode(node_, value) || value < low || value > high)
+      fail(fmt::format("a whole number from {} to {}", low, high));
+    return value;
+  }
+  bool truth_or(bool fallback) const {
+    if (!defined()) return fallback;
+    bool value = fallback;
+    if (!is_scalar() || !YAML::convert<bool>::decode(node_, value)) fail("true or false");
+    return value;
+  }
+
+  std::string word(const std::set<std::string>& allowed) const {
+    if (!defined() || !allowed.contains(text())) {
+      std::string list;
+      for (const std::string& known : allowed) list += (list.empty() ? "" : " or ") + known;
+      fail(list + (is_scalar() ? meant(text(), allowed) : ""));
+    }
+    return text();
+  }
+  std::string word_or(const std::string& fallback, const std::set<std::string>& allowed) const {
+    return defined() ? word(allowed) : fallback;
+  }
+
+  // Refuses a key of this map that is not among `keys`, with the one that was probably meant, and one that
+  // stands there twice.
+  void only(const std::set<std::string>& keys) const {
+    if (!defined()) return;
+    for (const auto& [key, place] : entries()) {
+      if (!keys.contains(key)) refuse_key(place, key, keys);
+    }
+  }
+
+  // Of a map, in the file's order.
+  std::vector<std::pair<std::string, YamlPlace>> entries() const {
+    if (!is_map()) fail("a map");
+    std::vector<std::pair<std::string, YamlPlace>> all;
+    std::set<std::string> seen;
+    for (const auto& entry : node_) {
+      const int at = entry.first.Mark().line + 1;
+      const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
+      const YamlPlace place(entry.second, file_, full_key(key), at);
+      if (!entry.first.IsScalar()) place.refuse("expected a word as key, got a list or map");
+      if (!seen.insert(key).second)
+        throw UsageError("{}:{}: {}: stands there twice", file_, at, full_key(key));
+      all.emplace_back(key, place);
+    }
+    return all;
+  }
+  // Of a list.
+  std::vector<YamlPlace> items(const std::string& expected) const {
+    if (!is_list()) fail(expected);
+    std::vector<YamlPlace> all;
+    for (std::size_t i = 0; i < node_.size(); ++i)
+      all.emplace_back(node_[i], file_, fmt::format("{}[{}]", key_, i), line());
+    return all;
+  }
+
+  static std::string meant(const std::string& word, const std::set<std::string>& known) {
+    const std::string nearest = nearest_word(word, known);
+    return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
+  }
+
+ private:
+  std::string full_key(const std::string& key) const { return key_.empty() ? key : key_ + "." + key; }
+
+  [[noreturn]] static void refuse_key(const YamlPlace& place, const std::string& key,
+                                      const std::set<std::string>& keys) {
+    std::string hint = meant(key, keys);
+    if (hint.empty()) {
+      for (const std::string& known : keys) hint += (hint.empty() ? "; known are " : ", ") + known;
+    }
+    throw UsageError("{}:{}: unknown key {}{}", place.file_, place.line_, place.key_, hint);
+  }
+
+  YAML::Node node_;
+  std::string file_, key_;
+  int line_;  // of the key, or of what this stands in
+};
+
+}  // namespace warpgrade

@@ -1,0 +1,90 @@
+#include "declaration/lab_declaration.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/toolchain.h"
+
+namespace warpgrade::declaration {
+namespace fs = std::filesystem;
+
+const ArrayDeclaration* LabDeclaration::array(const std::string& wanted) const {
+  for (const ArrayDeclaration& candidate : arrays)
+    if (candidate.name == wanted) return &candidate;
+  return nullptr;
+}
+
+std::vector<const ArrayDeclaration*> LabDeclaration::outputs() const {
+  std::vector<const ArrayDeclaration*> list;
+  for (const ArrayDeclaration& array : arrays)
+    if (array.role != Role::kInput) list.push_back(&array);
+  return list;
+}
+
+std::vector<const ArrayDeclaration*> LabDeclaration::inputs() const {
+  std::vector<const ArrayDeclaration*> list;
+  for (const ArrayDeclaration& array : arrays)
+    if (array.role == Role::kInput) list.push_back(&array);
+  return list;
+}
+
+const CaseDeclaration& LabDeclaration::find_case(const std::string& id) const {
+  for (const CaseDeclaration& candidate : cases)
+    if (candidate.id == id) return candidate;
+  throw JudgeFault("lab {} has no case {}", name, id);
+}
+
+std::vector<std::int64_t> shape_in(const ArrayDeclaration& array, const Values& values) {
+  std::vector<std::int64_t> shape;
+  for (const Expression& extent : array.shape) {
+    shape.push_back(extent.whole(values));
+    if (shape.back() < 0) throw std::domain_error(fmt::format("{} is {}", extent.text(), shape.back()));
+  }
+  return shape;
+}
+
+std::int64_t cells_in(const std::vector<std::int64_t>& shape) {
+  std::int64_t cells = 1;
+  for (const std::int64_t extent : shape)
+    if (__builtin_mul_overflow(cells, extent, &cells))
+      throw std::domain_error("more cells than 64 bits count");
+  return cells;
+}
+
+fs::path declaration_file(const std::string& lab) {
+  return project_root() / "reference" / lab / "lab.yaml";
+}
+
+std::vector<std::string> declared_lab_names() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(project_root() / "reference", error)) {
+    if (fs::is_regular_file(entry.path() / "lab.yaml")) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::optional<LabDeclaration> find_declaration(const std::string& lab) {
+  const fs::path file = declaration_file(lab);
+  if (!fs::is_regular_file(file)) return std::nullopt;
+  return parse_lab(read_text(file), file);
+}
+
+std::string definition_hash(const std::string& lab) {
+  std::set<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(declaration_file(lab).parent_path())) {
+    const std::string extension = entry.path().extension().string();
+    const bool counts =
+        extension == ".yaml" || extension == ".py" || extension == ".cpp" || extension == ".h";
+    if (counts && entry.is_regular_file()) files.insert(entry.path());
+  }
+  Sha256 hash;
+  for (const fs::path& file : files) hash.part(file.filename().string()).part(read_text(file));
+  return hash.hex();
+}
+
+}  // namespace warpgrade::declaration

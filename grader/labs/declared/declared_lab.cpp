@@ -1,0 +1,75 @@
+#include "labs/declared/declared_lab.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "declaration/lab_declaration.h"
+#include "labs/declared/declared_judge.h"
+
+namespace warpgrade {
+namespace {
+
+using declaration::CaseDeclaration;
+using declaration::LabDeclaration;
+
+class DeclaredLab : public Lab {
+ public:
+  explicit DeclaredLab(LabDeclaration lab) : lab_(std::move(lab)) {}
+
+  std::string name() const override { return lab_.name; }
+  std::string summary() const override { return lab_.summary; }
+  Terms terms() const override {
+    return {lab_.width, lab_.work_name, lab_.outputs().front()->name, lab_.ladder};
+  }
+
+  std::vector<CaseSpec> cases() const override {
+    std::vector<CaseSpec> cases;
+    for (const CaseDeclaration& declared : lab_.cases) {
+      CaseSpec spec;
+      spec.id = declared.id;
+      spec.dataset = declared.dataset;
+      spec.k = lab_.width.empty() ? 1 : static_cast<int>(declared.values.at(lab_.width).whole);
+      spec.kind = declared.kind;
+      spec.set = declared.set;
+      spec.why = declared.why;
+      spec.drawn = true;
+      cases.push_back(std::move(spec));
+    }
+    return cases;
+  }
+
+  std::vector<Baseline> baselines() const override {
+    std::vector<Baseline> baselines;
+    for (const declaration::BaselineDeclaration& declared : lab_.baselines)
+      baselines.push_back({declared.name, std::filesystem::path("reference") / lab_.name / declared.folder,
+                           declared.libraries, declared.every_pair});
+    return baselines;
+  }
+
+  std::string definition() const override { return declaration::definition_hash(lab_.name); }
+
+  nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
+    return declared::judge_declared(lab_, oracle_, context, input);
+  }
+
+ private:
+  LabDeclaration lab_;
+  mutable declared::OracleKeeper oracle_;
+};
+
+}  // namespace
+
+DeclaredLabs load_declared_labs() {
+  DeclaredLabs found;
+  for (const std::string& name : declaration::declared_lab_names()) {
+    try {
+      if (auto lab = declaration::find_declaration(name))
+        found.labs.push_back(std::make_unique<DeclaredLab>(std::move(*lab)));
+    } catch (const UsageError& error) {
+      found.mistakes[name] = error.what();
+    }
+  }
+  return found;
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,35 @@
+// Whether a declared lab's check finds what is wrong: the oracle's own outputs, changed a little.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "declaration/lab_declaration.h"
+#include "labs/declared/oracle_process.h"
+
+namespace warpgrade::declared {
+
+struct Mutation {
+  std::string name;                 // "one element flipped"
+  int tried = 0;                    // cases and outputs in which it changed something
+  std::vector<std::string> missed;  // where the check did not find it: "case one, out"
+};
+
+struct MutationReport {
+  std::vector<Mutation> mutations;
+  std::vector<std::string> refused;  // cases whose check refuses the oracle's own output, and why
+  int cases = 0;
+};
+
+// Cases beyond this many bytes are left out: others show the same.
+inline constexpr std::size_t kLargestMutated = std::size_t{64} << 20;
+
+// Throws JudgeFault with the oracle's words when it fails.
+MutationReport try_mutations(const declaration::LabDeclaration& lab, OracleProcess& oracle,
+                             std::uint64_t seed, int threads);
+
+// Whether a second oracle gives the same outputs, by the lab's own check; the cases in which it does not.
+std::vector<std::string> disagreements(const declaration::LabDeclaration& lab, OracleProcess& oracle,
+                                       OracleProcess& second, std::uint64_t seed, int threads);
+
+}  // namespace warpgrade::declared

@@ -1,0 +1,170 @@
+#include "labs/declared/oracle_process.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "base/toolchain.h"
+#include "judge/shared_host_memory.h"
+
+namespace warpgrade::declared {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kInside = "/run/warpgrade/lab";
+constexpr const char* kWorkerInside = "/run/warpgrade/oracle_worker.py";
+constexpr int kSocketInside = 3;
+constexpr std::size_t kLongestMessage = 1 << 16;
+constexpr std::size_t kMostOutput = 64 << 10;
+
+fs::path python_program() {
+  const fs::path ours = project_root() / ".venv/bin/python";
+  if (fs::exists(ours)) return ours;
+  return "/usr/bin/python3";
+}
+
+// The folders that Python and its packages lie in, beside /usr: .venv, and the Python that it was made of.
+std::vector<Mount> python_mounts(const fs::path& program) {
+  std::vector<Mount> mounts;
+  const auto add = [&](const fs::path& folder) {
+    const bool in_system = folder.string().starts_with("/usr/") && !folder.string().starts_with("/usr/local");
+    if (!in_system && folder != "/usr") mounts.push_back({folder, folder, false});
+  };
+  const fs::path environment = program.parent_path().parent_path();
+  add(environment);
+  if (fs::is_symlink(environment)) add(fs::canonical(environment));
+  add(fs::canonical(program).parent_path().parent_path());
+  return mounts;
+}
+
+SandboxSpec box_of(const OracleSpec& spec) {
+  const fs::path program = python_program();
+  SandboxSpec box;
+  box.mode = spec.sandbox;
+  box.mounts = python_mounts(program);
+  box.mounts.push_back({spec.folder, kInside, false});
+  box.mounts.push_back({project_root() / "grader/labs/declared/oracle_worker.py", kWorkerInside, false});
+  box.command = {program.string(), "-I", "-B", kWorkerInside, kInside, spec.function, spec.oracle};
+  if (!spec.check.empty()) box.command.push_back(spec.check);
+  const std::string threads = std::to_string(std::max(1, spec.threads));
+  box.environment = {{"PATH", "/usr/bin:/bin"},    {"HOME", "/tmp"},
+                     {"LC_ALL", "C.UTF-8"},        {"OPENBLAS_NUM_THREADS", threads},
+                     {"OMP_NUM_THREADS", threads}, {"PYTHONHASHSEED", "0"}};
+  return box;
+}
+
+std::string program_of(const OracleSpec& spec) {
+  return (spec.folder / spec.oracle).string();
+}
+
+}  // namespace
+
+void UnmapMemory::operator()(std::byte* memory) const {
+  munmap(memory, bytes);
+}
+
+OracleProcess::OracleProcess(const OracleSpec& spec)
+    : spec_(spec), output_(std::make_shared<ProgramOutput>(kMostOutput)) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    throw JudgeFault("no socket for the oracle: {}", std::strerror(errno));
+  socket_ = FileDescriptor(ends[0]);
+  const FileDescriptor theirs(ends[1]);
+  BoxedProcess::Options options;
+  options.label = "the oracle " + program_of(spec_);
+  options.wrapped = wrap(box_of(spec_));
+  options.descriptors.push_back({theirs.get(), kSocketInside});
+  options.limits.memory_bytes = spec_.memory_bytes;
+  options.limits.processes = 256;
+  options.output = output_;
+  process_ = std::make_unique<BoxedProcess>(std::move(options));
+}
+
+void OracleProcess::set_memory(std::size_t bytes) {
+  const std::size_t size = std::max<std::size_t>(bytes, 1);
+  const FileDescriptor fd = sealed_memory("oracle", size);
+  void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  if (mapped == MAP_FAILED) throw JudgeFault("cannot map {} MiB for the oracle", size >> 20);
+  mapping_ = std::unique_ptr<std::byte, UnmapMemory>(static_cast<std::byte*>(mapped), UnmapMemory{size});
+  memory_ = {mapping_.get(), bytes};
+  exchange({{"op", "memory"}, {"bytes", size}}, fd.get());
+}
+
+nlohmann::json OracleProcess::ask(const nlohmann::json& request) {
+  return exchange(request, -1);
+}
+
+nlohmann::json OracleProcess::exchange(const nlohmann::json& request, int descriptor) {
+  if (!greeted_) {
+    const nlohmann::json greeting = receive();
+    if (greeting.contains("error")) give_up(greeting.at("error"));
+    greeted_ = true;
+  }
+  std::string text = json_text(request);
+  iovec part{text.data(), text.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (descriptor >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  }
+  if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL) < 0) give_up("it has ended");
+  nlohmann::json answer = receive();
+  if (answer.contains("error"))  // a mistake in the lab's own code: it serves on
+    throw JudgeFault("{}: {}", program_of(spec_), answer.at("error").get<std::string>());
+  return answer;
+}
+
+nlohmann::json OracleProcess::receive() {
+  const auto deadline = std::chrono::steady_clock::now() + spec_.limit;
+  while (true) {
+    throw_if_interrupted();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0)
+      give_up(fmt::format("no answer within {:.0f} s (limits.oracle_s in lab.yaml)",
+                          1e-3 * static_cast<double>(spec_.limit.count())));
+    pollfd waiting{socket_.get(), POLLIN, 0};
+    const int ready = poll(&waiting, 1, static_cast<int>(std::min<long long>(left.count(), 200)));
+    if (ready <= 0) continue;
+    std::vector<char> text(kLongestMessage);
+    const ssize_t size = recv(socket_.get(), text.data(), text.size(), 0);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) give_up("it has ended");
+    nlohmann::json answer = nlohmann::json::parse(text.begin(), text.begin() + size, nullptr, false);
+    if (!answer.is_object()) give_up("its answer is no message");
+    return answer;
+  }
+}
+
+// The process is of no use any more: what it printed says why.
+void OracleProcess::give_up(const std::string& why) {
+  process_->wait_for_exit();
+  std::string words = why;
+  if (process_->out_of_memory()) words += "; it needed more memory than limits.oracle_memory_mb in lab.yaml";
+  const std::string printed = plain_text(output_->text());
+  if (printed.find("No module named 'numpy'") != std::string::npos)
+    words += "; NumPy is missing: scripts/bootstrap installs it";
+  else if (!printed.empty())
+    words += ": " + std::string(tail_of(printed, 2000));
+  throw JudgeFault("the oracle {}: {}", program_of(spec_), words);
+}
+
+}  // namespace warpgrade::declared

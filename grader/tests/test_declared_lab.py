@@ -1,0 +1,195 @@
+"""A lab is a folder of data: a new one is declared, proved, graded and reported; only submissions are compiled."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, WARPGRADE, records_of
+
+# What a lab's folders lie in; all else of the project is shown to the programs as it is.
+OWN = ("reference", "student", "grader")
+
+LAB = """\
+schema: warpgrade.lab.v1
+name: dot
+summary: the dot product of two vectors
+parameters: {n: int}
+arrays:
+  x: {type: fp32, shape: [n], draw: {uniform: [-1, 1]}}
+  y: {type: fp32, shape: [n], draw: {normal: [0, 1]}}
+  out: {type: fp32, shape: [1], role: output}
+call: "cudaError_t dot_run(const float* x, const float* y, int n, float* out, cudaStream_t stream)"
+truth: oracle.py
+check: {bound: 64}
+work: {bytes: 8*n, flop: 2*n}
+terms: {width: n, work: flop}
+cases:
+  - {id: one, n: 1, why: one term}
+  - {id: odd, n: 1000, why: a count that no block divides}
+  - {id: million, n: 1000000, kind: speed}
+"""
+
+ORACLE = '''\
+"""The dot product in fp64, and what its rounding errors grow with."""
+
+
+def dot(x, y):
+    products = x.astype("f8") * y.astype("f8")
+    return products.sum().reshape(1), abs(products).sum().reshape(1)
+'''
+
+KERNEL = """\
+#include "warpgrade/dot.h"
+
+namespace {
+
+__global__ void dot_kernel(const float* x, const float* y, int n, float* out) {
+  float sum = 0;
+  for (int i = threadIdx.x; i < n; i += 32) sum += x[i] * y[i];
+  for (int k = 16; k > 0; k /= 2) sum += __shfl_xor_sync(0xFFFFFFFFu, sum, k);
+  if (threadIdx.x == 0) *out = sum;
+}
+
+}  // namespace
+
+cudaError_t dot_run(const float* x, const float* y, int n, float* out, cudaStream_t stream) {
+  dot_kernel<<<1, 32, 0, stream>>>(x, y, n, out);
+  return cudaGetLastError();
+}
+"""
+WRONG = KERNEL.replace("i < n", "i + 1 < n || n == 1 && i == 0")
+
+
+class Project:
+    """The project as its programs see it, with folders for labs that a test may write to."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        for entry in ROOT.iterdir():
+            if entry.name not in OWN:
+                (root / entry.name).symlink_to(entry)
+        for room in OWN:
+            (root / room).mkdir()
+            for entry in (ROOT / room).iterdir():
+                (root / room / entry.name).symlink_to(entry)
+        policies = root / "grader/policies"
+        policies.unlink()
+        shutil.copytree(ROOT / "grader/policies", policies)
+
+    def warpgrade(self, *arguments: str | Path, code: int = 0) -> str:
+        """What the program says, both on standard output and standard error."""
+        environment = os.environ | {
+            "WARPGRADE_HOME": str(self.root),
+            "WARPGRADE_CACHE": os.environ.get("WARPGRADE_CACHE", str(ROOT / ".cache")),
+        }
+        done = subprocess.run(
+            [WARPGRADE, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=600
+        )
+        assert done.returncode == code, done.stdout[-4000:] + done.stderr[-4000:]
+        return done.stdout + done.stderr
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    root = tmp_path / "project"
+    root.mkdir()
+    return Project(root)
+
+
+def test_from_nothing_to_a_graded_class_in_two_minutes(project: Project, tmp_path: Path) -> None:
+    begun = time.monotonic()
+    project.warpgrade("labs", "new", "dot")
+    lab = project.root / "reference/dot"
+    (lab / "lab.yaml").write_text(LAB, encoding="utf-8")
+    (lab / "oracle.py").write_text(ORACLE, encoding="utf-8")
+    (lab / "naive/dot.cu").write_text(KERNEL, encoding="utf-8")
+    (lab / "wrong/last_block_missing/dot.cu").write_text(WRONG, encoding="utf-8")
+    project.warpgrade("labs", "pages", "dot")
+    said = project.warpgrade("labs", "verify", "dot", "--backend", "emulator")
+    assert "dot: ready for a class" in said
+    assert "wrong-last_block_missing on the emulator: wrong_answer" in said
+    assert "no false alarm in 200 runs" in said
+
+    hand_ins = tmp_path / "class"
+    stub = (project.root / "student/dot/dot.cu").read_text(encoding="utf-8")
+    for student, text in {"ada": KERNEL, "bob": WRONG, "cem": stub}.items():
+        (hand_ins / student).mkdir(parents=True)
+        (hand_ins / student / "dot.cu").write_text(text, encoding="utf-8")
+    run = tmp_path / "run"
+    project.warpgrade("grade", hand_ins, "--lab", "dot", "--backend", "emulator", "--run", run)
+    scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    assert {s["id"]: s["verdict"] for s in scores["submissions"]} == {
+        "ada": "accepted", "bob": "wrong_answer", "cem": "not_implemented",
+    }  # fmt: skip
+    assert time.monotonic() - begun < 120
+    wrong = next(r for r in records_of(run) if r["outcome"]["verdict"] == "wrong_answer")
+    assert "only the last cell" not in json.dumps(wrong)
+    project.warpgrade("report", run)
+    page = "".join(file.read_text(encoding="utf-8") for file in (run / "report").rglob("*.html"))
+    assert "out[0]" in page
+    assert not re.search(r"\bK ?=|\bnnz\b", page), "words of another lab's"
+
+
+def test_a_new_lab_replaces_nothing(project: Project) -> None:
+    (project.root / "student/dot").mkdir()
+    (project.root / "student/dot/README.md").write_text("mine", encoding="utf-8")
+    assert "is there already" in project.warpgrade("labs", "new", "dot", code=1)
+    assert not (project.root / "reference/dot").exists()
+    assert "another name" in project.warpgrade("labs", "new", "scan", code=1)
+    assert "lower-case letters" in project.warpgrade("labs", "new", "../x", code=1)
+
+
+def test_a_mistake_in_a_lab_is_told_and_leaves_the_others_alone(project: Project) -> None:
+    project.warpgrade("labs", "new", "dot")
+    file = project.root / "reference/dot/lab.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace("summary:", "sumary:"), encoding="utf-8")
+    listed = project.warpgrade("labs")
+    assert "scan" in listed
+    assert "dot        cannot be used: " in listed
+    said = project.warpgrade("labs", "dot", code=1)
+    assert f"{file}:4: unknown key sumary (did you mean summary?)" in said
+
+
+@pytest.mark.parametrize(
+    ("oracle", "words"),
+    [
+        ("def dot(in_):\n    return undefined_name\n", "NameError: name 'undefined_name' is not defined"),
+        ("def dot(in_):\n    return in_[:-1]\n", "the oracle's out has the shape"),
+        ("def dot(inn):\n    return inn\n", "dot asks for inn; there is in, n"),
+        ("def dot(in_):\n    in_ *= 2\n    return in_\n", "oracle.py:2"),
+        ("def dt(in_):\n    return in_\n", "oracle.py defines no function dot"),
+        ("import os\ndef dot(in_):\n    os._exit(3)\n", "it has ended"),
+        ("def dot(in_):\n    while True: pass\n", "no answer within"),
+        ("import socket\ndef dot(in_):\n    socket.create_connection(('192.0.2.1', 80), 1)\n", "unreachable"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_oracle_is_told_with_its_line(project: Project, oracle: str, words: str) -> None:
+    project.warpgrade("labs", "new", "dot")
+    folder = project.root / "reference/dot"
+    (folder / "oracle.py").write_text(oracle, encoding="utf-8")
+    file = folder / "lab.yaml"
+    file.write_text(file.read_text(encoding="utf-8") + "limits: {oracle_s: 2}\n", encoding="utf-8")
+    shutil.rmtree(folder / "naive")
+    shutil.rmtree(folder / "wrong")
+    said = project.warpgrade("labs", "verify", "dot", "--backend", "emulator", "--honest-runs", "0", code=3)
+    assert "FAIL  the oracle answers every case" in said
+    assert words in said
+
+
+def test_a_check_that_lets_mistakes_pass_is_found_out(project: Project) -> None:
+    project.warpgrade("labs", "new", "dot")
+    folder = project.root / "reference/dot"
+    file = folder / "lab.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace("relative: 1.0e-6", "relative: 1.0e-2"), encoding="utf-8")
+    shutil.rmtree(folder / "naive")
+    shutil.rmtree(folder / "wrong")
+    said = project.warpgrade("labs", "verify", "dot", "--backend", "emulator", "--honest-runs", "0", code=3)
+    assert "FAIL  the check finds all scaled by 1 + 2^-10" in said
+    assert "ok    the check finds one element flipped" in said

@@ -1,0 +1,256 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "declaration/contract.h"
+#include "declaration/lab_declaration.h"
+#include "declaration/signature.h"
+
+namespace warpgrade::declaration {
+namespace {
+
+namespace fs = std::filesystem;
+
+Values values(std::map<std::string, std::int64_t> numbers) {
+  Values given;
+  for (const auto& [name, number] : numbers) given[name] = Value::of(number);
+  return given;
+}
+
+TEST(Expression, CountsAsCDoesAndRoundsDown) {
+  const Values v = values({{"n", 100}, {"k", 7}});
+  EXPECT_EQ(Expression("n + 2 * k").whole(v), 114);
+  EXPECT_EQ(Expression("(n + 2) * k").whole(v), 714);
+  EXPECT_EQ(Expression("n / k").whole(v), 14);
+  EXPECT_EQ(Expression("-n / k").whole(v), -15);
+  EXPECT_EQ(Expression("-n % k").whole(v), 5);
+  EXPECT_EQ(Expression("ceil_div(n, k)").whole(v), 15);
+  EXPECT_EQ(Expression("max(n, k) - min(n, k) + pow(2, k) + sqrt(n) + log2(n)").whole(v), 93 + 128 + 10 + 6);
+  EXPECT_DOUBLE_EQ(Expression("n / k").real(v), 100.0 / 7);
+  EXPECT_EQ(Expression("1e6").whole(v), 1000000);
+}
+
+// Against the same sums in 128 bits: what fits 64 is right, what does not is refused.
+TEST(Expression, NeverOverflowsWithoutSayingSo) {
+  std::mt19937_64 random(20261122);
+  for (int round = 0; round < 2000; ++round) {
+    const auto pick = [&] { return static_cast<std::int64_t>(random()) >> (random() % 60); };
+    const std::int64_t a = pick(), b = pick();
+    const Values v = values({{"a", a}, {"b", b}});
+    for (const char op : {'+', '-', '*'}) {
+      const __int128 want = op == '+' ? __int128{a} + b : op == '-' ? __int128{a} - b : __int128{a} * b;
+      const std::string text = std::string("a ") + op + " b";
+      if (want == static_cast<std::int64_t>(want))
+        EXPECT_EQ(Expression(text).whole(v), static_cast<std::int64_t>(want)) << a << op << b;
+      else
+        EXPECT_THROW(Expression(text).whole(v), std::domain_error) << a << op << b;
+    }
+  }
+}
+
+TEST(Expression, SaysWhereItIsWrong) {
+  const auto told = [](const std::string& text) -> std::string {
+    try {
+      const Expression parsed(text);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  EXPECT_EQ(told("n + "), "expected a number, a parameter or '(' (column 5 of 'n + ')");
+  EXPECT_EQ(told("n ! 2"), "'!' does not belong here (column 3 of 'n ! 2')");
+  EXPECT_NE(told("cel_div(n, 2)").find("did you mean ceil_div?"), std::string::npos);
+  EXPECT_NE(told("min(n)").find("expected min(a, b)"), std::string::npos);
+  EXPECT_NE(told(std::string(1000, '(')), "nothing");
+  EXPECT_THROW(Expression("n / (n - n)").whole(values({{"n", 1}})), std::domain_error);
+}
+
+TEST(ElementType, SixteenBitFormatsComeBackAsTheyWere) {
+  for (unsigned bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    if (!std::isnan(half_value(half))) {
+      ASSERT_EQ(half_bits(half_value(half)), half);
+    }
+    if (!std::isnan(bfloat_value(half))) {
+      ASSERT_EQ(bfloat_bits(bfloat_value(half)), half);
+    }
+  }
+}
+
+TEST(ElementType, SixteenBitFormatsRoundToTheNearest) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 20000; ++round) {
+    const double value =
+        std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63 - int(random() % 30));
+    const std::uint16_t bits = half_bits(value);
+    const double error = std::fabs(half_value(bits) - value);
+    for (const int step : {-1, 1}) {
+      const auto neighbour = static_cast<std::uint16_t>(bits + step);
+      if (((neighbour ^ bits) & 0x8000) == 0) {
+        EXPECT_LE(error, std::fabs(half_value(neighbour) - value)) << value;
+      }
+    }
+  }
+  EXPECT_TRUE(std::isinf(half_value(half_bits(65520))));
+  EXPECT_EQ(half_value(half_bits(65519)), 65504);
+  EXPECT_EQ(half_bits(1 + 0x1p-11), half_bits(1));  // a tie, to even
+}
+
+TEST(ElementType, StructuresLieAsCLaysThemOut) {
+  struct Particle {
+    float x;
+    double mass;
+    signed char charge;
+    short cell;
+  };
+  const ElementType type = structure_of("Particle", {{"x", Scalar::kFp32, 0},
+                                                     {"mass", Scalar::kFp64, 0},
+                                                     {"charge", Scalar::kInt8, 0},
+                                                     {"cell", Scalar::kInt16, 0}});
+  EXPECT_EQ(type.bytes, sizeof(Particle));
+  EXPECT_EQ(type.fields[1].offset, offsetof(Particle, mass));
+  EXPECT_EQ(type.fields[3].offset, offsetof(Particle, cell));
+}
+
+TEST(Signature, IsTakenApart) {
+  const Signature signature =
+      parse_signature("cudaError_t f_run( const  int *in,unsigned int n, cudaStream_t stream)");
+  EXPECT_EQ(signature.function, "f_run");
+  ASSERT_EQ(signature.arguments.size(), 3u);
+  EXPECT_EQ(signature.arguments[0].type, "const int*");
+  EXPECT_EQ(signature.arguments[1].type, "unsigned int");
+  for (const char* text :
+       {"f_run", "cudaError_t f_run(int", "cudaError_t f_run(int n", "void (*f)(int n)", "int f(int)"})
+    EXPECT_THROW(parse_signature(text), std::invalid_argument) << text;
+}
+
+constexpr const char* kLab = R"yaml(schema: warpgrade.lab.v1
+name: scan
+summary: running sums
+parameters: {n: int}
+arrays:
+  in: {type: int32, shape: [n], draw: {uniform: [0, 1000]}}
+  out: {type: int32, shape: [n], role: output}
+call: "cudaError_t scan_run(const int* in, int n, int* out, ScanPlan* plan, cudaStream_t stream)"
+truth: oracle.py
+check: exact
+work: {bytes: 8*n}
+cases:
+  - {id: one, n: 1, why: one number}
+  - {id: million, n: 1000000, kind: speed}
+)yaml";
+
+class LabFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    make_directories(file_.parent_path());
+    write_text(file_.parent_path() / "oracle.py", "");
+  }
+  // What is said of the file with `from` replaced.
+  std::string told(const std::string& from, const std::string& to) const {
+    std::string text = kLab;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    try {
+      parse_lab(text, file_);
+      return "nothing";
+    } catch (const UsageError& error) {
+      const std::string words = error.what();
+      return words.substr(words.find("lab.yaml"));
+    }
+  }
+
+  TemporaryDirectory scratch_{"lab-file"};
+  fs::path file_ = scratch_.path() / "scan/lab.yaml";
+};
+
+TEST_F(LabFile, IsRead) {
+  const LabDeclaration lab = parse_lab(kLab, file_);
+  EXPECT_EQ(lab.plan_type, "ScanPlan");
+  ASSERT_EQ(lab.cases.size(), 2u);
+  EXPECT_EQ(lab.cases[0].set, "public");
+  EXPECT_EQ(lab.cases[1].set, "timed");
+  EXPECT_EQ(shape_in(*lab.array("in"), lab.cases[1].values), std::vector<std::int64_t>{1000000});
+  EXPECT_EQ(lab.arrays[0].draws[0].whole_high, 1000);
+}
+
+TEST_F(LabFile, TellsEveryMistakeWithItsPlace) {
+  EXPECT_EQ(told("summary:", "sumary:"), "lab.yaml:3: unknown key sumary (did you mean summary?)");
+  EXPECT_EQ(told("type: int32, shape: [n], draw", "type: int23, shape: [n], draw").substr(0, 40),
+            "lab.yaml:6: arrays.in.type: expected bf1");
+  EXPECT_NE(told("type: int32, shape: [n], draw", "type: int23, shape: [n], draw").find("did you mean int"),
+            std::string::npos);
+  EXPECT_EQ(told("shape: [n], draw", "shape: [m], draw"),
+            "lab.yaml:6: arrays.in.shape[0]: no parameter m in 'm'");
+  EXPECT_EQ(told("draw: {uniform: [0, 1000]}", "role: input"),
+            "lab.yaml:6: arrays.in.draw: expected how the numbers are drawn, for instance {uniform: [0, "
+            "1000]}, got nothing");
+  EXPECT_EQ(
+      told("[0, 1000]", "[1000, 0]"),
+      "lab.yaml:6: arrays.in.draw.uniform[1]: expected a whole number from 1000 to 2147483647, got '0'");
+  EXPECT_EQ(told("const int* in", "const float* in"),
+            "lab.yaml:8: call: in: expected the type const int*, got const float*");
+  EXPECT_EQ(told("const int* in", "int* in"), "lab.yaml:8: call: in: expected the type const int*, got int*");
+  EXPECT_EQ(told("scan_run", "scan"), "lab.yaml:8: call: expected scan_run as the function's name, got scan");
+  EXPECT_EQ(told("int* out, ScanPlan", "int* ot, ScanPlan"),
+            "lab.yaml:8: call: ot is no array, parameter or scalar of this lab (did you mean out?)");
+  EXPECT_EQ(told(", int* out", ""), "lab.yaml:8: call: the array out is no argument of it");
+  EXPECT_NE(told("oracle.py", "orakel.py").find("orakel.py is not there"), std::string::npos);
+  EXPECT_EQ(told("check: exact", "check: {ulps: 2}"),
+            "lab.yaml:10: check: expected exact: out holds whole numbers, got a list or map");
+  EXPECT_EQ(told("id: million", "id: one"), "lab.yaml:14: cases[1].id: another case has this id");
+  EXPECT_EQ(told("n: 1,", "n: -1,"), "lab.yaml:13: the shape of in cannot be had in case one: n is -1");
+  EXPECT_EQ(told("work: {bytes: 8*n}", ""),
+            "lab.yaml:1: work.bytes: expected the bytes that no program can do without moving, since there "
+            "are speed cases, got nothing");
+  EXPECT_EQ(told("name: scan", "name: skan").substr(0, 63),
+            "lab.yaml:2: name: expected the folder's name, scan, got 'skan'");
+  EXPECT_EQ(told("parameters: {n: int}", "parameters: {n: int, n: int}"),
+            "lab.yaml:4: parameters.n: stands there twice");
+  EXPECT_NE(told("shape: [n], draw", "shape: n], draw").find("not YAML"), std::string::npos);
+}
+
+// Whatever is cut out of the file: a mistake that is told, or a lab, and never anything else.
+TEST_F(LabFile, IsReadOrRefusedWhateverIsCutOut) {
+  std::mt19937 random(5);
+  const std::string text = kLab;
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t begin = random() % text.size(), length = 1 + random() % 20;
+    std::string cut = text;
+    cut.erase(begin, length);
+    try {
+      parse_lab(cut, file_);
+    } catch (const UsageError&) {
+      continue;
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what() << " without " << begin << "+" << length;
+    }
+  }
+}
+
+TEST_F(LabFile, BecomesContractRunnerAndStub) {
+  const LabDeclaration lab = parse_lab(kLab, file_);
+  const std::string header = contract_header(lab), runner = runner_source(lab), stub = student_stub(lab);
+  EXPECT_NE(header.find("cudaError_t scan_plan(int n, ScanPlan** plan, cudaStream_t stream);"),
+            std::string::npos);
+  EXPECT_NE(header.find(
+                "cudaError_t scan_run(const int* in, int n, int* out, ScanPlan* plan, cudaStream_t stream);"),
+            std::string::npos);
+  EXPECT_NE(runner.find("static_cast<const int*>(buffers.at(\"in\"))"), std::string::npos);
+  EXPECT_NE(stub.find("return cudaErrorNotSupported;"), std::string::npos);
+}
+
+TEST_F(LabFile, PutsItsCasesIntoThePageOnceHoweverOften) {
+  const LabDeclaration lab = parse_lab(kLab, file_);
+  const std::string once = with_case_table("# Scan\n", lab);
+  EXPECT_NE(once.find("| `one` | 1 | correctness | one number |"), std::string::npos);
+  EXPECT_EQ(with_case_table(once, lab), once);
+}
+
+}  // namespace
+}  // namespace warpgrade::declaration

@@ -1,0 +1,208 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "labs/declared/comparison.h"
+#include "labs/declared/draw.h"
+
+namespace warpgrade::declared {
+namespace {
+
+using declaration::ArrayDeclaration;
+using declaration::Check;
+using declaration::CheckKind;
+using declaration::Draw;
+using declaration::DrawKind;
+using declaration::element_of;
+using declaration::Scalar;
+
+template <typename T>
+std::vector<T> drawn(const Draw& draw, Scalar type, std::size_t count, std::uint64_t seed, int threads = 1,
+                     std::int64_t row = 1) {
+  std::vector<T> cells(count);
+  draw_cells({draw}, element_of(type), row, seed, threads, std::as_writable_bytes(std::span(cells)));
+  return cells;
+}
+
+TEST(DeclaredDraw, IsTheSameForOneSeedOnAnyNumberOfThreads) {
+  Draw draw;
+  draw.whole_low = -1000;
+  draw.whole_high = 1000;
+  const auto one = drawn<int>(draw, Scalar::kInt32, 300000, 5);
+  EXPECT_EQ(one, drawn<int>(draw, Scalar::kInt32, 300000, 5, 3));
+  EXPECT_NE(one, drawn<int>(draw, Scalar::kInt32, 300000, 6));
+  EXPECT_EQ(*std::min_element(one.begin(), one.end()), -1000);
+  EXPECT_EQ(*std::max_element(one.begin(), one.end()), 1000);
+}
+
+TEST(DeclaredDraw, PermutationsHoldEveryNumberOnce) {
+  Draw draw;
+  draw.kind = DrawKind::kPermutation;
+  for (const std::size_t count : {1u, 2u, 3u, 17u, 1000u, 4096u, 70001u}) {
+    auto cells = drawn<int>(draw, Scalar::kInt32, count, count);
+    if (count >= 1000) {
+      EXPECT_FALSE(std::is_sorted(cells.begin(), cells.end()));
+    }
+    std::sort(cells.begin(), cells.end());
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(cells[i], static_cast<int>(i));
+  }
+}
+
+TEST(DeclaredDraw, SortedNumbersRise) {
+  Draw draw;
+  draw.kind = DrawKind::kSorted;
+  draw.whole_high = 100;
+  const auto cells = drawn<unsigned char>(draw, Scalar::kUint8, 1000, 3);
+  EXPECT_TRUE(std::is_sorted(cells.begin(), cells.end()));
+  EXPECT_EQ(cells.back(), 100);
+}
+
+TEST(DeclaredDraw, NormalNumbersHaveTheirMeanAndDeviation) {
+  Draw draw;
+  draw.kind = DrawKind::kNormal;
+  draw.mean = 3;
+  draw.deviation = 2;
+  const auto cells = drawn<double>(draw, Scalar::kFp64, 100000, 11);
+  double sum = 0, squares = 0;
+  for (const double cell : cells) {
+    sum += cell;
+    squares += (cell - 3) * (cell - 3);
+  }
+  EXPECT_NEAR(sum / 1e5, 3, 0.03);
+  EXPECT_NEAR(std::sqrt(squares / 1e5), 2, 0.03);
+}
+
+TEST(DeclaredDraw, OneHotRowsHaveOneCellThatIsNotZero) {
+  Draw draw;
+  draw.kind = DrawKind::kOneHot;
+  draw.low = 1;
+  const auto cells = drawn<float>(draw, Scalar::kFp32, 700, 2, 1, 7);
+  std::set<std::size_t> places;
+  for (std::size_t row = 0; row < 100; ++row) {
+    EXPECT_EQ(std::count(cells.begin() + long(row) * 7, cells.begin() + long(row) * 7 + 7, 1.0f), 1);
+    places.insert(std::size_t(std::find(cells.begin() + long(row) * 7, cells.end(), 1.0f) - cells.begin()) %
+                  7);
+  }
+  EXPECT_EQ(places.size(), 7u);
+}
+
+// An output of fp32 or int32 beside its truth.
+template <typename Got, typename Want>
+struct Compared {
+  ArrayDeclaration array;
+  Check check;
+  std::vector<Got> got;
+  std::vector<Want> want;
+  std::vector<double> magnitude;
+
+  Compared(Scalar type, std::vector<Got> result, std::vector<Want> truth)
+      : got(std::move(result)), want(std::move(truth)) {
+    array.name = "out";
+    array.type = element_of(type);
+  }
+  OutputView view() const {
+    return {&array,
+            &check,
+            {static_cast<std::int64_t>(got.size())},
+            std::as_bytes(std::span(got)),
+            std::as_bytes(std::span(want)),
+            std::as_bytes(std::span(magnitude)),
+            {}};
+  }
+  std::int64_t wrong() const { return compare(view(), 1).wrong; }
+};
+
+TEST(DeclaredCheck, AcceptsWithinTheToleranceAndNotBeyond) {
+  Compared<float, double> one(Scalar::kFp32, {1.0f, 1.001f, 1.1f, 0.0f}, {1.0, 1.0, 1.0, 1e-9});
+  one.check.kind = CheckKind::kTolerance;
+  one.check.relative = 2e-3;
+  EXPECT_EQ(one.wrong(), 2);
+  one.check.absolute = 1e-8;
+  EXPECT_EQ(one.wrong(), 1);
+}
+
+TEST(DeclaredCheck, NaNIsRightOnlyWhereTheTruthIsNaN) {
+  for (const CheckKind kind : {CheckKind::kExact, CheckKind::kTolerance, CheckKind::kUlps}) {
+    Compared<float, double> one(Scalar::kFp32, {NAN, NAN, INFINITY, -INFINITY, 1.0f},
+                                {NAN, 1.0, INFINITY, INFINITY, INFINITY});
+    one.check.kind = kind;
+    one.check.relative = 1;
+    one.check.ulps = 1000;
+    EXPECT_EQ(one.wrong(), 3) << static_cast<int>(kind);
+  }
+}
+
+TEST(DeclaredCheck, UlpsCountNeighboursOfTheRoundedTruth) {
+  const float next = std::nextafter(1.0f, 2.0f), second = std::nextafter(next, 2.0f);
+  Compared<float, double> one(Scalar::kFp32, {1.0f, next, second, -1.0f}, {1.0 + 1e-12, 1.0, 1.0, 1.0});
+  one.check.kind = CheckKind::kUlps;
+  one.check.ulps = 1;
+  EXPECT_EQ(one.wrong(), 2);
+  one.check.ulps = 0;
+  EXPECT_EQ(one.wrong(), 3);
+}
+
+TEST(DeclaredCheck, ABoundGrowsWithTheOraclesMagnitude) {
+  Compared<float, double> one(Scalar::kFp32, {1.0f, 1.0f}, {1.0 + 0x1p-20, 1.0 + 0x1p-20});
+  one.check.kind = CheckKind::kBound;
+  one.check.factor = 8;
+  one.magnitude = {1, 4};
+  EXPECT_EQ(one.wrong(), 1);
+}
+
+TEST(DeclaredCheck, AnyFlippedBitOfAWholeNumberIsFound) {
+  for (int bit = 0; bit < 32; ++bit) {
+    Compared<int, int> one(Scalar::kInt32, {5, 6, 7}, {5, 6, 7});
+    EXPECT_EQ(one.wrong(), 0);
+    one.got[1] ^= static_cast<int>(1u << bit);
+    EXPECT_EQ(one.wrong(), 1) << bit;
+  }
+}
+
+TEST(DeclaredCheck, SaysWhatTheWrongCellsHaveInCommon) {
+  std::vector<int> want(1000), got;
+  for (int i = 0; i < 1000; ++i) want[std::size_t(i)] = i * i + 1;
+  const auto pattern = [&](auto change) {
+    got = want;
+    for (int i = 0; i < 1000; ++i) change(i);
+    const Compared<int, int> one(Scalar::kInt32, got, want);
+    const Comparison comparison = compare(one.view(), 2);
+    return pattern_of(one.view(), comparison);
+  };
+  const auto at = [](int i) { return static_cast<std::size_t>(i); };
+  const int poison = std::bit_cast<int>(0xFFFEDEADu);
+  EXPECT_EQ(pattern([&](int i) {
+              if (i > 900) got[at(i)] = poison;
+            }),
+            "the wrong cells of out were never written");
+  EXPECT_EQ(pattern([&](int i) {
+              if (i == 999) got[at(i)] = 3;
+            }),
+            "only the last cell of out is wrong");
+  EXPECT_EQ(pattern([&](int i) {
+              if (i > 0) got[at(i)] = want[at(i - 1)];
+            }),
+            "the wrong cells hold what the cell before them should: is an index off by one?");
+  EXPECT_EQ(pattern([&](int i) { got[at(i)] *= 3; }),
+            "the first wrong cells are 3 times what they should be");
+  EXPECT_EQ(pattern([&](int i) {
+              if (i >= 768) got[at(i)] = i % 7;
+            }),
+            "the wrong cells are the last 232 of 1000: does a block or tile that is not full get its turn?");
+}
+
+TEST(DeclaredCheck, MessagesNameTheCellByItsIndices) {
+  Compared<int, int> one(Scalar::kInt32, {1, 2, 3, 4, 5, 0}, {1, 2, 3, 4, 5, 6});
+  OutputView view = one.view();
+  view.shape = {2, 3};
+  const Comparison comparison = compare(view, 1);
+  EXPECT_EQ(message_of(view, comparison), "out[1,2] want 6 got 0; 1 of 6 cells are wrong");
+  EXPECT_EQ(mismatches_of(view, comparison).at(0).at("col"), 2);
+}
+
+}  // namespace
+}  // namespace warpgrade::declared
