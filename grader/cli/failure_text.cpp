@@ -39,10 +39,14 @@ std::string cell_text(const std::string& output, const json& cell) {
   for (const char* key : {"row", "col"}) {
     if (cell.contains(key)) place += (place.empty() ? "" : ",") + cell[key].dump();
   }
+  if (const json index = cell.value("index", json()); index.is_array()) {  // of more than two dimensions
+    place.clear();
+    for (const json& number : index) place += (place.empty() ? "" : ",") + number.dump();
+  }
   const json want = cell.value("want", json()), got = cell.value("got", json());
   const int digits = number(want, 7) == number(got, 7) ? 17 : 7;  // what differs is to be seen
-  std::string text =
-      fmt::format("    {}[{}] want {} got {}", output, place, number(want, digits), number(got, digits));
+  std::string text = fmt::format("    {}[{}] want {} got {}", cell.value("output", output), place,
+                                 number(want, digits), number(got, digits));
   if (cell.contains("row_nnz")) text += fmt::format("   (row of {} entries)", cell["row_nnz"].dump());
   return text + "\n";
 }

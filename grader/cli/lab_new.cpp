@@ -104,6 +104,7 @@ schema: warpgrade.policy.v1
 name: @NAME@
 lab: @NAME@
 baseline: naive
+secret_baselines: [naive]         # measured against, but not in the hand-out
 
 points: {correctness: 40, speed: 60, gate: correct}
 within_noise: pass

@@ -37,11 +37,12 @@ class Verification {
 
   int run() {
     check_pages();
-    check_checks();
-    check_second_truth();
-    for (const std::string& backend : backends()) {
-      judge_all(backend);
-      check_false_alarms(backend);
+    if (check_checks()) {  // else nothing can be judged
+      check_second_truth();
+      for (const std::string& backend : backends()) {
+        judge_all(backend);
+        check_false_alarms(backend);
+      }
     }
     if (failed_ == 0)
       fmt::print("{}: ready for a class\n", lab_.name);
@@ -84,13 +85,15 @@ class Verification {
   }
   std::uint64_t seed() const { return std::stoull(sha256(lab_.name).substr(0, 15), nullptr, 16); }
 
-  void check_checks() {
+  // False: the oracle fails.
+  bool check_checks() {
     declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), 1));
     declared::MutationReport report;
     try {
       report = declared::try_mutations(lab_, oracle, seed(), 1);
     } catch (const JudgeFault& fault) {
-      return tell(false, "the oracle answers every case", {fault.what()});
+      tell(false, "the oracle answers every case", {fault.what()});
+      return false;
     }
     tell(true, fmt::format("the oracle answers {} cases", report.cases));
     tell(report.refused.empty(), "the check accepts the oracle's own output", report.refused);
@@ -101,6 +104,7 @@ class Verification {
         tell(mutation.missed.empty(),
              fmt::format("the check finds {} ({} times)", mutation.name, mutation.tried), mutation.missed);
     }
+    return true;
   }
 
   void check_second_truth() {
@@ -219,6 +223,7 @@ class Verification {
       if (c.kind == "correctness") cases.push_back(c.id);
     if (cases.empty()) return skip("false alarms: there is no correctness case");
     const TemporaryDirectory scratch("warpgrade-verify");
+    make_directories(scratch.path() / "class");
     fs::copy(reference_ / "naive", scratch.path() / "class/naive", fs::copy_options::recursive);
     GradeOptions options = grading(scratch.path() / "class", scratch.path() / "run", backend);
     options.cases = cases;

@@ -104,9 +104,11 @@ class Build {
       workshop_.add_source(file);
       if (is_source(file.name)) sources_.push_back("source" / file.name);
     }
-    for (const char* folder : {"source", "include"})
-      includes_.insert(includes_.end(), {"-I", Workshop::inside(folder)});
-    if (!options_.contract.empty()) includes_.insert(includes_.end(), {"-I", Workshop::inside("contract")});
+    // A contract that was made comes before a copy of it that a hand-out has.
+    for (const char* folder : {"source", "contract", "include"}) {
+      if (folder != std::string_view("contract") || !options_.contract.empty())
+        includes_.insert(includes_.end(), {"-I", Workshop::inside(folder)});
+    }
     for (const fs::path& folder : header_folders(submission_.files))
       includes_.insert(includes_.end(), {"-I", Workshop::inside("source" / folder)});
     if (is_older_interface(submission_.interface, options_.lab)) {

@@ -220,8 +220,8 @@ class Viewer {
     const std::string output = part(outcome, "details").value("output", "");
     if (!output.empty()) view["output"] = tail(output, kMostOutputBytes);
     view.update(only(record, {"pattern"}));
-    view["mismatches"] =
-        first_of(record, "mismatches", kMostMismatches, {"row", "col", "row_nnz", "want", "got"});
+    view["mismatches"] = first_of(record, "mismatches", kMostMismatches,
+                                  {"output", "index", "row", "col", "row_nnz", "want", "got"});
     view["diagnostics"] =
         first_of(record, "diagnostics", kMostDiagnostics,
                  {"kind", "file", "line", "kernel", "block", "thread", "message", "advice", "count"});

@@ -83,7 +83,17 @@ CLASSIC = {
 }
 
 
-@pytest.mark.parametrize("lab", sorted(path.stem for path in (ROOT / "grader/policies").glob("*.yaml")))
+DECLARED = {path.parent.name for path in ROOT.glob("reference/*/lab.yaml")}
+LABS = {path.stem for path in (ROOT / "grader/policies").glob("*.yaml")}
+
+
+@pytest.mark.parametrize("lab", sorted(DECLARED))
+def test_every_declared_lab_has_wrong_submissions_of_its_own(lab: str) -> None:
+    """They are judged by `labs verify`, which also changes the oracle's own outputs and wants each change found."""
+    assert len([folder for folder in (ROOT / "reference" / lab / "wrong").iterdir() if folder.is_dir()]) >= 2
+
+
+@pytest.mark.parametrize("lab", sorted(LABS - DECLARED))
 def test_every_lab_has_enough_wrong_submissions(lab: str) -> None:
     """Each folder is a mistake that this lab's judge is known to find."""
     wrong = [example.name for example in ALL if example.lab == lab and "accepted" not in example.verdicts]

@@ -22,8 +22,8 @@ name: dot
 summary: the dot product of two vectors
 parameters: {n: int}
 arrays:
-  x: {type: fp32, shape: [n], draw: {uniform: [-1, 1]}}
-  y: {type: fp32, shape: [n], draw: {normal: [0, 1]}}
+  x: {type: fp32, shape: [n], draw: {uniform: [0.5, 1.5]}}
+  y: {type: fp32, shape: [n], draw: {normal: [3, 0.5]}}
   out: {type: fp32, shape: [1], role: output}
 call: "cudaError_t dot_run(const float* x, const float* y, int n, float* out, cudaStream_t stream)"
 truth: oracle.py

@@ -24,6 +24,7 @@ namespace {
 constexpr const char* kInside = "/run/warpgrade/lab";
 constexpr const char* kWorkerInside = "/run/warpgrade/oracle_worker.py";
 constexpr int kSocketInside = 3;
+constexpr std::chrono::milliseconds kLongestStart{60'000};  // Python and NumPy, on a busy machine
 constexpr std::size_t kLongestMessage = 1 << 16;
 constexpr std::size_t kMostOutput = 64 << 10;
 
@@ -106,7 +107,7 @@ nlohmann::json OracleProcess::ask(const nlohmann::json& request) {
 
 nlohmann::json OracleProcess::exchange(const nlohmann::json& request, int descriptor) {
   if (!greeted_) {
-    const nlohmann::json greeting = receive();
+    const nlohmann::json greeting = receive(std::max(spec_.limit, kLongestStart));
     if (greeting.contains("error")) give_up(greeting.at("error"));
     greeted_ = true;
   }
@@ -126,21 +127,21 @@ nlohmann::json OracleProcess::exchange(const nlohmann::json& request, int descri
     std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
   }
   if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL) < 0) give_up("it has ended");
-  nlohmann::json answer = receive();
+  nlohmann::json answer = receive(spec_.limit);
   if (answer.contains("error"))  // a mistake in the lab's own code: it serves on
     throw JudgeFault("{}: {}", program_of(spec_), answer.at("error").get<std::string>());
   return answer;
 }
 
-nlohmann::json OracleProcess::receive() {
-  const auto deadline = std::chrono::steady_clock::now() + spec_.limit;
+nlohmann::json OracleProcess::receive(std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
   while (true) {
     throw_if_interrupted();
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0)
       give_up(fmt::format("no answer within {:.0f} s (limits.oracle_s in lab.yaml)",
-                          1e-3 * static_cast<double>(spec_.limit.count())));
+                          1e-3 * static_cast<double>(limit.count())));
     pollfd waiting{socket_.get(), POLLIN, 0};
     const int ready = poll(&waiting, 1, static_cast<int>(std::min<long long>(left.count(), 200)));
     if (ready <= 0) continue;

@@ -48,7 +48,7 @@ class OracleProcess {
 
  private:
   nlohmann::json exchange(const nlohmann::json& request, int descriptor);
-  nlohmann::json receive();
+  nlohmann::json receive(std::chrono::milliseconds limit);
   [[noreturn]] void give_up(const std::string& why);
 
   OracleSpec spec_;

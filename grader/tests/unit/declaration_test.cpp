@@ -186,7 +186,7 @@ TEST_F(LabFile, TellsEveryMistakeWithItsPlace) {
   EXPECT_NE(told("type: int32, shape: [n], draw", "type: int23, shape: [n], draw").find("did you mean int"),
             std::string::npos);
   EXPECT_EQ(told("shape: [n], draw", "shape: [m], draw"),
-            "lab.yaml:6: arrays.in.shape[0]: no parameter m in 'm'");
+            "lab.yaml:6: arrays.in.shape[0]: no parameter m in 'm' (did you mean n?)");
   EXPECT_EQ(told("draw: {uniform: [0, 1000]}", "role: input"),
             "lab.yaml:6: arrays.in.draw: expected how the numbers are drawn, for instance {uniform: [0, "
             "1000]}, got nothing");
@@ -204,7 +204,8 @@ TEST_F(LabFile, TellsEveryMistakeWithItsPlace) {
   EXPECT_EQ(told("check: exact", "check: {ulps: 2}"),
             "lab.yaml:10: check: expected exact: out holds whole numbers, got a list or map");
   EXPECT_EQ(told("id: million", "id: one"), "lab.yaml:14: cases[1].id: another case has this id");
-  EXPECT_EQ(told("n: 1,", "n: -1,"), "lab.yaml:13: the shape of in cannot be had in case one: n is -1");
+  EXPECT_EQ(told("n: 1,", "n: -1,"),
+            "lab.yaml:13: cases[0]: the shape of in cannot be had in case one: n is -1");
   EXPECT_EQ(told("work: {bytes: 8*n}", ""),
             "lab.yaml:1: work.bytes: expected the bytes that no program can do without moving, since there "
             "are speed cases, got nothing");
