@@ -111,6 +111,12 @@ def test_first_message_names_the_line_or_the_cause(
         assert outcome["verdict"] != "wrong_answer" or f"; {place}" in outcome["message"], outcome
 
 
-@pytest.mark.parametrize("lab", sorted(path.stem for path in (ROOT / "grader/policies").glob("*.yaml")))
+# A declared lab's judge is one for all of them; its messages have tests of their own.
+WRITTEN = {path.stem for path in (ROOT / "grader/policies").glob("*.yaml")} - {
+    path.parent.name for path in ROOT.glob("reference/*/lab.yaml")
+}
+
+
+@pytest.mark.parametrize("lab", sorted(WRITTEN))
 def test_the_table_has_enough_mistakes_of_each_lab(lab: str) -> None:
     assert sum(mistake.lab == lab for mistake in MISTAKES) >= LEAST
