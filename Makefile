@@ -57,7 +57,7 @@ help:  ## this list
 FOR_TESTS := bootstrap check lint format ctest pytest build-tests bench-emulator
 WITHOUT_REPORTS := build test submit package handout wheel
 LEVELS := $(if $(filter $(FOR_TESTS),$(MAKECMDGOALS)),v2;v3;v4,machine)
-PURPOSE := $(if $(filter $(FOR_TESTS),$(MAKECMDGOALS)),tests,core $(if $(filter-out $(WITHOUT_REPORTS),$(MAKECMDGOALS)),reports))
+PURPOSE := $(if $(filter $(FOR_TESTS),$(MAKECMDGOALS)),tests,core $(if $(filter test,$(MAKECMDGOALS)),oracle) $(if $(filter-out $(WITHOUT_REPORTS),$(MAKECMDGOALS)),reports))
 
 .PHONY: bootstrap
 bootstrap:  ## install what the project needs (each other target gets what it needs itself)
