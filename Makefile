@@ -72,13 +72,17 @@ configure: bootstrap
 	  cmake -S . -B "$$BUILD" -DWARPEMU_LEVELS="$(LEVELS)"  # it was configured for use, without tests
 	fi
 
+# Where two sources that are compiled as one have a local name in common, each is compiled alone.
+COMPILE = ninja -C "$$BUILD" $(1) || { grep -q '^WARPGRADE_FEW_UNITS:BOOL=ON' "$$BUILD/CMakeCache.txt" && \
+	  echo "make: once more, each source alone" >&2 && cmake -S . -B "$$BUILD" -DWARPGRADE_FEW_UNITS=OFF && ninja -C "$$BUILD" $(1); }
+
 .PHONY: build
 build: configure  ## compile what judges and reports
-	@ninja -C "$$BUILD" warpgrade
+	@$(call COMPILE,warpgrade)
 
 .PHONY: build-tests
 build-tests: configure  ## compile everything, the tests as well
-	@ninja -C "$$BUILD"
+	@$(call COMPILE,)
 
 .PHONY: demo
 demo: build  ## grade a small class and the reference solutions, render the report
