@@ -57,7 +57,7 @@ help:  ## this list
 FOR_TESTS := bootstrap check lint format ctest pytest build-tests bench-emulator
 WITHOUT_REPORTS := build test submit package handout wheel
 LEVELS := $(if $(filter $(FOR_TESTS),$(MAKECMDGOALS)),v2;v3;v4,machine)
-PURPOSE := $(if $(filter $(FOR_TESTS),$(MAKECMDGOALS)),tests,core $(if $(filter-out $(WITHOUT_REPORTS),$(MAKECMDGOALS)),reports))
+PURPOSE := $(if $(filter $(FOR_TESTS),$(MAKECMDGOALS)),tests,core $(if $(filter test,$(MAKECMDGOALS)),oracle) $(if $(filter-out $(WITHOUT_REPORTS),$(MAKECMDGOALS)),reports))
 
 .PHONY: bootstrap
 bootstrap:  ## install what the project needs (each other target gets what it needs itself)
@@ -72,13 +72,17 @@ configure: bootstrap
 	  cmake -S . -B "$$BUILD" -DWARPEMU_LEVELS="$(LEVELS)"  # it was configured for use, without tests
 	fi
 
+# Where two sources that are compiled as one have a local name in common, each is compiled alone.
+COMPILE = ninja -C "$$BUILD" $(1) || { grep -q '^WARPGRADE_FEW_UNITS:BOOL=ON' "$$BUILD/CMakeCache.txt" && \
+	  echo "make: once more, each source alone" >&2 && cmake -S . -B "$$BUILD" -DWARPGRADE_FEW_UNITS=OFF && ninja -C "$$BUILD" $(1); }
+
 .PHONY: build
 build: configure  ## compile what judges and reports
-	@ninja -C "$$BUILD" warpgrade
+	@$(call COMPILE,warpgrade)
 
 .PHONY: build-tests
 build-tests: configure  ## compile everything, the tests as well
-	@ninja -C "$$BUILD"
+	@$(call COMPILE,)
 
 .PHONY: demo
 demo: build  ## grade a small class and the reference solutions, render the report

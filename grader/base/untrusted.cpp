@@ -70,7 +70,7 @@ FileDescriptor open_below(int folder, const fs::path& name, int flags) {
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   // EAGAIN: something was renamed meanwhile; whoever does so for ever is resolved part by part.
   for (int attempt = 0; !part_by_part && attempt < 16; ++attempt) {
-    const long fd = syscall(SYS_openat2, folder, name.c_str(), &how, sizeof how);
+    const long fd = syscall(__NR_openat2, folder, name.c_str(), &how, sizeof how);
     if (fd >= 0) return FileDescriptor(static_cast<int>(fd));
     if (errno == EINTR || errno == EAGAIN) continue;
     // Older kernels do not know the call; some containers' filters refuse it with EPERM.
