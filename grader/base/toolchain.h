@@ -29,7 +29,8 @@ std::filesystem::path emulator_directory();
 // The folder of warpgrade-executor and of the CUDA runtime that forwards to it.
 std::filesystem::path executor_directory();
 
-// What scripts/bootstrap found, by its name in toolchain.env: PACKAGES is the folder of unpacked system packages.
+// What scripts/bootstrap found, by its name in toolchain.env: PACKAGES is the folder of unpacked system
+// packages.
 std::optional<std::string> bootstrap_value(const std::string& name);
 
 // Folder of the programs built beside this one (warpgrade-judge).

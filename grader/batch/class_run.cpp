@@ -292,7 +292,8 @@ void ClassRun::go_on() {
   std::string changed;
   for (const char* key : {"lab", "backend", "sandbox", "harness", "toolchain", "definition", "cases",
                           "submissions", "policy", "speed_measured"}) {
-    if (before.value(key, json()) != now[key]) changed += (changed.empty() ? "" : ", ") + std::string(key);
+    if (before.value(key, json()) != now.value(key, json()))
+      changed += (changed.empty() ? "" : ", ") + std::string(key);
   }
   run_ = before;
   // Rolling hand-ins: what was there stays as it was, and more has come.

@@ -25,7 +25,8 @@ void add_batch_commands(CLI::App& app, int& code);  // batch, resume, cancel, st
 // runs/<time>-<name>: where a run goes when nobody named a folder.
 std::filesystem::path default_run_folder(const std::string& name);
 
-// Exit code of `check`, `test`, `profile` and `submit` for a submission that is not accepted, or does not compile.
+// Exit code of `check`, `test`, `profile` and `submit` for a submission that is not accepted, or does not
+// compile.
 inline constexpr int kExitNotAccepted = 3;
 
 }  // namespace warpgrade

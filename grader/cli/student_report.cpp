@@ -151,7 +151,8 @@ void StudentReport::show_case(const json& record, double seconds) {
   const std::string word = verdict == "accepted"               ? "ok"
                            : is_left_out(record.at("outcome")) ? "left out"
                                                                : verdict;
-  print(fmt::format("  {:<16}{:<28}{:>7.2f} s\n", word, record.at("case").at("id").get<std::string>(), seconds));
+  print(fmt::format("  {:<16}{:<28}{:>7.2f} s\n", word, record.at("case").at("id").get<std::string>(),
+                    seconds));
 }
 
 void StudentReport::end_lab(StudentLabRun& run) {

@@ -1,5 +1,5 @@
-// What `warpgrade test` shows: a line a case as it ends, where the run stands, each mistake once, and last the
-// one thing to do next.
+// What `warpgrade test` shows: a line a case as it ends, where the run stands, each mistake once, and last
+// the one thing to do next.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,6 @@
-// `warpgrade test [LAB]`: the students' own run, on the backend at hand. The same compiler, sandbox, judge and
-// checks as the official run, less its hidden seed. After a lab's first time limit its other cases are not run.
+// `warpgrade test [LAB]`: the students' own run, on the backend at hand. The same compiler, sandbox, judge
+// and checks as the official run, less its hidden seed. After a lab's first time limit its other cases are
+// not run.
 #include <fmt/core.h>
 #include <fnmatch.h>
 
@@ -49,7 +50,8 @@ Runs find_runs(const Options& options, const std::string& backend) {
     const bool asked = options.lab.empty() || options.lab == lab->name();
     if (!asked || !fs::is_directory(options.folder / lab->name())) continue;
     has_folder = true;
-    auto run = std::make_shared<StudentLabRun>(StudentRunOptions{options.backend, options.folder}, lab->name());
+    auto run =
+        std::make_shared<StudentLabRun>(StudentRunOptions{options.backend, options.folder}, lab->name());
     for (const CaseSpec& spec : lab->cases()) {
       if (is_asked_for(spec, options, backend)) run->add_case(spec.id);
     }
@@ -68,8 +70,8 @@ Runs find_runs(const Options& options, const std::string& backend) {
 }
 
 bool is_mistake(const std::string& verdict) {
-  return verdict != verdicts::kAccepted && verdict != verdicts::kNotImplemented && verdict != verdicts::kNotRun &&
-         verdict != verdicts::kJudgeFault;
+  return verdict != verdicts::kAccepted && verdict != verdicts::kNotImplemented &&
+         verdict != verdicts::kNotRun && verdict != verdicts::kJudgeFault;
 }
 
 // What a run's end is told by: the worst of all cases.
@@ -155,9 +157,11 @@ int test(const Options& options) {
 
 void add_test_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("test", "a student's own run: every public case of a lab, or of all");
+  CLI::App* command =
+      app.add_subcommand("test", "a student's own run: every public case of a lab, or of all");
   command->add_option("lab", options->lab, "default: all that have a folder");
-  command->add_option("--case", options->case_pattern, "one case, a dataset's cases, or a pattern as 'synth-*'");
+  command->add_option("--case", options->case_pattern,
+                      "one case, a dataset's cases, or a pattern as 'synth-*'");
   command->add_option("--backend", options->backend, "auto, cuda or emulator")->capture_default_str();
   command->add_option("--folder", options->folder, "holds a folder a lab")->capture_default_str();
   command->callback([options, &code] { code = test(*options); });

@@ -100,7 +100,8 @@ const ErrorText kErrors[] = {
     CUDART_ERROR(cudaErrorUnsupportedExecAffinity, "the provided execution affinity is not supported"),
     CUDART_ERROR(cudaErrorUnsupportedDevSideSync,
                  "the provided PTX contains unsupported call to cudaDeviceSynchronize"),
-    CUDART_NEWER_ERROR(226, "cudaErrorContained", "Invalid access of peer GPU memory over nvlink or a hardware error"),
+    CUDART_NEWER_ERROR(226, "cudaErrorContained",
+                       "Invalid access of peer GPU memory over nvlink or a hardware error"),
     CUDART_ERROR(cudaErrorInvalidSource, "device kernel image is invalid"),
     CUDART_ERROR(cudaErrorFileNotFound, "file not found"),
     CUDART_ERROR(cudaErrorSharedObjectSymbolNotFound, "shared object symbol not found"),
@@ -178,12 +179,13 @@ const ErrorText kErrors[] = {
     CUDART_ERROR(cudaErrorExternalDevice, "an async error has occured in external entity outside of CUDA"),
     CUDART_ERROR(cudaErrorInvalidClusterSize,
                  "a kernel launch error has occurred due to cluster misconfiguration"),
-    CUDART_NEWER_ERROR(913, "cudaErrorFunctionNotLoaded",
-                 "the function handle is not loaded when calling an API that requires a loaded function"),
+    CUDART_NEWER_ERROR(
+        913, "cudaErrorFunctionNotLoaded",
+        "the function handle is not loaded when calling an API that requires a loaded function"),
     CUDART_NEWER_ERROR(914, "cudaErrorInvalidResourceType",
-                 "one or more resources passed in are not valid resource types for the operation"),
+                       "one or more resources passed in are not valid resource types for the operation"),
     CUDART_NEWER_ERROR(915, "cudaErrorInvalidResourceConfiguration",
-                 "one or more resources are insufficient or non-applicable for the operation"),
+                       "one or more resources are insufficient or non-applicable for the operation"),
     CUDART_ERROR(cudaErrorUnknown, "unknown error"),
 };
 #undef CUDART_NEWER_ERROR

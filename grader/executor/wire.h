@@ -34,7 +34,7 @@ inline constexpr size_t kMostParameters = 32764;   // bytes of a kernel's argume
 inline constexpr size_t kMostAttributes = 16;      // of a launch
 // cudaLaunchAttributePreferredSharedMemoryCarveout, which CUDA 12.4 has no name for.
 inline constexpr int kLaunchAttributePreferredCarveout = 14;
-inline constexpr uint16_t kNoSlot = 0xffff;        // nobody waits for a reply
+inline constexpr uint16_t kNoSlot = 0xffff;  // nobody waits for a reply
 
 // name, arguments that it uses, what its data is, whether it may be sent without waiting for a reply
 enum class Data : uint8_t { none, bytes, name };

@@ -1,7 +1,7 @@
 // Lab reduction: the sums of two vectors, fp32 and integer. Yours to fill.
 //
-// `build/bin/warpgrade labs contract reduction` states the contract in full. As they stand the functions compile, and
-// say that they are not written yet: `make test` then skips the lab instead of failing it.
+// `build/bin/warpgrade labs contract reduction` states the contract in full. As they stand the functions
+// compile, and say that they are not written yet: `make test` then skips the lab instead of failing it.
 //
 // Try it:  make test LAB=reduction
 #include "warpgrade/reduction.h"
@@ -20,8 +20,9 @@ cudaError_t reduction_plan(int n, ReductionPlan** plan, cudaStream_t stream) {
 //   x       [n] fp32, device, read-only
 //   y       [n] int32, device, read-only
 //   n       int32, the same in all runs
-//   sum     [1] fp32, device: holds garbage on entry, so write every element: x[0] + ... + x[n-1], within the rounding errors of sums in fp32
-//   total   [1] int64, device: holds garbage on entry, so write every element: y[0] + ... + y[n-1], exactly
+//   sum     [1] fp32, device: holds garbage on entry, so write every element: x[0] + ... + x[n-1], within the
+//   rounding errors of sums in fp32 total   [1] int64, device: holds garbage on entry, so write every
+//   element: y[0] + ... + y[n-1], exactly
 // Launch on `stream`, and return cudaGetLastError() so that a launch that failed is seen.
 cudaError_t reduction_run(const float* x, const int* y, int n, float* sum, long long* total,
                           ReductionPlan* plan, cudaStream_t stream) {

@@ -7,7 +7,8 @@ namespace {
 
 constexpr int kThreads = 256, kMostBlocks = 256;
 
-__global__ void reduction_atomic_kernel(const float* x, const int* y, int n, float* sum, unsigned long long* total) {
+__global__ void reduction_atomic_kernel(const float* x, const int* y, int n, float* sum,
+                                        unsigned long long* total) {
   float own_sum = 0;
   long long own_total = 0;
   for (long long i = blockIdx.x * kThreads + threadIdx.x; i < n; i += gridDim.x * kThreads) {
@@ -32,7 +33,8 @@ cudaError_t reduction_run(const float* x, const int* y, int n, float* sum, long 
   cudaMemsetAsync(sum, 0, sizeof *sum, stream);
   cudaMemsetAsync(total, 0, sizeof *total, stream);
   const int blocks = min((n + kThreads - 1) / kThreads, kMostBlocks);
-  reduction_atomic_kernel<<<blocks, kThreads, 0, stream>>>(x, y, n, sum, reinterpret_cast<unsigned long long*>(total));
+  reduction_atomic_kernel<<<blocks, kThreads, 0, stream>>>(x, y, n, sum,
+                                                           reinterpret_cast<unsigned long long*>(total));
   return cudaGetLastError();
 }
 

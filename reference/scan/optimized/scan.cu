@@ -1,6 +1,6 @@
-// Scan, optimized: one pass. A block takes the next tile, scans it in registers, tells the tile's own sum, looks
-// back at the tiles before it until one knows its whole running sum, and writes (decoupled look-back: D. Merrill,
-// M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016).
+// Scan, optimized: one pass. A block takes the next tile, scans it in registers, tells the tile's own sum,
+// looks back at the tiles before it until one knows its whole running sum, and writes (decoupled look-back:
+// D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016).
 //
 // Cost  3 additions a number; 8·n bytes. Tiles are taken in order by a counter, so a tile that is waited for
 // is always at work already.
@@ -9,8 +9,8 @@
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32, kVectors = 4, kEach = 4 * kVectors;
-constexpr int kTile = kThreads * kEach;        // 4096 numbers
-constexpr int kWarpPart = 32 * kEach;          // 512 numbers, of one warp
+constexpr int kTile = kThreads * kEach;  // 4096 numbers
+constexpr int kWarpPart = 32 * kEach;    // 512 numbers, of one warp
 constexpr unsigned kAll = 0xFFFFFFFFu;
 
 // A tile's word: what its lower half is, in the upper half.
@@ -58,7 +58,8 @@ __device__ int sum_before(const unsigned long long* words, int tile) {
   return sum;
 }
 
-__global__ void __launch_bounds__(kThreads) scan_clear_kernel(unsigned long long* words, int tiles, int* next) {
+__global__ void __launch_bounds__(kThreads)
+    scan_clear_kernel(unsigned long long* words, int tiles, int* next) {
   const int i = blockIdx.x * kThreads + threadIdx.x;
   if (i < tiles) words[i] = kNothing;
   if (i == 0) *next = 0;
@@ -115,13 +116,13 @@ __device__ int scan_part(int4 (&values)[kVectors]) {
   return done;
 }
 
-__global__ void __launch_bounds__(kThreads) scan_one_pass_kernel(const int* in, int n, int* out,
-                                                                 unsigned long long* words, int* next) {
+__global__ void __launch_bounds__(kThreads)
+    scan_one_pass_kernel(const int* in, int n, int* out, unsigned long long* words, int* next) {
   __shared__ int warp_sums[kWarps], taken, before_tile;
   if (threadIdx.x == 0) taken = atomicAdd(next, 1);
   __syncthreads();
   const int tile = taken, warp = threadIdx.x / 32;
-  const long long first = (long long)(tile) * kTile + warp * kWarpPart;
+  const long long first = (long long)(tile)*kTile + warp * kWarpPart;
   int4 values[kVectors];
   load(in, first, n, values);
   const int part = scan_part(values);

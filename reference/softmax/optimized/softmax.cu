@@ -20,7 +20,8 @@ struct Add {
 template <int kGroup, typename Combine>
 __device__ float reduce(float value, Combine combine) {
 #pragma unroll
-  for (int k = (kGroup < 32 ? kGroup : 32) / 2; k > 0; k /= 2) value = combine(value, __shfl_xor_sync(kAll, value, k));
+  for (int k = (kGroup < 32 ? kGroup : 32) / 2; k > 0; k /= 2)
+    value = combine(value, __shfl_xor_sync(kAll, value, k));
   if constexpr (kGroup > 32) {
     __shared__ float of_warps[kWarps];
     __syncthreads();  // what the call before left there has been read
@@ -85,7 +86,8 @@ __global__ void __launch_bounds__(kThreads) softmax_long_kernel(const float* in,
   largest = reduce<kThreads>(largest, Max());
   for (int c = threadIdx.x; c < cols; c += kThreads) sum += __expf(x[c] - largest);
   const float share = 1 / reduce<kThreads>(sum, Add());
-  for (int c = threadIdx.x; c < cols; c += kThreads) out[size_t(blockIdx.x) * cols + c] = __expf(x[c] - largest) * share;
+  for (int c = threadIdx.x; c < cols; c += kThreads)
+    out[size_t(blockIdx.x) * cols + c] = __expf(x[c] - largest) * share;
 }
 
 template <int kGroup, int kVectors>

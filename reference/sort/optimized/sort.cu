@@ -1,7 +1,7 @@
-// Sort, optimized: by eight bits at a time, one kernel a pass (A. Adinets, D. Merrill, "Onesweep", 2022). All four
-// histograms are counted in one read. In a pass a block takes the next tile, ranks its keys in registers, tells
-// how many it has of each digit, and a thread a digit looks back at the tiles before; keys leave through shared
-// memory, so that neighbours in it are neighbours in the output.
+// Sort, optimized: by eight bits at a time, one kernel a pass (A. Adinets, D. Merrill, "Onesweep", 2022). All
+// four histograms are counted in one read. In a pass a block takes the next tile, ranks its keys in
+// registers, tells how many it has of each digit, and a thread a digit looks back at the tiles before; keys
+// leave through shared memory, so that neighbours in it are neighbours in the output.
 //
 // Cost  36·n bytes: one read for the histograms, a read and a write in each of four passes.
 #include "warpgrade/sort.h"
@@ -22,19 +22,22 @@ __device__ int digit_of(unsigned key, int pass) {
   return int(key >> (pass * kBits)) & (kDigits - 1);
 }
 
-__global__ void __launch_bounds__(kThreads) sort_histograms_kernel(const unsigned* keys, int n, unsigned* counts) {
+__global__ void __launch_bounds__(kThreads)
+    sort_histograms_kernel(const unsigned* keys, int n, unsigned* counts) {
   __shared__ unsigned own[kPasses][kDigits];
 #pragma unroll
   for (int pass = 0; pass < kPasses; ++pass) own[pass][threadIdx.x] = 0;
   __syncthreads();
-  for (long long i = blockIdx.x * (long long)(kThreads) + threadIdx.x; i < n; i += (long long)(gridDim.x) * kThreads) {
+  for (long long i = blockIdx.x * (long long)(kThreads) + threadIdx.x; i < n;
+       i += (long long)(gridDim.x) * kThreads) {
     const unsigned key = keys[i];
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) atomicAdd(&own[pass][digit_of(key, pass)], 1u);
   }
   __syncthreads();
 #pragma unroll
-  for (int pass = 0; pass < kPasses; ++pass) atomicAdd(&counts[pass * kDigits + threadIdx.x], own[pass][threadIdx.x]);
+  for (int pass = 0; pass < kPasses; ++pass)
+    atomicAdd(&counts[pass * kDigits + threadIdx.x], own[pass][threadIdx.x]);
 }
 
 __device__ unsigned warp_scan(unsigned value) {
@@ -76,11 +79,11 @@ struct Shared {
 
 // By a thread a digit: how many keys of it stand in all tiles before.
 __device__ unsigned look_back(unsigned long long* words, int tile, unsigned run, unsigned own) {
-  volatile unsigned long long* at = words + (long long)(tile) * kDigits + threadIdx.x;
+  volatile unsigned long long* at = words + (long long)(tile)*kDigits + threadIdx.x;
   *at = run_bits(run) | (tile == 0 ? kWhole : kOwn) | own;
   unsigned before = 0;
   for (int other = tile - 1; other >= 0; --other) {
-    const volatile unsigned long long* there = words + (long long)(other) * kDigits + threadIdx.x;
+    const volatile unsigned long long* there = words + (long long)(other)*kDigits + threadIdx.x;
     unsigned long long word;
     do {
       word = *there;
@@ -109,16 +112,16 @@ __device__ void rank_keys(const unsigned (&keys)[kEach], int count, int pass, un
   }
 }
 
-__global__ void __launch_bounds__(kThreads) sort_pass_kernel(const unsigned* keys, int n, int pass, unsigned run,
-                                                             const unsigned* begins, unsigned long long* words,
-                                                             int* next, unsigned* moved) {
+__global__ void __launch_bounds__(kThreads)
+    sort_pass_kernel(const unsigned* keys, int n, int pass, unsigned run, const unsigned* begins,
+                     unsigned long long* words, int* next, unsigned* moved) {
   __shared__ Shared s;
   if (threadIdx.x == 0) s.tile = atomicAdd(next, 1);
 #pragma unroll
   for (int w = 0; w < kWarps; ++w) s.counts[w][threadIdx.x] = 0;
   __syncthreads();
   const int tile = s.tile, warp = threadIdx.x / 32, lane = threadIdx.x % 32, digit = threadIdx.x;
-  const long long first = (long long)(tile) * kTile + warp * (32 * kEach);
+  const long long first = (long long)(tile)*kTile + warp * (32 * kEach);
   const int count = int(min((long long)(32 * kEach), max(0ll, n - first)));
   unsigned own[kEach], ranks[kEach];
 #pragma unroll
@@ -141,7 +144,7 @@ __global__ void __launch_bounds__(kThreads) sort_pass_kernel(const unsigned* key
     if (k * 32 + lane < count) s.keys[s.begins[of] + s.counts[warp][of] + ranks[k]] = own[k];
   }
   __syncthreads();
-  const int in_tile = int(min((long long)(kTile), n - (long long)(tile) * kTile));
+  const int in_tile = int(min((long long)(kTile), n - (long long)(tile)*kTile));
 #pragma unroll
   for (int k = 0; k < kEach; ++k) {
     const int i = k * kThreads + threadIdx.x;
@@ -187,8 +190,8 @@ cudaError_t sort_run(const unsigned* keys, int n, unsigned* sorted, SortPlan* pl
   for (int pass = 0; pass < kPasses; ++pass) {
     unsigned* to = pass % 2 == 0 ? plan->other : sorted;
     plan->run = plan->run % ((1u << 30) - 1) + 1;  // 30 bits, never 0
-    sort_pass_kernel<<<plan->tiles, kThreads, 0, stream>>>(from, n, pass, plan->run, plan->counts + pass * kDigits,
-                                                          plan->words, plan->next + pass, to);
+    sort_pass_kernel<<<plan->tiles, kThreads, 0, stream>>>(
+        from, n, pass, plan->run, plan->counts + pass * kDigits, plan->words, plan->next + pass, to);
     from = to;
   }
   return cudaGetLastError();

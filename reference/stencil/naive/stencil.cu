@@ -5,13 +5,14 @@
 
 namespace {
 
-__global__ void stencil_kernel(const float* in, int nz, int ny, int nx, float centre, float side, float* out) {
+__global__ void stencil_kernel(const float* in, int nz, int ny, int nx, float centre, float side,
+                               float* out) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y, z = blockIdx.z;
   if (x >= nx || y >= ny) return;
   const size_t row = nx, plane = row * ny, i = z * plane + y * row + x;
   const bool inside = x > 0 && x < nx - 1 && y > 0 && y < ny - 1 && z > 0 && z < nz - 1;
-  out[i] = inside ? centre * in[i] + side * (in[i - 1] + in[i + 1] + in[i - row] + in[i + row] + in[i - plane] +
-                                             in[i + plane])
+  out[i] = inside ? centre * in[i] + side * (in[i - 1] + in[i + 1] + in[i - row] + in[i + row] +
+                                             in[i - plane] + in[i + plane])
                   : in[i];
 }
 

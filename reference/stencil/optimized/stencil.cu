@@ -14,16 +14,17 @@ __device__ float4 four_at(const float* in, size_t i) {
   return __ldg(reinterpret_cast<const float4*>(in + i));
 }
 
-__global__ void __launch_bounds__(32 * kRows) stencil_vector_kernel(const float* in, int nz, int ny, int nx,
-                                                                    float centre, float side, float* out) {
+__global__ void __launch_bounds__(32 * kRows)
+    stencil_vector_kernel(const float* in, int nz, int ny, int nx, float centre, float side, float* out) {
   const int lane = threadIdx.x, x = (blockIdx.x * 32 + lane) * 4, y = blockIdx.y * kRows + threadIdx.y;
   const int first = blockIdx.z * kPlanes, last = min(nz, first + kPlanes);
   if (y >= ny) return;  // a whole warp
-  const bool has_cells = x < nx, inside_row = y > 0 && y < ny - 1;
+  const bool has_cells = x<nx, inside_row = y> 0 && y < ny - 1;
   const size_t row = nx, plane = row * ny;
   size_t i = first * plane + y * row + x;
   const float4 none = make_float4(0, 0, 0, 0);
-  float4 below = has_cells && first > 0 ? four_at(in, i - plane) : none, here = has_cells ? four_at(in, i) : none;
+  float4 below = has_cells && first > 0 ? four_at(in, i - plane) : none,
+         here = has_cells ? four_at(in, i) : none;
   for (int z = first; z < last; ++z, i += plane) {
     const float4 above = has_cells && z + 1 < nz ? four_at(in, i + plane) : none;
     float left = __shfl_up_sync(kAll, here.w, 1), right = __shfl_down_sync(kAll, here.x, 1);
@@ -33,10 +34,12 @@ __global__ void __launch_bounds__(32 * kRows) stencil_vector_kernel(const float*
       float4 result = here;
       if (inside_row && z > 0 && z < nz - 1) {
         const float4 before = four_at(in, i - row), behind = four_at(in, i + row);
-        if (x > 0) result.x = centre * here.x + side * (left + here.y + before.x + behind.x + below.x + above.x);
+        if (x > 0)
+          result.x = centre * here.x + side * (left + here.y + before.x + behind.x + below.x + above.x);
         result.y = centre * here.y + side * (here.x + here.z + before.y + behind.y + below.y + above.y);
         result.z = centre * here.z + side * (here.y + here.w + before.z + behind.z + below.z + above.z);
-        if (x + 4 < nx) result.w = centre * here.w + side * (here.z + right + before.w + behind.w + below.w + above.w);
+        if (x + 4 < nx)
+          result.w = centre * here.w + side * (here.z + right + before.w + behind.w + below.w + above.w);
       }
       __stcs(reinterpret_cast<float4*>(out + i), result);
     }
@@ -45,8 +48,10 @@ __global__ void __launch_bounds__(32 * kRows) stencil_vector_kernel(const float*
   }
 }
 
-__global__ void stencil_kernel(const float* in, int nz, int ny, int nx, float centre, float side, float* out) {
-  const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * kRows + threadIdx.y, first = blockIdx.z * kPlanes;
+__global__ void stencil_kernel(const float* in, int nz, int ny, int nx, float centre, float side,
+                               float* out) {
+  const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * kRows + threadIdx.y,
+            first = blockIdx.z * kPlanes;
   if (x >= nx || y >= ny) return;
   const size_t row = nx, plane = row * ny;
   size_t i = first * plane + y * row + x;
@@ -69,7 +74,8 @@ cudaError_t stencil_run(const float* in, int nz, int ny, int nx, float centre, f
   const dim3 block(32, kRows);
   const int runs = (nz + kPlanes - 1) / kPlanes, rows = (ny + kRows - 1) / kRows;
   if (nx % 4 == 0)
-    stencil_vector_kernel<<<dim3((nx + 127) / 128, rows, runs), block, 0, stream>>>(in, nz, ny, nx, centre, side, out);
+    stencil_vector_kernel<<<dim3((nx + 127) / 128, rows, runs), block, 0, stream>>>(in, nz, ny, nx, centre,
+                                                                                    side, out);
   else
     stencil_kernel<<<dim3((nx + 31) / 32, rows, runs), block, 0, stream>>>(in, nz, ny, nx, centre, side, out);
   return cudaGetLastError();

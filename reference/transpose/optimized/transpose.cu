@@ -1,5 +1,5 @@
-// Transpose, optimized: tiles of 32 rows and 64 columns, eight cells a thread in flight, and streaming stores:
-// nobody reads the output again.
+// Transpose, optimized: tiles of 32 rows and 64 columns, eight cells a thread in flight, and streaming
+// stores: nobody reads the output again.
 //
 // Cost  8·rows·cols bytes, without bank conflicts; stores are whole lines wherever rows is a multiple of 32.
 #include "warpgrade/transpose.h"
@@ -8,7 +8,8 @@ namespace {
 
 constexpr int kRows = 32, kCols = 64, kThreadRows = 8;
 
-__global__ void __launch_bounds__(32 * kThreadRows) transpose_kernel(const float* in, int rows, int cols, float* out) {
+__global__ void __launch_bounds__(32 * kThreadRows)
+    transpose_kernel(const float* in, int rows, int cols, float* out) {
   __shared__ float tile[kRows][kCols + 1];
   const int left = blockIdx.x * kCols, top = blockIdx.y * kRows;
 #pragma unroll

@@ -12,7 +12,8 @@ __device__ float4 sum_of(float4 x, float4 y) {
   return make_float4(x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w);
 }
 
-__global__ void __launch_bounds__(kThreads) vector_add_kernel(const float* a, const float* b, int n, float* c) {
+__global__ void __launch_bounds__(kThreads)
+    vector_add_kernel(const float* a, const float* b, int n, float* c) {
   const auto* x = reinterpret_cast<const float4*>(a);
   const auto* y = reinterpret_cast<const float4*>(b);
   auto* z = reinterpret_cast<float4*>(c);

@@ -42,15 +42,17 @@ constexpr bool kBuiltV4 = false;
 
 const char* choose_isa() {
   const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                  __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
   const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   const bool v3 = kBuiltV3 && has_v3, v4 = kBuiltV4 && has_v4;
   const std::string& wanted = settings().isa;
   if (wanted == "v2" || (wanted == "v3" && v3)) return wanted == "v2" ? "v2" : "v3";
   if (!wanted.empty() && !(wanted == "v4" && v4)) {
-    std::fprintf(stderr, "emulator: WARPEMU_ISA=%s ignored: want v2, v3 or v4 as this processor and this build have them\n",
-                 wanted.c_str());
+    std::fprintf(
+        stderr,
+        "emulator: WARPEMU_ISA=%s ignored: want v2, v3 or v4 as this processor and this build have them\n",
+        wanted.c_str());
   }
   return v4 ? "v4" : v3 ? "v3" : "v2";
 }

@@ -7,8 +7,8 @@ namespace {
 
 constexpr int kTile = 32;
 
-__global__ void __launch_bounds__(kTile* kTile) matmul_kernel(const float* a, const float* b, int m, int n, int k,
-                                                              float* c) {
+__global__ void __launch_bounds__(kTile* kTile)
+    matmul_kernel(const float* a, const float* b, int m, int n, int k, float* c) {
   __shared__ float tile_a[kTile][kTile], tile_b[kTile][kTile];
   const int row = blockIdx.y * kTile + threadIdx.y, col = blockIdx.x * kTile + threadIdx.x;
   float sum = 0;

@@ -7,8 +7,8 @@ namespace {
 
 constexpr int kRows = 128, kCols = 128, kDepth = 8, kEach = 8, kThreads = (kRows / kEach) * (kCols / kEach);
 
-__global__ void __launch_bounds__(kThreads) matmul_kernel(const float* a, const float* b, int m, int n, int k,
-                                                          float* c) {
+__global__ void __launch_bounds__(kThreads)
+    matmul_kernel(const float* a, const float* b, int m, int n, int k, float* c) {
   __shared__ float tile_a[kDepth][kRows], tile_b[kDepth][kCols];
   const int top = blockIdx.y * kRows, left = blockIdx.x * kCols;
   const int thread_row = threadIdx.x / (kCols / kEach), thread_col = threadIdx.x % (kCols / kEach);

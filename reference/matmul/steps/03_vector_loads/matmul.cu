@@ -1,4 +1,5 @@
-// Matmul, step 3: 16 bytes a load, from global and from shared memory; the next tile is fetched while this one is multiplied.
+// Matmul, step 3: 16 bytes a load, from global and from shared memory; the next tile is fetched while this
+// one is multiplied.
 //
 // Cost  2·m·n·k flop; 4 loads of 16 bytes from shared memory for 64 products.
 #include "warpgrade/matmul.h"
@@ -50,9 +51,14 @@ __device__ void keep(Tiles& tiles, const Piece& piece) {
   }
 }
 
-// A thread's 8 x 8 cells: two runs of four rows and two of four columns, 64 apart. A warp covers 4 x 8 threads.
-__device__ int thread_row() { return threadIdx.x / 64 * 16 + threadIdx.x % 32 / 8 * 4; }
-__device__ int thread_col() { return threadIdx.x / 32 % 2 * 32 + threadIdx.x % 8 * 4; }
+// A thread's 8 x 8 cells: two runs of four rows and two of four columns, 64 apart. A warp covers 4 x 8
+// threads.
+__device__ int thread_row() {
+  return threadIdx.x / 64 * 16 + threadIdx.x % 32 / 8 * 4;
+}
+__device__ int thread_col() {
+  return threadIdx.x / 32 % 2 * 32 + threadIdx.x % 8 * 4;
+}
 
 __device__ void multiply(const Tiles& tiles, float (&sums)[8][8]) {
   const int row = thread_row(), col = thread_col();
@@ -92,8 +98,8 @@ __device__ void store(const float (&sums)[8][8], int m, int n, int top, int left
   }
 }
 
-__global__ void __launch_bounds__(kThreads, 2) matmul_kernel(const float* a, const float* b, int m, int n, int k,
-                                                             float* c) {
+__global__ void __launch_bounds__(kThreads, 2)
+    matmul_kernel(const float* a, const float* b, int m, int n, int k, float* c) {
   __shared__ Tiles tiles[kBuffers];
   const int top = blockIdx.y * kRows, left = blockIdx.x * kCols;
   float sums[8][8] = {};

@@ -11,7 +11,9 @@ __global__ void matmul_kernel(const float* a, const float* b, int m, int n, int 
   const int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
   if (row >= m || col >= n) return;
   float sum = 0;
-  for (int i = 0; i < k; ++i) sum += __half2float(__float2half(a[size_t(row) * k + i])) * __half2float(__float2half(b[size_t(i) * n + col]));
+  for (int i = 0; i < k; ++i)
+    sum += __half2float(__float2half(a[size_t(row) * k + i])) *
+           __half2float(__float2half(b[size_t(i) * n + col]));
   c[size_t(row) * n + col] = sum;
 }
 

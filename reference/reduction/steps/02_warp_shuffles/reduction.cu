@@ -14,8 +14,8 @@ __device__ Number warp_sum(Number value) {
   return value;
 }
 
-__global__ void __launch_bounds__(kThreads) reduction_shuffle_kernel(const float* x, const int* y, int n, float* sum,
-                                                                     unsigned long long* total) {
+__global__ void __launch_bounds__(kThreads)
+    reduction_shuffle_kernel(const float* x, const int* y, int n, float* sum, unsigned long long* total) {
   __shared__ float sums[kWarps];
   __shared__ long long totals[kWarps];
   const int i = blockIdx.x * kThreads + threadIdx.x, warp = threadIdx.x / 32;

@@ -1,4 +1,5 @@
-// Reduction, step 3: as many blocks as the GPU holds at once add up many numbers each in registers, 16 bytes a load.
+// Reduction, step 3: as many blocks as the GPU holds at once add up many numbers each in registers, 16 bytes
+// a load.
 //
 // Cost  8·n bytes; no atomics: a second kernel adds up the blocks' sums.
 #include "warpgrade/reduction.h"
@@ -40,7 +41,8 @@ __device__ void add(Part& part, float4 x, int4 y) {
   part.total += ((long long)(y.x) + y.y) + ((long long)(y.z) + y.w);
 }
 
-__global__ void __launch_bounds__(kThreads) reduction_parts_kernel(const float* x, const int* y, int n, Part* parts) {
+__global__ void __launch_bounds__(kThreads)
+    reduction_parts_kernel(const float* x, const int* y, int n, Part* parts) {
   const auto* xs = reinterpret_cast<const float4*>(x);
   const auto* ys = reinterpret_cast<const int4*>(y);
   const int vectors = n / 4, step = gridDim.x * kThreads, first = blockIdx.x * kThreads + threadIdx.x;
@@ -66,8 +68,8 @@ __global__ void __launch_bounds__(kThreads) reduction_parts_kernel(const float* 
   if (threadIdx.x == 0) parts[blockIdx.x] = part;
 }
 
-__global__ void __launch_bounds__(kThreads) reduction_last_kernel(const Part* parts, int count, float* sum,
-                                                                  long long* total) {
+__global__ void __launch_bounds__(kThreads)
+    reduction_last_kernel(const Part* parts, int count, float* sum, long long* total) {
   Part part{0, 0};
   for (int i = threadIdx.x; i < count; i += kThreads) {
     part.sum += parts[i].sum;
@@ -96,8 +98,8 @@ cudaError_t reduction_plan(int n, ReductionPlan** plan, cudaStream_t) {
   return cudaMalloc(&(*plan)->parts, (*plan)->blocks * sizeof(Part));
 }
 
-cudaError_t reduction_run(const float* x, const int* y, int n, float* sum, long long* total, ReductionPlan* plan,
-                          cudaStream_t stream) {
+cudaError_t reduction_run(const float* x, const int* y, int n, float* sum, long long* total,
+                          ReductionPlan* plan, cudaStream_t stream) {
   reduction_parts_kernel<<<plan->blocks, kThreads, 0, stream>>>(x, y, n, plan->parts);
   reduction_last_kernel<<<1, kThreads, 0, stream>>>(plan->parts, plan->blocks, sum, total);
   return cudaGetLastError();

@@ -1,6 +1,7 @@
 // Reduction by CUB's DeviceReduce::Sum, once a vector: the baseline.
-#include <cub/device/device_reduce.cuh>
 #include <thrust/iterator/transform_iterator.h>
+
+#include <cub/device/device_reduce.cuh>
 
 #include "warpgrade/reduction.h"
 
@@ -27,8 +28,8 @@ cudaError_t reduction_plan(int n, ReductionPlan** plan, cudaStream_t) {
   return cudaMalloc(&(*plan)->scratch, (*plan)->bytes);
 }
 
-cudaError_t reduction_run(const float* x, const int* y, int n, float* sum, long long* total, ReductionPlan* plan,
-                          cudaStream_t stream) {
+cudaError_t reduction_run(const float* x, const int* y, int n, float* sum, long long* total,
+                          ReductionPlan* plan, cudaStream_t stream) {
   const cudaError_t error = cub::DeviceReduce::Sum(plan->scratch, plan->bytes, x, sum, n, stream);
   if (error != cudaSuccess) return error;
   return cub::DeviceReduce::Sum(plan->scratch, plan->bytes, WideIterator(y, {}), total, n, stream);

@@ -7,8 +7,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__global__ void __launch_bounds__(kThreads) reduction_tree_kernel(const float* x, const int* y, int n, float* sum,
-                                                                  unsigned long long* total) {
+__global__ void __launch_bounds__(kThreads)
+    reduction_tree_kernel(const float* x, const int* y, int n, float* sum, unsigned long long* total) {
   __shared__ float sums[kThreads];
   __shared__ int totals[kThreads];
   const int i = blockIdx.x * kThreads + threadIdx.x;

@@ -22,7 +22,8 @@ __device__ int block_scan(int value, int* sums) {
   return value;
 }
 
-__global__ void __launch_bounds__(kThreads) scan_parts_kernel(const int* in, int n, int* out, int* part_sums) {
+__global__ void __launch_bounds__(kThreads)
+    scan_parts_kernel(const int* in, int n, int* out, int* part_sums) {
   __shared__ int sums[kThreads];
   const int i = blockIdx.x * kThreads + threadIdx.x;
   const int sum = block_scan(i < n ? in[i] : 0, sums);

@@ -33,7 +33,8 @@ __device__ int block_scan_before(int sum, int& total) {
   return before + upto - sum;
 }
 
-__global__ void __launch_bounds__(kThreads) scan_parts_kernel(const int* in, int n, int* out, int* part_sums) {
+__global__ void __launch_bounds__(kThreads)
+    scan_parts_kernel(const int* in, int n, int* out, int* part_sums) {
   const long long first = (long long)(blockIdx.x) * kPart + threadIdx.x * kEach;
   int values[kEach], sum = 0, total;
   for (int k = 0; k < kEach; ++k) values[k] = sum += first + k < n ? in[first + k] : 0;

@@ -27,7 +27,8 @@ __global__ void __launch_bounds__(kThreads) softmax_kernel(const float* in, int 
   largest = block_reduce(largest, -INFINITY, [](float a, float b) { return fmaxf(a, b); });
   for (int c = threadIdx.x; c < cols; c += kThreads) sum += expf(x[c] - largest);
   sum = block_reduce(sum, 0, [](float a, float b) { return a + b; });
-  for (int c = threadIdx.x; c < cols; c += kThreads) out[size_t(blockIdx.x) * cols + c] = expf(x[c] - largest) / sum;
+  for (int c = threadIdx.x; c < cols; c += kThreads)
+    out[size_t(blockIdx.x) * cols + c] = expf(x[c] - largest) / sum;
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ __device__ int digit_of(unsigned key, int pass) {
 }
 
 // How often each digit occurs in each tile: counts[digit][tile].
-__global__ void __launch_bounds__(kThreads) sort_count_kernel(const unsigned* keys, int n, int pass, int tiles,
-                                                              int* counts) {
+__global__ void __launch_bounds__(kThreads)
+    sort_count_kernel(const unsigned* keys, int n, int pass, int tiles, int* counts) {
   __shared__ int own[kDigits];
   if (threadIdx.x < kDigits) own[threadIdx.x] = 0;
   __syncthreads();
@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(kThreads) sort_places_kernel(int* counts, long
 }
 
 // One warp a tile: 32 keys at a time, in order; lanes with one digit stand behind each other.
-__global__ void __launch_bounds__(32) sort_move_kernel(const unsigned* keys, int n, int pass, int tiles,
-                                                       const int* places, unsigned* moved) {
+__global__ void __launch_bounds__(32)
+    sort_move_kernel(const unsigned* keys, int n, int pass, int tiles, const int* places, unsigned* moved) {
   __shared__ int next[kDigits];
   const int lane = threadIdx.x;
   if (lane < kDigits) next[lane] = places[lane * (long long)(tiles) + blockIdx.x];

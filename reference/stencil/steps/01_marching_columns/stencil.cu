@@ -7,7 +7,8 @@ namespace {
 
 constexpr int kPlanes = 32;
 
-__global__ void stencil_kernel(const float* in, int nz, int ny, int nx, float centre, float side, float* out) {
+__global__ void stencil_kernel(const float* in, int nz, int ny, int nx, float centre, float side,
+                               float* out) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y, first = blockIdx.z * kPlanes;
   if (x >= nx || y >= ny) return;
   const size_t row = nx, plane = row * ny;

@@ -7,11 +7,12 @@ namespace {
 
 constexpr int kWidth = 32, kHeight = 8, kPlanes = 32;
 
-__global__ void __launch_bounds__(kWidth* kHeight) stencil_kernel(const float* in, int nz, int ny, int nx, float centre,
-                                                                  float side, float* out) {
+__global__ void __launch_bounds__(kWidth* kHeight)
+    stencil_kernel(const float* in, int nz, int ny, int nx, float centre, float side, float* out) {
   __shared__ float tile[kHeight + 2][kWidth + 2];
   const int tx = threadIdx.x + 1, ty = threadIdx.y + 1;
-  const int x = blockIdx.x * kWidth + threadIdx.x, y = blockIdx.y * kHeight + threadIdx.y, first = blockIdx.z * kPlanes;
+  const int x = blockIdx.x * kWidth + threadIdx.x, y = blockIdx.y * kHeight + threadIdx.y,
+            first = blockIdx.z * kPlanes;
   const bool has_cell = x < nx && y < ny;
   const bool inside = has_cell && x > 0 && x < nx - 1 && y > 0 && y < ny - 1;
   const size_t row = nx, plane = row * ny;
@@ -27,8 +28,8 @@ __global__ void __launch_bounds__(kWidth* kHeight) stencil_kernel(const float* i
     __syncthreads();
     if (has_cell) {
       out[i] = inside && z > 0 && z < nz - 1
-                   ? centre * here + side * (tile[ty][tx - 1] + tile[ty][tx + 1] + tile[ty - 1][tx] + tile[ty + 1][tx] +
-                                             below + above)
+                   ? centre * here + side * (tile[ty][tx - 1] + tile[ty][tx + 1] + tile[ty - 1][tx] +
+                                             tile[ty + 1][tx] + below + above)
                    : here;
     }
     __syncthreads();

@@ -7,7 +7,8 @@ namespace {
 
 __global__ void transpose_kernel(const float* in, int rows, int cols, float* out) {
   const int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
-  if (size_t(col) * cols + row < size_t(rows) * cols && row < rows && col < cols) out[size_t(col) * cols + row] = in[size_t(row) * cols + col];
+  if (size_t(col) * cols + row < size_t(rows) * cols && row < rows && col < cols)
+    out[size_t(col) * cols + row] = in[size_t(row) * cols + col];
 }
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace {
 constexpr int kThreads = 256, kMostBlocks = 132 * 8;
 
 __global__ void vector_add_kernel(const float* a, const float* b, int n, float* c) {
-  for (long long i = blockIdx.x * kThreads + threadIdx.x; i < n; i += gridDim.x * kThreads) c[i] = a[i] + b[i];
+  for (long long i = blockIdx.x * kThreads + threadIdx.x; i < n; i += gridDim.x * kThreads)
+    c[i] = a[i] + b[i];
 }
 
 }  // namespace
