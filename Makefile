@@ -162,14 +162,14 @@ report: build  ## render a run: RUN=folder (default: the latest in runs/)
 submit: build  ## pack student/LAB for handing in: LAB= [SUBMISSION=folder] [FORCE=1: even if it does not compile]
 	@$(WARPGRADE) submit "$${SUBMISSION:-student/$$LAB}" --lab "$$LAB" $(if $(FORCE),--force)
 
-# NATIVE=1 packs the programs of BUILD, for machines like this one; else they are built for every Linux since 2020.
+# The programs of BUILD, for machines with this one's C library or a newer one. PORTABLE=1, not finished: built against Debian 11's.
 .PHONY: package
-package: $(if $(NATIVE),build,bootstrap)  ## an archive that runs elsewhere, without a compiler of ours: [OUTPUT=file.tar.gz NATIVE=1]
-	@scripts/package $(if $(NATIVE),--build "$$BUILD") $(call optional,--output,OUTPUT)
+package: $(if $(PORTABLE),bootstrap,build)  ## an archive that runs elsewhere, without a compiler of ours: [OUTPUT=file.tar.gz]
+	@scripts/package $(if $(PORTABLE),,--build "$$BUILD") $(call optional,--output,OUTPUT)
 
 .PHONY: handout
-handout: $(if $(NATIVE),build,bootstrap)  ## the same for students, without solutions: [OUTPUT=file.tar.gz NATIVE=1]
-	@scripts/package --handout $(if $(NATIVE),--build "$$BUILD") $(call optional,--output,OUTPUT)
+handout: $(if $(PORTABLE),bootstrap,build)  ## the same for students, without solutions: [OUTPUT=file.tar.gz]
+	@scripts/package --handout $(if $(PORTABLE),,--build "$$BUILD") $(call optional,--output,OUTPUT)
 
 .PHONY: wheel
 wheel: package  ## the package as a Python wheel: pip install warpgrade-*.whl
