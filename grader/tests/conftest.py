@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,16 @@ def warpgrade(*arguments: str | Path, timeout: float = 900, **options: Any) -> s
     """Runs the program; standard output and error are captured as text."""
     command = [str(WARPGRADE), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, **options)
+
+
+def copy_program(programs: Path) -> Path:
+    """The program in another folder, where it finds the project as from its own: beside programs of a test's."""
+    programs.mkdir()
+    built = WARPGRADE.resolve().parent.parent
+    lines = [line.partition("=") for line in (built / "warpgrade.layout").read_text(encoding="utf-8").splitlines()]
+    layout = "".join(f"{name}={(built / folder).resolve()}\n" for name, _, folder in lines)
+    (programs.parent / "warpgrade.layout").write_text(layout, encoding="utf-8")
+    return Path(shutil.copy2(WARPGRADE, programs))
 
 
 def records_of(run: Path) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, WARPGRADE, records_of, warpgrade
+from conftest import ROOT, WARPGRADE, copy_program, records_of, warpgrade
 
 NAIVE = ROOT / "reference/spmm/naive"
 ONE_CASE = ("--backend", "emulator", "--cases", "synth-identity-k32", "--quiet")
@@ -215,8 +215,7 @@ def test_an_interrupted_regrade_goes_on_and_judges_nothing_twice(tmp_path: Path)
 def test_a_judge_that_does_not_hear_the_end_does_not_keep_the_batch(tmp_path: Path) -> None:
     """As one that is told to end before it listens to signals: it is killed, and the command ends."""
     programs, begun = tmp_path / "bin", tmp_path / "begun"
-    programs.mkdir()
-    shutil.copy2(WARPGRADE, programs)
+    copy_program(programs)
     deaf = programs / "warpgrade-judge"
     deaf.write_text(f"#!/bin/sh\ntrap '' TERM\ntouch {begun}\nexec sleep 300\n", encoding="utf-8")
     deaf.chmod(0o755)

@@ -167,7 +167,7 @@ def test_a_mistake_in_a_lab_is_told_and_leaves_the_others_alone(project: Project
         ("def dt(in_):\n    return in_\n", "oracle.py defines no function dot"),
         ("import os\ndef dot(in_):\n    os._exit(3)\n", "it has ended"),
         ("def dot(in_):\n    while True: pass\n", "no answer within"),
-        ("import socket\ndef dot(in_):\n    socket.create_connection(('192.0.2.1', 80), 1)\n", "unreachable"),
+        ("import socket\ndef dot(in_):\n    socket.create_connection(('192.0.2.1', 80), 1)\n", "oracle.py:3"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_an_oracle_is_told_with_its_line(project: Project, oracle: str, words: str) -> None:

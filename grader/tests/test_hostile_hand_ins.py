@@ -136,10 +136,10 @@ HOSTILE: dict[str, tuple[Maker, str, str]] = {
                           "void* reached() { return dlopen ? dlopen(0, 1) : nullptr; }\n"), "cheating", "dlopen"),
     "weak_object_as_function": (
         lambda f: hand_in(f, text=NAIVE + 'asm(".data\\n.weak clock_gettime\\n.type clock_gettime,@object\\n'
-                          'clock_gettime: .quad 0\\n.text\\n");\n'), "cheating", "clock_gettime"),
+                          'clock_gettime: .quad 0\\n.text\\n");\n'), "accepted", ""),
     "unique_object": (
         lambda f: hand_in(f, text=NAIVE + 'asm(".data\\n.type clock_gettime,@gnu_unique_object\\n'
-                          'clock_gettime: .quad 0\\n.text\\n");\n'), "cheating", "clock_gettime"),
+                          'clock_gettime: .quad 0\\n.text\\n");\n'), "accepted", ""),
     "symbol_flood": (
         lambda f: hand_in(f, text=NAIVE + 'asm(".altmacro\\n.macro one n\\n.globl zz\\\\n\\nzz\\\\n:\\n.endm\\n'
                           '.set i,0\\n.rept 1000100\\none %i\\n.set i,i+1\\n.endr\\n");\n'), "compile_error", ""),
@@ -180,7 +180,7 @@ def test_a_hostile_folder_costs_itself(judged: tuple[dict[str, Any], Path], name
     """A clear verdict that says why."""
     _, verdict, words = HOSTILE[name]
     outcome = judged[0][name]
-    assert outcome["verdict"] == verdict and words in outcome["message"], outcome
+    assert outcome["verdict"] == verdict and words in outcome.get("message", ""), outcome
 
 
 def test_nobody_else_and_nothing_else_is_touched(judged: tuple[dict[str, Any], Path]) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import WARPGRADE, warpgrade
+from conftest import WARPGRADE, copy_program, warpgrade
 
 HERE = Path(__file__).parent
 CASES = "synth-single-row-k32,synth-identity-k32,synth-all-empty-k32"
@@ -482,8 +482,7 @@ def test_a_run_is_judged_on_one_gpu_model(tmp_path: Path, accounting_cluster: Cl
     Nothing here compiles, so that no kernel needs a GPU: all else is as with one.
     """
     programs, submissions, run = tmp_path / "bin", tmp_path / "class", tmp_path / "run"
-    programs.mkdir()
-    shutil.copy2(WARPGRADE, programs)
+    copy_program(programs)
     driver = programs / "warpgrade-judge"
     device = '{"name": "GPU of $SLURMD_NODENAME", "compute_capability": 90}'
     driver.write_text(f"""#!/bin/sh\ntest "$1" != --probe || cat <<END\n{device}\nEND\n""", encoding="utf-8")

@@ -168,6 +168,13 @@ class GcnJudge : public CaseJudge {
       return fmt::format(
           "{} cells are no finite number: is 1 / sqrt(degree) taken as 0 for a vertex without entries?",
           c.not_finite);
+    // Infinities of both signs add up to NaN: then the first wrong cells show none.
+    if (c.not_finite > 0 && shape_.op == Operator::kAggregate && has_vertex_without_entries())
+      return fmt::format(
+          "{} cells are no finite number: is 1 / sqrt(degree) taken as 0 for a vertex without entries? And "
+          "out "
+          "is full of NaN before each run: is it set before it is added to?",
+          c.not_finite);
     if (c.not_finite > 0)
       return fmt::format(
           "{} cells are no finite number; out is full of NaN before each run: is it set before it "
