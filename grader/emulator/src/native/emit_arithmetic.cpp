@@ -574,4 +574,68 @@ void Emitter::emit_select(const Inst& i, const Decoded& d) {
   }
 }
 
+// Shuffles of a warp that is all there, by a distance that is known or to the lane that all lanes name. The rest, and
+// what racecheck wants to know of, is the handler's.
+bool Emitter::emit_shuffle(const Inst& i, const Decoded& d) {
+  const Fact distance = fact(i.b), bounds = fact(i.c), members = fact(i.e);
+  const bool picks = flow_.result(i, d, facts_).is_scalar();
+  if (mode_.orders_lanes || !bounds.known || !members.known || uint32_t(members.value) != kAllLanes) return false;
+  if (!picks && !distance.known) return false;
+  const int clamp = int(bounds.value & 31), segment = int(bounds.value >> 8 & 31);
+  if (picks && clamp != 31) return false;
+  uint32_t from[kLanes], in_range = 0;
+  for (int l = 0; l < int(kLanes); ++l) {
+    const int by = int(distance.value & 31), last = (l & segment) | (clamp & ~segment), first = l & segment;
+    const int wanted = i.variant == 0 ? l - by : i.variant == 1 ? l + by : i.variant == 2 ? l ^ by : first | (by & ~segment);
+    const bool valid = picks || (i.variant == 0 ? wanted >= last : wanted <= last);
+    from[l] = uint32_t(valid ? wanted : l) % kLanes;
+    in_range |= uint32_t(valid) << l;
+  }
+  const Zmm low = source(i.a, 0, 4), high = source(i.a, 1, 4);
+  if (picks) scalar(i.b);
+  const Zmm t0 = allocate(), t1 = allocate();
+  const Cache before = cache_;
+  const uint32_t site = make_site(i);
+  Label slowly, done;
+  cmp(r13d, -1);
+  jne(slowly, T_NEAR);
+  if (picks) {
+    mov(eax, scalar(i.b).cvt32());
+    vpbroadcastd(t0, eax);
+    vpermi2d(t0, low, high);
+    vmovd(eax, Xbyak::Xmm(t0.getIdx()));
+    define_scalar(i.d, rax);
+  } else {
+    for (uint32_t p = 0; p < 2; ++p) {
+      std::vector<uint64_t> words(8);
+      for (uint32_t k = 0; k < 8; ++k) words[k] = uint64_t(from[16 * p + 2 * k + 1]) << 32 | from[16 * p + 2 * k];
+      const Zmm t = p == 0 ? t0 : t1;
+      vmovdqa64(t, constant(words));
+      vpermi2d(t, low, high);
+    }
+    for (CachedScalar& s : cache_.scalars) {
+      if (s.slot == i.d) s.slot = kFree;
+    }
+    bind(i.d, 0, 4, t0);
+    bind(i.d, 1, 4, t1);
+  }
+  if (i.vec[0] != kNoSlot) {
+    mov(eax, in_range);
+    define_predicate(i.vec[0]);
+  }
+  L(done);
+  const Cache after = cache_;
+  Facts facts = facts_;
+  flow_.apply(i, facts);
+  cold_.push_back([this, slowly, done, before, after, site, facts]() mutable {
+    L(slowly);
+    store_dirty(before, true, [](uint32_t) { return true; });
+    call_run(site);
+    facts_ = facts;
+    reload(after);
+    jmp(done);
+  });
+  return true;
+}
+
 }  // namespace warpgrade::emu

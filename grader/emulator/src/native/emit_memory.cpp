@@ -13,7 +13,8 @@ struct Emitter::Access {
   const Decoded& d;
   bool loads, shared, scalar_address;
   int64_t stride;
-  uint32_t bytes, count;  // of an element, elements
+  uint32_t bytes, count;  // of an element in memory, elements
+  uint32_t wide;          // of an element in the register
   uint32_t site;
   std::vector<Zmm> addresses;  // 64-bit
   std::vector<Zmm> values;     // by element and piece
@@ -115,8 +116,42 @@ void Emitter::check_vector_address(const Access& a) {
            : add(rdx, qword[r15 + a.hint(offsetof(NativeHint, alias))]);
 }
 
+// Element k of what lies at rdx, into rax, as wide as the register.
+void Emitter::load_element(const Access& a, uint32_t k) {
+  const bool sign = is_signed(a.d.type);
+  const auto offset = static_cast<int>(a.bytes * k);
+  if (a.bytes == 8) {
+    mov(rax, qword[rdx + offset]);
+  } else if (a.bytes == 4) {
+    sign && a.wide == 8 ? movsxd(rax, dword[rdx + offset]) : mov(eax, dword[rdx + offset]);
+  } else if (!sign) {
+    a.bytes == 2 ? movzx(eax, word[rdx + offset]) : movzx(eax, byte[rdx + offset]);
+  } else if (a.wide == 4) {
+    a.bytes == 2 ? movsx(eax, word[rdx + offset]) : movsx(eax, byte[rdx + offset]);
+  } else {
+    a.bytes == 2 ? movsx(rax, word[rdx + offset]) : movsx(rax, byte[rdx + offset]);
+  }
+}
+
+// A row of elements that become wider.
+void Emitter::load_widening(const Access& a, bool masked) {
+  const bool sign = is_signed(a.d.type);
+  for (uint32_t p = 0; p < a.wide / 2; ++p) {
+    const Zmm to = masked ? a.values[p] | lanes_of(a.wide, p) | T_z : a.values[p];
+    const Xbyak::Address at = ptr[rdx + int(p * (64 / a.wide) * a.bytes)];
+    if (a.wide == 4) {
+      a.bytes == 1 ? (sign ? vpmovsxbd(to, at) : vpmovzxbd(to, at)) : (sign ? vpmovsxwd(to, at) : vpmovzxwd(to, at));
+    } else if (a.bytes == 4) {
+      sign ? vpmovsxdq(to, at) : vpmovzxdq(to, at);
+    } else {
+      a.bytes == 1 ? (sign ? vpmovsxbq(to, at) : vpmovzxbq(to, at)) : (sign ? vpmovsxwq(to, at) : vpmovzxwq(to, at));
+    }
+  }
+}
+
 // Side by side from rdx on.
 void Emitter::move_row(const Access& a, bool masked) {
+  if (a.wide != a.bytes) return load_widening(a, masked);
   const uint32_t pieces = a.bytes / 2;
   for (uint32_t p = 0; p < pieces; ++p) {
     const Zmm v = a.values[p];
@@ -151,6 +186,12 @@ void Emitter::move_lanes(const Access& a) {
         a.loads ? vgatherqpd(v | k7, at) : vscatterqpd(at | k7, v);
         continue;
       }
+      if (a.wide == 8) {
+        vgatherqps(ymm30 | k7, at);
+        const Zmm v = a.values[p];
+        is_signed(a.d.type) ? vpmovsxdq(v, ymm30) : vpmovzxdq(v, ymm30);
+        continue;
+      }
       const Zmm v = a.values[k * 2 + p / 2];
       const Ymm half = p % 2 == 0 ? Ymm(v.getIdx()) : ymm30;
       if (a.loads) {
@@ -164,6 +205,25 @@ void Emitter::move_lanes(const Access& a) {
   }
 }
 
+// All lanes store at rdx: what the last one stores stays.
+void Emitter::store_last(const Access& a) {
+  const uint32_t pieces = a.bytes / 2;
+  lzcnt(ecx, r13d);
+  neg(ecx);
+  add(ecx, kLanes - 1);
+  for (uint32_t k = 0; k < a.count; ++k) {
+    for (uint32_t p = 0; p < pieces; ++p) vmovdqu64(ptr[r12 + int(offsetof(NativeContext, spare) + 64 * p)], a.values[k * pieces + p]);
+    const int from = offsetof(NativeContext, spare);
+    if (a.bytes == 4) {
+      mov(eax, dword[r12 + rcx * 4 + from]);
+      mov(dword[rdx + 4 * k], eax);
+    } else {
+      mov(rax, qword[r12 + rcx * 8 + from]);
+      mov(qword[rdx + 8 * k], rax);
+    }
+  }
+}
+
 bool Emitter::emit_access(const Inst& i, const Decoded& d) {
   const bool loads = d.operation == Operation::load;
   const bool known_space = i.space == Space::shared || i.space == Space::global || i.space == Space::generic;
@@ -171,11 +231,12 @@ bool Emitter::emit_access(const Inst& i, const Decoded& d) {
   if (i.vec_count > 1 && is_ordered(program_.texts[i.index])) return false;
   const Fact address = fact(i.a);
   Access a{i, d, loads, i.space == Space::shared, address.is_scalar() && address.stride >= 0 && address.stride <= kMostRowStride,
-           address.stride, i.bytes, i.vec_count, 0, {}, {}, {}};
+           address.stride, i.bytes, i.vec_count, i.reg_bytes, 0, {}, {}, {}};
   if (a.scalar_address && a.stride % a.bytes != 0 && a.stride != 0) a.scalar_address = false;
   const bool scalar_result = loads && a.is_uniform();
-  // Every lane stores at one place: the handler finds the last.
-  if (!loads && a.is_uniform()) return false;
+  // A gather reads four bytes at least: behind the last element may be nothing.
+  if (a.bytes < 4 && !a.is_row() && !scalar_result) return false;
+  const bool stores_one = !loads && a.is_uniform();
   // A vector that a register occurs twice in, or its own address, is not worth the care.
   for (uint32_t k = 0; k < a.count; ++k) {
     if (loads && a.count > 1 && i.vec[k] == i.a) return false;
@@ -186,7 +247,7 @@ bool Emitter::emit_access(const Inst& i, const Decoded& d) {
   a.site = make_site(i);
   NativeSite& site = out_.sites[a.site];
   site.span = a.span();
-  const uint32_t pieces = a.bytes / 2;
+  const uint32_t pieces = a.wide / 2;
   if (a.scalar_address) {
     if (i.address_is_32) {
       mov(eax, scalar(i.a).cvt32());
@@ -217,7 +278,7 @@ bool Emitter::emit_access(const Inst& i, const Decoded& d) {
   }
   if (!scalar_result) {
     for (uint32_t k = 0; k < a.count; ++k) {
-      for (uint32_t p = 0; p < pieces; ++p) a.values.push_back(loads ? allocate() : source(i.vec[k], p, a.bytes));
+      for (uint32_t p = 0; p < pieces; ++p) a.values.push_back(loads ? allocate() : source(i.vec[k], p, a.wide));
     }
   }
   // Jumps to the handler come from here to the access, with one state of the cache.
@@ -226,8 +287,9 @@ bool Emitter::emit_access(const Inst& i, const Decoded& d) {
   if (!a.scalar_address) {
     check_vector_address(a);
     move_lanes(a);
-  } else if (scalar_result) {
+  } else if (scalar_result || stores_one) {
     check_scalar_address(a);
+    if (stores_one) store_last(a);
   } else {
     cmp(r13d, -1);
     jne(partly, T_NEAR);
@@ -238,7 +300,7 @@ bool Emitter::emit_access(const Inst& i, const Decoded& d) {
     std::vector<Reg64> values;
     for (uint32_t k = 0; k < a.count; ++k) {
       ++now_;
-      a.bytes == 4 ? mov(eax, dword[rdx + 4 * k]) : mov(rax, qword[rdx + 8 * k]);
+      load_element(a, k);
       define_scalar(i.vec[k], rax);
     }
   } else if (loads) {
@@ -246,14 +308,14 @@ bool Emitter::emit_access(const Inst& i, const Decoded& d) {
       for (CachedScalar& s : cache_.scalars) {
         if (s.slot == i.vec[k]) s.slot = kFree;
       }
-      for (uint32_t p = 0; p < pieces; ++p) bind(i.vec[k], p, a.bytes, a.values[k * pieces + p]);
+      for (uint32_t p = 0; p < pieces; ++p) bind(i.vec[k], p, a.wide, a.values[k * pieces + p]);
     }
   }
   L(done);
   const Cache after = cache_;
   Facts facts = facts_;
   flow_.apply(i, facts);
-  const bool has_partly = a.scalar_address && !scalar_result;
+  const bool has_partly = a.scalar_address && !scalar_result && !stores_one;
   cold_.push_back([this, a, before, after, facts, done, partly, has_partly, loads]() mutable {
     if (has_partly) {
       L(partly);

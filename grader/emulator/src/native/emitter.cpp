@@ -132,6 +132,9 @@ void Emitter::emit_instruction(const Inst& i) {
       return emit_select(i, d);
     case Operation::unpack:
       return emit_unpack(i);
+    case Operation::shuffle:
+      if (!emit_shuffle(i, d)) call_handler(i);
+      return;
     default:
       break;
   }
@@ -148,7 +151,7 @@ uint32_t Emitter::make_site(const Inst& i) {
   NativeSite s;
   s.instruction = i.index;
   s.block = block_;
-  s.waits = d.operation == Operation::sync;
+  s.waits = d.operation == Operation::sync || d.operation == Operation::shuffle;
   s.leaves = d.operation == Operation::barrier || d.operation == Operation::leave || d.operation == Operation::branch ||
              d.operation == Operation::opaque;
   const BitSet& after = live_after_[i.index - flow_.blocks()[block_].begin];
@@ -165,7 +168,9 @@ uint32_t Emitter::make_site(const Inst& i) {
   }
   const Fact result = flow_.result(i, d, facts_);
   if (d.operation < Operation::handler && result.is_scalar()) {
-    for (const Register& r : d.writes) s.results.push_back({r.slot, static_cast<uint8_t>(r.bytes), false, 0, 0});
+    for (const Register& r : d.writes) {
+      if (r.bytes != 0) s.results.push_back({r.slot, static_cast<uint8_t>(r.bytes), false, 0, 0});
+    }
   }
   out_.sites.push_back(std::move(s));
   return static_cast<uint32_t>(out_.sites.size() - 1);

@@ -105,6 +105,7 @@ class Emitter : public Xbyak::CodeGenerator {
   void emit_predicates(const Inst& i, const Decoded& d);
   void emit_select(const Inst& i, const Decoded& d);
   void emit_unpack(const Inst& i);
+  bool emit_shuffle(const Inst& i, const Decoded& d);
   void canonical(Zmm t);
 
   // emit_memory.cpp
@@ -115,7 +116,10 @@ class Emitter : public Xbyak::CodeGenerator {
   void check_scalar_address_partly(const Access& a);
   void check_vector_address(const Access& a);
   void move_row(const Access& a, bool masked);
+  void load_element(const Access& a, uint32_t k);
+  void load_widening(const Access& a, bool masked);
   void move_lanes(const Access& a);
+  void store_last(const Access& a);
 
   const Program& program_;
   const Flow& flow_;

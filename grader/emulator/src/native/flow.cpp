@@ -14,15 +14,22 @@ Fact meet(const Fact& a, const Fact& b) {
   if (a.kind == Fact::Kind::unknown) return b;
   if (b.kind == Fact::Kind::unknown) return a;
   if (!a.is_scalar() || !b.is_scalar() || a.stride != b.stride || a.bytes != b.bytes) return Fact::vector();
-  return a.known && b.known && a.value == b.value ? a : Fact::scalar(a.bytes, a.stride);
+  return a.known && b.known && a.value == b.value ? a : Fact::scalar(a.bytes, a.stride, std::min(a.align, b.align));
 }
 
 // Steps that are worth keeping: larger ones are no row in memory, and products of them could overflow.
 constexpr int64_t kMostStride = int64_t{1} << 24;
 
-Fact affine(uint32_t bytes, int64_t stride) {
+Fact affine(uint32_t bytes, int64_t stride, int align = 0) {
   if (stride > kMostStride || stride < -kMostStride) return Fact::vector();
-  return Fact::scalar(static_cast<uint8_t>(bytes), stride);
+  return Fact::scalar(static_cast<uint8_t>(bytes), stride, static_cast<uint8_t>(std::clamp(align, 0, int(Fact::kMostAlign))));
+}
+
+constexpr int kLaneBits = 5;
+
+// Whether the lanes differ in the lowest bits alone, which hold the lane's number.
+bool counts_lanes(const Fact& f) {
+  return f.is_scalar() && f.stride == 1 && f.align >= kLaneBits;
 }
 
 bool ends_block(Operation operation) {
@@ -62,14 +69,17 @@ void Flow::find_fixed(LaunchShapeFacts shape) {
       const auto bytes = static_cast<uint8_t>(s.bytes);
       switch (s.what) {
         case Special::tid_x:
-          fix(s.slot, shape.tid_x_is_affine ? Fact::scalar(bytes, 1) : Fact::vector());
+          fix(s.slot, shape.tid_x_is_affine ? Fact::scalar(bytes, 1, kLaneBits) : Fact::vector());
+          break;
+        case Special::ntid_x:
+          fix(s.slot, Fact::scalar(bytes, 0, shape.rows_are_whole ? kLaneBits : 0));
           break;
         case Special::tid_y:
         case Special::tid_z:
           fix(s.slot, shape.tid_yz_are_uniform ? Fact::scalar(bytes, 0) : Fact::vector());
           break;
         case Special::laneid:
-          fix(s.slot, Fact::scalar(bytes, 1));
+          fix(s.slot, Fact::scalar(bytes, 1, Fact::kMostAlign));
           break;
         case Special::lanemask_eq:
         case Special::lanemask_le:
@@ -219,6 +229,11 @@ Fact Flow::result(const Inst& i, const Decoded& d, const Facts& facts) const {
   const auto of = [&](uint32_t slot) { return fact(facts, slot); };
   const auto source = [&](size_t k) { return of(d.reads[k].slot); };
   if (d.operation == Operation::load_parameter) return Fact::scalar(static_cast<uint8_t>(bytes), 0);
+  // All lanes take the value of one.
+  if (d.operation == Operation::shuffle) {
+    const bool picks = i.variant == kShuffleByIndex && source(1).is_uniform() && source(2).known && (source(2).value >> 8 & 31) == 0;
+    return picks ? Fact::scalar(4, 0) : Fact::vector();
+  }
   if (d.operation == Operation::load)
     return i.space != Space::local && source(0).is_uniform() ? Fact::scalar(static_cast<uint8_t>(bytes), 0)
                                                              : Fact::vector();
@@ -231,47 +246,55 @@ Fact Flow::result(const Inst& i, const Decoded& d, const Facts& facts) const {
   const bool uniform = std::all_of(d.reads.begin(), d.reads.end(), [&](const Register& r) { return of(r.slot).is_uniform(); });
   // A product with a constant keeps a step; one with an unknown uniform factor has a step that is not known.
   const auto product = [&]() -> Fact {
+    const int align = a.align + b.align;
     if (a.is_uniform() && b.is_uniform()) {
-      return a.known && b.known && bytes == 4 ? Fact::constant(4, uint32_t(a.value * b.value)) : affine(bytes, 0);
+      return a.known && b.known && bytes == 4 ? Fact::constant(4, uint32_t(a.value * b.value)) : affine(bytes, 0, align);
     }
     const Fact& factor = a.known ? a : b;
     const Fact& other = a.known ? b : a;
     const uint64_t limit = uint64_t(1) << 20;
     if (!factor.known || factor.value > limit) return Fact::vector();
-    return affine(bytes, other.stride * static_cast<int64_t>(factor.value));
+    return affine(bytes, other.stride * static_cast<int64_t>(factor.value), align);
+  };
+  const auto with_sum = [&](const Fact& p) {
+    return p.is_scalar() ? affine(bytes, p.stride + c.stride, std::min(p.align, c.align)) : p;
   };
   // Widening commutes with the step as long as no lane wraps around: the code checks that for steps upwards.
-  const bool widens_steps = a.stride >= 0 && b.stride >= 0;
+  const bool widens = a.stride >= 0 && b.stride >= 0 && !(a.stride != 0 && b.stride != 0);
+  const int lower_align = std::min(a.align, b.align);
   switch (d.operation) {
     case Operation::move:
       return a;
     case Operation::add_immediate:
-      return affine(bytes, a.stride);
+      return affine(bytes, a.stride, std::min<int>(a.align, Fact::constant(8, static_cast<uint64_t>(i.imm)).align));
     case Operation::add:
       if (a.known && b.known) return Fact::constant(static_cast<uint8_t>(bytes), narrow(a.value + b.value, bytes));
-      return affine(bytes, a.stride + b.stride);
+      return affine(bytes, a.stride + b.stride, lower_align);
     case Operation::subtract:
-      return affine(bytes, a.stride - b.stride);
+      return affine(bytes, a.stride - b.stride, lower_align);
     case Operation::multiply:
       return product();
-    case Operation::multiply_add: {
-      const Fact p = product();
-      return p.is_scalar() ? affine(bytes, p.stride + c.stride) : p;
-    }
+    case Operation::multiply_add:
+      return with_sum(product());
     case Operation::multiply_wide:
-      return widens_steps && !(a.stride != 0 && b.stride != 0) ? product() : Fact::vector();
-    case Operation::multiply_add_wide: {
-      if (!widens_steps || (a.stride != 0 && b.stride != 0)) return Fact::vector();
-      const Fact p = product();
-      return p.is_scalar() ? affine(bytes, p.stride + c.stride) : p;
-    }
+      return widens ? product() : Fact::vector();
+    case Operation::multiply_add_wide:
+      return widens ? with_sum(product()) : Fact::vector();
     case Operation::shift_left:
-      if (uniform) return b.known ? affine(bytes, 0) : Fact::vector();
-      if (!b.known || b.value > 20) return Fact::vector();
-      return affine(bytes, a.stride * (int64_t{1} << b.value));
+      if (!b.known || b.value > 20) return uniform && b.known ? affine(bytes, 0) : Fact::vector();
+      return affine(bytes, a.stride * (int64_t{1} << b.value), a.align + static_cast<int>(b.value));
     case Operation::shift_right:
-      return uniform && b.known ? affine(bytes, 0) : Fact::vector();
-    case Operation::bit_and:
+      if (!b.known) return Fact::vector();
+      if (uniform) return affine(bytes, 0, a.align - static_cast<int>(std::min<uint64_t>(b.value, Fact::kMostAlign)));
+      return counts_lanes(a) && b.value >= kLaneBits ? affine(bytes, 0) : Fact::vector();
+    case Operation::bit_and: {
+      if (uniform) return affine(bytes, 0, std::max(a.align, b.align));
+      const Fact& mask = a.known ? a : b;
+      const Fact& other = a.known ? b : a;
+      if (!mask.known || !counts_lanes(other)) return Fact::vector();
+      if ((mask.value & (kLanes - 1)) == kLanes - 1) return affine(bytes, 1, kLaneBits);
+      return (mask.value & (kLanes - 1)) == 0 ? affine(bytes, 0, mask.align) : Fact::vector();
+    }
     case Operation::bit_or:
     case Operation::bit_xor:
     case Operation::bit_not:
@@ -279,10 +302,10 @@ Fact Flow::result(const Inst& i, const Decoded& d, const Facts& facts) const {
     case Operation::maximum:
       return uniform ? affine(bytes, 0) : Fact::vector();
     case Operation::negate:
-      return affine(bytes, -a.stride);
+      return affine(bytes, -a.stride, a.align);
     case Operation::convert:
-      if (bytes == 4) return affine(bytes, a.stride);
-      return a.bytes == 8 || a.stride >= 0 ? affine(bytes, a.stride) : Fact::vector();
+      if (bytes == 4) return affine(bytes, a.stride, a.align);
+      return a.bytes == 8 || a.stride >= 0 ? affine(bytes, a.stride, a.align) : Fact::vector();
     default:
       return Fact::vector();
   }

@@ -1,6 +1,7 @@
 // What holds of a kernel's registers at each place: which are wanted later, and which hold one value, or values
 // with a constant step from lane to lane, in all lanes that are there.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -22,15 +23,22 @@ struct Fact {
   Kind kind = Kind::unknown;
   bool known = false;  // scalar, stride 0: the value is `value`
   uint8_t bytes = 0;
+  uint8_t align = 0;  // scalar: the base is a multiple of 2^align
   int64_t stride = 0;
   uint64_t value = 0;
 
   bool operator==(const Fact&) const = default;
   bool is_scalar() const { return kind == Kind::scalar; }
   bool is_uniform() const { return is_scalar() && stride == 0; }
-  static Fact vector() { return {Kind::vector, false, 0, 0, 0}; }
-  static Fact scalar(uint8_t bytes, int64_t stride) { return {Kind::scalar, false, bytes, stride, 0}; }
-  static Fact constant(uint8_t bytes, uint64_t value) { return {Kind::scalar, true, bytes, 0, value}; }
+  static Fact vector() { return {Kind::vector, false, 0, 0, 0, 0}; }
+  static Fact scalar(uint8_t bytes, int64_t stride, uint8_t align = 0) {
+    return {Kind::scalar, false, bytes, align, stride, 0};
+  }
+  static Fact constant(uint8_t bytes, uint64_t value) {
+    const int zeros = value == 0 ? kMostAlign : std::min(__builtin_ctzll(value), int(kMostAlign));
+    return {Kind::scalar, true, bytes, static_cast<uint8_t>(zeros), 0, value};
+  }
+  static constexpr uint8_t kMostAlign = 31;
 };
 using Facts = std::vector<Fact>;  // by unit
 
@@ -67,6 +75,7 @@ struct FlowBlock {
 struct LaunchShapeFacts {
   bool tid_x_is_affine = false;  // tid.x is base + lane in each warp
   bool tid_yz_are_uniform = false;
+  bool rows_are_whole = false;  // ntid.x is a multiple of the lanes of a warp
 };
 
 class Flow {

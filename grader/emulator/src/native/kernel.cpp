@@ -1,6 +1,8 @@
 #include "native/kernel.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <stdexcept>
 #include <string_view>
 
@@ -45,8 +47,10 @@ std::unique_ptr<NativeCode> compile_native(const Program& program, const NativeM
     Emitter emitter(program, flow, mode, code->memory, *code);
     emitter.run();
     if (emitter.hasUndefinedLabel() || !code->memory.seal(emitter.getSize())) return nullptr;
-  } catch (const std::exception&) {
-    return nullptr;  // too much code, or a form that the assembler does not take: the interpreter does it
+  } catch (const std::exception& error) {
+    // Too much code, or a form that the assembler does not take: the interpreter does it.
+    if (settings().dump_native) std::fprintf(stderr, "emulator: not compiled: %s\n", error.what());
+    return nullptr;
   }
   return code;
 }
@@ -61,8 +65,16 @@ const NativeCode* NativeKernel::code_for(const Program& program, const NativeMod
   if (known && (same->doubts == doubted_.size() || compiled_ >= kMostCompilations)) return same->code.get();
   if (compiled_ >= kMostCompilations) return nullptr;
   ++compiled_;
+  const auto begin = std::chrono::steady_clock::now();
   versions_.push_back({key, doubted_.size(), compile_native(program, mode, doubted_)});
-  return versions_.back().code.get();
+  const NativeCode* code = versions_.back().code.get();
+  if (settings().dump_native) {
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    std::fprintf(stderr, "emulator: %s: %zu instructions, %zu bytes of native code, %.1f ms, %zu facts doubted\n",
+                 program.title.c_str(), program.code.size(), code != nullptr ? code->memory.bytes() : 0, took.count(),
+                 doubted_.size());
+  }
+  return code;
 }
 
 void NativeKernel::doubt(const NativeBlock& block, const std::vector<uint32_t>& units) {

@@ -50,11 +50,12 @@ struct NativeSite {
 // What a version of a kernel's code depends on.
 struct NativeMode {
   bool counts = false;   // counts instructions
-  bool observes = false;  // looks at memory accesses
+  bool observes = false;      // looks at memory accesses
+  bool orders_lanes = false;  // racecheck follows what orders the lanes of a warp
   LaunchShapeFacts shape;
   auto key() const {
     return (counts ? 1u : 0u) | (observes ? 2u : 0u) | (shape.tid_x_is_affine ? 4u : 0u) |
-           (shape.tid_yz_are_uniform ? 8u : 0u);
+           (shape.tid_yz_are_uniform ? 8u : 0u) | (shape.rows_are_whole ? 16u : 0u);
   }
 };
 
@@ -76,6 +77,7 @@ struct NativeCode {
 
 // Of one worker during a launch.
 struct NativeContext {
+  alignas(64) uint8_t spare[8 * kLanes] = {};  // for values that change from vectors to scalars
   NativeHint* hints = nullptr;  // by instruction
   uint64_t* scalars = nullptr;  // by unit
   const uint8_t* shared = nullptr;

@@ -25,7 +25,7 @@ Parts split(std::string_view name) {
 
 ElementType element_of(std::string_view name) {
   static const std::unordered_map<std::string_view, ElementType> names = {
-      {"u16", ElementType::u16}, {"s16", ElementType::s16}, {"u32", ElementType::u32}, {"s32", ElementType::s32},
+      {"u8", ElementType::u8},   {"s8", ElementType::s8},   {"u16", ElementType::u16}, {"s16", ElementType::s16}, {"u32", ElementType::u32}, {"s32", ElementType::s32},
       {"u64", ElementType::u64}, {"s64", ElementType::s64}, {"f32", ElementType::f32}, {"f64", ElementType::f64}};
   const auto found = names.find(name);
   return found == names.end() ? ElementType::none : found->second;
@@ -111,6 +111,7 @@ class OperationDecoder {
   bool compiled() {
     const std::string_view op = parts_[0];
     if (op == "ld" || op == "st") return access();
+    if (name_ == "shfl") return shuffle();
     if (op == "setp") return comparison();
     if (op == "cvt") return conversion();
     if (op == "shl" || op == "shr") return shift();
@@ -168,6 +169,16 @@ class OperationDecoder {
     read(i_.b, bytes_of(d_.type));
     read(i_.c, 0);
     write(i_.d, bytes_of(d_.type));
+    return true;
+  }
+
+  bool shuffle() {
+    if (i_.d == kNoSlot) return false;
+    d_.operation = Operation::shuffle;
+    d_.type = ElementType::u32;
+    for (const uint32_t slot : {i_.a, i_.b, i_.c, i_.e}) read(slot, 4);
+    write(i_.d, 4);
+    if (i_.vec[0] != kNoSlot) write(i_.vec[0], 0);
     return true;
   }
 
@@ -249,9 +260,10 @@ class OperationDecoder {
     const bool parameter = parts_.size() == 4 && parts_[1] == "param";
     if (parts_.size() != 3 && !parameter) return false;
     d_.type = element_of(parts_[parts_.size() - 2]);
-    if (i_.vec_count > 4 || bytes_of(d_.type) != i_.reg_bytes || i_.bytes != i_.reg_bytes || i_.bytes < 4)
-      return false;
     const bool loads = parts_[0] == "ld";
+    const bool widens = loads && !parameter && i_.vec_count == 1 && i_.reg_bytes > i_.bytes;
+    if (i_.vec_count > 4 || bytes_of(d_.type) != i_.bytes || i_.reg_bytes < 4 || (i_.bytes != i_.reg_bytes && !widens))
+      return false;
     d_.operation = parameter ? Operation::load_parameter : loads ? Operation::load : Operation::store;
     if (!parameter) address();
     for (uint32_t k = 0; k < i_.vec_count; ++k) {

@@ -46,6 +46,7 @@ enum class Operation : uint8_t {
   load,
   store,
   load_parameter,
+  shuffle,
   branch,
   handler,  // reads and writes the registers that its fields name
   sync,     // the same, and waits for lanes of its warp
@@ -54,20 +55,23 @@ enum class Operation : uint8_t {
   opaque,   // may read and write any register, or go anywhere
 };
 
-enum class ElementType : uint8_t { none, u16, s16, u32, s32, u64, s64, f32, f64 };
+enum class ElementType : uint8_t { none, u8, s8, u16, s16, u32, s32, u64, s64, f32, f64 };
 
 constexpr uint32_t bytes_of(ElementType e) {
   return e == ElementType::none                                              ? 0
+         : e == ElementType::u8 || e == ElementType::s8                 ? 1
          : e == ElementType::u16 || e == ElementType::s16                        ? 2
          : e == ElementType::u32 || e == ElementType::s32 || e == ElementType::f32 ? 4
                                                                          : 8;
 }
 constexpr bool is_signed(ElementType e) {
-  return e == ElementType::s16 || e == ElementType::s32 || e == ElementType::s64;
+  return e == ElementType::s8 || e == ElementType::s16 || e == ElementType::s32 || e == ElementType::s64;
 }
 constexpr bool is_float(ElementType e) {
   return e == ElementType::f32 || e == ElementType::f64;
 }
+
+inline constexpr uint8_t kShuffleByIndex = 3;  // Inst::variant of shfl: 0 up, 1 down, 2 by butterfly
 
 // Comparisons of setp; those with `u` are true for NaN.
 enum class Comparison : uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };

@@ -163,9 +163,11 @@ const NativeCode* native_code_for(const Launch& launch) {
   NativeMode mode;
   mode.counts = settings().counters || launch.step_limit != 0;
   mode.observes = settings().counters || settings().init_check || settings().race_check;
+  mode.orders_lanes = settings().race_check;
   const bool one_row = launch.block[1] * launch.block[2] == 1;
   mode.shape.tid_x_is_affine = launch.block[0] % kLanes == 0 || one_row;
   mode.shape.tid_yz_are_uniform = mode.shape.tid_x_is_affine;
+  mode.shape.rows_are_whole = launch.block[0] % kLanes == 0;
   const uint64_t warps = launch.blocks() * ((launch.threads_per_block() + kLanes - 1) / kLanes);
   return launch.program->native->code_for(*launch.program, mode, warps * launch.program->code.size());
 }
