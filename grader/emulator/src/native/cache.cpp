@@ -194,7 +194,8 @@ Xbyak::Address Emitter::steps(uint32_t bytes, int64_t stride, uint32_t piece) {
   const auto lane_step = [&](uint32_t lane) { return static_cast<uint64_t>(stride) * lane; };
   for (uint32_t k = 0; k < 8; ++k) {
     const uint32_t first = piece * 16 + 2 * k;
-    words[k] = bytes == 8 ? lane_step(piece * 8 + k) : lane_step(first + 1) << 32 | uint32_t(lane_step(first));
+    words[k] =
+        bytes == 8 ? lane_step(piece * 8 + k) : lane_step(first + 1) << 32 | uint32_t(lane_step(first));
   }
   return constant(words);
 }

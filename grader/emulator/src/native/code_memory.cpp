@@ -16,7 +16,8 @@ size_t whole_pages(size_t bytes) {
 }  // namespace
 
 CodeMemory::CodeMemory(size_t bytes) : bytes_(whole_pages(bytes)) {
-  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     bytes_ = 0;
   } else {

@@ -346,10 +346,12 @@ void Emitter::integer_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) 
       vpternlogd(t, t, a(), 0x55);  // of the last operand alone
       break;
     case Operation::minimum:
-      narrow ? (sign ? vpminsd(t, a(), b()) : vpminud(t, a(), b())) : (sign ? vpminsq(t, a(), b()) : vpminuq(t, a(), b()));
+      narrow ? (sign ? vpminsd(t, a(), b()) : vpminud(t, a(), b()))
+             : (sign ? vpminsq(t, a(), b()) : vpminuq(t, a(), b()));
       break;
     case Operation::maximum:
-      narrow ? (sign ? vpmaxsd(t, a(), b()) : vpmaxud(t, a(), b())) : (sign ? vpmaxsq(t, a(), b()) : vpmaxuq(t, a(), b()));
+      narrow ? (sign ? vpmaxsd(t, a(), b()) : vpmaxud(t, a(), b()))
+             : (sign ? vpmaxsq(t, a(), b()) : vpmaxuq(t, a(), b()));
       break;
     case Operation::negate:
       vpxord(zmm28, zmm28, zmm28);
@@ -403,7 +405,8 @@ bool Emitter::emit_vector(const Inst& i, const Decoded& d) {
   // A result that is a source as well keeps its old pieces until all new ones are there: results of one width
   // may be read in pieces of another.
   std::vector<Zmm> results;
-  const bool overlaps = std::any_of(d.reads.begin(), d.reads.end(), [&](const Register& r) { return r.slot == i.d && r.bytes != bytes; });
+  const bool overlaps = std::any_of(d.reads.begin(), d.reads.end(),
+                                    [&](const Register& r) { return r.slot == i.d && r.bytes != bytes; });
   for (uint32_t p = 0; p < pieces; ++p) {
     const Zmm t = allocate();
     vector_piece(i, d, p, t);
@@ -574,19 +577,23 @@ void Emitter::emit_select(const Inst& i, const Decoded& d) {
   }
 }
 
-// Shuffles of a warp that is all there, by a distance that is known or to the lane that all lanes name. The rest, and
-// what racecheck wants to know of, is the handler's.
+// Shuffles of a warp that is all there, by a distance that is known or to the lane that all lanes name. The
+// rest, and what racecheck wants to know of, is the handler's.
 bool Emitter::emit_shuffle(const Inst& i, const Decoded& d) {
   const Fact distance = fact(i.b), bounds = fact(i.c), members = fact(i.e);
   const bool picks = flow_.result(i, d, facts_).is_scalar();
-  if (mode_.orders_lanes || !bounds.known || !members.known || uint32_t(members.value) != kAllLanes) return false;
+  if (mode_.orders_lanes || !bounds.known || !members.known || uint32_t(members.value) != kAllLanes)
+    return false;
   if (!picks && !distance.known) return false;
   const int clamp = int(bounds.value & 31), segment = int(bounds.value >> 8 & 31);
   if (picks && clamp != 31) return false;
   uint32_t from[kLanes], in_range = 0;
   for (int l = 0; l < int(kLanes); ++l) {
     const int by = int(distance.value & 31), last = (l & segment) | (clamp & ~segment), first = l & segment;
-    const int wanted = i.variant == 0 ? l - by : i.variant == 1 ? l + by : i.variant == 2 ? l ^ by : first | (by & ~segment);
+    const int wanted = i.variant == 0   ? l - by
+                       : i.variant == 1 ? l + by
+                       : i.variant == 2 ? l ^ by
+                                        : first | (by & ~segment);
     const bool valid = picks || (i.variant == 0 ? wanted >= last : wanted <= last);
     from[l] = uint32_t(valid ? wanted : l) % kLanes;
     in_range |= uint32_t(valid) << l;
@@ -608,7 +615,8 @@ bool Emitter::emit_shuffle(const Inst& i, const Decoded& d) {
   } else {
     for (uint32_t p = 0; p < 2; ++p) {
       std::vector<uint64_t> words(8);
-      for (uint32_t k = 0; k < 8; ++k) words[k] = uint64_t(from[16 * p + 2 * k + 1]) << 32 | from[16 * p + 2 * k];
+      for (uint32_t k = 0; k < 8; ++k)
+        words[k] = uint64_t(from[16 * p + 2 * k + 1]) << 32 | from[16 * p + 2 * k];
       const Zmm t = p == 0 ? t0 : t1;
       vmovdqa64(t, constant(words));
       vpermi2d(t, low, high);

@@ -1,13 +1,14 @@
-// Loads and stores. An address of which a base and a step describe all lanes takes one comparison with the bounds of
-// the allocation that the instruction touched last, others a vector of them. What lies outside goes to the handler.
+// Loads and stores. An address of which a base and a step describe all lanes takes one comparison with the
+// bounds of the allocation that the instruction touched last, others a vector of them. What lies outside goes
+// to the handler.
 #include <cstddef>
 
 #include "native/emitter.h"
 
 namespace warpgrade::emu {
 
-// What is known of an access while its code is written. Its addresses are in rax (scalar; of the first lane) or in
-// zmm registers.
+// What is known of an access while its code is written. Its addresses are in rax (scalar; of the first lane)
+// or in zmm registers.
 struct Emitter::Access {
   const Inst& i;
   const Decoded& d;
@@ -21,7 +22,9 @@ struct Emitter::Access {
   mutable Label slowly;
 
   uint32_t access_bytes() const { return bytes * count; }
-  uint32_t span() const { return static_cast<uint32_t>(scalar_address ? stride * (kLanes - 1) : 0) + access_bytes(); }
+  uint32_t span() const {
+    return static_cast<uint32_t>(scalar_address ? stride * (kLanes - 1) : 0) + access_bytes();
+  }
   bool is_row() const { return scalar_address && count == 1 && stride == int64_t(bytes); }
   bool is_uniform() const { return scalar_address && stride == 0; }
   int64_t hint(size_t field) const { return int64_t(i.index) * int64_t(sizeof(NativeHint)) + int64_t(field); }
@@ -123,7 +126,7 @@ void Emitter::load_element(const Access& a, uint32_t k) {
   if (a.bytes == 8) {
     mov(rax, qword[rdx + offset]);
   } else if (a.bytes == 4) {
-    sign && a.wide == 8 ? movsxd(rax, dword[rdx + offset]) : mov(eax, dword[rdx + offset]);
+    sign&& a.wide == 8 ? movsxd(rax, dword[rdx + offset]) : mov(eax, dword[rdx + offset]);
   } else if (!sign) {
     a.bytes == 2 ? movzx(eax, word[rdx + offset]) : movzx(eax, byte[rdx + offset]);
   } else if (a.wide == 4) {
@@ -140,11 +143,13 @@ void Emitter::load_widening(const Access& a, bool masked) {
     const Zmm to = masked ? a.values[p] | lanes_of(a.wide, p) | T_z : a.values[p];
     const Xbyak::Address at = ptr[rdx + int(p * (64 / a.wide) * a.bytes)];
     if (a.wide == 4) {
-      a.bytes == 1 ? (sign ? vpmovsxbd(to, at) : vpmovzxbd(to, at)) : (sign ? vpmovsxwd(to, at) : vpmovzxwd(to, at));
+      a.bytes == 1 ? (sign ? vpmovsxbd(to, at) : vpmovzxbd(to, at))
+                   : (sign ? vpmovsxwd(to, at) : vpmovzxwd(to, at));
     } else if (a.bytes == 4) {
       sign ? vpmovsxdq(to, at) : vpmovzxdq(to, at);
     } else {
-      a.bytes == 1 ? (sign ? vpmovsxbq(to, at) : vpmovzxbq(to, at)) : (sign ? vpmovsxwq(to, at) : vpmovzxwq(to, at));
+      a.bytes == 1 ? (sign ? vpmovsxbq(to, at) : vpmovzxbq(to, at))
+                   : (sign ? vpmovsxwq(to, at) : vpmovzxwq(to, at));
     }
   }
 }
@@ -212,7 +217,8 @@ void Emitter::store_last(const Access& a) {
   neg(ecx);
   add(ecx, kLanes - 1);
   for (uint32_t k = 0; k < a.count; ++k) {
-    for (uint32_t p = 0; p < pieces; ++p) vmovdqu64(ptr[r12 + int(offsetof(NativeContext, spare) + 64 * p)], a.values[k * pieces + p]);
+    for (uint32_t p = 0; p < pieces; ++p)
+      vmovdqu64(ptr[r12 + int(offsetof(NativeContext, spare) + 64 * p)], a.values[k * pieces + p]);
     const int from = offsetof(NativeContext, spare);
     if (a.bytes == 4) {
       mov(eax, dword[r12 + rcx * 4 + from]);
@@ -224,14 +230,95 @@ void Emitter::store_last(const Access& a) {
   }
 }
 
+// Into rax.
+void Emitter::scalar_address(const Inst& i) {
+  if (i.address_is_32) {
+    mov(eax, scalar(i.a).cvt32());
+    if (i.imm != 0) add(eax, static_cast<uint32_t>(i.imm));
+    return;
+  }
+  mov(rax, scalar(i.a));
+  if (i.imm == 0) return;
+  mov(rcx, uint64_t(i.imm));
+  add(rax, rcx);
+}
+
+// With checks or counters: rows and single places are looked at by native_observe, the rest by the handler.
+bool Emitter::emit_observed_access(Access& a) {
+  const Inst& i = a.i;
+  const uint32_t pieces = a.wide / 2;
+  if (!a.is_row() && !(a.is_uniform() && a.loads)) return false;
+  if (i.space == Space::generic) return false;
+  a.site = make_site(i);
+  NativeSite& site = out_.sites[a.site];
+  site.span = a.span();
+  site.row = a.is_row();
+  site.bytes = a.access_bytes();
+  store_dirty_by_lanes([](uint32_t) { return true; });
+  for (CachedVector& v : cache_.vectors) v.dirty = false;
+  scalar_address(i);
+  Label slowly, done;
+  if (a.is_row()) {
+    cmp(r13d, -1);
+    jne(a.slowly, T_NEAR);
+  }
+  check_scalar_address(a);
+  mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
+  mov(rdi, rbx);
+  mov(rsi, r12);
+  mov(rcx, rdx);
+  mov(edx, a.site);
+  mov(rax, reinterpret_cast<uint64_t>(&native_observe));
+  vzeroupper();
+  call(rax);
+  emit_masks();
+  mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
+  clear_cache();
+  if (a.is_uniform()) {
+    for (uint32_t k = 0; k < a.count; ++k) {
+      ++now_;
+      load_element(a, k);
+      define_scalar(i.vec[k], rax);
+    }
+  } else {
+    for (uint32_t p = 0; p < pieces; ++p)
+      a.values.push_back(a.loads ? allocate() : source(i.vec[0], p, a.wide));
+    move_row(a, false);
+    for (uint32_t p = 0; a.loads && p < pieces; ++p) bind(i.vec[0], p, a.wide, a.values[p]);
+  }
+  L(done);
+  const Cache after = cache_;
+  Facts facts = facts_;
+  flow_.apply(i, facts);
+  cold_.push_back([this, a, after, done, facts]() mutable {
+    L(a.slowly);
+    call_run(a.site);
+    facts_ = facts;
+    reload(after);
+    jmp(done);
+  });
+  return true;
+}
+
 bool Emitter::emit_access(const Inst& i, const Decoded& d) {
   const bool loads = d.operation == Operation::load;
   const bool known_space = i.space == Space::shared || i.space == Space::global || i.space == Space::generic;
-  if (mode_.observes || !known_space) return false;
+  if (!known_space) return false;
   if (i.vec_count > 1 && is_ordered(program_.texts[i.index])) return false;
   const Fact address = fact(i.a);
-  Access a{i, d, loads, i.space == Space::shared, address.is_scalar() && address.stride >= 0 && address.stride <= kMostRowStride,
-           address.stride, i.bytes, i.vec_count, i.reg_bytes, 0, {}, {}, {}};
+  Access a{i,
+           d,
+           loads,
+           i.space == Space::shared,
+           address.is_scalar() && address.stride >= 0 && address.stride <= kMostRowStride,
+           address.stride,
+           i.bytes,
+           i.vec_count,
+           i.reg_bytes,
+           0,
+           {},
+           {},
+           {}};
   if (a.scalar_address && a.stride % a.bytes != 0 && a.stride != 0) a.scalar_address = false;
   const bool scalar_result = loads && a.is_uniform();
   // A gather reads four bytes at least: behind the last element may be nothing.
@@ -244,21 +331,12 @@ bool Emitter::emit_access(const Inst& i, const Decoded& d) {
       if (i.vec[k] == i.vec[other] && loads) return false;
     }
   }
+  if (mode_.observes) return emit_observed_access(a);
   a.site = make_site(i);
-  NativeSite& site = out_.sites[a.site];
-  site.span = a.span();
+  out_.sites[a.site].span = a.span();
   const uint32_t pieces = a.wide / 2;
   if (a.scalar_address) {
-    if (i.address_is_32) {
-      mov(eax, scalar(i.a).cvt32());
-      if (i.imm != 0) add(eax, static_cast<uint32_t>(i.imm));
-    } else {
-      mov(rax, scalar(i.a));
-      if (i.imm != 0) {
-        mov(rcx, uint64_t(i.imm));
-        add(rax, rcx);
-      }
-    }
+    scalar_address(i);
   } else {
     if (!i.address_is_32 && i.imm != 0) vpbroadcastq(zmm29, constant({uint64_t(i.imm)}));
     if (i.address_is_32 && i.imm != 0) vpbroadcastd(zmm29, broadcast32(static_cast<uint32_t>(i.imm)));
@@ -278,7 +356,8 @@ bool Emitter::emit_access(const Inst& i, const Decoded& d) {
   }
   if (!scalar_result) {
     for (uint32_t k = 0; k < a.count; ++k) {
-      for (uint32_t p = 0; p < pieces; ++p) a.values.push_back(loads ? allocate() : source(i.vec[k], p, a.wide));
+      for (uint32_t p = 0; p < pieces; ++p)
+        a.values.push_back(loads ? allocate() : source(i.vec[k], p, a.wide));
     }
   }
   // Jumps to the handler come from here to the access, with one state of the cache.

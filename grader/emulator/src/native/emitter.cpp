@@ -103,7 +103,8 @@ void Emitter::emit_block(uint32_t index) {
     flow_.apply(i, facts_);
   }
   const Operation last = flow_.decoded(b.end - 1).operation;
-  if (last != Operation::branch && last != Operation::leave && last != Operation::barrier && last != Operation::opaque)
+  if (last != Operation::branch && last != Operation::leave && last != Operation::barrier &&
+      last != Operation::opaque)
     finish_block(true);
 }
 
@@ -111,7 +112,8 @@ void Emitter::emit_instruction(const Inst& i) {
   const Decoded& d = flow_.decoded(i.index);
   if (d.operation == Operation::none) return;
   if (d.operation == Operation::branch) return emit_branch(i);
-  if (d.operation == Operation::leave || d.operation == Operation::barrier || d.operation == Operation::opaque)
+  if (d.operation == Operation::leave || d.operation == Operation::barrier ||
+      d.operation == Operation::opaque)
     return emit_control(i);
   if (d.operation >= Operation::handler || i.guard != kAlwaysSlot) return call_handler(i);
   switch (d.operation) {
@@ -152,12 +154,13 @@ uint32_t Emitter::make_site(const Inst& i) {
   s.instruction = i.index;
   s.block = block_;
   s.waits = d.operation == Operation::sync || d.operation == Operation::shuffle;
-  s.leaves = d.operation == Operation::barrier || d.operation == Operation::leave || d.operation == Operation::branch ||
-             d.operation == Operation::opaque;
+  s.leaves = d.operation == Operation::barrier || d.operation == Operation::leave ||
+             d.operation == Operation::branch || d.operation == Operation::opaque;
   const BitSet& after = live_after_[i.index - flow_.blocks()[block_].begin];
   BitSet read(flow_.units());
   for (const Register& r : d.reads) read.set(unit_of(r.slot));
-  for (const Register& r : d.writes) read.set(unit_of(r.slot));  // lanes that do not write keep what was there
+  for (const Register& r : d.writes)
+    read.set(unit_of(r.slot));  // lanes that do not write keep what was there
   if (d.operation == Operation::opaque) read.fill();
   for (uint32_t u = 0; u < facts_.size(); ++u) {
     const Fact& f = facts_[u];
@@ -255,7 +258,8 @@ void Emitter::finish_block(bool) {
   for (const uint32_t s : b.successors) {
     const FlowBlock& next = flow_.blocks()[s];
     for (uint32_t u = 0; u < facts_.size(); ++u) {
-      if (!facts_[u].is_scalar() || next.in[u].is_scalar() || !next.live_in.test(u) || written.test(u)) continue;
+      if (!facts_[u].is_scalar() || next.in[u].is_scalar() || !next.live_in.test(u) || written.test(u))
+        continue;
       written.set(u);
       const uint32_t slot = u * kSlotUnit;
       for (uint32_t p = 0; p < facts_[u].bytes / 2u; ++p) {

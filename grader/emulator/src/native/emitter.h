@@ -1,9 +1,9 @@
 // Writes AVX-512 code of one kernel: registers of the processor as a cache of the warp's register file.
 //
-// Vectors are written back at the end of a block, if they are wanted, and before calls; predicates and scalars at
-// once. In the code: rbx the warp, rbp its registers, r12 the context, r13d the active lanes, r14 the scalars,
-// r15 the hints; k1 k2 the lanes of a vector of 32-bit values by sixteens, k1 k4 k2 k5 of 64-bit values by
-// eights; rax rcx rdx k0 k7 zmm28-31 are free for each instruction.
+// Vectors are written back at the end of a block, if they are wanted, and before calls; predicates and
+// scalars at once. In the code: rbx the warp, rbp its registers, r12 the context, r13d the active lanes, r14
+// the scalars, r15 the hints; k1 k2 the lanes of a vector of 32-bit values by sixteens, k1 k4 k2 k5 of 64-bit
+// values by eights; rax rcx rdx k0 k7 zmm28-31 are free for each instruction.
 #pragma once
 #include <xbyak/xbyak.h>
 
@@ -18,7 +18,8 @@ namespace warpgrade::emu {
 
 class Emitter : public Xbyak::CodeGenerator {
  public:
-  Emitter(const Program& program, const Flow& flow, const NativeMode& mode, CodeMemory& memory, NativeCode& out);
+  Emitter(const Program& program, const Flow& flow, const NativeMode& mode, CodeMemory& memory,
+          NativeCode& out);
   void run();
 
  private:
@@ -46,6 +47,8 @@ class Emitter : public Xbyak::CodeGenerator {
     CachedVector vectors[kVectors];
     CachedScalar scalars[kScalars];
   };
+
+  struct Access;
 
   // emitter.cpp: the frame, blocks, calls.
   void emit_frame();
@@ -109,8 +112,9 @@ class Emitter : public Xbyak::CodeGenerator {
   void canonical(Zmm t);
 
   // emit_memory.cpp
-  struct Access;
   bool emit_access(const Inst& i, const Decoded& d);
+  bool emit_observed_access(Access& a);
+  void scalar_address(const Inst& i);
   void load_parameters(const Inst& i);
   void check_scalar_address(const Access& a);
   void check_scalar_address_partly(const Access& a);

@@ -14,7 +14,9 @@ Fact meet(const Fact& a, const Fact& b) {
   if (a.kind == Fact::Kind::unknown) return b;
   if (b.kind == Fact::Kind::unknown) return a;
   if (!a.is_scalar() || !b.is_scalar() || a.stride != b.stride || a.bytes != b.bytes) return Fact::vector();
-  return a.known && b.known && a.value == b.value ? a : Fact::scalar(a.bytes, a.stride, std::min(a.align, b.align));
+  return a.known && b.known && a.value == b.value
+             ? a
+             : Fact::scalar(a.bytes, a.stride, std::min(a.align, b.align));
 }
 
 // Steps that are worth keeping: larger ones are no row in memory, and products of them could overflow.
@@ -22,7 +24,8 @@ constexpr int64_t kMostStride = int64_t{1} << 24;
 
 Fact affine(uint32_t bytes, int64_t stride, int align = 0) {
   if (stride > kMostStride || stride < -kMostStride) return Fact::vector();
-  return Fact::scalar(static_cast<uint8_t>(bytes), stride, static_cast<uint8_t>(std::clamp(align, 0, int(Fact::kMostAlign))));
+  return Fact::scalar(static_cast<uint8_t>(bytes), stride,
+                      static_cast<uint8_t>(std::clamp(align, 0, int(Fact::kMostAlign))));
 }
 
 constexpr int kLaneBits = 5;
@@ -39,13 +42,14 @@ bool ends_block(Operation operation) {
 // Where control may go beside the next instruction.
 bool leaves_for_good(const Program& program, const Inst& i) {
   const std::string& name = program.operations[i.index];
-  return i.guard == kAlwaysSlot &&
-         (name == "exit" || name == "bra" || name == "brx" || name == "trap" || name.compare(0, 3, "ret") == 0);
+  return i.guard == kAlwaysSlot && (name == "exit" || name == "bra" || name == "brx" || name == "trap" ||
+                                    name.compare(0, 3, "ret") == 0);
 }
 
 }  // namespace
 
-Flow::Flow(const Program& program, LaunchShapeFacts shape, const std::set<std::pair<uint32_t, uint32_t>>& doubted)
+Flow::Flow(const Program& program, LaunchShapeFacts shape,
+           const std::set<std::pair<uint32_t, uint32_t>>& doubted)
     : program_(program), units_(static_cast<uint32_t>(program.register_image.size() / kSlotUnit + 1)) {
   for (const Inst& i : program.code) decoded_.push_back(decode_operation(program, i));
   find_fixed(shape);
@@ -62,7 +66,8 @@ void Flow::find_fixed(LaunchShapeFacts shape) {
     fixed_facts_[unit_of(slot)] = fact;
   };
   for (const ConstantRegister& c : program_.constants) {
-    fix(c.slot, c.bytes == 4 || c.bytes == 8 ? Fact::constant(static_cast<uint8_t>(c.bytes), c.bits) : Fact::vector());
+    fix(c.slot, c.bytes == 4 || c.bytes == 8 ? Fact::constant(static_cast<uint8_t>(c.bytes), c.bits)
+                                             : Fact::vector());
   }
   for (const auto* specials : {&program_.warp_specials, &program_.block_specials}) {
     for (const SpecialRegister& s : *specials) {
@@ -197,7 +202,8 @@ void Flow::find_facts(const std::set<std::pair<uint32_t, uint32_t>>& doubted) {
       bool changed = !seen[s];
       seen[s] = true;
       for (uint32_t u = 0; u < units_; ++u) {
-        const Fact met = doubted.contains({blocks_[s].begin, u}) ? Fact::vector() : meet(blocks_[s].in[u], facts[u]);
+        const Fact met =
+            doubted.contains({blocks_[s].begin, u}) ? Fact::vector() : meet(blocks_[s].in[u], facts[u]);
         changed |= !(met == blocks_[s].in[u]);
         blocks_[s].in[u] = met;
       }
@@ -231,7 +237,8 @@ Fact Flow::result(const Inst& i, const Decoded& d, const Facts& facts) const {
   if (d.operation == Operation::load_parameter) return Fact::scalar(static_cast<uint8_t>(bytes), 0);
   // All lanes take the value of one.
   if (d.operation == Operation::shuffle) {
-    const bool picks = i.variant == kShuffleByIndex && source(1).is_uniform() && source(2).known && (source(2).value >> 8 & 31) == 0;
+    const bool picks = i.variant == kShuffleByIndex && source(1).is_uniform() && source(2).known &&
+                       (source(2).value >> 8 & 31) == 0;
     return picks ? Fact::scalar(4, 0) : Fact::vector();
   }
   if (d.operation == Operation::load)
@@ -242,13 +249,16 @@ Fact Flow::result(const Inst& i, const Decoded& d, const Facts& facts) const {
   for (const Register& r : d.reads) {
     if (r.bytes == 0 || !of(r.slot).is_scalar()) return Fact::vector();
   }
-  const Fact a = source(0), b = d.reads.size() > 1 ? source(1) : Fact(), c = d.reads.size() > 2 ? source(2) : Fact();
-  const bool uniform = std::all_of(d.reads.begin(), d.reads.end(), [&](const Register& r) { return of(r.slot).is_uniform(); });
+  const Fact a = source(0), b = d.reads.size() > 1 ? source(1) : Fact(),
+             c = d.reads.size() > 2 ? source(2) : Fact();
+  const bool uniform =
+      std::all_of(d.reads.begin(), d.reads.end(), [&](const Register& r) { return of(r.slot).is_uniform(); });
   // A product with a constant keeps a step; one with an unknown uniform factor has a step that is not known.
   const auto product = [&]() -> Fact {
     const int align = a.align + b.align;
     if (a.is_uniform() && b.is_uniform()) {
-      return a.known && b.known && bytes == 4 ? Fact::constant(4, uint32_t(a.value * b.value)) : affine(bytes, 0, align);
+      return a.known && b.known && bytes == 4 ? Fact::constant(4, uint32_t(a.value * b.value))
+                                              : affine(bytes, 0, align);
     }
     const Fact& factor = a.known ? a : b;
     const Fact& other = a.known ? b : a;
@@ -266,9 +276,11 @@ Fact Flow::result(const Inst& i, const Decoded& d, const Facts& facts) const {
     case Operation::move:
       return a;
     case Operation::add_immediate:
-      return affine(bytes, a.stride, std::min<int>(a.align, Fact::constant(8, static_cast<uint64_t>(i.imm)).align));
+      return affine(bytes, a.stride,
+                    std::min<int>(a.align, Fact::constant(8, static_cast<uint64_t>(i.imm)).align));
     case Operation::add:
-      if (a.known && b.known) return Fact::constant(static_cast<uint8_t>(bytes), narrow(a.value + b.value, bytes));
+      if (a.known && b.known)
+        return Fact::constant(static_cast<uint8_t>(bytes), narrow(a.value + b.value, bytes));
       return affine(bytes, a.stride + b.stride, lower_align);
     case Operation::subtract:
       return affine(bytes, a.stride - b.stride, lower_align);
@@ -285,7 +297,8 @@ Fact Flow::result(const Inst& i, const Decoded& d, const Facts& facts) const {
       return affine(bytes, a.stride * (int64_t{1} << b.value), a.align + static_cast<int>(b.value));
     case Operation::shift_right:
       if (!b.known) return Fact::vector();
-      if (uniform) return affine(bytes, 0, a.align - static_cast<int>(std::min<uint64_t>(b.value, Fact::kMostAlign)));
+      if (uniform)
+        return affine(bytes, 0, a.align - static_cast<int>(std::min<uint64_t>(b.value, Fact::kMostAlign)));
       return counts_lanes(a) && b.value >= kLaneBits ? affine(bytes, 0) : Fact::vector();
     case Operation::bit_and: {
       if (uniform) return affine(bytes, 0, std::max(a.align, b.align));

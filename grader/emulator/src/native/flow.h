@@ -1,5 +1,5 @@
-// What holds of a kernel's registers at each place: which are wanted later, and which hold one value, or values
-// with a constant step from lane to lane, in all lanes that are there.
+// What holds of a kernel's registers at each place: which are wanted later, and which hold one value, or
+// values with a constant step from lane to lane, in all lanes that are there.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -81,7 +81,8 @@ struct LaunchShapeFacts {
 class Flow {
  public:
   // Facts of `doubted` (block's first instruction, unit) were found not to hold where fragments met.
-  Flow(const Program& program, LaunchShapeFacts shape, const std::set<std::pair<uint32_t, uint32_t>>& doubted);
+  Flow(const Program& program, LaunchShapeFacts shape,
+       const std::set<std::pair<uint32_t, uint32_t>>& doubted);
 
   const std::vector<FlowBlock>& blocks() const { return blocks_; }
   const Decoded& decoded(uint32_t instruction) const { return decoded_[instruction]; }

@@ -1,9 +1,9 @@
 // A kernel as native code, and what that code needs while it runs.
 //
-// The unit is the basic block. Between blocks registers live in the interpreter's register file, so that any block
-// can also be interpreted; registers of which one value and a step describe all lanes (flow.h) live as scalars in
-// NativeContext::scalars and are written to the register file where the interpreter takes over. Whatever the
-// code does not know, and whatever surprises it, goes to the interpreter's handler.
+// The unit is the basic block. Between blocks registers live in the interpreter's register file, so that any
+// block can also be interpreted; registers of which one value and a step describe all lanes (flow.h) live as
+// scalars in NativeContext::scalars and are written to the register file where the interpreter takes over.
+// Whatever the code does not know, and whatever surprises it, goes to the interpreter's handler.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -44,12 +44,14 @@ struct NativeSite {
   bool leaves = false;  // control goes elsewhere afterwards
   std::vector<ScalarRegister> reads, live;
   std::vector<ScalarRegister> results;  // uniform results to be taken back
+  bool row = false;                     // of an access that is observed: side by side; else at one place
+  uint32_t bytes = 0;                   // of a lane's access
   uint32_t span = 0;                    // bytes from the first lane's address to the end of the last one's
 };
 
 // What a version of a kernel's code depends on.
 struct NativeMode {
-  bool counts = false;   // counts instructions
+  bool counts = false;        // counts instructions
   bool observes = false;      // looks at memory accesses
   bool orders_lanes = false;  // racecheck follows what orders the lanes of a warp
   LaunchShapeFacts shape;
@@ -78,9 +80,10 @@ struct NativeCode {
 // Of one worker during a launch.
 struct NativeContext {
   alignas(64) uint8_t spare[8 * kLanes] = {};  // for values that change from vectors to scalars
-  NativeHint* hints = nullptr;  // by instruction
-  uint64_t* scalars = nullptr;  // by unit
+  NativeHint* hints = nullptr;                 // by instruction
+  uint64_t* scalars = nullptr;                 // by unit
   const uint8_t* shared = nullptr;
+  uint64_t host = 0;  // an address that outlives a call
   const uint8_t* params = nullptr;
   ExecutionCounts* block_counts = nullptr;
   uint64_t instructions = 0;  // executed since the code was entered
@@ -94,6 +97,9 @@ struct NativeContext {
 // What generated code calls. 0: go on; else the code returns that value minus one.
 int native_run(Warp* w, NativeContext* context, uint32_t site);
 int native_control(Warp* w, NativeContext* context, uint32_t site, uint32_t mask);
+// Counters and checks of an access of all lanes to neighbouring places, or of lanes to one place, from `host`
+// on.
+void native_observe(Warp* w, NativeContext* context, uint32_t site, uint64_t host);
 // Control goes to the interpreter before an instruction, or at a block's begin.
 void native_stop_before(Warp* w, NativeContext* context, uint32_t site);
 void native_stop_at_block(Warp* w, NativeContext* context, uint32_t block);

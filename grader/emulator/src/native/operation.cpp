@@ -25,8 +25,10 @@ Parts split(std::string_view name) {
 
 ElementType element_of(std::string_view name) {
   static const std::unordered_map<std::string_view, ElementType> names = {
-      {"u8", ElementType::u8},   {"s8", ElementType::s8},   {"u16", ElementType::u16}, {"s16", ElementType::s16}, {"u32", ElementType::u32}, {"s32", ElementType::s32},
-      {"u64", ElementType::u64}, {"s64", ElementType::s64}, {"f32", ElementType::f32}, {"f64", ElementType::f64}};
+      {"u8", ElementType::u8},   {"s8", ElementType::s8},   {"u16", ElementType::u16},
+      {"s16", ElementType::s16}, {"u32", ElementType::u32}, {"s32", ElementType::s32},
+      {"u64", ElementType::u64}, {"s64", ElementType::s64}, {"f32", ElementType::f32},
+      {"f64", ElementType::f64}};
   const auto found = names.find(name);
   return found == names.end() ? ElementType::none : found->second;
 }
@@ -38,17 +40,25 @@ struct Form {
 
 // Operations on one type whose operands are as wide as the type.
 const std::unordered_map<std::string_view, Form>& plain_forms() {
-  static const std::unordered_map<std::string_view, Form> forms = {
-      {"add", {Operation::add, 2}},          {"sub", {Operation::subtract, 2}},
-      {"mul", {Operation::multiply, 2}},     {"mul.lo", {Operation::multiply, 2}},
-      {"mad.lo", {Operation::multiply_add, 3}}, {"fma", {Operation::multiply_add, 3}},
-      {"and", {Operation::bit_and, 2}},      {"or", {Operation::bit_or, 2}},
-      {"xor", {Operation::bit_xor, 2}},      {"not", {Operation::bit_not, 1}},
-      {"min", {Operation::minimum, 2}},      {"max", {Operation::maximum, 2}},
-      {"neg", {Operation::negate, 1}},       {"abs", {Operation::absolute, 1}},
-      {"div", {Operation::divide, 2}},       {"sqrt", {Operation::square_root, 1}},
-      {"rcp", {Operation::reciprocal, 1}},   {"rsqrt", {Operation::reciprocal_root, 1}},
-      {"mov", {Operation::move, 1}}};
+  static const std::unordered_map<std::string_view, Form> forms = {{"add", {Operation::add, 2}},
+                                                                   {"sub", {Operation::subtract, 2}},
+                                                                   {"mul", {Operation::multiply, 2}},
+                                                                   {"mul.lo", {Operation::multiply, 2}},
+                                                                   {"mad.lo", {Operation::multiply_add, 3}},
+                                                                   {"fma", {Operation::multiply_add, 3}},
+                                                                   {"and", {Operation::bit_and, 2}},
+                                                                   {"or", {Operation::bit_or, 2}},
+                                                                   {"xor", {Operation::bit_xor, 2}},
+                                                                   {"not", {Operation::bit_not, 1}},
+                                                                   {"min", {Operation::minimum, 2}},
+                                                                   {"max", {Operation::maximum, 2}},
+                                                                   {"neg", {Operation::negate, 1}},
+                                                                   {"abs", {Operation::absolute, 1}},
+                                                                   {"div", {Operation::divide, 2}},
+                                                                   {"sqrt", {Operation::square_root, 1}},
+                                                                   {"rcp", {Operation::reciprocal, 1}},
+                                                                   {"rsqrt", {Operation::reciprocal_root, 1}},
+                                                                   {"mov", {Operation::move, 1}}};
   return forms;
 }
 
@@ -202,12 +212,11 @@ class OperationDecoder {
   }
 
   bool predicate() {
-    static const std::unordered_map<std::string_view, Form> forms = {
-        {"and", {Operation::predicate_and, 2}},
-        {"or", {Operation::predicate_or, 2}},
-        {"xor", {Operation::predicate_xor, 2}},
-        {"mov", {Operation::predicate_move, 1}},
-        {"not", {Operation::predicate_not, 1}}};
+    static const std::unordered_map<std::string_view, Form> forms = {{"and", {Operation::predicate_and, 2}},
+                                                                     {"or", {Operation::predicate_or, 2}},
+                                                                     {"xor", {Operation::predicate_xor, 2}},
+                                                                     {"mov", {Operation::predicate_move, 1}},
+                                                                     {"not", {Operation::predicate_not, 1}}};
     const auto found = forms.find(parts_[0]);
     if (found == forms.end() || parts_.size() != 2) return false;
     d_.operation = found->second.operation;
@@ -262,7 +271,8 @@ class OperationDecoder {
     d_.type = element_of(parts_[parts_.size() - 2]);
     const bool loads = parts_[0] == "ld";
     const bool widens = loads && !parameter && i_.vec_count == 1 && i_.reg_bytes > i_.bytes;
-    if (i_.vec_count > 4 || bytes_of(d_.type) != i_.bytes || i_.reg_bytes < 4 || (i_.bytes != i_.reg_bytes && !widens))
+    if (i_.vec_count > 4 || bytes_of(d_.type) != i_.bytes || i_.reg_bytes < 4 ||
+        (i_.bytes != i_.reg_bytes && !widens))
       return false;
     d_.operation = parameter ? Operation::load_parameter : loads ? Operation::load : Operation::store;
     if (!parameter) address();
@@ -275,11 +285,13 @@ class OperationDecoder {
   // Operations whose registers are all named by their fields, whatever these mean.
   void by_handler() {
     static const std::array fields_only = {
-        "add",  "sub",  "mul",   "mad",  "div",   "rem",  "min",   "max",   "abs",     "neg",     "sad",   "mul24",
-        "mad24", "dp4a", "shl",  "shr",  "popc",  "clz",  "bfind", "bfe",   "bfi",     "lop3",    "prmt",  "shf",
-        "bmsk", "testp", "cvt",  "and",  "or",    "xor",  "not",   "cnot",  "brev",    "setp",    "set",   "selp",
-        "slct", "mov",  "pack",  "unpack", "fma", "sqrt", "rsqrt", "rcp",   "sin",     "cos",     "ex2",   "lg2",
-        "tanh", "copysign", "rounded", "ld", "st", "atom", "isspacep", "activemask", "clock", "fence", "nanosleep"};
+        "add",      "sub",        "mul",   "mad",    "div",      "rem",     "min",   "max",   "abs",
+        "neg",      "sad",        "mul24", "mad24",  "dp4a",     "shl",     "shr",   "popc",  "clz",
+        "bfind",    "bfe",        "bfi",   "lop3",   "prmt",     "shf",     "bmsk",  "testp", "cvt",
+        "and",      "or",         "xor",   "not",    "cnot",     "brev",    "setp",  "set",   "selp",
+        "slct",     "mov",        "pack",  "unpack", "fma",      "sqrt",    "rsqrt", "rcp",   "sin",
+        "cos",      "ex2",        "lg2",   "tanh",   "copysign", "rounded", "ld",    "st",    "atom",
+        "isspacep", "activemask", "clock", "fence",  "nanosleep"};
     static const std::array sync = {"shfl", "vote", "match", "redux", "elect"};
     const auto is = [&](const char* op) { return parts_[0] == op; };
     d_ = Decoded();
@@ -297,7 +309,8 @@ class OperationDecoder {
   // depends on the operation.
   void name_all_fields() {
     const std::string_view op = parts_[0];
-    const bool vector_results = op == "ld" || op == "unpack" || op == "shfl" || op == "match" || op == "elect" || op == "atom";
+    const bool vector_results =
+        op == "ld" || op == "unpack" || op == "shfl" || op == "match" || op == "elect" || op == "atom";
     note_field(i_.d, op != "st");
     for (const uint32_t slot : {i_.a, i_.b, i_.c}) note_field(slot, false);
     note_field(i_.e, op == "setp");

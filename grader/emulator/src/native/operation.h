@@ -58,11 +58,11 @@ enum class Operation : uint8_t {
 enum class ElementType : uint8_t { none, u8, s8, u16, s16, u32, s32, u64, s64, f32, f64 };
 
 constexpr uint32_t bytes_of(ElementType e) {
-  return e == ElementType::none                                              ? 0
-         : e == ElementType::u8 || e == ElementType::s8                 ? 1
-         : e == ElementType::u16 || e == ElementType::s16                        ? 2
+  return e == ElementType::none                                                    ? 0
+         : e == ElementType::u8 || e == ElementType::s8                            ? 1
+         : e == ElementType::u16 || e == ElementType::s16                          ? 2
          : e == ElementType::u32 || e == ElementType::s32 || e == ElementType::f32 ? 4
-                                                                         : 8;
+                                                                                   : 8;
 }
 constexpr bool is_signed(ElementType e) {
   return e == ElementType::s8 || e == ElementType::s16 || e == ElementType::s32 || e == ElementType::s64;
@@ -87,7 +87,7 @@ struct Decoded {
   ElementType type = ElementType::none;
   ElementType from = ElementType::none;  // of a conversion
   Comparison comparison = Comparison::eq;
-  std::vector<Register> reads;   // without the guard
+  std::vector<Register> reads;  // without the guard
   std::vector<Register> writes;
 };
 

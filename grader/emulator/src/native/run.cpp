@@ -6,6 +6,7 @@
 #include "program/program.h"
 #include "simt/convergence.h"
 #include "simt/counts.h"
+#include "simt/observe_row.h"
 #include "support/settings.h"
 
 #define WARPEMU_FOR_EACH_ISA [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
@@ -110,14 +111,16 @@ int native_run(Warp* warp, NativeContext* context, uint32_t number) {
   if (site.span != 0) learn_address(w, *context, i, site.span);
   for (const ScalarRegister& r : site.results) {
     const auto lane = static_cast<uint32_t>(__builtin_ctz(mask));
-    context->scalars[unit_of(r.slot)] = r.bytes == 4 ? lanes<uint32_t>(w, r.slot)[lane] : lanes<uint64_t>(w, r.slot)[lane];
+    context->scalars[unit_of(r.slot)] =
+        r.bytes == 4 ? lanes<uint32_t>(w, r.slot)[lane] : lanes<uint64_t>(w, r.slot)[lane];
   }
   if (w.stop == Stop::none && w.active == active && w.pc == i.index + 1 && !may_park) return 0;
   if (!may_park) {
     // A result that came back is in the file already.
     std::vector<ScalarRegister> rest = site.live;
     std::erase_if(rest, [&](const ScalarRegister& r) {
-      return std::any_of(site.results.begin(), site.results.end(), [&](const ScalarRegister& x) { return x.slot == r.slot; });
+      return std::any_of(site.results.begin(), site.results.end(),
+                         [&](const ScalarRegister& x) { return x.slot == r.slot; });
     });
     write_out(w, *context, rest);
   }
@@ -126,6 +129,16 @@ int native_run(Warp* warp, NativeContext* context, uint32_t number) {
   take_back(w, *context, context->code->blocks[site.block], i.index + 1);
   w.active = here;
   return 1 + kDispatch;
+}
+
+void native_observe(Warp* warp, NativeContext* context, uint32_t number, uint64_t host) {
+  Warp& w = *warp;
+  const NativeSite& site = context->code->sites[number];
+  const Inst& i = w.block->program->code[site.instruction];
+  w.mask = w.active;
+  const bool loads = w.block->program->operations[i.index][0] == 'l';
+  observe_row(w, i, site.bytes, loads ? AccessKind::load : AccessKind::store,
+              {host, site.row ? site.bytes : 0, i.space});
 }
 
 int native_control(Warp* warp, NativeContext* context, uint32_t number, uint32_t mask) {
@@ -182,7 +195,8 @@ std::unique_ptr<NativeContext> make_native_context(const Launch& launch, Worker&
   context->scalars = context->scalar_storage.data();
   context->entry_failures.resize(launch.native->blocks.size());
   context->params = launch.params;
-  context->block_storage.resize(worker.counts != nullptr || launch.step_limit != 0 ? launch.native->blocks.size() : 0);
+  context->block_storage.resize(
+      worker.counts != nullptr || launch.step_limit != 0 ? launch.native->blocks.size() : 0);
   context->block_counts = context->block_storage.empty() ? nullptr : context->block_storage.data();
   return context;
 }
@@ -193,7 +207,8 @@ void fold_native_counts(const NativeContext& context, const Program& program, Wo
     for (uint32_t k = context.code->blocks[b].begin; k < context.code->blocks[b].end; ++k) {
       const Inst& i = program.code[k];
       worker.counts->executed[k].warps += context.block_counts[b].warps;
-      if (i.guard == kAlwaysSlot || i.control) worker.counts->executed[k].lanes += context.block_counts[b].lanes;
+      if (i.guard == kAlwaysSlot || i.control)
+        worker.counts->executed[k].lanes += context.block_counts[b].lanes;
     }
   }
 }

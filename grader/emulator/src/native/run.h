@@ -14,7 +14,8 @@ void fold_native_counts(const NativeContext& context, const Program& program, Wo
 // The context of this thread's worker; nullptr: it interprets.
 NativeContext*& native_context();
 
-// Enters native code at w.pc when it can: true when some ran, and `reschedule` and `interpret` say what is next.
+// Enters native code at w.pc when it can: true when some ran, and `reschedule` and `interpret` say what is
+// next.
 bool run_native(Warp& w, NativeContext& context, NativeReturn& next);
 
 }  // namespace warpgrade::emu

@@ -115,7 +115,7 @@ struct Program {
   std::string title;  // for people: demangled, without parameters
   const Module* module = nullptr;
   std::vector<Inst> code;
-  std::vector<std::string> texts;  // opcode of each instruction
+  std::vector<std::string> texts;       // opcode of each instruction
   std::vector<std::string> operations;  // by instruction: the name of its handler (exec/handlers.h)
   uint32_t entry = 0;
   std::vector<uint8_t> register_image;

@@ -7,6 +7,7 @@
 #include "program/computed_addresses.h"
 #include "simt/count_access.h"
 #include "simt/launch.h"
+#include "simt/observe_row.h"
 
 namespace warpgrade::emu {
 
@@ -21,6 +22,17 @@ void observe_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, con
     w.block->launch->global_races->check(w, i, bytes, kind, x);
   if (w.worker->init_check && followed) check_initialized(w, i, bytes, kind, x);
   if (w.worker->race_check && x.space == Space::shared) w.block->races->check(w, i, bytes, kind, x);
+}
+
+void observe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) {
+  if (w.block->launch->stops(w.block->linear) && w.worker->undo == nullptr) return;
+  if (w.worker->counts != nullptr) count_row(w, i, bytes, kind, row);
+  const bool global = row.space == Space::global;
+  if (w.worker->race_check && global && !w.block->launch->global_races->pass_row(w, i, bytes, kind, row))
+    w.block->launch->global_races->check(w, i, bytes, kind, row.access());
+  if (w.worker->init_check && !pass_initialized(w, i, bytes, kind, row))
+    check_initialized(w, i, bytes, kind, row.access());
+  if (w.worker->race_check && !global) w.block->races->check(w, i, bytes, kind, row.access());
 }
 
 }  // namespace warpgrade::emu

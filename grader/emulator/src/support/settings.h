@@ -24,7 +24,7 @@ struct Settings {
   bool dump_native = false;
   bool native = false;         // hot kernels are compiled
   bool native_always = false;  // all are, at their first launch
-  std::string isa;  // v2, v3 or v4 forces a build of the instruction handlers
+  std::string isa;             // v2, v3 or v4 forces a build of the instruction handlers
 };
 
 const Settings& settings();
