@@ -230,6 +230,25 @@ void Emitter::store_last(const Access& a) {
   }
 }
 
+void Emitter::vector_addresses(Access& a) {
+  const Inst& i = a.i;
+  if (!i.address_is_32 && i.imm != 0) vpbroadcastq(zmm29, constant({uint64_t(i.imm)}));
+  if (i.address_is_32 && i.imm != 0) vpbroadcastd(zmm29, broadcast32(static_cast<uint32_t>(i.imm)));
+  for (uint32_t p = 0; p < 4; ++p) {
+    const Zmm t = allocate();
+    if (i.address_is_32) {
+      half_of(ymm28, i.a, p);
+      if (i.imm != 0) vpaddd(ymm28, ymm28, ymm29);
+      vpmovzxdq(t, ymm28);
+    } else if (i.imm != 0) {
+      vpaddq(t, source(i.a, p, 8), zmm29);
+    } else {
+      vmovdqa64(t, source(i.a, p, 8));
+    }
+    a.addresses.push_back(t);
+  }
+}
+
 // Into rax.
 void Emitter::scalar_address(const Inst& i) {
   if (i.address_is_32) {
@@ -247,8 +266,7 @@ void Emitter::scalar_address(const Inst& i) {
 bool Emitter::emit_observed_access(Access& a) {
   const Inst& i = a.i;
   const uint32_t pieces = a.wide / 2;
-  if (!a.is_row() && !(a.is_uniform() && a.loads)) return false;
-  if (i.space == Space::generic) return false;
+  if (!a.is_row() && !(a.is_uniform() && a.loads)) return emit_observed_lanes(a);
   a.site = make_site(i);
   NativeSite& site = out_.sites[a.site];
   site.span = a.span();
@@ -286,6 +304,62 @@ bool Emitter::emit_observed_access(Access& a) {
     move_row(a, false);
     for (uint32_t p = 0; a.loads && p < pieces; ++p) bind(i.vec[0], p, a.wide, a.values[p]);
   }
+  L(done);
+  const Cache after = cache_;
+  Facts facts = facts_;
+  flow_.apply(i, facts);
+  cold_.push_back([this, a, after, done, facts]() mutable {
+    L(a.slowly);
+    call_run(a.site);
+    facts_ = facts;
+    reload(after);
+    jmp(done);
+  });
+  return true;
+}
+
+// The other accesses: native_observe_lanes looks at addresses of any kind.
+bool Emitter::emit_observed_lanes(Access& a) {
+  const Inst& i = a.i;
+  const uint32_t pieces = a.wide / 2;
+  if (a.bytes < 4) return false;
+  a.scalar_address = false;
+  a.site = make_site(i);
+  NativeSite& site = out_.sites[a.site];
+  site.span = a.span();
+  site.bytes = a.access_bytes();
+  store_dirty_by_lanes([](uint32_t) { return true; });
+  for (CachedVector& v : cache_.vectors) v.dirty = false;
+  vector_addresses(a);
+  check_vector_address(a);
+  vpbroadcastq(zmm28, rdx);
+  const auto host = [&](uint32_t p) { return ptr[r12 + int(offsetof(NativeContext, access) + 64 * p)]; };
+  for (uint32_t p = 0; p < 4; ++p) {
+    vpaddq(a.addresses[p], a.addresses[p], zmm28);
+    vmovdqu64(host(p), a.addresses[p]);
+  }
+  mov(rdi, rbx);
+  mov(rsi, r12);
+  mov(edx, a.site);
+  mov(rax, reinterpret_cast<uint64_t>(&native_observe_lanes));
+  vzeroupper();
+  call(rax);
+  emit_masks();
+  clear_cache();
+  for (uint32_t p = 0; p < 4; ++p) {
+    a.addresses[p] = allocate();
+    vmovdqu64(a.addresses[p], host(p));
+  }
+  for (uint32_t k = 0; k < a.count; ++k) {
+    for (uint32_t p = 0; p < pieces; ++p)
+      a.values.push_back(a.loads ? allocate() : source(i.vec[k], p, a.wide));
+  }
+  xor_(edx, edx);
+  move_lanes(a);
+  for (uint32_t k = 0; a.loads && k < a.count; ++k) {
+    for (uint32_t p = 0; p < pieces; ++p) bind(i.vec[k], p, a.wide, a.values[k * pieces + p]);
+  }
+  Label done;
   L(done);
   const Cache after = cache_;
   Facts facts = facts_;
@@ -338,21 +412,7 @@ bool Emitter::emit_access(const Inst& i, const Decoded& d) {
   if (a.scalar_address) {
     scalar_address(i);
   } else {
-    if (!i.address_is_32 && i.imm != 0) vpbroadcastq(zmm29, constant({uint64_t(i.imm)}));
-    if (i.address_is_32 && i.imm != 0) vpbroadcastd(zmm29, broadcast32(static_cast<uint32_t>(i.imm)));
-    for (uint32_t p = 0; p < 4; ++p) {
-      const Zmm t = allocate();
-      if (i.address_is_32) {
-        half_of(ymm28, i.a, p);
-        if (i.imm != 0) vpaddd(ymm28, ymm28, ymm29);
-        vpmovzxdq(t, ymm28);
-      } else if (i.imm != 0) {
-        vpaddq(t, source(i.a, p, 8), zmm29);
-      } else {
-        vmovdqa64(t, source(i.a, p, 8));
-      }
-      a.addresses.push_back(t);
-    }
+    vector_addresses(a);
   }
   if (!scalar_result) {
     for (uint32_t k = 0; k < a.count; ++k) {

@@ -114,6 +114,8 @@ class Emitter : public Xbyak::CodeGenerator {
   // emit_memory.cpp
   bool emit_access(const Inst& i, const Decoded& d);
   bool emit_observed_access(Access& a);
+  bool emit_observed_lanes(Access& a);
+  void vector_addresses(Access& a);
   void scalar_address(const Inst& i);
   void load_parameters(const Inst& i);
   void check_scalar_address(const Access& a);

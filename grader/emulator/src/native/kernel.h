@@ -83,6 +83,7 @@ struct NativeContext {
   NativeHint* hints = nullptr;                 // by instruction
   uint64_t* scalars = nullptr;                 // by unit
   const uint8_t* shared = nullptr;
+  Access access = {};
   uint64_t host = 0;  // an address that outlives a call
   const uint8_t* params = nullptr;
   ExecutionCounts* block_counts = nullptr;
@@ -100,6 +101,8 @@ int native_control(Warp* w, NativeContext* context, uint32_t site, uint32_t mask
 // Counters and checks of an access of all lanes to neighbouring places, or of lanes to one place, from `host`
 // on.
 void native_observe(Warp* w, NativeContext* context, uint32_t site, uint64_t host);
+// The same of lanes anywhere: host addresses in context->access.
+void native_observe_lanes(Warp* w, NativeContext* context, uint32_t site);
 // Control goes to the interpreter before an instruction, or at a block's begin.
 void native_stop_before(Warp* w, NativeContext* context, uint32_t site);
 void native_stop_at_block(Warp* w, NativeContext* context, uint32_t block);

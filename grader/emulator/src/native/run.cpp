@@ -83,6 +83,21 @@ void learn_address(const Warp& w, NativeContext& context, const Inst& i, uint32_
   hint.starts = hint.bytes >= span ? hint.bytes - span + 1 : 0;
 }
 
+// As the interpreter has them: lanes that are not there follow the first that is.
+WARPEMU_FOR_EACH_ISA
+void complete(Access& x, uint32_t mask) {
+  const uint64_t first = x.host[__builtin_ctz(mask)];
+  uint64_t low = first, high = first;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    const uint64_t host = (mask >> l & 1) != 0 ? x.host[l] : first;
+    x.host[l] = host;
+    low = host < low ? host : low;
+    high = host > high ? host : high;
+  }
+  x.low = low;
+  x.high = high;
+}
+
 bool gathers_all(Warp& w, const Inst& i) {
   const uint32_t* members = lanes<uint32_t>(w, i.e);
   const uint32_t wanted = members[__builtin_ctz(w.mask)];
@@ -137,8 +152,20 @@ void native_observe(Warp* warp, NativeContext* context, uint32_t number, uint64_
   const Inst& i = w.block->program->code[site.instruction];
   w.mask = w.active;
   const bool loads = w.block->program->operations[i.index][0] == 'l';
+  const Space space = i.space == Space::shared ? Space::shared : Space::global;
   observe_row(w, i, site.bytes, loads ? AccessKind::load : AccessKind::store,
-              {host, site.row ? site.bytes : 0, i.space});
+              {host, site.row ? site.bytes : 0, space});
+}
+
+void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
+  Warp& w = *warp;
+  const NativeSite& site = context->code->sites[number];
+  const Inst& i = w.block->program->code[site.instruction];
+  const bool loads = w.block->program->operations[i.index][0] == 'l';
+  w.mask = w.active;
+  context->access.space = i.space == Space::shared ? Space::shared : Space::global;
+  complete(context->access, w.mask);
+  observe_lanes(w, i, site.bytes, loads ? AccessKind::load : AccessKind::store, context->access);
 }
 
 int native_control(Warp* warp, NativeContext* context, uint32_t number, uint32_t mask) {

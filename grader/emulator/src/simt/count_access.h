@@ -6,6 +6,8 @@
 namespace warpgrade::emu {
 
 void count_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
+// Of global memory by lanes in order of address; false: not counted, count_access() has to.
+bool count_ordered_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
 void count_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row);
 
 }  // namespace warpgrade::emu
