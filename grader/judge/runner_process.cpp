@@ -14,6 +14,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/descriptor_message.h"
 #include "base/error.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -259,22 +260,8 @@ Answer RunnerProcess::exchange(Command command, int fd, std::chrono::millisecond
   command.sequence = fresh_number();
   if (first_command_) limit = std::max(limit, spec_.limits.start);
   first_command_ = false;
-  iovec part{&command, sizeof command};
-  msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  if (fd >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  }
   const auto start = Clock::now();
-  if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL) < 0) {
+  if (!send_message(socket_.get(), &command, sizeof command, fd)) {
     answer.kind = Answer::Kind::kDied;
     explain_hang_up(answer);
     return answer;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/descriptor_message.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/process.h"
@@ -111,22 +112,8 @@ nlohmann::json OracleProcess::exchange(const nlohmann::json& request, int descri
     if (greeting.contains("error")) give_up(greeting.at("error"));
     greeted_ = true;
   }
-  std::string text = json_text(request);
-  iovec part{text.data(), text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (descriptor >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  }
-  if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL) < 0) give_up("it has ended");
+  const std::string text = json_text(request);
+  if (!send_message(socket_.get(), text.data(), text.size(), descriptor)) give_up("it has ended");
   nlohmann::json answer = receive(spec_.limit);
   if (answer.contains("error"))  // a mistake in the lab's own code: it serves on
     throw JudgeFault("{}: {}", program_of(spec_), answer.at("error").get<std::string>());

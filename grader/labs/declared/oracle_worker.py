@@ -91,12 +91,12 @@ class Worker:
         array.flags.writeable = writable
         return array
 
+    def _readable(self, entry: dict[str, Any]) -> np.ndarray:
+        array = self._array(entry, writable=False)
+        return _wide(array) if entry.get("bf16") else array
+
     def _given(self, request: dict[str, Any]) -> dict[str, Any]:
-        given = {entry["name"]: self._array(entry, writable=False) for entry in request["inputs"]}
-        for entry in request["inputs"]:
-            if entry.get("bf16"):
-                given[entry["name"]] = _wide(given[entry["name"]])
-        return given | request["values"]
+        return {entry["name"]: self._readable(entry) for entry in request["inputs"]} | request["values"]
 
     def truth(self, request: dict[str, Any]) -> dict[str, Any]:
         """Calls the oracle and writes what it returns."""
@@ -115,11 +115,9 @@ class Worker:
             message = "the lab has no check script"
             raise LabError(message)
         given = self._given(request)
-        for entry in request["outputs"]:
-            array = self._array(entry, writable=False)
-            given[entry["name"]] = _wide(array) if entry.get("bf16") else array
-        for name in request["before"]:  # what was worked on in place, as it was
-            given[name["as"]] = self._array(name, writable=False)
+        # What was worked on in place comes as it was, too.
+        for entry in [*request["outputs"], *request["before"]]:
+            given[entry.get("as", entry["name"])] = self._readable(entry)
         with np.errstate(all="ignore"):
             found = self._check(**chosen_arguments(self._check, given, self._check_file))
         if found is None or found is True:
