@@ -89,7 +89,8 @@ std::string program_path() {
 
 const std::vector<Frame>& resolve(void* address) {
   static std::mutex mutex;
-  static std::map<void*, std::vector<Frame>> known;
+  // Never destroyed: leaks are told while the program ends.
+  static auto& known = *new std::map<void*, std::vector<Frame>>;
   const std::lock_guard lock(mutex);
   const auto [entry, is_new] = known.try_emplace(address);
   if (!is_new) return entry->second;

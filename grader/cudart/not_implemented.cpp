@@ -11,7 +11,8 @@
 extern "C" cudaError_t cudart_not_implemented(const char* name) {
   using namespace warpgrade::cudart;
   static std::mutex mutex;
-  static std::set<std::string> reported;
+  // Never destroyed: programs call the runtime in their own static destructors.
+  static auto& reported = *new std::set<std::string>;
   std::lock_guard lock(mutex);
   if (reported.insert(name).second) {
     HostFinding finding;

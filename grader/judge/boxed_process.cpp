@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::seconds kLongestEnd{60};  // a driver gives back a GPU's memory meanwhile
+constexpr std::chrono::milliseconds kLongestLastWords{500};
 
 // Calls visit(pid) for the process and all its descendants, parents first.
 template <typename Visit>
@@ -150,13 +151,15 @@ void BoxedProcess::start(Options& options) {
     _exit(127);
   }
   setpgid(pid_, pid_);
-  reader_ = std::thread([fd = std::move(read_end), sink = output_] {
+  std::packaged_task<void()> task([fd = std::move(read_end), sink = output_] {
     char buffer[65536];
     for (ssize_t n; (n = read(fd.get(), buffer, sizeof buffer)) != 0;) {
       if (n > 0) sink->add(buffer, static_cast<std::size_t>(n));
       if (n < 0 && errno != EINTR) return;
     }
   });
+  read_out_ = task.get_future();
+  reader_ = std::thread(std::move(task));
 }
 
 void BoxedProcess::kill() {
@@ -169,7 +172,10 @@ void BoxedProcess::kill() {
     std::fprintf(stderr, "warning: a process of %s was killed and does not end\n", label_.c_str());
     pid_ = -1;
     signal_ = SIGKILL;
+    return;
   }
+  // Its last words are in the pipe. Where there is no group, a process that left it may hold the pipe open.
+  read_out_.wait_for(kLongestLastWords);
 }
 
 void BoxedProcess::signal_all(int signal_number) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -49,7 +50,8 @@ class BoxedProcess {
   // By the freezer, which a process cannot notice or catch; where there is none, by SIGSTOP and SIGCONT.
   void pause();
   void resume();
-  // Ends all processes of the box, within a minute or so even when one hangs in a driver.
+  // Ends all processes of the box, within a minute or so even when one hangs in a driver. Then the output
+  // holds all that they printed.
   void kill();
   // After a hang-up: a moment for the process to end by itself, so that its own exit is seen and not our
   // kill.
@@ -79,6 +81,7 @@ class BoxedProcess {
   int exit_code_ = -1, signal_ = 0;
   std::shared_ptr<ProgramOutput> output_;
   std::thread reader_;
+  std::future<void> read_out_;  // all that it printed is in output_
 };
 
 }  // namespace warpgrade

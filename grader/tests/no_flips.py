@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Judges the same submissions again and again with 1, 2 and 4 workers of the emulator, and compares what is said.
 
-    .venv/bin/python grader/tests/no_flips.py [--repetitions 50] [--workers 1,2,4] [--labs apsp,spmm] [--all]
+    .venv/bin/python grader/tests/no_flips.py [--repetitions 50] [--workers 1,2,4] [--labs apsp,spmm] [--all] [--fresh]
 
 Each is compiled once and judged on the same hidden values every time. What is compared: verdict, reason, message, and
 the first finding's kind, place and message. (Its block may differ where a kernel reads the clock, as
 missing_syncthreads does.) Exit code 1 when anything differs, with both records. test_no_flips.py runs it once in CI.
 With --all every mistake of first_messages.yaml is judged, on its own case, in place of the few below.
+With --fresh each repetition draws other hidden values instead: then verdict and words must be what the table says.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus import policy_for
-from test_first_messages import MISTAKES, Mistake
+from test_first_messages import MISTAKES, Mistake, examine
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -65,19 +66,27 @@ def write_fixtures(lab: str, folder: Path) -> None:
     write_mistakes([m for m in MISTAKES if m.lab == lab and m.mistake in FIXTURES[lab]["mistakes"]], folder)
 
 
-def judge(lab: str, case: str, folder: Path, policy: Path, workers: int) -> dict[str, dict[str, Any]]:
-    """What is said of each submission. The run's hidden values are kept, its records are not."""
+def judge(lab: str, case: str, folder: Path, policy: Path, workers: int) -> list[dict[str, Any]]:
+    """The records of folder/class, judged on the hidden values of folder/run; without that folder, on new ones."""
     run = folder / "run"
-    shutil.rmtree(run / "cases", ignore_errors=True)
-    for name in ("records.jsonl", "scores.json"):
-        (run / name).unlink(missing_ok=True)
     command = [str(WARPGRADE), "grade", str(folder / "class"), "--lab", lab, "--run", str(run), "--backend", "emulator"]
     command += ["--cases", case, "--policy", str(policy), "--no-speed"]
     environment = {**os.environ, "WARPEMU_THREADS": str(workers)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
         raise SystemExit(done.stdout + done.stderr)
-    records = [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def forget_records(run: Path) -> None:
+    """The run's hidden values are kept, its records are not."""
+    shutil.rmtree(run / "cases", ignore_errors=True)
+    for name in ("records.jsonl", "scores.json"):
+        (run / name).unlink(missing_ok=True)
+
+
+def what_is_said(records: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The words of each submission that must not change."""
     said: dict[str, dict[str, Any]] = {}
     for record in records:
         outcome, findings = record["outcome"], record.get("diagnostics", [])
@@ -95,7 +104,8 @@ def differences_in_class(lab: str, case: str, folder: Path, repetitions: int, wo
     first: dict[str, dict[str, Any]] = {}
     for repetition in range(repetitions):
         for count in workers:
-            said = judge(lab, case, folder, policy, count)
+            forget_records(folder / "run")
+            said = what_is_said(judge(lab, case, folder, policy, count))
             first = first or said
             for name, words in said.items():
                 if words != first[name]:
@@ -113,13 +123,33 @@ def differences(lab: str, repetitions: int, workers: list[int]) -> list[str]:
         return differences_in_class(lab, FIXTURES[lab]["case"], Path(scratch), repetitions, workers)
 
 
-def differences_of_mistakes(lab: str, repetitions: int, workers: list[int]) -> list[str]:
+def surprises_in_class(lab: str, case: str, folder: Path, repetitions: int, mistakes: list[Mistake]) -> list[str]:
+    """One text for each time that a mistake is told in other words than the table's, new hidden values each time."""
+    found: list[str] = []
+    policy = policy_for(lab, folder)
+    for repetition in range(repetitions):
+        shutil.rmtree(folder / "run", ignore_errors=True)
+        records = {record["submission"]["id"]: record for record in judge(lab, case, folder, policy, 2)}
+        for mistake in mistakes:
+            try:
+                examine(mistake, records[mistake.folder])
+            except AssertionError as wrong:
+                found.append(f"{lab} {case} {mistake.folder}, repetition {repetition}:\n  {wrong}")
+        print(f"{lab} {case}: {repetition + 1} of {repetitions} repetitions, {len(found)} surprises", flush=True)
+    return found
+
+
+def over_mistakes(lab: str, repetitions: int, workers: list[int], fresh: bool) -> list[str]:
     """Of all the lab's rows in the table, each on its own case."""
     found: list[str] = []
     for case in dict.fromkeys(mistake.case for mistake in MISTAKES if mistake.lab == lab):
         with tempfile.TemporaryDirectory(prefix="no-flips-") as scratch:
-            write_mistakes([m for m in MISTAKES if (m.lab, m.case) == (lab, case)], Path(scratch) / "class")
-            found += differences_in_class(lab, case, Path(scratch), repetitions, workers)
+            mistakes = [m for m in MISTAKES if (m.lab, m.case) == (lab, case)]
+            write_mistakes(mistakes, Path(scratch) / "class")
+            if fresh:
+                found += surprises_in_class(lab, case, Path(scratch), repetitions, mistakes)
+            else:
+                found += differences_in_class(lab, case, Path(scratch), repetitions, workers)
     return found
 
 
@@ -129,14 +159,19 @@ def main() -> int:
     parser.add_argument("--workers", default="1,2,4")
     parser.add_argument("--labs", help="default: all that have some")
     parser.add_argument("--all", action="store_true", help="every mistake of first_messages.yaml")
+    parser.add_argument("--fresh", action="store_true", help="other hidden values every time; judges what --all does")
     arguments = parser.parse_args()
+    arguments.all |= arguments.fresh
     start, found = time.monotonic(), []
     labs = arguments.labs.split(",") if arguments.labs else list(FIXTURES)
     if arguments.all and not arguments.labs:
         labs = list(dict.fromkeys(mistake.lab for mistake in MISTAKES))
     for lab in labs:
-        look = differences_of_mistakes if arguments.all else differences
-        found += look(lab, arguments.repetitions, [int(count) for count in arguments.workers.split(",")])
+        workers = [int(count) for count in arguments.workers.split(",")]
+        if arguments.all:
+            found += over_mistakes(lab, arguments.repetitions, workers, arguments.fresh)
+        else:
+            found += differences(lab, arguments.repetitions, workers)
     print("\n".join(found))
     print(f"{len(found)} differences in {time.monotonic() - start:.0f} s")
     return 1 if found else 0

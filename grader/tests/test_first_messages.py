@@ -91,11 +91,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict
     return records
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: f"{mistake.lab}-{mistake.folder}")
-def test_first_message_names_the_line_or_the_cause(
-    mistake: Mistake, told: dict[tuple[str, str], dict[str, Any]]
-) -> None:
-    record = told[mistake.lab, mistake.folder]
+def examine(mistake: Mistake, record: dict[str, Any]) -> None:
+    """The mistake's record says what the table says of it; else an AssertionError."""
     outcome, findings = record["outcome"], record.get("diagnostics", [])
     assert outcome["verdict"] == mistake.verdict, (outcome, findings)
     assert mistake.reason in (None, outcome.get("reason")), outcome
@@ -109,6 +106,13 @@ def test_first_message_names_the_line_or_the_cause(
         place = f"{mistake.file}:{findings[0]['line']}: "
         assert outcome["verdict"] in ("accepted", "wrong_answer") or outcome["message"].startswith(place), outcome
         assert outcome["verdict"] != "wrong_answer" or f"; {place}" in outcome["message"], outcome
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: f"{mistake.lab}-{mistake.folder}")
+def test_first_message_names_the_line_or_the_cause(
+    mistake: Mistake, told: dict[tuple[str, str], dict[str, Any]]
+) -> None:
+    examine(mistake, told[mistake.lab, mistake.folder])
 
 
 # A declared lab's judge is one for all of them; its messages have tests of their own.

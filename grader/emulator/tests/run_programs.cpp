@@ -40,6 +40,16 @@ TEST_P(Mistakes, are_named_at_their_line) {
   EXPECT_NE(r.output.find(m.detail), std::string::npos) << "want " << m.detail << "\n" << r.output;
 }
 
+// What a faulty lane's access leaves for the checks is no address of theirs: the emulator itself must stand.
+TEST_P(Mistakes, end_the_launch_and_not_the_program_with_every_check_and_several_workers) {
+  const Mistake& m = GetParam();
+  const Result r = run("mistakes", std::string(m.argument) + " 8",
+                       "WARPEMU_THREADS=4 WARPEMU_REPORT=quiet WARPEMU_LAUNCH_TIMEOUT_S=1 "
+                       "WARPEMU_CHECKS=memcheck,initcheck,racecheck,synccheck,leakcheck,counters");
+  EXPECT_LT(r.exit_code, 126) << r.output;
+  EXPECT_NE(r.output.find("{\"kind\":\""), std::string::npos) << r.output;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Emulator, Mistakes,
     testing::Values(

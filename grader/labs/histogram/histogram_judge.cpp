@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "judge/case_judge.h"
@@ -83,30 +84,34 @@ class HistogramJudge : public CaseJudge {
     return times;
   }
 
+  // What the sums of all bins tell of the mistake; empty: nothing. Only cells never written are wrong, or
+  // none is such.
+  static std::string explain_sums(const std::vector<unsigned>& want, const std::vector<unsigned>& got,
+                                  bool only_unwritten, bool all_written) {
+    if (only_unwritten) return "the wrong cells were never written: bins without ids are 0";
+    if (!all_written) return {};
+    const auto want_sum = std::accumulate(want.begin(), want.end(), std::uint64_t{0});
+    const auto got_sum = std::accumulate(got.begin(), got.end(), std::uint64_t{0});
+    if (got_sum < want_sum) return fmt::format("{} of {} ids were not counted", want_sum - got_sum, want_sum);
+    if (const auto times = multiple_of(want, got); times > 1)
+      return fmt::format("each id was counted {} times: do blocks count ids of their own?", times);
+    if (got_sum == want_sum) return {};
+    return fmt::format("{} more were counted than there are ids: are counts set to 0 in every run?",
+                       got_sum - want_sum);
+  }
+
   Outcome explain(const std::vector<unsigned>& want, const std::vector<unsigned>& got) {
     std::int64_t wrong = 0, unwritten = 0, first = -1;
-    std::uint64_t want_sum = 0, got_sum = 0;
     for (std::size_t b = 0; b < want.size(); ++b) {
-      want_sum += want[b];
-      got_sum += got[b];
       if (got[b] == want[b]) continue;
       ++wrong;
       unwritten += got[b] == kPoison ? 1 : 0;
       if (first < 0) first = static_cast<std::int64_t>(b);
     }
-    const bool only_last = wrong == 1 && first == bins() - 1;
-    if (only_last && bins() > 1) {
-      pattern_ = "only the last bin is wrong";
-    } else if (unwritten == wrong) {
-      pattern_ = "the wrong cells were never written: bins without ids are 0";
-    } else if (unwritten == 0 && got_sum < want_sum) {
-      pattern_ = fmt::format("{} of {} ids were not counted", want_sum - got_sum, want_sum);
-    } else if (const auto times = multiple_of(want, got); times > 1) {
-      pattern_ = fmt::format("each id was counted {} times: do blocks count ids of their own?", times);
-    } else if (unwritten == 0 && got_sum > want_sum) {
-      pattern_ = fmt::format("{} more were counted than there are ids: are counts set to 0 in every run?",
-                             got_sum - want_sum);
-    }
+    const bool only_last = bins() > 1 && wrong == 1 && first == bins() - 1;
+    if (only_last) pattern_ = "only the last bin is wrong";
+    const std::string cause = explain_sums(want, got, unwritten == wrong, unwritten == 0);
+    if (!cause.empty()) pattern_ += (only_last ? ": " : "") + cause;
     Outcome outcome;
     outcome.verdict = verdicts::kWrongAnswer;
     outcome.reason = unwritten == wrong ? "not_written" : "mismatch";

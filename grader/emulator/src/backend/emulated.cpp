@@ -94,7 +94,8 @@ int attribute(cudaDeviceAttr a) {
 }
 
 std::map<cudaLimit, size_t>& limits() {
-  static std::map<cudaLimit, size_t> values{
+  // Never destroyed: programs call the runtime in their own static destructors.
+  static auto& values = *new std::map<cudaLimit, size_t>{
       {cudaLimitStackSize, 1024},           {cudaLimitPrintfFifoSize, 1 << 20},
       {cudaLimitDevRuntimeSyncDepth, 2},    {cudaLimitDevRuntimePendingLaunchCount, 2048},
       {cudaLimitMaxL2FetchGranularity, 64}, {cudaLimitPersistingL2CacheSize, 0}};

@@ -184,22 +184,44 @@ void GlobalRaces::forget(uint32_t allocation, uint64_t offset, uint64_t bytes) c
     std::fill_n(stamps + first, words, GlobalStamp{});
 }
 
+namespace {
+
+uint32_t lanes_within(const Allocation& a, uint32_t lanes, const Access& x) {
+  const uint64_t begin = a.begin + static_cast<uint64_t>(a.alias), bytes = a.bytes();
+  uint32_t within = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) within |= uint32_t(x.host[l] - begin < bytes) << l;
+  return within & lanes;
+}
+
+}  // namespace
+
 void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) const {
   BlockOrder& order = w.block->races->order();
   if (w.worker->undo != nullptr) w.block->launch->limit_undo(*w.worker);
   if (w.block->program->synchronizes[i.index]) order.order_all();
-  const Allocation* allocation = nullptr;
-  const GlobalShadow* shadow = shadow_of(w, i, x.host[__builtin_ctz(w.mask)], &allocation);
-  if (shadow == nullptr) return;
   // Lanes that read one place read it once.
-  const uint32_t mask = kind == AccessKind::load && x.low == x.high ? w.mask & -w.mask : w.mask;
-  for (uint32_t m = mask; m != 0; m &= m - 1) {
+  uint32_t left = kind == AccessKind::load && x.low == x.high ? w.mask & -w.mask : w.mask;
+  while (left != 0) {  // an allocation at a time: nearly always the only one
+    const Allocation* allocation = nullptr;
+    const GlobalShadow* shadow = shadow_of(w, i, x.host[__builtin_ctz(left)], &allocation);
+    if (allocation == nullptr) return;
+    const uint32_t here = lanes_within(*allocation, left, x);
+    if (shadow != nullptr) check_lanes(w, i, bytes, kind, x, here, *allocation, *shadow);
+    left &= ~here;
+  }
+}
+
+// Lanes that all touch one allocation.
+void GlobalRaces::check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x,
+                              uint32_t lanes, const Allocation& allocation,
+                              const GlobalShadow& shadow) const {
+  const BlockOrder& order = w.block->races->order();
+  for (uint32_t m = lanes; m != 0; m &= m - 1) {
     const auto l = static_cast<uint32_t>(__builtin_ctz(m));
-    const uint64_t offset = x.host[l] - (allocation->begin + allocation->alias);
-    if (offset >= allocation->bytes()) continue;  // another allocation
-    LaneAccess a{w, i, l, bytes, kind, *allocation, x.host[l], offset, {}};
+    const uint64_t offset = x.host[l] - (allocation.begin + allocation.alias);
+    LaneAccess a{w, i, l, bytes, kind, allocation, x.host[l], offset, {}};
     for (uint64_t word = offset / kWord; word < (offset + bytes + kWord - 1) / kWord; ++word) {
-      GlobalStamp &write = shadow->writes()[word], &read = shadow->reads()[word];
+      GlobalStamp &write = shadow.writes()[word], &read = shadow.reads()[word];
       a.mine = {order.now(), who(i.index, w.index, l), static_cast<uint32_t>(w.block->linear),
                 launch_ << 4 | bytes_of_word(word, offset, bytes)};
       const bool first =

@@ -57,6 +57,9 @@ class GlobalRaces {
  private:
   struct LaneAccess;
 
+  void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x, uint32_t lanes,
+                   const Allocation& allocation, const GlobalShadow& shadow) const;
+
   bool remember_first_write(const LaneAccess& a, uint64_t word, GlobalStamp& stamp) const;
   bool is_race(const LaneAccess& a, const GlobalStamp& theirs) const;
   bool report_if_race(const LaneAccess& a, const GlobalStamp& theirs) const;

@@ -222,7 +222,7 @@ void run_in_order(Launch& launch, std::vector<WorkerCounts>& counts) {
 }
 
 bool is_first_early_exit(const Launch& launch) {
-  static std::set<std::string> told;
+  static auto& told = *new std::set<std::string>;  // never destroyed: programs launch in static destructors
   return told.insert(launch.program->name).second;
 }
 

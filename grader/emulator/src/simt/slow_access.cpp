@@ -300,6 +300,7 @@ void resolve_lanes(Warp& w, const Inst& i, uint32_t bytes, uint32_t align, Acces
   Space common = declared;
   bool mixed = false;
   uint64_t spare = 0;
+  w.worker->faulty_lanes = 0;
   for (uint32_t m = w.mask; m != 0; m &= m - 1) {
     const auto l = static_cast<uint32_t>(__builtin_ctz(m));
     Space space = declared;
@@ -307,6 +308,7 @@ void resolve_lanes(Warp& w, const Inst& i, uint32_t bytes, uint32_t align, Acces
     mixed |= m != w.mask && space != common;
     common = space;
     x.host[l] = host != 0 ? host : scratch_address();
+    if (host == 0) w.worker->faulty_lanes |= 1u << l;
     spare = x.host[l];
   }
   if (mixed) common = Space::generic;

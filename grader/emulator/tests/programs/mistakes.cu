@@ -187,8 +187,10 @@ void print_diagnostics() {
   while (drain != nullptr && drain(text, sizeof text) > 0) std::fputs(text, stdout);
 }
 
-int main(int, char** argv) {
+// mistakes NAME [BLOCKS]: most launches have one block, or so many.
+int main(int argc, char** argv) {
   const char* which = argv[1];
+  const int blocks = argc > 2 ? std::atoi(argv[2]) : 1;
   const auto is = [&](const char* name) { return !std::strcmp(which, name); };
   constexpr int n = 1000;
   int *a, *b;
@@ -198,43 +200,43 @@ int main(int, char** argv) {
   CHECK_CUDA(cudaMemset(b, 0, n * sizeof(int)));
   cudaError_t direct = cudaSuccess;
   if (is("out_of_bounds")) out_of_bounds<<<4, 256>>>(a, n);
-  if (is("inlined")) inlined<<<1, 32>>>(a, n - 4);
-  if (is("before_begin")) before_begin<<<1, 32>>>(b, a);
-  if (is("misaligned")) misaligned<<<1, 32>>>(reinterpret_cast<char*>(b), reinterpret_cast<int4*>(a));
-  if (is("null_pointer")) reads<<<1, 32>>>(nullptr, b);
-  if (is("host_pointer")) reads<<<1, 32>>>(host, b);
+  if (is("inlined")) inlined<<<blocks, 32>>>(a, n - 4);
+  if (is("before_begin")) before_begin<<<blocks, 32>>>(b, a);
+  if (is("misaligned")) misaligned<<<blocks, 32>>>(reinterpret_cast<char*>(b), reinterpret_cast<int4*>(a));
+  if (is("null_pointer")) reads<<<blocks, 32>>>(nullptr, b);
+  if (is("host_pointer")) reads<<<blocks, 32>>>(host, b);
   if (is("use_after_free")) {
     CHECK_CUDA(cudaFree(a));
-    reads<<<1, 32>>>(a, b);
+    reads<<<blocks, 32>>>(a, b);
   }
-  if (is("uninitialized_read")) reads<<<1, 32>>>(a, b);
-  if (is("shared_overrun")) shared_overrun<<<1, 64>>>(a);
-  if (is("shared_uninitialized")) shared_uninitialized<<<1, 64>>>(a);
-  if (is("barrier_deadlock")) barrier_deadlock<<<1, 64>>>(a);
-  if (is("count_beyond_block")) count_beyond_block<<<1, 64>>>(a);
-  if (is("count_of_no_warps")) count_of_no_warps<<<1, 64>>>(a, 40);
-  if (is("counts_differ")) counts_differ<<<1, 128>>>(a);
-  if (is("count_unmet")) count_unmet<<<1, 64>>>(a);
-  if (is("foreign_stack")) foreign_stack<<<1, 64>>>(b);
-  if (is("foreign_stack_by_shuffle")) foreign_stack_by_shuffle<<<1, 32>>>(b);
-  if (is("before_local_array")) before_local_array<<<1, 1>>>(b);
-  if (is("warp_deadlock")) warp_deadlock<<<1, 32>>>(a);
-  if (is("divergent_barrier")) divergent_barrier<<<1, 128>>>(b);
-  if (is("partial_warp")) partial_warp<<<1, 32>>>(b);
-  if (is("launch_timeout")) launch_timeout<<<1, 32>>>(b);
-  if (is("endless_barriers")) endless_barriers<<<1, 64>>>(b);
+  if (is("uninitialized_read")) reads<<<blocks, 32>>>(a, b);
+  if (is("shared_overrun")) shared_overrun<<<blocks, 64>>>(a);
+  if (is("shared_uninitialized")) shared_uninitialized<<<blocks, 64>>>(a);
+  if (is("barrier_deadlock")) barrier_deadlock<<<blocks, 64>>>(a);
+  if (is("count_beyond_block")) count_beyond_block<<<blocks, 64>>>(a);
+  if (is("count_of_no_warps")) count_of_no_warps<<<blocks, 64>>>(a, 40);
+  if (is("counts_differ")) counts_differ<<<blocks, 128>>>(a);
+  if (is("count_unmet")) count_unmet<<<blocks, 64>>>(a);
+  if (is("foreign_stack")) foreign_stack<<<blocks, 64>>>(b);
+  if (is("foreign_stack_by_shuffle")) foreign_stack_by_shuffle<<<blocks, 32>>>(b);
+  if (is("before_local_array")) before_local_array<<<blocks, 1>>>(b);
+  if (is("warp_deadlock")) warp_deadlock<<<blocks, 32>>>(a);
+  if (is("divergent_barrier")) divergent_barrier<<<blocks, 128>>>(b);
+  if (is("partial_warp")) partial_warp<<<blocks, 32>>>(b);
+  if (is("launch_timeout")) launch_timeout<<<blocks, 32>>>(b);
+  if (is("endless_barriers")) endless_barriers<<<blocks, 64>>>(b);
   if (is("endless_grid")) short_block<<<2000000000, 32>>>(a);
-  if (is("unsupported")) unsupported<<<1, 1>>>(b);
-  if (is("endless_recursion")) endless_recursion<<<1, 1>>>(b);
-  if (is("null_function")) null_function<<<1, 1>>>(reinterpret_cast<int (**)(int)>(b), b);
-  if (is("heap_overrun")) heap_overrun<<<1, 1>>>(b);
-  if (is("heap_use_after_free")) heap_use_after_free<<<1, 1>>>(b);
-  if (is("heap_double_free")) heap_double_free<<<1, 1>>>();
-  if (is("heap_bad_free")) heap_bad_free<<<1, 1>>>(b);
-  if (is("local_uninitialized")) local_uninitialized<<<1, 1>>>(b);
-  if (is("local_never_set")) local_never_set<<<1, 32>>>(b, b + 64, 10);
-  if (is("heap_uninitialized")) heap_uninitialized<<<1, 1>>>(b);
-  if (is("heap_race")) heap_race<<<1, 64>>>(b);
+  if (is("unsupported")) unsupported<<<blocks, 1>>>(b);
+  if (is("endless_recursion")) endless_recursion<<<blocks, 1>>>(b);
+  if (is("null_function")) null_function<<<blocks, 1>>>(reinterpret_cast<int (**)(int)>(b), b);
+  if (is("heap_overrun")) heap_overrun<<<blocks, 1>>>(b);
+  if (is("heap_use_after_free")) heap_use_after_free<<<blocks, 1>>>(b);
+  if (is("heap_double_free")) heap_double_free<<<blocks, 1>>>();
+  if (is("heap_bad_free")) heap_bad_free<<<blocks, 1>>>(b);
+  if (is("local_uninitialized")) local_uninitialized<<<blocks, 1>>>(b);
+  if (is("local_never_set")) local_never_set<<<blocks, 32>>>(b, b + 64, 10);
+  if (is("heap_uninitialized")) heap_uninitialized<<<blocks, 1>>>(b);
+  if (is("heap_race")) heap_race<<<blocks, 64>>>(b);
   if (is("invalid_free")) direct = cudaFree(b + 1);
   if (is("double_free")) {
     CHECK_CUDA(cudaFree(a));
