@@ -9,9 +9,6 @@
 
 namespace warpgrade::executor {
 
-// Where an executor that is started with --judge finds the socket to its host process; the judge's is
-// protocol::kSocketFd.
-inline constexpr int kHostSocketDescriptor = 6;
 // Where the host process finds its end, told by WARPGRADE_EXECUTOR.
 inline constexpr int kExecutorDescriptor = 3;
 

@@ -22,15 +22,62 @@ namespace {
 
 constexpr unsigned kSleepMicroseconds = 2000;
 
-bool host_is_there() {
-  return !is_closed(kHostSocketDescriptor);
-}
+// The memory that an executor shares with its host processes, one after another, and the server of the one
+// that is there.
+class HostSeat {
+ public:
+  // `pins`: the device reads the calls' memory as well.
+  HostSeat(SharedMemory& memory, cudart::Backend& backend, const Limits& limits, bool pins)
+      : memory_(memory), backend_(backend), limits_(limits), pins_(pins) {}
+
+  Server& server() {
+    if (!server_) throw std::runtime_error("there is no host process yet");
+    return *server_;
+  }
+  bool host_is_there() const { return socket_ && !is_closed(socket_.get()); }
+
+  // Throws std::runtime_error when the context is not what it was before that host process.
+  void leave() {
+    if (!server_) return;
+    const bool is_clean = server_->leaves_context_clean();
+    server_.reset();
+    socket_ = {};
+    if (pins_) backend_.unregister_host(memory_.calls());
+    is_used_ = true;
+    if (!is_clean || backend_.synchronize_device() != cudaSuccess || backend_.sticky() != cudaSuccess)
+      throw std::runtime_error(
+          "the device is not as it was before the host process: another executor is needed");
+  }
+
+  void take(Descriptor socket) {
+    if (is_used_) memory_.renew();
+    if (pins_ && backend_.register_host(memory_.calls(), wire::kCallBytes) != cudaSuccess)
+      throw std::runtime_error("the calls' memory cannot be registered with the driver");
+    server_ = std::make_unique<Server>(backend_, memory_, limits_);
+    socket_ = std::move(socket);
+    if (!send_descriptors(socket_.get(), memory_.calls_descriptor(), memory_.window_descriptor()))
+      throw std::runtime_error("the shared memory cannot be handed over: the host process is gone");
+  }
+
+ private:
+  SharedMemory& memory_;
+  cudart::Backend& backend_;
+  const Limits limits_;
+  const bool pins_;
+  bool is_used_ = false;
+  Descriptor socket_;
+  std::unique_ptr<Server> server_;
+};
 
 #ifdef WARPGRADE_EXECUTOR_EMULATOR
 
 class EmulatedDevice final : public JudgedDevice {
  public:
-  explicit EmulatedDevice(Server& server) : server_(server) {}
+  explicit EmulatedDevice(HostSeat& seat) : seat_(seat) {}
+
+  Server& server() override { return seat_.server(); }
+  void end_host() override { seat_.leave(); }
+  void begin_host(Descriptor socket) override { seat_.take(std::move(socket)); }
 
   uint64_t import(const protocol::Command& attach, int fd) override {
     void* pointer = nullptr;
@@ -51,11 +98,12 @@ class EmulatedDevice final : public JudgedDevice {
     TimedResult result;
     const double begin = steady_us();
     const unsigned turns = turns_before_sleep();
-    server_.take_late_error();
-    server_.send_command(command);
+    Server& server = seat_.server();
+    server.take_late_error();
+    server.send_command(command);
     for (unsigned idle = 0;;) {
-      const bool was_idle = server_.serve(64) == 0;
-      if (const auto said = server_.take_result()) {
+      const bool was_idle = server.serve(64) == 0;
+      if (const auto said = server.take_result()) {
         result.status = said->status;
         result.message = said->message;
         break;
@@ -65,15 +113,15 @@ class EmulatedDevice final : public JudgedDevice {
         continue;
       }
       if (++idle % turns != 0) continue;
-      if (!host_is_there() && server_.serve(64) == 0) {
+      if (!seat_.host_is_there() && server.serve(64) == 0) {
         result.ending = Ending::host_ended;
         result.message = "the host process has ended";
         break;
       }
-      server_.sleep(kSleepMicroseconds);
+      server.sleep(kSleepMicroseconds);
     }
     result.error = emu::Emulated::instance().sticky();
-    if (result.error == cudaSuccess) result.error = server_.take_late_error();
+    if (result.error == cudaSuccess) result.error = server.take_late_error();
     result.host_us = steady_us() - begin;
     return result;
   }
@@ -93,15 +141,25 @@ class EmulatedDevice final : public JudgedDevice {
   }
 
  private:
-  Server& server_;
+  HostSeat& seat_;
 };
 
 #endif
 
 class Gpu final : public JudgedDevice {
  public:
-  Gpu(Driver& driver, Server& server) : server_(server), runs_(driver, server) {
-    host_.is_alive = host_is_there;
+  Gpu(Driver& driver, HostSeat& seat) : seat_(seat), runs_(driver) {
+    host_.is_alive = [this] { return seat_.host_is_there(); };
+  }
+
+  Server& server() override { return seat_.server(); }
+  void end_host() override {
+    runs_.leave();
+    seat_.leave();
+  }
+  void begin_host(Descriptor socket) override {
+    seat_.take(std::move(socket));
+    runs_.take(seat_.server());
   }
 
   uint64_t import(const protocol::Command& attach, int fd) override { return import_buffer(attach, fd); }
@@ -112,6 +170,7 @@ class Gpu final : public JudgedDevice {
   // Its limit is the judge's, who ends this process.
   TimedResult carry_out(const wire::Command& command, bool is_run) override {
     constexpr double kForEver = 1e6;
+    seat_.server();  // there must be one
     if (!is_run) return runs_.plain(command, host_, kForEver);
     const auto constant_us = runs_.gate().constant_us();
     TimedResult result = runs_.run(command, host_, kForEver);
@@ -123,7 +182,8 @@ class Gpu final : public JudgedDevice {
   size_t drain_report(int kind, char* text, size_t capacity) override {
 #ifdef WARPGRADE_EXECUTOR_EMULATOR
     if (kind != 0) return 0;
-    for (const cudart::HostFinding& finding : server_.findings()) emu::add_finding(finding, "executor");
+    for (const cudart::HostFinding& finding : seat_.server().findings())
+      emu::add_finding(finding, "executor");
     emu::place_finding({}, 0);
     return emu::Diagnostics::instance().drain(text, capacity);
 #endif
@@ -132,7 +192,7 @@ class Gpu final : public JudgedDevice {
   }
 
  private:
-  Server& server_;
+  HostSeat& seat_;
   TimedRuns runs_;
   TimedRuns::Host host_;
 };
@@ -158,22 +218,19 @@ int serve_judge(const std::string& name, const Limits& limits) {
     std::unique_ptr<Driver> driver;
     if (name == "gpu") driver = std::make_unique<Driver>();
     cudart::Backend& backend = driver ? static_cast<cudart::Backend&>(*driver) : emulator_backend();
-    if (driver && backend.register_host(memory.calls(), wire::kCallBytes) != cudaSuccess)
-      throw std::runtime_error("the calls' memory cannot be registered with the driver");
-    Server server(backend, memory, limits);
-    std::unique_ptr<JudgedDevice> device;
-    if (driver) device = std::make_unique<Gpu>(*driver, server);
+    // Never destroyed: the system takes back all that the process has, and nothing is waited for.
+    auto& seat = *new HostSeat(memory, backend, limits, driver != nullptr);
+    JudgedDevice* device = nullptr;
+    if (driver) device = new Gpu(*driver, seat);
 #ifdef WARPGRADE_EXECUTOR_EMULATOR
     else
-      device = std::make_unique<EmulatedDevice>(server);
+      device = new EmulatedDevice(seat);
 #endif
-    if (!send_descriptors(kHostSocketDescriptor, memory.calls_descriptor(), memory.window_descriptor()))
-      throw std::runtime_error("the shared memory cannot be handed over: the host process is gone");
-    JudgeService(protocol::kSocketFd, *device, server).serve();
+    JudgeService(protocol::kSocketFd, *device).serve();
+    driver.release();
   } catch (const std::exception& error) {
     JudgeService::refuse(protocol::kSocketFd, error.what());
   }
-  // The system takes back all that the process has: nothing is waited for.
   std::fflush(nullptr);
   std::_Exit(0);
 }

@@ -1,5 +1,7 @@
 // The executor as a judge starts it: `warpgrade-executor --judge emulator|gpu`, with the judge's socket as
-// descriptor 3 and that of the host process, which the judge has started as well, as descriptor 6.
+// descriptor 3. The judge starts the host process, too, and hands over the socket to it (kNewHost). On a GPU
+// one executor serves the host processes of all of a submission's cases, one after another: its context,
+// which takes longest, stays.
 #pragma once
 #include <string>
 

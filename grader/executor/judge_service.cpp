@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "cudart/errors.h"
 #include "runner/peer.h"
@@ -87,9 +88,27 @@ void JudgeService::dispatch(const Command& command, int fd, Reply& reply) {
       return detach(reply);
     case Op::kLimitSteps:
       return device_.limit_steps(static_cast<uint64_t>(command.arguments[0]));
+    case Op::kNewHost:
+      return new_host(fd);
     case Op::kEnd:
       return;
   }
+}
+
+void JudgeService::new_host(int fd) {
+  Descriptor socket(fd);
+  if (!socket) throw std::runtime_error("no socket to the host process came along");
+  device_.end_host();
+  release_buffers();
+  if (report_ >= 0) close(std::exchange(report_, -1));
+  device_.begin_host(std::move(socket));
+}
+
+void JudgeService::release_buffers() {
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.address != 0) device_.release(buffer.attach, buffer.address);
+  }
+  buffers_.clear();
 }
 
 void JudgeService::attach(const Command& command, int fd, Reply& reply) {
@@ -105,7 +124,7 @@ void JudgeService::attach(const Command& command, int fd, Reply& reply) {
   else
     address = device_.import(command, fd);
   buffers_.push_back({command, address});
-  if (address != 0) server_.lend(address, command.bytes);
+  if (address != 0) device_.server().lend(address, command.bytes);
   wire::Command tell;
   tell.number = static_cast<uint32_t>(HostCommand::kAttach);
   write_attach(tell.arguments, address, command.bytes, command.name);
@@ -117,11 +136,9 @@ void JudgeService::detach(Reply& reply) {
   TimedResult ignored;
   ask_host({static_cast<uint32_t>(HostCommand::kDetach), 0, {}}, false, ignored, reply);
   for (const Buffer& buffer : buffers_) {
-    if (buffer.address == 0) continue;
-    server_.take_back(buffer.address);
-    device_.release(buffer.attach, buffer.address);
+    if (buffer.address != 0) device_.server().take_back(buffer.address);
   }
-  buffers_.clear();
+  release_buffers();
 }
 
 // False when there is no result: the reply says why.
@@ -154,7 +171,7 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
   const protocol::CallSummary host = unpack(result.status);
   if (host.threw) return say(reply, Status::kException, result.message);
   protocol::conclude(reply, host, result.error, words_of);
-  reply.notes |= server_.notes();
+  reply.notes |= device_.server().notes();
 }
 
 void JudgeService::free_plan(const Command& command, Reply& reply) {
@@ -169,7 +186,7 @@ void JudgeService::free_plan(const Command& command, Reply& reply) {
     Reply own;
     ask_host(tell, false, ignored, own);
   }
-  device_.report_leaks(server_.take_places());
+  device_.report_leaks(device_.server().take_places());
 }
 
 void JudgeService::report(const Command& command, Reply& reply) {

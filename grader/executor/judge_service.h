@@ -17,6 +17,13 @@ namespace warpgrade::executor {
 class JudgedDevice {
  public:
   virtual ~JudgedDevice() = default;
+  // Of the host process that is there. Throws std::runtime_error when there is none.
+  virtual Server& server() = 0;
+  // The device has back what the host process's server had of it.
+  virtual void end_host() = 0;
+  // Serves another host process. Takes over the socket. Throws std::runtime_error when the device is not as
+  // it was at first: then the executor is to be replaced.
+  virtual void begin_host(Descriptor socket) = 0;
   // Maps a buffer of the judge's and takes over `fd`. The payload's address. Throws std::runtime_error.
   virtual uint64_t import(const protocol::Command& attach, int fd) = 0;
   virtual void release(const protocol::Command& attach, uint64_t address) = 0;
@@ -33,9 +40,8 @@ class JudgedDevice {
 
 class JudgeService {
  public:
-  // `judge`: the socket. The others outlive the service.
-  JudgeService(int judge, JudgedDevice& device, Server& server)
-      : judge_(judge), device_(device), server_(server) {}
+  // `judge`: the socket. The device outlives the service.
+  JudgeService(int judge, JudgedDevice& device) : judge_(judge), device_(device) {}
 
   // Until the judge hangs up or says so.
   void serve();
@@ -45,6 +51,8 @@ class JudgeService {
  private:
   protocol::Reply answer(const protocol::Command& command, int fd);
   void dispatch(const protocol::Command& command, int fd, protocol::Reply& reply);
+  void new_host(int fd);
+  void release_buffers();
   void attach(const protocol::Command& command, int fd, protocol::Reply& reply);
   void detach(protocol::Reply& reply);
   void call(HostCommand number, const protocol::Command& command, protocol::Reply& reply);
@@ -54,7 +62,6 @@ class JudgeService {
 
   int judge_;
   JudgedDevice& device_;
-  Server& server_;
   struct Buffer {
     protocol::Command attach;
     uint64_t address;

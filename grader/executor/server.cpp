@@ -88,6 +88,8 @@ Server::~Server() {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   release_all();
+  backend_.keep_pool(0);
+  backend_.trim_pool();
   backend_.reset_limits();
   for (const auto& graph : graphs_) {
     if (graph && graph->in_backend) backend_.destroy_graph(*graph->in_backend);
@@ -96,6 +98,7 @@ Server::~Server() {
     if (event) backend_.destroy_event(*event);
   }
   for (const StreamId stream : streams()) backend_.destroy_stream(stream);
+  for (const Image& image : images_) backend_.remove_module(image.id);
 }
 
 size_t Server::serve(size_t most) {

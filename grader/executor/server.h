@@ -96,6 +96,9 @@ class Server {
   // For the watchdog: odd while a call is being carried out; and which.
   uint64_t activity() const { return activity_.load(std::memory_order_relaxed); }
   const char* call_in_hand() const;
+  // Whether this server's end leaves the context as its beginning found it. Device code that may call
+  // malloc() leaves what it has not freed, and nothing but the context's end clears that heap.
+  bool leaves_context_clean() const { return !gave_up_ && !may_use_heap_; }
   // What the submission has of the device's memory, with modules, stacks and heap.
   uint64_t device_bytes() const { return owned_.device_bytes() + other_bytes(); }
 
@@ -244,6 +247,7 @@ class Server {
            printf_memory_ = 0, pool_memory_ = 0, uncounted_ = 0;
   uint64_t first_heap_bytes_ = 0;
   uint32_t notes_ = 0;
+  bool may_use_heap_ = false;
   std::optional<GaveUp> gave_up_;
   std::atomic<uint64_t> activity_{0};
   std::atomic<uint16_t> in_hand_{0};

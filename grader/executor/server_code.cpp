@@ -125,6 +125,16 @@ cudaError_t Server::carry_out_code(const Call& call) {
   }
 }
 
+namespace {
+
+// Its symbol in a cubin that calls it. (Submissions are compiled without compression.)
+bool names_malloc(const std::vector<uint8_t>& image) {
+  constexpr std::string_view kName = "malloc";
+  return std::search(image.begin(), image.end(), kName.begin(), kName.end()) != image.end();
+}
+
+}  // namespace
+
 cudaError_t Server::stage(const Call& call) {
   if (call.data.size() > limits_.module_bytes - module_bytes_ - staged_.size())
     throw ProtocolError("device code of more than " + std::to_string(limits_.module_bytes) + " bytes");
@@ -145,6 +155,7 @@ cudaError_t Server::add_module(const Call& call) {
   image.bytes->shrink_to_fit();
   if (const cudaError_t error = load_measured(image); error != cudaSuccess) return error;
   module_bytes_ += image.bytes->size();
+  may_use_heap_ = may_use_heap_ || names_malloc(*image.bytes);
   values_[0] = images_.size();
   images_.push_back(std::move(image));
   return cudaSuccess;

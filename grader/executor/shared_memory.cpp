@@ -89,6 +89,19 @@ SharedMemory SharedMemory::create() {
                       sealed_memory("warpgrade-window", wire::kWindowBytes));
 }
 
+void SharedMemory::renew() {
+  Descriptor calls = sealed_memory("warpgrade-calls", wire::kCallBytes);
+  Descriptor window = sealed_memory("warpgrade-window", wire::kWindowBytes);
+  if (mmap(calls_, wire::kCallBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, calls.get(), 0) !=
+      calls_)
+    fail("cannot map the calls' memory anew");
+  if (mmap(window_, wire::kWindowBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+           window.get(), 0) != window_)
+    fail("cannot map the window of pinned memory anew");
+  calls_fd_ = std::move(calls);
+  window_fd_ = std::move(window);
+}
+
 SharedMemory SharedMemory::open(Descriptor calls, Descriptor window) {
   SharedMemory memory(std::move(calls), std::move(window));
   if (memory.control().magic != wire::kMagic || memory.control().version != wire::kVersion)

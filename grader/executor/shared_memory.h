@@ -34,6 +34,10 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   ~SharedMemory();
 
+  // In the executor: other memory at the same addresses, for another host process. What the one before still
+  // has mapped is nobody's any more. Throws std::runtime_error.
+  void renew();
+
   wire::Control& control() const { return *reinterpret_cast<wire::Control*>(calls_); }
   uint8_t* ring() const { return calls_ + wire::kRingOffset; }
   wire::Slot& slot(size_t k) const {

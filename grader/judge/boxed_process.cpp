@@ -106,6 +106,13 @@ std::string ProgramOutput::text() {
   return dropped == 0 ? head + end : fmt::format("{}\n[... {} bytes left out ...]\n{}", head, dropped, end);
 }
 
+void ProgramOutput::clear() {
+  const std::lock_guard lock(state_->mutex);
+  state_->head.clear();
+  state_->tail.clear();
+  state_->total = 0;
+}
+
 BoxedProcess::BoxedProcess(Options options)
     : label_(options.label), limits_(options.limits), output_(options.output) {
   start(options);

@@ -23,6 +23,7 @@ class ProgramOutput {
   ~ProgramOutput();
   void add(const char* data, std::size_t size);
   std::string text();
+  void clear();
 
  private:
   struct State;

@@ -107,7 +107,8 @@ nlohmann::json CaseJudge::judge() {
     if (!pattern_.empty()) record["pattern"] = pattern_;
   }
   record["device"] = device_;
-  context_.services->bury(std::move(submission_));
+  if (submission_ && submission_->turn() > 0) record["executor_serves"] = submission_->turn();
+  context_.services->retire(context_.submission, std::move(submission_), context_.cases_after > 0);
   bench_.reset();
   record["wall_s"] = elapsed_s(start);
   record["phases"] = phases_.to_json();
@@ -145,7 +146,10 @@ void CaseJudge::settle() {
 // needs the GPU for itself, only one: more would take memory from it.
 void CaseJudge::prepare_next(int most) {
   const int at_once = context_.alone || context_.backend == "emulator" ? 1 : most;
-  context_.services->prepare(context_.submission, std::min(at_once, context_.cases_after));
+  if (context_.cases_after == 0)
+    context_.services->prepare_executor(context_.submission);
+  else
+    context_.services->prepare(context_.submission, std::min(at_once, context_.cases_after));
 }
 
 // Another judge waits to time: this one's processes are stopped meanwhile.

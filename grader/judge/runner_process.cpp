@@ -19,6 +19,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "executor/judge_commands.h"
+#include "judge/program_box.h"
 #include "judge/shared_host_memory.h"
 
 namespace warpgrade {
@@ -35,128 +36,20 @@ constexpr std::size_t kReportBytes = 1 << 20;
 constexpr std::chrono::milliseconds kWatchPeriod{50};
 constexpr std::chrono::milliseconds kSpin{3};  // on a GPU, before sleeping in poll
 
-// An honest runner has bubblewrap's two processes, a thread for each core (the emulator's, or OpenMP's),
-// maybe twice, and a dozen of the CUDA driver's.
-constexpr std::size_t kFewestProcesses = 256, kProcessesPerCore = 4;
-// The judge and everybody else have twice the share where the CPU is short.
-constexpr unsigned kRunnerCpuWeight = 50, kExecutorCpuWeight = 100;
-// Of the kernel's own: page tables, stacks, sockets, files of the sandbox.
-constexpr std::size_t kKernelBytes = std::size_t{128} << 20;
-
-// Where the emulator finds the memory of its device: a file of the judge, so that the judge knows how much of
-// what the group holds is the device's.
-constexpr int kDeviceMemoryDescriptor = 5;
-constexpr const char* kDeviceMemoryVariable = "WARPEMU_MEMORY_FD";
-
 constexpr int kCudaErrorMemoryAllocation = 2;
 constexpr double kLongestEventUs = 1e12;  // no event lasts twelve days
-
-// Numbers that nobody foretells: who answers ahead of a command cannot say its number.
-std::uint64_t fresh_number() {
-  std::uint64_t number = 0;
-  if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
-    throw JudgeFault("no random number from the system: {}", std::strerror(errno));
-  return number;
-}
 
 bool is_a_time(double us) {
   return us >= 0 && us <= kLongestEventUs;
 }
 
-// Of the host's memory; a GPU has its own.
-std::size_t emulated_device_bytes(const RunnerSpec& spec) {
-  return spec.gpu ? 0 : spec.limits.device_memory_bytes;
-}
-
-// The single libraries of the CUDA runtime in a folder, as the program finds them.
-void add_runtime(const fs::path& folder, std::vector<Mount>& mounts) {
-  bool found = false;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with("libcudart.so.") || entry.is_directory()) continue;
-    mounts.push_back({fs::canonical(entry.path()), fs::path("/run/warpgrade/cuda") / name, false});
-    found = true;
-  }
-  if (!found) throw JudgeFault("no libcudart.so.* in {}", folder.string());
-}
-
-WrappedCommand program_command(const RunnerSpec& spec) {
-  const bool alone = spec.executor.empty();
-  const fs::path folder = alone ? spec.cuda_libraries : spec.executor;
-  SandboxSpec sandbox;
-  sandbox.mode = spec.sandbox;
-  sandbox.command = {"/run/warpgrade/runner"};
-  sandbox.mounts = {{spec.executable, "/run/warpgrade/runner", false}};
-  if (spec.vendor_libraries)
-    sandbox.mounts.push_back({folder, "/run/warpgrade/cuda", false});
-  else
-    add_runtime(folder, sandbox.mounts);
-  // Outside the sandbox the single files lie in the folder they come from.
-  std::string libraries = spec.sandbox == SandboxMode::kUnsandboxed ? folder.string() : "/run/warpgrade/cuda";
-  if (alone) {
-    sandbox.gpu = spec.gpu;
-    sandbox.environment = spec.environment;
-    if (spec.gpu) {
-      if (const auto driver = driver_library_directory()) libraries += ":" + driver->string();
-    }
-    if (emulated_device_bytes(spec) != 0)
-      sandbox.environment[kDeviceMemoryVariable] = std::to_string(kDeviceMemoryDescriptor);
-  } else {
-    sandbox.environment["WARPGRADE_EXECUTOR"] = std::to_string(executor::kExecutorDescriptor);
-  }
-  sandbox.environment["LD_LIBRARY_PATH"] = libraries;
-  sandbox.environment["LC_ALL"] = "C.UTF-8";
-  return wrap(sandbox);
-}
-
-WrappedCommand executor_command(const RunnerSpec& spec) {
-  SandboxSpec sandbox;
-  sandbox.mode = spec.sandbox;
-  sandbox.command = {"/run/warpgrade/executor", "--judge", spec.gpu ? "gpu" : "emulator",
-                     "--device-memory-mb", std::to_string(spec.limits.device_memory_bytes >> 20)};
-  sandbox.mounts = {{spec.executor / "warpgrade-executor", "/run/warpgrade/executor", false}};
-  sandbox.gpu = spec.gpu;
-  sandbox.environment = spec.environment;
-  sandbox.environment["WARPEMU_REPORT"] = "quiet";  // findings go into the record, not to stderr
-  if (spec.gpu) {
-    if (const auto driver = driver_library_directory())
-      sandbox.environment["LD_LIBRARY_PATH"] = driver->string();
-  } else {
-    sandbox.environment[kDeviceMemoryVariable] = std::to_string(kDeviceMemoryDescriptor);
-  }
-  sandbox.environment["LC_ALL"] = "C.UTF-8";
-  return wrap(sandbox);
-}
-
-GroupLimits group_limits(const RunnerSpec& spec, std::size_t device_bytes, unsigned cpu_weight) {
-  GroupLimits group;
-  // The kernel's limit is on everything together; held_bytes() tells the host's part from the device's.
-  group.memory_bytes = spec.limits.host_memory_bytes + device_bytes + kKernelBytes;
-  group.processes = kFewestProcesses + kProcessesPerCore * std::thread::hardware_concurrency();
-  group.cpu_weight = cpu_weight;
-  return group;
-}
-
-struct SocketPair {
-  FileDescriptor ours, theirs;
-};
-
-SocketPair socket_pair() {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    throw JudgeFault("no socket for a program: {}", std::strerror(errno));
-  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
-}
-
 }  // namespace
 
-RunnerProcess::RunnerProcess(RunnerSpec spec)
-    : spec_(std::move(spec)), output_(std::make_shared<ProgramOutput>(spec_.limits.output_bytes)) {
+RunnerProcess::RunnerProcess(RunnerSpec spec, std::unique_ptr<ExecutorProcess> executor)
+    : spec_(std::move(spec)),
+      output_(std::make_shared<ProgramOutput>(spec_.limits.output_bytes)),
+      executor_(std::move(executor)) {
   report_ = sealed_memory("report", kReportBytes);
-  if (emulated_device_bytes(spec_) != 0) {
-    device_memory_ = FileDescriptor(memfd_create("warpemu", MFD_CLOEXEC));
-    if (!device_memory_) throw JudgeFault("no memory for the emulated device");
-  }
   spec_.executor.empty() ? start_alone() : start_with_executor();
 }
 
@@ -165,6 +58,10 @@ RunnerProcess::~RunnerProcess() {
 }
 
 void RunnerProcess::start_alone() {
+  if (emulated_device_bytes(spec_) != 0) {
+    device_memory_ = FileDescriptor(memfd_create("warpemu", MFD_CLOEXEC));
+    if (!device_memory_) throw JudgeFault("no memory for the emulated device");
+  }
   SocketPair sockets = socket_pair();
   socket_ = std::move(sockets.ours);
   BoxedProcess::Options options;
@@ -180,17 +77,16 @@ void RunnerProcess::start_alone() {
 // The executor first: its context takes longest. Both come up side by side, and the program's first call of
 // the CUDA runtime waits for the shared memory that the executor hands over.
 void RunnerProcess::start_with_executor() {
-  SocketPair judges = socket_pair(), hosts = socket_pair();
-  socket_ = std::move(judges.ours);
-  BoxedProcess::Options server;
-  server.label = "the executor of " + spec_.label;
-  server.wrapped = executor_command(spec_);
-  server.descriptors = {{judges.theirs.get(), protocol::kSocketFd},
-                        {hosts.ours.get(), executor::kHostSocketDescriptor}};
-  if (device_memory_) server.descriptors.push_back({device_memory_.get(), kDeviceMemoryDescriptor});
-  server.limits = group_limits(spec_, emulated_device_bytes(spec_), kExecutorCpuWeight);
-  server.output = output_;
-  executor_ = std::make_unique<BoxedProcess>(std::move(server));
+  if (!executor_) executor_ = std::make_unique<ExecutorProcess>(spec_);
+  executor_->output().clear();
+  executor_->count_program();
+  SocketPair hosts = socket_pair();
+  Command seat;
+  seat.op = Op::kNewHost;
+  seat.sequence = fresh_number();
+  // One that is gone is noticed when its answer is waited for.
+  send_message(executor_->socket(), &seat, sizeof seat, hosts.ours.get());
+  seating_ = seat;
   BoxedProcess::Options host;
   host.label = spec_.label;
   host.wrapped = program_command(spec_);
@@ -202,7 +98,16 @@ void RunnerProcess::start_with_executor() {
 
 void RunnerProcess::kill() {
   if (program_) program_->kill();
-  if (executor_) executor_->kill();
+  if (executor_) executor_->box().kill();
+}
+
+std::unique_ptr<ExecutorProcess> RunnerProcess::give_executor() {
+  const bool is_fine = executor_ && is_sound_ && !seating_ && program_->alive() && executor_->box().alive();
+  return is_fine ? std::move(executor_) : nullptr;
+}
+
+bool RunnerProcess::is_seated() {
+  return !executor_ || call(Op::kNull).ok();
 }
 
 // What the program's processes hold in the host's memory, the emulated device's left out.
@@ -217,7 +122,7 @@ std::size_t RunnerProcess::held_bytes() const {
 // A limit that the program has gone beyond, whatever it says of itself.
 std::optional<Answer::Kind> RunnerProcess::broken_limit() const {
   if (held_bytes() > spec_.limits.host_memory_bytes) return Answer::Kind::kMemoryLimit;
-  if (program_->out_of_memory() || (executor_ && executor_->out_of_memory()))
+  if (program_->out_of_memory() || (executor_ && executor_->box().out_of_memory()))
     return Answer::Kind::kMemoryLimit;
   if (program_->out_of_processes()) return Answer::Kind::kProcessLimit;
   return std::nullopt;
@@ -244,28 +149,46 @@ Answer RunnerProcess::call(Op op, const std::vector<std::int64_t>& arguments) {
 }
 
 Answer RunnerProcess::exchange(Command command, int fd, std::chrono::milliseconds limit) {
+  const Answer answer = ask(command, fd, limit);
+  is_sound_ = is_sound_ && answer.ok();
+  return answer;
+}
+
+Answer RunnerProcess::ask(Command command, int fd, std::chrono::milliseconds limit) {
   Answer answer;
   if (!server().alive()) {
     answer.kind = Answer::Kind::kDied;
     return answer;
   }
+  if (first_command_) limit = std::max(limit, spec_.limits.start);
+  first_command_ = false;
+  if (seating_) {
+    const Command seat = *seating_;
+    seating_.reset();
+    answer = await(seat, Clock::now(), limit);
+    if (!answer.ok()) return answer;
+  }
   // Nobody was asked since the last reply: what lies in the socket now was sent ahead. A longer message is
   // cut to one byte and descriptors that came along are closed by the kernel: no place was given for them.
   char unasked;
-  if (recv(socket_.get(), &unasked, sizeof unasked, MSG_DONTWAIT) > 0) {
+  if (recv(server_socket(), &unasked, sizeof unasked, MSG_DONTWAIT) > 0) {
     answer.kind = Answer::Kind::kMalformed;
     kill();
     return answer;
   }
   command.sequence = fresh_number();
-  if (first_command_) limit = std::max(limit, spec_.limits.start);
-  first_command_ = false;
   const auto start = Clock::now();
-  if (!send_message(socket_.get(), &command, sizeof command, fd)) {
+  if (!send_message(server_socket(), &command, sizeof command, fd)) {
     answer.kind = Answer::Kind::kDied;
     explain_hang_up(answer);
     return answer;
   }
+  return await(command, start, limit);
+}
+
+Answer RunnerProcess::await(const Command& command, Clock::time_point start,
+                            std::chrono::milliseconds limit) {
+  Answer answer;
   if (!wait_for_reply(answer, start + limit)) {
     if (answer.kind == Answer::Kind::kDied) explain_hang_up(answer);
     kill();
@@ -360,7 +283,7 @@ bool RunnerProcess::wait_for_reply(Answer& answer, Clock::time_point deadline) {
   const auto spin_end = Clock::now() + (spec_.gpu ? kSpin : std::chrono::milliseconds(0));
   for (;;) {
     // The message's whole length, also of one that does not fit: that one is none of the runner's.
-    const ssize_t n = recv(socket_.get(), &answer.reply, sizeof answer.reply, MSG_DONTWAIT | MSG_TRUNC);
+    const ssize_t n = recv(server_socket(), &answer.reply, sizeof answer.reply, MSG_DONTWAIT | MSG_TRUNC);
     if (n == static_cast<ssize_t>(sizeof answer.reply)) return true;
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
       answer.kind = Answer::Kind::kDied;
@@ -381,7 +304,7 @@ bool RunnerProcess::wait_for_reply(Answer& answer, Clock::time_point deadline) {
       return false;
     }
     throw_if_interrupted();
-    pollfd poll_socket{socket_.get(), POLLIN, 0};
+    pollfd poll_socket{server_socket(), POLLIN, 0};
     const auto rest =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now) + kWatchPeriod / 50;
     poll(&poll_socket, 1, static_cast<int>(std::min(rest, kWatchPeriod).count()));
@@ -412,7 +335,7 @@ nlohmann::json RunnerProcess::drain_counters() {
 }
 
 std::string RunnerProcess::output() {
-  return valid_utf8(output_->text());
+  return valid_utf8(executor_ ? output_->text() + executor_->output().text() : output_->text());
 }
 
 namespace {

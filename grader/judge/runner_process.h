@@ -5,8 +5,6 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,37 +13,14 @@
 
 #include "base/files.h"
 #include "judge/boxed_process.h"
+#include "judge/executor_process.h"
 #include "judge/report_lines.h"
+#include "judge/runner_spec.h"
 #include "judge/shared_buffer.h"
 #include "judge/verdict.h"
 #include "runner/protocol.h"
-#include "sandbox/sandbox.h"
 
 namespace warpgrade {
-
-struct RunnerLimits {
-  std::chrono::milliseconds start{60'000};  // process start and device context, with the first command
-  std::chrono::milliseconds plan{60'000};
-  std::chrono::milliseconds run{30'000};
-  std::size_t host_memory_bytes = std::size_t{4} << 30;
-  // On a GPU the judge watches it; the emulated device has it in host memory, beside the former.
-  std::size_t device_memory_bytes = std::size_t{16} << 30;
-  std::size_t output_bytes = std::size_t{256} << 10;
-};
-
-struct RunnerSpec {
-  std::string label;  // for messages: the submission's id or the baseline's name
-  std::filesystem::path executable;
-  SandboxMode sandbox = SandboxMode::kBubblewrap;
-  bool gpu = false;
-  // Holds warpgrade-executor and the CUDA runtime of its host processes; empty: the program runs without one.
-  std::filesystem::path executor;
-  std::filesystem::path
-      cuda_libraries;             // without one, holds libcudart.so.<major>: the emulator's, the toolkit's
-  bool vendor_libraries = false;  // baselines: the whole folder instead of the CUDA runtime alone
-  std::map<std::string, std::string> environment;
-  RunnerLimits limits;
-};
 
 // What came back of one command.
 struct Answer {
@@ -58,7 +33,8 @@ struct Answer {
 
 class RunnerProcess {
  public:
-  explicit RunnerProcess(RunnerSpec spec);
+  // `executor`: one that is up or on its way, for a submission that is to have one; null: another is started.
+  explicit RunnerProcess(RunnerSpec spec, std::unique_ptr<ExecutorProcess> executor = nullptr);
   ~RunnerProcess();
   RunnerProcess(const RunnerProcess&) = delete;
   RunnerProcess& operator=(const RunnerProcess&) = delete;
@@ -82,6 +58,8 @@ class RunnerProcess {
   // What the runner printed, its beginning and its end, as valid UTF-8.
   std::string output();
   bool alive() const { return program_->alive(); }
+  // Which of its submission's programs this is to its executor: 1 the first; 0 without one.
+  int turn() const { return executor_ ? executor_->programs() : 0; }
 
   // Stops every thread of the program and of all that it started, so that it disturbs nobody while others are
   // timed; and lets them go on.
@@ -90,13 +68,24 @@ class RunnerProcess {
   // Ends all processes.
   void kill();
 
+  // Its executor, for another host process of the same submission; null where there is none, or where
+  // anything went wrong in this one: then the next begins with a context of its own. Nothing can be asked of
+  // this one any more.
+  std::unique_ptr<ExecutorProcess> give_executor();
+  // Waits until the executor has taken the program's host process; false when it cannot.
+  bool is_seated();
+
  private:
-  BoxedProcess& server() { return executor_ ? *executor_ : *program_; }
+  BoxedProcess& server() { return executor_ ? executor_->box() : *program_; }
+  int server_socket() const { return executor_ ? executor_->socket() : socket_.get(); }
   void start_with_executor();
   void start_alone();
   std::optional<Answer::Kind> broken_limit() const;
   std::size_t held_bytes() const;
   Answer exchange(protocol::Command command, int fd, std::chrono::milliseconds limit);
+  Answer await(const protocol::Command& command, std::chrono::steady_clock::time_point start,
+               std::chrono::milliseconds limit);
+  Answer ask(protocol::Command command, int fd, std::chrono::milliseconds limit);
   void explain_hang_up(Answer& answer);
   void take_reply(const protocol::Command& command, Answer& answer);
   bool reply_is_sound(const protocol::Command& command, const protocol::Reply& reply) const;
@@ -107,11 +96,14 @@ class RunnerProcess {
 
   RunnerSpec spec_;
   std::shared_ptr<ProgramOutput> output_;
-  FileDescriptor socket_;         // to the server
-  FileDescriptor device_memory_;  // of the emulated device
+  FileDescriptor socket_;         // to a program without an executor
+  FileDescriptor device_memory_;  // of the emulated device, without an executor
   FileDescriptor report_;
-  std::unique_ptr<BoxedProcess> program_;   // the submission's objects
-  std::unique_ptr<BoxedProcess> executor_;  // null: without one
+  std::unique_ptr<BoxedProcess> program_;      // the submission's objects
+  std::unique_ptr<ExecutorProcess> executor_;  // null: without one
+  std::optional<protocol::Command>
+      seating_;           // the executor was asked to take the host process, and has not answered
+  bool is_sound_ = true;  // every answer was one of the executor's or the runner's, and fine
   bool first_command_ = true;
   bool attached_ = false;  // it has taken a buffer: device and mapping are in order
   bool report_attached_ = false;

@@ -1,5 +1,8 @@
 #include "judge/services.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "base/process.h"
 
 namespace warpgrade {
@@ -25,20 +28,58 @@ void JudgeServices::give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProc
     bury(std::move(runner));
 }
 
+namespace {
+
+// A context is what takes long, and a GPU's: on the emulator each case has an executor of its own, unless a test wants
+// one a submission there, too.
+bool keeps_executor(const RunnerSpec& spec) {
+  static const bool wanted = std::getenv("WARPGRADE_ONE_EXECUTOR") != nullptr;
+  return (spec.gpu || wanted) && !spec.executor.empty();
+}
+
+}  // namespace
+
 std::unique_ptr<RunnerProcess> JudgeServices::start(const RunnerSpec& spec) {
+  working_ = 1;
   while (!prepared_.empty()) {
     std::unique_ptr<RunnerProcess> runner = std::move(prepared_.front().runner);
     prepared_.pop_front();
     runner->resume();
-    if (runner->alive()) return runner;
+    if (runner->alive() && (!keeps_executor(spec) || runner->is_seated())) return runner;
     bury(std::move(runner));
   }
-  return std::make_unique<RunnerProcess>(spec);
+  return make(spec);
+}
+
+// An executor that waits for its program comes first.
+std::unique_ptr<RunnerProcess> JudgeServices::make(const RunnerSpec& spec) {
+  std::unique_ptr<ExecutorProcess> spare;
+  if (spare_ && keeps_executor(spec) && spare_->fits(spec)) {
+    spare = std::move(spare_);
+    spare->box().resume();
+  }
+  return std::make_unique<RunnerProcess>(spec, std::move(spare));
+}
+
+void JudgeServices::prepare_executor(const RunnerSpec& spec) {
+  if (!keeps_executor(spec) || spare_) return;
+  spare_ = std::make_unique<ExecutorProcess>(spec);
+  spare_is_up_ = false;
+}
+
+void JudgeServices::retire(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner, bool next) {
+  working_ = 0;
+  if (runner && next && keeps_executor(spec)) {
+    auto executor = runner->give_executor();
+    prepared_.push_front(
+        {executor ? std::make_unique<RunnerProcess>(spec, std::move(executor)) : make(spec), false});
+  }
+  bury(std::move(runner));
 }
 
 void JudgeServices::prepare(const RunnerSpec& spec, int count) {
-  while (static_cast<int>(prepared_.size()) < count)
-    prepared_.push_back({std::make_unique<RunnerProcess>(spec), false});
+  if (keeps_executor(spec)) count = std::min(count, 1 - working_);
+  while (static_cast<int>(prepared_.size()) < count) prepared_.push_back({make(spec), false});
 }
 
 void JudgeServices::forget_prepared() {
@@ -63,6 +104,10 @@ void JudgeServices::settle() {
     }
     if (!prepared.up) break;
     prepared.runner->pause();
+  }
+  if (spare_ && !spare_is_up_) {
+    spare_is_up_ = spare_->wait_until_up(std::chrono::seconds(60));
+    spare_is_up_ ? spare_->box().pause() : spare_.reset();
   }
   // One that does not come up is left to its case, which tries anew and says what is wrong; those behind it,
   // of the same program, are not waited for as well.

@@ -34,14 +34,21 @@ class JudgeServices {
   std::unique_ptr<RunnerProcess> start(const RunnerSpec& spec);
   // Sends processes on their way until there are `count`: each costs 0.3 s or more until its context answers,
   // in which this judge has other things to do. Only while the GPU is shared: a context that comes up
-  // disturbs.
+  // disturbs. Where an executor goes from case to case, one at most: the next case's program takes its place
+  // there.
   void prepare(const RunnerSpec& spec, int count);
+  // Sends an executor on its way, for the submission that comes next; nothing where there is one, or where
+  // executors do not wait for their program.
+  void prepare_executor(const RunnerSpec& spec);
   void forget_prepared();  // before another submission
 
   // Whether the borrowed baselines have planned this case before, from now on true: the first time they may
   // try out algorithms, which needs the GPU alone.
   bool planned_before(const std::string& case_id) { return !planned_.insert(case_id).second; }
 
+  // A case is over. Where there is a `next` case of the same submission, the program of that one takes the
+  // place in its executor; else it ends.
+  void retire(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner, bool next);
   // Ends the process without waiting for it.
   void bury(std::unique_ptr<RunnerProcess> runner);
 
@@ -50,6 +57,8 @@ class JudgeServices {
   void settle();
 
  private:
+  std::unique_ptr<RunnerProcess> make(const RunnerSpec& spec);
+
   GpuLease lease_;
   std::map<std::string, std::vector<std::unique_ptr<RunnerProcess>>> idle_;  // by executable
   struct Prepared {
@@ -57,6 +66,9 @@ class JudgeServices {
     bool up = false;
   };
   std::deque<Prepared> prepared_;
+  int working_ = 0;                         // submissions' programs that hold an executor
+  std::unique_ptr<ExecutorProcess> spare_;  // has served nobody yet
+  bool spare_is_up_ = false;
   std::set<std::string> planned_;
   std::vector<std::future<void>> ending_;
 };

@@ -11,7 +11,7 @@
 
 namespace warpgrade::protocol {
 
-// One command and, with kAttach, its descriptor, else -1. False when the judge has hung up.
+// One command and the descriptor that came along, else -1. False when the judge has hung up.
 inline bool receive(int socket, Command& command, int& fd) {
   fd = -1;
   iovec part{&command, sizeof command};

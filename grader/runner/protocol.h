@@ -23,6 +23,7 @@ enum class Op : std::uint32_t {
   kEnd,
   kDetach,      // every buffer is unmapped and forgotten
   kLimitSteps,  // arguments[0]: warp instructions that a launch may execute; the emulator's, 0: no limit
+  kNewHost,     // of an executor: the socket to another host process comes along, whose predecessor is dead
 };
 
 struct Command {

@@ -8,25 +8,35 @@ constexpr double kIdleSeconds = 10;        // for what an earlier command left b
 
 }  // namespace
 
-TimedRuns::TimedRuns(Driver& driver, Server& server) : driver_(driver), server_(server) {
-  server_.on_waiting([this](const char* name) { gate_.open(name); });
-  server_.on_work([this](wire::Op) {
+void TimedRuns::take(Server& server) {
+  leave();
+  server_ = &server;
+  server_->on_waiting([this](const char* name) { gate_.open(name); });
+  server_->on_work([this](wire::Op) {
     if (gate_.is_closed() && ++behind_gate_ > kMostBehindGate) gate_.open("a full queue");
   });
-  server_.on_stream([this](cudart::StreamId stream, bool is_new) {
+  server_->on_stream([this](cudart::StreamId stream, bool is_new) {
     is_new ? gate_.add_stream(driver_.stream_of(stream)) : gate_.join_stream(driver_.stream_of(stream));
   });
 }
 
+void TimedRuns::leave() {
+  if (server_ == nullptr) return;
+  server_->on_waiting({});
+  server_->on_work({});
+  server_->on_stream({});
+  server_ = nullptr;
+}
+
 TimedRuns::~TimedRuns() {
-  server_.on_waiting({});
-  server_.on_work({});
-  server_.on_stream({});
+  leave();
 }
 
 std::vector<CUstream> TimedRuns::streams() const {
   std::vector<CUstream> all;
-  for (const cudart::StreamId stream : server_.streams()) all.push_back(driver_.stream_of(stream));
+  if (server_ != nullptr) {
+    for (const cudart::StreamId stream : server_->streams()) all.push_back(driver_.stream_of(stream));
+  }
   all.push_back(CU_STREAM_LEGACY);
   all.push_back(CU_STREAM_PER_THREAD);
   return all;
@@ -41,24 +51,24 @@ bool TimedRuns::end_without_result(TimedResult& result, Ending ending, const std
 
 // The device is idle, or the executor has given up.
 bool TimedRuns::wait_until_idle(TimedResult& result, double limit_s, const char* name) {
-  result.error = server_.wait_until_idle(limit_s, name);
+  result.error = server_->wait_until_idle(limit_s, name);
   if (result.error == cudaSuccess) result.error = driver_.synchronize_device();
-  if (server_.gave_up()) end_without_result(result, server_.gave_up()->ending, server_.gave_up()->text());
+  if (server_->gave_up()) end_without_result(result, server_->gave_up()->ending, server_->gave_up()->text());
   return result.error == cudaSuccess;
 }
 
 bool TimedRuns::serve_until_done(const Host& host, double limit_s, TimedResult& result) {
   const double deadline = steady_us() + 1e6 * limit_s;
   for (unsigned turn = 1;; ++turn) {
-    const bool was_idle = server_.serve(64) == 0;
-    if (const auto said = server_.take_result()) {
+    const bool was_idle = server_->serve(64) == 0;
+    if (const auto said = server_->take_result()) {
       result.status = said->status;
       result.message = said->message;
       return true;
     }
     if (!was_idle || turn % 1024 != 0) continue;
-    if (server_.gave_up())
-      return end_without_result(result, server_.gave_up()->ending, server_.gave_up()->text());
+    if (server_->gave_up())
+      return end_without_result(result, server_->gave_up()->ending, server_->gave_up()->text());
     if (!host.is_alive()) return end_without_result(result, Ending::host_ended, "the host process has ended");
     if (steady_us() > deadline)
       return end_without_result(result, Ending::host_did_not_return, "no end within the limit");
@@ -67,15 +77,15 @@ bool TimedRuns::serve_until_done(const Host& host, double limit_s, TimedResult& 
 
 TimedResult TimedRuns::run(const wire::Command& command, const Host& host, double limit_s) {
   TimedResult result;
-  const uint64_t launches = server_.launches();
-  server_.take_late_error();
+  const uint64_t launches = server_->launches();
+  server_->take_late_error();
   if (!wait_until_idle(result, kIdleSeconds, "a timed run's beginning")) return result;
   driver_.use_submissions_limits();
   gate_.reset_l2();
   behind_gate_ = 0;
   gate_.close(streams());
   const double begin = steady_us();
-  server_.send_command(command);
+  server_->send_command(command);
   bool is_done = false;
   try {
     is_done = serve_until_done(host, limit_s, result);
@@ -88,13 +98,13 @@ TimedResult TimedRuns::run(const wire::Command& command, const Host& host, doubl
   static_cast<GateTimes&>(result) = gate_.finish(streams(), finish_s);
   result.error = static_cast<cudaError_t>(result.state);
   if (result.state == CUDA_ERROR_NOT_READY) {
-    server_.give_up({Ending::device_did_not_finish, "a timed run", finish_s});
-    end_without_result(result, Ending::device_did_not_finish, server_.gave_up()->text());
+    server_->give_up({Ending::device_did_not_finish, "a timed run", finish_s});
+    end_without_result(result, Ending::device_did_not_finish, server_->gave_up()->text());
     result.error = cudaErrorLaunchTimeout;
   }
   if (result.ending == Ending::none) driver_.put_limits_aside();
-  result.launches = server_.launches() - launches;
-  if (result.error == cudaSuccess) result.error = server_.take_late_error();
+  result.launches = server_->launches() - launches;
+  if (result.error == cudaSuccess) result.error = server_->take_late_error();
   return result;
 }
 
@@ -111,19 +121,19 @@ TimedResult TimedRuns::run_own(const std::function<void(CUstream)>& body) {
 TimedResult TimedRuns::plain(const wire::Command& command, const Host& host, double limit_s) {
   TimedResult result;
   const double begin = steady_us();
-  const uint64_t launches = server_.launches();
+  const uint64_t launches = server_->launches();
   if (!wait_until_idle(result, kIdleSeconds, "a command's beginning")) return result;
   driver_.use_submissions_limits();
-  server_.send_command(command);
+  server_->send_command(command);
   const bool is_done = serve_until_done(host, limit_s, result);
   const Ending ending = result.ending;
   const std::string message = result.message;
   wait_until_idle(result, is_done ? limit_s : 1, "a command");
   if (ending != Ending::none) end_without_result(result, ending, message);
-  if (!server_.gave_up()) driver_.put_limits_aside();
+  if (!server_->gave_up()) driver_.put_limits_aside();
   result.host_us = steady_us() - begin;
-  result.launches = server_.launches() - launches;
-  if (result.error == cudaSuccess) result.error = server_.take_late_error();
+  result.launches = server_->launches() - launches;
+  if (result.error == cudaSuccess) result.error = server_->take_late_error();
   return result;
 }
 

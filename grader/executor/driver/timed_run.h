@@ -27,9 +27,14 @@ struct TimedResult : GateTimes {
 class TimedRuns {
  public:
   // Throws std::runtime_error.
-  TimedRuns(Driver& driver, Server& server);
+  explicit TimedRuns(Driver& driver) : driver_(driver) {}
+  TimedRuns(Driver& driver, Server& server) : TimedRuns(driver) { take(server); }
   ~TimedRuns();
   TimedRuns(const TimedRuns&) = delete;
+
+  // The server whose host process runs from now on; leave() before it goes.
+  void take(Server& server);
+  void leave();
 
   // `is_alive` says whether the host process is there. (Its owner stops it between its turns: what it writes
   // into the ring meanwhile is not served.)
@@ -51,7 +56,7 @@ class TimedRuns {
   bool serve_until_done(const Host& host, double limit_s, TimedResult& result);
 
   Driver& driver_;
-  Server& server_;
+  Server* server_ = nullptr;
   TimingGate gate_;
   unsigned behind_gate_ = 0;
 };

@@ -1,0 +1,85 @@
+"""One executor may serve a submission's cases one after another, as it does on a GPU: the verdicts are what they are with
+an executor a case, and whoever spoils an executor has another one for the next case."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, records_of, warpgrade
+
+CASES = "synth-identity-k32,synth-empty-rows-k32,synth-ragged-k32,synth-duplicates-k32"
+CORPUS = (
+    "accepted/naive_copy",
+    "accepted/leaks_its_plan",
+    "accepted/keeps_its_lists_in_managed_memory",
+    "accepted/side_stream",
+    "accepted/takes_all_device_memory",
+    "accepted/takes_every_handle",
+    "accepted/leaves_a_daemon",
+    "accepted/sorts_with_cub",
+    "runtime_error/out_of_bounds",
+    "runtime_error/host_segfault",
+    "runtime_error/throws_std_exception",
+    "runtime_error/exits_zero",
+    "wrong_answer/missing_syncthreads",
+)
+# What it leaves on the device's heap only another executor's context clears.
+LEAKS_ON_THE_DEVICE = """
+__global__ void leak() { if (malloc(64) == nullptr) __trap(); }
+"""
+
+
+def make_class(folder: Path) -> None:
+    """Fixtures of the corpus, and one that calls malloc() in a kernel."""
+    for name in CORPUS:
+        shutil.copytree(ROOT / "grader/tests/submissions" / name, folder / name.replace("/", "-"))
+    naive = (ROOT / "reference/spmm/naive/spmm.cu").read_text(encoding="utf-8")
+    begin = naive.index("cudaError_t spmm_plan")
+    body = naive.index("{", begin) + 1
+    (folder / "leaks").mkdir()
+    leaky = naive[:begin] + LEAKS_ON_THE_DEVICE + naive[begin:body] + "\n  leak<<<1, 1>>>();\n" + naive[body:]
+    (folder / "leaks/spmm.cu").write_text(leaky, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[tuple[str, str], dict[str, Any]]]:
+    """The records of both runs, by submission and case."""
+    scratch = tmp_path_factory.mktemp("one-executor")
+    make_class(scratch / "class")
+    found: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
+    for name, added in (("a case", {}), ("a submission", {"WARPGRADE_ONE_EXECUTOR": "1"})):
+        run = scratch / name.replace(" ", "-")
+        arguments = ["--lab", "spmm", "--run", run, "--backend", "emulator", "--no-speed", "--cases", CASES]
+        done = warpgrade("grade", scratch / "class", *arguments, env={**os.environ, **added})
+        assert done.returncode == 0, done.stdout + done.stderr
+        found[name] = {(r["submission"]["id"], r["case"]["id"]): r for r in records_of(run)}
+    return found
+
+
+@pytest.mark.parametrize("name", [*(name.replace("/", "-") for name in CORPUS), "leaks"])
+def test_verdicts_do_not_depend_on_how_long_an_executor_lives(
+    name: str, runs: dict[str, dict[tuple[str, str], dict[str, Any]]]
+) -> None:
+    each = {case: record for (submission, case), record in runs["a case"].items() if submission == name}
+    assert len(each) == len(CASES.split(","))
+    for case, record in each.items():
+        one, other = record["outcome"], runs["a submission"][name, case]["outcome"]
+        assert (one["verdict"], one.get("reason")) == (other["verdict"], other.get("reason")), (case, one, other)
+        assert "judge_faults" not in runs["a submission"][name, case]
+
+
+def test_an_executor_goes_on_to_the_next_case(runs: dict[str, dict[tuple[str, str], dict[str, Any]]]) -> None:
+    """Where nothing was spoilt; a fault, or a kernel that calls malloc(), ends it."""
+    served = {
+        name: [record["executor_serves"] for (submission, _), record in runs["a submission"].items() if submission == name]
+        for name in ("accepted-naive_copy", "runtime_error-out_of_bounds", "leaks")
+    }
+    assert served == {
+        "accepted-naive_copy": [1, 2, 3, 4],
+        "runtime_error-out_of_bounds": [1, 1, 1, 1],
+        "leaks": [1, 1, 1, 1],
+    }
