@@ -195,6 +195,46 @@ uint32_t lanes_within(const Allocation& a, uint32_t lanes, const Access& x) {
 
 }  // namespace
 
+bool GlobalRaces::pass_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) const {
+  BlockOrder& order = w.block->races->order();
+  if (bytes % kWord != 0 || w.block->program->synchronizes[i.index]) return false;
+  if (w.worker->undo != nullptr) w.block->launch->limit_undo(*w.worker);
+  const Allocation* allocation = nullptr;
+  const GlobalShadow* shadow = shadow_of(w, i, row.low, &allocation);
+  if (shadow == nullptr) return true;
+  const bool stores = kind == AccessKind::store;
+  const uint64_t offset = row.low - (allocation->begin + allocation->alias), first = offset / kWord;
+  const uint32_t words_a_lane = bytes / kWord, lanes = row.stride == 0 ? 1 : kLanes;
+  const auto lowest = row.stride == 0 ? static_cast<uint32_t>(__builtin_ctz(w.mask)) : 0;
+  GlobalStamp *writes = shadow->writes() + first, *reads = shadow->reads() + first;
+  const auto& since = order.lanes_since(w.index);
+  const uint32_t all_since = order.all_since();
+  GlobalStamp mine = {order.now(), who(i.index, w.index, lowest), static_cast<uint32_t>(w.block->linear),
+                      launch_ << 4 | 15};
+  bool harmless = true;
+  for (uint32_t l = 0, k = 0; l < lanes; ++l) {
+    GlobalStamp of_lane = mine;
+    of_lane.whom += l;
+    for (const uint32_t end = k + words_a_lane; k < end; ++k) {
+      harmless &= is_harmless(writes[k], of_lane, all_since, since[lowest + l]);
+      if (stores) harmless &= is_harmless(reads[k], of_lane, all_since, since[lowest + l]);
+      // What a word held before the launch is still to be remembered.
+      if (stores && w.worker->undo != nullptr) harmless &= writes[k].launch() == launch_;
+    }
+  }
+  if (!harmless) return false;
+  for (uint32_t l = 0, k = 0; l < lanes; ++l, ++mine.whom) {
+    for (const uint32_t end = k + words_a_lane; k < end; ++k) {
+      if (stores) {
+        writes[k] = mine;
+      } else if (reads[k].launch() != launch_ || reads[k].block == mine.block) {
+        reads[k] = mine;
+      }
+    }
+  }
+  return true;
+}
+
 void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) const {
   BlockOrder& order = w.block->races->order();
   if (w.worker->undo != nullptr) w.block->launch->limit_undo(*w.worker);

@@ -8,6 +8,7 @@
 #include "check/order.h"
 #include "exec/access.h"
 #include "memory/device_memory.h"
+#include "simt/observe_row.h"
 
 namespace warpgrade::emu {
 
@@ -49,6 +50,9 @@ class GlobalRaces {
   explicit GlobalRaces(Launch& launch);
 
   void check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) const;
+  // Of a row (simt/observe_row.h): true when nothing races with it, and it is remembered; false when check()
+  // has to look.
+  bool pass_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) const;
   // Whether nothing that the kernel may write escapes check().
   bool follows_all_writes() const { return follows_all_writes_; }
   // Memory of an allocation, by index in the snapshot, that is handed out anew.
@@ -61,6 +65,13 @@ class GlobalRaces {
                    const Allocation& allocation, const GlobalShadow& shadow) const;
 
   bool remember_first_write(const LaneAccess& a, uint64_t word, GlobalStamp& stamp) const;
+  // Whether a stamp leaves no doubt that what it tells of is ordered before the access.
+  bool is_harmless(const GlobalStamp& theirs, const GlobalStamp& mine, uint32_t all_since,
+                   uint32_t lane_since) const {
+    if (theirs.launch() != launch_) return true;
+    if (theirs.block != mine.block) return !between_blocks_;
+    return !is_unordered(theirs.when, theirs.whom, mine.whom, all_since, lane_since);
+  }
   bool is_race(const LaneAccess& a, const GlobalStamp& theirs) const;
   bool report_if_race(const LaneAccess& a, const GlobalStamp& theirs) const;
   const GlobalShadow* shadow_of(const Warp& w, const Inst& i, uint64_t host,

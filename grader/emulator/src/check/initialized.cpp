@@ -183,4 +183,19 @@ void check_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, 
   check_lanes(w, i, bytes, kind, x, memory);
 }
 
+bool pass_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) {
+  if (kind == AccessKind::store && (i.flags & kStoresUnset)) return false;
+  const FlaggedMemory memory = memory_of(w, i, row.low, row.space);
+  if (!memory.holds(row.high())) return false;
+  if (memory.flags == nullptr) return true;
+  const uint64_t span = row.high() - row.low + bytes;
+  if (kind == AccessKind::store) {
+    if (row.stride == 0) return false;
+    std::memset(memory.at(row.low), 1, span);
+    return true;
+  }
+  if (row.stride == 0) return all_set(memory.at(row.low), bytes);
+  return std::memchr(memory.at(row.low), 0, span) == nullptr;
+}
+
 }  // namespace warpgrade::emu

@@ -1,12 +1,16 @@
 // Initcheck: whether a load reads global or shared memory that nobody has written.
 #pragma once
 #include "exec/access.h"
+#include "simt/observe_row.h"
 
 namespace warpgrade::emu {
 
 // An access that has been resolved to shared or global memory: loads of unwritten bytes are reported, once an
 // instruction and warp; stores and atomics mark what they touch.
 void check_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
+
+// The same of a row (simt/observe_row.h) that is in order; false: check_initialized() has to look.
+bool pass_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row);
 
 // Memory that is handed out anew.
 void forget_initialized(const Allocation& allocation, uint64_t address, uint64_t bytes);

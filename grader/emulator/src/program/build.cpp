@@ -60,6 +60,7 @@ class Builder {
     note_functions();
     program_->code.resize(size_);
     program_->texts.resize(size_);
+    program_->operations.resize(size_);
     for (uint32_t f = 0; f < linear_.functions.size(); ++f) decode_function(f);
     program_->entry = begin_.back();
     program_->param_slot = param_slot_;

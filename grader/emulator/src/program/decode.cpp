@@ -242,6 +242,7 @@ void Decode::address(size_t k) {
 void Decode::handler(const std::string& name) {
   out.run = handlers().find(name.c_str());
   if (out.run == nullptr) fail("no " + name);
+  program.operations[out.index] = name;
 }
 
 std::string unsigned_name(Type type) {

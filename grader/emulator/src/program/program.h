@@ -2,6 +2,7 @@
 // register file, and the layout of its shared and local memory.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "ptx/module.h"
 
 namespace warpgrade::emu {
+
+class NativeKernel;
 
 struct SharedVariable {
   std::string name;
@@ -89,6 +92,13 @@ struct CallRecord {
   std::unordered_map<uint64_t, uint32_t> targets;  // of an indirect call: functions by address
 };
 
+// A register that holds one value in every lane and is never written.
+struct ConstantRegister {
+  uint32_t slot;
+  uint32_t bytes;  // of a lane
+  uint64_t bits;
+};
+
 struct ParamSlot {
   uint32_t offset;
   uint32_t bytes;
@@ -105,9 +115,11 @@ struct Program {
   std::string title;  // for people: demangled, without parameters
   const Module* module = nullptr;
   std::vector<Inst> code;
-  std::vector<std::string> texts;  // opcode of each instruction
+  std::vector<std::string> texts;       // opcode of each instruction
+  std::vector<std::string> operations;  // by instruction: the name of its handler (exec/handlers.h)
   uint32_t entry = 0;
   std::vector<uint8_t> register_image;
+  std::vector<ConstantRegister> constants;
   std::vector<SpecialRegister> warp_specials;   // constant for a warp during a launch
   std::vector<SpecialRegister> block_specials;  // change with the block
   std::vector<std::vector<uint32_t>> branch_tables;
@@ -131,6 +143,7 @@ struct Program {
   bool orders_blocks = false;  // holds fences or acquires by which blocks may order their accesses
   bool allocates = false;      // calls malloc
   bool narrow_shared = false;  // accesses less than a word of shared memory
+  mutable std::shared_ptr<NativeKernel> native;  // once it is worth compiling (native/); set between launches
 
   // The user's line of an instruction: the outermost call site of inlined code.
   struct Place {

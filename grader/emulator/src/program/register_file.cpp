@@ -46,6 +46,7 @@ void RegisterFile::finish(Program& program) const {
   for (const auto& [key, slot] : constants_) {
     const auto [bits, bytes] = key;
     for (uint32_t l = 0; l < kLanes; ++l) std::memcpy(image + slot + l * bytes, &bits, std::min(bytes, 8u));
+    program.constants.push_back({slot, bytes, bits});
   }
   for (const auto& [key, slot] : specials_) {
     const auto [what, bytes] = key;

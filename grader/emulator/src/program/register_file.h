@@ -22,7 +22,7 @@ class RegisterFile {
   uint32_t constant(uint64_t bits, uint32_t bytes_per_lane);
   uint32_t constant_mask(bool value);
   uint32_t special(Special what, uint32_t bytes_per_lane);
-  // Where results go that nobody wants.
+  // Where results go that nobody wants: after the two masks.
   uint32_t sink() { return sink_; }
 
   uint32_t bytes() const { return next_; }

@@ -13,12 +13,6 @@
 namespace warpgrade::emu {
 namespace {
 
-// Back edges before parked lanes get a turn, and before the warp gives way to other warps. Loops that wait
-// for other threads are patient: they give way soon. Giving way too early costs reconvergence.
-constexpr uint32_t kPatientTurns = 32, kPatientTurnsAgain = 16;
-constexpr uint32_t kTurns = 200000, kTurnsAgain = 64;
-constexpr uint32_t kYieldAfter = 20000, kPatientStep = 400;
-
 bool runnable(const Fragment& f) {
   return f.blocked_at == nullptr;
 }

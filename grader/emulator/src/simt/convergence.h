@@ -7,6 +7,12 @@
 
 namespace warpgrade::emu {
 
+// Back edges before parked lanes get a turn, and before the warp gives way to other warps. Loops that wait
+// for other threads are patient: they give way soon. Giving way too early costs reconvergence.
+inline constexpr uint32_t kPatientTurns = 32, kPatientTurnsAgain = 16;
+inline constexpr uint32_t kTurns = 200000, kTurnsAgain = 64;
+inline constexpr uint32_t kYieldAfter = 20000, kPatientStep = 400;
+
 // Chooses the fragment to run next; sets w.stop when none can run.
 void reschedule(Warp& w);
 

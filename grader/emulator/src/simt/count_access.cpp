@@ -6,6 +6,7 @@
 
 #include "memory/device_memory.h"
 #include "simt/counts.h"
+#include "simt/observe_row.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -228,6 +229,37 @@ void count_contention(Warp& w, const Inst& i, const Access& x) {
 }
 
 }  // namespace
+
+namespace {
+
+void count_global_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) {
+  GlobalCounts& c = w.worker->counts->accesses[i.index].global[static_cast<size_t>(kind)];
+  ++c.requests;
+  c.lanes += static_cast<uint32_t>(__builtin_popcount(w.mask));
+  const uint64_t first = row.low / kSectorBytes, last = (row.high() + bytes - 1) / kSectorBytes;
+  c.sectors += last - first + 1;
+  c.ideal_sectors += first == last ? 1 : sectors_for(uint64_t(kLanes) * bytes);
+  Worker& worker = *w.worker;
+  const uint32_t allocation = allocation_of(worker, i, row.low, row.high());
+  if (allocation >= worker.allocation_count) return;
+  const Allocation& a = worker.allocations[allocation];
+  const uint64_t begin = (a.begin + static_cast<uint64_t>(a.alias)) / kSectorBytes;
+  uint64_t* plane = worker.counts->traffic.of(allocation).move(kind, last - first + 1, last - begin);
+  for (uint64_t sector = first - begin; sector <= last - begin; ++sector) BufferTraffic::touch(plane, sector);
+}
+
+}  // namespace
+
+void count_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) {
+  if (row.space == Space::global) return count_global_row(w, i, bytes, kind, row);
+  // Consecutive words lie in banks of their own, so that only the width asks for turns.
+  SharedCounts& c = w.worker->counts->accesses[i.index].shared[static_cast<size_t>(kind)];
+  ++c.requests;
+  uint32_t turns = bytes <= 4 ? 1 : bytes / 4;
+  if (row.stride == 0) turns = bytes == 16 ? ((w.mask & 0xffffu) != 0) + ((w.mask >> 16) != 0) : 1;
+  c.passes += turns;
+  c.ideal_passes += turns;
+}
 
 void count_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
   if (kind == AccessKind::atomic) count_contention(w, i, x);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "native/run.h"
 #include "simt/barriers.h"
 #include "simt/convergence.h"
 #include "simt/counts.h"
@@ -105,9 +106,12 @@ void fill(Warp& w, const SpecialRegister& r, uint32_t lane, uint64_t value) {
 // What is counted while a warp runs: everything for counters, warp instructions alone for their limit.
 enum class Counting : uint8_t { nothing, steps, everything };
 
-// One instruction after the other until the warp stops.
+// One instruction after the other until the warp stops; by native code where there is some.
 template <Counting kCounting>
 void run_warp(Warp& w, const Inst* code) {
+  NativeContext* native = native_context();
+  if (native != nullptr) native->instructions = 0;
+  bool interpret = false;
   w.stop = Stop::none;
   if (!w.parked.empty() || w.active == 0) reschedule(w);
   constexpr bool kCount = kCounting == Counting::everything;
@@ -118,6 +122,15 @@ void run_warp(Warp& w, const Inst* code) {
       reschedule(w);
       if (w.stop != Stop::none) break;
     }
+    if (native != nullptr && !interpret) {
+      NativeReturn next = kDispatch;
+      if (run_native(w, *native, next)) {
+        if (next == kReschedule && !w.parked.empty()) reschedule(w);
+        interpret = next == kInterpretOne;
+        continue;
+      }
+    }
+    interpret = false;
     const Inst& i = code[w.pc++];
     const uint32_t mask = w.active & (predicate(w, i.guard) ^ i.guard_flip);
     if (kCounting != Counting::nothing) ++instructions;
@@ -129,6 +142,7 @@ void run_warp(Warp& w, const Inst* code) {
     w.mask = mask;
     i.run(w, i);
   }
+  if (native != nullptr) instructions += native->instructions;
   if (kCount) w.instructions += instructions;
   if (kCounting != Counting::nothing)
     w.block->launch->steps.fetch_add(instructions, std::memory_order_relaxed);

@@ -19,6 +19,7 @@
 #include "check/global_races.h"
 #include "check/race_report.h"
 #include "memory/device_heap.h"
+#include "native/run.h"
 #include "report/counters.h"
 #include "simt/counts.h"
 #include "simt/execute.h"
@@ -182,7 +183,11 @@ void run_blocks(Launch& launch, unsigned worker_count, std::vector<WorkerCounts>
   }
   const std::function<void(unsigned)> work = [&](unsigned index) {
     set_up(workers[index], launch, index);
+    const std::unique_ptr<NativeContext> native = make_native_context(launch, workers[index]);
+    native_context() = native.get();
     BlockLoop(launch, workers[index]).run();
+    if (native) fold_native_counts(*native, *launch.program, workers[index]);
+    native_context() = nullptr;
   };
   Pool::instance().run(worker_count, work);
 }
@@ -292,6 +297,7 @@ Fault run_launch(Launch& launch) {
   launch.step_limit = step_limit();
   launch.allocations = DeviceMemory::instance().snapshot();
   lay_out_shared(launch);
+  launch.native = native_code_for(launch);
   std::vector<WorkerCounts> counts;
   run_in_order(launch, counts);
   tell(launch);

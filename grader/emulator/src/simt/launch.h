@@ -30,6 +30,7 @@ enum class Fault : int {
 };
 
 class GlobalRaces;
+struct NativeCode;
 
 // What was found in a block; `sequence` orders what one block did.
 struct FoundInBlock {
@@ -56,6 +57,7 @@ struct Launch {
   std::shared_ptr<const std::vector<Allocation>> allocations;
   std::vector<SharedVariable> shared;
   uint32_t shared_bytes = 0;
+  const NativeCode* native = nullptr;         // nullptr: interpreted
   const GlobalRaces* global_races = nullptr;  // when racecheck is on
   std::atomic<uint64_t> next_block{0};
   uint64_t step_limit = 0;         // warp instructions; 0: none

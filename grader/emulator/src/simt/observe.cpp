@@ -10,6 +10,7 @@
 #include "program/computed_addresses.h"
 #include "simt/count_access.h"
 #include "simt/launch.h"
+#include "simt/observe_row.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -69,6 +70,17 @@ void observe_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, con
   if (faulty != 0 || x.space == Space::generic) [[unlikely]]
     return check_apart(w, i, bytes, kind, x, faulty);
   check_access(w, i, bytes, kind, x);
+}
+
+void observe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) {
+  if (w.block->launch->stops(w.block->linear) && w.worker->undo == nullptr) return;
+  if (w.worker->counts != nullptr) count_row(w, i, bytes, kind, row);
+  const bool global = row.space == Space::global;
+  if (w.worker->race_check && global && !w.block->launch->global_races->pass_row(w, i, bytes, kind, row))
+    w.block->launch->global_races->check(w, i, bytes, kind, row.access());
+  if (w.worker->init_check && !pass_initialized(w, i, bytes, kind, row))
+    check_initialized(w, i, bytes, kind, row.access());
+  if (w.worker->race_check && !global) w.block->races->check(w, i, bytes, kind, row.access());
 }
 
 }  // namespace warpgrade::emu

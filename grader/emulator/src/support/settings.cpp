@@ -86,7 +86,12 @@ Settings read() {
   if (const char* report = text_of("WARPEMU_REPORT")) s.quiet = std::string(report) == "quiet";
   if (const char* dump = text_of("WARPEMU_DUMP")) {
     s.dump_ptx = std::string(dump).find("ptx") != std::string::npos;
+    s.dump_native = std::string(dump).find("native") != std::string::npos;
     s.dump_code = std::string(dump).find("code") != std::string::npos;
+  }
+  if (const char* native = text_of("WARPEMU_NATIVE")) {
+    s.native_always = std::string(native) == "always";
+    s.native = s.native_always || std::string(native) == "1";
   }
   if (const char* isa = text_of("WARPEMU_ISA")) s.isa = isa;
   return s;

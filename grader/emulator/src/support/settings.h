@@ -21,7 +21,10 @@ struct Settings {
   bool quiet = false;
   bool dump_ptx = false;
   bool dump_code = false;
-  std::string isa;  // v2, v3 or v4 forces a build of the instruction handlers
+  bool dump_native = false;
+  bool native = false;         // hot kernels are compiled
+  bool native_always = false;  // all are, at their first launch
+  std::string isa;             // v2, v3 or v4 forces a build of the instruction handlers
 };
 
 const Settings& settings();

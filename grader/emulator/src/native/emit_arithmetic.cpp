@@ -1,0 +1,649 @@
+// Arithmetic, comparison and selection: on scalars where one value and a step stand for all lanes, on vectors
+// elsewhere. Results are those of the handlers (exec/), bit for bit.
+#include <algorithm>
+
+#include "native/emitter.h"
+
+namespace warpgrade::emu {
+namespace {
+
+// The immediate of vcmpps and vcmppd.
+int float_comparison(Comparison c) {
+  switch (c) {
+    case Comparison::eq:
+      return 0;
+    case Comparison::ne:
+      return 12;
+    case Comparison::lt:
+      return 17;
+    case Comparison::le:
+      return 18;
+    case Comparison::gt:
+      return 30;
+    case Comparison::ge:
+      return 29;
+    case Comparison::equ:
+      return 8;
+    case Comparison::neu:
+      return 4;
+    case Comparison::ltu:
+      return 25;
+    case Comparison::leu:
+      return 26;
+    case Comparison::gtu:
+      return 22;
+    case Comparison::geu:
+      return 21;
+    case Comparison::num:
+      return 7;
+    case Comparison::nan:
+      return 3;
+  }
+  return 0;
+}
+
+// The immediate of vpcmpd and kin.
+int integer_comparison(Comparison c) {
+  switch (c) {
+    case Comparison::eq:
+      return 0;
+    case Comparison::ne:
+      return 4;
+    case Comparison::lt:
+      return 1;
+    case Comparison::le:
+      return 2;
+    case Comparison::gt:
+      return 6;
+    default:
+      return 5;
+  }
+}
+
+constexpr uint32_t kNaN = 0x7fffffff;
+
+}  // namespace
+
+// A NaN in single precision is always the same one.
+void Emitter::canonical(Zmm t) {
+  vcmpps(k7, t, t, 3);
+  vpbroadcastd(t | k7, broadcast32(kNaN));
+}
+
+// The 32-bit values that belong to the eight lanes of piece p of a 64-bit register.
+void Emitter::half_of(Ymm to, uint32_t slot, uint32_t p) {
+  const Zmm from = source(slot, p / 2, 4);
+  p % 2 == 0 ? vmovdqa64(to, Ymm(from.getIdx())) : vextracti64x4(to, from, 1);
+}
+
+bool Emitter::emit_scalar(const Inst& i, const Decoded& d, const Fact& result) {
+  const uint32_t bytes = result.bytes;
+  const bool wide = bytes == 8;
+  const auto sized = [&](const Reg64& r) -> Xbyak::Reg {
+    if (wide) return r;
+    return r.cvt32();
+  };
+  const Xbyak::Reg to = sized(rax);
+  const auto of = [&](size_t k) { return sized(scalar(d.reads[k].slot)); };
+  switch (d.operation) {
+    case Operation::move:
+      mov(to, of(0));
+      break;
+    case Operation::add_immediate:
+      mov(to, of(0));
+      if (i.imm != 0) {
+        mov(rcx, uint64_t(i.imm));
+        add(rax, rcx);
+      }
+      break;
+    case Operation::add:
+      mov(to, of(0));
+      add(to, of(1));
+      break;
+    case Operation::subtract:
+      mov(to, of(0));
+      sub(to, of(1));
+      break;
+    case Operation::bit_and:
+      mov(to, of(0));
+      and_(to, of(1));
+      break;
+    case Operation::bit_or:
+      mov(to, of(0));
+      or_(to, of(1));
+      break;
+    case Operation::bit_xor:
+      mov(to, of(0));
+      xor_(to, of(1));
+      break;
+    case Operation::bit_not:
+      mov(to, of(0));
+      not_(to);
+      break;
+    case Operation::negate:
+      mov(to, of(0));
+      neg(to);
+      break;
+    case Operation::minimum:
+    case Operation::maximum: {
+      const bool lower = d.operation == Operation::minimum;
+      mov(to, of(0));
+      const Xbyak::Reg other = of(1);
+      cmp(other, to);
+      if (is_signed(d.type)) {
+        lower ? cmovl(to, other) : cmovg(to, other);
+      } else {
+        lower ? cmovb(to, other) : cmova(to, other);
+      }
+      break;
+    }
+    case Operation::shift_left:
+    case Operation::shift_right: {
+      const Fact count = fact(i.b);
+      const uint32_t bits = 8 * bytes, n = static_cast<uint32_t>(std::min<uint64_t>(count.value, bits));
+      mov(to, of(0));
+      if (is_signed(d.type) && d.operation == Operation::shift_right) {
+        sar(to, std::min(n, bits - 1));
+      } else if (n == bits) {
+        xor_(eax, eax);
+      } else {
+        d.operation == Operation::shift_left ? shl(to, n) : shr(to, n);
+      }
+      break;
+    }
+    case Operation::multiply:
+    case Operation::multiply_add:
+      mov(to, of(0));
+      imul(to, of(1));
+      if (d.operation == Operation::multiply_add) add(to, of(2));
+      break;
+    case Operation::multiply_wide:
+    case Operation::multiply_add_wide:
+    case Operation::convert: {
+      const bool converts = d.operation == Operation::convert;
+      const bool sign = is_signed(converts ? d.from : d.type);
+      const bool widens = !converts || (wide && bytes_of(d.from) == 4);
+      if (!widens) {
+        mov(to, of(0));
+        break;
+      }
+      // A lane that wraps around is further away than the step says.
+      for (size_t k = 0; k < (converts ? 1 : 2); ++k) {
+        const Fact f = fact(d.reads[k].slot);
+        if (f.stride == 0) continue;
+        mov(ecx, scalar(d.reads[k].slot).cvt32());
+        add(ecx, static_cast<uint32_t>(f.stride * (kLanes - 1)));
+        Label stop;
+        sign ? jo(stop, T_NEAR) : jc(stop, T_NEAR);
+        stop_before(i, stop);
+      }
+      const auto widened = [&](const Reg64& r, size_t k) {
+        const Reg64 from = scalar(d.reads[k].slot);
+        sign ? movsxd(r, from.cvt32()) : mov(r.cvt32(), from.cvt32());
+      };
+      widened(rax, 0);
+      if (!converts) {
+        widened(rcx, 1);
+        imul(rax, rcx);
+        if (d.operation == Operation::multiply_add_wide) add(rax, scalar(i.c));
+      }
+      break;
+    }
+    default:
+      return false;
+  }
+  define_scalar(i.d, rax);
+  return true;
+}
+
+void Emitter::float_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
+  const uint32_t bytes = bytes_of(d.type);
+  const bool single = bytes == 4;
+  const auto a = [&] { return source(i.a, p, bytes); };
+  const auto b = [&] { return source(i.b, p, bytes); };
+  switch (d.operation) {
+    case Operation::add:
+      single ? vaddps(t, a(), b()) : vaddpd(t, a(), b());
+      break;
+    case Operation::subtract:
+      single ? vsubps(t, a(), b()) : vsubpd(t, a(), b());
+      break;
+    case Operation::multiply:
+      single ? vmulps(t, a(), b()) : vmulpd(t, a(), b());
+      break;
+    case Operation::divide:
+      single ? vdivps(t, a(), b()) : vdivpd(t, a(), b());
+      break;
+    case Operation::square_root:
+      single ? vsqrtps(t, a()) : vsqrtpd(t, a());
+      break;
+    case Operation::reciprocal:
+    case Operation::reciprocal_root:
+      if (single) {
+        vpbroadcastd(zmm28, broadcast32(0x3f800000));
+        d.operation == Operation::reciprocal ? vdivps(t, zmm28, a()) : (vsqrtps(t, a()), vdivps(t, zmm28, t));
+      } else {
+        vpbroadcastq(zmm28, constant({0x3ff0000000000000ull}));
+        d.operation == Operation::reciprocal ? vdivpd(t, zmm28, a()) : (vsqrtpd(t, a()), vdivpd(t, zmm28, t));
+      }
+      break;
+    case Operation::multiply_add:
+      vmovdqa64(t, a());
+      single ? vfmadd213ps(t, b(), source(i.c, p, 4)) : vfmadd213pd(t, b(), source(i.c, p, 8));
+      break;
+    case Operation::minimum:
+    case Operation::maximum: {
+      // Of -0 and +0 by their signs; of a number and NaN the number.
+      const bool lower = d.operation == Operation::minimum;
+      const Zmm x = a(), y = b();
+      lower ? vminps(t, x, y) : vmaxps(t, x, y);
+      vcmpps(k7, x, y, 0);
+      lower ? vpord(t | k7, x, y) : vpandd(t | k7, x, y);
+      vcmpps(k7, y, y, 3);
+      vmovdqa32(t | k7, x);
+      break;
+    }
+    case Operation::absolute:
+      vpandd(t, a(), ptr_b[rip + constants_[{0x7fffffff7fffffffull}]]);
+      break;
+    case Operation::negate:
+      vpxord(t, a(), ptr_b[rip + constants_[{0x8000000080000000ull}]]);
+      break;
+    default:
+      break;
+  }
+  if (single) canonical(t);
+}
+
+void Emitter::shift_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
+  const uint32_t bytes = bytes_of(d.type);
+  const bool left = d.operation == Operation::shift_left, sign = is_signed(d.type);
+  const Fact count = fact(i.b);
+  const Zmm a = source(i.a, p, bytes);
+  if (count.known) {
+    const auto n = static_cast<uint8_t>(std::min<uint64_t>(count.value, 255));
+    if (bytes == 4) {
+      left ? vpslld(t, a, n) : sign ? vpsrad(t, a, n) : vpsrld(t, a, n);
+    } else {
+      left ? vpsllq(t, a, n) : sign ? vpsraq(t, a, n) : vpsrlq(t, a, n);
+    }
+    return;
+  }
+  if (bytes == 4) {
+    const Zmm b = source(i.b, p, 4);
+    left ? vpsllvd(t, a, b) : sign ? vpsravd(t, a, b) : vpsrlvd(t, a, b);
+    return;
+  }
+  half_of(ymm28, i.b, p);
+  vpmovzxdq(zmm28, ymm28);
+  left ? vpsllvq(t, a, zmm28) : sign ? vpsravq(t, a, zmm28) : vpsrlvq(t, a, zmm28);
+}
+
+void Emitter::wide_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
+  half_of(ymm28, i.a, p);
+  half_of(ymm29, i.b, p);
+  vpmovzxdq(zmm28, ymm28);
+  vpmovzxdq(zmm29, ymm29);
+  is_signed(d.type) ? vpmuldq(t, zmm28, zmm29) : vpmuludq(t, zmm28, zmm29);
+  if (d.operation == Operation::multiply_add_wide) vpaddq(t, t, source(i.c, p, 8));
+}
+
+void Emitter::convert_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
+  const uint32_t to = bytes_of(d.type), from = bytes_of(d.from);
+  const bool sign = is_signed(d.from);
+  const Ymm low(t.getIdx());
+  if (to == 8 && from == 4) {
+    half_of(ymm28, i.a, p);
+    if (!is_float(d.type)) {
+      sign ? vpmovsxdq(t, ymm28) : vpmovzxdq(t, ymm28);
+    } else if (is_float(d.from)) {
+      vcvtps2pd(t, ymm28);
+    } else {
+      sign ? vcvtdq2pd(t, ymm28) : vcvtudq2pd(t, ymm28);
+    }
+  } else if (to == 4 && from == 8) {
+    const Zmm first = source(i.a, 2 * p, 8), second = source(i.a, 2 * p + 1, 8);
+    const bool floats = is_float(d.type);
+    floats ? vcvtpd2ps(low, first) : vpmovqd(low, first);
+    floats ? vcvtpd2ps(ymm28, second) : vpmovqd(ymm28, second);
+    vinserti64x4(t, t, ymm28, 1);
+  } else if (is_float(d.type) && !is_float(d.from)) {
+    const Zmm a = source(i.a, p, 4);
+    sign ? vcvtdq2ps(t, a) : vcvtudq2ps(t, a);
+  } else {
+    vmovdqa64(t, source(i.a, p, from));
+  }
+}
+
+void Emitter::integer_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
+  const uint32_t bytes = bytes_of(d.type);
+  const bool narrow = bytes == 4, sign = is_signed(d.type);
+  const auto a = [&] { return source(i.a, p, bytes); };
+  const auto b = [&] { return source(i.b, p, bytes); };
+  switch (d.operation) {
+    case Operation::add:
+      narrow ? vpaddd(t, a(), b()) : vpaddq(t, a(), b());
+      break;
+    case Operation::subtract:
+      narrow ? vpsubd(t, a(), b()) : vpsubq(t, a(), b());
+      break;
+    case Operation::multiply:
+    case Operation::multiply_add:
+      narrow ? vpmulld(t, a(), b()) : vpmullq(t, a(), b());
+      if (d.operation == Operation::multiply_add)
+        narrow ? vpaddd(t, t, source(i.c, p, 4)) : vpaddq(t, t, source(i.c, p, 8));
+      break;
+    case Operation::bit_and:
+      vpandd(t, a(), b());
+      break;
+    case Operation::bit_or:
+      vpord(t, a(), b());
+      break;
+    case Operation::bit_xor:
+      vpxord(t, a(), b());
+      break;
+    case Operation::bit_not:
+      vpternlogd(t, t, a(), 0x55);  // of the last operand alone
+      break;
+    case Operation::minimum:
+      narrow ? (sign ? vpminsd(t, a(), b()) : vpminud(t, a(), b()))
+             : (sign ? vpminsq(t, a(), b()) : vpminuq(t, a(), b()));
+      break;
+    case Operation::maximum:
+      narrow ? (sign ? vpmaxsd(t, a(), b()) : vpmaxud(t, a(), b()))
+             : (sign ? vpmaxsq(t, a(), b()) : vpmaxuq(t, a(), b()));
+      break;
+    case Operation::negate:
+      vpxord(zmm28, zmm28, zmm28);
+      narrow ? vpsubd(t, zmm28, a()) : vpsubq(t, zmm28, a());
+      break;
+    case Operation::absolute:
+      if (!sign) {
+        vmovdqa64(t, a());
+      } else {
+        narrow ? vpabsd(t, a()) : vpabsq(t, a());
+      }
+      break;
+    case Operation::logic3:
+      vmovdqa64(t, a());
+      vpternlogd(t, b(), source(i.c, p, 4), static_cast<uint8_t>(i.imm));
+      break;
+    default:
+      break;
+  }
+}
+
+void Emitter::vector_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
+  switch (d.operation) {
+    case Operation::move:
+      return vmovdqa64(t, source(i.a, p, bytes_of(d.type)));
+    case Operation::add_immediate:
+      vpbroadcastq(zmm28, constant({uint64_t(i.imm)}));
+      return vpaddq(t, source(i.a, p, 8), zmm28);
+    case Operation::shift_left:
+    case Operation::shift_right:
+      return shift_piece(i, d, p, t);
+    case Operation::multiply_wide:
+    case Operation::multiply_add_wide:
+      return wide_piece(i, d, p, t);
+    case Operation::convert:
+      return convert_piece(i, d, p, t);
+    case Operation::pack:
+      half_of(ymm28, i.vec[0], p);
+      half_of(ymm29, i.vec[1], p);
+      vpmovzxdq(t, ymm28);
+      vpmovzxdq(zmm29, ymm29);
+      vpsllq(zmm29, zmm29, 32);
+      return vporq(t, t, zmm29);
+    default:
+      return is_float(d.type) ? float_piece(i, d, p, t) : integer_piece(i, d, p, t);
+  }
+}
+
+bool Emitter::emit_vector(const Inst& i, const Decoded& d) {
+  const uint32_t bytes = d.writes[0].bytes, pieces = bytes / 2;
+  // A result that is a source as well keeps its old pieces until all new ones are there: results of one width
+  // may be read in pieces of another.
+  std::vector<Zmm> results;
+  const bool overlaps = std::any_of(d.reads.begin(), d.reads.end(),
+                                    [&](const Register& r) { return r.slot == i.d && r.bytes != bytes; });
+  for (uint32_t p = 0; p < pieces; ++p) {
+    const Zmm t = allocate();
+    vector_piece(i, d, p, t);
+    if (overlaps) {
+      results.push_back(t);
+      continue;
+    }
+    for (CachedScalar& s : cache_.scalars) {
+      if (s.slot == i.d) s.slot = kFree;
+    }
+    bind(i.d, p, bytes, t);
+    ++now_;
+  }
+  for (uint32_t p = 0; p < results.size(); ++p) bind(i.d, p, bytes, results[p]);
+  return true;
+}
+
+void Emitter::emit_unpack(const Inst& i) {
+  for (uint32_t k = 0; k < 2; ++k) {
+    if (i.vec[k] == kNoSlot) continue;
+    for (uint32_t p = 0; p < 2; ++p) {
+      const Zmm t = allocate();
+      const Zmm first = source(i.a, 2 * p, 8), second = source(i.a, 2 * p + 1, 8);
+      if (k == 0) {
+        vpmovqd(Ymm(t.getIdx()), first);
+        vpmovqd(ymm28, second);
+      } else {
+        vpsrlq(zmm28, first, 32);
+        vpsrlq(zmm29, second, 32);
+        vpmovqd(Ymm(t.getIdx()), zmm28);
+        vpmovqd(ymm28, zmm29);
+      }
+      vinserti64x4(t, t, ymm28, 1);
+      for (CachedScalar& s : cache_.scalars) {
+        if (s.slot == i.vec[k]) s.slot = kFree;
+      }
+      bind(i.vec[k], p, 4, t);
+    }
+    ++now_;
+  }
+}
+
+// Leaves the comparison's mask of all lanes in eax.
+void Emitter::emit_compare(const Inst& i, const Decoded& d) {
+  const uint32_t bytes = bytes_of(d.type);
+  const auto compare = [&](const Opmask& to, uint32_t p) {
+    const Zmm a = source(i.a, p, bytes), b = source(i.b, p, bytes);
+    if (is_float(d.type)) {
+      const auto how = static_cast<uint8_t>(float_comparison(d.comparison));
+      bytes == 4 ? vcmpps(to, a, b, how) : vcmppd(to, a, b, how);
+      return;
+    }
+    const auto how = static_cast<uint8_t>(integer_comparison(d.comparison));
+    if (bytes == 4) {
+      is_signed(d.type) ? vpcmpd(to, a, b, how) : vpcmpud(to, a, b, how);
+    } else {
+      is_signed(d.type) ? vpcmpq(to, a, b, how) : vpcmpuq(to, a, b, how);
+    }
+  };
+  if (bytes == 4) {
+    compare(k0, 0);
+    compare(k7, 1);
+    kunpckwd(k7, k7, k0);
+    kmovd(eax, k7);
+  } else {
+    for (uint32_t p = 0; p < 4; ++p) {
+      compare(k7, p);
+      kmovb(p == 0 ? eax : ecx, k7);
+      if (p == 0) continue;
+      shl(ecx, 8 * p);
+      or_(eax, ecx);
+    }
+  }
+}
+
+// Of uniform integers: all lanes or none.
+void Emitter::emit_scalar_compare(const Inst& i, const Decoded& d) {
+  const Reg64 a = scalar(i.a), b = scalar(i.b);
+  xor_(eax, eax);
+  bytes_of(d.type) == 8 ? cmp(a, b) : cmp(a.cvt32(), b.cvt32());
+  const bool sign = is_signed(d.type);
+  switch (d.comparison) {
+    case Comparison::eq:
+      sete(al);
+      break;
+    case Comparison::ne:
+      setne(al);
+      break;
+    case Comparison::lt:
+      sign ? setl(al) : setb(al);
+      break;
+    case Comparison::le:
+      sign ? setle(al) : setbe(al);
+      break;
+    case Comparison::gt:
+      sign ? setg(al) : seta(al);
+      break;
+    default:
+      sign ? setge(al) : setae(al);
+      break;
+  }
+  neg(eax);
+}
+
+void Emitter::emit_predicates(const Inst& i, const Decoded& d) {
+  if (d.operation != Operation::compare) {
+    mov(eax, predicate(i.a));
+    switch (d.operation) {
+      case Operation::predicate_and:
+        and_(eax, predicate(i.b));
+        break;
+      case Operation::predicate_or:
+        or_(eax, predicate(i.b));
+        break;
+      case Operation::predicate_xor:
+        xor_(eax, predicate(i.b));
+        break;
+      case Operation::predicate_not:
+        not_(eax);
+        break;
+      default:
+        break;
+    }
+    return define_predicate(i.d);
+  }
+  const bool scalars = !is_float(d.type) && fact(i.a).is_uniform() && fact(i.b).is_uniform();
+  scalars ? emit_scalar_compare(i, d) : emit_compare(i, d);
+  // p = join(result), q = join(~result); the joined predicate is read before either is written.
+  const auto join = [&] {
+    if (i.variant == 0) return;
+    mov(ecx, predicate(i.c));
+    if (i.flags != 0) not_(ecx);
+    i.variant == 1 ? and_(eax, ecx) : i.variant == 2 ? or_(eax, ecx) : xor_(eax, ecx);
+  };
+  if (i.e == kNoSlot) {
+    join();
+    if (i.d != kNoSlot) define_predicate(i.d);
+    return;
+  }
+  mov(edx, eax);
+  not_(edx);
+  if (i.variant != 0) {
+    mov(ecx, predicate(i.c));
+    if (i.flags != 0) not_(ecx);
+    i.variant == 1 ? and_(edx, ecx) : i.variant == 2 ? or_(edx, ecx) : xor_(edx, ecx);
+  }
+  join();
+  if (i.d != kNoSlot) define_predicate(i.d);
+  mov(eax, edx);
+  define_predicate(i.e);
+}
+
+void Emitter::emit_select(const Inst& i, const Decoded& d) {
+  const uint32_t bytes = bytes_of(d.type), pieces = bytes / 2;
+  mov(eax, predicate(i.c));
+  if (i.flags != 0) not_(eax);
+  for (CachedScalar& s : cache_.scalars) {
+    if (s.slot == i.d) s.slot = kFree;
+  }
+  for (uint32_t p = 0; p < pieces; ++p) {
+    const Zmm t = allocate();
+    if (p != 0) shr(eax, kLanes / pieces);
+    kmovd(k7, eax);
+    const Zmm a = source(i.a, p, bytes), b = source(i.b, p, bytes);
+    bytes == 4 ? vpblendmd(t | k7, b, a) : vpblendmq(t | k7, b, a);
+    bind(i.d, p, bytes, t);
+    ++now_;
+  }
+}
+
+// Shuffles of a warp that is all there, by a distance that is known or to the lane that all lanes name. The
+// rest, and what racecheck wants to know of, is the handler's.
+bool Emitter::emit_shuffle(const Inst& i, const Decoded& d) {
+  const Fact distance = fact(i.b), bounds = fact(i.c), members = fact(i.e);
+  const bool picks = flow_.result(i, d, facts_).is_scalar();
+  if (mode_.orders_lanes || !bounds.known || !members.known || uint32_t(members.value) != kAllLanes)
+    return false;
+  if (!picks && !distance.known) return false;
+  const int clamp = int(bounds.value & 31), segment = int(bounds.value >> 8 & 31);
+  if (picks && clamp != 31) return false;
+  uint32_t from[kLanes], in_range = 0;
+  for (int l = 0; l < int(kLanes); ++l) {
+    const int by = int(distance.value & 31), last = (l & segment) | (clamp & ~segment), first = l & segment;
+    const int wanted = i.variant == 0   ? l - by
+                       : i.variant == 1 ? l + by
+                       : i.variant == 2 ? l ^ by
+                                        : first | (by & ~segment);
+    const bool valid = picks || (i.variant == 0 ? wanted >= last : wanted <= last);
+    from[l] = uint32_t(valid ? wanted : l) % kLanes;
+    in_range |= uint32_t(valid) << l;
+  }
+  const Zmm low = source(i.a, 0, 4), high = source(i.a, 1, 4);
+  if (picks) scalar(i.b);
+  const Zmm t0 = allocate(), t1 = allocate();
+  const Cache before = cache_;
+  const uint32_t site = make_site(i);
+  Label slowly, done;
+  cmp(r13d, -1);
+  jne(slowly, T_NEAR);
+  if (picks) {
+    mov(eax, scalar(i.b).cvt32());
+    vpbroadcastd(t0, eax);
+    vpermi2d(t0, low, high);
+    vmovd(eax, Xbyak::Xmm(t0.getIdx()));
+    define_scalar(i.d, rax);
+  } else {
+    for (uint32_t p = 0; p < 2; ++p) {
+      std::vector<uint64_t> words(8);
+      for (uint32_t k = 0; k < 8; ++k)
+        words[k] = uint64_t(from[16 * p + 2 * k + 1]) << 32 | from[16 * p + 2 * k];
+      const Zmm t = p == 0 ? t0 : t1;
+      vmovdqa64(t, constant(words));
+      vpermi2d(t, low, high);
+    }
+    for (CachedScalar& s : cache_.scalars) {
+      if (s.slot == i.d) s.slot = kFree;
+    }
+    bind(i.d, 0, 4, t0);
+    bind(i.d, 1, 4, t1);
+  }
+  if (i.vec[0] != kNoSlot) {
+    mov(eax, in_range);
+    define_predicate(i.vec[0]);
+  }
+  L(done);
+  const Cache after = cache_;
+  Facts facts = facts_;
+  flow_.apply(i, facts);
+  cold_.push_back([this, slowly, done, before, after, site, facts]() mutable {
+    L(slowly);
+    store_dirty(before, true, [](uint32_t) { return true; });
+    call_run(site);
+    facts_ = facts;
+    reload(after);
+    jmp(done);
+  });
+  return true;
+}
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,415 @@
+// Loads and stores. An address of which a base and a step describe all lanes takes one comparison with the
+// bounds of the allocation that the instruction touched last, others a vector of them. What lies outside goes
+// to the handler.
+#include <cstddef>
+
+#include "native/emitter.h"
+
+namespace warpgrade::emu {
+
+// What is known of an access while its code is written. Its addresses are in rax (scalar; of the first lane)
+// or in zmm registers.
+struct Emitter::Access {
+  const Inst& i;
+  const Decoded& d;
+  bool loads, shared, scalar_address;
+  int64_t stride;
+  uint32_t bytes, count;  // of an element in memory, elements
+  uint32_t wide;          // of an element in the register
+  uint32_t site;
+  std::vector<Zmm> addresses;  // 64-bit
+  std::vector<Zmm> values;     // by element and piece
+  mutable Label slowly;
+
+  uint32_t access_bytes() const { return bytes * count; }
+  uint32_t span() const {
+    return static_cast<uint32_t>(scalar_address ? stride * (kLanes - 1) : 0) + access_bytes();
+  }
+  bool is_row() const { return scalar_address && count == 1 && stride == int64_t(bytes); }
+  bool is_uniform() const { return scalar_address && stride == 0; }
+  int64_t hint(size_t field) const { return int64_t(i.index) * int64_t(sizeof(NativeHint)) + int64_t(field); }
+};
+
+namespace {
+
+// The vectors that other blocks' flags travel in must be read and written whole.
+bool is_ordered(const std::string& text) {
+  for (const char* sign : {"volatile", "relaxed", "acquire", "release", ".cg", ".cv", ".wt"}) {
+    if (text.find(sign) != std::string::npos) return true;
+  }
+  return false;
+}
+
+constexpr int64_t kMostRowStride = 1 << 16;
+
+}  // namespace
+
+void Emitter::load_parameters(const Inst& i) {
+  for (uint32_t k = 0; k < i.vec_count; ++k) {
+    ++now_;
+    const int offset = static_cast<int>(i.imm) + static_cast<int>(k * i.bytes);
+    mov(rcx, ptr[r12 + offsetof(NativeContext, params)]);
+    i.bytes == 4 ? mov(eax, dword[rcx + offset]) : mov(rax, qword[rcx + offset]);
+    define_scalar(i.vec[k], rax);
+  }
+}
+
+// rax: the address of the first lane; on the way out rdx is the host address.
+void Emitter::check_scalar_address(const Access& a) {
+  mov(rdx, rax);
+  sub(rdx, qword[r15 + a.hint(offsetof(NativeHint, begin))]);
+  cmp(rdx, qword[r15 + a.hint(offsetof(NativeHint, starts))]);
+  jae(a.slowly, T_NEAR);
+  if (a.access_bytes() > 1) {
+    test(al, a.access_bytes() - 1);
+    jnz(a.slowly, T_NEAR);
+  }
+  mov(rdx, rax);
+  a.shared ? add(rdx, qword[r12 + offsetof(NativeContext, shared)])
+           : add(rdx, qword[r15 + a.hint(offsetof(NativeHint, alias))]);
+}
+
+// The same where some lanes are not there: of those between the first and the last that are.
+void Emitter::check_scalar_address_partly(const Access& a) {
+  const auto stride = static_cast<int>(a.stride);
+  tzcnt(ecx, r13d);
+  imul(ecx, ecx, stride);  // from lane 0 to the first
+  lzcnt(edx, r13d);
+  neg(edx);
+  add(edx, kLanes - 1);
+  imul(edx, edx, stride);
+  add(edx, a.access_bytes());
+  sub(edx, ecx);  // bytes from the first to the end of the last
+  add(rcx, rax);
+  sub(rcx, qword[r15 + a.hint(offsetof(NativeHint, begin))]);
+  add(rdx, rcx);
+  jc(a.slowly, T_NEAR);
+  cmp(rdx, qword[r15 + a.hint(offsetof(NativeHint, bytes))]);
+  ja(a.slowly, T_NEAR);
+  cmp(rcx, qword[r15 + a.hint(offsetof(NativeHint, bytes))]);
+  jae(a.slowly, T_NEAR);
+  if (a.access_bytes() > 1) {
+    test(al, a.access_bytes() - 1);
+    jnz(a.slowly, T_NEAR);
+  }
+  mov(rdx, rax);
+  a.shared ? add(rdx, qword[r12 + offsetof(NativeContext, shared)])
+           : add(rdx, qword[r15 + a.hint(offsetof(NativeHint, alias))]);
+}
+
+// Addresses become distances from the begin of the allocation; rdx is that begin on the host.
+void Emitter::check_vector_address(const Access& a) {
+  vpbroadcastq(zmm28, qword[r15 + a.hint(offsetof(NativeHint, begin))]);
+  vpbroadcastq(zmm29, qword[r15 + a.hint(offsetof(NativeHint, starts))]);
+  if (a.access_bytes() > 1) vpbroadcastq(zmm31, constant({a.access_bytes() - 1}));
+  for (uint32_t p = 0; p < 4; ++p) {
+    const Opmask here = lanes_of(8, p);
+    if (a.access_bytes() > 1) {
+      vptestmq(k7 | here, a.addresses[p], zmm31);
+      p == 0 ? kmovb(k0, k7) : korb(k0, k0, k7);
+    }
+    vpsubq(a.addresses[p], a.addresses[p], zmm28);
+    vpcmpuq(k7 | here, a.addresses[p], zmm29, 5);  // not below
+    p == 0 && a.access_bytes() == 1 ? kmovb(k0, k7) : korb(k0, k0, k7);
+  }
+  kortestb(k0, k0);
+  jnz(a.slowly, T_NEAR);
+  mov(rdx, qword[r15 + a.hint(offsetof(NativeHint, begin))]);
+  a.shared ? add(rdx, qword[r12 + offsetof(NativeContext, shared)])
+           : add(rdx, qword[r15 + a.hint(offsetof(NativeHint, alias))]);
+}
+
+// Element k of what lies at rdx, into rax, as wide as the register.
+void Emitter::load_element(const Access& a, uint32_t k) {
+  const bool sign = is_signed(a.d.type);
+  const auto offset = static_cast<int>(a.bytes * k);
+  if (a.bytes == 8) {
+    mov(rax, qword[rdx + offset]);
+  } else if (a.bytes == 4) {
+    sign&& a.wide == 8 ? movsxd(rax, dword[rdx + offset]) : mov(eax, dword[rdx + offset]);
+  } else if (!sign) {
+    a.bytes == 2 ? movzx(eax, word[rdx + offset]) : movzx(eax, byte[rdx + offset]);
+  } else if (a.wide == 4) {
+    a.bytes == 2 ? movsx(eax, word[rdx + offset]) : movsx(eax, byte[rdx + offset]);
+  } else {
+    a.bytes == 2 ? movsx(rax, word[rdx + offset]) : movsx(rax, byte[rdx + offset]);
+  }
+}
+
+// A row of elements that become wider.
+void Emitter::load_widening(const Access& a, bool masked) {
+  const bool sign = is_signed(a.d.type);
+  for (uint32_t p = 0; p < a.wide / 2; ++p) {
+    const Zmm to = masked ? a.values[p] | lanes_of(a.wide, p) | T_z : a.values[p];
+    const Xbyak::Address at = ptr[rdx + int(p * (64 / a.wide) * a.bytes)];
+    if (a.wide == 4) {
+      a.bytes == 1 ? (sign ? vpmovsxbd(to, at) : vpmovzxbd(to, at))
+                   : (sign ? vpmovsxwd(to, at) : vpmovzxwd(to, at));
+    } else if (a.bytes == 4) {
+      sign ? vpmovsxdq(to, at) : vpmovzxdq(to, at);
+    } else {
+      a.bytes == 1 ? (sign ? vpmovsxbq(to, at) : vpmovzxbq(to, at))
+                   : (sign ? vpmovsxwq(to, at) : vpmovzxwq(to, at));
+    }
+  }
+}
+
+// Side by side from rdx on.
+void Emitter::move_row(const Access& a, bool masked) {
+  if (a.wide != a.bytes) return load_widening(a, masked);
+  const uint32_t pieces = a.bytes / 2;
+  for (uint32_t p = 0; p < pieces; ++p) {
+    const Zmm v = a.values[p];
+    const Opmask here = lanes_of(a.bytes, p);
+    const Xbyak::Address at = ptr[rdx + 64 * p];
+    if (!masked) {
+      a.loads ? vmovdqu64(v, at) : vmovdqu64(at, v);
+    } else if (a.bytes == 4) {
+      a.loads ? vmovdqu32(v | here | T_z, at) : vmovdqu32(at | here, v);
+    } else {
+      a.loads ? vmovdqu64(v | here | T_z, at) : vmovdqu64(at | here, v);
+    }
+  }
+}
+
+// Anywhere: at rdx plus the distances in a.addresses, or plus steps of the stride. Of lanes that store at one
+// place the last wins: scatters write in the order of the lanes.
+void Emitter::move_lanes(const Access& a) {
+  for (uint32_t k = 0; k < a.count; ++k) {
+    for (uint32_t p = 0; p < 4; ++p) {
+      const int offset = static_cast<int>(k * a.bytes);
+      Zmm index = zmm28;
+      if (a.scalar_address) {
+        vmovdqa64(zmm28, steps(8, a.stride, p));
+      } else {
+        index = a.addresses[p];
+      }
+      const Xbyak::Address at = ptr[rdx + index + offset];
+      kmovb(k7, lanes_of(8, p));
+      if (a.bytes == 8) {
+        const Zmm v = a.values[k * 4 + p];
+        a.loads ? vgatherqpd(v | k7, at) : vscatterqpd(at | k7, v);
+        continue;
+      }
+      if (a.wide == 8) {
+        vgatherqps(ymm30 | k7, at);
+        const Zmm v = a.values[p];
+        is_signed(a.d.type) ? vpmovsxdq(v, ymm30) : vpmovzxdq(v, ymm30);
+        continue;
+      }
+      const Zmm v = a.values[k * 2 + p / 2];
+      const Ymm half = p % 2 == 0 ? Ymm(v.getIdx()) : ymm30;
+      if (a.loads) {
+        vgatherqps(half | k7, at);
+        if (p % 2 == 1) vinserti64x4(v, v, ymm30, 1);
+      } else {
+        if (p % 2 == 1) vextracti64x4(ymm30, v, 1);
+        vscatterqps(at | k7, half);
+      }
+    }
+  }
+}
+
+// All lanes store at rdx: what the last one stores stays.
+void Emitter::store_last(const Access& a) {
+  const uint32_t pieces = a.bytes / 2;
+  lzcnt(ecx, r13d);
+  neg(ecx);
+  add(ecx, kLanes - 1);
+  for (uint32_t k = 0; k < a.count; ++k) {
+    for (uint32_t p = 0; p < pieces; ++p)
+      vmovdqu64(ptr[r12 + int(offsetof(NativeContext, spare) + 64 * p)], a.values[k * pieces + p]);
+    const int from = offsetof(NativeContext, spare);
+    if (a.bytes == 4) {
+      mov(eax, dword[r12 + rcx * 4 + from]);
+      mov(dword[rdx + 4 * k], eax);
+    } else {
+      mov(rax, qword[r12 + rcx * 8 + from]);
+      mov(qword[rdx + 8 * k], rax);
+    }
+  }
+}
+
+// Into rax.
+void Emitter::scalar_address(const Inst& i) {
+  if (i.address_is_32) {
+    mov(eax, scalar(i.a).cvt32());
+    if (i.imm != 0) add(eax, static_cast<uint32_t>(i.imm));
+    return;
+  }
+  mov(rax, scalar(i.a));
+  if (i.imm == 0) return;
+  mov(rcx, uint64_t(i.imm));
+  add(rax, rcx);
+}
+
+// With checks or counters: rows and single places are looked at by native_observe, the rest by the handler.
+bool Emitter::emit_observed_access(Access& a) {
+  const Inst& i = a.i;
+  const uint32_t pieces = a.wide / 2;
+  if (!a.is_row() && !(a.is_uniform() && a.loads)) return false;
+  if (i.space == Space::generic) return false;
+  a.site = make_site(i);
+  NativeSite& site = out_.sites[a.site];
+  site.span = a.span();
+  site.row = a.is_row();
+  site.bytes = a.access_bytes();
+  store_dirty_by_lanes([](uint32_t) { return true; });
+  for (CachedVector& v : cache_.vectors) v.dirty = false;
+  scalar_address(i);
+  Label slowly, done;
+  if (a.is_row()) {
+    cmp(r13d, -1);
+    jne(a.slowly, T_NEAR);
+  }
+  check_scalar_address(a);
+  mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
+  mov(rdi, rbx);
+  mov(rsi, r12);
+  mov(rcx, rdx);
+  mov(edx, a.site);
+  mov(rax, reinterpret_cast<uint64_t>(&native_observe));
+  vzeroupper();
+  call(rax);
+  emit_masks();
+  mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
+  clear_cache();
+  if (a.is_uniform()) {
+    for (uint32_t k = 0; k < a.count; ++k) {
+      ++now_;
+      load_element(a, k);
+      define_scalar(i.vec[k], rax);
+    }
+  } else {
+    for (uint32_t p = 0; p < pieces; ++p)
+      a.values.push_back(a.loads ? allocate() : source(i.vec[0], p, a.wide));
+    move_row(a, false);
+    for (uint32_t p = 0; a.loads && p < pieces; ++p) bind(i.vec[0], p, a.wide, a.values[p]);
+  }
+  L(done);
+  const Cache after = cache_;
+  Facts facts = facts_;
+  flow_.apply(i, facts);
+  cold_.push_back([this, a, after, done, facts]() mutable {
+    L(a.slowly);
+    call_run(a.site);
+    facts_ = facts;
+    reload(after);
+    jmp(done);
+  });
+  return true;
+}
+
+bool Emitter::emit_access(const Inst& i, const Decoded& d) {
+  const bool loads = d.operation == Operation::load;
+  const bool known_space = i.space == Space::shared || i.space == Space::global || i.space == Space::generic;
+  if (!known_space) return false;
+  if (i.vec_count > 1 && is_ordered(program_.texts[i.index])) return false;
+  const Fact address = fact(i.a);
+  Access a{i,
+           d,
+           loads,
+           i.space == Space::shared,
+           address.is_scalar() && address.stride >= 0 && address.stride <= kMostRowStride,
+           address.stride,
+           i.bytes,
+           i.vec_count,
+           i.reg_bytes,
+           0,
+           {},
+           {},
+           {}};
+  if (a.scalar_address && a.stride % a.bytes != 0 && a.stride != 0) a.scalar_address = false;
+  const bool scalar_result = loads && a.is_uniform();
+  // A gather reads four bytes at least: behind the last element may be nothing.
+  if (a.bytes < 4 && !a.is_row() && !scalar_result) return false;
+  const bool stores_one = !loads && a.is_uniform();
+  // A vector that a register occurs twice in, or its own address, is not worth the care.
+  for (uint32_t k = 0; k < a.count; ++k) {
+    if (loads && a.count > 1 && i.vec[k] == i.a) return false;
+    for (uint32_t other = 0; other < k; ++other) {
+      if (i.vec[k] == i.vec[other] && loads) return false;
+    }
+  }
+  if (mode_.observes) return emit_observed_access(a);
+  a.site = make_site(i);
+  out_.sites[a.site].span = a.span();
+  const uint32_t pieces = a.wide / 2;
+  if (a.scalar_address) {
+    scalar_address(i);
+  } else {
+    if (!i.address_is_32 && i.imm != 0) vpbroadcastq(zmm29, constant({uint64_t(i.imm)}));
+    if (i.address_is_32 && i.imm != 0) vpbroadcastd(zmm29, broadcast32(static_cast<uint32_t>(i.imm)));
+    for (uint32_t p = 0; p < 4; ++p) {
+      const Zmm t = allocate();
+      if (i.address_is_32) {
+        half_of(ymm28, i.a, p);
+        if (i.imm != 0) vpaddd(ymm28, ymm28, ymm29);
+        vpmovzxdq(t, ymm28);
+      } else if (i.imm != 0) {
+        vpaddq(t, source(i.a, p, 8), zmm29);
+      } else {
+        vmovdqa64(t, source(i.a, p, 8));
+      }
+      a.addresses.push_back(t);
+    }
+  }
+  if (!scalar_result) {
+    for (uint32_t k = 0; k < a.count; ++k) {
+      for (uint32_t p = 0; p < pieces; ++p)
+        a.values.push_back(loads ? allocate() : source(i.vec[k], p, a.wide));
+    }
+  }
+  // Jumps to the handler come from here to the access, with one state of the cache.
+  const Cache before = cache_;
+  Label done, partly;
+  if (!a.scalar_address) {
+    check_vector_address(a);
+    move_lanes(a);
+  } else if (scalar_result || stores_one) {
+    check_scalar_address(a);
+    if (stores_one) store_last(a);
+  } else {
+    cmp(r13d, -1);
+    jne(partly, T_NEAR);
+    check_scalar_address(a);
+    a.is_row() ? move_row(a, false) : move_lanes(a);
+  }
+  if (scalar_result) {
+    std::vector<Reg64> values;
+    for (uint32_t k = 0; k < a.count; ++k) {
+      ++now_;
+      load_element(a, k);
+      define_scalar(i.vec[k], rax);
+    }
+  } else if (loads) {
+    for (uint32_t k = 0; k < a.count; ++k) {
+      for (CachedScalar& s : cache_.scalars) {
+        if (s.slot == i.vec[k]) s.slot = kFree;
+      }
+      for (uint32_t p = 0; p < pieces; ++p) bind(i.vec[k], p, a.wide, a.values[k * pieces + p]);
+    }
+  }
+  L(done);
+  const Cache after = cache_;
+  Facts facts = facts_;
+  flow_.apply(i, facts);
+  const bool has_partly = a.scalar_address && !scalar_result && !stores_one;
+  cold_.push_back([this, a, before, after, facts, done, partly, has_partly, loads]() mutable {
+    if (has_partly) {
+      L(partly);
+      check_scalar_address_partly(a);
+      a.is_row() ? move_row(a, true) : move_lanes(a);
+      jmp(done);
+    }
+    L(a.slowly);
+    store_dirty(before, true, [](uint32_t) { return true; });
+    call_run(a.site);
+    facts_ = facts;
+    reload(after);
+    jmp(done);
+  });
+  return true;
+}
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,135 @@
+// A kernel as native code, and what that code needs while it runs.
+//
+// The unit is the basic block. Between blocks registers live in the interpreter's register file, so that any
+// block can also be interpreted; registers of which one value and a step describe all lanes (flow.h) live as
+// scalars in NativeContext::scalars and are written to the register file where the interpreter takes over.
+// Whatever the code does not know, and whatever surprises it, goes to the interpreter's handler.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "exec/access.h"
+#include "exec/machine.h"
+#include "native/code_memory.h"
+#include "native/flow.h"
+#include "simt/counts.h"
+
+namespace warpgrade::emu {
+
+struct NativeContext;
+
+// Where an instruction's last access went: `starts` addresses from `begin` on are good ones for it.
+struct NativeHint {
+  uint64_t begin = 0, starts = 0, alias = 0, bytes = 0;
+};
+
+// A register that lives as a scalar, and how to write it out.
+struct ScalarRegister {
+  uint32_t slot;
+  uint8_t bytes;
+  bool known;
+  int64_t stride;
+  uint64_t value;
+};
+
+// A place where native code calls the interpreter.
+struct NativeSite {
+  uint32_t instruction = 0;
+  uint32_t block = 0;
+  bool waits = false;   // for lanes of the warp: they may be parked there
+  bool leaves = false;  // control goes elsewhere afterwards
+  std::vector<ScalarRegister> reads, live;
+  std::vector<ScalarRegister> results;  // uniform results to be taken back
+  bool row = false;                     // of an access that is observed: side by side; else at one place
+  uint32_t bytes = 0;                   // of a lane's access
+  uint32_t span = 0;                    // bytes from the first lane's address to the end of the last one's
+};
+
+// What a version of a kernel's code depends on.
+struct NativeMode {
+  bool counts = false;        // counts instructions
+  bool observes = false;      // looks at memory accesses
+  bool orders_lanes = false;  // racecheck follows what orders the lanes of a warp
+  LaunchShapeFacts shape;
+  auto key() const {
+    return (counts ? 1u : 0u) | (observes ? 2u : 0u) | (shape.tid_x_is_affine ? 4u : 0u) |
+           (shape.tid_yz_are_uniform ? 8u : 0u) | (shape.rows_are_whole ? 16u : 0u);
+  }
+};
+
+struct NativeBlock {
+  uint32_t begin = 0, end = 0;
+  const uint8_t* address = nullptr;
+  std::vector<ScalarRegister> scalars;  // facts to be verified where the code is entered
+};
+
+struct NativeCode {
+  using Enter = int (*)(Warp*, NativeContext*, const uint8_t*);
+  CodeMemory memory;
+  Enter enter = nullptr;
+  std::vector<NativeBlock> blocks;
+  std::vector<uint32_t> block_at;  // by instruction; Flow::kNone: no block begins there
+  std::vector<NativeSite> sites;
+  uint32_t units = 0;
+};
+
+// Of one worker during a launch.
+struct NativeContext {
+  alignas(64) uint8_t spare[8 * kLanes] = {};  // for values that change from vectors to scalars
+  NativeHint* hints = nullptr;                 // by instruction
+  uint64_t* scalars = nullptr;                 // by unit
+  const uint8_t* shared = nullptr;
+  uint64_t host = 0;  // an address that outlives a call
+  const uint8_t* params = nullptr;
+  ExecutionCounts* block_counts = nullptr;
+  uint64_t instructions = 0;  // executed since the code was entered
+  const NativeCode* code = nullptr;
+  std::vector<NativeHint> hint_storage;
+  std::vector<uint64_t> scalar_storage;
+  std::vector<ExecutionCounts> block_storage;
+  std::vector<uint32_t> entry_failures;  // by block
+};
+
+// What generated code calls. 0: go on; else the code returns that value minus one.
+int native_run(Warp* w, NativeContext* context, uint32_t site);
+int native_control(Warp* w, NativeContext* context, uint32_t site, uint32_t mask);
+// Counters and checks of an access of all lanes to neighbouring places, or of lanes to one place, from `host`
+// on.
+void native_observe(Warp* w, NativeContext* context, uint32_t site, uint64_t host);
+// Control goes to the interpreter before an instruction, or at a block's begin.
+void native_stop_before(Warp* w, NativeContext* context, uint32_t site);
+void native_stop_at_block(Warp* w, NativeContext* context, uint32_t block);
+
+// How native code came back.
+enum NativeReturn : int { kDispatch = 0, kReschedule = 1, kInterpretOne = 2 };
+
+// nullptr: this kernel or machine is not for it.
+std::unique_ptr<NativeCode> compile_native(const Program& program, const NativeMode& mode,
+                                           const std::set<std::pair<uint32_t, uint32_t>>& doubted);
+
+// The versions of one kernel.
+class NativeKernel {
+ public:
+  // The code for a launch; nullptr while it is not worth it or cannot be had.
+  const NativeCode* code_for(const Program& program, const NativeMode& mode, uint64_t work);
+  // Facts that did not hold where a block was entered: the next version does without them.
+  void doubt(const NativeBlock& block, const std::vector<uint32_t>& units);
+
+ private:
+  std::mutex mutex_;
+  uint64_t work_ = 0;
+  std::set<std::pair<uint32_t, uint32_t>> doubted_;
+  struct Version {
+    uint32_t key = 0;
+    size_t doubts = 0;
+    std::unique_ptr<NativeCode> code;
+  };
+  std::vector<Version> versions_;
+  uint32_t compiled_ = 0;
+};
+
+}  // namespace warpgrade::emu
