@@ -12,6 +12,7 @@
  *   WARPEMU_MEMORY_FD=n   an open memory file to keep device memory in
  *   WARPEMU_LAUNCH_TIMEOUT_S=s  a kernel that runs longer fails with cudaErrorLaunchTimeout (default: none)
  *   WARPEMU_STEP_LIMIT=n  so does one that executes more warp instructions than this (default: none)
+ *   WARPEMU_NATIVE=0      kernels are interpreted; 1: hot ones are compiled (the default); always: all are
  *   WARPEMU_REPORT=quiet  print no diagnostics on stderr (the default prints each once, for people)
  */
 #pragma once

@@ -16,6 +16,7 @@ struct Allocation;
 struct Block;
 struct Inst;
 struct Launch;
+struct NativeContext;
 struct Program;
 struct SharedVariable;
 class GlobalRaces;
@@ -165,6 +166,8 @@ struct Worker {
   std::vector<uint32_t> shared_hint;      // by instruction: the shared variable it touched last
   uint32_t faulty_lanes = 0;  // of the access at hand: their addresses are the scratch area's
   uint32_t index = 0;
+  NativeContext* native = nullptr;  // nullptr: kernels are not compiled
+  uint32_t back_edges = 0;          // interpreted so far in this launch
 };
 
 template <class T>

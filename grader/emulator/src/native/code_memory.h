@@ -17,10 +17,13 @@ class CodeMemory {
   size_t bytes() const { return bytes_; }
   // Keeps the first `used` bytes, from now on executable. False when the system refuses.
   bool seal(size_t used);
+  // Of all code of this process.
+  static size_t sealed_bytes();
 
  private:
   uint8_t* data_ = nullptr;
   size_t bytes_ = 0;
+  bool sealed_ = false;
 };
 
 }  // namespace warpgrade::emu

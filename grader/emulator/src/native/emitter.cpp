@@ -8,6 +8,11 @@
 #include "simt/counts.h"
 
 namespace warpgrade::emu {
+namespace {
+
+constexpr size_t kMostListed = 1'000'000;  // registers at all sites
+
+}  // namespace
 
 Emitter::Emitter(const Program& program, const Flow& flow, const NativeMode& mode, CodeMemory& memory,
                  NativeCode& out)
@@ -43,6 +48,11 @@ void Emitter::emit_frame() {
   mov(r15, ptr[r12 + offsetof(NativeContext, hints)]);
   emit_masks();
   jmp(r8);
+  // On to the code at rdx with the lanes that are there now.
+  L(resume_);
+  mov(r13d, dword[rbx + offsetof(Warp, active)]);
+  emit_masks();
+  jmp(rdx);
   L(leave_);
   vzeroupper();
   add(rsp, 8);
@@ -59,6 +69,15 @@ void Emitter::emit_masks() {
   kmovd(k2, eax);
   shr(eax, 8);
   kmovd(k5, eax);
+}
+
+// Where the helper in rax points, or back.
+void Emitter::resume_or_leave() {
+  mov(rdx, rax);
+  mov(eax, kDispatch);
+  test(rdx, rdx);
+  jnz(resume_, T_NEAR);
+  jmp(leave_);
 }
 
 void Emitter::count_block(uint32_t index) {
@@ -86,11 +105,10 @@ void Emitter::emit_block(uint32_t index) {
     mov(rdi, rbx);
     mov(rsi, r12);
     mov(edx, index);
-    mov(rax, reinterpret_cast<uint64_t>(&native_stop_at_block));
+    mov(rax, reinterpret_cast<uint64_t>(&native_join));
     vzeroupper();
     call(rax);
-    mov(eax, kReschedule);
-    jmp(leave_);
+    resume_or_leave();
   });
   count_block(index);
   clear_cache();
@@ -115,6 +133,7 @@ void Emitter::emit_instruction(const Inst& i) {
   if (d.operation == Operation::leave || d.operation == Operation::barrier ||
       d.operation == Operation::opaque)
     return emit_control(i);
+  if (is_full_warp_barrier(i)) return emit_warp_barrier(i);
   if (d.operation >= Operation::handler || i.guard != kAlwaysSlot) return call_handler(i);
   switch (d.operation) {
     case Operation::load:
@@ -175,6 +194,8 @@ uint32_t Emitter::make_site(const Inst& i) {
       if (r.bytes != 0) s.results.push_back({r.slot, static_cast<uint8_t>(r.bytes), false, 0, 0});
     }
   }
+  listed_ += s.reads.size() + s.live.size();
+  if (listed_ > kMostListed) throw std::length_error("too many registers to hand over");
   out_.sites.push_back(std::move(s));
   return static_cast<uint32_t>(out_.sites.size() - 1);
 }
@@ -230,6 +251,33 @@ void Emitter::call_handler(const Inst& i) {
   store_dirty_by_lanes([wanted](uint32_t slot) { return wanted.test(unit_of(slot)); });
   call_run(make_site(i));
   clear_cache();
+}
+
+// A barrier of all lanes of the warp that nothing is to be told of.
+bool Emitter::is_full_warp_barrier(const Inst& i) const {
+  if (program_.operations[i.index] != "bar.warp" || i.guard != kAlwaysSlot || mode_.orders_lanes)
+    return false;
+  const Fact members = fact(i.e);
+  return members.known && uint32_t(members.value) == kAllLanes;
+}
+
+// Where all lanes that live have come, there is nothing to do.
+void Emitter::emit_warp_barrier(const Inst& i) {
+  const uint32_t site = make_site(i);
+  const Cache before = cache_;
+  const Facts facts = facts_;
+  Label slowly, done;
+  cmp(r13d, dword[rbx + offsetof(Warp, live)]);
+  jne(slowly, T_NEAR);
+  L(done);
+  cold_.push_back([this, slowly, done, before, site, facts]() mutable {
+    L(slowly);
+    store_dirty(before, true, [](uint32_t) { return true; });
+    call_run(site);
+    facts_ = facts;
+    reload(before);
+    jmp(done);
+  });
 }
 
 // A way out before the instruction has done anything.
@@ -311,11 +359,10 @@ void Emitter::emit_branch(const Inst& i) {
     mov(rsi, r12);
     mov(edx, site);
     mov(ecx, eax);
-    mov(rax, reinterpret_cast<uint64_t>(&native_control));
+    mov(rax, reinterpret_cast<uint64_t>(&native_branch));
     vzeroupper();
     call(rax);
-    mov(eax, kDispatch);
-    jmp(leave_);
+    resume_or_leave();
   });
 }
 

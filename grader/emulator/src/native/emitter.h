@@ -58,6 +58,9 @@ class Emitter : public Xbyak::CodeGenerator {
   uint32_t make_site(const Inst& i);
   void call_handler(const Inst& i);
   void call_run(uint32_t site);
+  void resume_or_leave();
+  void emit_warp_barrier(const Inst& i);
+  bool is_full_warp_barrier(const Inst& i) const;
   void emit_masks();
   void stop_before(const Inst& i, Label& label);
   void finish_block(bool write_scalars);
@@ -130,11 +133,12 @@ class Emitter : public Xbyak::CodeGenerator {
   const NativeMode mode_;
   NativeCode& out_;
   std::vector<Label> bodies_;
-  Label leave_;
+  Label leave_, resume_;
   Cache cache_;
   Facts facts_;
   std::vector<BitSet> live_after_;
   uint32_t block_ = 0;
+  size_t listed_ = 0;
   uint32_t now_ = 1;
   std::vector<std::function<void()>> cold_;
   std::map<std::vector<uint64_t>, Label> constants_;

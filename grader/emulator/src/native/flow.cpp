@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <deque>
+#include <stdexcept>
 
 namespace warpgrade::emu {
 namespace {
+
+// What the analysis may take for one kernel: facts that are kept, and looks at a fact.
+constexpr size_t kMostFacts = 2'000'000, kMostLooks = 200'000'000;
 
 uint64_t narrow(uint64_t value, uint32_t bytes) {
   return bytes == 4 ? uint32_t(value) : value;
@@ -54,6 +58,7 @@ Flow::Flow(const Program& program, LaunchShapeFacts shape,
   for (const Inst& i : program.code) decoded_.push_back(decode_operation(program, i));
   find_fixed(shape);
   find_blocks();
+  if (blocks_.size() * units_ > kMostFacts) throw std::length_error("too many blocks and registers");
   find_liveness();
   find_facts(doubted);
 }
@@ -150,8 +155,11 @@ void Flow::step_back(const Inst& i, BitSet& live) const {
 
 void Flow::find_liveness() {
   for (FlowBlock& b : blocks_) b.live_in = b.live_out = BitSet(units_);
+  size_t rounds = 0;
   for (bool changed = true; changed;) {
     changed = false;
+    if (++rounds * (program_.code.size() + blocks_.size() * units_ / 64) > kMostLooks)
+      throw std::length_error("the analysis takes too long");
     for (size_t k = blocks_.size(); k-- > 0;) {
       FlowBlock& b = blocks_[k];
       for (const uint32_t s : b.successors) b.live_out.add(blocks_[s].live_in);
@@ -192,9 +200,12 @@ void Flow::find_facts(const std::set<std::pair<uint32_t, uint32_t>>& doubted) {
   for (const FlowBlock& b : blocks_) {
     if (decoded_[b.end - 1].operation == Operation::opaque && b.end < program_.code.size()) start(b.end);
   }
+  size_t looks = 0;
   while (!work.empty()) {
     const uint32_t k = work.front();
     work.pop_front();
+    looks += units_ * (1 + blocks_[k].successors.size());
+    if (looks > kMostLooks) throw std::length_error("the analysis takes too long");
     queued[k] = false;
     Facts facts = blocks_[k].in;
     for (uint32_t at = blocks_[k].begin; at < blocks_[k].end; ++at) apply(program_.code[at], facts);

@@ -11,15 +11,12 @@ namespace {
 
 constexpr uint32_t kMostCompilations = 12;  // of one kernel
 
-// Work, in warps times instructions, before a kernel is compiled: about what compiling it costs.
-constexpr uint64_t kHotWork = 50000;
-
 }  // namespace
 
-const NativeCode* NativeKernel::code_for(const Program& program, const NativeMode& mode, uint64_t work) {
+const NativeCode* NativeKernel::code_for(const Program& program, const NativeMode& mode, uint64_t warps) {
   const std::lock_guard lock(mutex_);
-  work_ += work;
-  if (work_ < kHotWork && !settings().native_always) return nullptr;
+  warps_ += warps;
+  if (warps_ < kHotWarps && native_use() != NativeUse::always) return nullptr;
   const uint32_t key = mode.key();
   const auto same =
       std::find_if(versions_.rbegin(), versions_.rend(), [&](const Version& v) { return v.key == key; });

@@ -92,6 +92,7 @@ struct NativeContext {
   std::vector<uint64_t> scalar_storage;
   std::vector<ExecutionCounts> block_storage;
   std::vector<uint32_t> entry_failures;  // by block
+  bool doubts = false;                   // a fact was doubted since the code was made
 };
 
 // What generated code calls. 0: go on; else the code returns that value minus one.
@@ -100,28 +101,35 @@ int native_control(Warp* w, NativeContext* context, uint32_t site, uint32_t mask
 // Counters and checks of an access of all lanes to neighbouring places, or of lanes to one place, from `host`
 // on.
 void native_observe(Warp* w, NativeContext* context, uint32_t site, uint64_t host);
-// Control goes to the interpreter before an instruction, or at a block's begin.
+// Control goes to the interpreter before an instruction.
 void native_stop_before(Warp* w, NativeContext* context, uint32_t site);
-void native_stop_at_block(Warp* w, NativeContext* context, uint32_t block);
+// A branch at which lanes part or that has been taken often; a block at which parked lanes may wait. The code
+// to go on with; nullptr: the interpreter's dispatch.
+const uint8_t* native_branch(Warp* w, NativeContext* context, uint32_t site, uint32_t mask);
+const uint8_t* native_join(Warp* w, NativeContext* context, uint32_t block);
 
 // How native code came back.
-enum NativeReturn : int { kDispatch = 0, kReschedule = 1, kInterpretOne = 2 };
+enum NativeReturn : int { kDispatch = 0, kInterpretOne = 1 };
 
-// nullptr: this kernel or machine is not for it.
+// Whether this machine has AVX-512 and the assembler was there when this was built.
+bool can_compile();
+// nullptr: this kernel is not for it.
 std::unique_ptr<NativeCode> compile_native(const Program& program, const NativeMode& mode,
                                            const std::set<std::pair<uint32_t, uint32_t>>& doubted);
 
 // The versions of one kernel.
 class NativeKernel {
  public:
-  // The code for a launch; nullptr while it is not worth it or cannot be had.
-  const NativeCode* code_for(const Program& program, const NativeMode& mode, uint64_t work);
+  // Launches of so many warps are worth a compilation: about what interpreting them costs.
+  static constexpr uint64_t kHotWarps = 512;
+  // The code for `warps` warps more; nullptr while it is not worth it or cannot be had.
+  const NativeCode* code_for(const Program& program, const NativeMode& mode, uint64_t warps);
   // Facts that did not hold where a block was entered: the next version does without them.
   void doubt(const NativeBlock& block, const std::vector<uint32_t>& units);
 
  private:
   std::mutex mutex_;
-  uint64_t work_ = 0;
+  uint64_t warps_ = 0;
   std::set<std::pair<uint32_t, uint32_t>> doubted_;
   struct Version {
     uint32_t key = 0;

@@ -3,6 +3,10 @@
 
 namespace warpgrade::emu {
 
+bool can_compile() {
+  return false;
+}
+
 std::unique_ptr<NativeCode> compile_native(const Program&, const NativeMode&,
                                            const std::set<std::pair<uint32_t, uint32_t>>&) {
   return nullptr;

@@ -1,5 +1,7 @@
 #include "native/run.h"
 
+#include <immintrin.h>
+
 #include <algorithm>
 
 #include "exec/handlers.h"
@@ -9,47 +11,71 @@
 #include "simt/observe_row.h"
 #include "support/settings.h"
 
-#define WARPEMU_FOR_EACH_ISA [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
+// Native code runs with AVX-512 alone, and what it calls as well.
+#define WARPEMU_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]]
 
 namespace warpgrade::emu {
 namespace {
 
 constexpr uint32_t kFailuresBeforeDoubt = 4;
 
-WARPEMU_FOR_EACH_ISA
-uint32_t differs_32(const uint32_t* lane, uint32_t base, uint32_t stride, uint32_t active) {
-  uint32_t found = 0;
-  for (uint32_t l = 0; l < kLanes; ++l) found |= (active >> l & 1) != 0 ? lane[l] ^ (base + stride * l) : 0;
-  return found;
+// base + lane * stride, of the lanes from `first` on.
+WARPEMU_AVX512 inline __m512i row_32(uint32_t base, uint32_t stride, uint32_t first) {
+  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const __m512i from = _mm512_set1_epi32(static_cast<int>(base + stride * first));
+  return _mm512_add_epi32(from, _mm512_mullo_epi32(lane, _mm512_set1_epi32(static_cast<int>(stride))));
 }
 
-WARPEMU_FOR_EACH_ISA
-uint64_t differs_64(const uint64_t* lane, uint64_t base, uint64_t stride, uint32_t active) {
-  uint64_t found = 0;
-  for (uint32_t l = 0; l < kLanes; ++l) found |= (active >> l & 1) != 0 ? lane[l] ^ (base + stride * l) : 0;
-  return found;
+WARPEMU_AVX512 inline __m512i row_64(uint64_t base, uint64_t stride, uint32_t first) {
+  const __m512i lane = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+  const __m512i from = _mm512_set1_epi64(static_cast<long long>(base + stride * first));
+  return _mm512_add_epi64(from, _mm512_mullo_epi64(lane, _mm512_set1_epi64(static_cast<long long>(stride))));
 }
 
-WARPEMU_FOR_EACH_ISA
-void write_32(uint32_t* lane, uint32_t base, uint32_t stride, uint32_t active) {
-  for (uint32_t l = 0; l < kLanes; ++l) lane[l] = (active >> l & 1) != 0 ? base + stride * l : lane[l];
-}
-
-WARPEMU_FOR_EACH_ISA
-void write_64(uint64_t* lane, uint64_t base, uint64_t stride, uint32_t active) {
-  for (uint32_t l = 0; l < kLanes; ++l) lane[l] = (active >> l & 1) != 0 ? base + stride * l : lane[l];
-}
-
-// To the register file, for the lanes that are there.
-void write_out(Warp& w, const NativeContext& context, const std::vector<ScalarRegister>& registers) {
-  for (const ScalarRegister& r : registers) {
-    const uint64_t base = r.known ? r.value : context.scalars[unit_of(r.slot)];
-    if (r.bytes == 4) {
-      write_32(lanes<uint32_t>(w, r.slot), uint32_t(base), uint32_t(r.stride), w.active);
-    } else {
-      write_64(lanes<uint64_t>(w, r.slot), base, uint64_t(r.stride), w.active);
+// Whether the lanes of `mask` hold what base and step say.
+WARPEMU_AVX512 bool holds(const Warp& w, const ScalarRegister& r, uint64_t base, uint32_t mask) {
+  const uint8_t* at = w.regs + r.slot;
+  uint32_t other = 0;
+  if (r.bytes == 4) {
+    for (uint32_t first = 0; first < kLanes; first += 16) {
+      const __m512i row = row_32(uint32_t(base), uint32_t(r.stride), first);
+      const auto here = static_cast<__mmask16>(mask >> first);
+      other |= _mm512_mask_cmpneq_epi32_mask(here, _mm512_load_si512(at + 4 * first), row);
+    }
+  } else {
+    for (uint32_t first = 0; first < kLanes; first += 8) {
+      const __m512i row = row_64(base, uint64_t(r.stride), first);
+      const auto here = static_cast<__mmask8>(mask >> first);
+      other |= _mm512_mask_cmpneq_epi64_mask(here, _mm512_load_si512(at + 8 * first), row);
     }
   }
+  return other == 0;
+}
+
+uint64_t base_of(const NativeContext& context, const ScalarRegister& r) {
+  return r.known ? r.value : context.scalars[unit_of(r.slot)];
+}
+
+// To the register file, for the lanes of `mask`.
+WARPEMU_AVX512 void write_out(const Warp& w, const NativeContext& context,
+                              const std::vector<ScalarRegister>& registers, uint32_t mask) {
+  for (const ScalarRegister& r : registers) {
+    const uint64_t base = base_of(context, r);
+    uint8_t* at = w.regs + r.slot;
+    if (r.bytes == 4) {
+      for (uint32_t first = 0; first < kLanes; first += 16)
+        _mm512_mask_store_epi32(at + 4 * first, static_cast<__mmask16>(mask >> first),
+                                row_32(uint32_t(base), uint32_t(r.stride), first));
+    } else {
+      for (uint32_t first = 0; first < kLanes; first += 8)
+        _mm512_mask_store_epi64(at + 8 * first, static_cast<__mmask8>(mask >> first),
+                                row_64(base, uint64_t(r.stride), first));
+    }
+  }
+}
+
+void write_out(const Warp& w, const NativeContext& context, const std::vector<ScalarRegister>& registers) {
+  write_out(w, context, registers, w.active);
 }
 
 // What was counted for a whole block of which instructions from `from` on did not run.
@@ -101,10 +127,11 @@ int native_run(Warp* warp, NativeContext* context, uint32_t number) {
   const uint32_t active = w.active, mask = active & (predicate(w, i.guard) ^ i.guard_flip);
   if (context->block_counts != nullptr && i.guard != kAlwaysSlot && w.worker->counts != nullptr)
     w.worker->counts->executed[i.index].lanes += static_cast<uint32_t>(__builtin_popcount(mask));
+  // Lanes that do not write keep what they had, which the code looks for in the register file from now on.
+  write_out(w, *context, site.reads);
   if (mask == 0) return 0;
   w.mask = mask;
   w.pc = i.index + 1;
-  write_out(w, *context, site.reads);
   const bool may_park = site.waits && !gathers_all(w, i);
   if (may_park) write_out(w, *context, site.live);
   i.run(w, i);
@@ -141,6 +168,164 @@ void native_observe(Warp* warp, NativeContext* context, uint32_t number, uint64_
               {host, site.row ? site.bytes : 0, i.space});
 }
 
+void native_stop_before(Warp* warp, NativeContext* context, uint32_t number) {
+  Warp& w = *warp;
+  const NativeSite& site = context->code->sites[number];
+  write_out(w, *context, site.live);
+  w.pc = site.instruction;
+  take_back(w, *context, context->code->blocks[site.block], site.instruction);
+}
+
+namespace {
+
+NativeMode mode_of(const Launch& launch) {
+  NativeMode mode;
+  mode.counts = settings().counters || launch.step_limit != 0;
+  mode.observes = settings().counters || settings().init_check || settings().race_check;
+  mode.orders_lanes = settings().race_check;
+  const bool one_row = launch.block[1] * launch.block[2] == 1;
+  mode.shape.tid_x_is_affine = launch.block[0] % kLanes == 0 || one_row;
+  mode.shape.tid_yz_are_uniform = mode.shape.tid_x_is_affine;
+  mode.shape.rows_are_whole = launch.block[0] % kLanes == 0;
+  return mode;
+}
+
+// Between two entries into native code.
+void attach(NativeContext& context, const Launch& launch, Worker& worker, const NativeCode* code) {
+  fold_native_counts(context, *launch.program, worker);
+  context.code = code;
+  if (code == nullptr) return;
+  context.hint_storage.assign(launch.program->code.size(), NativeHint());
+  context.hints = context.hint_storage.data();
+  context.scalar_storage.assign(code->units, 0);
+  context.scalars = context.scalar_storage.data();
+  context.entry_failures.assign(code->blocks.size(), 0);
+  const bool counts = worker.counts != nullptr || launch.step_limit != 0;
+  context.block_storage.assign(counts ? code->blocks.size() : 0, ExecutionCounts());
+  context.block_counts = counts ? context.block_storage.data() : nullptr;
+}
+
+}  // namespace
+
+void prepare_native(Launch& launch) {
+  static const bool able = can_compile();
+  launch.native_able = able && native_use() != NativeUse::never && !launch.program->code.empty();
+  if (!launch.native_able) return;
+  if (!launch.program->native) launch.program->native = std::make_shared<NativeKernel>();
+  const uint64_t warps = launch.blocks() * ((launch.threads_per_block() + kLanes - 1) / kLanes);
+  launch.native = launch.program->native->code_for(*launch.program, mode_of(launch), warps);
+}
+
+std::unique_ptr<NativeContext> make_native_context(const Launch& launch, Worker& worker) {
+  if (!launch.native_able) return nullptr;
+  auto context = std::make_unique<NativeContext>();
+  context->params = launch.params;
+  attach(*context, launch, worker, launch.native);
+  return context;
+}
+
+void renew(NativeContext& context, Worker& worker) {
+  const Launch& launch = *worker.launch;
+  context.doubts = false;
+  const NativeCode* code =
+      launch.program->native->code_for(*launch.program, mode_of(launch), NativeKernel::kHotWarps);
+  if (code != nullptr && code != context.code) attach(context, launch, worker, code);
+}
+
+void warm_up(Worker& worker) {
+  if (worker.native->code == nullptr) renew(*worker.native, worker);
+}
+
+void fold_native_counts(NativeContext& context, const Program& program, Worker& worker) {
+  if (worker.counts == nullptr || context.block_counts == nullptr) return;
+  for (size_t b = 0; b < context.code->blocks.size(); ++b) {
+    for (uint32_t k = context.code->blocks[b].begin; k < context.code->blocks[b].end; ++k) {
+      const Inst& i = program.code[k];
+      worker.counts->executed[k].warps += context.block_counts[b].warps;
+      if (i.guard == kAlwaysSlot || i.control)
+        worker.counts->executed[k].lanes += context.block_counts[b].lanes;
+    }
+  }
+  context.block_counts = nullptr;
+}
+
+namespace {
+
+// Whether the facts that a block's code relies on hold for the lanes that are there; takes the scalars in.
+bool take_in(Warp& w, NativeContext& context, uint32_t number) {
+  const NativeBlock& block = context.code->blocks[number];
+  const auto first = static_cast<uint32_t>(__builtin_ctz(w.active));
+  for (const ScalarRegister& r : block.scalars) {
+    const uint64_t base = r.bytes == 4
+                              ? uint32_t(lanes<uint32_t>(w, r.slot)[first] - uint32_t(r.stride) * first)
+                              : lanes<uint64_t>(w, r.slot)[first] - uint64_t(r.stride) * first;
+    if (!holds(w, r, base, w.active) || (r.known && base != r.value)) {
+      if (++context.entry_failures[number] == kFailuresBeforeDoubt) {
+        w.block->program->native->doubt(block, {unit_of(r.slot)});
+        context.doubts = true;
+      }
+      return false;
+    }
+    context.scalars[unit_of(r.slot)] = base;
+  }
+  return true;
+}
+
+// The code to go on with at w.pc; nullptr: the interpreter's dispatch is asked.
+const uint8_t* entry_at(Warp& w, NativeContext& context) {
+  if (w.stop != Stop::none || w.pc == w.join_pc || w.prefer_others) return nullptr;
+  const uint32_t number = context.code->block_at[w.pc];
+  if (number == Flow::kNone) return nullptr;
+  const NativeBlock& block = context.code->blocks[number];
+  if (w.join_pc < block.end) return nullptr;
+  for (const Fragment& f : w.parked) {
+    if (f.pc < w.join_pc) return nullptr;
+  }
+  return take_in(w, context, number) ? block.address : nullptr;
+}
+
+// Lanes part and the lower of the two places runs, as simt/control.cpp has it, where that changes nothing for
+// lanes that are parked: scalars stay, and those that leave get theirs in the register file.
+bool part(Warp& w, const NativeContext& context, const NativeSite& site, const Inst& i, uint32_t taken) {
+  const uint32_t stays = w.active & ~taken, next = i.index + 1;
+  if (stays == 0 || w.prefer_others) return false;
+  const bool backward = i.target <= i.index;
+  const uint32_t runs_at = std::min(i.target, next), parks_at = std::max(i.target, next);
+  if (runs_at >= w.join_pc || runs_at == parks_at) return false;
+  if (backward) {
+    const uint32_t step = i.patient ? kPatientStep : 1;
+    if (w.back_edges >= (i.patient ? kPatientTurns : kTurns) || w.spin + step > kYieldAfter) return false;
+    ++w.back_edges;
+    w.spin += step;
+  }
+  if (w.worker->counts != nullptr) ++w.worker->counts->accesses[i.index].divergent_branches;
+  const uint32_t leave = backward ? stays : taken;
+  write_out(w, context, site.live, leave);
+  park(w, parks_at, leave);
+  w.active &= ~leave;
+  w.join_pc = std::min(w.join_pc, parks_at);
+  w.pc = runs_at;
+  return true;
+}
+
+// Parked lanes that wait at a block's begin, and have the scalars that this code has, come along.
+bool join(Warp& w, const NativeContext& context, const NativeBlock& block) {
+  if (w.join_pc != block.begin || w.prefer_others) return false;
+  uint32_t joining = 0;
+  for (const Fragment& f : w.parked) {
+    if (f.pc < block.begin || (f.pc > block.begin && f.pc < block.end)) return false;
+    if (f.pc == block.begin) joining |= f.mask;
+  }
+  for (const ScalarRegister& r : block.scalars) {
+    if (!holds(w, r, base_of(context, r), joining)) return false;
+  }
+  w.pc = block.begin;
+  merge_here(w);
+  return true;
+}
+
+}  // namespace
+
 int native_control(Warp* warp, NativeContext* context, uint32_t number, uint32_t mask) {
   Warp& w = *warp;
   const NativeSite& site = context->code->sites[number];
@@ -154,110 +339,35 @@ int native_control(Warp* warp, NativeContext* context, uint32_t number, uint32_t
   return 0;
 }
 
-void native_stop_before(Warp* warp, NativeContext* context, uint32_t number) {
+const uint8_t* native_branch(Warp* warp, NativeContext* context, uint32_t number, uint32_t mask) {
   Warp& w = *warp;
   const NativeSite& site = context->code->sites[number];
-  write_out(w, *context, site.live);
-  w.pc = site.instruction;
-  take_back(w, *context, context->code->blocks[site.block], site.instruction);
-}
-
-void native_stop_at_block(Warp* warp, NativeContext* context, uint32_t block) {
-  const NativeBlock& b = context->code->blocks[block];
-  write_out(*warp, *context, b.scalars);
-  warp->pc = b.begin;
-}
-
-const NativeCode* native_code_for(const Launch& launch) {
-  if (!settings().native || launch.program->code.empty()) return nullptr;
-  static const bool able = isa_name() == std::string_view("v4");
-  if (!able) return nullptr;
-  if (!launch.program->native) launch.program->native = std::make_shared<NativeKernel>();
-  NativeMode mode;
-  mode.counts = settings().counters || launch.step_limit != 0;
-  mode.observes = settings().counters || settings().init_check || settings().race_check;
-  mode.orders_lanes = settings().race_check;
-  const bool one_row = launch.block[1] * launch.block[2] == 1;
-  mode.shape.tid_x_is_affine = launch.block[0] % kLanes == 0 || one_row;
-  mode.shape.tid_yz_are_uniform = mode.shape.tid_x_is_affine;
-  mode.shape.rows_are_whole = launch.block[0] % kLanes == 0;
-  const uint64_t warps = launch.blocks() * ((launch.threads_per_block() + kLanes - 1) / kLanes);
-  return launch.program->native->code_for(*launch.program, mode, warps * launch.program->code.size());
-}
-
-std::unique_ptr<NativeContext> make_native_context(const Launch& launch, Worker& worker) {
-  if (launch.native == nullptr) return nullptr;
-  auto context = std::make_unique<NativeContext>();
-  context->code = launch.native;
-  context->hint_storage.resize(launch.program->code.size());
-  context->hints = context->hint_storage.data();
-  context->scalar_storage.resize(launch.native->units);
-  context->scalars = context->scalar_storage.data();
-  context->entry_failures.resize(launch.native->blocks.size());
-  context->params = launch.params;
-  context->block_storage.resize(
-      worker.counts != nullptr || launch.step_limit != 0 ? launch.native->blocks.size() : 0);
-  context->block_counts = context->block_storage.empty() ? nullptr : context->block_storage.data();
-  return context;
-}
-
-void fold_native_counts(const NativeContext& context, const Program& program, Worker& worker) {
-  if (worker.counts == nullptr || context.block_counts == nullptr) return;
-  for (size_t b = 0; b < context.code->blocks.size(); ++b) {
-    for (uint32_t k = context.code->blocks[b].begin; k < context.code->blocks[b].end; ++k) {
-      const Inst& i = program.code[k];
-      worker.counts->executed[k].warps += context.block_counts[b].warps;
-      if (i.guard == kAlwaysSlot || i.control)
-        worker.counts->executed[k].lanes += context.block_counts[b].lanes;
-    }
+  const Inst& i = w.block->program->code[site.instruction];
+  if (part(w, *context, site, i, mask)) {
+    const NativeBlock& block = context->code->blocks[context->code->block_at[w.pc]];
+    return block.address;
   }
+  native_control(warp, context, number, mask);
+  return entry_at(w, *context);
 }
 
-namespace {
-
-// Whether the facts that a block's code relies on hold for the lanes that are there; takes the scalars in.
-bool take_in(Warp& w, NativeContext& context, uint32_t number) {
-  const NativeBlock& block = context.code->blocks[number];
-  const auto first = static_cast<uint32_t>(__builtin_ctz(w.active));
-  for (const ScalarRegister& r : block.scalars) {
-    uint64_t base, different;
-    if (r.bytes == 4) {
-      const uint32_t* lane = lanes<uint32_t>(w, r.slot);
-      base = uint32_t(lane[first] - uint32_t(r.stride) * first);
-      different = differs_32(lane, uint32_t(base), uint32_t(r.stride), w.active);
-    } else {
-      const uint64_t* lane = lanes<uint64_t>(w, r.slot);
-      base = lane[first] - uint64_t(r.stride) * first;
-      different = differs_64(lane, base, uint64_t(r.stride), w.active);
-    }
-    if (different != 0 || (r.known && base != r.value)) {
-      if (++context.entry_failures[number] >= kFailuresBeforeDoubt)
-        w.block->program->native->doubt(block, {unit_of(r.slot)});
-      return false;
-    }
-    context.scalars[unit_of(r.slot)] = base;
-  }
-  return true;
-}
-
-}  // namespace
-
-NativeContext*& native_context() {
-  static thread_local NativeContext* context = nullptr;
-  return context;
+const uint8_t* native_join(Warp* warp, NativeContext* context, uint32_t number) {
+  Warp& w = *warp;
+  const NativeBlock& block = context->code->blocks[number];
+  if (join(w, *context, block)) return block.address;
+  write_out(w, *context, block.scalars);
+  w.pc = block.begin;
+  if (!w.parked.empty()) reschedule(w);
+  return entry_at(w, *context);
 }
 
 bool run_native(Warp& w, NativeContext& context, NativeReturn& next) {
-  const uint32_t number = context.code->block_at[w.pc];
-  if (number == Flow::kNone || w.prefer_others) return false;
-  const NativeBlock& block = context.code->blocks[number];
-  if (w.join_pc < block.end) return false;
-  for (const Fragment& f : w.parked) {
-    if (f.pc < w.join_pc) return false;
-  }
-  if (!take_in(w, context, number)) return false;
+  // A version without the facts that did not hold.
+  if (context.doubts) renew(context, *w.worker);
   context.shared = w.block->shared;
-  next = static_cast<NativeReturn>(context.code->enter(&w, &context, block.address));
+  const uint8_t* entry = entry_at(w, context);
+  if (entry == nullptr) return false;
+  next = static_cast<NativeReturn>(context.code->enter(&w, &context, entry));
   return true;
 }
 

@@ -5,17 +5,20 @@
 
 namespace warpgrade::emu {
 
-// The code for a launch, and the context of one of its workers; nullptr: the launch is interpreted.
-const NativeCode* native_code_for(const Launch& launch);
+// Before a launch's first block: whether its kernel may be compiled, and its code when it is hot already.
+void prepare_native(Launch& launch);
+// Of one of its workers; nullptr: the launch is interpreted.
 std::unique_ptr<NativeContext> make_native_context(const Launch& launch, Worker& worker);
 // Adds what native code counted by blocks to the counts by instruction.
-void fold_native_counts(const NativeContext& context, const Program& program, Worker& worker);
+void fold_native_counts(NativeContext& context, const Program& program, Worker& worker);
 
-// The context of this thread's worker; nullptr: it interprets.
-NativeContext*& native_context();
+// Back edges that a worker interprets before the kernel counts as hot in the middle of a launch.
+inline constexpr uint32_t kHotBackEdges = 2000;
+void warm_up(Worker& worker);
+// Takes the newest version of the code.
+void renew(NativeContext& context, Worker& worker);
 
-// Enters native code at w.pc when it can: true when some ran, and `reschedule` and `interpret` say what is
-// next.
+// Enters native code at w.pc when it can: true when some ran, and `next` says what is to be done.
 bool run_native(Warp& w, NativeContext& context, NativeReturn& next);
 
 }  // namespace warpgrade::emu

@@ -4,6 +4,7 @@
 #include "check/shared_races.h"
 #include "check/warp_sync.h"
 #include "exec/handlers.h"
+#include "native/run.h"
 #include "program/program.h"
 #include "simt/convergence.h"
 #include "simt/counts.h"
@@ -54,24 +55,6 @@ int choose(Warp& w) {
   return lowest(w);
 }
 
-void merge_here(Warp& w) {
-  uint32_t join = ~0u;
-  for (size_t j = 0; j < w.parked.size();) {
-    Fragment& f = w.parked[j];
-    if (f.pc == w.pc) {
-      w.active |= f.mask;
-      f = w.parked.back();
-      w.parked.pop_back();
-      w.back_edges = 0;
-      w.prefer_others = false;
-    } else {
-      if (f.pc > w.pc) join = std::min(join, f.pc);
-      ++j;
-    }
-  }
-  w.join_pc = join;
-}
-
 void back_edge(Warp& w, const Inst& i) {
   const uint32_t limit = i.patient ? (w.prefer_others ? kPatientTurnsAgain : kPatientTurns)
                                    : (w.prefer_others ? kTurnsAgain : kTurns);
@@ -79,6 +62,7 @@ void back_edge(Warp& w, const Inst& i) {
     w.back_edges = 0;
     if (!w.parked.empty()) w.prefer_others = w.rotate = true;
   }
+  if (w.worker->native != nullptr && ++w.worker->back_edges % kHotBackEdges == 0) warm_up(*w.worker);
   w.spin += i.patient ? kPatientStep : 1;
   if (w.spin > kYieldAfter) {
     w.spin = 0;
@@ -125,6 +109,24 @@ void exit_lanes(Warp& w, const Inst&) {
 }
 
 }  // namespace
+
+void merge_here(Warp& w) {
+  uint32_t join = ~0u;
+  for (size_t j = 0; j < w.parked.size();) {
+    Fragment& f = w.parked[j];
+    if (f.pc == w.pc) {
+      w.active |= f.mask;
+      f = w.parked.back();
+      w.parked.pop_back();
+      w.back_edges = 0;
+      w.prefer_others = false;
+    } else {
+      if (f.pc > w.pc) join = std::min(join, f.pc);
+      ++j;
+    }
+  }
+  w.join_pc = join;
+}
 
 void park(Warp& w, uint32_t pc, uint32_t mask) {
   w.parked.push_back({pc, mask, nullptr});

@@ -16,6 +16,9 @@ inline constexpr uint32_t kYieldAfter = 20000, kPatientStep = 400;
 // Chooses the fragment to run next; sets w.stop when none can run.
 void reschedule(Warp& w);
 
+// Parked lanes at w.pc join those that run; w.join_pc is the next place where some wait.
+void merge_here(Warp& w);
+
 // Lanes that wait for their turn at a pc.
 void park(Warp& w, uint32_t pc, uint32_t mask);
 

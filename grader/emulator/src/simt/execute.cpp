@@ -109,7 +109,7 @@ enum class Counting : uint8_t { nothing, steps, everything };
 // One instruction after the other until the warp stops; by native code where there is some.
 template <Counting kCounting>
 void run_warp(Warp& w, const Inst* code) {
-  NativeContext* native = native_context();
+  NativeContext* native = w.worker->native;
   if (native != nullptr) native->instructions = 0;
   bool interpret = false;
   w.stop = Stop::none;
@@ -122,10 +122,9 @@ void run_warp(Warp& w, const Inst* code) {
       reschedule(w);
       if (w.stop != Stop::none) break;
     }
-    if (native != nullptr && !interpret) {
+    if (native != nullptr && native->code != nullptr && !interpret) {
       NativeReturn next = kDispatch;
       if (run_native(w, *native, next)) {
-        if (next == kReschedule && !w.parked.empty()) reschedule(w);
         interpret = next == kInterpretOne;
         continue;
       }

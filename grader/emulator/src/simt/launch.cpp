@@ -184,10 +184,10 @@ void run_blocks(Launch& launch, unsigned worker_count, std::vector<WorkerCounts>
   const std::function<void(unsigned)> work = [&](unsigned index) {
     set_up(workers[index], launch, index);
     const std::unique_ptr<NativeContext> native = make_native_context(launch, workers[index]);
-    native_context() = native.get();
+    workers[index].native = native.get();
     BlockLoop(launch, workers[index]).run();
     if (native) fold_native_counts(*native, *launch.program, workers[index]);
-    native_context() = nullptr;
+    workers[index].native = nullptr;
   };
   Pool::instance().run(worker_count, work);
 }
@@ -297,7 +297,7 @@ Fault run_launch(Launch& launch) {
   launch.step_limit = step_limit();
   launch.allocations = DeviceMemory::instance().snapshot();
   lay_out_shared(launch);
-  launch.native = native_code_for(launch);
+  prepare_native(launch);
   std::vector<WorkerCounts> counts;
   run_in_order(launch, counts);
   tell(launch);

@@ -57,7 +57,8 @@ struct Launch {
   std::shared_ptr<const std::vector<Allocation>> allocations;
   std::vector<SharedVariable> shared;
   uint32_t shared_bytes = 0;
-  const NativeCode* native = nullptr;         // nullptr: interpreted
+  bool native_able = false;                   // the kernel may be compiled
+  const NativeCode* native = nullptr;         // at the beginning; nullptr: interpreted
   const GlobalRaces* global_races = nullptr;  // when racecheck is on
   std::atomic<uint64_t> next_block{0};
   uint64_t step_limit = 0;         // warp instructions; 0: none

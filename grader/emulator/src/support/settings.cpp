@@ -76,6 +76,19 @@ void read_device(Settings& s) {
   s.memory_bytes = static_cast<uint64_t>(number_of("WARPEMU_MEMORY_MB", memory_mb, 1, 1 << 20)) << 20;
 }
 
+void read_native(Settings& s) {
+  const char* text = text_of("WARPEMU_NATIVE");
+  if (text == nullptr) return;
+  const std::string native = text;
+  if (native == "0") {
+    s.native = NativeUse::never;
+  } else if (native == "always") {
+    s.native = NativeUse::always;
+  } else if (native != "1") {
+    std::fprintf(stderr, "emulator: WARPEMU_NATIVE=%s ignored: want 0, 1 or always; using 1\n", text);
+  }
+}
+
 Settings read() {
   Settings s;
   s.threads = static_cast<unsigned>(number_of("WARPEMU_THREADS", cores_of_process(), 1, 1024));
@@ -89,10 +102,7 @@ Settings read() {
     s.dump_native = std::string(dump).find("native") != std::string::npos;
     s.dump_code = std::string(dump).find("code") != std::string::npos;
   }
-  if (const char* native = text_of("WARPEMU_NATIVE")) {
-    s.native_always = std::string(native) == "always";
-    s.native = s.native_always || std::string(native) == "1";
-  }
+  read_native(s);
   if (const char* isa = text_of("WARPEMU_ISA")) s.isa = isa;
   return s;
 }
@@ -117,6 +127,21 @@ uint64_t step_limit() {
 
 void set_step_limit(uint64_t warp_instructions) {
   steps() = warp_instructions;
+}
+
+namespace {
+std::atomic<NativeUse>& use() {
+  static std::atomic<NativeUse> native{settings().native};
+  return native;
+}
+}  // namespace
+
+NativeUse native_use() {
+  return use();
+}
+
+void set_native_use(NativeUse native) {
+  use() = native;
 }
 
 }  // namespace warpgrade::emu

@@ -7,6 +7,9 @@
 
 namespace warpgrade::emu {
 
+// Which kernels are compiled to machine code (native/).
+enum class NativeUse : uint8_t { never, hot, always };
+
 struct Settings {
   unsigned threads = 1;
   bool init_check = false;
@@ -22,9 +25,8 @@ struct Settings {
   bool dump_ptx = false;
   bool dump_code = false;
   bool dump_native = false;
-  bool native = false;         // hot kernels are compiled
-  bool native_always = false;  // all are, at their first launch
-  std::string isa;             // v2, v3 or v4 forces a build of the instruction handlers
+  NativeUse native = NativeUse::hot;
+  std::string isa;  // v2, v3 or v4 forces a build of the instruction handlers
 };
 
 const Settings& settings();
@@ -32,5 +34,9 @@ const Settings& settings();
 // Of launches from now on: what settings() say until it is set.
 uint64_t step_limit();
 void set_step_limit(uint64_t warp_instructions);
+
+// Which kernels are compiled from now on: what settings() say until it is set.
+NativeUse native_use();
+void set_native_use(NativeUse use);
 
 }  // namespace warpgrade::emu
