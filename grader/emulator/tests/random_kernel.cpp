@@ -76,20 +76,29 @@ void RandomKernel::wide() {
   }
 }
 
-void RandomKernel::floating() {
-  if (chance(30)) {
-    switch (below(4)) {
-      case 0:
-        return guarded("fma.rn.f64 " + fd() + ", " + fd() + ", " + fd() + ", " + fd());
-      case 1:
-        return guarded(pick({"add.rn.f64 ", "sub.rn.f64 ", "mul.rn.f64 ", "div.rn.f64 "}) + fd() + ", " +
-                       fd() + ", " + fd());
-      case 2:
-        return guarded("sqrt.rn.f64 " + fd() + ", " + fd());
-      default:
-        return guarded("mov.f64 " + fd() + ", " + fd());
-    }
+// Which of two NaNs an f64 result takes after is the host compiler's choice, so each becomes the same one.
+void RandomKernel::doubles() {
+  const std::string to = fd();
+  switch (below(4)) {
+    case 0:
+      guarded("fma.rn.f64 " + to + ", " + fd() + ", " + fd() + ", " + fd());
+      break;
+    case 1:
+      guarded(pick({"add.rn.f64 ", "sub.rn.f64 ", "mul.rn.f64 ", "div.rn.f64 "}) + to + ", " + fd() + ", " +
+              fd());
+      break;
+    case 2:
+      guarded("sqrt.rn.f64 " + to + ", " + fd());
+      break;
+    default:
+      return guarded("mov.f64 " + to + ", " + fd());
   }
+  line("setp.nan.f64 %p7, " + to + ", " + to);
+  line("selp.f64 " + to + ", 0d7FF8000000000000, " + to + ", %p7");
+}
+
+void RandomKernel::floating() {
+  if (chance(30)) return doubles();
   switch (below(6)) {
     case 0:
     case 1:

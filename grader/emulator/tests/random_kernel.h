@@ -41,6 +41,7 @@ class RandomKernel {
   void integer();
   void wide();
   void floating();
+  void doubles();
   void conversion();
   void compare();
   void select();
