@@ -27,7 +27,8 @@ DEMO_RUN := runs/demo
 PARAMS ?=
 SUBMISSION ?=
 OUTPUT ?=
-export PARAMS SUBMISSION OUTPUT
+REMOTE ?=
+export PARAMS SUBMISSION OUTPUT REMOTE
 export BUILD LAB BACKEND CASE CASES POLICY RUN SUBMISSIONS DEMO_CLASS DEMO_RUN
 
 WARPGRADE := "$$BUILD/bin/warpgrade"
@@ -123,8 +124,8 @@ pytest: build-tests  ## Python tests: reports, the corpus of submissions
 	exit $$status
 
 .PHONY: test
-test: build  ## a student's own run of student/: [LAB=, default all; CASE= BACKEND=]
-	@$(WARPGRADE) test $(if $(filter file,$(origin LAB)),,"$$LAB") $(call optional,--case,CASE) --backend "$$BACKEND"
+test: build  ## a student's own run of student/: [LAB=, default all; CASE= BACKEND=; REMOTE=host: on the course's GPU]
+	@$(WARPGRADE) test $(if $(filter file,$(origin LAB)),,"$$LAB") $(call optional,--case,CASE) --backend "$$BACKEND" $(call optional,--remote,REMOTE)
 
 .PHONY: bench
 bench: build  ## time the reference solutions against the thresholds: LAB=

@@ -21,6 +21,8 @@ void add_grade_commands(CLI::App& app, int& code);  // collect, grades
 void add_policy_command(CLI::App& app, int& code);  // policy check, policy show
 void add_export_command(CLI::App& app, int& code);
 void add_batch_commands(CLI::App& app, int& code);  // batch, resume, cancel, status, regrade, rescore, diff
+void add_desk_command(CLI::App& app, int& code);    // desk init, keys, serve, status, ...
+void add_remote_command(CLI::App& app, int& code);  // remote status, history, cancel
 
 // runs/<time>-<name>: where a run goes when nobody named a folder.
 std::filesystem::path default_run_folder(const std::string& name);

@@ -18,7 +18,9 @@ const std::map<std::string, std::vector<std::string>>& examples() {
   static const std::map<std::string, std::vector<std::string>> kExamples{
       {"doctor", {"warpgrade doctor"}},
       {"labs", {"warpgrade labs", "warpgrade labs spmm"}},
-      {"test", {"warpgrade test spmm", "warpgrade test spmm --case synth-hub-k32"}},
+      {"test",
+       {"warpgrade test spmm", "warpgrade test spmm --case synth-hub-k32",
+        "warpgrade test spmm --remote gpu.example.edu"}},
       {"check", {"warpgrade check student/spmm --lab spmm"}},
       {"grade", {"warpgrade grade submissions/ --lab spmm --run runs/week7"}},
       {"bench", {"warpgrade bench --lab spmm"}},
@@ -53,6 +55,13 @@ const std::map<std::string, std::vector<std::string>>& examples() {
       {"diff", {"warpgrade diff runs/week7 runs/week7-again"}},
       {"policy check", {"warpgrade policy check grader/policies/spmm.yaml"}},
       {"policy show", {"warpgrade policy show grader/policies/spmm.yaml"}},
+      {"desk init", {"warpgrade desk init ~/desk --course \"GPU programming\""}},
+      {"desk keys", {"warpgrade desk keys --roster roster.csv --keys keys/ >~/.ssh/authorized_keys"}},
+      {"desk serve", {"warpgrade desk serve --folder ~/desk"}},
+      {"desk status", {"warpgrade desk status", "warpgrade desk status --json"}},
+      {"desk first", {"warpgrade desk first -- warpgrade batch runs/week7 --submissions export.zip"}},
+      {"remote status", {"warpgrade remote status --remote gpu.example.edu"}},
+      {"remote cancel", {"warpgrade remote cancel 17 --remote gpu.example.edu"}},
       {"completion", {"warpgrade completion bash >~/.local/share/bash-completion/completions/warpgrade"}}};
   return kExamples;
 }

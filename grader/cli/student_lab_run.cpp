@@ -1,5 +1,7 @@
 #include "cli/student_lab_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +20,11 @@ StudentLabRun::StudentLabRun(StudentRunOptions options, std::string lab)
     : options_(std::move(options)), lab_(std::move(lab)) {}
 
 StudentLabRun::~StudentLabRun() {
-  wait_for_end();
+  StudentLabRun::wait_for_end();
+}
+
+std::string StudentLabRun::title() const {
+  return fmt::format("{}: {} case{}", lab_, cases_.size(), cases_.size() == 1 ? "" : "s");
 }
 
 void StudentLabRun::wait_for_end() {

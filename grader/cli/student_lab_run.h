@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "batch/grade_run.h"
+#include "cli/student_run.h"
 
 namespace warpgrade {
 
@@ -22,43 +23,32 @@ struct StudentRunOptions {
   std::filesystem::path folder;  // holds a folder a lab
 };
 
-// Where a lab's run stands, for a line on the screen.
-struct StudentProgress {
-  bool compiling = true;
-  std::string case_id;  // in work; empty between cases
-  double case_s = 0;    // since it began
-  std::size_t done = 0, total = 0;
-  std::optional<double> left_s;  // of the lab's cases, from those that are done
-};
-
-class StudentLabRun : public GradeWatcher {
+class StudentLabRun : public StudentRun, public GradeWatcher {
  public:
   StudentLabRun(StudentRunOptions options, std::string lab);
   ~StudentLabRun() override;
   StudentLabRun(const StudentLabRun&) = delete;
   StudentLabRun& operator=(const StudentLabRun&) = delete;
 
-  const std::string& lab() const { return lab_; }
-  std::filesystem::path folder() const { return options_.folder / lab_; }
+  const std::string& lab() const override { return lab_; }
+  std::filesystem::path folder() const override { return options_.folder / lab_; }
+  std::string title() const override;
+  std::size_t total() const override { return cases_.size(); }
   void add_case(std::string case_id) { cases_.push_back(std::move(case_id)); }
   const std::vector<std::string>& cases() const { return cases_; }
 
   // Fills the compiler's cache beside another lab's run. Mistakes are told when the lab's own turn comes.
   void compile_ahead(const std::string& backend);
 
-  void start();
-  void wait_until_compiled();
-  // Returns when nothing of the run is at work any more.
-  void wait_for_end();
+  void start() override;
+  void wait_until_compiled() override;
+  void wait_for_end() override;
   // The case's record, once there is one; null when the run ended without it, after a time limit. Throws what
   // ended the run.
   const nlohmann::json* wait_for(const std::string& case_id);
-  StudentProgress progress() const;
-
-  // In the order of the cases.
-  std::vector<nlohmann::json> records() const;
-  // The case whose time limit ended the run, "" without one.
-  std::string stopped_at() const;
+  StudentProgress progress() const override;
+  std::vector<nlohmann::json> records() const override;
+  std::string stopped_at() const override;
 
   void compiled() override;
   void case_started(const std::string& case_id) override;

@@ -32,7 +32,7 @@ bool has_makefile() {
   return std::filesystem::exists(project_root() / "Makefile");
 }
 
-std::string submit_command(const StudentLabRun& run) {
+std::string submit_command(const StudentRun& run) {
   if (has_makefile()) return "make submit LAB=" + run.lab();
   return fmt::format("warpgrade submit {} --lab {}", run.folder().string(), run.lab());
 }
@@ -54,6 +54,25 @@ std::string mistake_text(const Mistake& mistake) {
   if (mistake.other_cases.empty()) return text;
   return text + fmt::format("    the same in {} other case{}: {}\n", mistake.other_cases.size(),
                             mistake.other_cases.size() == 1 ? "" : "s", list_of(mistake.other_cases));
+}
+
+// "   12.3 us, 1.42x cusparse_default (1.40 to 1.44), 1.00x is wanted": of a record with what was measured.
+std::string speed_text(const json& record) {
+  const json speed = record.value("speed", json::object());
+  std::string text;
+  const auto number = [](const json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_number() ? found->get<double>() : 0.0;
+  };
+  if (const double time = number(speed, "time_us"); time > 0) text += fmt::format("   {:.1f} us", time);
+  const json ratio = speed.value("ratio", json::object());
+  if (ratio.is_object() && number(ratio, "median") > 0)
+    text +=
+        fmt::format("{}{:.2f}x {} ({:.2f} to {:.2f})", text.empty() ? "   " : ", ", number(ratio, "median"),
+                    speed.value("baseline", "the baseline"), number(ratio, "low"), number(ratio, "high"));
+  if (const double wanted = number(speed, "threshold"); wanted > 0 && !text.empty())
+    text += fmt::format(", {:.2f}x is wanted", wanted);
+  return text;
 }
 
 struct Count {
@@ -81,7 +100,7 @@ std::string test_command(const std::string& lab, const std::string& case_id) {
   return command;
 }
 
-StudentReport::StudentReport(std::vector<std::shared_ptr<StudentLabRun>> runs)
+StudentReport::StudentReport(std::vector<std::shared_ptr<StudentRun>> runs)
     : runs_(std::move(runs)), terminal_(isatty(STDOUT_FILENO) == 1), last_output_(Clock::now()) {
   ticker_ = std::jthread([this](const std::stop_token& stop) { tick(stop); });
 }
@@ -121,6 +140,7 @@ void StudentReport::tick(const std::stop_token& stop) {
 // "  [3/15] synth-hub-k32, 2 s; about 8 s left"
 std::string StudentReport::standing() const {
   const StudentProgress at = current_->progress();
+  if (!at.waiting.empty()) return fmt::format("  {}: {}", current_->lab(), at.waiting);
   if (at.compiling) return fmt::format("  {}: compiling", current_->lab());
   std::string text = fmt::format("  [{}/{}]", std::min(at.done + 1, at.total), at.total);
   if (!at.case_id.empty()) text += fmt::format(" {}, {:.0f} s", at.case_id, at.case_s);
@@ -128,11 +148,10 @@ std::string StudentReport::standing() const {
   return text;
 }
 
-void StudentReport::start_lab(const std::shared_ptr<StudentLabRun>& run) {
+void StudentReport::start_lab(const std::shared_ptr<StudentRun>& run) {
   {
     const std::lock_guard lock(mutex_);
-    const std::size_t cases = run->cases().size();
-    print(fmt::format("{}: {} case{}\n", run->lab(), cases, cases == 1 ? "" : "s"));
+    print(run->title() + "\n");
     current_ = run;
     untold_ = 0;
   }
@@ -151,26 +170,26 @@ void StudentReport::show_case(const json& record, double seconds) {
   const std::string word = verdict == "accepted"               ? "ok"
                            : is_left_out(record.at("outcome")) ? "left out"
                                                                : verdict;
-  print(fmt::format("  {:<16}{:<28}{:>7.2f} s\n", word, record.at("case").at("id").get<std::string>(),
-                    seconds));
+  print(fmt::format("  {:<16}{:<28}{:>7.2f} s{}\n", word, record.at("case").at("id").get<std::string>(),
+                    seconds, speed_text(record)));
 }
 
-void StudentReport::end_lab(StudentLabRun& run) {
+void StudentReport::end_lab(StudentRun& run) {
   run.wait_for_end();
   const std::lock_guard lock(mutex_);
   current_.reset();
   print_mistakes(run);
 }
 
-void StudentReport::print_mistakes(const StudentLabRun& run) {
+void StudentReport::print_mistakes(const StudentRun& run) {
   const std::vector<json> records = run.records();
   if (untold_ > 0) print(fmt::format("  not written yet: {} case{}\n", untold_, untold_ == 1 ? "" : "s"));
   for (const Mistake& mistake : sort_by_mistake(records)) print(mistake_text(mistake));
-  if (const std::string stopped = run.stopped_at(); !stopped.empty() && records.size() < run.cases().size()) {
+  if (const std::string stopped = run.stopped_at(); !stopped.empty() && records.size() < run.total()) {
     print(fmt::format(
         "  stopped at the time limit of {}: {} more cases of {} were not run (an official run goes "
         "on)\n",
-        stopped, run.cases().size() - records.size(), run.lab()));
+        stopped, run.total() - records.size(), run.lab()));
   }
   print(findings_text(records));
 }
@@ -182,8 +201,8 @@ void StudentReport::note_trouble(const std::string& what) {
 std::string StudentReport::last_line() const {
   if (!trouble_.empty()) return trouble_;
   std::string right, unwritten;
-  for (const std::shared_ptr<StudentLabRun>& each : runs_) {
-    const StudentLabRun& run = *each;
+  for (const std::shared_ptr<StudentRun>& each : runs_) {
+    const StudentRun& run = *each;
     const std::string& lab = run.lab();
     const std::vector<json> records = run.records();
     const Count counted = count(records);

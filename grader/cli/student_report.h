@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/mistakes.h"
-#include "cli/student_lab_run.h"
+#include "cli/student_run.h"
 
 namespace warpgrade {
 
@@ -21,17 +21,17 @@ std::string test_command(const std::string& lab, const std::string& case_id);
 
 class StudentReport {
  public:
-  explicit StudentReport(std::vector<std::shared_ptr<StudentLabRun>> runs);
+  explicit StudentReport(std::vector<std::shared_ptr<StudentRun>> runs);
   ~StudentReport();
   StudentReport(const StudentReport&) = delete;
   StudentReport& operator=(const StudentReport&) = delete;
 
   // Starts the lab's run and returns when its submission is compiled.
-  void start_lab(const std::shared_ptr<StudentLabRun>& run);
+  void start_lab(const std::shared_ptr<StudentRun>& run);
   // A line of the case that `record` is of. `seconds`: how long its record was waited for.
   void show_case(const nlohmann::json& record, double seconds);
   // Returns when nothing of the lab's run is at work any more, and its mistakes are told.
-  void end_lab(StudentLabRun& run);
+  void end_lab(StudentRun& run);
 
   // What no case is to blame for: the machine, or an interruption.
   void note_trouble(const std::string& what);
@@ -42,10 +42,10 @@ class StudentReport {
   void print(const std::string& text);
   void tick(const std::stop_token& stop);
   std::string standing() const;
-  void print_mistakes(const StudentLabRun& run);
+  void print_mistakes(const StudentRun& run);
 
-  std::vector<std::shared_ptr<StudentLabRun>> runs_;  // in the order of the labs
-  std::shared_ptr<StudentLabRun> current_;
+  std::vector<std::shared_ptr<StudentRun>> runs_;  // in the order of the labs
+  std::shared_ptr<StudentRun> current_;
   std::string trouble_;
   int untold_ = 0;  // cases of an unwritten lab, told together
 

@@ -1,6 +1,6 @@
 // `warpgrade test [LAB]`: the students' own run, on the backend at hand. The same compiler, sandbox, judge
 // and checks as the official run, less its hidden seed. After a lab's first time limit its other cases are
-// not run.
+// not run. With `--remote HOST` the course's desk judges it (grader/desk/README.md).
 #include <fmt/core.h>
 #include <fnmatch.h>
 
@@ -18,6 +18,7 @@
 #include "batch/grade_run.h"
 #include "cli/commands.h"
 #include "cli/student_lab_run.h"
+#include "cli/student_remote.h"
 #include "cli/student_report.h"
 #include "judge/verdict.h"
 #include "sandbox/isolation.h"
@@ -33,6 +34,7 @@ struct Options {
   std::string lab;  // empty: all
   std::string case_pattern, backend = "auto";
   fs::path folder = project_root() / "student";
+  std::string remote;  // a desk's host; empty: judged here
 };
 
 bool is_asked_for(const CaseSpec& spec, const Options& options, const std::string& backend) {
@@ -87,8 +89,9 @@ class Outcome {
     }
     if (is_mistake(verdict)) raise(kExitNotAccepted);
   }
-  void add_trouble(const std::exception& error, int exit_code) {
-    report_.note_trouble(std::string("no fault of your code: ") + error.what());
+  void add_trouble(const std::exception& error, int exit_code,
+                   const std::string& whose = "no fault of your code: ") {
+    report_.note_trouble(whose + error.what());
     raise(exit_code);
   }
   void add_interrupt() {
@@ -132,8 +135,35 @@ void run_lab(const std::shared_ptr<StudentLabRun>& run, StudentReport& report, O
   report.end_lab(*run);
 }
 
+int test_remotely(const Options& options) {
+  if (options.lab.empty())
+    throw UsageError("a desk judges one lab at a time: name it (make test LAB=spmm REMOTE=...)");
+  const auto run = std::make_shared<RemoteLabRun>(
+      RemoteRunOptions{options.remote, options.lab, options.case_pattern, options.folder / options.lab});
+  StudentReport report(std::vector<std::shared_ptr<StudentRun>>{run});
+  Outcome outcome(report);
+  try {
+    report.start_lab(run);
+    while (const auto told = run->next()) {
+      report.show_case(told->record, told->seconds);
+      outcome.add(told->record.at("outcome"));
+    }
+  } catch (const Interrupted&) {
+    outcome.add_interrupt();
+  } catch (const UsageError& error) {
+    outcome.add_trouble(error, kExitUsage, "");
+  } catch (const std::exception& error) {
+    outcome.add_trouble(error, kExitJudgeFault);
+  }
+  report.end_lab(*run);
+  if (const std::string words = run->last_words(); !words.empty()) fmt::print("{}\n", words);
+  fmt::print("{}\n", report.last_line());
+  return outcome.exit_code();
+}
+
 int test(const Options& options) {
   if (!options.lab.empty()) find_lab(options.lab);
+  if (!options.remote.empty()) return test_remotely(options);
   const std::string backend =
       choose_backend(options.backend).name;  // says what is wrong once, and not in each case
   const Runs runs = find_runs(options, backend);
@@ -142,7 +172,7 @@ int test(const Options& options) {
     fmt::print(stderr, "note: {}\n", line);
   // The first lab compiles when its turn comes, the others beside it.
   for (std::size_t i = 1; i < runs.size(); ++i) runs[i]->compile_ahead(options.backend);
-  StudentReport report(runs);
+  StudentReport report(std::vector<std::shared_ptr<StudentRun>>(runs.begin(), runs.end()));
   Outcome outcome(report);
   for (const auto& run : runs) {
     run_lab(run, report, outcome);
@@ -164,6 +194,8 @@ void add_test_command(CLI::App& app, int& code) {
                       "one case, a dataset's cases, or a pattern as 'synth-*'");
   command->add_option("--backend", options->backend, "auto, cuda or emulator")->capture_default_str();
   command->add_option("--folder", options->folder, "holds a folder a lab")->capture_default_str();
+  command->add_option("--remote", options->remote,
+                      "judge on the course's GPU: the desk's host, or account@host:port");
   command->callback([options, &code] { code = test(*options); });
 }
 

@@ -85,6 +85,20 @@ void read_visibility(const Place& place, Policy::Visibility& result) {
   result.leaderboard = shown("leaderboard", true);
 }
 
+void read_remote(const Place& remote, Policy::Remote& result) {
+  remote.only({"cases", "runs_per_hour", "runs_per_day", "waiting", "seconds", "last_remote_counts"});
+  const auto count = [&](const char* key, int fallback, int least) {
+    return remote[key].defined() ? static_cast<int>(remote[key].whole(least, 1'000'000)) : fallback;
+  };
+  if (const Place cases = remote["cases"]; cases.defined())
+    result.cases = read_words(cases, "[public], of cases, datasets or sets");
+  result.runs_per_hour = count("runs_per_hour", result.runs_per_hour, 0);
+  result.runs_per_day = count("runs_per_day", result.runs_per_day, 0);
+  result.waiting = count("waiting", result.waiting, 1);
+  result.seconds = remote["seconds"].number_or(result.seconds, 1, 86400);
+  result.last_remote_counts = remote["last_remote_counts"].truth_or(false);
+}
+
 void read_late(const Place& late, Policy& policy) {
   if (!late.defined()) return;
   late.only({"grace_minutes", "percent_per_day", "cap_percent", "max_days", "marked_days"});
@@ -113,7 +127,7 @@ Policy parse_policy(const std::string& text, const std::string& file,
                     const std::set<std::string>& known_datasets) {
   const Place root = Place::parse(text, file);
   root.only({"schema", "name", "lab", "baseline", "secret_baselines", "timezone", "points", "within_noise",
-             "partial", "limits", "thresholds", "visibility", "late", "host_isolation", "time"});
+             "partial", "limits", "thresholds", "visibility", "late", "host_isolation", "time", "remote"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
     root["schema"].fail("warpgrade.policy.v1");
   }
@@ -143,6 +157,7 @@ Policy parse_policy(const std::string& text, const std::string& file,
   read_limits(root["limits"], policy.limits);
   read_visibility(root["visibility"], policy.visibility);
   read_late(root["late"], policy);
+  read_remote(root["remote"], policy.remote);
   read_thresholds(root["thresholds"], file, known_datasets, policy);
   return policy;
 }

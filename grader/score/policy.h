@@ -54,6 +54,15 @@ struct Policy {
     bool leaderboard = true;        // the class's anonymous list is made
   } visibility;
 
+  // Students' own runs on the course's GPU; grader/desk/README.md says what each word does.
+  struct Remote {
+    std::set<std::string> cases{"public"};  // as `--cases` takes them: nobody's run judges any other
+    int runs_per_hour = 12, runs_per_day = 60;
+    int waiting = 1;       // a student's runs that wait or are judged, at a time
+    double seconds = 600;  // a run's longest; cases that it has not reached by then are not judged
+    bool last_remote_counts = false;
+  } remote;
+
   std::map<std::string, std::map<int, double>> thresholds;  // by dataset (or "default") and K
 
   // None: this K has no threshold, its speed earns nothing and costs nothing.

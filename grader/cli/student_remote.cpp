@@ -1,0 +1,340 @@
+#include "cli/student_remote.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "compile/submission.h"
+#include "ingest/unpack.h"
+#include "submit/pack.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using desk::ChannelError;
+using nlohmann::json;
+
+namespace {
+
+constexpr int kMostTries = 5;  // of a connection that breaks
+
+std::string random_key() {
+  unsigned char bytes[16];
+  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw JudgeFault("no random key from the system");
+  std::string digits;
+  for (const unsigned char byte : bytes) digits += fmt::format("{:02x}", byte);
+  return digits;
+}
+
+// A field of an object from the desk, made fit for a terminal.
+std::string plain(const json& object, const char* key) {
+  return plain_text(desk::text_of(object, key));
+}
+
+// What a desk said of a case, in the form that local runs have: fields of the right kind alone.
+json record_of(const std::string& lab, const json& line) {
+  json outcome{{"verdict", plain(line, "verdict")}, {"message", plain(line, "message")}};
+  for (const char* key : {"reason", "next_step"})
+    if (const std::string text = plain(line, key); !text.empty()) outcome[key] = text;
+  if (const std::string output = plain(line, "output"); !output.empty())
+    outcome["details"] = {{"output", output}};
+  json record{{"lab", lab}, {"case", {{"id", plain_line(plain(line, "id"), 80)}}}, {"outcome", outcome}};
+  if (const std::string pattern = plain(line, "pattern"); !pattern.empty()) record["pattern"] = pattern;
+  for (const char* key : {"mismatches", "diagnostics"}) {
+    json list = json::array();
+    for (const json& item : line.value(key, json::array()))
+      if (item.is_object()) list.push_back(item);
+    if (!list.empty()) record[key] = std::move(list);
+  }
+  json speed = json::object();
+  for (const char* key : {"time_us", "threshold"})
+    if (const auto found = line.find(key); found != line.end() && found->is_number()) speed[key] = *found;
+  if (const auto ratio = line.find("ratio"); ratio != line.end() && ratio->is_object())
+    speed["ratio"] = *ratio;
+  if (const std::string baseline = plain(line, "baseline"); !baseline.empty()) speed["baseline"] = baseline;
+  if (!speed.empty()) record["speed"] = std::move(speed);
+  return record;
+}
+
+}  // namespace
+
+std::string remote_host(const std::string& given) {
+  const char* named = std::getenv("WARPGRADE_REMOTE");
+  const std::string host = !given.empty() ? given : named != nullptr ? named : "";
+  if (host.empty())
+    throw UsageError(
+        "no host is named: give REMOTE=gpu.example.edu (warpgrade: --remote). Ask your instructor for the "
+        "host of the "
+        "course's desk, and give them your public key: `cat ~/.ssh/id_ed25519.pub`");
+  return host;
+}
+
+fs::path remote_folder(const desk::Address& address) {
+  return fs::path("runs") / "remote" / address.host;
+}
+
+RemoteLabRun::RemoteLabRun(RemoteRunOptions options)
+    : options_(std::move(options)),
+      address_(desk::Address::parse(options_.remote)),
+      place_(remote_folder(address_) / options_.lab) {}
+
+RemoteLabRun::~RemoteLabRun() {
+  RemoteLabRun::wait_for_end();
+}
+
+std::string RemoteLabRun::title() const {
+  return fmt::format("{} on {}", options_.lab, address_.text());
+}
+
+std::size_t RemoteLabRun::total() const {
+  const std::lock_guard lock(mutex_);
+  return total_;
+}
+
+void RemoteLabRun::start() {
+  thread_ = std::thread([this] {
+    try {
+      follow();
+      finish(nullptr);
+    } catch (...) {
+      finish(std::current_exception());
+    }
+  });
+}
+
+void RemoteLabRun::finish(std::exception_ptr failure) {
+  const std::lock_guard lock(mutex_);
+  if (failure) failure_ = std::move(failure);
+  compiled_ = ended_ = true;
+  waiting_.clear();
+  in_work_.clear();
+  changed_.notify_all();
+}
+
+void RemoteLabRun::wait_until_compiled() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return compiled_; });
+}
+
+void RemoteLabRun::wait_for_end() {
+  if (thread_.joinable()) thread_.join();
+}
+
+std::optional<RemoteLabRun::Told> RemoteLabRun::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return ended_ || !untold_.empty(); });
+  if (!untold_.empty()) {
+    Told told = std::move(untold_.front());
+    untold_.pop_front();
+    return told;
+  }
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  return std::nullopt;
+}
+
+StudentProgress RemoteLabRun::progress() const {
+  const std::lock_guard lock(mutex_);
+  StudentProgress at;
+  at.compiling = !compiled_;
+  at.waiting = waiting_;
+  at.case_id = in_work_;
+  at.done = records_.size();
+  at.total = total_;
+  if (!in_work_.empty()) at.case_s = std::chrono::duration<double>(Clock::now() - case_begun_).count();
+  return at;
+}
+
+std::vector<json> RemoteLabRun::records() const {
+  const std::lock_guard lock(mutex_);
+  return records_;
+}
+
+std::string RemoteLabRun::last_words() const {
+  const std::lock_guard lock(mutex_);
+  return words_;
+}
+
+// The same sources and case again take up the run that was not heard to its end; others are a new run.
+std::string RemoteLabRun::key_for(const std::string& hash) {
+  const fs::path file = place_ / "pending.json";
+  if (fs::exists(file)) {
+    const json pending = json::parse(read_text(file), nullptr, false);
+    if (pending.is_object() && desk::text_of(pending, "hash") == hash &&
+        desk::text_of(pending, "case") == options_.case_pattern && desk::text_of(pending, "key").size() == 32)
+      return desk::text_of(pending, "key");
+  }
+  const std::string key = random_key();
+  make_directories(place_);
+  write_text(file, json{{"key", key}, {"hash", hash}, {"case", options_.case_pattern}}.dump(1) + "\n");
+  return key;
+}
+
+void RemoteLabRun::follow() {
+  const Submission submission = read_submission(options_.folder, options_.lab, Role::kStudent);
+  if (submission.problem) throw UsageError("{}: {}", submission.directory.string(), *submission.problem);
+  const TemporaryDirectory scratch("warpgrade-remote");
+  const PackedSubmission packed =
+      pack_submission(submission, options_.lab, scratch.path() / "submission.tar.gz");
+  if (packed.bytes > desk::kMostArchiveBytes)
+    throw UsageError("{}: packed it has {} bytes, and a desk takes {}; leave out what is no source",
+                     submission.directory.string(), packed.bytes, desk::kMostArchiveBytes);
+  key_ = key_for(packed.hash);
+  follow_with_patience(read_text(packed.archive));
+  std::error_code none;
+  fs::remove(place_ / "pending.json", none);
+}
+
+// A connection that breaks is made anew; the desk knows the run by its key and tells it from the beginning.
+void RemoteLabRun::follow_with_patience(const std::string& archive) {
+  for (int tries = 1;; ++tries) {
+    try {
+      if (talk(archive)) return;
+    } catch (const desk::Refused& refused) {
+      std::error_code none;
+      if (!accepted_) fs::remove(place_ / "pending.json", none);
+      throw UsageError("{} refuses: {}", address_.text(), refused.what());
+    } catch (const ChannelError& error) {
+      if (tries >= kMostTries)
+        throw JudgeFault(
+            "the connection to {} breaks again and again ({}); {}", address_.text(), error.what(),
+            accepted_ ? fmt::format("run {} goes on there, and the same command takes it up", run_)
+                      : "run the same command again");
+      const std::lock_guard lock(mutex_);
+      waiting_ = "the connection broke; trying again";
+    }
+    for (int i = 0; i < 20 * tries && !interrupted(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    throw_if_interrupted();
+  }
+}
+
+// One connection; true: the run has come to its end.
+bool RemoteLabRun::talk(const std::string& archive) {
+  desk::Connection connection(address_);
+  connection.ask({{"ask", "run"},
+                  {"lab", options_.lab},
+                  {"case", options_.case_pattern},
+                  {"key", key_},
+                  {"bytes", archive.size()},
+                  {"sha256", sha256(archive)}});
+  try {
+    for (;;) {
+      const json line = connection.next();
+      const std::string tell = desk::text_of(line, "tell");
+      if (tell == "send") {
+        connection.channel().send_bytes(archive);
+      } else if (tell == "page") {
+        take_page(connection, line);
+      } else if (heard(line)) {
+        return true;
+      }
+    }
+  } catch (const Interrupted&) {
+    leave(connection);
+    throw;
+  }
+}
+
+// Takes over what a line says; true: it was the last.
+bool RemoteLabRun::heard(const json& line) {
+  const std::lock_guard lock(mutex_);
+  const std::string tell = desk::text_of(line, "tell");
+  if (const auto number = desk::whole_of(line, "number")) {
+    if (*number <= heard_ && tell != "end") return false;  // told on an earlier connection
+    heard_ = *number;
+  }
+  if (tell == "accepted") {
+    accepted_ = true;
+    run_ = desk::whole_of(line, "run").value_or(0);
+    total_ = static_cast<std::size_t>(std::max<std::int64_t>(0, desk::whole_of(line, "cases").value_or(0)));
+    waiting_ = compiled_ ? "" : fmt::format("run {} is in the queue", run_);
+  } else if (tell == "place") {
+    const auto wait = line.value("wait_s", json());
+    const double seconds = wait.is_number() ? wait.get<double>() : 0;
+    waiting_ = fmt::format("run {}: place {} in the queue", run_, desk::whole_of(line, "place").value_or(0));
+    if (seconds >= 1) waiting_ += fmt::format(", about {:.0f} s", seconds);
+  } else if (tell == "begun") {
+    waiting_.clear();
+  } else if (tell == "compiled") {
+    waiting_.clear();
+    total_ = static_cast<std::size_t>(std::max<std::int64_t>(0, desk::whole_of(line, "cases").value_or(0)));
+    compiled_ = true;
+  } else if (tell == "case_started") {
+    in_work_ = plain_line(desk::text_of(line, "case"), 80);
+    case_begun_ = Clock::now();
+  } else if (tell == "case") {
+    const json record = record_of(options_.lab, line.value("line", json::object()));
+    in_work_.clear();
+    if (record["outcome"]["verdict"] != "") {  // else the policy does not show this case's
+      records_.push_back(record);
+      const json seconds = line.value("seconds", json());
+      untold_.push_back({record, seconds.is_number() ? seconds.get<double>() : 0});
+    }
+  } else if (tell == "end") {
+    words_ =
+        fmt::format("run {} on {}: {}", run_, address_.text(), plain_line(desk::text_of(line, "message")));
+    if (!page_.empty()) words_ += "; the page: " + page_;
+    const std::string state = desk::text_of(line, "state");
+    if (state == "failed") failure_ = std::make_exception_ptr(JudgeFault("{}", words_));
+  }
+  changed_.notify_all();
+  return tell == "end";
+}
+
+// The desk's page is unpacked as a stranger's archive.
+void RemoteLabRun::take_page(desk::Connection& connection, const json& line) {
+  const std::int64_t count = desk::whole_of(line, "bytes").value_or(-1);
+  if (count <= 0 || count > static_cast<std::int64_t>(desk::kMostPageBytes))
+    throw ChannelError(ChannelError::Kind::kMalformed, "a page of a size that no page has");
+  const std::string bytes =
+      connection.channel().bytes(static_cast<std::size_t>(count), Clock::now() + std::chrono::minutes(5));
+  if (sha256(bytes) != desk::text_of(line, "sha256"))
+    throw ChannelError(ChannelError::Kind::kMalformed, "a page that did not arrive as it was sent");
+  const fs::path folder = place_ / std::to_string(run_), fresh = place_ / fmt::format(".{}.new", run_);
+  std::error_code none;
+  fs::remove_all(fresh, none);
+  make_directories(fresh);
+  write_text(fresh / "page.tar.gz", bytes);
+  make_directories(fresh / "page");
+  if (const auto refusal = unpack(fresh / "page.tar.gz", fresh / "page")) {
+    fs::remove_all(fresh, none);
+    return;  // the verdicts stand without it
+  }
+  fs::remove_all(folder, none);
+  fs::rename(fresh / "page" / "feedback", folder, none);
+  fs::remove_all(fresh, none);
+  if (fs::exists(folder / "index.html")) page_ = (folder / "index.html").string();
+}
+
+// After Ctrl-C: the run leaves the queue; one that is being judged ends after its present case.
+void RemoteLabRun::leave(desk::Connection& connection) {
+  std::string words = "the run had not reached the desk";
+  try {
+    connection.channel().outlive_interrupt();
+    if (accepted_) {
+      words = fmt::format("run {} was told to end; `warpgrade remote status` shows whether it has", run_);
+      connection.channel().send({{"ask", "cancel"}, {"protocol", desk::kProtocol}});
+      const auto until = Clock::now() + std::chrono::seconds(3);
+      while (const auto line = connection.channel().next(until)) {
+        if (desk::text_of(*line, "tell") != "end") continue;
+        words = fmt::format("run {} has ended: {}", run_, plain_line(desk::text_of(*line, "message")));
+        break;
+      }
+    }
+  } catch (const ChannelError&) {
+    words = fmt::format("the connection broke; `warpgrade remote cancel {}` ends the run", run_);
+  }
+  std::error_code none;
+  fs::remove(place_ / "pending.json", none);
+  const std::lock_guard lock(mutex_);
+  words_ = words;
+}
+
+}  // namespace warpgrade

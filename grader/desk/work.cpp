@@ -1,0 +1,118 @@
+#include "desk/work.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <thread>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "desk/config.h"
+#include "desk/judged_run.h"
+#include "desk/queue.h"
+
+namespace warpgrade::desk {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::milliseconds kLook{100};
+constexpr double kSeen = 5;  // seconds between two signs of life
+
+// Who holds DESK/first.lock is served before any student (`warpgrade desk first`).
+bool somebody_is_first(const fs::path& desk) {
+  const FileDescriptor file(open((desk / "first.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  return file && flock(file.get(), LOCK_EX | LOCK_NB) != 0;
+}
+
+class AtWork {
+ public:
+  explicit AtWork(const WorkerOptions& options)
+      : options_(options), config_(Config::read(options.desk)), queue_(options.desk), log_(options.desk) {}
+
+  int execute() {
+    double idle_since = now_s();
+    for (;;) {
+      throw_if_interrupted();
+      if (now_s() - seen_ > kSeen) see(0);
+      auto request = somebody_is_first(options_.desk) ? std::nullopt : queue_.take(options_.name, now_s());
+      if (!request) {
+        if (options_.idle_s > 0 && now_s() - idle_since > options_.idle_s) return kExitGraded;
+        std::this_thread::sleep_for(kLook);
+        continue;
+      }
+      serve(*request);
+      idle_since = now_s();
+    }
+  }
+
+ private:
+  void see(std::int64_t request) {
+    seen_ = now_s();
+    queue_.see_worker(
+        {options_.name, options_.gpu.empty() ? config_.backend : options_.gpu, request, seen_, seen_}, seen_);
+  }
+
+  // One process at a time judges a run, also where a supervisor believes that this one is dead.
+  FileDescriptor lock_of(const Request& request) const {
+    const fs::path file = queue_.folder_of(request.id) / "lock";
+    FileDescriptor lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    while (lock && flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+      throw_if_interrupted();
+      std::this_thread::sleep_for(kLook);
+    }
+    return lock;
+  }
+
+  void serve(const Request& request) {
+    log_.add("begun", {{"run", request.id},
+                       {"student", request.student},
+                       {"lab", request.lab},
+                       {"worker", options_.name},
+                       {"start", request.starts},
+                       {"waited_s", request.started - request.arrived}});
+    see(request.id);
+    try {
+      const FileDescriptor lock = lock_of(request);
+      config_ = Config::read(options_.desk);  // an instructor may have changed it meanwhile
+      queue_.tell(request, "begun", {{"tell", "begun"}});
+      const Ending ended = JudgedRun(queue_, config_, request, options_.gpu).execute();
+      const bool counted = queue_.end(request, ended.state, ended.verdict, ended.message, now_s());
+      log_.add("ended", {{"run", request.id},
+                         {"student", request.student},
+                         {"state", ended.state},
+                         {"verdict", ended.verdict},
+                         {"counted", counted},
+                         {"seconds", now_s() - request.started}});
+    } catch (const Interrupted&) {
+      queue_.give_back(request, false, now_s());
+      throw;
+    } catch (const std::exception& error) {
+      log_.add("fault", {{"run", request.id}, {"worker", options_.name}, {"why", error.what()}});
+      queue_.give_back(request, false, now_s());
+      throw;
+    }
+    see(0);
+  }
+
+  WorkerOptions options_;
+  Config config_;
+  Queue queue_;
+  Log log_;
+  double seen_ = 0;
+};
+
+}  // namespace
+
+int work(const WorkerOptions& options) {
+  return AtWork(options).execute();
+}
+
+}  // namespace warpgrade::desk

@@ -1,0 +1,244 @@
+"""A student's run on the course's GPU: a real sshd, real keys, the emulator in the GPU's place."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import subprocess
+import tarfile
+import time
+from collections.abc import Iterator
+
+import pytest
+from desk_place import OPEN_CASE, Desk, Talk, ask_run, broken, desk_at, packed, sshd
+
+pytestmark = pytest.mark.skipif(sshd() is None, reason="no sshd on this machine")
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """A desk that serves ada and bo; one case is open and one hidden."""
+    more = "visibility: {open: [public], hidden: verdict, hidden_names: numbered}"
+    with desk_at(tmp_path_factory.mktemp("desk"), open_cases=OPEN_CASE, more=more) as desk:
+        desk.open_to("ada", "bo")
+        desk.serve()
+        yield desk
+
+
+def test_a_run_goes_to_the_desk_and_its_verdicts_and_page_come_back(desk: Desk) -> None:
+    place = desk.student("ada")
+    said, trouble = (running := desk.test("ada")).communicate(timeout=300)
+    assert running.returncode == 0, said + trouble
+    assert f"  ok              {OPEN_CASE}" in said
+    assert "1 of 1 cases right; the page: runs/remote/127.0.0.1/spmm/" in said
+    assert said.splitlines()[-1].startswith("all cases are right: spmm (1)")
+    (page,) = place.glob("runs/remote/127.0.0.1/spmm/*/index.html")
+    assert OPEN_CASE in page.read_text(encoding="utf-8")
+    feedback = json.loads((page.parent / "feedback.json").read_text(encoding="utf-8"))
+    assert feedback["person"]["id"] == "ada"
+    assert not list(place.glob("runs/remote/127.0.0.1/spmm/pending.json"))
+
+
+def test_a_mistake_is_told_as_by_a_local_run(desk: Desk) -> None:
+    desk.student("bo", broken(1))
+    said, trouble = (running := desk.test("bo")).communicate(timeout=300)
+    assert running.returncode == 3, said + trouble
+    assert "compile_error" in said
+    assert "spmm.cu(2): error" in said
+    assert str(desk.folder) not in said
+
+
+def test_ctrl_c_leaves_the_queue_and_a_killed_client_is_taken_up_again(desk: Desk) -> None:
+    """Nobody is served while the official batch is at work, so that runs wait."""
+    desk.student("ada", broken(2))
+    official = subprocess.Popen([*desk.command("first"), "--", "sleep", "600"], stdin=subprocess.DEVNULL)
+    try:
+        waits_for(lambda: any(line["what"] == "first" for line in desk.log()))
+        running = desk.test("ada")
+        waits_for(lambda: desk.status()["counts"]["queued"] == 1)
+        assert "queued" in desk.remote("ada", "status").stdout
+        running.send_signal(2)
+        said, trouble = running.communicate(timeout=60)
+        assert running.returncode == 130, said + trouble
+        assert "has ended: you cancelled it" in said
+        assert desk.status()["counts"]["queued"] == 0
+        running = desk.test("ada")
+        waits_for(lambda: desk.status()["counts"]["queued"] == 1)
+        running.kill()
+        running.communicate()
+    finally:
+        official.kill()
+        official.wait()
+    runs = len(desk.remote("ada", "history").stdout.splitlines())
+    said, trouble = (running := desk.test("ada")).communicate(timeout=300)
+    assert running.returncode == 3, said + trouble
+    assert len(desk.remote("ada", "history").stdout.splitlines()) == runs, "the same run was taken up"
+
+
+def test_without_a_key_the_student_is_told_what_to_ask_for(desk: Desk) -> None:
+    desk.student("ada")
+    (desk.root / "keys/eve").write_text((desk.root / "host").read_text(encoding="utf-8"), encoding="utf-8")
+    (desk.root / "keys/eve").chmod(0o600)
+    desk.student("eve")
+    said, trouble = (running := desk.test("eve")).communicate(timeout=60)
+    assert running.returncode == 1, said + trouble
+    assert "does it have your public key?" in said
+    assert "no fault of your code" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["-T", "HOST", "sh", "-c", "id"], "no_commands"),
+        (["-T", "HOST", "warpgrade", "desk", "--student", "bo"], "no_commands"),
+        (["-tt", "HOST"], None),
+        (["-s", "HOST", "sftp"], None),
+        (["-N", "-o", "ExitOnForwardFailure=yes", "-R", "0:127.0.0.1:22", "HOST"], None),
+    ],
+)
+def test_a_key_gets_nothing_but_the_desk(desk: Desk, words: list[str], answer: str | None) -> None:
+    user, _, where = desk.address.partition("@")
+    host, _, port = where.partition(":")
+    command = [*desk.ssh("ada"), "-p", port, "-l", user, *[host if word == "HOST" else word for word in words]]
+    done = subprocess.run(command, input=b"", capture_output=True, timeout=60, check=False)
+    if answer is None:
+        assert done.returncode != 0
+        assert b"uid=" not in done.stdout
+    else:
+        first = json.loads(done.stdout.splitlines()[0])
+        assert answer in (first["tell"], first.get("reason"))
+    if answer == "no_commands":
+        assert any(line.get("reason") == answer and line["student"] == "ada" for line in desk.log())
+
+
+def test_a_port_is_not_forwarded(desk: Desk) -> None:
+    """The student's ssh listens, and the sshd opens nothing behind it."""
+    user, _, where = desk.address.partition("@")
+    host, _, port = where.partition(":")
+    with socket.socket() as target, socket.socket() as chosen:
+        target.bind(("127.0.0.1", 0))
+        target.listen()
+        target.settimeout(2)
+        chosen.bind(("127.0.0.1", 0))
+        local = chosen.getsockname()[1]
+        chosen.close()
+        forward = f"{local}:127.0.0.1:{target.getsockname()[1]}"
+        command = [*desk.ssh("ada"), "-N", "-p", port, "-l", user, "-L", forward, host]
+        tunnel = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        try:
+            waits_for(lambda: listens(local))
+            with pytest.raises(TimeoutError):
+                target.accept()
+        finally:
+            tunnel.kill()
+            tunnel.wait()
+
+
+def listens(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), 1):
+            return True
+    except OSError:
+        return False
+
+
+def waits_for(condition: object, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "it did not come to be"
+        time.sleep(0.1)
+
+
+def archive_of(*entries: tarfile.TarInfo) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for entry in entries:
+            archive.addfile(entry, io.BytesIO(b"x" * entry.size))
+    return out.getvalue()
+
+
+def entry(name: str, size: int = 3, link: str = "") -> tarfile.TarInfo:
+    made = tarfile.TarInfo(name)
+    if link:
+        made.type, made.linkname = tarfile.SYMTYPE, link
+    else:
+        made.size = size
+    return made
+
+
+def refusal(talk: Talk, *sent: object) -> str:
+    """What the desk says to these words; it must not take longer than its limits."""
+    assert talk.hear().get("tell") == "hello"
+    for data in sent:
+        talk.send(data)  # type: ignore[arg-type]
+    heard = talk.rest()
+    talk.end()
+    return next((line["reason"] for line in heard if line["tell"] == "refused"), str(heard))
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        ((b"\x00\xff garbage \n",), "protocol"),
+        ((b"x" * 5000,), "protocol"),
+        ((b"[" * 4000 + b"\n",), "protocol"),
+        ((b'{"protocol": 1, "a": ' + b"[" * 100 + b"]" * 100 + b"}\n",), "protocol"),
+        (({"protocol": 2, "ask": "run"},), "protocol"),
+        (({"protocol": 1, "ask": "shell"},), "protocol"),
+        (({"protocol": 1, "ask": "run", "lab": {"a": 1}, "key": 7},), "protocol"),
+        ((ask_run(b"", "a", bytes=1 << 40),), "too_large"),
+        ((ask_run(b"", "b", bytes=-1),), "too_large"),
+        ((ask_run(b"", "c", bytes=5, lab="../../etc"),), "no_such_lab"),
+        ((ask_run(b"", "d", bytes=5, case="synth-hub-k32"),), "no_such_case"),
+        ((ask_run(b"12345", "e", sha256="0" * 64), b"12345"), "damaged"),
+        (({"protocol": 1, "ask": "follow", "run": 1},), "no_such_run"),
+        (({"protocol": 1, "ask": "cancel", "run": 1},), "no_such_run"),
+        (({"protocol": 1, "ask": "cancel", "run": 999999},), "no_such_run"),
+    ],
+)
+def test_what_is_no_honest_question_is_refused_and_logged(desk: Desk, sent: tuple[object, ...], reason: str) -> None:
+    """Run 1 is another student's."""
+    before = len(desk.log())
+    assert refusal(desk.knock("mallory"), *sent) == reason
+    assert any(line.get("student") == "mallory" for line in desk.log()[before:])
+    assert not (desk.folder / "staged").exists() or not list((desk.folder / "staged").iterdir())
+
+
+HOSTILE_ARCHIVES = {
+    "not_an_archive": b"not an archive",
+    "path_traversal": archive_of(entry("../../outside.cu")),
+    "absolute_path": archive_of(entry("/etc/passwd")),
+    "link": archive_of(entry("spmm/spmm.cu", link="/etc/passwd")),
+    "compression_ratio": archive_of(entry("spmm/spmm.cu", 30 << 20)),
+    "no_submission": archive_of(entry("spmm/readme.txt")),
+    "bad_name": packed(name="spmm/$(id).cu"),
+}
+
+
+@pytest.mark.parametrize("reason", HOSTILE_ARCHIVES)
+def test_an_archive_goes_the_way_of_every_hand_in(desk: Desk, reason: str) -> None:
+    archive, talk = HOSTILE_ARCHIVES[reason], desk.knock("mallory")
+    assert refusal(talk, ask_run(archive, reason), archive) == reason
+    assert any(line.get("reason") == reason and line["student"] == "mallory" for line in desk.log())
+
+
+def test_slow_and_many_connections_hold_up_nobody_else(desk: Desk) -> None:
+    idle = [desk.knock("mallory") for _ in range(6)]
+    half = ask_run(b"x" * 1000, "slow")
+    for talk in idle:
+        assert talk.hear()["tell"] == "hello"
+        talk.send(half)
+        talk.send(b"x" * 10)
+    seventh = desk.knock("mallory")
+    assert seventh.hear()["reason"] == "too_many_connections"
+    seventh.end()
+    begun = time.monotonic()
+    talk = desk.knock("bo")
+    assert talk.hear()["tell"] == "hello"
+    talk.send({"protocol": 1, "ask": "status"})
+    assert talk.hear()["tell"] == "runs"
+    assert time.monotonic() - begun < 20
+    talk.end()
+    for each in idle:
+        each.end()
