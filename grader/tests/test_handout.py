@@ -9,7 +9,10 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
@@ -149,6 +152,30 @@ def test_is_tried_where_it_was_unpacked_and_where_it_was_moved_to(handout: Path,
         assert (moved / "spmm-submission.tar.gz").exists()
     finally:
         moved.rename(handout)
+
+
+@pytest.fixture(scope="module")
+def proof() -> ModuleType:
+    """scripts/prove-install, whose comparison of records is tried here."""
+    loader = SourceFileLoader("prove_install", str(ROOT / "scripts/prove-install"))
+    spec = spec_from_loader("prove_install", loader)
+    assert spec
+    module = module_from_spec(spec)
+    sys.modules["prove_install"] = module
+    loader.exec_module(module)
+    return module
+
+
+def test_its_records_are_those_of_the_tree(handout: Path, proof: ModuleType, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "grader/tests/demo_class/ada.row_per_warp", tmp_path / "class/ada")
+    shutil.copytree(ROOT / "grader/tests/demo_class/hana.syntax_error", tmp_path / "class/hana")
+    arguments = ["grade", "class", "--lab", "spmm", "--cases", "synth-identity-k32", "--backend", "emulator", "--quiet",
+                 "--policy", handout / "grader/policies/spmm.yaml"]  # fmt: skip
+    run([handout / "bin/warpgrade", *arguments, "--run", "hw1"], tmp_path)
+    command = ["env", "-C", tmp_path, f"WARPGRADE_CACHE={ROOT / '.cache'}", WARPGRADE, *arguments]
+    assert proof.repeat_from_tree(command, tmp_path / "hw1", tmp_path) == []
+    # The comparison can fail: another seed gives other values, so other errors.
+    assert proof.differences(proof.records(tmp_path / "hw1"), proof.records(tmp_path / "probe/hw1"))
 
 
 def test_a_programs_files_are_those_beside_it_and_no_others(handout: Path) -> None:
