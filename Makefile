@@ -28,7 +28,8 @@ PARAMS ?=
 SUBMISSION ?=
 OUTPUT ?=
 REMOTE ?=
-export PARAMS SUBMISSION OUTPUT REMOTE
+ARCHITECTURES ?=
+export PARAMS SUBMISSION OUTPUT REMOTE ARCHITECTURES
 export BUILD LAB BACKEND CASE CASES POLICY RUN SUBMISSIONS DEMO_CLASS DEMO_RUN
 
 WARPGRADE := "$$BUILD/bin/warpgrade"
@@ -51,7 +52,7 @@ help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1 \2/p' Makefile |
 	  while read -r target about; do printf '  make %-14s %s\n' "$$target" "$$about"; done
 	@echo
-	@echo "Variables: LAB=$(LAB)  BACKEND=auto|cuda|emulator  CASE, CASES  SUBMISSIONS  POLICY  RUN  BUILD=$(BUILD)"
+	@echo "Variables: LAB=$(LAB)  BACKEND=auto|cuda|emulator  CASE, CASES  SUBMISSIONS  POLICY  RUN  BUILD=$(BUILD)  ARCHITECTURES=75-virtual,90 (GPUs of the judge)"
 	@echo 'Example:   make grade LAB=spmm SUBMISSIONS="hand-ins/week 7" RUN=runs/week7'
 
 # What scripts/bootstrap gets: what builds and judges; for a report its Python packages, too; for the tests, all.
@@ -68,7 +69,10 @@ bootstrap:  ## install what the project needs (each other target gets what it ne
 configure: bootstrap
 	@if [[ ! -f "$$BUILD/build.ninja" || .cache/toolchain.env -nt "$$BUILD/build.ninja" ]]; then
 	  cmake --fresh -S . -B "$$BUILD" -G Ninja -DWARPGRADE_FEW_UNITS=ON -DWARPEMU_LEVELS="$(LEVELS)" \
-	    -DCMAKE_CUDA_COMPILER="$$(sed -n 's/^NVCC=//p' .cache/toolchain.env)"
+	    -DCMAKE_CUDA_COMPILER="$$(sed -n 's/^NVCC=//p' .cache/toolchain.env)" \
+	    $${ARCHITECTURES:+"-DCMAKE_CUDA_ARCHITECTURES=$${ARCHITECTURES//[, ]/;}"}
+	elif [[ -n $$ARCHITECTURES ]] && ! grep -q "^CMAKE_CUDA_ARCHITECTURES:.*=$${ARCHITECTURES//[, ]/;}$$" "$$BUILD/CMakeCache.txt"; then
+	  cmake -S . -B "$$BUILD" "-DCMAKE_CUDA_ARCHITECTURES=$${ARCHITECTURES//[, ]/;}"
 	elif [[ "$(PURPOSE)" == tests && $$(grep -c '^GTest_DIR:PATH=/\|^WARPEMU_LEVELS:STRING=v2;' "$$BUILD/CMakeCache.txt") != 2 ]]; then
 	  cmake -S . -B "$$BUILD" -DWARPEMU_LEVELS="$(LEVELS)"  # it was configured for use, without tests
 	fi

@@ -2,15 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
-
 #include "base/error.h"
 #include "base/process.h"
 #include "base/toolchain.h"
 
 namespace warpgrade {
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr int kNoSuchProgram = 127;  // as env and shells say it
@@ -39,8 +35,7 @@ ProcessResult run_python(const std::string& python, const std::string& module,
 }  // namespace
 
 std::string run_reports_module(const std::string& module, const std::vector<std::string>& arguments) {
-  const fs::path ours = project_root() / ".venv/bin/python";
-  const std::string python = fs::exists(ours) ? ours.string() : "python3";
+  const std::string python = python_program().value_or("python3");
   const ProcessResult result = run_python(python, module, arguments);
   if (result.ok()) {
     fmt::print(stderr, "{}", result.standard_error);
@@ -49,8 +44,8 @@ std::string run_reports_module(const std::string& module, const std::vector<std:
   const std::string missing =
       result.exit_code == kNoSuchProgram ? "no such program" : missing_package(result.standard_error);
   if (!missing.empty()) {
-    throw UsageError("{} cannot run {} ({}): scripts/bootstrap installs what the reports need", python,
-                     module, missing);
+    throw UsageError("{} cannot run {} ({}): {} reports installs what the reports need", python, module,
+                     missing, (project_root() / "scripts/bootstrap").string());
   }
   fmt::print(stderr, "{}", result.standard_error);
   if (result.exit_code == kExitUsage) throw UsageError("{} made no file; the lines above say why", module);

@@ -168,6 +168,13 @@ fs::path program_directory() {
   return self().parent_path();
 }
 
+std::optional<fs::path> python_program() {
+  if (auto python = environment("WARPGRADE_PYTHON")) return *python;
+  for (const fs::path& folder : {project_root() / ".venv", cache_directory() / "venv"})
+    if (fs::exists(folder / "bin/python")) return folder / "bin/python";
+  return std::nullopt;
+}
+
 fs::path cache_directory() {
   if (auto folder = environment("WARPGRADE_CACHE")) return *folder;
   const fs::path root = project_root();

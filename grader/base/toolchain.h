@@ -36,6 +36,10 @@ std::optional<std::string> bootstrap_value(const std::string& name);
 // Folder of the programs built beside this one (warpgrade-judge).
 std::filesystem::path program_directory();
 
+// The Python that has what reports and oracles need: WARPGRADE_PYTHON, or the one that scripts/bootstrap
+// made, in the project's .venv or in the cache. Nothing where there is none of these.
+std::optional<std::filesystem::path> python_program();
+
 // Compiled submissions and datasets. From WARPGRADE_CACHE, or <project root>/.cache; where that cannot be
 // written, the user's own cache folder.
 std::filesystem::path cache_directory();

@@ -2,11 +2,14 @@
 
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 
 extern char** environ;
@@ -18,6 +21,25 @@ constexpr int kChildSocket = 3;
 
 bool begins_with(const char* text, const char* prefix) {
   return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
+}
+
+// Has every descriptor closed in the new process but those below `first`.
+void close_all_from(posix_spawn_file_actions_t& actions, int first) {
+#if __GLIBC_PREREQ(2, 34)
+  posix_spawn_file_actions_addclosefrom_np(&actions, first);
+#else
+  // Those that are open now, and room for what other threads open until then. Closing what is not open is no
+  // error.
+  constexpr int kOpenedMeanwhile = 256;
+  int highest = first;
+  for (const auto& open : std::filesystem::directory_iterator("/proc/self/fd"))
+    highest = std::max(highest, std::stoi(open.path().filename().string()));
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  highest =
+      static_cast<int>(std::min<rlim_t>(static_cast<rlim_t>(highest) + kOpenedMeanwhile, limit.rlim_cur - 1));
+  for (int number = first; number <= highest; ++number) posix_spawn_file_actions_addclose(&actions, number);
+#endif
 }
 
 }  // namespace
@@ -49,7 +71,7 @@ HostProcess::HostProcess(const std::vector<std::string>& command, const std::str
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), kChildSocket);
-  posix_spawn_file_actions_addclosefrom_np(&actions, kChildSocket + 1);  // none of the driver's, above all
+  close_all_from(actions, kChildSocket + 1);  // none of the driver's, above all
   const int failed =
       posix_spawnp(&pid_, arguments[0], &actions, nullptr, arguments.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);

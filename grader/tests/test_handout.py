@@ -5,9 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
+import sys
 import tarfile
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
@@ -119,13 +124,18 @@ def test_holds_no_run_seed_or_published_record(handout: Path) -> None:
         assert not re.search(r"(^|/)(runs|published|\.git|\.cache|\.venv|build)(/|$)|seed$", path), path
 
 
-def run(command: list[str | Path], folder: Path) -> str:
-    """Standard output of a command in the hand-out, as a student without this project's variables starts it."""
+def start(command: list[str | Path], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A command in the hand-out, as a student without this project's variables starts it."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("WARPGRADE", "CCACHE"))}
     environment["WARPGRADE_CACHE"] = str(ROOT / ".cache")  # what links with submissions is compiled there already
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600
+    return subprocess.run(
+        command, cwd=folder, env=environment | variables, capture_output=True, text=True, check=False, timeout=600
     )
+
+
+def run(command: list[str | Path], folder: Path, **variables: str) -> str:
+    """Standard output of a command that must succeed."""
+    done = start(command, folder, **variables)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 
@@ -144,6 +154,66 @@ def test_is_tried_where_it_was_unpacked_and_where_it_was_moved_to(handout: Path,
         moved.rename(handout)
 
 
+@pytest.fixture(scope="module")
+def proof() -> ModuleType:
+    """scripts/prove-install, whose comparison of records is tried here."""
+    loader = SourceFileLoader("prove_install", str(ROOT / "scripts/prove-install"))
+    spec = spec_from_loader("prove_install", loader)
+    assert spec
+    module = module_from_spec(spec)
+    sys.modules["prove_install"] = module
+    loader.exec_module(module)
+    return module
+
+
+def test_its_records_are_those_of_the_tree(handout: Path, proof: ModuleType, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "grader/tests/demo_class/ada.row_per_warp", tmp_path / "class/ada")
+    shutil.copytree(ROOT / "grader/tests/demo_class/hana.syntax_error", tmp_path / "class/hana")
+    arguments = ["grade", "class", "--lab", "spmm", "--cases", "synth-identity-k32", "--backend", "emulator", "--quiet",
+                 "--policy", handout / "grader/policies/spmm.yaml"]  # fmt: skip
+    run([handout / "bin/warpgrade", *arguments, "--run", "hw1"], tmp_path)
+    command = ["env", "-C", tmp_path, f"WARPGRADE_CACHE={ROOT / '.cache'}", WARPGRADE, *arguments]
+    assert proof.repeat_from_tree(command, tmp_path / "hw1", tmp_path) == []
+    # The comparison can fail: another seed gives other values, so other errors.
+    assert proof.differences(proof.records(tmp_path / "hw1"), proof.records(tmp_path / "probe/hw1"))
+
+
 def test_a_programs_files_are_those_beside_it_and_no_others(handout: Path) -> None:
     for program in [*(handout / "bin").iterdir(), handout / "executor/warpgrade-executor"]:
         assert str(ROOT).encode() + b"/grader" not in program.read_bytes(), f"{program} names this checkout"
+
+
+@pytest.fixture(scope="module")
+def wheel(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The hand-out as a package of Python's."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run([sys.executable, ROOT / "scripts/wheel", archive, folder], folder)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def test_a_wheel_installed_by_pip_gives_the_command(wheel: Path, handout: Path, tmp_path: Path) -> None:
+    run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], tmp_path)
+    pip = [sys.executable, "-m", "pip", "--python", tmp_path / "venv/bin/python", "install", "--no-deps", "--no-index"]
+    run([*pip, wheel], tmp_path)
+    command = tmp_path / "venv/bin/warpgrade"
+    installed = next((tmp_path / "venv/lib").glob("python*/site-packages/warpgrade_handout/tree"))
+    assert hashes(installed).keys() >= hashes(handout / "bin").keys()
+    before = {path for path in installed.rglob("*") if path.name != "__pycache__"}
+    # Without a student's folder here, a line says where stubs are; with one, it is judged.
+    done = start([command, "test", "spmm"], tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"cp -r '{installed}/student' ." in done.stderr
+    shutil.copytree(installed / "student", tmp_path / "student")
+    said = run([command, "test", "spmm", "--case", "synth-identity-k32", "--backend", "emulator"], tmp_path)
+    assert "not written yet: 1 case" in said
+    assert "then: warpgrade test" in said
+    assert {path for path in installed.rglob("*") if path.name != "__pycache__"} == before, "nothing is written there"
+
+
+def test_a_wheel_names_the_c_library_that_its_programs_need(wheel: Path, handout: Path) -> None:
+    newest = (2, 0)
+    for program in [*(handout / "bin").iterdir(), *(handout / "emulator").iterdir(), *(handout / "executor").iterdir()]:
+        shown = subprocess.run(["objdump", "-p", program], capture_output=True, text=True, check=True).stdout
+        newest = max(newest, *((2, int(minor)) for minor in re.findall(r"GLIBC_2\.(\d+)", shown)))
+    assert f"-manylinux_{newest[0]}_{newest[1]}_" in wheel.name

@@ -36,7 +36,11 @@ extern "C" __global__ void __launch_bounds__(1024)
       __threadfence_system();
     }
     uint64_t t;
-    while ((t = *start) == 0) __nanosleep(50);
+    while ((t = *start) == 0) {
+#if __CUDA_ARCH__ >= 700  // Pascal cannot sleep and asks on
+      __nanosleep(50);
+#endif
+    }
     while (now() < t) {
     }
   }

@@ -29,12 +29,6 @@ constexpr std::chrono::milliseconds kLongestStart{60'000};  // Python and NumPy,
 constexpr std::size_t kLongestMessage = 1 << 16;
 constexpr std::size_t kMostOutput = 64 << 10;
 
-fs::path python_program() {
-  const fs::path ours = project_root() / ".venv/bin/python";
-  if (fs::exists(ours)) return ours;
-  return "/usr/bin/python3";
-}
-
 // The folders that Python and its packages lie in, beside /usr: .venv, and the Python that it was made of.
 std::vector<Mount> python_mounts(const fs::path& program) {
   std::vector<Mount> mounts;
@@ -50,7 +44,7 @@ std::vector<Mount> python_mounts(const fs::path& program) {
 }
 
 SandboxSpec box_of(const OracleSpec& spec) {
-  const fs::path program = python_program();
+  const fs::path program = python_program().value_or("/usr/bin/python3");
   SandboxSpec box;
   box.mode = spec.sandbox;
   box.mounts = python_mounts(program);

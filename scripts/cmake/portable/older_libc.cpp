@@ -8,8 +8,8 @@
 extern "C" {
 
 // glibc 2.32 tells by it whether a process has one thread only; 0: it may have more.
-extern const char __libc_single_threaded;
-__attribute__((visibility("hidden"))) const char __libc_single_threaded = 0;
+extern __attribute__((visibility("hidden"))) const char __libc_single_threaded;
+const char __libc_single_threaded = 0;
 
 // glibc 2.36 has it; std::random_device calls it.
 __attribute__((visibility("hidden"))) std::uint32_t arc4random() {
