@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 
@@ -163,19 +166,31 @@ int quota(const DeskOptions& options) {
   return kExitGraded;
 }
 
-// Runs a command before every student: while it goes on, no further run begins.
+// Runs a command before every student: while it goes on, no further run begins. The lock is this process's
+// alone: what the command starts, submissions among it, never sees it.
 int first(const DeskOptions& options) {
   const desk::Queue queue(options.folder);  // says what is wrong where it is none
   const fs::path file = options.folder / "first.lock";
-  const FileDescriptor lock(open(file.c_str(), O_RDWR | O_CREAT, 0600));  // the command holds it as well
+  const FileDescriptor lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock || flock(lock.get(), LOCK_SH) != 0) throw UsageError("cannot lock {}", file.string());
   note(options, "first", {{"command", fmt::format("{}", fmt::join(options.command, " "))}});
   std::vector<std::string> words = options.command;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  throw UsageError("{}: cannot be started", options.command.front());
+  const pid_t pid = fork();
+  if (pid < 0) throw JudgeFault("cannot start {}", words.front());
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    signal(SIGPIPE, SIG_DFL);
+    execvp(arguments[0], arguments.data());
+    fmt::print(stderr, "error: {}: cannot be started\n", words.front());
+    _exit(kExitUsage);
+  }
+  int status = 0;
+  // Ctrl-C reaches the command as well, which ends in its own way.
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 void add_administration(CLI::App& desk_command, const std::shared_ptr<DeskOptions>& options, int& code) {

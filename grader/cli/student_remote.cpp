@@ -260,6 +260,9 @@ bool RemoteLabRun::heard(const json& line) {
     const double seconds = wait.is_number() ? wait.get<double>() : 0;
     waiting_ = fmt::format("run {}: place {} in the queue", run_, desk::whole_of(line, "place").value_or(0));
     if (seconds >= 1) waiting_ += fmt::format(", about {:.0f} s", seconds);
+  } else if (tell == "closed") {
+    waiting_ = fmt::format("run {} waits: nobody judges on {} at the moment; Ctrl-C leaves the queue", run_,
+                           address_.text());
   } else if (tell == "begun") {
     waiting_.clear();
   } else if (tell == "compiled") {

@@ -25,7 +25,7 @@ Config Config::read(const fs::path& desk) {
     throw UsageError("{} is no desk; `warpgrade desk init {}` makes one", desk.string(), desk.string());
   const YamlPlace root = YamlPlace::parse(read_text(file), file.string());
   root.only({"schema", "course", "labs", "backend", "gpus", "workers", "speed_budget_s", "allow_unsandboxed",
-             "feedback_days"});
+             "feedback_days", "metrics", "pages", "executor", "site", "tasks", "idle_s"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.desk.v1")
     root["schema"].fail("warpgrade.desk.v1");
   Config config;
@@ -45,6 +45,12 @@ Config Config::read(const fs::path& desk) {
   config.speed_budget_s = root["speed_budget_s"].number_or(config.speed_budget_s, 0, 3600);
   config.allow_unsandboxed = root["allow_unsandboxed"].truth_or(false);
   config.feedback_days = root["feedback_days"].number_or(config.feedback_days, 0, 3650);
+  config.metrics = desk / root["metrics"].text_or("metrics.prom");
+  config.pages = desk / root["pages"].text_or("leaderboard");
+  config.executor = root["executor"].word_or("local", {"local", "slurm"});
+  if (root["site"].defined()) config.site = desk / root["site"].text();
+  if (root["tasks"].defined()) config.tasks = static_cast<int>(root["tasks"].whole(1, 1000));
+  config.idle_s = root["idle_s"].number_or(config.idle_s, 1, 86400);
   return config;
 }
 

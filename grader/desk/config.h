@@ -21,7 +21,13 @@ struct Config {
   int workers = 0;                // 0: one a GPU; on the emulator one
   double speed_budget_s = 5;      // of timed pairs a case
   bool allow_unsandboxed = false;
-  double feedback_days = 30;  // so long files of ended runs stay
+  double feedback_days = 30;       // so long files of ended runs stay
+  std::filesystem::path metrics;   // Prometheus' text file; default: DESK/metrics.prom
+  std::filesystem::path pages;     // leaderboards; default: DESK/leaderboard
+  std::string executor = "local";  // or slurm: workers are tasks on a cluster
+  std::filesystem::path site;      // of slurm, as `batch --site` takes it
+  int tasks = 4;                   // of slurm, at most
+  double idle_s = 300;             // of slurm: a task ends after so long without a run
 
   // Throws UsageError with file, line, key, what was expected.
   static Config read(const std::filesystem::path& desk);

@@ -284,12 +284,19 @@ class Door {
       }
       if (Clock::now() - said > kAlive) {
         said = Clock::now();
-        channel_.send({{"tell", "alive"}});
+        channel_.send({{"tell", request.state == "queued" && nobody_judges() ? "closed" : "alive"}});
       }
       if (Clock::now() > end) throw ChannelError(ChannelError::Kind::kTooSlow, "the connection is too old");
       if (const auto ask = channel_.next(Clock::now() + kLook)) interrupt(request.id, *ask);
       request = *queue_.find(student_, request.id);
     }
+  }
+
+  bool nobody_judges() const {
+    constexpr double kGone = 60;  // seconds without a sign of life
+    for (const Worker& worker : queue_.workers())
+      if (now_s() - worker.seen < kGone) return false;
+    return true;
   }
 
   // While a run is followed only its end can be asked for.

@@ -47,11 +47,11 @@ Views views_of(const Queue& queue, const std::vector<Request>& runs) {
   return views;
 }
 
-void write_leaderboard(const Queue& queue, const std::string& lab) {
+void write_leaderboard(const Queue& queue, const std::string& lab, const fs::path& folder) {
   const std::vector<Request> runs = queue.latest_judged(lab);
   std::string mark;
   for (const Request& run : runs) mark += std::to_string(run.id) + " ";
-  const fs::path folder = queue.desk() / "leaderboard", stamp = folder / ("." + lab);
+  const fs::path stamp = folder / ("." + lab);
   if (runs.empty() || (fs::exists(stamp) && read_text(stamp) == mark)) return;
   const Views views = views_of(queue, runs);
   if (views.empty()) return;
@@ -83,7 +83,7 @@ void write_hand_in(const Queue& queue, const Request& run, const fs::path& folde
 
 }  // namespace
 
-void write_metrics(const Queue& queue) {
+void write_metrics(const Queue& queue, const Config& config) {
   const json counts = queue.counts();
   std::string text;
   const auto metric = [&](const char* name, const char* type, const char* help) {
@@ -103,7 +103,7 @@ void write_metrics(const Queue& queue) {
                         worker.request != 0 ? 1 : 0);
   metric("written_seconds", "gauge", "When this file was written, in seconds since 1970.");
   text += fmt::format("warpgrade_desk_written_seconds {:.0f}\n", now_s());
-  write_text(queue.desk() / "metrics.prom", text);
+  write_text(config.metrics, text);
 }
 
 void write_hand_ins(const Queue& queue, const Config& config, const Log& log) {
@@ -124,7 +124,7 @@ void write_leaderboards(const Queue& queue, const Config& config, const Log& log
   for (const std::string& lab : labs_of(config)) {
     try {
       if (!queue.latest_judged(lab).empty() && config.policy(lab).visibility.leaderboard)
-        write_leaderboard(queue, lab);
+        write_leaderboard(queue, lab, config.pages);
     } catch (const Interrupted&) {
       return;
     } catch (const std::exception& error) {

@@ -6,10 +6,10 @@
 
 namespace warpgrade::desk {
 
-// DESK/metrics.prom, in Prometheus' text format, for node_exporter's textfile collector. Replaced whole.
-void write_metrics(const Queue& queue);
+// The metrics, in Prometheus' text format, for node_exporter's textfile collector. Replaced whole.
+void write_metrics(const Queue& queue, const Config& config);
 
-// DESK/leaderboard/<lab>.html of each lab in which a run has ended since it was written: every student's
+// The page <lab>.html of each lab in which a run has ended since it was written: every student's
 // latest run that was judged, under pseudonyms. What cannot be rendered is logged.
 void write_leaderboards(const Queue& queue, const Config& config, const Log& log);
 

@@ -167,8 +167,9 @@ void JudgedRun::tell_case(const std::string& case_id) {
   read_view();
   json body{{"tell", "case"}, {"line", line_of(case_id)}};
   if (body["line"].empty()) body["line"] = {{"id", "a hidden case"}, {"open", false}};
-  for (const json& record : records_)
-    if (record.at("case").at("id") == case_id) body["seconds"] = record.value("wall_s", 0.0);
+  if (body["line"].value("open", false))  // of a hidden case it would tell how large it is
+    for (const json& record : records_)
+      if (record.at("case").at("id") == case_id) body["seconds"] = record.value("wall_s", 0.0);
   queue_.tell(request_, "case:" + case_id, body);
 }
 

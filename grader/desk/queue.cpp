@@ -385,6 +385,10 @@ void Queue::see_worker(const Worker& worker, double now) {
 
 // ---- the supervisor
 
+void Queue::share_between_hosts() {
+  impl_->guarded([&] { impl_->database.exec("PRAGMA journal_mode = DELETE"); });
+}
+
 std::vector<Request> Queue::running() const {
   return impl_->guarded([&] { return impl_->many("state = 'running' ORDER BY id"); });
 }

@@ -106,6 +106,8 @@ class Queue {
   void see_worker(const Worker& worker, double now);
 
   // ---- the supervisor's side
+  // Workers on other hosts open the queue through a network file system: no memory is shared then.
+  void share_between_hosts();
   std::vector<Request> running() const;
   std::optional<Request> running_at(const std::string& worker) const;
   std::vector<Request> waiting() const;  // in the order in which they will be served

@@ -23,6 +23,7 @@
 #include "desk/config.h"
 #include "desk/housekeeping.h"
 #include "desk/queue.h"
+#include "desk/standing_array.h"
 
 namespace warpgrade::desk {
 namespace fs = std::filesystem;
@@ -31,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLook{200};
-constexpr std::chrono::seconds kPlaces{1}, kMetrics{5}, kBoard{20}, kCleaning{600};
+constexpr std::chrono::seconds kPlaces{1}, kMetrics{5}, kBoard{20}, kCleaning{600}, kCluster{2};
 constexpr std::chrono::seconds kLongestPause{60};  // before a worker that keeps dying is started again
 
 FileDescriptor only_server(const fs::path& desk) {
@@ -120,11 +121,15 @@ class Server {
     Clock::time_point idle_since = Clock::now();
     for (;;) {
       if (interrupted()) break;
-      look_after_workers();
+      if (config_.executor == "local")
+        look_after_workers();
+      else if (due(cluster_, kCluster))
+        look_after_tasks();
       const bool busy = !queue_.running().empty() || !queue_.waiting().empty();
       if (busy) idle_since = Clock::now();
-      if (due(places_, kPlaces)) queue_.write_places(static_cast<int>(workers_.size()));
-      if (due(metrics_, kMetrics)) write_metrics(queue_);
+      if (due(places_, kPlaces))
+        queue_.write_places(config_.executor == "local" ? static_cast<int>(workers_.size()) : config_.tasks);
+      if (due(metrics_, kMetrics)) write_metrics(queue_, config_);
       if (due(board_, kBoard)) tell_class();
       if (due(cleaning_, kCleaning)) remove_old_files(queue_, config_, log_);
       if (options_.until_idle_s > 0 &&
@@ -132,9 +137,8 @@ class Server {
         break;
       std::this_thread::sleep_for(kLook);
     }
-    for (Place& worker : workers_) worker.end();
-    for (const Request& request : queue_.running()) queue_.give_back(request, false, now_s());
-    write_metrics(queue_);
+    end_workers();
+    write_metrics(queue_, config_);
     log_.add("stopped", {});
     return kExitGraded;
   }
@@ -142,6 +146,8 @@ class Server {
  private:
   // What was judged when the last supervisor died has lost its worker: workers do not outlive it.
   void begin() {
+    remove_left_staged();
+    if (config_.executor == "slurm") return begin_cluster();
     const Backend backend = choose_backend(config_.backend);
     queue_.set("backend", backend.name);
     for (const Worker& worker : queue_.workers()) queue_.forget_worker(worker.name);
@@ -150,8 +156,6 @@ class Server {
                {{"run", request.id}, {"student", request.student}, {"why", "the desk was restarted"}});
       queue_.give_back(request, false, now_s());
     }
-    std::error_code none;
-    fs::remove_all(options_.desk / "staged", none);
     std::vector<std::string> gpus;
     if (backend.name == "cuda") {
       std::vector<std::string> left_out;
@@ -167,6 +171,38 @@ class Server {
     fmt::print("serving {}: {} worker{} on {}\n", options_.desk.string(), count, count == 1 ? "" : "s",
                backend.name);
     std::fflush(stdout);
+  }
+
+  // What connections left that died; those of this moment are younger.
+  void remove_left_staged() const {
+    constexpr std::chrono::minutes kLongest{30};
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(options_.desk / "staged", none)) {
+      const auto at = entry.last_write_time(none);
+      if (!none && fs::file_time_type::clock::now() - at > kLongest) fs::remove_all(entry.path(), none);
+    }
+  }
+
+  // Workers on a cluster outlive a supervisor: what they judge is left to them.
+  void begin_cluster() {
+    queue_.set("backend", config_.backend == "auto" ? "cuda" : config_.backend);
+    queue_.share_between_hosts();
+    array_.emplace(queue_, config_, log_);
+    log_.add("serving", {{"executor", "slurm"}, {"tasks", config_.tasks}});
+    fmt::print("serving {}: at most {} tasks on Slurm\n", options_.desk.string(), config_.tasks);
+    std::fflush(stdout);
+  }
+
+  // Tasks of a cluster are told to end; what they had goes back into the queue as they do.
+  void end_workers() {
+    if (array_) return array_->cancel();
+    for (Place& worker : workers_) worker.end();
+    for (const Request& request : queue_.running()) queue_.give_back(request, false, now_s());
+  }
+
+  void look_after_tasks() {
+    array_->give_back_lost();
+    array_->keep();
   }
 
   void look_after_workers() {
@@ -204,7 +240,8 @@ class Server {
   Queue queue_;
   Log log_;
   std::vector<Place> workers_;
-  Clock::time_point places_, metrics_, board_, cleaning_;
+  std::optional<StandingArray> array_;
+  Clock::time_point places_, metrics_, board_, cleaning_, cluster_;
 };
 
 }  // namespace

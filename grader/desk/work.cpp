@@ -32,6 +32,27 @@ bool somebody_is_first(const fs::path& desk) {
   return file && flock(file.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
+// Tells the supervisor that this process lives, also while it judges. With a connection to the queue of its
+// own.
+class SignOfLife {
+ public:
+  SignOfLife(const fs::path& desk, Worker worker)
+      : thread_([desk, worker = std::move(worker)](const std::stop_token& stop) {
+          try {
+            Queue queue(desk);
+            for (int tenths = 0; !stop.stop_requested(); ++tenths) {
+              if (tenths % static_cast<int>(10 * kSeen) == 0) queue.see_worker(worker, now_s());
+              std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            }
+          } catch (const std::exception& error) {
+            Log(desk).add("fault", {{"worker", worker.name}, {"why", error.what()}});
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
 class AtWork {
  public:
   explicit AtWork(const WorkerOptions& options)
@@ -78,8 +99,8 @@ class AtWork {
                        {"worker", options_.name},
                        {"start", request.starts},
                        {"waited_s", request.started - request.arrived}});
-    see(request.id);
     try {
+      const SignOfLife alive(options_.desk, worker(request.id));
       const FileDescriptor lock = lock_of(request);
       config_ = Config::read(options_.desk);  // an instructor may have changed it meanwhile
       queue_.tell(request, "begun", {{"tell", "begun"}});

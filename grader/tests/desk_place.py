@@ -27,7 +27,7 @@ POLICY = """schema: warpgrade.policy.v1
 name: desk-test
 lab: spmm
 baseline: cusparse_default
-remote: {cases: [%s], runs_per_hour: %d, runs_per_day: 1000, waiting: %d, seconds: 300}
+remote: {cases: [%s], runs_per_hour: %d, runs_per_day: 1000, waiting: %d, seconds: 300, %s}
 %s
 """
 
@@ -118,13 +118,22 @@ class Desk:
     def folder(self) -> Path:
         return self.root / "desk"
 
-    def make(self, *, open_cases: str = OPEN_CASE, waiting: int = 1, per_hour: int = 1000, more: str = "") -> None:
+    def make(
+        self,
+        *,
+        open_cases: str = OPEN_CASE,
+        waiting: int = 1,
+        per_hour: int = 1000,
+        last: str = "",
+        more: str = "",
+        backend: str = "emulator",
+    ) -> None:
         done = warpgrade("desk", "init", self.folder, "--course", "GPU 2026")
         assert done.returncode == 0, done.stderr
-        (self.folder / "policy.yaml").write_text(POLICY % (open_cases, per_hour, waiting, more), encoding="utf-8")
+        (self.folder / "policy.yaml").write_text(POLICY % (open_cases, per_hour, waiting, last, more), encoding="utf-8")
         text = (
             'schema: warpgrade.desk.v1\ncourse: "GPU 2026"\nlabs: {spmm: {policy: policy.yaml}}\n'
-            "backend: emulator\nallow_unsandboxed: true\n"
+            f"backend: {backend}\nallow_unsandboxed: true\n"
         )
         (self.folder / "desk.yaml").write_text(text, encoding="utf-8")
 

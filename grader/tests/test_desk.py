@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
+import random
+import signal
 import socket
+import sqlite3
 import subprocess
 import tarfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from conftest import warpgrade
 from desk_place import OPEN_CASE, Desk, Talk, ask_run, broken, desk_at, packed, sshd
 
 pytestmark = pytest.mark.skipif(sshd() is None, reason="no sshd on this machine")
@@ -242,3 +249,118 @@ def test_slow_and_many_connections_hold_up_nobody_else(desk: Desk) -> None:
     talk.end()
     for each in idle:
         each.end()
+
+
+def processes_below(pid: int) -> list[int]:
+    """The process and all that it started, as far as they are its children."""
+    found = [pid]
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in task.read_text(encoding="utf-8").split():
+                found += processes_below(int(child))
+    return found
+
+
+@pytest.mark.parametrize("seed", [random.SystemRandom().randrange(10**6)])
+def test_wherever_a_process_is_killed_each_run_ends_once(tmp_path: Path, seed: int) -> None:
+    """Ten kills: of the supervisor, a worker, a judge or one of its processes, or of a student's connection."""
+    rng = random.Random(seed)
+    with desk_at(tmp_path, waiting=10) as desk:
+        serving = desk.serve()
+        for number in range(10):
+            student, archive = rng.choice(["ada", "bo", "cy"]), packed()
+            talk = desk.knock(student)
+            talk.send(ask_run(archive, f"{seed}-{number}"))
+            talk.send(archive)
+            time.sleep(rng.uniform(0, 0.4))
+            alive = processes_below(serving.pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rng.choice([*alive, talk.process.pid]), signal.SIGKILL)
+            talk.process.kill()
+            talk.end()
+            if serving.poll() is not None:
+                serving = desk.serve()
+            talk = desk.knock(student)  # the student comes again
+            talk.send(ask_run(archive, f"{seed}-{number}"))
+            assert talk.hear()["tell"] == "hello"
+            if talk.hear()["tell"] == "send":
+                talk.send(archive)
+                assert talk.hear()["tell"] == "accepted"
+            talk.process.kill()
+            talk.end()
+        if serving.poll() is not None:
+            desk.serve()
+        waits_for(lambda: desk.status()["counts"]["queued"] + desk.status()["counts"]["running"] == 0, 120)
+        with contextlib.closing(sqlite3.connect(desk.folder / "queue.sqlite")) as queue:
+            runs = queue.execute("SELECT id, state, message FROM requests").fetchall()
+            told = queue.execute("SELECT request, key, count(*) FROM events GROUP BY request, key").fetchall()
+        assert len(runs) == 10
+        for run, state, message in runs:
+            assert state in {"judged", "failed"}, (state, message)
+            assert message
+            keys = {key for request, key, _ in told if request == run}
+            assert "end" in keys
+            assert state == "failed" or f"case:{OPEN_CASE}" in keys
+        assert all(count == 1 for _, _, count in told)
+        assert sum(state == "judged" for _, state, _ in runs) >= 7, runs
+        assert len([line for line in desk.log() if line["what"] == "ended" and line["counted"]]) <= 10
+
+
+def test_an_instructor_drains_stops_and_allows_more(tmp_path: Path) -> None:
+    with desk_at(tmp_path, per_hour=1) as desk:
+
+        def hand_in(student: str, key: str) -> str:
+            archive = packed(broken(7))
+            talk = desk.knock(student)
+            heard = talk.hear()
+            if heard["tell"] == "hello":
+                talk.send(ask_run(archive, key))
+                talk.send(archive)
+                heard = next(line for line in iter(talk.hear, {}) if line["tell"] != "send")
+            talk.process.kill()
+            talk.end()
+            return str(heard.get("reason", heard["tell"]))
+
+        assert hand_in("ada", "1") == "accepted"
+        assert hand_in("ada", "2") == "one_at_a_time"
+        assert hand_in("ada", "1") == "accepted", "the same run"
+        desk.run("drain", "--why", "an exam")
+        assert hand_in("bo", "1") == "drained"
+        desk.run("reopen")
+        desk.run("ban", "bo", "--why", "a talk first")
+        assert hand_in("bo", "2") == "banned"
+        desk.run("unban", "bo")
+        assert hand_in("bo", "3") == "accepted"
+        desk.run("quota", "cy", "--per-hour", "0")
+        assert hand_in("cy", "1") == "over_hour"
+        assert [line["what"] for line in desk.log() if "by" in line] == ["drain", "reopen", "ban", "unban", "quota"]
+        serving = desk.serve("--until-idle", "1")
+        assert serving.wait(timeout=120) == 0
+        metrics = (desk.folder / "metrics.prom").read_text(encoding="utf-8")
+        assert 'warpgrade_desk_runs{state="judged"} 2' in metrics
+        assert 'warpgrade_desk_runs{state="queued"} 0' in metrics
+
+
+def test_hidden_cases_stay_hidden_and_practice_enters_no_grades(tmp_path: Path) -> None:
+    """One case is open and one is numbered; of a lab whose policy says so the last run becomes a hand-in."""
+    more = "visibility: {open: [no-set], hidden: verdict, hidden_names: numbered}"
+    with desk_at(tmp_path, more=more, last="last_remote_counts: true") as desk:
+        archive = packed()
+        talk = desk.knock("ada")
+        talk.send(ask_run(archive, "1"))
+        talk.send(archive)
+        serving = desk.serve("--until-idle", "2")
+        heard = talk.rest()
+        talk.end()
+        (case,) = [line["line"] for line in heard if line["tell"] == "case"]
+        assert case["id"] == "hidden 1"
+        assert case["verdict"] == "accepted"
+        assert OPEN_CASE not in json.dumps(heard)
+        assert "message" not in case
+        refused = warpgrade("collect", desk.folder / "requests/1/run", "--gradebook", tmp_path / "grades.sqlite")
+        assert refused.returncode == 1
+        assert "practice" in refused.stderr
+        assert serving.wait(timeout=60) == 0
+        assert (desk.folder / "hand-ins/spmm/ada.tar.gz").read_bytes() == archive
+        board = (desk.folder / "leaderboard/spmm.html").read_text(encoding="utf-8")
+        assert "ada" not in board.split("<table", 1)[1].split("</table", 1)[0]

@@ -15,6 +15,7 @@
 
 #include "base/files.h"
 #include "desk/keys.h"
+#include "desk/standing_array.h"
 
 namespace warpgrade::desk {
 namespace {
@@ -249,6 +250,16 @@ TEST_F(DeskQueue, LosesNothingAndEndsNothingTwiceWhereverProcessesDie) {
     EXPECT_EQ(told, (std::map<std::string, int>{{"begun", 1}, {"case", 1}, {"end", 1}})) << "run " << id;
     EXPECT_TRUE(fs::exists(queue.folder_of(id) / "judged")) << "run " << id;
   }
+}
+
+// ---- a cluster
+
+TEST(DeskStandingArray, AsksForTasksWhereRunsWaitForWhichThereIsNoWorker) {
+  EXPECT_EQ(tasks_to_submit(4, 0, 0, false), 0);
+  EXPECT_EQ(tasks_to_submit(4, 2, 0, false), 2);
+  EXPECT_EQ(tasks_to_submit(4, 9, 1, false), 3);
+  EXPECT_EQ(tasks_to_submit(4, 9, 4, false), 0);
+  EXPECT_EQ(tasks_to_submit(4, 9, 1, true), 0) << "those that were asked for are on their way";
 }
 
 // ---- who may come
