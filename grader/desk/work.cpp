@@ -75,10 +75,14 @@ class AtWork {
   }
 
  private:
+  Worker worker(std::int64_t request) const {
+    const double now = now_s();
+    return {options_.name, options_.gpu.empty() ? config_.backend : options_.gpu, request, now, now};
+  }
+
   void see(std::int64_t request) {
     seen_ = now_s();
-    queue_.see_worker(
-        {options_.name, options_.gpu.empty() ? config_.backend : options_.gpu, request, seen_, seen_}, seen_);
+    queue_.see_worker(worker(request), seen_);
   }
 
   // One process at a time judges a run, also where a supervisor believes that this one is dead.

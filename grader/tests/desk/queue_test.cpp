@@ -73,9 +73,11 @@ TEST_F(DeskQueue, ServesWhoWasServedLeastRecently) {
     const auto request = queue.take("w", 1000);
     ASSERT_TRUE(request);
     EXPECT_EQ(expected.front().id, request->id) << "what students are told is what comes";
-    for (const auto& [student, runs] : open)
-      if (!runs.empty())
+    for (const auto& [student, runs] : open) {
+      if (!runs.empty()) {
         EXPECT_LE(served[request->student], served[student]) << request->student << " " << student;
+      }
+    }
     EXPECT_EQ(open[request->student].front(), request->id);
     open[request->student].erase(open[request->student].begin());
     served[request->student] = ++turn;
@@ -286,7 +288,7 @@ TEST_F(DeskQueue, KeysBecomeLinesThatRunOneStudentsDeskAndNothingElse) {
 TEST_F(DeskQueue, TwoStudentsCannotShareAKey) {
   const fs::path roster = scratch_.path() / "roster.csv", keys = scratch_.path() / "all-keys";
   write_text(roster, "id\nada\nbo\n");
-  write_text(keys, fmt::format("ada {}\nbo {}\n", kKey, kKey));
+  write_text(keys, std::string("ada ") + kKey + "\nbo " + kKey + "\n");
   const AuthorizedKeys made = make_authorized_keys(scratch_.path(), roster, keys);
   EXPECT_EQ(made.without, std::vector<std::string>{"bo"});
   ASSERT_EQ(made.refused.size(), 1u);
