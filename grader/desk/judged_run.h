@@ -22,7 +22,7 @@ class JudgedRun : public GradeWatcher {
  public:
   JudgedRun(Queue& queue, const Config& config, const Request& request, std::string gpu);
 
-  // Throws what ends a worker: Interrupted, GpuWedged. All else becomes the ending's words.
+  // Throws whatever kept it from being judged.
   Ending execute();
 
   void compiled() override;

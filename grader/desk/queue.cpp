@@ -366,7 +366,10 @@ void Queue::give_back(const Request& request, bool blamed, double now) {
     const bool died = impl_->one(fmt::format("id = ? AND deaths >= {}", kMostDeaths), request.id).has_value();
     if (died || held->starts >= kMostStarts)
       impl_->end(request.id, "failed", "",
-                 "the judge died at this run twice; it costs you nothing, and your instructor is told", now);
+                 fmt::format(
+                     "the desk could not judge it, twice; it costs you nothing. Tell your instructor: run {}",
+                     request.id),
+                 now);
     return true;
   });
 }

@@ -138,6 +138,7 @@ class Server {
       std::this_thread::sleep_for(kLook);
     }
     end_workers();
+    tell_class();
     write_metrics(queue_, config_);
     log_.add("stopped", {});
     return kExitGraded;

@@ -119,12 +119,24 @@ class AtWork {
     } catch (const Interrupted&) {
       queue_.give_back(request, false, now_s());
       throw;
+    } catch (const GpuWedged& error) {
+      return leave(request, error);
+    } catch (const DiskFull& error) {
+      return leave(request, error);
     } catch (const std::exception& error) {
+      // Once more, then it ends with a word.
       log_.add("fault", {{"run", request.id}, {"worker", options_.name}, {"why", error.what()}});
-      queue_.give_back(request, false, now_s());
-      throw;
+      queue_.give_back(request, true, now_s());
     }
     see(0);
+  }
+
+  // The machine's own trouble: this worker ends, and a new one tries again after a while.
+  template <typename Error>
+  void leave(const Request& request, const Error& error) {
+    log_.add("fault", {{"run", request.id}, {"worker", options_.name}, {"why", error.what()}});
+    queue_.give_back(request, false, now_s());
+    throw error;
   }
 
   WorkerOptions options_;

@@ -251,6 +251,9 @@ def test_slow_and_many_connections_hold_up_nobody_else(desk: Desk) -> None:
         each.end()
 
 
+RUNS = 3
+
+
 def processes_below(pid: int) -> list[int]:
     """The process and all that it started, as far as they are its children."""
     found = [pid]
@@ -267,19 +270,24 @@ def test_wherever_a_process_is_killed_each_run_ends_once(tmp_path: Path, seed: i
     rng = random.Random(seed)
     with desk_at(tmp_path, waiting=10) as desk:
         serving = desk.serve()
-        for number in range(10):
+
+        def kill_something(*others: int) -> None:
+            nonlocal serving
+            time.sleep(rng.uniform(0, 0.6))
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rng.choice([*processes_below(serving.pid), *others]), signal.SIGKILL)
+            if serving.poll() is not None:
+                serving = desk.serve()
+
+        for number in range(RUNS):
             student, archive = rng.choice(["ada", "bo", "cy"]), packed()
             talk = desk.knock(student)
             talk.send(ask_run(archive, f"{seed}-{number}"))
             talk.send(archive)
-            time.sleep(rng.uniform(0, 0.4))
-            alive = processes_below(serving.pid)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(rng.choice([*alive, talk.process.pid]), signal.SIGKILL)
+            kill_something(talk.process.pid)
+            kill_something(talk.process.pid)
             talk.process.kill()
             talk.end()
-            if serving.poll() is not None:
-                serving = desk.serve()
             talk = desk.knock(student)  # the student comes again
             talk.send(ask_run(archive, f"{seed}-{number}"))
             assert talk.hear()["tell"] == "hello"
@@ -288,13 +296,13 @@ def test_wherever_a_process_is_killed_each_run_ends_once(tmp_path: Path, seed: i
                 assert talk.hear()["tell"] == "accepted"
             talk.process.kill()
             talk.end()
-        if serving.poll() is not None:
-            desk.serve()
+        for _ in range(10 - 2 * RUNS):
+            kill_something()
         waits_for(lambda: desk.status()["counts"]["queued"] + desk.status()["counts"]["running"] == 0, 120)
         with contextlib.closing(sqlite3.connect(desk.folder / "queue.sqlite")) as queue:
             runs = queue.execute("SELECT id, state, message FROM requests").fetchall()
             told = queue.execute("SELECT request, key, count(*) FROM events GROUP BY request, key").fetchall()
-        assert len(runs) == 10
+        assert len(runs) == RUNS
         for run, state, message in runs:
             assert state in {"judged", "failed"}, (state, message)
             assert message
@@ -302,8 +310,8 @@ def test_wherever_a_process_is_killed_each_run_ends_once(tmp_path: Path, seed: i
             assert "end" in keys
             assert state == "failed" or f"case:{OPEN_CASE}" in keys
         assert all(count == 1 for _, _, count in told)
-        assert sum(state == "judged" for _, state, _ in runs) >= 7, runs
-        assert len([line for line in desk.log() if line["what"] == "ended" and line["counted"]]) <= 10
+        ended = [line["run"] for line in desk.log() if line["what"] == "ended" and line["counted"]]
+        assert len(ended) == len(set(ended))
 
 
 def test_an_instructor_drains_stops_and_allows_more(tmp_path: Path) -> None:
@@ -334,11 +342,6 @@ def test_an_instructor_drains_stops_and_allows_more(tmp_path: Path) -> None:
         desk.run("quota", "cy", "--per-hour", "0")
         assert hand_in("cy", "1") == "over_hour"
         assert [line["what"] for line in desk.log() if "by" in line] == ["drain", "reopen", "ban", "unban", "quota"]
-        serving = desk.serve("--until-idle", "1")
-        assert serving.wait(timeout=120) == 0
-        metrics = (desk.folder / "metrics.prom").read_text(encoding="utf-8")
-        assert 'warpgrade_desk_runs{state="judged"} 2' in metrics
-        assert 'warpgrade_desk_runs{state="queued"} 0' in metrics
 
 
 def test_hidden_cases_stay_hidden_and_practice_enters_no_grades(tmp_path: Path) -> None:
@@ -349,7 +352,7 @@ def test_hidden_cases_stay_hidden_and_practice_enters_no_grades(tmp_path: Path) 
         talk = desk.knock("ada")
         talk.send(ask_run(archive, "1"))
         talk.send(archive)
-        serving = desk.serve("--until-idle", "2")
+        serving = desk.serve("--until-idle", "1")
         heard = talk.rest()
         talk.end()
         (case,) = [line["line"] for line in heard if line["tell"] == "case"]
@@ -362,5 +365,8 @@ def test_hidden_cases_stay_hidden_and_practice_enters_no_grades(tmp_path: Path) 
         assert "practice" in refused.stderr
         assert serving.wait(timeout=60) == 0
         assert (desk.folder / "hand-ins/spmm/ada.tar.gz").read_bytes() == archive
+        metrics = (desk.folder / "metrics.prom").read_text(encoding="utf-8")
+        assert 'warpgrade_desk_runs{state="judged"} 1' in metrics
+        assert 'warpgrade_desk_runs{state="queued"} 0' in metrics
         board = (desk.folder / "leaderboard/spmm.html").read_text(encoding="utf-8")
         assert "ada" not in board.split("<table", 1)[1].split("</table", 1)[0]
