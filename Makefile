@@ -128,8 +128,8 @@ pytest: build-tests  ## Python tests: reports, the corpus of submissions
 	exit $$status
 
 .PHONY: test
-test: build  ## a student's own run of student/: [LAB=, default all; CASE= BACKEND=; REMOTE=host: on the course's GPU]
-	@$(WARPGRADE) test $(if $(filter file,$(origin LAB)),,"$$LAB") $(call optional,--case,CASE) --backend "$$BACKEND" $(call optional,--remote,REMOTE)
+test: build  ## a student's own run of student/: [LAB=, default all; CASE= BACKEND= POLICY=; REMOTE=host: on the course's GPU]
+	@$(WARPGRADE) test $(if $(filter file,$(origin LAB)),,"$$LAB") $(call optional,--case,CASE) $(call optional,--policy,POLICY) --backend "$$BACKEND" $(call optional,--remote,REMOTE)
 
 .PHONY: bench
 bench: build  ## time the reference solutions against the thresholds: LAB=

@@ -9,8 +9,9 @@ BACKEND ?= auto
 CASE ?=
 REMOTE ?=
 SUBMISSION ?=
+POLICY ?=
 PARAMS ?=
-export LAB BACKEND CASE REMOTE SUBMISSION PARAMS
+export LAB BACKEND CASE REMOTE SUBMISSION PARAMS POLICY
 optional = $${$(2):+$(1) "$$$(2)"}
 
 .PHONY: help
@@ -19,8 +20,8 @@ help:  ## this list
 	  while read -r target about; do printf '  make %-10s %s\n' "$$target" "$$about"; done
 
 .PHONY: test
-test:  ## your own run of student/: [LAB=, default all; CASE= BACKEND=; REMOTE=host: on the course's GPU]
-	@./warpgrade test $(if $(filter file,$(origin LAB)),,"$$LAB") $(call optional,--case,CASE) --backend "$$BACKEND" $(call optional,--remote,REMOTE)
+test:  ## your own run of student/: [LAB=, default all; CASE= BACKEND= POLICY=; REMOTE=host: on the course's GPU]
+	@./warpgrade test $(if $(filter file,$(origin LAB)),,"$$LAB") $(call optional,--case,CASE) $(call optional,--policy,POLICY) --backend "$$BACKEND" $(call optional,--remote,REMOTE)
 
 .PHONY: sweep
 sweep:  ## try compile-time settings: SUBMISSION=folder PARAMS="TILE=8,16 SPLIT=32,64" [LAB=]

@@ -218,6 +218,14 @@ DatasetInfo Catalog::find(const std::string& name) const {
                      nearest != nullptr ? fmt::format(" (did you mean {}?)", nearest->name) : "");
 }
 
+bool Catalog::contains(const std::string& name) const {
+  const std::string base = name.substr(0, name.find('@'));
+  return std::any_of(datasets_.begin(), datasets_.end(), [&](const DatasetInfo& info) {
+    return info.name == base ||
+           std::find(info.aliases.begin(), info.aliases.end(), base) != info.aliases.end();
+  });
+}
+
 std::vector<fs::path> Catalog::graph_folders() const {
   std::vector<fs::path> folders;
   if (const char* folder = std::getenv("WARPGRADE_GRAPHS"); folder != nullptr && *folder != '\0')

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <utility>
@@ -53,9 +54,11 @@ class YamlPlace {
     refuse(fmt::format("expected {}, got {}", expected, got));
   }
   // "FILE:LINE: KEY: WHAT".
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw UsageError("{}{}: {}{}{}", file_, line() > 0 ? fmt::format(":{}", line()) : "", key_,
-                     key_.empty() ? "" : ": ", what);
+  [[noreturn]] void refuse(const std::string& what) const { throw UsageError("{}: {}", where(), what); }
+  // "FILE:LINE: KEY".
+  std::string where() const {
+    return fmt::format("{}{}{}{}", file_, line() > 0 ? fmt::format(":{}", line()) : "",
+                       key_.empty() ? "" : ": ", key_);
   }
 
   std::string text() const {
@@ -133,12 +136,27 @@ class YamlPlace {
     return all;
   }
 
+  // What stands there as JSON, which is YAML too: numbers and truths stay words.
+  nlohmann::json to_json() const { return json_of(node_); }
+
   static std::string meant(const std::string& word, const std::set<std::string>& known) {
     const std::string nearest = nearest_word(word, known);
     return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
   }
 
  private:
+  static nlohmann::json json_of(const YAML::Node& node) {
+    if (!node.IsDefined() || node.IsNull()) return nullptr;
+    if (node.IsScalar()) return node.Scalar();
+    nlohmann::json value = node.IsSequence() ? nlohmann::json::array() : nlohmann::json::object();
+    if (node.IsSequence()) {
+      for (const auto& item : node) value.push_back(json_of(item));
+    } else {
+      for (const auto& entry : node) value[entry.first.Scalar()] = json_of(entry.second);
+    }
+    return value;
+  }
+
   std::string full_key(const std::string& key) const { return key_.empty() ? key : key_ + "." + key; }
 
   [[noreturn]] static void refuse_key(const YamlPlace& place, const std::string& key,

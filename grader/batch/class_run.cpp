@@ -14,10 +14,13 @@
 #include "base/hash.h"
 #include "base/process.h"
 #include "base/waiting.h"
+#include "base/yaml_place.h"
 #include "batch/judge_process.h"
 #include "ingest/ingest.h"
 #include "ingest/times.h"
+#include "warpgrade/datasets/cache.h"
 #include "warpgrade/datasets/catalog.h"
+#include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -42,6 +45,10 @@ bool matches(const CaseSpec& spec, const std::string& given) {
     if (fnmatch(selector.c_str(), name.c_str(), 0) == 0) return true;
   }
   return false;
+}
+
+fs::path catalog_file() {
+  return project_root() / "datasets/catalog.yaml";
 }
 
 // The emulated runtime goes by the name that this build's CUDA gave it: programs of another CUDA do not find
@@ -78,12 +85,11 @@ ClassRun::ClassRun(const GradeOptions& options, Progress& progress)
 void ClassRun::choose_policy() {
   if (options_.continue_only && !options_.policy) {
     policy_text_ = folder_.read_run().at("policy");
-    policy_ = parse_policy(policy_text_, folder_.run_file().string() + " (policy)", dataset_names(lab_));
+    policy_ = parse_policy(policy_text_, folder_.run_file().string() + " (policy)", vocabulary_of(lab_));
   } else {
-    const fs::path file =
-        options_.policy.value_or(project_root() / "grader/policies" / (lab_.name() + ".yaml"));
+    const fs::path file = policy_file(lab_, options_.policy);
     policy_text_ = read_text(file);
-    policy_ = parse_policy(policy_text_, file.string(), dataset_names(lab_));
+    policy_ = parse_policy(policy_text_, file.string(), vocabulary_of(lab_));
     if (policy_.lab != lab_.name())
       throw UsageError("{} is a policy of lab {}, not of {}", file.string(), policy_.lab, lab_.name());
   }
@@ -198,18 +204,26 @@ void ClassRun::find_cases_of_input() {
 
 void ClassRun::find_cases() {
   if (options_.input) return find_cases_of_input();
-  const auto catalog = datasets::Catalog::load(project_root() / "datasets/catalog.yaml");
-  std::map<std::string, fs::path> files;
+  const fs::path cache = options_.datasets.value_or(cache_directory() / "datasets");
+  require_datasets(lab_, policy_, cache);
+  const auto catalog = datasets::Catalog::load(catalog_file());
+  std::map<std::string, CaseInput> files;
   std::set<std::string> skipped;  // datasets, each noted once
-  for (const CaseSpec& spec : select_cases(lab_, options_.cases, backend_.name)) {
+  for (const CaseSpec& spec : select_cases(lab_, policy_, options_.cases, backend_.name)) {
     throw_if_interrupted();
     try {
-      if (!spec.drawn && !files.contains(spec.dataset)) {
+      CaseInput& known = files[spec.drawn ? "" : spec.dataset];
+      if (!spec.drawn && known.file.empty()) {
         progress_.update("dataset " + spec.dataset);
-        files[spec.dataset] =
-            catalog.ensure(spec.dataset, options_.datasets.value_or(cache_directory() / "datasets"));
+        if (catalog.contains(spec.dataset)) {
+          known.file = catalog.ensure(spec.dataset, cache);
+        } else {
+          known.file = imported_dataset(spec.dataset, cache);
+          known.hash = datasets::CsrFile::open(known.file).content_hash();
+        }
       }
-      cases_.push_back({spec, files[spec.dataset]});
+      cases_.push_back({spec, known.file, known.hash});
+      if (!known.hash.empty()) cases_.back().spec.details["imported"] = true;
     } catch (const datasets::DatasetError& error) {
       // A named dataset must be there; one of a whole set may be missing on this machine.
       const bool named = std::any_of(
@@ -337,17 +351,64 @@ size_t ClassRun::index_of(const std::string& submission) const {
   throw UsageError("{} has no submission '{}'", folder_.root().string(), submission);
 }
 
-std::set<std::string> dataset_names(const Lab& lab) {
-  std::set<std::string> names;
-  for (const CaseSpec& spec : lab.cases()) names.insert(spec.dataset);
-  return names;
+std::vector<CaseSpec> all_cases(const Lab& lab, const Policy& policy) {
+  std::vector<CaseSpec> cases = lab.cases();
+  cases.insert(cases.end(), policy.cases.begin(), policy.cases.end());
+  return cases;
+}
+
+fs::path policy_file(const Lab& lab, const std::optional<fs::path>& given) {
+  return given.value_or(project_root() / "grader/policies" / (lab.name() + ".yaml"));
+}
+
+PolicyVocabulary vocabulary_of(const Lab& lab) {
+  PolicyVocabulary known;
+  for (const CaseSpec& spec : lab.cases()) {
+    known.datasets.insert(spec.dataset);
+    known.cases.insert(spec.id);
+  }
+  known.width = lab.terms().width;
+  known.read_cases = [&lab](const YamlPlace& list) { return lab.read_cases(list); };
+  return known;
+}
+
+PolicyVocabulary vocabulary_of(const json& run) {
+  PolicyVocabulary known = vocabulary_of(find_lab(run.at("lab")));
+  for (const json& spec : run.value("cases", json::array())) {
+    known.datasets.insert(spec.at("dataset"));
+    known.run_cases.insert(spec.at("id"));
+  }
+  return known;
+}
+
+fs::path imported_dataset(const std::string& name, const fs::path& cache) {
+  const fs::path handed_out = project_root() / "datasets/own" / (name + ".npz");
+  if (fs::is_regular_file(handed_out)) return handed_out;
+  return datasets::Cache(cache).find(name);
+}
+
+void require_datasets(const Lab& lab, const Policy& policy, const fs::path& cache) {
+  const bool any_file =
+      std::any_of(policy.cases.begin(), policy.cases.end(), [](const CaseSpec& spec) { return !spec.drawn; });
+  if (!any_file) return;
+  const auto catalog = datasets::Catalog::load(catalog_file());
+  for (const CaseSpec& spec : policy.cases) {
+    if (spec.drawn || catalog.contains(spec.dataset)) continue;
+    const fs::path file = imported_dataset(spec.dataset, cache);
+    if (file.empty()) {
+      throw UsageError(
+          "{}: no dataset {} here; import it with `warpgrade data import FILE --name {}` (`warpgrade data "
+          "list` names those of the catalogue)",
+          spec.place, spec.dataset, spec.dataset);
+    }
+    lab.check_dataset(spec, file);
+  }
 }
 
 Policy policy_of(const RunFolder& folder, const json& run) {
   const fs::path rescored = folder.root() / "policy.yaml";
-  if (fs::exists(rescored)) return load_policy(rescored, dataset_names(find_lab(run.at("lab"))));
-  return parse_policy(run.at("policy"), folder.run_file().string() + " (policy)",
-                      dataset_names(find_lab(run.at("lab"))));
+  if (fs::exists(rescored)) return load_policy(rescored, vocabulary_of(run));
+  return parse_policy(run.at("policy"), folder.run_file().string() + " (policy)", vocabulary_of(run));
 }
 
 Backend choose_backend(const std::string& name) {
@@ -364,12 +425,13 @@ Backend choose_backend(const std::string& name) {
       "emulator", {{"name", "libwarpemu"}}, architecture != nullptr ? architecture : kEmulatorArchitecture};
 }
 
-std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string>& selectors,
-                                   const std::string& backend) {
+std::vector<CaseSpec> select_cases(const Lab& lab, const Policy& policy,
+                                   const std::vector<std::string>& selectors, const std::string& backend) {
   std::vector<CaseSpec> selected;
   const auto only_elsewhere = [&](const CaseSpec& spec) { return spec.emulator_only && backend == "cuda"; };
+  const std::vector<CaseSpec> all = all_cases(lab, policy);
   if (selectors.empty()) {
-    for (const CaseSpec& spec : lab.cases()) {
+    for (const CaseSpec& spec : all) {
       const bool slow_here = backend == "emulator" &&
                              (spec.set == "stand-in" || spec.set == "real-large" || spec.set == "timed");
       if (spec.set == "large" || slow_here || only_elsewhere(spec)) continue;
@@ -377,7 +439,6 @@ std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string
     }
     return selected;
   }
-  const std::vector<CaseSpec> all = lab.cases();
   for (const std::string& selector : selectors) {
     if (std::none_of(all.begin(), all.end(), [&](const CaseSpec& spec) { return matches(spec, selector); })) {
       throw UsageError("no case, dataset or set '{}' in lab {}; `warpgrade labs {}` lists them", selector,

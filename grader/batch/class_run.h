@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,11 +28,26 @@ struct Backend {
 };
 Backend choose_backend(const std::string& name);
 
-// The lab's cases that the selectors name. Throws UsageError for a selector that matches none.
-std::vector<CaseSpec> select_cases(const Lab& lab, const std::vector<std::string>& selectors,
-                                   const std::string& backend);
+// The cases of lab and policy that the selectors name. Throws UsageError for a selector that matches none.
+std::vector<CaseSpec> select_cases(const Lab& lab, const Policy& policy,
+                                   const std::vector<std::string>& selectors, const std::string& backend);
+// The lab's and the policy's own.
+std::vector<CaseSpec> all_cases(const Lab& lab, const Policy& policy);
 
-std::set<std::string> dataset_names(const Lab& lab);
+// The given one, or the lab's in grader/policies.
+std::filesystem::path policy_file(const Lab& lab, const std::optional<std::filesystem::path>& given);
+
+// What a policy of the lab may speak of; of a run's lab, the cases of the run as well: they were its policy's
+// then.
+PolicyVocabulary vocabulary_of(const Lab& lab);
+PolicyVocabulary vocabulary_of(const nlohmann::json& run);
+
+// A dataset that the catalogue does not know: of datasets/own beside the programs, as hand-outs have it, or
+// imported into the cache. Empty: there is none of that name.
+std::filesystem::path imported_dataset(const std::string& name, const std::filesystem::path& cache);
+// Whether the policy's own cases can be judged: datasets that the catalogue knows, or that are imported and
+// fit the lab. Throws UsageError naming file and line, and how to import.
+void require_datasets(const Lab& lab, const Policy& policy, const std::filesystem::path& cache);
 
 // The policy that holds for a run: the one that `rescore` left in it, else the one that it was made with;
 // `run` is its run.json. Throws UsageError naming the file.

@@ -315,7 +315,7 @@ json score_run(const RunFolder& folder, const std::optional<fs::path>& policy_fi
   const json run = folder.read_run();
   // A policy that was given holds from then on: whatever is made of the run later follows it.
   if (policy_file) {
-    load_policy(*policy_file, dataset_names(find_lab(run.at("lab"))));
+    load_policy(*policy_file, vocabulary_of(run));
     write_text(folder.root() / "policy.yaml", read_text(*policy_file));
   }
   const Policy policy = policy_of(folder, run);

@@ -153,8 +153,8 @@ std::optional<json> begun_batch(const BatchOptions& given, const RunFolder& fold
 
 // The policy that a new batch will follow.
 Policy policy_for(const GradeOptions& options) {
-  const fs::path file = options.policy.value_or(project_root() / "grader/policies" / (options.lab + ".yaml"));
-  return load_policy(file, dataset_names(find_lab(options.lab)));
+  const Lab& lab = find_lab(options.lab);
+  return load_policy(policy_file(lab, options.policy), vocabulary_of(lab));
 }
 
 json begin_batch(const BatchOptions& given, const RunFolder& folder, const Site& site) {
@@ -510,7 +510,7 @@ int rescore(const fs::path& run, const fs::path& policy_file, bool yes) {
   const RunFolder folder(run);
   const json description = folder.read_run();
   const std::string lab_name = description.at("lab");
-  const Policy policy = load_policy(policy_file, dataset_names(find_lab(lab_name)));
+  const Policy policy = load_policy(policy_file, vocabulary_of(description));
   if (policy.lab != lab_name)
     throw UsageError("{} is a policy of lab {}, not of {}", policy_file.string(), policy.lab, lab_name);
   const std::vector<json> records = folder.read_records();

@@ -111,7 +111,7 @@ class Export {
     parts_.records = folder.read_records();
     const fs::path class_file = options_.run / "submissions.json";
     if (fs::exists(class_file)) parts_.class_list = read_object(class_file, "ingest the class again");
-    policy_ = options_.policy ? load_policy(*options_.policy, dataset_names(find_lab(parts_.run.at("lab"))))
+    policy_ = options_.policy ? load_policy(*options_.policy, vocabulary_of(parts_.run))
                               : policy_of(folder, parts_.run);
     if (!fs::exists(folder.scores_file())) {
       throw UsageError("{}: the run is not scored yet; `warpgrade collect {}` does that",

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // The labs, or one lab's cases.
-int list_labs(const std::optional<std::string>& name) {
+int list_labs(const std::optional<std::string>& name, const std::optional<fs::path>& policy) {
   if (!name) {
     for (const Lab* lab : labs()) {
       fmt::print("{:<10} {} ({} cases)\n", lab->name(), lab->summary(), lab->cases().size());
@@ -34,8 +34,11 @@ int list_labs(const std::optional<std::string>& name) {
     return kExitGraded;
   }
   std::vector<std::vector<std::string>> rows{{"case", "kind", "set", "what it is for"}};
-  for (const CaseSpec& spec : find_lab(*name).cases())
-    rows.push_back({spec.id, spec.kind, spec.set, spec.why});
+  const Lab& lab = find_lab(*name);
+  const fs::path file = policy_file(lab, policy);
+  const bool has_policy = policy || fs::exists(file);  // a lab may be without one
+  const Policy own = has_policy ? load_policy(file, vocabulary_of(lab)) : Policy{};
+  for (const CaseSpec& spec : all_cases(lab, own)) rows.push_back({spec.id, spec.kind, spec.set, spec.why});
   fmt::print("{}", format_table(rows));
   return kExitGraded;
 }
@@ -47,7 +50,7 @@ int list_baselines() {
   for (const Lab* lab : labs()) {
     const fs::path file = project_root() / "grader/policies" / (lab->name() + ".yaml");
     std::set<std::string> secret;
-    if (fs::exists(file)) secret = load_policy(file, dataset_names(*lab)).secret_baselines;
+    if (fs::exists(file)) secret = load_policy(file, vocabulary_of(*lab)).secret_baselines;
     for (const Baseline& baseline : lab->baselines())
       if (!secret.contains(baseline.name)) folders.insert(baseline.folder.string());
   }
@@ -77,19 +80,35 @@ void add_author_commands(CLI::App& labs_command, int& code) {
 
 }  // namespace
 
+std::string cases_for_a_policy(const std::string& dataset, int rows, int cols) {
+  std::string lines;
+  for (const Lab* lab : labs()) {
+    const std::string words = lab->case_on_dataset(dataset, rows, cols);
+    if (!words.empty())
+      lines += fmt::format("  - {{{}, kind: speed, set: real}}   # lab {}\n", words, lab->name());
+  }
+  if (lines.empty()) return "";
+  return "To judge on it, put a line into a policy of the lab (grader/policies/README.md), thresholds as "
+         "`warpgrade calibrate`\nproposes them:\ncases:\n" +
+         lines;
+}
+
 void add_labs_command(CLI::App& app, int& code) {
   struct Options {
     std::optional<std::string> lab;
+    std::optional<fs::path> policy;
     bool baselines = false;
   };
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("labs", "list the labs, or a lab's cases");
   command->add_option("lab", options->lab, "a lab's name");
+  command->add_option("--policy", options->policy,
+                      "with the cases that this policy adds; default: the lab's");
   command->add_flag("--baselines", options->baselines,
                     "print the folders of the baselines that are not secret instead");
   command->callback([options, command, &code] {
     if (command->get_subcommands().empty())
-      code = options->baselines ? list_baselines() : list_labs(options->lab);
+      code = options->baselines ? list_baselines() : list_labs(options->lab, options->policy);
   });
   add_author_commands(*command, code);
 }

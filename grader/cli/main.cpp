@@ -44,6 +44,7 @@ int run(int argc, char** argv) {
   datasets::DataCommandContext data_context;
   data_context.catalog_file = project_root() / "datasets/catalog.yaml";
   data_context.cache_directory = cache_directory() / "datasets";
+  data_context.how_to_use = cases_for_a_policy;
   datasets::add_data_commands(app, data_context);
 
   add_footers(app);

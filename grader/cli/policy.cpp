@@ -7,11 +7,15 @@
 #include <filesystem>
 #include <memory>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
+#include "base/toolchain.h"
+#include "base/yaml_place.h"
 #include "batch/class_run.h"
 #include "cli/commands.h"
 #include "cli/tables.h"
@@ -34,7 +38,7 @@ Policy checked_policy(const fs::path& file) {
     throw UsageError("{}: lab: expected a lab's name, got nothing", file.string());
   const std::string name = part[1];
   const Lab& lab = find_lab(name);
-  const Policy policy = load_policy(file, dataset_names(lab));
+  const Policy policy = load_policy(file, vocabulary_of(lab));
   std::set<std::string> known;
   for (const Baseline& baseline : lab.baselines()) known.insert(baseline.name);
   std::set<std::string> named = policy.secret_baselines;
@@ -44,6 +48,7 @@ Policy checked_policy(const fs::path& file) {
     if (!known.contains(baseline))
       throw UsageError("{}: lab {} has no baseline '{}'; there is: {}", file.string(), lab.name(), baseline,
                        fmt::join(known, ", "));
+  require_datasets(lab, policy, cache_directory() / "datasets");
   return policy;
 }
 
@@ -52,6 +57,29 @@ int check(const fs::path& file) {
   fmt::print("{}: sound; lab {}, {:g} points for correctness and {:g} for speed over {}, times in {}\n",
              file.string(), policy.lab, policy.correctness_points, policy.speed_points, policy.baseline,
              policy.timezone);
+  if (!policy.cases.empty()) fmt::print("it adds {} cases to the lab's\n", policy.cases.size());
+  return kExitGraded;
+}
+
+// What of the policy's own cases a hand-out holds: the public ones as YAML on standard output, and their
+// imported datasets in `folder`.
+int print_public_cases(const fs::path& file, const fs::path& folder) {
+  const Policy policy = checked_policy(file);
+  const YamlPlace list = YamlPlace::parse(read_text(file), file.string())["cases"];
+  if (policy.cases.empty()) return kExitGraded;
+  std::set<std::string> places;  // of the items that make a public case
+  for (const CaseSpec& spec : policy.cases) {
+    if (spec.set != "public") continue;
+    places.insert(spec.place);
+    const fs::path dataset =
+        spec.drawn ? fs::path() : imported_dataset(spec.dataset, cache_directory() / "datasets");
+    if (dataset.empty()) continue;
+    make_directories(folder);
+    fs::copy_file(dataset, folder / (spec.dataset + ".npz"), fs::copy_options::overwrite_existing);
+  }
+  if (!places.empty()) fmt::print("cases:\n");
+  for (const YamlPlace& item : list.items("a list"))
+    if (places.contains(item.where())) fmt::print("  - {}\n", json_text(item.to_json()));
   return kExitGraded;
 }
 
@@ -100,7 +128,7 @@ json scored(const Policy& policy, const json& cases, const Sample& sample) {
                 {"case", spec},
                 {"outcome", {{"verdict", i < right ? "accepted" : "wrong_answer"}}}};
     const auto ratio = [](double value) { return json{{"median", value}, {"low", value}, {"high", value}}; };
-    if (const auto threshold = policy.threshold(spec.at("dataset"), spec.at("k")); threshold && i < right)
+    if (const auto threshold = policy.threshold(spec); threshold && i < right)
       record[policy.ratios_key()][policy.baseline] = ratio(sample.thresholds * *threshold);
     for (const auto& [baseline, needed] : policy.faster_than)
       if (i < right && baseline != policy.baseline)
@@ -113,7 +141,7 @@ json scored(const Policy& policy, const json& cases, const Sample& sample) {
 int show(const fs::path& file, bool as_json) {
   const Policy policy = checked_policy(file);
   json cases = json::array();
-  for (const CaseSpec& spec : find_lab(policy.lab).cases())
+  for (const CaseSpec& spec : all_cases(find_lab(policy.lab), policy))
     if (spec.set != "large")
       cases.push_back({{"id", spec.id}, {"dataset", spec.dataset}, {"k", spec.k}, {"kind", spec.kind}});
   std::vector<std::vector<std::string>> rows{{"a submission", "points", "correctness", "speed", "lateness"}};
@@ -147,6 +175,13 @@ void add_policy_command(CLI::App& app, int& code) {
       policy->add_subcommand("check", "is every key known and every value in its range");
   check_command->add_option("file", *file, "YAML; all keys: grader/policies/README.md")->required();
   check_command->callback([file, &code] { code = check(*file); });
+  const auto folder = std::make_shared<fs::path>();
+  CLI::App* public_command =
+      policy->add_subcommand("public-cases", "print what a hand-out gets of the cases that the policy adds");
+  public_command->add_option("file", *file, "YAML")->required();
+  public_command->add_option("--datasets", *folder, "the folder that their imported datasets are copied to")
+      ->required();
+  public_command->callback([file, folder, &code] { code = print_public_cases(*file, *folder); });
   CLI::App* show_command = policy->add_subcommand("show", "what sample submissions would get");
   show_command->add_option("file", *file, "YAML")->required();
   show_command->add_flag("--json", *as_json, "for programs");

@@ -25,6 +25,7 @@ struct ProfileOptions {
   fs::path submission;
   std::string lab = "spmm";
   std::string test_case;
+  std::optional<fs::path> policy;
   bool whole_source = false;
   bool as_json = false;
   bool allow_unsandboxed = false;
@@ -33,7 +34,9 @@ struct ProfileOptions {
 
 // The record of the one case; compilation failures have one, too.
 json judge(const ProfileOptions& options, const fs::path& run) {
-  const std::vector<CaseSpec> cases = select_cases(find_lab(options.lab), {options.test_case}, "emulator");
+  const Lab& lab = find_lab(options.lab);
+  const Policy policy = load_policy(policy_file(lab, options.policy), vocabulary_of(lab));
+  const std::vector<CaseSpec> cases = select_cases(lab, policy, {options.test_case}, "emulator");
   if (cases.size() != 1) {
     throw UsageError(fmt::format("'{}' names {} cases; give one: `warpgrade labs {}` lists them",
                                  options.test_case, cases.size(), options.lab));
@@ -49,6 +52,7 @@ json judge(const ProfileOptions& options, const fs::path& run) {
   grade_options.run = run;
   grade_options.backend = "emulator";
   grade_options.cases = {options.test_case};
+  grade_options.policy = options.policy;
   grade_options.allow_unsandboxed = options.allow_unsandboxed;
   grade_options.checks = "memcheck,counters";  // the others cost time and find no cost
   grade_options.measure_speed = false;
@@ -120,6 +124,7 @@ void add_profile_command(CLI::App& app, int& code) {
       ->required();
   command->add_flag("--full", options->whole_source, "every line of the source, not those that matter");
   command->add_flag("--json", options->as_json, "print JSON");
+  command->add_option("--policy", options->policy, "that adds the case; default: the lab's");
   command->add_option("--output", options->output, "a folder for profile.md and profile.json");
   command->add_flag("--allow-unsandboxed", options->allow_unsandboxed,
                     "go on where bubblewrap does not work");

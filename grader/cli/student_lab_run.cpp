@@ -70,6 +70,7 @@ void StudentLabRun::judge() {
   options.run = scratch.path() / "run";
   options.backend = options_.backend;
   options.cases = cases_;
+  options.policy = options_.policy;
   options.allow_unsandboxed = true;  // your own code, on your own machine
   options.measure_speed = false;
   options.quiet = true;

@@ -20,7 +20,8 @@ namespace warpgrade {
 
 struct StudentRunOptions {
   std::string backend = "auto";
-  std::filesystem::path folder;  // holds a folder a lab
+  std::filesystem::path folder;                      // holds a folder a lab
+  std::optional<std::filesystem::path> policy = {};  // none: the lab's
 };
 
 class StudentLabRun : public StudentRun, public GradeWatcher {

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/toolchain.h"
+#include "batch/class_run.h"
 #include "batch/grade_run.h"
 #include "cli/commands.h"
 #include "cli/student_lab_run.h"
@@ -35,6 +36,7 @@ struct Options {
   std::string case_pattern, backend = "auto";
   fs::path folder = project_root() / "student";
   std::string remote;  // a desk's host; empty: judged here
+  std::optional<fs::path> policy;  // whose cases are run as well; none: each lab's
 };
 
 bool is_asked_for(const CaseSpec& spec, const Options& options, const std::string& backend) {
@@ -52,9 +54,10 @@ Runs find_runs(const Options& options, const std::string& backend) {
     const bool asked = options.lab.empty() || options.lab == lab->name();
     if (!asked || !fs::is_directory(options.folder / lab->name())) continue;
     has_folder = true;
-    auto run =
-        std::make_shared<StudentLabRun>(StudentRunOptions{options.backend, options.folder}, lab->name());
-    for (const CaseSpec& spec : lab->cases()) {
+    auto run = std::make_shared<StudentLabRun>(
+        StudentRunOptions{options.backend, options.folder, options.policy}, lab->name());
+    const Policy policy = load_policy(policy_file(*lab, options.policy), vocabulary_of(*lab));
+    for (const CaseSpec& spec : all_cases(*lab, policy)) {
       if (is_asked_for(spec, options, backend)) run->add_case(spec.id);
     }
     if (!run->cases().empty()) runs.push_back(std::move(run));
@@ -163,6 +166,8 @@ int test_remotely(const Options& options) {
 
 int test(const Options& options) {
   if (!options.lab.empty()) find_lab(options.lab);
+  if (options.policy && options.lab.empty())
+    throw UsageError("--policy: name its lab, too: `warpgrade test LAB`");
   if (!options.remote.empty()) return test_remotely(options);
   const std::string backend =
       choose_backend(options.backend).name;  // says what is wrong once, and not in each case
@@ -193,6 +198,8 @@ void add_test_command(CLI::App& app, int& code) {
   command->add_option("--case", options->case_pattern,
                       "one case, a dataset's cases, or a pattern as 'synth-*'");
   command->add_option("--backend", options->backend, "auto, cuda or emulator")->capture_default_str();
+  command->add_option("--policy", options->policy,
+                      "whose own public cases are run as well; default: the lab's");
   command->add_option("--folder", options->folder, "holds a folder a lab")->capture_default_str();
   command->add_option("--remote", options->remote,
                       "judge on the course's GPU: the desk's host, or account@host:port");

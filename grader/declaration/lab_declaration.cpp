@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/toolchain.h"
+#include "declaration/lab_words.h"
 
 namespace warpgrade::declaration {
 namespace fs = std::filesystem;
@@ -62,7 +63,9 @@ std::vector<std::string> declared_lab_names() {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(project_root() / "reference", error)) {
-    if (fs::is_regular_file(entry.path() / "lab.yaml")) names.push_back(entry.path().filename().string());
+    const fs::path file = entry.path() / "lab.yaml";
+    if (fs::is_regular_file(file) && !has_written_judge(read_text(file)))
+      names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -71,7 +74,9 @@ std::vector<std::string> declared_lab_names() {
 std::optional<LabDeclaration> find_declaration(const std::string& lab) {
   const fs::path file = declaration_file(lab);
   if (!fs::is_regular_file(file)) return std::nullopt;
-  return parse_lab(read_text(file), file);
+  const std::string text = read_text(file);
+  if (has_written_judge(text)) return std::nullopt;
+  return parse_lab(text, file);
 }
 
 std::string definition_hash(const std::string& lab) {

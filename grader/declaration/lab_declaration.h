@@ -13,6 +13,10 @@
 #include "declaration/element_type.h"
 #include "declaration/expression.h"
 
+namespace warpgrade {
+class YamlPlace;
+}
+
 namespace warpgrade::declaration {
 
 enum class DrawKind { kUniform, kNormal, kIntegers, kPermutation, kSorted, kConstant, kOneHot };
@@ -106,13 +110,18 @@ struct LabDeclaration {
   const CaseDeclaration& find_case(const std::string& id) const;  // throws JudgeFault
 };
 
+// One item of a list of cases, of the lab's file or of a policy, which adds cases of its own. Throws
+// UsageError naming file, line, key and what was expected.
+CaseDeclaration read_case(const YamlPlace& place, const LabDeclaration& lab);
+
 // Throws UsageError naming file, line, key and what was expected. `text` is the file's.
 LabDeclaration parse_lab(const std::string& text, const std::filesystem::path& file);
 
-// reference/<lab>/lab.yaml; nothing where that is no declared lab.
+// reference/<lab>/lab.yaml; nothing where there is none, or where it says that the lab's judge is C++.
 std::optional<LabDeclaration> find_declaration(const std::string& lab);
-// The labs that have such a file, sorted.
+// The labs that are declared by such a file, sorted.
 std::vector<std::string> declared_lab_names();
+// Every lab has one.
 std::filesystem::path declaration_file(const std::string& lab);
 // Of all that decides what a lab judges: lab.yaml, its scripts and oracle.
 std::string definition_hash(const std::string& lab);

@@ -8,6 +8,7 @@
 #include "base/toolchain.h"
 #include "base/yaml_place.h"
 #include "declaration/lab_declaration.h"
+#include "declaration/lab_words.h"
 #include "declaration/read_draw.h"
 #include "declaration/signature.h"
 
@@ -18,20 +19,11 @@ namespace {
 constexpr std::size_t kMostNumbers = 8;  // of a command's arguments (runner/protocol.h)
 constexpr std::size_t kMostArrays = 12;
 constexpr std::size_t kLongestName = 31;  // of a buffer (runner/protocol.h)
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 
 bool is_identifier(const std::string& text) {
   const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   return !text.empty() && text.size() <= kLongestName &&
          std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
-         std::all_of(text.begin(), text.end(), fits);
-}
-
-bool is_case_id(const std::string& text) {
-  const auto fits = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
-  };
-  return !text.empty() && text.size() <= 60 && text[0] != '.' && text[0] != '-' &&
          std::all_of(text.begin(), text.end(), fits);
 }
 
@@ -57,11 +49,8 @@ class Reader {
   LabDeclaration read() {
     root_.only({"schema", "name", "summary", "parameters", "scalars", "structures", "arrays", "call", "truth",
                 "second_truth", "check", "work", "terms", "baselines", "cases", "runs", "limits"});
-    if (root_["schema"].text_or("") != "warpgrade.lab.v1") root_["schema"].fail("warpgrade.lab.v1");
     lab_.folder = file_.parent_path();
-    lab_.name = root_["name"].text();
-    if (lab_.name != lab_.folder.filename().string())
-      root_["name"].fail(fmt::format("the folder's name, {}", lab_.folder.filename().string()));
+    lab_.name = read_lab_name(root_, lab_.folder);
     if (!is_identifier(lab_.name)) root_["name"].fail("letters, digits and _");
     lab_.summary = root_["summary"].text();
     lab_.runs = root_["runs"].defined() ? static_cast<int>(root_["runs"].whole(1, 100)) : 3;
@@ -78,7 +67,7 @@ class Reader {
     read_checks();
     read_work();
     read_terms();
-    read_baselines();
+    lab_.baselines = read_baselines(root_["baselines"]);
     read_cases();
     return std::move(lab_);
   }
@@ -375,115 +364,22 @@ class Reader {
     lab_.ladder = terms["ladder"].text_or("");
   }
 
-  void read_baselines() {
-    const YamlPlace baselines = root_["baselines"];
-    if (!baselines.defined()) {
-      lab_.baselines.push_back({"naive", "naive", {}, true});
-      return;
-    }
-    for (const YamlPlace& place : baselines.items("a list, for instance [{name: naive, folder: naive}]")) {
-      place.only({"name", "folder", "libraries", "every_pair"});
-      BaselineDeclaration baseline;
-      baseline.name = place["name"].text();
-      baseline.folder = place["folder"].text_or(baseline.name);
-      baseline.every_pair = place["every_pair"].truth_or(true);
-      if (place["libraries"].defined())
-        for (const YamlPlace& library : place["libraries"].items("a list, for instance [cublas]"))
-          baseline.libraries.push_back(library.text());
-      lab_.baselines.push_back(std::move(baseline));
-    }
-  }
-
   // ---- cases ----
 
   void read_cases() {
     const YamlPlace cases = root_["cases"];
     std::set<std::string> ids, datasets;
     for (const YamlPlace& place : cases.items("a list, for instance [{id: one, n: 1, why: one number}]")) {
-      lab_.cases.push_back(read_case(place));
+      if (place["kind"].text_or("") == "speed" && !lab_.work.bytes)
+        root_["work"]["bytes"].fail(
+            "the bytes that no program can do without moving, since there are speed cases");
+      lab_.cases.push_back(read_case(place, lab_));
       datasets.insert(lab_.cases.back().dataset);
       if (!ids.insert(lab_.cases.back().id).second) place["id"].refuse("another case has this id");
     }
     if (lab_.cases.empty()) cases.fail("at least one case");
     if (!lab_.ladder.empty() && !datasets.contains(lab_.ladder))
       root_["terms"]["ladder"].fail("the dataset of a case" + YamlPlace::meant(lab_.ladder, datasets));
-  }
-
-  CaseDeclaration read_case(const YamlPlace& place) {
-    std::set<std::string> keys = all_parameters();
-    keys.insert({"id", "why", "kind", "set", "dataset", "draw"});
-    if (!place.is_map()) place.fail("a map, for instance {id: one, n: 1, why: one number}");
-    place.only(keys);
-    CaseDeclaration c;
-    c.id = place["id"].text();
-    if (!is_case_id(c.id)) place["id"].fail("letters, digits, '.', '_' and '-', 60 at most");
-    c.why = place["why"].text_or("");
-    c.kind = place["kind"].word_or("correctness", {"correctness", "speed"});
-    c.set = place["set"].text_or(c.kind == "speed" ? "timed" : "public");
-    c.dataset = place["dataset"].text_or(c.id);
-    if (!is_case_id(c.dataset)) place["dataset"].fail("letters, digits, '.', '_' and '-', 60 at most");
-    for (const NumberDeclaration& parameter : lab_.parameters)
-      c.values[parameter.name] = read_value(place[parameter.name], parameter);
-    if (place["draw"].defined()) {
-      for (const auto& [name, draw] : place["draw"].entries()) {
-        const ArrayDeclaration* array = lab_.array(name);
-        if (array == nullptr || array->role == Role::kOutput)
-          draw.refuse("expected the name of an array that is drawn" + YamlPlace::meant(name, names_));
-        c.draws[name] = read_draws(draw, array->type);
-      }
-    }
-    check_shapes(place, c);
-    return c;
-  }
-
-  static Value read_value(const YamlPlace& place, const NumberDeclaration& parameter) {
-    if (!facts(parameter.type).is_float)
-      return Value::of(place.whole(least_of(parameter.type), greatest_of(parameter.type)));
-    return Value::of_real(place.number(-1e300, 1e300));
-  }
-
-  // Every expression has a value in every case.
-  void check_shapes(const YamlPlace& place, const CaseDeclaration& c) const {
-    std::int64_t bytes = 0;
-    for (const ArrayDeclaration& array : lab_.arrays) {
-      try {
-        const std::int64_t cells = cells_in(shape_in(array, c.values));
-        if (cells > kMostBytes / static_cast<std::int64_t>(array.type.bytes) ||
-            (bytes += cells * static_cast<std::int64_t>(array.type.bytes)) > kMostBytes)
-          throw std::domain_error("more than 1 TiB");
-        check_permutation(place, array, c, cells);
-      } catch (const std::domain_error& error) {
-        place.refuse(
-            fmt::format("the shape of {} cannot be had in case {}: {}", array.name, c.id, error.what()));
-      }
-    }
-    if (!lab_.width.empty() && c.values.at(lab_.width).whole > std::numeric_limits<int>::max())
-      place[lab_.width].fail("at most 2147483647, since it is the cases' width (terms.width)");
-    if (c.kind == "speed" && !lab_.work.bytes)
-      root_["work"]["bytes"].fail(
-          "the bytes that no program can do without moving, since there are speed cases");
-    for (const auto* work : {&lab_.work.bytes, &lab_.work.flop, &lab_.work.items, &lab_.work.naive_steps}) {
-      if (!*work) continue;
-      try {
-        (*work)->real(c.values);
-      } catch (const std::domain_error& error) {
-        place.refuse(fmt::format("'{}' has no value in case {}: {}", (*work)->text(), c.id, error.what()));
-      }
-    }
-  }
-
-  static void check_permutation(const YamlPlace& place, const ArrayDeclaration& array,
-                                const CaseDeclaration& c, std::int64_t cells) {
-    const auto own = c.draws.find(array.name);
-    const Draws& draws = own == c.draws.end() ? array.draws : own->second;
-    for (std::size_t i = 0; i < draws.size(); ++i) {
-      const Scalar type = array.type.fields[i].type;
-      const std::int64_t most =
-          facts(type).is_float ? std::int64_t{1} << facts(type).significand_bits : greatest_of(type);
-      if (draws[i].kind == DrawKind::kPermutation && cells - 1 > most)
-        place.refuse(
-            fmt::format("{} cannot hold a permutation of {} numbers in case {}", array.name, cells, c.id));
-    }
   }
 
   fs::path file_;

@@ -70,7 +70,7 @@ fs::path Config::policy_file(const std::string& lab) const {
 }
 
 Policy Config::policy(const std::string& lab) const {
-  return load_policy(policy_file(lab), dataset_names(find_lab(lab)));
+  return load_policy(policy_file(lab), vocabulary_of(find_lab(lab)));
 }
 
 fs::path default_desk() {

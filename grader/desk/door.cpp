@@ -208,7 +208,7 @@ class Door {
     const std::string backend = queue_.setting("backend");
     const std::vector<std::string> open(policy.remote.cases.begin(), policy.remote.cases.end());
     std::vector<std::string> ids;
-    for (const CaseSpec& spec : select_cases(find_lab(lab), open, backend)) {
+    for (const CaseSpec& spec : select_cases(find_lab(lab), policy, open, backend)) {
       // By the name of a case that is hidden nobody can ask for it.
       const bool named = policy.visibility.hidden_names || policy.visibility.open_sets.contains(spec.set);
       const bool asked =

@@ -40,7 +40,7 @@ std::vector<int> speed_widths(const Views& views) {
 }
 
 std::string speedup_title(const json& view, int k) {
-  const std::string width = view.value("terms", json::object()).value("width", "K");
+  const std::string width = view.value("terms", json::object()).value("width", "");
   return k == kAllWidths || width.empty() ? "Speed-up" : fmt::format("Speed-up {}={}", width, k);
 }
 

@@ -54,6 +54,14 @@ json first_of(const json& object, const char* key, std::size_t most,
   return list;
 }
 
+// The lab's words. The first runs, which were all of lab spmm, do not say them.
+json terms_of(const json& run) {
+  const bool is_spmm = run.value("lab", "") == "spmm";
+  const json unsaid = is_spmm ? json{{"width", "K"}, {"work", "nnz"}, {"output", "c"}}
+                              : json{{"width", ""}, {"work", "work"}, {"output", "output"}};
+  return run.value("terms", unsaid);
+}
+
 // The end of a long text, from a whole line on: a cut must not split a UTF-8 letter.
 std::string tail(const std::string& text, std::size_t most) {
   if (text.size() <= most) return text;
@@ -96,7 +104,7 @@ class Viewer {
                  {"run", parts_.run.at("run")},
                  {"lab", parts_.run.at("lab")},
                  {"backend", parts_.run.at("backend")},
-                 {"terms", parts_.run.value("terms", json{{"width", "K"}, {"work", "nnz"}})}};
+                 {"terms", terms_of(parts_.run)}};
     view["submission"] =
         only(scored, {"id", "title", "team", "attempt", "submitted_at", "late_s", "hash", "interface"});
     view.update(only(scored, {"points", "max_points", "measured_points", "points_before_late", "verdict",

@@ -193,8 +193,19 @@ std::optional<Outcome> CaseJudge::free_plan() {
   return submission_->explain(answer, prefix_ + "_free");
 }
 
-std::optional<Outcome> CaseJudge::judge_in_order(int least) {
-  order_ = draw_run_order(seed("order"), least, timed());
+Outcome CaseJudge::judge_submission() {
+  if (auto fault = start_submission()) return *fault;
+  if (auto fault = judge_in_order()) return *fault;
+  return {};
+}
+
+std::optional<Outcome> CaseJudge::checked_run() {
+  if (auto fault = run_once(refresh_for_check())) return fault;
+  return verify_checked_run();
+}
+
+std::optional<Outcome> CaseJudge::judge_in_order() {
+  order_ = draw_run_order(seed("order"), least_runs(), timed());
   for (std::size_t number = 0; number < order_.plans.size(); ++number) {
     const PlannedRuns& runs = order_.plans[number];
     prepare_plan(static_cast<int>(number), runs.timed);
@@ -546,6 +557,7 @@ std::optional<Outcome> CaseJudge::finish_timing(const PairedTiming& timing,
 // ---- the record ----
 
 std::string CaseJudge::dataset_kind() const {
+  if (spec_.details.value("imported", false)) return "real";
   return spec_.set.starts_with("real") ? "real" : spec_.set == "stand-in" ? "stand-in" : "synthetic";
 }
 
@@ -563,6 +575,7 @@ void CaseJudge::describe_speed(nlohmann::json& record) const {
   record["ratios"] = ratios_;
   record["ratios_with_host"] = ratios_with_host_;
   const double median_us = timing_.at("median_us");
+  if (items() > 0) record["throughput_per_s"] = 1e6 * items() / median_us;
   const double bytes = compulsory_bytes();
   const double peak = device_.value("peak_bytes_per_s", 0.0);
   if (peak <= 0) return;

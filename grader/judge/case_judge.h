@@ -38,14 +38,14 @@ class CaseJudge {
 
   // The bench with every buffer allocated, filled once and guarded.
   virtual std::unique_ptr<CaseBench> open_bench() = 0;
-  // start_submission(), then judge_in_order(), or another order of the lab's own.
-  virtual Outcome judge_submission() = 0;
   virtual Arguments plan_arguments() const = 0;
   // Draws fresh inputs for a timed pair; the arguments of its runs.
   virtual Arguments refresh_for_timing() = 0;
   // The private output of a timed run, the submission's or a baseline's. nullopt: right. Where closely() is
   // set, whatever the lab's closest check is.
   virtual std::optional<Outcome> verify_timed_run() = 0;
+  // What a run works on, as its throughput counts it: ids, samples, relaxations. 0: the lab says it itself.
+  virtual double items() const { return 0; }
   // Time that no honest program can beat, for a device of this bandwidth.
   virtual double impossible_us(double peak_bytes_per_s) const = 0;
   // The bytes of the record's floor.
@@ -55,6 +55,19 @@ class CaseJudge {
   virtual double naive_steps() const { return 0; }
   // Adds the record's "case" and what else the lab has found.
   virtual void describe_case(nlohmann::json& record) const = 0;
+
+  // ---- what a lab may do in another way ----
+
+  // Starts the submission and judges it in order.
+  virtual Outcome judge_submission();
+  // Checked runs: one, one that catches what was kept from it, and one behind another plan.
+  virtual int least_runs() const { return 3; }
+  // Comes before each plan: 0, 1, ...; the timed phase is its own.
+  virtual void prepare_plan(int /*number*/, bool /*is_timed*/) {}
+  // A run on inputs that the submission has not seen, checked: drawn and verified as the timed ones are.
+  virtual std::optional<Outcome> checked_run();
+  virtual Arguments refresh_for_check() { return refresh_for_timing(); }
+  virtual std::optional<Outcome> verify_checked_run() { return verify_timed_run(); }
 
   // ---- what it uses ----
 
@@ -69,11 +82,9 @@ class CaseJudge {
   std::optional<Outcome> start_submission();
   std::optional<Outcome> plan();
   std::optional<Outcome> free_plan();
-  // Plans, checked runs and, where timed(), the timed phase in an order that the hidden seed decides: `least`
-  // checked runs or one more. The lab's prepare_plan() comes before each plan, its checked_run() is a run.
-  std::optional<Outcome> judge_in_order(int least);
-  virtual void prepare_plan(int /*number*/, bool /*is_timed*/) {}  // 0, 1, ...; the timed phase is its own
-  virtual std::optional<Outcome> checked_run() { return std::nullopt; }
+  // Plans, checked runs and, where timed(), the timed phase in an order that the hidden seed decides:
+  // least_runs() checked runs or one more.
+  std::optional<Outcome> judge_in_order();
   // The pair at hand is one of those, chosen by the seed, that are checked more closely.
   bool closely() const { return closely_; }
   // Poison, run, snapshot, integrity; the lab checks the private output.

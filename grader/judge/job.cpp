@@ -61,6 +61,7 @@ json case_to_json(const CaseInput& input) {
           {"why", c.why},
           {"drawn", c.drawn},
           {"beyond_older", c.beyond_older},
+          {"details", c.details},
           {"file", input.file.string()}};
 }
 
@@ -68,6 +69,7 @@ CaseInput case_from_json(const json& j) {
   CaseInput input;
   input.spec = {j.at("id"),  j.at("dataset"), j.at("k"),     j.at("kind"),
                 j.at("set"), j.at("why"),     j.at("drawn"), j.at("beyond_older")};
+  input.spec.details = j.at("details");
   input.file = j.at("file").get<std::string>();
   return input;
 }

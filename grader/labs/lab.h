@@ -1,5 +1,6 @@
-// What a lab brings to the grader: its cases, its baselines, and how one case is judged. A lab is declared in
-// reference/<lab>/lab.yaml, or, where that does not say enough, registers itself from grader/labs/<lab>/.
+// What a lab brings to the grader: its cases, its baselines, and how one case is judged. All labs have their
+// cases in reference/<lab>/lab.yaml. A lab is declared there in full, or, where that cannot say enough, says
+// `judge: C++` and registers its judge from grader/labs/<lab>/ (labs/written_lab.h).
 #pragma once
 
 #include <filesystem>
@@ -13,26 +14,12 @@
 
 #include "judge/runner_process.h"
 #include "judge/verdict.h"
+#include "labs/case_spec.h"
 
 namespace warpgrade {
 
 class JudgeServices;
-
-struct CaseSpec {
-  std::string id;       // "cora-k32": unique in the lab, safe as a file name
-  std::string dataset;  // a name in the catalogue
-  int k = 0;
-  std::string kind;  // "correctness" or "speed"
-  std::string
-      set;  // "public" (students have it), "hidden", "large" (needs memory), "real", "real-large", "stand-in"
-  std::string why;     // what it exercises
-  bool drawn = false;  // the judge draws the whole input: `dataset` names a pattern, not a file
-  // What of it the lab's older interface was never promised; empty: nothing. A submission to that interface
-  // is not judged on it.
-  std::string beyond_older = {};
-  // Its buffers are sparse files that only the emulator has: as memory of a GPU they would fill it.
-  bool emulator_only = false;
-};
+class YamlPlace;
 
 struct Baseline {
   std::string name;                    // "cusparse_default"
@@ -92,9 +79,23 @@ class Lab {
   virtual std::vector<CaseSpec> cases() const = 0;
   virtual std::vector<Baseline> baselines() const = 0;
 
+  // The cases of a list as lab.yaml has one; policies add their own to a lab's. Throws UsageError naming
+  // file, line, key and what was expected.
+  std::vector<CaseSpec> read_cases(const YamlPlace& list) const;
+
   // The cases that a user's own input makes (--input), checked in full. Throws datasets::DatasetError for an
   // input that cannot be used, UsageError in a lab that takes none.
   virtual std::vector<CaseInput> cases_of_input(const std::filesystem::path& input) const;
+
+  // Whether a case can be judged on the dataset that its policy names: `file` is its CSR. Throws UsageError
+  // naming the case's place.
+  virtual void check_dataset(const CaseSpec& spec, const std::filesystem::path& file) const;
+
+  // A case on a dataset of this size as a policy's list has it, without the braces: "graph: NAME, k: [32,
+  // 256]". Empty: the lab has no cases on datasets, or none on one of this size.
+  virtual std::string case_on_dataset(const std::string& /*name*/, int /*rows*/, int /*cols*/) const {
+    return "";
+  }
 
   // A hash of the files beside the programs that say what the lab judges; empty: it is in the programs alone.
   virtual std::string definition() const { return ""; }
@@ -102,18 +103,23 @@ class Lab {
   // Judges one case; returns the record's measured part (shape, outcome, verification, timing, ...). A
   // submission's fault is an outcome; throws JudgeFault for the judge's own.
   virtual nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const = 0;
+
+ private:
+  // Those of one item: more than one where it lists widths, as in `k: [32, 256]`.
+  virtual std::vector<CaseSpec> read_item(const YamlPlace& item) const = 0;
 };
 
 const std::vector<const Lab*>& labs();
 
-// What is wrong with declared labs that cannot be used, by name: none of labs().
+// What is wrong with labs whose file cannot be used, by name: none of labs().
 const std::map<std::string, std::string>& unusable_labs();
 
 // Throws UsageError that lists the labs when there is none of that name, or says what is wrong with its file.
 const Lab& find_lab(const std::string& name);
 
+// Of a lab whose judge is C++; `make` reads its file when labs are first asked for.
 struct LabRegistration {
-  explicit LabRegistration(std::unique_ptr<Lab> lab);
+  LabRegistration(std::string name, std::function<std::unique_ptr<Lab>()> make);
 };
 
 }  // namespace warpgrade

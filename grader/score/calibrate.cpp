@@ -22,7 +22,7 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
   };
   std::set<std::string> others;  // baselines that were measured
   std::vector<std::string> order;
-  std::map<std::string, std::map<int, Best>> best;
+  std::map<std::string, std::map<int, std::map<std::string, Best>>> best;  // by dataset, width, case
   for (const nlohmann::json& record : records) {
     const std::string id = record.at("submission").at("id");
     if (!id.starts_with("step-") || record.at("outcome").at("verdict") != "accepted") continue;
@@ -33,7 +33,7 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
     const nlohmann::json& spec = record.at("case");
     const std::string dataset = spec.at("dataset");
     if (!best.contains(dataset)) order.push_back(dataset);
-    Best& entry = best[dataset][spec.at("k")];
+    Best& entry = best[dataset][spec.at("k")][spec.at("id")];
     const double ratio = ratios->at(baseline).at("median");
     if (ratio > entry.ratio) entry = {ratio, id};
   }
@@ -50,14 +50,23 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
       "# Proposed by `warpgrade calibrate`: {:.0f} % of the best ladder step's speed-up over {},\n"
       "# rounded down to 0.05, on {} (run {}).\nthresholds:\n",
       100 * share, baseline, run.at("device").value("name", "an unknown device"), run.value("run", "?"));
+  const auto threshold = [&](const Best& entry) {
+    return std::max(kGrain, std::floor(entry.ratio * share / kGrain) * kGrain);
+  };
   for (const std::string& dataset : order) {
-    std::string entries, steps;
-    for (const auto& [k, entry] : best[dataset]) {
-      const double threshold = std::max(kGrain, std::floor(entry.ratio * share / kGrain) * kGrain);
-      entries += fmt::format("{}{}: {:.2f}", entries.empty() ? "" : ", ", k, threshold);
+    std::string entries, steps, lines;
+    for (const auto& [k, cases] : best[dataset]) {
+      if (cases.size() > 1) {  // of one dataset and width: each has a threshold of its own
+        for (const auto& [id, entry] : cases)
+          lines += fmt::format("  {}: {:.2f}  # {} {:.2f}\n", id, threshold(entry), entry.step, entry.ratio);
+        continue;
+      }
+      const Best& entry = cases.begin()->second;
+      entries += fmt::format("{}{}: {:.2f}", entries.empty() ? "" : ", ", k, threshold(entry));
       steps += fmt::format("{}{} {:.2f}", steps.empty() ? "" : ", ", entry.step, entry.ratio);
     }
-    text += fmt::format("  {}: {{{}}}  # {}\n", dataset, entries, steps);
+    if (!entries.empty()) text += fmt::format("  {}: {{{}}}  # {}\n", dataset, entries, steps);
+    text += lines;
   }
   return text;
 }

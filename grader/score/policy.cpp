@@ -40,21 +40,45 @@ void read_gate(const Place& gate, Policy& policy) {
   }
 }
 
-void read_thresholds(const Place& place, const std::string& file, const std::set<std::string>& known,
-                     Policy& policy) {
+// Its own cases: beside the lab's, under ids that none of these has.
+void read_own_cases(const Place& place, const PolicyVocabulary& known, Policy& policy) {
   if (!place.defined()) return;
-  if (!place.node().IsMap()) place.fail("a map from dataset to {K: speed-up}");
-  for (const auto& entry : place.node()) {
-    const std::string dataset = entry.first.as<std::string>();
-    const Place item(entry.second, file, "thresholds." + dataset);
-    if (dataset != "default" && !known.contains(dataset))
-      item.fail("a dataset of this lab (`warpgrade labs` lists them)");
-    if (!entry.second.IsMap()) item.fail("a map from K to speed-up, for instance {32: 1.5, 256: 1.1}");
-    for (const auto& threshold : entry.second) {
+  if (!known.read_cases) place.refuse("this policy cannot add cases here");
+  policy.cases = known.read_cases(place);
+  for (const CaseSpec& spec : policy.cases)
+    if (known.cases.contains(spec.id))
+      throw UsageError("{}: the lab has a case {} of its own: give this one another id", spec.place, spec.id);
+}
+
+// `cora: {32: 1.5, 256: 1.1}` by dataset and width, or `big: 1.5` of one case.
+void read_thresholds(const Place& place, const PolicyVocabulary& known, Policy& policy) {
+  if (!place.defined()) return;
+  const std::string width = known.width.empty() ? "width" : known.width;
+  if (!place.is_map())
+    place.fail(
+        fmt::format("a map from dataset to {{{}: speed-up}}, or from a case's id to a speed-up", width));
+  std::set<std::string> datasets = known.datasets, cases = known.cases;
+  datasets.insert("default");
+  cases.insert(known.run_cases.begin(), known.run_cases.end());
+  for (const CaseSpec& spec : policy.cases) {
+    datasets.insert(spec.dataset);
+    cases.insert(spec.id);
+  }
+  for (const auto& [name, item] : place.entries()) {
+    if (item.is_scalar() && cases.contains(name)) {
+      policy.case_thresholds[name] = item.number(0, 1e6);
+      continue;
+    }
+    if (!datasets.contains(name))
+      item.fail("a dataset or a case of this lab (`warpgrade labs` lists them)" +
+                Place::meant(name, datasets));
+    if (!item.is_map())
+      item.fail(fmt::format("a map from {} to speed-up, for instance {{32: 1.5, 256: 1.1}}", width));
+    for (const auto& [key, value] : item.entries()) {
       int k = 0;
-      const Place value(threshold.second, file, "thresholds." + dataset);
-      if (!YAML::convert<int>::decode(threshold.first, k) || k <= 0) value.fail("a positive K as key");
-      policy.thresholds[dataset][k] = value.number(0, 1e6);
+      if (!YAML::convert<int>::decode(YAML::Node(key), k) || k <= 0)
+        value.refuse(fmt::format("expected a positive {} as key, got '{}'", width, key));
+      policy.thresholds[name][k] = value.number(0, 1e6);
     }
   }
 }
@@ -113,21 +137,22 @@ void read_late(const Place& late, Policy& policy) {
 
 }  // namespace
 
-std::optional<double> Policy::threshold(const std::string& dataset, int k) const {
-  for (const std::string& key : {dataset, std::string("default")}) {
+std::optional<double> Policy::threshold(const nlohmann::json& spec) const {
+  const auto own = case_thresholds.find(spec.at("id").get<std::string>());
+  if (own != case_thresholds.end()) return own->second;
+  for (const std::string& key : {spec.at("dataset").get<std::string>(), std::string("default")}) {
     const auto found = thresholds.find(key);
     if (found == thresholds.end()) continue;
-    const auto value = found->second.find(k);
+    const auto value = found->second.find(spec.at("k").get<int>());
     if (value != found->second.end()) return value->second;
   }
   return std::nullopt;
 }
 
-Policy parse_policy(const std::string& text, const std::string& file,
-                    const std::set<std::string>& known_datasets) {
+Policy parse_policy(const std::string& text, const std::string& file, const PolicyVocabulary& known) {
   const Place root = Place::parse(text, file);
   root.only({"schema", "name", "lab", "baseline", "secret_baselines", "timezone", "points", "within_noise",
-             "partial", "limits", "thresholds", "visibility", "late", "host_isolation", "time", "remote"});
+             "partial", "limits", "cases", "thresholds", "visibility", "late", "host_isolation", "time", "remote"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
     root["schema"].fail("warpgrade.policy.v1");
   }
@@ -158,12 +183,13 @@ Policy parse_policy(const std::string& text, const std::string& file,
   read_visibility(root["visibility"], policy.visibility);
   read_late(root["late"], policy);
   read_remote(root["remote"], policy.remote);
-  read_thresholds(root["thresholds"], file, known_datasets, policy);
+  read_own_cases(root["cases"], known, policy);
+  read_thresholds(root["thresholds"], known, policy);
   return policy;
 }
 
-Policy load_policy(const std::filesystem::path& file, const std::set<std::string>& known_datasets) {
-  return parse_policy(read_text(file), file.string(), known_datasets);
+Policy load_policy(const std::filesystem::path& file, const PolicyVocabulary& known) {
+  return parse_policy(read_text(file), file.string(), known);
 }
 
 }  // namespace warpgrade

@@ -2,13 +2,28 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
+
+#include "labs/case_spec.h"
 
 namespace warpgrade {
+
+class YamlPlace;
+
+// What a policy may speak of: its lab's words.
+struct PolicyVocabulary {
+  std::set<std::string> datasets, cases;  // the lab's: names, ids
+  std::set<std::string> run_cases = {};   // ids of a run's, some of which its own policy may have added
+  std::string width = {};                 // by which cases of one dataset differ: "K"; empty: they do not
+  // The cases that the policy adds, from its list.
+  std::function<std::vector<CaseSpec>(const YamlPlace& list)> read_cases = {};
+};
 
 struct Policy {
   std::string name, lab, baseline;
@@ -63,10 +78,13 @@ struct Policy {
     bool last_remote_counts = false;
   } remote;
 
-  std::map<std::string, std::map<int, double>> thresholds;  // by dataset (or "default") and K
+  std::vector<CaseSpec> cases;  // its own, beside the lab's
 
-  // None: this K has no threshold, its speed earns nothing and costs nothing.
-  std::optional<double> threshold(const std::string& dataset, int k) const;
+  std::map<std::string, std::map<int, double>> thresholds;  // by dataset (or "default") and width
+  std::map<std::string, double> case_thresholds;            // by a case's id; they come first
+
+  // Of a case as run.json lists it: id, dataset, k. None: its speed earns nothing and costs nothing.
+  std::optional<double> threshold(const nlohmann::json& spec) const;
 
   double max_points() const { return correctness_points + speed_points; }
 
@@ -74,9 +92,9 @@ struct Policy {
 };
 
 // Throws UsageError naming file, line, key, what was expected and what stands there; for an unknown key the
-// known one that is nearest. Thresholds must speak of known datasets. All keys: grader/policies/README.md.
-Policy parse_policy(const std::string& text, const std::string& file_name,
-                    const std::set<std::string>& known_datasets);
-Policy load_policy(const std::filesystem::path& file, const std::set<std::string>& known_datasets);
+// known one that is nearest. Thresholds must speak of known datasets and cases. All keys:
+// grader/policies/README.md.
+Policy parse_policy(const std::string& text, const std::string& file_name, const PolicyVocabulary& known);
+Policy load_policy(const std::filesystem::path& file, const PolicyVocabulary& known);
 
 }  // namespace warpgrade

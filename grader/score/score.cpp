@@ -79,7 +79,7 @@ CaseScore score_case(const Policy& policy, const json& spec, const json* record)
     return result;
   }
   if (spec.at("kind") != "speed") return result;
-  const auto threshold = policy.threshold(spec.at("dataset"), spec.at("k"));
+  const auto threshold = policy.threshold(spec);
   if (!threshold) return result;
   result.has_threshold = true;
   result.line["threshold"] = *threshold;
@@ -285,8 +285,8 @@ json score(const Policy& policy, const json& run, const std::vector<json>& recor
   // Speed counts in a run that measures it: on a GPU, with at least one case that has a threshold.
   bool speed_measured = false;
   for (const json& spec : run.at("cases")) {
-    speed_measured |= run.at("backend") == "cuda" && spec.at("kind") == "speed" &&
-                      policy.threshold(spec.at("dataset"), spec.at("k")).has_value();
+    speed_measured |=
+        run.at("backend") == "cuda" && spec.at("kind") == "speed" && policy.threshold(spec).has_value();
   }
   json submissions = json::array();
   for (const json& submission : run.at("submissions")) {

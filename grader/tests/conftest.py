@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 WARPGRADE = Path(os.environ.get("WARPGRADE", ROOT / "build/bin/warpgrade"))
@@ -29,6 +30,12 @@ def copy_program(programs: Path) -> Path:
     layout = "".join(f"{name}={(built / folder).resolve()}\n" for name, _, folder in lines)
     (programs.parent / "warpgrade.layout").write_text(layout, encoding="utf-8")
     return Path(shutil.copy2(WARPGRADE, programs))
+
+
+def declared_labs() -> set[str]:
+    """The labs that their lab.yaml declares in full; of the others it has the words and cases, and the judge is C++."""
+    files = ROOT.glob("reference/*/lab.yaml")
+    return {file.parent.name for file in files if "judge" not in yaml.safe_load(file.read_text(encoding="utf-8"))}
 
 
 def records_of(run: Path) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, WARPGRADE, records_of
+from conftest import ROOT, WARPGRADE, declared_labs, records_of
 from corpus import BACKEND, CORPUS, Example, grade_class, read_corpus
 
 ALL = read_corpus()
@@ -83,7 +83,7 @@ CLASSIC = {
 }
 
 
-DECLARED = {path.parent.name for path in ROOT.glob("reference/*/lab.yaml")}
+DECLARED = declared_labs()
 LABS = {path.stem for path in (ROOT / "grader/policies").glob("*.yaml")}
 
 

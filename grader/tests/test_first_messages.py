@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import ROOT, records_of, warpgrade
+from conftest import ROOT, declared_labs, records_of, warpgrade
 from corpus import BACKEND, policy_for
 
 TABLE = Path(__file__).parent / "first_messages.yaml"
@@ -116,9 +116,7 @@ def test_first_message_names_the_line_or_the_cause(
 
 
 # A declared lab's judge is one for all of them; its messages have tests of their own.
-WRITTEN = {path.stem for path in (ROOT / "grader/policies").glob("*.yaml")} - {
-    path.parent.name for path in ROOT.glob("reference/*/lab.yaml")
-}
+WRITTEN = {path.stem for path in (ROOT / "grader/policies").glob("*.yaml")} - declared_labs()
 
 
 @pytest.mark.parametrize("lab", sorted(WRITTEN))

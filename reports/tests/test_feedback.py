@@ -73,6 +73,24 @@ def test_hostile_texts_are_escaped_in_page_and_markdown():
         assert "<script>" not in line.replace("\\<script\\>", "") or line.startswith("    "), line
 
 
+@pytest.mark.parametrize(
+    ("mismatch", "cell"),
+    [
+        ({"row": 3, "col": 0, "row_nnz": 5}, "c[3,0]"),
+        ({"output": "out", "row": 7}, "out[7]"),
+        ({"output": "out", "row": 1, "index": [1, 2, 3]}, "out[1,2,3]"),
+        ({"output": "sum"}, "sum"),
+    ],
+)
+def test_a_wrong_cell_is_named_by_its_own_array(mismatch, cell):
+    failed = case("x", 1, verdict="wrong_answer", open=True, message="wrong")
+    failed["mismatches"] = [mismatch | {"want": 1, "got": 2}]
+    view = view_of([failed], terms={"width": "K", "work": "nnz", "output": "c"})
+    page, markdown = Page(render_html(view)).words(), render_markdown(view).replace("\\", "")
+    assert cell in page and f"{cell}: want 1, got 2" in markdown
+    assert ("entries in row" in page) == ("row of 5 entries" in markdown) == ("row_nnz" in mismatch)
+
+
 def test_a_finding_of_accepted_cases_is_told_once_with_its_first_case():
     leak = {"kind": "device_memory_leak", "file": "spmm.cu", "line": 21, "message": "not freed", "advice": "Free it."}
     view = view_of([case(name, 1, open=True, diagnostics=[leak]) for name in ("a", "b")])

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +157,12 @@ def _mends(view: View) -> list[dict[str, Any]]:
     return list(found.values())
 
 
+def _cell_of(view: View, mismatch: dict[str, Any]) -> str:
+    """The wrong cell with its array's name: the mismatch's own, else the lab's."""
+    place = mismatch.get("index") or [mismatch.get("row"), mismatch.get("col")]
+    return fmt.cell(mismatch.get("output") or view.get("terms", {}).get("output") or "output", place)
+
+
 def _context(view: View) -> dict[str, Any]:
     """What both templates show."""
     person, submission = view["person"], view.get("submission", {})
@@ -168,6 +174,7 @@ def _context(view: View) -> dict[str, Any]:
         facts.append(("source", submission["hash"][:12]))
     return {
         "v": view,
+        "cell_of": partial(_cell_of, view),
         "name": person.get("name") or person["id"],
         "facts": facts,
         "failures": _failures(view),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from warpgrade_reports.model import Interval
 
@@ -33,6 +34,12 @@ _ZEROS = re.compile(r"\.(\d*?)0+(?!\d)")
 def trimmed(text: str) -> str:
     """A formatted number without idle zeros behind the point: for axes and for what is whole by nature."""
     return _ZEROS.sub(lambda match: f".{match[1]}" if match[1] else "", text, count=1)
+
+
+def cell(array: str, place: Iterable[int | None]) -> str:
+    """A cell of an array as programs write it, `c[3,0]`; an array of one number is its name."""
+    known = [str(index) for index in place if index is not None]
+    return f"{array}[{','.join(known)}]" if known else array
 
 
 def count(value: float | None) -> str:

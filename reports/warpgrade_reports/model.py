@@ -106,11 +106,11 @@ class Diagnostic:
 class Mismatch:
     """One wrong cell; values are as the record writes them, so that `nan` stays a word."""
 
-    row: int | None
-    col: int | None
+    place: tuple[int, ...]  # its indices in the array
     row_nnz: int | None
     want: str
     got: str
+    output: str = ""  # the array, of a lab with several; empty: the run's
 
 
 @dataclass(frozen=True)
@@ -271,9 +271,9 @@ class Run:
     skipped: tuple[SkippedCase, ...]
     submissions: tuple[Submission, ...]
     unsealed_records: int  # records without a checksum
-    width: str = "K"  # what the lab calls a case's k; empty: it has none
-    work: str = "nnz"  # what its throughput counts
-    output: str = "c"  # the array that is checked
+    width: str = ""  # what the lab calls a case's k; empty: it has none
+    work: str = "work"  # what its throughput counts
+    output: str = "output"  # the array that is checked
     ladder: str = ""  # the dataset whose cases the ladder's steps are about; empty: all
 
     @property

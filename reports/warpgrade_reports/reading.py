@@ -80,15 +80,16 @@ def _run(run: Node, scores: Node, specs: dict[str, CaseSpec], submissions: list[
 
 
 def _terms(run: Node) -> dict[str, str]:
-    """The lab's words, where the run says them."""
+    """The lab's words, where the run says them; spmm's first runs did not."""
     terms = run.optional_child("terms")
+    unsaid = {"width": "K", "work": "nnz", "output": "c"} if run.optional_text("lab") == "spmm" else {}
     if terms is None:
-        return {}
+        return unsaid
     width = terms.optional_text("width")
     return {
         "width": "" if width == "set" else width,  # what histogram's first runs called the width that it has not
         "work": terms.text("work"),
-        "output": terms.optional_text("output") or "c",
+        "output": terms.optional_text("output") or unsaid.get("output", "output"),
         "ladder": terms.optional_text("ladder"),
     }
 
@@ -295,12 +296,14 @@ def _texts(node: Node | None, key: str) -> tuple[str, ...]:
 def _mismatch(node: Node) -> Mismatch:
     want, got = node.value.get("want"), node.value.get("got")
     digits = 17 if _value_text(want, 7) == _value_text(got, 7) else 7  # what differs is to be seen
+    index = node.value.get("index")
+    place = index if isinstance(index, list) else [node.integer("row"), node.integer("col")]
     return Mismatch(
-        node.integer("row"),
-        node.integer("col"),
+        tuple(int(number) for number in place if isinstance(number, int)),
         node.integer("row_nnz"),
         _value_text(want, digits),
         _value_text(got, digits),
+        node.optional_text("output"),
     )
 
 

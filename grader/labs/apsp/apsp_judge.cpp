@@ -7,19 +7,17 @@
 
 #include "apsp/oracle.h"
 #include "base/error.h"
-#include "judge/case_judge.h"
+#include "judge/arrays_judge.h"
 #include "labs/apsp/real_graph.h"
 #include "labs/apsp/solver.h"
 
 namespace warpgrade::apsp {
 namespace {
 
-constexpr int kLeastRuns = 3;
-
-class ApspJudge : public CaseJudge {
+class ApspJudge : public ArraysJudge {
  public:
   ApspJudge(const JudgeContext& judge_context, const CaseInput& input)
-      : CaseJudge(judge_context, input.spec, "apsp"), graph_(make_graph(judge_context, input)) {
+      : ArraysJudge(judge_context, input.spec, "apsp"), graph_(make_graph(judge_context, input)) {
     try {
       require_range(graph_.n, kMaxWeight);
     } catch (const std::invalid_argument& error) {
@@ -29,39 +27,28 @@ class ApspJudge : public CaseJudge {
 
  private:
   static Graph make_graph(const JudgeContext& judge_context, const CaseInput& input) {
-    const Shape shape = shape_of_case(input.spec.id);
+    const Shape shape = shape_of_case(input.spec);
     if (shape.pattern == Pattern::kComplete && judge_context.older_interface)
       return {shape.n, Pattern::kOlder, {}};
     if (shape.pattern) return {shape.n, shape.pattern, {}};
     return read_real_graph(input.file, shape.n);
   }
 
-  std::unique_ptr<CaseBench> open_bench() override {
-    const bool gpu = context().backend == "cuda";
-    auto bench = gpu ? make_cuda_arrays_bench() : make_host_arrays_bench();
-    bench->set_in_place("graph", graph_.cells() * sizeof(int), timed());
-    bench_ = bench.get();
-    solver_ = gpu ? make_cuda_solver(*bench_, graph_, context().threads)
-                  : make_host_solver(*bench_, graph_, context().threads);
-    return bench;
+  void fill_bench() override {
+    bench().set_in_place("graph", graph_.cells() * sizeof(int), timed());
+    solver_ = on_gpu() ? make_cuda_solver(bench(), graph_, context().threads)
+                       : make_host_solver(bench(), graph_, context().threads);
+    bench().poison(Output::kSubmission);
   }
 
-  Outcome judge_submission() override {
-    bench_->poison(Output::kSubmission);
-    if (auto fault = start_submission()) return *fault;
-    if (auto fault = judge_in_order(kLeastRuns)) return *fault;
-    return {};
-  }
-
-  // One of the first kLeastRuns checked runs, which the seed chooses, has a node so far away that 16 bits do
-  // not hold the way there: what fits the numbers of the timed runs alone does not pass. The older interface
-  // was promised weights that 16 bits hold.
-  std::optional<Outcome> checked_run() override {
-    const bool is_far_run = runs_++ == static_cast<int>(seed("far run") % kLeastRuns);
+  // One of the first least_runs() checked runs, which the seed chooses, has a node so far away that 16 bits
+  // do not hold the way there: what fits the numbers of the timed runs alone does not pass. The older
+  // interface was promised weights that 16 bits hold.
+  Arguments refresh_for_check() override {
+    const bool is_far_run = runs_++ == static_cast<int>(seed("far run") % least_runs());
     const bool has_far_node = is_far_run && !context().older_interface;
     solver_->draw(next_seed(), has_far_node ? static_cast<int>(seed("far node") % graph_.n) : kNoFarNode);
-    if (auto fault = run_once()) return fault;
-    return verify_timed_run();
+    return {};
   }
 
   Arguments plan_arguments() const override { return {graph_.n}; }
@@ -114,6 +101,10 @@ class ApspJudge : public CaseJudge {
   double impossible_us(double peak_bytes_per_s) const override {
     return 1e6 * 4.0 * static_cast<double>(graph_.cells()) / peak_bytes_per_s;
   }
+  double items() const override {
+    const double n = graph_.n;
+    return n * n * n;
+  }
   double compulsory_bytes() const override { return 8.0 * static_cast<double>(graph_.cells()); }
 
   // A thread a cell, some 20 instructions a relaxation; rows are no multiple of a warp.
@@ -131,14 +122,10 @@ class ApspJudge : public CaseJudge {
     if (graph_.pattern == Pattern::kOlder) described["greatest_weight"] = kMaxOlderWeight;
     described["shape"] = {{"max_row", graph_.n}, {"mean_row", graph_.n}, {"empty_rows", 0}};
     record["case"] = std::move(described);
-    if (timing().is_null()) return;
-    const double n = graph_.n, median_us = timing().at("median_us");
-    record["throughput_per_s"] = 1e6 * n * n * n / median_us;
   }
 
   Graph graph_;
-  int runs_ = 0;                  // checked ones
-  ArraysBench* bench_ = nullptr;  // the case's own bench
+  int runs_ = 0;  // checked ones
   std::unique_ptr<Solver> solver_;
 };
 

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "apsp/inputs.h"
 #include "labs/lab.h"
@@ -15,8 +13,7 @@ struct Shape {
   std::optional<Pattern> pattern;  // none: a real graph
 };
 
-std::vector<CaseSpec> apsp_cases();
-Shape shape_of_case(const std::string& id);
+Shape shape_of_case(const CaseSpec& spec);
 
 // Judges one case on either backend; see grader/labs/apsp/README.md for the order of things.
 nlohmann::json judge_apsp(const JudgeContext& context, const CaseInput& input);

@@ -8,8 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "judge/arrays_bench.h"
-#include "judge/case_judge.h"
+#include "judge/arrays_judge.h"
 #include "labs/declared/case_arrays.h"
 #include "labs/declared/draw.h"
 
@@ -25,26 +24,24 @@ using nlohmann::json;
 
 constexpr std::size_t kLongestMessage = 600;
 
-class DeclaredJudge : public CaseJudge {
+class DeclaredJudge : public ArraysJudge {
  public:
-  DeclaredJudge(const LabDeclaration& lab, OracleProcess& oracle, const JudgeContext& judge_context,
-                const CaseInput& input)
-      : CaseJudge(judge_context, input.spec, lab.name),
+  DeclaredJudge(const LabDeclaration& lab, const CaseDeclaration& declared, OracleProcess& oracle,
+                const JudgeContext& judge_context, const CaseInput& input)
+      : ArraysJudge(judge_context, input.spec, lab.name),
         lab_(lab),
-        case_(lab.find_case(input.spec.id)),
+        case_(declared),
         arrays_(lab, case_, oracle, judge_context.threads) {}
 
  private:
-  std::unique_ptr<CaseBench> open_bench() override {
-    auto bench = context().backend == "cuda" ? make_cuda_arrays_bench() : make_host_arrays_bench();
+  void fill_bench() override {
     for (const ArrayDeclaration* input : lab_.inputs())
-      bench->add_input(input->name, arrays_.bytes_of(*input));
+      bench().add_input(input->name, arrays_.bytes_of(*input));
     for (const ArrayDeclaration* output : lab_.outputs())
-      bench->add_output(output->name, arrays_.bytes_of(*output), timed(), output->role == Role::kInPlace);
-    bench_ = bench.get();
+      bench().add_output(output->name, arrays_.bytes_of(*output), timed(), output->role == Role::kInPlace);
     draw_for_plan();
     draw_for_run();
-    return bench;
+    bench().poison(Output::kSubmission);
   }
 
   // The drawn contents to the bench's private copies, and the shared ones.
@@ -53,15 +50,15 @@ class DeclaredJudge : public CaseJudge {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i]->seen_by_plan != of_plan) continue;
       const std::span<std::byte> cells = arrays_.contents(*inputs[i]);
-      bench_->copy_in(bench_->input(static_cast<int>(i)), cells.data(), cells.size());
-      bench_->publish(static_cast<int>(i));
+      bench().copy_in(bench().input(static_cast<int>(i)), cells.data(), cells.size());
+      bench().publish(static_cast<int>(i));
     }
     if (of_plan) return;
     const auto outputs = lab_.outputs();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i]->role != Role::kInPlace) continue;
       const std::span<std::byte> cells = arrays_.contents(*outputs[i]);
-      bench_->copy_in(bench_->initial(static_cast<int>(i)), cells.data(), cells.size());
+      bench().copy_in(bench().initial(static_cast<int>(i)), cells.data(), cells.size());
     }
   }
   void draw_for_plan() {
@@ -73,20 +70,10 @@ class DeclaredJudge : public CaseJudge {
     publish(false);
   }
 
-  Outcome judge_submission() override {
-    bench_->poison(Output::kSubmission);
-    if (auto fault = start_submission()) return *fault;
-    if (auto fault = judge_in_order(std::max(lab_.runs, context().least_runs))) return *fault;
-    return {};
-  }
+  int least_runs() const override { return std::max(lab_.runs, context().least_runs); }
 
   void prepare_plan(int number, bool) override {
     if (number > 0) draw_for_plan();
-  }
-
-  std::optional<Outcome> checked_run() override {
-    if (auto fault = run_once(refresh_for_timing())) return fault;
-    return verify_timed_run();
   }
 
   Arguments plan_arguments() const override {
@@ -106,7 +93,7 @@ class DeclaredJudge : public CaseJudge {
     const auto outputs = lab_.outputs();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const std::span<std::byte> cells = arrays_.result(*outputs[i]);
-      bench_->copy_out(cells.data(), bench_->output(static_cast<int>(i)), cells.size());
+      bench().copy_out(cells.data(), bench().output(static_cast<int>(i)), cells.size());
     }
     const auto finding = arrays_.check();
     count_check(arrays_.method(), arrays_.cells_checked(), arrays_.max_error_over_bound());
@@ -147,15 +134,15 @@ class DeclaredJudge : public CaseJudge {
     record["case"] = std::move(described);
     const double flop = value(lab_.work.flop);
     if (flop > 0) record["flop"] = flop;
-    if (timing().is_null()) return;
-    const auto& items = lab_.work.items ? lab_.work.items : lab_.work.flop ? lab_.work.flop : lab_.work.bytes;
-    record["throughput_per_s"] = 1e6 * value(items) / timing().at("median_us").get<double>();
+  }
+
+  double items() const override {
+    return value(lab_.work.items ? lab_.work.items : lab_.work.flop ? lab_.work.flop : lab_.work.bytes);
   }
 
   const LabDeclaration& lab_;
   const CaseDeclaration& case_;
   CaseArrays arrays_;
-  ArraysBench* bench_ = nullptr;  // the case's own bench
 };
 
 }  // namespace
@@ -180,9 +167,9 @@ OracleSpec oracle_spec(const LabDeclaration& lab, const std::string& file, Sandb
   return spec;
 }
 
-json judge_declared(const LabDeclaration& lab, OracleKeeper& keeper, const JudgeContext& context,
-                    const CaseInput& input) {
-  return DeclaredJudge(lab, keeper.get(lab, context), context, input).judge();
+json judge_declared(const LabDeclaration& lab, const CaseDeclaration& declared, OracleKeeper& keeper,
+                    const JudgeContext& context, const CaseInput& input) {
+  return DeclaredJudge(lab, declared, keeper.get(lab, context), context, input).judge();
 }
 
 }  // namespace warpgrade::declared

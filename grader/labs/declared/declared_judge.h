@@ -24,7 +24,7 @@ class OracleKeeper {
 OracleSpec oracle_spec(const declaration::LabDeclaration& lab, const std::string& file, SandboxMode sandbox,
                        int threads);
 
-nlohmann::json judge_declared(const declaration::LabDeclaration& lab, OracleKeeper& keeper,
-                              const JudgeContext& context, const CaseInput& input);
+nlohmann::json judge_declared(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& c,
+                              OracleKeeper& keeper, const JudgeContext& context, const CaseInput& input);
 
 }  // namespace warpgrade::declared

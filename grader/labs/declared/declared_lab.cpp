@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/yaml_place.h"
 #include "declaration/lab_declaration.h"
 #include "labs/declared/declared_judge.h"
 
@@ -14,7 +16,9 @@ using declaration::LabDeclaration;
 
 class DeclaredLab : public Lab {
  public:
-  explicit DeclaredLab(LabDeclaration lab) : lab_(std::move(lab)) {}
+  explicit DeclaredLab(LabDeclaration lab) : lab_(std::move(lab)) {
+    for (const CaseDeclaration& declared : lab_.cases) cases_.push_back(spec_of(declared));
+  }
 
   std::string name() const override { return lab_.name; }
   std::string summary() const override { return lab_.summary; }
@@ -22,21 +26,7 @@ class DeclaredLab : public Lab {
     return {lab_.width, lab_.work_name, lab_.outputs().front()->name, lab_.ladder};
   }
 
-  std::vector<CaseSpec> cases() const override {
-    std::vector<CaseSpec> cases;
-    for (const CaseDeclaration& declared : lab_.cases) {
-      CaseSpec spec;
-      spec.id = declared.id;
-      spec.dataset = declared.dataset;
-      spec.k = lab_.width.empty() ? 1 : static_cast<int>(declared.values.at(lab_.width).whole);
-      spec.kind = declared.kind;
-      spec.set = declared.set;
-      spec.why = declared.why;
-      spec.drawn = true;
-      cases.push_back(std::move(spec));
-    }
-    return cases;
-  }
+  std::vector<CaseSpec> cases() const override { return cases_; }
 
   std::vector<Baseline> baselines() const override {
     std::vector<Baseline> baselines;
@@ -49,11 +39,37 @@ class DeclaredLab : public Lab {
   std::string definition() const override { return declaration::definition_hash(lab_.name); }
 
   nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
-    return declared::judge_declared(lab_, oracle_, context, input);
+    return declared::judge_declared(lab_, case_of(input.spec), oracle_, context, input);
   }
 
  private:
+  std::vector<CaseSpec> read_item(const YamlPlace& item) const override {
+    CaseSpec spec = spec_of(declaration::read_case(item, lab_));
+    spec.details = {{"case", item.to_json()}};
+    return {std::move(spec)};
+  }
+
+  CaseSpec spec_of(const CaseDeclaration& declared) const {
+    CaseSpec spec;
+    spec.id = declared.id;
+    spec.dataset = declared.dataset;
+    spec.k = lab_.width.empty() ? 1 : static_cast<int>(declared.values.at(lab_.width).whole);
+    spec.kind = declared.kind;
+    spec.set = declared.set;
+    spec.why = declared.why;
+    spec.drawn = true;
+    return spec;
+  }
+
+  // One of the file's, or one that came with its own words.
+  CaseDeclaration case_of(const CaseSpec& spec) const {
+    const auto words = spec.details.find("case");
+    if (words == spec.details.end()) return lab_.find_case(spec.id);
+    return declaration::read_case(YamlPlace::parse(json_text(*words), "case " + spec.id), lab_);
+  }
+
   LabDeclaration lab_;
+  std::vector<CaseSpec> cases_;
   mutable declared::OracleKeeper oracle_;
 };
 

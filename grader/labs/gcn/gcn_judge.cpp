@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "judge/case_judge.h"
+#include "judge/arrays_judge.h"
 #include "labs/gcn/checks.h"
 #include "labs/gcn/gcn_lab.h"
 #include "warpgrade/datasets/raw_layer.h"
@@ -25,10 +25,10 @@ const char* function_of(Operator op) {
   return kNames[static_cast<int>(op)];
 }
 
-class GcnJudge : public CaseJudge {
+class GcnJudge : public ArraysJudge {
  public:
   GcnJudge(const JudgeContext& judge_context, const CaseInput& input)
-      : CaseJudge(judge_context, input.spec, "gcn"), shape_(shape_of_case(input.spec.id)) {
+      : ArraysJudge(judge_context, input.spec, "gcn"), shape_(shape_of_case(input.spec)) {
     if (shape_.raw) {
       take_raw_layer(datasets::read_raw_layer(input.file, kFeatures, kClasses));
     } else {
@@ -55,40 +55,32 @@ class GcnJudge : public CaseJudge {
     raw_weights_.clear();
   }
 
-  std::unique_ptr<CaseBench> open_bench() override {
-    const bool gpu = context().backend == "cuda";
-    auto bench = gpu ? make_cuda_arrays_bench() : make_host_arrays_bench();
-    bench->add_input("row_offsets", graph_.row_offsets.size() * sizeof(int));
-    bench->add_input("columns", graph_.columns.size() * sizeof(int));
+  void fill_bench() override {
+    bench().add_input("row_offsets", graph_.row_offsets.size() * sizeof(int));
+    bench().add_input("columns", graph_.columns.size() * sizeof(int));
     const char* first = shape_.op == Operator::kAggregate    ? "y"
                         : shape_.op == Operator::kLogSoftmax ? "z"
                                                              : "x";
-    bench->add_input(first, first_numbers(shape_.op, graph_.vertices()) * sizeof(double));
-    if (weight_numbers(shape_.op) > 0) bench->add_input("w", weight_numbers(shape_.op) * sizeof(double));
-    bench->set_output("out", static_cast<std::size_t>(cells()) * sizeof(double), timed());
-    bench_ = bench.get();
-    checks_ = gpu ? make_cuda_checks(*bench_, shape_, graph_.vertices())
-                  : make_host_checks(*bench_, shape_, graph_.vertices());
+    bench().add_input(first, first_numbers(shape_.op, graph_.vertices()) * sizeof(double));
+    if (weight_numbers(shape_.op) > 0) bench().add_input("w", weight_numbers(shape_.op) * sizeof(double));
+    bench().set_output("out", static_cast<std::size_t>(cells()) * sizeof(double), timed());
+    checks_ = on_gpu() ? make_cuda_checks(bench(), shape_, graph_.vertices())
+                       : make_host_checks(bench(), shape_, graph_.vertices());
     publish_graph();
     checks_->draw(next_seed());
-    return bench;
   }
 
   void publish_graph() {
     const auto publish = [&](int number, const std::vector<int>& values) {
-      bench_->copy_in(bench_->input(number), values.data(), values.size() * sizeof(int));
-      bench_->publish(number);
+      bench().copy_in(bench().input(number), values.data(), values.size() * sizeof(int));
+      bench().publish(number);
     };
     publish(kRowOffsets, graph_.row_offsets);
     publish(kColumns, graph_.columns);
     checks_->use_graph(graph_);
   }
 
-  Outcome judge_submission() override {
-    if (auto fault = start_submission()) return *fault;
-    if (auto fault = judge_in_order(uses_graph() ? kLeastRunsOnGraphs : kLeastRuns)) return *fault;
-    return {};
-  }
+  int least_runs() const override { return uses_graph() ? kLeastRunsOnGraphs : kLeastRuns; }
 
   // Later plans get the graph under other names, by which what a submission keeps beyond its plan is wrong;
   // but for the timed one: other names would change how far apart neighbours lie.
@@ -100,15 +92,11 @@ class GcnJudge : public CaseJudge {
     publish_graph();
   }
 
-  std::optional<Outcome> checked_run() override {
-    if (shape_.raw && !raw_taken_) {
-      checks_->take(raw_first_, raw_weights_);
-      raw_taken_ = true;
-    } else {
-      checks_->draw(next_seed());
-    }
-    if (auto fault = run_once(run_arguments())) return fault;
-    return verify_timed_run();
+  Arguments refresh_for_check() override {
+    if (!shape_.raw || raw_taken_) return refresh_for_timing();
+    checks_->take(raw_first_, raw_weights_);
+    raw_taken_ = true;
+    return run_arguments();
   }
 
   Arguments plan_arguments() const override { return {vertices(), nnz()}; }
@@ -208,6 +196,7 @@ class GcnJudge : public CaseJudge {
     return std::count(read.begin(), read.end(), true);
   }
 
+  double items() const override { return static_cast<double>(vertices()); }
   std::int64_t cells() const { return vertices() * kClasses; }
 
   // The numbers read; what is written may still sit in L2, and the graph lie in the plan as it likes.
@@ -244,9 +233,6 @@ class GcnJudge : public CaseJudge {
                           {"mean_row", static_cast<double>(nnz()) / static_cast<double>(vertices())},
                           {"empty_rows", empty}};
     record["case"] = std::move(described);
-    if (!timing().is_null())
-      record["throughput_per_s"] =
-          1e6 * static_cast<double>(vertices()) / timing().at("median_us").get<double>();
   }
 
   Shape shape_;
@@ -255,7 +241,6 @@ class GcnJudge : public CaseJudge {
   HostGraph original_;  // while graph_ is the same under other names
   bool is_original_ = true, raw_taken_ = false;
   std::vector<double> raw_first_, raw_weights_;  // of the user's files: the first run's numbers
-  ArraysBench* bench_ = nullptr;                 // the case's own bench
   std::unique_ptr<Checks> checks_;
 };
 

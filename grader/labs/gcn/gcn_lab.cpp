@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "labs/written_lab.h"
+#include "warpgrade/datasets/csr_file.h"
 #include "warpgrade/datasets/raw_layer.h"
 
 namespace warpgrade::gcn {
@@ -11,89 +13,24 @@ namespace fs = std::filesystem;
 namespace {
 
 using enum Operator;
-using G = GraphPattern;
-using N = Numbers;
 
-struct Case {
-  const char* id;
-  Operator op;
-  G pattern;
-  int vertices;
-  N numbers;
-  const char* set;
-  const char* why;
-};
+const std::map<std::string, Operator> kOperatorNames = {
+    {"xw", kTransform}, {"aggregate", kAggregate}, {"softmax", kLogSoftmax}, {"pipeline", kWhole}};
+const std::map<std::string, GraphPattern> kPatternNames = {{"even", GraphPattern::kEven},
+                                                           {"power-law", GraphPattern::kPowerLaw},
+                                                           {"isolated", GraphPattern::kIsolated},
+                                                           {"repeated", GraphPattern::kRepeated},
+                                                           {"heavy-hubs", GraphPattern::kHeavyHubs},
+                                                           {"loops-only", GraphPattern::kLoopsOnly},
+                                                           {"no-entries", GraphPattern::kNoEntries},
+                                                           {"web", GraphPattern::kWeb}};
+const std::map<std::string, Numbers> kNumbersNames = {
+    {"uniform", Numbers::kUniform}, {"small", Numbers::kSmall},     {"large", Numbers::kLarge},
+    {"tiny", Numbers::kTiny},       {"huge", Numbers::kHuge},       {"row-scales", Numbers::kRowScales},
+    {"modest", Numbers::kModest},   {"shifted", Numbers::kShifted}, {"extreme", Numbers::kExtreme},
+    {"ties", Numbers::kTies}};
 
-constexpr int kWebVertices = 281903;
-
-// No two cases of an operator have as many vertices.
-constexpr Case kCases[] = {
-    {"xw-517", kTransform, G::kLoopsOnly, 517, N::kUniform, "public", "a row count that no tile divides"},
-    {"xw-one-vertex", kTransform, G::kLoopsOnly, 1, N::kUniform, "public", "one row"},
-    {"xw-256", kTransform, G::kNoEntries, 256, N::kUniform, "public", "a row count that tiles divide"},
-    {"xw-small", kTransform, G::kLoopsOnly, 131, N::kSmall, "public",
-     "numbers near 1e-145: sums near 1e-288"},
-    {"xw-large", kTransform, G::kLoopsOnly, 133, N::kLarge, "public", "numbers near 1e145: sums near 1e290"},
-    {"xw-mixed", kTransform, G::kLoopsOnly, 257, N::kRowScales, "public", "each row at a scale of its own"},
-    {"xw-1283", kTransform, G::kEven, 1283, N::kUniform, "hidden", "more rows, and a prime number of them"},
-    {"aggregate-even", kAggregate, G::kEven, 1021, N::kUniform, "public", "short rows, one direction each"},
-    {"aggregate-hub", kAggregate, G::kPowerLaw, 1500, N::kUniform, "public",
-     "one row of thousands among short ones"},
-    {"aggregate-isolated", kAggregate, G::kIsolated, 601, N::kUniform, "public",
-     "vertices without entries that are others' neighbours"},
-    {"aggregate-repeated", kAggregate, G::kRepeated, 333, N::kUniform, "public",
-     "entries that occur several times"},
-    {"aggregate-heavy-hubs", kAggregate, G::kHeavyHubs, 307, N::kUniform, "public",
-     "two rows of 66,000: the product of their degrees is beyond 32 bits"},
-    {"aggregate-loops", kAggregate, G::kLoopsOnly, 200, N::kUniform, "public", "self-loops alone: Z = Y"},
-    {"aggregate-no-entries", kAggregate, G::kNoEntries, 77, N::kUniform, "public",
-     "no entry anywhere: Z = 0"},
-    {"aggregate-one-vertex", kAggregate, G::kLoopsOnly, 1, N::kUniform, "public",
-     "one vertex, its own neighbour"},
-    {"aggregate-tiny", kAggregate, G::kEven, 203, N::kTiny, "public", "numbers near 1e-289"},
-    {"aggregate-huge", kAggregate, G::kEven, 205, N::kHuge, "public", "numbers near 1e289"},
-    {"aggregate-mixed", kAggregate, G::kPowerLaw, 411, N::kRowScales, "public",
-     "each row at a scale of its own"},
-    {"aggregate-2311", kAggregate, G::kPowerLaw, 2311, N::kUniform, "hidden", "a longer hub"},
-    {"softmax-modest", kLogSoftmax, G::kNoEntries, 1021, N::kModest, "public", "numbers within [-4, 4)"},
-    {"softmax-shifted", kLogSoftmax, G::kNoEntries, 515, N::kShifted, "public",
-     "far from 0: exp overflows or vanishes"},
-    {"softmax-extreme", kLogSoftmax, G::kNoEntries, 259, N::kExtreme, "public", "|z| up to 8e307"},
-    {"softmax-tiny", kLogSoftmax, G::kNoEntries, 101, N::kTiny, "public", "numbers near 1e-289"},
-    {"softmax-ties", kLogSoftmax, G::kNoEntries, 67, N::kTies, "public", "rows of equal numbers: -log 16"},
-    {"softmax-one-vertex", kLogSoftmax, G::kLoopsOnly, 1, N::kModest, "public", "one row"},
-    {"softmax-2049", kLogSoftmax, G::kNoEntries, 2049, N::kShifted, "hidden", "more rows"},
-    {"pipeline-even", kWhole, G::kEven, 517, N::kUniform, "public", "short rows, one direction each"},
-    {"pipeline-hub", kWhole, G::kPowerLaw, 701, N::kUniform, "public", "one long row among short ones"},
-    {"pipeline-isolated", kWhole, G::kIsolated, 301, N::kUniform, "public",
-     "vertices without entries: their row of O is -log 16"},
-    {"pipeline-no-entries", kWhole, G::kNoEntries, 45, N::kUniform, "public", "no entry anywhere"},
-    {"pipeline-one-vertex", kWhole, G::kLoopsOnly, 1, N::kUniform, "public", "one vertex, its own neighbour"},
-    {"pipeline-large", kWhole, G::kEven, 203, N::kLarge, "public", "numbers near 1e290 in front of exp"},
-    {"pipeline-mixed", kWhole, G::kRepeated, 227, N::kRowScales, "public",
-     "each row at a scale of its own, entries that repeat"},
-    {"pipeline-937", kWhole, G::kPowerLaw, 937, N::kUniform, "hidden", "a longer hub"},
-    {"xw-web", kTransform, G::kWeb, kWebVertices, N::kUniform, "stand-in", "X * W for 281,903 vertices"},
-    {"aggregate-web", kAggregate, G::kWeb, kWebVertices, N::kUniform, "stand-in",
-     "2.6 M entries, power-law rows"},
-    {"softmax-web", kLogSoftmax, G::kNoEntries, kWebVertices, N::kShifted, "stand-in", "281,903 rows"},
-    {"pipeline-web", kWhole, G::kWeb, kWebVertices, N::kUniform, "stand-in", "the whole layer"},
-};
-
-struct RealCase {
-  const char* id;
-  Operator op;
-  const char* dataset;
-  int vertices;
-  const char* set;
-  const char* why;
-};
-constexpr RealCase kRealCases[] = {
-    {"pipeline-cora", kWhole, "cora", 2708, "real", "citations, with self-loops"},
-    {"aggregate-pubmed", kAggregate, "pubmed", 19717, "real", "citations, with self-loops"},
-    {"pipeline-cnr-2000", kWhole, "cnr-2000", 325557, "real-large", "a graph of the web"},
-};
-
+constexpr int kMostVertices = 1 << 27;  // whose 16 columns an int counts
 constexpr const char* kRawSuffix = "-input";
 constexpr double kLargest = 8e307;  // of Z: twice that is still a number
 
@@ -116,55 +53,59 @@ void require_finite_layer(const datasets::RawLayer& layer, const fs::path& folde
       folder.string(), bound, kLargest);
 }
 
-const char* name_of(Operator op) {
-  switch (op) {
-    case kTransform:
-      return "xw";
-    case kAggregate:
-      return "aggregate";
-    case kLogSoftmax:
-      return "softmax";
-    case kWhole:
-      return "pipeline";
-  }
+std::string name_of(Operator op) {
+  for (const auto& [name, value] : kOperatorNames)
+    if (value == op) return name;
   return "";
 }
 
-class GcnLab : public Lab {
+class GcnLab : public WrittenLab {
  public:
-  std::string name() const override { return "gcn"; }
-  std::string summary() const override {
-    return "a graph convolution's layer in fp64, by operator and whole";
-  }
-  Terms terms() const override { return {"V", "vertices", "out", "xw"}; }
-  std::vector<CaseSpec> cases() const override { return gcn_cases(); }
-  std::vector<Baseline> baselines() const override {
-    return {{"cublas_cusparse", "reference/gcn/vendor/cublas_cusparse", {"cublas", "cusparse"}, true},
-            {"naive", "reference/gcn/naive", {}, false}};
-  }
   std::vector<CaseInput> cases_of_input(const std::filesystem::path& folder) const override {
     return cases_of_raw_layer(folder);
   }
   nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
     return judge_gcn(context, input);
   }
+  std::string case_on_dataset(const std::string& name, int rows, int cols) const override {
+    return rows == cols ? fmt::format("operator: pipeline, graph: {}, vertices: {}", name, rows) : "";
+  }
+  void check_dataset(const CaseSpec& spec, const std::filesystem::path& file) const override {
+    if (spec.drawn) return;
+    require_square(spec, file);
+    const int vertices = datasets::CsrFile::open(file).rows();
+    if (vertices != spec.k)
+      throw UsageError("{}.vertices: expected {}, which {} has, got {}", spec.place, vertices, spec.dataset,
+                       spec.k);
+  }
+
+ private:
+  // {id: xw-small, operator: xw, pattern: loops-only, vertices: 131, numbers: small}, or of a dataset
+  // {operator: pipeline, graph: cora, vertices: 2708}.
+  std::vector<CaseSpec> read_item(const YamlPlace& item) const override {
+    std::set<std::string> keys = declaration::kCaseWords;
+    keys.insert({"operator", "graph", "pattern", "vertices", "numbers"});
+    item.only(keys);
+    const std::string op = item["operator"].word(words_of(kOperatorNames));
+    const Source source = read_source(item, words_of(kPatternNames));
+    CaseSpec spec = read_spec(item, source.drawn ? "" : op + "-" + source.name, 1);
+    spec.k = static_cast<int>(item["vertices"].whole(1, kMostVertices));
+    spec.drawn = source.drawn;
+    spec.dataset = source.drawn ? op : source.name;
+    spec.details = {{"operator", op}};
+    if (source.drawn) {
+      spec.details["pattern"] = source.name;
+      spec.details["numbers"] = item["numbers"].word_or("uniform", words_of(kNumbersNames));
+    } else if (item["numbers"].defined()) {
+      item["numbers"].refuse("a dataset's numbers are uniform: only a drawn graph has others");
+    }
+    return {std::move(spec)};
+  }
 };
 
-const LabRegistration kRegistration(std::make_unique<GcnLab>());
+const LabRegistration kRegistration("gcn", [] { return make_written_lab<GcnLab>("gcn"); });
 
 }  // namespace
-
-std::vector<CaseSpec> gcn_cases() {
-  std::vector<CaseSpec> cases;
-  for (const Case& c : kCases) {
-    const std::string set = c.set;
-    CaseSpec spec{c.id, name_of(c.op), c.vertices, set == "stand-in" ? "speed" : "correctness", set, c.why};
-    spec.drawn = true;
-    cases.push_back(std::move(spec));
-  }
-  for (const RealCase& c : kRealCases) cases.push_back({c.id, c.dataset, c.vertices, "speed", c.set, c.why});
-  return cases;
-}
 
 std::vector<CaseInput> cases_of_raw_layer(const std::filesystem::path& folder) {
   const datasets::RawLayer layer = datasets::read_raw_layer(folder, kFeatures, kClasses);
@@ -172,30 +113,25 @@ std::vector<CaseInput> cases_of_raw_layer(const std::filesystem::path& folder) {
   const fs::path place = fs::absolute(folder).lexically_normal();
   std::vector<CaseInput> cases;
   for (const Operator op : {kTransform, kAggregate, kLogSoftmax, kWhole}) {
-    CaseSpec spec{std::string(name_of(op)) + kRawSuffix, name_of(op), layer.vertices(), "speed", "input",
+    CaseSpec spec{name_of(op) + kRawSuffix,    name_of(op), layer.vertices(), "speed", "input",
                   "your own graph and numbers"};
     spec.drawn = true;
+    spec.details = {{"operator", name_of(op)}, {"raw", true}};
     cases.push_back({std::move(spec), place, layer.hash});
   }
   return cases;
 }
 
-Shape shape_of_case(const std::string& id) {
-  for (const Case& c : kCases) {
-    if (id == c.id) return {c.op, c.pattern, c.vertices, c.numbers};
-  }
-  for (const RealCase& c : kRealCases) {
-    if (id == c.id) return {c.op, std::nullopt, c.vertices, Numbers::kUniform};
-  }
-  for (const Operator op : {kTransform, kAggregate, kLogSoftmax, kWhole}) {
-    if (id == std::string(name_of(op)) + kRawSuffix) {
-      Shape shape;
-      shape.op = op;
-      shape.raw = true;
-      return shape;
-    }
-  }
-  throw JudgeFault("lab gcn has no case {}", id);
+Shape shape_of_case(const CaseSpec& spec) {
+  Shape shape;
+  shape.op = kOperatorNames.at(spec.details.at("operator"));
+  shape.raw = spec.details.value("raw", false);
+  if (shape.raw) return shape;
+  shape.vertices = spec.k;
+  if (!spec.drawn) return shape;
+  shape.pattern = kPatternNames.at(spec.details.at("pattern"));
+  shape.numbers = kNumbersNames.at(spec.details.at("numbers"));
+  return shape;
 }
 
 }  // namespace warpgrade::gcn

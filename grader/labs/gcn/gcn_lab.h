@@ -27,8 +27,7 @@ struct Shape {
 // datasets::DatasetError.
 std::vector<CaseInput> cases_of_raw_layer(const std::filesystem::path& folder);
 
-std::vector<CaseSpec> gcn_cases();  // k is the number of vertices
-Shape shape_of_case(const std::string& id);
+Shape shape_of_case(const CaseSpec& spec);  // k is the number of vertices
 
 // Judges one case on either backend; see grader/labs/gcn/README.md for the order of things.
 nlohmann::json judge_gcn(const JudgeContext& context, const CaseInput& input);

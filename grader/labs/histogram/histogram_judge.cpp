@@ -6,55 +6,43 @@
 #include <numeric>
 #include <optional>
 
-#include "judge/case_judge.h"
+#include "judge/arrays_judge.h"
 #include "labs/histogram/counting.h"
 #include "labs/histogram/histogram_lab.h"
 
 namespace warpgrade::histogram {
 namespace {
 
-constexpr int kLeastRuns = 3;
 constexpr int kPatterns = static_cast<int>(Pattern::kHalfLast) + 1;
 
-class HistogramJudge : public CaseJudge {
+class HistogramJudge : public ArraysJudge {
  public:
   HistogramJudge(const JudgeContext& judge_context, const CaseInput& input)
-      : CaseJudge(judge_context, input.spec, "histogram"), shape_(shape_of_case(input.spec.id)) {}
+      : ArraysJudge(judge_context, input.spec, "histogram"), shape_(shape_of_case(input.spec)) {}
 
  private:
-  std::unique_ptr<CaseBench> open_bench() override {
-    const bool gpu = context().backend == "cuda";
-    auto bench = gpu ? make_cuda_arrays_bench() : make_host_arrays_bench();
-    bench->add_input("ids", std::size_t(shape_.count) * sizeof(int));
-    bench->set_output("counts", std::size_t(bins()) * sizeof(unsigned), timed());
-    bench_ = bench.get();
-    counting_ = gpu ? make_cuda_counting(*bench_, shape_) : make_host_counting(*bench_, shape_);
+  void fill_bench() override {
+    bench().add_input("ids", std::size_t(shape_.count) * sizeof(int));
+    bench().set_output("counts", std::size_t(bins()) * sizeof(unsigned), timed());
+    counting_ = on_gpu() ? make_cuda_counting(bench(), shape_) : make_host_counting(bench(), shape_);
     draw(shape_.pattern);
-    return bench;
   }
 
   void draw(Pattern pattern) {
     counting_->draw(pattern, next_seed());
-    bench_->publish(0);
+    bench().publish(0);
   }
 
-  Outcome judge_submission() override {
-    if (auto fault = start_submission()) return *fault;
-    if (auto fault = judge_in_order(kLeastRuns)) return *fault;
-    return {};
-  }
-
-  // A plan sees no ids. So in a timed case one of the first kLeastRuns checked runs, which the seed chooses,
-  // has ids of another pattern: counters or tables that fit the case's own alone do not pass.
-  std::optional<Outcome> checked_run() override {
+  // A plan sees no ids. So in a timed case one of the first least_runs() checked runs, which the seed
+  // chooses, has ids of another pattern: counters or tables that fit the case's own alone do not pass.
+  Arguments refresh_for_check() override {
     Pattern pattern = shape_.pattern;
-    if (timed() && runs_++ == static_cast<int>(seed("other pattern's run") % kLeastRuns)) {
+    if (timed() && runs_++ == static_cast<int>(seed("other pattern's run") % least_runs())) {
       const int step = 1 + static_cast<int>(seed("other pattern") % (kPatterns - 1));
       pattern = static_cast<Pattern>((static_cast<int>(pattern) + step) % kPatterns);
     }
     draw(pattern);
-    if (auto fault = run_once()) return fault;
-    return verify_timed_run();
+    return {};
   }
 
   Arguments plan_arguments() const override { return {shape_.count, shape_.nodes}; }
@@ -68,7 +56,7 @@ class HistogramJudge : public CaseJudge {
   std::optional<Outcome> verify_timed_run() override {
     const std::vector<unsigned>& want = counting_->expected();
     std::vector<unsigned> got(want.size());
-    bench_->copy_out(got.data(), bench_->output(), got.size() * sizeof(unsigned));
+    bench().copy_out(got.data(), bench().output(), got.size() * sizeof(unsigned));
     count_check("exact_every_cell", static_cast<std::int64_t>(want.size()));
     if (got == want) return std::nullopt;
     return explain(want, got);
@@ -122,6 +110,7 @@ class HistogramJudge : public CaseJudge {
     return outcome;
   }
 
+  double items() const override { return shape_.count; }
   int bins() const { return (shape_.nodes + 39) / 40; }
 
   // Every id must be read.
@@ -142,13 +131,10 @@ class HistogramJudge : public CaseJudge {
     described["shape"] = {
         {"max_row", shape_.count}, {"mean_row", double(shape_.count) / bins()}, {"empty_rows", 0}};
     record["case"] = std::move(described);
-    if (!timing().is_null())
-      record["throughput_per_s"] = 1e6 * shape_.count / timing().at("median_us").get<double>();
   }
 
   Shape shape_;
-  int runs_ = 0;                  // checked ones
-  ArraysBench* bench_ = nullptr;  // the case's own bench
+  int runs_ = 0;  // checked ones
   std::unique_ptr<Counting> counting_;
 };
 

@@ -1,8 +1,6 @@
 // Lab histogram: ids counted in bins of 40, see reference/include/warpgrade/histogram.h.
 #pragma once
 
-#include <vector>
-
 #include "histogram/inputs.h"
 #include "labs/lab.h"
 
@@ -13,8 +11,7 @@ struct Shape {
   int count = 0, nodes = 1;
 };
 
-std::vector<CaseSpec> histogram_cases();
-Shape shape_of_case(const std::string& id);
+Shape shape_of_case(const CaseSpec& spec);
 
 // Judges one case on either backend; see grader/labs/histogram/README.md for the order of things.
 nlohmann::json judge_histogram(const JudgeContext& context, const CaseInput& input);

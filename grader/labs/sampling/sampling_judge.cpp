@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "judge/case_judge.h"
+#include "judge/arrays_judge.h"
 #include "labs/sampling/checks.h"
 #include "labs/sampling/sampling_lab.h"
 #include "measure/random.h"
@@ -22,41 +22,39 @@ constexpr double kCachedBytes = 128.0 * (1 << 20);
 
 constexpr int kLeastRuns = 6;  // one alone, and one for each relation of its seed to the seed before
 
-class SamplingJudge : public CaseJudge {
+class SamplingJudge : public ArraysJudge {
  public:
   SamplingJudge(const JudgeContext& judge_context, const CaseInput& input)
-      : CaseJudge(judge_context, input.spec, "sampling"),
+      : ArraysJudge(judge_context, input.spec, "sampling"),
         file_(datasets::CsrFile::open_verified(input.file)) {
     graph_ = {file_.row_offsets(), file_.columns()};
-    every_node_ = nodes_of_case(spec().id) == 0;
-    nodes_.resize(every_node_ ? graph_.nodes() : nodes_of_case(spec().id));
+    every_node_ = nodes_of_case(spec()) == 0;
+    nodes_.resize(every_node_ ? graph_.nodes() : nodes_of_case(spec()));
     for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i] = static_cast<int>(i);
   }
 
  private:
-  std::unique_ptr<CaseBench> open_bench() override {
-    const bool gpu = context().backend == "cuda";
-    auto bench = gpu ? make_cuda_arrays_bench() : make_host_arrays_bench();
+  void fill_bench() override {
     const auto add = [&](const char* name, std::span<const int> values) {
-      const int number = bench->add_input(name, values.size_bytes());
-      bench->copy_in(bench->input(number), values.data(), values.size_bytes());
-      bench->publish(number);
+      const int number = bench().add_input(name, values.size_bytes());
+      bench().copy_in(bench().input(number), values.data(), values.size_bytes());
+      bench().publish(number);
     };
     add("row_offsets", graph_.row_offsets);
     add("columns", graph_.columns);
     add("nodes", nodes_);
-    bench->set_output("samples", cells() * sizeof(int), timed());
-    bench_ = bench.get();
-    checks_ = gpu ? make_cuda_checks(*bench_, count(), fanout())
-                  : make_host_checks(*bench_, graph_, count(), fanout(), context().threads);
-    return bench;
+    bench().set_output("samples", cells() * sizeof(int), timed());
+    checks_ = on_gpu() ? make_cuda_checks(bench(), count(), fanout())
+                       : make_host_checks(bench(), graph_, count(), fanout(), context().threads);
   }
+
+  int least_runs() const override { return kLeastRuns; }
 
   Outcome judge_submission() override {
     if (auto fault = start_submission()) return *fault;
     draw_nodes();
     draw_relations();
-    if (auto fault = judge_in_order(kLeastRuns)) return *fault;
+    if (auto fault = judge_in_order()) return *fault;
     if (auto fault = accept(judge_levels(all_levels_))) return *fault;
     return {};
   }
@@ -115,8 +113,8 @@ class SamplingJudge : public CaseJudge {
                       : static_cast<int>(draw_below(static_cast<std::uint32_t>(random_bits(seed, i) >> 32),
                                                     static_cast<std::uint32_t>(graph_.nodes())));
     }
-    bench_->copy_in(bench_->input(kNodes), nodes_.data(), nodes_.size() * sizeof(int));
-    bench_->publish(kNodes);
+    bench().copy_in(bench().input(kNodes), nodes_.data(), nodes_.size() * sizeof(int));
+    bench().publish(kNodes);
   }
 
   static Arguments run_arguments(std::uint64_t seed) { return {static_cast<std::int64_t>(seed)}; }
@@ -255,6 +253,7 @@ class SamplingJudge : public CaseJudge {
 
   std::int64_t count() const { return static_cast<std::int64_t>(nodes_.size()); }
   unsigned fanout() const { return static_cast<unsigned>(spec().k); }
+  double items() const override { return static_cast<double>(cells()); }
   std::int64_t cells() const { return count() * fanout(); }
 
   Arguments plan_arguments() const override {
@@ -295,16 +294,12 @@ class SamplingJudge : public CaseJudge {
         {"mean_row", graph_.nodes() > 0 ? double(graph_.columns.size()) / graph_.nodes() : 0.0},
         {"empty_rows", empty}};
     record["case"] = std::move(described);
-    if (!timing().is_null())
-      record["throughput_per_s"] =
-          1e6 * static_cast<double>(cells()) / timing().at("median_us").get<double>();
   }
 
   datasets::CsrFile file_;
   GraphView graph_;
   std::vector<int> nodes_;
   bool every_node_ = false;
-  ArraysBench* bench_ = nullptr;  // the case's own bench
   std::unique_ptr<SamplingChecks> checks_;
   LevelCounts all_levels_;
   std::vector<Relation> relations_;

@@ -8,23 +8,14 @@
 namespace warpgrade::spmm {
 namespace {
 
-constexpr int kRows = 96, kK = 256, kLongestRow = 12, kSpread = 200;
+constexpr int kRows = 96, kLongestRow = 12, kSpread = 200;
 constexpr std::int64_t kFloatsFrom =
-    (std::int64_t{1} << 31) / kK;  // columns whose offset in floats passes 2^31
-constexpr std::int64_t kBytesFrom = (std::int64_t{1} << 29) / kK;  // in bytes
+    (std::int64_t{1} << 31) / kFarColumnsK;  // columns whose offset in floats passes 2^31
+constexpr std::int64_t kBytesFrom = (std::int64_t{1} << 29) / kFarColumnsK;  // in bytes
 constexpr int kCols = static_cast<int>(kFloatsFrom) + kSpread;
 constexpr std::uint64_t kSeed = 20261;
 
 }  // namespace
-
-CaseSpec far_columns_case() {
-  CaseSpec spec{"far-columns-k" + std::to_string(kK),          "far-columns", kK, "correctness", "public",
-                "n * K beyond 2^31: offsets in B need 64 bits"};
-  spec.drawn = true;
-  spec.emulator_only = true;
-  spec.beyond_older = "n * K beyond 2^31";
-  return spec;
-}
 
 datasets::Csr far_columns_matrix() {
   constexpr std::int64_t kStarts[] = {kFloatsFrom, kBytesFrom, 0};

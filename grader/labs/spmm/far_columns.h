@@ -6,12 +6,12 @@
 // (synth-tall, GPU).
 #pragma once
 
-#include "labs/lab.h"
 #include "warpgrade/datasets/csr.h"
 
 namespace warpgrade::spmm {
 
-CaseSpec far_columns_case();
+constexpr const char* kFarColumns = "far-columns";  // the pattern's name
+constexpr int kFarColumnsK = 256;
 
 // The matrix: 96 rows of 0 to 12 entries; a third of the columns lie where offsets in floats pass 2^31, a
 // third where offsets in bytes do, a third at the beginning. Always the same.

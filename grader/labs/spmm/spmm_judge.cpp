@@ -17,8 +17,6 @@
 namespace warpgrade::spmm {
 namespace {
 
-constexpr int kLeastRuns = 3;
-
 class SpmmJudge : public CaseJudge {
  public:
   SpmmJudge(const JudgeContext& judge_context, const CaseInput& input)
@@ -32,7 +30,7 @@ class SpmmJudge : public CaseJudge {
     file_.emplace(datasets::CsrFile::open_verified(input.file));
     content_ = file_->content_hash();
     a_ = {file_->rows(), file_->cols(), file_->row_offsets(), file_->columns()};
-    if (spec().set == "hidden") take_variant();
+    if (is_variant(spec())) take_variant();
     if (judge_context.older_interface) make_square();
   }
 
@@ -49,7 +47,7 @@ class SpmmJudge : public CaseJudge {
     a_.rows = a_.cols = std::max(a_.rows, a_.cols);
   }
 
-  // Hidden cases: the public matrix with rows and columns in an order that the run's seed decides, committed
+  // The public matrix with rows and columns in an order that the run's seed decides, committed
   // to before the run like every other use of it.
   void take_variant() {
     variant_ = datasets::make_variant(a_.cols, a_.row_offsets, a_.columns, seed("variant"));
@@ -65,22 +63,11 @@ class SpmmJudge : public CaseJudge {
     return bench;
   }
 
-  Outcome judge_submission() override {
-    if (auto fault = start_submission()) return *fault;
-    if (auto fault = judge_in_order(kLeastRuns)) return *fault;
-    return {};
-  }
-
   void prepare_plan(int, bool) override { bench_->refresh_a(next_seed()); }
 
   Arguments plan_arguments() const override { return {a_.rows, a_.cols, a_.nnz(), spec().k}; }
 
-  // A run on values that the submission has not seen, every cell of whose result is checked.
-  std::optional<Outcome> checked_run() override {
-    bench_->refresh_b(next_seed());
-    if (auto fault = run_once()) return fault;
-    return accept(bench_->check_every_cell());
-  }
+  std::optional<Outcome> verify_checked_run() override { return accept(bench_->check_every_cell()); }
 
   Arguments refresh_for_timing() override {
     bench_->refresh_b(next_seed());

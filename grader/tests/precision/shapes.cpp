@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "labs/spmm/spmm_lab.h"
+#include "labs/lab.h"
 #include "warpgrade/datasets/catalog.h"
 
 namespace warpgrade::spmm {
@@ -46,7 +46,7 @@ void add_row(Matrix& matrix, std::int64_t length, std::uint64_t seed) {
 std::vector<Shape> timed_shapes(const std::filesystem::path& catalogue, bool with_graphs) {
   const auto catalog = datasets::Catalog::load(catalogue);
   std::vector<Shape> shapes;
-  for (const CaseSpec& spec : spmm_cases()) {
+  for (const CaseSpec& spec : find_lab("spmm").cases()) {
     if (spec.k == 32 && spec.set == "stand-in")
       shapes.push_back({spec.dataset, lengths_of(catalog.find(spec.dataset))});
   }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/yaml_place.h"
 #include "record/run_folder.h"
 #include "score/calibrate.h"
 
@@ -25,7 +26,8 @@ thresholds:
 )";
 
 Policy policy(const std::string& text = kPolicy) {
-  return parse_policy(text, "test.yaml", {"cora", "arxiv"});
+  return parse_policy(text, "test.yaml",
+                      {.datasets = {"cora", "arxiv"}, .cases = {"cora-k32", "arxiv-k32"}, .width = "K"});
 }
 
 json run_of(const std::string& backend) {
@@ -235,11 +237,65 @@ TEST(Score, ARefusedHandInIsNoCompileError) {
   EXPECT_EQ(s.at("verdict"), "refused");
 }
 
+// ---- cases of the policy's own ----
+
+// A lab whose cases name a dataset and nothing else.
+Policy with_cases(const std::string& more) {
+  PolicyVocabulary known{.datasets = {"cora"}, .cases = {"cora-k32"}, .width = "K"};
+  known.read_cases = [](const YamlPlace& list) {
+    std::vector<CaseSpec> cases;
+    for (const YamlPlace& item : list.items("a list")) {
+      CaseSpec spec;
+      spec.id = item["id"].text();
+      spec.dataset = item["graph"].text();
+      spec.k = 32;
+      spec.place = item.where();
+      cases.push_back(spec);
+    }
+    return cases;
+  };
+  const std::string text = kPolicy;
+  return parse_policy(text.substr(0, text.find("thresholds:")) + more, "own.yaml", known);
+}
+
+std::string told(const std::string& more) {
+  try {
+    with_cases(more);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(PolicyCases, HaveThresholdsByTheirDatasetOrTheirId) {
+  const Policy own = with_cases(
+      "cases: [{id: a, graph: web}, {id: b, graph: web}]\nthresholds: {web: {32: 1.5}, b: 2, cora-k32: 3}");
+  ASSERT_EQ(own.cases.size(), 2U);
+  const auto threshold = [&](const char* id, const char* dataset, int k = 32) {
+    return own.threshold({{"id", id}, {"dataset", dataset}, {"k", k}});
+  };
+  EXPECT_EQ(threshold("a", "web"), 1.5);
+  EXPECT_EQ(threshold("b", "web"), 2);
+  EXPECT_EQ(threshold("cora-k32", "cora"), 3);
+  EXPECT_EQ(threshold("c", "web", 64), std::nullopt);
+}
+
+TEST(PolicyCases, MistakesAreToldWithTheirPlace) {
+  EXPECT_EQ(told("cases: [{id: cora-k32, graph: web}]"),
+            "own.yaml:9: cases[0]: the lab has a case cora-k32 of its own: give this one another id");
+  EXPECT_EQ(told("cases: [{id: a, graph: web}]\nthresholds: {webb: {32: 1}}"),
+            "own.yaml:10: thresholds.webb: expected a dataset or a case of this lab (`warpgrade labs` lists "
+            "them) (did you mean web?), got a list or map");
+  EXPECT_EQ(told("cases: here").substr(0, 18), "own.yaml:9: cases:");
+  EXPECT_EQ(told("thresholds: {cora: {wide: 1}}"),
+            "own.yaml:9: thresholds.cora.wide: expected a positive K as key, got 'wide'");
+}
+
 // ---- calibration ----
 
 json step_record(const std::string& id, const std::string& dataset, int k, const json& ratios) {
   return {{"submission", {{"id", id}}},
-          {"case", {{"dataset", dataset}, {"k", k}}},
+          {"case", {{"id", fmt::format("{}-{}", dataset, k)}, {"dataset", dataset}, {"k", k}}},
           {"outcome", {{"verdict", "accepted"}}},
           {"ratios", ratios}};
 }
@@ -266,7 +322,18 @@ TEST(Calibrate, IsReadAsAPolicyAgain) {
       propose_thresholds(run, {step_record("step-01", "cora", 32, {{"cub", {{"median", 3.0}}}})}, "cub", 0.5);
   std::string text = kPolicy;
   text = text.substr(0, text.find("thresholds:")) + proposed;
-  EXPECT_EQ(policy(text).threshold("cora", 32), 1.5);
+  EXPECT_EQ(policy(text).threshold({{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}}), 1.5);
+}
+
+TEST(Calibrate, CasesOfOneDatasetAndWidthHaveAThresholdEach) {
+  const json run{{"run", "r"}, {"lab", "gcn"}, {"device", json::object()}};
+  json one = step_record("step-01", "cora", 2708, {{"naive", {{"median", 2.0}}}}), other = one;
+  one["case"]["id"] = "pipeline-cora";
+  other["case"]["id"] = "aggregate-cora";
+  other["ratios"]["naive"]["median"] = 4.0;
+  const std::string yaml = propose_thresholds(run, {one, other}, "naive", 0.5);
+  EXPECT_NE(yaml.find("  aggregate-cora: 2.00  #"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("  pipeline-cora: 1.00  #"), std::string::npos) << yaml;
 }
 
 TEST(Calibrate, NamesTheBaselinesThatWereTimed) {

@@ -57,6 +57,9 @@ class Catalog {
 
   const std::vector<DatasetInfo>& all() const { return datasets_; }
 
+  // Whether there is a dataset of that name or alias, whatever stands behind an '@'.
+  bool contains(const std::string& name) const;
+
   // By name or alias; `name@0.01` is a stand-in at that scale, `name@original` the graph that it stands for.
   // Throws DatasetError with near matches.
   DatasetInfo find(const std::string& name) const;
