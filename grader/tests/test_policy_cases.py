@@ -30,7 +30,7 @@ def policy_of(lab: str, folder: Path, more: str) -> Path:
     """The lab's policy with more behind it, but without its thresholds."""
     text = (ROOT / f"grader/policies/{lab}.yaml").read_text(encoding="utf-8")
     file = folder / f"{lab}.yaml"
-    file.write_text(text[: text.index("thresholds:")] + more, encoding="utf-8")
+    file.write_text(text[: text.index("\nthresholds:") + 1] + more, encoding="utf-8")
     return file
 
 
@@ -86,9 +86,11 @@ def test_students_run_the_public_ones(imported: tuple[dict[str, str], str], tmp_
 
 
 def test_a_declared_lab_gets_other_parameters(tmp_path: Path) -> None:
-    policy = policy_of("scan", tmp_path, "cases: [{id: odd, n: 4099, kind: speed, set: real}]\nthresholds: {odd: 1}\n")
+    policy = policy_of(
+        "scan", tmp_path, "cases: [{id: own-size, n: 4099, kind: speed, set: real}]\nthresholds: {own-size: 1}\n"
+    )
     run = tmp_path / "run"
-    arguments = ["--lab", "scan", *EMULATOR, "--policy", policy, "--cases", "odd", "--run", run, "--quiet"]
+    arguments = ["--lab", "scan", *EMULATOR, "--policy", policy, "--cases", "own-size", "--run", run, "--quiet"]
     done = warpgrade("grade", ROOT / "reference/scan/naive", *arguments)
     assert done.returncode == 0, done.stderr
     (record,) = records_of(run)

@@ -87,8 +87,8 @@ TEST(LabCases, AMistakeIsToldWithFileLineKeyAndWhatWasExpected) {
             "own.yaml:2: cases[0].k: K is a multiple of 32, and 48 is not");
   EXPECT_EQ(told("spmm", "  - {graph: cora, k: 32}\n  - {graph: cora, k: [64, 32]}"),
             "own.yaml:3: cases[1].id: another case has the id cora-k32");
-  EXPECT_EQ(told("spmm", "  - {graf: cora, k: 32}"),
-            "own.yaml:2: unknown key cases[0].graf (did you mean graph?)");
+  EXPECT_EQ(told("spmm", "  - {grap: cora, k: 32}"),
+            "own.yaml:2: unknown key cases[0].grap (did you mean graph?)");
   EXPECT_EQ(told("spmm", "  - {k: 32}"),
             "own.yaml:2: cases[0]: expected either `graph`, a dataset, or `pattern`, one of far-columns");
   EXPECT_EQ(
