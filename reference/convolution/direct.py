@@ -16,7 +16,7 @@ def convolve(image, weights):
     return out
 
 
-def convolution(in_, filter_):
+def convolution(in_, filter):  # noqa: A002 - the array is called so
     """The image, and the sums of magnitudes that rounding errors grow with."""
-    image, weights = in_.astype(np.float64), filter_.astype(np.float64)
+    image, weights = in_.astype(np.float64), filter.astype(np.float64)
     return convolve(image, weights), convolve(np.abs(image), np.abs(weights))

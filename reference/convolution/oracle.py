@@ -31,8 +31,8 @@ def _even(side):
         side += 1
 
 
-def convolution(in_, filter_):
+def convolution(in_, filter):  # noqa: A002 - the array is called so
     """The image, and the sums of magnitudes that rounding errors grow with."""
-    image, weights = in_.astype(np.float64), filter_.astype(np.float64)
+    image, weights = in_.astype(np.float64), filter.astype(np.float64)
     one = convolve if weights.size <= FEW_WEIGHTS else _by_transform
     return one(image, weights), np.abs(one(np.abs(image), np.abs(weights)))

@@ -1,11 +1,11 @@
-// Convolution, optimized: a thread makes sixteen cells of a column (eight where the filter is small and memory
-// is what counts), with strips of the tile's columns in registers, as in step 2; the filter lies transposed in
-// shared memory, so that a column of it comes in loads of consecutive words. The radius is a template's
-// parameter up to 8.
+// Convolution, optimized: a thread makes sixteen cells of a column (eight where the filter is small and
+// memory is what counts), with strips of the tile's columns in registers, as in step 2; the filter lies
+// transposed in shared memory, so that a column of it comes in loads of consecutive words. The radius is a
+// template's parameter up to 8.
 //
 // Cost  8 bytes a cell and the tiles' margins; of shared memory (16 + 2 * radius) loads of the tile and
-//       2 * radius + 1 of the filter for 16 * (2 * radius + 1) multiply-adds: from radius 3 on arithmetic is what
-//       counts.
+//       2 * radius + 1 of the filter for 16 * (2 * radius + 1) multiply-adds: from radius 3 on arithmetic is
+//       what counts.
 #include "warpgrade/convolution.h"
 
 namespace {

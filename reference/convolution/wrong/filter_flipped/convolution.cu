@@ -14,7 +14,8 @@ __global__ void convolution_kernel(const float* in, const float* filter, int ny,
     if (from_y < 0 || from_y >= ny) continue;
     for (int dx = 0; dx < side; ++dx) {
       const int from_x = x + dx - radius;
-      if (from_x >= 0 && from_x < nx) sum += filter[side * side - 1 - dy * side - dx] * in[size_t(from_y) * nx + from_x];
+      if (from_x >= 0 && from_x < nx)
+        sum += filter[side * side - 1 - dy * side - dx] * in[size_t(from_y) * nx + from_x];
     }
   }
   out[size_t(y) * nx + x] = sum;
