@@ -384,7 +384,10 @@ PolicyVocabulary vocabulary_of(const json& run) {
 fs::path imported_dataset(const std::string& name, const fs::path& cache) {
   const fs::path handed_out = project_root() / "datasets/own" / (name + ".npz");
   if (fs::is_regular_file(handed_out)) return handed_out;
-  return datasets::Cache(cache).find(name);
+  // A node's own folder has what the catalogue makes there; what was imported lies in the cache.
+  for (const fs::path& folder : {cache, cache_directory() / "datasets"})
+    if (fs::path file = datasets::Cache(folder).find(name); !file.empty()) return file;
+  return {};
 }
 
 void require_datasets(const Lab& lab, const Policy& policy, const fs::path& cache) {
