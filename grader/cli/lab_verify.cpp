@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/toolchain.h"
+#include "batch/class_run.h"
 #include "batch/grade_run.h"
 #include "cli/lab_commands.h"
 #include "declaration/contract.h"
@@ -19,6 +20,7 @@
 #include "labs/declared/declared_judge.h"
 #include "labs/declared/mutations.h"
 #include "record/run_folder.h"
+#include "warpgrade/datasets/catalog.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -29,6 +31,14 @@ using declaration::LabDeclaration;
 using nlohmann::json;
 
 constexpr std::size_t kMostToldEach = 5;
+
+fs::path graph_file(const std::string& graph) {
+  const fs::path cache = cache_directory() / "datasets";
+  const auto catalog = datasets::Catalog::load(project_root() / "datasets/catalog.yaml");
+  if (catalog.contains(graph)) return catalog.ensure(graph, cache);
+  if (fs::path imported = imported_dataset(graph, cache); !imported.empty()) return imported;
+  throw UsageError("no dataset {} here: `warpgrade data list` names them", graph);
+}
 
 class Verification {
  public:
@@ -90,7 +100,7 @@ class Verification {
     declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), 1));
     declared::MutationReport report;
     try {
-      report = declared::try_mutations(lab_, oracle, seed(), 1);
+      report = declared::try_mutations(lab_, graph_file, oracle, seed(), 1);
     } catch (const JudgeFault& fault) {
       tell(false, "the oracle answers every case", {fault.what()});
       return false;
@@ -111,7 +121,7 @@ class Verification {
     if (lab_.second_truth.empty()) return skip("a second oracle (second_truth): there is none");
     declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), 1));
     declared::OracleProcess second(declared::oracle_spec(lab_, lab_.second_truth, sandbox(), 1));
-    const auto found = declared::disagreements(lab_, oracle, second, seed(), 1);
+    const auto found = declared::disagreements(lab_, graph_file, oracle, second, seed(), 1);
     tell(found.empty(), fmt::format("{} agrees with {}", lab_.second_truth, lab_.truth), found);
   }
 

@@ -14,6 +14,9 @@ std::string contract_header(const LabDeclaration& lab);
 std::string runner_source(const LabDeclaration& lab);
 // student/<lab>/<lab>.cu: compiles, and says that it is not written yet.
 std::string student_stub(const LabDeclaration& lab);
+// What the lab's oracle.cpp is to define, and the program that calls it (labs/declared/oracle_main.h).
+std::string oracle_declaration(const LabDeclaration& lab);
+std::string oracle_program(const LabDeclaration& lab);
 // A Markdown table of the public cases, between two comments that mark it in the student's page.
 std::string case_table(const LabDeclaration& lab);
 // The page with its table of cases made anew; the table at its end where it had none.

@@ -38,6 +38,35 @@ const CaseDeclaration& LabDeclaration::find_case(const std::string& id) const {
   throw JudgeFault("lab {} has no case {}", name, id);
 }
 
+const Draws& draws_in(const ArrayDeclaration& array, const CaseDeclaration& c) {
+  const auto own = c.draws.find(array.name);
+  return own == c.draws.end() ? array.draws : own->second;
+}
+
+const char* name_of(CsrPart part) {
+  constexpr const char* kNames[] = {"row_offsets", "columns", "rows"};
+  return kNames[static_cast<int>(part)];
+}
+
+std::int64_t cells_of(CsrPart part, std::int64_t rows, std::int64_t entries) {
+  return part == CsrPart::kRowOffsets ? rows + 1 : entries;
+}
+
+std::string csr_misfit(const LabDeclaration& lab, const CaseDeclaration& c, std::int64_t rows,
+                       std::int64_t entries) {
+  for (const ArrayDeclaration& array : lab.arrays) {
+    if (array.role == Role::kOutput) continue;
+    const Draw& draw = draws_in(array, c).front();
+    if (draw.kind != DrawKind::kCsr) continue;
+    const std::int64_t cells = cells_in(shape_in(array, c.values)), has = cells_of(draw.part, rows, entries);
+    if (cells != has)
+      return fmt::format(
+          "{} has {} cells in case {}, and the {} of {} are {} numbers: it has {} rows and {} entries",
+          array.name, cells, c.id, name_of(draw.part), c.graph, has, rows, entries);
+  }
+  return "";
+}
+
 std::vector<std::int64_t> shape_in(const ArrayDeclaration& array, const Values& values) {
   std::vector<std::int64_t> shape;
   for (const Expression& extent : array.shape) {
@@ -83,8 +112,8 @@ std::string definition_hash(const std::string& lab) {
   std::set<fs::path> files;
   for (const auto& entry : fs::directory_iterator(declaration_file(lab).parent_path())) {
     const std::string extension = entry.path().extension().string();
-    const bool counts =
-        extension == ".yaml" || extension == ".py" || extension == ".cpp" || extension == ".h";
+    const bool counts = extension == ".yaml" || extension == ".py" || extension == ".npy" ||
+                        extension == ".cpp" || extension == ".h";
     if (counts && entry.is_regular_file()) files.insert(entry.path());
   }
   Sha256 hash;

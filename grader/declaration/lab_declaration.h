@@ -19,7 +19,10 @@ class YamlPlace;
 
 namespace warpgrade::declaration {
 
-enum class DrawKind { kUniform, kNormal, kIntegers, kPermutation, kSorted, kConstant, kOneHot };
+enum class DrawKind { kUniform, kNormal, kIntegers, kPermutation, kSorted, kConstant, kOneHot, kNpy, kCsr };
+
+// Of a dataset's matrix: where rows begin in `columns` (rows + 1 numbers), the column of each entry, its row.
+enum class CsrPart { kRowOffsets, kColumns, kRows };
 
 // How the numbers of an array are drawn, by field of its elements (one, unless they are structures).
 struct Draw {
@@ -27,6 +30,8 @@ struct Draw {
   double low = -1, high = 1;  // uniform, sorted; the value of constant and of one_hot is `low`
   std::int64_t whole_low = 0, whole_high = 0;  // of integers, and of integer types
   double mean = 0, deviation = 1;              // normal
+  std::string file;                            // npy: in the lab's folder; the same numbers in each run
+  CsrPart part = CsrPart::kRowOffsets;         // csr, of the case's graph
 };
 using Draws = std::vector<Draw>;
 
@@ -65,6 +70,7 @@ struct CallArgument {
 
 struct CaseDeclaration {
   std::string id, why, kind, set, dataset;
+  std::string graph;  // whose CSR arrays are drawn from; empty: none's
   Values values;
   std::map<std::string, Draws> draws;  // of arrays that are drawn otherwise than in other cases
 };
@@ -125,6 +131,15 @@ std::vector<std::string> declared_lab_names();
 std::filesystem::path declaration_file(const std::string& lab);
 // Of all that decides what a lab judges: lab.yaml, its scripts and oracle.
 std::string definition_hash(const std::string& lab);
+
+// How the array is drawn in this case.
+const Draws& draws_in(const ArrayDeclaration& array, const CaseDeclaration& c);
+// The name of a part of CSR, as a draw says it, and how many numbers it has.
+const char* name_of(CsrPart part);
+std::int64_t cells_of(CsrPart part, std::int64_t rows, std::int64_t entries);
+// Why the case's arrays cannot be drawn from a matrix of so many rows and entries; empty: they can.
+std::string csr_misfit(const LabDeclaration& lab, const CaseDeclaration& c, std::int64_t rows,
+                       std::int64_t entries);
 
 // The dimensions of the array in a case. Throws std::domain_error when an expression has no value there.
 std::vector<std::int64_t> shape_in(const ArrayDeclaration& array, const Values& values);

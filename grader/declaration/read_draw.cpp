@@ -7,11 +7,15 @@ namespace warpgrade::declaration {
 namespace {
 
 const std::map<std::string, DrawKind>& kinds() {
-  static const std::map<std::string, DrawKind> known = {
-      {"uniform", DrawKind::kUniform},   {"normal", DrawKind::kNormal},
-      {"integers", DrawKind::kIntegers}, {"permutation", DrawKind::kPermutation},
-      {"sorted", DrawKind::kSorted},     {"constant", DrawKind::kConstant},
-      {"one_hot", DrawKind::kOneHot}};
+  static const std::map<std::string, DrawKind> known = {{"uniform", DrawKind::kUniform},
+                                                        {"normal", DrawKind::kNormal},
+                                                        {"integers", DrawKind::kIntegers},
+                                                        {"permutation", DrawKind::kPermutation},
+                                                        {"sorted", DrawKind::kSorted},
+                                                        {"constant", DrawKind::kConstant},
+                                                        {"one_hot", DrawKind::kOneHot},
+                                                        {"npy", DrawKind::kNpy},
+                                                        {"csr", DrawKind::kCsr}};
   return known;
 }
 
@@ -92,10 +96,39 @@ Draw read_draw(const YamlPlace& place, Scalar type) {
         draw.whole_low = value.whole(least_of(type), greatest_of(type));
       }
       break;
+    case DrawKind::kNpy:
+    case DrawKind::kCsr:
+      place.refuse(name + " draws an array of numbers, no single number and no field of a structure");
     case DrawKind::kPermutation:
       if (value.defined()) value.fail("nothing: a permutation is of 0, 1, ... as many as there are cells");
       break;
   }
+  return draw;
+}
+
+// `{npy: weights.npy}`: of the lab's folder.
+Draw read_npy(const YamlPlace& place, const std::filesystem::path& folder) {
+  place.only({"npy"});
+  Draw draw;
+  draw.kind = DrawKind::kNpy;
+  draw.file = place["npy"].text();
+  const std::filesystem::path path(draw.file);
+  if (path.has_parent_path() || path.extension() != ".npy")
+    place["npy"].fail("a file of the lab's folder that ends in .npy");
+  if (!std::filesystem::is_regular_file(folder / path))
+    place["npy"].refuse((folder / path).string() + " is not there");
+  return draw;
+}
+
+// `{csr: columns}`: of the graph that the case names.
+Draw read_csr(const YamlPlace& place, Scalar type) {
+  place.only({"csr"});
+  Draw draw;
+  draw.kind = DrawKind::kCsr;
+  const std::string part = place["csr"].word({"row_offsets", "columns", "rows"});
+  draw.part = part == "columns" ? CsrPart::kColumns : part == "rows" ? CsrPart::kRows : CsrPart::kRowOffsets;
+  if (facts(type).is_float || facts(type).bytes < sizeof(std::int32_t))
+    place["csr"].refuse("the array holds whole numbers of 32 or 64 bits");
   return draw;
 }
 
@@ -111,8 +144,20 @@ std::int64_t greatest_of(Scalar type) {
   return bits >= 63 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << bits) - 1;
 }
 
-Draws read_draws(const YamlPlace& place, const ElementType& type) {
-  if (!type.is_structure) return {read_draw(place, type.fields.front().type)};
+Draw read_number_draw(const YamlPlace& place, Scalar type) {
+  const Draw draw = read_draw(place, type);
+  if (draw.kind == DrawKind::kPermutation || draw.kind == DrawKind::kOneHot)
+    place.fail("uniform, normal, integers or constant: a scalar is one number");
+  return draw;
+}
+
+Draws read_draws(const YamlPlace& place, const ElementType& type, const std::filesystem::path& folder) {
+  if (!type.is_structure) {
+    const Scalar scalar = type.fields.front().type;
+    if (place.is_map() && place["npy"].defined()) return {read_npy(place, folder)};
+    if (place.is_map() && place["csr"].defined()) return {read_csr(place, scalar)};
+    return {read_draw(place, scalar)};
+  }
   Draws draws;
   std::set<std::string> names;
   for (const Field& field : type.fields) names.insert(field.name);

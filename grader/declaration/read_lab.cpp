@@ -123,11 +123,7 @@ class Reader {
         number.about = item["about"].text_or("");
       }
       number.type = scalar_named(type.word(scalar_names()));
-      if (drawn)
-        number.draw =
-            read_draws(item.is_map() ? item["draw"] : root_["none"], element_of(number.type)).front();
-      if (drawn && (number.draw.kind == DrawKind::kPermutation || number.draw.kind == DrawKind::kOneHot))
-        item["draw"].fail("uniform, normal, integers or constant: a scalar is one number");
+      if (drawn) number.draw = read_number_draw(item.is_map() ? item["draw"] : root_["none"], number.type);
       numbers.push_back(std::move(number));
     }
     if (numbers.size() > kMostNumbers)
@@ -177,7 +173,7 @@ class Reader {
         if (place["draw"].defined())
           place["draw"].refuse("an output is not drawn; say `role: in_place` for what is both");
       } else {
-        array.draws = read_draws(place["draw"], array.type);
+        array.draws = read_draws(place["draw"], array.type, lab_.folder);
       }
       lab_.arrays.push_back(std::move(array));
     }
@@ -287,8 +283,15 @@ class Reader {
   }
 
   void read_truth() {
-    lab_.truth = read_script(root_["truth"], {".py"});
-    if (root_["second_truth"].defined()) lab_.second_truth = read_script(root_["second_truth"], {".py"});
+    lab_.truth = read_oracle(root_["truth"]);
+    if (root_["second_truth"].defined()) lab_.second_truth = read_oracle(root_["second_truth"]);
+  }
+
+  std::string read_oracle(const YamlPlace& place) const {
+    const std::string name = read_script(place, {".py", ".cpp"});
+    if (name.ends_with(".cpp") && !lab_.structures.empty())
+      place.refuse("structures are for an oracle in Python: oracle.cpp gets arrays of numbers alone");
+    return name;
   }
 
   Check read_check(const YamlPlace& place) {
@@ -311,6 +314,8 @@ class Reader {
     } else if (has("script")) {
       check.kind = CheckKind::kScript;
       const std::string script = read_script(place["script"], {".py"});
+      if (lab_.truth.ends_with(".cpp"))
+        place["script"].refuse("a check script needs an oracle in Python, too");
       if (!lab_.check_script.empty() && lab_.check_script != script)
         place["script"].fail("one script for the whole lab, " + lab_.check_script);
       lab_.check_script = script;

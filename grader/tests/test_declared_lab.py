@@ -193,3 +193,99 @@ def test_a_check_that_lets_mistakes_pass_is_found_out(project: Project) -> None:
     said = project.warpgrade("labs", "verify", "dot", "--backend", "emulator", "--honest-runs", "0", code=3)
     assert "FAIL  the check finds all scaled by 1 + 2^-10" in said
     assert "ok    the check finds one element flipped" in said
+
+
+# y = A * (weights * x) for the pattern A of a graph: arrays of a dataset, of a file, an oracle in C++.
+GATHER = """\
+schema: warpgrade.lab.v1
+name: gather
+summary: sums over a graph's neighbours
+parameters: {n: int, entries: int}
+arrays:
+  row_offsets: {type: int32, shape: [n + 1], draw: {csr: row_offsets}}
+  columns: {type: int32, shape: [entries], draw: {csr: columns}}
+  weights: {type: fp16, shape: [4], draw: {npy: weights.npy}}
+  x: {type: fp32, shape: [n]}
+  out: {type: fp32, shape: [n], role: output}
+call: "cudaError_t gather_run(const int* row_offsets, const int* columns, const __half* weights, const float* x, int n, int entries, float* out, cudaStream_t stream)"
+truth: oracle.cpp
+second_truth: second.py
+check: {bound: 8}
+work: {bytes: 8*n}
+cases:
+  - {id: repeats, graph: synth-duplicates, n: ROWS, entries: ENTRIES}
+"""
+GATHER_ORACLE = """\
+#include <cmath>
+
+void gather(const int* row_offsets, const int* columns, const float* weights, const float* x, int n, int, double* out,
+            double* out_magnitude) {
+  for (int row = 0; row < n; ++row) {
+    out[row] = out_magnitude[row] = 0;
+    for (int e = row_offsets[row]; e < row_offsets[row + 1]; ++e) {
+      const double term = double(weights[columns[e] % 4]) * x[columns[e]];
+      out[row] += term;
+      out_magnitude[row] += std::fabs(term);
+    }
+  }
+}
+"""
+GATHER_SECOND = """\
+import numpy as np
+
+
+def gather(row_offsets, columns, weights, x):
+    terms = weights.astype("f8")[columns % 4] * x[columns]
+    rows = np.repeat(np.arange(x.size), np.diff(row_offsets))
+    return np.bincount(rows, terms, x.size), np.bincount(rows, abs(terms), x.size)
+"""
+GATHER_KERNEL = """\
+#include "warpgrade/gather.h"
+
+__global__ void gather_kernel(const int* row_offsets, const int* columns, const __half* weights, const float* x, int n,
+                              float* out) {
+  const int row = blockIdx.x * 64 + threadIdx.x;
+  if (row >= n) return;
+  float sum = 0;
+  for (int e = row_offsets[row]; e < row_offsets[row + 1]; ++e)
+    sum += __half2float(weights[columns[e] % 4]) * x[columns[e]];
+  out[row] = sum;
+}
+
+cudaError_t gather_run(const int* row_offsets, const int* columns, const __half* weights, const float* x, int n, int,
+                       float* out, cudaStream_t stream) {
+  gather_kernel<<<(n + 63) / 64, 64, 0, stream>>>(row_offsets, columns, weights, x, n, out);
+  return cudaGetLastError();
+}
+"""
+
+
+def npy(numbers: list[int]) -> bytes:
+    """An array of fp16, given as its bits, as numpy.save writes it."""
+    header = f"{{'descr': '<f2', 'fortran_order': False, 'shape': ({len(numbers)},), }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00v\x00" + header.encode() + b"".join(bits.to_bytes(2, "little") for bits in numbers)
+
+
+def test_arrays_come_from_a_graph_and_a_file_and_the_truth_from_cpp(project: Project) -> None:
+    project.warpgrade("labs", "new", "gather")
+    lab = project.root / "reference/gather"
+    sizes = re.search(r"shape +(\d+) x \d+, (\d+) entries", project.warpgrade("data", "info", "synth-duplicates"))
+    assert sizes is not None
+    rows, entries = sizes.groups()
+    lab.joinpath("lab.yaml").write_text(GATHER.replace("ROWS", rows).replace("ENTRIES", entries), encoding="utf-8")
+    lab.joinpath("weights.npy").write_bytes(npy([0x3C00, 0xC000, 0x0001, 0x3555]))  # 1, -2, 2^-24, 0.333
+    lab.joinpath("oracle.cpp").write_text(GATHER_ORACLE, encoding="utf-8")
+    lab.joinpath("second.py").write_text(GATHER_SECOND, encoding="utf-8")
+    lab.joinpath("naive/gather.cu").write_text(GATHER_KERNEL, encoding="utf-8")
+    shutil.rmtree(lab / "wrong")
+    project.warpgrade("labs", "pages", "gather")
+    said = project.warpgrade("labs", "verify", "gather", "--backend", "emulator", "--honest-runs", "0")
+    assert "second.py agrees with oracle.cpp" in said
+    assert "naive on the emulator: accepted" in said
+    file = lab / "lab.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace(f"n: {rows}", "n: 7"), encoding="utf-8")
+    said = project.warpgrade("labs", "verify", "gather", "--backend", "emulator", "--honest-runs", "0", code=3)
+    assert f"it has {rows} rows and {entries} entries" in said
+    lab.joinpath("oracle.cpp").write_text("void gather(int) {}\n", encoding="utf-8")
+    said = project.warpgrade("labs", "verify", "gather", "--backend", "emulator", "--honest-runs", "0", code=2)
+    assert "oracle.cpp is to define\n  void gather(const int* row_offsets" in said

@@ -4,8 +4,11 @@
 #include <bit>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "declaration/npy_file.h"
 #include "labs/declared/draw.h"
 #include "measure/random.h"
+#include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade::declared {
 namespace {
@@ -13,6 +16,7 @@ namespace {
 using declaration::ArrayDeclaration;
 using declaration::Check;
 using declaration::CheckKind;
+using declaration::DrawKind;
 using declaration::ElementType;
 using declaration::NumberDeclaration;
 using declaration::Role;
@@ -70,7 +74,7 @@ const char* name_of(CheckKind kind) {
 }  // namespace
 
 CaseArrays::CaseArrays(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
-                       OracleProcess& oracle, int threads)
+                       const std::filesystem::path& graph, OracleProcess& oracle, int threads)
     : lab_(lab), case_(declared), oracle_(oracle), threads_(threads), scalars_(lab.scalars.size()) {
   std::size_t total = 0;
   for (const ArrayDeclaration& array : lab_.arrays) {
@@ -87,6 +91,7 @@ CaseArrays::CaseArrays(const declaration::LabDeclaration& lab, const declaration
       slot.has_magnitude = check.kind == CheckKind::kBound;
       if (slot.has_magnitude) slot.magnitude = place(total, cells * sizeof(double));
     }
+    read_fixed(slot, graph);
     slots_.push_back(std::move(slot));
   }
   oracle_.set_memory(total);
@@ -119,13 +124,46 @@ std::span<std::byte> CaseArrays::truth(const ArrayDeclaration& output) {
               static_cast<std::size_t>(slot(output).cells) * truth_type(output.type).bytes);
 }
 
+void CaseArrays::read_fixed(Slot& slot, const std::filesystem::path& graph) const {
+  const ArrayDeclaration& array = *slot.array;
+  if (array.role == Role::kOutput) return;
+  const declaration::Draw& draw = draws_in(array, case_).front();
+  if (draw.kind == DrawKind::kNpy) {
+    const std::string text = read_text(lab_.folder / draw.file);
+    const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+    slot.fixed.assign(bytes + declaration::read_npy_header(lab_.folder / draw.file).offset,
+                      bytes + text.size());
+  }
+  if (draw.kind != DrawKind::kCsr) return;
+  const auto matrix = datasets::CsrFile::open(graph);
+  const std::string misfit = csr_misfit(lab_, case_, matrix.rows(), matrix.nnz());
+  if (!misfit.empty()) throw JudgeFault("{}", misfit);
+  const Scalar type = array.type.fields.front().type;
+  slot.fixed.resize(static_cast<std::size_t>(slot.cells) * array.type.bytes);
+  std::byte* at = slot.fixed.data();
+  const auto append = [&](std::int64_t number) {
+    write_whole(type, number, at);
+    at += array.type.bytes;
+  };
+  if (draw.part == declaration::CsrPart::kRowOffsets)
+    for (const int offset : matrix.row_offsets()) append(offset);
+  if (draw.part == declaration::CsrPart::kColumns)
+    for (const int column : matrix.columns()) append(column);
+  if (draw.part == declaration::CsrPart::kRows)
+    for (int row = 0; row < matrix.rows(); ++row)
+      for (int e = matrix.row_offsets()[row]; e < matrix.row_offsets()[row + 1]; ++e) append(row);
+}
+
 void CaseArrays::draw(const Slot& slot, std::uint64_t seed) {
   const ArrayDeclaration& array = *slot.array;
-  const auto own = case_.draws.find(array.name);
+  if (!slot.fixed.empty()) {
+    std::copy(slot.fixed.begin(), slot.fixed.end(), part(slot.contents, bytes_of(array)).begin());
+    return;
+  }
   const std::int64_t row = slot.shape.empty() ? 1 : std::max<std::int64_t>(slot.shape.back(), 1);
   const auto number = static_cast<std::uint64_t>(&slot - slots_.data());
-  draw_cells(own == case_.draws.end() ? array.draws : own->second, array.type, row, mix_bits(seed + number),
-             threads_, part(slot.contents, bytes_of(array)));
+  draw_cells(draws_in(array, case_), array.type, row, mix_bits(seed + number), threads_,
+             part(slot.contents, bytes_of(array)));
 }
 
 void CaseArrays::draw_for_run(std::uint64_t seed) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,9 +19,10 @@ namespace warpgrade::declared {
 
 class CaseArrays {
  public:
-  // Takes the oracle's memory for this case. Throws JudgeFault when there is none.
+  // Takes the oracle's memory for this case. `graph`: the file of the case's graph, where it has one. Throws
+  // JudgeFault when there is no memory, or the graph does not fit.
   CaseArrays(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
-             OracleProcess& oracle, int threads);
+             const std::filesystem::path& graph, OracleProcess& oracle, int threads);
 
   // Draws anew what the run sees, or what the plan sees.
   void draw_for_run(std::uint64_t seed);
@@ -62,9 +64,11 @@ class CaseArrays {
     // Places in the memory; what an array does not have is empty there.
     std::size_t contents = 0, result = 0, truth = 0, magnitude = 0;
     bool has_magnitude = false;
+    std::vector<std::byte> fixed;  // what is the same in every run: of a file, of a graph
   };
   const Slot& slot(const declaration::ArrayDeclaration& array) const;
   std::span<std::byte> part(std::size_t at, std::size_t bytes) const;
+  void read_fixed(Slot& slot, const std::filesystem::path& graph) const;
   void draw(const Slot& slot, std::uint64_t seed);
   nlohmann::json values_json() const;
   nlohmann::json entry(const Slot& slot, std::size_t at, bool as_truth, const std::string& name) const;

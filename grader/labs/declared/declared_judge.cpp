@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "judge/arrays_judge.h"
+#include "labs/declared/built_oracle.h"
 #include "labs/declared/case_arrays.h"
 #include "labs/declared/draw.h"
 
@@ -31,7 +32,7 @@ class DeclaredJudge : public ArraysJudge {
       : ArraysJudge(judge_context, input.spec, lab.name),
         lab_(lab),
         case_(declared),
-        arrays_(lab, case_, oracle, judge_context.threads) {}
+        arrays_(lab, case_, input.file, oracle, judge_context.threads) {}
 
  private:
   void fill_bench() override {
@@ -159,6 +160,7 @@ OracleSpec oracle_spec(const LabDeclaration& lab, const std::string& file, Sandb
   spec.folder = lab.folder;
   spec.function = lab.name;
   spec.oracle = file;
+  if (file.ends_with(".cpp")) spec.program = built_oracle(lab, file);
   spec.check = lab.check_script;
   spec.limit = std::chrono::milliseconds(static_cast<long>(1e3 * lab.oracle_s));
   spec.memory_bytes = lab.oracle_memory_mb << 20;

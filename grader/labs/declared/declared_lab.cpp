@@ -7,6 +7,7 @@
 #include "base/yaml_place.h"
 #include "declaration/lab_declaration.h"
 #include "labs/declared/declared_judge.h"
+#include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade {
 namespace {
@@ -36,6 +37,12 @@ class DeclaredLab : public Lab {
     return baselines;
   }
 
+  void check_dataset(const CaseSpec& spec, const std::filesystem::path& file) const override {
+    const auto matrix = datasets::CsrFile::open(file);
+    const std::string misfit = csr_misfit(lab_, case_of(spec), matrix.rows(), matrix.nnz());
+    if (!misfit.empty()) throw UsageError("{}: {}", spec.place, misfit);
+  }
+
   std::string definition() const override { return declaration::definition_hash(lab_.name); }
 
   nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
@@ -57,7 +64,7 @@ class DeclaredLab : public Lab {
     spec.kind = declared.kind;
     spec.set = declared.set;
     spec.why = declared.why;
-    spec.drawn = true;
+    spec.drawn = declared.graph.empty();
     return spec;
   }
 

@@ -90,6 +90,9 @@ void write_cell(const Draw& draw, Scalar type, const Cell& cell, std::uint64_t s
       return write_sorted(draw, type, cell, unit(random_bits(seed, i)), at);
     case DrawKind::kConstant:
       return is_float ? write_real(type, draw.low, at) : write_whole(type, draw.whole_low, at);
+    case DrawKind::kNpy:
+    case DrawKind::kCsr:
+      return;  // what is not drawn at all (case_arrays.cpp); of no cells here
     case DrawKind::kOneHot: {
       const std::int64_t hot =
           whole_between(0, cell.row - 1, random_bits(seed, i / static_cast<std::uint64_t>(cell.row)));

@@ -115,15 +115,19 @@ void mutate_case(const LabDeclaration& lab, const CaseDeclaration& c, CaseArrays
   }
 }
 
+std::filesystem::path graph_of(const CaseDeclaration& c, const GraphFiles& graphs) {
+  return c.graph.empty() ? std::filesystem::path() : graphs(c.graph);
+}
+
 }  // namespace
 
-MutationReport try_mutations(const LabDeclaration& lab, OracleProcess& oracle, std::uint64_t seed,
-                             int threads) {
+MutationReport try_mutations(const LabDeclaration& lab, const GraphFiles& graphs, OracleProcess& oracle,
+                             std::uint64_t seed, int threads) {
   MutationReport report;
   for (const Way& way : kWays) report.mutations.push_back({way.name, 0, {}});
   for (const CaseDeclaration& c : lab.cases) {
     if (!fits(lab, c)) continue;
-    CaseArrays arrays(lab, c, oracle, threads);
+    CaseArrays arrays(lab, c, graph_of(c, graphs), oracle, threads);
     const std::uint64_t own = mix_bits(seed + static_cast<std::uint64_t>(++report.cases));
     arrays.draw_for_plan(own);
     arrays.draw_for_run(mix_bits(own));
@@ -138,12 +142,14 @@ MutationReport try_mutations(const LabDeclaration& lab, OracleProcess& oracle, s
   return report;
 }
 
-std::vector<std::string> disagreements(const LabDeclaration& lab, OracleProcess& oracle,
-                                       OracleProcess& second, std::uint64_t seed, int threads) {
+std::vector<std::string> disagreements(const LabDeclaration& lab, const GraphFiles& graphs,
+                                       OracleProcess& oracle, OracleProcess& second, std::uint64_t seed,
+                                       int threads) {
   std::vector<std::string> found;
   for (const CaseDeclaration& c : lab.cases) {
     if (!fits(lab, c)) continue;
-    CaseArrays arrays(lab, c, oracle, threads), others(lab, c, second, threads);
+    const std::filesystem::path graph = graph_of(c, graphs);
+    CaseArrays arrays(lab, c, graph, oracle, threads), others(lab, c, graph, second, threads);
     for (CaseArrays* either : {&arrays, &others}) {
       either->draw_for_plan(seed);
       either->draw_for_run(mix_bits(seed));

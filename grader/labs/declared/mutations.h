@@ -1,6 +1,8 @@
 // Whether a declared lab's check finds what is wrong: the oracle's own outputs, changed a little.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,12 +26,16 @@ struct MutationReport {
 // Cases beyond this many bytes are left out: others show the same.
 inline constexpr std::size_t kLargestMutated = std::size_t{64} << 20;
 
+// The file of a graph that a case names.
+using GraphFiles = std::function<std::filesystem::path(const std::string& graph)>;
+
 // Throws JudgeFault with the oracle's words when it fails.
-MutationReport try_mutations(const declaration::LabDeclaration& lab, OracleProcess& oracle,
-                             std::uint64_t seed, int threads);
+MutationReport try_mutations(const declaration::LabDeclaration& lab, const GraphFiles& graphs,
+                             OracleProcess& oracle, std::uint64_t seed, int threads);
 
 // Whether a second oracle gives the same outputs, by the lab's own check; the cases in which it does not.
-std::vector<std::string> disagreements(const declaration::LabDeclaration& lab, OracleProcess& oracle,
-                                       OracleProcess& second, std::uint64_t seed, int threads);
+std::vector<std::string> disagreements(const declaration::LabDeclaration& lab, const GraphFiles& graphs,
+                                       OracleProcess& oracle, OracleProcess& second, std::uint64_t seed,
+                                       int threads);
 
 }  // namespace warpgrade::declared

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kInside = "/run/warpgrade/lab";
+constexpr const char* kProgramInside = "/run/warpgrade/oracle";
 constexpr const char* kWorkerInside = "/run/warpgrade/oracle_worker.py";
 constexpr int kSocketInside = 3;
 constexpr std::chrono::milliseconds kLongestStart{60'000};  // Python and NumPy, on a busy machine
@@ -44,9 +45,15 @@ std::vector<Mount> python_mounts(const fs::path& program) {
 }
 
 SandboxSpec box_of(const OracleSpec& spec) {
-  const fs::path program = python_program().value_or("/usr/bin/python3");
   SandboxSpec box;
   box.mode = spec.sandbox;
+  if (!spec.program.empty()) {
+    box.mounts = {{spec.program, kProgramInside, false}};
+    box.command = {kProgramInside};
+    box.environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", "/tmp"}, {"LC_ALL", "C.UTF-8"}};
+    return box;
+  }
+  const fs::path program = python_program().value_or("/usr/bin/python3");
   box.mounts = python_mounts(program);
   box.mounts.push_back({spec.folder, kInside, false});
   box.mounts.push_back({project_root() / "grader/labs/declared/oracle_worker.py", kWorkerInside, false});
@@ -57,6 +64,28 @@ SandboxSpec box_of(const OracleSpec& spec) {
                      {"LC_ALL", "C.UTF-8"},        {"OPENBLAS_NUM_THREADS", threads},
                      {"OMP_NUM_THREADS", threads}, {"PYTHONHASHSEED", "0"}};
   return box;
+}
+
+// The request as a program of C++ reads it (oracle_main.h).
+std::string lines_of(const nlohmann::json& request) {
+  const std::string op = request.at("op");
+  if (op == "memory") return fmt::format("memory {}\n", request.at("bytes").get<std::size_t>());
+  std::string text = op + "\n";
+  for (const auto& [name, value] : request.at("values").items()) {
+    text += fmt::format("value {} ", name);
+    text += value.is_number_float() ? fmt::format("{:.17g}\n", value.get<double>()) : value.dump() + "\n";
+  }
+  const auto add = [&](const char* kind, const char* list, const char* suffix) {
+    for (const nlohmann::json& entry : request.at(list)) {
+      std::size_t cells = 1;
+      for (const nlohmann::json& extent : entry.at("shape")) cells *= extent.get<std::size_t>();
+      text += fmt::format("{} {}{} {} {}\n", kind, entry.at("name").get<std::string>(), suffix,
+                          entry.at("at").get<std::size_t>(), cells);
+    }
+  };
+  add("input", "inputs", "");
+  add("output", "outputs", "/out");
+  return text;
 }
 
 std::string program_of(const OracleSpec& spec) {
@@ -106,7 +135,7 @@ nlohmann::json OracleProcess::exchange(const nlohmann::json& request, int descri
     if (greeting.contains("error")) give_up(greeting.at("error"));
     greeted_ = true;
   }
-  const std::string text = json_text(request);
+  const std::string text = spec_.program.empty() ? json_text(request) : lines_of(request);
   if (!send_message(socket_.get(), text.data(), text.size(), descriptor)) give_up("it has ended");
   nlohmann::json answer = receive(spec_.limit);
   if (answer.contains("error"))  // a mistake in the lab's own code: it serves on

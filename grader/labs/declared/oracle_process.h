@@ -1,5 +1,5 @@
-// A lab's oracle, which is Python with NumPy, in a process of its own: started once a judge process, boxed,
-// with limits; arrays go in and out through memory that both map.
+// A lab's oracle, Python with NumPy or a program of C++, in a process of its own: started once a judge
+// process, boxed, with limits; arrays go in and out through memory that both map.
 #pragma once
 
 #include <chrono>
@@ -16,10 +16,11 @@
 namespace warpgrade::declared {
 
 struct OracleSpec {
-  std::filesystem::path folder;  // reference/<lab>
-  std::string function;          // the lab's name
-  std::string oracle;            // "oracle.py"
-  std::string check;             // "check.py", or empty
+  std::filesystem::path folder;        // reference/<lab>
+  std::string function;                // the lab's name
+  std::string oracle;                  // "oracle.py"
+  std::filesystem::path program = {};  // of an oracle.cpp (built_oracle.h)
+  std::string check;                   // "check.py", or empty
   std::chrono::milliseconds limit{60'000};
   std::size_t memory_bytes = std::size_t{8} << 30;
   SandboxMode sandbox = SandboxMode::kBubblewrap;

@@ -179,6 +179,28 @@ TEST_F(LabFile, IsRead) {
   EXPECT_EQ(lab.arrays[0].draws[0].whole_high, 1000);
 }
 
+TEST_F(LabFile, TellsWhatIsWrongWithFilesAndGraphs) {
+  // An array of two int32, as numpy.save writes it.
+  std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }";
+  header.resize(117, ' ');
+  write_text(file_.parent_path() / "two.npy",
+             std::string("\x93NUMPY\x01\x00v\x00", 10) + header + "\n" + std::string(8, 'x'));
+  const std::string draw = "draw: {uniform: [0, 1000]}";
+  EXPECT_EQ(told(draw, "draw: {npy: one.npy}").substr(0, 30), "lab.yaml:6: arrays.in.draw.npy");
+  EXPECT_NE(told(draw, "draw: {npy: two.npy}").find("it holds 2 of <i4, and in is 1 of <i4 in case one"),
+            std::string::npos);
+  EXPECT_EQ(told(draw, "draw: {csr: cols}").substr(0, 64),
+            "lab.yaml:6: arrays.in.draw.csr: expected columns or row_offsets ");
+  EXPECT_EQ(told(draw, "draw: {csr: columns}"),
+            "lab.yaml:13: cases[0].graph: expected a dataset (`warpgrade data list`), since in is drawn from "
+            "it, got nothing");
+  EXPECT_EQ(
+      told("id: one,", "id: one, graph: cora,"),
+      "lab.yaml:13: cases[0].graph: no array of this case is drawn from a graph (`draw: {csr: columns}`)");
+  EXPECT_EQ(told("truth: oracle.py", "truth: oracle.c").substr(0, 84),
+            "lab.yaml:9: truth: expected a file of the lab's folder that ends in .cpp or .py, got");
+}
+
 TEST_F(LabFile, TellsEveryMistakeWithItsPlace) {
   EXPECT_EQ(told("summary:", "sumary:"), "lab.yaml:3: unknown key sumary (did you mean summary?)");
   EXPECT_EQ(told("type: int32, shape: [n], draw", "type: int23, shape: [n], draw").substr(0, 40),
