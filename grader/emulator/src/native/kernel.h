@@ -38,7 +38,7 @@ struct ScalarRegister {
   uint64_t value;
 };
 
-// Atomic updates of global memory that need no locked instruction where one worker runs the launch.
+// Atomic updates that need no locked instruction where no one else is at work.
 enum class NativeAtomic : uint8_t { none, add_word, add_float };
 
 // A place where native code calls the interpreter.

@@ -138,43 +138,60 @@ WARPEMU_AVX512 __m512i sum(NativeAtomic atomic, __m512i old, __m512i more) {
              : _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(old), _mm512_castsi512_ps(more)));
 }
 
-// The bounds that an instruction touched last; nullptr: others may see the memory, or no lane has been there.
-const Allocation* own_allocation(const Warp& w, const Inst& i) {
+// Memory that no other thread of this process touches, by the bounds that an instruction touched last; bytes
+// 0: not known.
+struct OwnMemory {
+  uint64_t begin = 0, bytes = 0;
+  uint8_t* host = nullptr;
+};
+
+OwnMemory own_memory(const Warp& w, const Inst& i) {
   const Worker& worker = *w.worker;
+  if (worker.observe) return {};
+  if (i.space == Space::shared) {  // a block runs on one worker
+    const SharedVariable& v = w.block->launch_shared[worker.shared_hint[i.index]];
+    return {v.begin, v.end - v.begin, w.block->shared + v.begin};
+  }
   const uint32_t hint = worker.allocation_hint[i.index];
-  if (worker.observe || worker.launch->undo_logs.size() != 1 || hint >= worker.allocation_count)
-    return nullptr;
+  if (worker.launch->undo_logs.size() != 1 || hint >= worker.allocation_count) return {};
   const Allocation& a = worker.allocations[hint];
   const bool own = a.kind == MemoryKind::device || a.kind == MemoryKind::variable;
-  return own && !a.freed && !a.read_only && a.bytes() >= sizeof(uint32_t) ? &a : nullptr;
+  if (!own || a.freed || a.read_only) return {};
+  return {a.begin, a.bytes(), a.host(a.begin)};
+}
+
+WARPEMU_AVX512 __m512i addresses(const Warp& w, const Inst& i, uint32_t first) {
+  const uint8_t* at = w.regs + i.a;
+  if (!i.address_is_32)
+    return _mm512_add_epi64(_mm512_load_si512(at + 8 * first),
+                            _mm512_set1_epi64(static_cast<long long>(i.imm)));
+  const __m256i low = _mm256_load_si256(reinterpret_cast<const __m256i*>(at + 4 * first));
+  return _mm512_maskz_cvtepu32_epi64(0xff, _mm256_add_epi32(low, _mm256_set1_epi32(static_cast<int>(i.imm))));
 }
 
 // Lanes one after the other, as the handler has them, but plainly: no one else is at work. False: the handler
 // has to.
 WARPEMU_AVX512 bool update(Warp& w, const Inst& i, NativeAtomic atomic) {
-  const Allocation* own = own_allocation(w, i);
-  if (own == nullptr || i.address_is_32) return false;
+  const OwnMemory own = own_memory(w, i);
+  if (own.bytes < sizeof(uint32_t)) return false;
   alignas(64) uint64_t offset[kLanes];
-  const __m512i from = _mm512_set1_epi64(static_cast<long long>(uint64_t(i.imm) - own->begin));
-  const __m512i most = _mm512_set1_epi64(static_cast<long long>(own->bytes() - sizeof(uint32_t)));
-  const __m512i first =
-      _mm512_set1_epi64(static_cast<long long>(lanes<uint64_t>(w, i.a)[0] + uint64_t(i.imm) - own->begin));
+  const __m512i begin = _mm512_set1_epi64(static_cast<long long>(own.begin));
+  const __m512i most = _mm512_set1_epi64(static_cast<long long>(own.bytes - sizeof(uint32_t)));
   uint32_t outside = 0, elsewhere = 0;
   for (uint32_t l = 0; l < kLanes; l += 8) {
-    const __m512i at = _mm512_add_epi64(_mm512_load_si512(lanes<uint64_t>(w, i.a) + l), from);
+    const __m512i at = _mm512_sub_epi64(addresses(w, i, l), begin);
     _mm512_store_si512(offset + l, at);
     const auto here = static_cast<__mmask8>(w.mask >> l);
     outside |= _mm512_mask_cmpgt_epu64_mask(here, at, most);
-    outside |= _mm512_mask_test_epi64_mask(here, at, _mm512_set1_epi64(3));
-    elsewhere |= _mm512_cmpneq_epi64_mask(at, _mm512_add_epi64(first, row_64(0, sizeof(uint32_t), l)));
+    outside |= _mm512_mask_test_epi64_mask(here, addresses(w, i, l), _mm512_set1_epi64(3));
+    elsewhere |= _mm512_cmpneq_epi64_mask(at, row_64(offset[0], sizeof(uint32_t), l));
   }
   if (outside != 0) return false;
-  uint8_t* const host = own->host(own->begin);
   const uint32_t* more = lanes<uint32_t>(w, i.b);
   uint32_t* result = i.d == kNoSlot ? nullptr : lanes<uint32_t>(w, i.d);
   if (elsewhere == 0 && w.mask == kAllLanes) {
     for (uint32_t l = 0; l < kLanes; l += 16) {
-      void* place = host + offset[0] + sizeof(uint32_t) * l;
+      void* place = own.host + offset[0] + sizeof(uint32_t) * l;
       const __m512i old = _mm512_loadu_si512(place);
       _mm512_storeu_si512(place, sum(atomic, old, _mm512_load_si512(more + l)));
       if (result != nullptr) _mm512_store_si512(result + l, old);
@@ -183,7 +200,7 @@ WARPEMU_AVX512 bool update(Warp& w, const Inst& i, NativeAtomic atomic) {
   }
   for (uint32_t m = w.mask; m != 0; m &= m - 1) {
     const auto l = static_cast<uint32_t>(__builtin_ctz(m));
-    auto* place = reinterpret_cast<uint32_t*>(host + offset[l]);
+    auto* place = reinterpret_cast<uint32_t*>(own.host + offset[l]);
     const uint32_t old = *place, with = more[l];
     *place =
         atomic == NativeAtomic::add_word
