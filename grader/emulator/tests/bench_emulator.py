@@ -1,8 +1,11 @@
 """How fast the emulator is: warp instructions a second, and the slow-down against native code of the naive loop.
 
-bench_emulator.py BUILD_DIR [--output FILE.json]: BUILD_DIR is where the project was built; programs are added to it.
+bench_emulator.py BUILD_DIR [--output FILE.json] [--beside-interpreter TURNS]: BUILD_DIR is where the project was built;
+programs are added to it.
 Each program is timed with 1 and 2 workers, with bounds checks alone (they are always on), with counters and with every
 check. Times are the best of three runs in one process, on the clock; what counters and checks cost is told in CPU time.
+
+--beside-interpreter runs each program interpreted and compiled in turns, one worker, and prints the least CPU times.
 """
 
 from __future__ import annotations
@@ -51,9 +54,12 @@ def programs(build: Path) -> Iterator[list[str]]:
     yield [str(build / "benchmark")]
 
 
-def run(command: Sequence[str], library: Path, mode: str, workers: int) -> list[dict[str, float]]:
+def run(
+    command: Sequence[str], library: Path, mode: str, workers: int, native: str | None = None
+) -> list[dict[str, float]]:
     environment = {
         **os.environ,
+        **({} if native is None else {"WARPEMU_NATIVE": native}),
         "LD_LIBRARY_PATH": str(library),
         "WARPEMU_CHECKS": MODES[mode],
         "WARPEMU_THREADS": str(workers),
@@ -107,16 +113,54 @@ def table(timings: Sequence[Timing]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
+def processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f"{len(names)} cores, {names[0] if names else 'unknown processor'}"
+
+
+def beside_interpreter(commands: Sequence[Sequence[str]], library: Path, turns: int) -> str:
+    """Least CPU times in ms, interpreted (WARPEMU_NATIVE=0) and compiled where hot (1), in turns; one worker."""
+    lines = [f"interpreted beside compiled: {processor()}; {turns} turns, one worker; load {os.getloadavg()[0]:.1f}"]
+    for mode in MODES:
+        least: dict[tuple[str, str], float] = {}
+        native_loop: dict[str, float] = {}
+        for _ in range(turns):
+            for command in commands:
+                for native in "01":
+                    for line in run(command, library, mode, 1, native):
+                        name = str(line["name"])
+                        least[name, native] = min(least.get((name, native), math.inf), line["cpu_ms"])
+                        native_loop[name] = min(native_loop.get(name, math.inf), line["native_ms"])
+        ratios = {name: least[name, "0"] / least[name, "1"] for name in native_loop}
+        for name, ratio in ratios.items():
+            lines.append(
+                f"{mode:8} {name:36} interpreted {least[name, '0']:8.1f}  compiled {least[name, '1']:8.1f}  "
+                f"{ratio:5.2f} x  of a native loop {least[name, '1'] / native_loop[name]:6.1f}"
+            )
+        slow = geometric_mean([least[name, "1"] / native_loop[name] for name in ratios])
+        mean = geometric_mean(list(ratios.values()))
+        lines.append(
+            f"{mode:8} geometric mean {mean:.2f} x, least {min(ratios.values()):.2f} x; of a native loop {slow:.1f}"
+        )
+    lines.append(f"load at the end {os.getloadavg()[0]:.1f}")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Benchmark of the emulator.")
     parser.add_argument("build", type=Path)
     parser.add_argument("--output", type=Path)
+    parser.add_argument("--beside-interpreter", type=int, metavar="TURNS")
     arguments = parser.parse_args()
     library = arguments.build / "emulator"
     if not library.is_dir():
         sys.exit(f"bench_emulator: no {library}; build the project first (make build)")
     built = arguments.build / "bench_emulator"
     subprocess.run([str(HERE / "hardware/build_programs.sh"), str(built)], env={**os.environ, "ARCH": ARCH}, check=True)
+    if arguments.beside_interpreter:
+        print(beside_interpreter(list(programs(built)), library, arguments.beside_interpreter))
+        return
     timings = [t for command in programs(built) for t in measure(command, library)]
     print(table(timings))
     if arguments.output:

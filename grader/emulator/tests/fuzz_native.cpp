@@ -137,6 +137,7 @@ class NativeFuzz : public testing::Test {
     outcome.memory = bench_.contents();
     outcome.findings = comparable(drained(Diagnostics::instance()), name);
     outcome.counters = comparable(drained(KernelCounters::instance()), name);
+    program->native.reset();
     // Counters and races know programs by their addresses.
     if (settings().counters || settings().race_check)
       kept_.emplace_back(std::move(module), std::move(program));

@@ -198,4 +198,26 @@ bool pass_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, c
   return std::memchr(memory.at(row.low), 0, span) == nullptr;
 }
 
+namespace {
+
+[[gnu::target_clones("arch=x86-64-v4", "default")]] bool words_set(const uint8_t* flags, const uint64_t* host,
+                                                                   uint64_t begin) {
+  uint32_t missing = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    uint32_t four;
+    __builtin_memcpy(&four, flags + (host[l] - begin), sizeof four);
+    missing |= four ^ 0x01010101u;
+  }
+  return missing == 0;
+}
+
+}  // namespace
+
+bool pass_initialized_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+  if (kind != AccessKind::load || bytes != sizeof(uint32_t)) return false;
+  const FlaggedMemory memory = memory_of(w, i, x.low, x.space);
+  if (!memory.holds(x.low) || !memory.holds(x.high)) return false;
+  return memory.flags == nullptr || words_set(memory.flags, x.host, memory.begin);
+}
+
 }  // namespace warpgrade::emu

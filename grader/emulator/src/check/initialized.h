@@ -12,6 +12,9 @@ void check_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, 
 // The same of a row (simt/observe_row.h) that is in order; false: check_initialized() has to look.
 bool pass_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row);
 
+// Of loads of words whose bytes were all written, wherever they lie in one stretch of memory.
+bool pass_initialized_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
+
 // Memory that is handed out anew.
 void forget_initialized(const Allocation& allocation, uint64_t address, uint64_t bytes);
 

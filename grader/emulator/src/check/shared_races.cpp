@@ -75,6 +75,11 @@ struct SharedShadow::Range {
   Range(const BlockOrder& order, uint32_t warp, uint32_t begin, uint32_t units_a_lane)
       : first(begin), units(units_a_lane * kLanes) {
     const auto& lanes_since = order.lanes_since(warp);
+    if (units_a_lane == 1) {
+      for (uint32_t l = 0; l < kLanes; ++l) mine[l] = warp * kLanes | l;
+      std::copy_n(lanes_since.begin(), kLanes, since);
+      return;
+    }
     for (uint32_t l = 0, u = 0; l < kLanes; ++l) {
       for (uint32_t k = 0; k < units_a_lane; ++k, ++u) {
         mine[u] = warp * kLanes | l;
@@ -97,25 +102,40 @@ void SharedShadow::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind
   // A lock's compare-and-swap, a flag's exchange, an acquire or a release orders: what it guards is not
   // followed.
   if (w.block->program->synchronizes[i.index]) order_.order_all();
-  if (kind == AccessKind::load && x.low == x.high) return check_uniform(w, i, bytes, x);
+  if (kind == AccessKind::load && x.low == x.high) return check_uniform(w, i, bytes, x.low);
   if (kind != AccessKind::atomic && is_row(w.mask, bytes, x)) {
     const auto begin = static_cast<uint32_t>(x.low - reinterpret_cast<uint64_t>(w.block->shared)) >> shift_;
     const Range range(order_, w.index, begin, std::max(1u, bytes >> shift_));
-    return check_row(w, i, kind, x, range);
+    if (has_conflicts(kind, range)) [[unlikely]]
+      find_conflicts(w, i, (range.units / kLanes) << shift_, kind, x);
+    return remember_row(i, kind, range);
   }
   check_lanes(w, i, bytes, kind, x);
 }
 
-void SharedShadow::check_row(Warp& w, const Inst& i, AccessKind kind, const Access& x, const Range& range) {
-  const uint32_t all_since = order_.all_since(), now = order_.now();
+void SharedShadow::check_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) {
+  if (w.block->program->synchronizes[i.index]) order_.order_all();
+  if (kind == AccessKind::load && row.stride == 0) return check_uniform(w, i, bytes, row.low);
+  if (row.stride == 0) return check_lanes(w, i, bytes, kind, row.access());
+  const auto begin = static_cast<uint32_t>(row.low - reinterpret_cast<uint64_t>(w.block->shared)) >> shift_;
+  const Range range(order_, w.index, begin, std::max(1u, bytes >> shift_));
+  if (has_conflicts(kind, range)) [[unlikely]]
+    find_conflicts(w, i, (range.units / kLanes) << shift_, kind, row.access());
+  remember_row(i, kind, range);
+}
+
+bool SharedShadow::has_conflicts(AccessKind kind, const Range& range) const {
   const auto unordered = [&](const Stamps& stamps) {
     return any_unordered(&stamps.when[range.first], &stamps.whom[range.first], range.mine, range.since,
-                         all_since, range.units);
+                         order_.all_since(), range.units);
   };
   uint32_t found = unordered(write_);
   if (kind == AccessKind::store) found |= unordered(first_read_) | unordered(last_read_);
-  if (found != 0) [[unlikely]]
-    find_conflicts(w, i, (range.units / kLanes) << shift_, kind, x);
+  return found != 0;
+}
+
+void SharedShadow::remember_row(const Inst& i, AccessKind kind, const Range& range) {
+  const uint32_t all_since = order_.all_since(), now = order_.now();
   if (kind == AccessKind::store) {
     stamp(&write_.when[range.first], &write_.whom[range.first], range.mine, now, i.index, range.units);
   } else {
@@ -136,8 +156,8 @@ void SharedShadow::remember_read(uint32_t unit, uint32_t whom) {
 }
 
 // All lanes read one place.
-void SharedShadow::check_uniform(Warp& w, const Inst& i, uint32_t bytes, const Access& x) {
-  const auto first = static_cast<uint32_t>(x.low - reinterpret_cast<uint64_t>(w.block->shared)) >> shift_;
+void SharedShadow::check_uniform(Warp& w, const Inst& i, uint32_t bytes, uint64_t host) {
+  const auto first = static_cast<uint32_t>(host - reinterpret_cast<uint64_t>(w.block->shared)) >> shift_;
   const auto& since = order_.lanes_since(w.index);
   const uint32_t units = std::max(1u, bytes >> shift_);
   const auto lowest = static_cast<uint32_t>(__builtin_ctz(w.mask));
@@ -148,7 +168,7 @@ void SharedShadow::check_uniform(Warp& w, const Inst& i, uint32_t bytes, const A
         if (!is_unordered(write_.when[unit], write_.whom[unit], who(i.index, w.index, l), order_.all_since(),
                           since[l]))
           continue;
-        conflicts(w, i, l, unit, AccessKind::load, x.low, bytes);
+        conflicts(w, i, l, unit, AccessKind::load, host, bytes);
         break;
       }
     }

@@ -5,6 +5,7 @@
 
 #include "check/order.h"
 #include "exec/access.h"
+#include "simt/observe_row.h"
 
 namespace warpgrade::emu {
 
@@ -18,6 +19,8 @@ class SharedShadow {
 
   // An access that has been resolved to shared memory. Reports what races with it, then remembers it.
   void check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
+  // The same of a load or a store of a row (simt/observe_row.h).
+  void check_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row);
 
  private:
   struct Stamps {
@@ -25,9 +28,10 @@ class SharedShadow {
   };
   struct Range;
 
-  void check_row(Warp& w, const Inst& i, AccessKind kind, const Access& x, const Range& range);
+  bool has_conflicts(AccessKind kind, const Range& range) const;
+  void remember_row(const Inst& i, AccessKind kind, const Range& range);
   void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
-  void check_uniform(Warp& w, const Inst& i, uint32_t bytes, const Access& x);
+  void check_uniform(Warp& w, const Inst& i, uint32_t bytes, uint64_t host);
   void find_conflicts(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
   bool conflicts(Warp& w, const Inst& i, uint32_t lane, uint32_t unit, AccessKind kind, uint64_t host,
                  uint32_t bytes);

@@ -27,6 +27,15 @@ struct Emitter::Access {
   }
   bool is_row() const { return scalar_address && count == 1 && stride == int64_t(bytes); }
   bool is_uniform() const { return scalar_address && stride == 0; }
+  // Elements of a lane side by side, and those of the next lane behind them.
+  bool is_row_of_vectors() const {
+    return scalar_address && count > 1 && stride == int64_t(access_bytes()) && interleaves();
+  }
+  bool interleaves() const {
+    return wide == bytes && ((bytes == 4 && (count == 2 || count == 4)) || (bytes == 8 && count == 2));
+  }
+  // Whether lanes that turn out to lie side by side have a way of their own.
+  bool may_be_row() const { return !scalar_address && (count == 1 || interleaves()); }
   int64_t hint(size_t field) const { return int64_t(i.index) * int64_t(sizeof(NativeHint)) + int64_t(field); }
 };
 
@@ -172,6 +181,106 @@ void Emitter::move_row(const Access& a, bool masked) {
   }
 }
 
+// Addresses in vectors that turn out to be a row: rax is the first one's. Others go to `scattered`. The whole
+// row lies within the bounds: on the way out rdx is its host address.
+void Emitter::check_row_address(const Access& a, Label& scattered) {
+  cmp(r13d, -1);
+  jne(scattered, T_NEAR);
+  vmovq(rax, Xbyak::Xmm(a.addresses[0].getIdx()));
+  vpbroadcastq(zmm28, rax);
+  for (uint32_t p = 0; p < 4; ++p) {
+    vpaddq(zmm29, zmm28, steps(8, a.access_bytes(), p));
+    vpcmpq(k7, zmm29, a.addresses[p], 4);  // not equal
+    p == 0 ? kmovb(k0, k7) : korb(k0, k0, k7);
+  }
+  kortestb(k0, k0);
+  jnz(scattered, T_NEAR);
+  mov(rdx, rax);
+  sub(rdx, qword[r15 + a.hint(offsetof(NativeHint, begin))]);
+  cmp(rdx, qword[r15 + a.hint(offsetof(NativeHint, starts))]);
+  jae(a.slowly, T_NEAR);
+  lea(rcx, ptr[rdx + int(a.access_bytes() * (kLanes - 1))]);
+  cmp(rcx, qword[r15 + a.hint(offsetof(NativeHint, starts))]);
+  jae(a.slowly, T_NEAR);
+  if (a.access_bytes() > 1) {
+    test(al, a.access_bytes() - 1);
+    jnz(a.slowly, T_NEAR);
+  }
+  mov(rdx, rax);
+  a.shared ? add(rdx, qword[r12 + offsetof(NativeContext, shared)])
+           : add(rdx, qword[r15 + a.hint(offsetof(NativeHint, alias))]);
+}
+
+// The indices of a permutation of two vectors, 4 or 8 bytes each.
+Xbyak::Address Emitter::indices(uint32_t bytes, const std::function<uint64_t(uint32_t)>& index) {
+  std::vector<uint64_t> words(8);
+  for (uint32_t k = 0; k < 8; ++k) words[k] = bytes == 8 ? index(k) : index(2 * k + 1) << 32 | index(2 * k);
+  return constant(words);
+}
+
+// Vectors of 2 or 4 elements of all lanes, side by side from rdx on: between the order of memory and a
+// register for each element.
+void Emitter::load_vectors(const Access& a) {
+  const uint32_t pieces = a.bytes / 2;
+  for (uint32_t p = 0; p < pieces; ++p) {
+    const int at = static_cast<int>(64 * a.count * p);
+    const auto value = [&](uint32_t k) { return a.values[k * pieces + p]; };
+    if (a.count == 2) {
+      vmovdqu64(zmm28, ptr[rdx + at]);
+      vmovdqu64(zmm29, ptr[rdx + at + 64]);
+      for (uint32_t k = 0; k < 2; ++k) {
+        vmovdqa64(value(k), indices(a.bytes, [k](uint32_t lane) { return 2 * lane + k; }));
+        a.bytes == 4 ? vpermi2d(value(k), zmm28, zmm29) : vpermi2q(value(k), zmm28, zmm29);
+      }
+      continue;
+    }
+    for (int k = 0; k < 4; ++k) vmovdqu64(Zmm(28 + k), ptr[rdx + at + 64 * k]);
+    // Two elements of eight lanes in a register, of the first eight and of the others.
+    for (uint32_t k = 0; k < 4; k += 2) {
+      const auto two = [k](uint32_t n) { return 4 * (n % 8) + k + n / 8; };
+      vmovdqa64(value(k), indices(4, two));
+      vmovdqa64(value(k + 1), value(k));
+      vpermi2d(value(k), zmm28, zmm29);
+      vpermi2d(value(k + 1), zmm30, zmm31);
+    }
+    for (uint32_t k = 0; k < 4; k += 2) {
+      vshufi64x2(zmm28, value(k), value(k + 1), 0xEE);
+      vinserti64x4(value(k), value(k), Ymm(value(k + 1).getIdx()), 1);
+      vmovdqa64(value(k + 1), zmm28);
+    }
+  }
+}
+
+void Emitter::store_vectors(const Access& a) {
+  const uint32_t pieces = a.bytes / 2, half = 64 / a.bytes / 2;
+  for (uint32_t p = 0; p < pieces; ++p) {
+    const int at = static_cast<int>(64 * a.count * p);
+    const auto value = [&](uint32_t k) { return a.values[k * pieces + p]; };
+    // The lanes of the first or second half, two elements each, element by element.
+    const auto pairs = [&](Zmm to, uint32_t k, uint32_t part) {
+      vmovdqa64(to, indices(a.bytes, [&](uint32_t n) { return n / 2 + part * half + n % 2 * 2 * half; }));
+      a.bytes == 4 ? vpermi2d(to, value(k), value(k + 1)) : vpermi2q(to, value(k), value(k + 1));
+    };
+    for (uint32_t part = 0; part < 2; ++part) {
+      pairs(zmm28, 0, part);
+      if (a.count == 2) {
+        vmovdqu64(ptr[rdx + at + int(64 * part)], zmm28);
+        continue;
+      }
+      pairs(zmm29, 2, part);
+      for (uint32_t quarter = 0; quarter < 2; ++quarter) {
+        vmovdqa64(zmm30, indices(8, [quarter](uint32_t n) { return n / 2 + 4 * quarter + n % 2 * 8; }));
+        vpermi2q(zmm30, zmm28, zmm29);
+        vmovdqu64(ptr[rdx + at + int(128 * part + 64 * quarter)], zmm30);
+      }
+    }
+  }
+}
+
+void Emitter::move_vectors(const Access& a) {
+  a.loads ? load_vectors(a) : store_vectors(a);
+}
+
 // Anywhere: at rdx plus the distances in a.addresses, or plus steps of the stride. Of lanes that store at one
 // place the last wins: scatters write in the order of the lanes.
 void Emitter::move_lanes(const Access& a) {
@@ -230,6 +339,25 @@ void Emitter::store_last(const Access& a) {
   }
 }
 
+void Emitter::vector_addresses(Access& a) {
+  const Inst& i = a.i;
+  if (!i.address_is_32 && i.imm != 0) vpbroadcastq(zmm29, constant({uint64_t(i.imm)}));
+  if (i.address_is_32 && i.imm != 0) vpbroadcastd(zmm29, broadcast32(static_cast<uint32_t>(i.imm)));
+  for (uint32_t p = 0; p < 4; ++p) {
+    const Zmm t = allocate();
+    if (i.address_is_32) {
+      half_of(ymm28, i.a, p);
+      if (i.imm != 0) vpaddd(ymm28, ymm28, ymm29);
+      vpmovzxdq(t, ymm28);
+    } else if (i.imm != 0) {
+      vpaddq(t, source(i.a, p, 8), zmm29);
+    } else {
+      vmovdqa64(t, source(i.a, p, 8));
+    }
+    a.addresses.push_back(t);
+  }
+}
+
 // Into rax.
 void Emitter::scalar_address(const Inst& i) {
   if (i.address_is_32) {
@@ -243,61 +371,153 @@ void Emitter::scalar_address(const Inst& i) {
   add(rax, rcx);
 }
 
-// With checks or counters: rows and single places are looked at by native_observe, the rest by the handler.
-bool Emitter::emit_observed_access(Access& a) {
-  const Inst& i = a.i;
-  const uint32_t pieces = a.wide / 2;
-  if (!a.is_row() && !(a.is_uniform() && a.loads)) return false;
-  if (i.space == Space::generic) return false;
-  a.site = make_site(i);
-  NativeSite& site = out_.sites[a.site];
-  site.span = a.span();
-  site.row = a.is_row();
-  site.bytes = a.access_bytes();
-  store_dirty_by_lanes([](uint32_t) { return true; });
-  for (CachedVector& v : cache_.vectors) v.dirty = false;
-  scalar_address(i);
-  Label slowly, done;
-  if (a.is_row()) {
-    cmp(r13d, -1);
-    jne(a.slowly, T_NEAR);
-  }
-  check_scalar_address(a);
-  mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
+void Emitter::call_observer(uint32_t site, const void* observer) {
   mov(rdi, rbx);
   mov(rsi, r12);
-  mov(rcx, rdx);
-  mov(edx, a.site);
-  mov(rax, reinterpret_cast<uint64_t>(&native_observe));
+  mov(edx, site);
+  mov(rcx, ptr[r12 + offsetof(NativeContext, host)]);
+  mov(rax, reinterpret_cast<uint64_t>(observer));
   vzeroupper();
   call(rax);
   emit_masks();
-  mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
-  clear_cache();
-  if (a.is_uniform()) {
-    for (uint32_t k = 0; k < a.count; ++k) {
-      ++now_;
-      load_element(a, k);
-      define_scalar(i.vec[k], rax);
-    }
-  } else {
-    for (uint32_t p = 0; p < pieces; ++p)
-      a.values.push_back(a.loads ? allocate() : source(i.vec[0], p, a.wide));
-    move_row(a, false);
-    for (uint32_t p = 0; a.loads && p < pieces; ++p) bind(i.vec[0], p, a.wide, a.values[p]);
+}
+
+// A row, or one place, from rdx on, which stays there.
+void Emitter::observe_row_at(const Access& a) {
+  mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
+  const auto observer = reinterpret_cast<const void*>(&native_observe);
+  if (mode_.checks) {
+    store_dirty_by_lanes([](uint32_t) { return true; });
+    for (CachedVector& v : cache_.vectors) v.dirty = false;
+    call_observer(a.site, observer);
+    reload(cache_);
+    mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
+    return;
   }
+  Label counted, uncounted;
+  popcnt(eax, r13d);
+  mov(dword[r12 + offsetof(NativeContext, row_lanes)], eax);
+  mov(dword[r12 + offsetof(NativeContext, row_site)], a.site);
+  mov(rcx, rdi);
+  mov(rdi, r12);
+  mov(rax, reinterpret_cast<uint64_t>(&native_count));
+  call(rax);
+  mov(rdi, rcx);
+  test(rax, rax);
+  jz(uncounted, T_NEAR);
+  L(counted);
+  const Cache before = cache_;
+  const Facts facts = facts_;
+  cold_.push_back([this, counted, uncounted, before, facts, observer, site = a.site]() mutable {
+    L(uncounted);
+    store_dirty(before, true, [](uint32_t) { return true; });
+    call_observer(site, observer);
+    facts_ = facts;
+    reload(before);
+    mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
+    jmp(counted);
+  });
+}
+
+// Lanes anywhere, at what is left of a.addresses: native_observe_lanes looks at them, then they move.
+void Emitter::observe_and_move_lanes(const Access& a, const Cache& before) {
+  Label partly, stored;
+  cmp(r13d, -1);
+  jne(partly, T_NEAR);
+  store_dirty(before, false, [](uint32_t) { return true; });
+  jmp(stored, T_NEAR);
+  L(partly);
+  store_dirty(before, true, [](uint32_t) { return true; });
+  L(stored);
+  check_vector_address(a);
+  vpbroadcastq(zmm28, rdx);
+  const auto host = [&](uint32_t p) { return ptr[r12 + int(offsetof(NativeContext, access) + 64 * p)]; };
+  for (uint32_t p = 0; p < 4; ++p) {
+    vpaddq(a.addresses[p], a.addresses[p], zmm28);
+    vmovdqu64(host(p), a.addresses[p]);
+  }
+  call_observer(a.site, reinterpret_cast<const void*>(&native_observe_lanes));
+  reload(before);
+  for (uint32_t p = 0; p < 4; ++p) vmovdqu64(a.addresses[p], host(p));
+  xor_(edx, edx);
+  move_lanes(a);
+}
+
+// With checks or counters: rows and single places go to native_observe or native_count, other lanes to
+// native_observe_lanes.
+bool Emitter::emit_observed_access(Access& a) {
+  const Inst& i = a.i;
+  const bool scalar_result = a.loads && a.is_uniform(), row = a.is_row() || a.is_row_of_vectors();
+  if (!row && !scalar_result) a.scalar_address = false;
+  if (!a.scalar_address && (a.bytes < 4 || !a.may_be_row())) return false;
+  a.site = make_site(i);
+  NativeSite& site = out_.sites[a.site];
+  site.span = a.span();
+  site.row = !scalar_result;
+  site.bytes = a.access_bytes();
+  a.scalar_address ? scalar_address(i) : vector_addresses(a);
+  if (!scalar_result) add_values(a);
+  const Cache before = cache_;
+  const Facts facts_before = facts_;
+  Label done, scattered;
+  if (!a.scalar_address) {
+    check_row_address(a, scattered);
+  } else {
+    if (row) {
+      cmp(r13d, -1);
+      jne(a.slowly, T_NEAR);
+    }
+    check_scalar_address(a);
+  }
+  observe_row_at(a);
+  if (!scalar_result) a.count == 1 ? move_row(a, false) : move_vectors(a);
+  bind_values(a, scalar_result);
   L(done);
   const Cache after = cache_;
   Facts facts = facts_;
   flow_.apply(i, facts);
-  cold_.push_back([this, a, after, done, facts]() mutable {
+  cold_.push_back([this, a, before, after, facts_before, facts, done, scattered]() mutable {
+    if (!a.scalar_address && mode_.checks) {
+      L(scattered);  // the handler knows all about them
+    } else if (!a.scalar_address) {
+      L(scattered);
+      facts_ = facts_before;
+      observe_and_move_lanes(a, before);
+      jmp(done);
+    }
     L(a.slowly);
+    store_dirty(before, true, [](uint32_t) { return true; });
     call_run(a.site);
     facts_ = facts;
     reload(after);
     jmp(done);
   });
   return true;
+}
+
+void Emitter::add_values(Access& a) {
+  for (uint32_t k = 0; k < a.count; ++k) {
+    for (uint32_t p = 0; p < a.wide / 2; ++p)
+      a.values.push_back(a.loads ? allocate() : source(a.i.vec[k], p, a.wide));
+  }
+}
+
+// What was loaded becomes the registers' values; a scalar is read from rdx only now.
+void Emitter::bind_values(const Access& a, bool scalar_result) {
+  const uint32_t pieces = a.wide / 2;
+  for (uint32_t k = 0; a.loads && k < a.count; ++k) {
+    const uint32_t slot = a.i.vec[k];
+    if (scalar_result) {
+      ++now_;
+      load_element(a, k);
+      define_scalar(slot, rax);
+      continue;
+    }
+    for (CachedScalar& s : cache_.scalars) {
+      if (s.slot == slot) s.slot = kFree;
+    }
+    for (uint32_t p = 0; p < pieces; ++p) bind(slot, p, a.wide, a.values[k * pieces + p]);
+  }
 }
 
 bool Emitter::emit_access(const Inst& i, const Decoded& d) {
@@ -334,36 +554,20 @@ bool Emitter::emit_access(const Inst& i, const Decoded& d) {
   if (mode_.observes) return emit_observed_access(a);
   a.site = make_site(i);
   out_.sites[a.site].span = a.span();
-  const uint32_t pieces = a.wide / 2;
   if (a.scalar_address) {
     scalar_address(i);
   } else {
-    if (!i.address_is_32 && i.imm != 0) vpbroadcastq(zmm29, constant({uint64_t(i.imm)}));
-    if (i.address_is_32 && i.imm != 0) vpbroadcastd(zmm29, broadcast32(static_cast<uint32_t>(i.imm)));
-    for (uint32_t p = 0; p < 4; ++p) {
-      const Zmm t = allocate();
-      if (i.address_is_32) {
-        half_of(ymm28, i.a, p);
-        if (i.imm != 0) vpaddd(ymm28, ymm28, ymm29);
-        vpmovzxdq(t, ymm28);
-      } else if (i.imm != 0) {
-        vpaddq(t, source(i.a, p, 8), zmm29);
-      } else {
-        vmovdqa64(t, source(i.a, p, 8));
-      }
-      a.addresses.push_back(t);
-    }
+    vector_addresses(a);
   }
-  if (!scalar_result) {
-    for (uint32_t k = 0; k < a.count; ++k) {
-      for (uint32_t p = 0; p < pieces; ++p)
-        a.values.push_back(loads ? allocate() : source(i.vec[k], p, a.wide));
-    }
-  }
+  if (!scalar_result) add_values(a);
   // Jumps to the handler come from here to the access, with one state of the cache.
   const Cache before = cache_;
-  Label done, partly;
-  if (!a.scalar_address) {
+  Label done, partly, scattered;
+  const bool may_be_row = a.may_be_row();
+  if (may_be_row) {
+    check_row_address(a, scattered);
+    a.count == 1 ? move_row(a, false) : move_vectors(a);
+  } else if (!a.scalar_address) {
     check_vector_address(a);
     move_lanes(a);
   } else if (scalar_result || stores_one) {
@@ -373,29 +577,21 @@ bool Emitter::emit_access(const Inst& i, const Decoded& d) {
     cmp(r13d, -1);
     jne(partly, T_NEAR);
     check_scalar_address(a);
-    a.is_row() ? move_row(a, false) : move_lanes(a);
+    a.is_row() ? move_row(a, false) : a.is_row_of_vectors() ? move_vectors(a) : move_lanes(a);
   }
-  if (scalar_result) {
-    std::vector<Reg64> values;
-    for (uint32_t k = 0; k < a.count; ++k) {
-      ++now_;
-      load_element(a, k);
-      define_scalar(i.vec[k], rax);
-    }
-  } else if (loads) {
-    for (uint32_t k = 0; k < a.count; ++k) {
-      for (CachedScalar& s : cache_.scalars) {
-        if (s.slot == i.vec[k]) s.slot = kFree;
-      }
-      for (uint32_t p = 0; p < pieces; ++p) bind(i.vec[k], p, a.wide, a.values[k * pieces + p]);
-    }
-  }
+  bind_values(a, scalar_result);
   L(done);
   const Cache after = cache_;
   Facts facts = facts_;
   flow_.apply(i, facts);
   const bool has_partly = a.scalar_address && !scalar_result && !stores_one;
-  cold_.push_back([this, a, before, after, facts, done, partly, has_partly, loads]() mutable {
+  cold_.push_back([this, a, before, after, facts, done, partly, has_partly, scattered, may_be_row]() mutable {
+    if (may_be_row) {
+      L(scattered);
+      check_vector_address(a);
+      move_lanes(a);
+      jmp(done);
+    }
     if (has_partly) {
       L(partly);
       check_scalar_address_partly(a);

@@ -172,6 +172,10 @@ uint32_t Emitter::make_site(const Inst& i) {
   NativeSite s;
   s.instruction = i.index;
   s.block = block_;
+  const std::string& name = program_.operations[i.index];
+  if ((i.space == Space::global || i.space == Space::shared) &&
+      (name == "atom.add.u32" || name == "atom.add.f32"))
+    s.atomic = name == "atom.add.f32" ? NativeAtomic::add_float : NativeAtomic::add_word;
   s.waits = d.operation == Operation::sync || d.operation == Operation::shuffle;
   s.leaves = d.operation == Operation::barrier || d.operation == Operation::leave ||
              d.operation == Operation::branch || d.operation == Operation::opaque;

@@ -117,11 +117,22 @@ class Emitter : public Xbyak::CodeGenerator {
   // emit_memory.cpp
   bool emit_access(const Inst& i, const Decoded& d);
   bool emit_observed_access(Access& a);
+  void call_observer(uint32_t site, const void* observer);
+  void observe_row_at(const Access& a);
+  void observe_and_move_lanes(const Access& a, const Cache& before);
+  void add_values(Access& a);
+  void bind_values(const Access& a, bool scalar_result);
+  void vector_addresses(Access& a);
   void scalar_address(const Inst& i);
   void load_parameters(const Inst& i);
   void check_scalar_address(const Access& a);
   void check_scalar_address_partly(const Access& a);
   void check_vector_address(const Access& a);
+  void check_row_address(const Access& a, Label& scattered);
+  Xbyak::Address indices(uint32_t bytes, const std::function<uint64_t(uint32_t)>& index);
+  void load_vectors(const Access& a);
+  void store_vectors(const Access& a);
+  void move_vectors(const Access& a);
   void move_row(const Access& a, bool masked);
   void load_element(const Access& a, uint32_t k);
   void load_widening(const Access& a, bool masked);

@@ -18,9 +18,10 @@ Fact meet(const Fact& a, const Fact& b) {
   if (a.kind == Fact::Kind::unknown) return b;
   if (b.kind == Fact::Kind::unknown) return a;
   if (!a.is_scalar() || !b.is_scalar() || a.stride != b.stride || a.bytes != b.bytes) return Fact::vector();
-  return a.known && b.known && a.value == b.value
-             ? a
-             : Fact::scalar(a.bytes, a.stride, std::min(a.align, b.align));
+  if (a.known && b.known && a.value == b.value) return a;
+  Fact met = Fact::scalar(a.bytes, a.stride, std::min(a.align, b.align));
+  if (a.bits != 0 && b.bits != 0) met.bits = std::max(a.bits, b.bits);
+  return met;
 }
 
 // Steps that are worth keeping: larger ones are no row in memory, and products of them could overflow.
@@ -33,6 +34,14 @@ Fact affine(uint32_t bytes, int64_t stride, int align = 0) {
 }
 
 constexpr int kLaneBits = 5;
+
+// Blocks have 1024 threads at most.
+constexpr uint8_t kThreadBits = 10;
+
+Fact below_threads(Fact f) {
+  f.bits = f.is_scalar() ? kThreadBits : 0;
+  return f;
+}
 
 // Whether the lanes differ in the lowest bits alone, which hold the lane's number.
 bool counts_lanes(const Fact& f) {
@@ -79,14 +88,15 @@ void Flow::find_fixed(LaunchShapeFacts shape) {
       const auto bytes = static_cast<uint8_t>(s.bytes);
       switch (s.what) {
         case Special::tid_x:
-          fix(s.slot, shape.tid_x_is_affine ? Fact::scalar(bytes, 1, kLaneBits) : Fact::vector());
+          fix(s.slot,
+              shape.tid_x_is_affine ? below_threads(Fact::scalar(bytes, 1, kLaneBits)) : Fact::vector());
           break;
         case Special::ntid_x:
           fix(s.slot, Fact::scalar(bytes, 0, shape.rows_are_whole ? kLaneBits : 0));
           break;
         case Special::tid_y:
         case Special::tid_z:
-          fix(s.slot, shape.tid_yz_are_uniform ? Fact::scalar(bytes, 0) : Fact::vector());
+          fix(s.slot, shape.tid_yz_are_uniform ? below_threads(Fact::scalar(bytes, 0)) : Fact::vector());
           break;
         case Special::laneid:
           fix(s.slot, Fact::scalar(bytes, 1, Fact::kMostAlign));
@@ -308,6 +318,8 @@ Fact Flow::result(const Inst& i, const Decoded& d, const Facts& facts) const {
       return affine(bytes, a.stride * (int64_t{1} << b.value), a.align + static_cast<int>(b.value));
     case Operation::shift_right:
       if (!b.known) return Fact::vector();
+      // The sign of a thread's number: what a signed division by a power of two begins with.
+      if (a.bits != 0 && b.value >= a.bits) return Fact::constant(static_cast<uint8_t>(bytes), 0);
       if (uniform)
         return affine(bytes, 0, a.align - static_cast<int>(std::min<uint64_t>(b.value, Fact::kMostAlign)));
       return counts_lanes(a) && b.value >= kLaneBits ? affine(bytes, 0) : Fact::vector();

@@ -26,6 +26,7 @@ struct Fact {
   uint8_t align = 0;  // scalar: the base is a multiple of 2^align
   int64_t stride = 0;
   uint64_t value = 0;
+  uint8_t bits = 0;  // scalar: each lane's value is below 2^bits; 0: not known
 
   bool operator==(const Fact&) const = default;
   bool is_scalar() const { return kind == Kind::scalar; }

@@ -5,6 +5,7 @@
 // scalars in NativeContext::scalars and are written to the register file where the interpreter takes over.
 // Whatever the code does not know, and whatever surprises it, goes to the interpreter's handler.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include "exec/machine.h"
 #include "native/code_memory.h"
 #include "native/flow.h"
+#include "simt/count_access.h"
 #include "simt/counts.h"
 
 namespace warpgrade::emu {
@@ -36,12 +38,16 @@ struct ScalarRegister {
   uint64_t value;
 };
 
+// Atomic updates that need no locked instruction where no one else is at work.
+enum class NativeAtomic : uint8_t { none, add_word, add_float };
+
 // A place where native code calls the interpreter.
 struct NativeSite {
   uint32_t instruction = 0;
   uint32_t block = 0;
   bool waits = false;   // for lanes of the warp: they may be parked there
   bool leaves = false;  // control goes elsewhere afterwards
+  NativeAtomic atomic = NativeAtomic::none;
   std::vector<ScalarRegister> reads, live;
   std::vector<ScalarRegister> results;  // uniform results to be taken back
   bool row = false;                     // of an access that is observed: side by side; else at one place
@@ -53,11 +59,12 @@ struct NativeSite {
 struct NativeMode {
   bool counts = false;        // counts instructions
   bool observes = false;      // looks at memory accesses
+  bool checks = false;        // for mistakes, too
   bool orders_lanes = false;  // racecheck follows what orders the lanes of a warp
   LaunchShapeFacts shape;
   auto key() const {
     return (counts ? 1u : 0u) | (observes ? 2u : 0u) | (shape.tid_x_is_affine ? 4u : 0u) |
-           (shape.tid_yz_are_uniform ? 8u : 0u) | (shape.rows_are_whole ? 16u : 0u);
+           (shape.tid_yz_are_uniform ? 8u : 0u) | (shape.rows_are_whole ? 16u : 0u) | (checks ? 32u : 0u);
   }
 };
 
@@ -83,7 +90,13 @@ struct NativeContext {
   NativeHint* hints = nullptr;                 // by instruction
   uint64_t* scalars = nullptr;                 // by unit
   const uint8_t* shared = nullptr;
-  uint64_t host = 0;  // an address that outlives a call
+  Access access = {};
+  uint64_t host = 0;           // an address that outlives a call
+  CountedRow* rows = nullptr;  // by site
+  uint32_t row_site = 0;       // with host and row_lanes: what native_count is to count
+  uint32_t row_lanes = 0;
+  uint64_t block = 0;                                // linear
+  const std::atomic<uint64_t>* stop_from = nullptr;  // of the launch
   const uint8_t* params = nullptr;
   ExecutionCounts* block_counts = nullptr;
   uint64_t instructions = 0;  // executed since the code was entered
@@ -91,6 +104,7 @@ struct NativeContext {
   std::vector<NativeHint> hint_storage;
   std::vector<uint64_t> scalar_storage;
   std::vector<ExecutionCounts> block_storage;
+  std::vector<CountedRow> row_storage;
   std::vector<uint32_t> entry_failures;  // by block
   bool doubts = false;                   // a fact was doubted since the code was made
 };
@@ -101,6 +115,11 @@ int native_control(Warp* w, NativeContext* context, uint32_t site, uint32_t mask
 // Counters and checks of an access of all lanes to neighbouring places, or of lanes to one place, from `host`
 // on.
 void native_observe(Warp* w, NativeContext* context, uint32_t site, uint64_t host);
+// The same of lanes anywhere: host addresses in context->access.
+void native_observe_lanes(Warp* w, NativeContext* context, uint32_t site);
+// Counts a row that is like its instruction's last one, and leaves every register but rax as it is. 0: it did
+// not; native_observe has to.
+uint64_t native_count(NativeContext* context);
 // Control goes to the interpreter before an instruction.
 void native_stop_before(Warp* w, NativeContext* context, uint32_t site);
 // A branch at which lanes part or that has been taken often; a block at which parked lanes may wait. The code

@@ -109,6 +109,108 @@ void learn_address(const Warp& w, NativeContext& context, const Inst& i, uint32_
   hint.starts = hint.bytes >= span ? hint.bytes - span + 1 : 0;
 }
 
+// As the interpreter has them: lanes that are not there follow the first that is.
+WARPEMU_AVX512 void complete(Access& x, uint32_t mask) {
+  const uint64_t first = x.host[__builtin_ctz(mask)];
+  __m512i low = _mm512_set1_epi64(static_cast<long long>(first)), high = low;
+  const __m512i rest = low;
+  for (uint32_t lane = 0; lane < kLanes; lane += 8) {
+    const auto here = static_cast<__mmask8>(mask >> lane);
+    const __m512i host = _mm512_mask_mov_epi64(rest, here, _mm512_load_si512(x.host + lane));
+    _mm512_store_si512(x.host + lane, host);
+    low = _mm512_maskz_min_epu64(0xff, low, host);
+    high = _mm512_maskz_max_epu64(0xff, high, host);
+  }
+  alignas(64) uint64_t lows[8], highs[8];
+  _mm512_store_si512(lows, low);
+  _mm512_store_si512(highs, high);
+  x.low = *std::min_element(lows, lows + 8);
+  x.high = *std::max_element(highs, highs + 8);
+}
+
+AccessKind kind_of(const Warp& w, const Inst& i) {
+  return w.block->program->operations[i.index][0] == 'l' ? AccessKind::load : AccessKind::store;
+}
+
+WARPEMU_AVX512 __m512i sum(NativeAtomic atomic, __m512i old, __m512i more) {
+  return atomic == NativeAtomic::add_word
+             ? _mm512_add_epi32(old, more)
+             : _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(old), _mm512_castsi512_ps(more)));
+}
+
+// Memory that no other thread of this process touches, by the bounds that an instruction touched last; bytes
+// 0: not known.
+struct OwnMemory {
+  uint64_t begin = 0, bytes = 0;
+  uint8_t* host = nullptr;
+};
+
+OwnMemory own_memory(const Warp& w, const Inst& i) {
+  const Worker& worker = *w.worker;
+  if (worker.observe) return {};
+  if (i.space == Space::shared) {  // a block runs on one worker
+    const SharedVariable& v = w.block->launch_shared[worker.shared_hint[i.index]];
+    return {v.begin, v.end - v.begin, w.block->shared + v.begin};
+  }
+  const uint32_t hint = worker.allocation_hint[i.index];
+  if (worker.launch->undo_logs.size() != 1 || hint >= worker.allocation_count) return {};
+  const Allocation& a = worker.allocations[hint];
+  const bool own = a.kind == MemoryKind::device || a.kind == MemoryKind::variable;
+  if (!own || a.freed || a.read_only) return {};
+  return {a.begin, a.bytes(), a.host(a.begin)};
+}
+
+WARPEMU_AVX512 __m512i addresses(const Warp& w, const Inst& i, uint32_t first) {
+  const uint8_t* at = w.regs + i.a;
+  if (!i.address_is_32)
+    return _mm512_add_epi64(_mm512_load_si512(at + 8 * first),
+                            _mm512_set1_epi64(static_cast<long long>(i.imm)));
+  const __m256i low = _mm256_load_si256(reinterpret_cast<const __m256i*>(at + 4 * first));
+  return _mm512_maskz_cvtepu32_epi64(0xff, _mm256_add_epi32(low, _mm256_set1_epi32(static_cast<int>(i.imm))));
+}
+
+// Lanes one after the other, as the handler has them, but plainly: no one else is at work. False: the handler
+// has to.
+WARPEMU_AVX512 bool update(Warp& w, const Inst& i, NativeAtomic atomic) {
+  const OwnMemory own = own_memory(w, i);
+  if (own.bytes < sizeof(uint32_t)) return false;
+  alignas(64) uint64_t offset[kLanes];
+  const __m512i begin = _mm512_set1_epi64(static_cast<long long>(own.begin));
+  const __m512i most = _mm512_set1_epi64(static_cast<long long>(own.bytes - sizeof(uint32_t)));
+  uint32_t outside = 0, elsewhere = 0;
+  for (uint32_t l = 0; l < kLanes; l += 8) {
+    const __m512i at = _mm512_sub_epi64(addresses(w, i, l), begin);
+    _mm512_store_si512(offset + l, at);
+    const auto here = static_cast<__mmask8>(w.mask >> l);
+    outside |= _mm512_mask_cmpgt_epu64_mask(here, at, most);
+    outside |= _mm512_mask_test_epi64_mask(here, addresses(w, i, l), _mm512_set1_epi64(3));
+    elsewhere |= _mm512_cmpneq_epi64_mask(at, row_64(offset[0], sizeof(uint32_t), l));
+  }
+  if (outside != 0) return false;
+  const uint32_t* more = lanes<uint32_t>(w, i.b);
+  uint32_t* result = i.d == kNoSlot ? nullptr : lanes<uint32_t>(w, i.d);
+  if (elsewhere == 0 && w.mask == kAllLanes) {
+    for (uint32_t l = 0; l < kLanes; l += 16) {
+      void* place = own.host + offset[0] + sizeof(uint32_t) * l;
+      const __m512i old = _mm512_loadu_si512(place);
+      _mm512_storeu_si512(place, sum(atomic, old, _mm512_load_si512(more + l)));
+      if (result != nullptr) _mm512_store_si512(result + l, old);
+    }
+    return true;
+  }
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
+    auto* place = reinterpret_cast<uint32_t*>(own.host + offset[l]);
+    const uint32_t old = *place, with = more[l];
+    *place =
+        atomic == NativeAtomic::add_word
+            ? old + with
+            : __builtin_bit_cast(uint32_t, __builtin_bit_cast(float, old) + __builtin_bit_cast(float, with));
+    if (result != nullptr) result[l] = old;
+  }
+  return true;
+}
+
 bool gathers_all(Warp& w, const Inst& i) {
   const uint32_t* members = lanes<uint32_t>(w, i.e);
   const uint32_t wanted = members[__builtin_ctz(w.mask)];
@@ -134,7 +236,7 @@ int native_run(Warp* warp, NativeContext* context, uint32_t number) {
   w.pc = i.index + 1;
   const bool may_park = site.waits && !gathers_all(w, i);
   if (may_park) write_out(w, *context, site.live);
-  i.run(w, i);
+  if (site.atomic == NativeAtomic::none || !update(w, i, site.atomic)) i.run(w, i);
   if (site.span != 0) learn_address(w, *context, i, site.span);
   for (const ScalarRegister& r : site.results) {
     const auto lane = static_cast<uint32_t>(__builtin_ctz(mask));
@@ -163,9 +265,53 @@ void native_observe(Warp* warp, NativeContext* context, uint32_t number, uint64_
   const NativeSite& site = context->code->sites[number];
   const Inst& i = w.block->program->code[site.instruction];
   w.mask = w.active;
-  const bool loads = w.block->program->operations[i.index][0] == 'l';
-  observe_row(w, i, site.bytes, loads ? AccessKind::load : AccessKind::store,
-              {host, site.row ? site.bytes : 0, i.space});
+  // The checks look at the values that lanes store.
+  if (w.worker->race_check || w.worker->init_check) write_out(w, *context, site.reads);
+  const AccessKind kind = kind_of(w, i);
+  const Row row = {host, site.row ? site.bytes : 0, i.space == Space::shared ? Space::shared : Space::global};
+  observe_row(w, i, site.bytes, kind, row);
+  if (context->rows != nullptr) context->rows[number] = describe_row(w, i, site.bytes, kind, row);
+}
+
+void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
+  Warp& w = *warp;
+  const NativeSite& site = context->code->sites[number];
+  const Inst& i = w.block->program->code[site.instruction];
+  w.mask = w.active;
+  context->access.space = i.space == Space::shared ? Space::shared : Space::global;
+  complete(context->access, w.mask);
+  observe_lanes(w, i, site.bytes, kind_of(w, i), context->access);
+}
+
+// It is called where vector registers and scalars are alive: it uses no vectors, calls nothing and restores
+// what it uses.
+[[gnu::target("general-regs-only"), gnu::no_caller_saved_registers]] uint64_t native_count(
+    NativeContext* context) {
+  const CountedRow& row = context->rows[context->row_site];
+  if (row.counts == nullptr) return 0;
+  if (context->block >=
+      __atomic_load_n(reinterpret_cast<const uint64_t*>(context->stop_from), __ATOMIC_RELAXED))
+    return 0;
+  uint64_t* const counts = row.counts;
+  BufferTraffic::Plane* const plane = row.plane;
+  if (plane == nullptr) {
+    ++counts[0];
+    counts[1] += row.ideal;
+    counts[2] += row.ideal;
+    return 1;
+  }
+  const uint64_t first = context->host / kSectorBytes - row.first_sector,
+                 last = (context->host + row.last_byte) / kSectorBytes - row.first_sector;
+  if (first >= row.sectors || last >= row.sectors || last / 64 >= plane->words) return 0;
+  const uint64_t sectors = last - first + 1;
+  ++counts[0];
+  counts[1] += context->row_lanes;
+  counts[2] += sectors;
+  counts[3] += sectors == 1 ? 1 : row.ideal;
+  plane->moved += sectors;
+  for (uint64_t sector = first; sector <= last; ++sector)
+    plane->bits[sector / 64] |= uint64_t{1} << sector % 64;
+  return 1;
 }
 
 void native_stop_before(Warp* warp, NativeContext* context, uint32_t number) {
@@ -182,6 +328,7 @@ NativeMode mode_of(const Launch& launch) {
   NativeMode mode;
   mode.counts = settings().counters || launch.step_limit != 0;
   mode.observes = settings().counters || settings().init_check || settings().race_check;
+  mode.checks = settings().init_check || settings().race_check;
   mode.orders_lanes = settings().race_check;
   const bool one_row = launch.block[1] * launch.block[2] == 1;
   mode.shape.tid_x_is_affine = launch.block[0] % kLanes == 0 || one_row;
@@ -203,6 +350,10 @@ void attach(NativeContext& context, const Launch& launch, Worker& worker, const 
   const bool counts = worker.counts != nullptr || launch.step_limit != 0;
   context.block_storage.assign(counts ? code->blocks.size() : 0, ExecutionCounts());
   context.block_counts = counts ? context.block_storage.data() : nullptr;
+  const bool counts_rows = worker.counts != nullptr && !mode_of(launch).checks;
+  context.row_storage.assign(counts_rows ? code->sites.size() : 0, CountedRow());
+  context.rows = counts_rows ? context.row_storage.data() : nullptr;
+  context.stop_from = &launch.stop_from;
 }
 
 }  // namespace
@@ -365,6 +516,7 @@ bool run_native(Warp& w, NativeContext& context, NativeReturn& next) {
   // A version without the facts that did not hold.
   if (context.doubts) renew(context, *w.worker);
   context.shared = w.block->shared;
+  context.block = w.block->linear;
   const uint8_t* entry = entry_at(w, context);
   if (entry == nullptr) return false;
   next = static_cast<NativeReturn>(context.code->enter(&w, &context, entry));

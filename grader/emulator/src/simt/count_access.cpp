@@ -261,6 +261,83 @@ void count_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Ro
   c.ideal_passes += turns;
 }
 
+namespace {
+
+// Lanes that begin another place than the lane before, and another sector; false when one is before its
+// predecessor.
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] bool compare_neighbours(
+    const uint64_t* host, uint32_t n, uint32_t* places, uint32_t* sectors) {
+  uint64_t backwards = 0;
+  uint32_t p = 1, s = 1;
+  for (uint32_t k = 1; k < n; ++k) {
+    backwards |= host[k] < host[k - 1] ? 1 : 0;
+    p += host[k] != host[k - 1] ? 1 : 0;
+    s += (host[k] ^ host[k - 1]) >= kSectorBytes ? 1 : 0;
+  }
+  *places = p;
+  *sectors = s;
+  return backwards == 0;
+}
+
+}  // namespace
+
+CountedRow describe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) {
+  CountedRow known;
+  AccessCounts& counts = w.worker->counts->accesses[i.index];
+  known.last_byte = row.high() - row.low + bytes - 1;
+  if (row.space == Space::shared) {
+    if (row.stride == 0 && bytes == 16) return known;  // depends on the lanes
+    known.counts = &counts.shared[static_cast<size_t>(kind)].requests;
+    known.ideal = row.stride == 0 || bytes <= 4 ? 1 : bytes / 4;
+    return known;
+  }
+  Worker& worker = *w.worker;
+  const uint32_t allocation = allocation_of(worker, i, row.low, row.high());
+  if (allocation >= worker.allocation_count) return known;
+  const Allocation& a = worker.allocations[allocation];
+  const uint64_t begin = a.begin + static_cast<uint64_t>(a.alias),
+                 end = a.end + static_cast<uint64_t>(a.alias);
+  known.counts = &counts.global[static_cast<size_t>(kind)].requests;
+  known.plane = &worker.counts->traffic.of(allocation).plane(kind);
+  known.first_sector = begin / kSectorBytes;
+  known.sectors = (end - 1) / kSectorBytes + 1 - known.first_sector;
+  known.ideal = sectors_for(uint64_t(kLanes) * bytes);
+  return known;
+}
+
+bool count_ordered_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+  if (x.space != Space::global || kind == AccessKind::atomic) return false;
+  uint64_t packed[kLanes];
+  const uint64_t* host = x.host;
+  auto n = static_cast<uint32_t>(__builtin_popcount(w.mask));
+  if (n != kLanes) {
+    uint32_t k = 0;
+    for (uint32_t m = w.mask; m != 0; m &= m - 1) packed[k++] = x.host[__builtin_ctz(m)];
+    host = packed;
+  }
+  uint32_t places = 0, sectors = 0;
+  if (!compare_neighbours(host, n, &places, &sectors)) return false;
+  Worker& worker = *w.worker;
+  const uint32_t allocation = allocation_of(worker, i, x.low, x.high);
+  if (allocation >= worker.allocation_count) return false;
+  GlobalCounts& c = worker.counts->accesses[i.index].global[static_cast<size_t>(kind)];
+  ++c.requests;
+  c.lanes += n;
+  c.sectors += sectors;
+  const bool one = x.low / kSectorBytes == (x.high + bytes - 1) / kSectorBytes;
+  c.ideal_sectors += one ? 1 : sectors_for(uint64_t(places) * bytes);
+  const Allocation& a = worker.allocations[allocation];
+  const uint64_t begin = (a.begin + static_cast<uint64_t>(a.alias)) / kSectorBytes;
+  uint64_t* plane = worker.counts->traffic.of(allocation).move(kind, sectors, x.high / kSectorBytes - begin);
+  uint64_t before = ~uint64_t{0};
+  for (uint32_t k = 0; k < n; ++k) {
+    const uint64_t sector = host[k] / kSectorBytes;
+    if (sector != before) BufferTraffic::touch(plane, sector - begin);
+    before = sector;
+  }
+  return true;
+}
+
 void count_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
   if (kind == AccessKind::atomic) count_contention(w, i, x);
   if (x.space == Space::shared) count_shared(w, i, bytes, kind, x);

@@ -39,12 +39,22 @@ struct AccessCounts {
 // Sectors of one allocation: how many moved, and which.
 class BufferTraffic {
  public:
+  struct Plane {
+    uint64_t moved = 0;
+    std::vector<uint64_t> touched;  // a bit for each sector
+    uint64_t* bits = nullptr;       // the same, for code that may call nothing
+    uint64_t words = 0;
+  };
+  Plane& plane(AccessKind kind) { return planes_[kind != AccessKind::load]; }
+
   // Before touch(): `n` sectors moved, none of them beyond `last`. Sectors count from the allocation's begin.
   uint64_t* move(AccessKind kind, uint64_t n, uint64_t last) {
     Plane& p = planes_[kind != AccessKind::load];
     p.moved += n;
     if (last / 64 >= p.touched.size()) p.touched.resize(std::max(last / 64 + 1, 2 * p.touched.size()));
-    return p.touched.data();
+    p.bits = p.touched.data();
+    p.words = p.touched.size();
+    return p.bits;
   }
   static void touch(uint64_t* plane, uint64_t sector) { plane[sector / 64] |= uint64_t(1) << sector % 64; }
   void merge(const BufferTraffic& other);
@@ -52,10 +62,6 @@ class BufferTraffic {
   uint64_t distinct(bool written) const;
 
  private:
-  struct Plane {
-    uint64_t moved = 0;
-    std::vector<uint64_t> touched;  // a bit for each sector
-  };
   Plane planes_[2];
 };
 

@@ -72,6 +72,18 @@ void observe_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, con
   check_access(w, i, bytes, kind, x);
 }
 
+// In the order of observe_access(): initcheck remembers what is to be undone.
+void observe_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+  if (w.block->launch->stops(w.block->linear) && w.worker->undo == nullptr) return;
+  if (w.worker->counts != nullptr && !count_ordered_lanes(w, i, bytes, kind, x))
+    count_access(w, i, bytes, kind, x);
+  if (w.worker->race_check && x.space == Space::global)
+    w.block->launch->global_races->check(w, i, bytes, kind, x);
+  if (w.worker->init_check && !pass_initialized_lanes(w, i, bytes, kind, x))
+    check_initialized(w, i, bytes, kind, x);
+  if (w.worker->race_check && x.space == Space::shared) w.block->races->check(w, i, bytes, kind, x);
+}
+
 void observe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) {
   if (w.block->launch->stops(w.block->linear) && w.worker->undo == nullptr) return;
   if (w.worker->counts != nullptr) count_row(w, i, bytes, kind, row);
@@ -80,7 +92,7 @@ void observe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const 
     w.block->launch->global_races->check(w, i, bytes, kind, row.access());
   if (w.worker->init_check && !pass_initialized(w, i, bytes, kind, row))
     check_initialized(w, i, bytes, kind, row.access());
-  if (w.worker->race_check && !global) w.block->races->check(w, i, bytes, kind, row.access());
+  if (w.worker->race_check && !global) w.block->races->check_row(w, i, bytes, kind, row);
 }
 
 }  // namespace warpgrade::emu
