@@ -180,7 +180,8 @@ RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& execut
                         {"WARPEMU_MEMORY_MB", std::to_string(limits.device_memory_mb)},
                         {"WARPEMU_LAUNCH_TIMEOUT_S", std::to_string(0.9 * run_s)},
                         {"WARPEMU_REPORT", "quiet"}};
-    // Whether the emulator compiles kernels is no matter of verdicts: what the caller says, its executor does.
+    // Whether the emulator compiles kernels is no matter of verdicts: what the caller says, its executor
+    // does.
     for (const char* name : {"WARPEMU_NATIVE", "WARPEMU_ISA"}) {
       if (const char* value = std::getenv(name)) spec.environment[name] = value;
     }
