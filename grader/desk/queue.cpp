@@ -389,7 +389,18 @@ void Queue::see_worker(const Worker& worker, double now) {
 // ---- the supervisor
 
 void Queue::share_between_hosts() {
-  impl_->guarded([&] { impl_->database.exec("PRAGMA journal_mode = DELETE"); });
+  try {
+    if (impl_->database.execAndGet("PRAGMA journal_mode").getString() == "delete") return;
+    impl_->database.exec("PRAGMA busy_timeout = 3000");
+    impl_->database.exec("PRAGMA journal_mode = DELETE");
+    impl_->database.exec(fmt::format("PRAGMA busy_timeout = {}", kPatienceMs));
+  } catch (const SQLite::Exception& error) {
+    throw UsageError(
+        "{}: cannot be made fit for several hosts while others have it open ({}); end the students' "
+        "connections and "
+        "start the desk again. That is asked once",
+        impl_->file.string(), error.what());
+  }
 }
 
 std::vector<Request> Queue::running() const {

@@ -276,9 +276,11 @@ def test_wherever_a_process_is_killed_each_run_ends_once(tmp_path: Path) -> None
         def kill_something(*others: int) -> None:
             nonlocal serving
             time.sleep(rng.uniform(0, 0.6))
+            victim = rng.choice([*processes_below(serving.pid), *others])
             with contextlib.suppress(ProcessLookupError):
-                os.kill(rng.choice([*processes_below(serving.pid), *others]), signal.SIGKILL)
-            if serving.poll() is not None:
+                os.kill(victim, signal.SIGKILL)
+            if victim == serving.pid:
+                serving.wait(timeout=30)
                 serving = desk.serve()
 
         for number in range(RUNS):
