@@ -188,8 +188,9 @@ def test_a_toolkit_that_its_emulator_does_not_serve_is_passed_over(handout: Path
     (other / "bin/nvcc").chmod(0o755)
     known = (ROOT / ".cache/toolchain.env").read_text(encoding="utf-8")
     nvcc = Path(re.findall(r"^NVCC=(.*)$", known, re.MULTILINE)[0])
-    done = start([handout / "scripts/bootstrap", "judge"], handout, CUDA_HOME=str(other), WARPGRADE_SKIP_PACKAGES="1",
-                 WARPGRADE_CACHE_FOLDER=str(tmp_path / "cache"), PATH=f"{nvcc.parent}:{os.environ['PATH']}")  # fmt: skip
+    variables = {"CUDA_HOME": str(other), "PATH": f"{nvcc.parent}:{os.environ['PATH']}", "WARPGRADE_SKIP_PACKAGES": "1"}
+    command = [handout / "scripts/bootstrap", "judge"]
+    done = start(command, handout, **variables, WARPGRADE_CACHE_FOLDER=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
     assert f"{other}/bin/nvcc is passed over: it is CUDA 12.4.131, and the emulator of this package" in done.stderr
     assert f"NVCC={nvcc}\n" in (tmp_path / "cache/toolchain.env").read_text(encoding="utf-8")
