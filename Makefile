@@ -167,13 +167,13 @@ report: build  ## render a run: RUN=folder (default: the latest in runs/)
 submit: build  ## pack student/LAB for handing in: LAB= [SUBMISSION=folder] [FORCE=1: even if it does not compile]
 	@$(WARPGRADE) submit "$${SUBMISSION:-student/$$LAB}" --lab "$$LAB" $(if $(FORCE),--force)
 
-# The programs of BUILD, for machines with this one's C library or a newer one. PORTABLE=1, not finished: built against Debian 11's.
+# The programs of BUILD, for machines with this one's C library or a newer one. PORTABLE=1: for all since 2020 (Debian 11's).
 .PHONY: package
-package: $(if $(PORTABLE),bootstrap,build)  ## an archive that runs elsewhere, without a compiler of ours: [OUTPUT=file.tar.gz]
+package: $(if $(PORTABLE),bootstrap,build)  ## an archive that runs elsewhere, without a compiler of ours: [PORTABLE=1 OUTPUT=file.tar.gz]
 	@scripts/package $(if $(PORTABLE),,--build "$$BUILD") $(call optional,--output,OUTPUT)
 
 .PHONY: handout
-handout: $(if $(PORTABLE),bootstrap,build)  ## the same for students, without solutions: [OUTPUT=file.tar.gz]
+handout: $(if $(PORTABLE),bootstrap,build)  ## the same for students, without solutions: [PORTABLE=1 OUTPUT=file.tar.gz]
 	@scripts/package --handout $(if $(PORTABLE),,--build "$$BUILD") $(call optional,--output,OUTPUT)
 
 .PHONY: wheel

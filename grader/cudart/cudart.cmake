@@ -37,7 +37,7 @@ function(cudart_library target folder symbols)
   target_include_directories(${target} PRIVATE ${WARPGRADE_ROOT}/grader)
   target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O2 -fno-strict-aliasing -Wno-deprecated-declarations>)
-  target_link_libraries(${target} PRIVATE Threads::Threads)
+  target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME cudart
     SUFFIX .so.${CUDART_MAJOR}

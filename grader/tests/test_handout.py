@@ -178,6 +178,24 @@ def test_its_records_are_those_of_the_tree(handout: Path, proof: ModuleType, tmp
     assert proof.differences(proof.records(tmp_path / "hw1"), proof.records(tmp_path / "probe/hw1"))
 
 
+def test_a_toolkit_that_its_emulator_does_not_serve_is_passed_over(handout: Path, tmp_path: Path) -> None:
+    """Else every program would end at its start: the library of that name is not there."""
+    other = tmp_path / "cuda-12"
+    (other / "bin").mkdir(parents=True)
+    (other / "bin/nvcc").write_text(
+        "#!/bin/sh\necho 'Cuda compilation tools, release 12.4, V12.4.131'\n", encoding="utf-8"
+    )
+    (other / "bin/nvcc").chmod(0o755)
+    known = (ROOT / ".cache/toolchain.env").read_text(encoding="utf-8")
+    nvcc = Path(re.findall(r"^NVCC=(.*)$", known, re.MULTILINE)[0])
+    variables = {"CUDA_HOME": str(other), "PATH": f"{nvcc.parent}:{os.environ['PATH']}", "WARPGRADE_SKIP_PACKAGES": "1"}
+    command = [handout / "scripts/bootstrap", "judge"]
+    done = start(command, handout, **variables, WARPGRADE_CACHE_FOLDER=str(tmp_path / "cache"))
+    assert done.returncode == 0, done.stderr
+    assert f"{other}/bin/nvcc is passed over: it is CUDA 12.4.131, and the emulator of this package" in done.stderr
+    assert f"NVCC={nvcc}\n" in (tmp_path / "cache/toolchain.env").read_text(encoding="utf-8")
+
+
 def test_a_programs_files_are_those_beside_it_and_no_others(handout: Path) -> None:
     for program in [*(handout / "bin").iterdir(), handout / "executor/warpgrade-executor"]:
         assert str(ROOT).encode() + b"/grader" not in program.read_bytes(), f"{program} names this checkout"
