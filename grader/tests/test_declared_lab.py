@@ -207,7 +207,8 @@ arrays:
   weights: {type: fp16, shape: [4], draw: {npy: weights.npy}}
   x: {type: fp32, shape: [n]}
   out: {type: fp32, shape: [n], role: output}
-call: "cudaError_t gather_run(const int* row_offsets, const int* columns, const __half* weights, const float* x, int n, int entries, float* out, cudaStream_t stream)"
+call: "cudaError_t gather_run(const int* row_offsets, const int* columns, const __half* weights,
+  const float* x, int n, int entries, float* out, cudaStream_t stream)"
 truth: oracle.cpp
 second_truth: second.py
 check: {bound: 8}

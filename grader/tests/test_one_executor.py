@@ -1,5 +1,7 @@
-"""One executor may serve a submission's cases one after another, as it does on a GPU: the verdicts are what they are with
-an executor a case, and whoever spoils an executor has another one for the next case."""
+"""One executor may serve a submission's cases one after another, as it does on a GPU.
+
+The verdicts are what they are with an executor a case, and whoever spoils an executor has another one for the next case.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,7 @@ def test_verdicts_do_not_depend_on_how_long_an_executor_lives(
 def test_an_executor_goes_on_to_the_next_case(runs: dict[str, dict[tuple[str, str], dict[str, Any]]]) -> None:
     """Where nothing was spoilt; a fault, or a kernel that calls malloc(), ends it."""
     served = {
-        name: [record["executor_serves"] for (submission, _), record in runs["a submission"].items() if submission == name]
+        name: [record["executor_serves"] for (who, _), record in runs["a submission"].items() if who == name]
         for name in ("accepted-naive_copy", "runtime_error-out_of_bounds", "leaks")
     }
     assert served == {
