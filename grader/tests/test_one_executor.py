@@ -1,6 +1,7 @@
 """One executor may serve a submission's cases one after another, as it does on a GPU.
 
-The verdicts are what they are with an executor a case, and whoever spoils an executor has another one for the next case.
+The verdicts are what they are with an executor a case, and whoever spoils an executor has another one for the next
+case.
 """
 
 from __future__ import annotations
