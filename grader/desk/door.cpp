@@ -183,12 +183,13 @@ class Door {
            "hand in sources alone", ""},
           {});
     if (const auto known = queue_.find_key(student_, key)) return follow_known(*known);
-    Policy policy;
     try {
-      policy = config_.policy(lab);
+      config_.policy_file(lab);
     } catch (const UsageError& error) {
       return refuse({"no_such_lab", error.what(), "name a lab of this course", ""}, {});
     }
+    const Policy policy =
+        config_.policy(lab);  // what is wrong with it is logged, and not the student's to read
     const std::vector<std::string> cases = cases_of(lab, policy, pattern);
     if (cases.empty())
       return refuse(
