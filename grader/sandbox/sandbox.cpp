@@ -21,6 +21,18 @@ std::string bubblewrap_program() {
   return program != nullptr && *program != '\0' ? program : "bwrap";
 }
 
+// Before version 0.7 bubblewrap gives files in memory no limit of their own; the control group counts them,
+// too.
+bool bubblewrap_limits_tmpfs() {
+  static const bool limits = [] {
+    ProcessOptions options;
+    options.command = {bubblewrap_program(), "--help"};
+    const ProcessResult help = run_process(options);
+    return (help.standard_output + help.standard_error).find("--size") != std::string::npos;
+  }();
+  return limits;
+}
+
 bool is_driver_library(const std::string& name) {
   return name.starts_with("libcuda.so") || name.starts_with("libcudadebugger.so") ||
          name.starts_with("libnvidia-") || name.starts_with("libnvcuvid.so");
@@ -148,8 +160,10 @@ WrappedCommand wrap(const SandboxSpec& spec) {
   add_system(argv);
   argv.insert(argv.end(), {"--proc", "/proc", "--dev", "/dev"});
   spec.gpu ? add_gpu(argv) : hide_driver(argv);
-  for (const char* folder : {"/dev/shm", "/tmp"})
-    argv.insert(argv.end(), {"--size", std::to_string(spec.tmp_bytes), "--tmpfs", folder});
+  for (const char* folder : {"/dev/shm", "/tmp"}) {
+    if (bubblewrap_limits_tmpfs()) argv.insert(argv.end(), {"--size", std::to_string(spec.tmp_bytes)});
+    argv.insert(argv.end(), {"--tmpfs", folder});
+  }
   for (const Mount& mount : spec.mounts) {
     argv.insert(argv.end(),
                 {mount.writable ? "--bind" : "--ro-bind", mount.outside.string(), mount.inside.string()});
