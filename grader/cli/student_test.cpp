@@ -35,7 +35,7 @@ struct Options {
   std::string lab;  // empty: all
   std::string case_pattern, backend = "auto";
   fs::path folder = project_root() / "student";
-  std::string remote;  // a desk's host; empty: judged here
+  std::string remote;              // a desk's host; empty: judged here
   std::optional<fs::path> policy;  // whose cases are run as well; none: each lab's
 };
 

@@ -30,8 +30,8 @@ void JudgeServices::give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProc
 
 namespace {
 
-// A context is what takes long, and a GPU's: on the emulator each case has an executor of its own, unless a test wants
-// one a submission there, too.
+// A context is what takes long, and a GPU's: on the emulator each case has an executor of its own, unless a
+// test wants one a submission there, too.
 bool keeps_executor(const RunnerSpec& spec) {
   static const bool wanted = std::getenv("WARPGRADE_ONE_EXECUTOR") != nullptr;
   return (spec.gpu || wanted) && !spec.executor.empty();

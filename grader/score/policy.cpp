@@ -152,7 +152,8 @@ std::optional<double> Policy::threshold(const nlohmann::json& spec) const {
 Policy parse_policy(const std::string& text, const std::string& file, const PolicyVocabulary& known) {
   const Place root = Place::parse(text, file);
   root.only({"schema", "name", "lab", "baseline", "secret_baselines", "timezone", "points", "within_noise",
-             "partial", "limits", "cases", "thresholds", "visibility", "late", "host_isolation", "time", "remote"});
+             "partial", "limits", "cases", "thresholds", "visibility", "late", "host_isolation", "time",
+             "remote"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
     root["schema"].fail("warpgrade.policy.v1");
   }

@@ -164,7 +164,7 @@ struct Worker {
   bool observe = false;                   // any of them
   std::vector<uint32_t> allocation_hint;  // by instruction: the allocation it touched last; not the heap
   std::vector<uint32_t> shared_hint;      // by instruction: the shared variable it touched last
-  uint32_t faulty_lanes = 0;  // of the access at hand: their addresses are the scratch area's
+  uint32_t faulty_lanes = 0;              // of the access at hand: their addresses are the scratch area's
   uint32_t index = 0;
   NativeContext* native = nullptr;  // nullptr: kernels are not compiled
   uint32_t back_edges = 0;          // interpreted so far in this launch
