@@ -106,7 +106,11 @@ void JudgeServices::settle() {
     prepared.runner->pause();
   }
   if (spare_ && !spare_is_up_) {
-    spare_is_up_ = spare_->wait_until_up(std::chrono::seconds(60));
+    try {
+      spare_is_up_ = spare_->wait_until_up(std::chrono::seconds(60));
+    } catch (const Interrupted&) {
+      // As above.
+    }
     spare_is_up_ ? spare_->box().pause() : spare_.reset();
   }
   // One that does not come up is left to its case, which tries anew and says what is wrong; those behind it,
