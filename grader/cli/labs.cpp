@@ -2,6 +2,7 @@
 // labs.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -26,11 +27,12 @@ namespace {
 // The labs, or one lab's cases.
 int list_labs(const std::optional<std::string>& name, const std::optional<fs::path>& policy) {
   if (!name) {
-    for (const Lab* lab : labs()) {
-      fmt::print("{:<10} {} ({} cases)\n", lab->name(), lab->summary(), lab->cases().size());
-    }
+    std::size_t width = 0;
+    for (const Lab* lab : labs()) width = std::max(width, lab->name().size());
+    for (const Lab* lab : labs())
+      fmt::print("{:<{}}  {} ({} cases)\n", lab->name(), width, lab->summary(), lab->cases().size());
     for (const auto& [lab, mistake] : unusable_labs())
-      fmt::print("{:<10} cannot be used: {}\n", lab, mistake);
+      fmt::print("{:<{}}  cannot be used: {}\n", lab, width, mistake);
     return kExitGraded;
   }
   std::vector<std::vector<std::string>> rows{{"case", "kind", "set", "what it is for"}};
