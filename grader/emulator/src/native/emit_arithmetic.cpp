@@ -76,15 +76,82 @@ void Emitter::half_of(Ymm to, uint32_t slot, uint32_t p) {
   p % 2 == 0 ? vmovdqa64(to, Ymm(from.getIdx())) : vextracti64x4(to, from, 1);
 }
 
+namespace {
+
+Xbyak::Reg sized(const Xbyak::Reg64& r, bool wide) {
+  if (wide) return r;
+  return r.cvt32();
+}
+
+}  // namespace
+
+Xbyak::Reg Emitter::scalar_operand(const Decoded& d, size_t k, bool wide) {
+  return sized(scalar(d.reads[k].slot), wide);
+}
+
+// Into rax, as the others below.
+void Emitter::scalar_minimum(const Decoded& d, bool wide) {
+  const Xbyak::Reg to = sized(rax, wide);
+  const bool lower = d.operation == Operation::minimum;
+  mov(to, scalar_operand(d, 0, wide));
+  const Xbyak::Reg other = scalar_operand(d, 1, wide);
+  cmp(other, to);
+  if (is_signed(d.type)) {
+    lower ? cmovl(to, other) : cmovg(to, other);
+  } else {
+    lower ? cmovb(to, other) : cmova(to, other);
+  }
+}
+
+void Emitter::scalar_shift(const Inst& i, const Decoded& d, uint32_t bytes) {
+  const Xbyak::Reg to = sized(rax, bytes == 8);
+  const Fact count = fact(i.b);
+  const uint32_t bits = 8 * bytes, n = static_cast<uint32_t>(std::min<uint64_t>(count.value, bits));
+  mov(to, scalar_operand(d, 0, bytes == 8));
+  if (is_signed(d.type) && d.operation == Operation::shift_right) {
+    sar(to, std::min(n, bits - 1));
+  } else if (n == bits) {
+    xor_(eax, eax);
+  } else {
+    d.operation == Operation::shift_left ? shl(to, n) : shr(to, n);
+  }
+}
+
+void Emitter::scalar_widening(const Inst& i, const Decoded& d, bool wide) {
+  const bool converts = d.operation == Operation::convert;
+  const bool sign = is_signed(converts ? d.from : d.type);
+  const bool widens = !converts || (wide && bytes_of(d.from) == 4);
+  if (!widens) {
+    mov(sized(rax, wide), scalar_operand(d, 0, wide));
+    return;
+  }
+  // A lane that wraps around is further away than the step says.
+  for (size_t k = 0; k < (converts ? 1 : 2); ++k) {
+    const Fact f = fact(d.reads[k].slot);
+    if (f.stride == 0) continue;
+    mov(ecx, scalar(d.reads[k].slot).cvt32());
+    add(ecx, static_cast<uint32_t>(f.stride * (kLanes - 1)));
+    Label stop;
+    sign ? jo(stop, T_NEAR) : jc(stop, T_NEAR);
+    stop_before(i, stop);
+  }
+  const auto widened = [&](const Reg64& r, size_t k) {
+    const Reg64 from = scalar(d.reads[k].slot);
+    sign ? movsxd(r, from.cvt32()) : mov(r.cvt32(), from.cvt32());
+  };
+  widened(rax, 0);
+  if (!converts) {
+    widened(rcx, 1);
+    imul(rax, rcx);
+    if (d.operation == Operation::multiply_add_wide) add(rax, scalar(i.c));
+  }
+}
+
 bool Emitter::emit_scalar(const Inst& i, const Decoded& d, const Fact& result) {
   const uint32_t bytes = result.bytes;
   const bool wide = bytes == 8;
-  const auto sized = [&](const Reg64& r) -> Xbyak::Reg {
-    if (wide) return r;
-    return r.cvt32();
-  };
-  const Xbyak::Reg to = sized(rax);
-  const auto of = [&](size_t k) { return sized(scalar(d.reads[k].slot)); };
+  const Xbyak::Reg to = sized(rax, wide);
+  const auto of = [&](size_t k) { return scalar_operand(d, k, wide); };
   switch (d.operation) {
     case Operation::move:
       mov(to, of(0));
@@ -125,32 +192,13 @@ bool Emitter::emit_scalar(const Inst& i, const Decoded& d, const Fact& result) {
       neg(to);
       break;
     case Operation::minimum:
-    case Operation::maximum: {
-      const bool lower = d.operation == Operation::minimum;
-      mov(to, of(0));
-      const Xbyak::Reg other = of(1);
-      cmp(other, to);
-      if (is_signed(d.type)) {
-        lower ? cmovl(to, other) : cmovg(to, other);
-      } else {
-        lower ? cmovb(to, other) : cmova(to, other);
-      }
+    case Operation::maximum:
+      scalar_minimum(d, wide);
       break;
-    }
     case Operation::shift_left:
-    case Operation::shift_right: {
-      const Fact count = fact(i.b);
-      const uint32_t bits = 8 * bytes, n = static_cast<uint32_t>(std::min<uint64_t>(count.value, bits));
-      mov(to, of(0));
-      if (is_signed(d.type) && d.operation == Operation::shift_right) {
-        sar(to, std::min(n, bits - 1));
-      } else if (n == bits) {
-        xor_(eax, eax);
-      } else {
-        d.operation == Operation::shift_left ? shl(to, n) : shr(to, n);
-      }
+    case Operation::shift_right:
+      scalar_shift(i, d, bytes);
       break;
-    }
     case Operation::multiply:
     case Operation::multiply_add:
       mov(to, of(0));
@@ -159,36 +207,9 @@ bool Emitter::emit_scalar(const Inst& i, const Decoded& d, const Fact& result) {
       break;
     case Operation::multiply_wide:
     case Operation::multiply_add_wide:
-    case Operation::convert: {
-      const bool converts = d.operation == Operation::convert;
-      const bool sign = is_signed(converts ? d.from : d.type);
-      const bool widens = !converts || (wide && bytes_of(d.from) == 4);
-      if (!widens) {
-        mov(to, of(0));
-        break;
-      }
-      // A lane that wraps around is further away than the step says.
-      for (size_t k = 0; k < (converts ? 1 : 2); ++k) {
-        const Fact f = fact(d.reads[k].slot);
-        if (f.stride == 0) continue;
-        mov(ecx, scalar(d.reads[k].slot).cvt32());
-        add(ecx, static_cast<uint32_t>(f.stride * (kLanes - 1)));
-        Label stop;
-        sign ? jo(stop, T_NEAR) : jc(stop, T_NEAR);
-        stop_before(i, stop);
-      }
-      const auto widened = [&](const Reg64& r, size_t k) {
-        const Reg64 from = scalar(d.reads[k].slot);
-        sign ? movsxd(r, from.cvt32()) : mov(r.cvt32(), from.cvt32());
-      };
-      widened(rax, 0);
-      if (!converts) {
-        widened(rcx, 1);
-        imul(rax, rcx);
-        if (d.operation == Operation::multiply_add_wide) add(rax, scalar(i.c));
-      }
+    case Operation::convert:
+      scalar_widening(i, d, wide);
       break;
-    }
     default:
       return false;
   }

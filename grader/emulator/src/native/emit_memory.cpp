@@ -63,12 +63,9 @@ void Emitter::load_parameters(const Inst& i) {
   }
 }
 
-// rax: the address of the first lane; on the way out rdx is the host address.
-void Emitter::check_scalar_address(const Access& a) {
-  mov(rdx, rax);
-  sub(rdx, qword[r15 + a.hint(offsetof(NativeHint, begin))]);
-  cmp(rdx, qword[r15 + a.hint(offsetof(NativeHint, starts))]);
-  jae(a.slowly, T_NEAR);
+// rax: the address of the first lane, which must be a multiple of the access's size; on the way out rdx is
+// where it lies on the host.
+void Emitter::resolve_first_lane(const Access& a) {
   if (a.access_bytes() > 1) {
     test(al, a.access_bytes() - 1);
     jnz(a.slowly, T_NEAR);
@@ -76,6 +73,15 @@ void Emitter::check_scalar_address(const Access& a) {
   mov(rdx, rax);
   a.shared ? add(rdx, qword[r12 + offsetof(NativeContext, shared)])
            : add(rdx, qword[r15 + a.hint(offsetof(NativeHint, alias))]);
+}
+
+// rax: the address of the first lane; on the way out rdx is the host address.
+void Emitter::check_scalar_address(const Access& a) {
+  mov(rdx, rax);
+  sub(rdx, qword[r15 + a.hint(offsetof(NativeHint, begin))]);
+  cmp(rdx, qword[r15 + a.hint(offsetof(NativeHint, starts))]);
+  jae(a.slowly, T_NEAR);
+  resolve_first_lane(a);
 }
 
 // The same where some lanes are not there: of those between the first and the last that are.
@@ -97,13 +103,7 @@ void Emitter::check_scalar_address_partly(const Access& a) {
   ja(a.slowly, T_NEAR);
   cmp(rcx, qword[r15 + a.hint(offsetof(NativeHint, bytes))]);
   jae(a.slowly, T_NEAR);
-  if (a.access_bytes() > 1) {
-    test(al, a.access_bytes() - 1);
-    jnz(a.slowly, T_NEAR);
-  }
-  mov(rdx, rax);
-  a.shared ? add(rdx, qword[r12 + offsetof(NativeContext, shared)])
-           : add(rdx, qword[r15 + a.hint(offsetof(NativeHint, alias))]);
+  resolve_first_lane(a);
 }
 
 // Addresses become distances from the begin of the allocation; rdx is that begin on the host.
@@ -202,13 +202,7 @@ void Emitter::check_row_address(const Access& a, Label& scattered) {
   lea(rcx, ptr[rdx + int(a.access_bytes() * (kLanes - 1))]);
   cmp(rcx, qword[r15 + a.hint(offsetof(NativeHint, starts))]);
   jae(a.slowly, T_NEAR);
-  if (a.access_bytes() > 1) {
-    test(al, a.access_bytes() - 1);
-    jnz(a.slowly, T_NEAR);
-  }
-  mov(rdx, rax);
-  a.shared ? add(rdx, qword[r12 + offsetof(NativeContext, shared)])
-           : add(rdx, qword[r15 + a.hint(offsetof(NativeHint, alias))]);
+  resolve_first_lane(a);
 }
 
 // The indices of a permutation of two vectors, 4 or 8 bytes each.

@@ -284,6 +284,18 @@ void Emitter::emit_warp_barrier(const Inst& i) {
   });
 }
 
+// The block ends here: the interpreter goes on with the site's instruction.
+void Emitter::leave_before(uint32_t site) {
+  mov(rdi, rbx);
+  mov(rsi, r12);
+  mov(edx, site);
+  mov(rax, reinterpret_cast<uint64_t>(&native_stop_before));
+  vzeroupper();
+  call(rax);
+  mov(eax, kInterpretOne);
+  jmp(leave_);
+}
+
 // A way out before the instruction has done anything.
 void Emitter::stop_before(const Inst& i, Label& label) {
   const uint32_t site = make_site(i);
@@ -291,14 +303,7 @@ void Emitter::stop_before(const Inst& i, Label& label) {
   cold_.push_back([this, label, cache, site]() mutable {
     L(label);
     store_dirty(cache, true, [](uint32_t) { return true; });
-    mov(rdi, rbx);
-    mov(rsi, r12);
-    mov(edx, site);
-    mov(rax, reinterpret_cast<uint64_t>(&native_stop_before));
-    vzeroupper();
-    call(rax);
-    mov(eax, kInterpretOne);
-    jmp(leave_);
+    leave_before(site);
   });
 }
 
@@ -400,17 +405,7 @@ void Emitter::emit_control(const Inst& i) {
   jmp(leave_);
   L(skipped);
   if (i.guard != kAlwaysSlot && b.end < program_.code.size()) {
-    if (opaque) {
-      // The next block knows nothing of scalars: write them all.
-      mov(rdi, rbx);
-      mov(rsi, r12);
-      mov(edx, site);
-      mov(rax, reinterpret_cast<uint64_t>(&native_stop_before));
-      vzeroupper();
-      call(rax);
-      mov(eax, kInterpretOne);
-      jmp(leave_);
-    }
+    if (opaque) leave_before(site);  // the next block knows nothing of scalars: all are written
   }
 }
 

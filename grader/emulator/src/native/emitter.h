@@ -62,6 +62,7 @@ class Emitter : public Xbyak::CodeGenerator {
   void emit_warp_barrier(const Inst& i);
   bool is_full_warp_barrier(const Inst& i) const;
   void emit_masks();
+  void leave_before(uint32_t site);
   void stop_before(const Inst& i, Label& label);
   void finish_block(bool write_scalars);
   void emit_branch(const Inst& i);
@@ -98,6 +99,10 @@ class Emitter : public Xbyak::CodeGenerator {
 
   // emit_arithmetic.cpp
   bool emit_scalar(const Inst& i, const Decoded& d, const Fact& result);
+  void scalar_minimum(const Decoded& d, bool wide);
+  void scalar_shift(const Inst& i, const Decoded& d, uint32_t bytes);
+  void scalar_widening(const Inst& i, const Decoded& d, bool wide);
+  Xbyak::Reg scalar_operand(const Decoded& d, size_t k, bool wide);
   bool emit_vector(const Inst& i, const Decoded& d);
   void vector_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
   void float_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
@@ -125,6 +130,7 @@ class Emitter : public Xbyak::CodeGenerator {
   void vector_addresses(Access& a);
   void scalar_address(const Inst& i);
   void load_parameters(const Inst& i);
+  void resolve_first_lane(const Access& a);
   void check_scalar_address(const Access& a);
   void check_scalar_address_partly(const Access& a);
   void check_vector_address(const Access& a);
