@@ -25,11 +25,10 @@ struct Mistake {
 
 class Mistakes : public testing::TestWithParam<Mistake> {};
 
-TEST_P(Mistakes, are_named_at_their_line) {
-  const Mistake& m = GetParam();
+void expect_named_at_its_line(const Mistake& m, const std::string& environment) {
   const Result r =
       run("mistakes", m.argument,
-          std::string("WARPEMU_REPORT=quiet WARPEMU_LAUNCH_TIMEOUT_S=1 WARPEMU_CHECKS=") + m.checks);
+          environment + " WARPEMU_REPORT=quiet WARPEMU_LAUNCH_TIMEOUT_S=1 WARPEMU_CHECKS=" + m.checks);
   EXPECT_EQ(r.output.substr(0, r.output.find('\n')), std::to_string(m.error)) << r.output;
   EXPECT_NE(r.output.find(std::string("{\"kind\":\"") + m.kind + "\""), std::string::npos) << r.output;
   if (m.has_line) {
@@ -38,6 +37,14 @@ TEST_P(Mistakes, are_named_at_their_line) {
     EXPECT_NE(r.output.find(place), std::string::npos) << "want " << place << "\n" << r.output;
   }
   EXPECT_NE(r.output.find(m.detail), std::string::npos) << "want " << m.detail << "\n" << r.output;
+}
+
+TEST_P(Mistakes, are_named_at_their_line) {
+  expect_named_at_its_line(GetParam(), "WARPEMU_NATIVE=0");
+}
+
+TEST_P(Mistakes, are_named_at_their_line_by_compiled_code) {
+  expect_named_at_its_line(GetParam(), "WARPEMU_NATIVE=always");
 }
 
 // What a faulty lane's access leaves for the checks is no address of theirs: the emulator itself must stand.
@@ -58,6 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"inlined", "out_of_bounds", 700, true, "inlined from mistakes.cu"},
         Mistake{"before_begin", "out_of_bounds", 700, true, "\"offset\":-4"},
         Mistake{"misaligned", "misaligned", 716, true, "float4"},
+        Mistake{"misaligned_step", "misaligned", 716, true, "\"bytes\":16"},
         Mistake{"null_pointer", "null_pointer", 700, true, "cudaMalloc succeeded"},
         Mistake{"host_pointer", "out_of_bounds", 700, true, "A host pointer was passed"},
         Mistake{"use_after_free", "use_after_free", 700, true, "\"name\":\"allocation #1\",\"bytes\":4000"},

@@ -533,7 +533,8 @@ bool Emitter::emit_access(const Inst& i, const Decoded& d) {
            {},
            {},
            {}};
-  if (a.scalar_address && a.stride % a.bytes != 0 && a.stride != 0) a.scalar_address = false;
+  // The first lane is looked at alone: the step must keep the others as aligned as that one.
+  if (a.scalar_address && a.stride % a.access_bytes() != 0) a.scalar_address = false;
   const bool scalar_result = loads && a.is_uniform();
   // A gather reads four bytes at least: behind the last element may be nothing.
   if (a.bytes < 4 && !a.is_row() && !scalar_result) return false;

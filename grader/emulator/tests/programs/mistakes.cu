@@ -22,6 +22,12 @@ __global__ void before_begin(const int* a, int* b) {
 __global__ void misaligned(const char* a, int4* b) {
   b[threadIdx.x] = *reinterpret_cast<const int4*>(a + 4 * threadIdx.x);  // MISTAKE misaligned
 }
+// Every second thread's address is a multiple of 8 and not of 16. Those of the first warp that read are in
+// order, and so is the second warp's first lane.
+__global__ void misaligned_step(const int* a, int4* b) {
+  if (threadIdx.x < 32 && threadIdx.x % 2 != 0) return;
+  b[threadIdx.x] = *reinterpret_cast<const int4*>(a + 2 * threadIdx.x);  // MISTAKE misaligned_step
+}
 __global__ void reads(const int* a, int* b) {
   b[threadIdx.x] = a[threadIdx.x];  // MISTAKE null_pointer host_pointer use_after_free uninitialized_read
 }
@@ -203,6 +209,7 @@ int main(int argc, char** argv) {
   if (is("inlined")) inlined<<<blocks, 32>>>(a, n - 4);
   if (is("before_begin")) before_begin<<<blocks, 32>>>(b, a);
   if (is("misaligned")) misaligned<<<blocks, 32>>>(reinterpret_cast<char*>(b), reinterpret_cast<int4*>(a));
+  if (is("misaligned_step")) misaligned_step<<<blocks, 64>>>(b, reinterpret_cast<int4*>(a));
   if (is("null_pointer")) reads<<<blocks, 32>>>(nullptr, b);
   if (is("host_pointer")) reads<<<blocks, 32>>>(host, b);
   if (is("use_after_free")) {
