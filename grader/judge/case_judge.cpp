@@ -23,7 +23,9 @@ using Clock = std::chrono::steady_clock;
 constexpr int kSlowBaselinePairs = 7;    // of a baseline that is not in every pair,
 constexpr double kSlowBaselineUs = 5e5;  // or until it has taken this long
 constexpr double kThrottledShare = 0.2;  // of the pairs may be redone,
-constexpr double kVoidShare = 0.2;       // and as many whose start was not known in time
+constexpr double kVoidShare = 0.2;       // and as many whose start was not known in time;
+constexpr int kFewVoids = 8;             // these do when most runs are void and the case's time is over: a
+                                         // program that works for seconds before its kernels costs minutes
 constexpr int kPreparedAhead = 2;        // processes of a submission's next cases
 constexpr const char* kStartOfProgram = "the start of the program";
 constexpr std::size_t kMostOutput = 4000;  // bytes of what it printed, in a failed case's record
@@ -390,7 +392,9 @@ std::optional<Outcome> CaseJudge::measure(std::vector<Baseline>& baselines) {
     if (auto fault = timed_pair(baselines, timing.pairs(), pair)) return fault;
     timed_phases_.enter("gpu_state");
     if (pair.is_void) {
-      if (++voids > kVoidShare * context_.max_pairs) return too_many_voids(voids, tried);
+      if (++voids > kVoidShare * context_.max_pairs ||
+          (voids >= kFewVoids && voids > timing.pairs() && elapsed_s(start) > context_.speed_budget_s))
+        return too_many_voids(voids, tried);
       continue;
     }
     if (gpu_is_throttled(uuid) && redone < kThrottledShare * context_.max_pairs) {

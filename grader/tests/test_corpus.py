@@ -19,12 +19,16 @@ EXAMPLES = [example for example in ALL if example.attack is None]  # attacks: te
 
 
 @pytest.fixture(scope="session")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Judges the corpus, one class for each lab and set of cases; the run folder by example."""
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Judges those of the corpus whose tests were chosen (-k), one class for each lab and set of cases; the run folder by
+    example."""
+    callspecs = (getattr(item, "callspec", None) for item in request.session.items)
+    wanted = {spec.params["example"].name for spec in callspecs if spec and "example" in spec.params}
+    examples = [example for example in EXAMPLES if example.name in wanted]
     runs: dict[str, Path] = {}
-    for number, (lab, cases) in enumerate(sorted({(example.lab, example.cases) for example in EXAMPLES})):
+    for number, (lab, cases) in enumerate(sorted({(example.lab, example.cases) for example in examples})):
         scratch = tmp_path_factory.mktemp(f"corpus{number}")
-        chosen = [example for example in EXAMPLES if (example.lab, example.cases) == (lab, cases)]
+        chosen = [example for example in examples if (example.lab, example.cases) == (lab, cases)]
         for example in chosen:
             example.lay_out(scratch / "class" / example.name)
         done = grade_class(WARPGRADE, scratch, lab, cases, BACKEND)
