@@ -80,8 +80,8 @@ TimedResult TimedRuns::run(const wire::Command& command, const Host& host, doubl
   const uint64_t launches = server_->launches();
   server_->take_late_error();
   if (!wait_until_idle(result, kIdleSeconds, "a timed run's beginning")) return result;
-  // In this order: L2 is overwritten while none of it is set aside, else lines of an earlier run could lie where
-  // ordinary accesses do not come.
+  // In this order: L2 is overwritten while none of it is set aside, else lines of an earlier run could lie
+  // where ordinary accesses do not come.
   gate_.reset_l2();
   driver_.use_submissions_limits();
   behind_gate_ = 0;
