@@ -148,9 +148,11 @@ void CaseJudge::settle() {
 // needs the GPU for itself, only one: more would take memory from it.
 void CaseJudge::prepare_next(int most) {
   const int at_once = context_.alone || context_.backend == "emulator" ? 1 : most;
-  if (context_.cases_after == 0)
-    context_.services->prepare_executor(context_.submission);
-  else
+  // The next submission's executor comes up behind the timed runs of the last case but one: sent for in the
+  // last case, it would not be up when the GPU must be quiet, and that case's timing would wait for it.
+  const bool is_time = context_.cases_after == 0 || (context_.cases_after == 1 && at_once > 1);
+  if (is_time) context_.services->prepare_executor(context_.submission);
+  if (context_.cases_after > 0)
     context_.services->prepare(context_.submission, std::min(at_once, context_.cases_after));
 }
 
