@@ -62,7 +62,7 @@ class Door {
       : student_(options.student),
         desk_(options.desk),
         config_(Config::read(desk_)),
-        queue_(desk_),
+        queue_(desk_, config_.executor == "slurm"),
         log_(desk_),
         channel_(STDIN_FILENO, STDOUT_FILENO, kMostAskBytes) {}
 

@@ -1,11 +1,14 @@
 #include "desk/queue.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <queue>
+#include <random>
+#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -18,9 +21,10 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kPatienceMs = 20'000;  // for another process's transaction
-constexpr int kMostDeaths = 2;       // of judges at a run: it is repeated once
-constexpr int kMostStarts = 50;      // however often the machine itself went down
+constexpr int kPatienceMs = 20'000;    // for another process's transaction
+constexpr double kPatienceAlone = 20;  // seconds
+constexpr int kMostDeaths = 2;         // of judges at a run: it is repeated once
+constexpr int kMostStarts = 50;        // however often the machine itself went down
 
 constexpr const char* kColumns =
     "id, student, lab, hash, state, message, verdict, cases, arrived, started, ended, place, wait_s, starts, "
@@ -55,6 +59,29 @@ std::vector<Request> read_requests(SQLite::Statement& query) {
 std::string minutes_text(double seconds) {
   const int minutes = std::max(1, static_cast<int>(seconds / 60 + 0.999));
   return minutes < 120 ? fmt::format("{} min", minutes) : fmt::format("{} h", (minutes + 59) / 60);
+}
+
+// SQLite's usual journal here needs memory that all processes share; it changes for one who is alone. Two who
+// want that, each with the file open, would wait for each other: so it is closed between the tries, and their
+// pauses differ.
+void leave_shared_memory(const fs::path& file) {
+  std::minstd_rand pauses(static_cast<unsigned>(getpid()));
+  const double end = now_s() + kPatienceAlone;
+  for (std::string why;;) {
+    try {
+      SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
+      if (database.execAndGet("PRAGMA journal_mode").getString() == "delete") return;
+      if (database.execAndGet("PRAGMA journal_mode = DELETE").getString() == "delete") return;
+    } catch (const SQLite::Exception& error) {
+      why = error.what();
+    }
+    if (now_s() > end)
+      throw UsageError(
+          "{}: cannot be made fit for several hosts while others have it open ({}); end the students' "
+          "connections and start the desk again. That is asked once",
+          file.string(), why);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 + pauses() % 200));
+  }
 }
 
 }  // namespace
@@ -217,10 +244,11 @@ void Queue::create(const fs::path& desk) {
   });
 }
 
-Queue::Queue(fs::path desk) : desk_(std::move(desk)) {
+Queue::Queue(fs::path desk, bool between_hosts) : desk_(std::move(desk)) {
   const fs::path file = desk_ / "queue.sqlite";
   if (!fs::exists(file))
     throw UsageError("{} is no desk; `warpgrade desk init {}` makes one", desk_.string(), desk_.string());
+  if (between_hosts) leave_shared_memory(file);
   try {
     impl_ = std::make_unique<Impl>(file, SQLite::OPEN_READWRITE);
     const int version = impl_->database.execAndGet("PRAGMA user_version").getInt();
@@ -387,21 +415,6 @@ void Queue::see_worker(const Worker& worker, double now) {
 }
 
 // ---- the supervisor
-
-void Queue::share_between_hosts() {
-  try {
-    if (impl_->database.execAndGet("PRAGMA journal_mode").getString() == "delete") return;
-    impl_->database.exec("PRAGMA busy_timeout = 3000");
-    impl_->database.exec("PRAGMA journal_mode = DELETE");
-    impl_->database.exec(fmt::format("PRAGMA busy_timeout = {}", kPatienceMs));
-  } catch (const SQLite::Exception& error) {
-    throw UsageError(
-        "{}: cannot be made fit for several hosts while others have it open ({}); end the students' "
-        "connections and "
-        "start the desk again. That is asked once",
-        impl_->file.string(), error.what());
-  }
-}
 
 std::vector<Request> Queue::running() const {
   return impl_->guarded([&] { return impl_->many("state = 'running' ORDER BY id"); });

@@ -71,7 +71,8 @@ struct StudentLine {
 class Queue {
  public:
   // Opens DESK/queue.sqlite. Throws UsageError: no desk, one of a newer version, a damaged file.
-  explicit Queue(std::filesystem::path desk);
+  // `between_hosts`: workers on other hosts open it through a network file system, and no memory is shared.
+  explicit Queue(std::filesystem::path desk, bool between_hosts = false);
   static void create(const std::filesystem::path& desk);
   ~Queue();
   Queue(const Queue&) = delete;
@@ -106,8 +107,6 @@ class Queue {
   void see_worker(const Worker& worker, double now);
 
   // ---- the supervisor's side
-  // Workers on other hosts open the queue through a network file system: no memory is shared then.
-  void share_between_hosts();
   std::vector<Request> running() const;
   std::optional<Request> running_at(const std::string& worker) const;
   std::vector<Request> waiting() const;  // in the order in which they will be served

@@ -113,7 +113,7 @@ class Server {
       : options_(options),
         config_(Config::read(options.desk)),
         lock_(only_server(options.desk)),
-        queue_(options.desk),
+        queue_(options.desk, config_.executor == "slurm"),
         log_(options.desk) {}
 
   int execute() {
@@ -124,7 +124,7 @@ class Server {
       if (config_.executor == "local")
         look_after_workers();
       else if (due(cluster_, kCluster))
-        look_after_tasks();
+        array_->keep();
       const bool busy = !queue_.running().empty() || !queue_.waiting().empty();
       if (busy) idle_since = Clock::now();
       if (due(places_, kPlaces))
@@ -187,7 +187,6 @@ class Server {
   // Workers on a cluster outlive a supervisor: what they judge is left to them.
   void begin_cluster() {
     queue_.set("backend", config_.backend == "auto" ? "cuda" : config_.backend);
-    queue_.share_between_hosts();
     array_.emplace(queue_, config_, log_);
     log_.add("serving", {{"executor", "slurm"}, {"tasks", config_.tasks}});
     fmt::print("serving {}: at most {} tasks on Slurm\n", options_.desk.string(), config_.tasks);
@@ -199,11 +198,6 @@ class Server {
     if (array_) return array_->cancel();
     for (Place& worker : workers_) worker.end();
     for (const Request& request : queue_.running()) queue_.give_back(request, false, now_s());
-  }
-
-  void look_after_tasks() {
-    array_->give_back_lost();
-    array_->keep();
   }
 
   void look_after_workers() {

@@ -15,7 +15,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kLost = 60;  // seconds without a sign of life
+constexpr double kLost = 60;             // seconds without a sign of life
+constexpr double kLostWithoutTask = 10;  // where Slurm says that the task has ended: an answer may be old
+constexpr const char* kWorkerName = "slurm-";
 constexpr const char* kGeneration = "slurm_generation";
 
 Site site_of(const Config& config) {
@@ -49,8 +51,8 @@ std::vector<std::string> options_of(const SiteTask& task, const fs::path& desk, 
 
 }  // namespace
 
-int tasks_to_submit(int most, int wanted, int alive, bool pending) {
-  return pending ? 0 : std::max(0, std::min(most, wanted) - alive);
+int tasks_to_submit(int most, int wanted, int there) {
+  return std::max(0, std::min(most, wanted) - there);
 }
 
 StandingArray::StandingArray(Queue& queue, const Config& config, const Log& log)
@@ -65,32 +67,36 @@ StandingArray::StandingArray(Queue& queue, const Config& config, const Log& log)
 }
 
 // One desk's jobs have a name of their own on the cluster.
-std::string StandingArray::name(const std::string& generation) const {
-  return fmt::format("warpgrade-desk-{}-{}", sha256(fs::absolute(queue_.desk()).string()).substr(0, 8),
-                     generation);
+std::string StandingArray::name() const {
+  return fmt::format("warpgrade-desk-{}-", sha256(fs::absolute(queue_.desk()).string()).substr(0, 8));
 }
 
+// A task is a worker from the moment when it runs until it ends; the controller knows before and after.
 void StandingArray::keep() {
-  int alive = 0;
-  for (const Worker& worker : queue_.workers()) alive += now_s() - worker.seen < kLost ? 1 : 0;
+  std::optional<std::vector<std::string>> tasks;
+  try {
+    tasks = cluster_.tasks(name());
+  } catch (const UsageError& error) {
+    log_.add("controller_silent", {{"why", error.what()}});
+  }
+  give_back_lost(tasks);
+  if (tasks) submit_more(static_cast<int>(tasks->size()));
+}
+
+void StandingArray::submit_more(int there) {
   const int wanted = static_cast<int>(queue_.waiting().size() + queue_.running().size());
-  if (tasks_to_submit(config_.tasks, wanted, alive, false) == 0) return;
+  const int count = tasks_to_submit(config_.tasks, wanted, there);
+  if (count == 0) return;
   try {
     const std::string before = queue_.setting(kGeneration);
-    // Tasks of the latest array that are not workers yet: they wait for a node, or are starting.
-    const bool pending =
-        !before.empty() && static_cast<int>(cluster_.jobs(name(before), true).size()) > alive;
-    const int count = tasks_to_submit(config_.tasks, wanted, alive, pending);
-    if (count == 0) return;
     const std::string generation = std::to_string(std::atoi(before.c_str()) + 1);
     const fs::path script = queue_.desk() / "slurm" / "work.sh";
-    write_text(
-        script,
-        fmt::format("#!/bin/sh\nexec {} desk work --folder {} --idle {} --name \"slurm-$SLURM_JOB_ID\"\n",
-                    quoted((program_directory() / "warpgrade").string()),
-                    quoted(fs::absolute(queue_.desk()).string()), config_.idle_s));
+    write_text(script,
+               fmt::format("#!/bin/sh\nexec {} desk work --folder {} --idle {} --name \"{}$SLURM_JOB_ID\"\n",
+                           quoted((program_directory() / "warpgrade").string()),
+                           quoted(fs::absolute(queue_.desk()).string()), config_.idle_s, kWorkerName));
     const std::string job = cluster_.submit(
-        name(generation), options_of(site_.judge, fs::absolute(queue_.desk()), count), {script.string()});
+        name() + generation, options_of(site_.judge, fs::absolute(queue_.desk()), count), {script.string()});
     queue_.set(kGeneration, generation);
     log_.add("submitted", {{"job", job}, {"tasks", count}});
   } catch (const UsageError& error) {
@@ -98,12 +104,18 @@ void StandingArray::keep() {
   }
 }
 
-void StandingArray::give_back_lost() {
+// A worker whose task the controller knows no more is dead; one is also when it has been silent for long.
+void StandingArray::give_back_lost(const std::optional<std::vector<std::string>>& tasks) {
   for (const Worker& worker : queue_.workers()) {
-    if (now_s() - worker.seen < kLost) continue;
+    const double silent = now_s() - worker.seen;
+    const bool is_there = !tasks || std::ranges::any_of(*tasks, [&](const std::string& task) {
+      return worker.name == kWorkerName + task;
+    });
+    if (silent < (is_there ? kLost : kLostWithoutTask)) continue;
     const auto request = queue_.running_at(worker.name);
-    log_.add("worker_died",
-             {{"worker", worker.name}, {"how", "gave no sign of life"}, {"run", request ? request->id : 0}});
+    log_.add("worker_died", {{"worker", worker.name},
+                             {"how", is_there ? "gave no sign of life" : "its task has ended"},
+                             {"run", request ? request->id : 0}});
     if (request) queue_.give_back(*request, true, now_s());
     queue_.forget_worker(worker.name);
   }
@@ -111,8 +123,7 @@ void StandingArray::give_back_lost() {
 
 void StandingArray::cancel() {
   try {
-    const std::string generation = queue_.setting(kGeneration);
-    if (!generation.empty()) cluster_.cancel(cluster_.jobs(name(generation), true));
+    cluster_.cancel(cluster_.tasks(name()));
   } catch (const UsageError& error) {
     log_.add("not_cancelled", {{"why", error.what()}});
   }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "desk/config.h"
 #include "desk/queue.h"
@@ -11,23 +13,24 @@
 
 namespace warpgrade::desk {
 
-// How many tasks to ask Slurm for: `wanted` is what waits and is judged now, `alive` are workers that gave a
-// sign of life, `pending` says whether tasks that were asked for earlier still wait for a node.
-int tasks_to_submit(int most, int wanted, int alive, bool pending);
+// How many tasks to ask Slurm for: `wanted` is what waits and is judged now, `there` are tasks that wait for
+// a node or run, idle ones among them.
+int tasks_to_submit(int most, int wanted, int there);
 
 class StandingArray {
  public:
   StandingArray(Queue& queue, const Config& config, const Log& log);
 
-  // Submits tasks where runs wait for which there is no worker. A controller that does not answer is logged
-  // and asked again at the next call.
+  // Gives runs back into the queue whose task has ended without a word, or has given no sign of life for a
+  // minute, and submits tasks where runs wait for which there is none. A controller that does not answer is
+  // logged and asked again at the next call.
   void keep();
-  // Runs whose worker has given no sign of life for a minute go back into the queue.
-  void give_back_lost();
   void cancel();
 
  private:
-  std::string name(const std::string& generation) const;
+  std::string name() const;
+  void submit_more(int there);
+  void give_back_lost(const std::optional<std::vector<std::string>>& tasks);
 
   Queue& queue_;
   const Config& config_;

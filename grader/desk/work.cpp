@@ -56,7 +56,10 @@ class SignOfLife {
 class AtWork {
  public:
   explicit AtWork(const WorkerOptions& options)
-      : options_(options), config_(Config::read(options.desk)), queue_(options.desk), log_(options.desk) {}
+      : options_(options),
+        config_(Config::read(options.desk)),
+        queue_(options.desk, config_.executor == "slurm"),
+        log_(options.desk) {}
 
   int execute() {
     double idle_since = now_s();
@@ -65,7 +68,10 @@ class AtWork {
       if (now_s() - seen_ > kSeen) see(0);
       auto request = somebody_is_first(options_.desk) ? std::nullopt : queue_.take(options_.name, now_s());
       if (!request) {
-        if (options_.idle_s > 0 && now_s() - idle_since > options_.idle_s) return kExitGraded;
+        if (options_.idle_s > 0 && now_s() - idle_since > options_.idle_s) {
+          queue_.forget_worker(options_.name);
+          return kExitGraded;
+        }
         std::this_thread::sleep_for(kLook);
         continue;
       }

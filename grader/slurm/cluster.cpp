@@ -137,6 +137,17 @@ std::vector<std::string> Cluster::jobs(const std::string& name, bool live_only) 
   return ids;
 }
 
+std::vector<std::string> Cluster::tasks(const std::string& beginning) {
+  std::vector<std::string> ids;
+  const std::string user = fmt::format("--user={}", getuid());
+  for (const std::string& line : split(ask({"squeue", "-h", "--array", user, "-o", "%A %j"}), '\n')) {
+    const std::size_t space = line.find(' ');
+    if (space != std::string::npos && line.substr(space + 1).starts_with(beginning))
+      ids.push_back(line.substr(0, space));
+  }
+  return ids;
+}
+
 std::string Cluster::submit(const std::string& name, const std::vector<std::string>& options,
                             const std::vector<std::string>& script_and_arguments) {
   // An earlier call may have submitted it and not lived to note the id.

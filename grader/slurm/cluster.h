@@ -34,6 +34,11 @@ class Cluster {
   // Ids of jobs of this name that Slurm still knows, or only of those that wait or run.
   std::vector<std::string> jobs(const std::string& name, bool live_only);
 
+  // One entry for every task that waits or runs of this user's jobs whose names begin so: Slurm's own number
+  // of it
+  // ($SLURM_JOB_ID), which those of an array that wait share.
+  std::vector<std::string> tasks(const std::string& beginning);
+
   // "12_3" or "12" -> the last state of it, and every earlier one that ended badly ("12_3#1"). From sacct
   // where the cluster has accounting, else from scontrol; what Slurm has forgotten is absent.
   std::map<std::string, TaskState> states(const std::vector<std::string>& jobs);

@@ -20,7 +20,7 @@ EXAMPLES = [example for example in ALL if example.attack is None]  # attacks: te
 
 @pytest.fixture(scope="session")
 def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Judges those of the corpus whose tests were chosen (-k), one class for each lab and set of cases; folders of runs."""
+    """Judges those of the corpus whose tests were chosen (-k), a class for each lab and set of cases."""
     callspecs = (getattr(item, "callspec", None) for item in request.session.items)
     wanted = {spec.params["example"].name for spec in callspecs if spec and "example" in spec.params}
     examples = [example for example in EXAMPLES if example.name in wanted]
