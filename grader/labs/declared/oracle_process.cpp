@@ -125,6 +125,17 @@ void OracleProcess::set_memory(std::size_t bytes) {
   exchange({{"op", "memory"}, {"bytes", size}}, fd.get());
 }
 
+void OracleProcess::release_memory() noexcept {
+  if (memory_.empty()) return;
+  try {
+    set_memory(0);
+  } catch (...) {
+    memory_ = {};
+    mapping_.reset();
+    process_->kill();
+  }
+}
+
 nlohmann::json OracleProcess::ask(const nlohmann::json& request) {
   return exchange(request, -1);
 }
