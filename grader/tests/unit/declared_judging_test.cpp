@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <random>
 #include <set>
 
 #include "labs/declared/comparison.h"
@@ -37,6 +39,19 @@ TEST(DeclaredDraw, IsTheSameForOneSeedOnAnyNumberOfThreads) {
   EXPECT_NE(one, drawn<int>(draw, Scalar::kInt32, 300000, 6));
   EXPECT_EQ(*std::min_element(one.begin(), one.end()), -1000);
   EXPECT_EQ(*std::max_element(one.begin(), one.end()), 1000);
+}
+
+TEST(DeclaredDraw, ACellDependsOnSeedAndPlaceAloneInEveryWayOfDrawing) {
+  for (const DrawKind kind : {DrawKind::kUniform, DrawKind::kNormal, DrawKind::kSorted, DrawKind::kOneHot}) {
+    Draw draw;
+    draw.kind = kind;
+    draw.low = 1;
+    draw.high = 2;
+    // Parts begin at odd cells too, and a normal number has a partner.
+    const auto one = drawn<float>(draw, Scalar::kFp32, 400003, 5);
+    for (const int threads : {2, 3, 5})
+      EXPECT_EQ(one, drawn<float>(draw, Scalar::kFp32, 400003, 5, threads)) << static_cast<int>(kind);
+  }
 }
 
 TEST(DeclaredDraw, PermutationsHoldEveryNumberOnce) {
@@ -152,6 +167,47 @@ TEST(DeclaredCheck, ABoundGrowsWithTheOraclesMagnitude) {
   one.check.factor = 8;
   one.magnitude = {1, 4};
   EXPECT_EQ(one.wrong(), 1);
+}
+
+// A structure of one number is compared cell by cell, a plain number in pieces: both say the same of whatever
+// stands there.
+TEST(DeclaredCheck, PiecesAndSingleCellsAgreeOnEveryNumber) {
+  const std::uint64_t seed = std::random_device()();
+  std::mt19937_64 random(seed);
+  const double specials[] = {0.0,       -0.0,   1.0,   -1.0,   NAN,     INFINITY,
+                             -INFINITY, 5e-324, 1e-40, 3.4e38, 1.7e308, -1.7e308};
+  for (int round = 0; round < 400; ++round) {
+    const std::size_t cells = 1 + random() % 5000;
+    Compared<float, double> plain(Scalar::kFp32, {}, {}), single(Scalar::kFp32, {}, {});
+    const bool is_tame = random() % 2 == 0;  // most pieces of tame ones pass
+    for (std::size_t i = 0; i < cells; ++i) {
+      const bool special = !is_tame && random() % 50 == 0;
+      const double want =
+          special ? specials[random() % std::size(specials)] : std::ldexp(double(random() % 4096) - 2048, -7);
+      float got = static_cast<float>(want);
+      if (random() % (is_tame ? 2000 : 20) == 0)
+        got = std::nextafter(got, random() % 2 == 0 ? INFINITY : -1.0f);
+      if (!is_tame && random() % 50 == 0) got = static_cast<float>(specials[random() % std::size(specials)]);
+      plain.want.push_back(want);
+      plain.got.push_back(got);
+      plain.magnitude.push_back(!is_tame && random() % 50 == 0 ? specials[random() % std::size(specials)]
+                                                               : std::fabs(want));
+    }
+    plain.check.kind = std::array{CheckKind::kExact, CheckKind::kTolerance, CheckKind::kUlps,
+                                  CheckKind::kBound}[random() % 4];
+    plain.check.relative = random() % 2 == 0 ? 0 : 0x1p-23;
+    plain.check.absolute = random() % 2 == 0 ? 0 : 0x1p-24;
+    plain.check.ulps = static_cast<std::int64_t>(random() % 2);
+    plain.check.factor = random() % 2 == 0 ? 1 : 8;
+    single = plain;
+    single.array.type = declaration::structure_of("one", {{"x", Scalar::kFp32, 0}});
+    const Comparison a = compare(plain.view(), 1), b = compare(single.view(), 1);
+    ASSERT_EQ(a.wrong, b.wrong) << "seed " << seed << " round " << round;
+    ASSERT_EQ(a.first, b.first);
+    ASSERT_EQ(a.last, b.last);
+    ASSERT_EQ(a.shown, b.shown);
+    ASSERT_EQ(a.max_error_over_bound, b.max_error_over_bound) << "seed " << seed << " round " << round;
+  }
 }
 
 TEST(DeclaredCheck, AnyFlippedBitOfAWholeNumberIsFound) {
