@@ -79,7 +79,7 @@ bool is_within(const OutputView& output, std::int64_t begin, std::int64_t end, d
     const double error = std::fabs(static_cast<double>(cell_of<T>(output.got, i)) - wanted);
     const double limit = allowed(i, wanted);
     const double share = error == 0 ? 0 : error / limit;
-    right &= share >= 0 && share <= 1 && limit <= std::numeric_limits<double>::max();
+    right &= share <= 1 && limit <= std::numeric_limits<double>::max() && (limit > 0 || error == 0);
     largest = share > largest ? share : largest;
   }
   if (right) most = std::max(most, largest);
