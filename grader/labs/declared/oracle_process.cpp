@@ -60,9 +60,10 @@ SandboxSpec box_of(const OracleSpec& spec) {
   box.command = {program.string(), "-I", "-B", kWorkerInside, kInside, spec.function, spec.oracle};
   if (!spec.check.empty()) box.command.push_back(spec.check);
   const std::string threads = std::to_string(std::max(1, spec.threads));
-  box.environment = {{"PATH", "/usr/bin:/bin"},    {"HOME", "/tmp"},
-                     {"LC_ALL", "C.UTF-8"},        {"OPENBLAS_NUM_THREADS", threads},
-                     {"OMP_NUM_THREADS", threads}, {"PYTHONHASHSEED", "0"}};
+  box.environment = {{"PATH", "/usr/bin:/bin"},       {"HOME", "/tmp"},
+                     {"LC_ALL", "C.UTF-8"},           {"OPENBLAS_NUM_THREADS", threads},
+                     {"OMP_NUM_THREADS", threads},    {"PYTHONHASHSEED", "0"},
+                     {"OPENBLAS_THREAD_TIMEOUT", "4"}};  // idle threads sleep: a program may be timed
   return box;
 }
 
