@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -21,6 +22,19 @@ class YamlPlace {
  public:
   YamlPlace(YAML::Node node, std::string file, std::string key, int line = 0)
       : node_(std::move(node)), file_(std::move(file)), key_(std::move(key)), line_(line) {}
+  YamlPlace(const YamlPlace&) = default;
+  ~YamlPlace() = default;
+  // Stands for the other node from now on. yaml-cpp's own assignment of nodes would write the other one into
+  // the document in this one's place.
+  YamlPlace& operator=(const YamlPlace& other) {
+    if (this == &other) return *this;
+    std::destroy_at(&node_);
+    std::construct_at(&node_, other.node_);
+    file_ = other.file_;
+    key_ = other.key_;
+    line_ = other.line_;
+    return *this;
+  }
 
   // Throws UsageError naming file and line for what is no YAML.
   static YamlPlace parse(const std::string& text, const std::string& file) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -15,6 +16,7 @@
 #include "batch/class_run.h"
 #include "batch/grade_run.h"
 #include "cli/lab_commands.h"
+#include "cli/verify_progress.h"
 #include "declaration/contract.h"
 #include "judge/verdict.h"
 #include "labs/declared/declared_judge.h"
@@ -31,6 +33,8 @@ using declaration::LabDeclaration;
 using nlohmann::json;
 
 constexpr std::size_t kMostToldEach = 5;
+// Of a speed case, where thresholds alone are asked about: an interval of 95 % needs 8.
+constexpr int kPairsForThresholds = 15;
 
 fs::path graph_file(const std::string& graph) {
   const fs::path cache = cache_directory() / "datasets";
@@ -54,25 +58,27 @@ class Verification {
         check_false_alarms(backend);
       }
     }
+    progress_.print(progress_.summary());
     if (failed_ == 0)
-      fmt::print("{}: ready for a class\n", lab_.name);
+      progress_.print(fmt::format("{}: ready for a class", lab_.name));
     else
-      fmt::print("{}: {} of the checks above did not hold\n", lab_.name, failed_);
+      progress_.print(fmt::format("{}: {} of the checks above did not hold", lab_.name, failed_));
     return failed_ == 0 ? kExitGraded : 3;
   }
 
  private:
   void tell(bool holds, const std::string& what, const std::vector<std::string>& because = {}) {
-    fmt::print("{}  {}\n", holds ? "ok  " : "FAIL", what);
+    std::string text = fmt::format("{}  {}", holds ? "ok  " : "FAIL", what);
     for (std::size_t i = 0; i < std::min(because.size(), kMostToldEach); ++i)
-      fmt::print("        {}\n", because[i]);
-    if (because.size() > kMostToldEach) fmt::print("        and {} more\n", because.size() - kMostToldEach);
-    std::fflush(stdout);
+      text += "\n        " + because[i];
+    if (because.size() > kMostToldEach)
+      text += fmt::format("\n        and {} more", because.size() - kMostToldEach);
+    progress_.print(text);
     if (!holds) ++failed_;
   }
-  static void skip(const std::string& what) { fmt::print("--    {}\n", what); }
+  void skip(const std::string& what) { progress_.print("--    " + what); }
 
-  std::vector<std::string> backends() const {
+  std::vector<std::string> backends() {
     if (options_.backend != "auto") return {choose_backend(options_.backend).name};
     std::vector<std::string> both{"emulator"};
     if (choose_backend("auto").name == "cuda")
@@ -93,14 +99,21 @@ class Verification {
   SandboxMode sandbox() const {
     return probe_sandbox().works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
   }
+  static int threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+  declared::CaseTold case_told() {
+    return [this](int number, int of, const std::string& id) {
+      progress_.say(fmt::format("case {} of {}, {}", number, of, id));
+    };
+  }
   std::uint64_t seed() const { return std::stoull(sha256(lab_.name).substr(0, 15), nullptr, 16); }
 
   // False: the oracle fails.
   bool check_checks() {
-    declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), 1));
+    const VerifyProgress::Step step(progress_, "oracle and check");
+    declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), threads()));
     declared::MutationReport report;
     try {
-      report = declared::try_mutations(lab_, graph_file, oracle, seed(), 1);
+      report = declared::try_mutations(lab_, graph_file, oracle, seed(), threads(), case_told());
     } catch (const JudgeFault& fault) {
       tell(false, "the oracle answers every case", {fault.what()});
       return false;
@@ -119,36 +132,39 @@ class Verification {
 
   void check_second_truth() {
     if (lab_.second_truth.empty()) return skip("a second oracle (second_truth): there is none");
-    declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), 1));
-    declared::OracleProcess second(declared::oracle_spec(lab_, lab_.second_truth, sandbox(), 1));
-    const auto found = declared::disagreements(lab_, graph_file, oracle, second, seed(), 1);
+    const VerifyProgress::Step step(progress_, "second oracle");
+    declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), threads()));
+    declared::OracleProcess second(declared::oracle_spec(lab_, lab_.second_truth, sandbox(), threads()));
+    const auto found =
+        declared::disagreements(lab_, graph_file, oracle, second, seed(), threads(), case_told());
     tell(found.empty(), fmt::format("{} agrees with {}", lab_.second_truth, lab_.truth), found);
   }
 
   // ---- submissions ----
 
-  // A class of the staff's own: each folder with what must come of it.
-  std::map<std::string, std::string> lay_out(const fs::path& folder) const {
-    std::map<std::string, std::string> expected;
-    const auto add = [&](const std::string& id, const fs::path& from, const std::string& verdict) {
-      fs::copy(from, folder / id, fs::copy_options::recursive);
-      expected[id] = verdict;
-    };
-    make_directories(folder);
-    add("stub", project_root() / "student" / lab_.name, verdicts::kNotImplemented);
+  // A submission of the staff's own, and what must come of it.
+  struct Expected {
+    std::string id;
+    fs::path from;
+    std::string verdict;
+  };
+  std::vector<Expected> all_expected() const {
+    std::vector<Expected> all;
+    all.push_back({"stub", project_root() / "student" / lab_.name, verdicts::kNotImplemented});
     for (const char* solution : {"naive", "optimized"})
-      if (fs::is_directory(reference_ / solution)) add(solution, reference_ / solution, verdicts::kAccepted);
+      if (fs::is_directory(reference_ / solution))
+        all.push_back({solution, reference_ / solution, verdicts::kAccepted});
     for (const fs::path& step : folders_in(reference_ / "steps"))
-      add("step-" + step.filename().string(), step, verdicts::kAccepted);
+      all.push_back({"step-" + step.filename().string(), step, verdicts::kAccepted});
     for (const fs::path& wrong : folders_in(reference_ / "wrong")) {
       const std::string name = wrong.filename().string();
       std::string verdict = verdicts::kWrongAnswer;
       for (const char* other : {verdicts::kRuntimeError, verdicts::kTimeLimit, verdicts::kMemoryLimit,
                                 verdicts::kCompileError, verdicts::kCheating, verdicts::kTimingRejected})
         if (name.starts_with(other)) verdict = other;
-      add("wrong-" + name, wrong, verdict);
+      all.push_back({"wrong-" + name, wrong, verdict});
     }
-    return expected;
+    return all;
   }
 
   static std::vector<fs::path> folders_in(const fs::path& folder) {
@@ -160,88 +176,173 @@ class Verification {
     return found;
   }
 
-  GradeOptions grading(const fs::path& submissions, const fs::path& run, const std::string& backend) const {
-    GradeOptions options;
+  std::vector<std::string> correctness_cases() const {
+    std::vector<std::string> cases;
+    for (const auto& c : lab_.cases)
+      if (c.kind == "correctness") cases.push_back(c.id);
+    return cases;
+  }
+
+  // Verdicts of a submission: the first words of each kind.
+  struct Verdicts {
+    std::map<std::string, std::string> words;
+    std::set<std::string> cases;
+  };
+  using Found = std::map<std::string, Verdicts>;
+
+  // Judges the submissions and adds to `found` what came of them; the run's scores. `cases`: empty for all.
+  json judge(const std::vector<Expected>& submissions, const std::string& backend, GradeOptions options,
+             Found& found) {
+    const TemporaryDirectory scratch("warpgrade-verify");
     options.lab = lab_.name;
-    options.submissions = submissions;
-    options.run = run;
+    options.submissions = scratch.path() / "class";
+    options.run = scratch.path() / "run";
     options.backend = backend;
     options.allow_unsandboxed = options_.allow_unsandboxed;
     options.quiet = true;
+    options.watcher = &progress_;
+    make_directories(*options.submissions);
+    for (const Expected& one : submissions)
+      fs::copy(one.from, *options.submissions / one.id, fs::copy_options::recursive);
+    const auto cases = select_cases(find_lab(lab_.name), policy(), options.cases, backend).size();
+    progress_.expect(static_cast<int>(submissions.size()), static_cast<int>(submissions.size() * cases));
+    const GradeSummary summary = grade(options);
+    for (const json& record : RunFolder(summary.run).read_records()) {
+      Verdicts& of = found[record.at("submission").at("id")];
+      const std::string id = record.at("case").at("id");
+      of.cases.insert(id);
+      const json& outcome = record.at("outcome");
+      of.words.try_emplace(outcome.at("verdict"),
+                           fmt::format("case {}: {}", id, outcome.value("message", "")));
+    }
+    return summary.scores;
+  }
+  Policy policy() const {
+    const Lab& lab = find_lab(lab_.name);
+    return load_policy(policy_file(lab, std::nullopt), vocabulary_of(lab));
+  }
+
+  static bool is_as_expected(const Expected& one, const Found& found) {
+    const auto own = found.find(one.id);
+    if (own == found.end()) return false;
+    const bool only = one.verdict == verdicts::kAccepted || one.verdict == verdicts::kNotImplemented;
+    return own->second.words.contains(one.verdict) && (!only || own->second.words.size() == 1);
+  }
+
+  // Each is judged on what its verdict follows from: those that must fail on the small cases first, and on
+  // the others where they get through these; those that must pass on all, without a clock where no threshold
+  // is asked about.
+  void judge_all(const std::string& backend) {
+    const std::vector<Expected> all = all_expected();
+    std::vector<Expected> failing, untimed, timed;
+    for (const Expected& one : all) {
+      const bool wants_clock = one.id == "optimized" || one.verdict == verdicts::kTimingRejected;
+      if (wants_clock && backend == "cuda")
+        timed.push_back(one);
+      else
+        (one.verdict == verdicts::kAccepted ? untimed : failing).push_back(one);
+    }
+    Found found;
+    if (const std::vector<std::string> cases = correctness_cases(); !failing.empty() && !cases.empty()) {
+      const VerifyProgress::Step step(progress_, "submissions that must fail, " + backend);
+      judge(failing, backend, without_clock(cases), found);
+    }
+    for (const Expected& one : failing)
+      if (!is_as_expected(one, found)) untimed.push_back(one);
+    if (!untimed.empty()) {
+      const VerifyProgress::Step step(progress_, "every case, " + backend);
+      judge(untimed, backend, without_clock({}), found);
+    }
+    json scores;
+    if (!timed.empty()) {
+      const VerifyProgress::Step step(progress_, "speed, " + backend);
+      scores = judge(timed, backend, with_clock({}), found);
+    }
+    tell_verdicts(all, found, backend);
+    if (backend != "cuda") return skip("thresholds: speed is measured on a GPU alone");
+    check_thresholds_of_optimized(scores);
+    check_thresholds_of_naive(backend);
+  }
+
+  // Of these cases; of all, where none is named. The policy's own baseline alone runs beside.
+  GradeOptions without_clock(const std::vector<std::string>& cases) const {
+    GradeOptions options;
+    options.cases = cases;
+    options.measure_speed = false;
+    if (const std::string baseline = policy().baseline; !baseline.empty()) options.baselines = {baseline};
+    return options;
+  }
+  GradeOptions with_clock(const std::vector<std::string>& cases) const {
+    GradeOptions options = without_clock(cases);
+    options.measure_speed = true;
+    options.least_pairs = kPairsForThresholds;
+    options.speed_budget_s = 0;  // no more pairs than these
     return options;
   }
 
-  // Verdicts by submission; the first words of each kind.
-  struct Verdicts {
-    std::map<std::string, std::string> words;
-    int cases = 0;
-  };
-  static std::map<std::string, Verdicts> verdicts_of(const fs::path& run) {
-    std::map<std::string, Verdicts> found;
-    for (const json& record : RunFolder(run).read_records()) {
-      Verdicts& of = found[record.at("submission").at("id")];
-      ++of.cases;
-      const json& outcome = record.at("outcome");
-      of.words.try_emplace(outcome.at("verdict"),
-                           fmt::format("case {}: {}", record.at("case").at("id").get<std::string>(),
-                                       outcome.value("message", "")));
-    }
-    return found;
-  }
-
-  void judge_all(const std::string& backend) {
-    const TemporaryDirectory scratch("warpgrade-verify");
-    const auto expected = lay_out(scratch.path() / "class");
-    GradeOptions options = grading(scratch.path() / "class", scratch.path() / "run", backend);
-    const GradeSummary summary = grade(options);
-    const auto found = verdicts_of(summary.run);
-    for (const auto& [id, verdict] : expected) {
-      const auto own = found.find(id);
+  void tell_verdicts(const std::vector<Expected>& all, const Found& found, const std::string& backend) {
+    for (const Expected& one : all) {
+      const auto own = found.find(one.id);
       if (own == found.end()) {
-        tell(false, fmt::format("{} on the {}: {}", id, backend, verdict), {"it was not judged"});
+        tell(false, fmt::format("{} on the {}: {}", one.id, backend, one.verdict), {"it was not judged"});
         continue;
       }
-      const bool only = verdict == verdicts::kAccepted || verdict == verdicts::kNotImplemented;
-      const bool holds = own->second.words.contains(verdict) && (!only || own->second.words.size() == 1);
+      const bool holds = is_as_expected(one, found);
       std::vector<std::string> because;
       for (const auto& [other, words] : own->second.words)
         if (!holds) because.push_back(other + ", " + words);
-      tell(holds, fmt::format("{} on the {}: {} ({} cases)", id, backend, verdict, own->second.cases),
+      tell(holds,
+           fmt::format("{} on the {}: {} ({} cases)", one.id, backend, one.verdict, own->second.cases.size()),
            because);
     }
-    check_thresholds(backend, summary.scores);
   }
 
-  // Where speed was measured: the best solution reaches the thresholds, naive does not reach them all.
-  void check_thresholds(const std::string& backend, const json& scores) {
-    if (backend != "cuda") return skip("thresholds: speed is measured on a GPU alone");
-    const std::string best = fs::is_directory(reference_ / "optimized") ? "optimized" : "naive";
-    for (const json& submission : scores.at("submissions")) {
-      const std::string id = submission.at("id");
-      const int of = submission.value("threshold_cases", 0), over = submission.value("over_threshold", 0);
-      if (of == 0) continue;
-      const std::string told = fmt::format("{} reaches {} of {} thresholds", id, over, of);
-      if (id == best && best != "naive") tell(over == of, told);
-      if (id == "naive") tell(over < of, told + ", and must not reach all");
+  // Thresholds that the submission reaches, of how many it was measured against.
+  struct Reached {
+    int over = 0, of = 0;
+  };
+  static Reached reached(const json& scores, const std::string& id) {
+    if (scores.is_null()) return {};
+    for (const json& submission : scores.at("submissions"))
+      if (submission.at("id") == id)
+        return {submission.value("over_threshold", 0), submission.value("threshold_cases", 0)};
+    return {};
+  }
+
+  void check_thresholds_of_optimized(const json& scores) {
+    if (const Reached optimized = reached(scores, "optimized"); optimized.of > 0)
+      tell(optimized.over == optimized.of,
+           fmt::format("optimized reaches {} of {} thresholds", optimized.over, optimized.of));
+  }
+
+  // It must miss one: cases are tried in the file's order until it does, for naive may take seconds a run.
+  void check_thresholds_of_naive(const std::string& backend) {
+    if (!fs::is_directory(reference_ / "naive")) return;
+    const VerifyProgress::Step step(progress_, "speed of naive, " + backend);
+    int over = 0;
+    for (const CaseSpec& c : select_cases(find_lab(lab_.name), policy(), {}, backend)) {
+      if (c.kind != "speed") continue;
+      Found found;
+      const json scores =
+          judge({{"naive", reference_ / "naive", verdicts::kAccepted}}, backend, with_clock({c.id}), found);
+      const Reached naive = reached(scores, "naive");
+      if (naive.over < naive.of) return tell(true, fmt::format("naive misses the threshold of {}", c.id));
+      over += naive.over;
     }
+    if (over > 0) tell(false, fmt::format("naive reaches all {} thresholds, and must miss one", over));
   }
 
   void check_false_alarms(const std::string& backend) {
     if (options_.honest_runs <= 0 || !fs::is_directory(reference_ / "naive")) return;
-    std::vector<std::string> cases;
-    for (const auto& c : lab_.cases)
-      if (c.kind == "correctness") cases.push_back(c.id);
-    if (cases.empty()) return skip("false alarms: there is no correctness case");
-    const TemporaryDirectory scratch("warpgrade-verify");
-    make_directories(scratch.path() / "class");
-    fs::copy(reference_ / "naive", scratch.path() / "class/naive", fs::copy_options::recursive);
-    GradeOptions options = grading(scratch.path() / "class", scratch.path() / "run", backend);
-    options.cases = cases;
-    const int count = static_cast<int>(cases.size());
+    GradeOptions options = without_clock(correctness_cases());
+    if (options.cases.empty()) return skip("false alarms: there is no correctness case");
+    const VerifyProgress::Step step(progress_, "false alarms, " + backend);
+    const int count = static_cast<int>(options.cases.size());
     options.least_runs = (options_.honest_runs + count - 1) / count;
-    const GradeSummary summary = grade(options);
+    Found found;
+    judge({{"naive", reference_ / "naive", verdicts::kAccepted}}, backend, options, found);
     std::vector<std::string> alarms;
-    for (const auto& [id, verdicts] : verdicts_of(summary.run))
+    for (const auto& [id, verdicts] : found)
       for (const auto& [verdict, words] : verdicts.words)
         if (verdict != verdicts::kAccepted) alarms.push_back(verdict + ", " + words);
     tell(alarms.empty(),
@@ -252,6 +353,7 @@ class Verification {
   const VerifyOptions& options_;
   LabDeclaration lab_;
   fs::path reference_;
+  VerifyProgress progress_;
   int failed_ = 0;
 };
 

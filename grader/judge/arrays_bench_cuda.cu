@@ -1,6 +1,7 @@
 #include "judge/arrays_bench.h"
 #include "judge/bench_kernels.cuh"
 #include "judge/cuda_memory.h"
+#include "judge/staged_copy.h"
 
 namespace warpgrade {
 namespace {
@@ -61,11 +62,11 @@ class CudaArraysBench : public ArraysBench {
     synchronize();
   }
   void copy_in(void* to, const void* from, std::size_t bytes) override {
-    WARPGRADE_CUDA(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+    copies_.to_device(to, from, bytes);
     synchronize();
   }
   void copy_out(void* to, const void* from, std::size_t bytes) override {
-    WARPGRADE_CUDA(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+    copies_.to_host(to, from, bytes);
   }
 
   std::vector<SharedBuffer> input_buffers() override {
@@ -165,6 +166,7 @@ class CudaArraysBench : public ArraysBench {
   std::vector<Array> inputs_;
   std::vector<OutputArray> outputs_;
   DeviceArray<unsigned> flags_;
+  StagedCopy copies_;
 };
 
 }  // namespace

@@ -2,17 +2,23 @@
 
 import numpy as np
 
+ROWS = 32  # at a time: they fit the processor's cache
+
 
 def convolve(image, weights):
     """The sum over the filter's cells of a weight times the shifted image."""
     side = weights.shape[0]
-    radius = side // 2
     rows, columns = image.shape
-    padded = np.pad(image, radius)
+    padded = np.pad(image, side // 2)
     out = np.zeros(image.shape)
-    for dy in range(side):
-        for dx in range(side):
-            out += weights[dy, dx] * padded[dy : dy + rows, dx : dx + columns]
+    term = np.empty((min(ROWS, rows), columns))
+    for y in range(0, rows, ROWS):
+        part = out[y : y + ROWS]
+        height = part.shape[0]
+        for dy in range(side):
+            for dx in range(side):
+                shifted = padded[y + dy : y + dy + height, dx : dx + columns]
+                part += np.multiply(shifted, weights[dy, dx], out=term[:height])
     return out
 
 

@@ -1,34 +1,35 @@
-"""The trusted image, in fp64: term by term where the filter is small, else by Fourier's transform.
+"""The trusted image, in fp64: term by term where the filter is small, else tile by tile by Fourier's transform.
 
-A product of transforms is a convolution that wraps around; zeros behind both sides keep what wraps away from the image.
-Its error, some 10^-16 of the image's and the filter's norm, is far below what fp32 may be off.
+A product of transforms is a convolution that wraps around; what wraps spoils the edge of a tile alone, and tiles
+overlap by that much (overlap-save). Tiles fit the processor's cache, which makes them several times as fast as one
+transform of the whole image. The error, some 10^-16 of the tile's and the filter's norm, is far below what fp32 may be
+off.
 """
 
 import numpy as np
 from direct import convolve
 
 FEW_WEIGHTS = 9
+TILE = 128  # cells on a side; of filters larger than a quarter of that, four times the filter's
 
 
 def _by_transform(image, weights):
-    radius = weights.shape[0] // 2
-    shape = [_even(side + 2 * radius) for side in image.shape]
-    # The filter is not flipped, so its transform is: out(f) = in(f) * conj(filter(f)), shifted by the radius.
-    product = np.fft.rfft2(image, shape) * np.conj(np.fft.rfft2(weights, shape))
-    whole = np.roll(np.fft.irfft2(product, shape), (radius, radius), axis=(0, 1))
-    return whole[: image.shape[0], : image.shape[1]]
-
-
-def _even(side):
-    """The least number from `side` on whose only factors are 2, 3 and 5: others take the transform long."""
-    while True:
-        left = side
-        for factor in (2, 3, 5):
-            while left % factor == 0:
-                left //= factor
-        if left == 1 and side % 2 == 0:
-            return side
-        side += 1
+    side = weights.shape[0]
+    tile = max(TILE, 4 * side)
+    step = tile - side + 1  # cells on a side of a tile that come out right
+    rows, columns = (-(-extent // step) * step for extent in image.shape)
+    padded = np.zeros((rows + side - 1, columns + side - 1))
+    radius = side // 2
+    padded[radius : radius + image.shape[0], radius : radius + image.shape[1]] = image
+    # The filter is not flipped, so its transform is: out(f) = in(f) * conj(filter(f)).
+    factors = np.conj(np.fft.rfft2(weights, (tile, tile)))
+    out = np.empty((rows, columns))
+    for y in range(0, rows, step):
+        for x in range(0, columns, step):
+            one = np.fft.rfft2(padded[y : y + tile, x : x + tile])
+            one *= factors
+            out[y : y + step, x : x + step] = np.fft.irfft2(one, (tile, tile))[:step, :step]
+    return out[: image.shape[0], : image.shape[1]]
 
 
 def convolution(in_, filter):  # noqa: A002 - the array is called so

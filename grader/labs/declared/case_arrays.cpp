@@ -18,6 +18,7 @@ using declaration::Check;
 using declaration::CheckKind;
 using declaration::DrawKind;
 using declaration::ElementType;
+using declaration::LabDeclaration;
 using declaration::NumberDeclaration;
 using declaration::Role;
 using declaration::Scalar;
@@ -94,7 +95,24 @@ CaseArrays::CaseArrays(const declaration::LabDeclaration& lab, const declaration
     read_fixed(slot, graph);
     slots_.push_back(std::move(slot));
   }
+  shared_bytes_ = total;
   oracle_.set_memory(total);
+}
+
+CaseArrays::CaseArrays(const CaseArrays& other, OracleProcess& oracle)
+    : lab_(other.lab_),
+      case_(other.case_),
+      oracle_(oracle),
+      threads_(other.threads_),
+      shared_bytes_(other.shared_bytes_),
+      slots_(other.slots_),
+      scalars_(other.scalars_.size()) {
+  oracle_.set_memory(shared_bytes_);
+}
+
+bool CaseArrays::plan_sees_arrays(const LabDeclaration& lab) {
+  return std::any_of(lab.arrays.begin(), lab.arrays.end(),
+                     [](const ArrayDeclaration& array) { return array.seen_by_plan; });
 }
 
 const CaseArrays::Slot& CaseArrays::slot(const ArrayDeclaration& array) const {
@@ -131,16 +149,18 @@ void CaseArrays::read_fixed(Slot& slot, const std::filesystem::path& graph) cons
   if (draw.kind == DrawKind::kNpy) {
     const std::string text = read_text(lab_.folder / draw.file);
     const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-    slot.fixed.assign(bytes + declaration::read_npy_header(lab_.folder / draw.file).offset,
-                      bytes + text.size());
+    slot.fixed = std::make_shared<const std::vector<std::byte>>(
+        bytes + declaration::read_npy_header(lab_.folder / draw.file).offset, bytes + text.size());
   }
   if (draw.kind != DrawKind::kCsr) return;
   const auto matrix = datasets::CsrFile::open(graph);
   const std::string misfit = csr_misfit(lab_, case_, matrix.rows(), matrix.nnz());
   if (!misfit.empty()) throw JudgeFault("{}", misfit);
   const Scalar type = array.type.fields.front().type;
-  slot.fixed.resize(static_cast<std::size_t>(slot.cells) * array.type.bytes);
-  std::byte* at = slot.fixed.data();
+  const auto fixed =
+      std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(slot.cells) * array.type.bytes);
+  slot.fixed = fixed;
+  std::byte* at = fixed->data();
   const auto append = [&](std::int64_t number) {
     write_whole(type, number, at);
     at += array.type.bytes;
@@ -154,28 +174,28 @@ void CaseArrays::read_fixed(Slot& slot, const std::filesystem::path& graph) cons
       for (int e = matrix.row_offsets()[row]; e < matrix.row_offsets()[row + 1]; ++e) append(row);
 }
 
-void CaseArrays::draw(const Slot& slot, std::uint64_t seed) {
+void CaseArrays::draw(const Slot& slot, std::uint64_t seed, int threads) {
   const ArrayDeclaration& array = *slot.array;
-  if (!slot.fixed.empty()) {
-    std::copy(slot.fixed.begin(), slot.fixed.end(), part(slot.contents, bytes_of(array)).begin());
+  if (slot.fixed != nullptr) {
+    std::copy(slot.fixed->begin(), slot.fixed->end(), part(slot.contents, bytes_of(array)).begin());
     return;
   }
   const std::int64_t row = slot.shape.empty() ? 1 : std::max<std::int64_t>(slot.shape.back(), 1);
   const auto number = static_cast<std::uint64_t>(&slot - slots_.data());
-  draw_cells(draws_in(array, case_), array.type, row, mix_bits(seed + number), threads_,
+  draw_cells(draws_in(array, case_), array.type, row, mix_bits(seed + number), threads,
              part(slot.contents, bytes_of(array)));
 }
 
-void CaseArrays::draw_for_run(std::uint64_t seed) {
+void CaseArrays::draw_for_run(std::uint64_t seed, int threads) {
   for (const Slot& slot : slots_)
-    if (slot.array->role != Role::kOutput && !slot.array->seen_by_plan) draw(slot, seed);
+    if (slot.array->role != Role::kOutput && !slot.array->seen_by_plan) draw(slot, seed, threads);
   for (std::size_t i = 0; i < scalars_.size(); ++i)
     scalars_[i] = draw_scalar(lab_.scalars[i], mix_bits((seed ^ kScalars) + i));
 }
 
-void CaseArrays::draw_for_plan(std::uint64_t seed) {
+void CaseArrays::draw_for_plan(std::uint64_t seed, int threads) {
   for (const Slot& slot : slots_)
-    if (slot.array->seen_by_plan) draw(slot, seed);
+    if (slot.array->seen_by_plan) draw(slot, seed, threads);
 }
 
 json CaseArrays::values_json() const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -23,10 +24,21 @@ class CaseArrays {
   // JudgeFault when there is no memory, or the graph does not fit.
   CaseArrays(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
              const std::filesystem::path& graph, OracleProcess& oracle, int threads);
+  // The same case once more, in the memory of another oracle.
+  CaseArrays(const CaseArrays& other, OracleProcess& oracle);
+  CaseArrays(const CaseArrays&) = delete;
+  CaseArrays& operator=(const CaseArrays&) = delete;
 
-  // Draws anew what the run sees, or what the plan sees.
-  void draw_for_run(std::uint64_t seed);
-  void draw_for_plan(std::uint64_t seed);
+  // Draws anew what the run sees, or what the plan sees, on so many threads. The numbers follow from the seed
+  // alone.
+  void draw_for_run(std::uint64_t seed, int threads);
+  void draw_for_plan(std::uint64_t seed, int threads);
+  void draw_for_run(std::uint64_t seed) { draw_for_run(seed, threads_); }
+  void draw_for_plan(std::uint64_t seed) { draw_for_plan(seed, threads_); }
+  // Whether a plan sees any array, so that another plan makes truths stale.
+  static bool plan_sees_arrays(const declaration::LabDeclaration& lab);
+  // Of the memory that judge and oracle share.
+  std::size_t shared_bytes() const { return shared_bytes_; }
   // The arguments of a run: the scalars.
   const std::vector<std::int64_t>& scalars() const { return scalars_; }
 
@@ -64,12 +76,13 @@ class CaseArrays {
     // Places in the memory; what an array does not have is empty there.
     std::size_t contents = 0, result = 0, truth = 0, magnitude = 0;
     bool has_magnitude = false;
-    std::vector<std::byte> fixed;  // what is the same in every run: of a file, of a graph
+    // What is the same in every run: of a file, of a graph; null: nothing.
+    std::shared_ptr<const std::vector<std::byte>> fixed;
   };
   const Slot& slot(const declaration::ArrayDeclaration& array) const;
   std::span<std::byte> part(std::size_t at, std::size_t bytes) const;
   void read_fixed(Slot& slot, const std::filesystem::path& graph) const;
-  void draw(const Slot& slot, std::uint64_t seed);
+  void draw(const Slot& slot, std::uint64_t seed, int threads);
   nlohmann::json values_json() const;
   nlohmann::json entry(const Slot& slot, std::size_t at, bool as_truth, const std::string& name) const;
   nlohmann::json inputs_json() const;
@@ -80,6 +93,7 @@ class CaseArrays {
   const declaration::CaseDeclaration& case_;
   OracleProcess& oracle_;
   int threads_;
+  std::size_t shared_bytes_ = 0;
   std::vector<Slot> slots_;
   std::vector<std::int64_t> scalars_;
   std::int64_t cells_checked_ = 0;

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
+#include <string>
+#include <vector>
 
 #include "declaration/lab_declaration.h"
 #include "labs/declared/oracle_process.h"
@@ -10,14 +11,16 @@
 
 namespace warpgrade::declared {
 
-// The lab's oracle, which is started once a judge process and outlives its cases. One case uses it at a time.
+// The lab's oracles, which are started once a judge process and outlive its cases. One case uses them at a
+// time.
 class OracleKeeper {
  public:
-  // The process that runs, or a new one where there is none or the last one ended.
-  OracleProcess& get(const declaration::LabDeclaration& lab, const JudgeContext& context);
+  // Number 0 has all threads of the judge, each other one has one: they answer beside each other. The process
+  // that runs, or a new one where there is none or the last one ended.
+  OracleProcess& get(const declaration::LabDeclaration& lab, const JudgeContext& context, int number);
 
  private:
-  std::unique_ptr<OracleProcess> process_;
+  std::vector<std::unique_ptr<OracleProcess>> processes_;
 };
 
 // How the oracle `file` of the lab is started.

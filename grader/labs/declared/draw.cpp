@@ -51,10 +51,15 @@ std::int64_t permuted(std::int64_t i, std::int64_t count, std::uint64_t seed) {
   return static_cast<std::int64_t>(at);
 }
 
-double normal(const Draw& draw, std::uint64_t seed, std::uint64_t i) {
-  const double radius = std::sqrt(-2 * std::log(1 - unit(random_bits(seed, i))));
+// Two independent numbers for the cells 2 * pair and 2 * pair + 1 (G. Box, M. Muller 1958).
+struct NormalPair {
+  double first = 0, second = 0;
+};
+NormalPair normal_pair(const Draw& draw, std::uint64_t seed, std::int64_t pair) {
+  const auto i = static_cast<std::uint64_t>(pair);
+  const double radius = draw.deviation * std::sqrt(-2 * std::log(1 - unit(random_bits(seed, i))));
   const double angle = 2 * std::numbers::pi * unit(random_bits(seed ^ kSecond, i));
-  return draw.mean + draw.deviation * radius * std::cos(angle);
+  return {draw.mean + radius * std::cos(angle), draw.mean + radius * std::sin(angle)};
 }
 
 struct Cell {
@@ -72,34 +77,86 @@ void write_sorted(const Draw& draw, Scalar type, const Cell& cell, double place,
       value >= static_cast<double>(draw.whole_high) ? draw.whole_high : static_cast<std::int64_t>(value), at);
 }
 
+// The ways of drawing that large arrays seldom have: a cell at a time.
 void write_cell(const Draw& draw, Scalar type, const Cell& cell, std::uint64_t seed, std::byte* at) {
-  const bool is_float = facts(type).is_float;
   const auto i = static_cast<std::uint64_t>(cell.number);
+  if (draw.kind == DrawKind::kPermutation)
+    return write_whole(type, permuted(cell.number, cell.count, seed), at);
+  if (draw.kind == DrawKind::kSorted) return write_sorted(draw, type, cell, unit(random_bits(seed, i)), at);
+  if (draw.kind != DrawKind::kOneHot) return;  // what is not drawn at all (case_arrays.cpp); of no cells here
+  const std::int64_t hot =
+      whole_between(0, cell.row - 1, random_bits(seed, i / static_cast<std::uint64_t>(cell.row)));
+  const bool is_hot = cell.number % cell.row == hot;
+  facts(type).is_float ? write_real(type, is_hot ? draw.low : 0, at)
+                       : write_whole(type, is_hot ? draw.whole_low : 0, at);
+}
+
+// Some cells of an array, of which each holds `type` at the same place.
+struct Cells {
+  Scalar type = Scalar::kInt32;
+  std::int64_t begin = 0, end = 0;
+  std::byte* first = nullptr;  // of cell 0
+  std::size_t stride = 0;
+
+  template <typename T, typename Number>
+  void store(Number number) const {
+    std::byte* at = first + static_cast<std::size_t>(begin) * stride;
+    for (std::int64_t i = begin; i < end; ++i, at += stride) {
+      const auto value = static_cast<T>(number(i));
+      std::memcpy(at, &value, sizeof value);
+    }
+  }
+  // number(i) of each cell: the type is looked at once, not for each of millions of cells.
+  template <typename Number>
+  void write_reals(Number number) const {
+    if (type == Scalar::kFp32) return store<float>(number);
+    if (type == Scalar::kFp64) return store<double>(number);
+    std::byte* at = first + static_cast<std::size_t>(begin) * stride;
+    for (std::int64_t i = begin; i < end; ++i, at += stride) write_real(type, number(i), at);
+  }
+  template <typename Number>
+  void write_wholes(Number number) const {
+    if (facts(type).is_float)
+      return write_reals([&](std::int64_t i) { return static_cast<double>(number(i)); });
+    switch (facts(type).bytes) {  // the low bytes are the number in every type
+      case 1:
+        return store<std::uint8_t>(number);
+      case 2:
+        return store<std::uint16_t>(number);
+      case 4:
+        return store<std::uint32_t>(number);
+      default:
+        return store<std::uint64_t>(number);
+    }
+  }
+};
+
+// Cell i from (seed, i) alone; `count` and `row` are the array's.
+void draw_some(const Draw& draw, const Cells& cells, std::int64_t count, std::int64_t row,
+               std::uint64_t seed) {
+  const bool is_float = facts(cells.type).is_float;
+  const auto bits = [seed](std::int64_t i) { return random_bits(seed, static_cast<std::uint64_t>(i)); };
+  const auto whole = [&](std::int64_t i) { return whole_between(draw.whole_low, draw.whole_high, bits(i)); };
   switch (draw.kind) {
     case DrawKind::kUniform:
-      if (is_float)
-        return write_real(type, draw.low + (draw.high - draw.low) * unit(random_bits(seed, i)), at);
-      [[fallthrough]];
+      if (!is_float) return cells.write_wholes(whole);
+      return cells.write_reals(
+          [&](std::int64_t i) { return draw.low + (draw.high - draw.low) * unit(bits(i)); });
     case DrawKind::kIntegers:
-      return write_whole(type, whole_between(draw.whole_low, draw.whole_high, random_bits(seed, i)), at);
+      return cells.write_wholes(whole);
     case DrawKind::kNormal:
-      return write_real(type, normal(draw, seed, i), at);
-    case DrawKind::kPermutation:
-      return write_whole(type, permuted(cell.number, cell.count, seed), at);
-    case DrawKind::kSorted:
-      return write_sorted(draw, type, cell, unit(random_bits(seed, i)), at);
+      return cells.write_reals(
+          [&draw, seed, known = std::int64_t{-1}, pair = NormalPair()](std::int64_t i) mutable {
+            if (i / 2 != known) pair = normal_pair(draw, seed, known = i / 2);
+            return i % 2 == 0 ? pair.first : pair.second;
+          });
     case DrawKind::kConstant:
-      return is_float ? write_real(type, draw.low, at) : write_whole(type, draw.whole_low, at);
-    case DrawKind::kNpy:
-    case DrawKind::kCsr:
-      return;  // what is not drawn at all (case_arrays.cpp); of no cells here
-    case DrawKind::kOneHot: {
-      const std::int64_t hot =
-          whole_between(0, cell.row - 1, random_bits(seed, i / static_cast<std::uint64_t>(cell.row)));
-      const bool is_hot = cell.number % cell.row == hot;
-      return is_float ? write_real(type, is_hot ? draw.low : 0, at)
-                      : write_whole(type, is_hot ? draw.whole_low : 0, at);
-    }
+      if (is_float) return cells.write_reals([&](std::int64_t) { return draw.low; });
+      return cells.write_wholes([&](std::int64_t) { return draw.whole_low; });
+    default:
+      for (std::int64_t i = cells.begin; i < cells.end; ++i)
+        write_cell(draw, cells.type, {i, count, row}, seed,
+                   cells.first + static_cast<std::size_t>(i) * cells.stride);
   }
 }
 
@@ -117,16 +174,14 @@ void draw_cells(const declaration::Draws& draws, const declaration::ElementType&
     const declaration::Field& field = type.fields[f];
     const std::uint64_t own = mix_bits(seed + f);
     for_ranges(count, threads, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        write_cell(draws[f], field.type, {i, count, row}, own,
-                   cells.data() + static_cast<std::size_t>(i) * type.bytes + field.offset);
+      draw_some(draws[f], {field.type, begin, end, cells.data() + field.offset, type.bytes}, count, row, own);
     });
   }
 }
 
 std::int64_t draw_scalar(const declaration::NumberDeclaration& scalar, std::uint64_t seed) {
   std::byte number[8] = {};
-  write_cell(scalar.draw, scalar.type, {0, 1, 1}, seed, number);
+  draw_some(scalar.draw, {scalar.type, 0, 1, number, sizeof number}, 1, 1, seed);
   if (facts(scalar.type).is_float) return bits_of(read_real(scalar.type, number));
   return read_whole(scalar.type, number);
 }

@@ -97,6 +97,13 @@ bool fits(const LabDeclaration& lab, const CaseDeclaration& c) {
   return bytes <= kLargestMutated;
 }
 
+std::vector<const CaseDeclaration*> fitting(const LabDeclaration& lab) {
+  std::vector<const CaseDeclaration*> cases;
+  for (const CaseDeclaration& c : lab.cases)
+    if (fits(lab, c)) cases.push_back(&c);
+  return cases;
+}
+
 void mutate_case(const LabDeclaration& lab, const CaseDeclaration& c, CaseArrays& arrays, std::uint64_t seed,
                  MutationReport& report) {
   for (const ArrayDeclaration* output : lab.outputs()) {
@@ -122,11 +129,13 @@ std::filesystem::path graph_of(const CaseDeclaration& c, const GraphFiles& graph
 }  // namespace
 
 MutationReport try_mutations(const LabDeclaration& lab, const GraphFiles& graphs, OracleProcess& oracle,
-                             std::uint64_t seed, int threads) {
+                             std::uint64_t seed, int threads, const CaseTold& told) {
   MutationReport report;
   for (const Way& way : kWays) report.mutations.push_back({way.name, 0, {}});
-  for (const CaseDeclaration& c : lab.cases) {
-    if (!fits(lab, c)) continue;
+  const std::vector<const CaseDeclaration*> cases = fitting(lab);
+  for (const CaseDeclaration* one : cases) {
+    const CaseDeclaration& c = *one;
+    told(report.cases + 1, static_cast<int>(cases.size()), c.id);
     CaseArrays arrays(lab, c, graph_of(c, graphs), oracle, threads);
     const std::uint64_t own = mix_bits(seed + static_cast<std::uint64_t>(++report.cases));
     arrays.draw_for_plan(own);
@@ -144,10 +153,13 @@ MutationReport try_mutations(const LabDeclaration& lab, const GraphFiles& graphs
 
 std::vector<std::string> disagreements(const LabDeclaration& lab, const GraphFiles& graphs,
                                        OracleProcess& oracle, OracleProcess& second, std::uint64_t seed,
-                                       int threads) {
+                                       int threads, const CaseTold& told) {
   std::vector<std::string> found;
-  for (const CaseDeclaration& c : lab.cases) {
-    if (!fits(lab, c)) continue;
+  int number = 0;
+  const std::vector<const CaseDeclaration*> cases = fitting(lab);
+  for (const CaseDeclaration* one : cases) {
+    const CaseDeclaration& c = *one;
+    told(++number, static_cast<int>(cases.size()), c.id);
     const std::filesystem::path graph = graph_of(c, graphs);
     CaseArrays arrays(lab, c, graph, oracle, threads), others(lab, c, graph, second, threads);
     for (CaseArrays* either : {&arrays, &others}) {

@@ -60,9 +60,10 @@ SandboxSpec box_of(const OracleSpec& spec) {
   box.command = {program.string(), "-I", "-B", kWorkerInside, kInside, spec.function, spec.oracle};
   if (!spec.check.empty()) box.command.push_back(spec.check);
   const std::string threads = std::to_string(std::max(1, spec.threads));
-  box.environment = {{"PATH", "/usr/bin:/bin"},    {"HOME", "/tmp"},
-                     {"LC_ALL", "C.UTF-8"},        {"OPENBLAS_NUM_THREADS", threads},
-                     {"OMP_NUM_THREADS", threads}, {"PYTHONHASHSEED", "0"}};
+  box.environment = {{"PATH", "/usr/bin:/bin"},       {"HOME", "/tmp"},
+                     {"LC_ALL", "C.UTF-8"},           {"OPENBLAS_NUM_THREADS", threads},
+                     {"OMP_NUM_THREADS", threads},    {"PYTHONHASHSEED", "0"},
+                     {"OPENBLAS_THREAD_TIMEOUT", "4"}};  // idle threads sleep: a program may be timed
   return box;
 }
 
@@ -123,6 +124,17 @@ void OracleProcess::set_memory(std::size_t bytes) {
   mapping_ = std::unique_ptr<std::byte, UnmapMemory>(static_cast<std::byte*>(mapped), UnmapMemory{size});
   memory_ = {mapping_.get(), bytes};
   exchange({{"op", "memory"}, {"bytes", size}}, fd.get());
+}
+
+void OracleProcess::release_memory() noexcept {
+  if (memory_.empty()) return;
+  try {
+    set_memory(0);
+  } catch (...) {
+    memory_ = {};
+    mapping_.reset();
+    process_->kill();
+  }
 }
 
 nlohmann::json OracleProcess::ask(const nlohmann::json& request) {

@@ -39,6 +39,8 @@ class OracleProcess {
 
   // New memory of this size for the requests that follow, zeroed; what was there before is gone.
   void set_memory(std::size_t bytes);
+  // Gives the memory back. An oracle that cannot be told so is ended.
+  void release_memory() noexcept;
   std::span<std::byte> memory() const { return memory_; }
 
   // Sends the request and waits for its answer. Throws JudgeFault with the oracle's own words when it failed,

@@ -160,7 +160,8 @@ def _store(target: np.ndarray, result: Any, name: str) -> None:  # noqa: ANN401
             message = f"the oracle's {name} holds {result.dtype}; expected whole numbers of {target.dtype}"
             raise LabError(message)
         limits = np.iinfo(target.dtype)
-        if result.size and (int(result.min()) < limits.min or int(result.max()) > limits.max):
+        fits = np.can_cast(result.dtype, target.dtype, "safe")  # whatever the numbers are
+        if not fits and result.size and (int(result.min()) < limits.min or int(result.max()) > limits.max):
             message = (
                 f"the oracle's {name} holds {int(result.min())} to {int(result.max())}, and {target.dtype} holds"
                 f" {limits.min} to {limits.max}: draw smaller inputs, or let the oracle wrap as the lab wants"

@@ -256,6 +256,23 @@ TEST_F(LabFile, IsReadOrRefusedWhateverIsCutOut) {
   }
 }
 
+TEST_F(LabFile, AScalarIsDrawnAsItSays) {
+  std::string text = kLab;
+  const std::size_t at = text.find("arrays:");
+  text.insert(at,
+              "scalars:\n  step: {type: int32, draw: {uniform: [3, 9]}}\n"
+              "  share: {type: fp32, draw: {constant: 0.25}}\n");
+  const std::size_t call = text.find("int n, ");
+  ASSERT_NE(call, std::string::npos);
+  text.insert(call, "int step, float share, ");
+  const LabDeclaration lab = parse_lab(text, file_);
+  ASSERT_EQ(lab.scalars.size(), 2u);
+  EXPECT_EQ(lab.scalars[0].draw.whole_low, 3);
+  EXPECT_EQ(lab.scalars[0].draw.whole_high, 9);
+  EXPECT_EQ(lab.scalars[1].draw.kind, DrawKind::kConstant);
+  EXPECT_EQ(lab.scalars[1].draw.low, 0.25);
+}
+
 TEST_F(LabFile, BecomesContractRunnerAndStub) {
   const LabDeclaration lab = parse_lab(kLab, file_);
   const std::string header = contract_header(lab), runner = runner_source(lab), stub = student_stub(lab);

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <random>
 #include <set>
 
 #include "labs/declared/comparison.h"
@@ -37,6 +39,19 @@ TEST(DeclaredDraw, IsTheSameForOneSeedOnAnyNumberOfThreads) {
   EXPECT_NE(one, drawn<int>(draw, Scalar::kInt32, 300000, 6));
   EXPECT_EQ(*std::min_element(one.begin(), one.end()), -1000);
   EXPECT_EQ(*std::max_element(one.begin(), one.end()), 1000);
+}
+
+TEST(DeclaredDraw, ACellDependsOnSeedAndPlaceAloneInEveryWayOfDrawing) {
+  for (const DrawKind kind : {DrawKind::kUniform, DrawKind::kNormal, DrawKind::kSorted, DrawKind::kOneHot}) {
+    Draw draw;
+    draw.kind = kind;
+    draw.low = 1;
+    draw.high = 2;
+    // Parts begin at odd cells too, and a normal number has a partner.
+    const auto one = drawn<float>(draw, Scalar::kFp32, 400003, 5);
+    for (const int threads : {2, 3, 5})
+      EXPECT_EQ(one, drawn<float>(draw, Scalar::kFp32, 400003, 5, threads)) << static_cast<int>(kind);
+  }
 }
 
 TEST(DeclaredDraw, PermutationsHoldEveryNumberOnce) {
@@ -152,6 +167,48 @@ TEST(DeclaredCheck, ABoundGrowsWithTheOraclesMagnitude) {
   one.check.factor = 8;
   one.magnitude = {1, 4};
   EXPECT_EQ(one.wrong(), 1);
+}
+
+// A structure of one number is compared cell by cell, a plain number in pieces: both say the same of whatever
+// stands there.
+TEST(DeclaredCheck, PiecesAndSingleCellsAgreeOnEveryNumber) {
+  const std::uint64_t seed = std::random_device()();
+  std::mt19937_64 random(seed);
+  const double specials[] = {0.0,       -0.0,   1.0,   -1.0,   NAN,     INFINITY,
+                             -INFINITY, 5e-324, 1e-40, 3.4e38, 1.7e308, -1.7e308};
+  for (int round = 0; round < 600; ++round) {
+    const std::size_t cells = 1 + random() % 5000;
+    const auto special = [&] { return specials[random() % std::size(specials)]; };
+    // Rare, so that most pieces pass but for what is asked about.
+    enum { kNowhere, kInTruth, kInResult, kInMagnitude };
+    const std::uint64_t place = random() % 4, rare = 1 + random() % 1000, off = random() % 2 == 0 ? 2 : 2000;
+    Compared<float, double> plain(Scalar::kFp32, {}, {}), single(Scalar::kFp32, {}, {});
+    for (std::size_t i = 0; i < cells; ++i) {
+      const bool here = random() % rare == 0;
+      const double want =
+          here && place == kInTruth ? special() : std::ldexp(double(random() % 4096) - 2048, -7);
+      float got = static_cast<float>(want);
+      if (random() % off == 0) got = std::nextafter(got, random() % 2 == 0 ? INFINITY : -INFINITY);
+      if (here && place == kInResult) got = static_cast<float>(special());
+      plain.want.push_back(want);
+      plain.got.push_back(got);
+      plain.magnitude.push_back(here && place == kInMagnitude ? special() : std::fabs(want) + 1e-3);
+    }
+    plain.check.kind = std::array{CheckKind::kExact, CheckKind::kTolerance, CheckKind::kUlps,
+                                  CheckKind::kBound}[random() % 4];
+    plain.check.relative = random() % 2 == 0 ? 0 : 0x1p-23;
+    plain.check.absolute = random() % 2 == 0 ? 0 : 0x1p-24;
+    plain.check.ulps = static_cast<std::int64_t>(random() % 2);
+    plain.check.factor = random() % 2 == 0 ? 1 : 8;
+    single = plain;
+    single.array.type = declaration::structure_of("one", {{"x", Scalar::kFp32, 0}});
+    const Comparison a = compare(plain.view(), 1), b = compare(single.view(), 1);
+    ASSERT_EQ(a.wrong, b.wrong) << "seed " << seed << " round " << round;
+    ASSERT_EQ(a.first, b.first);
+    ASSERT_EQ(a.last, b.last);
+    ASSERT_EQ(a.shown, b.shown);
+    ASSERT_EQ(a.max_error_over_bound, b.max_error_over_bound) << "seed " << seed << " round " << round;
+  }
 }
 
 TEST(DeclaredCheck, AnyFlippedBitOfAWholeNumberIsFound) {

@@ -1,0 +1,142 @@
+#include "cli/verify_progress.h"
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+
+#include "base/text.h"
+
+namespace warpgrade {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{200};
+constexpr std::chrono::seconds kQuiet{5};  // without a terminal: the longest without a line
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+VerifyProgress::VerifyProgress() : terminal_(isatty(STDERR_FILENO) == 1), last_line_(Clock::now()) {
+  ticker_ = std::jthread([this](const std::stop_token& stop) { tick(stop); });
+}
+
+VerifyProgress::~VerifyProgress() {
+  ticker_.request_stop();
+  ticker_.join();
+  clear();
+}
+
+void VerifyProgress::begin(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  step_ = name;
+  step_begun_ = Clock::now();
+  at_.clear();
+  submissions_ = cases_ = compiled_ = judged_ = 0;
+}
+
+void VerifyProgress::end() {
+  const std::lock_guard lock(mutex_);
+  const auto known =
+      std::find_if(spent_.begin(), spent_.end(), [this](const Spent& spent) { return spent.step == step_; });
+  if (known == spent_.end())
+    spent_.push_back({step_, seconds_since(step_begun_)});
+  else
+    known->seconds += seconds_since(step_begun_);
+  step_.clear();
+  clear();
+}
+
+void VerifyProgress::expect(int submissions, int cases) {
+  const std::lock_guard lock(mutex_);
+  submissions_ = submissions;
+  cases_ = cases;
+}
+
+void VerifyProgress::say(const std::string& at) {
+  const std::lock_guard lock(mutex_);
+  at_ = at;
+}
+
+void VerifyProgress::print(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  clear();
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+  last_line_ = Clock::now();
+}
+
+std::string VerifyProgress::summary() const {
+  const std::lock_guard lock(mutex_);
+  std::string text = fmt::format("took {:.1f} s", seconds_since(begun_));
+  for (std::size_t i = 0; i < spent_.size(); ++i)
+    text += fmt::format("{}{} {:.1f} s", i == 0 ? ": " : ", ", spent_[i].step, spent_[i].seconds);
+  return text;
+}
+
+void VerifyProgress::compiled() {
+  const std::lock_guard lock(mutex_);
+  ++compiled_;
+}
+
+void VerifyProgress::case_started(const std::string& case_id) {
+  const std::lock_guard lock(mutex_);
+  at_ = "case " + case_id;
+}
+
+void VerifyProgress::case_recorded(const nlohmann::json& record) {
+  const std::lock_guard lock(mutex_);
+  ++judged_;
+  at_ = fmt::format("{}, case {}", record.at("submission").at("id").get<std::string>(),
+                    record.at("case").at("id").get<std::string>());
+}
+
+// Called with the lock held.
+void VerifyProgress::clear() {
+  if (shown_) fmt::print(stderr, "\r\033[K");
+  if (shown_) std::fflush(stderr);
+  shown_ = false;
+}
+
+// "  the speed of naive and optimized, 12 s: compiled 1 of 2, case 3 of 24 (naive, case odd)".
+std::string VerifyProgress::standing() const {
+  std::string text = fmt::format("  {}, {:.0f} s", step_, seconds_since(step_begun_));
+  if (cases_ > 0) {
+    text += compiled_ < submissions_ ? fmt::format(": compiled {} of {}, ", compiled_, submissions_) : ": ";
+    text += fmt::format("{} of {} cases", judged_, cases_);
+    if (!at_.empty()) text += fmt::format(" ({})", at_);
+  } else if (!at_.empty()) {
+    text += ": " + at_;
+  }
+  return text;
+}
+
+void VerifyProgress::tick(const std::stop_token& stop) {
+  std::mutex sleep_mutex;
+  std::condition_variable_any sleep;
+  std::unique_lock sleeping(sleep_mutex);
+  while (!sleep.wait_for(sleeping, stop, kTick, [] { return false; }) && !stop.stop_requested()) {
+    const std::lock_guard lock(mutex_);
+    if (step_.empty()) continue;
+    if (terminal_) {
+      clear();
+      winsize size = {};
+      const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+      fmt::print(stderr, "{}", plain_line(standing(), known ? size.ws_col - 1U : 79U));
+      shown_ = true;
+    } else if (Clock::now() - last_line_ > kQuiet) {
+      fmt::print(stderr, "{}\n", standing());
+      last_line_ = Clock::now();
+    } else {
+      continue;
+    }
+    std::fflush(stderr);
+  }
+}
+
+}  // namespace warpgrade
