@@ -133,7 +133,15 @@ class Ingest {
   // first pass learns the LMS' numbers, so that the second one finds the same person by name and by number.
   void find_owners(const Layout& layout) {
     for (const RawAttempt& raw : layout.attempts)
-      for (const StudentKeys& owner : raw.owners) seen_.insert(taken_.roster.find_or_add(owner));
+      for (const StudentKeys& owner : raw.owners) see(taken_.roster.find_or_add(owner));
+  }
+
+  // What one of a team hands in is of all of them.
+  void see(std::size_t student) {
+    seen_.insert(student);
+    const std::string& team = taken_.roster.students()[student].team;
+    for (std::size_t i = 0; i < on_roster_ && !team.empty(); ++i)
+      if (taken_.roster.students()[i].team == team) seen_.insert(i);
   }
 
   void refuse_strangers() const {

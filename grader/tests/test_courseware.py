@@ -265,6 +265,88 @@ def test_blackboards_brightspaces_and_github_classrooms_forms(tmp_path: Path) ->
         assert all(a["files"] == 1 for a in taken["attempts"])
 
 
+# Names as instructors' scripts in public repositories know them; Brightspace's help does not describe the form.
+LOOSE = {
+    "57006-96739 - Ada Lovelace - Mar 18, 2026 1158 PM - spmm.cu": ("1", "2026-03-18T22:58:00Z", "spmm.cu"),
+    "57006-96739 - Ada Lovelace - Mar 18, 2026 1158 PM - my - notes.txt": ("1", "2026-03-18T22:58:00Z", "my - notes.txt"),
+    "97885-96739 - H'ong van Pham - Mar 19, 2026 12:01\u202fAM - lab1.tar.gz": ("2", "2026-03-18T23:01:00Z", "spmm.cu"),
+    "58278-96739 - Wes-ley Ng - 19 March 2026 14.05.tar.gz": ("3", "2026-03-19T13:05:00Z", "spmm.cu"),
+    "58279-96739 - 陳 大文 - Mar 18, 2026 1200 PM - 1-2 - x - Mar 1, 2020 100 PM - a.tar.gz": (
+        "4", "2026-03-18T11:00:00Z", "spmm.cu"),
+    "6000-96739 - Group Alpha - Mar 18, 2026 900 AM - spmm.cu": ("5", "2026-03-18T08:00:00Z", "spmm.cu"),
+}  # fmt: skip
+
+
+def brightspace_roster(folder: Path) -> Path:
+    people = [
+        "1,Lovelace,Ada,",
+        "2,van Pham,H'ong,",
+        "3,Ng,Wes-ley,",
+        "4,大文,陳,",
+        "5,Lee,Kim,Group Alpha",
+        "6,Roe,Jo,Group Alpha",
+    ]
+    file = folder / "roster.csv"
+    file.write_text("OrgDefinedId,Last Name,First Name,team\n" + "\n".join(people) + "\n", encoding="utf-8")
+    return file
+
+
+def test_brightspaces_loose_files_find_their_students_and_times(tmp_path: Path) -> None:
+    """One attempt a student and time; what a student called a file means nothing; a group's name means its members."""
+    export = tmp_path / "brightspace"
+    export.mkdir()
+    (export / "index.html").write_text("<html></html>", encoding="utf-8")
+    for name in LOOSE:
+        file = export / name
+        file.write_bytes(tarred("spmm.cu", SOURCE) if name.endswith(".gz") else SOURCE)
+    run = tmp_path / "run"
+    done = take_in(
+        run, export, brightspace_roster(tmp_path), "--deadline", "2026-03-18", "--policy", policy_of(tmp_path)
+    )
+    assert done.returncode == 0, done.stderr
+    taken = class_of(run)
+    assert taken["source"]["layout"] == "brightspace" and "left_aside" not in taken
+    expected: dict[tuple[str, str], set[str]] = {}
+    for student, at, file_name in LOOSE.values():
+        expected.setdefault((student, at), set()).add(file_name)
+    found = {(a["student"], a["submitted_at"]): a for a in taken["attempts"]}
+    assert found.keys() == expected.keys()
+    for key, attempt in found.items():
+        files = {
+            str(f.relative_to(run / attempt["snapshot"])) for f in (run / attempt["snapshot"]).rglob("*") if f.is_file()
+        }
+        assert files == expected[key], (key, files)
+    assert found["5", "2026-03-18T08:00:00Z"]["members"] == ["5", "6"]
+
+
+@pytest.mark.parametrize(
+    "date", ["18-03-2026 1158 PM", "mars 18, 2026 1158", "Mar 18, 2026 1358 PM", "Mar 32, 2026 1158 PM", "Mar 18, 2026"]
+)
+def test_a_brightspace_date_that_is_not_understood_is_refused(tmp_path: Path, date: str) -> None:
+    """A guess might make somebody late."""
+    good(tmp_path / f"brightspace/1-96739 - Ada Lovelace - {date} - spmm.tar.gz")
+    done = take_in(tmp_path / "run", tmp_path / "brightspace", None)
+    assert done.returncode == 1, done.stdout
+    assert "the date is not understood" in done.stderr and date in done.stderr, done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_two_of_one_name_in_brightspace_are_two_people(tmp_path: Path) -> None:
+    """Their numbers tell them apart; which of them the roster's student is nobody can know."""
+    for number in (1, 2):
+        good(tmp_path / f"brightspace/{number}-96739 - Li Wei - Mar 18, 2026 1{number}00 AM - spmm.tar.gz")
+    for hour in (1, 2):  # the same person twice
+        good(tmp_path / f"brightspace/3-96739 - Ada Lovelace - Mar 18, 2026 {hour}00 AM - spmm.tar.gz")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("id,name\na,Li Wei\nb,Ada Lovelace\n", encoding="utf-8")
+    done = take_in(tmp_path / "run", tmp_path / "brightspace", roster)
+    assert done.returncode == 0, done.stderr
+    taken = class_of(tmp_path / "run")
+    assert sorted((a["student"], a["attempt"]) for a in taken["attempts"]) == [
+        ("Li Wei (1)", 1), ("Li Wei (2)", 1), ("b", 1), ("b", 2),
+    ]  # fmt: skip
+
+
 # ---- one source of a grade
 
 
