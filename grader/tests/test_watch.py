@@ -55,9 +55,14 @@ def finished(watching: subprocess.Popen[str]) -> str:
 
 
 def verdicts_on_disk(run: Path) -> dict[str, tuple[int, bytes]]:
-    """Every record that stands there whole, with its time: one that is judged again is written again."""
+    """Every verdict that stands there, with its record's time: one that is judged again is written again.
+
+    A submission at which the program died twice is set aside for one call, with a fault in a file of its own.
+    """
     found = {}
     for file in sorted(run.glob("cases/*/*.json")):
+        if file.name.endswith(".fault.json"):
+            continue
         found[str(file.relative_to(run))] = (file.stat().st_mtime_ns, file.read_bytes())
     return found
 
