@@ -71,8 +71,10 @@ std::size_t emulated_devices() {
   return *count;
 }
 
-std::string lease_of(const std::string& uuid) {
-  return (fs::temp_directory_path() / ("warpgrade-gpu-" + uuid + ".lock")).string();
+// Before driver R470 an instance's name was "MIG-GPU-<uuid>/1/0".
+std::string lease_of(std::string device) {
+  std::replace(device.begin(), device.end(), '/', '_');
+  return (fs::temp_directory_path() / ("warpgrade-gpu-" + device + ".lock")).string();
 }
 
 // A judge's processes do not count as this one does (their environment is their own): they get the name that
@@ -82,16 +84,18 @@ std::string lasting_name(const std::string& name, const std::string& uuid,
   const std::string bare = uuid.substr(uuid.find('-') + 1);
   for (const char* kind : {"GPU-", "MIG-"})
     if (std::find(listed.begin(), listed.end(), kind + bare) != listed.end()) return kind + bare;
+  if (name.starts_with("MIG-"))  // perhaps the beginning of a name
+    if (const auto place = meant(name, listed)) return listed[*place];
   return name;
 }
 
 // Asks CUDA in a process a device, all at once: with MIG one process sees no more than one instance.
 std::vector<JudgeDevice> ask_gpus(const std::vector<std::string>& names,
-                                  const std::vector<std::string>& listed,
+                                  const std::vector<std::string>& listed, const DeviceProbe& probe,
                                   std::vector<std::string>& left_out) {
   std::vector<std::future<json>> answers;
   for (const std::string& name : names)
-    answers.push_back(std::async(std::launch::async, [name] { return probe_gpu(name); }));
+    answers.push_back(std::async(std::launch::async, [&probe, name] { return probe(name); }));
   std::vector<JudgeDevice> devices;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const json about = answers[i].get();
@@ -100,12 +104,14 @@ std::vector<JudgeDevice> ask_gpus(const std::vector<std::string>& names,
       continue;
     }
     const std::string uuid = about.value("uuid", "0");
-    const auto same = [&](const JudgeDevice& device) { return device.lease == lease_of(uuid); };
-    if (std::any_of(devices.begin(), devices.end(), same)) continue;
     const std::string visible = lasting_name(names[i], uuid, listed);
+    // Of an instance CUDA may give the number of its whole GPU, which several instances have.
+    const std::string lease = lease_of(visible.starts_with("MIG-") ? visible : uuid);
+    const auto same = [&](const JudgeDevice& device) { return device.lease == lease; };
+    if (std::any_of(devices.begin(), devices.end(), same)) continue;
     const auto place = std::find(listed.begin(), listed.end(), visible);
     const std::string shown = place == listed.end() ? uuid : std::to_string(place - listed.begin());
-    devices.push_back({"GPU " + shown, visible, lease_of(uuid), about});
+    devices.push_back({"GPU " + shown, visible, lease, about});
   }
   return devices;
 }
@@ -169,24 +175,17 @@ std::vector<std::size_t> chosen_devices(const std::vector<std::string>& names,
   return chosen;
 }
 
-std::vector<JudgeDevice> find_devices(const std::string& backend, const std::vector<std::string>& asked,
-                                      std::vector<std::string>& left_out) {
-  const std::vector<std::string> listed = listed_devices(backend);
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  std::vector<JudgeDevice> devices;
-  if (backend != "cuda") {
-    if (listed.empty() && !asked.empty())
-      throw UsageError(
-          "--gpus: the emulator has no devices to choose from; WARPEMU_DEVICES=2 gives it two, each with a "
-          "judge of its own");
-    devices = emulate(visible == nullptr ? listed : visible_devices(listed, visible));
-  } else {
-    // What a number means is CUDA's to say (CUDA_DEVICE_ORDER); without its management library, as in some
-    // containers, also which device is the first.
-    std::vector<std::string> names = visible != nullptr ? entries_of(visible) : listed;
-    if (visible == nullptr && listed.empty()) names = {""};
-    devices = ask_gpus(names, listed, left_out);
-  }
+std::vector<JudgeDevice> find_gpus(const std::vector<std::string>& listed, const char* visible,
+                                   const DeviceProbe& probe, std::vector<std::string>& left_out) {
+  // What a number means is CUDA's to say (CUDA_DEVICE_ORDER); without its management library, as in some
+  // containers, also which device is the first.
+  std::vector<std::string> names = visible != nullptr ? entries_of(visible) : listed;
+  if (visible == nullptr && listed.empty()) names = {""};
+  return ask_gpus(names, listed, probe, left_out);
+}
+
+void keep_asked(std::vector<JudgeDevice>& devices, const std::vector<std::string>& asked,
+                std::vector<std::string>& left_out) {
   if (!asked.empty()) {
     std::vector<std::string> names;
     for (const JudgeDevice& device : devices)
@@ -196,6 +195,20 @@ std::vector<JudgeDevice> find_devices(const std::string& backend, const std::vec
     devices = std::move(chosen);
   }
   keep_one_model(devices, !asked.empty(), left_out);
+}
+
+std::vector<JudgeDevice> find_devices(const std::string& backend, const std::vector<std::string>& asked,
+                                      std::vector<std::string>& left_out) {
+  const std::vector<std::string> listed = listed_devices(backend);
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (backend != "cuda" && listed.empty() && !asked.empty())
+    throw UsageError(
+        "--gpus: the emulator has no devices to choose from; WARPEMU_DEVICES=2 gives it two, each with a "
+        "judge of its own");
+  std::vector<JudgeDevice> devices =
+      backend == "cuda" ? find_gpus(listed, visible, probe_gpu, left_out)
+                        : emulate(visible == nullptr ? listed : visible_devices(listed, visible));
+  keep_asked(devices, asked, left_out);
   return devices;
 }
 

@@ -2,6 +2,7 @@
 // (MIG), and, so that all of it works and is tested without a GPU, emulated ones.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -27,6 +28,19 @@ std::vector<std::string> visible_devices(const std::vector<std::string>& listed,
 // names. Throws UsageError for an entry that means nothing, naming what there is.
 std::vector<std::size_t> chosen_devices(const std::vector<std::string>& names,
                                         const std::vector<std::string>& asked);
+
+// What CUDA says of the first device in a process with this CUDA_VISIBLE_DEVICES: name, uuid, ...; an empty
+// object where there is none.
+using DeviceProbe = std::function<nlohmann::json(const std::string& visible)>;
+
+// The GPUs and instances of `listed` that CUDA_VISIBLE_DEVICES (`visible`; null: not set) leaves, each once,
+// with a lease of its own. `left_out` tells of those that do not work.
+std::vector<JudgeDevice> find_gpus(const std::vector<std::string>& listed, const char* visible,
+                                   const DeviceProbe& probe, std::vector<std::string>& left_out);
+
+// Those that `asked` (--gpus) means, or all, and of them those of the first one's model.
+void keep_asked(std::vector<JudgeDevice>& devices, const std::vector<std::string>& asked,
+                std::vector<std::string>& left_out);
 
 // The devices of the backend "cuda" or "emulator" that this process may use. Those of another model than the
 // first are left out (`left_out` tells of each), since times of different models are not compared; one that

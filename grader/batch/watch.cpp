@@ -56,6 +56,7 @@ class Watch {
       const bool over = end_ && std::time(nullptr) > *end_ + settle_of(watch_) + 1;
       const bool news = look();
       if (first || news || over || Clock::now() >= again_at_) judge();
+      if (over && faults_ > 0) judge();  // what was set aside: no later look tries it again
       if (over) return finish();
       for (auto slept = Clock::duration::zero(); slept < kLook; slept += std::chrono::milliseconds(100)) {
         throw_if_interrupted();

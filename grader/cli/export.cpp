@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <future>
 #include <map>
@@ -40,8 +41,23 @@ struct ExportOptions {
   bool no_pdf = false, without_overrides = false;
 };
 
-const std::vector<std::string> kFormats{"gradescope", "autolab",     "canvas",   "moodle",
-                                        "junit",      "leaderboard", "feedback", "class-report"};
+const std::vector<std::string> kFormats{"gradescope",  "autolab", "canvas",      "moodle",   "blackboard",
+                                        "brightspace", "junit",   "leaderboard", "feedback", "class-report"};
+
+std::string few_of(const std::vector<std::string>& ids) {
+  constexpr std::size_t kMostNamed = 10;
+  const std::vector<std::string> named(ids.begin(), ids.begin() + std::min(kMostNamed, ids.size()));
+  const std::string more =
+      ids.size() > kMostNamed ? fmt::format(" and {} more", ids.size() - kMostNamed) : "";
+  return fmt::format("{}{}", fmt::join(named, ", "), more);
+}
+
+// What courseware imports as one table.
+constexpr std::pair<const char*, std::string (*)(const Views&, const std::string&)> kTables[] = {
+    {"canvas", canvas_csv},
+    {"moodle", moodle_csv},
+    {"blackboard", blackboard_csv},
+    {"brightspace", brightspace_csv}};
 
 json read_object(const fs::path& file, const std::string& next) {
   json value = json::parse(read_text(file), nullptr, false);
@@ -181,6 +197,14 @@ class Export {
     if (!strangers.empty())
       fmt::print("not on the roster, so in no courseware's import that cannot find them: {}\n",
                  fmt::join(strangers, ", "));
+    for (const auto& [format, missing] : left_out_) {
+      if (missing.empty()) continue;
+      if (written_.contains(format))
+        fmt::print("not in {0}.csv, since the roster has no id for them by which {0} finds people: {1}\n",
+                   format, few_of(missing));
+      else
+        fmt::print("no {0}.csv: the roster has no ids by which {0} finds people\n", format);
+    }
     const double most = parts_.scores.at("max_points"),
                  measured = parts_.scores.value("measured_points", most);
     if (measured < most)
@@ -263,8 +287,17 @@ class Export {
           [](const json& view) { return json_text(autolab_scores(view)) + "\n"; }, troubles_);
     }
     const std::string column = options_.column.value_or(parts_.run.at("lab").get<std::string>());
-    if (wants("canvas")) write_text(written_["canvas"] = output_ / "canvas.csv", canvas_csv(views_, column));
-    if (wants("moodle")) write_text(written_["moodle"] = output_ / "moodle.csv", moodle_csv(views_, column));
+    const auto on_roster = std::count_if(views_.begin(), views_.end(),
+                                         [&](const json& view) { return !is_stranger(view, views_); });
+    for (const auto& [format, text_of] : kTables) {
+      if (!wants(format)) continue;
+      const fs::path file = output_ / fmt::format("{}.csv", format);
+      left_out_[format] = left_out_of(format, views_);
+      if (std::ssize(left_out_[format]) < on_roster)
+        write_text(written_[format] = file, text_of(views_, column));
+      else
+        fs::remove(file);  // one of an earlier export
+    }
     if (wants("junit")) write_text(written_["junit"] = output_ / "junit.xml", junit_xml(views_));
   }
 
@@ -275,6 +308,7 @@ class Export {
   Policy policy_;
   Views everyone_, views_;
   std::map<std::string, fs::path> written_;
+  std::map<std::string, std::vector<std::string>> left_out_;  // ids of students, by format
   Troubles troubles_;
   json made_from_;
 };
@@ -299,7 +333,7 @@ void add_export_command(CLI::App& app, int& code) {
                     "the computed points, whatever a gradebook says");
   command->add_option(
       "--column", options->column,
-      "the assignment's name in Canvas and Moodle, for instance \"Lab 1 (4711)\"; default: the lab");
+      "the assignment's name in the courseware, for instance \"Lab 1 (4711)\"; default: the lab");
   command->add_option("--student", options->student, "of this student alone");
   command->add_option("--policy", options->policy,
                       "what students may see by another policy than the run's own");

@@ -1,4 +1,4 @@
-// Gradescope, Autolab, Canvas, Moodle.
+// Gradescope and Autolab: a file a student.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,6 +59,8 @@ std::string gates_text(const json& view) {
   return text;
 }
 
+}  // namespace
+
 std::string headline(const json& view) {
   const double most = view.at("max_points"), measured = view.value("measured_points", most);
   std::string text = fmt::format("{} of {} points", points_cell(view.at("points")), points_cell(most));
@@ -93,8 +95,6 @@ std::string headline(const json& view) {
   }
   return text;
 }
-
-}  // namespace
 
 json gradescope_results(const json& view) {
   json tests = json::array();
@@ -156,61 +156,6 @@ json autolab_scores(const json& view) {
     if (const auto mean = mean_speedup(view, k)) board.push_back(two_digits(*mean));
   }
   return {{"scores", scores}, {"scoreboard", board}, {"made_from", view.at("made_from")}};
-}
-
-bool is_stranger(const json& view, const Views& all) {
-  if (view.at("person").value("on_roster", true)) return false;
-  return std::any_of(all.begin(), all.end(),
-                     [](const json& other) { return other.at("person").value("on_roster", true); });
-}
-
-namespace {
-
-// An id as courseware wrote it, for its import to find. One that a hand-in's name brought is a stranger's
-// text.
-std::string id_cell(const json& person, const std::string& id) {
-  return person.value("on_roster", true) ? id : plain_cell(id);
-}
-
-}  // namespace
-
-std::string canvas_csv(const Views& views, const std::string& column) {
-  std::vector<std::vector<std::string>> rows{
-      {"Student", "ID", "SIS User ID", "SIS Login ID", "Section", column},
-      {"    Points Possible", "", "", "", "", points_cell(views.front().at("max_points"))}};
-  for (const json& view : views) {
-    const json& person = view.at("person");
-    const std::string id = person.at("id"), canvas_id = person.value("canvas_id", "");
-    if (is_stranger(view, views) && canvas_id.empty()) continue;
-    std::string sis = person.value("sis_id", ""), login = person.value("login", "");
-    // The roster's id is the SIS id, unless it is known to be something else.
-    if (sis.empty() && id != canvas_id && id != login && id != person.value("email", "")) sis = id;
-    if (login.empty()) login = person.value("email", "");
-    rows.push_back({plain_cell(person.value("name", "")), id_cell(person, canvas_id), id_cell(person, sis),
-                    id_cell(person, login), plain_cell(person.value("section", "")),
-                    points_cell(view.at("points"))});
-  }
-  return csv_text(rows);
-}
-
-std::string moodle_csv(const Views& views, const std::string& column) {
-  std::vector<std::vector<std::string>> rows{
-      {"Identifier", "ID number", "Full name", "Email address", column, "Maximum", "Feedback"}};
-  for (const json& view : views) {
-    const json& person = view.at("person");
-    const std::string participant = person.value("moodle_id", ""), email = person.value("email", "");
-    if (is_stranger(view, views) && participant.empty() && email.empty()) continue;
-    std::string id = person.at("id");
-    if (id == participant || id == email) id.clear();  // Moodle's ID number is not known
-    std::string comment = view.at("verdict") == "not_submitted" ? "Nothing was handed in." : headline(view);
-    // Gradescope has a leaderboard of its own, with names of its own; ours is told here.
-    if (view.contains("pseudonym"))
-      comment += "\nOn the leaderboard you are " + view.at("pseudonym").get<std::string>() + ".";
-    rows.push_back({participant.empty() ? "" : "Participant " + participant, id_cell(person, id),
-                    plain_cell(person.value("name", "")), id_cell(person, email),
-                    points_cell(view.at("points")), points_cell(view.at("max_points")), plain_cell(comment)});
-  }
-  return csv_text(rows);
 }
 
 }  // namespace warpgrade

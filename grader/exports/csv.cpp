@@ -7,8 +7,8 @@
 namespace warpgrade {
 namespace {
 
-std::string quoted(const std::string& cell) {
-  if (cell.find_first_of(",\"\n\r") == std::string::npos) return cell;
+std::string quoted(const std::string& cell, bool always) {
+  if (!always && cell.find_first_of(",\"\n\r") == std::string::npos) return cell;
   std::string text = "\"";
   for (const char c : cell) text += c == '"' ? "\"\"" : std::string(1, c);
   return text + "\"";
@@ -16,10 +16,11 @@ std::string quoted(const std::string& cell) {
 
 }  // namespace
 
-std::string csv_text(const std::vector<std::vector<std::string>>& rows) {
-  std::string text = "\xEF\xBB\xBF";
+std::string csv_text(const std::vector<std::vector<std::string>>& rows, CsvForm form) {
+  std::string text = form == CsvForm::kSpreadsheet ? "\xEF\xBB\xBF" : "";
+  const bool always = form == CsvForm::kEveryCellQuoted;
   for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : ",") + quoted(row[i]);
+    for (std::size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : ",") + quoted(row[i], always);
     text += "\n";
   }
   return text;

@@ -6,9 +6,14 @@
 
 namespace warpgrade {
 
-// UTF-8 with a byte-order mark (without it LibreOffice and Excel guess the encoding), RFC 4180 quoting, \n
-// lines.
-std::string csv_text(const std::vector<std::vector<std::string>>& rows);
+enum class CsvForm {
+  kSpreadsheet,      // with a byte-order mark, without which LibreOffice and Excel guess the encoding
+  kPlain,            // without it
+  kEveryCellQuoted,  // without it, and cells are quoted whatever is in them
+};
+
+// UTF-8, RFC 4180 quoting, \n lines.
+std::string csv_text(const std::vector<std::vector<std::string>>& rows, CsvForm form = CsvForm::kSpreadsheet);
 
 // A person's text as a cell: what a spreadsheet would run as a formula gets an apostrophe in front.
 std::string plain_cell(const std::string& text);

@@ -22,8 +22,20 @@ nlohmann::json autolab_scores(const nlohmann::json& view);
 // does, "Lab 1 (4711)".
 std::string canvas_csv(const Views& views, const std::string& column);
 
-// Moodle's grade import: ID number, full name, email, points, a comment.
+// Moodle's grade import: ID number, e-mail address and user name, those of them that every student has; full
+// name, points, a comment.
 std::string moodle_csv(const Views& views, const std::string& column);
+
+// Blackboard's upload of grades: the user name and the points. `column` as Blackboard's own download writes
+// it, "Lab 1 [Total Pts: 100 Score] |4711".
+std::string blackboard_csv(const Views& views, const std::string& column);
+
+// Brightspace's import of grades: OrgDefinedId, Username, "<column> Points Grade", End-of-Line Indicator.
+std::string brightspace_csv(const Views& views, const std::string& column);
+
+// Ids of students of the roster who lack what the import of `format` (moodle, blackboard, brightspace) finds
+// people by: they are not in that file.
+std::vector<std::string> left_out_of(const std::string& format, const Views& views);
 
 // Students whom courseware of this roster does not know: they are left out of its imports.
 bool is_stranger(const nlohmann::json& view, const Views& all);
@@ -47,6 +59,9 @@ std::optional<double> mean_speedup(const nlohmann::json& view, int k);
 
 // A student's id as a file name: safe, and no two ids fall onto one.
 std::string file_name_of(const std::string& id);
+
+// Points and what made them, in a few lines of plain text.
+std::string headline(const nlohmann::json& view);
 
 // A case's outcome in a few lines of plain text.
 std::string case_text(const nlohmann::json& line);

@@ -8,7 +8,8 @@
 //   moodle      <full name>_<participant>_assignsubmission_file_/..., also without the suffix, also loose
 //               files ("download all submissions")
 //   blackboard  <assignment>_<user>_attempt_<time>_<file>: loose files, and a .txt that tells of each attempt
-//   brightspace <number>-<number> - <name> - <time>/... ("download all submissions")
+//   brightspace <user>-<folder> - <name> - <time>/..., or loose files <the same> - <file> ("download all
+//               submissions")
 //   github      a folder of clones <assignment>-<account>/, each with its .git (`gh classroom clone`)
 #pragma once
 

@@ -1,10 +1,8 @@
 #include "ingest/layout_names.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <regex>
-#include <set>
 
 #include "base/error.h"
 #include "base/process.h"
@@ -29,20 +27,18 @@ const std::regex& blackboard_form() {
       R"((.+)_([^_]+)_attempt_(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)(?:_(.+)|\.txt))");
   return form;
 }
-const std::regex& brightspace_form() {
-  static const std::regex form(
-      R"((\d+)-(\d+) - (.+) - ([A-Z][a-z]{2})[a-z]* (\d{1,2}),? (\d{4}) (\d{1,2}):?(\d\d) ?(AM|PM))");
-  return form;
-}
-
 bool is_clone(const fs::path& folder) {
   return fs::is_directory(folder) && fs::is_directory(fs::symlink_status(folder / ".git"));
 }
 
+// Of the entries that are hand-ins: Brightspace's own page is none.
 template <typename Fits>
 bool most(const Entries& entries, const Fits& fits) {
   const auto count = std::count_if(entries.begin(), entries.end(), fits);
-  return count > 0 && 2 * static_cast<std::size_t>(count) > entries.size();
+  const auto pages = std::count_if(entries.begin(), entries.end(), [](const fs::path& entry) {
+    return entry.filename() == kBrightspaceIndex;
+  });
+  return count > 0 && 2 * count > std::ssize(entries) - pages;
 }
 
 bool fits(const fs::path& entry, const std::regex& form) {
@@ -78,7 +74,7 @@ std::string layout_by_names(const Entries& entries) {
   if (most(entries, [](const fs::path& entry) { return fits(entry, moodle_form()); })) return "moodle";
   if (most(entries, [](const fs::path& entry) { return fits(entry, blackboard_form()); }))
     return "blackboard";
-  if (most(entries, [](const fs::path& entry) { return fits(entry, brightspace_form()); }))
+  if (most(entries, [](const fs::path& entry) { return is_brightspace_name(entry.filename().string()); }))
     return "brightspace";
   if (most(entries, is_clone)) return "github";
   // A name with a space and a number: no id of a student looks so.
@@ -135,33 +131,6 @@ std::vector<RawAttempt> read_blackboard(const Entries& entries, const TimeZone& 
       list.push_back(std::move(attempt));
   }
   return list;
-}
-
-std::vector<RawAttempt> read_brightspace(const Entries& entries, const TimeZone& zone,
-                                         std::vector<std::string>& left_aside) {
-  static constexpr std::array<const char*, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  std::vector<RawAttempt> attempts;
-  for (const fs::path& entry : entries) {
-    const std::string name = entry.filename().string();
-    std::smatch part;
-    if (!fs::is_directory(entry) || !std::regex_match(name, part, brightspace_form())) {
-      if (name != "index.html") left_aside.push_back(name);
-      continue;
-    }
-    RawAttempt attempt;
-    attempt.owners.push_back({{part[3]}, part[3], "", "", "", ""});
-    attempt.origin = name;
-    attempt.folder = entry;
-    const auto month = std::find(kMonths.begin(), kMonths.end(), part[4].str());
-    const int hour = std::stoi(part[7]) % 12 + (part[9] == "PM" ? 12 : 0);
-    attempt.submitted_at =
-        parse_time(fmt::format("{}-{:02}-{:02} {:02}:{}:00", part[6].str(), month - kMonths.begin() + 1,
-                               std::stoi(part[5]), hour, part[8].str()),
-                   zone);
-    attempts.push_back(std::move(attempt));
-  }
-  return attempts;
 }
 
 namespace {

@@ -166,6 +166,7 @@ void Roster::index(std::size_t i) {
   if (!student.moodle_id.empty()) moodle_.emplace(student.moodle_id, i);
   if (!student.github.empty()) github_.emplace(folded(student.github), i);
   for (const std::string& key : name_keys(student.name)) names_[key].push_back(i);
+  if (!student.team.empty()) teams_.emplace(name_key(student.team), i);
 }
 
 std::optional<std::size_t> Roster::find(const StudentKeys& keys) const {
@@ -189,6 +190,8 @@ std::optional<std::size_t> Roster::find(const StudentKeys& keys) const {
     if (key.empty() || named == names_.end() || named->second.size() != 1) continue;
     if (!somebody_else(students_[named->second[0]])) return named->second[0];
   }
+  for (const std::string& key : keys.keys)
+    if (const auto found = by(teams_, name_key(key))) return found;
   if (!knows_canvas_ids_) return by(ids_, keys.canvas_id);  // such a roster may hold them as ids
   return std::nullopt;
 }

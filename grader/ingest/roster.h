@@ -44,7 +44,7 @@ class Roster {
 
   // The index of the student whom the keys mean, or that of a student added under the first key that is not
   // empty. A number of an LMS is compared with the numbers of that LMS alone. A name that two students have
-  // means nobody.
+  // means nobody. A team's name means its first member: where groups hand in, some LMSs name the group.
   std::size_t find_or_add(const StudentKeys& keys);
 
  private:
@@ -56,6 +56,7 @@ class Roster {
   std::vector<Student> students_;
   std::map<std::string, std::size_t> ids_;                 // folded ids, addresses, logins
   std::map<std::string, std::vector<std::size_t>> names_;  // keys of names
+  std::map<std::string, std::size_t> teams_;               // keys of teams' names: the first member
   std::map<std::string, std::size_t> canvas_, moodle_, github_;
   bool knows_canvas_ids_ = false;
 };

@@ -31,6 +31,7 @@ struct Library {
   int (*get_mig_mode)(Device, unsigned*, unsigned*) = nullptr;
   int (*get_mig_count)(Device, unsigned*) = nullptr;
   int (*get_mig_by_index)(Device, unsigned, Device*) = nullptr;
+  int (*get_gpu_of_mig)(Device, Device*) = nullptr;
 
   Library() {
     handle = dlopen("libnvidia-ml.so.1", RTLD_NOW);
@@ -57,12 +58,23 @@ struct Library {
     load_if_there(get_mig_mode, "nvmlDeviceGetMigMode");
     load_if_there(get_mig_count, "nvmlDeviceGetMaxMigDeviceCount");
     load_if_there(get_mig_by_index, "nvmlDeviceGetMigDeviceHandleByIndex");
+    load_if_there(get_gpu_of_mig, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
   }
 };
 
 const Library& library() {
   static const Library instance;
   return instance;
+}
+
+// The GPU that the instance of a partitioned one is part of. CUDA gives the instance's number without saying
+// that it is one: "GPU-" stands before it in records. Clocks and temperature are the whole GPU's.
+Device gpu_of_instance(const std::string& uuid) {
+  const Library& nvml = library();
+  const std::string name = "MIG-" + uuid.substr(uuid.find('-') + 1);
+  Device instance = nullptr, gpu = nullptr;
+  if (nvml.get_gpu_of_mig == nullptr || nvml.get_device(name.c_str(), &instance) != kSuccess) return nullptr;
+  return nvml.get_gpu_of_mig(instance, &gpu) == kSuccess ? gpu : nullptr;
 }
 
 // A device's handle holds as long as the library is loaded; looking it up asks every GPU of the machine.
@@ -73,7 +85,8 @@ Device device_of(const std::string& uuid) {
   static std::map<std::string, Device> known;
   const std::lock_guard lock(mutex);
   const auto [found, is_new] = known.try_emplace(uuid, nullptr);
-  if (is_new && nvml.get_device(uuid.c_str(), &found->second) != kSuccess) found->second = nullptr;
+  if (is_new && nvml.get_device(uuid.c_str(), &found->second) != kSuccess)
+    found->second = gpu_of_instance(uuid);
   return found->second;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "sandbox/gpu_files.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -89,12 +90,8 @@ void add_system(std::vector<std::string>& argv) {
 }
 
 void add_gpu(std::vector<std::string>& argv) {
-  for (const auto& entry : fs::directory_iterator("/dev")) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("nvidia") && !entry.is_directory()) {
-      argv.insert(argv.end(), {"--dev-bind", entry.path().string(), entry.path().string()});
-    }
-  }
+  for (const fs::path& file : gpu_device_files())
+    argv.insert(argv.end(), {"--dev-bind", file.string(), file.string()});
   if (const auto driver = driver_library_directory()) {
     argv.insert(argv.end(), {"--ro-bind", driver->string(), driver->string()});
   }

@@ -82,7 +82,10 @@ class GeneratedClass:
         self.layout, self.random = layout, random.Random(seed)
         self.people: list[Person] = []
         self.strangers: list[Person] = []
-        kinds = [kind for kind in KINDS if layout == "gradescope" or kind not in TIMED]
+        timed = layout in {"gradescope", "blackboard", "brightspace"}
+        kinds = [kind for kind in KINDS if timed or kind not in TIMED]
+        if layout == "brightspace":  # which says no more of a person than the name
+            kinds.remove("namesake")
         if layout in {"canvas", "moodle"}:  # one attempt is all that they export
             kinds = [kind for kind in kinds if kind not in {"attempts", "refused_last"}]
         numbers = self.random.sample(range(100_000, 999_999), size + 20)
@@ -237,6 +240,49 @@ class GeneratedClass:
             status = "Submitted" if person.attempts else "No submission"
             identifier = f"Participant {person.number}"
             rows.append([identifier, person.name, person.id, person.email, status, person.team])
+        return rows
+
+    def _handed_in_at(self, person: Person, index: int) -> datetime:
+        """On the clocks of Berlin, an hour ahead of UTC in March."""
+        at = DEADLINE + timedelta(seconds=person.late_s or -3600 + 60 * index, hours=1)
+        return at + timedelta(days=1, hours=1) if person.kind == "extension" else at
+
+    def _write_blackboard(self, export: Path) -> None:
+        for person in self._handing_in():
+            for index, attempt in enumerate(person.attempts):
+                login = person.email if person.kind == "stranger" else f"login-{person.id}"
+                stem = f"Lab 1_{login}_attempt_{self._handed_in_at(person, index):%Y-%m-%d-%H-%M-%S}"
+                (export / f"{stem}.txt").write_text(f"Name: {person.name} ({login})\n", encoding="utf-8")
+                self._put(export / f"{stem}_hand in", attempt)
+
+    def _roster_blackboard(self) -> list[list[str]]:
+        rows = [["Last Name", "First Name", "Username", "Student ID", "Availability", "team", "Deadline"]]
+        for person in self.people:
+            first, last = person.name.rsplit(" ", 1)
+            extended = "2026-03-20 23:59" if person.kind == "extension" else ""
+            rows.append([last, first, f"login-{person.id}", person.id, "Yes", person.team, extended])
+        return rows
+
+    def _write_brightspace(self, export: Path) -> None:
+        (export / "index.html").write_text("<html></html>", encoding="utf-8")
+        for person in self._handing_in():
+            for index, attempt in enumerate(person.attempts):
+                at = self._handed_in_at(person, index)
+                when = f"{at:%b} {at.day}, {at.year} {at.hour % 12 or 12}{at:%M} {'PM' if at.hour >= 12 else 'AM'}"
+                stem = export / f"{person.number}-96739 - {person.name} - {when}"
+                if self.random.random() < 0.5:
+                    stem.mkdir()
+                    self._put(stem, attempt)
+                else:
+                    self._put(stem.with_name(f"{stem.name} - my - hand-in"), attempt)
+
+    def _roster_brightspace(self) -> list[list[str]]:
+        rows = [["OrgDefinedId", "Username", "Last Name", "First Name", "Email", "team", "Deadline"]]
+        for person in self.people:
+            first, last = person.name.rsplit(" ", 1)
+            extended = "2026-03-20 23:59" if person.kind == "extension" else ""
+            login = f"#login-{person.id}"
+            rows.append([f"#{person.id}", login, last, first, person.email, person.team, extended])
         return rows
 
     def _write_autolab(self, export: Path) -> None:

@@ -1,8 +1,7 @@
 """From an LMS's export back into it: a class with every kind of trouble comes out with the right ids, names and points.
 
-What each import demands: Canvas looks for ID, then SIS User ID, then SIS Login ID, below a header that begins Student,
-ID, SIS User ID, SIS Login ID, Section and a row of points possible; Moodle maps a column to useridnumber or useremail;
-Gradescope reads results.json, Autolab the line of problems, Jenkins JUnit's suites.
+What each import demands, and in which document it says so, stands in lms_import.py: what it would enter is compared
+with the answer.
 """
 
 from __future__ import annotations
@@ -18,10 +17,16 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+import lms_import
 import pytest
 from conftest import ROOT, warpgrade
 from generated_class import KINDS, LATE, GeneratedClass, Person, judge, tarred
+from lms_import import LmsPerson
+from test_exports import GRADESCOPE
 
+COLUMN = "Lab 1 (4711)"  # as Canvas' own export calls it: by the number it finds the assignment
+BLACKBOARD_COLUMN = "Lab 1 [Total Pts: 100 Score] |4711"
 SOURCE = b'#error "nobody compiles this"\n'
 
 
@@ -59,48 +64,67 @@ def good(path: Path) -> Path:
 # ---- the class of 200
 
 
-def check_canvas(made: GeneratedClass, rows: list[list[str]]) -> None:
-    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Lab 1 (4711)"]
-    assert rows[1] == ["    Points Possible", "", "", "", "", "100"]
-    people = {person.id: person for person in made.people}
+SAYS = {  # what a student reads of what happened
+    "grace": "within the grace of 10 minutes: nothing is taken off",
+    "late": "25 h 0 min after the deadline: 20 % is taken off, 20 of 100 points",
+    "very_late": "100 % is taken off",
+    "rar": "The hand-in was refused: ",
+    "traversal": "The hand-in was refused: ",
+    "refused_last": "Attempt 2 was refused",
+    "absent": "Nothing was handed in",
+    "wrong": "2 of 3 cases correct",
+    "judge_fault": "1 not judged, costing nothing",
+    "override": "set by the course's staff",
+}
+
+
+def people_of(made: GeneratedClass) -> list[LmsPerson]:
+    """The class as its LMS knows it, strangers to the roster too."""
+    known = [LmsPerson(p.id, str(p.number), p.id, f"login-{p.id}", p.id, p.email, p.name) for p in made.people]
+    return known + [LmsPerson(p.id, str(p.number), email=p.email, name=p.name) for p in made.strangers]
+
+
+def check_points(made: GeneratedClass, found: dict[str, float], strangers: bool = False) -> None:
+    """Everybody on the roster, and nobody else unless the LMS itself knows them."""
+    everyone = [*made.people, *made.strangers] if strangers else made.people
+    assert found.keys() == {person.id for person in everyone}
+    for person in made.people:
+        assert found[person.id] == pytest.approx(person.points, abs=0.01), person
+
+
+def check_tables(made: GeneratedClass, export: Path) -> None:
+    """What the four imports of tables would enter, by every column that they may find people by."""
+    people = people_of(made)
+    canvas_rows = rows_of(export / "canvas.csv")
+    assert canvas_rows[1] == ["    Points Possible", "", "", "", "", "100"]
+    check_points(made, lms_import.canvas(export / "canvas.csv", people, COLUMN), strangers=made.layout == "canvas")
+    names = {p.id: p.name for p in made.people}
+    assert {row[2]: row[0].removeprefix("'") for row in canvas_rows[2:] if row[2]} == names
     if made.layout == "canvas":  # Canvas looks for its own number first
-        assert {row[2]: (int(row[1]), row[3], row[4]) for row in rows[2:] if row[2]} == {
+        assert {row[2]: (int(row[1]), row[3], row[4]) for row in canvas_rows[2:] if row[2]} == {
             p.id: (p.number, f"login-{p.id}", "Sec 1") for p in made.people
         }
-        assert {int(row[1]) for row in rows[2:] if not row[2]} == {p.number for p in made.strangers}
-    else:
-        assert {row[2] for row in rows[2:]} == people.keys(), "each student of the roster, no stranger"
-        assert all(row[1] == "" for row in rows[2:])
-    for row in rows[2:]:
-        if row[2]:
-            assert float(row[5]) == pytest.approx(people[row[2]].points, abs=0.01), people[row[2]]
-            assert row[0].lstrip("'") == people[row[2]].name
-
-
-def check_moodle(made: GeneratedClass, rows: list[list[str]]) -> None:
-    assert rows[0] == ["Identifier", "ID number", "Full name", "Email address", "Lab 1 (4711)", "Maximum", "Feedback"]
-    found = {row[1]: row for row in rows[1:] if row[1]}
-    assert {person.id for person in made.people} <= found.keys()
-    for person in made.people:
-        row = found[person.id]
-        assert row[3] == ("" if made.layout == "canvas" else person.email)
-        assert row[2].lstrip("'") == person.name
-        assert float(row[4]) == pytest.approx(person.points, abs=0.01), person
-        assert row[5] == "100"
-        if made.layout == "moodle":
-            assert row[0] == f"Participant {person.number}"
-        said = {
-            "grace": "within the grace of 10 minutes: nothing is taken off",
-            "late": "25 h 0 min after the deadline: 20 % is taken off, 20 of 100 points",
-            "very_late": "100 % is taken off",
-            "rar": "The hand-in was refused: ",
-            "refused_last": "Attempt 2 was refused",
-            "absent": "Nothing was handed in",
-            "judge_fault": "1 not judged, costing nothing",
-            "override": "set by the course's staff",
-        }.get(person.kind, "points")
-        assert said in row[6], (person, row[6])
-        assert ("after the deadline" in row[6]) == (person.kind in {"grace", "late", "very_late"})
+    text = (export / "moodle.csv").read_text(encoding="utf-8-sig")
+    moodle_rows = list(csv.DictReader(io.StringIO(text)))
+    assert {row["ID number"]: row["Full name"].removeprefix("'") for row in moodle_rows} == names
+    assert all(row["Maximum"] == "100" for row in moodle_rows)
+    maps = [title for title in ("ID number", "Email address", "Username") if title in moodle_rows[0]]
+    assert maps[0] == "ID number" and ("Email address" in maps) == (made.layout not in {"canvas", "blackboard"})
+    for title in maps:
+        entered = lms_import.moodle(export / "moodle.csv", people, COLUMN, title)
+        check_points(made, {key: points or 0 for key, (points, _) in entered.items()})
+        for person in made.people:
+            said = entered[person.id][1]
+            assert SAYS.get(person.kind, "points") in said, (person, said)
+            assert ("after the deadline" in said) == (person.kind in {"grace", "late", "very_late"})
+    if made.layout == "moodle":
+        numbers = {row["ID number"]: row["Identifier"] for row in moodle_rows}
+        assert numbers == {p.id: f"Participant {p.number}" for p in made.people}
+    check_points(made, lms_import.brightspace(export / "brightspace.csv", people, COLUMN))
+    if made.layout in {"canvas", "blackboard", "brightspace"}:
+        check_points(made, lms_import.blackboard(export / "blackboard.csv", people, BLACKBOARD_COLUMN))
+    else:  # a roster without user names: the ids are taken for them
+        assert sorted(row[0] for row in rows_of(export / "blackboard.csv")[1:]) == sorted(names)
 
 
 def check_each(made: GeneratedClass, export: Path) -> None:
@@ -108,22 +132,34 @@ def check_each(made: GeneratedClass, export: Path) -> None:
     suites = {suite.attrib["name"]: suite for suite in ET.parse(export / "junit.xml").getroot()}  # noqa: S314 - ours
     state = json.loads((export / "made-from.json").read_text(encoding="utf-8"))
     assert state["gradebook"]["overrides"] == sum(person.kind == "override" for person in made.people)
+    assert len(suites) == len(made.people) + len(made.strangers)
     for person in made.people:
         result = json.loads((export / f"gradescope/{person.id}.json").read_text(encoding="utf-8"))
+        jsonschema.validate(result, GRADESCOPE)
         assert result["score"] == pytest.approx(person.points, abs=0.01), person
+        assert SAYS.get(person.kind, "points") in result["output"], (person, result["output"])
+        failed = [test for test in result["tests"] if test.get("status") == "failed"]
+        assert len(failed) == {"wrong_answer": 1, "compile_error": 3, "not_implemented": 3, "refused": 3}.get(
+            person.verdict, 0
+        ), (person, failed)
         assert result["extra_data"]["warpgrade"]["made_from"] == state["text"]
-        line = json.loads((export / f"autolab/{person.id}.txt").read_text(encoding="utf-8"))
-        assert sum(line["scores"].values()) == pytest.approx(person.points, abs=0.02), person
-        assert line["scores"].keys() <= {"correctness", "speed", "adjustment"}
-        assert line["made_from"] == state["text"]
+        line = (export / f"autolab/{person.id}.txt").read_text(encoding="utf-8")
+        scores = lms_import.autolab(line, {"correctness", "speed", "adjustment", "spmm"})
+        assert sum(scores.values()) == pytest.approx(person.points, abs=0.02), person
+        assert json.loads(line)["made_from"] == state["text"]
         properties = {item.attrib["name"]: item.attrib["value"] for item in suites[person.id].iter("property")}
         assert float(properties["points"]) == pytest.approx(person.points, abs=0.01)
         assert properties["verdict"] == person.verdict, person
         assert properties["made_from"] == state["text"]
 
 
+LAYOUTS = ("gradescope", "canvas", "moodle", "autolab", "folder", "blackboard", "brightspace")
+# Classes of each layout; by hand more of them: WARPGRADE_TEST_CLASSES=30.
+SEEDS = range(1, 1 + int(os.environ.get("WARPGRADE_TEST_CLASSES", "2")))
+
+
 @pytest.mark.parametrize(
-    ("layout", "seed"), [("gradescope", 1), ("canvas", 2), ("moodle", 3), ("autolab", 4), ("folder", 5)]
+    ("layout", "seed"), [(layout, 100 * seed + i) for seed in SEEDS for i, layout in enumerate(LAYOUTS)]
 )
 def test_a_class_of_200_goes_in_and_comes_out_right(tmp_path: Path, layout: str, seed: int) -> None:
     made = GeneratedClass(layout, seed)
@@ -158,12 +194,13 @@ def test_a_class_of_200_goes_in_and_comes_out_right(tmp_path: Path, layout: str,
         if person.kind == "override":
             change = ["--points", "61.5", "--reason", "appeal", "--author", "A. Person", "--gradebook", book]
             assert warpgrade("grades", "override", person.id, "--lab", "spmm", *change).returncode == 0
-    formats = "gradescope,autolab,canvas,moodle,junit"
-    done = warpgrade("export", run, "--format", formats, "--column", "Lab 1 (4711)")  # the run knows its gradebook
+    done = warpgrade("export", run, "--format", "blackboard", "--column", BLACKBOARD_COLUMN)
+    assert done.returncode == 0, done.stderr
+    formats = "gradescope,autolab,canvas,moodle,brightspace,junit"
+    done = warpgrade("export", run, "--format", formats, "--column", COLUMN)  # the run knows its gradebook
     assert done.returncode == 0, done.stderr
     assert "run run, policy spmm" in done.stdout and "course.sqlite at entry" in done.stdout
-    check_canvas(made, rows_of(run / "export/canvas.csv"))
-    check_moodle(made, rows_of(run / "export/moodle.csv"))
+    check_tables(made, run / "export")
     check_each(made, run / "export")
     listed = json.loads(warpgrade("grades", "--gradebook", book, "--format", "json").stdout)
     for grade in listed:
@@ -263,6 +300,89 @@ def test_blackboards_brightspaces_and_github_classrooms_forms(tmp_path: Path) ->
         assert taken["source"]["layout"] == export.name
         assert {a["student"]: a["late_s"] > 0 for a in taken["attempts"]} == {"1": False, "2": True}, taken
         assert all(a["files"] == 1 for a in taken["attempts"])
+
+
+# Names as instructors' scripts in public repositories know them; Brightspace's help does not describe the form.
+LOOSE = {
+    "57006-96739 - Ada Lovelace - Mar 18, 2026 1158 PM - spmm.cu": ("1", "2026-03-18T22:58:00Z", "spmm.cu"),
+    "57006-96739 - Ada Lovelace - Mar 18, 2026 1158 PM - my - notes.txt": (
+        "1", "2026-03-18T22:58:00Z", "my - notes.txt"),
+    "97885-96739 - H'ong van Pham - Mar 19, 2026 12:01\u202fAM - lab1.tar.gz": ("2", "2026-03-18T23:01:00Z", "spmm.cu"),
+    "58278-96739 - Wes-ley Ng - 19 March 2026 14.05.tar.gz": ("3", "2026-03-19T13:05:00Z", "spmm.cu"),
+    "58279-96739 - 陳 大文 - Mar 18, 2026 1200 PM - 1-2 - x - Mar 1, 2020 100 PM - a.tar.gz": (
+        "4", "2026-03-18T11:00:00Z", "spmm.cu"),
+    "6000-96739 - Group Alpha - Mar 18, 2026 900 AM - spmm.cu": ("5", "2026-03-18T08:00:00Z", "spmm.cu"),
+}  # fmt: skip
+
+
+def brightspace_roster(folder: Path) -> Path:
+    people = [
+        "1,Lovelace,Ada,",
+        "2,van Pham,H'ong,",
+        "3,Ng,Wes-ley,",
+        "4,大文,陳,",
+        "5,Lee,Kim,Group Alpha",
+        "6,Roe,Jo,Group Alpha",
+    ]
+    file = folder / "roster.csv"
+    file.write_text("OrgDefinedId,Last Name,First Name,team\n" + "\n".join(people) + "\n", encoding="utf-8")
+    return file
+
+
+def test_brightspaces_loose_files_find_their_students_and_times(tmp_path: Path) -> None:
+    """One attempt a student and time; what a student called a file means nothing; a group's name means its members."""
+    export = tmp_path / "brightspace"
+    export.mkdir()
+    (export / "index.html").write_text("<html></html>", encoding="utf-8")
+    for name in LOOSE:
+        file = export / name
+        file.write_bytes(tarred("spmm.cu", SOURCE) if name.endswith(".gz") else SOURCE)
+    run = tmp_path / "run"
+    done = take_in(
+        run, export, brightspace_roster(tmp_path), "--deadline", "2026-03-18", "--policy", policy_of(tmp_path)
+    )
+    assert done.returncode == 0, done.stderr
+    taken = class_of(run)
+    assert taken["source"]["layout"] == "brightspace" and "left_aside" not in taken
+    expected: dict[tuple[str, str], set[str]] = {}
+    for student, at, file_name in LOOSE.values():
+        expected.setdefault((student, at), set()).add(file_name)
+    found = {(a["student"], a["submitted_at"]): a for a in taken["attempts"]}
+    assert found.keys() == expected.keys()
+    for key, attempt in found.items():
+        files = {
+            str(f.relative_to(run / attempt["snapshot"])) for f in (run / attempt["snapshot"]).rglob("*") if f.is_file()
+        }
+        assert files == expected[key], (key, files)
+    assert found["5", "2026-03-18T08:00:00Z"]["members"] == ["5", "6"]
+
+
+@pytest.mark.parametrize(
+    "date", ["18-03-2026 1158 PM", "mars 18, 2026 1158", "Mar 18, 2026 1358 PM", "Mar 32, 2026 1158 PM", "Mar 18, 2026"]
+)
+def test_a_brightspace_date_that_is_not_understood_is_refused(tmp_path: Path, date: str) -> None:
+    """A guess might make somebody late."""
+    good(tmp_path / f"brightspace/1-96739 - Ada Lovelace - {date} - spmm.tar.gz")
+    done = take_in(tmp_path / "run", tmp_path / "brightspace", None)
+    assert done.returncode == 1, done.stdout
+    assert "the date is not understood" in done.stderr and date in done.stderr, done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_two_of_one_name_in_brightspace_are_two_people(tmp_path: Path) -> None:
+    """Their numbers tell them apart; which of them the roster's student is nobody can know."""
+    for number in (1, 2):
+        good(tmp_path / f"brightspace/{number}-96739 - Li Wei - Mar 18, 2026 1{number}00 AM - spmm.tar.gz")
+    for hour in (1, 2):  # the same person twice
+        good(tmp_path / f"brightspace/3-96739 - Ada Lovelace - Mar 18, 2026 {hour}00 AM - spmm.tar.gz")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("id,name\na,Li Wei\nb,Ada Lovelace\n", encoding="utf-8")
+    done = take_in(tmp_path / "run", tmp_path / "brightspace", roster)
+    assert done.returncode == 0, done.stderr
+    taken = class_of(tmp_path / "run")
+    assert sorted((a["student"], a["attempt"]) for a in taken["attempts"]) == [
+        ("Li Wei (1)", 1), ("Li Wei (2)", 1), ("b", 1), ("b", 2),
+    ]  # fmt: skip
 
 
 # ---- one source of a grade

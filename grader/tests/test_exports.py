@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import lms_import
 import pytest
 from conftest import ROOT, warpgrade
+from lms_import import LmsPerson
 
 sys.path.append(str(ROOT / "reports/tests"))
 from synthetic_class import CANARIES, PEOPLE, SyntheticClass
@@ -189,8 +191,44 @@ def test_names_of_all_scripts_reach_canvas_and_moodle_and_formulas_do_not(
     names = {row[0] for row in canvas[2:]}
     assert set(PEOPLE[:11]) <= names
     assert "'=SUM(A1:A9)" in names
-    assert {row[2] for row in moodle[1:]} == names
+    assert {row[moodle[0].index("Full name")] for row in moodle[1:]} == names
     assert all(len(row) == len(moodle[0]) for row in moodle)
+
+
+def test_a_row_that_moodle_would_give_to_somebody_else_is_not_written(tmp_path: Path) -> None:
+    """A row without its id means the person of the row above; a backslash at a cell's end takes the next row in."""
+    made = SyntheticClass(students=6, graphs=["ddi"])
+    students = made.class_list["students"]
+    for student in students:
+        student["email"] = f"{student['id']}@example.edu"
+    del students[2]["email"]
+    students[2]["moodle_id"] = without = students[2]["id"]  # Moodle's participant, which no import looks at
+    students[0]["name"] = 'Ada "\\", Lovelace\\'
+    students[1]["name"] = "Bo\\"
+    folder = exported(tmp_path, made, "--format", "moodle,brightspace,blackboard", "--column", "Lab 1", book=False)
+    names = {student["id"]: student["name"] for student in students}
+    rows = rows_of(folder / "moodle.csv")
+    ids = {row[rows[0].index("ID number")] for row in rows[1:]}
+    assert ids == names.keys() - {without}
+    people = [LmsPerson(i, id_number=i, email=f"{i}@example.edu", name=name) for i, name in names.items()]
+    for title in ("ID number", "Email address"):
+        assert lms_import.moodle(folder / "moodle.csv", people, "Lab 1", title).keys() == ids
+    made_from = warpgrade("export", tmp_path / "run", "--format", "moodle").stdout
+    assert (
+        "not in moodle.csv, since the roster has no id for them by which moodle finds people: " + without in made_from
+    )
+    # Nobody can be found by anything: no file, not even that of an earlier export, and a word.
+    for student in students:
+        student.pop("email", None)
+        student["moodle_id"] = student["id"]
+    made.write(tmp_path / "other")
+    assert warpgrade("collect", tmp_path / "other").returncode == 0
+    (tmp_path / "other/export").mkdir()
+    (tmp_path / "other/export/brightspace.csv").write_text("of an earlier export", encoding="utf-8")
+    done = warpgrade("export", tmp_path / "other", "--format", "brightspace,blackboard")
+    assert done.returncode == 0, done.stderr
+    assert "no brightspace.csv: the roster has no ids by which brightspace finds people" in done.stdout
+    assert sorted(p.name for p in (tmp_path / "other/export").glob("*.csv")) == ["blackboard.csv"]
 
 
 def test_autolabs_line_adds_up(the_class: tuple[SyntheticClass, Path]) -> None:

@@ -54,32 +54,63 @@ def finished(watching: subprocess.Popen[str]) -> str:
     return said
 
 
-@pytest.mark.parametrize("seed", [1])
-def test_a_watch_that_is_killed_at_any_point_loses_nothing_and_repeats_nothing(tmp_path: Path, seed: int) -> None:
-    """While hand-ins arrive the program is ended by SIGKILL, at moments that the seed chooses."""
-    rng = random.Random(seed)
-    folder, run = tmp_path / "hand-ins", tmp_path / "run"
-    folder.mkdir()
-    expected: dict[str, int] = {}
-    for number in range(5):
+def verdicts_on_disk(run: Path) -> dict[str, tuple[int, bytes]]:
+    """Every verdict that stands there, with its record's time: one that is judged again is written again.
+
+    A submission at which the program died twice is set aside for one call, with a fault in a file of its own.
+    """
+    found = {}
+    for file in sorted(run.glob("cases/*/*.json")):
+        if file.name.endswith(".fault.json"):
+            continue
+        found[str(file.relative_to(run))] = (file.stat().st_mtime_ns, file.read_bytes())
+    return found
+
+
+def hand_in_and_kill(run: Path, folder: Path, rng: random.Random, rounds: int) -> dict[str, int]:
+    """In each round somebody hands in beside a watch that is ended by SIGKILL; how many attempts each student made."""
+    attempts: dict[str, int] = {}
+    kept: dict[str, tuple[int, bytes]] = {}
+    for number in range(rounds):
         watching = watch(run, folder)
-        student = rng.choice(["ada", "bo"])
-        expected[student] = expected.get(student, 0) + 1
-        time.sleep(rng.uniform(0, 1))
-        (folder / student).mkdir(exist_ok=True)
-        text = broken(number) if number else NAIVE.read_text(encoding="utf-8")
-        hand_in(folder / student / f"attempt-{expected[student]}", text)
-        time.sleep(rng.choice([0.3, 1, 3, 6]) * rng.random())
+        for _ in range(rng.choice([0, 1, 1, 2])):
+            student = rng.choice(["ada", "bo", "chen"])
+            attempts[student] = attempts.get(student, 0) + 1
+            time.sleep(rng.uniform(0, 0.7))
+            (folder / student).mkdir(exist_ok=True)
+            text = broken(100 * number + len(attempts)) + f"// {student} {attempts[student]}\n"
+            if len(attempts) == attempts[student] == 1:  # one that is judged, not only compiled
+                text = NAIVE.read_text(encoding="utf-8") + f"// {student}\n"
+            hand_in(folder / student / f"attempt-{attempts[student]}", text)
+        time.sleep(rng.choice([0.3, 1, 2, 5]) * rng.random())
         watching.send_signal(signal.SIGKILL)
         watching.communicate(timeout=60)
+        now = verdicts_on_disk(run)
+        assert now.items() >= kept.items(), "what had a verdict was judged again, or is gone"
+        kept = now
     finished(watch(run, folder, "--until", until(2)))
+    assert verdicts_on_disk(run).items() >= kept.items(), "what had a verdict was judged again, or is gone"
+    return attempts
+
+
+# By hand many more: WARPGRADE_TEST_KILLS=50 (about ten seconds each).
+@pytest.mark.parametrize("seed", range(1, 1 + int(os.environ.get("WARPGRADE_TEST_KILLS", "2"))))
+def test_a_watch_that_is_killed_at_any_point_loses_nothing_and_repeats_nothing(tmp_path: Path, seed: int) -> None:
+    """While hand-ins arrive the program is ended by SIGKILL, at moments that the seed chooses."""
+    print(f"seed {seed}")
+    folder, run = tmp_path / "hand-ins", tmp_path / "run"
+    folder.mkdir()
+    expected = hand_in_and_kill(run, folder, random.Random(seed), rounds=4)
+    total = sum(expected.values())
+    assert total > 0, "the seed's hand-ins are none: the test would say nothing"
     attempts = taken(run)["attempts"]
-    assert {(a["student"], a["attempt"]) for a in attempts} == {
+    assert sorted((a["student"], a["attempt"]) for a in attempts) == sorted(
         (student, n + 1) for student, count in expected.items() for n in range(count)
-    }
-    assert len({a["hash"] for a in attempts}) == len(attempts) == 5
+    )
+    assert len({a["hash"] for a in attempts}) == len(verdicts_on_disk(run)) == total
     judged = [record["submission"]["id"] for record in records_of(run)]
     assert sorted(judged) == sorted(f"{a['student']}.attempt-{a['attempt']}" for a in attempts)
+    assert len(list((run / "snapshots").iterdir())) == total, "nothing half-taken is left"
     for student, count in expected.items():
         view = json.loads((run / f"export/feedback/{student}/feedback.json").read_text(encoding="utf-8"))
         assert view["submission"]["attempt"] == count, "the last one counts"
