@@ -15,23 +15,29 @@ constexpr std::size_t kLarge =
     2 * kPiece;  // less is copied by CUDA itself: pinning memory takes milliseconds
 constexpr int kMostThreads = 8;
 
-// memcpy by several threads.
-void copy(void* to, const void* from, std::size_t bytes) {
-  constexpr std::size_t kWorthAThread = std::size_t{4} << 20, kLine = 64;
+std::size_t threads_for(std::size_t bytes) {
+  constexpr std::size_t kWorthAThread = std::size_t{4} << 20;
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency() / 2);
-  const std::size_t parts =
-      std::clamp<std::size_t>(bytes / kWorthAThread, 1, std::min<std::size_t>(cores, kMostThreads));
-  const std::size_t each = (bytes / parts + kLine - 1) / kLine * kLine;
+  return std::clamp<std::size_t>(bytes / kWorthAThread, 1, std::min<std::size_t>(cores, kMostThreads));
+}
+
+void copy(void* to, const void* from, std::size_t bytes) {
+  copy_by_threads(to, from, bytes, threads_for(bytes));
+}
+
+}  // namespace
+
+void copy_by_threads(void* to, const void* from, std::size_t bytes, std::size_t threads) {
+  constexpr std::size_t kLine = 64;
+  const std::size_t fair = (bytes + threads - 1) / threads, each = (fair + kLine - 1) / kLine * kLine;
   const auto part = [&](std::size_t i) {
     const std::size_t begin = std::min(bytes, i * each), end = std::min(bytes, begin + each);
     std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, end - begin);
   };
   std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < parts; ++i) others.emplace_back(part, i);
+  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(part, i);
   part(0);
 }
-
-}  // namespace
 
 struct StagedCopy::Pieces {
   void* memory[2] = {};

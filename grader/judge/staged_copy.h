@@ -8,6 +8,9 @@
 
 namespace warpgrade {
 
+// memcpy by so many threads (1 or more), each with whole cache lines.
+void copy_by_threads(void* to, const void* from, std::size_t bytes, std::size_t threads);
+
 class StagedCopy {
  public:
   StagedCopy();

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "judge/cuda_memory.h"
@@ -27,6 +28,20 @@ TEST(StagedCopy, BringsEveryByteThereAndBack) {
     std::fill(bytes_got, bytes_got + bytes, 0);
     copies.to_host(got.data(), device.get(), bytes);
     EXPECT_TRUE(sent == got) << bytes << " bytes";  // and nothing behind them
+  }
+}
+
+TEST(StagedCopy, LeavesNoByteOutWhateverTheNumberOfThreads) {
+  for (std::size_t threads = 1; threads <= 9; ++threads) {
+    for (const std::size_t bytes :
+         {0UL, 1UL, 63UL, 64UL, 65UL, 128UL, 129UL, 576UL, 577UL, 640UL, 1000UL, 4097UL}) {
+      std::vector<unsigned char> sent(bytes), got(bytes + 1, 7);
+      for (std::size_t i = 0; i < bytes; ++i) sent[i] = static_cast<unsigned char>(mix_bits(i));
+      copy_by_threads(got.data(), sent.data(), bytes, threads);
+      EXPECT_TRUE(std::equal(sent.begin(), sent.end(), got.begin()))
+          << bytes << " bytes, " << threads << " threads";
+      EXPECT_EQ(got.back(), 7);
+    }
   }
 }
 
