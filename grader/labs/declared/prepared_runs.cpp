@@ -117,7 +117,7 @@ int PreparedRuns::how_many(int may_come) const {
   if (most <= 1) return 1;
   // At once each has one thread. An oracle that fills all cores by itself is no slower one run after the
   // other.
-  const double saved = single_s_ * most - single_thread_s_;
+  const double saved = may_come * (single_s_ - single_thread_s_ / most);
   return limits_.worth_seconds < 0 || saved >= limits_.worth_seconds ? most : 1;
 }
 
