@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -222,11 +223,11 @@ json CaseArrays::inputs_json() const {
   return inputs;
 }
 
-void CaseArrays::find_truth(Ask ask) {
+double CaseArrays::find_truth(Ask ask) {
   const bool all_by_script = std::all_of(lab_.checks.begin(), lab_.checks.end(), [](const auto& check) {
     return check.second.kind == CheckKind::kScript;
   });
-  if (all_by_script && ask == Ask::kWhereCompared) return;  // the script finds out by itself what is right
+  if (all_by_script && ask == Ask::kWhereCompared) return 0;  // the script finds out by itself what is right
   json outputs = json::array();
   for (const Slot& slot : slots_)
     if (slot.array->role != Role::kInput) outputs.push_back(entry(slot, slot.truth, true, slot.array->name));
@@ -237,7 +238,12 @@ void CaseArrays::find_truth(Ask ask) {
                        {"shape", slot.shape},
                        {"at", slot.magnitude}});
   }
-  oracle_.ask({{"op", "truth"}, {"values", values_json()}, {"inputs", inputs_json()}, {"outputs", outputs}});
+  const auto begun = std::chrono::steady_clock::now();
+  const json answer = oracle_.ask(
+      {{"op", "truth"}, {"values", values_json()}, {"inputs", inputs_json()}, {"outputs", outputs}});
+  // A program of C++ has one thread and says nothing.
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begun;
+  return answer.value("cpu_s", waited.count());
 }
 
 std::optional<CaseArrays::Finding> CaseArrays::check() {

@@ -46,10 +46,10 @@ class CaseArrays {
   std::span<std::byte> contents(const declaration::ArrayDeclaration& array);
   std::size_t bytes_of(const declaration::ArrayDeclaration& array) const;
 
-  // Asks the oracle for the outputs of what was drawn; where a script alone checks, only when told to. Throws
-  // JudgeFault with its words.
+  // Asks the oracle for the outputs of what was drawn; where a script alone checks, only when told to.
+  // Returns the seconds that it took of all cores together. Throws JudgeFault with its words.
   enum class Ask { kWhereCompared, kAlways };
-  void find_truth(Ask ask = Ask::kWhereCompared);
+  double find_truth(Ask ask = Ask::kWhereCompared);
 
   // Where the output of a program is to be put before check(), with its cells in their own type.
   std::span<std::byte> result(const declaration::ArrayDeclaration& output);

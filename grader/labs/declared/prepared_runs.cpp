@@ -93,7 +93,7 @@ CaseArrays& PreparedRuns::next(const Seeds& next_seed, int may_come) {
       const auto start = Clock::now();
       first_.seed = next_seed();
       first_.drawn = false;
-      prepare(first_, limits_.threads);
+      single_thread_s_ = prepare(first_, limits_.threads);
       single_s_ = seconds_since(start);
       current_ = &first_;
       one_passed_ = true;
@@ -115,16 +115,13 @@ int PreparedRuns::how_many(int may_come) const {
   const auto fit = static_cast<int>(std::min<std::size_t>(limits_.memory_bytes / each, 1 << 20));
   const int most = std::min({limits_.threads, may_come, fit});
   if (most <= 1) return 1;
-  const double one_by_one = single_s_ * most;
-  if (one_by_one - single_s_ < limits_.worth_seconds) return 1;
-  // An oracle that has all threads to itself may be the faster way for a few runs: several at once take as
-  // long as their slowest.
-  if (several_s_ > 0 && one_by_one <= several_s_) return 1;
-  return most;
+  // At once each has one thread. An oracle that fills all cores by itself is no slower one run after the
+  // other.
+  const double saved = may_come * (single_s_ - single_thread_s_ / most);
+  return limits_.worth_seconds < 0 || saved >= limits_.worth_seconds ? most : 1;
 }
 
 void PreparedRuns::prepare_several(const Seeds& next_seed, int count) {
-  const auto start = Clock::now();
   while (others_.size() < static_cast<std::size_t>(count)) {
     auto slot = std::make_unique<Slot>();
     slot->oracle =
@@ -138,7 +135,6 @@ void PreparedRuns::prepare_several(const Seeds& next_seed, int count) {
     ready_.push_back(&slot);
   }
   prepare_at_once(ready_.size());
-  several_s_ = seconds_since(start);
 }
 
 // The first `count` of those that are ready, a thread each. What any of them throws is thrown when all have
@@ -165,13 +161,16 @@ void PreparedRuns::prepare_at_once(std::size_t count) {
   }
 }
 
-void PreparedRuns::prepare(Slot& slot, int threads) const {
+// Returns what it would take on one thread.
+double PreparedRuns::prepare(Slot& slot, int threads) const {
   if (slot.arrays == nullptr) slot.arrays = std::make_unique<CaseArrays>(*first_.arrays, *slot.oracle);
+  const auto start = Clock::now();
   if (slot.plan != plan_) slot.arrays->draw_for_plan(plan_seed_, threads);
   slot.plan = plan_;
   if (!slot.drawn) slot.arrays->draw_for_run(slot.seed, threads);
   slot.drawn = true;
-  slot.arrays->find_truth();
+  const double drawing_s = seconds_since(start);
+  return drawing_s * threads + slot.arrays->find_truth();
 }
 
 }  // namespace warpgrade::declared

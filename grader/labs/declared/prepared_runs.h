@@ -24,7 +24,8 @@ class PreparedRuns {
   struct Limits {
     int threads = 1;               // of the judge; as many runs at once at most
     std::size_t memory_bytes = 0;  // for all runs that are prepared at once; one there is always
-    double worth_seconds = 0.3;    // several at once only where that saves so much: their oracles must start
+    // Several at once only where that saves so much: their oracles must start. Below 0: wherever they can be.
+    double worth_seconds = 0.3;
   };
   // Oracle 0 uses all threads by itself, each other one has one; started when first asked for.
   using Oracles = std::function<OracleProcess&(int number)>;
@@ -68,7 +69,7 @@ class PreparedRuns {
   int how_many(int may_come) const;
   void prepare_several(const Seeds& next_seed, int count);
   void prepare_at_once(std::size_t count);
-  void prepare(Slot& slot, int threads) const;
+  double prepare(Slot& slot, int threads) const;
   bool is_stale(const Slot& slot) const { return plan_sees_ && slot.plan != plan_; }
 
   Oracles oracles_;
@@ -80,7 +81,8 @@ class PreparedRuns {
   Slot* current_ = &first_;
   int plan_ = 0, at_once_ = 0;
   std::uint64_t plan_seed_ = 0;
-  double single_s_ = 0, several_s_ = 0;  // what the last preparation of one, or of several, took
+  // What the last run that was prepared by itself took, on all threads; and would have taken on one.
+  double single_s_ = 0, single_thread_s_ = 0;
   bool one_passed_ = false;
 };
 

@@ -68,7 +68,7 @@ class PreparedRunsTest : public ::testing::Test {
   }
 
   std::unique_ptr<PreparedRuns> open(int threads, std::size_t memory = std::size_t{1} << 30) {
-    PreparedRuns::Limits limits{threads, memory, 0};
+    PreparedRuns::Limits limits{threads, memory, -1};
     return std::make_unique<PreparedRuns>(
         lab_, lab_.cases.front(), "", [this](int number) -> OracleProcess& { return oracle(number); },
         limits);
