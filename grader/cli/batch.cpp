@@ -23,6 +23,7 @@
 #include "cli/failure_text.h"
 #include "cli/judging_options.h"
 #include "cli/tables.h"
+#include "cli/taken_text.h"
 #include "ingest/ingest.h"
 #include "ingest/times.h"
 #include "score/score.h"
@@ -85,51 +86,6 @@ void refuse_what_differs(const BatchOptions& given, const json& batch, const fs:
       run.string(), fmt::join(differing, ", "));
 }
 
-// Several hand-ins of one team without times: which is the last one is not known.
-void tell_of_untimed_teams(const json& taken) {
-  std::map<std::string, std::set<std::string>> handed_in;
-  for (const json& attempt : taken.at("attempts"))
-    if (attempt.contains("team") && !attempt.contains("submitted_at"))
-      handed_in[attempt["team"]].insert(attempt.at("student").get<std::string>());
-  if (taken.at("attempts_policy") == "best") return;
-  for (const auto& [team, students] : handed_in) {
-    if (students.size() > 1)
-      fmt::print(
-          "team {}: {} handed in, and the export has no times: the {} in order of names counts; "
-          "--attempts best grades them all\n",
-          team, fmt::join(students, ", "), taken["attempts_policy"].get<std::string>());
-  }
-}
-
-// Who was taken in, who was refused, and what was nobody's.
-int tell_what_was_taken(const json& taken, bool has_roster) {
-  int graded = 0, refused = 0;
-  for (const json& attempt : taken.at("attempts")) {
-    graded += attempt.at("status") == "graded" ? 1 : 0;
-    if (attempt.at("status") != "refused") continue;
-    ++refused;
-    fmt::print("refused {}: {}\n", attempt.at("origin").get<std::string>(),
-               attempt["refusal"]["message"].get<std::string>());
-  }
-  for (const json& student : taken.at("students")) {
-    if (!student.value("on_roster", true) && has_roster)
-      fmt::print("not on the roster: {} ({})\n", student.value("name", student.at("id").get<std::string>()),
-                 student.at("id").get<std::string>());
-  }
-  if (taken.contains("deadline"))
-    fmt::print(
-        "deadline: {}; other times are shown in the same zone ({}), which the policy's `timezone` names\n",
-        TimeZone::named(taken["timezone"]).text(*parse_time(taken["deadline"])),
-        taken["timezone"].get<std::string>());
-  for (const json& name : taken.value("left_aside", json::array()))
-    fmt::print("left aside {}: it is nobody's hand-in in this layout\n", name.get<std::string>());
-  tell_of_untimed_teams(taken);
-  fmt::print("{}: {} students, {} attempts, {} to grade, {} refused\n",
-             taken["source"]["layout"].get<std::string>(), taken.at("students").size(),
-             taken.at("attempts").size(), graded, refused);
-  return graded;
-}
-
 // A batch that was begun before; what this call says of how the work is done is kept from now on.
 std::optional<json> begun_batch(const BatchOptions& given, const RunFolder& folder) {
   if (!fs::exists(folder.batch_file()) || !folder.exists()) return std::nullopt;
@@ -168,7 +124,9 @@ json begin_batch(const BatchOptions& given, const RunFolder& folder, const Site&
   ingesting.lab = options.lab;
   ingesting.timezone = policy_for(options).timezone;
   if (given.watch) ingesting.rolling = rolling_options(given.watching, std::nullopt);
-  const int graded = tell_what_was_taken(ingest(ingesting, folder), ingesting.roster.has_value());
+  const json taken = ingest(ingesting, folder);
+  if (given.take_in) tell_who_is_who(taken);
+  const int graded = tell_what_was_taken(taken, ingesting.roster.has_value());
   json batch{{"schema", "warpgrade.batch.v1"},
              {"executor", given.executor.empty() ? "local" : given.executor},
              {"source", fs::absolute(*given.source).string()},

@@ -102,6 +102,10 @@ class Export {
     write_data();
     for (std::future<void>& page : pages) wait_for(page);
     made_from_["formats"] = formats_;
+    // What courseware imports has no place to say what it was made from: it is known by its contents.
+    for (const auto& [format, text_of] : kTables)
+      if (written_.contains(format))
+        made_from_["files"][written_[format].filename().string()] = sha256(read_text(written_[format]));
     write_text(output_ / "made-from.json", json_text(made_from_, 1) + "\n");
     fmt::print("made from {}\n", made_from_.at("text").get<std::string>());
     tell_limits();

@@ -1,5 +1,6 @@
 // What courseware imports as a table: Canvas, Moodle, Blackboard, Brightspace. Which rows and columns each
-// one demands stands in its own documentation; test_courseware.py names the documents and checks the rules.
+// one demands stands in its own documentation: tests/lms_import.py names the documents and models the
+// imports.
 #include <fmt/format.h>
 
 #include <algorithm>

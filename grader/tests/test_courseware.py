@@ -7,6 +7,7 @@ with the answer.
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -133,6 +134,9 @@ def check_each(made: GeneratedClass, export: Path) -> None:
     state = json.loads((export / "made-from.json").read_text(encoding="utf-8"))
     assert state["gradebook"]["overrides"] == sum(person.kind == "override" for person in made.people)
     assert len(suites) == len(made.people) + len(made.strangers)
+    for name, digest in state["files"].items():  # tables have no place to say it themselves
+        assert hashlib.sha256((export / name).read_bytes()).hexdigest() == digest
+    assert state["files"].keys() == {"canvas.csv", "moodle.csv", "brightspace.csv"}, "of the last export"
     for person in made.people:
         result = json.loads((export / f"gradescope/{person.id}.json").read_text(encoding="utf-8"))
         jsonschema.validate(result, GRADESCOPE)

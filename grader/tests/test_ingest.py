@@ -345,6 +345,9 @@ def test_lateness_costs_what_the_policy_says_and_can_be_rescored(tmp_path: Path)
     assert "Handed in 36 h 0 min after the deadline: 20 % is taken off, 8 of 40 points." in feedback.read_text("utf-8")
     after = json.loads((run / "scores.json").read_text(encoding="utf-8"))["submissions"][0]
     assert after["points"] == 32 and after["late"]["days"] == 2 and after["points_before_late"] == 40
+    # Without a GPU the speed points are open, and the assignment is still worth all of them.
+    canvas = (run / "export/canvas.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert canvas[1] == "    Points Possible,,,,,100"
 
     # Judged anew, the old record is kept, and the policy that holds now holds on.
     again = warpgrade("regrade", run, "--only", "s*", "--quiet")
