@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -40,9 +42,13 @@ class SignOfLife {
       : thread_([desk, worker = std::move(worker)](const std::stop_token& stop) {
           try {
             Queue queue(desk);
-            for (int tenths = 0; !stop.stop_requested(); ++tenths) {
-              if (tenths % static_cast<int>(10 * kSeen) == 0) queue.see_worker(worker, now_s());
-              std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            // Woken when the run has ended: the next one does not wait for this thread.
+            std::mutex mutex;
+            std::condition_variable_any woken;
+            std::unique_lock lock(mutex);
+            while (!stop.stop_requested()) {
+              queue.see_worker(worker, now_s());
+              woken.wait_for(lock, stop, std::chrono::duration<double>(kSeen), [] { return false; });
             }
           } catch (const std::exception& error) {
             Log(desk).add("fault", {{"worker", worker.name}, {"why", error.what()}});

@@ -65,9 +65,7 @@ class CudaArraysBench : public ArraysBench {
     copies_.to_device(to, from, bytes);
     synchronize();
   }
-  void copy_out(void* to, const void* from, std::size_t bytes) override {
-    copies_.to_host(to, from, bytes);
-  }
+  void copy_out(void* to, const void* from, std::size_t bytes) override { copies_.to_host(to, from, bytes); }
 
   std::vector<SharedBuffer> input_buffers() override {
     std::vector<SharedBuffer> buffers;
