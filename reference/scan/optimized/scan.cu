@@ -6,11 +6,19 @@
 // is always at work already.
 #include "warpgrade/scan.h"
 
+#ifndef SCAN_THREADS
+#define SCAN_THREADS 512
+#endif
+#ifndef SCAN_WORDS
+#define SCAN_WORDS 4  // tiles that a lane looks at
+#endif
+
 namespace {
 
-constexpr int kThreads = 256, kWarps = kThreads / 32, kVectors = 4, kEach = 4 * kVectors;
-constexpr int kTile = kThreads * kEach;  // 4096 numbers
+constexpr int kThreads = SCAN_THREADS, kWarps = kThreads / 32, kVectors = 4, kEach = 4 * kVectors;
+constexpr int kTile = kThreads * kEach;  // 8192 numbers
 constexpr int kWarpPart = 32 * kEach;    // 512 numbers, of one warp
+constexpr int kWords = SCAN_WORDS;
 constexpr unsigned kAll = 0xFFFFFFFFu;
 
 // A tile's word: what its lower half is, in the upper half.
@@ -36,23 +44,36 @@ __device__ int warp_scan(int value) {
   return value;
 }
 
-// By one warp: the sum of all tiles before `tile`. Each lane looks at one of the 32 tiles before; a tile that
-// has told nothing yet is asked again.
+// By one warp: the sum of all tiles before `tile`. Each lane looks at kWords neighbouring tiles; those that
+// have told nothing yet are asked again. How far one look reaches decides how fast the sums move on: a look
+// takes as long as L2 needs for an answer.
 __device__ int sum_before(const unsigned long long* words, int tile) {
   const int lane = threadIdx.x % 32;
   int sum = 0;
-  for (int nearest = tile - 1; nearest >= 0; nearest -= 32) {
-    const int other = nearest - lane;
-    unsigned long long word = word_of(kWholeSum, 0);  // in front of the first tile
-    if (other >= 0) {
-      do {
-        word = hear(words + other);
-      } while (word >> 32 == kNothing);
-    }
+  for (int nearest = tile - 1; nearest >= 0; nearest -= 32 * kWords) {
+    unsigned long long seen[kWords];
+    bool told;
+    do {
+      told = true;
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) {
+        const int other = nearest - lane * kWords - w;
+        seen[w] =
+            other >= 0 ? hear(words + other) : word_of(kWholeSum, 0);  // 0 is in front of the first tile
+        told = told && seen[w] >> 32 != kNothing;
+      }
+    } while (!told);
     __syncwarp();
-    const unsigned whole = __ballot_sync(kAll, word >> 32 == kWholeSum);
-    const int last = whole == 0 ? 31 : __ffs(int(whole)) - 1;  // lanes behind it are in its sum already
-    sum += __reduce_add_sync(kAll, lane <= last ? int(unsigned(word)) : 0);
+    bool is_whole = false;  // what is behind a whole sum is in it already
+    int mine = 0;
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) {
+      if (!is_whole) mine += int(unsigned(seen[w]));
+      is_whole = is_whole || seen[w] >> 32 == kWholeSum;
+    }
+    const unsigned whole = __ballot_sync(kAll, is_whole);
+    const int last = whole == 0 ? 31 : __ffs(int(whole)) - 1;
+    sum += __reduce_add_sync(kAll, lane <= last ? mine : 0);
     if (whole != 0) break;
   }
   return sum;

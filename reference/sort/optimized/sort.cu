@@ -6,10 +6,15 @@
 // Cost  36·n bytes: one read for the histograms, a read and a write in each of four passes.
 #include "warpgrade/sort.h"
 
+#ifndef SORT_LOOK
+#define SORT_LOOK 4
+#endif
+
 namespace {
 
 constexpr int kBits = 8, kDigits = 1 << kBits, kPasses = 4;
 constexpr int kThreads = 256, kWarps = kThreads / 32, kEach = 16, kTile = kThreads * kEach;
+constexpr int kLook = SORT_LOOK;
 constexpr unsigned kAll = 0xFFFFFFFFu;
 
 // A tile's word for a digit: which run it is of, what the number is, the number.
@@ -77,19 +82,30 @@ struct Shared {
   int tile;
 };
 
-// By a thread a digit: how many keys of it stand in all tiles before.
+__device__ unsigned long long word_at(const unsigned long long* words, int tile) {
+  return *static_cast<const volatile unsigned long long*>(words + (long long)(tile)*kDigits + threadIdx.x);
+}
+
+// By a thread a digit: how many keys of it stand in all tiles before. It asks kLook of them at once: asked
+// one after the other, L2's time to answer would be most of a pass.
 __device__ unsigned look_back(unsigned long long* words, int tile, unsigned run, unsigned own) {
   volatile unsigned long long* at = words + (long long)(tile)*kDigits + threadIdx.x;
   *at = run_bits(run) | (tile == 0 ? kWhole : kOwn) | own;
   unsigned before = 0;
-  for (int other = tile - 1; other >= 0; --other) {
-    const volatile unsigned long long* there = words + (long long)(other)*kDigits + threadIdx.x;
-    unsigned long long word;
-    do {
-      word = *there;
-    } while (word >> 34 != run);
-    before += unsigned(word);
-    if ((word & kWhole) != 0) break;
+  bool is_whole = false;
+  for (int nearest = tile - 1; nearest >= 0 && !is_whole; nearest -= kLook) {
+    unsigned long long seen[kLook];
+#pragma unroll
+    for (int k = 0; k < kLook; ++k)
+      seen[k] =
+          nearest >= k ? word_at(words, nearest - k) : run_bits(run) | kWhole;  // 0 is before the first tile
+#pragma unroll
+    for (int k = 0; k < kLook; ++k) {
+      if (is_whole) break;
+      while (seen[k] >> 34 != run) seen[k] = word_at(words, nearest - k);
+      before += unsigned(seen[k]);
+      is_whole = (seen[k] & kWhole) != 0;
+    }
   }
   if (tile > 0) *at = run_bits(run) | kWhole | (before + own);
   return before;
