@@ -1,21 +1,46 @@
-// Matmul, optimized: step 3 with two tiles in shared memory, so that one barrier a tile is enough.
+// Matmul, optimized: step 3 with two tiles in shared memory, so that one barrier a tile is enough, and with
+// 16 x 8 cells a thread where there are tiles for every SM; 8 x 8 cells and tiles of a quarter of the size
+// where there are not.
 //
-// Cost  2·m·n·k flop; 4 loads of 16 bytes from shared memory for 64 products, 33 KB of it a block.
+// Cost  2·m·n·k flop; 6 loads of 16 bytes from shared memory for 128 products (small tiles: 4 for 64).
 #include "warpgrade/matmul.h"
 
 namespace {
 
-constexpr int kRows = 128, kCols = 128, kDepth = 16, kThreads = 256, kBuffers = 2;
-constexpr int kPitch = kRows + 4;  // of A's tile, which is stored by columns: 16-byte loads, few conflicts
+// A block's tile. A warp is 4 x 8 threads; a thread has kRunsDown x kRunsAcross runs of 4 x 4 cells, which
+// lie 16 rows and 32 columns apart, so that the lanes of a warp read neighbouring vectors.
+template <int kWarpsDown, int kWarpsAcross, int kRunsDown, int kRunsAcross>
+struct Shape {
+  static constexpr int kThreads = 32 * kWarpsDown * kWarpsAcross, kDepth = 8;
+  static constexpr int kWarpRows = 16 * kRunsDown, kWarpCols = 32 * kRunsAcross;
+  static constexpr int kRows = kWarpsDown * kWarpRows, kCols = kWarpsAcross * kWarpCols;
+  static constexpr int kThreadRows = 4 * kRunsDown, kThreadCols = 4 * kRunsAcross;
+  static constexpr int kPitch = kRows + 4;  // of A's tile, which is stored by columns
+  static constexpr int kVectorsOfA = kRows * kDepth / 4 / kThreads;
+  static constexpr int kVectorsOfB = kCols * kDepth / 4 / kThreads;
+  static_assert(kVectorsOfA * kThreads * 4 == kRows * kDepth && kVectorsOfB * kThreads * 4 == kCols * kDepth);
 
-struct Tiles {
-  float a[kDepth][kPitch];
-  float b[kDepth][kCols];
+  struct Tiles {
+    alignas(16) float a[kDepth][kPitch];
+    alignas(16) float b[kDepth][kCols];
+  };
+  // What a thread moves of a tile: vectors of four neighbours in a row.
+  struct Piece {
+    float4 a[kVectorsOfA], b[kVectorsOfB];
+  };
+
+  __device__ static int first_row() {
+    return threadIdx.x / 32 / kWarpsAcross * kWarpRows + threadIdx.x % 32 / 8 * 4;
+  }
+  __device__ static int first_col() {
+    return threadIdx.x / 32 % kWarpsAcross * kWarpCols + threadIdx.x % 8 * 4;
+  }
 };
+using Large = Shape<4, 2, 4, 2>;  // 256 x 128
+using Small = Shape<4, 1, 2, 2>;  // 128 x 64
 
-// What a thread moves of a tile: two vectors of A (four neighbours in a row) and two of B.
-struct Piece {
-  float4 a[2], b[2];
+struct Sides {
+  int m, n, k;
 };
 
 // Four neighbours in a row of a matrix with `cols` columns; 0 behind its edges.
@@ -27,101 +52,124 @@ __device__ float4 four_of(const float* matrix, int row, int col, int rows, int c
                      col + 3 < cols ? at[3] : 0);
 }
 
-__device__ Piece fetch(const float* a, const float* b, int m, int n, int k, int top, int left, int first) {
-  Piece piece;
+template <typename S>
+__device__ typename S::Piece fetch(const float* a, const float* b, Sides sides, int top, int left,
+                                   int first) {
+  typename S::Piece piece;
+  constexpr int kOfARow = S::kDepth / 4, kOfBRow = S::kCols / 4;
 #pragma unroll
-  for (int v = 0; v < 2; ++v) {
-    const int t = threadIdx.x + v * kThreads;
-    piece.a[v] = four_of(a, top + t / 4, first + t % 4 * 4, m, k, k % 4 == 0);
-    piece.b[v] = four_of(b, first + t / 32, left + t % 32 * 4, k, n, n % 4 == 0);
+  for (int v = 0; v < S::kVectorsOfA; ++v) {
+    const int t = threadIdx.x + v * S::kThreads;
+    piece.a[v] = four_of(a, top + t / kOfARow, first + t % kOfARow * 4, sides.m, sides.k, sides.k % 4 == 0);
+  }
+#pragma unroll
+  for (int v = 0; v < S::kVectorsOfB; ++v) {
+    const int t = threadIdx.x + v * S::kThreads;
+    piece.b[v] = four_of(b, first + t / kOfBRow, left + t % kOfBRow * 4, sides.k, sides.n, sides.n % 4 == 0);
   }
   return piece;
 }
 
-__device__ void keep(Tiles& tiles, const Piece& piece) {
+template <typename S>
+__device__ void keep(typename S::Tiles& tiles, const typename S::Piece& piece) {
+  constexpr int kOfARow = S::kDepth / 4, kOfBRow = S::kCols / 4;
 #pragma unroll
-  for (int v = 0; v < 2; ++v) {
-    const int t = threadIdx.x + v * kThreads, row = t / 4, i = t % 4 * 4;
+  for (int v = 0; v < S::kVectorsOfA; ++v) {
+    const int t = threadIdx.x + v * S::kThreads, row = t / kOfARow, i = t % kOfARow * 4;
     tiles.a[i][row] = piece.a[v].x;
     tiles.a[i + 1][row] = piece.a[v].y;
     tiles.a[i + 2][row] = piece.a[v].z;
     tiles.a[i + 3][row] = piece.a[v].w;
-    *reinterpret_cast<float4*>(&tiles.b[t / 32][t % 32 * 4]) = piece.b[v];
+  }
+#pragma unroll
+  for (int v = 0; v < S::kVectorsOfB; ++v) {
+    const int t = threadIdx.x + v * S::kThreads;
+    *reinterpret_cast<float4*>(&tiles.b[t / kOfBRow][t % kOfBRow * 4]) = piece.b[v];
   }
 }
 
-// A thread's 8 x 8 cells: two runs of four rows and two of four columns, 64 apart. A warp covers 4 x 8
-// threads.
-__device__ int thread_row() {
-  return threadIdx.x / 64 * 16 + threadIdx.x % 32 / 8 * 4;
-}
-__device__ int thread_col() {
-  return threadIdx.x / 32 % 2 * 32 + threadIdx.x % 8 * 4;
-}
-
-__device__ void multiply(const Tiles& tiles, float (&sums)[8][8]) {
-  const int row = thread_row(), col = thread_col();
+template <typename S>
+__device__ void multiply(const typename S::Tiles& tiles, float (&sums)[S::kThreadRows][S::kThreadCols]) {
+  const int row = S::first_row(), col = S::first_col();
 #pragma unroll
-  for (int i = 0; i < kDepth; ++i) {
-    alignas(16) float of_a[8];
-    alignas(16) float of_b[8];
-    *reinterpret_cast<float4*>(of_a) = *reinterpret_cast<const float4*>(&tiles.a[i][row]);
-    *reinterpret_cast<float4*>(of_a + 4) = *reinterpret_cast<const float4*>(&tiles.a[i][row + 64]);
-    *reinterpret_cast<float4*>(of_b) = *reinterpret_cast<const float4*>(&tiles.b[i][col]);
-    *reinterpret_cast<float4*>(of_b + 4) = *reinterpret_cast<const float4*>(&tiles.b[i][col + 64]);
+  for (int i = 0; i < S::kDepth; ++i) {
+    alignas(16) float of_a[S::kThreadRows];
+    alignas(16) float of_b[S::kThreadCols];
 #pragma unroll
-    for (int r = 0; r < 8; ++r) {
+    for (int r = 0; r < S::kThreadRows / 4; ++r)
+      *reinterpret_cast<float4*>(of_a + 4 * r) = *reinterpret_cast<const float4*>(&tiles.a[i][row + 16 * r]);
 #pragma unroll
-      for (int s = 0; s < 8; ++s) sums[r][s] += of_a[r] * of_b[s];
+    for (int s = 0; s < S::kThreadCols / 4; ++s)
+      *reinterpret_cast<float4*>(of_b + 4 * s) = *reinterpret_cast<const float4*>(&tiles.b[i][col + 32 * s]);
+#pragma unroll
+    for (int r = 0; r < S::kThreadRows; ++r) {
+#pragma unroll
+      for (int s = 0; s < S::kThreadCols; ++s) sums[r][s] += of_a[r] * of_b[s];
     }
   }
 }
 
-__device__ void store(const float (&sums)[8][8], int m, int n, int top, int left, float* c) {
+template <typename S>
+__device__ void store(const float (&sums)[S::kThreadRows][S::kThreadCols], Sides sides, int top, int left,
+                      float* c) {
 #pragma unroll
-  for (int r = 0; r < 8; ++r) {
-    const int row = top + thread_row() + r % 4 + r / 4 * 64;
-    if (row >= m) continue;
+  for (int r = 0; r < S::kThreadRows; ++r) {
+    const int row = top + S::first_row() + r / 4 * 16 + r % 4;
+    if (row >= sides.m) continue;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int col = left + thread_col() + half * 64;
-      const float* four = &sums[r][half * 4];
-      float* at = c + size_t(row) * n + col;
-      if (n % 4 == 0 && col + 4 <= n) {
+    for (int run = 0; run < S::kThreadCols / 4; ++run) {
+      const int col = left + S::first_col() + run * 32;
+      const float* four = &sums[r][run * 4];
+      float* at = c + size_t(row) * sides.n + col;
+      if (sides.n % 4 == 0 && col + 4 <= sides.n) {
         *reinterpret_cast<float4*>(at) = make_float4(four[0], four[1], four[2], four[3]);
       } else {
+#pragma unroll
         for (int s = 0; s < 4; ++s)
-          if (col + s < n) at[s] = four[s];
+          if (col + s < sides.n) at[s] = four[s];
       }
     }
   }
 }
 
-__global__ void __launch_bounds__(kThreads, 2)
-    matmul_kernel(const float* a, const float* b, int m, int n, int k, float* c) {
-  __shared__ Tiles tiles[kBuffers];
-  const int top = blockIdx.y * kRows, left = blockIdx.x * kCols;
-  float sums[8][8] = {};
-  keep(tiles[0], fetch(a, b, m, n, k, top, left, 0));
+template <typename S>
+__global__ void __launch_bounds__(S::kThreads)
+    matmul_kernel(const float* a, const float* b, Sides sides, float* c) {
+  __shared__ typename S::Tiles tiles[2];
+  const int top = blockIdx.y * S::kRows, left = blockIdx.x * S::kCols;
+  float sums[S::kThreadRows][S::kThreadCols] = {};
+  keep<S>(tiles[0], fetch<S>(a, b, sides, top, left, 0));
   __syncthreads();
-  for (int first = 0, at = 0; first < k; first += kDepth) {
-    const bool is_last = first + kDepth >= k;
-    Piece next{};
-    if (!is_last) next = fetch(a, b, m, n, k, top, left, first + kDepth);
-    multiply(tiles[at], sums);
+  for (int first = 0, at = 0; first < sides.k; first += S::kDepth) {
+    const bool is_last = first + S::kDepth >= sides.k;
+    typename S::Piece next{};
+    if (!is_last) next = fetch<S>(a, b, sides, top, left, first + S::kDepth);
+    multiply<S>(tiles[at], sums);
     if (is_last) break;
-    if (kBuffers == 1) __syncthreads();
-    at = (at + 1) % kBuffers;
-    keep(tiles[at], next);
+    at ^= 1;
+    keep<S>(tiles[at], next);
     __syncthreads();
   }
-  store(sums, m, n, top, left, c);
+  store<S>(sums, sides, top, left, c);
+}
+
+template <typename S>
+dim3 blocks_of(Sides sides) {
+  return dim3((sides.n + S::kCols - 1) / S::kCols, (sides.m + S::kRows - 1) / S::kRows);
 }
 
 }  // namespace
 
 cudaError_t matmul_run(const float* a, const float* b, int m, int n, int k, float* c, cudaStream_t stream) {
-  const dim3 grid((n + kCols - 1) / kCols, (m + kRows - 1) / kRows);
-  matmul_kernel<<<grid, kThreads, 0, stream>>>(a, b, m, n, k, c);
+  const Sides sides{m, n, k};
+  int device = 0, multiprocessors = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  const dim3 large = blocks_of<Large>(sides);
+  if (int(large.x * large.y) >= multiprocessors) {
+    matmul_kernel<Large><<<large, Large::kThreads, 0, stream>>>(a, b, sides, c);
+  } else {
+    matmul_kernel<Small><<<blocks_of<Small>(sides), Small::kThreads, 0, stream>>>(a, b, sides, c);
+  }
   return cudaGetLastError();
 }
