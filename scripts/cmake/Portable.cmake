@@ -10,9 +10,10 @@ set(WARPGRADE_PORTABLE ON)
 
 # libstdc++.a of this machine's compiler knows a newer C library than the sysroot's: scripts/cmake/portable/older_libc.cpp has
 # what it wants of it. The unwinder comes from the machine where a program runs, as every Linux has it.
-# The compiler looks beside itself before it looks into the sysroot, unless told.
+# The compiler looks beside itself before it looks into the sysroot, unless told. CMake names the sysroot where C++ is linked,
+# but not where CUDA is.
 set(older "${WARPGRADE_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}")
-set(link "-pthread -static-libstdc++ -B${older} -L${older} -Wl,--as-needed")
+set(link "--sysroot=${WARPGRADE_SYSROOT} -pthread -static-libstdc++ -B${older} -L${older} -Wl,--as-needed")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "${link}")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "${link}")
 set(CMAKE_CUDA_FLAGS_INIT "-Xcompiler=--sysroot=${WARPGRADE_SYSROOT}")
