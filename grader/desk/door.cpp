@@ -29,13 +29,13 @@ namespace {
 
 using Clock = Channel::Clock;
 
-constexpr std::chrono::seconds kFirstWord{20};   // until the connection has said what it wants
-constexpr std::chrono::seconds kArchive{120};    // for the whole of it
-constexpr std::chrono::hours kLongest{12};       // of a connection
-constexpr std::chrono::milliseconds kLook{200};  // at the queue
-constexpr std::chrono::seconds kAlive{10};       // a line at least so often
-constexpr int kMostConnections = 6;              // of one student at a time
-constexpr int kMostLines = 50;                   // of a history
+constexpr std::chrono::seconds kFirstWord{20};          // until the connection has said what it wants
+constexpr std::chrono::seconds kArchive{120};           // for the whole of it
+constexpr std::chrono::hours kLongest{12};              // of a connection
+constexpr std::chrono::milliseconds kLookAtQueue{200};  // at the queue
+constexpr std::chrono::seconds kAlive{10};              // a line at least so often
+constexpr int kMostConnections = 6;                     // of one student at a time
+constexpr int kMostLines = 50;                          // of a history
 
 // What a decompressor that reads hostile bytes may take.
 void limit_this_process() {
@@ -288,7 +288,7 @@ class Door {
         channel_.send({{"tell", request.state == "queued" && nobody_judges() ? "closed" : "alive"}});
       }
       if (Clock::now() > end) throw ChannelError(ChannelError::Kind::kTooSlow, "the connection is too old");
-      if (const auto ask = channel_.next(Clock::now() + kLook)) interrupt(request.id, *ask);
+      if (const auto ask = channel_.next(Clock::now() + kLookAtQueue)) interrupt(request.id, *ask);
       request = *queue_.find(student_, request.id);
     }
   }

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kLook{200};
+constexpr std::chrono::milliseconds kLookAround{200};
 constexpr std::chrono::seconds kPlaces{1}, kMetrics{5}, kBoard{20}, kCleaning{600}, kCluster{2};
 constexpr std::chrono::seconds kLongestPause{60};  // before a worker that keeps dying is started again
 
@@ -135,7 +135,7 @@ class Server {
       if (options_.until_idle_s > 0 &&
           Clock::now() - idle_since > std::chrono::duration<double>(options_.until_idle_s))
         break;
-      std::this_thread::sleep_for(kLook);
+      std::this_thread::sleep_for(kLookAround);
     }
     end_workers();
     tell_class();

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::milliseconds kLook{100};
+constexpr std::chrono::milliseconds kLookForRuns{100};
 constexpr double kSeen = 5;  // seconds between two signs of life
 
 // Who holds DESK/first.lock is served before any student (`warpgrade desk first`).
@@ -78,7 +78,7 @@ class AtWork {
           queue_.forget_worker(options_.name);
           return kExitGraded;
         }
-        std::this_thread::sleep_for(kLook);
+        std::this_thread::sleep_for(kLookForRuns);
         continue;
       }
       serve(*request);
@@ -103,7 +103,7 @@ class AtWork {
     FileDescriptor lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     while (lock && flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
       throw_if_interrupted();
-      std::this_thread::sleep_for(kLook);
+      std::this_thread::sleep_for(kLookForRuns);
     }
     return lock;
   }
