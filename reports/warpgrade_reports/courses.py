@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -55,6 +54,8 @@ def _has_times(run: Run) -> bool:
 
 
 def _lines(sets: Sets) -> list[Line]:
+    import tomllib  # noqa: PLC0415 -- Python 3.10 lacks it, and a class's report does without
+
     figures = tomllib.loads(FIGURES.read_text(encoding="utf-8"))["figure"]
     found = (_line(sets, figure) for figure in figures if figure["lab"] == sets.run.lab)
     return [line for line in found if line is not None]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -138,6 +137,8 @@ def read_ceilings(public: Mapping[str, Any]) -> Ceilings:
 
 def compare(root: Path, public_file: Path = PUBLIC) -> Comparison:
     """Everything below `root` that was measured on the public table's GPU model, other models left out."""
+    import tomllib  # noqa: PLC0415 -- Python 3.10 lacks it, and a class's report does without
+
     public = tomllib.loads(public_file.read_text(encoding="utf-8"))
     ceilings = read_ceilings(public)
     rows: dict[tuple[str, str, int], tuple[Row, str]] = {}
