@@ -73,6 +73,8 @@ std::string StandingArray::name() const {
 
 // A task is a worker from the moment when it runs until it ends; the controller knows before and after.
 void StandingArray::keep() {
+  const int wanted = static_cast<int>(queue_.waiting().size() + queue_.running().size());
+  if (wanted == 0) return;  // the controller is not asked for nothing
   std::optional<std::vector<std::string>> tasks;
   try {
     tasks = cluster_.tasks(name());
@@ -80,12 +82,10 @@ void StandingArray::keep() {
     log_.add("controller_silent", {{"why", error.what()}});
   }
   give_back_lost(tasks);
-  if (tasks) submit_more(static_cast<int>(tasks->size()));
+  if (tasks) submit(tasks_to_submit(config_.tasks, wanted, static_cast<int>(tasks->size())));
 }
 
-void StandingArray::submit_more(int there) {
-  const int wanted = static_cast<int>(queue_.waiting().size() + queue_.running().size());
-  const int count = tasks_to_submit(config_.tasks, wanted, there);
+void StandingArray::submit(int count) {
   if (count == 0) return;
   try {
     const std::string before = queue_.setting(kGeneration);

@@ -29,7 +29,7 @@ class StandingArray {
 
  private:
   std::string name() const;
-  void submit_more(int there);
+  void submit(int count);
   void give_back_lost(const std::optional<std::vector<std::string>>& tasks);
 
   Queue& queue_;

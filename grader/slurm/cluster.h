@@ -34,9 +34,8 @@ class Cluster {
   // Ids of jobs of this name that Slurm still knows, or only of those that wait or run.
   std::vector<std::string> jobs(const std::string& name, bool live_only);
 
-  // One entry for every task that waits or runs of this user's jobs whose names begin so: Slurm's own number
-  // of it
-  // ($SLURM_JOB_ID), which those of an array that wait share.
+  // The waiting and running tasks of this user's jobs whose names begin so, an entry each: $SLURM_JOB_ID. The
+  // waiting tasks of an array have one number in common.
   std::vector<std::string> tasks(const std::string& beginning);
 
   // "12_3" or "12" -> the last state of it, and every earlier one that ended badly ("12_3#1"). From sacct
