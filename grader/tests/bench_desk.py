@@ -29,12 +29,13 @@ def one_run(desk: Desk, number: int) -> dict[str, float]:
     """A student's command on a desk with nothing else to do."""
     text = f"{NAIVE}\n// run {number}\n"
     begun = time.monotonic()
-    first = 0.0
+    first, last = 0.0, ""
     if desk.port:
         desk.student("ada", text)
         running = desk.test("ada")
         assert running.stdout is not None
         for line in running.stdout:
+            last = line.rstrip() or last
             if not first and line.startswith("  ok "):
                 first = time.monotonic() - begun
         running.wait()
@@ -43,9 +44,12 @@ def one_run(desk: Desk, number: int) -> dict[str, float]:
         talk.send(ask_run(archive, str(number)))
         talk.send(archive)
         for heard in iter(talk.hear, {}):
+            last = json.dumps(heard)
             if not first and heard["tell"] == "case":
                 first = time.monotonic() - begun
         talk.end()
+    if not first:
+        raise SystemExit(f"no verdict came: {last}")
     return {"first_verdict_s": round(first, 2), "all_s": round(time.monotonic() - begun, 2)}
 
 

@@ -15,16 +15,9 @@ namespace warpgrade::sampling {
 constexpr int kCheckThreads = 256;
 constexpr int kCheckStaged = 8192;  // entries of a row that are searched in shared memory
 
-struct DeviceMismatch {
-  long long row;
-  int draw, node, got;
-  unsigned degree;
-};
-
 // Cleared before locate_kernel.
 struct DeviceFindings {
   unsigned long long bad_cells, never_written;
-  DeviceMismatch first[16];  // of the first to arrive
   unsigned long long levels[kDegreeClasses][kLevels];
 };
 
@@ -68,8 +61,7 @@ static __global__ __launch_bounds__(kCheckThreads) void locate_kernel(
       if (place.level != kNoLevel) {
         atomicAdd(&level_counts[31 - __clz(degree)][place.level], 1u);
       } else if (place.place == kBadPlace) {
-        const unsigned long long slot = atomicAdd(&findings->bad_cells, 1ull);
-        if (slot < 16) findings->first[slot] = {row, static_cast<int>(draw), node, sample, degree};
+        atomicAdd(&findings->bad_cells, 1ull);
         if (sample == poison) atomicAdd(&findings->never_written, 1ull);
       }
     }

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <mutex>
 #include <thread>
 
 #include "sampling/statistics.h"
@@ -18,8 +17,14 @@ std::string text(const char* format, auto... values) {
   return buffer;
 }
 
+// Wrong samples of one thread's rows, in their order.
+struct BadSamples {
+  std::int64_t count = 0, never_written = 0;
+  std::vector<Mismatch> first;
+};
+
 void locate_rows(const GraphView& graph, std::span<const int> nodes, std::span<const int> samples, int poison,
-                 std::uint64_t seed, std::int64_t begin, std::int64_t end, Located& run, std::mutex& mutex) {
+                 std::uint64_t seed, std::int64_t begin, std::int64_t end, Located& run, BadSamples& bad) {
   for (std::int64_t row = begin; row < end; ++row) {
     const int node = nodes[row];
     const unsigned degree = run.degrees[row] = graph.degree(node);
@@ -35,11 +40,10 @@ void locate_rows(const GraphView& graph, std::span<const int> nodes, std::span<c
       run.places[cell] = place.place;
       run.levels[cell] = place.level;
       if (place.place != kBadPlace) continue;
-      const std::lock_guard lock(mutex);
-      ++run.bad_cells;
-      if (samples[cell] == poison) ++run.never_written;
-      if (run.first.size() < 16)
-        run.first.push_back({row, static_cast<int>(draw), node, samples[cell], degree});
+      ++bad.count;
+      if (samples[cell] == poison) ++bad.never_written;
+      if (bad.first.size() < kListedMismatches)
+        bad.first.push_back({row, static_cast<int>(draw), node, samples[cell], degree});
     }
   }
 }
@@ -114,19 +118,25 @@ Located locate(const GraphView& graph, std::span<const int> nodes, unsigned fano
   run.degrees.resize(nodes.size());
   run.places.resize(samples.size());
   run.levels.resize(samples.size());
-  std::mutex mutex;
   const std::int64_t part = (run.rows + threads - 1) / std::max(threads, 1);
+  std::vector<BadSamples> parts(part == 0 ? 0 : (run.rows + part - 1) / part);
   {
     std::vector<std::jthread> pool;
-    for (std::int64_t begin = 0; begin < run.rows; begin += part) {
-      pool.emplace_back([&, begin] {
-        locate_rows(graph, nodes, samples, poison, seed, begin, std::min(begin + part, run.rows), run, mutex);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::int64_t begin = static_cast<std::int64_t>(i) * part;
+      pool.emplace_back([&, i, begin] {
+        locate_rows(graph, nodes, samples, poison, seed, begin, std::min(begin + part, run.rows), run,
+                    parts[i]);
       });
     }
   }
-  std::sort(run.first.begin(), run.first.end(), [](const Mismatch& a, const Mismatch& b) {
-    return std::pair(a.row, a.draw) < std::pair(b.row, b.draw);
-  });
+  for (const BadSamples& bad : parts) {  // in the order of rows, so that the words do not depend on threads
+    run.bad_cells += bad.count;
+    run.never_written += bad.never_written;
+    for (const Mismatch& mismatch : bad.first) {
+      if (run.first.size() < kListedMismatches) run.first.push_back(mismatch);
+    }
+  }
   return run;
 }
 

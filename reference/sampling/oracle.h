@@ -33,6 +33,8 @@ struct Mismatch {
 };
 
 // One run's samples, located.
+constexpr std::size_t kListedMismatches = 16;
+
 struct Located {
   std::int64_t rows = 0;
   unsigned fanout = 0;
@@ -40,7 +42,7 @@ struct Located {
   std::vector<int> places;            // [rows, fanout]
   std::vector<unsigned char> levels;  // [rows, fanout]
   std::int64_t bad_cells = 0, never_written = 0;
-  std::vector<Mismatch> first;  // up to 16 of the bad ones
+  std::vector<Mismatch> first;  // the bad ones, up to kListedMismatches
 };
 
 // `poison`: what a cell held before the run. `seed`: of the checker's own bits,

