@@ -1,6 +1,7 @@
 // Matmul, optimized: step 3 with two tiles in shared memory, so that one barrier a tile is enough, and with
-// 16 x 8 cells a thread where there are tiles for every SM; 8 x 8 cells and tiles of a quarter of the size
-// where there are not.
+// 16 x 8 cells a thread where there are tiles for every SM. Where there are not: 8 x 8 cells, tiles of a
+// quarter of the size, and two groups of threads a tile, which take turns along k and add their sums in the
+// end.
 //
 // Cost  2·m·n·k flop; 6 loads of 16 bytes from shared memory for 128 products (small tiles: 4 for 64).
 #include "warpgrade/matmul.h"
@@ -29,15 +30,15 @@ struct Shape {
     float4 a[kVectorsOfA], b[kVectorsOfB];
   };
 
+  __device__ static int thread() { return threadIdx.x % kThreads; }
   __device__ static int first_row() {
-    return threadIdx.x / 32 / kWarpsAcross * kWarpRows + threadIdx.x % 32 / 8 * 4;
+    return thread() / 32 / kWarpsAcross * kWarpRows + thread() % 32 / 8 * 4;
   }
-  __device__ static int first_col() {
-    return threadIdx.x / 32 % kWarpsAcross * kWarpCols + threadIdx.x % 8 * 4;
-  }
+  __device__ static int first_col() { return thread() / 32 % kWarpsAcross * kWarpCols + thread() % 8 * 4; }
 };
 using Large = Shape<4, 2, 4, 2>;  // 256 x 128
-using Small = Shape<4, 1, 2, 2>;  // 128 x 64
+using Small = Shape<2, 2, 2, 2>;  // 64 x 128
+constexpr int kSmallGroups = 2;   // of a small tile's threads, each with its share of k
 
 struct Sides {
   int m, n, k;
@@ -59,12 +60,12 @@ __device__ typename S::Piece fetch(const float* a, const float* b, Sides sides, 
   constexpr int kOfARow = S::kDepth / 4, kOfBRow = S::kCols / 4;
 #pragma unroll
   for (int v = 0; v < S::kVectorsOfA; ++v) {
-    const int t = threadIdx.x + v * S::kThreads;
+    const int t = S::thread() + v * S::kThreads;
     piece.a[v] = four_of(a, top + t / kOfARow, first + t % kOfARow * 4, sides.m, sides.k, sides.k % 4 == 0);
   }
 #pragma unroll
   for (int v = 0; v < S::kVectorsOfB; ++v) {
-    const int t = threadIdx.x + v * S::kThreads;
+    const int t = S::thread() + v * S::kThreads;
     piece.b[v] = four_of(b, first + t / kOfBRow, left + t % kOfBRow * 4, sides.k, sides.n, sides.n % 4 == 0);
   }
   return piece;
@@ -75,7 +76,7 @@ __device__ void keep(typename S::Tiles& tiles, const typename S::Piece& piece) {
   constexpr int kOfARow = S::kDepth / 4, kOfBRow = S::kCols / 4;
 #pragma unroll
   for (int v = 0; v < S::kVectorsOfA; ++v) {
-    const int t = threadIdx.x + v * S::kThreads, row = t / kOfARow, i = t % kOfARow * 4;
+    const int t = S::thread() + v * S::kThreads, row = t / kOfARow, i = t % kOfARow * 4;
     tiles.a[i][row] = piece.a[v].x;
     tiles.a[i + 1][row] = piece.a[v].y;
     tiles.a[i + 2][row] = piece.a[v].z;
@@ -83,7 +84,7 @@ __device__ void keep(typename S::Tiles& tiles, const typename S::Piece& piece) {
   }
 #pragma unroll
   for (int v = 0; v < S::kVectorsOfB; ++v) {
-    const int t = threadIdx.x + v * S::kThreads;
+    const int t = S::thread() + v * S::kThreads;
     *reinterpret_cast<float4*>(&tiles.b[t / kOfBRow][t % kOfBRow * 4]) = piece.b[v];
   }
 }
@@ -132,23 +133,52 @@ __device__ void store(const float (&sums)[S::kThreadRows][S::kThreadCols], Sides
   }
 }
 
-template <typename S>
-__global__ void __launch_bounds__(S::kThreads)
+// The first group gets the sums of all, by way of shared memory.
+template <typename S, int kGroups>
+__device__ void add_groups(float* shared_sums, int group, float (&sums)[S::kThreadRows][S::kThreadCols]) {
+  constexpr int kCells = S::kThreadRows * S::kThreadCols;
+  float* own = shared_sums + S::thread();
+  for (int other = 1; other < kGroups; ++other) {
+    if (group == other) {
+#pragma unroll
+      for (int i = 0; i < kCells; ++i) own[i * S::kThreads] = sums[i / S::kThreadCols][i % S::kThreadCols];
+    }
+    __syncthreads();
+    if (group == 0) {
+#pragma unroll
+      for (int i = 0; i < kCells; ++i) sums[i / S::kThreadCols][i % S::kThreadCols] += own[i * S::kThreads];
+    }
+    __syncthreads();
+  }
+}
+
+template <typename S, int kGroups>
+__global__ void __launch_bounds__(S::kThreads* kGroups)
     matmul_kernel(const float* a, const float* b, Sides sides, float* c) {
-  __shared__ typename S::Tiles tiles[2];
+  constexpr size_t kTileBytes = sizeof(typename S::Tiles) * 2 * kGroups;
+  constexpr size_t kSumBytes =
+      kGroups > 1 ? sizeof(float) * S::kThreadRows * S::kThreadCols * S::kThreads : 0;
+  __shared__ alignas(16) unsigned char storage[kTileBytes > kSumBytes ? kTileBytes : kSumBytes];
+  const int group = threadIdx.x / S::kThreads;
+  typename S::Tiles* tiles = reinterpret_cast<typename S::Tiles*>(storage) + 2 * group;
   const int top = blockIdx.y * S::kRows, left = blockIdx.x * S::kCols;
   float sums[S::kThreadRows][S::kThreadCols] = {};
-  keep<S>(tiles[0], fetch<S>(a, b, sides, top, left, 0));
+  keep<S>(tiles[0], fetch<S>(a, b, sides, top, left, group * S::kDepth));
   __syncthreads();
-  for (int first = 0, at = 0; first < sides.k; first += S::kDepth) {
-    const bool is_last = first + S::kDepth >= sides.k;
+  for (int first = 0, at = 0; first < sides.k; first += S::kDepth * kGroups) {
+    const bool is_last = first + S::kDepth * kGroups >= sides.k;
     typename S::Piece next{};
-    if (!is_last) next = fetch<S>(a, b, sides, top, left, first + S::kDepth);
+    if (!is_last) next = fetch<S>(a, b, sides, top, left, first + S::kDepth * (kGroups + group));
     multiply<S>(tiles[at], sums);
     if (is_last) break;
     at ^= 1;
     keep<S>(tiles[at], next);
     __syncthreads();
+  }
+  if constexpr (kGroups > 1) {
+    __syncthreads();
+    add_groups<S, kGroups>(reinterpret_cast<float*>(storage), group, sums);
+    if (group > 0) return;
   }
   store<S>(sums, sides, top, left, c);
 }
@@ -167,9 +197,10 @@ cudaError_t matmul_run(const float* a, const float* b, int m, int n, int k, floa
   cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
   const dim3 large = blocks_of<Large>(sides);
   if (int(large.x * large.y) >= multiprocessors) {
-    matmul_kernel<Large><<<large, Large::kThreads, 0, stream>>>(a, b, sides, c);
+    matmul_kernel<Large, 1><<<large, Large::kThreads, 0, stream>>>(a, b, sides, c);
   } else {
-    matmul_kernel<Small><<<blocks_of<Small>(sides), Small::kThreads, 0, stream>>>(a, b, sides, c);
+    matmul_kernel<Small, kSmallGroups>
+        <<<blocks_of<Small>(sides), Small::kThreads * kSmallGroups, 0, stream>>>(a, b, sides, c);
   }
   return cudaGetLastError();
 }

@@ -6,19 +6,12 @@
 // is always at work already.
 #include "warpgrade/scan.h"
 
-#ifndef SCAN_THREADS
-#define SCAN_THREADS 512
-#endif
-#ifndef SCAN_WORDS
-#define SCAN_WORDS 4  // tiles that a lane looks at
-#endif
-
 namespace {
 
-constexpr int kThreads = SCAN_THREADS, kWarps = kThreads / 32, kVectors = 4, kEach = 4 * kVectors;
-constexpr int kTile = kThreads * kEach;  // 8192 numbers
-constexpr int kWarpPart = 32 * kEach;    // 512 numbers, of one warp
-constexpr int kWords = SCAN_WORDS;
+constexpr int kThreads = 128, kWarps = kThreads / 32, kVectors = 8, kEach = 4 * kVectors;
+constexpr int kTile = kThreads * kEach, kWarpPart = 32 * kEach;  // numbers of a block, of a warp
+constexpr int kWindows = 4;                                      // of 32 tiles, that a warp asks at once
+constexpr int kPause = 100;                                      // ns between two questions
 constexpr unsigned kAll = 0xFFFFFFFFu;
 
 // A tile's word: what its lower half is, in the upper half.
@@ -44,39 +37,33 @@ __device__ int warp_scan(int value) {
   return value;
 }
 
-// By one warp: the sum of all tiles before `tile`. Each lane looks at kWords neighbouring tiles; those that
-// have told nothing yet are asked again. How far one look reaches decides how fast the sums move on: a look
-// takes as long as L2 needs for an answer.
+// The word of a tile; 0 is in front of the first tile.
+__device__ unsigned long long ask(const unsigned long long* words, int tile) {
+  return tile >= 0 ? hear(words + tile) : word_of(kWholeSum, 0);
+}
+
+// By one warp: the sum of all tiles before `tile`. A lane looks at one tile of each window; those that have
+// told nothing yet are asked again. How far one look reaches decides how fast the sums move on: a look takes
+// as long as L2 needs for an answer.
 __device__ int sum_before(const unsigned long long* words, int tile) {
-  const int lane = threadIdx.x % 32;
   int sum = 0;
-  for (int nearest = tile - 1; nearest >= 0; nearest -= 32 * kWords) {
-    unsigned long long seen[kWords];
-    bool told;
-    do {
-      told = true;
+  for (int nearest = tile - 1 - int(threadIdx.x % 32); true; nearest -= 32 * kWindows) {
+    unsigned long long seen[kWindows];
 #pragma unroll
-      for (int w = 0; w < kWords; ++w) {
-        const int other = nearest - lane * kWords - w;
-        seen[w] =
-            other >= 0 ? hear(words + other) : word_of(kWholeSum, 0);  // 0 is in front of the first tile
-        told = told && seen[w] >> 32 != kNothing;
+    for (int w = 0; w < kWindows; ++w) seen[w] = ask(words, nearest - 32 * w);
+#pragma unroll
+    for (int w = 0; w < kWindows; ++w) {
+      while (__any_sync(kAll, seen[w] >> 32 == kNothing)) {
+        if (kPause > 0) __nanosleep(kPause);
+        seen[w] = ask(words, nearest - 32 * w);
       }
-    } while (!told);
-    __syncwarp();
-    bool is_whole = false;  // what is behind a whole sum is in it already
-    int mine = 0;
-#pragma unroll
-    for (int w = 0; w < kWords; ++w) {
-      if (!is_whole) mine += int(unsigned(seen[w]));
-      is_whole = is_whole || seen[w] >> 32 == kWholeSum;
+      const unsigned whole = __ballot_sync(kAll, seen[w] >> 32 == kWholeSum);
+      const unsigned upto =
+          whole ^ (whole - 1);  // the lanes up to the nearest whole sum; all if there is none
+      sum += __reduce_add_sync(kAll, upto >> threadIdx.x % 32 & 1 ? int(unsigned(seen[w])) : 0);
+      if (whole != 0) return sum;
     }
-    const unsigned whole = __ballot_sync(kAll, is_whole);
-    const int last = whole == 0 ? 31 : __ffs(int(whole)) - 1;
-    sum += __reduce_add_sync(kAll, lane <= last ? mine : 0);
-    if (whole != 0) break;
   }
-  return sum;
 }
 
 __global__ void __launch_bounds__(kThreads)
