@@ -315,6 +315,11 @@ INSTANTIATE_TEST_SUITE_P(
                     SurfaceMistake{"wrong_shape", "trap", "719\n", "a 2D image as if it were a 3D array"}),
     [](const auto& test) { return test.param.name; });
 
+TEST(Libraries, draw_the_random_numbers_of_curand) {
+  expect_success("curand_host");
+  expect_success("curand_host", "host");
+}
+
 TEST(Emulator, runs_graphs) {
   expect_success("graphs");
 }
