@@ -17,6 +17,8 @@
 #include <variant>
 #include <vector>
 
+#include "cudart/image.h"
+
 namespace warpgrade::cudart {
 
 using ModuleId = uint32_t;
@@ -199,6 +201,10 @@ class Backend {
   // The same of rows; one by one where the backend knows no better.
   virtual cudaError_t copy_rows(const RowsCopy& copy, StreamId stream, bool waits);
   virtual cudaError_t fill(const Fill& fill, StreamId stream) = 0;
+
+  // --- texture and surface objects. cudaErrorNotSupported where the backend has none. ---
+  virtual cudaError_t create_image(const Image&, uint64_t& /*object*/) { return cudaErrorNotSupported; }
+  virtual cudaError_t destroy_image(uint64_t /*object*/) { return cudaErrorInvalidValue; }
 
   // --- streams and events. The front end checks handles; a backend gets what it gave. ---
   virtual cudaError_t create_stream(unsigned flags, int priority, StreamId& stream) = 0;

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "cudart/arrays.h"
 #include "cudart/errors.h"
 
 namespace warpgrade::cudart {
@@ -85,8 +86,10 @@ cudaMemcpy3DParms linear_copy(void* dst, const void* src, size_t bytes, cudaMemc
   return copy;
 }
 
-cudaError_t check_copy_3d(const cudaMemcpy3DParms& copy) {
-  if (copy.srcArray != nullptr || copy.dstArray != nullptr) return cudart_not_implemented("copies of arrays");
+cudaError_t check_copy_3d(const cudaMemcpy3DParms& asked) {
+  const auto open = without_arrays(asked);
+  if (!open) return cudaErrorInvalidValue;
+  const cudaMemcpy3DParms& copy = *open;
   const cudaExtent& e = copy.extent;
   if (e.width == 0 || e.height == 0 || e.depth == 0) return cudaSuccess;
   const auto fits = [&](const cudaPitchedPtr& p, const cudaPos& at) {
@@ -97,7 +100,11 @@ cudaError_t check_copy_3d(const cudaMemcpy3DParms& copy) {
                                                                           : cudaErrorInvalidValue;
 }
 
-RowsCopy rows_of(const cudaMemcpy3DParms& copy) {
+// A copy whose array was freed after the check is one of nothing.
+RowsCopy rows_of(const cudaMemcpy3DParms& asked) {
+  const auto open = without_arrays(asked);
+  if (!open) return {{}, {}, 0, 0, 0};
+  const cudaMemcpy3DParms& copy = *open;
   const auto side = [](const cudaPitchedPtr& p, const cudaPos& at) {
     const auto begin = reinterpret_cast<uint64_t>(p.ptr);
     return RowsCopy::Side{begin + (at.z * p.ysize + at.y) * p.pitch + at.x, p.pitch, p.ysize};
@@ -107,6 +114,7 @@ RowsCopy rows_of(const cudaMemcpy3DParms& copy) {
 }
 
 cudaError_t copy_3d(const cudaMemcpy3DParms& copy, StreamId stream, bool waits) {
+  if (!without_arrays(copy)) return cudaErrorInvalidValue;
   const RowsCopy rows = rows_of(copy);
   if (rows.width == 0 || rows.height == 0 || rows.depth == 0) return cudaSuccess;
   const auto at = [](uint64_t address) { return reinterpret_cast<void*>(address); };

@@ -7,7 +7,7 @@
 namespace warpgrade::cudart {
 
 cudaMemcpy3DParms linear_copy(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind);
-// Rows of pitched memory, or what is wrong with them; arrays are unsupported, which is reported.
+// What is wrong with a copy of rows of pitched memory or of arrays.
 cudaError_t check_copy_3d(const cudaMemcpy3DParms& copy);
 RowsCopy rows_of(const cudaMemcpy3DParms& copy);
 // `waits`: for the copy to be done, where the host goes on in CUDA's order.

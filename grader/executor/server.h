@@ -143,6 +143,7 @@ class Server {
   cudaError_t unregister_host(uint64_t begin);
   cudaError_t add_managed(const Call& call);
   cudaError_t set_stream_attribute(const Call& call);
+  cudaError_t create_image(const Call& call);
   void finish(uint16_t slot, uint32_t sequence, cudaError_t error);
   void poll_waiting();
   void wait_for(const Call& call, std::function<cudaError_t()> ask);
@@ -230,6 +231,7 @@ class Server {
   std::vector<KernelEntry> kernels_;
   std::vector<std::optional<cudart::StreamId>> streams_;
   std::vector<std::optional<cudart::EventId>> events_;
+  std::set<uint64_t> images_in_use_;  // texture and surface objects
   std::vector<std::optional<GraphEntry>> graphs_;
   size_t graph_nodes_ = 0;
   std::map<uint64_t, uint64_t>

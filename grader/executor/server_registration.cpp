@@ -142,4 +142,20 @@ cudaError_t Server::set_stream_attribute(const Call& call) {
   return backend_.set_stream_attribute(stream, static_cast<cudaStreamAttrID>(call.argument(1)), value);
 }
 
+// The image's memory must be the submission's, all of it.
+cudaError_t Server::create_image(const Call& call) {
+  constexpr size_t kMost = 65536;
+  cudart::Image image;
+  if (call.data.size() != sizeof image) return cudaErrorInvalidValue;
+  std::memcpy(&image, call.data.data(), sizeof image);
+  if (!owned_.holds(image.address, image.bytes())) return cudaErrorInvalidValue;
+  if (images_in_use_.size() >= kMost) return cudaErrorMemoryAllocation;
+  uint64_t object = 0;
+  const cudaError_t error = backend_.create_image(image, object);
+  if (error != cudaSuccess) return error;
+  images_in_use_.insert(object);
+  values_[0] = object;
+  return cudaSuccess;
+}
+
 }  // namespace warpgrade::executor

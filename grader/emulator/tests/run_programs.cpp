@@ -133,9 +133,9 @@ TEST_P(LeftOutFeatures, are_refused_by_name_at_their_line) {
 
 INSTANTIATE_TEST_SUITE_P(
     Emulator, LeftOutFeatures,
-    testing::Values(LeftOut{"texture", "(textures)"}, LeftOut{"surface", "(surfaces)"},
-                    LeftOut{"texture_object", "unsupported call of cudaCreateTextureObject"},
-                    LeftOut{"array", "unsupported call of cudaMallocArray"},
+    testing::Values(LeftOut{"surface_reduction", "(reductions on surfaces)"},
+                    LeftOut{"formatted_surface", "(formatted surfaces)"},
+                    LeftOut{"mipmapped_array", "unsupported call of cudaMallocMipmappedArray"},
                     LeftOut{"cluster", "kernel for thread block clusters of 2"},
                     LeftOut{"cluster_launch", "launch with thread block clusters"},
                     LeftOut{"cluster_memory", "(thread block clusters)"},
@@ -272,6 +272,52 @@ TEST(Emulator, links_relocatable_device_code) {
   EXPECT_EQ(r.output.substr(r.output.find("700")), "700\n");
   const std::string line = std::to_string(marked_line("separate_part.cu", "past_end"));
   EXPECT_NE(r.output.find("out_of_bounds at separate_part.cu:" + line), std::string::npos) << r.output;
+}
+
+TEST(Emulator, reads_textures_and_surfaces) {
+  for (const char* environment :
+       {"WARPEMU_NATIVE=0", "WARPEMU_NATIVE=always", "WARPEMU_CHECKS=all WARPEMU_THREADS=4"}) {
+    for (const char* program : {"textures", "surfaces"}) {
+      const Result r = run(program, "", environment);
+      EXPECT_EQ(r.exit_code, 0) << program << " " << environment << "\n" << r.output;
+      EXPECT_EQ(r.output, "") << program << " " << environment;
+    }
+  }
+}
+
+struct SurfaceMistake {
+  const char* name;
+  const char* kind;
+  const char* error;
+  const char* detail;
+};
+
+class SurfaceMistakes : public testing::TestWithParam<SurfaceMistake> {};
+
+TEST_P(SurfaceMistakes, are_named_at_their_line) {
+  const SurfaceMistake& m = GetParam();
+  const std::string place = std::string("emulator: ") + m.kind +
+                            " at surfaces.cu:" + std::to_string(marked_line("surfaces.cu", m.name));
+  for (const char* native : {"WARPEMU_NATIVE=0", "WARPEMU_NATIVE=always"}) {
+    const Result r = run("surfaces", m.name, native);
+    EXPECT_NE(r.output.find(m.error), std::string::npos) << r.output;
+    EXPECT_NE(r.output.find(place + " "), std::string::npos) << "want " << place << "\n" << r.output;
+    EXPECT_NE(r.output.find(m.detail), std::string::npos) << "want " << m.detail << "\n" << r.output;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Emulator, SurfaceMistakes,
+    testing::Values(SurfaceMistake{"trap", "out_of_bounds", "719\n", "at byte 64, row 0"},
+                    SurfaceMistake{"destroyed", "use_after_free", "700\n", "which was destroyed"},
+                    SurfaceMistake{"freed", "use_after_free", "700\n", "memory that was freed"},
+                    SurfaceMistake{"misaligned", "misaligned", "716\n", "at x = 1"},
+                    SurfaceMistake{"wrong_shape", "trap", "719\n", "a 2D image as if it were a 3D array"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Libraries, draw_the_random_numbers_of_curand) {
+  expect_success("curand_host");
+  expect_success("curand_host", "host");
 }
 
 TEST(Emulator, runs_graphs) {

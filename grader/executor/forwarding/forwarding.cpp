@@ -298,6 +298,17 @@ cudaError_t Forwarding::elapsed(EventId start, EventId end, float& milliseconds)
   return error;
 }
 
+cudaError_t Forwarding::create_image(const cudart::Image& image, uint64_t& object) {
+  Reply reply;
+  const std::span<const uint8_t> bytes{reinterpret_cast<const uint8_t*>(&image), sizeof image};
+  const cudaError_t error = call(Op::create_image, {}, reply, bytes);
+  if (error == cudaSuccess) object = reply.values[0];
+  return error;
+}
+cudaError_t Forwarding::destroy_image(uint64_t object) {
+  return call(Op::destroy_image, {object});
+}
+
 cudaError_t Forwarding::set_limit(cudaLimit limit, size_t value) {
   return call(Op::set_limit, {static_cast<uint64_t>(limit), value});
 }

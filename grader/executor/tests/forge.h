@@ -202,6 +202,24 @@ inline void Forger::fill_in_memory(Forged& f) {
       return set(f, {to.address, bytes_in(to), stream()});
     case Op::copy_device:
       return set(f, {to.address, from.address, std::min(bytes_in(to), bytes_in(from)), stream()});
+    case Op::create_image: {
+      cudart::Image image;
+      image.address = to.address;
+      image.pitch = number(chance(8) ? 1 << 20 : 64);
+      image.slice = number(chance(8) ? 1 << 20 : 256);
+      image.shape = static_cast<cudart::ImageShape>(number(9));
+      image.width = static_cast<uint32_t>(chance(8) ? any_number() : number(20));
+      image.height = static_cast<uint32_t>(chance(8) ? any_number() : 1 + number(3));
+      image.depth = static_cast<uint32_t>(chance(8) ? any_number() : 1 + number(3));
+      image.kind = static_cast<cudart::ChannelKind>(number(4));
+      image.channels = static_cast<uint32_t>(number(5));
+      image.channel_bits = static_cast<uint32_t>(8 * number(5));
+      f.data.resize(sizeof image);
+      std::memcpy(f.data.data(), &image, sizeof image);
+      return set(f, {});
+    }
+    case Op::destroy_image:
+      return set(f, {(1 + number(4)) << 16 | number(8)});
     case Op::fill:
       return set(f, {to.address, 64, 3 | uint64_t{1} << 32, 1 + number(64), 1 + number(4), stream()});
     default:

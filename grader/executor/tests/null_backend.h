@@ -78,6 +78,12 @@ class NullBackend : public cudart::Backend {
   cudaError_t copy(void*, const void*, uint64_t, cudart::StreamId, bool) override { return cudaSuccess; }
   cudaError_t fill(const cudart::Fill&, cudart::StreamId) override { return cudaSuccess; }
 
+  cudaError_t create_image(const cudart::Image&, uint64_t& object) override {
+    object = ++images_;
+    return cudaSuccess;
+  }
+  cudaError_t destroy_image(uint64_t) override { return cudaSuccess; }
+
   cudaError_t create_stream(unsigned, int, cudart::StreamId& stream) override {
     stream = streams_++;
     return cudaSuccess;
@@ -112,6 +118,7 @@ class NullBackend : public cudart::Backend {
   uint64_t next_ = 0x7000'0000'0000;
   cudart::StreamId streams_ = 2;
   cudart::EventId events_ = 0;
+  uint64_t images_ = 0;
 };
 
 }  // namespace warpgrade::executor

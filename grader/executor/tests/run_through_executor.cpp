@@ -67,8 +67,8 @@ INSTANTIATE_TEST_SUITE_P(Executor, Programs,
                                          "async_barriers", "packed_values", "device_heap", "dynamic_calls",
                                          "graphs", "thrust_algorithms", "cub_algorithms", "curand_device",
                                          "libcudacxx", "libcudacxx_barriers", "cub_thrust", "separate",
-                                         "vectors_between_blocks", "device_queries", "limits", "runtime_api",
-                                         "memory_spaces"),
+                                         "vectors_between_blocks", "textures", "surfaces", "device_queries",
+                                         "limits", "runtime_api", "memory_spaces"),
                          [](const auto& test) { return test.param; });
 
 TEST(Executor, prints_what_kernels_print) {
@@ -123,8 +123,8 @@ TEST(Executor, names_what_it_refuses) {
   EXPECT_NE(stack.output.find("unsupported call of cudaHostRegister for a stack"), std::string::npos)
       << stack.output;
   EXPECT_EQ(stack.exit_code, 0) << stack.output;
-  const Result array = run_through_executor("left_out array", "WARPEMU_ARCH=90");
-  EXPECT_NE(array.output.find("unsupported call of cudaMallocArray"), std::string::npos) << array.output;
+  const Result ipc = run_through_executor("left_out ipc", "WARPEMU_ARCH=90");
+  EXPECT_NE(ipc.output.find("unsupported call of cudaIpcGetMemHandle"), std::string::npos) << ipc.output;
 }
 
 TEST(Executor, serves_more_threads_than_it_has_slots) {

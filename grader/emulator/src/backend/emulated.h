@@ -61,6 +61,9 @@ class Emulated final : public cudart::Backend {
   cudaError_t copy(void* to, const void* from, uint64_t bytes, cudart::StreamId stream, bool waits) override;
   cudaError_t fill(const cudart::Fill& fill, cudart::StreamId stream) override;
 
+  cudaError_t create_image(const cudart::Image& image, uint64_t& object) override;
+  cudaError_t destroy_image(uint64_t object) override;
+
   cudaError_t create_stream(unsigned flags, int priority, cudart::StreamId& stream) override;
   cudaError_t destroy_stream(cudart::StreamId stream) override;
   cudaError_t synchronize_stream(cudart::StreamId stream) override;

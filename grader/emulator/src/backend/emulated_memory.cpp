@@ -6,6 +6,7 @@
 #include "backend/host_finding.h"
 #include "backend/leaks.h"
 #include "memory/device_memory.h"
+#include "texture/images.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -146,6 +147,7 @@ cudaError_t Emulated::release_async(uint64_t address, cudart::StreamId) {
 cudaError_t Emulated::release_all() {
   DeviceMemory& memory = DeviceMemory::instance();
   for (const Allocation& a : memory.unreleased()) memory.release(a.begin, {a.kind});
+  Images::instance().remove_all();
   return cudaSuccess;
 }
 
@@ -193,6 +195,17 @@ cudaError_t Emulated::copy(void* dst, const void* src, uint64_t bytes, cudart::S
   std::memmove(to, from, bytes);
   DeviceMemory::instance().mark_initialized(reinterpret_cast<uint64_t>(dst), bytes);
   return cudaSuccess;
+}
+
+cudaError_t Emulated::create_image(const cudart::Image& image, uint64_t& object) {
+  const auto given = Images::instance().add(image);
+  if (!given) return cudaErrorInvalidValue;
+  object = *given;
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::destroy_image(uint64_t object) {
+  return Images::instance().remove(object) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t Emulated::fill(const cudart::Fill& fill, cudart::StreamId) {

@@ -98,6 +98,7 @@ HandlerTable build() {
   add_async_copy_handlers(table);
   add_mbarrier_handlers(table);
   add_bulk_copy_handlers(table);
+  add_texture_handlers(table);
   return table;
 }
 

@@ -285,13 +285,14 @@ class OperationDecoder {
   // Operations whose registers are all named by their fields, whatever these mean.
   void by_handler() {
     static const std::array fields_only = {
-        "add",      "sub",        "mul",   "mad",    "div",      "rem",     "min",   "max",   "abs",
-        "neg",      "sad",        "mul24", "mad24",  "dp4a",     "shl",     "shr",   "popc",  "clz",
-        "bfind",    "bfe",        "bfi",   "lop3",   "prmt",     "shf",     "bmsk",  "testp", "cvt",
-        "and",      "or",         "xor",   "not",    "cnot",     "brev",    "setp",  "set",   "selp",
-        "slct",     "mov",        "pack",  "unpack", "fma",      "sqrt",    "rsqrt", "rcp",   "sin",
-        "cos",      "ex2",        "lg2",   "tanh",   "copysign", "rounded", "ld",    "st",    "atom",
-        "isspacep", "activemask", "clock", "fence",  "nanosleep"};
+        "add",   "sub",      "mul",       "mad",   "div",   "rem",  "min",      "max",
+        "abs",   "neg",      "sad",       "mul24", "mad24", "dp4a", "shl",      "shr",
+        "popc",  "clz",      "bfind",     "bfe",   "bfi",   "lop3", "prmt",     "shf",
+        "bmsk",  "testp",    "cvt",       "and",   "or",    "xor",  "not",      "cnot",
+        "brev",  "setp",     "set",       "selp",  "slct",  "mov",  "pack",     "unpack",
+        "fma",   "sqrt",     "rsqrt",     "rcp",   "sin",   "cos",  "ex2",      "lg2",
+        "tanh",  "copysign", "rounded",   "ld",    "st",    "atom", "isspacep", "activemask",
+        "clock", "fence",    "nanosleep", "tex",   "tld4",  "suld", "sust",     "txq"};
     static const std::array sync = {"shfl", "vote", "match", "redux", "elect"};
     const auto is = [&](const char* op) { return parts_[0] == op; };
     d_ = Decoded();
@@ -309,11 +310,11 @@ class OperationDecoder {
   // depends on the operation.
   void name_all_fields() {
     const std::string_view op = parts_[0];
-    const bool vector_results =
-        op == "ld" || op == "unpack" || op == "shfl" || op == "match" || op == "elect" || op == "atom";
-    note_field(i_.d, op != "st");
+    const bool vector_results = op == "ld" || op == "unpack" || op == "shfl" || op == "match" ||
+                                op == "elect" || op == "atom" || op == "tex" || op == "tld4" || op == "suld";
+    note_field(i_.d, op != "st" && op != "sust");
     for (const uint32_t slot : {i_.a, i_.b, i_.c}) note_field(slot, false);
-    note_field(i_.e, op == "setp");
+    note_field(i_.e, op == "setp" || op == "tex" || op == "tld4");
     for (const uint32_t slot : i_.vec) note_field(slot, vector_results);
   }
 

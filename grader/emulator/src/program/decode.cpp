@@ -261,28 +261,15 @@ std::string left_out_feature(std::string_view opcode) {
     std::string_view begin;
     const char* name;
   };
-  constexpr Feature kFeatures[] = {{"tex.", "textures"},
-                                   {"tld4.", "textures"},
-                                   {"txq.", "textures"},
-                                   {"suld.", "surfaces"},
-                                   {"sust.", "surfaces"},
-                                   {"sured.", "surfaces"},
-                                   {"suq.", "surfaces"},
-                                   {"wgmma.", "matrix products of warp groups"},
-                                   {"tcgen05.", "tensor memory"},
-                                   {"tensormap.", "tensor copies"},
-                                   {"mapa.", "thread block clusters"},
-                                   {"getctarank.", "thread block clusters"},
-                                   {"multimem.", "multicast memory"},
-                                   {"vadd.", "scalar video instructions"},
-                                   {"vsub.", "scalar video instructions"},
-                                   {"vabsdiff.", "scalar video instructions"},
-                                   {"vmin.", "scalar video instructions"},
-                                   {"vmax.", "scalar video instructions"},
-                                   {"vshl.", "scalar video instructions"},
-                                   {"vshr.", "scalar video instructions"},
-                                   {"vset.", "scalar video instructions"},
-                                   {"vmad.", "scalar video instructions"}};
+  constexpr Feature kFeatures[] = {
+      {"sured.", "reductions on surfaces"},   {"wgmma.", "matrix products of warp groups"},
+      {"tcgen05.", "tensor memory"},          {"tensormap.", "tensor copies"},
+      {"mapa.", "thread block clusters"},     {"getctarank.", "thread block clusters"},
+      {"multimem.", "multicast memory"},      {"vadd.", "scalar video instructions"},
+      {"vsub.", "scalar video instructions"}, {"vabsdiff.", "scalar video instructions"},
+      {"vmin.", "scalar video instructions"}, {"vmax.", "scalar video instructions"},
+      {"vshl.", "scalar video instructions"}, {"vshr.", "scalar video instructions"},
+      {"vset.", "scalar video instructions"}, {"vmad.", "scalar video instructions"}};
   for (const Feature& f : kFeatures) {
     if (opcode.substr(0, f.begin.size()) == f.begin) return f.name;
   }
@@ -300,6 +287,7 @@ void decode(Decode& d) {
     add_matrix_decoders(t);
     add_mbarrier_decoders(t);
     add_packed_decoders(t);
+    add_texture_decoders(t);
     add_control_decoders(t);
     return t;
   }();

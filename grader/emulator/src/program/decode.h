@@ -76,6 +76,7 @@ void add_memory_decoders(DecoderTable& table);
 void add_matrix_decoders(DecoderTable& table);
 void add_mbarrier_decoders(DecoderTable& table);
 void add_packed_decoders(DecoderTable& table);
+void add_texture_decoders(DecoderTable& table);
 
 // The forms of cp that count at an mbarrier.
 void decode_async_arrive(Decode& d);

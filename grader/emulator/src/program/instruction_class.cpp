@@ -54,7 +54,9 @@ constexpr Named kNamed[] = {
     {"lg2", InstructionClass::special},        {"ex2", InstructionClass::special},
     {"tanh", InstructionClass::special},       {"rcp", InstructionClass::special},
     {"sqrt", InstructionClass::special},       {"rsqrt", InstructionClass::special},
-    {"div", InstructionClass::special},
+    {"div", InstructionClass::special},        {"tex", InstructionClass::global},
+    {"tld4", InstructionClass::global},        {"suld", InstructionClass::global},
+    {"sust", InstructionClass::global},
 };
 
 InstructionClass space_of(const Words& words) {

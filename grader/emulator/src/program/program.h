@@ -142,7 +142,8 @@ struct Program {
   bool compares_and_swaps = false;
   bool orders_blocks = false;  // holds fences or acquires by which blocks may order their accesses
   bool allocates = false;      // calls malloc
-  bool narrow_shared = false;  // accesses less than a word of shared memory
+  bool stores_to_surfaces = false;
+  bool narrow_shared = false;                    // accesses less than a word of shared memory
   mutable std::shared_ptr<NativeKernel> native;  // once it is worth compiling (native/); set between launches
 
   // The user's line of an instruction: the outermost call site of inlined code.

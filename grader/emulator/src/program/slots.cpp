@@ -13,7 +13,7 @@ namespace {
 // longer.
 bool writes_first_operand(const LinearInst& inst) {
   for (const char* op :
-       {"st", "red", "cp", "bra", "brx", "bar", "barrier", "nanosleep", "prefetch", "prefetchu",
+       {"st", "sust", "red", "cp", "bra", "brx", "bar", "barrier", "nanosleep", "prefetch", "prefetchu",
         "applypriority", "vprintf", "__assertfail", "malloc", "free", "call.indirect", "stackrestore"}) {
     if (inst.is(op)) return false;
   }

@@ -183,7 +183,11 @@ class BodyParser {
   }
 
   Operand operand_at_depth() {
-    if (in_.accept("{")) return vector("}");
+    if (in_.accept("{")) {
+      Operand list = vector("}");
+      if (in_.accept("|")) list.second = in_.next();  // of tex: whether all was resident
+      return list;
+    }
     if (in_.accept("(")) return vector(")");
     if (in_.accept("[")) return address();
     Operand o;

@@ -24,6 +24,7 @@
 #include "simt/counts.h"
 #include "simt/execute.h"
 #include "support/settings.h"
+#include "texture/images.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -213,7 +214,8 @@ void run_in_order(Launch& launch, std::vector<WorkerCounts>& counts) {
   };
   follow();
   unsigned workers = worker_count(launch);
-  const bool undoable = races && races->follows_all_writes() && !launch.program->allocates;
+  const bool undoable = races && races->follows_all_writes() && !launch.program->allocates &&
+                        !launch.program->stores_to_surfaces;
   if (undoable && suspects().contains(launch.program)) workers = 1;
   launch.trial = undoable && !launch.cooperative && workers > 1;
   run_blocks(launch, workers, counts);
@@ -296,6 +298,7 @@ Fault run_launch(Launch& launch) {
   if (launch.program->allocates) DeviceHeap::instance().reserve();
   launch.step_limit = step_limit();
   launch.allocations = DeviceMemory::instance().snapshot();
+  launch.images = Images::instance().snapshot();
   lay_out_shared(launch);
   prepare_native(launch);
   std::vector<WorkerCounts> counts;

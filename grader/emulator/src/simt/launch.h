@@ -30,6 +30,7 @@ enum class Fault : int {
 };
 
 class GlobalRaces;
+struct ImageObject;
 struct NativeCode;
 
 // What was found in a block; `sequence` orders what one block did.
@@ -55,6 +56,7 @@ struct Launch {
 
   // Filled by run_launch.
   std::shared_ptr<const std::vector<Allocation>> allocations;
+  std::shared_ptr<const std::vector<ImageObject>> images;
   std::vector<SharedVariable> shared;
   uint32_t shared_bytes = 0;
   bool native_able = false;                   // the kernel may be compiled

@@ -19,6 +19,8 @@ thrust_algorithms thrust_algorithms 0
 libcudacxx libcudacxx 0
 libcudacxx_barriers libcudacxx_barriers 0
 curand_device curand_device 0
+textures textures 0
+surfaces surfaces 0
 matrix_products matrix_products 0 sm_90
 matrix_moves matrix_moves 0 sm_90
 async_barriers async_barriers 0 sm_90

@@ -4,12 +4,6 @@
 
 #include "check.h"
 
-__global__ void texture(cudaTextureObject_t t, float* out) {
-  out[threadIdx.x] = tex2D<float>(t, float(threadIdx.x), 0.5f);  // LEFT OUT texture
-}
-__global__ void surface(cudaSurfaceObject_t s) {
-  surf2Dwrite(1.0f, s, int(threadIdx.x * sizeof(float)), 0);  // LEFT OUT surface
-}
 __global__ void __cluster_dims__(2, 1, 1) cluster(float* out) {  // LEFT OUT cluster
   out[blockIdx.x] = 1;
 }
@@ -28,6 +22,12 @@ __global__ void warp_group_product(float* out) {
 }
 // A statement of several lines lies at one of them, which the compiler chooses: these stand on one.
 // clang-format off
+__global__ void surface_reduction(cudaSurfaceObject_t s) {
+  asm volatile("sured.b.add.2d.u32.trap [%0, {%1, %1}], %1;" ::"l"(s), "r"(0) : "memory");  // LEFT OUT surface_reduction
+}
+__global__ void formatted_surface(cudaSurfaceObject_t s) {
+  asm volatile("sust.p.2d.b32.trap [%0, {%1, %1}], {%1};" ::"l"(s), "r"(0) : "memory");  // LEFT OUT formatted_surface
+}
 __global__ void tensor_copy(const void* map) {
   __shared__ __align__(128) float tile[64];
   __shared__ uint64_t barrier;
@@ -70,16 +70,10 @@ cudaError_t launch_with_cluster(float* out) {
   config.numAttrs = 1;
   return cudaLaunchKernelEx(&config, plain, out);  // LEFT OUT cluster_launch
 }
-cudaError_t create_texture() {
-  cudaTextureObject_t t;
-  const cudaResourceDesc resource = {};
-  const cudaTextureDesc description = {};
-  return cudaCreateTextureObject(&t, &resource, &description, nullptr);  // LEFT OUT texture_object
-}
-cudaError_t create_array() {
-  cudaArray_t array;
+cudaError_t create_mipmaps() {
+  cudaMipmappedArray_t array;
   const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
-  return cudaMallocArray(&array, &format, 16, 16);  // LEFT OUT array
+  return cudaMallocMipmappedArray(&array, &format, {16, 16, 0}, 3);  // LEFT OUT mipmapped_array
 }
 cudaError_t share_memory(float* memory) {
   cudaIpcMemHandle_t handle;
@@ -98,8 +92,8 @@ int main(int, char** argv) {
   float* out;
   CHECK_CUDA(cudaMalloc(&out, 1024));
   cudaError_t error = cudaSuccess;
-  if (is("texture")) texture<<<1, 32>>>(0, out);
-  if (is("surface")) surface<<<1, 32>>>(0);
+  if (is("surface_reduction")) surface_reduction<<<1, 32>>>(0);
+  if (is("formatted_surface")) formatted_surface<<<1, 32>>>(0);
   if (is("cluster")) cluster<<<2, 32>>>(out);
   if (is("cluster_memory")) cluster_memory<<<1, 32>>>(out);
   if (is("cluster_barrier")) cluster_barrier<<<1, 32>>>(out);
@@ -110,8 +104,7 @@ int main(int, char** argv) {
   if (is("packing_conversion")) packing_conversion<<<1, 32>>>(reinterpret_cast<int*>(out));
   if (is("vector_maximum")) vector_maximum<<<1, 1>>>(out);
   if (is("cluster_launch")) error = launch_with_cluster(out);
-  if (is("texture_object")) error = create_texture();
-  if (is("array")) error = create_array();
+  if (is("mipmapped_array")) error = create_mipmaps();
   if (is("ipc")) error = share_memory(out);
   if (is("graph_allocation")) error = allocate_in_graph();
   std::printf("%d\n", int(error != cudaSuccess ? error : cudaGetLastError()));
