@@ -49,7 +49,8 @@ def one_run(desk: Desk, number: int) -> dict[str, float]:
                 first = time.monotonic() - begun
         talk.end()
     if not first:
-        raise SystemExit(f"no verdict came: {last}")
+        logged = [line for log in sorted(desk.folder.rglob("*.jsonl")) for line in log.read_text().splitlines()[-5:]]
+        raise SystemExit("\n".join([f"no verdict came: {last}", *logged]))
     return {"first_verdict_s": round(first, 2), "all_s": round(time.monotonic() - begun, 2)}
 
 

@@ -37,6 +37,8 @@ class Example:
     attack: str | None = None
     known_gap: str | None = None
     needs: str | None = None
+    earned: float = 0.0
+    times: str = "all"
 
     def lay_out(self, target: Path) -> None:
         """Copies the submission to `target`, with what it shares and what a repository cannot hold."""
@@ -74,6 +76,8 @@ def example_of(name: str, folder: Path | None, expected: dict[str, Any], backend
         attack=expected.get("attack"),
         known_gap=expected.get("known_gap"),
         needs=expected.get("needs"),
+        earned=float(expected.get("earned", 0.0)),
+        times=expected.get("times", "all"),
     )
 
 

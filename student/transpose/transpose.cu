@@ -1,7 +1,7 @@
 // Lab transpose: a matrix transposed, fp32. Yours to fill.
 //
-// `build/bin/warpgrade labs contract transpose` states the contract in full. As they stand the functions compile, and
-// say that they are not written yet: `make test` then skips the lab instead of failing it.
+// `build/bin/warpgrade labs contract transpose` states the contract in full. As they stand the functions
+// compile, and say that they are not written yet: `make test` then skips the lab instead of failing it.
 //
 // Try it:  make test LAB=transpose
 #include "warpgrade/transpose.h"
@@ -10,7 +10,8 @@
 //   in      [rows, cols] fp32, device, read-only: row-major
 //   rows    int32, the same in all runs
 //   cols    int32, the same in all runs
-//   out     [cols, rows] fp32, device: holds garbage on entry, so write every element: row-major: out[c,r] = in[r,c]
+//   out     [cols, rows] fp32, device: holds garbage on entry, so write every element: row-major: out[c,r] =
+//   in[r,c]
 // Launch on `stream`, and return cudaGetLastError() so that a launch that failed is seen.
 cudaError_t transpose_run(const float* in, int rows, int cols, float* out, cudaStream_t stream) {
   (void)in, (void)rows, (void)cols, (void)out, (void)stream;

@@ -137,8 +137,8 @@ class CudaChecks : public SamplingChecks {
     std::vector<int> places(std::min(kChunk, cells()));
     for (std::size_t begin = 0; begin < cells() && first.size() < kListedMismatches; begin += kChunk) {
       const std::size_t count = std::min(kChunk, cells() - begin);
-      WARPGRADE_CUDA(cudaMemcpy(places.data(), run_.places.get() + begin, count * sizeof(int),
-                                cudaMemcpyDeviceToHost));
+      WARPGRADE_CUDA(
+          cudaMemcpy(places.data(), run_.places.get() + begin, count * sizeof(int), cudaMemcpyDeviceToHost));
       for (std::size_t i = 0; i < count && first.size() < kListedMismatches; ++i) {
         if (places[i] == kBadPlace) first.push_back(mismatch_at(begin + i));
       }

@@ -153,7 +153,7 @@ __device__ void add_groups(float* shared_sums, int group, float (&sums)[S::kThre
 }
 
 template <typename S, int kGroups>
-__global__ void __launch_bounds__(S::kThreads* kGroups)
+__global__ void __launch_bounds__(S::kThreads* kGroups, 1)
     matmul_kernel(const float* a, const float* b, Sides sides, float* c) {
   constexpr size_t kTileBytes = sizeof(typename S::Tiles) * 2 * kGroups;
   constexpr size_t kSumBytes =

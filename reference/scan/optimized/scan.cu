@@ -8,10 +8,10 @@
 
 namespace {
 
-constexpr int kThreads = 128, kWarps = kThreads / 32, kVectors = 8, kEach = 4 * kVectors;
+constexpr int kThreads = 256, kWarps = kThreads / 32, kVectors = 8, kEach = 4 * kVectors;
 constexpr int kTile = kThreads * kEach, kWarpPart = 32 * kEach;  // numbers of a block, of a warp
-constexpr int kWindows = 4;                                      // of 32 tiles, that a warp asks at once
-constexpr int kPause = 100;                                      // ns between two questions
+constexpr int kWindows = 1;                                      // of 32 tiles, that a warp asks at once
+constexpr int kPause = 0;                                      // ns between two questions
 constexpr unsigned kAll = 0xFFFFFFFFu;
 
 // A tile's word: what its lower half is, in the upper half.
