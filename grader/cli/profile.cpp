@@ -54,7 +54,7 @@ json judge(const ProfileOptions& options, const fs::path& run) {
   grade_options.cases = {options.test_case};
   grade_options.policy = options.policy;
   grade_options.allow_unsandboxed = options.allow_unsandboxed;
-  grade_options.checks = "memcheck,counters";  // the others cost time and find no cost
+  grade_options.checks = "memcheck,counters,levels";  // the others cost time and find no cost
   grade_options.measure_speed = false;
   grade_options.quiet = true;
   return RunFolder(grade(grade_options).run).read_records().at(0);
