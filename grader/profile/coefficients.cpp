@@ -11,7 +11,8 @@ const Coefficients& fitted_coefficients() {
       {"matrix", 4.0},    {"memory", 1.0},     {"barrier", 2.0},     {"scattered", 1.0}, {"wait_l1", 40},
       {"wait_l2", 250},   {"wait_dram", 350},  {"wait_shared", 30},  {"wait_plain", 1.0},
       {"wait_barrier", 30}, {"overlap", 1.0},  {"tail", 1.0},        {"waves", 1.0},     {"norm", 3.0},
-      {"launch", 2.0},    {"run", 1.0},        {"fill", 0.9}};
+      {"launch", 2.0},    {"run", 1.0},        {"fill", 0.9},
+      {"interval_low", 0.5}, {"interval_high", 2.0}, {"ratio_low", 0.5}, {"ratio_high", 2.0}};
   return fitted;
 }
 

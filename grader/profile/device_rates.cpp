@@ -39,7 +39,9 @@ const char* find_text(const EmbeddedText* list, std::size_t n, const std::string
 std::optional<DeviceRates> find_rates(const std::string& id) {
   const char* rates = find_text(kEmbeddedRates, kEmbeddedRatesCount, id);
   // An H100 is described by its sibling: they differ in memory alone.
-  const char* described = find_text(kDescribedDevices, kDescribedDevicesCount, id == "h100" ? "h200" : id);
+  const bool own = find_text(kDescribedDevices, kDescribedDevicesCount, id) != nullptr;
+  const std::string described_as = own || id != "h100" ? id : "h200";
+  const char* described = find_text(kDescribedDevices, kDescribedDevicesCount, described_as);
   if (rates == nullptr || described == nullptr) return std::nullopt;
   const auto measured = values_of(rates), counts = values_of(described);
   const auto number = [&](const std::map<std::string, std::string>& from, const char* name) {
@@ -50,6 +52,9 @@ std::optional<DeviceRates> find_rates(const std::string& id) {
   DeviceRates r;
   r.id = id;
   r.name = id == "h100" ? "NVIDIA H100" : counts.at("name");
+  r.described_as = described_as;
+  r.architecture = counts.at("compute_capability");
+  std::erase(r.architecture, '.');
   r.validated = number(measured, "validated") != 0;
   r.multiprocessors = number(counts, "multiprocessors");
   r.clock_hz = 1e3 * number(counts, "clock_khz");

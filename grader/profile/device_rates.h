@@ -11,6 +11,8 @@ namespace warpgrade {
 struct DeviceRates {
   std::string id;    // h200
   std::string name;  // NVIDIA H200
+  std::string described_as;  // its description in emulator/devices
+  std::string architecture;  // 90
   bool validated = false;
   double multiprocessors = 0, clock_hz = 0, threads_per_multiprocessor = 0, registers_per_multiprocessor = 0;
   double dram_bytes_per_s = 0, l2_bytes_per_s = 0;
