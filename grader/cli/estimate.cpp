@@ -1,5 +1,7 @@
 // `warpgrade estimate COUNTERS --device D`: times that runs would take on a GPU, from counters that the
 // emulator took. For scripts/validate-estimate; `warpgrade profile` tells people.
+#include "profile/estimate.h"
+
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -9,7 +11,6 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "profile/estimate.h"
 #include "profile/figures.h"
 
 namespace warpgrade {
@@ -45,7 +46,8 @@ int estimate(const EstimateOptions& options) {
   if (!options.coefficients.empty()) {
     std::ifstream file = open(options.coefficients);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    for (const auto& [name, value] : parse(text, options.coefficients, 1).items()) {
+    const json given = parse(text, options.coefficients, 1);
+    for (const auto& [name, value] : given.items()) {
       if (!coefficients.contains(name) || !value.is_number())
         throw UsageError(fmt::format("{}: no coefficient is called '{}'", options.coefficients, name));
       coefficients[name] = value.get<double>();
@@ -69,7 +71,8 @@ int estimate(const EstimateOptions& options) {
 
 void add_estimate_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<EstimateOptions>();
-  CLI::App* command = app.add_subcommand("estimate", "times that counted runs would take on a GPU: estimates");
+  CLI::App* command =
+      app.add_subcommand("estimate", "times that counted runs would take on a GPU: estimates");
   command->add_option("counters", options->counters, "JSON lines with launch groups and kernels")->required();
   command->add_option("--device", options->device, "the GPU")->capture_default_str();
   command->add_option("--coefficients", options->coefficients, "JSON, in place of the fitted ones");

@@ -45,8 +45,8 @@ std::optional<DeviceRates> take_device(const ProfileOptions& options) {
   if (options.device == kNoDevice) return std::nullopt;
   const auto rates = find_rates(options.device);
   if (!rates) {
-    throw UsageError(fmt::format("--device: no rates of '{}' are known; there is: {}, or none", options.device,
-                                 fmt::join(devices_with_rates(), ", ")));
+    throw UsageError(fmt::format("--device: no rates of '{}' are known; there is: {}, or none",
+                                 options.device, fmt::join(devices_with_rates(), ", ")));
   }
   setenv("WARPEMU_DEVICE", rates->described_as.c_str(), 1);
   setenv("WARPGRADE_EMULATOR_ARCH", rates->architecture.c_str(), 1);
@@ -64,8 +64,8 @@ json judge(const ProfileOptions& options, const fs::path& submission, const fs::
   }
   const std::size_t submissions = find_submissions(submission, options.lab).size();
   if (submissions != 1) {
-    throw UsageError(fmt::format("{} holds {} submissions; give the folder of one",
-                                 submission.string(), submissions));
+    throw UsageError(
+        fmt::format("{} holds {} submissions; give the folder of one", submission.string(), submissions));
   }
   GradeOptions grade_options;
   grade_options.lab = options.lab;
@@ -83,7 +83,8 @@ json judge(const ProfileOptions& options, const fs::path& submission, const fs::
 }
 
 json estimate_of(const json& record, const DeviceRates& device) {
-  return tell_estimate(record.value("counters", json::object()), record.value("kernels", json::array()), device);
+  return tell_estimate(record.value("counters", json::object()), record.value("kernels", json::array()),
+                       device);
 }
 
 // Of the staff's naive solution on the same case, where it is here and can be judged.
@@ -129,11 +130,11 @@ int profile(const ProfileOptions& options) {
   const json& outcome = record.at("outcome");
   const bool accepted = word(outcome, "verdict") == "accepted";
   json out = {{"schema", "warpgrade.profile.v1"},
-                    {"submission", record.at("submission")},
-                    {"lab", options.lab},
-                    {"case", record.at("case")},
-                    {"outcome", outcome},
-                    {"counters", record.value("counters", json::object())}};
+              {"submission", record.at("submission")},
+              {"lab", options.lab},
+              {"case", record.at("case")},
+              {"outcome", outcome},
+              {"counters", record.value("counters", json::object())}};
   const json& counters = out["counters"];
   const bool counted = !list(counters, "kernels").empty();
   if (device && counted && accepted) add_estimate(out, options, record, *device, scratch.path());

@@ -22,7 +22,8 @@ std::map<std::string, std::string> values_of(const std::string& text) {
   for (std::string line; std::getline(lines, line);) {
     line = trimmed(line.substr(0, line.find('#')));
     const std::size_t equals = line.find('=');
-    if (equals != std::string::npos) values[trimmed(line.substr(0, equals))] = trimmed(line.substr(equals + 1));
+    if (equals != std::string::npos)
+      values[trimmed(line.substr(0, equals))] = trimmed(line.substr(equals + 1));
   }
   return values;
 }

@@ -9,8 +9,8 @@
 namespace warpgrade {
 
 struct DeviceRates {
-  std::string id;    // h200
-  std::string name;  // NVIDIA H200
+  std::string id;            // h200
+  std::string name;          // NVIDIA H200
   std::string described_as;  // its description in emulator/devices
   std::string architecture;  // 90
   bool validated = false;

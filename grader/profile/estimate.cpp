@@ -39,7 +39,8 @@ class Launch {
 std::string bare(const std::string& name) {
   const std::string anonymous = "(anonymous namespace)";
   std::string text = name;
-  for (std::size_t at; (at = text.find(anonymous)) != std::string::npos;) text.replace(at, anonymous.size(), "_");
+  for (std::size_t at; (at = text.find(anonymous)) != std::string::npos;)
+    text.replace(at, anonymous.size(), "_");
   int depth = 0;
   std::size_t begin = 0, end = text.size();
   for (std::size_t k = 0; k < text.size(); ++k) {
@@ -83,18 +84,15 @@ class Model {
   }
 
   std::map<std::string, double> bounds() const {
-    return {{"dram", dram()},       {"l2", l2()},           {"l1", l1()},
-            {"shared", shared()},   {"issue", issue()},     {"atomics", atomics()},
-            {"latency", latency()}, {"tail", tail()}};
+    return {{"dram", dram()},   {"l2", l2()},           {"l1", l1()},           {"shared", shared()},
+            {"issue", issue()}, {"atomics", atomics()}, {"latency", latency()}, {"tail", tail()}};
   }
 
  private:
   double coefficient(const char* name) const { return k_.at(name); }
 
   // Sectors that lanes load: as they are, or as neighbouring lanes could ask for them.
-  double load_sectors() const {
-    return launch_.cost("global_load_sectors", launch_.cured(Cure::coalescing));
-  }
+  double load_sectors() const { return launch_.cost("global_load_sectors", launch_.cured(Cure::coalescing)); }
   double store_sectors() const {
     return launch_.cost("global_store_sectors", launch_.cured(Cure::coalescing));
   }
@@ -160,14 +158,16 @@ class Model {
   }
   double issue() const {
     const double slots =
-        coefficient("fp32") * launch_.of_class("fp32") + coefficient("integer") * launch_.of_class("integer") +
+        coefficient("fp32") * launch_.of_class("fp32") +
+        coefficient("integer") * launch_.of_class("integer") +
         coefficient("fp64") * launch_.of_class("fp64") * kLanes / device_.fp64_lanes * kSchedulers / 2 +
         coefficient("moves") * (launch_.of_class("conversion") + launch_.of_class("control")) +
-        coefficient("special") * launch_.of_class("special") * kLanes / device_.special_lanes * kSchedulers / 8 +
+        coefficient("special") * launch_.of_class("special") * kLanes / device_.special_lanes * kSchedulers /
+            8 +
         coefficient("matrix") * launch_.of_class("matrix") + launch_.of_class("fp16") +
-        coefficient("memory") * (launch_.of_class("global") + launch_.of_class("shared") +
-                                 launch_.of_class("generic") + launch_.of_class("local") +
-                                 launch_.of_class("atomic") + launch_.of_class("warp")) +
+        coefficient("memory") *
+            (launch_.of_class("global") + launch_.of_class("shared") + launch_.of_class("generic") +
+             launch_.of_class("local") + launch_.of_class("atomic") + launch_.of_class("warp")) +
         coefficient("barrier") * launch_.of_class("barrier");
     double part = 1;
     if (launch_.cured(Cure::divergence) && launch_.get("warp_instructions") > 0)
@@ -186,27 +186,29 @@ class Model {
   double global_wait(double together) const {
     const double in_l2 = missing_in_l1(), in_dram = in_l2 * missing_in_l2();
     const auto any = [&](double part) { return 1 - std::pow(1 - std::min(part, 1.0), together); };
-    return coefficient("wait_l1") + any(in_l2) * coefficient("wait_l2") + any(in_dram) * coefficient("wait_dram");
+    return coefficient("wait_l1") + any(in_l2) * coefficient("wait_l2") +
+           any(in_dram) * coefficient("wait_dram");
   }
   double chain(double global, double shared, double cycles, double loads) const {
-    return global * global_wait(global > 0 ? std::max(1.0, loads / global) : 1) + shared * coefficient("wait_shared") + cycles * coefficient("wait_plain");
+    return global * global_wait(global > 0 ? std::max(1.0, loads / global) : 1) +
+           shared * coefficient("wait_shared") + cycles * coefficient("wait_plain");
   }
   double warps() const { return std::max(1.0, blocks_ * warps_per_block_); }
   double chain_of_all() const {
     double part = 1;
     if (launch_.cured(Cure::divergence) && launch_.get("warp_instructions") > 0)
       part = launch_.get("thread_instructions") / (kLanes * launch_.get("warp_instructions"));
-    return part * (chain(launch_.get("chain_global"), launch_.get("chain_shared"), launch_.get("chain_cycles"),
-                         launch_.get("chain_loads")) +
+    return part * (chain(launch_.get("chain_global"), launch_.get("chain_shared"),
+                         launch_.get("chain_cycles"), launch_.get("chain_loads")) +
                    coefficient("wait_barrier") * launch_.get("barriers"));
   }
   double latency() const {
-    const double at_once = multiprocessors_ * std::min(resident_, std::ceil(blocks_ / multiprocessors_)) *
-                           warps_per_block_;
+    const double at_once =
+        multiprocessors_ * std::min(resident_, std::ceil(blocks_ / multiprocessors_)) * warps_per_block_;
     return kMicro * chain_of_all() * coefficient("overlap") / (at_once * device_.clock_hz);
   }
-  // The busiest warp: what the mean warp does, and the loads beyond that as the block of instructions with most
-  // loads does them, which is where long loops stay.
+  // The busiest warp: what the mean warp does, and the loads beyond that as the block of instructions with
+  // most loads does them, which is where long loops stay.
   double tail() const {
     const double mean = chain_of_all() / warps();
     if (launch_.cured(Cure::balance)) return kMicro * mean / device_.clock_hz;

@@ -111,18 +111,17 @@ void order_by_gain(json& counters, const json& estimate) {
     if (found != gain.end()) finding["gain"] = found->second;
   }
   if (gain.empty()) return;
-  std::stable_sort(counters["findings"].begin(), counters["findings"].end(), [](const json& a, const json& b) {
-    return figure(a, "gain") > figure(b, "gain");
-  });
+  std::stable_sort(counters["findings"].begin(), counters["findings"].end(),
+                   [](const json& a, const json& b) { return figure(a, "gain") > figure(b, "gain"); });
 }
 
 std::string estimate_text(const json& e) {
   const std::string name = word(e, "device_name");
   if (e.contains("refusal"))
     return fmt::format("No estimate of the time on an {}: {}.\n", name, word(e, "refusal"));
-  std::string text = fmt::format("Estimate, not a measurement: about {} on an {} ({} to {})",
-                                 time_text(figure(e, "us")), name, time_text(figure(e, "low_us")),
-                                 time_text(figure(e, "high_us")));
+  std::string text =
+      fmt::format("Estimate, not a measurement: about {} on an {} ({} to {})", time_text(figure(e, "us")),
+                  name, time_text(figure(e, "low_us")), time_text(figure(e, "high_us")));
   if (const auto naive = e.find("over_naive"); naive != e.end())
     text += fmt::format(",\n  about {:.2g}x naive ({:.2g} to {:.2g})", figure(*naive, "ratio"),
                         figure(*naive, "low"), figure(*naive, "high"));

@@ -1,5 +1,5 @@
-// An estimate as people and reports read it. Never points, thresholds or tables of ranks: those know times that
-// a GPU took.
+// An estimate as people and reports read it. Never points, thresholds or tables of ranks: those know times
+// that a GPU took.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -95,7 +95,8 @@ class Chains {
     const Inst& i = program_.code[k];
     const Decoded& d = decoded_[k];
     const InstructionClass c = classify(program_.texts[k]);
-    const bool loads = program_.texts[k].compare(0, 2, "st") != 0 && program_.texts[k].compare(0, 3, "red") != 0;
+    const bool loads =
+        program_.texts[k].compare(0, 2, "st") != 0 && program_.texts[k].compare(0, 3, "red") != 0;
     Ready now;
     const auto after = [&](uint32_t slot) {
       const auto found = ready_.find(slot);

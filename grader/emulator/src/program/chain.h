@@ -23,7 +23,8 @@ struct Chain64 {
 
   void add(const Chain64& o) { global += o.global, shared += o.shared, cycles += o.cycles, loads += o.loads; }
   void add(const Chain& c, uint64_t times) {
-    global += c.global * times, shared += c.shared * times, cycles += c.cycles * times, loads += c.loads * times;
+    global += c.global * times, shared += c.shared * times, cycles += c.cycles * times,
+        loads += c.loads * times;
   }
 };
 

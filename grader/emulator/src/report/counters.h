@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "memory/device_memory.h"
+#include "program/chain.h"
 #include "program/instruction_class.h"
 #include "program/program.h"
 #include "report/line_queue.h"
-#include "program/chain.h"
 #include "simt/counts.h"
 
 namespace warpgrade::emu {

@@ -11,7 +11,8 @@ namespace {
 constexpr size_t kMostGroups = 400;
 
 uint32_t about(uint64_t blocks) {
-  return static_cast<uint32_t>(std::lround(4 * std::log2(static_cast<double>(std::max<uint64_t>(1, blocks)))));
+  return static_cast<uint32_t>(
+      std::lround(4 * std::log2(static_cast<double>(std::max<uint64_t>(1, blocks)))));
 }
 
 void put_levels(JsonLine& json, const LevelCounts& c) {
@@ -23,7 +24,8 @@ void put_levels(JsonLine& json, const LevelCounts& c) {
 void put_accesses(JsonLine& json, const AccessCounts& c) {
   constexpr const char* kKinds[kAccessKinds] = {"load", "store", "atomic"};
   for (uint32_t k = 0; k < kAccessKinds; ++k) {
-    const std::string global = std::string("global_") + kKinds[k], shared = std::string("shared_") + kKinds[k];
+    const std::string global = std::string("global_") + kKinds[k],
+                      shared = std::string("shared_") + kKinds[k];
     json.number(global + "_requests", c.global[k].requests).number(global + "_sectors", c.global[k].sectors);
     json.number(global + "_lanes", c.global[k].lanes);
     json.number(global + "_sectors_ideal", c.global[k].ideal_sectors);
@@ -44,8 +46,8 @@ void LaunchGroups::begin_call(bool is_run) {
 }
 
 void LaunchGroups::add(const std::string& title, const LaunchShape& shape,
-                       const InstructionCounts& instructions, const Chain64& chain,
-                       const Chain& widest, const WorkerCounts& counts) {
+                       const InstructionCounts& instructions, const Chain64& chain, const Chain& widest,
+                       const WorkerCounts& counts) {
   const uint64_t blocks = uint64_t(shape.grid[0]) * shape.grid[1] * shape.grid[2];
   const uint32_t threads = shape.block[0] * shape.block[1] * shape.block[2];
   const Key key{title, in_run_, threads, shape.shared_bytes, about(blocks)};

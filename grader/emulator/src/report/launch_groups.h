@@ -19,8 +19,7 @@ class LaunchGroups {
   void begin_call(bool is_run);
   // `instructions`: of the launch, all lines together.
   void add(const std::string& title, const LaunchShape& shape, const InstructionCounts& instructions,
-           const Chain64& chain, const Chain& widest,
-           const WorkerCounts& counts);
+           const Chain64& chain, const Chain& widest, const WorkerCounts& counts);
   // A copy within the device, or a fill.
   void add_move(uint64_t bytes_read, uint64_t bytes_written);
   void drain(LineQueue& lines);
@@ -33,7 +32,7 @@ class LaunchGroups {
     uint64_t launches = 0, resident_blocks = 0;
     InstructionCounts instructions;
     Chain64 chain;
-    Chain widest;  // of the executed block with most loads
+    Chain widest;        // of the executed block with most loads
     BlockCounts blocks;  // sums over launches, of the maxima as well
     LevelCounts levels;
     uint64_t hottest = 0, distinct[2] = {};

@@ -121,11 +121,11 @@ void note_traffic(Warp& w, const Inst& i, uint32_t mask, AccessKind kind, uint32
       BufferTraffic::touch(plane, x.host[__builtin_ctz(m)] / kSectorBytes - begin);
     if (worker.hierarchy == nullptr) return;
     LineRun lines(w, allocation, kind);
-    for (uint32_t m = lanes; m != 0; m &= m - 1)
-      lines.add(x.host[__builtin_ctz(m)] / kSectorBytes - begin);
+    for (uint32_t m = lanes; m != 0; m &= m - 1) lines.add(x.host[__builtin_ctz(m)] / kSectorBytes - begin);
     if (kind != AccessKind::atomic) return;
     for (uint32_t m = lanes == mask ? w.mask : lanes; m != 0; m &= m - 1)
-      worker.hierarchy->hot.add(first_sector_of(allocation) + x.host[__builtin_ctz(m)] / kSectorBytes - begin, 1);
+      worker.hierarchy->hot.add(first_sector_of(allocation) + x.host[__builtin_ctz(m)] / kSectorBytes - begin,
+                                1);
   };
   const uint32_t common = allocation_of(worker, i, x.low, x.high);
   if (common < worker.allocation_count) return touch(mask, common, x.high, sectors);

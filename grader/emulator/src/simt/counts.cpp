@@ -43,8 +43,7 @@ void WorkerCounts::merge(const WorkerCounts& other) {
   blocks.warp_instructions += other.blocks.warp_instructions;
   blocks.max_block_instructions =
       std::max(blocks.max_block_instructions, other.blocks.max_block_instructions);
-  blocks.max_warp_instructions =
-      std::max(blocks.max_warp_instructions, other.blocks.max_warp_instructions);
+  blocks.max_warp_instructions = std::max(blocks.max_warp_instructions, other.blocks.max_warp_instructions);
   blocks.max_warp_loads = std::max(blocks.max_warp_loads, other.blocks.max_warp_loads);
   blocks.as_if_busiest += other.blocks.as_if_busiest;
   levels.add(other.levels);

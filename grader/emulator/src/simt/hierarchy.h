@@ -15,14 +15,14 @@
 
 namespace warpgrade::emu {
 
-inline constexpr uint32_t kLineSectors = 4;     // of 32 bytes
+inline constexpr uint32_t kLineSectors = 4;      // of 32 bytes
 inline constexpr uint32_t kLinesPerSample = 16;  // one line of so many is followed
 
 // Of the sampled lines, in sectors.
 struct LevelCounts {
-  uint64_t loads = 0;         // that lanes asked for
-  uint64_t l1_misses = 0;     // of these, what the second level had to give
-  uint64_t l2_accesses = 0;   // loads that missed, stores, atomics
+  uint64_t loads = 0;        // that lanes asked for
+  uint64_t l1_misses = 0;    // of these, what the second level had to give
+  uint64_t l2_accesses = 0;  // loads that missed, stores, atomics
   uint64_t l2_read_misses = 0;
   uint64_t written_back = 0;  // dirty sectors that had to make room
   uint64_t lines = 0;         // of all requests, not of the sample: lines, each once a request
