@@ -109,13 +109,14 @@ void LaunchGroups::push(LineQueue& lines, const Key& key, const Group& g, uint64
 
 void LaunchGroups::drain(LineQueue& lines) {
   uint64_t number = 0;
-  for (const auto& [key, group] : groups_) push(lines, key, group, number++, runs_);
+  const uint64_t runs = std::max<uint64_t>(1, runs_);
+  for (const auto& [key, group] : groups_) push(lines, key, group, number++, runs);
   for (const bool in_run : {false, true}) {
     const Moves& m = moves_[in_run];
     if (m.count == 0) continue;
     JsonLine json;
     json.text("kernel", "").number("launch_group", number++).number("in_run", in_run ? 1 : 0);
-    json.number("runs", runs_).number("launches", m.count);
+    json.number("runs", runs).number("launches", m.count);
     json.number("bytes_read", m.bytes_read).number("bytes_written", m.bytes_written);
     lines.push(json.str());
   }

@@ -45,7 +45,7 @@ class LaunchGroups {
   std::map<Key, Group> groups_;
   Moves moves_[2];  // outside of runs, in runs
   uint64_t runs_ = 0;
-  bool in_run_ = false;
+  bool in_run_ = true;  // where nobody says what a call is for, all that is launched is one run
 };
 
 }  // namespace warpgrade::emu
