@@ -181,8 +181,8 @@ RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& execut
                         {"WARPEMU_LAUNCH_TIMEOUT_S", std::to_string(0.9 * run_s)},
                         {"WARPEMU_REPORT", "quiet"}};
     // Whether the emulator compiles kernels is no matter of verdicts: what the caller says, its executor
-    // does.
-    for (const char* name : {"WARPEMU_NATIVE", "WARPEMU_ISA"}) {
+    // does. A device's name says more than its architecture.
+    for (const char* name : {"WARPEMU_NATIVE", "WARPEMU_ISA", "WARPEMU_DEVICE"}) {
       if (const char* value = std::getenv(name)) spec.environment[name] = value;
     }
   }

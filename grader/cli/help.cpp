@@ -26,6 +26,7 @@ const std::map<std::string, std::vector<std::string>>& examples() {
       {"bench", {"warpgrade bench --lab spmm"}},
       {"sweep", {"warpgrade sweep student/spmm --lab spmm"}},
       {"profile", {"warpgrade profile student/spmm --lab spmm"}},
+      {"estimate", {"warpgrade estimate reports/published/estimate/counters.jsonl --device h200"}},
       {"submit", {"warpgrade submit student/spmm --lab spmm"}},
       {"report", {"warpgrade report runs/week7"}},
       {"score", {"warpgrade score runs/week7", "warpgrade score runs/week7 --policy stricter.yaml"}},

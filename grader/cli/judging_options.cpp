@@ -13,8 +13,8 @@ namespace {
 
 // What the emulator knows (WARPEMU_CHECKS): a name that it does not know would look for nothing.
 std::string unknown_check(const std::string& list) {
-  static constexpr std::array kKnown = {"memcheck",  "initcheck", "racecheck", "synccheck",
-                                        "leakcheck", "counters",  "all",       "none"};
+  static constexpr std::array kKnown = {"memcheck", "initcheck", "racecheck", "synccheck", "leakcheck",
+                                        "counters", "levels",    "all",       "none"};
   std::istringstream words(list);
   for (std::string word; std::getline(words, word, ',');) {
     if (std::find(kKnown.begin(), kKnown.end(), word) == kKnown.end())

@@ -1,7 +1,8 @@
 // `warpgrade profile SUBMISSION --case C`: runs one case on the emulator and says where the work goes:
 // counters a kernel, what is wrong with them, the source with figures beside its lines.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -10,10 +11,13 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "base/toolchain.h"
 #include "batch/grade_run.h"
 #include "cli/commands.h"
+#include "profile/device_rates.h"
 #include "profile/figures.h"
 #include "profile/text.h"
+#include "profile/told.h"
 
 namespace warpgrade {
 namespace {
@@ -29,11 +33,28 @@ struct ProfileOptions {
   bool whole_source = false;
   bool as_json = false;
   bool allow_unsandboxed = false;
+  std::string device = "h200";  // of which the time is estimated; none: no estimate
+  bool no_naive = false;
   std::optional<fs::path> output;  // profile.md and profile.json are written there as well
 };
 
+constexpr const char* kNoDevice = "none";
+
+// The emulator describes itself as the device of which the time is estimated.
+std::optional<DeviceRates> take_device(const ProfileOptions& options) {
+  if (options.device == kNoDevice) return std::nullopt;
+  const auto rates = find_rates(options.device);
+  if (!rates) {
+    throw UsageError(fmt::format("--device: no rates of '{}' are known; there is: {}, or none",
+                                 options.device, fmt::join(devices_with_rates(), ", ")));
+  }
+  setenv("WARPEMU_DEVICE", rates->described_as.c_str(), 1);
+  setenv("WARPGRADE_EMULATOR_ARCH", rates->architecture.c_str(), 1);
+  return rates;
+}
+
 // The record of the one case; compilation failures have one, too.
-json judge(const ProfileOptions& options, const fs::path& run) {
+json judge(const ProfileOptions& options, const fs::path& submission, const fs::path& run) {
   const Lab& lab = find_lab(options.lab);
   const Policy policy = load_policy(policy_file(lab, options.policy), vocabulary_of(lab));
   const std::vector<CaseSpec> cases = select_cases(lab, policy, {options.test_case}, "emulator");
@@ -41,23 +62,51 @@ json judge(const ProfileOptions& options, const fs::path& run) {
     throw UsageError(fmt::format("'{}' names {} cases; give one: `warpgrade labs {}` lists them",
                                  options.test_case, cases.size(), options.lab));
   }
-  const std::size_t submissions = find_submissions(options.submission, options.lab).size();
+  const std::size_t submissions = find_submissions(submission, options.lab).size();
   if (submissions != 1) {
-    throw UsageError(fmt::format("{} holds {} submissions; give the folder of one",
-                                 options.submission.string(), submissions));
+    throw UsageError(
+        fmt::format("{} holds {} submissions; give the folder of one", submission.string(), submissions));
   }
   GradeOptions grade_options;
   grade_options.lab = options.lab;
-  grade_options.submissions = options.submission;
+  grade_options.submissions = submission;
   grade_options.run = run;
   grade_options.backend = "emulator";
   grade_options.cases = {options.test_case};
   grade_options.policy = options.policy;
   grade_options.allow_unsandboxed = options.allow_unsandboxed;
-  grade_options.checks = "memcheck,counters";  // the others cost time and find no cost
+  // The others cost time and find no cost.
+  grade_options.checks = options.device == kNoDevice ? "memcheck,counters" : "memcheck,counters,levels";
   grade_options.measure_speed = false;
   grade_options.quiet = true;
   return RunFolder(grade(grade_options).run).read_records().at(0);
+}
+
+json estimate_of(const json& record, const DeviceRates& device) {
+  return tell_estimate(record.value("counters", json::object()), record.value("kernels", json::array()),
+                       device);
+}
+
+// Of the staff's naive solution on the same case, where it is here and can be judged.
+json naive_estimate(const ProfileOptions& options, const DeviceRates& device, const fs::path& scratch) {
+  const fs::path naive = project_root() / "reference" / options.lab / "naive";
+  std::error_code error;
+  if (options.no_naive || !fs::is_directory(naive) || fs::equivalent(naive, options.submission, error))
+    return {};
+  try {
+    return estimate_of(judge(options, naive, scratch / "naive"), device);
+  } catch (const UsageError&) {
+    return {};
+  }
+}
+
+// Adds `estimate`, and orders the findings by what curing them gains.
+void add_estimate(json& out, const ProfileOptions& options, const json& record, const DeviceRates& device,
+                  const fs::path& scratch) {
+  json estimate = estimate_of(record, device);
+  if (!estimate.contains("refusal")) set_beside_naive(estimate, naive_estimate(options, device, scratch));
+  order_by_gain(out["counters"], estimate);
+  out["estimate"] = std::move(estimate);
 }
 
 std::string heading(const json& record) {
@@ -67,32 +116,36 @@ std::string heading(const json& record) {
                      word(record.at("outcome"), "verdict"));
 }
 
-std::string markdown(const json& record, const std::string& table, const std::string& findings,
-                     const std::string& source) {
-  return fmt::format("# {}\n```\n{}```\n\n## Findings\n```\n{}```\n\n## Source\n```\n{}```\n",
-                     heading(record), table, findings, source);
+std::string markdown(const json& record, const std::string& estimate, const std::string& table,
+                     const std::string& findings, const std::string& source) {
+  const std::string told = estimate.empty() ? "" : fmt::format("\n## Estimate\n```\n{}```\n", estimate);
+  return fmt::format("# {}{}\n```\n{}```\n\n## Findings\n```\n{}```\n\n## Source\n```\n{}```\n",
+                     heading(record), told, table, findings, source);
 }
 
 int profile(const ProfileOptions& options) {
   const TemporaryDirectory scratch("warpgrade-profile");
-  const json record = judge(options, scratch.path() / "run");
+  const auto device = take_device(options);
+  const json record = judge(options, options.submission, scratch.path() / "run");
   const json& outcome = record.at("outcome");
   const bool accepted = word(outcome, "verdict") == "accepted";
-  const json counters = record.value("counters", json::object());
-  const json out = {{"schema", "warpgrade.profile.v1"},
-                    {"submission", record.at("submission")},
-                    {"lab", options.lab},
-                    {"case", record.at("case")},
-                    {"outcome", outcome},
-                    {"counters", counters}};
-  const std::string table = kernel_table(counters), findings = finding_list(counters);
+  json out = {{"schema", "warpgrade.profile.v1"},
+              {"submission", record.at("submission")},
+              {"lab", options.lab},
+              {"case", record.at("case")},
+              {"outcome", outcome},
+              {"counters", record.value("counters", json::object())}};
+  const json& counters = out["counters"];
   const bool counted = !list(counters, "kernels").empty();
+  if (device && counted && accepted) add_estimate(out, options, record, *device, scratch.path());
+  const std::string estimate = out.contains("estimate") ? estimate_text(out["estimate"]) : "";
+  const std::string table = kernel_table(counters), findings = finding_list(counters);
   const std::string source =
       counted ? annotated_source(counters, options.submission, options.whole_source) : "";
   if (options.output) {
     make_directories(*options.output);
     write_text(*options.output / "profile.json", out.dump(1) + "\n");
-    write_text(*options.output / "profile.md", markdown(record, table, findings, source));
+    write_text(*options.output / "profile.md", markdown(record, estimate, table, findings, source));
   }
   if (options.as_json) {
     fmt::print("{}\n", out.dump(1));
@@ -104,6 +157,7 @@ int profile(const ProfileOptions& options) {
           "{}\n",
           word(outcome, "message"), options.submission.string(), options.lab, options.test_case);
     }
+    if (!estimate.empty()) fmt::print("\n{}", estimate);
     if (counted) fmt::print("\n{}\n{}\n{}", table, findings, source);
     if (!counted) fmt::print("  no kernel ran to its end, so nothing was counted\n");
     if (options.output) fmt::print("\nwritten: {}\n", (*options.output / "profile.md").string());
@@ -125,6 +179,9 @@ void add_profile_command(CLI::App& app, int& code) {
   command->add_flag("--full", options->whole_source, "every line of the source, not those that matter");
   command->add_flag("--json", options->as_json, "print JSON");
   command->add_option("--policy", options->policy, "that adds the case; default: the lab's");
+  command->add_option("--device", options->device, "the GPU of which the time is estimated, or none")
+      ->capture_default_str();
+  command->add_flag("--no-naive", options->no_naive, "do not estimate the naive solution as well");
   command->add_option("--output", options->output, "a folder for profile.md and profile.json");
   command->add_flag("--allow-unsandboxed", options->allow_unsandboxed,
                     "go on where bubblewrap does not work");

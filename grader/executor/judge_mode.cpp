@@ -13,6 +13,7 @@
 #include "backend/emulated.h"
 #include "backend/host_finding.h"
 #include "backend/leaks.h"
+#include "report/counters.h"
 #include "report/diagnostics.h"
 #include "warpemu/warpemu.h"
 #endif
@@ -94,8 +95,9 @@ class EmulatedDevice final : public JudgedDevice {
   }
 
   // Each call is carried out when it is taken: nothing is left to wait for.
-  TimedResult carry_out(const wire::Command& command, bool) override {
+  TimedResult carry_out(const wire::Command& command, bool is_run) override {
     TimedResult result;
+    emu::KernelCounters::instance().begin_call(is_run);
     const double begin = steady_us();
     const unsigned turns = turns_before_sleep();
     Server& server = seat_.server();

@@ -142,6 +142,7 @@ nlohmann::json nest(const nlohmann::json& objects) {
   std::map<std::string, std::size_t> position;
   for (nlohmann::json item : objects) {
     if (!item.is_object()) continue;
+    if (item.contains("launch_group")) continue;
     for (const char* ours : {"lines", "buffers"}) item.erase(ours);
     const std::string kernel = text_of(item, "kernel");
     const char* part = item.contains("line") ? "lines" : item.contains("buffer") ? "buffers" : nullptr;
@@ -248,6 +249,11 @@ nlohmann::json summarize_counters(const nlohmann::json& objects) {
   }
   totals["findings"] = find_diseases(kernels);
   totals["kernels"] = kernels;
+  nlohmann::json groups = nlohmann::json::array();
+  for (const nlohmann::json& item : objects) {
+    if (item.is_object() && item.contains("launch_group")) groups.push_back(item);
+  }
+  if (!groups.empty()) totals["launch_groups"] = std::move(groups);
   return totals;
 }
 

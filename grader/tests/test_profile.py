@@ -57,3 +57,27 @@ def test_a_submission_that_fails_says_so_and_how_to_go_on() -> None:
     assert 'expected a ";"' in done.stdout
     assert "warpgrade check" in done.stdout
     assert "nothing was counted" in done.stdout
+
+
+def test_it_estimates_the_time_on_a_gpu_and_says_that_it_is_an_estimate() -> None:
+    """Naive takes several times as long as the ladder's best: the estimates beside each other say so."""
+    done = warpgrade(
+        "profile", ROOT / "reference/spmm/steps/04_row_split", *CASE[2:], "--case", "synth-hub-k32", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)["estimate"]
+    assert told["device"] == "h200"
+    assert told["low_us"] < told["us"] < told["high_us"]
+    assert told["over_naive"]["low"] < told["over_naive"]["ratio"] < told["over_naive"]["high"]
+    text = warpgrade("profile", NAIVE, *CASE).stdout
+    assert "Estimate, not a measurement" in text
+    assert "NVIDIA H200" in text
+
+
+def test_no_estimate_is_made_where_none_is_asked_for_or_the_device_is_unknown() -> None:
+    done = warpgrade("profile", NAIVE, *CASE, "--json", "--device", "none")
+    assert "estimate" not in json.loads(done.stdout)
+    assert "launch_groups" not in json.loads(done.stdout)["counters"]
+    unknown = warpgrade("profile", NAIVE, *CASE, "--device", "abacus")
+    assert unknown.returncode == 1
+    assert "no rates of 'abacus'" in unknown.stderr

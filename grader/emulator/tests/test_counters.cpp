@@ -162,6 +162,35 @@ TEST(Counters, what_blocks_read_again_is_told_by_the_distinct_sectors) {
   EXPECT_EQ(c.buffer("allocation #2", "distinct_sectors_read"), 4);
 }
 
+// The lines of all kernels, without those for estimates and without clock times.
+std::string counted_lines(const std::string& kernel, const std::string& environment) {
+  std::istringstream lines(run("counted", kernel, environment).output);
+  std::string kept;
+  for (std::string l; std::getline(lines, l);) {
+    if (l.find("launch_group") != std::string::npos) continue;
+    const size_t time = l.find("\"wall_ms\":");
+    kept += (time == std::string::npos ? l : l.substr(0, time) + l.substr(l.find(',', time))) + "\n";
+  }
+  return kept;
+}
+
+TEST(Counters, are_the_same_where_caches_are_followed_for_an_estimate) {
+  for (const char* kernel : {"copy", "reread", "histogram 1", "heavy_block"}) {
+    for (const std::string native : {"WARPEMU_NATIVE=0", "WARPEMU_NATIVE=always"}) {
+      const std::string plain = counted_lines(kernel, native + " WARPEMU_CHECKS=counters");
+      EXPECT_FALSE(plain.empty());
+      EXPECT_EQ(plain, counted_lines(kernel, native + " WARPEMU_CHECKS=counters,levels")) << kernel << native;
+    }
+  }
+}
+
+TEST(Counters, launches_alike_are_summed_up_for_an_estimate) {
+  const std::string told = run("counted", "copy", "WARPEMU_CHECKS=levels").output;
+  EXPECT_NE(told.find("\"launch_group\":"), std::string::npos);
+  EXPECT_NE(told.find("\"chain_global\":8"), std::string::npos);  // 8 warps, each waits once
+  EXPECT_EQ(run("counted", "copy", "WARPEMU_CHECKS=counters").output.find("launch_group"), std::string::npos);
+}
+
 TEST(Counters, instructions_are_told_apart_by_class) {
   const Counted c("copy");
   EXPECT_EQ(c.line("global"), 16);

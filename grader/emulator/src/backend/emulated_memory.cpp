@@ -6,6 +6,7 @@
 #include "backend/host_finding.h"
 #include "backend/leaks.h"
 #include "memory/device_memory.h"
+#include "report/counters.h"
 #include "texture/images.h"
 
 namespace warpgrade::emu {
@@ -194,6 +195,7 @@ cudaError_t Emulated::copy(void* dst, const void* src, uint64_t bytes, cudart::S
   if (error != cudaSuccess) return error;
   std::memmove(to, from, bytes);
   DeviceMemory::instance().mark_initialized(reinterpret_cast<uint64_t>(dst), bytes);
+  KernelCounters::instance().add_move(bytes, bytes);
   return cudaSuccess;
 }
 
@@ -210,6 +212,7 @@ cudaError_t Emulated::destroy_image(uint64_t object) {
 
 cudaError_t Emulated::fill(const cudart::Fill& fill, cudart::StreamId) {
   if (fill.width == 0) return cudaSuccess;
+  KernelCounters::instance().add_move(0, fill.width * fill.element_bytes * fill.height);
   for (uint64_t row = 0; row < fill.height; ++row) {
     const cudaError_t error = fill_row(fill.address + row * fill.pitch, fill);
     if (error != cudaSuccess) return error;

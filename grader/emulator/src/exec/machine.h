@@ -25,6 +25,7 @@ class UndoLog;
 struct Warp;
 struct Worker;
 struct WorkerCounts;
+class Hierarchy;
 
 inline constexpr uint32_t kLanes = 32;
 inline constexpr uint32_t kAllLanes = ~0u;
@@ -122,6 +123,8 @@ struct Warp {
   std::vector<AsyncCopy> async_copies;
   uint32_t async_group[kLanes] = {};  // groups that each lane has committed
   uint64_t instructions = 0;          // executed in this block, when counters are on
+  uint64_t lines_touched = 0;         // of global memory in this block, request by request (simt/hierarchy.h)
+  uint64_t loads = 0;                 // of global memory, likewise
 };
 
 struct BarrierReduction {
@@ -157,6 +160,7 @@ struct Worker {
   const Allocation* allocations = nullptr;  // sorted by address
   uint32_t allocation_count = 0;
   WorkerCounts* counts = nullptr;  // when counters are on
+  Hierarchy* hierarchy = nullptr;  // when an estimate is asked for
   UndoLog* undo = nullptr;         // in a trial
   bool init_check = false;
   bool race_check = false;

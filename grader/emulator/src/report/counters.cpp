@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "report/json_line.h"
+#include "report/launch_groups.h"
+#include "support/settings.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -100,14 +102,29 @@ void InstructionCounts::add(const InstructionCounts& other) {
 }
 
 KernelCounters& KernelCounters::instance() {
-  static KernelCounters* counters = new KernelCounters;
+  static KernelCounters* counters = [] {
+    auto* made = new KernelCounters;
+    if (settings().levels) made->groups_ = new LaunchGroups;
+    return made;
+  }();
   return *counters;
+}
+
+void KernelCounters::begin_call(bool is_run) {
+  std::lock_guard lock(mutex_);
+  if (groups_ != nullptr) groups_->begin_call(is_run);
+}
+
+void KernelCounters::add_move(uint64_t bytes_read, uint64_t bytes_written) {
+  std::lock_guard lock(mutex_);
+  if (groups_ != nullptr) groups_->add_move(bytes_read, bytes_written);
 }
 
 const KernelCounters::Known& KernelCounters::known(const Program& program) {
   Known& k = known_[&program];
   if (k.title == program.title && k.places.size() == program.code.size()) return k;
-  k = {program.title, {}, {}, {}};
+  k = {program.title, {}, {}, {}, {}};
+  if (groups_ != nullptr) k.chains = find_chains(program);
   for (const Inst& i : program.code) {
     const std::string& opcode = program.texts[i.index];
     k.classes.push_back(classify(opcode));
@@ -124,16 +141,24 @@ void KernelCounters::add(const Program& program, const LaunchShape& shape,
   std::lock_guard lock(mutex_);
   const Known& k = known(program);
   Kernel& kernel = kernels_[program.title];
+  InstructionCounts launch;
+  Chain64 chain;
+  Chain widest;
   for (size_t i = 0; i < program.code.size(); ++i) {
     const ExecutionCounts& executed = counts.executed[i];
     if (executed.warps == 0) continue;
-    InstructionCounts& line = kernel.lines[k.places[i]];
-    line.executed.warps += executed.warps;
-    line.executed.lanes += executed.lanes;
-    line.classes[static_cast<size_t>(k.classes[i])] += executed.warps;
-    if (k.barriers[i]) line.barriers += executed.warps;
-    emu::add(line.accesses, counts.accesses[i]);
+    InstructionCounts one;
+    one.executed = executed;
+    one.classes[static_cast<size_t>(k.classes[i])] = executed.warps;
+    if (k.barriers[i]) one.barriers = executed.warps;
+    one.accesses = counts.accesses[i];
+    kernel.lines[k.places[i]].add(one);
+    if (groups_ == nullptr) continue;
+    launch.add(one);
+    chain.add(k.chains[i], executed.warps);
+    if (k.chains[i].loads > widest.loads) widest = k.chains[i];
   }
+  if (groups_ != nullptr) groups_->add(program.title, shape, launch, chain, widest, counts);
   for (const auto& [a, traffic] : counts.traffic.all()) {
     Buffer& buffer = kernel.buffers[allocations[a].name];
     buffer.bytes = std::max(buffer.bytes, allocations[a].bytes());
@@ -196,6 +221,7 @@ size_t KernelCounters::drain(char* json_lines, size_t capacity) {
   std::lock_guard lock(mutex_);
   for (const auto& [title, kernel] : kernels_) push(title, kernel);
   kernels_.clear();
+  if (groups_ != nullptr) groups_->drain(lines_);
   return lines_.drain(json_lines, capacity);
 }
 

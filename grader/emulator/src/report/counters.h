@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "memory/device_memory.h"
+#include "program/chain.h"
 #include "program/instruction_class.h"
 #include "program/program.h"
 #include "report/line_queue.h"
@@ -30,11 +31,19 @@ struct InstructionCounts {
 struct LaunchShape {
   uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};
   uint32_t shared_bytes = 0;
+  uint32_t resident_blocks = 0;  // on a multiprocessor (simt/hierarchy.h)
+  bool cooperative = false;
   uint64_t threads() const { return uint64_t(grid[0]) * grid[1] * grid[2] * block[0] * block[1] * block[2]; }
 };
 
+class LaunchGroups;
+
 class KernelCounters {
  public:
+  // A call of the submission begins: a run that a judge would time, or any other.
+  void begin_call(bool is_run);
+  // Bytes that a copy or a fill moves within the device.
+  void add_move(uint64_t bytes_read, uint64_t bytes_written);
   static KernelCounters& instance();
   // `counts` of all workers together.
   void add(const Program& program, const LaunchShape& shape, const std::vector<Allocation>& allocations,
@@ -66,6 +75,7 @@ class KernelCounters {
     std::vector<InstructionClass> classes;
     std::vector<bool> barriers;
     std::vector<Place> places;
+    std::vector<Chain> chains;  // where an estimate is asked for
   };
 
   const Known& known(const Program& program);
@@ -75,6 +85,7 @@ class KernelCounters {
   std::map<const Program*, Known> known_;
   std::map<std::string, Kernel> kernels_;  // by title
   LineQueue lines_;
+  LaunchGroups* groups_ = nullptr;  // where an estimate is asked for; never destroyed
 };
 
 }  // namespace warpgrade::emu

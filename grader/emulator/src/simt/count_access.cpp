@@ -6,6 +6,7 @@
 
 #include "memory/device_memory.h"
 #include "simt/counts.h"
+#include "simt/hierarchy.h"
 #include "simt/observe_row.h"
 
 namespace warpgrade::emu {
@@ -75,10 +76,42 @@ Touched count_scattered(uint32_t mask, uint32_t bytes, const Access& x) {
   return touched;
 }
 
+// Where the sectors of an allocation stand among those of all: what is sampled is the same in each run.
+uint64_t first_sector_of(uint32_t allocation) {
+  return uint64_t(allocation) << 36;
+}
+
+// Lines of neighbouring sectors, as they come.
+class LineRun {
+ public:
+  LineRun(Warp& w, uint32_t allocation, AccessKind kind)
+      : w_(w), first_(first_sector_of(allocation)), kind_(kind) {
+    w.loads += kind == AccessKind::load ? 1 : 0;
+  }
+  ~LineRun() { flush(); }
+  LineRun(const LineRun&) = delete;
+  void add(uint64_t sector) {
+    if (sector / kLineSectors != line_) flush();
+    line_ = sector / kLineSectors;
+    sectors_ |= 1u << sector % kLineSectors;
+  }
+
+ private:
+  void flush() {
+    if (sectors_ != 0) w_.worker->hierarchy->touch(w_, first_ / kLineSectors + line_, sectors_, kind_);
+    sectors_ = 0;
+  }
+  Warp& w_;
+  const uint64_t first_;
+  const AccessKind kind_;
+  uint64_t line_ = 0;
+  uint32_t sectors_ = 0;
+};
+
 // Marks the sectors in their allocation's traffic; lanes that stand in several (generic addresses may) go by
 // themselves.
-void note_traffic(Worker& worker, const Inst& i, uint32_t mask, AccessKind kind, uint32_t sectors,
-                  const Access& x) {
+void note_traffic(Warp& w, const Inst& i, uint32_t mask, AccessKind kind, uint32_t sectors, const Access& x) {
+  Worker& worker = *w.worker;
   const auto touch = [&](uint32_t lanes, uint32_t allocation, uint64_t last, uint64_t n) {
     if (allocation >= worker.allocation_count) return;
     const Allocation& a = worker.allocations[allocation];
@@ -86,6 +119,13 @@ void note_traffic(Worker& worker, const Inst& i, uint32_t mask, AccessKind kind,
     uint64_t* plane = worker.counts->traffic.of(allocation).move(kind, n, last / kSectorBytes - begin);
     for (uint32_t m = lanes; m != 0; m &= m - 1)
       BufferTraffic::touch(plane, x.host[__builtin_ctz(m)] / kSectorBytes - begin);
+    if (worker.hierarchy == nullptr) return;
+    LineRun lines(w, allocation, kind);
+    for (uint32_t m = lanes; m != 0; m &= m - 1) lines.add(x.host[__builtin_ctz(m)] / kSectorBytes - begin);
+    if (kind != AccessKind::atomic) return;
+    for (uint32_t m = lanes == mask ? w.mask : lanes; m != 0; m &= m - 1)
+      worker.hierarchy->hot.add(first_sector_of(allocation) + x.host[__builtin_ctz(m)] / kSectorBytes - begin,
+                                1);
   };
   const uint32_t common = allocation_of(worker, i, x.low, x.high);
   if (common < worker.allocation_count) return touch(mask, common, x.high, sectors);
@@ -113,7 +153,7 @@ void count_global(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const
   }
   c.sectors += touched.sectors;
   c.ideal_sectors += first == last ? 1 : sectors_for(touched.bytes);
-  note_traffic(*w.worker, i, mask, kind, touched.sectors, x);
+  note_traffic(w, i, mask, kind, touched.sectors, x);
 }
 
 // Whether each active lane wants what the lane beside it (or the one two further) wants: then an access of 8
@@ -246,6 +286,9 @@ void count_global_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, c
   const uint64_t begin = (a.begin + static_cast<uint64_t>(a.alias)) / kSectorBytes;
   uint64_t* plane = worker.counts->traffic.of(allocation).move(kind, last - first + 1, last - begin);
   for (uint64_t sector = first - begin; sector <= last - begin; ++sector) BufferTraffic::touch(plane, sector);
+  if (worker.hierarchy == nullptr) return;
+  LineRun lines(w, allocation, kind);
+  for (uint64_t sector = first - begin; sector <= last - begin; ++sector) lines.add(sector);
 }
 
 }  // namespace
@@ -292,6 +335,7 @@ CountedRow describe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
     return known;
   }
   Worker& worker = *w.worker;
+  if (worker.hierarchy != nullptr) return known;  // each access is to be seen
   const uint32_t allocation = allocation_of(worker, i, row.low, row.high());
   if (allocation >= worker.allocation_count) return known;
   const Allocation& a = worker.allocations[allocation];
@@ -335,6 +379,9 @@ bool count_ordered_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind
     if (sector != before) BufferTraffic::touch(plane, sector - begin);
     before = sector;
   }
+  if (worker.hierarchy == nullptr) return true;
+  LineRun lines(w, allocation, kind);
+  for (uint32_t k = 0; k < n; ++k) lines.add(host[k] / kSectorBytes - begin);
   return true;
 }
 

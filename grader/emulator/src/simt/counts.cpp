@@ -23,10 +23,12 @@ void WorkerCounts::add_block(const Block& block) {
   for (const Warp& w : block.warps) {
     sum += w.instructions;
     busiest = std::max(busiest, w.instructions);
+    blocks.max_warp_loads = std::max(blocks.max_warp_loads, w.loads);
   }
   ++blocks.blocks;
   blocks.warp_instructions += sum;
   blocks.max_block_instructions = std::max(blocks.max_block_instructions, sum);
+  blocks.max_warp_instructions = std::max(blocks.max_warp_instructions, busiest);
   blocks.as_if_busiest += busiest * block.warps.size();
 }
 
@@ -41,7 +43,15 @@ void WorkerCounts::merge(const WorkerCounts& other) {
   blocks.warp_instructions += other.blocks.warp_instructions;
   blocks.max_block_instructions =
       std::max(blocks.max_block_instructions, other.blocks.max_block_instructions);
+  blocks.max_warp_instructions = std::max(blocks.max_warp_instructions, other.blocks.max_warp_instructions);
+  blocks.max_warp_loads = std::max(blocks.max_warp_loads, other.blocks.max_warp_loads);
   blocks.as_if_busiest += other.blocks.as_if_busiest;
+  levels.add(other.levels);
+  if (other.hot == nullptr) return;
+  if (hot == nullptr)
+    hot = std::make_unique<HotSectors>(*other.hot);
+  else
+    hot->merge(*other.hot);
 }
 
 void add(AccessCounts& sum, const AccessCounts& c) {

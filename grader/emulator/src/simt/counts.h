@@ -4,10 +4,12 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "exec/access.h"
+#include "simt/hierarchy.h"
 
 namespace warpgrade::emu {
 
@@ -87,7 +89,7 @@ class TrafficMap {
 
 struct BlockCounts {
   uint64_t blocks = 0, warp_instructions = 0;
-  uint64_t max_block_instructions = 0;
+  uint64_t max_block_instructions = 0, max_warp_instructions = 0, max_warp_loads = 0;
   uint64_t as_if_busiest = 0;  // sum over blocks: instructions, had each warp as many as the busiest
 };
 
@@ -96,6 +98,8 @@ struct WorkerCounts {
   std::vector<AccessCounts> accesses;     // by instruction
   TrafficMap traffic;
   BlockCounts blocks;
+  LevelCounts levels;
+  std::unique_ptr<HotSectors> hot;  // where something was updated atomically
 
   explicit WorkerCounts(size_t instructions) : executed(instructions), accesses(instructions) {}
   WorkerCounts(WorkerCounts&&) = default;  // a copy's traffic would point into the original

@@ -305,7 +305,7 @@ void BlockSlot::start(uint64_t linear) {
     w.back_edges = w.spin = 0;
     w.prefer_others = w.rotate = false;
     w.carry = 0;
-    w.instructions = 0;
+    w.instructions = w.lines_touched = w.loads = 0;
     for (const SpecialRegister& r : block.program->block_specials) {
       if (r.what == Special::local_window) {
         for (uint32_t l = 0; l < kLanes; ++l) fill(w, r, l, local_window(w, l));

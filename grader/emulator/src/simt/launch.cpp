@@ -23,6 +23,7 @@
 #include "report/counters.h"
 #include "simt/counts.h"
 #include "simt/execute.h"
+#include "simt/hierarchy.h"
 #include "support/settings.h"
 #include "texture/images.h"
 
@@ -184,11 +185,16 @@ void run_blocks(Launch& launch, unsigned worker_count, std::vector<WorkerCounts>
   }
   const std::function<void(unsigned)> work = [&](unsigned index) {
     set_up(workers[index], launch, index);
+    std::optional<Hierarchy> hierarchy;
+    if (settings().levels) workers[index].hierarchy = &hierarchy.emplace(launch);
     const std::unique_ptr<NativeContext> native = make_native_context(launch, workers[index]);
     workers[index].native = native.get();
     BlockLoop(launch, workers[index]).run();
     if (native) fold_native_counts(*native, *launch.program, workers[index]);
     workers[index].native = nullptr;
+    if (!hierarchy) return;
+    counts[index].levels = hierarchy->counts;
+    if (hierarchy->hot_used()) counts[index].hot = std::make_unique<HotSectors>(hierarchy->hot);
   };
   Pool::instance().run(worker_count, work);
 }
@@ -311,6 +317,8 @@ Fault run_launch(Launch& launch) {
     std::copy_n(launch.grid, 3, shape.grid);
     std::copy_n(launch.block, 3, shape.block);
     shape.shared_bytes = launch.program->static_shared_bytes + launch.dynamic_shared;
+    shape.cooperative = launch.cooperative;
+    shape.resident_blocks = resident_blocks(launch);
     KernelCounters::instance().add(*launch.program, shape, *launch.allocations, counts[0], wall.count());
   }
   return launch.fault;

@@ -45,12 +45,13 @@ void read_checks(Settings& s) {
     if (word == "all" || word == "synccheck") s.sync_check = true;
     if (word == "all" || word == "leakcheck") s.leak_check = true;
     if (word == "all" || word == "counters") s.counters = true;
-    constexpr std::array kKnown = {"memcheck",  "initcheck", "racecheck", "synccheck",
-                                   "leakcheck", "counters",  "all",       "none"};
+    if (word == "levels") s.counters = s.levels = true;
+    constexpr std::array kKnown = {"memcheck", "initcheck", "racecheck", "synccheck", "leakcheck",
+                                   "counters", "levels",    "all",       "none"};
     if (std::find(kKnown.begin(), kKnown.end(), word) == kKnown.end()) {
       std::fprintf(stderr,
                    "emulator: WARPEMU_CHECKS: unknown check '%s'; known: memcheck, initcheck, racecheck, "
-                   "synccheck, leakcheck, counters, all, none\n",
+                   "synccheck, leakcheck, counters, levels, all, none\n",
                    word.c_str());
     }
   }

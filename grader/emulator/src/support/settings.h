@@ -17,6 +17,7 @@ struct Settings {
   bool sync_check = false;
   bool leak_check = false;
   bool counters = false;
+  bool levels = false;  // counters tell as well what an estimate of time needs
   DeviceModel device;
   uint64_t memory_bytes = 0;
   double launch_timeout_s = 0;  // 0: none

@@ -1,0 +1,91 @@
+// Which level of a GPU's memory would serve the accesses of a launch, for estimates of time: a sample of the
+// lines is followed through a first-level cache and the second-level cache of the described device.
+//
+// Warps run here one after the other, there side by side. So the first level knows no order: a line is found
+// there when some warp of the block touched it at about the same point of its own work, that is, when the
+// lines that all resident warps touch between these points fit into the cache. The second level keeps the
+// order of the blocks, which is close enough for a cache that is far larger than what blocks have under way.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "exec/access.h"
+
+namespace warpgrade::emu {
+
+inline constexpr uint32_t kLineSectors = 4;      // of 32 bytes
+inline constexpr uint32_t kLinesPerSample = 16;  // one line of so many is followed
+
+// Of the sampled lines, in sectors.
+struct LevelCounts {
+  uint64_t loads = 0;        // that lanes asked for
+  uint64_t l1_misses = 0;    // of these, what the second level had to give
+  uint64_t l2_accesses = 0;  // loads that missed, stores, atomics
+  uint64_t l2_read_misses = 0;
+  uint64_t written_back = 0;  // dirty sectors that had to make room
+  uint64_t lines = 0;         // of all requests, not of the sample: lines, each once a request
+
+  void add(const LevelCounts& other);
+};
+
+// Most updates that one sector's atomics have got (two sectors may share a place in the table).
+class HotSectors {
+ public:
+  void add(uint64_t sector, uint32_t lanes) { table_[(sector * kMix) >> (64 - kBits)] += lanes; }
+  void merge(const HotSectors& other);
+  uint64_t hottest() const;
+
+ private:
+  static constexpr uint64_t kMix = 0x9e3779b97f4a7c15ull;
+  static constexpr uint32_t kBits = 11;
+  std::array<uint64_t, 1u << kBits> table_{};
+};
+
+// The second level, of the process: what a launch leaves there the next one finds.
+class SecondLevel {
+ public:
+  static SecondLevel& instance();
+  void flush();  // as before each run that is timed
+  void access(uint64_t line, uint32_t sectors, bool read, bool write, LevelCounts& counts);
+
+ private:
+  static constexpr uint32_t kWays = 16;
+  struct Way {
+    uint64_t line = ~uint64_t{0}, used = 0;
+    uint8_t valid = 0, dirty = 0;  // a bit a sector
+  };
+  SecondLevel();
+  std::mutex mutex_;
+  std::vector<Way> ways_;
+  uint64_t sets_ = 1, clock_ = 0;
+};
+
+// A worker's view during a launch.
+class Hierarchy {
+ public:
+  explicit Hierarchy(const Launch& launch);
+  // A request touches `sectors` (a bit each) of a line. Lines are numbered over all allocations.
+  void touch(Warp& w, uint64_t line, uint32_t sectors, AccessKind kind);
+  HotSectors hot;
+  LevelCounts counts;
+  bool hot_used() const { return hot.hottest() != 0; }
+
+ private:
+  struct Entry {
+    uint64_t line = ~uint64_t{0}, block = ~uint64_t{0};
+    uint8_t sectors = 0, next = 0, used = 0;
+    std::array<uint32_t, 4> times{};  // of warps' own clocks, at which the line was touched
+  };
+  uint32_t found_in_first(Warp& w, uint64_t line, uint32_t sectors);
+  static constexpr uint32_t kEntries = 1024;
+  std::vector<Entry> first_;
+  uint64_t reach_ = 0;  // lines that a warp may touch between two uses of a line that is found
+};
+
+// Blocks of the launch that a multiprocessor of the described device holds at once, without a look at
+// registers, and never more than the grid has for each.
+uint32_t resident_blocks(const Launch& launch);
+
+}  // namespace warpgrade::emu

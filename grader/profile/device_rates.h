@@ -1,0 +1,28 @@
+// What a GPU does in a second: the numbers behind estimates of time. Files in profile/rates, each number with
+// its source; the counts of a device (multiprocessors, clock) stand in the emulator's description of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace warpgrade {
+
+struct DeviceRates {
+  std::string id;            // h200
+  std::string name;          // NVIDIA H200
+  std::string described_as;  // its description in emulator/devices
+  std::string architecture;  // 90
+  bool validated = false;
+  double multiprocessors = 0, clock_hz = 0, threads_per_multiprocessor = 0, registers_per_multiprocessor = 0;
+  double dram_bytes_per_s = 0, l2_bytes_per_s = 0;
+  double updates_of_one_sector_per_s = 0, scattered_updates_per_s = 0;
+  double fp32_lanes = 0, fp64_lanes = 0, integer_lanes = 0, special_lanes = 0;  // a clock, a multiprocessor
+};
+
+// Of the device that the emulator knows under this name; none when no rates of it are known.
+std::optional<DeviceRates> find_rates(const std::string& id);
+
+std::vector<std::string> devices_with_rates();
+
+}  // namespace warpgrade

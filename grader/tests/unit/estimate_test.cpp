@@ -1,0 +1,166 @@
+#include "profile/estimate.h"
+
+#include <gtest/gtest.h>
+
+#include "profile/told.h"
+
+namespace warpgrade {
+namespace {
+
+using nlohmann::json;
+
+DeviceRates h200() {
+  return find_rates("h200").value();
+}
+
+// One launch that fills the GPU and does little; tests add work. Figures are those of the emulator's launch
+// groups (grader/emulator/README.md).
+json launch(const json& changes = json::object()) {
+  json group = {{"kernel", "k"},
+                {"launch_group", 0},
+                {"in_run", 1},
+                {"runs", 1},
+                {"launches", 1},
+                {"grid", {1056, 1, 1}},
+                {"block", {256, 1, 1}},
+                {"resident_blocks", 8},
+                {"blocks", 1056},
+                {"warp_instructions", 84480},
+                {"thread_instructions", 84480 * 32}};
+  group.update(changes);
+  return json::array({group});
+}
+
+double microseconds(const json& groups, Cure cure = Cure::nothing) {
+  return estimate_run(groups, json::array(), h200(), fitted_coefficients(), cure).microseconds;
+}
+
+// A GB that is read once: the sample is one line in 16.
+json streaming() {
+  constexpr double kSectors = 1e9 / 32;
+  return launch({{"global_load_sectors", kSectors},
+                 {"global_load_sectors_ideal", kSectors},
+                 {"global_load_requests", kSectors / 4},
+                 {"lines", kSectors / 4},
+                 {"sampled_loads", kSectors / 16},
+                 {"sampled_l1_misses", kSectors / 16},
+                 {"sampled_l2_accesses", kSectors / 16},
+                 {"sampled_l2_read_misses", kSectors / 16},
+                 {"distinct_sectors_read", kSectors}});
+}
+
+TEST(Estimate, AStreamIsBoundByMemoryAndTakesWhatItsBytesTake) {
+  const Estimate e = estimate_run(streaming(), json::array(), h200());
+  EXPECT_EQ(e.refusal, "");
+  EXPECT_EQ(e.bound(), "dram");
+  EXPECT_GT(e.microseconds, 1e9 / 4.8e12 * 1e6);  // not above the peak
+  EXPECT_LT(e.microseconds, 3 * 1e9 / 4.8e12 * 1e6);
+}
+
+TEST(Estimate, MoreOfAnyWorkNeverTakesLess) {
+  const double before = microseconds(streaming());
+  for (const char* work : {"shared_load_passes", "global_atomic_sectors", "hottest_sector_updates", "lines",
+                           "chain_global", "barriers", "sampled_written_back"}) {
+    json groups = streaming();
+    groups[0][work] = groups[0].value(work, 0.0) + 1e8;
+    EXPECT_GT(microseconds(groups), before) << work;
+  }
+}
+
+TEST(Estimate, OneAddressThatAllUpdateBindsAndItsCureGains) {
+  const json groups = launch({{"hottest_sector_updates", 1e6}, {"global_atomic_sectors", 1e6 / 32}});
+  EXPECT_EQ(estimate_run(groups, json::array(), h200()).bound(), "atomics");
+  EXPECT_GT(microseconds(groups), 700);
+  EXPECT_LT(microseconds(groups, Cure::contention), 0.1 * microseconds(groups));
+}
+
+TEST(Estimate, ABusyWarpBindsAndEqualWorkGains) {
+  const json groups = launch({{"global_load_requests", 84480},
+                              {"chain_global", 8448},
+                              {"chain_loads", 84480},
+                              {"max_warp_loads", 10000},
+                              {"widest_global", 2},
+                              {"widest_loads", 4}});
+  EXPECT_EQ(estimate_run(groups, json::array(), h200()).bound(), "tail");
+  EXPECT_GT(microseconds(groups), 10 * microseconds(groups, Cure::balance));
+}
+
+TEST(Estimate, BankConflictsCostWhatTheirPassesCost) {
+  const json groups = launch({{"shared_load_passes", 3.2e8}, {"shared_load_passes_ideal", 1e7}});
+  EXPECT_EQ(estimate_run(groups, json::array(), h200()).bound(), "shared");
+  EXPECT_LT(microseconds(groups, Cure::bank_conflicts), 0.1 * microseconds(groups));
+}
+
+TEST(Estimate, LaunchesOfThePlanAreNotCountedAndThoseOfARunAddUp) {
+  json both = streaming();
+  both.push_back(both[0]);
+  both[1]["in_run"] = 0;
+  EXPECT_DOUBLE_EQ(microseconds(both), microseconds(streaming()));
+  both[1]["in_run"] = 1;
+  EXPECT_GT(microseconds(both), 1.9 * microseconds(streaming()));
+}
+
+TEST(Estimate, CountersOfSeveralRunsTellTheTimeOfOne) {
+  json twice = streaming();
+  for (auto& [name, value] : twice[0].items()) {
+    if (value.is_number() && name != "in_run" && name != "launch_group") value = 2 * value.get<double>();
+  }
+  EXPECT_NEAR(microseconds(twice), microseconds(streaming()), 1e-6);
+}
+
+TEST(Estimate, RegistersLimitTheWarpsThatHideLatency) {
+  const json groups = launch({{"chain_global", 1e6}, {"chain_loads", 1e6}});
+  const json few = {{{"name", "void k(int)"}, {"registers", 32}}},
+             many = {{{"name", "void k(int)"}, {"registers", 255}}};
+  EXPECT_GT(estimate_run(groups, many, h200()).microseconds,
+            2 * estimate_run(groups, few, h200()).microseconds);
+}
+
+TEST(Estimate, NoEstimateWhereNothingLikeItWasCompared) {
+  EXPECT_NE(estimate_run(json::array(), json::array(), h200()).refusal, "");
+  EXPECT_NE(estimate_run(json(), json::array(), h200()).refusal, "");
+  EXPECT_NE(estimate_run(launch({{"cooperative", 1}}), json::array(), h200()).refusal, "");
+  EXPECT_NE(estimate_run(launch({{"local_requests", 40000}}), json::array(), h200()).refusal, "");
+  const json told = tell_estimate({{"launch_groups", launch({{"cooperative", 1}})}}, json::array(), h200());
+  EXPECT_FALSE(told.contains("us"));
+  EXPECT_NE(estimate_text(told).find("No estimate"), std::string::npos);
+}
+
+TEST(Estimate, ATimeFarBeyondAllRecordsIsNotTold) {
+  json groups = streaming();
+  groups[0]["hottest_sector_updates"] = 1e12;
+  EXPECT_TRUE(tell_estimate({{"launch_groups", groups}}, json::array(), h200()).contains("refusal"));
+}
+
+TEST(Estimate, WhatIsToldHasAnIntervalAndSaysThatItIsAnEstimate) {
+  json told = tell_estimate({{"launch_groups", streaming()}}, json::array(), h200());
+  EXPECT_LT(told["low_us"].get<double>(), told["us"].get<double>());
+  EXPECT_GT(told["high_us"].get<double>(), told["us"].get<double>());
+  set_beside_naive(told, {{"us", 3 * told["us"].get<double>()}});
+  EXPECT_NEAR(told["over_naive"]["ratio"].get<double>(), 3, 1e-9);
+  EXPECT_NE(estimate_text(told).find("Estimate, not a measurement"), std::string::npos);
+  EXPECT_NE(estimate_text(told).find("3x naive"), std::string::npos);
+}
+
+TEST(Estimate, FindingsComeByWhatCuringThemGains) {
+  json counters = {
+      {"findings",
+       {{{"disease", "redundant"}, {"severity", 0.9}}, {{"disease", "contention"}, {"severity", 0.1}}}}};
+  order_by_gain(counters, {{"without", {{{"disease", "contention"}, {"gain", 5.0}}}}});
+  EXPECT_EQ(counters["findings"][0]["disease"], "contention");
+  EXPECT_EQ(counters["findings"][0]["gain"], 5.0);
+}
+
+TEST(Estimate, ADeviceThatWasNotComparedGetsAWiderIntervalAndAWord) {
+  for (const std::string& id : devices_with_rates()) {
+    const DeviceRates rates = find_rates(id).value();
+    EXPECT_GT(rates.dram_bytes_per_s, 1e11) << id;
+    EXPECT_GT(rates.l2_bytes_per_s, rates.dram_bytes_per_s) << id;
+    const json told = tell_estimate({{"launch_groups", streaming()}}, json::array(), rates);
+    EXPECT_EQ(estimate_text(told).find("more doubt") != std::string::npos, !rates.validated) << id;
+  }
+  EXPECT_FALSE(find_rates("abacus"));
+}
+
+}  // namespace
+}  // namespace warpgrade
