@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Judges the same submissions again and again with 1, 2 and 4 workers of the emulator, and compares what is said.
 
-    .venv/bin/python grader/tests/no_flips.py [--repetitions 50] [--workers 1,2,4] [--labs apsp,spmm] [--all] [--fresh]
+    .venv/bin/python grader/tests/no_flips.py [--repetitions 50] [--workers 1,2,4] [--labs apsp,spmm]
+        [--all | --fresh | --corpus]
 
 Each is compiled once and judged on the same hidden values every time. What is compared: verdict, reason, message, and
 the first finding's kind, place and message. (Its block may differ where a kernel reads the clock, as
 missing_syncthreads does.) Exit code 1 when anything differs, with both records. test_no_flips.py runs it once in CI.
 With --all every mistake of first_messages.yaml is judged, on its own case, in place of the few below.
 With --fresh each repetition draws other hidden values instead: then verdict and words must be what the table says.
+With --corpus the submissions of grader/tests/submissions are judged instead and their verdicts compared, case by case.
+Left out are those that need a box of their own, those that end at a limit of time, and those whose expected.yaml
+allows several verdicts because chance decides.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from corpus import policy_for
+from corpus import Example, policy_for, read_corpus
 from test_first_messages import MISTAKES, Mistake, examine
 
 HERE = Path(__file__).resolve().parent
@@ -123,6 +127,44 @@ def differences(lab: str, repetitions: int, workers: list[int]) -> list[str]:
         return differences_in_class(lab, FIXTURES[lab]["case"], Path(scratch), repetitions, workers)
 
 
+def steady_examples(labs: list[str] | None) -> dict[tuple[str, str], list[Example]]:
+    """The corpus without what chance or a clock decides, by lab and cases."""
+    groups: dict[tuple[str, str], list[Example]] = {}
+    for example in read_corpus("emulator"):
+        steady = example.needs is None and len(example.verdicts) == 1 and example.verdicts[0] != "time_limit"
+        if steady and (labs is None or example.lab in labs):
+            groups.setdefault((example.lab, example.cases), []).append(example)
+    return groups
+
+
+def verdicts_by_case(records: list[dict[str, Any]]) -> dict[str, str]:
+    """Of each submission and case."""
+    return {f"{r['submission']['id']} {r['case']['id']}": r["outcome"]["verdict"] for r in records}
+
+
+def over_corpus(labs: list[str] | None, repetitions: int, workers: list[int]) -> list[str]:
+    """One text for each time that a fixture's case gets another verdict than at first."""
+    found: list[str] = []
+    for (lab, cases), examples in steady_examples(labs).items():
+        with tempfile.TemporaryDirectory(prefix="no-flips-") as scratch:
+            folder = Path(scratch)
+            for example in examples:
+                example.lay_out(folder / "class" / example.name)
+            policy, first = policy_for(lab, folder), {}
+            for repetition in range(repetitions):
+                for count in workers:
+                    forget_records(folder / "run")
+                    verdicts = verdicts_by_case(judge(lab, cases, folder, policy, count))
+                    first = first or verdicts
+                    for what in sorted(set(first) | set(verdicts)):
+                        if verdicts.get(what) != first.get(what):
+                            told = f"{verdicts.get(what)}, at first {first.get(what)}"
+                            found.append(f"{lab} {what}, repetition {repetition}, {count} workers: {told}")
+                done = f"{repetition + 1} of {repetitions} repetitions of {len(examples)} submissions"
+                print(f"{lab} {cases}: {done}, {len(found)} differ", flush=True)
+    return found
+
+
 def surprises_in_class(lab: str, case: str, folder: Path, repetitions: int, mistakes: list[Mistake]) -> list[str]:
     """One text for each time that a mistake is told in other words than the table's, new hidden values each time."""
     found: list[str] = []
@@ -160,11 +202,17 @@ def main() -> int:
     parser.add_argument("--labs", help="default: all that have some")
     parser.add_argument("--all", action="store_true", help="every mistake of first_messages.yaml")
     parser.add_argument("--fresh", action="store_true", help="other hidden values every time; judges what --all does")
+    parser.add_argument("--corpus", action="store_true", help="the submissions of the corpus")
     arguments = parser.parse_args()
     arguments.all |= arguments.fresh
     start, found = time.monotonic(), []
+    if arguments.corpus:
+        named = arguments.labs.split(",") if arguments.labs else None
+        found += over_corpus(named, arguments.repetitions, [int(count) for count in arguments.workers.split(",")])
     labs = arguments.labs.split(",") if arguments.labs else list(FIXTURES)
-    if arguments.all and not arguments.labs:
+    if arguments.corpus:
+        labs = []
+    elif arguments.all and not arguments.labs:
         labs = list(dict.fromkeys(mistake.lab for mistake in MISTAKES))
     for lab in labs:
         workers = [int(count) for count in arguments.workers.split(",")]

@@ -10,8 +10,6 @@ namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32, kVectors = 8, kEach = 4 * kVectors;
 constexpr int kTile = kThreads * kEach, kWarpPart = 32 * kEach;  // numbers of a block, of a warp
-constexpr int kWindows = 1;                                      // of 32 tiles, that a warp asks at once
-constexpr int kPause = 0;                                      // ns between two questions
 constexpr unsigned kAll = 0xFFFFFFFFu;
 
 // A tile's word: what its lower half is, in the upper half.
@@ -42,27 +40,17 @@ __device__ unsigned long long ask(const unsigned long long* words, int tile) {
   return tile >= 0 ? hear(words + tile) : word_of(kWholeSum, 0);
 }
 
-// By one warp: the sum of all tiles before `tile`. A lane looks at one tile of each window; those that have
-// told nothing yet are asked again. How far one look reaches decides how fast the sums move on: a look takes
-// as long as L2 needs for an answer.
+// By one warp: the sum of all tiles before `tile`, 32 of them a look, a tile a lane. Those that have told
+// nothing yet are asked again.
 __device__ int sum_before(const unsigned long long* words, int tile) {
   int sum = 0;
-  for (int nearest = tile - 1 - int(threadIdx.x % 32); true; nearest -= 32 * kWindows) {
-    unsigned long long seen[kWindows];
-#pragma unroll
-    for (int w = 0; w < kWindows; ++w) seen[w] = ask(words, nearest - 32 * w);
-#pragma unroll
-    for (int w = 0; w < kWindows; ++w) {
-      while (__any_sync(kAll, seen[w] >> 32 == kNothing)) {
-        if (kPause > 0) __nanosleep(kPause);
-        seen[w] = ask(words, nearest - 32 * w);
-      }
-      const unsigned whole = __ballot_sync(kAll, seen[w] >> 32 == kWholeSum);
-      const unsigned upto =
-          whole ^ (whole - 1);  // the lanes up to the nearest whole sum; all if there is none
-      sum += __reduce_add_sync(kAll, upto >> threadIdx.x % 32 & 1 ? int(unsigned(seen[w])) : 0);
-      if (whole != 0) return sum;
-    }
+  for (int other = tile - 1 - int(threadIdx.x % 32); true; other -= 32) {
+    unsigned long long seen = ask(words, other);
+    while (__any_sync(kAll, seen >> 32 == kNothing)) seen = ask(words, other);
+    const unsigned whole = __ballot_sync(kAll, seen >> 32 == kWholeSum);
+    const unsigned upto = whole ^ (whole - 1);  // the lanes up to the nearest whole sum; all if there is none
+    sum += __reduce_add_sync(kAll, upto >> threadIdx.x % 32 & 1 ? int(unsigned(seen)) : 0);
+    if (whole != 0) return sum;
   }
 }
 

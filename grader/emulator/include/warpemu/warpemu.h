@@ -4,7 +4,7 @@
  *
  * Environment, read once at load:
  *   WARPEMU_THREADS=n     worker threads (default: the cores of this process)
- *   WARPEMU_CHECKS=list   comma list of memcheck, initcheck, racecheck, synccheck, leakcheck, counters, levels;
+ *   WARPEMU_CHECKS=list   of memcheck, initcheck, racecheck, synccheck, leakcheck, counters, levels; or
  *                         `all` or `none` (default memcheck)
  *   WARPEMU_DEVICE=h200   the described device: a name of devices/ or a file's path (default a100)
  *   WARPEMU_ARCH=80       compute capability that the emulated device reports (default: the device's)
