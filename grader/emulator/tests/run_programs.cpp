@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
                     LeftOut{"vector_maximum", "unsupported red.global.max.noftz.v2.f16x2"},
                     LeftOut{"nested_launch", "(dynamic parallelism)", "nested_launch"},
                     LeftOut{"ipc", "unsupported call of cudaIpcGetMemHandle"},
-                    LeftOut{"graph_allocation", "unsupported call of cudaGraphAddMemAllocNode"}),
+                    LeftOut{"condition", "unsupported call of cudaGraphConditionalHandleCreate"}),
     [](const auto& test) { return test.param.argument; });
 
 // The answers of each family of instructions, on every build of the handlers that this machine can run.
@@ -345,6 +345,13 @@ TEST(Libraries, draw_the_random_numbers_of_curand) {
 
 TEST(Emulator, runs_graphs) {
   expect_success("graphs");
+}
+
+TEST(Emulator, allocates_in_graphs) {
+  expect_success("graph_memory");
+  const Result r = run("graph_memory", "", kEveryCheck);
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(r.output, "");
 }
 
 TEST(Emulator, returns_the_errors_of_the_runtime) {

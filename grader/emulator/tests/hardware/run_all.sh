@@ -34,6 +34,7 @@ integer_arithmetic integer_arithmetic 0
 barriers barriers 0
 async_copy async_copy 0
 graphs graphs 0
+graph_memory graph_memory 0
 vectors_between_blocks vectors_between_blocks 0
 runtime_errors runtime_errors 0
 fault_700 runtime_errors 0 illegal_address
