@@ -46,6 +46,8 @@ cudaError_t run_work(const NodeWork& work, StreamId stream) {
                                [&](const ChildNode& child) { return run_all(*child.graph->order(), stream); },
                                [&](const EventRecordNode& r) { return record_event(r.event, stream); },
                                [&](const EventWaitNode& w) { return wait_event(w.event, stream); },
+                               [](const MemAllocNode& a) { return run_allocation(a); },
+                               [](const MemFreeNode& f) { return run_free(f); },
                                [](const EmptyNode&) { return cudaSuccess; }},
                     work);
 }
@@ -72,7 +74,8 @@ cudaGraphNodeType GraphNode::type() const {
   constexpr cudaGraphNodeType kTypes[] = {cudaGraphNodeTypeKernel,      cudaGraphNodeTypeMemcpy,
                                           cudaGraphNodeTypeMemset,      cudaGraphNodeTypeHost,
                                           cudaGraphNodeTypeGraph,       cudaGraphNodeTypeEmpty,
-                                          cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeWaitEvent};
+                                          cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeWaitEvent,
+                                          cudaGraphNodeTypeMemAlloc,    cudaGraphNodeTypeMemFree};
   static_assert(std::size(kTypes) == std::variant_size_v<NodeWork>);
   return kTypes[work.index()];
 }
@@ -154,6 +157,8 @@ cudaError_t run(const GraphNode& node, StreamId stream) {
 }
 
 cudaError_t run(GraphExec& exec, StreamId stream) {
+  const bool frees = (exec.flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0;
+  if (const cudaError_t error = prepare_allocations(*exec.graph, frees); error != cudaSuccess) return error;
   if (!backend().has_graphs()) return run_all(exec.order, stream);
   std::lock_guard lock(exec.mutex);
   if (const cudaError_t error = refresh(exec); error != cudaSuccess) return error;

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "cudart/graph_memory.h"
 #include "cudart/kernel_call.h"
 
 namespace warpgrade::cudart {
@@ -32,7 +33,7 @@ struct EventWaitNode {
   cudaEvent_t event;
 };
 using NodeWork = std::variant<KernelNode, cudaMemcpy3DParms, cudaMemsetParams, cudaHostNodeParams, ChildNode,
-                              EmptyNode, EventRecordNode, EventWaitNode>;
+                              EmptyNode, EventRecordNode, EventWaitNode, MemAllocNode, MemFreeNode>;
 
 struct GraphNode {
   Graph* owner = nullptr;

@@ -8,6 +8,7 @@
 #include "cudart/backend.h"
 #include "cudart/capture.h"
 #include "cudart/errors.h"
+#include "cudart/graph_memory.h"
 #include "cudart/pools.h"
 
 namespace warpgrade::cudart {
@@ -141,6 +142,7 @@ cudaError_t cudaDeviceReset() {
   backend().report_leaks();
   const cudaError_t error = backend().release_all();
   return_all_to_pools();
+  forget_graph_memory();
   return record(error);
 }
 cudaError_t cudaSetDeviceFlags(unsigned) {

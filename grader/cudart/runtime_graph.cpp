@@ -80,6 +80,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t original) {
   const std::shared_ptr<Graph> graph = find_graph(original);
   if (graph == nullptr || clone == nullptr) return record(cudaErrorInvalidValue);
+  if (has_memory_nodes(*graph)) return record(cudaErrorNotSupported);  // as CUDA has it
   *clone = graph_handle(graph->clone());
   return cudaSuccess;
 }
@@ -140,8 +141,84 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                        const cudaGraphNode_t* dependencies, size_t count, cudaGraph_t child) {
   const std::shared_ptr<Graph> found = find_graph(child);
   if (found == nullptr) return record(cudaErrorInvalidValue);
+  if (has_memory_nodes(*found)) return record(cudaErrorNotSupported);
   return add_node(node, graph, dependencies, count, ChildNode{found->clone()});
 }
+
+cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                     const cudaGraphNode_t* dependencies, size_t count,
+                                     cudaMemAllocNodeParams* params) {
+  CUDART_RETURN_IF_STICKY();
+  if (params == nullptr) return record(cudaErrorInvalidValue);
+  MemAllocNode memory;
+  if (const cudaError_t error = make_allocation(*params, memory); error != cudaSuccess) return record(error);
+  params->dptr = memory.params.dptr;
+  return add_node(node, graph, dependencies, count, std::move(memory));
+}
+cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, cudaMemAllocNodeParams* params) {
+  const auto* memory = node != nullptr ? std::get_if<MemAllocNode>(&node_of(node)->work) : nullptr;
+  if (memory == nullptr || params == nullptr) return record(cudaErrorInvalidValue);
+  *params = memory->params;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                    const cudaGraphNode_t* dependencies, size_t count, void* pointer) {
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  if (!is_graph_memory(address)) return record(cudaErrorInvalidValue);
+  return add_node(node, graph, dependencies, count, MemFreeNode{address});
+}
+cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* pointer) {
+  const auto* memory = node != nullptr ? std::get_if<MemFreeNode>(&node_of(node)->work) : nullptr;
+  if (memory == nullptr || pointer == nullptr) return record(cudaErrorInvalidValue);
+  *static_cast<void**>(pointer) = reinterpret_cast<void*>(memory->address);
+  return cudaSuccess;
+}
+
+#if CUDART_VERSION >= 13000
+// One call for every kind of node.
+cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                             const cudaGraphEdgeData*, size_t count, cudaGraphNodeParams* params) {
+  if (params == nullptr) return record(cudaErrorInvalidValue);
+  switch (params->type) {
+    case cudaGraphNodeTypeKernel: {
+      const auto& k = params->kernel;
+      const cudaKernelNodeParams kernel = {k.func,           k.gridDim,      k.blockDim,
+                                           k.sharedMemBytes, k.kernelParams, k.extra};
+      return cudaGraphAddKernelNode(node, graph, dependencies, count, &kernel);
+    }
+    case cudaGraphNodeTypeMemcpy:
+      return cudaGraphAddMemcpyNode(node, graph, dependencies, count, &params->memcpy.copyParams);
+    case cudaGraphNodeTypeMemset: {
+      const auto& m = params->memset;
+      const cudaMemsetParams fill = {m.dst, m.pitch, m.value, m.elementSize, m.width, m.height};
+      return cudaGraphAddMemsetNode(node, graph, dependencies, count, &fill);
+    }
+    case cudaGraphNodeTypeHost: {
+      const cudaHostNodeParams host = {params->host.fn, params->host.userData};
+      return cudaGraphAddHostNode(node, graph, dependencies, count, &host);
+    }
+    case cudaGraphNodeTypeGraph:
+      return cudaGraphAddChildGraphNode(node, graph, dependencies, count, params->graph.graph);
+    case cudaGraphNodeTypeEmpty:
+      return cudaGraphAddEmptyNode(node, graph, dependencies, count);
+    case cudaGraphNodeTypeWaitEvent:
+      return cudaGraphAddEventWaitNode(node, graph, dependencies, count, params->eventWait.event);
+    case cudaGraphNodeTypeEventRecord:
+      return cudaGraphAddEventRecordNode(node, graph, dependencies, count, params->eventRecord.event);
+    case cudaGraphNodeTypeMemAlloc: {
+      auto& a = params->alloc;
+      cudaMemAllocNodeParams memory = {a.poolProps, a.accessDescs, a.accessDescCount, a.bytesize, nullptr};
+      const cudaError_t error = cudaGraphAddMemAllocNode(node, graph, dependencies, count, &memory);
+      a.dptr = memory.dptr;
+      return error;
+    }
+    case cudaGraphNodeTypeMemFree:
+      return cudaGraphAddMemFreeNode(node, graph, dependencies, count, params->free.dptr);
+    default:
+      return cudart_not_implemented("cudaGraphAddNode of a conditional or semaphore node");
+  }
+}
+#endif
 
 cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams* params) {
   auto* kernel = node != nullptr ? std::get_if<KernelNode>(&node_of(node)->work) : nullptr;

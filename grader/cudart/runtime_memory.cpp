@@ -28,6 +28,7 @@ cudaError_t release(void* pointer, const char* call, std::initializer_list<Memor
   CUDART_RETURN_IF_STICKY();
   if (pointer == nullptr) return cudaSuccess;
   const auto address = reinterpret_cast<uint64_t>(pointer);
+  if (const auto freed = free_graph_memory(address)) return record(*freed);
   const cudaError_t error = backend().release(address, {kinds.begin(), kinds.size()}, call);
   if (error == cudaSuccess) return_to_pool(address);
   return record(error);
@@ -78,10 +79,15 @@ cudaError_t cudaFree(void* pointer) {
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   const Stream* stream = find_stream(handle);
   if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
-  if (stream->capture) return cudart_not_implemented("cudaFreeAsync in a captured stream");
   CUDART_RETURN_IF_STICKY();
   if (pointer == nullptr) return cudaSuccess;
   const auto address = reinterpret_cast<uint64_t>(pointer);
+  if (stream->capture) {
+    if (!is_graph_memory(address)) return record(cudaErrorInvalidValue);
+    return record(
+        captured(handle, [&] { return NodeWork(MemFreeNode{address}); }).value_or(cudaErrorIllegalState));
+  }
+  if (const auto freed = free_graph_memory(address)) return record(*freed);
   const cudaError_t error = backend().release_async(address, stream->in_backend);
   if (error == cudaSuccess) return_to_pool(address);
   return record(error);

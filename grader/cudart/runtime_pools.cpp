@@ -47,14 +47,27 @@ cudaMemPool_t handle_of(Pool* pool) {
   return reinterpret_cast<cudaMemPool_t>(pool);
 }
 
+// The allocation becomes a node of the graph, with an address at once.
+cudaError_t allocate_in_capture(void** pointer, size_t bytes, cudaStream_t stream) {
+  cudaMemAllocNodeParams params{};
+  params.poolProps.allocType = cudaMemAllocationTypePinned;
+  params.poolProps.location = {cudaMemLocationTypeDevice, 0};
+  params.bytesize = bytes;
+  MemAllocNode node;
+  if (const cudaError_t error = make_allocation(params, node); error != cudaSuccess) return record(error);
+  const auto kept = captured(stream, [&] { return NodeWork(node); });
+  if (kept && *kept == cudaSuccess) *pointer = node.params.dptr;
+  return record(kept.value_or(cudaErrorIllegalState));
+}
+
 cudaError_t allocate_from(Pool* pool, void** pointer, size_t bytes, cudaStream_t stream_handle) {
   CUDART_RETURN_IF_STICKY();
   const Stream* stream = find_stream(stream_handle);
   if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
   if (pointer == nullptr || pool == nullptr) return record(cudaErrorInvalidValue);
-  if (stream->capture) return cudart_not_implemented("cudaMallocAsync in a captured stream");
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
+  if (stream->capture) return allocate_in_capture(pointer, bytes, stream_handle);
   uint64_t address = 0;
   const cudaError_t error = backend().allocate_async(bytes, stream->in_backend, address);
   if (error != cudaSuccess) return record(error);

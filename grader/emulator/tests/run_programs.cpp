@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
                     LeftOut{"vector_maximum", "unsupported red.global.max.noftz.v2.f16x2"},
                     LeftOut{"nested_launch", "(dynamic parallelism)", "nested_launch"},
                     LeftOut{"ipc", "unsupported call of cudaIpcGetMemHandle"},
-                    LeftOut{"graph_allocation", "unsupported call of cudaGraphAddMemAllocNode"}),
+                    LeftOut{"condition", "unsupported call of cudaGraphConditionalHandleCreate"}),
     [](const auto& test) { return test.param.argument; });
 
 // The answers of each family of instructions, on every build of the handlers that this machine can run.
@@ -315,6 +315,29 @@ INSTANTIATE_TEST_SUITE_P(
                     SurfaceMistake{"wrong_shape", "trap", "719\n", "a 2D image as if it were a 3D array"}),
     [](const auto& test) { return test.param.name; });
 
+// Programs of libraries that this machine's toolkit has not are not built.
+bool is_built(const std::string& program) {
+  return std::ifstream(std::string(WARPEMU_PROGRAM_DIR "/") + program).good();
+}
+
+TEST(Libraries, multiply_and_solve_like_cublas) {
+  if (!is_built("cublas_host")) GTEST_SKIP() << "the toolkit has no cuBLAS";
+  expect_success("cublas_host");
+  expect_success("cublas_host", "", "WARPEMU_CHECKS=all");
+}
+
+TEST(Libraries, name_what_they_leave_out) {
+  if (!is_built("cublas_host") || !is_built("missing_host"))
+    GTEST_SKIP() << "the toolkit has no cuBLAS, cuFFT or cuSPARSE";
+  const Result r = run("cublas_host", "left_out");
+  EXPECT_NE(r.output.find("15\n"), std::string::npos) << r.output;
+  EXPECT_NE(r.output.find("unsupported call of cublasCdotu_v2 (cuBLAS)"), std::string::npos) << r.output;
+  const Result missing = run("missing_host");
+  for (const char* part : {"unsupported call of cufftPlan1d (cuFFT)", "16\n",
+                           "unsupported call of cusparseCreate (cuSPARSE)", "CUSPARSE_STATUS_NOT_SUPPORTED"})
+    EXPECT_NE(missing.output.find(part), std::string::npos) << "want " << part << "\n" << missing.output;
+}
+
 TEST(Libraries, draw_the_random_numbers_of_curand) {
   expect_success("curand_host");
   expect_success("curand_host", "host");
@@ -322,6 +345,13 @@ TEST(Libraries, draw_the_random_numbers_of_curand) {
 
 TEST(Emulator, runs_graphs) {
   expect_success("graphs");
+}
+
+TEST(Emulator, allocates_in_graphs) {
+  expect_success("graph_memory");
+  const Result r = run("graph_memory", "", kEveryCheck);
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(r.output, "");
 }
 
 TEST(Emulator, returns_the_errors_of_the_runtime) {

@@ -67,8 +67,8 @@ INSTANTIATE_TEST_SUITE_P(Executor, Programs,
                                          "async_barriers", "packed_values", "device_heap", "dynamic_calls",
                                          "graphs", "thrust_algorithms", "cub_algorithms", "curand_device",
                                          "libcudacxx", "libcudacxx_barriers", "cub_thrust", "separate",
-                                         "vectors_between_blocks", "textures", "surfaces", "device_queries",
-                                         "limits", "runtime_api", "memory_spaces"),
+                                         "vectors_between_blocks", "textures", "surfaces", "graph_memory",
+                                         "device_queries", "limits", "runtime_api", "memory_spaces"),
                          [](const auto& test) { return test.param; });
 
 TEST(Executor, prints_what_kernels_print) {

@@ -19,6 +19,8 @@ thrust_algorithms thrust_algorithms 0
 libcudacxx libcudacxx 0
 libcudacxx_barriers libcudacxx_barriers 0
 curand_device curand_device 0
+curand_host curand_host 0
+cublas_host cublas_host 0
 textures textures 0
 surfaces surfaces 0
 matrix_products matrix_products 0 sm_90
@@ -32,6 +34,7 @@ integer_arithmetic integer_arithmetic 0
 barriers barriers 0
 async_copy async_copy 0
 graphs graphs 0
+graph_memory graph_memory 0
 vectors_between_blocks vectors_between_blocks 0
 runtime_errors runtime_errors 0
 fault_700 runtime_errors 0 illegal_address
@@ -49,6 +52,7 @@ if (($# == 0)) && command -v compute-sanitizer >/dev/null; then
 fi
 compile() {
   timeout "$build_limit_s" nvcc -std=c++17 --extended-lambda -fmad=false -O3 -lineinfo -arch="sm_$arch" -o "$out/$1" "$programs/$1.cu" \
+    $(case $1 in curand_host) echo -lcurand ;; cublas_host) echo -lcublas ;; esac) \
     >"$out/$1.build.log" 2>&1 || rm -f "$out/$1"
 }
 export -f compile

@@ -79,12 +79,11 @@ cudaError_t share_memory(float* memory) {
   cudaIpcMemHandle_t handle;
   return cudaIpcGetMemHandle(&handle, memory);  // LEFT OUT ipc
 }
-cudaError_t allocate_in_graph() {
+cudaError_t add_condition() {
   cudaGraph_t graph;
-  cudaGraphNode_t node;
+  cudaGraphConditionalHandle handle;
   CHECK_CUDA(cudaGraphCreate(&graph, 0));
-  cudaMemAllocNodeParams params = {};
-  return cudaGraphAddMemAllocNode(&node, graph, nullptr, 0, &params);  // LEFT OUT graph_allocation
+  return cudaGraphConditionalHandleCreate(&handle, graph, 1, 0);  // LEFT OUT condition
 }
 
 int main(int, char** argv) {
@@ -106,7 +105,7 @@ int main(int, char** argv) {
   if (is("cluster_launch")) error = launch_with_cluster(out);
   if (is("mipmapped_array")) error = create_mipmaps();
   if (is("ipc")) error = share_memory(out);
-  if (is("graph_allocation")) error = allocate_in_graph();
+  if (is("condition")) error = add_condition();
   std::printf("%d\n", int(error != cudaSuccess ? error : cudaGetLastError()));
   return 0;
 }

@@ -1,0 +1,35 @@
+#include "cublas/call.h"
+
+#include <cuda_runtime_api.h>
+
+namespace warpgrade::cublas {
+
+void Call::from_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                       size_t rows) {
+  const cudaError_t error = rows == 1
+                                ? cudaMemcpyAsync(to, from, width, cudaMemcpyDeviceToHost, context_.stream)
+                                : cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows,
+                                                    cudaMemcpyDeviceToHost, context_.stream);
+  if (error != cudaSuccess || cudaStreamSynchronize(context_.stream) != cudaSuccess)
+    throw Failure{CUBLAS_STATUS_EXECUTION_FAILED};
+}
+
+void Call::to_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                     size_t rows) {
+  const cudaError_t error = rows == 1
+                                ? cudaMemcpyAsync(to, from, width, cudaMemcpyHostToDevice, context_.stream)
+                                : cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows,
+                                                    cudaMemcpyHostToDevice, context_.stream);
+  if (error != cudaSuccess || cudaStreamSynchronize(context_.stream) != cudaSuccess)
+    throw Failure{CUBLAS_STATUS_EXECUTION_FAILED};
+}
+
+bool can_run(const cublasContext& context) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(context.stream, &status) != cudaSuccess || status == cudaStreamCaptureStatusNone)
+    return true;
+  libraries::say_left_out("cuBLAS", "a function of cuBLAS in a captured stream");
+  return false;
+}
+
+}  // namespace warpgrade::cublas

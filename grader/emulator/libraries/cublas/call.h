@@ -1,0 +1,154 @@
+// One call of cuBLAS: what it reads comes from the device's memory to dense matrices and vectors of the host,
+// and what it writes goes back. Everything is done when it returns.
+#pragma once
+#include <cublas_api.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "left_out.h"
+
+struct cublasContext {
+  cudaStream_t stream = nullptr;
+  cublasPointerMode_t pointer_mode = CUBLAS_POINTER_MODE_HOST;
+  cublasMath_t math_mode = CUBLAS_DEFAULT_MATH;
+  cublasAtomicsMode_t atomics_mode = CUBLAS_ATOMICS_NOT_ALLOWED;
+  int multiprocessors = 0;
+};
+
+namespace warpgrade::cublas {
+
+template <class T>
+using Vector = std::vector<T>;
+
+// Columns one behind the other.
+template <class T>
+struct Matrix {
+  int64_t rows = 0, columns = 0;
+  std::vector<T> data{};
+
+  Matrix() = default;
+  Matrix(int64_t r, int64_t c) : rows(r), columns(c), data(static_cast<size_t>(r * c)) {}
+  T& operator()(int64_t r, int64_t c) { return data[static_cast<size_t>(c * rows + r)]; }
+  const T& operator()(int64_t r, int64_t c) const { return data[static_cast<size_t>(c * rows + r)]; }
+  T* column(int64_t c) { return data.data() + c * rows; }
+  const T* column(int64_t c) const { return data.data() + c * rows; }
+};
+
+// Ends a call; run() makes it the call's result.
+struct Failure {
+  cublasStatus_t status;
+};
+
+inline void require(bool holds) {
+  if (!holds) throw Failure{CUBLAS_STATUS_INVALID_VALUE};
+}
+
+class Call {
+ public:
+  explicit Call(cublasContext& context) : context_(context) {}
+
+  bool scalars_on_device() const { return context_.pointer_mode == CUBLAS_POINTER_MODE_DEVICE; }
+  template <class T>
+  T scalar(const T* at) {
+    require(at != nullptr);
+    if (!scalars_on_device()) return *at;
+    T value;
+    from_device(&value, sizeof value, at, sizeof value, sizeof value, 1);
+    return value;
+  }
+  template <class T>
+  void put_scalar(T* at, const T& value) {
+    require(at != nullptr);
+    if (!scalars_on_device()) {
+      *at = value;
+    } else {
+      to_device(at, sizeof value, &value, sizeof value, sizeof value, 1);
+    }
+  }
+
+  // n elements every `step`; a negative step begins at the last one, as BLAS has it.
+  template <class T>
+  Vector<T> vector(const T* at, int64_t n, int64_t step) {
+    require(step != 0);
+    if (n <= 0) return {};
+    const Vector<T> all = stretch(at, span(n, step));
+    if (step == 1) return all;
+    Vector<T> v(static_cast<size_t>(n));
+    for (int64_t k = 0; k < n; ++k) v[k] = all[place(k, n, step)];
+    return v;
+  }
+  template <class T>
+  void put(T* at, int64_t step, const Vector<T>& values) {
+    const auto n = static_cast<int64_t>(values.size());
+    if (n == 0) return;
+    Vector<T> all = step == 1 ? values : stretch(at, span(n, step));
+    for (int64_t k = 0; k < n && step != 1; ++k) all[place(k, n, step)] = values[k];
+    to_device(at, all.size() * sizeof(T), all.data(), all.size() * sizeof(T), all.size() * sizeof(T), 1);
+  }
+
+  template <class T>
+  Matrix<T> matrix(const T* at, int64_t rows, int64_t columns, int64_t ld) {
+    require(rows >= 0 && columns >= 0 && ld >= (rows > 1 ? rows : 1));
+    Matrix<T> m(rows, columns);
+    if (m.data.empty()) return m;
+    require(at != nullptr);
+    const auto width = static_cast<size_t>(rows) * sizeof(T);
+    from_device(m.data.data(), width, at, static_cast<size_t>(ld) * sizeof(T), width,
+                static_cast<size_t>(columns));
+    return m;
+  }
+  template <class T>
+  void put(T* at, int64_t ld, const Matrix<T>& m) {
+    if (m.data.empty()) return;
+    const auto width = static_cast<size_t>(m.rows) * sizeof(T);
+    to_device(at, static_cast<size_t>(ld) * sizeof(T), m.data.data(), width, width,
+              static_cast<size_t>(m.columns));
+  }
+
+ private:
+  static int64_t span(int64_t n, int64_t step) { return 1 + (n - 1) * (step < 0 ? -step : step); }
+  static int64_t place(int64_t k, int64_t n, int64_t step) {
+    return step > 0 ? k * step : (k - n + 1) * step;
+  }
+
+  template <class T>
+  Vector<T> stretch(const T* at, int64_t count) {
+    require(at != nullptr);
+    Vector<T> all(static_cast<size_t>(count));
+    from_device(all.data(), all.size() * sizeof(T), at, all.size() * sizeof(T), all.size() * sizeof(T), 1);
+    return all;
+  }
+  // Rows of bytes. A failure is one of the execution.
+  void from_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows);
+  void to_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows);
+
+  cublasContext& context_;
+};
+
+// Nothing runs in a captured stream: the work would be done once, and not when the graph is.
+bool can_run(const cublasContext& context);
+
+template <class Work>
+cublasStatus_t run(cublasHandle_t handle, Work work) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (!can_run(*handle)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  try {
+    Call call(*handle);
+    work(call);
+  } catch (const Failure& failure) {
+    return failure.status;
+  } catch (const std::bad_alloc&) {
+    return CUBLAS_STATUS_ALLOC_FAILED;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+// Each precision with 32-bit and with 64-bit sizes: X(letter, type, size type, suffix of the name).
+#define CUBLAS_FOR_EACH(X)  \
+  X(S, float, int, )        \
+  X(D, double, int, )       \
+  X(S, float, int64_t, _64) \
+  X(D, double, int64_t, _64)
+
+}  // namespace warpgrade::cublas
