@@ -17,7 +17,9 @@
 #include "batch/patience.h"
 #include "compile/older_interface.h"
 #include "ingest/times.h"
+#include "profile/device_rates.h"
 #include "profile/source.h"
+#include "profile/told.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -405,11 +407,22 @@ json Judging::complete(size_t i, json part) const {
   json kernels = json::array();
   for (const KernelResources& kernel : compiled_[i].kernels) kernels.push_back(kernel.to_json());
   part["kernels"] = kernels;
+  add_estimate(part);
   json& outcome = part["outcome"];
   if (outcome.at("verdict") != verdicts::kAccepted && !outcome.contains("next_step")) {
     outcome["next_step"] = next_step(outcome.at("verdict"), part.at("case").at("id"));
   }
   return part;
+}
+
+// For pages alone; no score reads it. `levels` among the checks counts what it needs.
+void Judging::add_estimate(json& part) const {
+  if (!part.contains("counters") || !part["counters"].contains("launch_groups")) return;
+  const char* named = std::getenv("WARPEMU_DEVICE");
+  const std::string device = named != nullptr ? named : device_of_architecture(run_.backend().architecture);
+  if (const auto rates = find_rates(device))
+    part["estimate"] = tell_estimate(part["counters"], part["kernels"], *rates);
+  if (part.contains("estimate")) part["estimate"]["text"] = estimate_text(part["estimate"]);
 }
 
 std::string Judging::next_step(const std::string& verdict, const std::string& case_id) const {

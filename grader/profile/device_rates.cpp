@@ -72,6 +72,10 @@ std::optional<DeviceRates> find_rates(const std::string& id) {
   return r;
 }
 
+std::string device_of_architecture(const std::string& architecture) {
+  return architecture == "90" ? "h200" : architecture == "80" ? "a100" : "";
+}
+
 std::vector<std::string> devices_with_rates() {
   std::vector<std::string> names;
   for (std::size_t k = 0; k < kEmbeddedRatesCount; ++k) names.emplace_back(kEmbeddedRates[k].name);

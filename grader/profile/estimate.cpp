@@ -138,14 +138,19 @@ class Model {
     const double each = blocks_ / multiprocessors_;
     return launch_.cured(Cure::balance) ? 1 : 1 + coefficient("waves") * (std::ceil(each) / each - 1);
   }
+  // The part of the loads that is left where each sector is read once.
+  double once() const {
+    if (!launch_.cured(Cure::reuse) || load_sectors() <= 0) return 1;
+    return std::min(1.0, launch_.get("distinct_sectors_read") / load_sectors());
+  }
   // A line of 128 bytes is looked up in a clock.
   double lines() const {
-    const double all = launch_.get("lines");
+    const double all = launch_.get("lines") * once();
     if (!launch_.cured(Cure::coalescing)) return all;
     return std::min(all, std::max(launch_.get("global_requests"), (load_sectors() + store_sectors()) / 4));
   }
   double l1() const {
-    return clocks(coefficient("l1_sector") * (load_sectors() + store_sectors()) +
+    return clocks(coefficient("l1_sector") * (load_sectors() * once() + store_sectors()) +
                   coefficient("l1_line") * lines());
   }
   double shared() const {
@@ -178,7 +183,9 @@ class Model {
     const double updates = (launch_.get("global_atomic_sectors") + partly_written()) /
                            (device_.scattered_updates_per_s * coefficient("scattered"));
     const double hottest = launch_.get("hottest_sector_updates") / device_.updates_of_one_sector_per_s;
-    return kMicro * (launch_.cured(Cure::contention) ? updates : std::max(updates, hottest));
+    // As if each warp had added up first.
+    const double part = launch_.cured(Cure::contention) ? 1 / kLanes : 1;
+    return part * kMicro * std::max(updates, hottest);
   }
 
   // Cycles that a wait for global memory takes, by where it is served.

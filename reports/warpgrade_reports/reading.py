@@ -251,7 +251,7 @@ def _case_result(spec: CaseSpec, score: CaseScore, record: Node) -> CaseResult:
             f'expected the verdict "{score.verdict}" that scores.json has, got "{outcome.text("verdict")}"'
         )
     details, verification = outcome.optional_child("details"), record.optional_child("verification")
-    counters = record.optional_child("counters")
+    counters, estimate = record.optional_child("counters"), record.optional_child("estimate")
     return CaseResult(
         spec=spec,
         score=score,
@@ -271,6 +271,7 @@ def _case_result(spec: CaseSpec, score: CaseScore, record: Node) -> CaseResult:
         floor=_floor(record.optional_child("floor")),
         throughput_nnz_per_s=_throughput(record),
         counters=counters.value if counters else None,
+        estimate=estimate.optional_text("text") if estimate else "",
         diagnostics=tuple(_diagnostic(n) for n in record.children("diagnostics")),
         device=_mapping(record, "device"),
         dataset_hash=record.child("case").optional_text("dataset_hash"),

@@ -26,10 +26,6 @@ void wait(InstructionClass c, bool loads, Ready& r) {
       if (!loads) return;
       r.at += kGlobal, ++r.chain.global;
       return;
-    case InstructionClass::atomic:
-      if (!loads) return;  // red: nobody waits
-      r.at += kGlobal, ++r.chain.global;
-      return;
     case InstructionClass::shared:
     case InstructionClass::warp:
       if (!loads) return;
@@ -52,6 +48,10 @@ void wait(InstructionClass c, bool loads, Ready& r) {
     default:
       r.at += kPlain, r.chain.cycles += kPlain;
   }
+}
+
+InstructionClass space_of_update(const std::string& opcode) {
+  return opcode.find(".shared") != std::string::npos ? InstructionClass::shared : InstructionClass::global;
 }
 
 class Chains {
@@ -97,6 +97,7 @@ class Chains {
     const InstructionClass c = classify(program_.texts[k]);
     const bool loads =
         program_.texts[k].compare(0, 2, "st") != 0 && program_.texts[k].compare(0, 3, "red") != 0;
+    const bool updates = c == InstructionClass::atomic;
     Ready now;
     const auto after = [&](uint32_t slot) {
       const auto found = ready_.find(slot);
@@ -104,8 +105,10 @@ class Chains {
     };
     for (const Register& r : d.reads) after(r.slot);
     if (i.guard != kAlwaysSlot) after(i.guard);
-    wait(c, loads, now);
+    if (updates && now.at >= last_.at) last_ = now;  // for what it returns waits only who reads that
+    wait(updates ? space_of_update(program_.texts[k]) : c, loads, now);
     for (const Register& r : d.writes) ready_[r.slot] = now;
+    if (updates) return;
     const bool from_memory = c == InstructionClass::global || c == InstructionClass::generic;
     loads_ += loads && from_memory ? 1 : 0;
     if (now.at >= last_.at) last_ = now;

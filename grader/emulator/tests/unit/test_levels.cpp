@@ -67,6 +67,12 @@ TEST(Chains, loads_that_need_each_other_wait_one_after_the_other) {
   EXPECT_EQ(c.loads, 2u);
 }
 
+TEST(Chains, nobody_waits_for_what_an_update_returns_unless_it_is_read) {
+  const std::string begin = ".reg .b64 %rd<5>; .reg .b32 %r<5>; ld.param.u64 %rd1, [k_param_0];";
+  EXPECT_EQ(chain_of(begin + "atom.global.add.u32 %r1, [%rd1], 1;").global, 0u);
+  EXPECT_EQ(chain_of(begin + "atom.global.add.u32 %r1, [%rd1], 1; st.global.u32 [%rd1], %r1;").global, 1u);
+}
+
 TEST(Chains, loads_that_do_not_wait_together) {
   const Chain c = chain_of(R"(
     .reg .b64 %rd<5>; .reg .f32 %f<5>;
