@@ -287,8 +287,8 @@ void count_global_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, c
   uint64_t* plane = worker.counts->traffic.of(allocation).move(kind, last - first + 1, last - begin);
   for (uint64_t sector = first - begin; sector <= last - begin; ++sector) BufferTraffic::touch(plane, sector);
   if (worker.hierarchy == nullptr) return;
-  LineRun lines(w, allocation, kind);
-  for (uint64_t sector = first - begin; sector <= last - begin; ++sector) lines.add(sector);
+  const uint64_t place = first_sector_of(allocation) - begin;
+  worker.hierarchy->touch_row(w, place + first, place + last, kind);
 }
 
 }  // namespace

@@ -15,11 +15,6 @@ constexpr uint64_t kBeyondShared = 28 << 10;
 // Random gathers on an H200 behave as if two thirds of its second level held data.
 constexpr double kUsefulPart = 2.0 / 3;
 
-bool is_sampled(uint64_t line) {
-  return (line * kMix) >> 60 == 0;
-}
-static_assert(kLinesPerSample == 1u << (64 - 60));
-
 uint64_t shared_of_block(const Launch& launch) {
   return launch.program->static_shared_bytes + launch.dynamic_shared +
          settings().device.reserved_shared_per_block;
@@ -117,10 +112,7 @@ uint32_t Hierarchy::found_in_first(Warp& w, uint64_t line, uint32_t sectors) {
   return found;
 }
 
-void Hierarchy::touch(Warp& w, uint64_t line, uint32_t sectors, AccessKind kind) {
-  ++w.lines_touched;
-  ++counts.lines;
-  if (!is_sampled(line)) return;
+void Hierarchy::follow(Warp& w, uint64_t line, uint32_t sectors, AccessKind kind) {
   uint32_t missing = sectors;
   if (kind == AccessKind::load) {
     counts.loads += static_cast<uint64_t>(__builtin_popcount(sectors));

@@ -6,6 +6,7 @@
 // lines that all resident warps touch between these points fit into the cache. The second level keeps the
 // order of the blocks, which is close enough for a cache that is far larger than what blocks have under way.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <mutex>
@@ -67,7 +68,21 @@ class Hierarchy {
  public:
   explicit Hierarchy(const Launch& launch);
   // A request touches `sectors` (a bit each) of a line. Lines are numbered over all allocations.
-  void touch(Warp& w, uint64_t line, uint32_t sectors, AccessKind kind);
+  void touch(Warp& w, uint64_t line, uint32_t sectors, AccessKind kind) {
+    ++w.lines_touched;
+    ++counts.lines;
+    if (is_sampled(line)) [[unlikely]]
+      follow(w, line, sectors, kind);
+  }
+  // Sectors side by side, counted as lines are.
+  void touch_row(Warp& w, uint64_t first, uint64_t last, AccessKind kind) {
+    w.loads += kind == AccessKind::load ? 1 : 0;
+    for (uint64_t line = first / kLineSectors; line <= last / kLineSectors; ++line) {
+      const uint64_t begin = std::max(first, line * kLineSectors) % kLineSectors,
+                     end = std::min(last, line * kLineSectors + kLineSectors - 1) % kLineSectors;
+      touch(w, line, (2u << end) - (1u << begin), kind);
+    }
+  }
   HotSectors hot;
   LevelCounts counts;
   bool hot_used() const { return hot.hottest() != 0; }
@@ -78,6 +93,9 @@ class Hierarchy {
     uint8_t sectors = 0, next = 0, used = 0;
     std::array<uint32_t, 4> times{};  // of warps' own clocks, at which the line was touched
   };
+  static bool is_sampled(uint64_t line) { return (line * 0x9e3779b97f4a7c15ull) >> 60 == 0; }
+  static_assert(kLinesPerSample == 1u << (64 - 60));
+  void follow(Warp& w, uint64_t line, uint32_t sectors, AccessKind kind);
   uint32_t found_in_first(Warp& w, uint64_t line, uint32_t sectors);
   static constexpr uint32_t kEntries = 1024;
   std::vector<Entry> first_;
