@@ -25,8 +25,8 @@ std::optional<DeviceRates> find_rates(const std::string& id);
 
 std::vector<std::string> devices_with_rates();
 
-// The device that the emulator takes for itself when it is told an architecture alone: 90 is an h200. Empty for
-// those of which no rates are known.
+// The device that the emulator takes for itself when it is told an architecture alone: 90 is an h200. Empty
+// for those of which no rates are known.
 std::string device_of_architecture(const std::string& architecture);
 
 }  // namespace warpgrade
