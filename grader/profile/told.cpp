@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -20,10 +21,24 @@ constexpr double kShortest = 3, kLongest = 200'000;
 constexpr double kUnknownDevice = 1.5;
 constexpr double kWorthTelling = 1.05;
 
+// With so many significant digits, and never with an exponent: 140, not 1.4e+02.
+std::string digits(double value, int count) {
+  if (value <= 0) return "0";
+  const int decimals = count - 1 - static_cast<int>(std::floor(std::log10(value)));
+  const double unit = std::pow(10.0, -decimals);
+  const double rounded = std::round(value / unit) * unit;
+  std::string text = fmt::format("{:.{}f}", rounded, std::max(decimals, 0));
+  if (text.find('.') != std::string::npos) {
+    while (text.back() == '0') text.pop_back();
+    if (text.back() == '.') text.pop_back();
+  }
+  return text;
+}
+
 std::string time_text(double us) {
-  if (us < 1e3) return fmt::format("{:.3g} us", us);
-  if (us < 1e6) return fmt::format("{:.3g} ms", us / 1e3);
-  return fmt::format("{:.3g} s", us / 1e6);
+  if (us < 999.5) return digits(us, 3) + " us";
+  if (us < 999.5e3) return digits(us / 1e3, 3) + " ms";
+  return digits(us / 1e6, 3) + " s";
 }
 
 const char* words_of_bound(const std::string& bound) {
@@ -123,14 +138,15 @@ std::string estimate_text(const json& e) {
       fmt::format("Estimate, not a measurement: about {} on an {} ({} to {})", time_text(figure(e, "us")),
                   name, time_text(figure(e, "low_us")), time_text(figure(e, "high_us")));
   if (const auto naive = e.find("over_naive"); naive != e.end())
-    text += fmt::format(",\n  about {:.2g}x naive ({:.2g} to {:.2g})", figure(*naive, "ratio"),
-                        figure(*naive, "low"), figure(*naive, "high"));
+    text += fmt::format(",\n  about {}x naive ({} to {})", digits(figure(*naive, "ratio"), 2),
+                        digits(figure(*naive, "low"), 2), digits(figure(*naive, "high"), 2));
   text += fmt::format(".\n  Bound by {}: {:.0f} % of the time.\n", words_of_bound(word(e, "bound")),
                       100 * figure(e, "bound_share"));
   for (const json& each : list(e, "without")) {
-    text += fmt::format("  {}: about {:.2g} times as fast", words_of_cure(word(each, "disease")),
-                        figure(each, "gain"));
-    if (each.contains("over_naive")) text += fmt::format(", {:.2g}x naive", figure(each, "over_naive"));
+    text += fmt::format("  {}: about {} times as fast", words_of_cure(word(each, "disease")),
+                        digits(figure(each, "gain"), 2));
+    if (each.contains("over_naive"))
+      text += fmt::format(", {}x naive", digits(figure(each, "over_naive"), 2));
     text += "\n";
   }
   if (const auto valid = e.find("validated"); valid == e.end() || *valid != true)
