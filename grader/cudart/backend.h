@@ -233,6 +233,14 @@ class Backend {
   virtual cudaError_t launch_graph(GraphId, StreamId) { return cudaErrorNotSupported; }
   virtual cudaError_t destroy_graph(GraphId) { return cudaSuccess; }
 
+  // --- handles of conditional nodes: values that kernels set. cudaErrorNotSupported where there are none.
+  // ---
+  virtual cudaError_t create_condition(uint64_t& /*handle*/) { return cudaErrorNotSupported; }
+  virtual cudaError_t set_condition(uint64_t /*handle*/, uint32_t /*value*/) { return cudaErrorNotSupported; }
+  virtual cudaError_t read_condition(uint64_t /*handle*/, uint32_t& /*value*/) {
+    return cudaErrorNotSupported;
+  }
+
   // --- limits: cudaDeviceSetLimit ---
   virtual cudaError_t set_limit(cudaLimit limit, size_t value) = 0;
   virtual cudaError_t get_limit(cudaLimit limit, size_t& value) = 0;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "cudart/errors.h"
+#include "cudart/graph_handles.h"
 #include "cudart/host_access.h"
 #include "cudart/stream.h"
 
@@ -38,6 +39,31 @@ cudaError_t wait_event(cudaEvent_t handle, StreamId stream) {
   return event->recorded ? backend().wait_event(stream, event->in_backend) : cudaSuccess;
 }
 
+cudaError_t run_body(const Graph& body, StreamId stream) {
+  const auto order = body.order();
+  return order ? run_all(*order, stream) : cudaErrorInvalidValue;
+}
+
+cudaError_t run_condition(const ConditionalNode& node, StreamId stream) {
+  const auto value = [&](uint32_t& now) {
+    const cudaError_t error = backend().synchronize_stream(stream);
+    return error != cudaSuccess ? error : backend().read_condition(node.handle, now);
+  };
+  const auto& graphs = node.bodies->graphs;
+  uint32_t now = 0;
+  if (const cudaError_t error = value(now); error != cudaSuccess) return error;
+  if (node.kind != ConditionalNode::Kind::while_not_zero) {
+    const size_t chosen = node.kind == ConditionalNode::Kind::select ? now : now != 0 ? 0 : 1;
+    return chosen < graphs.size() ? run_body(*graphs[chosen], stream) : cudaSuccess;
+  }
+  while (now != 0) {
+    if (const cudaError_t error = run_body(*graphs.front(), stream); error != cudaSuccess) return error;
+    if (sticky() != cudaSuccess) return cudaSuccess;
+    if (const cudaError_t error = value(now); error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
 cudaError_t run_work(const NodeWork& work, StreamId stream) {
   return std::visit(Overloaded{[&](const KernelNode& k) { return run(k.call, k.pointers().data(), stream); },
                                [&](const cudaMemcpy3DParms& copy) { return copy_3d(copy, stream, false); },
@@ -46,6 +72,7 @@ cudaError_t run_work(const NodeWork& work, StreamId stream) {
                                [&](const ChildNode& child) { return run_all(*child.graph->order(), stream); },
                                [&](const EventRecordNode& r) { return record_event(r.event, stream); },
                                [&](const EventWaitNode& w) { return wait_event(w.event, stream); },
+                               [&](const ConditionalNode& c) { return run_condition(c, stream); },
                                [](const MemAllocNode& a) { return run_allocation(a); },
                                [](const MemFreeNode& f) { return run_free(f); },
                                [](const EmptyNode&) { return cudaSuccess; }},
@@ -70,12 +97,16 @@ std::vector<void*> KernelNode::pointers() const {
   return all;
 }
 
+ConditionalNode::Bodies::~Bodies() {
+  for (const cudaGraph_t handle : handles) forget_graph(handle);
+}
+
 cudaGraphNodeType GraphNode::type() const {
-  constexpr cudaGraphNodeType kTypes[] = {cudaGraphNodeTypeKernel,      cudaGraphNodeTypeMemcpy,
-                                          cudaGraphNodeTypeMemset,      cudaGraphNodeTypeHost,
-                                          cudaGraphNodeTypeGraph,       cudaGraphNodeTypeEmpty,
-                                          cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeWaitEvent,
-                                          cudaGraphNodeTypeMemAlloc,    cudaGraphNodeTypeMemFree};
+  constexpr cudaGraphNodeType kTypes[] = {
+      cudaGraphNodeTypeKernel,      cudaGraphNodeTypeMemcpy,     cudaGraphNodeTypeMemset,
+      cudaGraphNodeTypeHost,        cudaGraphNodeTypeGraph,      cudaGraphNodeTypeEmpty,
+      cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeWaitEvent,  cudaGraphNodeTypeMemAlloc,
+      cudaGraphNodeTypeMemFree,     cudaGraphNodeTypeConditional};
   static_assert(std::size(kTypes) == std::variant_size_v<NodeWork>);
   return kTypes[work.index()];
 }
@@ -100,10 +131,16 @@ void Graph::remove(GraphNode* node) {
 
 std::shared_ptr<Graph> Graph::clone() const {
   auto copy = std::make_shared<Graph>();
+  copy->conditions = conditions;
   std::unordered_map<const GraphNode*, GraphNode*> copies;
   for (const auto& node : nodes) {
     NodeWork work = node->work;
     if (const auto* child = std::get_if<ChildNode>(&work)) work = ChildNode{child->graph->clone()};
+    if (auto* condition = std::get_if<ConditionalNode>(&work)) {
+      auto bodies = std::make_shared<ConditionalNode::Bodies>();
+      for (const auto& body : condition->bodies->graphs) bodies->graphs.push_back(body->clone());
+      condition->bodies = std::move(bodies);
+    }
     GraphNode* added = copy->add(std::move(work), {});
     added->original = node.get();
     copies[node.get()] = added;
@@ -156,7 +193,26 @@ cudaError_t run(const GraphNode& node, StreamId stream) {
   return node.enabled ? run_work(node.work, stream) : cudaSuccess;
 }
 
+// Of the graph and of all that is inside it.
+cudaError_t assign_conditions(const Graph& graph) {
+  for (const Condition& c : graph.conditions) {
+    if (!c.assigns) continue;
+    if (const cudaError_t error = backend().set_condition(c.handle, c.first_value); error != cudaSuccess)
+      return error;
+  }
+  for (const auto& node : graph.nodes) {
+    std::vector<std::shared_ptr<Graph>> inside;
+    if (const auto* child = std::get_if<ChildNode>(&node->work)) inside = {child->graph};
+    if (const auto* condition = std::get_if<ConditionalNode>(&node->work)) inside = condition->bodies->graphs;
+    for (const auto& inner : inside) {
+      if (const cudaError_t error = assign_conditions(*inner); error != cudaSuccess) return error;
+    }
+  }
+  return cudaSuccess;
+}
+
 cudaError_t run(GraphExec& exec, StreamId stream) {
+  if (const cudaError_t error = assign_conditions(*exec.graph); error != cudaSuccess) return error;
   const bool frees = (exec.flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0;
   if (const cudaError_t error = prepare_allocations(*exec.graph, frees); error != cudaSuccess) return error;
   if (!backend().has_graphs()) return run_all(exec.order, stream);

@@ -25,6 +25,18 @@ struct KernelNode {
 struct ChildNode {
   std::shared_ptr<Graph> graph;
 };
+// Runs one of its graphs, or one again and again, as a value says that kernels set.
+struct ConditionalNode {
+  enum class Kind { if_not_zero, while_not_zero, select };
+  struct Bodies {
+    std::vector<std::shared_ptr<Graph>> graphs;
+    std::vector<cudaGraph_t> handles;  // the program's; none in a clone
+    ~Bodies();
+  };
+  uint64_t handle = 0;
+  Kind kind = Kind::if_not_zero;
+  std::shared_ptr<Bodies> bodies;
+};
 struct EmptyNode {};
 struct EventRecordNode {
   cudaEvent_t event;
@@ -32,8 +44,9 @@ struct EventRecordNode {
 struct EventWaitNode {
   cudaEvent_t event;
 };
-using NodeWork = std::variant<KernelNode, cudaMemcpy3DParms, cudaMemsetParams, cudaHostNodeParams, ChildNode,
-                              EmptyNode, EventRecordNode, EventWaitNode, MemAllocNode, MemFreeNode>;
+using NodeWork =
+    std::variant<KernelNode, cudaMemcpy3DParms, cudaMemsetParams, cudaHostNodeParams, ChildNode, EmptyNode,
+                 EventRecordNode, EventWaitNode, MemAllocNode, MemFreeNode, ConditionalNode>;
 
 struct GraphNode {
   Graph* owner = nullptr;
@@ -45,7 +58,14 @@ struct GraphNode {
   cudaGraphNodeType type() const;
 };
 
+struct Condition {
+  uint64_t handle = 0;
+  uint32_t first_value = 0;
+  bool assigns = false;  // the value at the beginning of each launch
+};
+
 struct Graph {
+  std::vector<Condition> conditions;
   std::vector<std::unique_ptr<GraphNode>> nodes;  // in the order of their creation
 
   GraphNode* add(NodeWork work, std::vector<GraphNode*> dependencies);

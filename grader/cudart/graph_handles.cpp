@@ -28,8 +28,13 @@ std::shared_ptr<Graph> find_graph(cudaGraph_t handle) {
 }
 
 bool forget_graph(cudaGraph_t handle) {
+  std::shared_ptr<Graph> last;  // its end may forget the graphs of its conditional nodes
   std::lock_guard lock(g_mutex);
-  return graphs().erase(handle) == 1;
+  const auto found = graphs().find(handle);
+  if (found == graphs().end()) return false;
+  last = std::move(found->second);
+  graphs().erase(found);
+  return true;
 }
 
 std::optional<std::vector<GraphNode*>> nodes_of(const Graph& graph, const cudaGraphNode_t* handles,

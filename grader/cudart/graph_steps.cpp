@@ -49,11 +49,11 @@ std::vector<size_t> lay_open(const Graph& graph, const std::vector<size_t>& entr
 // The node's work for the backend; nothing when only the front end can do it.
 std::optional<GraphPart> part_of(const GraphNode& node) {
   GraphPart part;
-  const bool is_front_ends = std::holds_alternative<cudaHostNodeParams>(node.work) ||
-                             std::holds_alternative<EventRecordNode>(node.work) ||
-                             std::holds_alternative<EventWaitNode>(node.work) ||
-                             std::holds_alternative<MemAllocNode>(node.work) ||
-                             std::holds_alternative<MemFreeNode>(node.work);
+  const bool is_front_ends =
+      std::holds_alternative<cudaHostNodeParams>(node.work) ||
+      std::holds_alternative<EventRecordNode>(node.work) ||
+      std::holds_alternative<EventWaitNode>(node.work) || std::holds_alternative<MemAllocNode>(node.work) ||
+      std::holds_alternative<MemFreeNode>(node.work) || std::holds_alternative<ConditionalNode>(node.work);
   if (is_front_ends) return std::nullopt;
   if (!node.enabled) return part;
   if (const auto* kernel = std::get_if<KernelNode>(&node.work)) {

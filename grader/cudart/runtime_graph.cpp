@@ -50,6 +50,33 @@ cudaError_t set_work(cudaGraphNode_t node, NodeWork work) {
   return cudaSuccess;
 }
 
+#if CUDART_VERSION >= 13000
+// The node's graphs are made here and filled by the program.
+cudaError_t conditional_work(const Graph& graph, cudaConditionalNodeParams& params, NodeWork& work) {
+  const bool is_known = std::any_of(graph.conditions.begin(), graph.conditions.end(),
+                                    [&](const Condition& c) { return c.handle == params.handle; });
+  ConditionalNode node;
+  node.handle = params.handle;
+  node.kind = params.type == cudaGraphCondTypeIf      ? ConditionalNode::Kind::if_not_zero
+              : params.type == cudaGraphCondTypeWhile ? ConditionalNode::Kind::while_not_zero
+                                                      : ConditionalNode::Kind::select;
+  const unsigned most = node.kind == ConditionalNode::Kind::if_not_zero      ? 2
+                        : node.kind == ConditionalNode::Kind::while_not_zero ? 1
+                                                                             : ~0u;
+  if (!is_known || static_cast<unsigned>(params.type) > cudaGraphCondTypeSwitch || params.size == 0 ||
+      params.size > most)
+    return cudaErrorInvalidValue;
+  node.bodies = std::make_shared<ConditionalNode::Bodies>();
+  for (unsigned k = 0; k < params.size; ++k) {
+    node.bodies->graphs.push_back(std::make_shared<Graph>());
+    node.bodies->handles.push_back(graph_handle(node.bodies->graphs.back()));
+  }
+  params.phGraph_out = node.bodies->handles.data();
+  work = std::move(node);
+  return cudaSuccess;
+}
+#endif
+
 }  // namespace
 
 cudaError_t kernel_work(const cudaKernelNodeParams& params, NodeWork& work) {
@@ -175,6 +202,21 @@ cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* pointer) {
 }
 
 #if CUDART_VERSION >= 13000
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle* handle, cudaGraph_t graph_handle,
+                                             unsigned first_value, unsigned flags) {
+  CUDART_RETURN_IF_STICKY();
+  const std::shared_ptr<Graph> graph = find_graph(graph_handle);
+  if (handle == nullptr || graph == nullptr || (flags & ~unsigned{cudaGraphCondAssignDefault}) != 0)
+    return record(cudaErrorInvalidValue);
+  Condition condition{0, first_value, (flags & cudaGraphCondAssignDefault) != 0};
+  const cudaError_t error = backend().create_condition(condition.handle);
+  if (error == cudaErrorNotSupported) return cudart_not_implemented("cudaGraphConditionalHandleCreate");
+  if (error != cudaSuccess) return record(error);
+  graph->conditions.push_back(condition);
+  *handle = condition.handle;
+  return cudaSuccess;
+}
+
 // One call for every kind of node.
 cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                              const cudaGraphEdgeData*, size_t count, cudaGraphNodeParams* params) {
@@ -214,8 +256,16 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cud
     }
     case cudaGraphNodeTypeMemFree:
       return cudaGraphAddMemFreeNode(node, graph, dependencies, count, params->free.dptr);
+    case cudaGraphNodeTypeConditional: {
+      NodeWork work;
+      const std::shared_ptr<Graph> owner = find_graph(graph);
+      if (owner == nullptr) return record(cudaErrorInvalidValue);
+      if (const cudaError_t error = conditional_work(*owner, params->conditional, work); error != cudaSuccess)
+        return record(error);
+      return add_node(node, graph, dependencies, count, std::move(work));
+    }
     default:
-      return cudart_not_implemented("cudaGraphAddNode of a conditional or semaphore node");
+      return cudart_not_implemented("cudaGraphAddNode of a semaphore node");
   }
 }
 #endif

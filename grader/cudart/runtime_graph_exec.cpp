@@ -85,6 +85,7 @@ cudaGraphExecUpdateResult compare(const Graph& mine, const Graph& theirs, GraphN
     const GraphNode &have = *mine.nodes[k], &want = *theirs.nodes[k];
     *culprit = theirs.nodes[k].get();
     if (have.type() != want.type()) return cudaGraphExecUpdateErrorNodeTypeChanged;
+    if (std::holds_alternative<ConditionalNode>(have.work)) return cudaGraphExecUpdateErrorNotSupported;
     if (dependency_indices(mine, have) != dependency_indices(theirs, want))
       return cudaGraphExecUpdateErrorTopologyChanged;
     if (const auto* child = std::get_if<ChildNode>(&have.work)) {

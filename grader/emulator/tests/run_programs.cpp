@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
                     LeftOut{"vector_maximum", "unsupported red.global.max.noftz.v2.f16x2"},
                     LeftOut{"nested_launch", "(dynamic parallelism)", "nested_launch"},
                     LeftOut{"ipc", "unsupported call of cudaIpcGetMemHandle"},
-                    LeftOut{"condition", "unsupported call of cudaGraphConditionalHandleCreate"}),
+                    LeftOut{"semaphore", "unsupported call of cudaGraphAddExternalSemaphoresSignalNode"}),
     [](const auto& test) { return test.param.argument; });
 
 // The answers of each family of instructions, on every build of the handlers that this machine can run.
@@ -345,6 +345,14 @@ TEST(Libraries, draw_the_random_numbers_of_curand) {
 
 TEST(Emulator, runs_graphs) {
   expect_success("graphs");
+}
+
+TEST(Emulator, chooses_and_repeats_in_graphs) {
+  for (const char* native : {"WARPEMU_NATIVE=0", "WARPEMU_NATIVE=always WARPEMU_CHECKS=all"}) {
+    const Result r = run("graph_conditions", "", native);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_EQ(r.output, "");
+  }
 }
 
 TEST(Emulator, allocates_in_graphs) {

@@ -123,6 +123,9 @@ TEST(Executor, names_what_it_refuses) {
   EXPECT_NE(stack.output.find("unsupported call of cudaHostRegister for a stack"), std::string::npos)
       << stack.output;
   EXPECT_EQ(stack.exit_code, 0) << stack.output;
+  const Result condition = run_through_executor("graph_conditions");
+  EXPECT_NE(condition.output.find("unsupported call of cudaGraphConditionalHandleCreate"), std::string::npos)
+      << condition.output;
   const Result ipc = run_through_executor("left_out ipc", "WARPEMU_ARCH=90");
   EXPECT_NE(ipc.output.find("unsupported call of cudaIpcGetMemHandle"), std::string::npos) << ipc.output;
 }

@@ -64,6 +64,10 @@ class Emulated final : public cudart::Backend {
   cudaError_t create_image(const cudart::Image& image, uint64_t& object) override;
   cudaError_t destroy_image(uint64_t object) override;
 
+  cudaError_t create_condition(uint64_t& handle) override;
+  cudaError_t set_condition(uint64_t handle, uint32_t value) override;
+  cudaError_t read_condition(uint64_t handle, uint32_t& value) override;
+
   cudaError_t create_stream(unsigned flags, int priority, cudart::StreamId& stream) override;
   cudaError_t destroy_stream(cudart::StreamId stream) override;
   cudaError_t synchronize_stream(cudart::StreamId stream) override;

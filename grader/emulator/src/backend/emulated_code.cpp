@@ -6,6 +6,7 @@
 #include "backend/emulated.h"
 #include "device/device_model.h"
 #include "memory/device_memory.h"
+#include "simt/conditions.h"
 #include "simt/launch.h"
 
 namespace warpgrade::emu {
@@ -176,6 +177,21 @@ cudaError_t Emulated::available_shared(KernelId id, int blocks, int, size_t& byt
   const size_t own = kernel->program->static_shared_bytes;
   bytes = limit > own ? limit - own : 0;
   return cudaSuccess;
+}
+
+cudaError_t Emulated::create_condition(uint64_t& handle) {
+  handle = emu::create_condition();
+  return cudaSuccess;
+}
+
+cudaError_t Emulated::set_condition(uint64_t handle, uint32_t value) {
+  return emu::set_condition(handle, value) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t Emulated::read_condition(uint64_t handle, uint32_t& value) {
+  const auto known = emu::condition(handle);
+  value = known.value_or(0);
+  return known ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t Emulated::launch(const cudart::LaunchCall& call, std::span<const uint8_t> parameters) {

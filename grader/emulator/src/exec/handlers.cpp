@@ -99,6 +99,7 @@ HandlerTable build() {
   add_mbarrier_handlers(table);
   add_bulk_copy_handlers(table);
   add_texture_handlers(table);
+  add_condition_handlers(table);
   return table;
 }
 

@@ -54,5 +54,6 @@ void add_async_copy_handlers(HandlerTable& table);
 void add_mbarrier_handlers(HandlerTable& table);
 void add_bulk_copy_handlers(HandlerTable& table);
 void add_texture_handlers(HandlerTable& table);
+void add_condition_handlers(HandlerTable& table);
 
 }  // namespace warpgrade::emu

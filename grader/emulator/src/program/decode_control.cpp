@@ -141,7 +141,7 @@ void elect(Decode& d) {
   d.handler("elect");
 }
 
-// vprintf, __assertfail, malloc and free take their arguments from the caller's frame.
+// vprintf, __assertfail, malloc, free and the like take their arguments from the caller's frame.
 void system_call(Decode& d) {
   for (size_t k = 0; k < d.count() && k < 8; ++k) {
     if (d.operand(k).kind != Ref::Kind::symbol || d.operand(k).space != Space::local) d.fail("argument form");
@@ -188,7 +188,8 @@ void add_control_decoders(DecoderTable& t) {
   t["elect"] = elect;
   t["alloca"] = allocate_on_stack;
   for (const char* op : {"stacksave", "stackrestore"}) t[op] = stack_pointer;
-  for (const char* op : {"vprintf", "__assertfail", "malloc", "free"}) t[op] = system_call;
+  for (const char* op : {"vprintf", "__assertfail", "malloc", "free", "cudaGraphSetConditional"})
+    t[op] = system_call;
 }
 
 }  // namespace warpgrade::emu

@@ -5,7 +5,8 @@ namespace warpgrade::emu {
 namespace {
 
 bool is_builtin_call(std::string_view name) {
-  return name == "vprintf" || name == "__assertfail" || name == "malloc" || name == "free";
+  return name == "vprintf" || name == "__assertfail" || name == "malloc" || name == "free" ||
+         name == "cudaGraphSetConditional";
 }
 
 }  // namespace

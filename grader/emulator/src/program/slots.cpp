@@ -12,9 +12,9 @@ namespace {
 // Instructions whose first operand is read, not written. A destination that is missing here would only live
 // longer.
 bool writes_first_operand(const LinearInst& inst) {
-  for (const char* op :
-       {"st", "sust", "red", "cp", "bra", "brx", "bar", "barrier", "nanosleep", "prefetch", "prefetchu",
-        "applypriority", "vprintf", "__assertfail", "malloc", "free", "call.indirect", "stackrestore"}) {
+  for (const char* op : {"st", "sust", "red", "cp", "bra", "brx", "bar", "barrier", "nanosleep", "prefetch",
+                         "prefetchu", "applypriority", "vprintf", "__assertfail", "malloc", "free",
+                         "cudaGraphSetConditional", "call.indirect", "stackrestore"}) {
     if (inst.is(op)) return false;
   }
   return true;

@@ -35,6 +35,7 @@ barriers barriers 0
 async_copy async_copy 0
 graphs graphs 0
 graph_memory graph_memory 0
+graph_conditions graph_conditions 0
 vectors_between_blocks vectors_between_blocks 0
 runtime_errors runtime_errors 0
 fault_700 runtime_errors 0 illegal_address

@@ -79,11 +79,12 @@ cudaError_t share_memory(float* memory) {
   cudaIpcMemHandle_t handle;
   return cudaIpcGetMemHandle(&handle, memory);  // LEFT OUT ipc
 }
-cudaError_t add_condition() {
+cudaError_t signal_in_graph() {
   cudaGraph_t graph;
-  cudaGraphConditionalHandle handle;
+  cudaGraphNode_t node;
   CHECK_CUDA(cudaGraphCreate(&graph, 0));
-  return cudaGraphConditionalHandleCreate(&handle, graph, 1, 0);  // LEFT OUT condition
+  const cudaExternalSemaphoreSignalNodeParams params = {};
+  return cudaGraphAddExternalSemaphoresSignalNode(&node, graph, nullptr, 0, &params);  // LEFT OUT semaphore
 }
 
 int main(int, char** argv) {
@@ -105,7 +106,7 @@ int main(int, char** argv) {
   if (is("cluster_launch")) error = launch_with_cluster(out);
   if (is("mipmapped_array")) error = create_mipmaps();
   if (is("ipc")) error = share_memory(out);
-  if (is("condition")) error = add_condition();
+  if (is("semaphore")) error = signal_in_graph();
   std::printf("%d\n", int(error != cudaSuccess ? error : cudaGetLastError()));
   return 0;
 }
