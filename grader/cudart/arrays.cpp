@@ -8,7 +8,7 @@
 namespace warpgrade::cudart {
 namespace {
 
-std::mutex g_mutex;
+std::mutex g_arrays_mutex;
 
 // Never destroyed: programs free arrays in their own static destructors.
 std::unordered_map<const void*, std::unique_ptr<Array>>& arrays() {
@@ -54,14 +54,14 @@ std::optional<ElementFormat> element_format(const cudaChannelFormatDesc& f) {
 }
 
 std::optional<Array> find_array(cudaArray_const_t handle) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_arrays_mutex);
   const auto found = arrays().find(handle);
   if (found == arrays().end()) return std::nullopt;
   return *found->second;
 }
 
 cudaArray_t add_array(const Array& array) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_arrays_mutex);
   auto kept = std::make_unique<Array>(array);
   auto* handle = reinterpret_cast<cudaArray_t>(kept.get());
   arrays()[handle] = std::move(kept);
@@ -69,7 +69,7 @@ cudaArray_t add_array(const Array& array) {
 }
 
 bool remove_array(cudaArray_t handle) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_arrays_mutex);
   return arrays().erase(handle) == 1;
 }
 

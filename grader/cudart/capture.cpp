@@ -6,7 +6,7 @@
 namespace warpgrade::cudart {
 namespace {
 
-std::mutex g_mutex;
+std::mutex g_captures_mutex;
 std::vector<std::shared_ptr<Capture>> g_captures;  // that have not ended
 std::atomic<int> g_count{0};
 thread_local cudaStreamCaptureMode t_mode = cudaStreamCaptureModeGlobal;
@@ -75,7 +75,7 @@ bool no_capture() {
 
 std::optional<cudaError_t> captured(cudaStream_t handle, const std::function<NodeWork()>& work) {
   if (no_capture()) return std::nullopt;
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_captures_mutex);
   Stream* stream = find_stream(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   const auto state = state_of(*stream);
@@ -86,7 +86,7 @@ std::optional<cudaError_t> captured(cudaStream_t handle, const std::function<Nod
 
 cudaError_t refuse_wait_in_capture(cudaStream_t handle) {
   if (no_capture()) return cudaSuccess;
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_captures_mutex);
   Stream* stream = find_stream(handle);
   const auto state = stream != nullptr ? state_of(*stream) : std::nullopt;
   if (!state) return cudaSuccess;
@@ -96,7 +96,7 @@ cudaError_t refuse_wait_in_capture(cudaStream_t handle) {
 
 cudaError_t refuse_unsafe_in_capture() {
   if (no_capture()) return cudaSuccess;
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_captures_mutex);
   for (const auto& capture : g_captures) {
     if (forbids_unsafe_calls(*capture)) return invalidate(*capture, cudaErrorStreamCaptureUnsupported);
   }
@@ -106,7 +106,7 @@ cudaError_t refuse_unsafe_in_capture() {
 cudaError_t begin_capture(Stream& stream, std::shared_ptr<Graph> graph, std::vector<GraphNode*> tail,
                           cudaStreamCaptureMode mode) {
   static unsigned long long next_id = 1;
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_captures_mutex);
   if (stream.legacy) return cudaErrorStreamCaptureUnsupported;
   if (stream.capture) return cudaErrorIllegalState;
   auto capture = std::make_shared<Capture>();
@@ -124,7 +124,7 @@ cudaError_t begin_capture(Stream& stream, std::shared_ptr<Graph> graph, std::vec
 }
 
 cudaError_t end_capture(Stream& stream, std::shared_ptr<Graph>& graph) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_captures_mutex);
   const std::shared_ptr<Capture> capture = stream.capture;
   if (!capture) return cudaErrorIllegalState;
   if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != std::this_thread::get_id())
@@ -139,7 +139,7 @@ cudaError_t end_capture(Stream& stream, std::shared_ptr<Graph>& graph) {
 }
 
 void leave_capture(Stream& stream) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_captures_mutex);
   const std::shared_ptr<Capture> capture = stream.capture;
   if (!capture) return;
   if (capture->origin == &stream) return end(capture);
@@ -149,7 +149,7 @@ void leave_capture(Stream& stream) {
 
 std::optional<cudaError_t> record_in_capture(Stream& stream, Event& event, bool external,
                                              cudaEvent_t handle) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_captures_mutex);
   const auto state = state_of(stream);
   if (!state) {
     event.capture.reset();
@@ -167,7 +167,7 @@ std::optional<cudaError_t> record_in_capture(Stream& stream, Event& event, bool 
 }
 
 std::optional<cudaError_t> wait_in_capture(Stream& stream, Event& event, bool external, cudaEvent_t handle) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_captures_mutex);
   const bool from_capture = event.capture && !event.capture->ended;
   if (!from_capture && !stream.capture) return std::nullopt;
   if (stream.capture && stream.capture->invalidated) return cudaErrorStreamCaptureInvalidated;
@@ -195,7 +195,7 @@ std::optional<cudaError_t> wait_in_capture(Stream& stream, Event& event, bool ex
 }
 
 cudaError_t refuse_captured_event(Event& event) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_captures_mutex);
   if (!event.capture) return cudaSuccess;
   if (event.capture->ended || event.capture->invalidated) return cudaErrorInvalidValue;
   return invalidate(*event.capture, cudaErrorCapturedEvent);

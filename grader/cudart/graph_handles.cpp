@@ -6,7 +6,7 @@
 namespace warpgrade::cudart {
 namespace {
 
-std::mutex g_mutex;
+std::mutex g_graphs_mutex;
 
 std::unordered_map<const void*, std::shared_ptr<Graph>>& graphs() {
   static auto* all = new std::unordered_map<const void*, std::shared_ptr<Graph>>;
@@ -16,20 +16,20 @@ std::unordered_map<const void*, std::shared_ptr<Graph>>& graphs() {
 }  // namespace
 
 cudaGraph_t graph_handle(const std::shared_ptr<Graph>& graph) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_graphs_mutex);
   graphs()[graph.get()] = graph;
   return reinterpret_cast<cudaGraph_t>(graph.get());
 }
 
 std::shared_ptr<Graph> find_graph(cudaGraph_t handle) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_graphs_mutex);
   const auto found = graphs().find(handle);
   return found == graphs().end() ? nullptr : found->second;
 }
 
 bool forget_graph(cudaGraph_t handle) {
   std::shared_ptr<Graph> last;  // its end may forget the graphs of its conditional nodes
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_graphs_mutex);
   const auto found = graphs().find(handle);
   if (found == graphs().end()) return false;
   last = std::move(found->second);

@@ -12,7 +12,7 @@
 namespace warpgrade::cudart {
 namespace {
 
-std::mutex g_mutex;
+std::mutex g_execs_mutex;
 
 std::unordered_map<const void*, std::shared_ptr<GraphExec>>& execs() {
   static auto* all = new std::unordered_map<const void*, std::shared_ptr<GraphExec>>;
@@ -20,7 +20,7 @@ std::unordered_map<const void*, std::shared_ptr<GraphExec>>& execs() {
 }
 
 std::shared_ptr<GraphExec> find_exec(cudaGraphExec_t handle) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_execs_mutex);
   const auto found = execs().find(handle);
   return found == execs().end() ? nullptr : found->second;
 }
@@ -38,7 +38,7 @@ cudaError_t instantiate(cudaGraphExec_t* handle, cudaGraph_t graph_handle, unsig
   if (!order) return record(cudaErrorInvalidValue);
   exec->order = std::move(*order);
   if (const cudaError_t error = refresh(*exec); error != cudaSuccess) return record(error);
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_execs_mutex);
   *handle = reinterpret_cast<cudaGraphExec_t>(exec.get());
   execs()[exec.get()] = std::move(exec);
   return cudaSuccess;
@@ -133,7 +133,7 @@ cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* exec, cudaGraph_t gr
   return error;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_execs_mutex);
   return execs().erase(exec) == 1 ? cudaSuccess : record(cudaErrorInvalidValue);
 }
 cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t handle, unsigned long long* flags) {

@@ -17,7 +17,7 @@ struct Object {
   cudaTextureDesc texture{};
 };
 
-std::mutex g_mutex;
+std::mutex g_textures_mutex;
 
 // Never destroyed: programs destroy objects in their own static destructors.
 std::unordered_map<uint64_t, Object>& objects() {
@@ -26,7 +26,7 @@ std::unordered_map<uint64_t, Object>& objects() {
 }
 
 bool find_object(uint64_t handle, bool is_surface, Object& object) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_textures_mutex);
   const auto found = objects().find(handle);
   if (found == objects().end() || found->second.is_surface != is_surface) return false;
   object = found->second;
@@ -39,7 +39,7 @@ cudaError_t destroy(uint64_t handle, bool is_surface) {
   if (handle == 0) return cudaSuccess;
   if (!find_object(handle, is_surface, object)) return record(cudaErrorInvalidValue);
   {
-    std::lock_guard lock(g_mutex);
+    std::lock_guard lock(g_textures_mutex);
     objects().erase(handle);
   }
   return record(backend().destroy_image(handle));
@@ -130,7 +130,7 @@ cudaError_t create(const Object& object, const Image& image, uint64_t* handle, c
   const cudaError_t error = backend().create_image(image, *handle);
   if (error == cudaErrorNotSupported) return cudart_not_implemented(call);
   if (error != cudaSuccess) return record(error);
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_textures_mutex);
   objects()[*handle] = object;
   return cudaSuccess;
 }
