@@ -33,7 +33,7 @@ enum Call : uint16_t {
   kCopyOut = 20,
   kFill = 23,
   kQueryStream = 32,
-  kCommandDone = 55,
+  kCommandDone = 57,
 };
 enum HostCommand : uint32_t { kEnd = 0, kReady, kAttach, kDetach, kPlan, kRun, kFree, kTellPlaces };
 
