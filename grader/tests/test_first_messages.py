@@ -94,7 +94,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict
 def examine(mistake: Mistake, record: dict[str, Any]) -> None:
     """The mistake's record says what the table says of it; else an AssertionError."""
     outcome, findings = record["outcome"], record.get("diagnostics", [])
-    assert outcome["verdict"] == mistake.verdict, (outcome, findings)
+    # On some hidden values a race leaves a right answer: then its finding stands beside `accepted`.
+    lucky = mistake.verdict == "wrong_answer" and bool(findings) and "race" in findings[0]["kind"]
+    assert outcome["verdict"] in {mistake.verdict, "accepted" if lucky else mistake.verdict}, (outcome, findings)
     assert mistake.reason in (None, outcome.get("reason")), outcome
     message = findings[0]["message"] if outcome["verdict"] == "accepted" else outcome["message"]
     for words in mistake.says:
