@@ -6,20 +6,19 @@ namespace warpgrade::cublas {
 
 void Call::from_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                        size_t rows) {
-  const cudaError_t error = rows == 1
-                                ? cudaMemcpyAsync(to, from, width, cudaMemcpyDeviceToHost, context_.stream)
-                                : cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows,
-                                                    cudaMemcpyDeviceToHost, context_.stream);
-  if (error != cudaSuccess || cudaStreamSynchronize(context_.stream) != cudaSuccess)
-    throw Failure{CUBLAS_STATUS_EXECUTION_FAILED};
+  move(to, to_pitch, from, from_pitch, width, rows, cudaMemcpyDeviceToHost);
 }
 
 void Call::to_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                      size_t rows) {
-  const cudaError_t error = rows == 1
-                                ? cudaMemcpyAsync(to, from, width, cudaMemcpyHostToDevice, context_.stream)
-                                : cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows,
-                                                    cudaMemcpyHostToDevice, context_.stream);
+  move(to, to_pitch, from, from_pitch, width, rows, cudaMemcpyHostToDevice);
+}
+
+void Call::move(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows,
+                cudaMemcpyKind kind) {
+  const cudaError_t error =
+      rows == 1 ? cudaMemcpyAsync(to, from, width, kind, context_.stream)
+                : cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, kind, context_.stream);
   if (error != cudaSuccess || cudaStreamSynchronize(context_.stream) != cudaSuccess)
     throw Failure{CUBLAS_STATUS_EXECUTION_FAILED};
 }

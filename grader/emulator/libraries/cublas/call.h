@@ -122,6 +122,8 @@ class Call {
   // Rows of bytes. A failure is one of the execution.
   void from_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows);
   void to_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows);
+  void move(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows,
+            cudaMemcpyKind kind);
 
   cublasContext& context_;
 };
