@@ -174,7 +174,7 @@ def _notices(run: Run) -> Iterator[Notice]:
         yield Notice(
             "",
             f"Left out: {left_out}.",
-            "An older interface does not cover these cases: they are not judged for its submissions and cost no points.",
+            "An older interface does not cover these cases: they are not judged for its submissions and cost nothing.",
         )
     if run.skipped:
         yield Notice("", f"Cases skipped: {len(run.skipped)}.", "Their datasets are not on this machine; see Cases.")
