@@ -10,11 +10,16 @@
 
 namespace optimized {
 
+#ifndef SPMM_ONE_ROWS  // rows that a group has under way; for sweeps
+#define SPMM_ONE_ROWS 4
+#endif
+
+template <int kLanes_>
 struct OneColumn {
   static constexpr int kWarpLanes = 32;
-  static constexpr int kLanes = 8;   // a group, which takes short rows
-  static constexpr int kRows = 4;    // a group has under way
-  static constexpr int kRounds = 4;  // of a long item that a warp has under way
+  static constexpr int kLanes = kLanes_;       // a group, which takes short rows
+  static constexpr int kRows = SPMM_ONE_ROWS;  // a group has under way
+  static constexpr int kRounds = 4;            // of a long item that a warp has under way
   static constexpr int kGroups = kWarpLanes / kLanes;
   static constexpr int kWarps = 4;
   static constexpr int kThreads = kWarps * kWarpLanes;
@@ -48,8 +53,9 @@ __device__ void add_products(const Operands& op, const unsigned (&at)[kCount], c
   }
 }
 
-__device__ inline void long_row(const Operands& op, const Partials& partials, const Item& item) {
-  constexpr int kRounds = OneColumn::kRounds, kLanes = OneColumn::kWarpLanes;
+template <typename T>
+__device__ void long_row(const Operands& op, const Partials& partials, const Item& item) {
+  constexpr int kRounds = T::kRounds, kLanes = T::kWarpLanes;
   const int lane = threadIdx.x % kLanes;
   const unsigned begin = item.begin, end = item.end;
   float lane_sums[kRounds] = {};
@@ -72,10 +78,11 @@ __device__ inline void long_row(const Operands& op, const Partials& partials, co
 }
 
 // Several rows a group, from `first` on; those that the list of long items has are left out.
-__device__ inline void short_rows(const Operands& op, const int* __restrict__ row_offsets, int rows,
-                                  int longest_row, std::int64_t first) {
-  constexpr int kRows = OneColumn::kRows, kLanes = OneColumn::kLanes, kGroups = OneColumn::kGroups;
-  const int lane = threadIdx.x % kLanes, group = threadIdx.x % OneColumn::kWarpLanes / kLanes;
+template <typename T>
+__device__ void short_rows(const Operands& op, const int* __restrict__ row_offsets, int rows, int longest_row,
+                           std::int64_t first) {
+  constexpr int kRows = T::kRows, kLanes = T::kLanes, kGroups = T::kGroups;
+  const int lane = threadIdx.x % kLanes, group = threadIdx.x % T::kWarpLanes / kLanes;
   int begin[kRows], length[kRows], longest = 0;
   float lane_sums[kRows] = {};
 #pragma unroll
@@ -105,22 +112,20 @@ __device__ inline void short_rows(const Operands& op, const int* __restrict__ ro
 }
 
 // Grid: x = blocks of long items, then blocks of rows.
-__global__ void __launch_bounds__(OneColumn::kThreads, OneColumn::kBlocksPerSm)
+template <typename T>
+__global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm)
     spmm_one_column_kernel(Operands op, const Item* __restrict__ long_items, int long_count,
                            const int* __restrict__ row_offsets, int rows, int longest_short_row,
                            Partials partials) {
-  const unsigned warp = threadIdx.x / OneColumn::kWarpLanes;
-  const unsigned long_blocks =
-      (static_cast<unsigned>(long_count) + OneColumn::kWarps - 1) / OneColumn::kWarps;
+  const unsigned warp = threadIdx.x / T::kWarpLanes;
+  const unsigned long_blocks = (static_cast<unsigned>(long_count) + T::kWarps - 1) / T::kWarps;
   if (blockIdx.x < long_blocks) {
-    const unsigned index = blockIdx.x * OneColumn::kWarps + warp;
+    const unsigned index = blockIdx.x * T::kWarps + warp;
     if (index >= static_cast<unsigned>(long_count)) return;
-    long_row(op, partials, long_items[index]);
+    long_row<T>(op, partials, long_items[index]);
   } else {
-    const std::int64_t warp_index =
-        static_cast<std::int64_t>(blockIdx.x - long_blocks) * OneColumn::kWarps + warp;
-    short_rows(op, row_offsets, rows, longest_short_row,
-               warp_index * (OneColumn::kGroups * OneColumn::kRows));
+    const std::int64_t warp_index = static_cast<std::int64_t>(blockIdx.x - long_blocks) * T::kWarps + warp;
+    short_rows<T>(op, row_offsets, rows, longest_short_row, warp_index * (T::kGroups * T::kRows));
   }
 }
 
