@@ -159,7 +159,8 @@ void Avx512Emitter::move_vectors(const WideAccess& a) {
 }
 
 // Anywhere: at rdx plus the distances in a.addresses, or plus steps of the stride. Of lanes that store at one
-// place the last wins: scatters write in the order of the lanes.
+// place the last wins: scatters write in the order of the lanes. Lanes that do not load become zero: what the
+// register held before may be a subnormal number, on which arithmetic with all lanes would take 100 cycles.
 void Avx512Emitter::move_lanes(const WideAccess& a) {
   for (uint32_t k = 0; k < a.count; ++k) {
     for (uint32_t p = 0; p < 4; ++p) {
@@ -172,12 +173,17 @@ void Avx512Emitter::move_lanes(const WideAccess& a) {
       }
       const Xbyak::Address at = ptr[rdx + index + offset];
       kmovb(k7, lanes_of(8, p));
+      const auto clear = [&](const Zmm v) {
+        if (a.loads) vpxord(v, v, v);
+      };
       if (a.bytes == 8) {
         const Zmm v = a.values[k * 4 + p];
+        clear(v);
         a.loads ? vgatherqpd(v | k7, at) : vscatterqpd(at | k7, v);
         continue;
       }
       if (a.wide == 8) {
+        clear(zmm30);
         vgatherqps(ymm30 | k7, at);
         const Zmm v = a.values[p];
         is_signed(a.d.type) ? vpmovsxdq(v, ymm30) : vpmovzxdq(v, ymm30);
@@ -185,6 +191,7 @@ void Avx512Emitter::move_lanes(const WideAccess& a) {
       }
       const Zmm v = a.values[k * 2 + p / 2];
       const Ymm half = p % 2 == 0 ? Ymm(v.getIdx()) : ymm30;
+      clear(Zmm(half.getIdx()));
       if (a.loads) {
         vgatherqps(half | k7, at);
         if (p % 2 == 1) vinserti64x4(v, v, ymm30, 1);
