@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exec/handlers.h"
+#include "native/count_lanes.h"
 #include "native/lanes.h"
 #include "program/program.h"
 #include "simt/convergence.h"
@@ -128,27 +129,55 @@ int native_run(Warp* warp, NativeContext* context, uint32_t number) {
   return 1 + kDispatch;
 }
 
+namespace {
+
+// An access of global memory by lanes anywhere, where the site's last one tells all that is to be known.
+bool count_lanes(NativeContext& context, uint32_t number, uint32_t mask, uint32_t bytes) {
+  if (context.rows == nullptr || native_level() != NativeLevel::avx512) return false;
+  if (context.block >= context.stop_from->load(std::memory_order_relaxed)) return false;
+  return count_lanes_avx512(context.rows[number], context.access, mask, bytes);
+}
+
+}  // namespace
+
 void native_observe(Warp* warp, NativeContext* context, uint32_t number, uint64_t host) {
   Warp& w = *warp;
   const NativeSite& site = context->code->sites[number];
   const Inst& i = w.block->program->code[site.instruction];
+  const bool checks = w.worker->race_check || w.worker->init_check;
   w.mask = w.active;
+  bool counted = w.worker->counts == nullptr;
+  if (checks && context->rows != nullptr) {
+    context->row_site = number;
+    context->row_lanes = static_cast<uint32_t>(__builtin_popcount(w.mask));
+    counted = native_count(context) != 0;
+  }
   // The checks look at the values that lanes store.
-  if (w.worker->race_check || w.worker->init_check) write_out(w, *context, site.reads);
+  if (checks && !site.reads.empty()) write_out(w, *context, site.reads);
   const AccessKind kind = kind_of(w, i);
   const Row row = {host, site.row ? site.bytes : 0, i.space == Space::shared ? Space::shared : Space::global};
-  observe_row(w, i, site.bytes, kind, row);
-  if (context->rows != nullptr) context->rows[number] = describe_row(w, i, site.bytes, kind, row);
+  observe_row(w, i, site.bytes, kind, row, counted);
+  if (context->rows != nullptr && !counted) context->rows[number] = describe_row(w, i, site.bytes, kind, row);
 }
 
 void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
   Warp& w = *warp;
   const NativeSite& site = context->code->sites[number];
   const Inst& i = w.block->program->code[site.instruction];
+  const bool checks = w.worker->race_check || w.worker->init_check;
   w.mask = w.active;
-  context->access.space = i.space == Space::shared ? Space::shared : Space::global;
-  lane_operations().complete(context->access, w.mask);
-  observe_lanes(w, i, site.bytes, kind_of(w, i), context->access);
+  const bool counted = w.worker->counts == nullptr || count_lanes(*context, number, w.mask, site.bytes);
+  if (counted && !checks) return;
+  if (checks && !site.reads.empty()) write_out(w, *context, site.reads);
+  Access& x = context->access;
+  x.space = i.space == Space::shared ? Space::shared : Space::global;
+  lane_operations().complete(x, w.mask);
+  const AccessKind kind = kind_of(w, i);
+  observe_lanes(w, i, site.bytes, kind, x, counted);
+  if (context->rows == nullptr || counted || x.space != Space::global) return;
+  CountedRow& known = context->rows[number];
+  known = describe_row(w, i, site.bytes, kind, {x.low, 0, Space::global});
+  if (site.row) known.last_byte += uint64_t(site.bytes) * (kLanes - 1);  // the next one may be a row
 }
 
 // It is called where vector registers and scalars are alive: it uses no vectors, calls nothing and restores
@@ -218,7 +247,7 @@ void attach(NativeContext& context, const Launch& launch, Worker& worker, const 
   const bool counts = worker.counts != nullptr || launch.step_limit != 0;
   context.block_storage.assign(counts ? code->blocks.size() : 0, ExecutionCounts());
   context.block_counts = counts ? context.block_storage.data() : nullptr;
-  const bool counts_rows = worker.counts != nullptr && !mode_of(launch).checks;
+  const bool counts_rows = worker.counts != nullptr;
   context.row_storage.assign(counts_rows ? code->sites.size() : 0, CountedRow());
   context.rows = counts_rows ? context.row_storage.data() : nullptr;
   context.stop_from = &launch.stop_from;
