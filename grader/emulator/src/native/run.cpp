@@ -62,7 +62,6 @@ AccessKind kind_of(const Warp& w, const Inst& i) {
 
 OwnMemory own_memory(const Warp& w, const Inst& i) {
   const Worker& worker = *w.worker;
-  if (worker.observe) return {};
   if (i.space == Space::shared) {  // a block runs on one worker
     const SharedVariable& v = w.block->launch_shared[worker.shared_hint[i.index]];
     return {v.begin, v.end - v.begin, w.block->shared + v.begin};
@@ -75,9 +74,29 @@ OwnMemory own_memory(const Warp& w, const Inst& i) {
   return {a.begin, a.bytes(), a.host(a.begin)};
 }
 
-bool update(Warp& w, const Inst& i, NativeAtomic atomic) {
+// Counters and checks of an update, as the handler has them before it; false: not all of it lies in `own`.
+bool observe_update(Warp& w, const Inst& i, const OwnMemory& own, Access& x) {
+  const auto host = reinterpret_cast<uint64_t>(own.host);
+  bool outside = false;
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
+    const uint64_t address = i.address_is_32 ? uint32_t(lanes<uint32_t>(w, i.a)[l] + uint32_t(i.imm))
+                                             : lanes<uint64_t>(w, i.a)[l] + uint64_t(i.imm);
+    outside |= address - own.begin > own.bytes - sizeof(uint32_t) || address % sizeof(uint32_t) != 0;
+    x.host[l] = host + (address - own.begin);
+  }
+  if (outside) return false;
+  x.space = i.space == Space::shared ? Space::shared : Space::global;
+  lane_operations().complete(x, w.mask);
+  observe_access(w, i, sizeof(uint32_t), AccessKind::atomic, x);
+  return true;
+}
+
+bool update(Warp& w, NativeContext& context, const Inst& i, NativeAtomic atomic) {
   const OwnMemory own = own_memory(w, i);
-  return own.bytes >= sizeof(uint32_t) && lane_operations().update(w, i, atomic, own);
+  if (own.bytes < sizeof(uint32_t)) return false;
+  if (w.worker->observe && !observe_update(w, i, own, context.access)) return false;
+  return lane_operations().update(w, i, atomic, own);
 }
 
 bool gathers_all(Warp& w, const Inst& i) {
@@ -105,7 +124,7 @@ int native_run(Warp* warp, NativeContext* context, uint32_t number) {
   w.pc = i.index + 1;
   const bool may_park = site.waits && !gathers_all(w, i);
   if (may_park) write_out(w, *context, site.live);
-  if (site.atomic == NativeAtomic::none || !update(w, i, site.atomic)) i.run(w, i);
+  if (site.atomic == NativeAtomic::none || !update(w, *context, i, site.atomic)) i.run(w, i);
   if (site.span != 0) learn_address(w, *context, i, site.span);
   for (const ScalarRegister& r : site.results) {
     const auto lane = static_cast<uint32_t>(__builtin_ctz(mask));

@@ -220,6 +220,12 @@ uint32_t passes_of(uint32_t lanes, uint32_t bytes, uint64_t base, const Access& 
 uint32_t atomic_passes_of(uint32_t lanes, uint32_t bytes, uint64_t base, const Access& x) {
   const uint32_t words_per_lane = std::max(1u, bytes / 4);
   uint8_t held[kBanks] = {};
+  if (words_per_lane == 1) {
+    uint32_t worst = 0;
+    for (uint32_t m = lanes; m != 0; m &= m - 1)
+      worst = std::max<uint32_t>(worst, ++held[(x.host[__builtin_ctz(m)] - base) / 4 % kBanks]);
+    return worst;
+  }
   for (uint32_t m = lanes; m != 0; m &= m - 1) {
     const uint64_t first = (x.host[__builtin_ctz(m)] - base) / 4;
     for (uint64_t word = first; word < first + words_per_lane; ++word) ++held[word % kBanks];
@@ -245,9 +251,21 @@ void count_shared(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const
   for (uint32_t g = 0; g < n; ++g) c.passes += passes(groups[g], bytes, base, x);
 }
 
+// Whether no two lanes may be at one address: the lower halves of all addresses differ.
+WARPEMU_FOR_WIDEST_LEVEL bool all_differ(const uint64_t* host) {
+  uint32_t twice[2 * kLanes];
+  for (uint32_t l = 0; l < kLanes; ++l) twice[l] = twice[l + kLanes] = static_cast<uint32_t>(host[l]);
+  uint32_t equal = 0;
+  for (uint32_t turn = 1; turn <= kLanes / 2; ++turn) {
+    for (uint32_t l = 0; l < kLanes; ++l) equal |= twice[l] == twice[l + turn] ? 1 : 0;
+  }
+  return equal == 0;
+}
+
 // Lanes that update the address that most lanes update: they take turns. A hash table of addresses.
 uint32_t most_at_one_address(uint32_t mask, const Access& x) {
   if (x.low == x.high) return static_cast<uint32_t>(__builtin_popcount(mask));
+  if (mask == kAllLanes && all_differ(x.host)) return 1;
   constexpr uint32_t kBits = 6, kEntries = 1u << kBits;
   uint64_t addresses[kEntries];
   uint8_t lanes_at[kEntries] = {};  // 0: free
