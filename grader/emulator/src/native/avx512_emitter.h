@@ -53,6 +53,7 @@ class Avx512Emitter final : public Emitter {
   bool emit_access(const Inst& i, const Decoded& d) override;
   bool emit_observed_access(WideAccess& a);
   void observe_and_move_lanes(const WideAccess& a, const Cache& before);
+  void observe_and_move_partly(const WideAccess& a, const Cache& before);
   void add_values(WideAccess& a);
   void bind_values(const WideAccess& a, bool scalar_result);
   void vector_addresses(WideAccess& a);

@@ -266,6 +266,23 @@ void Avx512Emitter::observe_and_move_lanes(const WideAccess& a, const Cache& bef
   move_lanes(a);
 }
 
+// A row of which some lanes are not there, from rax on: the same.
+void Avx512Emitter::observe_and_move_partly(const WideAccess& a, const Cache& before) {
+  check_scalar_address_partly(a);
+  mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
+  store_dirty(before, true, [](uint32_t) { return true; });
+  mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
+  vpbroadcastq(zmm28, rdx);
+  for (uint32_t p = 0; p < 4; ++p) {
+    vpaddq(zmm29, zmm28, steps(8, a.stride, p));
+    vmovdqu64(ptr[r12 + int(offsetof(NativeContext, access) + 64 * p)], zmm29);
+  }
+  call_observer(a.site, reinterpret_cast<const void*>(&native_observe_lanes));
+  reload(before);
+  mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
+  a.is_row() ? move_row(a, true) : move_lanes(a);
+}
+
 // With checks or counters: rows and single places go to native_observe or native_count, other lanes to
 // native_observe_lanes.
 bool Avx512Emitter::emit_observed_access(WideAccess& a) {
@@ -282,13 +299,13 @@ bool Avx512Emitter::emit_observed_access(WideAccess& a) {
   if (!scalar_result) add_values(a);
   const Cache before = cache_;
   const Facts facts_before = facts_;
-  Label done, scattered;
+  Label done, scattered, partly;
   if (!a.scalar_address) {
     check_row_address(a, scattered);
   } else {
     if (row) {
       cmp(r13d, -1);
-      jne(a.slowly, T_NEAR);
+      jne(partly, T_NEAR);
     }
     check_scalar_address(a);
   }
@@ -299,13 +316,15 @@ bool Avx512Emitter::emit_observed_access(WideAccess& a) {
   const Cache after = cache_;
   Facts facts = facts_;
   flow_.apply(i, facts);
-  cold_.push_back([this, a, before, after, facts_before, facts, done, scattered]() mutable {
-    if (!a.scalar_address && mode_.checks) {
-      L(scattered);  // the handler knows all about them
-    } else if (!a.scalar_address) {
+  cold_.push_back([this, a, row, before, after, facts_before, facts, done, scattered, partly]() mutable {
+    facts_ = facts_before;
+    if (!a.scalar_address) {
       L(scattered);
-      facts_ = facts_before;
       observe_and_move_lanes(a, before);
+      jmp(done);
+    } else if (row) {
+      L(partly);
+      observe_and_move_partly(a, before);
       jmp(done);
     }
     L(a.slowly);
