@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "check/vector_checks.h"
 #include "memory/device_heap.h"
 #include "program/program.h"
 #include "program/unset_locals.h"
@@ -236,7 +237,9 @@ bool pass_initialized_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind k
   if (kind != AccessKind::load || bytes != sizeof(uint32_t)) return false;
   const FlaggedMemory memory = memory_of(w, i, x.low, x.space);
   if (!memory.holds(x.low) || !memory.holds(x.high)) return false;
-  return memory.flags == nullptr || words_set(memory.flags, x.host, memory.begin);
+  if (memory.flags == nullptr) return true;
+  return vector_checks() ? all_words_set(memory.flags, x.host, memory.begin)
+                         : words_set(memory.flags, x.host, memory.begin);
 }
 
 }  // namespace warpgrade::emu

@@ -39,6 +39,8 @@ class Avx512Emitter final : public Emitter {
   void emit_compare(const Inst& i, const Decoded& d) override;
   void emit_select(const Inst& i, const Decoded& d) override;
   void emit_unpack(const Inst& i) override;
+  bool orders_lanes_natively() const override { return true; }
+  void emit_order() override;
   bool emit_shuffle(const Inst& i, const Decoded& d) override;
   void vector_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
   void float_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);

@@ -256,7 +256,8 @@ void Emitter::call_handler(const Inst& i) {
 
 // A barrier of all lanes of the warp that nothing is to be told of.
 bool Emitter::is_full_warp_barrier(const Inst& i) const {
-  if (program_.operations[i.index] != "bar.warp" || i.guard != kAlwaysSlot || mode_.orders_lanes)
+  if (program_.operations[i.index] != "bar.warp" || i.guard != kAlwaysSlot ||
+      (mode_.orders_lanes && !orders_lanes_natively()))
     return false;
   const Fact members = fact(i.e);
   return members.known && uint32_t(members.value) == kAllLanes;
@@ -270,6 +271,7 @@ void Emitter::emit_warp_barrier(const Inst& i) {
   Label slowly, done;
   cmp(r13d, dword[rbx + offsetof(Warp, live)]);
   jne(slowly, T_NEAR);
+  if (mode_.orders_lanes) emit_order();
   L(done);
   cold_.push_back([this, slowly, done, before, site, facts]() mutable {
     L(slowly);

@@ -67,6 +67,8 @@ class Emitter : public Xbyak::CodeGenerator {
   virtual void emit_select(const Inst& i, const Decoded& d) = 0;
   virtual void emit_unpack(const Inst& i) = 0;
   virtual bool emit_shuffle(const Inst& i, const Decoded& d) = 0;
+  virtual bool orders_lanes_natively() const { return false; }
+  virtual void emit_order() {}  // of a whole warp, for racecheck (BlockOrder::order_lanes)
   virtual bool emit_access(const Inst& i, const Decoded& d) = 0;
 
   // emitter.cpp: the frame, blocks, calls.

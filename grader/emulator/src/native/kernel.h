@@ -99,6 +99,8 @@ struct NativeContext {
   uint64_t block = 0;                                // linear
   const std::atomic<uint64_t>* stop_from = nullptr;  // of the launch
   const uint8_t* params = nullptr;
+  uint32_t* clock = nullptr;        // of the block's order, with racecheck (check/order.h)
+  uint32_t* lanes_since = nullptr;  // of the warp that runs
   ExecutionCounts* block_counts = nullptr;
   uint64_t instructions = 0;  // executed since the code was entered
   const NativeCode* code = nullptr;

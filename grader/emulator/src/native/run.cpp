@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "check/shared_races.h"
 #include "exec/handlers.h"
 #include "native/count_lanes.h"
 #include "native/lanes.h"
@@ -433,6 +434,10 @@ bool run_native(Warp& w, NativeContext& context, NativeReturn& next) {
   if (context.doubts) renew(context, *w.worker);
   context.shared = w.block->shared;
   context.block = w.block->linear;
+  if (w.block->races != nullptr) {
+    context.clock = w.block->races->order().clock();
+    context.lanes_since = w.block->races->order().lanes_of(w.index);
+  }
   const uint8_t* entry = entry_at(w, context);
   if (entry == nullptr) return false;
   next = static_cast<NativeReturn>(context.code->enter(&w, &context, entry));
