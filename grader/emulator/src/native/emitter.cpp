@@ -162,10 +162,11 @@ void Emitter::emit_instruction(const Inst& i) {
 
 uint32_t Emitter::make_site(const Inst& i) {
   const Decoded& d = flow_.decoded(i.index);
+  const std::string& name = program_.operations[i.index];
   NativeSite s;
   s.instruction = i.index;
   s.block = block_;
-  const std::string& name = program_.operations[i.index];
+  if (name[0] == 'l') s.kind = AccessKind::load;
   if ((i.space == Space::global || i.space == Space::shared) &&
       (name == "atom.add.u32" || name == "atom.add.f32"))
     s.atomic = name == "atom.add.f32" ? NativeAtomic::add_float : NativeAtomic::add_word;

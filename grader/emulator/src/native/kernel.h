@@ -50,6 +50,7 @@ struct NativeSite {
   NativeAtomic atomic = NativeAtomic::none;
   std::vector<ScalarRegister> reads, live;
   std::vector<ScalarRegister> results;  // uniform results to be taken back
+  AccessKind kind = AccessKind::store;  // of a plain access
   bool row = false;                     // of an access that is observed: side by side; else at one place
   uint32_t bytes = 0;                   // of a lane's access
   uint32_t span = 0;                    // bytes from the first lane's address to the end of the last one's

@@ -57,10 +57,6 @@ void learn_address(const Warp& w, NativeContext& context, const Inst& i, uint32_
   hint.starts = hint.bytes >= span ? hint.bytes - span + 1 : 0;
 }
 
-AccessKind kind_of(const Warp& w, const Inst& i) {
-  return w.block->program->operations[i.index][0] == 'l' ? AccessKind::load : AccessKind::store;
-}
-
 OwnMemory own_memory(const Warp& w, const Inst& i) {
   const Worker& worker = *w.worker;
   if (i.space == Space::shared) {  // a block runs on one worker
@@ -173,8 +169,8 @@ void native_observe(Warp* warp, NativeContext* context, uint32_t number, uint64_
     counted = native_count(context) != 0;
   }
   // The checks look at the values that lanes store.
-  if (checks && !site.reads.empty()) write_out(w, *context, site.reads);
-  const AccessKind kind = kind_of(w, i);
+  if (checks && site.kind == AccessKind::store) write_out(w, *context, site.reads);
+  const AccessKind kind = site.kind;
   const Row row = {host, site.row ? site.bytes : 0, i.space == Space::shared ? Space::shared : Space::global};
   observe_row(w, i, site.bytes, kind, row, counted);
   if (context->rows != nullptr && !counted) context->rows[number] = describe_row(w, i, site.bytes, kind, row);
@@ -188,11 +184,11 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
   w.mask = w.active;
   const bool counted = w.worker->counts == nullptr || count_lanes(*context, number, w.mask, site.bytes);
   if (counted && !checks) return;
-  if (checks && !site.reads.empty()) write_out(w, *context, site.reads);
+  if (checks && site.kind == AccessKind::store) write_out(w, *context, site.reads);
   Access& x = context->access;
   x.space = i.space == Space::shared ? Space::shared : Space::global;
   lane_operations().complete(x, w.mask);
-  const AccessKind kind = kind_of(w, i);
+  const AccessKind kind = site.kind;
   observe_lanes(w, i, site.bytes, kind, x, counted);
   if (context->rows == nullptr || counted || x.space != Space::global) return;
   CountedRow& known = context->rows[number];
