@@ -128,6 +128,9 @@ void Emitter::observe_row_at(const Access& a) {
   mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
   const auto observer = reinterpret_cast<const void*>(&native_observe);
   if (mode_.checks) {
+    // What is looked at meanwhile takes longer than memory does.
+    prefetcht0(ptr[rdx]);
+    if (!a.is_uniform()) prefetcht0(ptr[rdx + 64]);
     store_dirty_by_lanes([](uint32_t) { return true; });
     for (CachedVector& v : cache_.vectors) v.dirty = false;
     call_observer(a.site, observer);

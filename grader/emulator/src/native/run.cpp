@@ -156,12 +156,28 @@ bool count_lanes(NativeContext& context, uint32_t number, uint32_t mask, uint32_
 
 }  // namespace
 
+namespace {
+
+// The flags of initcheck for a row, which are looked at after all else.
+void prefetch_flags(const Warp& w, const Inst& i, uint64_t host) {
+  const Worker& worker = *w.worker;
+  const uint32_t hint = worker.allocation_hint[i.index];
+  if (i.space == Space::shared || hint >= worker.allocation_count) return;
+  const Allocation& a = worker.allocations[hint];
+  const uint8_t* flags = a.initialized.get() + (host - a.begin - static_cast<uint64_t>(a.alias));
+  __builtin_prefetch(flags);
+  __builtin_prefetch(flags + 64);
+}
+
+}  // namespace
+
 void native_observe(Warp* warp, NativeContext* context, uint32_t number, uint64_t host) {
   Warp& w = *warp;
   const NativeSite& site = context->code->sites[number];
   const Inst& i = w.block->program->code[site.instruction];
   const bool checks = w.worker->race_check || w.worker->init_check;
   w.mask = w.active;
+  if (checks) prefetch_flags(w, i, host);
   bool counted = w.worker->counts == nullptr;
   if (checks && context->rows != nullptr) {
     context->row_site = number;
