@@ -53,6 +53,20 @@ void stamp_stale(uint32_t* when, uint32_t* whom, const uint32_t* mine, uint32_t 
   }
 }
 
+// Whether the access of some lane of the warp, of which the first one is `whom`, is not ordered behind a
+// write.
+WARPEMU_FOR_EACH_ISA
+uint32_t any_lane_unordered(uint32_t when, uint32_t writer, uint32_t whom, const uint32_t* since,
+                            uint32_t mask) {
+  uint32_t found = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    const uint32_t differs = writer ^ (whom + l);
+    const uint32_t apart = uint32_t((differs & kWarpMask) != 0) | uint32_t(when >= since[l]);
+    found |= (mask >> l & 1) & uint32_t((differs & kThreadMask) != 0) & apart;
+  }
+  return found;
+}
+
 RacedMemory describe(const Launch& launch, uint64_t offset) {
   RacedMemory memory;
   memory.space = Space::shared;
@@ -186,7 +200,9 @@ void SharedShadow::check_uniform(Warp& w, const Inst& i, uint32_t bytes, uint64_
   const uint32_t units = std::max(1u, bytes >> shift_);
   const auto lowest = static_cast<uint32_t>(__builtin_ctz(w.mask));
   for (uint32_t unit = first; unit < first + units; ++unit) {
-    if (write_.when[unit] >= order_.all_since()) [[unlikely]] {
+    if (write_.when[unit] >= order_.all_since() &&
+        any_lane_unordered(write_.when[unit], write_.whom[unit], who(i.index, w.index, 0), since.data(),
+                           w.mask) != 0) [[unlikely]] {
       for (uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto l = static_cast<uint32_t>(__builtin_ctz(m));
         if (!is_unordered(write_.when[unit], write_.whom[unit], who(i.index, w.index, l), order_.all_since(),

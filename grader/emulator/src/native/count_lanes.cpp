@@ -87,8 +87,9 @@ WARPEMU_AVX512 inline Marks new_anywhere(const Numbers& n) {
   const __m512i first = _mm512_maskz_permutexvar_epi32(0xffff, _mm512_setzero_si512(), n.low);
   __m512i turned = _mm512_mask_mov_epi32(first, n.in_low, n.low);
   __mmask16 equal = 0;
+#pragma GCC unroll 16
   for (int turn = 0; turn < 16; ++turn) {
-    equal |= _mm512_cmpeq_epi32_mask(n.high, turned);
+    equal = _kor_mask16(equal, _mm512_cmpeq_epi32_mask(n.high, turned));
     turned = _mm512_maskz_alignr_epi32(0xffff, turned, turned, 1);
   }
   high &= static_cast<__mmask16>(~equal);

@@ -149,7 +149,8 @@ namespace {
 
 // An access of global memory by lanes anywhere, where the site's last one tells all that is to be known.
 bool count_lanes(NativeContext& context, uint32_t number, uint32_t mask, uint32_t bytes) {
-  if (context.rows == nullptr || native_level() != NativeLevel::avx512) return false;
+  static const bool wide = native_level() == NativeLevel::avx512;
+  if (context.rows == nullptr || !wide) return false;
   if (context.block >= context.stop_from->load(std::memory_order_relaxed)) return false;
   return count_lanes_avx512(context.rows[number], context.access, mask, bytes);
 }

@@ -251,21 +251,29 @@ void count_shared(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const
   for (uint32_t g = 0; g < n; ++g) c.passes += passes(groups[g], bytes, base, x);
 }
 
-// Whether no two lanes may be at one address: the lower halves of all addresses differ.
-WARPEMU_FOR_WIDEST_LEVEL bool all_differ(const uint64_t* host) {
+// Of all lanes, those at the address that most of them have: each is compared with the 31 others. Addresses
+// that lie within 4 GiB of each other.
+WARPEMU_FOR_EACH_LEVEL uint32_t most_equal(const uint64_t* host) {
+  using Half [[gnu::vector_size(4 * kLanes / 2)]] = uint32_t;
   uint32_t twice[2 * kLanes];
   for (uint32_t l = 0; l < kLanes; ++l) twice[l] = twice[l + kLanes] = static_cast<uint32_t>(host[l]);
-  uint32_t equal = 0;
-  for (uint32_t turn = 1; turn <= kLanes / 2; ++turn) {
-    for (uint32_t l = 0; l < kLanes; ++l) equal |= twice[l] == twice[l + turn] ? 1 : 0;
+  Half mine[2], others[2], equal[2] = {};
+  __builtin_memcpy(mine, twice, sizeof mine);
+  for (uint32_t turn = 1; turn < kLanes; ++turn) {
+    __builtin_memcpy(others, twice + turn, sizeof others);
+    equal[0] -= Half(mine[0] == others[0]);
+    equal[1] -= Half(mine[1] == others[1]);
   }
-  return equal == 0;
+  const Half larger = equal[0] > equal[1] ? equal[0] : equal[1];
+  uint32_t most = 0;
+  for (uint32_t l = 0; l < kLanes / 2; ++l) most = std::max(most, larger[l]);
+  return most + 1;
 }
 
 // Lanes that update the address that most lanes update: they take turns. A hash table of addresses.
 uint32_t most_at_one_address(uint32_t mask, const Access& x) {
   if (x.low == x.high) return static_cast<uint32_t>(__builtin_popcount(mask));
-  if (mask == kAllLanes && all_differ(x.host)) return 1;
+  if (mask == kAllLanes && x.high - x.low < uint64_t{1} << 32) return most_equal(x.host);
   constexpr uint32_t kBits = 6, kEntries = 1u << kBits;
   uint64_t addresses[kEntries];
   uint8_t lanes_at[kEntries] = {};  // 0: free
