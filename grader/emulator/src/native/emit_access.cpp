@@ -123,6 +123,37 @@ void Emitter::call_observer(uint32_t site, const void* observer) {
   emit_masks();
 }
 
+// As native_count() has it, which knows what it takes.
+void Emitter::count_row(const Access& a, Label& uncounted) {
+  popcnt(eax, r13d);
+  mov(dword[r12 + offsetof(NativeContext, row_lanes)], eax);
+  mov(dword[r12 + offsetof(NativeContext, row_site)], a.site);
+  mov(rcx, rdi);
+  mov(rdi, r12);
+  mov(rax, reinterpret_cast<uint64_t>(&native_count));
+  call(rax);
+  mov(rdi, rcx);
+  test(rax, rax);
+  jz(uncounted, T_NEAR);
+}
+
+// The same for shared memory, in place: a request, and its turns twice.
+void Emitter::count_shared_row(const Access& a, Label& uncounted) {
+  const auto known = static_cast<int>(a.site * sizeof(CountedRow));
+  mov(rax, ptr[r12 + offsetof(NativeContext, rows)]);
+  mov(rcx, ptr[r12 + offsetof(NativeContext, stop_from)]);
+  mov(rcx, ptr[rcx]);
+  cmp(qword[r12 + offsetof(NativeContext, block)], rcx);
+  jae(uncounted, T_NEAR);
+  mov(rcx, ptr[rax + known + int(offsetof(CountedRow, ideal))]);
+  mov(rax, ptr[rax + known + int(offsetof(CountedRow, counts))]);
+  test(rax, rax);
+  jz(uncounted, T_NEAR);
+  inc(qword[rax + offsetof(SharedCounts, requests)]);
+  add(qword[rax + offsetof(SharedCounts, passes)], rcx);
+  add(qword[rax + offsetof(SharedCounts, ideal_passes)], rcx);
+}
+
 // A row, or one place, from rdx on, which stays there.
 void Emitter::observe_row_at(const Access& a) {
   mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
@@ -139,16 +170,7 @@ void Emitter::observe_row_at(const Access& a) {
     return;
   }
   Label counted, uncounted;
-  popcnt(eax, r13d);
-  mov(dword[r12 + offsetof(NativeContext, row_lanes)], eax);
-  mov(dword[r12 + offsetof(NativeContext, row_site)], a.site);
-  mov(rcx, rdi);
-  mov(rdi, r12);
-  mov(rax, reinterpret_cast<uint64_t>(&native_count));
-  call(rax);
-  mov(rdi, rcx);
-  test(rax, rax);
-  jz(uncounted, T_NEAR);
+  a.shared ? count_shared_row(a, uncounted) : count_row(a, uncounted);
   L(counted);
   const Cache before = cache_;
   const Facts facts = facts_;

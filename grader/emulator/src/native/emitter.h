@@ -134,6 +134,8 @@ class Emitter : public Xbyak::CodeGenerator {
   void load_element(const Access& a, uint32_t k);
   void load_scalars(const Access& a);
   void call_observer(uint32_t site, const void* observer);
+  void count_row(const Access& a, Label& uncounted);
+  void count_shared_row(const Access& a, Label& uncounted);
   void observe_row_at(const Access& a);
 
   const Program& program_;

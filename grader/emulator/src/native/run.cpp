@@ -239,8 +239,14 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
   counts[2] += sectors;
   counts[3] += sectors == 1 ? 1 : row.ideal;
   plane->moved += sectors;
-  for (uint64_t sector = first; sector <= last; ++sector)
-    plane->bits[sector / 64] |= uint64_t{1} << sector % 64;
+  const uint64_t from = ~uint64_t{0} << first % 64, to = ~uint64_t{0} >> (63 - last % 64);
+  uint64_t* const bits = plane->bits + first / 64;
+  if (first / 64 == last / 64) {
+    *bits |= from & to;
+  } else {  // a row is shorter than 64 sectors
+    bits[0] |= from;
+    bits[1] |= to;
+  }
   return 1;
 }
 
