@@ -65,10 +65,7 @@ struct SpmmPlan {
 
 namespace {
 
-#ifndef SPMM_WIDEST_PASS  // of whole rows, in vectors of 16 bytes a lane; for sweeps
-#define SPMM_WIDEST_PASS 4
-#endif
-constexpr int kWidestVector = 4, kWidestPass = SPMM_WIDEST_PASS;
+constexpr int kWidestVector = 4;
 
 int sums_pitch(int k) {
   return (k + kWidestVector - 1) / kWidestVector * kWidestVector;
@@ -201,6 +198,9 @@ cudaError_t launch_one_column(const CsrMatrix& a, const Operands& op, const Spmm
   const auto blocks_of = [](std::int64_t count, int a_block) { return (count + a_block - 1) / a_block; };
   const PanelList& list = plan.panels.front();
   const std::int64_t blocks = blocks_of(list.long_count, T::kWarps) + blocks_of(a.rows, T::kRowsPerBlock);
+#ifdef SPMM_CARVEOUT
+  TRY(cudaFuncSetAttribute(spmm_one_column_kernel<T>, cudaFuncAttributePreferredSharedMemoryCarveout, 0));
+#endif
   spmm_one_column_kernel<T><<<static_cast<unsigned>(blocks), T::kThreads, 0, stream>>>(
       op, list.long_items, list.long_count, a.row_offsets, a.rows, plan.strategy.short_row, plan.partials());
   return cudaGetLastError();
@@ -222,28 +222,35 @@ cudaError_t launch_one_column(const CsrMatrix& a, const Operands& op, const Spmm
   }
 }
 
-template <int kVectors>
-void launch_rows(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
-  using T = RowsTile<kVectors>;
+template <int kVectors, int kRows>
+int launch_rows(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+  using T = RowsTile<kVectors, kRows>;
   const int blocks = (a.rows - 1) / T::kRowsPerBlock + 1;
   spmm_whole_rows_kernel<T>
       <<<blocks, T::kThreads, 0, stream>>>(op, a.row_offsets, a.rows, plan.strategy.short_row);
+  return T::kPass;
+}
+
+// One pass; returns how many columns it covered.
+template <int kVectors>
+int launch_rows(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+  switch (plan.strategy.rows_a_warp) {
+    case 2:
+      return launch_rows<kVectors, 2>(a, op, plan, stream);
+    case 8:
+      return launch_rows<kVectors, 8>(a, op, plan, stream);
+    default:
+      return launch_rows<kVectors, 4>(a, op, plan, stream);
+  }
 }
 
 // Passes of the widest kind that the columns left fill.
 cudaError_t launch_whole_rows(const CsrMatrix& a, Operands op, const SpmmPlan& plan, cudaStream_t stream) {
   while (op.first_column < op.k) {
     const int left = op.k - op.first_column;
-    if (kWidestPass > 2 && left > RowsTile<2>::kPass) {
-      launch_rows<4>(a, op, plan, stream);
-      op.first_column += RowsTile<4>::kPass;
-    } else if (left > RowsTile<1>::kPass) {
-      launch_rows<2>(a, op, plan, stream);
-      op.first_column += RowsTile<2>::kPass;
-    } else {
-      launch_rows<1>(a, op, plan, stream);
-      op.first_column += RowsTile<1>::kPass;
-    }
+    op.first_column += left > RowsTile<2, 2>::kPass   ? launch_rows<4>(a, op, plan, stream)
+                       : left > RowsTile<1, 2>::kPass ? launch_rows<2>(a, op, plan, stream)
+                                                      : launch_rows<1>(a, op, plan, stream);
   }
   return cudaGetLastError();
 }

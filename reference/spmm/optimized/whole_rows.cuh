@@ -13,17 +13,9 @@
 
 #include "kernel.cuh"
 
-// For sweeps, 0: chosen here.
-#ifndef SPMM_ROWS
-#define SPMM_ROWS 0
-#endif
-#ifndef SPMM_WARPS
-#define SPMM_WARPS 0
-#endif
-
 namespace optimized {
 
-template <int kVectors_>
+template <int kVectors_, int kRows_>
 struct RowsTile {
   static constexpr int kWarpLanes = 32;
   static constexpr int kVectors = kVectors_;  // of 4 floats a lane
@@ -31,11 +23,66 @@ struct RowsTile {
   static constexpr int kColumns = kWarpLanes * kFloats;  // that a warp reads with one load a lane
   static constexpr int kPass = kColumns * kVectors;
   static constexpr int kInFlight = kVectors >= 4 ? 2 : 8 / kVectors;  // rows of B a warp gathers at once
-  static constexpr int kRows = SPMM_ROWS > 0 ? SPMM_ROWS : kVectors > 1 ? 2 : 4;
-  static constexpr int kWarps = SPMM_WARPS > 0 ? SPMM_WARPS : 8;
+  static constexpr int kRows = kRows_;
+  static constexpr int kWarps = 4;
   static constexpr int kThreads = kWarps * kWarpLanes;
   static constexpr int kRowsPerBlock = kWarps * kRows;
   static_assert(kRows < kWarpLanes, "the lanes of a warp hold the offsets of its rows");
+  static_assert(kWarpLanes % kInFlight == 0, "batches fill a round of entries");
+};
+
+// What a lane holds of a pass: kVectors vectors of one row of B or C.
+template <typename T>
+struct RowPiece {
+  Vector<4> part[T::kVectors];
+};
+
+// A warp's consecutive rows, one after the other.
+template <typename T>
+struct RowsWalk {
+  const Operands& op;
+  const char* b;  // B[0, column]
+  float* c;       // C[row, column]
+  bool inside[T::kVectors];
+  RowPiece<T> sum;
+
+  __device__ RowsWalk(const Operands& operands, std::int64_t first_row) : op(operands) {
+    const int lane_column = op.first_column + static_cast<int>(threadIdx.x) % T::kWarpLanes * T::kFloats;
+    const int column = min(lane_column, op.k - T::kFloats);  // past the edge: loads that others make as well
+    b = reinterpret_cast<const char*>(op.b + column);
+    c = op.c + first_row * op.k + column;
+#pragma unroll
+    for (int v = 0; v < T::kVectors; ++v) inside[v] = lane_column + v * T::kColumns < op.k;
+    clear();
+  }
+  __device__ void clear() {
+#pragma unroll
+    for (int v = 0; v < T::kVectors; ++v) sum.part[v] = Vector<4>::zero();
+  }
+  __device__ void end_row() {
+#pragma unroll
+    for (int v = 0; v < T::kVectors; ++v) {
+      if (inside[v]) sum.part[v].store(c + v * T::kColumns);
+    }
+    skip_row();
+    clear();
+  }
+  __device__ void skip_row() {
+    c += op.k;
+  }
+  __device__ RowPiece<T> load(unsigned b_row) const {
+    const char* const from = b + static_cast<std::uint64_t>(b_row) * op.row_bytes;
+    RowPiece<T> piece;
+#pragma unroll
+    for (int v = 0; v < T::kVectors; ++v) {
+      piece.part[v] = Vector<4>::load(inside[v] ? from + v * T::kColumns * sizeof(float) : from);
+    }
+    return piece;
+  }
+  __device__ void add_scaled(float value, const RowPiece<T>& piece) {
+#pragma unroll
+    for (int v = 0; v < T::kVectors; ++v) sum.part[v].add_scaled(value, piece.part[v]);
+  }
 };
 
 // Entries of A that a warp holds, one a lane.
@@ -49,27 +96,20 @@ struct EntryChunk {
   }
 };
 
-// Entries [at, at + count) of the chunk times their rows of B; count <= kInFlight is the same in all lanes.
+// Adds entries [at, at + count) of the chunk times their rows of B; count <= kInFlight is the same in all
+// lanes.
 template <typename T>
-__device__ void gather_rows(const Operands& op, const EntryChunk& chunk, int at, int count, const char* b,
-                            const bool (&inside)[T::kVectors], Vector<4> (&sums)[T::kVectors]) {
-  Vector<4> rows_of_b[T::kInFlight][T::kVectors];
+__device__ void gather_rows(RowsWalk<T>* walk, const EntryChunk& chunk, int at, int count) {
+  RowPiece<T> rows_of_b[T::kInFlight];
 #pragma unroll
   for (int u = 0; u < T::kInFlight; ++u) {
     if (u >= count) break;
-    const unsigned b_row = __shfl_sync(~0u, chunk.entry.column, at - chunk.begin + u);
-    const char* const from = b + static_cast<std::uint64_t>(b_row) * op.row_bytes;
-#pragma unroll
-    for (int v = 0; v < T::kVectors; ++v) {
-      rows_of_b[u][v] = Vector<4>::load(inside[v] ? from + v * T::kColumns * sizeof(float) : from);
-    }
+    rows_of_b[u] = walk->load(__shfl_sync(~0u, chunk.entry.column, at - chunk.begin + u));
   }
 #pragma unroll
   for (int u = 0; u < T::kInFlight; ++u) {
     if (u >= count) break;
-    const float value = __shfl_sync(~0u, chunk.entry.value, at - chunk.begin + u);
-#pragma unroll
-    for (int v = 0; v < T::kVectors; ++v) sums[v].add_scaled(value, rows_of_b[u][v]);
+    walk->add_scaled(__shfl_sync(~0u, chunk.entry.value, at - chunk.begin + u), rows_of_b[u]);
   }
 }
 
@@ -82,33 +122,24 @@ __global__ void __launch_bounds__(T::kThreads)
   if (first >= rows) return;
   const int mine = static_cast<int>(min(std::int64_t{T::kRows}, rows - first));
   const int offset = __ldg(row_offsets + first + min(lane, mine));
-  const int column = min(op.first_column + lane * T::kFloats, op.k - T::kFloats);
-  bool inside[T::kVectors];
-#pragma unroll
-  for (int v = 0; v < T::kVectors; ++v)
-    inside[v] = op.first_column + lane * T::kFloats + v * T::kColumns < op.k;
-  const char* const b = reinterpret_cast<const char*>(op.b + column);
   const int last_end = __shfl_sync(~0u, offset, mine);
+  RowsWalk<T> walk(op, first);
   EntryChunk chunk;
   chunk.load(op, __shfl_sync(~0u, offset, 0), last_end);
   for (int r = 0; r < mine; ++r) {
     int at = __shfl_sync(~0u, offset, r);
     const int end = __shfl_sync(~0u, offset, r + 1);
-    if (end - at > longest_row) continue;
-    Vector<4> sums[T::kVectors];
-#pragma unroll
-    for (int v = 0; v < T::kVectors; ++v) sums[v] = Vector<4>::zero();
+    if (end - at > longest_row) {
+      walk.skip_row();
+      continue;
+    }
     while (at < end) {
       if (at >= chunk.begin + T::kWarpLanes) chunk.load(op, at, last_end);
       const int count = min(min(end, chunk.begin + T::kWarpLanes) - at, T::kInFlight);
-      gather_rows<T>(op, chunk, at, count, b, inside, sums);
+      gather_rows(&walk, chunk, at, count);
       at += count;
     }
-    float* const to = op.c + (first + r) * op.k + column;
-#pragma unroll
-    for (int v = 0; v < T::kVectors; ++v) {
-      if (inside[v]) sums[v].store(to + v * T::kColumns);
-    }
+    walk.end_row();
   }
 }
 
