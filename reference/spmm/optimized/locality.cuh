@@ -26,14 +26,20 @@ __device__ inline int row_of(const CsrMatrix& a, int at) {
   return low;
 }
 
-// Counts sampled entries at most `reach` columns from the diagonal of A, stretched to cols / rows.
-__global__ void spmm_near_diagonal_kernel(CsrMatrix a, std::int64_t reach, int* near) {
+struct SampleCounts {
+  int near;     // the diagonal of A, stretched to cols / rows: at most `reach` columns away
+  int in_long;  // rows of more than kShortRow entries
+};
+
+__global__ void spmm_sample_kernel(CsrMatrix a, std::int64_t reach, SampleCounts* counts) {
   const std::int64_t index = std::int64_t{blockIdx.x} * Sample::kThreads + threadIdx.x;
-  const int at = static_cast<int>(index * a.nnz / Sample::kEntries);
-  const std::int64_t diagonal = std::int64_t{row_of(a, at)} * a.cols / a.rows;
-  const std::int64_t distance = a.columns[at] - diagonal;
-  const int found = __syncthreads_count(distance >= -reach && distance <= reach);
-  if (threadIdx.x == 0) atomicAdd(near, found);
+  const int at = static_cast<int>(index * a.nnz / Sample::kEntries), row = row_of(a, at);
+  const std::int64_t distance = a.columns[at] - std::int64_t{row} * a.cols / a.rows;
+  const int near = __syncthreads_count(distance >= -reach && distance <= reach);
+  const int in_long = __syncthreads_count(a.row_offsets[row + 1] - a.row_offsets[row] > kShortRow);
+  if (threadIdx.x > 0) return;
+  atomicAdd(&counts->near, near);
+  atomicAdd(&counts->in_long, in_long);
 }
 
 }  // namespace optimized

@@ -10,11 +10,19 @@
 
 namespace optimized {
 
+#ifndef SPMM_ROUNDS
+#define SPMM_ROUNDS 4
+#endif
+#ifndef SPMM_ONE_ROWS  // rows that a group has under way; for sweeps
+#define SPMM_ONE_ROWS 4
+#endif
+
+template <int kLanes_>
 struct OneColumn {
   static constexpr int kWarpLanes = 32;
-  static constexpr int kLanes = 8;   // a group, which takes short rows
-  static constexpr int kRows = 4;    // a group has under way
-  static constexpr int kRounds = 4;  // of a long item that a warp has under way
+  static constexpr int kLanes = kLanes_;       // a group, which takes short rows
+  static constexpr int kRows = SPMM_ONE_ROWS;  // a group has under way
+  static constexpr int kRounds = SPMM_ROUNDS;  // of a long item that a warp has under way
   static constexpr int kGroups = kWarpLanes / kLanes;
   static constexpr int kWarps = 4;
   static constexpr int kThreads = kWarps * kWarpLanes;
@@ -29,27 +37,56 @@ __device__ float sum_of_lanes(float sum) {
   return sum;
 }
 
+#ifndef SPMM_HINTS  // 1: A passes L1 in long rows; 2: B stays in L1; 3: both; for sweeps
+#define SPMM_HINTS 0
+#endif
+__device__ inline float load_b(const float* p) {
+#if SPMM_HINTS & 2
+  float x;
+  asm volatile("ld.global.nc.L1::evict_last.f32 %0, [%1];" : "=f"(x) : "l"(p));
+  return x;
+#else
+  return __ldg(p);
+#endif
+}
+template <bool kPassesL1>
+__device__ Entry load_entry(const Operands& op, unsigned at) {
+#if SPMM_HINTS & 4
+  return {__ldcs(op.columns + at), __ldcs(op.values + at)};
+#endif
+#if SPMM_HINTS & 1
+  if (kPassesL1) {
+    Entry e;
+    asm volatile("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(e.column) : "l"(op.columns + at));
+    asm volatile("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(e.value) : "l"(op.values + at));
+    return e;
+  }
+#endif
+  return {__ldg(op.columns + at), __ldg(op.values + at)};
+}
+
 // Adds the products of several entries, each of which exists or not. They are read through the caches: what
 // the lanes of neighbouring rows leave of a sector, others take.
-template <int kCount>
+template <bool kPassesL1, int kCount>
 __device__ void add_products(const Operands& op, const unsigned (&at)[kCount], const bool (&exists)[kCount],
                              float (&sums)[kCount]) {
   Entry entries[kCount];
   float b[kCount];
 #pragma unroll
   for (int u = 0; u < kCount; ++u) {
-    if (exists[u]) entries[u] = {__ldg(op.columns + at[u]), __ldg(op.values + at[u])};
+    if (exists[u]) entries[u] = load_entry<kPassesL1>(op, at[u]);
   }
 #pragma unroll
-  for (int u = 0; u < kCount; ++u) b[u] = exists[u] ? __ldg(op.b + entries[u].column) : 0.0f;
+  for (int u = 0; u < kCount; ++u) b[u] = exists[u] ? load_b(op.b + entries[u].column) : 0.0f;
 #pragma unroll
   for (int u = 0; u < kCount; ++u) {
     if (exists[u]) sums[u] = fmaf(entries[u].value, b[u], sums[u]);
   }
 }
 
-__device__ inline void long_row(const Operands& op, const Partials& partials, const Item& item) {
-  constexpr int kRounds = OneColumn::kRounds, kLanes = OneColumn::kWarpLanes;
+template <typename T>
+__device__ void long_row(const Operands& op, const Partials& partials, const Item& item) {
+  constexpr int kRounds = T::kRounds, kLanes = T::kWarpLanes;
   const int lane = threadIdx.x % kLanes;
   const unsigned begin = item.begin, end = item.end;
   float lane_sums[kRounds] = {};
@@ -61,7 +98,7 @@ __device__ inline void long_row(const Operands& op, const Partials& partials, co
       at[u] = from + u * kLanes + lane;
       exists[u] = at[u] >= begin && at[u] < end;
     }
-    add_products(op, at, exists, lane_sums);
+    add_products<true>(op, at, exists, lane_sums);
   }
 #pragma unroll
   for (int u = 1; u < kRounds; ++u) lane_sums[0] += lane_sums[u];
@@ -72,10 +109,11 @@ __device__ inline void long_row(const Operands& op, const Partials& partials, co
 }
 
 // Several rows a group, from `first` on; those that the list of long items has are left out.
-__device__ inline void short_rows(const Operands& op, const int* __restrict__ row_offsets, int rows,
-                                  int longest_row, std::int64_t first) {
-  constexpr int kRows = OneColumn::kRows, kLanes = OneColumn::kLanes, kGroups = OneColumn::kGroups;
-  const int lane = threadIdx.x % kLanes, group = threadIdx.x % OneColumn::kWarpLanes / kLanes;
+template <typename T>
+__device__ void short_rows(const Operands& op, const int* __restrict__ row_offsets, int rows, int longest_row,
+                           std::int64_t first) {
+  constexpr int kRows = T::kRows, kLanes = T::kLanes, kGroups = T::kGroups;
+  const int lane = threadIdx.x % kLanes, group = threadIdx.x % T::kWarpLanes / kLanes;
   int begin[kRows], length[kRows], longest = 0;
   float lane_sums[kRows] = {};
 #pragma unroll
@@ -94,7 +132,7 @@ __device__ inline void short_rows(const Operands& op, const int* __restrict__ ro
       at[u] = static_cast<unsigned>(begin[u]) + from + lane;
       exists[u] = from + lane < length[u];
     }
-    add_products(op, at, exists, lane_sums);
+    add_products<false>(op, at, exists, lane_sums);
   }
   __syncwarp();
 #pragma unroll
@@ -105,22 +143,20 @@ __device__ inline void short_rows(const Operands& op, const int* __restrict__ ro
 }
 
 // Grid: x = blocks of long items, then blocks of rows.
-__global__ void __launch_bounds__(OneColumn::kThreads, OneColumn::kBlocksPerSm)
+template <typename T>
+__global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm)
     spmm_one_column_kernel(Operands op, const Item* __restrict__ long_items, int long_count,
                            const int* __restrict__ row_offsets, int rows, int longest_short_row,
                            Partials partials) {
-  const unsigned warp = threadIdx.x / OneColumn::kWarpLanes;
-  const unsigned long_blocks =
-      (static_cast<unsigned>(long_count) + OneColumn::kWarps - 1) / OneColumn::kWarps;
+  const unsigned warp = threadIdx.x / T::kWarpLanes;
+  const unsigned long_blocks = (static_cast<unsigned>(long_count) + T::kWarps - 1) / T::kWarps;
   if (blockIdx.x < long_blocks) {
-    const unsigned index = blockIdx.x * OneColumn::kWarps + warp;
+    const unsigned index = blockIdx.x * T::kWarps + warp;
     if (index >= static_cast<unsigned>(long_count)) return;
-    long_row(op, partials, long_items[index]);
+    long_row<T>(op, partials, long_items[index]);
   } else {
-    const std::int64_t warp_index =
-        static_cast<std::int64_t>(blockIdx.x - long_blocks) * OneColumn::kWarps + warp;
-    short_rows(op, row_offsets, rows, longest_short_row,
-               warp_index * (OneColumn::kGroups * OneColumn::kRows));
+    const std::int64_t warp_index = static_cast<std::int64_t>(blockIdx.x - long_blocks) * T::kWarps + warp;
+    short_rows<T>(op, row_offsets, rows, longest_short_row, warp_index * (T::kGroups * T::kRows));
   }
 }
 

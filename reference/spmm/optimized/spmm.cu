@@ -17,6 +17,7 @@
 #include "one_column.cuh"
 #include "pad.cuh"
 #include "warpgrade/spmm.h"
+#include "whole_rows.cuh"
 
 #define TRY(call)                               \
   do {                                          \
@@ -110,18 +111,18 @@ void slice_panels(const std::vector<WindowCounts>& starts, const WindowCounts& t
 }
 
 // Of a matrix with entries.
-cudaError_t measure_locality(const CsrMatrix& a, std::int64_t l2_bytes, double* locality,
-                             cudaStream_t stream) {
+cudaError_t sample(const CsrMatrix& a, std::int64_t l2_bytes, Sizes* size, cudaStream_t stream) {
   const std::int64_t reach = reach_of(l2_bytes);
-  DeviceArray<int> count;
-  int near = 0;
-  TRY(count.allocate(1));
-  TRY(cudaMemsetAsync(count.get(), 0, sizeof(int), stream));
-  spmm_near_diagonal_kernel<<<Sample::kBlocks, Sample::kThreads, 0, stream>>>(a, reach, count.get());
+  DeviceArray<SampleCounts> on_device;
+  SampleCounts counts{};
+  TRY(on_device.allocate(1));
+  TRY(cudaMemsetAsync(on_device.get(), 0, sizeof counts, stream));
+  spmm_sample_kernel<<<Sample::kBlocks, Sample::kThreads, 0, stream>>>(a, reach, on_device.get());
   TRY(cudaGetLastError());
-  TRY(cudaMemcpyAsync(&near, count.get(), sizeof(int), cudaMemcpyDeviceToHost, stream));
+  TRY(cudaMemcpyAsync(&counts, on_device.get(), sizeof counts, cudaMemcpyDeviceToHost, stream));
   TRY(cudaStreamSynchronize(stream));
-  *locality = locality_of(static_cast<double>(near) / Sample::kEntries, a.cols, reach);
+  size->locality = locality_of(static_cast<double>(counts.near) / Sample::kEntries, a.cols, reach);
+  size->long_share = static_cast<double>(counts.in_long) / Sample::kEntries;
   return cudaSuccess;
 }
 
@@ -129,8 +130,7 @@ cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream
   Device device;
   TRY(query_device(&device));
   Sizes size{a.rows, a.cols, a.nnz, k};
-  if (locality_matters(size, device.known_l2()))
-    TRY(measure_locality(a, device.known_l2(), &size.locality, stream));
+  if (locality_matters(size, device.known_l2())) TRY(sample(a, device.known_l2(), &size, stream));
   plan->strategy = choose_strategy(size, device);
   TRY(plan->padded_b.allocate(static_cast<std::size_t>(a.cols) * plan->strategy.padded_pitch));
   const Strategy& s = plan->strategy;
@@ -191,14 +191,67 @@ cudaError_t launch(const Operands& op, const SpmmPlan& plan, int strips, cudaStr
   return cudaSuccess;
 }
 
+template <int kLanes>
 cudaError_t launch_one_column(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan,
                               cudaStream_t stream) {
+  using T = OneColumn<kLanes>;
   const auto blocks_of = [](std::int64_t count, int a_block) { return (count + a_block - 1) / a_block; };
   const PanelList& list = plan.panels.front();
-  const std::int64_t blocks =
-      blocks_of(list.long_count, OneColumn::kWarps) + blocks_of(a.rows, OneColumn::kRowsPerBlock);
-  spmm_one_column_kernel<<<static_cast<unsigned>(blocks), OneColumn::kThreads, 0, stream>>>(
+  const std::int64_t blocks = blocks_of(list.long_count, T::kWarps) + blocks_of(a.rows, T::kRowsPerBlock);
+#ifdef SPMM_CARVEOUT
+  TRY(cudaFuncSetAttribute(spmm_one_column_kernel<T>, cudaFuncAttributePreferredSharedMemoryCarveout, 0));
+#endif
+  spmm_one_column_kernel<T><<<static_cast<unsigned>(blocks), T::kThreads, 0, stream>>>(
       op, list.long_items, list.long_count, a.row_offsets, a.rows, plan.strategy.short_row, plan.partials());
+  return cudaGetLastError();
+}
+
+cudaError_t launch_one_column(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan,
+                              cudaStream_t stream) {
+  switch (plan.strategy.lanes) {
+    case 2:
+      return launch_one_column<2>(a, op, plan, stream);
+    case 4:
+      return launch_one_column<4>(a, op, plan, stream);
+    case 16:
+      return launch_one_column<16>(a, op, plan, stream);
+    case 32:
+      return launch_one_column<32>(a, op, plan, stream);
+    default:
+      return launch_one_column<8>(a, op, plan, stream);
+  }
+}
+
+template <int kVectors, int kRows>
+int launch_rows(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+  using T = RowsTile<kVectors, kRows>;
+  const int blocks = (a.rows - 1) / T::kRowsPerBlock + 1;
+  spmm_whole_rows_kernel<T>
+      <<<blocks, T::kThreads, 0, stream>>>(op, a.row_offsets, a.rows, plan.strategy.short_row);
+  return T::kPass;
+}
+
+// One pass; returns how many columns it covered.
+template <int kVectors>
+int launch_rows(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+  switch (plan.strategy.rows_a_warp) {
+    case 2:
+      return launch_rows<kVectors, 2>(a, op, plan, stream);
+    case 8:
+      return launch_rows<kVectors, 8>(a, op, plan, stream);
+    default:
+      return launch_rows<kVectors, 4>(a, op, plan, stream);
+  }
+}
+
+// Passes of the widest kind that the columns left fill.
+cudaError_t launch_whole_rows(const CsrMatrix& a, Operands op, const SpmmPlan& plan, cudaStream_t stream) {
+  while (op.first_column < op.k) {
+    const int left = op.k - op.first_column;
+    op.first_column += left > RowsTile<2, 2>::kPass   ? launch_rows<4>(a, op, plan, stream)
+                       : left > RowsTile<1, 2>::kPass ? launch_rows<2>(a, op, plan, stream)
+                                                      : launch_rows<1>(a, op, plan, stream);
+  }
   return cudaGetLastError();
 }
 
@@ -247,6 +300,7 @@ cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPl
   Operands op{a.columns,     a.values, is_padded ? plan->padded_b.get() : b, c, k, 0, 0,
               sums_pitch(k), row_bytes};
   if (k == 1 && a.rows > 0) return launch_one_column(a, op, *plan, stream);
+  if (s.whole_rows && a.rows > 0) TRY(launch_whole_rows(a, op, *plan, stream));
   if (s.strips > 0) TRY(launch_group(s.group, op, *plan, s.strips, stream));
   if (s.last_columns == 0) return cudaSuccess;
   op.first_column = s.strips * s.group.strip();

@@ -12,6 +12,8 @@
 // band     columns of A that the long items of one launch are ordered by: L1 keeps what rows share, for a
 //          partial sum a row and band. For work too small for panels.
 // segment  entries that one warp takes at most; longer rows are cut, their parts summed in a fixed order.
+// whole rows  where rows are short and even and their columns near: no strips, a warp walks all of k
+// (whole_rows.cuh).
 #pragma once
 
 #include <algorithm>
@@ -34,6 +36,15 @@
 #endif
 #ifndef SPMM_SHORT_ROW
 #define SPMM_SHORT_ROW 0
+#endif
+#ifndef SPMM_WHOLE_ROWS  // 1: where they can be, 2: nowhere
+#define SPMM_WHOLE_ROWS 0
+#endif
+#ifndef SPMM_ROWS  // of whole rows, a warp
+#define SPMM_ROWS 0
+#endif
+#ifndef SPMM_LANES  // of one column, a short row
+#define SPMM_LANES 0
 #endif
 static_assert(SPMM_STRIP == 0 || SPMM_STRIP == 32 || SPMM_STRIP == 64 || SPMM_STRIP == 128,
               "a strip is what a group of lanes covers");
@@ -68,6 +79,9 @@ struct Strategy {
       32;  // rows of at most so many entries (in a panel) go to one group of lanes, others to a warp
   int segment = 512;             // entries a warp takes at most
   bool lists_short_rows = true;  // false: the kernel finds them itself
+  bool whole_rows = false;       // short rows are walked over all of k at once
+  int rows_a_warp = 4;           // of whole rows
+  int lanes = 8;                 // of one column: lanes a short row
 
   int all_strips() const { return strips + (last_columns > 0 ? 1 : 0); }
 };
@@ -80,7 +94,8 @@ struct Device {
 
 struct Sizes {
   std::int64_t rows, cols, nnz, k;
-  double locality = 0.0;  // 0: columns as if drawn at random, 1: all near the diagonal (locality.cuh)
+  double locality = 0.0;    // 0: columns as if drawn at random, 1: all near the diagonal (locality.cuh)
+  double long_share = 1.0;  // of the entries, those in rows of more than kShortRow entries
   std::int64_t mean_row() const { return nnz / std::max<std::int64_t>(rows, 1); }
   std::int64_t b_bytes(std::int64_t columns) const {
     return cols * columns * static_cast<std::int64_t>(sizeof(float));
@@ -91,7 +106,12 @@ inline std::int64_t round_up(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-inline constexpr std::int64_t kWidestStrip = 128, kNarrowestStrip = 32, kShortMean = 12;
+inline constexpr std::int64_t kWidestStrip = 128, kNarrowestStrip = 32, kShortMean = 12,
+                              kMeanOfLocalRows = 24;
+inline constexpr int kShortRow = 32;
+inline constexpr std::int64_t kWarpsAnSm = 48;
+inline constexpr double kFewLong = 0.01;  // rows are even where so few entries are in long ones
+inline constexpr double kLocal = 0.35;    // from this locality on, neighbours ask for the same rows of B
 
 // Columns this far from the diagonal count as near it: rows of B's widest strip for an eighth of L2.
 inline std::int64_t reach_of(std::int64_t l2_bytes) {
@@ -107,10 +127,24 @@ inline double locality_of(double share, std::int64_t cols, std::int64_t reach) {
   return std::clamp((share - at_random) / (1.0 - at_random), 0.0, 1.0);
 }
 
-// Whether the strip depends on where the columns of A lie.
+// Whether a warp can walk all of k, and k is wide enough for that.
+inline bool whole_rows_matter(const Sizes& size) {
+  constexpr std::int64_t kFewestColumns = 128, kShortMeanOfOnePass = 9;
+  return size.k >= kFewestColumns && size.k % 4 == 0 &&
+         size.mean_row() < (size.k > kFewestColumns ? kShortMean : kShortMeanOfOnePass);
+}
+
+// Whether a choice depends on where the columns of A lie.
 inline bool locality_matters(const Sizes& size, std::int64_t l2_bytes) {
-  return size.k > kNarrowestStrip && size.nnz > 0 && size.mean_row() < kShortMean &&
-         size.b_bytes(std::min(size.k, kWidestStrip)) > l2_bytes * 3 / 4;
+  if (size.nnz == 0 || size.mean_row() >= kMeanOfLocalRows) return false;
+  return size.k == 1 ||
+         (size.k > kNarrowestStrip &&
+          (whole_rows_matter(size) || size.b_bytes(std::min(size.k, kWidestStrip)) > l2_bytes * 3 / 4));
+}
+
+inline bool choose_whole_rows(const Sizes& size) {
+  if (SPMM_WHOLE_ROWS > 0) return SPMM_WHOLE_ROWS == 1 && size.k % 4 == 0 && size.k > 1;
+  return whole_rows_matter(size) && size.locality >= kLocal && size.long_share <= kFewLong;
 }
 
 // The widest strip of B that fills at most three quarters of L2, from 32 columns on. Others
@@ -122,7 +156,6 @@ inline bool locality_matters(const Sizes& size, std::int64_t l2_bytes) {
 inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
   constexpr std::int64_t kLittleWork = 12'000'000, kShortMeanOfSectors = 24;
   constexpr std::int64_t kSector = 8, kMemoryWrite = 16;  // floats
-  constexpr double kLocal = 0.35;
   if (SPMM_STRIP > 0) return std::min(SPMM_STRIP, widest);
   std::int64_t strip = kNarrowestStrip;
   if (size.nnz * size.k < kLittleWork) return static_cast<int>(std::min<std::int64_t>(strip, widest));
@@ -134,7 +167,7 @@ inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
   const bool ends_within =
       is_short ? size.k % kMemoryWrite != 0 : size.mean_row() < kShortMeanOfSectors && size.k % kSector != 0;
   if (ends_within && strip < size.k) strip = is_short && size.k <= widest ? widest : 2 * strip;
-  if (is_short && size.locality >= kLocal) strip = widest;
+  if (size.mean_row() < kMeanOfLocalRows && size.locality >= kLocal) strip = widest;
   return static_cast<int>(std::min<std::int64_t>(strip, widest));
 }
 
@@ -208,7 +241,7 @@ inline void choose_strips(const Sizes& size, std::int64_t l2_bytes, Strategy* s)
 // GPU many times over, also so many that a row keeps 32 in each.
 inline int choose_panels(const Sizes& size, std::int64_t strip, std::int64_t l2_bytes) {
   constexpr std::int64_t kMostPanels = 64, kFewestEntries = 4'000'000;
-  if (size.k == 1) return 1;  // its kernel knows bands alone
+  if (size.k == 1 || choose_whole_rows(size)) return 1;  // their kernels know all of a row
   if (SPMM_PANELS > 0) return std::min<int>(SPMM_PANELS, kMostPanels);
   const std::int64_t for_l2 = std::min(3 * size.b_bytes(strip) / l2_bytes, size.mean_row() / 10);
   const std::int64_t for_l1 = std::min(size.mean_row() / 32, size.nnz / kFewestEntries);
@@ -233,20 +266,71 @@ inline int choose_bands(const Sizes& size, const Strategy& s, std::int64_t l2_by
 }
 
 // Enough segments that the last wave of warps is a small part of the whole. Where most rows are long, one
-// wave of them: each cut costs a partial sum written and read.
+// wave of them, where they are of middle length, two: each cut costs a partial sum written and read. The
+// shortest segments only where longer ones would leave the GPU half empty.
 inline int choose_segment(const Sizes& size, std::int64_t strips, int multiprocessors) {
-  constexpr std::int64_t kLongMean = 128, kWarpsAnSm = 48, kManyWarps = 8 * 32;
+  constexpr std::int64_t kLongMean = 128, kMiddleMean = 32, kManyWarps = 8 * 32;
   if (SPMM_SEGMENT > 0) return SPMM_SEGMENT;
-  const bool is_long = size.mean_row() >= kLongMean;
-  const std::int64_t wanted = (is_long ? kWarpsAnSm : kManyWarps) * multiprocessors;
-  const std::int64_t entries = is_long ? size.nnz : size.nnz * strips;
+  const std::int64_t wave = kWarpsAnSm * multiprocessors;
   int segment = size.k == 1 ? 256 : 64;  // of one column, a warp has 128 entries under way
-  while (segment < 1024 && entries / segment > wanted) segment *= 2;
+  if (size.k == 1) {
+    while (segment < 2048 && size.nnz / segment > wave) segment *= 2;
+    return segment;
+  }
+  const bool is_long = size.mean_row() >= kLongMean, is_middle = !is_long && size.mean_row() >= kMiddleMean;
+  const std::int64_t wanted = is_long ? wave : is_middle ? 2 * wave : kManyWarps * multiprocessors;
+  const std::int64_t passes = is_long ? 1 : is_middle ? std::max<std::int64_t>(strips / 2, 1) : strips;
+  if (2 * size.nnz / segment > 3 * wave) segment *= 2;
+  while (segment < 1024 && size.nnz * passes / segment > wanted) segment *= 2;
   return segment;
 }
 
+// Rows up to this length go to a group of lanes each, longer ones to a warp. Groups take longer rows where
+// there is much work, or where rows are of that length and enough for a wave and a half of groups.
+inline int choose_short_row(const Sizes& size, const Strategy& s, int multiprocessors) {
+  constexpr std::int64_t kManyEntries = 16'000'000, kMiddleMean = 36;
+  if (SPMM_SHORT_ROW > 0) return SPMM_SHORT_ROW;
+  const std::int64_t strips = s.all_strips(), groups = 32 / (s.strips > 0 ? s.group : s.last).lanes;
+  const bool is_large = size.nnz * strips >= kManyEntries;
+  const bool fills =
+      size.mean_row() >= kMiddleMean && 2 * size.rows * strips >= 3 * kWarpsAnSm * multiprocessors * groups;
+  return is_large || fills ? 2 * kShortRow : kShortRow;
+}
+
+// Of one column: lanes that take a short row, and how long it may be.
+struct Lanes {
+  int lanes, short_row;
+};
+inline Lanes choose_lanes(const Sizes& size, int multiprocessors) {
+  constexpr std::int64_t kRowsOfFour = 32;  // that a warp has under way where four lanes take a row
+  const std::int64_t mean = size.mean_row();
+  const bool is_even = size.long_share <= kFewLong;
+  const bool fills = size.rows / kRowsOfFour >= kWarpsAnSm * multiprocessors;
+  Lanes chosen{8, kShortRow};
+  if (is_even && mean < 4) {
+    chosen.lanes = 2;
+  } else if (mean < 9 && (is_even || fills)) {
+    chosen.lanes = 4;
+  } else if (mean >= 24 && mean < 64) {
+    chosen = {16, 64};
+  } else if (mean >= 64 && mean < 128) {
+    chosen = {32, 128};
+  }
+  if (SPMM_LANES > 0) chosen.lanes = SPMM_LANES;
+  if (SPMM_SHORT_ROW > 0) chosen.short_row = SPMM_SHORT_ROW;
+  return chosen;
+}
+
+// Rows that a warp walks one after the other: as many as have their entries in one load.
+inline int choose_rows_a_warp(const Sizes& size) {
+  if (SPMM_ROWS > 0) return SPMM_ROWS;
+  const std::int64_t mean = size.mean_row();
+  if (size.k <= 128) return mean < 4 ? 8 : 4;
+  if (mean >= 8) return 2;
+  return mean < 4 && size.k <= 256 ? 8 : 4;
+}
+
 inline Strategy choose_strategy(const Sizes& size, const Device& device) {
-  constexpr std::int64_t kManyEntries = 16'000'000;
   const std::int64_t l2_bytes = device.known_l2();
   Strategy s;
   choose_strips(size, l2_bytes, &s);
@@ -256,11 +340,14 @@ inline Strategy choose_strategy(const Sizes& size, const Device& device) {
   s.bands = choose_bands(size, s, l2_bytes);
   s.band_columns = (s.panel_columns + s.bands - 1) / s.bands;
   s.segment = choose_segment(size, strips, device.multiprocessors);
-  s.lists_short_rows = size.k > 1;
-  const bool is_large = size.k > 1 && size.nnz * strips >= kManyEntries;
-  s.short_row = SPMM_SHORT_ROW > 0 ? SPMM_SHORT_ROW
-                : is_large         ? 64
-                                   : 32;  // small: the parallelism of whole warps
+  s.whole_rows = choose_whole_rows(size);
+  s.rows_a_warp = choose_rows_a_warp(size);
+  s.lists_short_rows = size.k > 1 && !s.whole_rows;
+  const Lanes lanes = choose_lanes(size, device.multiprocessors);
+  s.lanes = lanes.lanes;
+  s.short_row = size.k == 1    ? lanes.short_row
+                : s.whole_rows ? kShortRow
+                               : choose_short_row(size, s, device.multiprocessors);
   return s;
 }
 

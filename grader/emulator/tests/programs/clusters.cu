@@ -173,7 +173,8 @@ __global__ void by_address(unsigned* out) {
   asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(map_to(theirs, (rank + 1) % blocks)));
   asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
   asm volatile("atom.shared::cluster.exch.b32 %0, [%1], %2;" : "=r"(old) : "r"(theirs), "r"(7u) : "memory");
-  asm volatile("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::: "memory");
+  // A relaxed arrival orders nothing: the fence does.
+  asm volatile("fence.acq_rel.cluster;\nbarrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::: "memory");
   unsigned* mine = out + (blockIdx.x * 32 + threadIdx.x) * 5;
   mine[0] = old;
   mine[1] = owner;

@@ -257,7 +257,7 @@ __global__ void add_in_grandchild(int* x, int a) {
   if (threadIdx.x == 0) add_then_multiply<<<1, 32>>>(x, a, 1);
 }
 
-__global__ void launch_in_order(int* x, int* copy, unsigned char* bytes) {
+__global__ void launch_in_order(int* x, int* copy, unsigned char* bytes, int* errors) {
   if (threadIdx.x != 0) return;
   x[32 + 5] = 77;  // children see what was written before the launch
   cudaStream_t first, second;
@@ -270,20 +270,20 @@ __global__ void launch_in_order(int* x, int* copy, unsigned char* bytes) {
   cudaEventCreateWithFlags(&done, cudaEventDisableTiming);
   cudaEventRecord(done, first);
   cudaStreamWaitEvent(second, done, 0);
-  cudaMemcpyAsync(copy, x, 64 * sizeof(int), cudaMemcpyDeviceToDevice, second);
-  cudaMemsetAsync(bytes, 0x2a, 16, second);
-  cudaMemset2DAsync(bytes + 16, 16, 0x11, 4, 3, second);
-  cudaMemcpy2DAsync(bytes + 64, 4, bytes + 16, 16, 4, 3, cudaMemcpyDeviceToDevice, second);
+  errors[0] = cudaMemcpyAsync(copy, x, 64 * sizeof(int), cudaMemcpyDeviceToDevice, second);
+  errors[1] = cudaMemsetAsync(bytes, 0x2a, 16, second);
+  errors[2] = cudaMemset2DAsync(bytes + 16, 16, 0x11, 4, 3, second);
+  errors[3] = cudaMemcpy2DAsync(bytes + 64, 4, bytes + 16, 16, 4, 3, cudaMemcpyDeviceToDevice, second);
   cudaEventDestroy(done);
   cudaStreamDestroy(first);
   cudaStreamDestroy(second);
 }
 
 void streams() {
-  Managed<int> x(64), copy(64);
+  Managed<int> x(64), copy(64), errors(4);
   Managed<unsigned char> bytes(128);
   for (int k = 0; k < 64; ++k) x[k] = k;
-  launch_in_order<<<1, 64>>>(x.data, copy.data, bytes.data);
+  launch_in_order<<<1, 64>>>(x.data, copy.data, bytes.data, errors.data);
   CHECK_CUDA(cudaDeviceSynchronize());
   bool ok = copy[32 + 5] == 77;
   for (int k = 0; k < 32; ++k) ok &= copy[k] == ((k + 1) * 2 + 3) * 5 && copy[k] == x[k];
@@ -292,11 +292,13 @@ void streams() {
   for (int k = 0; k < 16; ++k) ok &= bytes[k] == 0x2a && bytes[16 + k] == (k < 4 ? 0x11 : 0);
   for (int k = 0; k < 16; ++k) ok &= bytes[64 + k] == (k < 12 ? 0x11 : 0);
   expect(ok, "kernels fill and copy memory");
+  if (!ok) std::printf("errors %d %d %d %d\n", errors[0], errors[1], errors[2], errors[3]);
+  for (int k = 0; !ok && k < 80; ++k) std::printf("%02x%s", bytes[k], k % 16 == 15 ? "\n" : " ");
 }
 
 // Tail launches: after the parent, all its other children and theirs; a loop on the device.
 __global__ void note_sum(const int* x, int* sum) {
-  int total = 0;
+  int total = x[64];
   for (int k = 0; k < 32; ++k) total += x[k];
   *sum = total;
 }
@@ -304,7 +306,7 @@ __global__ void with_tail(int* x, int* sum) {
   note_sum<<<1, 1, 0, cudaStreamTailLaunch>>>(x, sum);
   add_in_grandchild<<<1, 32>>>(x, 4);
   add_in_grandchild<<<1, 32, 0, cudaStreamFireAndForget>>>(x + 32, 1);
-  x[0] += 100;
+  x[64] += 100;  // no child touches it: they may run beside this
 }
 
 __global__ void count_down(int* left, int* turns) {
@@ -313,11 +315,13 @@ __global__ void count_down(int* left, int* turns) {
 }
 
 void tails() {
-  Managed<int> x(64), sum(1), left(1), turns(1);
+  Managed<int> x(65), sum(1), left(1), turns(1);
   with_tail<<<1, 1>>>(x.data, sum.data);
   left[0] = 100;
   CHECK_CUDA(cudaDeviceSynchronize());
-  expect(sum[0] == 32 * 4 + 100 && x[40] == 1, "a tail launch follows the parent and its children");
+  const bool follows = sum[0] == 32 * 4 + 100 && x[40] == 1;
+  expect(follows, "a tail launch follows the parent and its children");
+  if (!follows) std::printf("the sum is %d, x[0] %d, x[31] %d, x[40] %d\n", sum[0], x[0], x[31], x[40]);
   count_down<<<1, 1>>>(left.data, turns.data);
   CHECK_CUDA(cudaDeviceSynchronize());
   expect(left[0] == 0 && turns[0] == 100, "a kernel that launches itself at its tail, 100 times");
@@ -371,7 +375,11 @@ void questions() {
   CHECK_CUDA(cudaDeviceGetLimit(&stack, cudaLimitStackSize));
   CHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, limited, 256, 0));
   expect(t.errors == 0, "the device's runtime answers");
-  expect(t.device == 0 && t.count >= 1 && t.threads == threads && t.version == version, "device and version");
+  const bool right = t.device == 0 && t.count >= 1 && t.threads == threads && t.version == version;
+  expect(right, "device and version");
+  if (!right)
+    std::printf("device %d of %d, %d threads a block, version %d; the host says %d and %d\n", t.device,
+                t.count, t.threads, t.version, threads, version);
   expect(t.pending == pending && t.stack == stack, "limits as on the host");
   expect(t.blocks == blocks && t.shared == 512 && t.registers > 0 && t.most_threads == 256, "of a kernel");
   expect(t.name_length == std::string("cudaErrorInvalidValue").size(), "the name of an error");

@@ -159,9 +159,11 @@ __global__ void load_by_pointer(const CUtensorMap* map, int rank, Place at, unsi
                                 unsigned char* out) {
   load_to(map, rank, at, bytes, out);
 }
-__constant__ CUtensorMap g_map;
-__global__ void load_by_constant(int rank, Place at, unsigned bytes, unsigned char* out) {
-  load_to(&g_map, rank, at, bytes, out);
+// A place of its own for each map: the unit that copies keeps descriptors by their address.
+constexpr int kMostMaps = 32;
+__constant__ CUtensorMap g_maps[kMostMaps];
+__global__ void load_by_constant(int number, int rank, Place at, unsigned bytes, unsigned char* out) {
+  load_to(&g_maps[number], rank, at, bytes, out);
 }
 
 __global__ void store_kernel(const __grid_constant__ CUtensorMap map, int rank, Place at, unsigned bytes,
@@ -197,15 +199,23 @@ bool is_outside_value(const Tensor& t, const unsigned char* at) {
 bool load_agrees(const Tensor& t, const Place& at, int where) {
   Managed<unsigned char> tensor(t.bytes()), out(t.box_bytes());
   for (size_t k = 0; k < t.bytes(); ++k) tensor[k] = byte_of(k);
-  Managed<CUtensorMap> map(1);
-  if (t.encode(map[0], tensor.data) != CUDA_SUCCESS) return false;
+  static Managed<CUtensorMap> maps(kMostMaps);
+  static int in_memory = 0, in_constants = 0;
+  CUtensorMap map;
+  if (t.encode(map, tensor.data) != CUDA_SUCCESS) return false;
   const unsigned bytes = t.box_bytes();
-  if (where == 0) load_kernel<<<1, 64, bytes>>>(map[0], int(t.rank()), at, bytes, out.data);
-  if (where == 1) load_by_pointer<<<1, 64, bytes>>>(map.data, int(t.rank()), at, bytes, out.data);
-  if (where == 2) {
-    CHECK_CUDA(cudaMemcpyToSymbol(g_map, map.data, sizeof(CUtensorMap)));
-    load_by_constant<<<1, 64, bytes>>>(int(t.rank()), at, bytes, out.data);
+  if (where == 0) load_kernel<<<1, 64, bytes>>>(map, int(t.rank()), at, bytes, out.data);
+  if (where == 1) {
+    maps[size_t(in_memory)] = map;
+    load_by_pointer<<<1, 64, bytes>>>(maps.data + in_memory++, int(t.rank()), at, bytes, out.data);
   }
+  if (where == 2) {
+    CHECK_CUDA(cudaMemcpyToSymbol(g_maps, &map, sizeof map, size_t(in_constants) * sizeof map));
+    load_by_constant<<<1, 64, bytes>>>(in_constants++, int(t.rank()), at, bytes, out.data);
+  }
+  if (cudaDeviceSynchronize() != cudaSuccess)
+    std::printf("rank %u, elements of %u bytes, swizzle %d, map in place %d, from %d %d\n", t.rank(),
+                t.element, int(t.swizzle), where, at.c[0], at.c[1]);
   CHECK_CUDA(cudaDeviceSynchronize());
   bool ok = true;
   for_each_element(t, at, [&](unsigned in_box, size_t in_tensor) {
