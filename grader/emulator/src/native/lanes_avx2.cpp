@@ -105,6 +105,14 @@ WARPEMU_AVX2 __m256i avx2_addresses(const Warp& w, const Inst& i, uint32_t first
   return _mm256_cvtepu32_epi64(_mm_add_epi32(low, _mm_set1_epi32(static_cast<int>(i.imm))));
 }
 
+WARPEMU_AVX2 __m256i avx2_sum(NativeAtomic atomic, __m256i old, __m256i more) {
+  if (atomic == NativeAtomic::add_word) return _mm256_add_epi32(old, more);
+  const __m256 sum = _mm256_add_ps(_mm256_castsi256_ps(old), _mm256_castsi256_ps(more));
+  const __m256 none = _mm256_cmp_ps(sum, sum, _CMP_UNORD_Q);
+  const __m256 one = _mm256_castsi256_ps(_mm256_set1_epi32(kCanonicalNaN));
+  return _mm256_castps_si256(_mm256_blendv_ps(sum, one, none));
+}
+
 WARPEMU_AVX2 bool avx2_update(Warp& w, const Inst& i, NativeAtomic atomic, const OwnMemory& own) {
   alignas(32) uint64_t offset[kLanes];
   const __m256i begin = _mm256_set1_epi64x(static_cast<long long>(own.begin));
@@ -131,11 +139,7 @@ WARPEMU_AVX2 bool avx2_update(Warp& w, const Inst& i, NativeAtomic atomic, const
   for (uint32_t l = 0; l < kLanes; l += 8) {
     auto* place = reinterpret_cast<__m256i*>(own.host + offset[0] + sizeof(uint32_t) * l);
     const __m256i old = _mm256_loadu_si256(place), with = avx2_load(more + l);
-    const __m256i sum =
-        atomic == NativeAtomic::add_word
-            ? _mm256_add_epi32(old, with)
-            : _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(old), _mm256_castsi256_ps(with)));
-    _mm256_storeu_si256(place, sum);
+    _mm256_storeu_si256(place, avx2_sum(atomic, old, with));
     if (result != nullptr) avx2_store(result + l, old);
   }
   return true;
