@@ -142,6 +142,15 @@ int judge_job(JudgeJob& job, JudgeServices& services) {
   return kExitGraded;
 }
 
+// Creates this process's context, before there is a job. A GPU that does not answer is the first job's to
+// tell.
+void warm_up(const std::string& lease_path) {
+  GpuLease lease = lease_path.empty() ? GpuLease() : GpuLease(lease_path);
+  lease.share();
+  (void)cudaFree(nullptr);
+  lease.release();
+}
+
 // A line a request, until there are no more.
 int judge() {
   std::unique_ptr<JudgeServices> kept;
@@ -150,6 +159,10 @@ int judge() {
     const nlohmann::json request = nlohmann::json::parse(line);
     if (request.contains("hello")) {
       emit({{"hello", true}});
+      continue;
+    }
+    if (request.contains("warm_up")) {
+      warm_up(request.value("gpu_lease", ""));
       continue;
     }
     JudgeJob job = JudgeJob::from_json(request);

@@ -71,6 +71,7 @@ void JudgeServices::retire(const RunnerSpec& spec, std::unique_ptr<RunnerProcess
   working_ = 0;
   if (runner && next && keeps_executor(spec)) {
     auto executor = runner->give_executor();
+    lost_executor_ = executor == nullptr;
     prepared_.push_front(
         {executor ? std::make_unique<RunnerProcess>(spec, std::move(executor)) : make(spec), false});
   }
@@ -85,6 +86,7 @@ void JudgeServices::prepare(const RunnerSpec& spec, int count) {
 void JudgeServices::forget_prepared() {
   for (Prepared& prepared : prepared_) reap_later(std::move(prepared.runner));
   prepared_.clear();
+  lost_executor_ = false;
 }
 
 void JudgeServices::reap_later(std::unique_ptr<RunnerProcess> runner) {
