@@ -29,7 +29,8 @@ struct LaneOperations {
 extern const LaneOperations kLanesAvx512, kLanesAvx2;
 
 inline const LaneOperations& lane_operations() {
-  return native_level() == NativeLevel::avx512 ? kLanesAvx512 : kLanesAvx2;
+  static const LaneOperations& operations = native_level() == NativeLevel::avx512 ? kLanesAvx512 : kLanesAvx2;
+  return operations;
 }
 
 inline uint64_t base_of(const NativeContext& context, const ScalarRegister& r) {
