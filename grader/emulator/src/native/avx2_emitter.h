@@ -82,17 +82,26 @@ class Avx2Emitter final : public Emitter {
   void emit_lanes_alone(Access& a);
   void drop_dead();
   void finish_access(const Access& a, Label& done, const Cache& before,
-                     const std::function<void(Label&)>& others);
+                     const std::function<void(const Cache&)>& others);
   void check_row(const Access& a, Label& scattered);
-  void address_of_lanes(const Access& a, uint32_t p, Ymm to);
-  void check_lanes(const Access& a, Label& outside);
-  void move_lanes(const Access& a);
-  void gather_element(const Access& a, uint32_t k);
-  void scatter(const Access& a);
   void move_row(const Access& a);
-  void move_row_partly(const Access& a);
+  void move_row_partly(const Access& a, const Cache& after);
   void load_widened(const Access& a, Ymm to, uint32_t p);
   void store_last(const Access& a);
+
+  // avx2_lanes.cpp
+  void emit_routines() override;
+  void emit_check_routine(bool shared);
+  void emit_gather_routine(int form);
+  void check_lanes(const Access& a);
+  void gather(const Access& a, uint32_t k);
+  void load_gathered(const Access& a, Ymm to, uint32_t p);
+  void scatter(const Access& a);
+  void move_lanes(const Access& a, const Cache& after);
+  void move_checked_lanes(const Access& a, const Cache& after);
+  void settle(const Access& a, const Cache& after);
+  int place_of(const Cache& cache, uint32_t slot, uint32_t piece) const;
+  int host_address(uint32_t p) const;
 
   // avx2_interleaved.cpp
   void move_interleaved(const Access& a);
@@ -100,6 +109,11 @@ class Avx2Emitter final : public Emitter {
   void load_quads(const Access& a, uint32_t p);
   void store_pairs(const Access& a, uint32_t p);
   void store_quads(const Access& a, uint32_t p);
+
+  // Routines behind the code, if they are called.
+  static constexpr int kGatherForms = 4;  // of 4 bytes, of 8, of 4 to 8 without and with a sign
+  Label check_[2], gather_[kGatherForms];
+  bool has_check_[2] = {}, has_gather_[kGatherForms] = {};
 };
 
 }  // namespace warpgrade::emu

@@ -1,14 +1,10 @@
-// AVX2: loads and stores. Rows are moved as vectors, between the processor's registers and memory. Lanes that
-// lie anywhere are looked at and moved with the register file alone: gathers need many registers, and a store
-// is lane by lane.
+// AVX2: loads and stores. Rows are moved as vectors; lanes that lie anywhere by routines (avx2_lanes.cpp).
 #include <cstddef>
 
 #include "native/avx2_emitter.h"
 
 namespace warpgrade::emu {
 namespace {
-
-constexpr uint64_t kHighestBit = uint64_t(1) << 63;
 
 const auto kEvery = [](uint32_t) { return true; };
 
@@ -57,120 +53,6 @@ void Avx2Emitter::check_row(const Access& a, Label& scattered) {
   check_row_bounds(a);
 }
 
-// The addresses of four lanes, of a register that is in the register file or a scalar.
-void Avx2Emitter::address_of_lanes(const Access& a, uint32_t p, Ymm to) {
-  if (!a.i.address_is_32) {
-    load_vector(to, a.i.a, p);
-    if (a.i.imm != 0) vpaddq(to, to, all64(uint64_t(a.i.imm)));
-    return;
-  }
-  load_vector(to, a.i.a, p / 2);
-  if (p % 2 == 1) vextracti128(Xmm(to.getIdx()), to, 1);
-  if (a.i.imm != 0) vpaddd(to, to, all32(static_cast<uint32_t>(a.i.imm)));
-  vpmovzxdq(to, Xmm(to.getIdx()));
-}
-
-// Of lanes anywhere: their host addresses, in context->access; ymm15 the lanes that are there. Uses every
-// vector register.
-void Avx2Emitter::check_lanes(const Access& a, Label& outside) {
-  const int host = offsetof(NativeContext, access) + offsetof(warpgrade::emu::Access, host);
-  const uint64_t rest = a.access_bytes() - 1;
-  spread_mask(ymm15, r13d);
-  // Below `starts` as numbers without a sign: both with the highest bit changed, as numbers with one.
-  vmovdqa(ymm0, all64(kHighestBit));
-  vpbroadcastq(ymm1, qword[r15 + a.hint(offsetof(NativeHint, starts))]);
-  vpxor(ymm1, ymm1, ymm0);
-  vpbroadcastq(ymm2, qword[r15 + a.hint(offsetof(NativeHint, begin))]);
-  vpxor(ymm0, ymm0, ymm2);
-  a.shared ? vpbroadcastq(ymm2, qword[r12 + offsetof(NativeContext, shared)])
-           : vpbroadcastq(ymm2, qword[r15 + a.hint(offsetof(NativeHint, alias))]);
-  vpxor(ymm3, ymm3, ymm3);
-  for (uint32_t p = 0; p < 8; ++p) {
-    address_of_lanes(a, p, ymm4);
-    mask_of_piece(ymm5, ymm15, 8, p);
-    vpsubq(ymm6, ymm4, ymm0);
-    vpcmpgtq(ymm6, ymm1, ymm6);
-    vpandn(ymm6, ymm6, ymm5);
-    vpor(ymm3, ymm3, ymm6);
-    if (rest != 0) {
-      vpand(ymm6, ymm4, ymm5);
-      vpand(ymm6, ymm6, all64(rest));
-      vpor(ymm3, ymm3, ymm6);
-    }
-    vpaddq(ymm4, ymm4, ymm2);
-    vmovdqa(ptr[r12 + host + int(32 * p)], ymm4);
-  }
-  vptest(ymm3, ymm3);
-  jnz(outside, T_NEAR);
-}
-
-// Element k of each lane at the addresses of context->access, to the register file.
-void Avx2Emitter::gather_element(const Access& a, uint32_t k) {
-  const int host = offsetof(NativeContext, access) + offsetof(warpgrade::emu::Access, host);
-  const int offset = static_cast<int>(k * a.bytes);
-  const uint32_t slot = a.i.vec[k];
-  for (uint32_t p = 0; p < 8; ++p) {
-    vmovdqa(ymm4, ptr[r12 + host + int(32 * p)]);
-    if (a.bytes == 8) {
-      mask_of_piece(ymm5, ymm15, 8, p);
-      vpxor(ymm6, ymm6, ymm6);
-      vpgatherqq(ymm6, ptr[rdx + ymm4 + offset], ymm5);
-      store_masked(in_file(slot, p), ymm6, 8, p);
-      continue;
-    }
-    const Xbyak::Address bits = words32([p](uint32_t lane) { return lane < 4 ? 1u << (4 * p + lane) : 0; });
-    const Xmm to = a.wide == 4 && p % 2 == 1 ? xmm7 : xmm6;
-    vpand(xmm5, xmm15, bits);
-    vpcmpeqd(xmm5, xmm5, bits);
-    vpxor(to, to, to);
-    vpgatherqd(to, ptr[rdx + ymm4 + offset], xmm5);
-    if (a.wide == 8) {
-      is_signed(a.d.type) ? vpmovsxdq(ymm6, xmm6) : vpmovzxdq(ymm6, xmm6);
-      store_masked(in_file(slot, p), ymm6, 8, p);
-    } else if (p % 2 == 1) {
-      vinserti128(ymm6, ymm6, xmm7, 1);
-      store_masked(in_file(slot, p / 2), ymm6, 4, p / 2);
-    }
-  }
-}
-
-// Lane by lane: of lanes that store at one place the last wins. Values come from the register file; where
-// they are scalars, they are written there first.
-void Avx2Emitter::scatter(const Access& a) {
-  const int host = offsetof(NativeContext, access) + offsetof(warpgrade::emu::Access, host);
-  for (uint32_t k = 0; k < a.count; ++k) {
-    const uint32_t slot = a.i.vec[k];
-    if (!fact(slot).is_scalar() || flow_.is_fixed(slot)) continue;
-    for (uint32_t p = 0; p < pieces_of(a.bytes); ++p) {
-      load_vector(ymm4, slot, p);
-      store_masked(in_file(slot, p), ymm4, a.bytes, p);
-    }
-  }
-  Label next;
-  mov(edx, r13d);
-  L(next);
-  tzcnt(ecx, edx);
-  mov(rax, qword[r12 + rcx * 8 + host]);
-  for (uint32_t k = 0; k < a.count; ++k) {
-    const int from = static_cast<int>(a.i.vec[k]), to = static_cast<int>(k * a.bytes);
-    if (a.bytes == 8) {
-      mov(rsi, qword[rbp + rcx * 8 + from]);
-      mov(qword[rax + to], rsi);
-    } else {
-      mov(esi, dword[rbp + rcx * 4 + from]);
-      mov(dword[rax + to], esi);
-    }
-  }
-  blsr(edx, edx);
-  jnz(next, T_NEAR);
-}
-
-void Avx2Emitter::move_lanes(const Access& a) {
-  if (!a.loads) return scatter(a);
-  xor_(edx, edx);
-  for (uint32_t k = 0; k < a.count; ++k) gather_element(a, k);
-}
-
 // A piece of a row of elements that become wider.
 void Avx2Emitter::load_widened(const Access& a, Ymm to, uint32_t p) {
   const bool sign = is_signed(a.d.type);
@@ -203,20 +85,22 @@ void Avx2Emitter::move_row(const Access& a) {
   }
 }
 
-// Of the lanes that are there, between memory from rdx on and the register file.
-void Avx2Emitter::move_row_partly(const Access& a) {
+// Of the lanes that are there, at rdx; loads into the registers that `after` has for them.
+void Avx2Emitter::move_row_partly(const Access& a, const Cache& after) {
   const uint32_t slot = a.i.vec[0];
   spread_mask(ymm15, r13d);
   for (uint32_t p = 0; p < pieces_of(a.bytes); ++p) {
     const Xbyak::Address at = ptr[rdx + int(32 * p)];
-    mask_of_piece(ymm5, ymm15, a.bytes, p);
-    if (a.loads) {
-      a.bytes == 4 ? vpmaskmovd(ymm4, ymm5, at) : vpmaskmovq(ymm4, ymm5, at);
-      store_masked(in_file(slot, p), ymm4, a.bytes, p);
-    } else {
-      load_vector(ymm4, slot, p);
-      a.bytes == 4 ? vpmaskmovd(at, ymm5, ymm4) : vpmaskmovq(at, ymm5, ymm4);
+    mask_of_piece(ymm12, ymm15, a.bytes, p);
+    if (!a.loads) {
+      const Ymm v = peek(ymm13, slot, p);
+      a.bytes == 4 ? vpmaskmovd(at, ymm12, v) : vpmaskmovq(at, ymm12, v);
+      continue;
     }
+    const int kept = place_of(after, slot, p);
+    const Ymm to = kept >= 0 ? Ymm(kept) : ymm13;
+    a.bytes == 4 ? vpmaskmovd(to, ymm12, at) : vpmaskmovq(to, ymm12, at);
+    if (kept < 0) store_masked(in_file(slot, p), to, a.bytes, p);
   }
 }
 
@@ -241,28 +125,25 @@ void Avx2Emitter::store_last(const Access& a) {
   }
 }
 
-// What leaves the main path: `others`, with the registers in the file and free to be used, which goes to the
-// label it is given when the handler has to; and the access as the handler does it. Both come back to `done`
-// with what is cached there.
+// What leaves the main path: `others`, another way to do the access, which is given what is cached on the
+// main path afterwards; and the access as the handler does it. Both come back to `done`.
 void Avx2Emitter::finish_access(const Access& a, Label& done, const Cache& before,
-                                const std::function<void(Label&)>& others) {
+                                const std::function<void(const Cache&)>& others) {
   L(done);
   const Cache after = cache_;
   const Facts facts_before = facts_;
   Facts facts = facts_;
   flow_.apply(a.i, facts);
   cold_.push_back([this, a, done, before, after, facts_before, facts, others]() mutable {
-    Label handler;
     if (others) {
       facts_ = facts_before;
-      others(handler);
-      facts_ = facts;
-      reload(after);
+      cache_ = before;
+      instruction_ = a.i.index;
+      others(after);
       jmp(done);
     }
     L(a.slowly);
     store_dirty(before, true, kEvery);
-    L(handler);
     call_run(a.site);
     facts_ = facts;
     reload(after);
@@ -286,16 +167,13 @@ void Avx2Emitter::emit_known_address(Access& a) {
   check_scalar_address(a);
   move_row(a);
   if (!partly_too) return finish_access(a, done, before, {});
-  finish_access(a, done, before, [this, a, partly, before](Label& handler) mutable {
+  finish_access(a, done, before, [this, a, partly](const Cache& after) mutable {
     L(partly);
-    if (a.count > 1 || a.wide != a.bytes) {
-      store_dirty(before, true, kEvery);
-      check_lanes(a, handler);
-      return move_lanes(a);
-    }
+    if (a.count > 1 || a.wide != a.bytes) return move_lanes(a, after);
     check_scalar_address_partly(a);
-    store_dirty(before, true, kEvery);
-    move_row_partly(a);
+    if (a.loads) settle(a, after);
+    move_row_partly(a, after);
+    if (!a.loads) settle(a, after);
   });
 }
 
@@ -304,22 +182,29 @@ void Avx2Emitter::emit_unknown_address(Access& a) {
   Label done, scattered;
   check_row(a, scattered);
   move_row(a);
-  finish_access(a, done, before, [this, a, scattered, before](Label& handler) mutable {
+  finish_access(a, done, before, [this, a, scattered](const Cache& after) mutable {
     L(scattered);
-    store_dirty(before, true, kEvery);
-    check_lanes(a, handler);
-    move_lanes(a);
+    move_lanes(a, after);
   });
 }
 
-// Lanes that cannot lie side by side: nothing stays in registers.
+// Lanes that cannot lie side by side.
 void Avx2Emitter::emit_lanes_alone(Access& a) {
-  store_dirty_by_lanes(kEvery);
-  clear_cache();
+  const Cache before = cache_;
   Label done;
-  check_lanes(a, a.slowly);
-  move_lanes(a);
-  finish_access(a, done, cache_, {});
+  check_lanes(a);
+  if (!a.loads) scatter(a);
+  for (uint32_t k = 0; a.loads && k < a.count; ++k) {
+    gather(a, k);
+    forget_scalar(a.i.vec[k]);
+    for (uint32_t p = 0; p < pieces_of(a.wide); ++p) {
+      ++now_;
+      const Ymm t = allocate();
+      load_gathered(a, t, p);
+      bind(a.i.vec[k], p, a.wide, t);
+    }
+  }
+  finish_access(a, done, before, {});
 }
 
 bool Avx2Emitter::emit_access(const Inst& i, const Decoded& d) {
@@ -372,13 +257,13 @@ bool Avx2Emitter::emit_observed_access(Access& a) {
     finish_access(a, done, before, {});
     return true;
   }
-  finish_access(a, done, before, [this, a, scattered, before](Label& handler) mutable {
+  finish_access(a, done, before, [this, a, scattered, before](const Cache& after) mutable {
     L(scattered);
+    check_lanes(a);
     store_dirty(before, true, kEvery);
-    check_lanes(a, handler);
     call_observer(a.site, reinterpret_cast<const void*>(&native_observe_lanes));
-    spread_mask(ymm15, r13d);
-    move_lanes(a);
+    reload(before);
+    move_checked_lanes(a, after);
   });
   return true;
 }

@@ -2,7 +2,7 @@
 #include <cstddef>
 
 #include "native/avx2_emitter.h"
-#include "native/float_comparison.h"
+#include "native/float_rules.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -33,6 +33,7 @@ void Emitter::run() {
   // Behind the last block: no code of a program goes there.
   int3();
   for (size_t k = 0; k < cold_.size(); ++k) cold_[k]();
+  emit_routines();
   out_.instruction_bytes = getSize();
   emit_constants();
 }

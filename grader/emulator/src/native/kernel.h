@@ -88,7 +88,8 @@ struct NativeCode {
 
 // Of one worker during a launch.
 struct NativeContext {
-  alignas(64) uint8_t spare[8 * kLanes] = {};  // for values that change from vectors to scalars
+  alignas(64) uint8_t spare[16 * kLanes] = {};  // for values on their way between vectors and scalars
+  alignas(64) uint8_t saved[256] = {};          // vector registers that a routine of the code uses
   NativeHint* hints = nullptr;                 // by instruction
   uint64_t* scalars = nullptr;                 // by unit
   const uint8_t* shared = nullptr;

@@ -1,5 +1,6 @@
 // What the helpers of native code do with the lanes of registers, at each level that there is code for.
 #pragma once
+#include "native/float_rules.h"
 #include "native/kernel.h"
 
 namespace warpgrade::emu {
@@ -36,6 +37,12 @@ inline uint64_t base_of(const NativeContext& context, const ScalarRegister& r) {
   return r.known ? r.value : context.scalars[unit_of(r.slot)];
 }
 
+// As the handler has it: of bits, and a NaN is always the same one.
+inline uint32_t sum_of_floats(uint32_t a, uint32_t b) {
+  const float sum = __builtin_bit_cast(float, a) + __builtin_bit_cast(float, b);
+  return sum != sum ? kCanonicalNaN : __builtin_bit_cast(uint32_t, sum);
+}
+
 // The lanes of w.mask, of which the addresses are `offset` from where `own` begins.
 inline void update_by_lanes(Warp& w, const Inst& i, NativeAtomic atomic, const OwnMemory& own,
                             const uint64_t* offset) {
@@ -45,10 +52,7 @@ inline void update_by_lanes(Warp& w, const Inst& i, NativeAtomic atomic, const O
     const auto l = static_cast<uint32_t>(__builtin_ctz(m));
     auto* place = reinterpret_cast<uint32_t*>(own.host + offset[l]);
     const uint32_t old = *place, with = more[l];
-    *place =
-        atomic == NativeAtomic::add_word
-            ? old + with
-            : __builtin_bit_cast(uint32_t, __builtin_bit_cast(float, old) + __builtin_bit_cast(float, with));
+    *place = atomic == NativeAtomic::add_word ? old + with : sum_of_floats(old, with);
     if (result != nullptr) result[l] = old;
   }
 }

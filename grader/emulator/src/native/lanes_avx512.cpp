@@ -85,9 +85,10 @@ WARPEMU_AVX512 void avx512_complete(Access& x, uint32_t mask) {
 }
 
 WARPEMU_AVX512 __m512i avx512_sum(NativeAtomic atomic, __m512i old, __m512i more) {
-  return atomic == NativeAtomic::add_word
-             ? _mm512_add_epi32(old, more)
-             : _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(old), _mm512_castsi512_ps(more)));
+  if (atomic == NativeAtomic::add_word) return _mm512_add_epi32(old, more);
+  const __m512 sum = _mm512_add_ps(_mm512_castsi512_ps(old), _mm512_castsi512_ps(more));
+  const __mmask16 none = _mm512_cmp_ps_mask(sum, sum, _CMP_UNORD_Q);
+  return _mm512_mask_mov_epi32(_mm512_castps_si512(sum), none, _mm512_set1_epi32(kCanonicalNaN));
 }
 
 WARPEMU_AVX512 __m512i avx512_addresses(const Warp& w, const Inst& i, uint32_t first) {
