@@ -199,15 +199,20 @@ bool is_outside_value(const Tensor& t, const unsigned char* at) {
 bool load_agrees(const Tensor& t, const Place& at, int where) {
   Managed<unsigned char> tensor(t.bytes()), out(t.box_bytes());
   for (size_t k = 0; k < t.bytes(); ++k) tensor[k] = byte_of(k);
-  static Managed<CUtensorMap> maps(kMostMaps);
   static int in_memory = 0, in_constants = 0;
+  // In the device's memory: a GPU called a descriptor in managed memory an illegal instruction.
+  static CUtensorMap* const maps = [] {
+    CUtensorMap* made;
+    CHECK_CUDA(cudaMalloc(&made, kMostMaps * sizeof *made));
+    return made;
+  }();
   CUtensorMap map;
   if (t.encode(map, tensor.data) != CUDA_SUCCESS) return false;
   const unsigned bytes = t.box_bytes();
   if (where == 0) load_kernel<<<1, 64, bytes>>>(map, int(t.rank()), at, bytes, out.data);
   if (where == 1) {
-    maps[size_t(in_memory)] = map;
-    load_by_pointer<<<1, 64, bytes>>>(maps.data + in_memory++, int(t.rank()), at, bytes, out.data);
+    CHECK_CUDA(cudaMemcpy(maps + in_memory, &map, sizeof map, cudaMemcpyHostToDevice));
+    load_by_pointer<<<1, 64, bytes>>>(maps + in_memory++, int(t.rank()), at, bytes, out.data);
   }
   if (where == 2) {
     CHECK_CUDA(cudaMemcpyToSymbol(g_maps, &map, sizeof map, size_t(in_constants) * sizeof map));
