@@ -52,15 +52,16 @@ void RandomKernel::integer() {
 }
 
 void RandomKernel::wide() {
-  switch (below(8)) {
+  switch (below(10)) {
     case 0:
       return guarded("mul.wide." + pick({"u32", "s32"}) + " " + rd() + ", " + r() + ", " + ri());
     case 1:
       return guarded("mad.wide." + pick({"u32", "s32"}) + " " + rd() + ", " + r() + ", " + ri() + ", " +
                      rd());
     case 2:
-      return guarded(pick({"add.s64 ", "sub.s64 ", "mul.lo.s64 ", "min.s64 ", "max.u64 "}) + rd() + ", " +
-                     rd() + ", " + rd());
+      return guarded(
+          pick({"add.s64 ", "sub.s64 ", "mul.lo.s64 ", "min.s64 ", "max.s64 ", "min.u64 ", "max.u64 "}) +
+          rd() + ", " + rd() + ", " + rd());
     case 3:
       return guarded(pick({"and.b64 ", "or.b64 ", "xor.b64 "}) + rd() + ", " + rd() + ", " + rd());
     case 4:
@@ -70,6 +71,10 @@ void RandomKernel::wide() {
       return guarded("cvt." + pick({"u64.u32 ", "s64.s32 "}) + rd() + ", " + r());
     case 6:
       return guarded("cvt.u32.u64 " + r() + ", " + rd());
+    case 7:
+      return guarded(pick({"neg.s64 ", "abs.s64 ", "not.b64 ", "mov.u64 "}) + rd() + ", " + rd());
+    case 8:
+      return guarded("mad.lo.s64 " + rd() + ", " + rd() + ", " + rd() + ", " + rd());
     default:
       return chance(50) ? guarded("mov.b64 " + rd() + ", {" + r() + ", " + r() + "}")
                         : guarded("mov.b64 {%r0, %r1}, " + rd());
@@ -133,7 +138,7 @@ void RandomKernel::conversion() {
     case 5:
       return guarded("mov.b32 " + f() + ", " + r());
     default:
-      return guarded("cvt.rn.f64.s32 " + fd() + ", " + r());
+      return guarded("cvt.rn.f64." + pick({"s32 ", "u32 "}) + fd() + ", " + r());
   }
 }
 
@@ -207,55 +212,65 @@ void RandomKernel::shared_access() {
   }
 }
 
-// Into %ad0: somewhere in `in`, by an index that may be the same for all lanes, count them, stride or
-// scatter.
-void RandomKernel::global_address() {
-  switch (below(5)) {
+// Into %ad0: somewhere in `in` or `pool`, by an index of elements of so many words that may be the same for
+// all lanes, count them, stride or scatter.
+void RandomKernel::global_address(uint32_t words) {
+  switch (below(6)) {
     case 0:
+    case 1:
       line("mov.u32 %a1, %tidx");
       break;
-    case 1:
+    case 2:
       line("mul.lo.u32 %a1, %tidx, " + std::to_string(2 + below(4)));
       break;
-    case 2:
-      line("mov.u32 %a1, " + std::to_string(below(kInputWords - 600)));
-      break;
     case 3:
+      line("mov.u32 %a1, " + std::to_string(below(kInputWords / words - 2)));
+      break;
+    case 4:
       line("add.u32 %a1, %gid, " + std::to_string(below(64)));
       break;
     default:
-      line("and.b32 %a1, " + r() + ", " + std::to_string(kInputWords - 1));
+      line("and.b32 %a1, " + r() + ", " + std::to_string(kInputWords / words / 2 - 1));
   }
-  // Now and then out of bounds.
-  if (!chance(1)) line("and.b32 %a1, %a1, " + std::to_string(kInputWords - 4));
-  line("mul.wide.u32 %ad0, %a1, 4");
+  // Now and then not aligned, or out of bounds.
+  line("mul.wide.u32 %ad0, %a1, " + std::to_string(4 * words + (words > 1 && chance(1) ? 4 : 0)));
   line("add.s64 %ad0, %ad0, " + std::string(chance(50) ? "%in" : "%pool"));
+  if (chance(1)) line("add.s64 %ad0, %ad0, 16000");
 }
 
 void RandomKernel::global_access() {
-  global_address();
+  const uint32_t form = below(13), words = form < 7 ? 1 : form < 10 ? 2 : 4;
+  global_address(words);
   const std::string at = "[%ad0+" + std::to_string(4 * below(2)) + "]";
-  switch (below(10)) {
+  switch (form) {
     case 0:
     case 1:
       return guarded("ld.global.u32 " + r() + ", " + at);
     case 2:
       return guarded("ld.global.f32 " + f() + ", " + at);
     case 3:
-      return guarded("ld.global." + pick({"u8", "s8", "u16", "s16"}) + " " + r() + ", " + at);
+      return guarded("ld.global." + pick({"u8", "s8", "u16", "s16"}) + " " + (chance(80) ? r() : rd()) +
+                     ", " + at);
     case 4:
-      return guarded("ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%ad0]");
+      return guarded("ld.global." + pick({"u32 ", "s32 "}) + rd() + ", " + at);
     case 5:
-      return guarded("ld.global.f64 " + fd() + ", [%ad0]");
-    case 6:
-      return guarded("ld.global.v2.f32 {%f2, %f3}, [%ad0]");
-    case 7:
       return guarded("st.global.u32 " + at + ", " + r());
+    case 6:
+      return guarded("st.global.u16 " + at + ", " + r());
+    case 7:
+      return guarded("ld.global.f64 " + fd() + ", [%ad0]");
     case 8:
-      return guarded(chance(50) ? "st.global.v4.f32 [%ad0], {%f0, %f1, %f2, " + f() + "}"
-                                : "st.global.u16 " + at + ", " + r());
-    default:
+      return guarded(chance(50) ? "ld.global.v2.f32 {%f2, %f3}, [%ad0]"
+                                : "st.global.v2.u32 [%ad0], {" + r() + ", " + r() + "}");
+    case 9:
       return guarded("st.global.u64 [%ad0], " + rd());
+    case 10:
+      return guarded("ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%ad0]");
+    case 11:
+      return guarded(chance(50) ? "ld.global.v2.u64 {%rd1, %rd2}, [%ad0]"
+                                : "st.global.v2.u64 [%ad0], {" + rd() + ", " + rd() + "}");
+    default:
+      return guarded("st.global.v4.f32 [%ad0], {%f0, %f1, %f2, " + f() + "}");
   }
 }
 

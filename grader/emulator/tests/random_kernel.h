@@ -51,7 +51,7 @@ class RandomKernel {
   void atomic();
   void branch(int depth);
   void loop(int depth);
-  void global_address();
+  void global_address(uint32_t words = 1);
 
   std::mt19937_64 draw_;
   std::string body_;

@@ -19,8 +19,11 @@ T sum(T a, T b) {
   using U = typename Unsigned<T>::type;
   return T(U(a) + U(b));
 }
+// A NaN is the one that every sum in single precision has: which operand's bits would be left is the
+// compiler's choice.
 float sum(float a, float b) {
-  return a + b;
+  const float s = a + b;
+  return s != s ? bits_as<float>(0x7fffffffu) : s;
 }
 double sum(double a, double b) {
   return a + b;

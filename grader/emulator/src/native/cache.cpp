@@ -1,7 +1,8 @@
 // The processor's registers as a cache of the warp's.
+#include <algorithm>
 #include <stdexcept>
 
-#include "native/emitter.h"
+#include "native/avx512_emitter.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -11,19 +12,51 @@ constexpr int kScalarRegisters[] = {Xbyak::Operand::RSI, Xbyak::Operand::RDI, Xb
 
 }  // namespace
 
-Xbyak::Opmask Emitter::lanes_of(uint32_t bytes, uint32_t piece) const {
+Xbyak::Opmask Avx512Emitter::lanes_of(uint32_t bytes, uint32_t piece) const {
   constexpr int kByEights[] = {1, 4, 2, 5};
   return bytes == 4 ? Opmask(piece == 0 ? 1 : 2) : Opmask(kByEights[piece]);
 }
 
 int Emitter::find(uint32_t slot, uint32_t piece) const {
-  for (int k = 0; k < kVectors; ++k) {
+  for (int k = 0; k < vectors_; ++k) {
     if (cache_.vectors[k].slot == slot && cache_.vectors[k].piece == piece) return k;
   }
   return -1;
 }
 
-void Emitter::store(uint32_t slot, uint32_t piece, uint32_t bytes, Zmm from, bool masked) {
+void Avx512Emitter::store_piece(const CachedVector& v, int from, bool masked) {
+  store(v.slot, v.piece, v.bytes, Zmm(from), masked);
+}
+
+void Avx512Emitter::evict(const CachedVector& v, int from) {
+  store_piece(v, from, true);
+}
+
+void Avx512Emitter::load_piece(int to, const CachedVector& v) {
+  v.dirty ? vmovdqu64(Zmm(to), in_file(v.slot, v.piece))
+          : load_vector(Zmm(to), v.slot, v.piece, fact(v.slot));
+}
+
+void Avx512Emitter::write_scalar(uint32_t slot) {
+  const uint32_t bytes = fact(slot).bytes;
+  for (uint32_t p = 0; p < pieces_of(bytes); ++p) {
+    ++now_;
+    cache_.vectors[source(slot, p, bytes).getIdx()].dirty = true;
+  }
+}
+
+void Avx512Emitter::emit_masks() {
+  kmovd(k1, r13d);
+  mov(eax, r13d);
+  shr(eax, 8);
+  kmovd(k4, eax);
+  shr(eax, 8);
+  kmovd(k2, eax);
+  shr(eax, 8);
+  kmovd(k5, eax);
+}
+
+void Avx512Emitter::store(uint32_t slot, uint32_t piece, uint32_t bytes, Zmm from, bool masked) {
   if (!masked) {
     vmovdqu64(in_file(slot, piece), from);
   } else if (bytes == 4) {
@@ -34,21 +67,35 @@ void Emitter::store(uint32_t slot, uint32_t piece, uint32_t bytes, Zmm from, boo
 }
 
 // The register that was not used for longest; its value is written back when the file does not have it.
-Xbyak::Zmm Emitter::allocate() {
+int Emitter::allocate_register() {
   int best = -1;
-  const auto rank = [&](int k) { return cache_.vectors[k].slot == kFree ? 0 : cache_.vectors[k].age; };
-  for (int k = 0; k < kVectors; ++k) {
+  const auto rank = [&](int k) {
+    const CachedVector& v = cache_.vectors[k];
+    return v.slot == kFree || !may_be_wanted(v.slot) ? 0 : v.age;
+  };
+  for (int k = 0; k < vectors_; ++k) {
     if (cache_.vectors[k].age != now_ && (best < 0 || rank(k) < rank(best))) best = k;
   }
   if (best < 0) throw std::runtime_error("out of vector registers");
   CachedVector& v = cache_.vectors[best];
-  if (v.slot != kFree && v.dirty) store(v.slot, v.piece, v.bytes, Zmm(best), true);
+  if (v.slot != kFree && v.dirty && may_be_wanted(v.slot)) evict(v, best);
   v = CachedVector();
   v.age = now_;
-  return Zmm(best);
+  return best;
 }
 
-void Emitter::expand(Zmm to, uint32_t slot, uint32_t piece, const Fact& fact) {
+// Whether this instruction or a later one of the lanes that are there looks at the register.
+bool Emitter::may_be_wanted(uint32_t slot) const {
+  if (instruction_ == kFree) return true;
+  const FlowBlock& b = flow_.blocks()[block_];
+  if (live_after_[instruction_ - b.begin].test(unit_of(slot))) return true;
+  const Decoded& d = flow_.decoded(instruction_);
+  const auto is_slot = [slot](const Register& r) { return r.slot == slot; };
+  return std::any_of(d.reads.begin(), d.reads.end(), is_slot) ||
+         std::any_of(d.writes.begin(), d.writes.end(), is_slot);
+}
+
+void Avx512Emitter::expand(Zmm to, uint32_t slot, uint32_t piece, const Fact& fact) {
   const Xbyak::Address base = flow_.is_fixed(slot) ? ptr[rbp + slot] : home(slot);
   if (fact.known) {
     const uint64_t value = fact.value;
@@ -63,7 +110,7 @@ void Emitter::expand(Zmm to, uint32_t slot, uint32_t piece, const Fact& fact) {
   fact.bytes == 4 ? vpaddd(to, to, step) : vpaddq(to, to, step);
 }
 
-void Emitter::load_vector(Zmm to, uint32_t slot, uint32_t piece, const Fact& fact) {
+void Avx512Emitter::load_vector(Zmm to, uint32_t slot, uint32_t piece, const Fact& fact) {
   if (fact.is_scalar() && !flow_.is_fixed(slot)) {
     expand(to, slot, piece, fact);
   } else {
@@ -71,7 +118,7 @@ void Emitter::load_vector(Zmm to, uint32_t slot, uint32_t piece, const Fact& fac
   }
 }
 
-Xbyak::Zmm Emitter::source(uint32_t slot, uint32_t piece, uint32_t bytes) {
+Xbyak::Zmm Avx512Emitter::source(uint32_t slot, uint32_t piece, uint32_t bytes) {
   const int cached = find(slot, piece);
   if (cached >= 0) {
     cache_.vectors[cached].age = now_;
@@ -84,7 +131,7 @@ Xbyak::Zmm Emitter::source(uint32_t slot, uint32_t piece, uint32_t bytes) {
 }
 
 // The piece of the register is now what `from`, which was allocated for it, holds.
-void Emitter::bind(uint32_t slot, uint32_t piece, uint32_t bytes, Zmm from) {
+void Avx512Emitter::bind(uint32_t slot, uint32_t piece, uint32_t bytes, Zmm from) {
   const int old = find(slot, piece);
   if (old >= 0) cache_.vectors[old].slot = kFree;
   cache_.vectors[from.getIdx()] = {slot, piece, bytes, true, now_};

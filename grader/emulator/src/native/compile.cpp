@@ -5,14 +5,15 @@
 #include <string_view>
 
 #include "exec/handlers.h"
-#include "native/emitter.h"
+#include "native/avx2_emitter.h"
+#include "native/avx512_emitter.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {
 namespace {
 
 constexpr size_t kMostInstructions = 20000;  // of a kernel that is compiled
-constexpr size_t kBytesAnInstruction = 1500, kSpareBytes = 1 << 16;
+constexpr size_t kBytesAnInstruction = 1500, kBytesAnInstructionAvx2 = 4000, kSpareBytes = 1 << 16;
 constexpr size_t kMostBytes = 64 << 20;  // of a process, in all kernels
 
 // Where the interpreter takes over, and which registers it finds as scalars.
@@ -39,19 +40,32 @@ std::unique_ptr<NativeCode> compile(const Program& program, const NativeMode& mo
   const Flow flow(program, mode.shape, doubted);
   code->block_at.assign(program.code.size(), Flow::kNone);
   describe_blocks(flow, *code);
-  code->memory = CodeMemory(program.code.size() * kBytesAnInstruction + kSpareBytes);
+  const bool wide = native_level() == NativeLevel::avx512;
+  code->memory =
+      CodeMemory(program.code.size() * (wide ? kBytesAnInstruction : kBytesAnInstructionAvx2) + kSpareBytes);
   if (code->memory.data() == nullptr) throw std::runtime_error("no memory for code");
-  Emitter emitter(program, flow, mode, code->memory, *code);
-  emitter.run();
-  if (emitter.hasUndefinedLabel()) throw std::logic_error("a label is missing");
-  if (!code->memory.seal(emitter.getSize())) throw std::runtime_error("the code may not be executed");
+  std::unique_ptr<Emitter> emitter;
+  if (wide) {
+    emitter = std::make_unique<Avx512Emitter>(program, flow, mode, code->memory, *code);
+  } else {
+    emitter = std::make_unique<Avx2Emitter>(program, flow, mode, code->memory, *code);
+  }
+  emitter->run();
+  if (emitter->hasUndefinedLabel()) throw std::logic_error("a label is missing");
+  if (!code->memory.seal(emitter->getSize())) throw std::runtime_error("the code may not be executed");
   return code;
 }
 
 }  // namespace
 
-bool can_compile() {
-  return isa_name() == std::string_view("v4");
+NativeLevel native_level() {
+  static const NativeLevel level = [] {
+    const std::string_view isa = isa_name();
+    if (isa == "v4") return NativeLevel::avx512;
+    const bool bits = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("lzcnt");
+    return isa == "v3" && bits ? NativeLevel::avx2 : NativeLevel::none;
+  }();
+  return level;
 }
 
 std::unique_ptr<NativeCode> compile_native(const Program& program, const NativeMode& mode,

@@ -1,46 +1,11 @@
-// Arithmetic, comparison and selection: on scalars where one value and a step stand for all lanes, on vectors
-// elsewhere. Results are those of the handlers (exec/), bit for bit.
+// Arithmetic, comparison and selection on vectors. Results are those of the handlers (exec/), bit for bit.
 #include <algorithm>
 
-#include "native/emitter.h"
+#include "native/avx512_emitter.h"
+#include "native/float_rules.h"
 
 namespace warpgrade::emu {
 namespace {
-
-// The immediate of vcmpps and vcmppd.
-int float_comparison(Comparison c) {
-  switch (c) {
-    case Comparison::eq:
-      return 0;
-    case Comparison::ne:
-      return 12;
-    case Comparison::lt:
-      return 17;
-    case Comparison::le:
-      return 18;
-    case Comparison::gt:
-      return 30;
-    case Comparison::ge:
-      return 29;
-    case Comparison::equ:
-      return 8;
-    case Comparison::neu:
-      return 4;
-    case Comparison::ltu:
-      return 25;
-    case Comparison::leu:
-      return 26;
-    case Comparison::gtu:
-      return 22;
-    case Comparison::geu:
-      return 21;
-    case Comparison::num:
-      return 7;
-    case Comparison::nan:
-      return 3;
-  }
-  return 0;
-}
 
 // The immediate of vpcmpd and kin.
 int integer_comparison(Comparison c) {
@@ -60,164 +25,21 @@ int integer_comparison(Comparison c) {
   }
 }
 
-constexpr uint32_t kNaN = 0x7fffffff;
-
 }  // namespace
 
 // A NaN in single precision is always the same one.
-void Emitter::canonical(Zmm t) {
+void Avx512Emitter::canonical(Zmm t) {
   vcmpps(k7, t, t, 3);
-  vpbroadcastd(t | k7, broadcast32(kNaN));
+  vpbroadcastd(t | k7, broadcast32(kCanonicalNaN));
 }
 
 // The 32-bit values that belong to the eight lanes of piece p of a 64-bit register.
-void Emitter::half_of(Ymm to, uint32_t slot, uint32_t p) {
+void Avx512Emitter::half_of(Ymm to, uint32_t slot, uint32_t p) {
   const Zmm from = source(slot, p / 2, 4);
   p % 2 == 0 ? vmovdqa64(to, Ymm(from.getIdx())) : vextracti64x4(to, from, 1);
 }
 
-namespace {
-
-Xbyak::Reg sized(const Xbyak::Reg64& r, bool wide) {
-  if (wide) return r;
-  return r.cvt32();
-}
-
-}  // namespace
-
-Xbyak::Reg Emitter::scalar_operand(const Decoded& d, size_t k, bool wide) {
-  return sized(scalar(d.reads[k].slot), wide);
-}
-
-// Into rax, as the others below.
-void Emitter::scalar_minimum(const Decoded& d, bool wide) {
-  const Xbyak::Reg to = sized(rax, wide);
-  const bool lower = d.operation == Operation::minimum;
-  mov(to, scalar_operand(d, 0, wide));
-  const Xbyak::Reg other = scalar_operand(d, 1, wide);
-  cmp(other, to);
-  if (is_signed(d.type)) {
-    lower ? cmovl(to, other) : cmovg(to, other);
-  } else {
-    lower ? cmovb(to, other) : cmova(to, other);
-  }
-}
-
-void Emitter::scalar_shift(const Inst& i, const Decoded& d, uint32_t bytes) {
-  const Xbyak::Reg to = sized(rax, bytes == 8);
-  const Fact count = fact(i.b);
-  const uint32_t bits = 8 * bytes, n = static_cast<uint32_t>(std::min<uint64_t>(count.value, bits));
-  mov(to, scalar_operand(d, 0, bytes == 8));
-  if (is_signed(d.type) && d.operation == Operation::shift_right) {
-    sar(to, std::min(n, bits - 1));
-  } else if (n == bits) {
-    xor_(eax, eax);
-  } else {
-    d.operation == Operation::shift_left ? shl(to, n) : shr(to, n);
-  }
-}
-
-void Emitter::scalar_widening(const Inst& i, const Decoded& d, bool wide) {
-  const bool converts = d.operation == Operation::convert;
-  const bool sign = is_signed(converts ? d.from : d.type);
-  const bool widens = !converts || (wide && bytes_of(d.from) == 4);
-  if (!widens) {
-    mov(sized(rax, wide), scalar_operand(d, 0, wide));
-    return;
-  }
-  // A lane that wraps around is further away than the step says.
-  for (size_t k = 0; k < (converts ? 1 : 2); ++k) {
-    const Fact f = fact(d.reads[k].slot);
-    if (f.stride == 0) continue;
-    mov(ecx, scalar(d.reads[k].slot).cvt32());
-    add(ecx, static_cast<uint32_t>(f.stride * (kLanes - 1)));
-    Label stop;
-    sign ? jo(stop, T_NEAR) : jc(stop, T_NEAR);
-    stop_before(i, stop);
-  }
-  const auto widened = [&](const Reg64& r, size_t k) {
-    const Reg64 from = scalar(d.reads[k].slot);
-    sign ? movsxd(r, from.cvt32()) : mov(r.cvt32(), from.cvt32());
-  };
-  widened(rax, 0);
-  if (!converts) {
-    widened(rcx, 1);
-    imul(rax, rcx);
-    if (d.operation == Operation::multiply_add_wide) add(rax, scalar(i.c));
-  }
-}
-
-bool Emitter::emit_scalar(const Inst& i, const Decoded& d, const Fact& result) {
-  const uint32_t bytes = result.bytes;
-  const bool wide = bytes == 8;
-  const Xbyak::Reg to = sized(rax, wide);
-  const auto of = [&](size_t k) { return scalar_operand(d, k, wide); };
-  switch (d.operation) {
-    case Operation::move:
-      mov(to, of(0));
-      break;
-    case Operation::add_immediate:
-      mov(to, of(0));
-      if (i.imm != 0) {
-        mov(rcx, uint64_t(i.imm));
-        add(rax, rcx);
-      }
-      break;
-    case Operation::add:
-      mov(to, of(0));
-      add(to, of(1));
-      break;
-    case Operation::subtract:
-      mov(to, of(0));
-      sub(to, of(1));
-      break;
-    case Operation::bit_and:
-      mov(to, of(0));
-      and_(to, of(1));
-      break;
-    case Operation::bit_or:
-      mov(to, of(0));
-      or_(to, of(1));
-      break;
-    case Operation::bit_xor:
-      mov(to, of(0));
-      xor_(to, of(1));
-      break;
-    case Operation::bit_not:
-      mov(to, of(0));
-      not_(to);
-      break;
-    case Operation::negate:
-      mov(to, of(0));
-      neg(to);
-      break;
-    case Operation::minimum:
-    case Operation::maximum:
-      scalar_minimum(d, wide);
-      break;
-    case Operation::shift_left:
-    case Operation::shift_right:
-      scalar_shift(i, d, bytes);
-      break;
-    case Operation::multiply:
-    case Operation::multiply_add:
-      mov(to, of(0));
-      imul(to, of(1));
-      if (d.operation == Operation::multiply_add) add(to, of(2));
-      break;
-    case Operation::multiply_wide:
-    case Operation::multiply_add_wide:
-    case Operation::convert:
-      scalar_widening(i, d, wide);
-      break;
-    default:
-      return false;
-  }
-  define_scalar(i.d, rax);
-  return true;
-}
-
-void Emitter::float_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
+void Avx512Emitter::float_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
   const uint32_t bytes = bytes_of(d.type);
   const bool single = bytes == 4;
   const auto a = [&] { return source(i.a, p, bytes); };
@@ -276,7 +98,7 @@ void Emitter::float_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
   if (single) canonical(t);
 }
 
-void Emitter::shift_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
+void Avx512Emitter::shift_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
   const uint32_t bytes = bytes_of(d.type);
   const bool left = d.operation == Operation::shift_left, sign = is_signed(d.type);
   const Fact count = fact(i.b);
@@ -300,7 +122,7 @@ void Emitter::shift_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
   left ? vpsllvq(t, a, zmm28) : sign ? vpsravq(t, a, zmm28) : vpsrlvq(t, a, zmm28);
 }
 
-void Emitter::wide_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
+void Avx512Emitter::wide_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
   half_of(ymm28, i.a, p);
   half_of(ymm29, i.b, p);
   vpmovzxdq(zmm28, ymm28);
@@ -309,7 +131,7 @@ void Emitter::wide_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
   if (d.operation == Operation::multiply_add_wide) vpaddq(t, t, source(i.c, p, 8));
 }
 
-void Emitter::convert_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
+void Avx512Emitter::convert_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
   const uint32_t to = bytes_of(d.type), from = bytes_of(d.from);
   const bool sign = is_signed(d.from);
   const Ymm low(t.getIdx());
@@ -336,7 +158,7 @@ void Emitter::convert_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) 
   }
 }
 
-void Emitter::integer_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
+void Avx512Emitter::integer_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
   const uint32_t bytes = bytes_of(d.type);
   const bool narrow = bytes == 4, sign = is_signed(d.type);
   const auto a = [&] { return source(i.a, p, bytes); };
@@ -394,7 +216,7 @@ void Emitter::integer_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) 
   }
 }
 
-void Emitter::vector_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
+void Avx512Emitter::vector_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
   switch (d.operation) {
     case Operation::move:
       return vmovdqa64(t, source(i.a, p, bytes_of(d.type)));
@@ -421,7 +243,7 @@ void Emitter::vector_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t) {
   }
 }
 
-bool Emitter::emit_vector(const Inst& i, const Decoded& d) {
+bool Avx512Emitter::emit_vector(const Inst& i, const Decoded& d) {
   const uint32_t bytes = d.writes[0].bytes, pieces = bytes / 2;
   // A result that is a source as well keeps its old pieces until all new ones are there: results of one width
   // may be read in pieces of another.
@@ -445,7 +267,7 @@ bool Emitter::emit_vector(const Inst& i, const Decoded& d) {
   return true;
 }
 
-void Emitter::emit_unpack(const Inst& i) {
+void Avx512Emitter::emit_unpack(const Inst& i) {
   for (uint32_t k = 0; k < 2; ++k) {
     if (i.vec[k] == kNoSlot) continue;
     for (uint32_t p = 0; p < 2; ++p) {
@@ -471,7 +293,7 @@ void Emitter::emit_unpack(const Inst& i) {
 }
 
 // Leaves the comparison's mask of all lanes in eax.
-void Emitter::emit_compare(const Inst& i, const Decoded& d) {
+void Avx512Emitter::emit_compare(const Inst& i, const Decoded& d) {
   const uint32_t bytes = bytes_of(d.type);
   const auto compare = [&](const Opmask& to, uint32_t p) {
     const Zmm a = source(i.a, p, bytes), b = source(i.b, p, bytes);
@@ -503,84 +325,7 @@ void Emitter::emit_compare(const Inst& i, const Decoded& d) {
   }
 }
 
-// Of uniform integers: all lanes or none.
-void Emitter::emit_scalar_compare(const Inst& i, const Decoded& d) {
-  const Reg64 a = scalar(i.a), b = scalar(i.b);
-  xor_(eax, eax);
-  bytes_of(d.type) == 8 ? cmp(a, b) : cmp(a.cvt32(), b.cvt32());
-  const bool sign = is_signed(d.type);
-  switch (d.comparison) {
-    case Comparison::eq:
-      sete(al);
-      break;
-    case Comparison::ne:
-      setne(al);
-      break;
-    case Comparison::lt:
-      sign ? setl(al) : setb(al);
-      break;
-    case Comparison::le:
-      sign ? setle(al) : setbe(al);
-      break;
-    case Comparison::gt:
-      sign ? setg(al) : seta(al);
-      break;
-    default:
-      sign ? setge(al) : setae(al);
-      break;
-  }
-  neg(eax);
-}
-
-void Emitter::emit_predicates(const Inst& i, const Decoded& d) {
-  if (d.operation != Operation::compare) {
-    mov(eax, predicate(i.a));
-    switch (d.operation) {
-      case Operation::predicate_and:
-        and_(eax, predicate(i.b));
-        break;
-      case Operation::predicate_or:
-        or_(eax, predicate(i.b));
-        break;
-      case Operation::predicate_xor:
-        xor_(eax, predicate(i.b));
-        break;
-      case Operation::predicate_not:
-        not_(eax);
-        break;
-      default:
-        break;
-    }
-    return define_predicate(i.d);
-  }
-  const bool scalars = !is_float(d.type) && fact(i.a).is_uniform() && fact(i.b).is_uniform();
-  scalars ? emit_scalar_compare(i, d) : emit_compare(i, d);
-  // p = join(result), q = join(~result); the joined predicate is read before either is written.
-  const auto join = [&] {
-    if (i.variant == 0) return;
-    mov(ecx, predicate(i.c));
-    if (i.flags != 0) not_(ecx);
-    i.variant == 1 ? and_(eax, ecx) : i.variant == 2 ? or_(eax, ecx) : xor_(eax, ecx);
-  };
-  if (i.e == kNoSlot) {
-    join();
-    if (i.d != kNoSlot) define_predicate(i.d);
-    return;
-  }
-  mov(edx, eax);
-  not_(edx);
-  if (i.variant != 0) {
-    mov(ecx, predicate(i.c));
-    if (i.flags != 0) not_(ecx);
-    i.variant == 1 ? and_(edx, ecx) : i.variant == 2 ? or_(edx, ecx) : xor_(edx, ecx);
-  }
-  join();
-  if (i.d != kNoSlot) define_predicate(i.d);
-  mov(eax, edx);
-  define_predicate(i.e);
-}
-
-void Emitter::emit_select(const Inst& i, const Decoded& d) {
+void Avx512Emitter::emit_select(const Inst& i, const Decoded& d) {
   const uint32_t bytes = bytes_of(d.type), pieces = bytes / 2;
   mov(eax, predicate(i.c));
   if (i.flags != 0) not_(eax);
@@ -598,27 +343,12 @@ void Emitter::emit_select(const Inst& i, const Decoded& d) {
   }
 }
 
-// Shuffles of a warp that is all there, by a distance that is known or to the lane that all lanes name. The
-// rest, and what racecheck wants to know of, is the handler's.
-bool Emitter::emit_shuffle(const Inst& i, const Decoded& d) {
-  const Fact distance = fact(i.b), bounds = fact(i.c), members = fact(i.e);
-  const bool picks = flow_.result(i, d, facts_).is_scalar();
-  if (mode_.orders_lanes || !bounds.known || !members.known || uint32_t(members.value) != kAllLanes)
-    return false;
-  if (!picks && !distance.known) return false;
-  const int clamp = int(bounds.value & 31), segment = int(bounds.value >> 8 & 31);
-  if (picks && clamp != 31) return false;
-  uint32_t from[kLanes], in_range = 0;
-  for (int l = 0; l < int(kLanes); ++l) {
-    const int by = int(distance.value & 31), last = (l & segment) | (clamp & ~segment), first = l & segment;
-    const int wanted = i.variant == 0   ? l - by
-                       : i.variant == 1 ? l + by
-                       : i.variant == 2 ? l ^ by
-                                        : first | (by & ~segment);
-    const bool valid = picks || (i.variant == 0 ? wanted >= last : wanted <= last);
-    from[l] = uint32_t(valid ? wanted : l) % kLanes;
-    in_range |= uint32_t(valid) << l;
-  }
+// Of a warp that is all there.
+bool Avx512Emitter::emit_shuffle(const Inst& i, const Decoded&) {
+  const std::optional<ShuffledLanes> lanes = shuffled_lanes(i);
+  if (!lanes) return false;
+  const bool picks = lanes->picks;
+  const uint32_t* const from = lanes->from;
   const Zmm low = source(i.a, 0, 4), high = source(i.a, 1, 4);
   if (picks) scalar(i.b);
   const Zmm t0 = allocate(), t1 = allocate();
@@ -649,7 +379,7 @@ bool Emitter::emit_shuffle(const Inst& i, const Decoded& d) {
     bind(i.d, 1, 4, t1);
   }
   if (i.vec[0] != kNoSlot) {
-    mov(eax, in_range);
+    mov(eax, lanes->in_range);
     define_predicate(i.vec[0]);
   }
   L(done);

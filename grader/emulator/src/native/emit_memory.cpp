@@ -3,111 +3,18 @@
 // to the handler.
 #include <cstddef>
 
-#include "native/emitter.h"
+#include "native/avx512_emitter.h"
 
 namespace warpgrade::emu {
 
-// What is known of an access while its code is written. Its addresses are in rax (scalar; of the first lane)
-// or in zmm registers.
-struct Emitter::Access {
-  const Inst& i;
-  const Decoded& d;
-  bool loads, shared, scalar_address;
-  int64_t stride;
-  uint32_t bytes, count;  // of an element in memory, elements
-  uint32_t wide;          // of an element in the register
-  uint32_t site;
+// Its addresses are in rax (scalar; of the first lane) or in zmm registers.
+struct Avx512Emitter::WideAccess : Access {
   std::vector<Zmm> addresses;  // 64-bit
   std::vector<Zmm> values;     // by element and piece
-  mutable Label slowly;
-
-  uint32_t access_bytes() const { return bytes * count; }
-  uint32_t span() const {
-    return static_cast<uint32_t>(scalar_address ? stride * (kLanes - 1) : 0) + access_bytes();
-  }
-  bool is_row() const { return scalar_address && count == 1 && stride == int64_t(bytes); }
-  bool is_uniform() const { return scalar_address && stride == 0; }
-  // Elements of a lane side by side, and those of the next lane behind them.
-  bool is_row_of_vectors() const {
-    return scalar_address && count > 1 && stride == int64_t(access_bytes()) && interleaves();
-  }
-  bool interleaves() const {
-    return wide == bytes && ((bytes == 4 && (count == 2 || count == 4)) || (bytes == 8 && count == 2));
-  }
-  // Whether lanes that turn out to lie side by side have a way of their own.
-  bool may_be_row() const { return !scalar_address && (count == 1 || interleaves()); }
-  int64_t hint(size_t field) const { return int64_t(i.index) * int64_t(sizeof(NativeHint)) + int64_t(field); }
 };
 
-namespace {
-
-// The vectors that other blocks' flags travel in must be read and written whole.
-bool is_ordered(const std::string& text) {
-  for (const char* sign : {"volatile", "relaxed", "acquire", "release", ".cg", ".cv", ".wt"}) {
-    if (text.find(sign) != std::string::npos) return true;
-  }
-  return false;
-}
-
-constexpr int64_t kMostRowStride = 1 << 16;
-
-}  // namespace
-
-void Emitter::load_parameters(const Inst& i) {
-  for (uint32_t k = 0; k < i.vec_count; ++k) {
-    ++now_;
-    const int offset = static_cast<int>(i.imm) + static_cast<int>(k * i.bytes);
-    mov(rcx, ptr[r12 + offsetof(NativeContext, params)]);
-    i.bytes == 4 ? mov(eax, dword[rcx + offset]) : mov(rax, qword[rcx + offset]);
-    define_scalar(i.vec[k], rax);
-  }
-}
-
-// rax: the address of the first lane, which must be a multiple of the access's size; on the way out rdx is
-// where it lies on the host.
-void Emitter::resolve_first_lane(const Access& a) {
-  if (a.access_bytes() > 1) {
-    test(al, a.access_bytes() - 1);
-    jnz(a.slowly, T_NEAR);
-  }
-  mov(rdx, rax);
-  a.shared ? add(rdx, qword[r12 + offsetof(NativeContext, shared)])
-           : add(rdx, qword[r15 + a.hint(offsetof(NativeHint, alias))]);
-}
-
-// rax: the address of the first lane; on the way out rdx is the host address.
-void Emitter::check_scalar_address(const Access& a) {
-  mov(rdx, rax);
-  sub(rdx, qword[r15 + a.hint(offsetof(NativeHint, begin))]);
-  cmp(rdx, qword[r15 + a.hint(offsetof(NativeHint, starts))]);
-  jae(a.slowly, T_NEAR);
-  resolve_first_lane(a);
-}
-
-// The same where some lanes are not there: of those between the first and the last that are.
-void Emitter::check_scalar_address_partly(const Access& a) {
-  const auto stride = static_cast<int>(a.stride);
-  tzcnt(ecx, r13d);
-  imul(ecx, ecx, stride);  // from lane 0 to the first
-  lzcnt(edx, r13d);
-  neg(edx);
-  add(edx, kLanes - 1);
-  imul(edx, edx, stride);
-  add(edx, a.access_bytes());
-  sub(edx, ecx);  // bytes from the first to the end of the last
-  add(rcx, rax);
-  sub(rcx, qword[r15 + a.hint(offsetof(NativeHint, begin))]);
-  add(rdx, rcx);
-  jc(a.slowly, T_NEAR);
-  cmp(rdx, qword[r15 + a.hint(offsetof(NativeHint, bytes))]);
-  ja(a.slowly, T_NEAR);
-  cmp(rcx, qword[r15 + a.hint(offsetof(NativeHint, bytes))]);
-  jae(a.slowly, T_NEAR);
-  resolve_first_lane(a);
-}
-
 // Addresses become distances from the begin of the allocation; rdx is that begin on the host.
-void Emitter::check_vector_address(const Access& a) {
+void Avx512Emitter::check_vector_address(const WideAccess& a) {
   vpbroadcastq(zmm28, qword[r15 + a.hint(offsetof(NativeHint, begin))]);
   vpbroadcastq(zmm29, qword[r15 + a.hint(offsetof(NativeHint, starts))]);
   if (a.access_bytes() > 1) vpbroadcastq(zmm31, constant({a.access_bytes() - 1}));
@@ -128,25 +35,8 @@ void Emitter::check_vector_address(const Access& a) {
            : add(rdx, qword[r15 + a.hint(offsetof(NativeHint, alias))]);
 }
 
-// Element k of what lies at rdx, into rax, as wide as the register.
-void Emitter::load_element(const Access& a, uint32_t k) {
-  const bool sign = is_signed(a.d.type);
-  const auto offset = static_cast<int>(a.bytes * k);
-  if (a.bytes == 8) {
-    mov(rax, qword[rdx + offset]);
-  } else if (a.bytes == 4) {
-    sign&& a.wide == 8 ? movsxd(rax, dword[rdx + offset]) : mov(eax, dword[rdx + offset]);
-  } else if (!sign) {
-    a.bytes == 2 ? movzx(eax, word[rdx + offset]) : movzx(eax, byte[rdx + offset]);
-  } else if (a.wide == 4) {
-    a.bytes == 2 ? movsx(eax, word[rdx + offset]) : movsx(eax, byte[rdx + offset]);
-  } else {
-    a.bytes == 2 ? movsx(rax, word[rdx + offset]) : movsx(rax, byte[rdx + offset]);
-  }
-}
-
 // A row of elements that become wider.
-void Emitter::load_widening(const Access& a, bool masked) {
+void Avx512Emitter::load_widening(const WideAccess& a, bool masked) {
   const bool sign = is_signed(a.d.type);
   for (uint32_t p = 0; p < a.wide / 2; ++p) {
     const Zmm to = masked ? a.values[p] | lanes_of(a.wide, p) | T_z : a.values[p];
@@ -164,7 +54,7 @@ void Emitter::load_widening(const Access& a, bool masked) {
 }
 
 // Side by side from rdx on.
-void Emitter::move_row(const Access& a, bool masked) {
+void Avx512Emitter::move_row(const WideAccess& a, bool masked) {
   if (a.wide != a.bytes) return load_widening(a, masked);
   const uint32_t pieces = a.bytes / 2;
   for (uint32_t p = 0; p < pieces; ++p) {
@@ -183,7 +73,7 @@ void Emitter::move_row(const Access& a, bool masked) {
 
 // Addresses in vectors that turn out to be a row: rax is the first one's. Others go to `scattered`. The whole
 // row lies within the bounds: on the way out rdx is its host address.
-void Emitter::check_row_address(const Access& a, Label& scattered) {
+void Avx512Emitter::check_row_address(const WideAccess& a, Label& scattered) {
   cmp(r13d, -1);
   jne(scattered, T_NEAR);
   vmovq(rax, Xbyak::Xmm(a.addresses[0].getIdx()));
@@ -195,18 +85,11 @@ void Emitter::check_row_address(const Access& a, Label& scattered) {
   }
   kortestb(k0, k0);
   jnz(scattered, T_NEAR);
-  mov(rdx, rax);
-  sub(rdx, qword[r15 + a.hint(offsetof(NativeHint, begin))]);
-  cmp(rdx, qword[r15 + a.hint(offsetof(NativeHint, starts))]);
-  jae(a.slowly, T_NEAR);
-  lea(rcx, ptr[rdx + int(a.access_bytes() * (kLanes - 1))]);
-  cmp(rcx, qword[r15 + a.hint(offsetof(NativeHint, starts))]);
-  jae(a.slowly, T_NEAR);
-  resolve_first_lane(a);
+  check_row_bounds(a);
 }
 
 // The indices of a permutation of two vectors, 4 or 8 bytes each.
-Xbyak::Address Emitter::indices(uint32_t bytes, const std::function<uint64_t(uint32_t)>& index) {
+Xbyak::Address Avx512Emitter::indices(uint32_t bytes, const std::function<uint64_t(uint32_t)>& index) {
   std::vector<uint64_t> words(8);
   for (uint32_t k = 0; k < 8; ++k) words[k] = bytes == 8 ? index(k) : index(2 * k + 1) << 32 | index(2 * k);
   return constant(words);
@@ -214,7 +97,7 @@ Xbyak::Address Emitter::indices(uint32_t bytes, const std::function<uint64_t(uin
 
 // Vectors of 2 or 4 elements of all lanes, side by side from rdx on: between the order of memory and a
 // register for each element.
-void Emitter::load_vectors(const Access& a) {
+void Avx512Emitter::load_vectors(const WideAccess& a) {
   const uint32_t pieces = a.bytes / 2;
   for (uint32_t p = 0; p < pieces; ++p) {
     const int at = static_cast<int>(64 * a.count * p);
@@ -245,7 +128,7 @@ void Emitter::load_vectors(const Access& a) {
   }
 }
 
-void Emitter::store_vectors(const Access& a) {
+void Avx512Emitter::store_vectors(const WideAccess& a) {
   const uint32_t pieces = a.bytes / 2, half = 64 / a.bytes / 2;
   for (uint32_t p = 0; p < pieces; ++p) {
     const int at = static_cast<int>(64 * a.count * p);
@@ -271,13 +154,13 @@ void Emitter::store_vectors(const Access& a) {
   }
 }
 
-void Emitter::move_vectors(const Access& a) {
+void Avx512Emitter::move_vectors(const WideAccess& a) {
   a.loads ? load_vectors(a) : store_vectors(a);
 }
 
 // Anywhere: at rdx plus the distances in a.addresses, or plus steps of the stride. Of lanes that store at one
 // place the last wins: scatters write in the order of the lanes.
-void Emitter::move_lanes(const Access& a) {
+void Avx512Emitter::move_lanes(const WideAccess& a) {
   for (uint32_t k = 0; k < a.count; ++k) {
     for (uint32_t p = 0; p < 4; ++p) {
       const int offset = static_cast<int>(k * a.bytes);
@@ -314,7 +197,7 @@ void Emitter::move_lanes(const Access& a) {
 }
 
 // All lanes store at rdx: what the last one stores stays.
-void Emitter::store_last(const Access& a) {
+void Avx512Emitter::store_last(const WideAccess& a) {
   const uint32_t pieces = a.bytes / 2;
   lzcnt(ecx, r13d);
   neg(ecx);
@@ -333,7 +216,7 @@ void Emitter::store_last(const Access& a) {
   }
 }
 
-void Emitter::vector_addresses(Access& a) {
+void Avx512Emitter::vector_addresses(WideAccess& a) {
   const Inst& i = a.i;
   if (!i.address_is_32 && i.imm != 0) vpbroadcastq(zmm29, constant({uint64_t(i.imm)}));
   if (i.address_is_32 && i.imm != 0) vpbroadcastd(zmm29, broadcast32(static_cast<uint32_t>(i.imm)));
@@ -352,69 +235,8 @@ void Emitter::vector_addresses(Access& a) {
   }
 }
 
-// Into rax.
-void Emitter::scalar_address(const Inst& i) {
-  if (i.address_is_32) {
-    mov(eax, scalar(i.a).cvt32());
-    if (i.imm != 0) add(eax, static_cast<uint32_t>(i.imm));
-    return;
-  }
-  mov(rax, scalar(i.a));
-  if (i.imm == 0) return;
-  mov(rcx, uint64_t(i.imm));
-  add(rax, rcx);
-}
-
-void Emitter::call_observer(uint32_t site, const void* observer) {
-  mov(rdi, rbx);
-  mov(rsi, r12);
-  mov(edx, site);
-  mov(rcx, ptr[r12 + offsetof(NativeContext, host)]);
-  mov(rax, reinterpret_cast<uint64_t>(observer));
-  vzeroupper();
-  call(rax);
-  emit_masks();
-}
-
-// A row, or one place, from rdx on, which stays there.
-void Emitter::observe_row_at(const Access& a) {
-  mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
-  const auto observer = reinterpret_cast<const void*>(&native_observe);
-  if (mode_.checks) {
-    store_dirty_by_lanes([](uint32_t) { return true; });
-    for (CachedVector& v : cache_.vectors) v.dirty = false;
-    call_observer(a.site, observer);
-    reload(cache_);
-    mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
-    return;
-  }
-  Label counted, uncounted;
-  popcnt(eax, r13d);
-  mov(dword[r12 + offsetof(NativeContext, row_lanes)], eax);
-  mov(dword[r12 + offsetof(NativeContext, row_site)], a.site);
-  mov(rcx, rdi);
-  mov(rdi, r12);
-  mov(rax, reinterpret_cast<uint64_t>(&native_count));
-  call(rax);
-  mov(rdi, rcx);
-  test(rax, rax);
-  jz(uncounted, T_NEAR);
-  L(counted);
-  const Cache before = cache_;
-  const Facts facts = facts_;
-  cold_.push_back([this, counted, uncounted, before, facts, observer, site = a.site]() mutable {
-    L(uncounted);
-    store_dirty(before, true, [](uint32_t) { return true; });
-    call_observer(site, observer);
-    facts_ = facts;
-    reload(before);
-    mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
-    jmp(counted);
-  });
-}
-
 // Lanes anywhere, at what is left of a.addresses: native_observe_lanes looks at them, then they move.
-void Emitter::observe_and_move_lanes(const Access& a, const Cache& before) {
+void Avx512Emitter::observe_and_move_lanes(const WideAccess& a, const Cache& before) {
   Label partly, stored;
   cmp(r13d, -1);
   jne(partly, T_NEAR);
@@ -439,7 +261,7 @@ void Emitter::observe_and_move_lanes(const Access& a, const Cache& before) {
 
 // With checks or counters: rows and single places go to native_observe or native_count, other lanes to
 // native_observe_lanes.
-bool Emitter::emit_observed_access(Access& a) {
+bool Avx512Emitter::emit_observed_access(WideAccess& a) {
   const Inst& i = a.i;
   const bool scalar_result = a.loads && a.is_uniform(), row = a.is_row() || a.is_row_of_vectors();
   if (!row && !scalar_result) a.scalar_address = false;
@@ -489,7 +311,7 @@ bool Emitter::emit_observed_access(Access& a) {
   return true;
 }
 
-void Emitter::add_values(Access& a) {
+void Avx512Emitter::add_values(WideAccess& a) {
   for (uint32_t k = 0; k < a.count; ++k) {
     for (uint32_t p = 0; p < a.wide / 2; ++p)
       a.values.push_back(a.loads ? allocate() : source(a.i.vec[k], p, a.wide));
@@ -497,16 +319,11 @@ void Emitter::add_values(Access& a) {
 }
 
 // What was loaded becomes the registers' values; a scalar is read from rdx only now.
-void Emitter::bind_values(const Access& a, bool scalar_result) {
+void Avx512Emitter::bind_values(const WideAccess& a, bool scalar_result) {
   const uint32_t pieces = a.wide / 2;
+  if (scalar_result) return load_scalars(a);
   for (uint32_t k = 0; a.loads && k < a.count; ++k) {
     const uint32_t slot = a.i.vec[k];
-    if (scalar_result) {
-      ++now_;
-      load_element(a, k);
-      define_scalar(slot, rax);
-      continue;
-    }
     for (CachedScalar& s : cache_.scalars) {
       if (s.slot == slot) s.slot = kFree;
     }
@@ -514,38 +331,11 @@ void Emitter::bind_values(const Access& a, bool scalar_result) {
   }
 }
 
-bool Emitter::emit_access(const Inst& i, const Decoded& d) {
-  const bool loads = d.operation == Operation::load;
-  const bool known_space = i.space == Space::shared || i.space == Space::global || i.space == Space::generic;
-  if (!known_space) return false;
-  if (i.vec_count > 1 && is_ordered(program_.texts[i.index])) return false;
-  const Fact address = fact(i.a);
-  Access a{i,
-           d,
-           loads,
-           i.space == Space::shared,
-           address.is_scalar() && address.stride >= 0 && address.stride <= kMostRowStride,
-           address.stride,
-           i.bytes,
-           i.vec_count,
-           i.reg_bytes,
-           0,
-           {},
-           {},
-           {}};
-  // The first lane is looked at alone: the step must keep the others as aligned as that one.
-  if (a.scalar_address && a.stride % a.access_bytes() != 0) a.scalar_address = false;
-  const bool scalar_result = loads && a.is_uniform();
-  // A gather reads four bytes at least: behind the last element may be nothing.
-  if (a.bytes < 4 && !a.is_row() && !scalar_result) return false;
-  const bool stores_one = !loads && a.is_uniform();
-  // A vector that a register occurs twice in, or its own address, is not worth the care.
-  for (uint32_t k = 0; k < a.count; ++k) {
-    if (loads && a.count > 1 && i.vec[k] == i.a) return false;
-    for (uint32_t other = 0; other < k; ++other) {
-      if (i.vec[k] == i.vec[other] && loads) return false;
-    }
-  }
+bool Avx512Emitter::emit_access(const Inst& i, const Decoded& d) {
+  const std::optional<Access> described = describe_access(i, d);
+  if (!described) return false;
+  WideAccess a{*described, {}, {}};
+  const bool loads = a.loads, scalar_result = loads && a.is_uniform(), stores_one = !loads && a.is_uniform();
   if (mode_.observes) return emit_observed_access(a);
   a.site = make_site(i);
   out_.sites[a.site].span = a.span();

@@ -15,13 +15,15 @@ constexpr size_t kMostListed = 1'000'000;  // registers at all sites
 }  // namespace
 
 Emitter::Emitter(const Program& program, const Flow& flow, const NativeMode& mode, CodeMemory& memory,
-                 NativeCode& out)
+                 NativeCode& out, int vectors, uint32_t piece_bytes)
     : CodeGenerator(memory.bytes(), memory.data()),
       program_(program),
       flow_(flow),
       mode_(mode),
       out_(out),
-      bodies_(flow.blocks().size()) {
+      bodies_(flow.blocks().size()),
+      vectors_(vectors),
+      piece_bytes_(piece_bytes) {
   setDefaultJmpNEAR(true);
 }
 
@@ -31,6 +33,8 @@ void Emitter::run() {
   // Behind the last block: no code of a program goes there.
   int3();
   for (size_t k = 0; k < cold_.size(); ++k) cold_[k]();
+  emit_routines();
+  out_.instruction_bytes = getSize();
   emit_constants();
 }
 
@@ -58,17 +62,6 @@ void Emitter::emit_frame() {
   add(rsp, 8);
   for (const Reg64& r : {r15, r14, r13, r12, rbp, rbx}) pop(r);
   ret();
-}
-
-void Emitter::emit_masks() {
-  kmovd(k1, r13d);
-  mov(eax, r13d);
-  shr(eax, 8);
-  kmovd(k4, eax);
-  shr(eax, 8);
-  kmovd(k2, eax);
-  shr(eax, 8);
-  kmovd(k5, eax);
 }
 
 // Where the helper in rax points, or back.
@@ -117,6 +110,7 @@ void Emitter::emit_block(uint32_t index) {
   for (uint32_t at = b.begin; at < b.end; ++at) {
     const Inst& i = program_.code[at];
     ++now_;
+    instruction_ = at;
     emit_instruction(i);
     flow_.apply(i, facts_);
   }
@@ -162,8 +156,8 @@ void Emitter::emit_instruction(const Inst& i) {
   const Fact result = flow_.result(i, d, facts_);
   if (result.is_scalar()) {
     if (!emit_scalar(i, d, result)) throw std::runtime_error("no scalar form");
-  } else {
-    emit_vector(i, d);
+  } else if (!emit_vector(i, d)) {
+    call_handler(i);
   }
 }
 
@@ -205,9 +199,13 @@ uint32_t Emitter::make_site(const Inst& i) {
 }
 
 void Emitter::store_dirty(const Cache& cache, bool masked, const std::function<bool(uint32_t)>& wanted) {
-  for (int k = 0; k < kVectors; ++k) {
+  bool begun = !masked;
+  for (int k = 0; k < vectors_; ++k) {
     const CachedVector& v = cache.vectors[k];
-    if (v.slot != kFree && v.dirty && wanted(v.slot)) store(v.slot, v.piece, v.bytes, Zmm(k), masked);
+    if (v.slot == kFree || !v.dirty || !wanted(v.slot)) continue;
+    if (!begun) begin_masked_stores();
+    begun = true;
+    store_piece(v, k, masked);
   }
 }
 
@@ -318,12 +316,7 @@ void Emitter::finish_block(bool) {
       if (!facts_[u].is_scalar() || next.in[u].is_scalar() || !next.live_in.test(u) || written.test(u))
         continue;
       written.set(u);
-      const uint32_t slot = u * kSlotUnit;
-      for (uint32_t p = 0; p < facts_[u].bytes / 2u; ++p) {
-        ++now_;
-        const Zmm v = source(slot, p, facts_[u].bytes);
-        cache_.vectors[v.getIdx()].dirty = true;
-      }
+      write_scalar(u * kSlotUnit);
     }
   }
   store_dirty_by_lanes([&b](uint32_t slot) { return b.live_out.test(unit_of(slot)); });
@@ -411,28 +404,19 @@ void Emitter::emit_control(const Inst& i) {
 
 void Emitter::emit_constants() {
   align(64);
-  for (auto& [words, label] : constants_) {
-    if (words.size() != 8) continue;
-    L(label);
-    for (const uint64_t w : words) dq(w);
-  }
-  for (auto& [words, label] : constants_) {
-    if (words.size() == 8) continue;
-    L(label);
-    for (const uint64_t w : words) dq(w);
+  for (const size_t words_in_each : {8, 4, 1}) {  // the wide ones are aligned to themselves
+    for (auto& [words, label] : constants_) {
+      if (words.size() != words_in_each) continue;
+      L(label);
+      for (const uint64_t w : words) dq(w);
+    }
   }
 }
 
 // After a call in the middle of an instruction: what the main path keeps in registers.
 void Emitter::reload(const Cache& cache) {
-  for (int k = 0; k < kVectors; ++k) {
-    const CachedVector& v = cache.vectors[k];
-    if (v.slot == kFree) continue;
-    if (v.dirty) {
-      vmovdqu64(Zmm(k), in_file(v.slot, v.piece));
-    } else {
-      load_vector(Zmm(k), v.slot, v.piece, fact(v.slot));
-    }
+  for (int k = 0; k < vectors_; ++k) {
+    if (cache.vectors[k].slot != kFree) load_piece(k, cache.vectors[k]);
   }
   constexpr int kRegisters[] = {Xbyak::Operand::RSI, Xbyak::Operand::RDI, Xbyak::Operand::R8,
                                 Xbyak::Operand::R9,  Xbyak::Operand::R10, Xbyak::Operand::R11};

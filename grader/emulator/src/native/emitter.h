@@ -1,14 +1,15 @@
-// Writes AVX-512 code of one kernel: registers of the processor as a cache of the warp's register file.
+// Writes the code of one kernel: registers of the processor as a cache of the warp's register file.
 //
 // Vectors are written back at the end of a block, if they are wanted, and before calls; predicates and
 // scalars at once. In the code: rbx the warp, rbp its registers, r12 the context, r13d the active lanes, r14
-// the scalars, r15 the hints; k1 k2 the lanes of a vector of 32-bit values by sixteens, k1 k4 k2 k5 of 64-bit
-// values by eights; rax rcx rdx k0 k7 zmm28-31 are free for each instruction.
+// the scalars, r15 the hints; rsi rdi r8-r11 hold scalars; rax rcx rdx are free for each instruction. What a
+// vector is, and how lanes are masked, is the levels' own (avx512_emitter.h, avx2_emitter.h).
 #pragma once
 #include <xbyak/xbyak.h>
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -18,20 +19,19 @@ namespace warpgrade::emu {
 
 class Emitter : public Xbyak::CodeGenerator {
  public:
-  Emitter(const Program& program, const Flow& flow, const NativeMode& mode, CodeMemory& memory,
-          NativeCode& out);
+  virtual ~Emitter() = default;
   void run();
 
- private:
-  using Zmm = Xbyak::Zmm;
-  using Ymm = Xbyak::Ymm;
+ protected:
+  Emitter(const Program& program, const Flow& flow, const NativeMode& mode, CodeMemory& memory,
+          NativeCode& out, int vectors, uint32_t piece_bytes);
+
   using Reg64 = Xbyak::Reg64;
   using Reg32 = Xbyak::Reg32;
   using Label = Xbyak::Label;
-  using Opmask = Xbyak::Opmask;
 
   static constexpr uint32_t kFree = ~0u;
-  static constexpr int kVectors = 28, kScalars = 6;
+  static constexpr int kMostVectors = 28, kScalars = 6;
 
   struct CachedVector {
     uint32_t slot = kFree, piece = 0, bytes = 0;
@@ -43,12 +43,32 @@ class Emitter : public Xbyak::CodeGenerator {
     bool predicate = false;
     uint32_t age = 0;
   };
+  // Of a shuffle: which lane each lane takes, and the lanes whose source is in range.
+  struct ShuffledLanes {
+    bool picks = false;  // all take one lane's value, which a scalar names
+    uint32_t from[kLanes] = {}, in_range = 0;
+  };
   struct Cache {
-    CachedVector vectors[kVectors];
+    CachedVector vectors[kMostVectors];
     CachedScalar scalars[kScalars];
   };
 
   struct Access;
+
+  // What a level has of its own. A piece of a register is what one vector holds of it.
+  virtual void emit_routines() {}  // behind the code
+  virtual void emit_masks() = 0;  // the lanes have changed, or a call has used the processor's registers
+  virtual void begin_masked_stores() {}
+  virtual void store_piece(const CachedVector& v, int from, bool masked) = 0;
+  virtual void load_piece(int to, const CachedVector& v) = 0;
+  virtual void evict(const CachedVector& v, int from) = 0;
+  virtual void write_scalar(uint32_t slot) = 0;  // to the register file, as a vector
+  virtual bool emit_vector(const Inst& i, const Decoded& d) = 0;
+  virtual void emit_compare(const Inst& i, const Decoded& d) = 0;
+  virtual void emit_select(const Inst& i, const Decoded& d) = 0;
+  virtual void emit_unpack(const Inst& i) = 0;
+  virtual bool emit_shuffle(const Inst& i, const Decoded& d) = 0;
+  virtual bool emit_access(const Inst& i, const Decoded& d) = 0;
 
   // emitter.cpp: the frame, blocks, calls.
   void emit_frame();
@@ -61,7 +81,6 @@ class Emitter : public Xbyak::CodeGenerator {
   void resume_or_leave();
   void emit_warp_barrier(const Inst& i);
   bool is_full_warp_barrier(const Inst& i) const;
-  void emit_masks();
   void leave_before(uint32_t site);
   void stop_before(const Inst& i, Label& label);
   void finish_block(bool write_scalars);
@@ -72,18 +91,15 @@ class Emitter : public Xbyak::CodeGenerator {
   void store_dirty_by_lanes(const std::function<bool(uint32_t)>& wanted);
   void reload(const Cache& cache);
   Fact fact(uint32_t slot) const { return flow_.fact(facts_, slot); }
-  Xbyak::Address in_file(uint32_t slot, uint32_t piece) { return ptr[rbp + slot + 64 * piece]; }
+  Xbyak::Address in_file(uint32_t slot, uint32_t piece) { return ptr[rbp + slot + piece_bytes_ * piece]; }
+  uint32_t pieces_of(uint32_t bytes) const { return bytes * kLanes / piece_bytes_; }
   Xbyak::Address home(uint32_t slot) { return ptr[r14 + 8 * unit_of(slot)]; }
-  Opmask lanes_of(uint32_t bytes, uint32_t piece) const;
   const NativeSite& site(uint32_t k) const { return out_.sites[k]; }
 
   // cache.cpp
   int find(uint32_t slot, uint32_t piece) const;
-  Zmm allocate();  // pinned until the instruction ends
-  Zmm source(uint32_t slot, uint32_t piece, uint32_t bytes);
-  void load_vector(Zmm to, uint32_t slot, uint32_t piece, const Fact& fact);
-  void bind(uint32_t slot, uint32_t piece, uint32_t bytes, Zmm from);
-  void store(uint32_t slot, uint32_t piece, uint32_t bytes, Zmm from, bool masked);
+  int allocate_register();  // pinned until the instruction ends
+  bool may_be_wanted(uint32_t slot) const;
   void forget(uint32_t slot);
   void clear_cache() { cache_ = Cache(); }
   Reg64 allocate_scalar();
@@ -92,58 +108,32 @@ class Emitter : public Xbyak::CodeGenerator {
   void define_scalar(uint32_t slot, const Reg64& from);
   Reg32 predicate(uint32_t slot);
   void define_predicate(uint32_t slot);  // from eax
-  void expand(Zmm to, uint32_t slot, uint32_t piece, const Fact& fact);
   Xbyak::Address constant(const std::vector<uint64_t>& words);
   Xbyak::Address steps(uint32_t bytes, int64_t stride, uint32_t piece);
   Xbyak::Address broadcast32(uint32_t value);
 
-  // emit_arithmetic.cpp
+  // emit_scalar.cpp
   bool emit_scalar(const Inst& i, const Decoded& d, const Fact& result);
   void scalar_minimum(const Decoded& d, bool wide);
   void scalar_shift(const Inst& i, const Decoded& d, uint32_t bytes);
   void scalar_widening(const Inst& i, const Decoded& d, bool wide);
   Xbyak::Reg scalar_operand(const Decoded& d, size_t k, bool wide);
-  bool emit_vector(const Inst& i, const Decoded& d);
-  void vector_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
-  void float_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
-  void integer_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
-  void wide_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
-  void shift_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
-  void convert_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
-  void half_of(Ymm to, uint32_t slot, uint32_t p);
-  void emit_compare(const Inst& i, const Decoded& d);
   void emit_scalar_compare(const Inst& i, const Decoded& d);
   void emit_predicates(const Inst& i, const Decoded& d);
-  void emit_select(const Inst& i, const Decoded& d);
-  void emit_unpack(const Inst& i);
-  bool emit_shuffle(const Inst& i, const Decoded& d);
-  void canonical(Zmm t);
+  std::optional<ShuffledLanes> shuffled_lanes(const Inst& i) const;
 
-  // emit_memory.cpp
-  bool emit_access(const Inst& i, const Decoded& d);
-  bool emit_observed_access(Access& a);
-  void call_observer(uint32_t site, const void* observer);
-  void observe_row_at(const Access& a);
-  void observe_and_move_lanes(const Access& a, const Cache& before);
-  void add_values(Access& a);
-  void bind_values(const Access& a, bool scalar_result);
-  void vector_addresses(Access& a);
+  // emit_access.cpp
+  std::optional<Access> describe_access(const Inst& i, const Decoded& d);
   void scalar_address(const Inst& i);
   void load_parameters(const Inst& i);
   void resolve_first_lane(const Access& a);
   void check_scalar_address(const Access& a);
   void check_scalar_address_partly(const Access& a);
-  void check_vector_address(const Access& a);
-  void check_row_address(const Access& a, Label& scattered);
-  Xbyak::Address indices(uint32_t bytes, const std::function<uint64_t(uint32_t)>& index);
-  void load_vectors(const Access& a);
-  void store_vectors(const Access& a);
-  void move_vectors(const Access& a);
-  void move_row(const Access& a, bool masked);
+  void check_row_bounds(const Access& a);
   void load_element(const Access& a, uint32_t k);
-  void load_widening(const Access& a, bool masked);
-  void move_lanes(const Access& a);
-  void store_last(const Access& a);
+  void load_scalars(const Access& a);
+  void call_observer(uint32_t site, const void* observer);
+  void observe_row_at(const Access& a);
 
   const Program& program_;
   const Flow& flow_;
@@ -151,10 +141,12 @@ class Emitter : public Xbyak::CodeGenerator {
   NativeCode& out_;
   std::vector<Label> bodies_;
   Label leave_, resume_;
+  const int vectors_;  // registers of the processor that hold pieces
+  const uint32_t piece_bytes_;
   Cache cache_;
   Facts facts_;
   std::vector<BitSet> live_after_;
-  uint32_t block_ = 0;
+  uint32_t block_ = 0, instruction_ = kFree;
   size_t listed_ = 0;
   uint32_t now_ = 1;
   std::vector<std::function<void()>> cold_;

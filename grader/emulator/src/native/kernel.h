@@ -77,6 +77,7 @@ struct NativeBlock {
 struct NativeCode {
   using Enter = int (*)(Warp*, NativeContext*, const uint8_t*);
   CodeMemory memory;
+  size_t instruction_bytes = 0;  // of the memory; constants are behind them
   Enter enter = nullptr;
   std::vector<NativeBlock> blocks;
   std::vector<uint32_t> block_at;  // by instruction; Flow::kNone: no block begins there
@@ -86,7 +87,8 @@ struct NativeCode {
 
 // Of one worker during a launch.
 struct NativeContext {
-  alignas(64) uint8_t spare[8 * kLanes] = {};  // for values that change from vectors to scalars
+  alignas(64) uint8_t spare[16 * kLanes] = {};  // for values on their way between vectors and scalars
+  alignas(64) uint8_t saved[256] = {};          // vector registers that a routine of the code uses
   NativeHint* hints = nullptr;                 // by instruction
   uint64_t* scalars = nullptr;                 // by unit
   const uint8_t* shared = nullptr;
@@ -130,8 +132,13 @@ const uint8_t* native_join(Warp* w, NativeContext* context, uint32_t block);
 // How native code came back.
 enum NativeReturn : int { kDispatch = 0, kInterpretOne = 1 };
 
-// Whether this machine has AVX-512 and the assembler was there when this was built.
-bool can_compile();
+// Which instructions native code is made of: those of the handlers (WARPEMU_ISA). `none`: the processor has
+// neither, or the assembler was not there when this was built.
+enum class NativeLevel : uint8_t { none, avx2, avx512 };
+NativeLevel native_level();
+inline bool can_compile() {
+  return native_level() != NativeLevel::none;
+}
 // nullptr: this kernel is not for it.
 std::unique_ptr<NativeCode> compile_native(const Program& program, const NativeMode& mode,
                                            const std::set<std::pair<uint32_t, uint32_t>>& doubted);

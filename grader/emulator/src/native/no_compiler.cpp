@@ -3,8 +3,8 @@
 
 namespace warpgrade::emu {
 
-bool can_compile() {
-  return false;
+NativeLevel native_level() {
+  return NativeLevel::none;
 }
 
 std::unique_ptr<NativeCode> compile_native(const Program&, const NativeMode&,

@@ -1,77 +1,23 @@
 #include "native/run.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 
 #include "exec/handlers.h"
+#include "native/lanes.h"
 #include "program/program.h"
 #include "simt/convergence.h"
 #include "simt/counts.h"
 #include "simt/observe_row.h"
 #include "support/settings.h"
 
-// Native code runs with AVX-512 alone, and what it calls as well.
-#define WARPEMU_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]]
-
 namespace warpgrade::emu {
 namespace {
 
 constexpr uint32_t kFailuresBeforeDoubt = 4;
 
-// base + lane * stride, of the lanes from `first` on.
-WARPEMU_AVX512 inline __m512i row_32(uint32_t base, uint32_t stride, uint32_t first) {
-  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  const __m512i from = _mm512_set1_epi32(static_cast<int>(base + stride * first));
-  return _mm512_add_epi32(from, _mm512_mullo_epi32(lane, _mm512_set1_epi32(static_cast<int>(stride))));
-}
-
-WARPEMU_AVX512 inline __m512i row_64(uint64_t base, uint64_t stride, uint32_t first) {
-  const __m512i lane = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-  const __m512i from = _mm512_set1_epi64(static_cast<long long>(base + stride * first));
-  return _mm512_add_epi64(from, _mm512_mullo_epi64(lane, _mm512_set1_epi64(static_cast<long long>(stride))));
-}
-
-// Whether the lanes of `mask` hold what base and step say.
-WARPEMU_AVX512 bool holds(const Warp& w, const ScalarRegister& r, uint64_t base, uint32_t mask) {
-  const uint8_t* at = w.regs + r.slot;
-  uint32_t other = 0;
-  if (r.bytes == 4) {
-    for (uint32_t first = 0; first < kLanes; first += 16) {
-      const __m512i row = row_32(uint32_t(base), uint32_t(r.stride), first);
-      const auto here = static_cast<__mmask16>(mask >> first);
-      other |= _mm512_mask_cmpneq_epi32_mask(here, _mm512_load_si512(at + 4 * first), row);
-    }
-  } else {
-    for (uint32_t first = 0; first < kLanes; first += 8) {
-      const __m512i row = row_64(base, uint64_t(r.stride), first);
-      const auto here = static_cast<__mmask8>(mask >> first);
-      other |= _mm512_mask_cmpneq_epi64_mask(here, _mm512_load_si512(at + 8 * first), row);
-    }
-  }
-  return other == 0;
-}
-
-uint64_t base_of(const NativeContext& context, const ScalarRegister& r) {
-  return r.known ? r.value : context.scalars[unit_of(r.slot)];
-}
-
-// To the register file, for the lanes of `mask`.
-WARPEMU_AVX512 void write_out(const Warp& w, const NativeContext& context,
-                              const std::vector<ScalarRegister>& registers, uint32_t mask) {
-  for (const ScalarRegister& r : registers) {
-    const uint64_t base = base_of(context, r);
-    uint8_t* at = w.regs + r.slot;
-    if (r.bytes == 4) {
-      for (uint32_t first = 0; first < kLanes; first += 16)
-        _mm512_mask_store_epi32(at + 4 * first, static_cast<__mmask16>(mask >> first),
-                                row_32(uint32_t(base), uint32_t(r.stride), first));
-    } else {
-      for (uint32_t first = 0; first < kLanes; first += 8)
-        _mm512_mask_store_epi64(at + 8 * first, static_cast<__mmask8>(mask >> first),
-                                row_64(base, uint64_t(r.stride), first));
-    }
-  }
+void write_out(const Warp& w, const NativeContext& context, const std::vector<ScalarRegister>& registers,
+               uint32_t mask) {
+  lane_operations().write_out(w, context, registers, mask);
 }
 
 void write_out(const Warp& w, const NativeContext& context, const std::vector<ScalarRegister>& registers) {
@@ -109,41 +55,9 @@ void learn_address(const Warp& w, NativeContext& context, const Inst& i, uint32_
   hint.starts = hint.bytes >= span ? hint.bytes - span + 1 : 0;
 }
 
-// As the interpreter has them: lanes that are not there follow the first that is.
-WARPEMU_AVX512 void complete(Access& x, uint32_t mask) {
-  const uint64_t first = x.host[__builtin_ctz(mask)];
-  __m512i low = _mm512_set1_epi64(static_cast<long long>(first)), high = low;
-  const __m512i rest = low;
-  for (uint32_t lane = 0; lane < kLanes; lane += 8) {
-    const auto here = static_cast<__mmask8>(mask >> lane);
-    const __m512i host = _mm512_mask_mov_epi64(rest, here, _mm512_load_si512(x.host + lane));
-    _mm512_store_si512(x.host + lane, host);
-    low = _mm512_maskz_min_epu64(0xff, low, host);
-    high = _mm512_maskz_max_epu64(0xff, high, host);
-  }
-  alignas(64) uint64_t lows[8], highs[8];
-  _mm512_store_si512(lows, low);
-  _mm512_store_si512(highs, high);
-  x.low = *std::min_element(lows, lows + 8);
-  x.high = *std::max_element(highs, highs + 8);
-}
-
 AccessKind kind_of(const Warp& w, const Inst& i) {
   return w.block->program->operations[i.index][0] == 'l' ? AccessKind::load : AccessKind::store;
 }
-
-WARPEMU_AVX512 __m512i sum(NativeAtomic atomic, __m512i old, __m512i more) {
-  return atomic == NativeAtomic::add_word
-             ? _mm512_add_epi32(old, more)
-             : _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(old), _mm512_castsi512_ps(more)));
-}
-
-// Memory that no other thread of this process touches, by the bounds that an instruction touched last; bytes
-// 0: not known.
-struct OwnMemory {
-  uint64_t begin = 0, bytes = 0;
-  uint8_t* host = nullptr;
-};
 
 OwnMemory own_memory(const Warp& w, const Inst& i) {
   const Worker& worker = *w.worker;
@@ -160,55 +74,9 @@ OwnMemory own_memory(const Warp& w, const Inst& i) {
   return {a.begin, a.bytes(), a.host(a.begin)};
 }
 
-WARPEMU_AVX512 __m512i addresses(const Warp& w, const Inst& i, uint32_t first) {
-  const uint8_t* at = w.regs + i.a;
-  if (!i.address_is_32)
-    return _mm512_add_epi64(_mm512_load_si512(at + 8 * first),
-                            _mm512_set1_epi64(static_cast<long long>(i.imm)));
-  const __m256i low = _mm256_load_si256(reinterpret_cast<const __m256i*>(at + 4 * first));
-  return _mm512_maskz_cvtepu32_epi64(0xff, _mm256_add_epi32(low, _mm256_set1_epi32(static_cast<int>(i.imm))));
-}
-
-// Lanes one after the other, as the handler has them, but plainly: no one else is at work. False: the handler
-// has to.
-WARPEMU_AVX512 bool update(Warp& w, const Inst& i, NativeAtomic atomic) {
+bool update(Warp& w, const Inst& i, NativeAtomic atomic) {
   const OwnMemory own = own_memory(w, i);
-  if (own.bytes < sizeof(uint32_t)) return false;
-  alignas(64) uint64_t offset[kLanes];
-  const __m512i begin = _mm512_set1_epi64(static_cast<long long>(own.begin));
-  const __m512i most = _mm512_set1_epi64(static_cast<long long>(own.bytes - sizeof(uint32_t)));
-  uint32_t outside = 0, elsewhere = 0;
-  for (uint32_t l = 0; l < kLanes; l += 8) {
-    const __m512i at = _mm512_sub_epi64(addresses(w, i, l), begin);
-    _mm512_store_si512(offset + l, at);
-    const auto here = static_cast<__mmask8>(w.mask >> l);
-    outside |= _mm512_mask_cmpgt_epu64_mask(here, at, most);
-    outside |= _mm512_mask_test_epi64_mask(here, addresses(w, i, l), _mm512_set1_epi64(3));
-    elsewhere |= _mm512_cmpneq_epi64_mask(at, row_64(offset[0], sizeof(uint32_t), l));
-  }
-  if (outside != 0) return false;
-  const uint32_t* more = lanes<uint32_t>(w, i.b);
-  uint32_t* result = i.d == kNoSlot ? nullptr : lanes<uint32_t>(w, i.d);
-  if (elsewhere == 0 && w.mask == kAllLanes) {
-    for (uint32_t l = 0; l < kLanes; l += 16) {
-      void* place = own.host + offset[0] + sizeof(uint32_t) * l;
-      const __m512i old = _mm512_loadu_si512(place);
-      _mm512_storeu_si512(place, sum(atomic, old, _mm512_load_si512(more + l)));
-      if (result != nullptr) _mm512_store_si512(result + l, old);
-    }
-    return true;
-  }
-  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
-    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
-    auto* place = reinterpret_cast<uint32_t*>(own.host + offset[l]);
-    const uint32_t old = *place, with = more[l];
-    *place =
-        atomic == NativeAtomic::add_word
-            ? old + with
-            : __builtin_bit_cast(uint32_t, __builtin_bit_cast(float, old) + __builtin_bit_cast(float, with));
-    if (result != nullptr) result[l] = old;
-  }
-  return true;
+  return own.bytes >= sizeof(uint32_t) && lane_operations().update(w, i, atomic, own);
 }
 
 bool gathers_all(Warp& w, const Inst& i) {
@@ -279,7 +147,7 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
   const Inst& i = w.block->program->code[site.instruction];
   w.mask = w.active;
   context->access.space = i.space == Space::shared ? Space::shared : Space::global;
-  complete(context->access, w.mask);
+  lane_operations().complete(context->access, w.mask);
   observe_lanes(w, i, site.bytes, kind_of(w, i), context->access);
 }
 
@@ -410,7 +278,7 @@ bool take_in(Warp& w, NativeContext& context, uint32_t number) {
     const uint64_t base = r.bytes == 4
                               ? uint32_t(lanes<uint32_t>(w, r.slot)[first] - uint32_t(r.stride) * first)
                               : lanes<uint64_t>(w, r.slot)[first] - uint64_t(r.stride) * first;
-    if (!holds(w, r, base, w.active) || (r.known && base != r.value)) {
+    if (!lane_operations().holds(w, r, base, w.active) || (r.known && base != r.value)) {
       if (++context.entry_failures[number] == kFailuresBeforeDoubt) {
         w.block->program->native->doubt(block, {unit_of(r.slot)});
         context.doubts = true;
@@ -468,7 +336,7 @@ bool join(Warp& w, const NativeContext& context, const NativeBlock& block) {
     if (f.pc == block.begin) joining |= f.mask;
   }
   for (const ScalarRegister& r : block.scalars) {
-    if (!holds(w, r, base_of(context, r), joining)) return false;
+    if (!lane_operations().holds(w, r, base_of(context, r), joining)) return false;
   }
   w.pc = block.begin;
   merge_here(w);

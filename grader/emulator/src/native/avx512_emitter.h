@@ -1,0 +1,71 @@
+// Native code with AVX-512: two pieces of 16 lanes are a register of 32-bit values, four of 8 lanes one of
+// 64-bit values. k1 k2 are the lanes of 32-bit values, k1 k4 k2 k5 those of 64-bit values; k0 k7 zmm28-31 are
+// free for each instruction.
+#pragma once
+#include "native/emit_access.h"
+#include "native/emitter.h"
+
+namespace warpgrade::emu {
+
+class Avx512Emitter final : public Emitter {
+ public:
+  Avx512Emitter(const Program& program, const Flow& flow, const NativeMode& mode, CodeMemory& memory,
+                NativeCode& out)
+      : Emitter(program, flow, mode, memory, out, kMostVectors, 64) {}
+
+ private:
+  using Zmm = Xbyak::Zmm;
+  using Ymm = Xbyak::Ymm;
+  using Opmask = Xbyak::Opmask;
+
+  struct WideAccess;
+
+  // cache.cpp
+  void emit_masks() override;
+  void store_piece(const CachedVector& v, int from, bool masked) override;
+  void load_piece(int to, const CachedVector& v) override;
+  void evict(const CachedVector& v, int from) override;
+  void write_scalar(uint32_t slot) override;
+  Opmask lanes_of(uint32_t bytes, uint32_t piece) const;
+  Zmm allocate() { return Zmm(allocate_register()); }
+  Zmm source(uint32_t slot, uint32_t piece, uint32_t bytes);
+  void load_vector(Zmm to, uint32_t slot, uint32_t piece, const Fact& fact);
+  void bind(uint32_t slot, uint32_t piece, uint32_t bytes, Zmm from);
+  void store(uint32_t slot, uint32_t piece, uint32_t bytes, Zmm from, bool masked);
+  void expand(Zmm to, uint32_t slot, uint32_t piece, const Fact& fact);
+
+  // emit_arithmetic.cpp
+  bool emit_vector(const Inst& i, const Decoded& d) override;
+  void emit_compare(const Inst& i, const Decoded& d) override;
+  void emit_select(const Inst& i, const Decoded& d) override;
+  void emit_unpack(const Inst& i) override;
+  bool emit_shuffle(const Inst& i, const Decoded& d) override;
+  void vector_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
+  void float_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
+  void integer_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
+  void wide_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
+  void shift_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
+  void convert_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
+  void half_of(Ymm to, uint32_t slot, uint32_t p);
+  void canonical(Zmm t);
+
+  // emit_memory.cpp
+  bool emit_access(const Inst& i, const Decoded& d) override;
+  bool emit_observed_access(WideAccess& a);
+  void observe_and_move_lanes(const WideAccess& a, const Cache& before);
+  void add_values(WideAccess& a);
+  void bind_values(const WideAccess& a, bool scalar_result);
+  void vector_addresses(WideAccess& a);
+  void check_vector_address(const WideAccess& a);
+  void check_row_address(const WideAccess& a, Label& scattered);
+  Xbyak::Address indices(uint32_t bytes, const std::function<uint64_t(uint32_t)>& index);
+  void load_vectors(const WideAccess& a);
+  void store_vectors(const WideAccess& a);
+  void move_vectors(const WideAccess& a);
+  void move_row(const WideAccess& a, bool masked);
+  void load_widening(const WideAccess& a, bool masked);
+  void move_lanes(const WideAccess& a);
+  void store_last(const WideAccess& a);
+};
+
+}  // namespace warpgrade::emu
