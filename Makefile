@@ -99,7 +99,7 @@ COMPILE = ninja -C "$$BUILD" $(1) || { grep -q '^WARPGRADE_FEW_UNITS:BOOL=ON' "$
 	  echo "make: once more, each source alone" >&2 && cmake -S . -B "$$BUILD" -DWARPGRADE_FEW_UNITS=OFF && ninja -C "$$BUILD" $(1); }
 
 .PHONY: build
-build: configure  ## compile what judges and reports
+build: configure  ## compile every command of warpgrade (demo, test, submit, grade, bench and report: those that judge)
 	@$(if $(PYTHON_BESIDE),scripts/bootstrap $(PURPOSE) & python=$$!; trap 'kill "$$python" 2>/dev/null || true' EXIT)
 	$(call COMPILE,warpgrade)
 	$(if $(PYTHON_BESIDE),wait "$$python"; trap - EXIT)

@@ -80,6 +80,13 @@ function(warpgrade_cold target)
   endif()
 endfunction()
 
+# warpgrade_cold_without_gpu(<target>): what is timed where there is a GPU, or makes large data for one; elsewhere it is cold.
+function(warpgrade_cold_without_gpu target)
+  if(DEFINED WARPGRADE_GPU_SIDE AND NOT WARPGRADE_GPU_SIDE)
+    warpgrade_cold(${target})
+  endif()
+endfunction()
+
 # warpgrade_few_units(<target> [AT_ONCE <number>] [ALONE <source>...]): so many sources (24) make a unit; ALONE are sources
 # whose local names another one has as well.
 function(warpgrade_few_units target)
