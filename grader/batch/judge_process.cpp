@@ -145,6 +145,11 @@ double JudgeServer::start() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+void JudgeServer::start_early(const JudgeJob& outline) {
+  start();
+  process_->send({{"warm_up", outline.to_json()}});
+}
+
 // Runs a judge until the job is done or the judge ends; finished cases leave the job.
 JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& events) {
   Attempt attempt;

@@ -149,8 +149,10 @@ void CaseJudge::settle() {
 void CaseJudge::prepare_next(int most) {
   const int at_once = context_.alone || context_.backend == "emulator" ? 1 : most;
   // The next submission's executor comes up behind the timed runs of the last case but one: sent for in the
-  // last case, it would not be up when the GPU must be quiet, and that case's timing would wait for it.
-  const bool is_time = context_.cases_after == 0 || (context_.cases_after == 1 && at_once > 1);
+  // last case, it would not be up when the GPU must be quiet, and that case's timing would wait for it. After
+  // a case that ended its executor the next case may well end its own: another one comes up meanwhile.
+  const bool is_time = context_.cases_after == 0 || (context_.cases_after == 1 && most > 1) ||
+                       context_.services->lost_executor();
   if (is_time) context_.services->prepare_executor(context_.submission);
   if (context_.cases_after > 0)
     context_.services->prepare(context_.submission, std::min(at_once, context_.cases_after));

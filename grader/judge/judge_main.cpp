@@ -142,6 +142,22 @@ int judge_job(JudgeJob& job, JudgeServices& services) {
   return kExitGraded;
 }
 
+// Brings up what every job needs, before there is one: this process's context, an executor, the baselines.
+// What does not come up is told by the first job, which tries anew.
+void warm_up(const JudgeJob& outline, JudgeServices& services) {
+  services.lease().share();
+  try {
+    (void)cudaFree(nullptr);
+    services.prepare_executor(outline.context.submission);
+    for (const auto& baseline : outline.context.baselines) {
+      if (outline.context.measure_speed) services.keep_ready(baseline.spec);
+    }
+    services.settle();
+  } catch (const JudgeFault&) {
+  }
+  services.lease().release();
+}
+
 // A line a request, until there are no more.
 int judge() {
   std::unique_ptr<JudgeServices> kept;
@@ -150,6 +166,11 @@ int judge() {
     const nlohmann::json request = nlohmann::json::parse(line);
     if (request.contains("hello")) {
       emit({{"hello", true}});
+      continue;
+    }
+    if (request.contains("warm_up")) {
+      const JudgeJob outline = JudgeJob::from_json(request["warm_up"]);
+      warm_up(outline, services_for(outline, kept, lease));
       continue;
     }
     JudgeJob job = JudgeJob::from_json(request);

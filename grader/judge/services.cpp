@@ -17,7 +17,17 @@ std::unique_ptr<RunnerProcess> JudgeServices::borrow(const RunnerSpec& spec) {
   }
   std::unique_ptr<RunnerProcess> runner = std::move(idle.back());
   idle.pop_back();
+  runner->resume();
   return runner;
+}
+
+void JudgeServices::keep_ready(const RunnerSpec& spec) {
+  auto& idle = idle_[spec.executable.string()];
+  if (!idle.empty()) return;
+  auto runner = std::make_unique<RunnerProcess>(spec);
+  if (!runner->call(Op::kNull).ok()) return reap_later(std::move(runner));
+  runner->pause();
+  idle.push_back(std::move(runner));
 }
 
 void JudgeServices::give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner) {
@@ -71,6 +81,7 @@ void JudgeServices::retire(const RunnerSpec& spec, std::unique_ptr<RunnerProcess
   working_ = 0;
   if (runner && next && keeps_executor(spec)) {
     auto executor = runner->give_executor();
+    lost_executor_ = executor == nullptr;
     prepared_.push_front(
         {executor ? std::make_unique<RunnerProcess>(spec, std::move(executor)) : make(spec), false});
   }
@@ -85,6 +96,7 @@ void JudgeServices::prepare(const RunnerSpec& spec, int count) {
 void JudgeServices::forget_prepared() {
   for (Prepared& prepared : prepared_) reap_later(std::move(prepared.runner));
   prepared_.clear();
+  lost_executor_ = false;
 }
 
 void JudgeServices::reap_later(std::unique_ptr<RunnerProcess> runner) {

@@ -27,6 +27,8 @@ class JudgeServices {
 
   // A baseline's runner without buffers: one that has been used before, or a new one. Trusted code only.
   std::unique_ptr<RunnerProcess> borrow(const RunnerSpec& spec);
+  // Brings one up for whoever borrows first. Throws JudgeFault when it cannot be started.
+  void keep_ready(const RunnerSpec& spec);
   // Takes it back when it still lives; drops plan and buffers.
   void give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner);
 
@@ -40,6 +42,8 @@ class JudgeServices {
   // Sends an executor on its way, for the submission that comes next; nothing where there is one, or where
   // executors do not wait for their program.
   void prepare_executor(const RunnerSpec& spec);
+  // Whether the executor of this submission's last case could not go on to the next one.
+  bool lost_executor() const { return lost_executor_; }
   void forget_prepared();  // before another submission
 
   // Whether the borrowed baselines have planned this case before, from now on true: the first time they may
@@ -69,6 +73,7 @@ class JudgeServices {
   int working_ = 0;                         // submissions' programs that hold an executor
   std::unique_ptr<ExecutorProcess> spare_;  // has served nobody yet
   bool spare_is_up_ = false;
+  bool lost_executor_ = false;
   std::set<std::string> planned_;
   std::vector<std::future<void>> ending_;
 };

@@ -51,6 +51,9 @@ __device__ inline float load_b(const float* p) {
 }
 template <bool kPassesL1>
 __device__ Entry load_entry(const Operands& op, unsigned at) {
+#if SPMM_HINTS & 4
+  return {__ldcs(op.columns + at), __ldcs(op.values + at)};
+#endif
 #if SPMM_HINTS & 1
   if (kPassesL1) {
     Entry e;

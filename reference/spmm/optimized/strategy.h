@@ -106,7 +106,8 @@ inline std::int64_t round_up(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-inline constexpr std::int64_t kWidestStrip = 128, kNarrowestStrip = 32, kShortMean = 12;
+inline constexpr std::int64_t kWidestStrip = 128, kNarrowestStrip = 32, kShortMean = 12,
+                              kMeanOfLocalRows = 24;
 inline constexpr int kShortRow = 32;
 inline constexpr std::int64_t kWarpsAnSm = 48;
 inline constexpr double kFewLong = 0.01;  // rows are even where so few entries are in long ones
@@ -135,7 +136,7 @@ inline bool whole_rows_matter(const Sizes& size) {
 
 // Whether a choice depends on where the columns of A lie.
 inline bool locality_matters(const Sizes& size, std::int64_t l2_bytes) {
-  if (size.nnz == 0 || size.mean_row() >= kShortMean) return false;
+  if (size.nnz == 0 || size.mean_row() >= kMeanOfLocalRows) return false;
   return size.k == 1 ||
          (size.k > kNarrowestStrip &&
           (whole_rows_matter(size) || size.b_bytes(std::min(size.k, kWidestStrip)) > l2_bytes * 3 / 4));
@@ -166,7 +167,7 @@ inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
   const bool ends_within =
       is_short ? size.k % kMemoryWrite != 0 : size.mean_row() < kShortMeanOfSectors && size.k % kSector != 0;
   if (ends_within && strip < size.k) strip = is_short && size.k <= widest ? widest : 2 * strip;
-  if (is_short && size.locality >= kLocal) strip = widest;
+  if (size.mean_row() < kMeanOfLocalRows && size.locality >= kLocal) strip = widest;
   return static_cast<int>(std::min<std::int64_t>(strip, widest));
 }
 
@@ -265,24 +266,29 @@ inline int choose_bands(const Sizes& size, const Strategy& s, std::int64_t l2_by
 }
 
 // Enough segments that the last wave of warps is a small part of the whole. Where most rows are long, one
-// wave of them, where they are of middle length, two: each cut costs a partial sum written and read.
+// wave of them, where they are of middle length, two: each cut costs a partial sum written and read. The
+// shortest segments only where longer ones would leave the GPU half empty.
 inline int choose_segment(const Sizes& size, std::int64_t strips, int multiprocessors) {
   constexpr std::int64_t kLongMean = 128, kMiddleMean = 32, kManyWarps = 8 * 32;
   if (SPMM_SEGMENT > 0) return SPMM_SEGMENT;
-  const bool is_long = size.mean_row() >= kLongMean;
-  const bool is_middle = !is_long && size.mean_row() >= kMiddleMean && size.k > 1;
-  const std::int64_t warps_an_sm = is_long ? kWarpsAnSm : is_middle ? 2 * kWarpsAnSm : kManyWarps;
-  const std::int64_t passes = is_long ? 1 : is_middle ? std::max<std::int64_t>(strips / 2, 1) : strips;
-  const std::int64_t entries = size.nnz * passes;
+  const std::int64_t wave = kWarpsAnSm * multiprocessors;
   int segment = size.k == 1 ? 256 : 64;  // of one column, a warp has 128 entries under way
-  while (segment < 1024 && entries / segment > warps_an_sm * multiprocessors) segment *= 2;
+  if (size.k == 1) {
+    while (segment < 2048 && size.nnz / segment > wave) segment *= 2;
+    return segment;
+  }
+  const bool is_long = size.mean_row() >= kLongMean, is_middle = !is_long && size.mean_row() >= kMiddleMean;
+  const std::int64_t wanted = is_long ? wave : is_middle ? 2 * wave : kManyWarps * multiprocessors;
+  const std::int64_t passes = is_long ? 1 : is_middle ? std::max<std::int64_t>(strips / 2, 1) : strips;
+  if (2 * size.nnz / segment > 3 * wave) segment *= 2;
+  while (segment < 1024 && size.nnz * passes / segment > wanted) segment *= 2;
   return segment;
 }
 
 // Rows up to this length go to a group of lanes each, longer ones to a warp. Groups take longer rows where
 // there is much work, or where rows are of that length and enough for a wave and a half of groups.
 inline int choose_short_row(const Sizes& size, const Strategy& s, int multiprocessors) {
-  constexpr std::int64_t kManyEntries = 16'000'000, kMiddleMean = 24;
+  constexpr std::int64_t kManyEntries = 16'000'000, kMiddleMean = 36;
   if (SPMM_SHORT_ROW > 0) return SPMM_SHORT_ROW;
   const std::int64_t strips = s.all_strips(), groups = 32 / (s.strips > 0 ? s.group : s.last).lanes;
   const bool is_large = size.nnz * strips >= kManyEntries;
@@ -295,15 +301,21 @@ inline int choose_short_row(const Sizes& size, const Strategy& s, int multiproce
 struct Lanes {
   int lanes, short_row;
 };
-inline Lanes choose_lanes(const Sizes& size) {
-  const bool is_even = size.long_share <= kFewLong;
+inline Lanes choose_lanes(const Sizes& size, int multiprocessors) {
+  constexpr std::int64_t kRowsOfFour = 32;  // that a warp has under way where four lanes take a row
   const std::int64_t mean = size.mean_row();
+  const bool is_even = size.long_share <= kFewLong;
+  const bool fills = size.rows / kRowsOfFour >= kWarpsAnSm * multiprocessors;
   Lanes chosen{8, kShortRow};
-  if (is_even && mean < 4) chosen.lanes = 2;
-  if (is_even && mean >= 4 && mean < 9) chosen.lanes = 4;
-  if (mean >= 24) chosen = {16, 64};
-  if (mean >= 64) chosen = {32, 128};
-  if (mean >= 128) chosen = {8, kShortRow};  // nearly all rows are long
+  if (is_even && mean < 4) {
+    chosen.lanes = 2;
+  } else if (mean < 9 && (is_even || fills)) {
+    chosen.lanes = 4;
+  } else if (mean >= 24 && mean < 64) {
+    chosen = {16, 64};
+  } else if (mean >= 64 && mean < 128) {
+    chosen = {32, 128};
+  }
   if (SPMM_LANES > 0) chosen.lanes = SPMM_LANES;
   if (SPMM_SHORT_ROW > 0) chosen.short_row = SPMM_SHORT_ROW;
   return chosen;
@@ -331,7 +343,7 @@ inline Strategy choose_strategy(const Sizes& size, const Device& device) {
   s.whole_rows = choose_whole_rows(size);
   s.rows_a_warp = choose_rows_a_warp(size);
   s.lists_short_rows = size.k > 1 && !s.whole_rows;
-  const Lanes lanes = choose_lanes(size);
+  const Lanes lanes = choose_lanes(size, device.multiprocessors);
   s.lanes = lanes.lanes;
   s.short_row = size.k == 1    ? lanes.short_row
                 : s.whole_rows ? kShortRow

@@ -64,8 +64,11 @@ struct RowsWalk {
     for (int v = 0; v < T::kVectors; ++v) {
       if (inside[v]) sum.part[v].store(c + v * T::kColumns);
     }
-    c += op.k;
+    skip_row();
     clear();
+  }
+  __device__ void skip_row() {
+    c += op.k;
   }
   __device__ RowPiece<T> load(unsigned b_row) const {
     const char* const from = b + static_cast<std::uint64_t>(b_row) * op.row_bytes;
@@ -82,34 +85,32 @@ struct RowsWalk {
   }
 };
 
-// Walks the entries of `rows` rows, whose offsets the lanes hold from lane `first` on. Loads of B are under
-// way across the ends of rows.
-template <typename T>
-__device__ void walk_rows(RowsWalk<T>* walk, int offset, int first, int rows) {
-  const int lane = threadIdx.x % T::kWarpLanes;
-  const int end = __shfl_sync(~0u, offset, first + rows);
-  int row_end = __shfl_sync(~0u, offset, first + 1), row = 0;
-  for (int chunk = __shfl_sync(~0u, offset, first); chunk < end; chunk += T::kWarpLanes) {
-    const Entry entry = fetch_entry(walk->op, static_cast<unsigned>(chunk + lane), chunk + lane < end);
-    const int left = min(end - chunk, T::kWarpLanes);
-    for (int j = 0; j < left; j += T::kInFlight) {
-      RowPiece<T> rows_of_b[T::kInFlight];
-#pragma unroll
-      for (int u = 0; u < T::kInFlight; ++u) {
-        if (j + u < left) rows_of_b[u] = walk->load(__shfl_sync(~0u, entry.column, j + u));
-      }
-#pragma unroll
-      for (int u = 0; u < T::kInFlight; ++u) {
-        if (j + u >= left) break;
-        while (chunk + j + u == row_end) {  // the row before, and empty ones
-          walk->end_row();
-          row_end = __shfl_sync(~0u, offset, first + ++row + 1);
-        }
-        walk->add_scaled(__shfl_sync(~0u, entry.value, j + u), rows_of_b[u]);
-      }
-    }
+// Entries of A that a warp holds, one a lane.
+struct EntryChunk {
+  int begin = 0;
+  Entry entry;
+  __device__ void load(const Operands& op, int from, int end) {
+    const int at = from + static_cast<int>(threadIdx.x) % 32;
+    begin = from;
+    entry = fetch_entry(op, static_cast<unsigned>(at), at < end);
   }
-  for (; row < rows; ++row) walk->end_row();
+};
+
+// Adds entries [at, at + count) of the chunk times their rows of B; count <= kInFlight is the same in all
+// lanes.
+template <typename T>
+__device__ void gather_rows(RowsWalk<T>* walk, const EntryChunk& chunk, int at, int count) {
+  RowPiece<T> rows_of_b[T::kInFlight];
+#pragma unroll
+  for (int u = 0; u < T::kInFlight; ++u) {
+    if (u >= count) break;
+    rows_of_b[u] = walk->load(__shfl_sync(~0u, chunk.entry.column, at - chunk.begin + u));
+  }
+#pragma unroll
+  for (int u = 0; u < T::kInFlight; ++u) {
+    if (u >= count) break;
+    walk->add_scaled(__shfl_sync(~0u, chunk.entry.value, at - chunk.begin + u), rows_of_b[u]);
+  }
 }
 
 // Grid: x = blocks of kRowsPerBlock rows; columns op.first_column to op.first_column + kPass.
@@ -121,19 +122,24 @@ __global__ void __launch_bounds__(T::kThreads)
   if (first >= rows) return;
   const int mine = static_cast<int>(min(std::int64_t{T::kRows}, rows - first));
   const int offset = __ldg(row_offsets + first + min(lane, mine));
-  const int length = __shfl_down_sync(~0u, offset, 1) - offset;
-  const unsigned longs = __ballot_sync(~0u, lane < mine && length > longest_row);
+  const int last_end = __shfl_sync(~0u, offset, mine);
   RowsWalk<T> walk(op, first);
-  if (longs == 0) {
-    walk_rows(&walk, offset, 0, mine);
-    return;
-  }
+  EntryChunk chunk;
+  chunk.load(op, __shfl_sync(~0u, offset, 0), last_end);
   for (int r = 0; r < mine; ++r) {
-    if ((longs >> r & 1) != 0) {
-      walk.c += op.k;
-    } else {
-      walk_rows(&walk, offset, r, 1);
+    int at = __shfl_sync(~0u, offset, r);
+    const int end = __shfl_sync(~0u, offset, r + 1);
+    if (end - at > longest_row) {
+      walk.skip_row();
+      continue;
     }
+    while (at < end) {
+      if (at >= chunk.begin + T::kWarpLanes) chunk.load(op, at, last_end);
+      const int count = min(min(end, chunk.begin + T::kWarpLanes) - at, T::kInFlight);
+      gather_rows(&walk, chunk, at, count);
+      at += count;
+    }
+    walk.end_row();
   }
 }
 
