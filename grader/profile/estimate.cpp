@@ -95,14 +95,16 @@ class Model {
     return {{"dram", dram()},   {"l2", l2()},           {"l1", l1()},           {"shared", shared()},
             {"issue", issue()}, {"atomics", atomics()}, {"latency", latency()}, {"tail", tail()}};
   }
-  // When the busiest warp begins, as a part of the time that the launch would take without it: blocks wait
-  // for room on a multiprocessor, in their order. Where the busiest stands is not counted: in the middle, and
-  // in the middle of the last row of a grid whose second dimension repeats the same work (a strip of
-  // columns).
-  double begin_of_busiest() const {
-    if (launch_.cured(Cure::balance)) return 0;
+  // What the busiest warp gets done, in microseconds of its own time, while the others run for `bulk`. It
+  // begins late, since blocks wait for room on a multiprocessor in their order; and where something else than
+  // latency binds, each of its waits is longer in the same measure (Little's law: as many loads are under
+  // way, and take bulk / latency times as long), so that it gets done what it would do in the launch's
+  // latency. Where the busiest block stands is not counted: in the middle, and in the middle of the last row
+  // of a grid whose second dimension repeats the same work (a strip of columns).
+  double busiest_done_in(double bulk) const {
     const double at_once = multiprocessors_ * resident_;
-    return std::max(0.0, (rows_ - 0.5) / rows_ - at_once / std::max(1.0, blocks_));
+    const double begin = std::max(0.0, (rows_ - 0.5) / rows_ - at_once / std::max(1.0, blocks_));
+    return (1 - begin) * std::min(bulk, latency() / coefficient("overlap"));
   }
   // What the cure adds before the launch: equal work needs results that are zero.
   double preparation() const {
@@ -311,10 +313,8 @@ LaunchTime time_of(const json& group, double registers, const DeviceRates& devic
   LaunchTime time{model.bounds(), 0};
   auto others = time.bounds;
   others.erase("tail");
-  const double p = k.at("norm"), bulk = norm(others, p);
-  // The busiest warp does not run beside what is done before it begins.
-  time.work = std::max(norm(time.bounds, p), time.bounds["tail"] + model.begin_of_busiest() * bulk) +
-              model.preparation();
+  const double bulk = norm(others, k.at("norm"));
+  time.work = bulk + std::max(0.0, time.bounds["tail"] - model.busiest_done_in(bulk)) + model.preparation();
   return time;
 }
 
