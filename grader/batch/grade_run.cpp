@@ -241,7 +241,7 @@ class LocalGrading {
     if (own.device != nullptr)
       judge.report_waits(own.device->name, [this](const std::string& text) { progress_.note(text); });
     // The first submission is still being compiled.
-    if (run_.on_gpu()) judge.start_early(own.device != nullptr ? own.device->lease : "");
+    if (run_.on_gpu()) judge.start_early(judging_.outline(own));
     while (!is_given_up(own.device)) {
       const auto i = ready_.take();
       if (!i) return;

@@ -145,9 +145,9 @@ double JudgeServer::start() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void JudgeServer::start_early(const std::string& gpu_lease) {
+void JudgeServer::start_early(const JudgeJob& outline) {
   start();
-  process_->send({{"warm_up", true}, {"gpu_lease", gpu_lease}});
+  process_->send({{"warm_up", outline.to_json()}});
 }
 
 // Runs a judge until the job is done or the judge ends; finished cases leave the job.

@@ -37,9 +37,9 @@ class JudgeServer {
 
   // Starts the process unless it runs; the seconds until it answered.
   double start();
-  // The same, for a judge whose first job is not there yet: it creates its context on the GPU meanwhile, with
-  // the GPU's lock shared ("": there is none).
-  void start_early(const std::string& gpu_lease);
+  // The same, for a judge whose first job is not there yet: it brings up meanwhile what every job needs, its
+  // own context, an executor and the baselines. `outline` is a job without cases.
+  void start_early(const JudgeJob& outline);
 
   // Runs the job to its end. A case at which the judge faults or dies is tried once more in a fresh judge,
   // then reported as a fault; the other cases go on. Throws Interrupted after Ctrl-C, and what a callback

@@ -204,6 +204,27 @@ std::vector<CaseInput> Judging::missing(size_t i) const {
   return cases;
 }
 
+JudgeJob Judging::outline(const Share& share) const {
+  JudgeJob job;
+  job.lab = run_.lab().name();
+  job.context.backend = run_.backend().name;
+  job.context.submission = runner_spec("", {}, share);
+  job.context.baselines = baselines_;
+  job.context.alone = share.alone;
+  job.context.measure_speed = run_.options().measure_speed;
+  settle_device(job.context, share);
+  return job;
+}
+
+// Where the job runs, and by which lock the judges there take turns.
+void Judging::settle_device(JudgeContext& context, const Share& share) const {
+  const JudgeDevice* device = device_of(share);
+  if (device == nullptr) return;
+  context.gpu_lease = device->lease;
+  for (auto& baseline : context.baselines)
+    if (!device->visible.empty()) baseline.spec.environment["CUDA_VISIBLE_DEVICES"] = device->visible;
+}
+
 JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& share) const {
   const Submission& submission = run_.submissions()[i];
   JudgeJob job;
@@ -214,11 +235,7 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
   job.context.submission = runner_spec(submission.id, compiled_[i].executable, share);
   job.context.baselines = baselines_;
   job.context.alone = share.alone;
-  if (const JudgeDevice* device = device_of(share)) {
-    job.context.gpu_lease = device->lease;
-    for (auto& baseline : job.context.baselines)
-      if (!device->visible.empty()) baseline.spec.environment["CUDA_VISIBLE_DEVICES"] = device->visible;
-  }
+  settle_device(job.context, share);
   if (run_.options().self_baseline && run_.on_gpu()) {
     job.context.baselines.push_back({"self", runner_spec("self", compiled_[i].executable, share), true});
     RunnerSpec native = runner_spec("native", compiled_[i].executable, share);

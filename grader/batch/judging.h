@@ -41,6 +41,8 @@ class Judging {
     bool alone = true;                    // nobody else's submission is on the GPU
     const JudgeDevice* device = nullptr;  // the judge's; null: the first, or none on the emulator
   };
+  // A job without a submission and without cases: what a judge can prepare before the first one is compiled.
+  JudgeJob outline(const Share& share) const;
   // Judges what is missing of submission i, which was compiled. Returns the ids of cases that others on the
   // GPU may have spoilt: they are to be judged again alone, and are not recorded yet.
   std::vector<std::string> judge(size_t i, JudgeServer& judge, const Share& share);
@@ -65,6 +67,7 @@ class Judging {
   void compile_now(size_t i);
   std::vector<std::string> judge_compiled(size_t i, JudgeServer& judge, const Share& share,
                                           std::set<std::string>& faulted);
+  void settle_device(JudgeContext& context, const Share& share) const;
   JudgeJob job_for(size_t i, std::vector<CaseInput> cases, const Share& share) const;
   std::optional<RunnerSpec> trusted_program(const Share& share);
   bool follows_submission(size_t i, const std::string& case_id, const Share& share);

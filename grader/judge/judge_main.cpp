@@ -142,13 +142,20 @@ int judge_job(JudgeJob& job, JudgeServices& services) {
   return kExitGraded;
 }
 
-// Creates this process's context, before there is a job. A GPU that does not answer is the first job's to
-// tell.
-void warm_up(const std::string& lease_path) {
-  GpuLease lease = lease_path.empty() ? GpuLease() : GpuLease(lease_path);
-  lease.share();
-  (void)cudaFree(nullptr);
-  lease.release();
+// Brings up what every job needs, before there is one: this process's context, an executor, the baselines.
+// What does not come up is told by the first job, which tries anew.
+void warm_up(const JudgeJob& outline, JudgeServices& services) {
+  services.lease().share();
+  try {
+    (void)cudaFree(nullptr);
+    services.prepare_executor(outline.context.submission);
+    for (const auto& baseline : outline.context.baselines) {
+      if (outline.context.measure_speed) services.keep_ready(baseline.spec);
+    }
+    services.settle();
+  } catch (const JudgeFault&) {
+  }
+  services.lease().release();
 }
 
 // A line a request, until there are no more.
@@ -162,7 +169,8 @@ int judge() {
       continue;
     }
     if (request.contains("warm_up")) {
-      warm_up(request.value("gpu_lease", ""));
+      const JudgeJob outline = JudgeJob::from_json(request["warm_up"]);
+      warm_up(outline, services_for(outline, kept, lease));
       continue;
     }
     JudgeJob job = JudgeJob::from_json(request);

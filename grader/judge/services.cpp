@@ -17,7 +17,17 @@ std::unique_ptr<RunnerProcess> JudgeServices::borrow(const RunnerSpec& spec) {
   }
   std::unique_ptr<RunnerProcess> runner = std::move(idle.back());
   idle.pop_back();
+  runner->resume();
   return runner;
+}
+
+void JudgeServices::keep_ready(const RunnerSpec& spec) {
+  auto& idle = idle_[spec.executable.string()];
+  if (!idle.empty()) return;
+  auto runner = std::make_unique<RunnerProcess>(spec);
+  if (!runner->call(Op::kNull).ok()) return reap_later(std::move(runner));
+  runner->pause();
+  idle.push_back(std::move(runner));
 }
 
 void JudgeServices::give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner) {

@@ -27,6 +27,8 @@ class JudgeServices {
 
   // A baseline's runner without buffers: one that has been used before, or a new one. Trusted code only.
   std::unique_ptr<RunnerProcess> borrow(const RunnerSpec& spec);
+  // Brings one up for whoever borrows first. Throws JudgeFault when it cannot be started.
+  void keep_ready(const RunnerSpec& spec);
   // Takes it back when it still lives; drops plan and buffers.
   void give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner);
 
