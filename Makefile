@@ -64,13 +64,18 @@ WHOLE := $(filter $(FOR_TESTS) package handout wheel,$(MAKECMDGOALS))
 # A student's machine without a GPU needs no kernels of the judge's; a cluster's, where others compile for all, does.
 HAS_GPU := $(wildcard /dev/nvidiactl /dev/dxg /proc/driver/nvidia/version)
 LEAN := $(if $(MAKECMDGOALS),$(if $(HAS_GPU)$(filter-out demo test report submit,$(MAKECMDGOALS)),,yes))
+# What judges and shows what was judged; the other commands of warpgrade are built when a target wants them.
+JUDGES := demo test submit grade bench report
+EVERY_COMMAND := $(filter-out $(JUDGES),$(MAKECMDGOALS))
 BUILT_AS := -DWARPGRADE_FOR_USE=$(if $(WHOLE),OFF,ON) -DWARPEMU_LEVELS="$(if $(WHOLE),v2;v3;v4,machine)" \
-            -DWARPGRADE_GPU_SIDE=$(if $(LEAN),OFF,ON)
+            -DWARPGRADE_GPU_SIDE=$(if $(LEAN),OFF,ON) -DWARPGRADE_EVERY_COMMAND=$(if $(EVERY_COMMAND),ON,OFF)
 PURPOSE := $(if $(filter $(FOR_TESTS),$(MAKECMDGOALS)),tests,core $(if $(filter test,$(MAKECMDGOALS)),oracle) $(if $(filter-out $(WITHOUT_REPORTS),$(MAKECMDGOALS)),reports))
+# Nothing that is compiled needs Python's packages: they come meanwhile, for targets that build.
+PYTHON_BESIDE := $(if $(filter-out $(JUDGES) sweep profile,$(MAKECMDGOALS)),,$(filter oracle reports,$(PURPOSE)))
 
 .PHONY: bootstrap
 bootstrap:  ## install what the project needs (each other target gets what it needs itself)
-	@scripts/bootstrap $(PURPOSE)
+	@$(if $(PYTHON_BESIDE),WARPGRADE_PYTHON_LATER=1) scripts/bootstrap $(PURPOSE)
 
 .PHONY: configure
 configure: bootstrap
@@ -85,14 +90,19 @@ configure: bootstrap
 	elif [[ -z "$(LEAN)" ]] && grep -q '^WARPGRADE_GPU_SIDE:BOOL=OFF' "$$BUILD/CMakeCache.txt"; then
 	  cmake -S . -B "$$BUILD" -DWARPGRADE_GPU_SIDE=ON
 	fi
+	if [[ -n "$(EVERY_COMMAND)" ]] && grep -q '^WARPGRADE_EVERY_COMMAND:BOOL=OFF' "$$BUILD/CMakeCache.txt"; then
+	  cmake -S . -B "$$BUILD" -DWARPGRADE_EVERY_COMMAND=ON
+	fi
 
 # Where two sources that are compiled as one have a local name in common, each is compiled alone.
 COMPILE = ninja -C "$$BUILD" $(1) || { grep -q '^WARPGRADE_FEW_UNITS:BOOL=ON' "$$BUILD/CMakeCache.txt" && \
 	  echo "make: once more, each source alone" >&2 && cmake -S . -B "$$BUILD" -DWARPGRADE_FEW_UNITS=OFF && ninja -C "$$BUILD" $(1); }
 
 .PHONY: build
-build: configure  ## compile what judges and reports
-	@$(call COMPILE,warpgrade)
+build: configure  ## compile every command of warpgrade (demo, test, submit, grade, bench and report: those that judge)
+	@$(if $(PYTHON_BESIDE),scripts/bootstrap $(PURPOSE) & python=$$!; trap 'kill "$$python" 2>/dev/null || true' EXIT)
+	$(call COMPILE,warpgrade)
+	$(if $(PYTHON_BESIDE),wait "$$python"; trap - EXIT)
 
 .PHONY: build-tests
 build-tests: configure  ## compile everything, the tests as well

@@ -83,7 +83,7 @@ void add_entry(const LineReader& reader, const MarketHeader& header, std::string
 }
 
 // One pass over the entries.
-MarketHeader pass(const ImportJob& job, CsrBuilder& builder, Progress progress) {
+MarketHeader market_pass(const ImportJob& job, CsrBuilder& builder, Progress progress) {
   LineReader reader(job.source, std::move(progress));
   const MarketHeader header = read_header(reader, job.source);
   builder.mirror = header.symmetric ? Mirror::kOnce : Mirror::kNo;
@@ -110,9 +110,9 @@ Csr import_matrix_market(const ImportJob& job) {
   CsrBuilder builder(job.source.name());
   builder.duplicates = Duplicates::kSum;
   builder.drop_self_edges = job.options.drop_self_edges;
-  const MarketHeader header = pass(job, builder, half_of(job.progress, 0));
+  const MarketHeader header = market_pass(job, builder, half_of(job.progress, 0));
   builder.begin_placing(header.rows, header.cols);
-  pass(job, builder, half_of(job.progress, 1));
+  market_pass(job, builder, half_of(job.progress, 1));
   job.report->lines = header.entries;
   Csr matrix = builder.finish(job.report);
   for (const float value : matrix.values) {

@@ -10,13 +10,13 @@
 namespace warpgrade::datasets {
 namespace {
 
-std::size_t bucket_of(std::int64_t value) {
+std::size_t statistics_bucket(std::int64_t value) {
   return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(value)));
 }
 
 template <typename Count>
 void count_into(std::vector<Count>& histogram, std::int64_t value, Count by) {
-  const std::size_t bucket = bucket_of(value);
+  const std::size_t bucket = statistics_bucket(value);
   if (histogram.size() <= bucket) histogram.resize(bucket + 1, 0);
   histogram[bucket] += by;
 }

@@ -100,6 +100,11 @@ std::string_view tail_of(std::string_view text, std::size_t most_bytes) {
   return text;
 }
 
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
+    text.replace(at, what.size(), with);
+}
+
 namespace {
 
 std::size_t distance(const std::string& a, const std::string& b) {

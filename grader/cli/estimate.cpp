@@ -28,7 +28,7 @@ json parse(const std::string& text, const std::string& file, int line) {
   throw UsageError(fmt::format("{}:{}: expected a JSON object", file, line));
 }
 
-std::ifstream open(const std::string& path) {
+std::ifstream open_counters(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw UsageError("cannot read " + path);
   return file;
@@ -44,7 +44,7 @@ int estimate(const EstimateOptions& options) {
   if (!device) throw UsageError("no rates of device '" + options.device + "' are known");
   Coefficients coefficients = fitted_coefficients();
   if (!options.coefficients.empty()) {
-    std::ifstream file = open(options.coefficients);
+    std::ifstream file = open_counters(options.coefficients);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const json given = parse(text, options.coefficients, 1);
     for (const auto& [name, value] : given.items()) {
@@ -53,7 +53,7 @@ int estimate(const EstimateOptions& options) {
       coefficients[name] = value.get<double>();
     }
   }
-  std::ifstream file = open(options.counters);
+  std::ifstream file = open_counters(options.counters);
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     const json run = parse(line, options.counters, ++number);

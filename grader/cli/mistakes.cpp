@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_at(const json& object, const char* key) {
+std::string mistake_text(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -28,16 +28,16 @@ std::string without_numbers(const std::string& text) {
 // What stays the same from case to case.
 std::string signature(const json& record) {
   const json& outcome = record.at("outcome");
-  std::string text = text_at(outcome, "verdict") + "|" + text_at(outcome, "reason");
+  std::string text = mistake_text(outcome, "verdict") + "|" + mistake_text(outcome, "reason");
   const json findings = record.value("diagnostics", json::array());
   for (const json& finding : findings) {
-    if (!finding.contains("line") || text_at(finding, "file").empty()) continue;
-    return text + "|" + text_at(finding, "kind") + "|" + text_at(finding, "file") + "|" +
+    if (!finding.contains("line") || mistake_text(finding, "file").empty()) continue;
+    return text + "|" + mistake_text(finding, "kind") + "|" + mistake_text(finding, "file") + "|" +
            finding["line"].dump();
   }
   // "c[0,0] want 1 got 2; only rows longer than 32 are wrong": what the wrong cells have in common tells one
   // mistake from another, the first of them does not.
-  const std::string message = text_at(outcome, "message");
+  const std::string message = mistake_text(outcome, "message");
   const std::size_t behind_first = message.find("; ");
   if (outcome.value("verdict", "") == verdicts::kWrongAnswer)
     return text + "|" +

@@ -16,11 +16,6 @@ namespace {
 constexpr std::size_t kLongestMessage = 240;
 constexpr std::array kErrorWords{"error", "fatal", "undefined reference", "multiple definition"};
 
-void replace_all(std::string& text, const std::string& what, const std::string& with) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
-    text.replace(at, what.size(), with);
-}
-
 bool ends_a_path(char c) {
   return c == ' ' || c == '\t' || c == '\'' || c == '"' || c == '`';
 }

@@ -18,12 +18,7 @@
 namespace warpgrade {
 namespace {
 
-constexpr std::size_t kLongestMessage = 480, kMostNamed = 4, kMostTyposTried = 20'000;
-
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
-    text.replace(at, what.size(), with);
-}
+constexpr std::size_t kLongestProblem = 480, kMostNamed = 4, kMostTyposTried = 20'000;
 
 // As a student writes it.
 std::string readable(std::string name) {
@@ -141,7 +136,7 @@ class Explanation {
       if (names.empty()) continue;
       return LinkProblem{"missing_symbol",
                          plain_line(of_the_judge ? contract_is_missing(names) : helper_is_missing(names, i),
-                                    kLongestMessage)};
+                                    kLongestProblem)};
     }
     return std::nullopt;
   }
@@ -222,7 +217,7 @@ class Explanation {
       if (objects.size() < 2) continue;
       const std::string shown = demangled(name);
       if (!is_told(shown) && !is_told(std::string(name))) continue;
-      return LinkProblem{"defined_twice", plain_line(twice(shown, objects), kLongestMessage)};
+      return LinkProblem{"defined_twice", plain_line(twice(shown, objects), kLongestProblem)};
     }
     return std::nullopt;
   }

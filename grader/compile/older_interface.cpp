@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/toolchain.h"
+#include "compile/source_name.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -53,11 +54,6 @@ bool is_harness(const SourceText& file, const YAML::Node& older) {
     return matches(file.name.generic_string(), rule["path"]) &&
            (!rule["text"] || matches(file.text, rule["text"]));
   });
-}
-
-bool is_header(const fs::path& path) {
-  static const std::set<std::string> kHeaders{".h", ".hpp", ".hxx", ".cuh", ".inl", ".inc"};
-  return kHeaders.contains(path.extension().string());
 }
 
 }  // namespace

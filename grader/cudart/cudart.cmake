@@ -27,7 +27,8 @@ target_include_directories(cudart_front PUBLIC ${CMAKE_CURRENT_LIST_DIR}/..)
 target_include_directories(cudart_front SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS})
 target_compile_options(cudart_front PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O2 -fno-strict-aliasing -Wno-deprecated-declarations>)
 warpgrade_target(cudart_front)
-warpgrade_few_units(cudart_front ALONE ${CMAKE_CURRENT_LIST_DIR}/graph_handles.cpp)
+warpgrade_cold_without_gpu(cudart_front)
+warpgrade_few_units(cudart_front)
 
 # cudart_library(<target> <folder> <own symbols>): finishes a shared library with a backend's sources.
 function(cudart_library target folder symbols)

@@ -2,6 +2,7 @@
 
 #include <fnmatch.h>
 
+#include "batch/class_run.h"
 #include "labs/lab.h"
 
 namespace warpgrade::desk {

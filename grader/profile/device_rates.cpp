@@ -61,6 +61,7 @@ std::optional<DeviceRates> find_rates(const std::string& id) {
   r.clock_hz = 1e3 * number(counts, "clock_khz");
   r.threads_per_multiprocessor = number(counts, "threads_per_multiprocessor");
   r.registers_per_multiprocessor = number(counts, "registers_per_multiprocessor");
+  r.shared_per_block = number(counts, "shared_bytes_per_block_optin");
   r.dram_bytes_per_s = number(measured, "dram_bytes_per_s");
   r.l2_bytes_per_s = number(measured, "l2_bytes_per_s");
   r.updates_of_one_sector_per_s = number(measured, "updates_of_one_sector_per_s");

@@ -55,6 +55,14 @@ std::string bare(const std::string& name) {
   return text.substr(begin, end - begin);
 }
 
+// Of a grid or a block; 1 where nothing of use is said.
+double side(const json& group, const char* shape, std::size_t which) {
+  const auto found = group.find(shape);
+  if (found == group.end() || !found->is_array() || found->size() <= which || !(*found)[which].is_number())
+    return 1;
+  return std::max(1.0, (*found)[which].get<double>());
+}
+
 double registers_of(const json& kernels, const std::string& title) {
   if (!kernels.is_array()) return 0;
   for (const json& kernel : kernels) {
@@ -68,8 +76,7 @@ class Model {
   Model(const Launch& launch, const json& group, double registers, const DeviceRates& device,
         const Coefficients& k)
       : launch_(launch), device_(device), k_(k) {
-    const json block = group.value("block", json::array({1, 1, 1}));
-    threads_ = block[0].get<double>() * block[1].get<double>() * block[2].get<double>();
+    threads_ = side(group, "block", 0) * side(group, "block", 1) * side(group, "block", 2);
     warps_per_block_ = std::ceil(threads_ / kLanes);
     blocks_ = launch.get("blocks");
     resident_ = std::max(1.0, launch.get("resident_blocks"));
@@ -81,11 +88,23 @@ class Model {
     if (launch.cured(Cure::occupancy))
       resident_ = std::max(1.0, std::floor(device.threads_per_multiprocessor / (warps_per_block_ * kLanes)));
     multiprocessors_ = std::min(device.multiprocessors, std::max(1.0, blocks_));
+    rows_ = side(group, "grid", 1) * side(group, "grid", 2);
   }
 
   std::map<std::string, double> bounds() const {
     return {{"dram", dram()},   {"l2", l2()},           {"l1", l1()},           {"shared", shared()},
             {"issue", issue()}, {"atomics", atomics()}, {"latency", latency()}, {"tail", tail()}};
+  }
+  // What the busiest warp gets done, in microseconds of its own time, while the others run for `bulk`. It
+  // begins late, since blocks wait for room on a multiprocessor in their order; and where something else than
+  // latency binds, each of its waits is longer in the same measure (Little's law: as many loads are under
+  // way, and take bulk / latency times as long), so that it gets done what it would do in the launch's
+  // latency. Where the busiest block stands is not counted: in the middle, and in the middle of the last row
+  // of a grid whose second dimension repeats the same work (a strip of columns).
+  double busiest_done_in(double bulk) const {
+    const double at_once = multiprocessors_ * resident_;
+    const double begin = std::max(0.0, (rows_ - 0.5) / rows_ - at_once / std::max(1.0, blocks_));
+    return (1 - begin) * std::min(bulk, latency() / coefficient("overlap"));
   }
   // What the cure adds before the launch: equal work needs results that are zero.
   double preparation() const {
@@ -126,9 +145,18 @@ class Model {
     return kMicro * kSectorBytes * (read + coefficient("write_back") * written) /
            (device_.dram_bytes_per_s * coefficient("dram"));
   }
-  // Contention is removed as if each warp had added up first: what is left of the updates, and of their
-  // sectors.
-  double left_of_updates() const { return launch_.cured(Cure::contention) ? 1 / kLanes : 1; }
+  // Contention is removed as if each block that is resident had counted in a copy of its own and added it
+  // once, where what is updated fits into shared memory; else as if each warp had added up first. What is
+  // left of the updates, and of their sectors.
+  bool fits_shared_memory() const {
+    return launch_.get("distinct_sectors_written") * kSectorBytes <= device_.shared_per_block;
+  }
+  double left_of_updates() const {
+    const double all = launch_.get("global_atomic_sectors");
+    if (!launch_.cured(Cure::contention) || all <= 0) return 1;
+    if (!fits_shared_memory()) return 1 / kLanes;
+    return std::min(1 / kLanes, multiprocessors_ * resident_ * launch_.get("distinct_sectors_written") / all);
+  }
   double updates() const { return left_of_updates() * launch_.get("global_atomic_sectors") + joined(); }
   double update_rate() const { return device_.scattered_updates_per_s * coefficient("scattered"); }
   double l2() const {
@@ -137,13 +165,17 @@ class Model {
     const double moved = kMicro * kSectorBytes * sectors / (device_.l2_bytes_per_s * coefficient("l2"));
     return std::max(moved, kMicro * partly_written() / update_rate());
   }
-  // Sectors of which a request writes a part. The second level reads, changes and writes them: on an H200 it
-  // takes as long as an update (`gcn` naive log-softmax and step 1 of X W: 29 G a second, both).
+  // Sectors of which a request writes a part, in units of two words a sector. The second level reads, changes
+  // and writes them. On an H200 a sector takes as long as its words: 8 bytes of each of 29 G a second (`gcn`
+  // naive log-softmax and step 1 of X W, as many as it does updates), 4 bytes of each of 61 to 68 G a second
+  // (column_stores of calibration/diseases.cu, `transpose` naive). More than two words of a sector are not
+  // told apart from two.
   double partly_written() const {
-    constexpr double kOfWhichLanesWriteAFifth = 1.25;
-    const double excess = launch_.get("global_store_sectors") - launch_.get("global_store_sectors_ideal");
+    constexpr double kOfWhichLanesWriteAFifth = 1.25, kWords = 8;
+    const double all = launch_.get("global_store_sectors"), ideal = launch_.get("global_store_sectors_ideal");
     if (launch_.cured(Cure::coalescing) || launch_.cured(Cure::balance)) return 0;  // balance: updates
-    return std::min(launch_.get("global_store_sectors"), kOfWhichLanesWriteAFifth * excess);
+    const double words = all > 0 ? std::clamp(kWords * ideal / all, 1.0, 2.0) : 1;
+    return words / 2 * std::min(all, kOfWhichLanesWriteAFifth * (all - ideal));
   }
   double clocks(double cycles_of_all) const {
     return kMicro * cycles_of_all / (multiprocessors_ * device_.clock_hz) * waves();
@@ -160,9 +192,11 @@ class Model {
   }
   // A line of 128 bytes is looked up in a clock.
   double lines() const {
-    const double all = launch_.get("lines") * once();
+    // Counters of older versions have no lines; a request touches one at least.
+    const double requests = launch_.get("global_load_requests") + launch_.get("global_store_requests");
+    const double all = std::max(launch_.get("lines"), requests) * once();
     if (!launch_.cured(Cure::coalescing)) return all;
-    return std::min(all, std::max(launch_.get("global_requests"), (load_sectors() + store_sectors()) / 4));
+    return std::min(all, std::max(requests, (load_sectors() + store_sectors()) / 4));
   }
   double l1() const {
     return clocks(coefficient("l1_sector") * (load_sectors() * once() + store_sectors()) +
@@ -170,7 +204,10 @@ class Model {
   }
   double shared() const {
     const bool ideal = launch_.cured(Cure::bank_conflicts);
-    const double passes = launch_.cost("shared_load_passes", ideal) +
+    // Updates in a block's own copy, without conflicts.
+    const double moved_here =
+        launch_.cured(Cure::contention) && fits_shared_memory() ? launch_.get("global_atomic_requests") : 0;
+    const double passes = moved_here + launch_.cost("shared_load_passes", ideal) +
                           launch_.cost("shared_store_passes", ideal) +
                           launch_.cost("shared_atomic_passes", ideal || launch_.cured(Cure::contention)) *
                               coefficient("shared_atomic");
@@ -246,7 +283,7 @@ class Model {
   const Launch& launch_;
   const DeviceRates& device_;
   const Coefficients& k_;
-  double threads_ = 1, warps_per_block_ = 1, blocks_ = 1, resident_ = 1, multiprocessors_ = 1;
+  double threads_ = 1, warps_per_block_ = 1, blocks_ = 1, resident_ = 1, multiprocessors_ = 1, rows_ = 1;
 };
 
 double norm(const std::map<std::string, double>& bounds, double p) {
@@ -274,7 +311,10 @@ LaunchTime time_of(const json& group, double registers, const DeviceRates& devic
   const Launch launch(group, cure);
   const Model model(launch, group, registers, device, k);
   LaunchTime time{model.bounds(), 0};
-  time.work = norm(time.bounds, k.at("norm")) + model.preparation();
+  auto others = time.bounds;
+  others.erase("tail");
+  const double bulk = norm(others, k.at("norm"));
+  time.work = bulk + std::max(0.0, time.bounds["tail"] - model.busiest_done_in(bulk)) + model.preparation();
   return time;
 }
 

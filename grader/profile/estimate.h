@@ -1,7 +1,8 @@
 // An estimate of the time that a run would take on a named GPU, from the emulator's counters of its launches.
 //
-// A launch takes as long as its largest bound, and a part of the others that does not overlap (a norm of all
-// bounds), and what it costs to start it. The bounds:
+// A launch takes as long as the largest bound of its many warps, and a part of the others that does not
+// overlap (a norm of all bounds but the tail), then what the busiest warp has left to do, and what it costs
+// to start it. The bounds:
 //   dram     bytes that the second level does not hold, read and written back
 //   l2       bytes that the first level does not hold, and sectors of which requests write a part
 //   l1       sectors and requests that a multiprocessor's first level serves

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kFewestPairs = 256;  // of fewer nothing can be told at this rate of false alarms
 
-std::string text(const char* format, auto... values) {
+std::string far_text(const char* format, auto... values) {
   char buffer[256];
   std::snprintf(buffer, sizeof buffer, format, values...);
   return buffer;
@@ -293,19 +293,20 @@ std::optional<Rejection> judge_lag(const Lag& lag, unsigned fanout, const LagCou
   const auto apart = static_cast<unsigned long long>(std::abs(lag.distance));
   const bool same_row = !lag.earlier_run && apart < fanout;
   Rejection rejection{lag.earlier_run ? "seeds" : same_row ? "same_row" : "period", {}, log_tail, log_tail};
-  rejection.what = lag.earlier_run ? text("draws of two runs with different seeds, %llu cells apart", apart)
-                                   : text("draws %llu cells apart", apart);
+  rejection.what = lag.earlier_run
+                       ? far_text("draws of two runs with different seeds, %llu cells apart", apart)
+                       : far_text("draws %llu cells apart", apart);
   if (equal_tail == log_tail) {
-    rejection.what += text(": %llu of %llu pairs took the same neighbour, %.1f expected",
-                           static_cast<unsigned long long>(counts.equal),
-                           static_cast<unsigned long long>(counts.comparable), counts.expected_equal);
+    rejection.what += far_text(": %llu of %llu pairs took the same neighbour, %.1f expected",
+                               static_cast<unsigned long long>(counts.equal),
+                               static_cast<unsigned long long>(counts.comparable), counts.expected_equal);
   } else if (form_tail == log_tail) {
-    rejection.what += text(": %d x + %d y of their positions x and y is not uniform", form.coefficients[0],
-                           form.coefficients[1]);
+    rejection.what += far_text(": %d x + %d y of their positions x and y is not uniform",
+                               form.coefficients[0], form.coefficients[1]);
   } else {
     rejection.what += ": the difference of their positions in the rows is not uniform";
   }
-  rejection.what += text(" (chance: below 1e%.0f)", log10_bound(log_tail));
+  rejection.what += far_text(" (chance: below 1e%.0f)", log10_bound(log_tail));
   return rejection;
 }
 
@@ -314,10 +315,10 @@ std::optional<Rejection> judge_triple(const Triple& triple, const TripleCounts& 
   if (!rejects(form.log_tail)) return std::nullopt;
   return Rejection{
       "lattice",
-      text("positions x, y, z of draws 0, %llu and %llu cells on lie in planes: %d x + %d y + %d z is "
-           "not uniform (chance: below 1e%.0f)",
-           static_cast<unsigned long long>(triple.first), static_cast<unsigned long long>(triple.second),
-           form.coefficients[0], form.coefficients[1], form.coefficients[2], log10_bound(form.log_tail)),
+      far_text("positions x, y, z of draws 0, %llu and %llu cells on lie in planes: %d x + %d y + %d z is "
+               "not uniform (chance: below 1e%.0f)",
+               static_cast<unsigned long long>(triple.first), static_cast<unsigned long long>(triple.second),
+               form.coefficients[0], form.coefficients[1], form.coefficients[2], log10_bound(form.log_tail)),
       form.log_tail, form.log_tail};
 }
 
@@ -332,9 +333,9 @@ std::optional<Rejection> judge_repeat(const RepeatSearch& search, std::uint64_t 
   const char* where = search.earlier_run ? "of the run with another seed" : "of the same run";
   return Rejection{
       search.earlier_run ? "seeds" : "period",
-      text("the %.0f draws from cell %llu on depend on those from cell %llu on %s: %.0f %% agree in one "
-           "bit, 50 %% expected (chance: below 1e%.0f)",
-           bits, at, earlier, where, 50 + 100 * repeat.deviation / bits, log10_bound(log_tail)),
+      far_text("the %.0f draws from cell %llu on depend on those from cell %llu on %s: %.0f %% agree in one "
+               "bit, 50 %% expected (chance: below 1e%.0f)",
+               bits, at, earlier, where, 50 + 100 * repeat.deviation / bits, log10_bound(log_tail)),
       log_tail, log_tail};
 }
 

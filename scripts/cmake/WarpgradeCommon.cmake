@@ -80,11 +80,22 @@ function(warpgrade_cold target)
   endif()
 endfunction()
 
-# warpgrade_few_units(<target> [ALONE <source>...]): ALONE are sources whose local names another one has as well.
+# warpgrade_cold_without_gpu(<target>): what is timed where there is a GPU, or makes large data for one; elsewhere it is cold.
+function(warpgrade_cold_without_gpu target)
+  if(DEFINED WARPGRADE_GPU_SIDE AND NOT WARPGRADE_GPU_SIDE)
+    warpgrade_cold(${target})
+  endif()
+endfunction()
+
+# warpgrade_few_units(<target> [AT_ONCE <number>] [ALONE <source>...]): so many sources (24) make a unit; ALONE are sources
+# whose local names another one has as well.
 function(warpgrade_few_units target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "AT_ONCE" "ALONE")
+  if(NOT arg_AT_ONCE)
+    set(arg_AT_ONCE 24)
+  endif()
   if(WARPGRADE_FEW_UNITS)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${arg_AT_ONCE})
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)  # one source's names, seen by the next
     if(arg_ALONE)
       set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -6,6 +6,7 @@ Each program is timed with 1 and 2 workers, with bounds checks alone (they are a
 check. Times are the best of three runs in one process, on the clock; what counters and checks cost is told in CPU time.
 
 --beside-interpreter runs each program interpreted and compiled in turns, one worker, and prints the least CPU times.
+WARPEMU_ISA=v3 in the environment: with AVX2 alone, both ways.
 """
 
 from __future__ import annotations
@@ -121,7 +122,11 @@ def processor() -> str:
 
 def beside_interpreter(commands: Sequence[Sequence[str]], library: Path, turns: int) -> str:
     """Least CPU times in ms, interpreted (WARPEMU_NATIVE=0) and compiled where hot (1), in turns; one worker."""
-    lines = [f"interpreted beside compiled: {processor()}; {turns} turns, one worker; load {os.getloadavg()[0]:.1f}"]
+    isa = os.environ.get("WARPEMU_ISA", "as the processor has it")
+    lines = [
+        f"interpreted beside compiled: {processor()}; instructions: {isa}; {turns} turns, one worker; "
+        f"load {os.getloadavg()[0]:.1f}"
+    ]
     for mode in MODES:
         least: dict[tuple[str, str], float] = {}
         native_loop: dict[str, float] = {}

@@ -175,7 +175,8 @@ class NativeFuzz : public testing::Test {
 };
 
 TEST_F(NativeFuzz, random_kernels_do_the_same_interpreted_and_compiled) {
-  if (!can_compile()) GTEST_SKIP() << "this processor has neither AVX2 nor AVX-512, or the assembler was not there";
+  if (!can_compile())
+    GTEST_SKIP() << "this processor has neither AVX2 nor AVX-512, or the assembler was not there";
   const auto clock = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
   const uint64_t first = number_from("WARPEMU_FUZZ_SEED", clock % 1'000'000'000);
   const uint64_t kernels = number_from("WARPEMU_FUZZ_KERNELS", 150);

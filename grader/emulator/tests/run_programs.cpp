@@ -188,6 +188,13 @@ TEST(NestedLaunches, run_in_the_order_of_streams_and_tails) {
   }
 }
 
+TEST(NestedLaunches, fill_memory_in_the_order_of_their_stream) {
+  for (const char* environment : {"", "WARPEMU_CHECKS=all"}) {
+    const Result r = run("nested_launches", "fills", environment);
+    EXPECT_EQ(r.exit_code, 0) << environment << "\n" << r.output;
+  }
+}
+
 TEST(NestedLaunches, that_are_wrong_are_refused_with_an_error_of_the_thread) {
   const Result r = run("nested_launches", "errors");
   EXPECT_EQ(r.exit_code, 0) << r.output;

@@ -50,10 +50,6 @@ bool is_fault(CUresult result) {
   }
 }
 
-void require(CUresult result, const char* what) {
-  if (result != CUDA_SUCCESS) throw std::runtime_error(std::string(what) + ": " + name_of(result));
-}
-
 CUdeviceptr address_of(const void* pointer) {
   return reinterpret_cast<CUdeviceptr>(pointer);
 }

@@ -44,4 +44,8 @@ std::string name_of(CUresult result) {
   return name;
 }
 
+void require(CUresult result, const char* what) {
+  if (result != CUDA_SUCCESS) throw std::runtime_error(std::string(what) + ": " + name_of(result));
+}
+
 }  // namespace warpgrade::executor

@@ -42,4 +42,7 @@ const DriverApi& driver_api();
 // "CUDA_ERROR_OUT_OF_MEMORY".
 std::string name_of(CUresult result);
 
+// Throws std::runtime_error with `what` and the result's name, unless the call succeeded.
+void require(CUresult result, const char* what);
+
 }  // namespace warpgrade::executor

@@ -6,13 +6,6 @@
 #include <string>
 
 namespace warpgrade::executor {
-namespace {
-
-void require(CUresult result, const char* what) {
-  if (result != CUDA_SUCCESS) throw std::runtime_error(std::string(what) + ": " + name_of(result));
-}
-
-}  // namespace
 
 CUdeviceptr import_buffer(const protocol::Command& attach, int fd) {
   const DriverApi& api = driver_api();

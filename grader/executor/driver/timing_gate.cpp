@@ -14,10 +14,6 @@ namespace {
 
 constexpr unsigned kGateThreads = 1024;
 
-void require(CUresult result, const char* what) {
-  if (result != CUDA_SUCCESS) throw std::runtime_error(std::string(what) + ": " + name_of(result));
-}
-
 }  // namespace
 
 double steady_us() {

@@ -27,7 +27,7 @@ constexpr const char* kProgramInside = "/run/warpgrade/oracle";
 constexpr const char* kWorkerInside = "/run/warpgrade/oracle_worker.py";
 constexpr int kSocketInside = 3;
 constexpr std::chrono::milliseconds kLongestStart{60'000};  // Python and NumPy, on a busy machine
-constexpr std::size_t kLongestMessage = 1 << 16;
+constexpr std::size_t kLongestReply = 1 << 16;
 constexpr std::size_t kMostOutput = 64 << 10;
 
 // The folders that Python and its packages lie in, beside /usr: .venv, and the Python that it was made of.
@@ -167,7 +167,7 @@ nlohmann::json OracleProcess::receive(std::chrono::milliseconds limit) {
     pollfd waiting{socket_.get(), POLLIN, 0};
     const int ready = poll(&waiting, 1, static_cast<int>(std::min<long long>(left.count(), 200)));
     if (ready <= 0) continue;
-    std::vector<char> text(kLongestMessage);
+    std::vector<char> text(kLongestReply);
     const ssize_t size = recv(socket_.get(), text.data(), text.size(), 0);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) give_up("it has ended");

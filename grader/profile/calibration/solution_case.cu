@@ -270,13 +270,13 @@ class Case {
 
 }  // namespace
 
-// Prepares the case, then runs it twice; `begin` is called between. What is allocated is not freed: the
-// process ends soon. Returns whether all went well; else `problem` has what did not.
-extern "C" bool measured_case(const char* name, void (*begin)(), char* problem, size_t length) {
+// Prepares the case, then runs it `turns` times; `begin` is called between. What is allocated is not freed:
+// the process ends soon. Returns whether all went well; else `problem` has what did not.
+extern "C" bool measured_case(const char* name, int turns, void (*begin)(), char* problem, size_t length) {
   try {
     Case prepared(name);
     begin();
-    for (int turn = 0; turn < 2; ++turn) {
+    for (int turn = 0; turn < turns; ++turn) {
       check(prepared.run(), "run");
       check(cudaDeviceSynchronize(), "run");
     }

@@ -113,6 +113,36 @@ TEST(Estimate, PartlyWrittenSectorsBindTheSecondLevelAndAreNotCalledAtomics) {
   EXPECT_EQ(e.bounds.at("atomics"), 0);
 }
 
+TEST(Estimate, FourBytesOfASectorCostHalfOfEight) {
+  const json four = launch({{"global_store_sectors", 1e8}, {"global_store_sectors_ideal", 1.25e7}});
+  const json eight = launch({{"global_store_sectors", 1e8}, {"global_store_sectors_ideal", 2.5e7}});
+  EXPECT_NEAR(microseconds(eight) / microseconds(four), 2, 0.2);  // other bounds add a little to both
+}
+
+TEST(Estimate, ABusyWarpIsLongerUnderWayWhereOthersBindTheMemory) {
+  json beside = streaming();
+  beside[0].update({{"max_warp_loads", 1e7}, {"widest_global", 2}, {"widest_loads", 4}});
+  json only_busy = streaming();
+  only_busy[0]["max_warp_loads"] = 0;
+  const double busy = estimate_run(beside, json::array(), h200()).bounds.at("tail");
+  EXPECT_GT(microseconds(beside), 0.9 * (busy + microseconds(only_busy)));
+}
+
+TEST(Estimate, CountersThatFitSharedMemoryAreFreedOfContentionByABlocksOwnCopy) {
+  json few = launch({{"global_atomic_sectors", 1e8},
+                     {"global_atomic_requests", 1e7},
+                     {"hottest_sector_updates", 1e6},
+                     {"distinct_sectors_written", 700}});
+  json many = few;
+  many[0]["distinct_sectors_written"] = 1e6;  // 32 MB
+  EXPECT_LT(2 * microseconds(few, Cure::contention), microseconds(many, Cure::contention));
+}
+
+TEST(Estimate, AShapeThatIsNoShapeIsReadAsOne) {
+  for (const json& shape : {json(7), json::array(), json::array({"x", nullptr, -3})})
+    EXPECT_GT(microseconds(launch({{"grid", shape}, {"block", shape}})), 0);
+}
+
 TEST(Estimate, ContentionThatIsRemovedLeavesTheSecondLevelFewerUpdates) {
   const json groups = launch({{"global_atomic_sectors", 1e8}, {"hottest_sector_updates", 1e6}});
   EXPECT_LT(microseconds(groups, Cure::contention), 0.05 * microseconds(groups));

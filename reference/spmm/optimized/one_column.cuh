@@ -10,19 +10,12 @@
 
 namespace optimized {
 
-#ifndef SPMM_ROUNDS
-#define SPMM_ROUNDS 4
-#endif
-#ifndef SPMM_ONE_ROWS  // rows that a group has under way; for sweeps
-#define SPMM_ONE_ROWS 4
-#endif
-
 template <int kLanes_>
 struct OneColumn {
   static constexpr int kWarpLanes = 32;
-  static constexpr int kLanes = kLanes_;       // a group, which takes short rows
-  static constexpr int kRows = SPMM_ONE_ROWS;  // a group has under way
-  static constexpr int kRounds = SPMM_ROUNDS;  // of a long item that a warp has under way
+  static constexpr int kLanes = kLanes_;  // a group, which takes short rows
+  static constexpr int kRows = 4;         // a group has under way
+  static constexpr int kRounds = 4;       // of a long item that a warp has under way
   static constexpr int kGroups = kWarpLanes / kLanes;
   static constexpr int kWarps = 4;
   static constexpr int kThreads = kWarps * kWarpLanes;
@@ -37,47 +30,19 @@ __device__ float sum_of_lanes(float sum) {
   return sum;
 }
 
-#ifndef SPMM_HINTS  // 1: A passes L1 in long rows; 2: B stays in L1; 3: both; for sweeps
-#define SPMM_HINTS 0
-#endif
-__device__ inline float load_b(const float* p) {
-#if SPMM_HINTS & 2
-  float x;
-  asm volatile("ld.global.nc.L1::evict_last.f32 %0, [%1];" : "=f"(x) : "l"(p));
-  return x;
-#else
-  return __ldg(p);
-#endif
-}
-template <bool kPassesL1>
-__device__ Entry load_entry(const Operands& op, unsigned at) {
-#if SPMM_HINTS & 4
-  return {__ldcs(op.columns + at), __ldcs(op.values + at)};
-#endif
-#if SPMM_HINTS & 1
-  if (kPassesL1) {
-    Entry e;
-    asm volatile("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(e.column) : "l"(op.columns + at));
-    asm volatile("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(e.value) : "l"(op.values + at));
-    return e;
-  }
-#endif
-  return {__ldg(op.columns + at), __ldg(op.values + at)};
-}
-
 // Adds the products of several entries, each of which exists or not. They are read through the caches: what
 // the lanes of neighbouring rows leave of a sector, others take.
-template <bool kPassesL1, int kCount>
+template <int kCount>
 __device__ void add_products(const Operands& op, const unsigned (&at)[kCount], const bool (&exists)[kCount],
                              float (&sums)[kCount]) {
   Entry entries[kCount];
   float b[kCount];
 #pragma unroll
   for (int u = 0; u < kCount; ++u) {
-    if (exists[u]) entries[u] = load_entry<kPassesL1>(op, at[u]);
+    if (exists[u]) entries[u] = {__ldg(op.columns + at[u]), __ldg(op.values + at[u])};
   }
 #pragma unroll
-  for (int u = 0; u < kCount; ++u) b[u] = exists[u] ? load_b(op.b + entries[u].column) : 0.0f;
+  for (int u = 0; u < kCount; ++u) b[u] = exists[u] ? __ldg(op.b + entries[u].column) : 0.0f;
 #pragma unroll
   for (int u = 0; u < kCount; ++u) {
     if (exists[u]) sums[u] = fmaf(entries[u].value, b[u], sums[u]);
@@ -98,7 +63,7 @@ __device__ void long_row(const Operands& op, const Partials& partials, const Ite
       at[u] = from + u * kLanes + lane;
       exists[u] = at[u] >= begin && at[u] < end;
     }
-    add_products<true>(op, at, exists, lane_sums);
+    add_products(op, at, exists, lane_sums);
   }
 #pragma unroll
   for (int u = 1; u < kRounds; ++u) lane_sums[0] += lane_sums[u];
@@ -132,7 +97,7 @@ __device__ void short_rows(const Operands& op, const int* __restrict__ row_offse
       at[u] = static_cast<unsigned>(begin[u]) + from + lane;
       exists[u] = from + lane < length[u];
     }
-    add_products<false>(op, at, exists, lane_sums);
+    add_products(op, at, exists, lane_sums);
   }
   __syncwarp();
 #pragma unroll

@@ -7,8 +7,8 @@
 // its partial sum. Long items are ordered by band.
 //
 // Cost    two passes over row_offsets a panel, with a binary search in `columns` per row where there are
-//         panels or bands; 16 bytes an item. The host adds up one counter record per 1024 rows, band and
-//         panel.
+// panels or
+//         bands; 16 bytes an item. The host adds up one counter record per 1024 rows, band and panel.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -72,9 +72,63 @@ TEST(StrategyTest, ShortRowsNearTheDiagonalTakeTheWidestStripWhateverL2Holds) {
   EXPECT_EQ(choose_strategy(web, kH200).group.strip(), 128);
   web.k = 40;
   EXPECT_EQ(choose_strategy(web, kH200).all_strips(), 1);
-  for (const Sizes& size : {Sizes{325'557, 325'557, 3'216'152, 32}, Sizes{4267, 4267, 20'000, 256},
+  for (const Sizes& size : {Sizes{325'557, 325'557, 3'216'152, 32}, Sizes{4267, 4267, 20'000, 64},
                             Sizes{1'000'000, 1'000'000, 50'000'000, 256}, Sizes{500'000, 500'000, 0, 256}})
     EXPECT_FALSE(locality_matters(size, kH200.l2_bytes)) << size.cols << ' ' << size.nnz << ' ' << size.k;
+}
+
+// Sizes of a road network (2.8 entries a row), with what a sample of it says.
+Sizes road(std::int64_t k, double locality = 0.97, double long_share = 0.0) {
+  return {264'346, 264'346, 730'100, k, locality, long_share};
+}
+
+TEST(StrategyTest, ShortEvenRowsWithNearColumnsAreWalkedOverAllOfAWideB) {
+  for (const std::int64_t k : {128, 192, 256, 512, 1000})
+    EXPECT_TRUE(choose_strategy(road(k), kH200).whole_rows) << k;
+  EXPECT_FALSE(choose_strategy(road(64), kH200).whole_rows) << "one strip covers it";
+  EXPECT_FALSE(choose_strategy(road(130), kH200).whole_rows) << "rows of C are no whole vectors";
+  EXPECT_FALSE(choose_strategy(road(256, 0.1), kH200).whole_rows) << "columns are far";
+  EXPECT_FALSE(choose_strategy(road(256, 0.97, 0.1), kH200).whole_rows) << "some rows are long";
+  const Sizes mesh{242'752, 242'752, 2'427'518, 256, 0.99, 0.0};
+  EXPECT_TRUE(choose_strategy(mesh, kH200).whole_rows);
+  EXPECT_EQ(choose_strategy(mesh, kH200).rows_a_warp, 2);
+  EXPECT_EQ(choose_strategy(road(256), kH200).rows_a_warp, 8) << "their entries are one load";
+}
+
+TEST(StrategyTest, WholeRowsAreNeverCutIntoPanels) {
+  for (const std::int64_t k : {128, 512}) EXPECT_EQ(choose_strategy(road(k), kH200).panels, 1);
+}
+
+TEST(StrategyTest, SegmentsAreShortOnlyWhereLongerOnesWouldLeaveTheGpuHalfEmpty) {
+  const auto segment_of = [](std::int64_t rows, std::int64_t nnz, std::int64_t k) {
+    return choose_strategy({rows, rows, nnz, k}, kH200).segment;
+  };
+  for (const int k : {16, 32, 64, 128, 256}) {
+    EXPECT_EQ(segment_of(13'380, 1'127'916, k), 128) << "a dense social graph, K = " << k;
+    EXPECT_EQ(segment_of(4'039, 176'468, k), 64) << "a small one, K = " << k;
+  }
+  EXPECT_EQ(segment_of(4'267, 2'135'822, 32), 512) << "long rows: one wave";
+}
+
+TEST(StrategyTest, RowsOfMiddleLengthGoToGroupsOfLanesWhereThereAreEnoughOfThem) {
+  EXPECT_EQ(choose_strategy({81'000, 81'000, 3'305'376, 32}, kH200).short_row, 64);
+  EXPECT_EQ(choose_strategy({13'380, 13'380, 1'127'916, 32}, kH200).short_row, 32) << "too few rows";
+  EXPECT_EQ(choose_strategy({34'546, 34'546, 841'798, 64}, kH200).short_row, 32) << "most rows are shorter";
+}
+
+TEST(StrategyTest, LanesOfOneColumnFollowTheMeanRow) {
+  const auto lanes_of = [](std::int64_t rows, std::int64_t nnz, double long_share) {
+    const Strategy s = choose_strategy({rows, rows, nnz, 1, 0.0, long_share}, kH200);
+    EXPECT_FALSE(s.lists_short_rows);
+    return std::pair{s.lanes, s.short_row};
+  };
+  EXPECT_EQ(lanes_of(264'346, 730'100, 0.0), std::pair(2, 32)) << "a road network";
+  EXPECT_EQ(lanes_of(254'016, 1'520'066, 0.0), std::pair(4, 32)) << "a planar mesh";
+  EXPECT_EQ(lanes_of(326'186, 1'615'400, 0.15), std::pair(4, 32)) << "uneven, but enough rows";
+  EXPECT_EQ(lanes_of(169'343, 1'166'243, 0.5), std::pair(8, 32)) << "uneven, and too few rows";
+  EXPECT_EQ(lanes_of(81'000, 3'305'376, 1.0), std::pair(16, 64)) << "finite elements";
+  EXPECT_EQ(lanes_of(13'380, 1'127'916, 1.0), std::pair(32, 128)) << "a dense social graph";
+  EXPECT_EQ(lanes_of(232'965, 114'615'892, 1.0), std::pair(8, 32)) << "nearly all rows are long";
 }
 
 TEST(StrategyTest, LocalityIsWhatRandomColumnsDoNotHave) {

@@ -8,7 +8,7 @@
 namespace warpgrade::curand {
 namespace {
 
-constexpr double kTo32 = 2.3283064365386963e-10;
+constexpr double kToUnit = 2.3283064365386963e-10;
 
 // Threads take turns; each turn is one result, or a pair of normal ones.
 template <class Engine>
@@ -51,7 +51,7 @@ class Ring final : public Generator {
       return;
     }
     table_.prepare(lambda);
-    for (size_t k = 0; k < n; ++k) out[k] = table_.number(turn().bits() * kTo32 + kTo32);
+    for (size_t k = 0; k < n; ++k) out[k] = table_.number(turn().bits() * kToUnit + kToUnit);
   }
   bool wants_pairs() const override { return true; }
 
@@ -152,7 +152,7 @@ class PhiloxRing final : public Generator {
     }
     table_.prepare(lambda);
     each<1>(out, n, [this](const Draws& d, uint32_t(&four)[4]) {
-      for (int k = 0; k < 4; ++k) four[k] = table_.number(d[0][k] * kTo32 + kTo32);
+      for (int k = 0; k < 4; ++k) four[k] = table_.number(d[0][k] * kToUnit + kToUnit);
     });
   }
   bool wants_pairs() const override { return false; }

@@ -57,7 +57,7 @@ class Emitter : public Xbyak::CodeGenerator {
 
   // What a level has of its own. A piece of a register is what one vector holds of it.
   virtual void emit_routines() {}  // behind the code
-  virtual void emit_masks() = 0;  // the lanes have changed, or a call has used the processor's registers
+  virtual void emit_masks() = 0;   // the lanes have changed, or a call has used the processor's registers
   virtual void begin_masked_stores() {}
   virtual void store_piece(const CachedVector& v, int from, bool masked) = 0;
   virtual void load_piece(int to, const CachedVector& v) = 0;

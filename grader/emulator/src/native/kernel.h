@@ -90,8 +90,8 @@ struct NativeCode {
 struct NativeContext {
   alignas(64) uint8_t spare[16 * kLanes] = {};  // for values on their way between vectors and scalars
   alignas(64) uint8_t saved[256] = {};          // vector registers that a routine of the code uses
-  NativeHint* hints = nullptr;                 // by instruction
-  uint64_t* scalars = nullptr;                 // by unit
+  NativeHint* hints = nullptr;                  // by instruction
+  uint64_t* scalars = nullptr;                  // by unit
   const uint8_t* shared = nullptr;
   Access access = {};
   uint64_t host = 0;           // an address that outlives a call

@@ -91,7 +91,10 @@ bool is_compiled(Operation operation, ElementType type) {
 class OperationDecoder {
  public:
   OperationDecoder(const Program& program, const Inst& i)
-      : i_(i), name_(program.operations[i.index]), parts_(split(name_)) {}
+      : i_(i),
+        name_(program.operations[i.index]),
+        parts_(split(name_)),
+        file_bytes_(program.register_image.size()) {}
 
   Decoded run() {
     const std::string_view op = parts_[0];
@@ -318,8 +321,9 @@ class OperationDecoder {
     for (const uint32_t slot : i_.vec) note_field(slot, vector_results);
   }
 
+  // A field of some operations is a number and no register.
   void note_field(uint32_t slot, bool written) {
-    if (slot == kNoSlot || slot == kAlwaysSlot || slot == kSinkSlot) return;
+    if (slot == kNoSlot || slot == kAlwaysSlot || slot == kSinkSlot || slot >= file_bytes_) return;
     read(slot, 0);
     if (written) write(slot, 0);
   }
@@ -327,6 +331,7 @@ class OperationDecoder {
   const Inst& i_;
   std::string_view name_;
   Parts parts_;
+  size_t file_bytes_;  // of a warp's registers
   Decoded d_;
 };
 

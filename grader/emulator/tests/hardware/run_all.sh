@@ -36,6 +36,7 @@ tensor_copies tensor_copies 0 sm_90
 refused_maps tensor_copies 0 refused
 nested_launches nested_launches 0
 nested_errors nested_launches 0 errors
+nested_fills nested_launches 0 fills
 packed_values packed_values 0
 atomics atomics 0 sm_90
 dynamic_calls dynamic_calls 0

@@ -162,6 +162,8 @@ __global__ void load_by_pointer(const CUtensorMap* map, int rank, Place at, unsi
 // A place of its own for each map: the unit that copies keeps descriptors by their address.
 constexpr int kMostMaps = 32;
 __constant__ CUtensorMap g_maps[kMostMaps];
+// Not in managed memory: a GPU called a descriptor there an illegal instruction.
+__device__ CUtensorMap g_maps_in_memory[kMostMaps];
 __global__ void load_by_constant(int number, int rank, Place at, unsigned bytes, unsigned char* out) {
   load_to(&g_maps[number], rank, at, bytes, out);
 }
@@ -199,15 +201,17 @@ bool is_outside_value(const Tensor& t, const unsigned char* at) {
 bool load_agrees(const Tensor& t, const Place& at, int where) {
   Managed<unsigned char> tensor(t.bytes()), out(t.box_bytes());
   for (size_t k = 0; k < t.bytes(); ++k) tensor[k] = byte_of(k);
-  static Managed<CUtensorMap> maps(kMostMaps);
   static int in_memory = 0, in_constants = 0;
   CUtensorMap map;
   if (t.encode(map, tensor.data) != CUDA_SUCCESS) return false;
   const unsigned bytes = t.box_bytes();
   if (where == 0) load_kernel<<<1, 64, bytes>>>(map, int(t.rank()), at, bytes, out.data);
   if (where == 1) {
-    maps[size_t(in_memory)] = map;
-    load_by_pointer<<<1, 64, bytes>>>(maps.data + in_memory++, int(t.rank()), at, bytes, out.data);
+    void* maps = nullptr;
+    CHECK_CUDA(cudaMemcpyToSymbol(g_maps_in_memory, &map, sizeof map, size_t(in_memory) * sizeof map));
+    CHECK_CUDA(cudaGetSymbolAddress(&maps, g_maps_in_memory));
+    load_by_pointer<<<1, 64, bytes>>>(static_cast<CUtensorMap*>(maps) + in_memory++, int(t.rank()), at, bytes,
+                                      out.data);
   }
   if (where == 2) {
     CHECK_CUDA(cudaMemcpyToSymbol(g_maps, &map, sizeof map, size_t(in_constants) * sizeof map));

@@ -1,0 +1,122 @@
+// The launches of one run: which of the compiled kernels takes what.
+#pragma once
+
+#include <iterator>
+
+#include "one_column.cuh"
+#include "pad.cuh"
+#include "plan.cuh"
+#include "whole_rows.cuh"
+
+namespace {
+
+template <typename T, bool kAccumulate>
+cudaError_t launch_panel(const Operands& op, const PanelList& list, const SpmmPlan& plan, int strips,
+                         cudaStream_t stream) {
+  const std::int64_t long_blocks = (std::int64_t{list.long_count} + T::kWarps - 1) / T::kWarps;
+  const std::int64_t short_blocks =
+      (std::int64_t{list.short_count} + T::kShortPerBlock - 1) / T::kShortPerBlock;
+  if (long_blocks + short_blocks == 0) return cudaSuccess;
+  const dim3 grid(static_cast<unsigned>(long_blocks + short_blocks), strips);
+  spmm_work_list_kernel<T, kAccumulate><<<grid, T::kThreads, 0, stream>>>(op, list, plan.partials());
+  return cudaGetLastError();
+}
+
+// Some strips. The first panel writes C, later ones add to it.
+template <int kVector, int kLanes, bool kAligned>
+cudaError_t launch(const Operands& op, const SpmmPlan& plan, int strips, cudaStream_t stream) {
+  using T = Tile<kVector, kLanes, kAligned>;
+  for (std::size_t panel = 0; panel < plan.panels.size(); ++panel) {
+    TRY(panel == 0 ? (launch_panel<T, false>(op, plan.panels[panel], plan, strips, stream))
+                   : (launch_panel<T, true>(op, plan.panels[panel], plan, strips, stream)));
+  }
+  return cudaSuccess;
+}
+
+template <int kLanes>
+cudaError_t launch_one_column(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan,
+                              cudaStream_t stream) {
+  using T = OneColumn<kLanes>;
+  const auto blocks_of = [](std::int64_t count, int a_block) { return (count + a_block - 1) / a_block; };
+  const PanelList& list = plan.panels.front();
+  const std::int64_t blocks = blocks_of(list.long_count, T::kWarps) + blocks_of(a.rows, T::kRowsPerBlock);
+  spmm_one_column_kernel<T><<<static_cast<unsigned>(blocks), T::kThreads, 0, stream>>>(
+      op, list.long_items, list.long_count, a.row_offsets, a.rows, plan.strategy.short_row, plan.partials());
+  return cudaGetLastError();
+}
+
+cudaError_t launch_one_column(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan,
+                              cudaStream_t stream) {
+  switch (plan.strategy.lanes) {
+    case 2:
+      return launch_one_column<2>(a, op, plan, stream);
+    case 4:
+      return launch_one_column<4>(a, op, plan, stream);
+    case 16:
+      return launch_one_column<16>(a, op, plan, stream);
+    case 32:
+      return launch_one_column<32>(a, op, plan, stream);
+    default:
+      return launch_one_column<8>(a, op, plan, stream);
+  }
+}
+
+template <int kVectors, int kRows>
+int launch_rows(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+  using T = RowsTile<kVectors, kRows>;
+  const int blocks = (a.rows - 1) / T::kRowsPerBlock + 1;
+  spmm_whole_rows_kernel<T>
+      <<<blocks, T::kThreads, 0, stream>>>(op, a.row_offsets, a.rows, plan.strategy.short_row);
+  return T::kPass;
+}
+
+// One pass; returns how many columns it covered.
+template <int kVectors>
+int launch_rows(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+  switch (plan.strategy.rows_a_warp) {
+    case 2:
+      return launch_rows<kVectors, 2>(a, op, plan, stream);
+    case 8:
+      return launch_rows<kVectors, 8>(a, op, plan, stream);
+    default:
+      return launch_rows<kVectors, 4>(a, op, plan, stream);
+  }
+}
+
+// Passes of the widest kind that the columns left fill.
+cudaError_t launch_whole_rows(const CsrMatrix& a, Operands op, const SpmmPlan& plan, cudaStream_t stream) {
+  while (op.first_column < op.k) {
+    const int left = op.k - op.first_column;
+    op.first_column += left > RowsTile<2, 2>::kPass   ? launch_rows<4>(a, op, plan, stream)
+                       : left > RowsTile<1, 2>::kPass ? launch_rows<2>(a, op, plan, stream)
+                                                      : launch_rows<1>(a, op, plan, stream);
+  }
+  return cudaGetLastError();
+}
+
+// The kernel compiled for `group`.
+template <int kIndex = 0>
+cudaError_t launch_group(const Group& group, const Operands& op, const SpmmPlan& plan, int strips,
+                         cudaStream_t stream) {
+  if constexpr (kIndex < static_cast<int>(std::size(kGroups))) {
+    constexpr Group compiled = kGroups[kIndex];
+    if (group.vector == compiled.vector && group.lanes == compiled.lanes) {
+      if (op.k % compiled.vector == 0)
+        return launch<compiled.vector, compiled.lanes, true>(op, plan, strips, stream);
+      if constexpr (compiled.vector == kWidestVector)  // narrower ones divide k
+        return launch<compiled.vector, compiled.lanes, false>(op, plan, strips, stream);
+    }
+    return launch_group<kIndex + 1>(group, op, plan, strips, stream);
+  }
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t pad_b(const CsrMatrix& a, int k, const float* b, const SpmmPlan& plan, cudaStream_t stream) {
+  if (a.cols == 0) return cudaSuccess;
+  const int pitch = plan.strategy.padded_pitch, rows = PadTile::rows_per_block(pitch);
+  const int blocks = (a.cols - 1) / rows + 1;
+  spmm_pad_kernel<<<blocks, PadTile::kThreads, 0, stream>>>(b, a.cols, k, plan.padded_b.get(), pitch, rows);
+  return cudaGetLastError();
+}
+
+}  // namespace
