@@ -11,6 +11,7 @@
 
 #include "check/race_report.h"
 #include "check/shared_races.h"
+#include "check/vector_checks.h"
 #include "memory/device_heap.h"
 #include "program/program.h"
 #include "simt/launch.h"
@@ -81,6 +82,8 @@ GlobalShadow::GlobalShadow(uint64_t bytes) : words_(bytes / kWord + 1) {
   void* memory = mmap(nullptr, 2 * words_ * sizeof(GlobalStamp), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
+  // Eight times as much as what it follows: with small pages most of its cost would be page faults.
+  madvise(memory, 2 * words_ * sizeof(GlobalStamp), MADV_HUGEPAGE);
   stamps_ = static_cast<GlobalStamp*>(memory);
 }
 
@@ -188,6 +191,7 @@ namespace {
 
 uint32_t lanes_within(const Allocation& a, uint32_t lanes, const Access& x) {
   const uint64_t begin = a.begin + static_cast<uint64_t>(a.alias), bytes = a.bytes();
+  if (x.low >= begin && x.high - begin < bytes) return lanes;
   uint32_t within = 0;
   for (uint32_t l = 0; l < kLanes; ++l) within |= uint32_t(x.host[l] - begin < bytes) << l;
   return within & lanes;
@@ -211,6 +215,15 @@ bool GlobalRaces::pass_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind ki
   const uint32_t all_since = order.all_since();
   GlobalStamp mine = {order.now(), who(i.index, w.index, lowest), static_cast<uint32_t>(w.block->linear),
                       launch_ << 4 | 15};
+  const bool remembers = stores && w.worker->undo != nullptr;
+  if (row.stride != 0 && words_a_lane <= 4 && !remembers && vector_checks()) {
+    const RowAccess access = {mine.when, all_since, since.data(), mine.whom, words_a_lane};
+    if (no_doubt(writes, mine, access, between_blocks_) &&
+        (!stores || no_doubt(reads, mine, access, between_blocks_))) {
+      stamp_words(stores ? writes : reads, mine, access, !stores);
+      return true;
+    }
+  }
   bool harmless = true;
   for (uint32_t l = 0, k = 0; l < lanes; ++l) {
     GlobalStamp of_lane = mine;
@@ -219,7 +232,7 @@ bool GlobalRaces::pass_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind ki
       harmless &= is_harmless(writes[k], of_lane, all_since, since[lowest + l]);
       if (stores) harmless &= is_harmless(reads[k], of_lane, all_since, since[lowest + l]);
       // What a word held before the launch is still to be remembered.
-      if (stores && w.worker->undo != nullptr) harmless &= writes[k].launch() == launch_;
+      if (remembers) harmless &= writes[k].launch() == launch_;
     }
   }
   if (!harmless) return false;
@@ -251,26 +264,40 @@ void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
   }
 }
 
+// Reports a race of one access with what the word's stamps tell of; the first write of a word is remembered.
+void GlobalRaces::look_closer(const LaneAccess& a, uint64_t word, GlobalStamp& write,
+                              const GlobalStamp& read) const {
+  const bool stores = a.kind != AccessKind::load;
+  const bool first = a.w.worker->undo != nullptr && stores && remember_first_write(a, word, write);
+  if ((first || !report_if_race(a, write)) && stores) report_if_race(a, read);
+}
+
 // Lanes that all touch one allocation.
 void GlobalRaces::check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x,
                               uint32_t lanes, const Allocation& allocation,
                               const GlobalShadow& shadow) const {
   const BlockOrder& order = w.block->races->order();
+  const auto& since = order.lanes_since(w.index);
+  const uint32_t all_since = order.all_since();
+  const uint64_t begin = allocation.begin + static_cast<uint64_t>(allocation.alias);
+  const bool stores = kind != AccessKind::load, remembers = stores && w.worker->undo != nullptr;
+  GlobalStamp mine = {order.now(), 0, static_cast<uint32_t>(w.block->linear), launch_ << 4 | 15};
   for (uint32_t m = lanes; m != 0; m &= m - 1) {
     const auto l = static_cast<uint32_t>(__builtin_ctz(m));
-    const uint64_t offset = x.host[l] - (allocation.begin + allocation.alias);
-    LaneAccess a{w, i, l, bytes, kind, allocation, x.host[l], offset, {}};
+    const uint64_t offset = x.host[l] - begin;
+    mine.whom = who(i.index, w.index, l);
     for (uint64_t word = offset / kWord; word < (offset + bytes + kWord - 1) / kWord; ++word) {
       GlobalStamp &write = shadow.writes()[word], &read = shadow.reads()[word];
-      a.mine = {order.now(), who(i.index, w.index, l), static_cast<uint32_t>(w.block->linear),
-                launch_ << 4 | bytes_of_word(word, offset, bytes)};
-      const bool first =
-          w.worker->undo != nullptr && kind != AccessKind::load && remember_first_write(a, word, write);
-      if ((first || !report_if_race(a, write)) && kind != AccessKind::load) report_if_race(a, read);
-      if (kind != AccessKind::load) {
-        write = a.mine;
-      } else if (read.launch() != launch_ || read.block == a.mine.block) {
-        read = a.mine;  // the first block that read stands: it differs from any other that writes
+      mine.launch_and_bytes = launch_ << 4 | bytes_of_word(word, offset, bytes);
+      const bool harmless = is_harmless(write, mine, all_since, since[l]) &&
+                            (!stores || is_harmless(read, mine, all_since, since[l])) &&
+                            (!remembers || write.launch() == launch_);
+      if (!harmless)
+        look_closer({w, i, l, bytes, kind, allocation, x.host[l], offset, mine}, word, write, read);
+      if (stores) {
+        write = mine;
+      } else if (read.launch() != launch_ || read.block == mine.block) {
+        read = mine;  // the first block that read stands: it differs from any other that writes
       }
     }
   }

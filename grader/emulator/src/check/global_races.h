@@ -64,6 +64,7 @@ class GlobalRaces {
   void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x, uint32_t lanes,
                    const Allocation& allocation, const GlobalShadow& shadow) const;
 
+  void look_closer(const LaneAccess& a, uint64_t word, GlobalStamp& write, const GlobalStamp& read) const;
   bool remember_first_write(const LaneAccess& a, uint64_t word, GlobalStamp& stamp) const;
   // Whether a stamp leaves no doubt that what it tells of is ordered before the access.
   bool is_harmless(const GlobalStamp& theirs, const GlobalStamp& mine, uint32_t all_since,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "check/vector_checks.h"
 #include "memory/device_heap.h"
 #include "program/program.h"
 #include "program/unset_locals.h"
@@ -168,8 +169,11 @@ void check_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, 
   if (x.space == Space::local)  // low and high say nothing there
     return check_lanes(w, i, bytes, kind, x, memory_of(w, i, 0, x.space));
   const FlaggedMemory memory = memory_of(w, i, x.low, x.space);
-  if (memory.holds(x.high)) {
+  if (memory.holds(x.low) && memory.holds(x.high)) {
     if (memory.flags == nullptr) return;
+    // Nothing to find and nothing to mark.
+    if (bytes == sizeof(uint32_t) && vector_checks() && all_words_set(memory.flags, x.host, memory.begin))
+      return;
     const uint64_t span = x.high - x.low + bytes;
     // A row or a broadcast that is in order is done with at once; what is not is looked at lane by lane.
     if (kind == AccessKind::load && x.low == x.high && all_set(memory.at(x.low), bytes)) return;
@@ -233,10 +237,13 @@ WARPEMU_FOR_WIDEST_LEVEL bool words_set(const uint8_t* flags, const uint64_t* ho
 }  // namespace
 
 bool pass_initialized_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
-  if (kind != AccessKind::load || bytes != sizeof(uint32_t)) return false;
+  if (kind == AccessKind::store && (i.flags & kStoresUnset)) return false;
+  if (bytes != sizeof(uint32_t)) return false;
   const FlaggedMemory memory = memory_of(w, i, x.low, x.space);
   if (!memory.holds(x.low) || !memory.holds(x.high)) return false;
-  return memory.flags == nullptr || words_set(memory.flags, x.host, memory.begin);
+  if (memory.flags == nullptr) return true;
+  return vector_checks() ? all_words_set(memory.flags, x.host, memory.begin)
+                         : words_set(memory.flags, x.host, memory.begin);
 }
 
 }  // namespace warpgrade::emu

@@ -25,8 +25,13 @@ class BlockOrder {
   void order_all() { all_since_ = ++clock_; }
   void order_lanes(uint32_t warp, uint32_t mask) {
     ++clock_;
+    if (mask == kAllLanes) return lanes_since_[warp].fill(clock_);
     for (uint32_t m = mask; m != 0; m &= m - 1) lanes_since_[warp][__builtin_ctz(m)] = clock_;
   }
+
+  // What order_lanes() of a whole warp writes to, for native code.
+  uint32_t* clock() { return &clock_; }
+  uint32_t* lanes_of(uint32_t warp) { return lanes_since_[warp].data(); }
 
   uint32_t now() const { return clock_; }
   uint32_t all_since() const { return all_since_; }

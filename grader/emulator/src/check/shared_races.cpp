@@ -4,6 +4,7 @@
 
 #include "check/initialized.h"
 #include "check/race_report.h"
+#include "check/vector_checks.h"
 #include "program/program.h"
 #include "simt/launch.h"
 #include "support/for_each_level.h"
@@ -50,6 +51,20 @@ void stamp_stale(uint32_t* when, uint32_t* whom, const uint32_t* mine, uint32_t 
     when[u] = stale ? now : when[u];
     whom[u] = stale ? instruction << kThreadBits | mine[u] : whom[u];
   }
+}
+
+// Whether the access of some lane of the warp, of which the first one is `whom`, is not ordered behind a
+// write.
+WARPEMU_FOR_EACH_ISA
+uint32_t any_lane_unordered(uint32_t when, uint32_t writer, uint32_t whom, const uint32_t* since,
+                            uint32_t mask) {
+  uint32_t found = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    const uint32_t differs = writer ^ (whom + l);
+    const uint32_t apart = uint32_t((differs & kWarpMask) != 0) | uint32_t(when >= since[l]);
+    found |= (mask >> l & 1) & uint32_t((differs & kThreadMask) != 0) & apart;
+  }
+  return found;
 }
 
 RacedMemory describe(const Launch& launch, uint64_t offset) {
@@ -106,7 +121,9 @@ void SharedShadow::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind
   if (kind == AccessKind::load && x.low == x.high) return check_uniform(w, i, bytes, x.low);
   if (kind != AccessKind::atomic && is_row(w.mask, bytes, x)) {
     const auto begin = static_cast<uint32_t>(x.low - reinterpret_cast<uint64_t>(w.block->shared)) >> shift_;
-    const Range range(order_, w.index, begin, std::max(1u, bytes >> shift_));
+    const uint32_t units_a_lane = std::max(1u, bytes >> shift_);
+    if (pass_row(w, i, begin, units_a_lane, kind)) return;
+    const Range range(order_, w.index, begin, units_a_lane);
     if (has_conflicts(kind, range)) [[unlikely]]
       find_conflicts(w, i, (range.units / kLanes) << shift_, kind, x);
     return remember_row(i, kind, range);
@@ -119,10 +136,30 @@ void SharedShadow::check_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind 
   if (kind == AccessKind::load && row.stride == 0) return check_uniform(w, i, bytes, row.low);
   if (row.stride == 0) return check_lanes(w, i, bytes, kind, row.access());
   const auto begin = static_cast<uint32_t>(row.low - reinterpret_cast<uint64_t>(w.block->shared)) >> shift_;
-  const Range range(order_, w.index, begin, std::max(1u, bytes >> shift_));
+  const uint32_t units_a_lane = std::max(1u, bytes >> shift_);
+  if (pass_row(w, i, begin, units_a_lane, kind)) return;
+  const Range range(order_, w.index, begin, units_a_lane);
   if (has_conflicts(kind, range)) [[unlikely]]
     find_conflicts(w, i, (range.units / kLanes) << shift_, kind, row.access());
   remember_row(i, kind, range);
+}
+
+// Of a row of which nothing has to be reported; false: look closer.
+bool SharedShadow::pass_row(const Warp& w, const Inst& i, uint32_t first, uint32_t units_a_lane,
+                            AccessKind kind) {
+  if (units_a_lane > sizeof(uint32_t) || !vector_checks()) return false;
+  const RowAccess row = {order_.now(), order_.all_since(), order_.lanes_since(w.index).data(),
+                         who(i.index, w.index, 0), units_a_lane};
+  const auto stamps = [first](Stamps& of) { return StampedRow{&of.when[first], &of.whom[first]}; };
+  if (has_unordered(stamps(write_), row)) return false;
+  if (kind == AccessKind::load) {
+    stamp_row(stamps(first_read_), row, true);
+    stamp_row(stamps(last_read_), row, false);
+    return true;
+  }
+  if (has_unordered(stamps(first_read_), row) || has_unordered(stamps(last_read_), row)) return false;
+  stamp_row(stamps(write_), row, false);
+  return true;
 }
 
 bool SharedShadow::has_conflicts(AccessKind kind, const Range& range) const {
@@ -163,7 +200,9 @@ void SharedShadow::check_uniform(Warp& w, const Inst& i, uint32_t bytes, uint64_
   const uint32_t units = std::max(1u, bytes >> shift_);
   const auto lowest = static_cast<uint32_t>(__builtin_ctz(w.mask));
   for (uint32_t unit = first; unit < first + units; ++unit) {
-    if (write_.when[unit] >= order_.all_since()) [[unlikely]] {
+    if (write_.when[unit] >= order_.all_since() &&
+        any_lane_unordered(write_.when[unit], write_.whom[unit], who(i.index, w.index, 0), since.data(),
+                           w.mask) != 0) [[unlikely]] {
       for (uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto l = static_cast<uint32_t>(__builtin_ctz(m));
         if (!is_unordered(write_.when[unit], write_.whom[unit], who(i.index, w.index, l), order_.all_since(),
@@ -182,12 +221,16 @@ void SharedShadow::check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKin
   const auto base = reinterpret_cast<uint64_t>(w.block->shared);
   const auto& since = order_.lanes_since(w.index);
   const uint32_t all_since = order_.all_since(), now = order_.now();
+  const auto& code = w.block->program->code;
   for (uint32_t m = w.mask; m != 0; m &= m - 1) {
     const auto l = static_cast<uint32_t>(__builtin_ctz(m));
     const auto first = static_cast<uint32_t>(x.host[l] - base) >> shift_;
     const uint32_t me = who(i.index, w.index, l);
     for (uint32_t unit = first; unit < first + units; ++unit) {
       bool found = is_unordered(write_.when[unit], write_.whom[unit], me, all_since, since[l]);
+      // Atomics do not race with each other.
+      if (found && kind == AccessKind::atomic)
+        found = code[instruction_of(write_.whom[unit])].category != Category::atomic;
       if (kind != AccessKind::load) {
         found |= is_unordered(first_read_.when[unit], first_read_.whom[unit], me, all_since, since[l]) |
                  is_unordered(last_read_.when[unit], last_read_.whom[unit], me, all_since, since[l]);

@@ -28,6 +28,7 @@ class SharedShadow {
   };
   struct Range;
 
+  bool pass_row(const Warp& w, const Inst& i, uint32_t first, uint32_t units_a_lane, AccessKind kind);
   bool has_conflicts(AccessKind kind, const Range& range) const;
   void remember_row(const Inst& i, AccessKind kind, const Range& range);
   void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);

@@ -39,6 +39,8 @@ class Avx512Emitter final : public Emitter {
   void emit_compare(const Inst& i, const Decoded& d) override;
   void emit_select(const Inst& i, const Decoded& d) override;
   void emit_unpack(const Inst& i) override;
+  bool orders_lanes_natively() const override { return true; }
+  void emit_order() override;
   bool emit_shuffle(const Inst& i, const Decoded& d) override;
   void vector_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
   void float_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
@@ -53,6 +55,7 @@ class Avx512Emitter final : public Emitter {
   bool emit_access(const Inst& i, const Decoded& d) override;
   bool emit_observed_access(WideAccess& a);
   void observe_and_move_lanes(const WideAccess& a, const Cache& before);
+  void observe_and_move_partly(const WideAccess& a, const Cache& before);
   void add_values(WideAccess& a);
   void bind_values(const WideAccess& a, bool scalar_result);
   void vector_addresses(WideAccess& a);

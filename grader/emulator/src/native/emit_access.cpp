@@ -123,19 +123,8 @@ void Emitter::call_observer(uint32_t site, const void* observer) {
   emit_masks();
 }
 
-// A row, or one place, from rdx on, which stays there.
-void Emitter::observe_row_at(const Access& a) {
-  mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
-  const auto observer = reinterpret_cast<const void*>(&native_observe);
-  if (mode_.checks) {
-    store_dirty_by_lanes([](uint32_t) { return true; });
-    for (CachedVector& v : cache_.vectors) v.dirty = false;
-    call_observer(a.site, observer);
-    reload(cache_);
-    mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
-    return;
-  }
-  Label counted, uncounted;
+// As native_count() has it, which knows what it takes.
+void Emitter::count_row(const Access& a, Label& uncounted) {
   popcnt(eax, r13d);
   mov(dword[r12 + offsetof(NativeContext, row_lanes)], eax);
   mov(dword[r12 + offsetof(NativeContext, row_site)], a.site);
@@ -146,6 +135,42 @@ void Emitter::observe_row_at(const Access& a) {
   mov(rdi, rcx);
   test(rax, rax);
   jz(uncounted, T_NEAR);
+}
+
+// The same for shared memory, in place: a request, and its turns twice.
+void Emitter::count_shared_row(const Access& a, Label& uncounted) {
+  const auto known = static_cast<int>(a.site * sizeof(CountedRow));
+  mov(rax, ptr[r12 + offsetof(NativeContext, rows)]);
+  mov(rcx, ptr[r12 + offsetof(NativeContext, stop_from)]);
+  mov(rcx, ptr[rcx]);
+  cmp(qword[r12 + offsetof(NativeContext, block)], rcx);
+  jae(uncounted, T_NEAR);
+  mov(rcx, ptr[rax + known + int(offsetof(CountedRow, ideal))]);
+  mov(rax, ptr[rax + known + int(offsetof(CountedRow, counts))]);
+  test(rax, rax);
+  jz(uncounted, T_NEAR);
+  inc(qword[rax + offsetof(SharedCounts, requests)]);
+  add(qword[rax + offsetof(SharedCounts, passes)], rcx);
+  add(qword[rax + offsetof(SharedCounts, ideal_passes)], rcx);
+}
+
+// A row, or one place, from rdx on, which stays there.
+void Emitter::observe_row_at(const Access& a) {
+  mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
+  const auto observer = reinterpret_cast<const void*>(&native_observe);
+  if (mode_.checks) {
+    // What is looked at meanwhile takes longer than memory does.
+    prefetcht0(ptr[rdx]);
+    if (!a.is_uniform()) prefetcht0(ptr[rdx + 64]);
+    store_dirty_by_lanes([](uint32_t) { return true; });
+    for (CachedVector& v : cache_.vectors) v.dirty = false;
+    call_observer(a.site, observer);
+    reload(cache_);
+    mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
+    return;
+  }
+  Label counted, uncounted;
+  a.shared ? count_shared_row(a, uncounted) : count_row(a, uncounted);
   L(counted);
   const Cache before = cache_;
   const Facts facts = facts_;

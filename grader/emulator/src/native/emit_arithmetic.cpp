@@ -344,6 +344,16 @@ void Avx512Emitter::emit_select(const Inst& i, const Decoded& d) {
 }
 
 // Of a warp that is all there.
+void Avx512Emitter::emit_order() {
+  mov(rax, ptr[r12 + offsetof(NativeContext, clock)]);
+  mov(ecx, dword[rax]);
+  inc(ecx);
+  mov(dword[rax], ecx);
+  vpbroadcastd(zmm28, ecx);
+  mov(rax, ptr[r12 + offsetof(NativeContext, lanes_since)]);
+  for (int p = 0; p < 2; ++p) vmovdqu32(ptr[rax + 64 * p], zmm28);
+}
+
 bool Avx512Emitter::emit_shuffle(const Inst& i, const Decoded&) {
   const std::optional<ShuffledLanes> lanes = shuffled_lanes(i);
   if (!lanes) return false;
@@ -357,6 +367,7 @@ bool Avx512Emitter::emit_shuffle(const Inst& i, const Decoded&) {
   Label slowly, done;
   cmp(r13d, -1);
   jne(slowly, T_NEAR);
+  if (mode_.orders_lanes) emit_order();
   if (picks) {
     mov(eax, scalar(i.b).cvt32());
     vpbroadcastd(t0, eax);

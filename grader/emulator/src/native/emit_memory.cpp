@@ -159,7 +159,8 @@ void Avx512Emitter::move_vectors(const WideAccess& a) {
 }
 
 // Anywhere: at rdx plus the distances in a.addresses, or plus steps of the stride. Of lanes that store at one
-// place the last wins: scatters write in the order of the lanes.
+// place the last wins: scatters write in the order of the lanes. Lanes that do not load become zero: what the
+// register held before may be a subnormal number, on which arithmetic with all lanes would take 100 cycles.
 void Avx512Emitter::move_lanes(const WideAccess& a) {
   for (uint32_t k = 0; k < a.count; ++k) {
     for (uint32_t p = 0; p < 4; ++p) {
@@ -172,12 +173,17 @@ void Avx512Emitter::move_lanes(const WideAccess& a) {
       }
       const Xbyak::Address at = ptr[rdx + index + offset];
       kmovb(k7, lanes_of(8, p));
+      const auto clear = [&](const Zmm v) {
+        if (a.loads) vpxord(v, v, v);
+      };
       if (a.bytes == 8) {
         const Zmm v = a.values[k * 4 + p];
+        clear(v);
         a.loads ? vgatherqpd(v | k7, at) : vscatterqpd(at | k7, v);
         continue;
       }
       if (a.wide == 8) {
+        clear(zmm30);
         vgatherqps(ymm30 | k7, at);
         const Zmm v = a.values[p];
         is_signed(a.d.type) ? vpmovsxdq(v, ymm30) : vpmovzxdq(v, ymm30);
@@ -185,6 +191,7 @@ void Avx512Emitter::move_lanes(const WideAccess& a) {
       }
       const Zmm v = a.values[k * 2 + p / 2];
       const Ymm half = p % 2 == 0 ? Ymm(v.getIdx()) : ymm30;
+      clear(Zmm(half.getIdx()));
       if (a.loads) {
         vgatherqps(half | k7, at);
         if (p % 2 == 1) vinserti64x4(v, v, ymm30, 1);
@@ -259,6 +266,23 @@ void Avx512Emitter::observe_and_move_lanes(const WideAccess& a, const Cache& bef
   move_lanes(a);
 }
 
+// A row of which some lanes are not there, from rax on: the same.
+void Avx512Emitter::observe_and_move_partly(const WideAccess& a, const Cache& before) {
+  check_scalar_address_partly(a);
+  mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
+  store_dirty(before, true, [](uint32_t) { return true; });
+  mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
+  vpbroadcastq(zmm28, rdx);
+  for (uint32_t p = 0; p < 4; ++p) {
+    vpaddq(zmm29, zmm28, steps(8, a.stride, p));
+    vmovdqu64(ptr[r12 + int(offsetof(NativeContext, access) + 64 * p)], zmm29);
+  }
+  call_observer(a.site, reinterpret_cast<const void*>(&native_observe_lanes));
+  reload(before);
+  mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
+  a.is_row() ? move_row(a, true) : move_lanes(a);
+}
+
 // With checks or counters: rows and single places go to native_observe or native_count, other lanes to
 // native_observe_lanes.
 bool Avx512Emitter::emit_observed_access(WideAccess& a) {
@@ -275,13 +299,13 @@ bool Avx512Emitter::emit_observed_access(WideAccess& a) {
   if (!scalar_result) add_values(a);
   const Cache before = cache_;
   const Facts facts_before = facts_;
-  Label done, scattered;
+  Label done, scattered, partly;
   if (!a.scalar_address) {
     check_row_address(a, scattered);
   } else {
     if (row) {
       cmp(r13d, -1);
-      jne(a.slowly, T_NEAR);
+      jne(partly, T_NEAR);
     }
     check_scalar_address(a);
   }
@@ -292,13 +316,15 @@ bool Avx512Emitter::emit_observed_access(WideAccess& a) {
   const Cache after = cache_;
   Facts facts = facts_;
   flow_.apply(i, facts);
-  cold_.push_back([this, a, before, after, facts_before, facts, done, scattered]() mutable {
-    if (!a.scalar_address && mode_.checks) {
-      L(scattered);  // the handler knows all about them
-    } else if (!a.scalar_address) {
+  cold_.push_back([this, a, row, before, after, facts_before, facts, done, scattered, partly]() mutable {
+    facts_ = facts_before;
+    if (!a.scalar_address) {
       L(scattered);
-      facts_ = facts_before;
       observe_and_move_lanes(a, before);
+      jmp(done);
+    } else if (row) {
+      L(partly);
+      observe_and_move_partly(a, before);
       jmp(done);
     }
     L(a.slowly);

@@ -229,7 +229,8 @@ std::optional<Emitter::ShuffledLanes> Emitter::shuffled_lanes(const Inst& i) con
   const Fact distance = fact(i.b), bounds = fact(i.c), members = fact(i.e);
   ShuffledLanes lanes;
   lanes.picks = flow_.result(i, flow_.decoded(i.index), facts_).is_scalar();
-  if (mode_.orders_lanes || !bounds.known || !members.known || uint32_t(members.value) != kAllLanes)
+  if ((mode_.orders_lanes && !orders_lanes_natively()) || !bounds.known || !members.known ||
+      uint32_t(members.value) != kAllLanes)
     return std::nullopt;
   if (!lanes.picks && !distance.known) return std::nullopt;
   const int clamp = int(bounds.value & 31), segment = int(bounds.value >> 8 & 31);

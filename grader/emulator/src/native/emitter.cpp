@@ -163,10 +163,11 @@ void Emitter::emit_instruction(const Inst& i) {
 
 uint32_t Emitter::make_site(const Inst& i) {
   const Decoded& d = flow_.decoded(i.index);
+  const std::string& name = program_.operations[i.index];
   NativeSite s;
   s.instruction = i.index;
   s.block = block_;
-  const std::string& name = program_.operations[i.index];
+  if (name[0] == 'l') s.kind = AccessKind::load;
   if ((i.space == Space::global || i.space == Space::shared) &&
       (name == "atom.add.u32" || name == "atom.add.f32"))
     s.atomic = name == "atom.add.f32" ? NativeAtomic::add_float : NativeAtomic::add_word;
@@ -257,7 +258,8 @@ void Emitter::call_handler(const Inst& i) {
 
 // A barrier of all lanes of the warp that nothing is to be told of.
 bool Emitter::is_full_warp_barrier(const Inst& i) const {
-  if (program_.operations[i.index] != "bar.warp" || i.guard != kAlwaysSlot || mode_.orders_lanes)
+  if (program_.operations[i.index] != "bar.warp" || i.guard != kAlwaysSlot ||
+      (mode_.orders_lanes && !orders_lanes_natively()))
     return false;
   const Fact members = fact(i.e);
   return members.known && uint32_t(members.value) == kAllLanes;
@@ -271,6 +273,7 @@ void Emitter::emit_warp_barrier(const Inst& i) {
   Label slowly, done;
   cmp(r13d, dword[rbx + offsetof(Warp, live)]);
   jne(slowly, T_NEAR);
+  if (mode_.orders_lanes) emit_order();
   L(done);
   cold_.push_back([this, slowly, done, before, site, facts]() mutable {
     L(slowly);

@@ -68,6 +68,8 @@ class Emitter : public Xbyak::CodeGenerator {
   virtual void emit_select(const Inst& i, const Decoded& d) = 0;
   virtual void emit_unpack(const Inst& i) = 0;
   virtual bool emit_shuffle(const Inst& i, const Decoded& d) = 0;
+  virtual bool orders_lanes_natively() const { return false; }
+  virtual void emit_order() {}  // of a whole warp, for racecheck (BlockOrder::order_lanes)
   virtual bool emit_access(const Inst& i, const Decoded& d) = 0;
 
   // emitter.cpp: the frame, blocks, calls.
@@ -133,6 +135,8 @@ class Emitter : public Xbyak::CodeGenerator {
   void load_element(const Access& a, uint32_t k);
   void load_scalars(const Access& a);
   void call_observer(uint32_t site, const void* observer);
+  void count_row(const Access& a, Label& uncounted);
+  void count_shared_row(const Access& a, Label& uncounted);
   void observe_row_at(const Access& a);
 
   const Program& program_;

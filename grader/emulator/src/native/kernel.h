@@ -50,6 +50,7 @@ struct NativeSite {
   NativeAtomic atomic = NativeAtomic::none;
   std::vector<ScalarRegister> reads, live;
   std::vector<ScalarRegister> results;  // uniform results to be taken back
+  AccessKind kind = AccessKind::store;  // of a plain access
   bool row = false;                     // of an access that is observed: side by side; else at one place
   uint32_t bytes = 0;                   // of a lane's access
   uint32_t span = 0;                    // bytes from the first lane's address to the end of the last one's
@@ -100,6 +101,8 @@ struct NativeContext {
   uint64_t block = 0;                                // linear
   const std::atomic<uint64_t>* stop_from = nullptr;  // of the launch
   const uint8_t* params = nullptr;
+  uint32_t* clock = nullptr;        // of the block's order, with racecheck (check/order.h)
+  uint32_t* lanes_since = nullptr;  // of the warp that runs
   ExecutionCounts* block_counts = nullptr;
   uint64_t instructions = 0;  // executed since the code was entered
   const NativeCode* code = nullptr;

@@ -74,11 +74,14 @@ WARPEMU_AVX512 void avx512_complete(Access& x, uint32_t mask) {
     low = _mm512_maskz_min_epu64(0xff, low, host);
     high = _mm512_maskz_max_epu64(0xff, high, host);
   }
-  alignas(64) uint64_t lows[8], highs[8];
-  _mm512_store_si512(lows, low);
-  _mm512_store_si512(highs, high);
-  x.low = *std::min_element(lows, lows + 8);
-  x.high = *std::max_element(highs, highs + 8);
+  low = _mm512_maskz_min_epu64(0xff, low, _mm512_maskz_alignr_epi64(0xff, low, low, 4));
+  high = _mm512_maskz_max_epu64(0xff, high, _mm512_maskz_alignr_epi64(0xff, high, high, 4));
+  low = _mm512_maskz_min_epu64(0xff, low, _mm512_maskz_alignr_epi64(0xff, low, low, 2));
+  high = _mm512_maskz_max_epu64(0xff, high, _mm512_maskz_alignr_epi64(0xff, high, high, 2));
+  low = _mm512_maskz_min_epu64(0xff, low, _mm512_maskz_alignr_epi64(0xff, low, low, 1));
+  high = _mm512_maskz_max_epu64(0xff, high, _mm512_maskz_alignr_epi64(0xff, high, high, 1));
+  x.low = static_cast<uint64_t>(_mm_cvtsi128_si64(_mm512_maskz_extracti64x2_epi64(3, low, 0)));
+  x.high = static_cast<uint64_t>(_mm_cvtsi128_si64(_mm512_maskz_extracti64x2_epi64(3, high, 0)));
 }
 
 WARPEMU_AVX512 __m512i avx512_sum(NativeAtomic atomic, __m512i old, __m512i more) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "check/shared_races.h"
 #include "exec/handlers.h"
+#include "native/count_lanes.h"
 #include "native/lanes.h"
 #include "program/program.h"
 #include "simt/convergence.h"
@@ -55,13 +57,8 @@ void learn_address(const Warp& w, NativeContext& context, const Inst& i, uint32_
   hint.starts = hint.bytes >= span ? hint.bytes - span + 1 : 0;
 }
 
-AccessKind kind_of(const Warp& w, const Inst& i) {
-  return w.block->program->operations[i.index][0] == 'l' ? AccessKind::load : AccessKind::store;
-}
-
 OwnMemory own_memory(const Warp& w, const Inst& i) {
   const Worker& worker = *w.worker;
-  if (worker.observe) return {};
   if (i.space == Space::shared) {  // a block runs on one worker
     const SharedVariable& v = w.block->launch_shared[worker.shared_hint[i.index]];
     return {v.begin, v.end - v.begin, w.block->shared + v.begin};
@@ -74,9 +71,29 @@ OwnMemory own_memory(const Warp& w, const Inst& i) {
   return {a.begin, a.bytes(), a.host(a.begin)};
 }
 
-bool update(Warp& w, const Inst& i, NativeAtomic atomic) {
+// Counters and checks of an update, as the handler has them before it; false: not all of it lies in `own`.
+bool observe_update(Warp& w, const Inst& i, const OwnMemory& own, Access& x) {
+  const auto host = reinterpret_cast<uint64_t>(own.host);
+  bool outside = false;
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
+    const uint64_t address = i.address_is_32 ? uint32_t(lanes<uint32_t>(w, i.a)[l] + uint32_t(i.imm))
+                                             : lanes<uint64_t>(w, i.a)[l] + uint64_t(i.imm);
+    outside |= address - own.begin > own.bytes - sizeof(uint32_t) || address % sizeof(uint32_t) != 0;
+    x.host[l] = host + (address - own.begin);
+  }
+  if (outside) return false;
+  x.space = i.space == Space::shared ? Space::shared : Space::global;
+  lane_operations().complete(x, w.mask);
+  observe_access(w, i, sizeof(uint32_t), AccessKind::atomic, x);
+  return true;
+}
+
+bool update(Warp& w, NativeContext& context, const Inst& i, NativeAtomic atomic) {
   const OwnMemory own = own_memory(w, i);
-  return own.bytes >= sizeof(uint32_t) && lane_operations().update(w, i, atomic, own);
+  if (own.bytes < sizeof(uint32_t)) return false;
+  if (w.worker->observe && !observe_update(w, i, own, context.access)) return false;
+  return lane_operations().update(w, i, atomic, own);
 }
 
 bool gathers_all(Warp& w, const Inst& i) {
@@ -104,7 +121,7 @@ int native_run(Warp* warp, NativeContext* context, uint32_t number) {
   w.pc = i.index + 1;
   const bool may_park = site.waits && !gathers_all(w, i);
   if (may_park) write_out(w, *context, site.live);
-  if (site.atomic == NativeAtomic::none || !update(w, i, site.atomic)) i.run(w, i);
+  if (site.atomic == NativeAtomic::none || !update(w, *context, i, site.atomic)) i.run(w, i);
   if (site.span != 0) learn_address(w, *context, i, site.span);
   for (const ScalarRegister& r : site.results) {
     const auto lane = static_cast<uint32_t>(__builtin_ctz(mask));
@@ -128,27 +145,72 @@ int native_run(Warp* warp, NativeContext* context, uint32_t number) {
   return 1 + kDispatch;
 }
 
+namespace {
+
+// An access of global memory by lanes anywhere, where the site's last one tells all that is to be known.
+bool count_lanes(NativeContext& context, uint32_t number, uint32_t mask, uint32_t bytes) {
+  static const bool wide = native_level() == NativeLevel::avx512;
+  if (context.rows == nullptr || !wide) return false;
+  if (context.block >= context.stop_from->load(std::memory_order_relaxed)) return false;
+  return count_lanes_avx512(context.rows[number], context.access, mask, bytes);
+}
+
+}  // namespace
+
+namespace {
+
+// The flags of initcheck for a row, which are looked at after all else.
+void prefetch_flags(const Warp& w, const Inst& i, uint64_t host) {
+  const Worker& worker = *w.worker;
+  const uint32_t hint = worker.allocation_hint[i.index];
+  if (i.space == Space::shared || hint >= worker.allocation_count) return;
+  const Allocation& a = worker.allocations[hint];
+  const uint8_t* flags = a.initialized.get() + (host - a.begin - static_cast<uint64_t>(a.alias));
+  __builtin_prefetch(flags);
+  __builtin_prefetch(flags + 64);
+}
+
+}  // namespace
+
 void native_observe(Warp* warp, NativeContext* context, uint32_t number, uint64_t host) {
   Warp& w = *warp;
   const NativeSite& site = context->code->sites[number];
   const Inst& i = w.block->program->code[site.instruction];
+  const bool checks = w.worker->race_check || w.worker->init_check;
   w.mask = w.active;
+  if (checks) prefetch_flags(w, i, host);
+  bool counted = w.worker->counts == nullptr;
+  if (checks && context->rows != nullptr) {
+    context->row_site = number;
+    context->row_lanes = static_cast<uint32_t>(__builtin_popcount(w.mask));
+    counted = native_count(context) != 0;
+  }
   // The checks look at the values that lanes store.
-  if (w.worker->race_check || w.worker->init_check) write_out(w, *context, site.reads);
-  const AccessKind kind = kind_of(w, i);
+  if (checks && site.kind == AccessKind::store) write_out(w, *context, site.reads);
+  const AccessKind kind = site.kind;
   const Row row = {host, site.row ? site.bytes : 0, i.space == Space::shared ? Space::shared : Space::global};
-  observe_row(w, i, site.bytes, kind, row);
-  if (context->rows != nullptr) context->rows[number] = describe_row(w, i, site.bytes, kind, row);
+  observe_row(w, i, site.bytes, kind, row, counted);
+  if (context->rows != nullptr && !counted) context->rows[number] = describe_row(w, i, site.bytes, kind, row);
 }
 
 void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
   Warp& w = *warp;
   const NativeSite& site = context->code->sites[number];
   const Inst& i = w.block->program->code[site.instruction];
+  const bool checks = w.worker->race_check || w.worker->init_check;
   w.mask = w.active;
-  context->access.space = i.space == Space::shared ? Space::shared : Space::global;
-  lane_operations().complete(context->access, w.mask);
-  observe_lanes(w, i, site.bytes, kind_of(w, i), context->access);
+  const bool counted = w.worker->counts == nullptr || count_lanes(*context, number, w.mask, site.bytes);
+  if (counted && !checks) return;
+  if (checks && site.kind == AccessKind::store) write_out(w, *context, site.reads);
+  Access& x = context->access;
+  x.space = i.space == Space::shared ? Space::shared : Space::global;
+  lane_operations().complete(x, w.mask);
+  const AccessKind kind = site.kind;
+  observe_lanes(w, i, site.bytes, kind, x, counted);
+  if (context->rows == nullptr || counted || x.space != Space::global) return;
+  CountedRow& known = context->rows[number];
+  known = describe_row(w, i, site.bytes, kind, {x.low, 0, Space::global});
+  if (site.row) known.last_byte += uint64_t(site.bytes) * (kLanes - 1);  // the next one may be a row
 }
 
 // It is called where vector registers and scalars are alive: it uses no vectors, calls nothing and restores
@@ -177,8 +239,14 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
   counts[2] += sectors;
   counts[3] += sectors == 1 ? 1 : row.ideal;
   plane->moved += sectors;
-  for (uint64_t sector = first; sector <= last; ++sector)
-    plane->bits[sector / 64] |= uint64_t{1} << sector % 64;
+  const uint64_t from = ~uint64_t{0} << first % 64, to = ~uint64_t{0} >> (63 - last % 64);
+  uint64_t* const bits = plane->bits + first / 64;
+  if (first / 64 == last / 64) {
+    *bits |= from & to;
+  } else {  // a row is shorter than 64 sectors
+    bits[0] |= from;
+    bits[1] |= to;
+  }
   return 1;
 }
 
@@ -218,7 +286,7 @@ void attach(NativeContext& context, const Launch& launch, Worker& worker, const 
   const bool counts = worker.counts != nullptr || launch.step_limit != 0;
   context.block_storage.assign(counts ? code->blocks.size() : 0, ExecutionCounts());
   context.block_counts = counts ? context.block_storage.data() : nullptr;
-  const bool counts_rows = worker.counts != nullptr && !mode_of(launch).checks;
+  const bool counts_rows = worker.counts != nullptr;
   context.row_storage.assign(counts_rows ? code->sites.size() : 0, CountedRow());
   context.rows = counts_rows ? context.row_storage.data() : nullptr;
   context.stop_from = &launch.stop_from;
@@ -385,6 +453,10 @@ bool run_native(Warp& w, NativeContext& context, NativeReturn& next) {
   if (context.doubts) renew(context, *w.worker);
   context.shared = w.block->shared;
   context.block = w.block->linear;
+  if (w.block->races != nullptr) {
+    context.clock = w.block->races->order().clock();
+    context.lanes_since = w.block->races->order().lanes_of(w.index);
+  }
   const uint8_t* entry = entry_at(w, context);
   if (entry == nullptr) return false;
   next = static_cast<NativeReturn>(context.code->enter(&w, &context, entry));

@@ -178,7 +178,12 @@ void reschedule(Warp& w) {
 Gathering::Gathering(Warp& w, const Inst& i, uint32_t member_slot) : w_(w) {
   const uint32_t* members = lanes<uint32_t>(w, member_slot);
   const uint32_t arrived = w.mask;
-  uint32_t complete = 0;
+  uint32_t complete = 0, differs = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) differs |= members[l] ^ kAllLanes;
+  if (differs == 0 && arrived == w.live) {  // as nearly always
+    if (w.block->races != nullptr) w.block->races->order().order_lanes(w.index, arrived);
+    return;
+  }
   for (uint32_t rest = arrived; rest != 0;) {
     const int first = __builtin_ctz(rest);
     const uint32_t wanted = members[first];

@@ -220,6 +220,12 @@ uint32_t passes_of(uint32_t lanes, uint32_t bytes, uint64_t base, const Access& 
 uint32_t atomic_passes_of(uint32_t lanes, uint32_t bytes, uint64_t base, const Access& x) {
   const uint32_t words_per_lane = std::max(1u, bytes / 4);
   uint8_t held[kBanks] = {};
+  if (words_per_lane == 1) {
+    uint32_t worst = 0;
+    for (uint32_t m = lanes; m != 0; m &= m - 1)
+      worst = std::max<uint32_t>(worst, ++held[(x.host[__builtin_ctz(m)] - base) / 4 % kBanks]);
+    return worst;
+  }
   for (uint32_t m = lanes; m != 0; m &= m - 1) {
     const uint64_t first = (x.host[__builtin_ctz(m)] - base) / 4;
     for (uint64_t word = first; word < first + words_per_lane; ++word) ++held[word % kBanks];
@@ -245,9 +251,29 @@ void count_shared(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const
   for (uint32_t g = 0; g < n; ++g) c.passes += passes(groups[g], bytes, base, x);
 }
 
+// Of all lanes, those at the address that most of them have: each is compared with the 31 others. Addresses
+// that lie within 4 GiB of each other.
+WARPEMU_FOR_EACH_LEVEL uint32_t most_equal(const uint64_t* host) {
+  using Half [[gnu::vector_size(4 * kLanes / 2)]] = uint32_t;
+  uint32_t twice[2 * kLanes];
+  for (uint32_t l = 0; l < kLanes; ++l) twice[l] = twice[l + kLanes] = static_cast<uint32_t>(host[l]);
+  Half mine[2], others[2], equal[2] = {};
+  __builtin_memcpy(mine, twice, sizeof mine);
+  for (uint32_t turn = 1; turn < kLanes; ++turn) {
+    __builtin_memcpy(others, twice + turn, sizeof others);
+    equal[0] -= Half(mine[0] == others[0]);
+    equal[1] -= Half(mine[1] == others[1]);
+  }
+  const Half larger = equal[0] > equal[1] ? equal[0] : equal[1];
+  uint32_t most = 0;
+  for (uint32_t l = 0; l < kLanes / 2; ++l) most = std::max(most, larger[l]);
+  return most + 1;
+}
+
 // Lanes that update the address that most lanes update: they take turns. A hash table of addresses.
 uint32_t most_at_one_address(uint32_t mask, const Access& x) {
   if (x.low == x.high) return static_cast<uint32_t>(__builtin_popcount(mask));
+  if (mask == kAllLanes && x.high - x.low < uint64_t{1} << 32) return most_equal(x.host);
   constexpr uint32_t kBits = 6, kEntries = 1u << kBits;
   uint64_t addresses[kEntries];
   uint8_t lanes_at[kEntries] = {};  // 0: free

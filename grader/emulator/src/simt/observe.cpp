@@ -73,9 +73,9 @@ void observe_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, con
 }
 
 // In the order of observe_access(): initcheck remembers what is to be undone.
-void observe_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+void observe_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x, bool counted) {
   if (w.block->launch->stops(w.block->linear) && w.worker->undo == nullptr) return;
-  if (w.worker->counts != nullptr && !count_ordered_lanes(w, i, bytes, kind, x))
+  if (!counted && w.worker->counts != nullptr && !count_ordered_lanes(w, i, bytes, kind, x))
     count_access(w, i, bytes, kind, x);
   if (w.worker->race_check && x.space == Space::global)
     w.block->launch->global_races->check(w, i, bytes, kind, x);
@@ -84,9 +84,9 @@ void observe_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, cons
   if (w.worker->race_check && x.space == Space::shared) w.block->races->check(w, i, bytes, kind, x);
 }
 
-void observe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) {
+void observe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row, bool counted) {
   if (w.block->launch->stops(w.block->linear) && w.worker->undo == nullptr) return;
-  if (w.worker->counts != nullptr) count_row(w, i, bytes, kind, row);
+  if (!counted && w.worker->counts != nullptr) count_row(w, i, bytes, kind, row);
   const bool global = row.space == Space::global;
   if (w.worker->race_check && global && !w.block->launch->global_races->pass_row(w, i, bytes, kind, row))
     w.block->launch->global_races->check(w, i, bytes, kind, row.access());

@@ -21,8 +21,8 @@ struct Row {
   }
 };
 
-// The same as observe_access(), faster for lanes in order of address.
-void observe_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
-void observe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row);
+// The same as observe_access(), faster for lanes in order of address; counted: its cost was counted already.
+void observe_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x, bool counted);
+void observe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row, bool counted);
 
 }  // namespace warpgrade::emu
