@@ -24,7 +24,7 @@ struct Marks {
   uint32_t count() const { return static_cast<uint32_t>(__builtin_popcount(low) + __builtin_popcount(high)); }
 };
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 32;  // of an allocation: distances have 32 bits
+constexpr uint64_t kMostExtent = uint64_t{1} << 32;  // of an allocation: distances have 32 bits
 
 // Distances of the lanes' addresses from `begin`, in the order of the lanes; false when one is `bytes` or
 // more.
@@ -127,7 +127,7 @@ WARPEMU_AVX512 bool count_lanes_avx512(const CountedRow& known, const Access& x,
   if (known.counts == nullptr || known.plane == nullptr) return false;
   const uint64_t extent = known.sectors * kSectorBytes;
   Numbers places;
-  if (extent >= kMostBytes || !distances(x, mask, known.first_sector * kSectorBytes, extent, places))
+  if (extent >= kMostExtent || !distances(x, mask, known.first_sector * kSectorBytes, extent, places))
     return false;
   const Numbers sectors = shifted(places, 5);
   if (!within(*known.plane, sectors)) return false;

@@ -15,9 +15,9 @@ struct BasicBlock {
   std::set<uint32_t> loops;  // headers of the loops that contain it
 };
 
-class BlockOrder {
+class BlockPlacing {
  public:
-  explicit BlockOrder(LinearFunction& function) : code_(function.code) {}
+  explicit BlockPlacing(LinearFunction& function) : code_(function.code) {}
 
   void run() {
     split();
@@ -189,7 +189,7 @@ class BlockOrder {
 }  // namespace
 
 void order_blocks(LinearFunction& function) {
-  BlockOrder(function).run();
+  BlockPlacing(function).run();
 }
 
 }  // namespace warpgrade::emu

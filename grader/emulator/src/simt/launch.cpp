@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <thread>
@@ -394,10 +395,16 @@ std::vector<NestedWork> Launch::take_nested() {
   std::vector<NestedWork> all = std::move(nested);
   nested.clear();
   for (const NestedWork& work : all) PendingBytes::give_back(work.bytes());
-  std::sort(all.begin(), all.end(), [](const NestedWork& x, const NestedWork& y) {
+  std::vector<size_t> order(all.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t i, size_t j) {
+    const NestedWork &x = all[i], &y = all[j];
     return std::tie(x.tail, x.block, x.number) < std::tie(y.tail, y.block, y.number);
   });
-  return all;
+  std::vector<NestedWork> sorted;
+  sorted.reserve(all.size());
+  for (const size_t i : order) sorted.push_back(std::move(all[i]));
+  return sorted;
 }
 
 Fault run_launch(Launch& launch) {

@@ -146,11 +146,11 @@ TEST(VectorChecks, RowsOfGlobalMemoryAreInDoubtWhereAnyLaneIs) {
     const RowAccess row = {mine.when, 8, since.data(), mine.whom, words_a_lane};
     std::vector<GlobalStamp> stamps(words);
     for (GlobalStamp& s : stamps)
-      s = {uint32_t(random() % 8), uint32_t(random()), 9, (5 + random() % 2) << 4 | 15};
+      s = {uint32_t(random() % 8), uint32_t(random()), 9, uint32_t(5 + random() % 2) << 4 | 15};
     const uint32_t at = random() % words;
     stamps[at] = {uint32_t(random() % 13),
                   who(3, 4 + random() % 2, random() % 2 ? at / words_a_lane : random() % 32),
-                  uint32_t(8 + random() % 2), (5 + random() % 2) << 4 | uint32_t(random() % 16)};
+                  uint32_t(8 + random() % 2), uint32_t(5 + random() % 2) << 4 | uint32_t(random() % 16)};
     bool expected = false;
     for (uint32_t k = 0; k < words; ++k) {
       if (stamps[k].launch() != mine.launch()) continue;
