@@ -12,7 +12,7 @@ namespace {
   throw UsageError(
       "`warpgrade {}` is not in this build, which `make demo`, `make test` or `make grade` made and which "
       "only "
-      "judges. Run `make build`: it adds the rest, in about two minutes",
+      "judges. Run `make build`: it adds the rest",
       command);
 }
 
