@@ -6,7 +6,7 @@ set -euo pipefail
 objdump=$1
 shift
 "$objdump" -d --no-show-raw-insn "$@" | awk '
-  /^[0-9a-f]+ <.*>:$/ { name = $2; own = name ~ /avx512_|arch_x86_64_v4/; functions++; chosen += own; next }
+  /^[0-9a-f]+ <.*>:$/ { name = $2; own = name ~ /avx512|arch_x86_64_v4/; functions++; chosen += own; next }
   /%zmm|%[xy]mm(1[6-9]|2[0-9]|3[01])|\{%k|%k[0-7]/ {
     if (own) { found++ } else { print "AVX-512 in " name " " $0; wrong++ }
   }
