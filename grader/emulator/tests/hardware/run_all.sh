@@ -75,7 +75,7 @@ compile() {
   esac
   # Not -arch=sm_90a, which compiles for compute_90 as well.
   timeout "$build_limit_s" nvcc -std=c++17 --extended-lambda -fmad=false -O3 -lineinfo \
-    -gencode "arch=compute_${target#sm_},code=$target" -o "$out/$1" "$programs/$1.cu" "${libraries[@]}" \
+    -gencode "arch=compute_${target#sm_},code=[compute_${target#sm_},$target]" -o "$out/$1" "$programs/$1.cu" "${libraries[@]}" \
     >"$out/$1.build.log" 2>&1 || rm -f "$out/$1"
   [[ $1 == driver_* ]] || return 0
   # The driver's programs load their kernels from files beside them.
