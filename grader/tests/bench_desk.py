@@ -72,7 +72,7 @@ def flood(desk: Desk, count: int) -> dict[str, Any]:
     with ThreadPoolExecutor(STUDENTS) as pool:
         for number in range(count):
             pool.submit(hand_in, desk, f"s{number % STUDENTS}", number, rng.uniform(0, 60) / (count / STUDENTS))
-    while desk.status()["counts"]["queued"] + desk.status()["counts"]["running"]:
+    while desk.open_runs():
         time.sleep(1)
     with sqlite3.connect(desk.folder / "queue.sqlite") as queue:
         rows = queue.execute(

@@ -149,6 +149,11 @@ class Desk:
     def status(self) -> dict[str, Any]:
         return json.loads(self.run("status", "--json"))
 
+    def open_runs(self) -> int:
+        """Those that wait or are judged, at one moment."""
+        counts = self.status()["counts"]
+        return int(counts["queued"] + counts["running"])
+
     def log(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
 

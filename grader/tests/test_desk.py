@@ -304,7 +304,7 @@ def test_wherever_a_process_is_killed_each_run_ends_once(tmp_path: Path) -> None
             talk.end()
         for _ in range(10 - 2 * RUNS):
             kill_something()
-        waits_for(lambda: desk.status()["counts"]["queued"] + desk.status()["counts"]["running"] == 0, 120)
+        waits_for(lambda: desk.open_runs() == 0, 120)
         with contextlib.closing(sqlite3.connect(desk.folder / "queue.sqlite")) as queue:
             runs = queue.execute("SELECT id, state, message FROM requests").fetchall()
             told = queue.execute("SELECT request, key, count(*) FROM events GROUP BY request, key").fetchall()
