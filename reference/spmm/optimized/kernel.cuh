@@ -1,9 +1,10 @@
-// The one kernel of the optimized SpMM: a strip of C from a list of items.
+// The kernel of most matrices: a strip of C from a list of items.
 //
 // Shapes  A [m, n] CSR cut into items (work_list.cuh), B [n, b_pitch], C [m, k] row-major, fp32; 64-bit
-// offsets. Work    2 * nnz * k flop. Cost    a strip: 8 * nnz + 16 * items + 4 * (n + m) * strip bytes, and 4
-// * nnz * strip bytes gathered. Idea    A group of kLanes lanes reads one row of B's strip with 16-byte
-// loads; kInFlight such loads are
+//         offsets.
+// Work    2 * nnz * k flop.
+// Cost    a strip: 8 * nnz + 16 * items + 4 * (n + m) * strip bytes, and 4 * nnz * strip bytes gathered.
+// Idea    A group of kLanes lanes reads one row of B's strip with 16-byte loads; kInFlight such loads are
 //         issued before the first is used, from 48 warps a multiprocessor. Short items: a group each. Long
 //         items: a warp each, its groups take turns and meet by shuffles. Entries of A are loaded once,
 //         coalesced, a round ahead, and broadcast by shuffles. A and C stream past the caches (evict

@@ -2,13 +2,13 @@
 // of k at once.
 //
 // Shapes  A [m, n] CSR, B [n, b_pitch], C [m, k] row-major, fp32; k a multiple of 4.
-// Cost    8 * nnz + 4 * m + 4 * (n + m) * k bytes where neighbouring rows find each other's rows of B in L1
-// and L2. Idea    No items are read and nothing is combined: a warp takes kRows consecutive rows, reads their
-// offsets with
-//         one load and their entries with another one, and gathers whole rows of B, kVectors vectors of 16
-//         bytes a lane. C and A are passed once where strips would pass A once each. A block's rows are
-//         consecutive, so that they share rows of B in L1. Rows of more than longest_row entries are left to
-//         the work list.
+// Cost    8 * nnz + 4 * m + 4 * (n + m) * k bytes, where neighbouring rows find each other's rows of B in
+//         L1 and L2.
+// Idea    No items are read and nothing is combined: a warp takes kRows consecutive rows, reads their
+//         offsets with one load and their entries with another one, and gathers whole rows of B, kVectors
+//         vectors of 16 bytes a lane. A and C are passed once, where strips would pass A once each. A
+//         block's rows are consecutive, so that they share rows of B in L1. Rows of more than longest_row
+//         entries are left to the work list.
 #pragma once
 
 #include "kernel.cuh"

@@ -6,9 +6,8 @@
 // Strategy::segment entries within one column band; a row with several is "split": each part owns a slot for
 // its partial sum. Long items are ordered by band.
 //
-// Cost    two passes over row_offsets a panel, with a binary search in `columns` per row where there are
-// panels or
-//         bands; 16 bytes an item. The host adds up one counter record per 1024 rows, band and panel.
+// Cost    two passes over row_offsets a panel, in panels and bands with a binary search a row; 16 bytes an
+//         item. The host adds up one counter record per 1024 rows, band and panel.
 #pragma once
 
 #include <cuda_runtime.h>
