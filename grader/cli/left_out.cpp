@@ -11,8 +11,7 @@ namespace {
 [[noreturn]] void refuse(const std::string& command) {
   throw UsageError(
       "`warpgrade {}` is not in this build, which `make demo`, `make test` or `make grade` made and which "
-      "only "
-      "judges. Run `make build`: it adds the rest",
+      "only judges. Run `make build`: it adds the rest",
       command);
 }
 
