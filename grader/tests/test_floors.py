@@ -26,8 +26,10 @@ ORDER = {(floor, room): (FLOORS.index(floor), place) for floor in FLOORS for pla
 
 
 def height(path: str) -> tuple[int, int] | None:
-    """Where a file stands, from its path below grader/. A program that lies beside a floor's rooms is above them. None: it
-    is none of grader's."""
+    """Where a file stands, from its path below grader/; none: outside of it.
+
+    A program that lies beside a floor's rooms is above them.
+    """
     floor, _, rest = path.partition("/")
     if floor not in FLOORS:
         return None
