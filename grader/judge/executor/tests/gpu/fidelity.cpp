@@ -30,6 +30,12 @@ namespace {
 using namespace fidelity;
 
 constexpr int kMostRounds = 8, kPairs = 11, kCases = 2;
+// FIDELITY_ROUNDS=2: exactly two rounds, printed; FIDELITY_CASE=1: this case alone (differences.sh).
+int asked_for(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? 0 : std::atoi(text);
+}
+
 constexpr double kMostRatio = 0.01, kMostUs = 0.5;  // the bar: either holds
 constexpr double kBoundByLaunchesUs =
     6;  // a launch and the next: 4 us of an idle host, and what lies between
@@ -46,6 +52,11 @@ class Native {
       dup2(to[0], 0);
       dup2(from[1], 1);
       for (int fd = 3; fd < 64; ++fd) close(fd);
+      // The executor asks for all device code at once, for its own process; this one has what it is given.
+      const char* loading = std::getenv("FIDELITY_NATIVE_LOADING");
+      if (loading != nullptr) setenv("CUDA_MODULE_LOADING", loading, 1);
+      const char* connections = std::getenv("FIDELITY_NATIVE_CONNECTIONS");
+      if (connections != nullptr) setenv("CUDA_DEVICE_MAX_CONNECTIONS", connections, 1);
       execl(program.c_str(), program.c_str(), nullptr);
       _exit(127);
     }
@@ -206,6 +217,11 @@ Round one_round(const std::string& folder, const std::string& program, int numbe
   Round round;
   try {
     SharedMemory memory = SharedMemory::create();  // first: the driver takes much of the address space
+    if (const char* loading = std::getenv("FIDELITY_EXECUTOR_LOADING")) {
+      setenv("CUDA_MODULE_LOADING", loading,
+             1);  // read by the first cuInit: Driver comes too late to change it
+      require(driver_api().cuInit_(0), "cuInit");
+    }
     Driver driver;
     if (driver.register_host(memory.calls(), wire::kCallBytes) != cudaSuccess)
       throw std::runtime_error("the calls' memory cannot be registered with the driver");
@@ -307,14 +323,15 @@ class Verdict {
 
 bool compare(const std::string& folder, const std::string& name, const std::string& program, int number) {
   std::vector<Round> rounds;
-  while (rounds.size() < kMostRounds) {
+  const auto asked = static_cast<size_t>(asked_for("FIDELITY_ROUNDS"));
+  while (rounds.size() < (asked == 0 ? kMostRounds : asked)) {
     rounds.push_back(in_own_process(folder, program, number, static_cast<int>(rounds.size())));
     if (rounds.back().failure[0] != 0) {
       std::printf("fidelity %-34s %d  FAILED: %s\n", name.c_str(), number, rounds.back().failure);
       std::fflush(stdout);
       return false;
     }
-    if (const Verdict so_far(rounds); so_far.fits() && so_far.plan_fits()) break;
+    if (const Verdict so_far(rounds); asked == 0 && so_far.fits() && so_far.plan_fits()) break;
   }
   const Verdict verdict(rounds);
   verdict.print(name, number);
@@ -329,6 +346,7 @@ int run(int count, char** words) {
     const std::string word = words[k];
     const size_t equals = word.find('=');
     for (int number = 1; number <= kCases; ++number) {
+      if (const int only = asked_for("FIDELITY_CASE"); only != 0 && only != number) continue;
       ++all;
       bad += !compare(words[1], word.substr(0, equals), word.substr(equals + 1), number);
     }
