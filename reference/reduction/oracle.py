@@ -6,9 +6,10 @@ import numpy as np
 def reduction(x, y):
     """The two sums, and what the rounding errors of the first grow with.
 
-    Each of m additions onto one number errs by up to half a unit of its last place, to either side: together by about sqrt(m) of
-    them. From 262,144 numbers on this exceeds the 256 that lab.yaml allows: a kernel with one atomic for each block of 256 was found 300 away
-    at 64 million. The allowance therefore grows with sqrt(n) from there on, which leaves one atomic for each warp at five times its usual error.
+    Each of m additions onto one number errs by up to half a unit of its last place, to either side: together by about
+    sqrt(m) of them. From 262,144 numbers on this can exceed the 256 that lab.yaml allows: of 64 million, a kernel with
+    one atomic for each block of 256 was found 300 away. From there on the allowance grows with sqrt(n), which leaves a
+    kernel with one atomic for each warp at five times its usual error.
     """
     wide = x.astype(np.float64)
     total = y.sum(dtype=np.int64)
