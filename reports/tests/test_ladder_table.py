@@ -165,9 +165,9 @@ def test_the_published_page_holds_what_its_sets_say_beside_courses():
 
 @pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")
 def test_a_ladder_s_page_speaks_of_no_class_and_keeps_wide_sizes_apart():
-    page = render_pages(read_run(PUBLISHED / "h200-gcn"))["index.html"]
+    page = render_pages(read_run(PUBLISHED / "h200/gcn/steps"))["index.html"]
     assert "References without a mark of their own: 3." in page
     assert "the class's median" not in html.unescape(page)
     assert '<th scope="col" class="k vertical"><span>281903</span></th>' in page
-    histogram = render_pages(read_run(PUBLISHED / "h200-histogram"))["index.html"]
+    histogram = render_pages(read_run(PUBLISHED / "h200/histogram/steps"))["index.html"]
     assert '<th scope="col" class="k"><span></span></th>' in histogram  # it has no width
