@@ -163,6 +163,11 @@ bench: build  ## time the reference solutions against the thresholds: LAB=
 bench-emulator: build-tests  ## speed of the emulator: warp instructions a second, against native code [OUTPUT=file.json]
 	@$(PYTHON) grader/emulator/tests/bench_emulator.py "$$BUILD" $(call optional,--output,OUTPUT)
 
+.PHONY: published
+published: bootstrap  ## write the ladders, plots and tables that are made of reports/published anew
+	@PYTHONPATH=reports $(PYTHON) -m warpgrade_reports.published
+	@PYTHONPATH=reports $(PYTHON) -m warpgrade_reports.peers_view reports/published --output reports/published/h200/peers >/dev/null
+
 .PHONY: bench-peers
 bench-peers: bootstrap  ## the staff's solutions beside the fastest public kernels, from reports/published [OUTPUT=folder]
 	@PYTHONPATH=reports $(PYTHON) -m warpgrade_reports.peers_view reports/published $(call optional,--output,OUTPUT)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from test_analysis import set_times
-from warpgrade_reports import courses, ladder_table
+from warpgrade_reports import courses, ladder_table, published
 from warpgrade_reports.courses import lines_of
 from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
@@ -135,22 +135,21 @@ def test_a_row_of_several_sets_says_which_case_is_of_which(ladder):
 @pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")
 @pytest.mark.parametrize("lab", ["spmm", "apsp"])
 def test_a_lab_s_page_holds_what_its_published_sets_say(lab):
-    sets = [folder for folder in sorted(PUBLISHED.glob(f"h200-{lab}*")) if (folder / "run.json").exists()]
     page = (ROOT / "reference" / lab / "README.md").read_text(encoding="utf-8")
     table = page.partition(f"{ladder_table.BEGIN}\n")[2].partition(ladder_table.END)[0]
-    assert table == ladder_table.markdown({folder.name: read_run(folder) for folder in sets})
+    assert table == ladder_table.markdown(published.read_sets(PUBLISHED / "h200" / lab))
 
 
 @pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")
-@pytest.mark.parametrize("lab", ["spmm", "apsp", "sampling", "histogram", "gcn"])
+@pytest.mark.parametrize("lab", ["spmm", "apsp", "sampling", "histogram", "gcn", "scan", "sort", "transpose"])
 def test_a_lab_s_journey_holds_what_its_sets_and_the_emulator_s_launches_say(lab):
-    sets = [folder for folder in sorted(PUBLISHED.glob(f"h200-{lab}*")) if (folder / "run.json").exists()]
-    ladder = PUBLISHED / "ladders" / lab
+    ladder = PUBLISHED / "h200" / lab
     page = (ladder / "journey.md").read_text(encoding="utf-8")
-    runs = {folder.name: read_run(folder) for folder in sets}
-    assert page == ladder_table.journey_page(runs, read_run(ladder / "launches"))
+    launches = published.launches_of(ladder)
+    assert page == ladder_table.journey_page(published.read_sets(ladder), launches)
     heads, *rows = [line for line in page.splitlines() if line.startswith("| ")]
-    assert all(word in heads for word in ("step", "idea", "block", "grid", "shared memory", "registers"))
+    launched = ("block", "grid", "shared memory", "registers") if launches else ()
+    assert all(word in heads for word in ("step", "idea", *launched))
     steps = {f"| {folder.name} " for folder in (ROOT / "reference" / lab / "steps").iterdir() if folder.is_dir()}
     assert steps <= {row.split("|")[0] + "|" + row.split("|")[1] for row in rows}
 
@@ -159,15 +158,25 @@ def test_a_lab_s_journey_holds_what_its_sets_and_the_emulator_s_launches_say(lab
 def test_the_published_page_holds_what_its_sets_say_beside_courses():
     page = (PUBLISHED / "README.md").read_text(encoding="utf-8")
     table = page.partition(f"{courses.BEGIN}\n")[2].partition(courses.END)[0]
-    folders = sorted(path.parent for path in PUBLISHED.glob("*/run.json"))
-    assert table == courses.markdown({folder.name: read_run(folder) for folder in folders})
+    assert table == courses.markdown(
+        {name: read_run(folder) for name, folder in published.sets_below(PUBLISHED).items()}
+    )
+
+
+def test_a_lab_s_sets_are_its_own_and_its_steps_and_no_launches_or_sweeps(tmp_path):
+    for folder in ("", "steps", "steps/01-03", "launches", "sweeps/06"):
+        (tmp_path / "h100/spmm" / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "h100/spmm" / folder / "run.json").touch()
+    (tmp_path / "h100/benches").mkdir()
+    assert list(published.lab_sets(tmp_path / "h100/spmm")) == ["h100/spmm", "h100/spmm/steps", "h100/spmm/steps/01-03"]
+    assert published.lab_folders(tmp_path) == [tmp_path / "h100/spmm"]
 
 
 @pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")
 def test_a_ladder_s_page_speaks_of_no_class_and_keeps_wide_sizes_apart():
-    page = render_pages(read_run(PUBLISHED / "h200-gcn"))["index.html"]
+    page = render_pages(read_run(PUBLISHED / "h200/gcn/steps"))["index.html"]
     assert "References without a mark of their own: 3." in page
     assert "the class's median" not in html.unescape(page)
     assert '<th scope="col" class="k vertical"><span>281903</span></th>' in page
-    histogram = render_pages(read_run(PUBLISHED / "h200-histogram"))["index.html"]
+    histogram = render_pages(read_run(PUBLISHED / "h200/histogram/steps"))["index.html"]
     assert '<th scope="col" class="k"><span></span></th>' in histogram  # it has no width

@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any
 
 from warpgrade_reports.model import CaseResult, Interval, Run
+from warpgrade_reports.published import sets_below
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.source import ReportInputError
 
@@ -143,15 +144,16 @@ def compare(root: Path, public_file: Path = PUBLIC) -> Comparison:
     ceilings = read_ceilings(public)
     rows: dict[tuple[str, str, int], tuple[Row, str]] = {}
     cases: dict[str, int] = {}
-    for folder in sorted({file.parent for name in ("bench.jsonl", "run.json") for file in root.glob(f"*/{name}")}):
+    benches = {file.parent.relative_to(root).as_posix(): file.parent for file in root.glob("**/bench.jsonl")}
+    for set_name, folder in sorted((benches | sets_below(root)).items()):
         bench = folder / "bench.jsonl"
         found = _bench_rows(bench, public, ceilings) if bench.is_file() else _run_rows(folder, public, ceilings)
-        cases[folder.name] = len(found)
+        cases[set_name] = len(found)
         for row in found:  # a case of two sets is told from the one that repeated it more often, or is fuller
             key = (row.lab, row.case, row.width)
             told = rows.get(key)
             if told is None or (row.repetitions, len(found)) > (told[0].repetitions, cases[told[1]]):
-                rows[key] = (row, folder.name)
+                rows[key] = (row, set_name)
     if not rows:
         raise ReportInputError(
             str(root),

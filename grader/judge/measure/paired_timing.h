@@ -37,14 +37,14 @@ inline constexpr double kOverallConfidence = 0.95;
 inline constexpr double kNarrowEnough = 0.01;
 
 // Two processes that run the same program differ by where their memory came to lie: up to about 1 us, in an
-// A/A run on an H200 (reports/published/h200-spmm, ratio "self"), which no number of repetitions in one
-// process averages out. Ratios' intervals are widened by that much; then 75 of 78 A/A intervals of 95 % hold
-// 1 (h200-spmm-31).
+// A/A run on an H200, which no number of repetitions in one process averages out. Ratios' intervals are
+// widened by that much; then 75 of 78 A/A intervals of 95 % hold 1 (ratio "self" in
+// reports/published/h200/spmm/steps/04-05).
 inline constexpr double kPlacementUs = 1.0, kPlacementShare = 0.001;
 
 // What the host's clock shows beyond the device's is the way from the host's word to the start and from the
 // end to the host, and an empty run's time: 14.2 and 4.5 us on an H200, whatever the work is, within 0.5 us
-// (reports/published/h200-bench, executor.txt). A submission's may differ from the baseline's by so much;
+// (reports/published/h200/benches, executor.txt). A submission's may differ from the baseline's by so much;
 // what goes beyond counts, and beyond the tolerance the device's clock was not told the truth.
 inline constexpr double kClockResolutionUs = 1.0, kClockResolutionShare = 0.005;
 inline constexpr double kClockToleranceUs = 5.0, kClockToleranceShare = 0.03;

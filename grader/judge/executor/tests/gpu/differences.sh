@@ -4,7 +4,7 @@
 #   BUILD_ONLY=1 .../differences.sh                      builds; the next call with the same $WORK finds it built
 # Everything goes to $OUT (or ./executor-gpu): differences.txt is the table. There is no bar: the exit code says whether all ran.
 #
-# Known (reports/published/h200-bench/fidelity.txt): optimized, 04_row_split and 05_two_shapes are shorter through the executor in every
+# Known (reports/published/h200/benches/fidelity.txt): optimized, 04_row_split and 05_two_shapes are shorter through the executor in every
 # round, whatever memory was taken before; naive, 01 to 03, histogram, apsp and gcn are not. 05_two_shapes differs only for K = 32, where
 # its plan allocates an array and launches a kernel. Events beside the stamps move by 0.5 us natively in just these cases: so each start of a
 # kernel costs more, the one of the last kernel, too. Both sides start with CUDA_MODULE_LOADING=EAGER, which the native one inherits.
