@@ -22,7 +22,7 @@ struct ResourceLimits {
 };
 
 // What a process and all that it starts can be held in, so that they end together: a control group
-// (sandbox/cgroup.h).
+// (judge/sandbox/cgroup.h).
 class ProcessFence {
  public:
   virtual ~ProcessFence() = default;

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "cli/tables.h"
+#include "base/tables.h"
 
 namespace warpgrade {
 namespace {

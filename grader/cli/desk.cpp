@@ -1,4 +1,4 @@
-// `warpgrade desk`: students' runs on the course's GPU, the server's side. README.md of grader/desk.
+// `warpgrade desk`: students' runs on the course's GPU, the server's side. README.md of grader/course/desk.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -15,14 +15,14 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/tables.h"
 #include "cli/commands.h"
-#include "cli/tables.h"
-#include "desk/config.h"
-#include "desk/door.h"
-#include "desk/keys.h"
-#include "desk/queue.h"
-#include "desk/serve.h"
-#include "desk/work.h"
+#include "course/desk/config.h"
+#include "course/desk/door.h"
+#include "course/desk/keys.h"
+#include "course/desk/queue.h"
+#include "course/desk/serve.h"
+#include "course/desk/work.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -45,7 +45,8 @@ int init(const DeskOptions& options) {
   fs::permissions(options.folder, fs::perms::owner_all);
   desk::Queue::create(options.folder);
   const std::string text = fmt::format(
-      "# What the desk does: grader/desk/README.md has every key.\nschema: warpgrade.desk.v1\ncourse: {}\n"
+      "# What the desk does: grader/course/desk/README.md has every key.\nschema: warpgrade.desk.v1\ncourse: "
+      "{}\n"
       "# labs: {{spmm: {{policy: spmm.yaml}}}}   # without it every lab, with the policies of "
       "grader/policies\n",
       json(options.course).dump());

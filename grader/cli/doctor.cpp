@@ -15,9 +15,9 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/toolchain.h"
-#include "batch/judge_process.h"
 #include "cli/commands.h"
-#include "sandbox/isolation.h"
+#include "course/batch/judge_process.h"
+#include "judge/sandbox/isolation.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

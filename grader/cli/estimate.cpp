@@ -1,6 +1,6 @@
 // `warpgrade estimate COUNTERS --device D`: times that runs would take on a GPU, from counters that the
 // emulator took. For scripts/validate-estimate; `warpgrade profile` tells people.
-#include "profile/estimate.h"
+#include "course/profile/estimate.h"
 
 #include <fmt/core.h>
 
@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "profile/figures.h"
+#include "judge/judging/figures.h"
 
 namespace warpgrade {
 namespace {

@@ -19,12 +19,12 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/reports_module.h"
-#include "batch/class_run.h"
-#include "batch/contain.h"
 #include "cli/commands.h"
 #include "cli/grades.h"
-#include "exports/exports.h"
-#include "score/score.h"
+#include "course/batch/class_run.h"
+#include "course/batch/contain.h"
+#include "course/exports/exports.h"
+#include "course/score/score.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "labs/lab.h"
+#include "judge/judging/verdict.h"
+#include "judge/labs/registry.h"
 
 namespace warpgrade {
 namespace {

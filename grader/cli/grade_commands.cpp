@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "base/error.h"
-#include "batch/grade_run.h"
+#include "base/tables.h"
 #include "cli/commands.h"
 #include "cli/grades.h"
-#include "cli/tables.h"
+#include "course/batch/grade_run.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "cli/tables.h"
-#include "exports/csv.h"
-#include "gradebook/gradebook.h"
-#include "record/practice.h"
-#include "record/run_folder.h"
+#include "base/tables.h"
+#include "course/exports/csv.h"
+#include "course/gradebook/gradebook.h"
+#include "course/record/practice.h"
+#include "course/record/run_folder.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -211,7 +211,8 @@ std::optional<fs::path> gradebook_of(const fs::path& run) {
 void collect_into(const fs::path& gradebook, const fs::path& run, const std::string& author, bool relink) {
   if (fs::exists(run / kPracticeFile))
     throw UsageError(
-        "{} is a student's practice on a desk and no grade; grader/desk/README.md says how a last run counts",
+        "{} is a student's practice on a desk and no grade; grader/course/desk/README.md says how a last run "
+        "counts",
         run.string());
   if (!relink) refuse_lost_overrides(run, gradebook);
   const CollectSummary summary = merge_run(gradebook, run, author, GradebookMode::kCreate);

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "feedback/view.h"
+#include "course/feedback/view.h"
 
 namespace warpgrade {
 

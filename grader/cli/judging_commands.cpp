@@ -13,12 +13,12 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/tables.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
 #include "cli/failure_text.h"
 #include "cli/judging_options.h"
-#include "cli/tables.h"
-#include "score/score.h"
+#include "course/score/score.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

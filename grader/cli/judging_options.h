@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "batch/grade_run.h"
+#include "course/batch/grade_run.h"
 
 namespace warpgrade {
 

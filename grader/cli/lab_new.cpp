@@ -11,8 +11,8 @@
 #include "base/files.h"
 #include "base/toolchain.h"
 #include "cli/lab_commands.h"
-#include "declaration/contract.h"
-#include "labs/lab.h"
+#include "judge/declaration/contract.h"
+#include "judge/labs/registry.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -156,8 +156,9 @@ LabDeclaration declared_lab(const std::string& name) {
   find_lab(name);  // says what is wrong with the file, or which labs there are
   auto lab = declaration::find_declaration(name);
   if (!lab)
-    throw UsageError("lab {} is written in C++ (grader/labs/{}): there is no lab.yaml to make this from",
-                     name, name);
+    throw UsageError(
+        "lab {} is written in C++ (grader/judge/labs/{}): there is no lab.yaml to make this from", name,
+        name);
   return std::move(*lab);
 }
 

@@ -13,15 +13,15 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/toolchain.h"
-#include "batch/class_run.h"
-#include "batch/grade_run.h"
 #include "cli/lab_commands.h"
 #include "cli/verify_progress.h"
-#include "declaration/contract.h"
-#include "judge/verdict.h"
-#include "labs/declared/declared_judge.h"
-#include "labs/declared/mutations.h"
-#include "record/run_folder.h"
+#include "course/batch/class_run.h"
+#include "course/batch/grade_run.h"
+#include "course/record/run_folder.h"
+#include "judge/declaration/contract.h"
+#include "judge/judging/verdict.h"
+#include "judge/labs/declared/declared_judge.h"
+#include "judge/labs/declared/mutations.h"
 #include "warpgrade/datasets/catalog.h"
 
 namespace warpgrade {
@@ -360,7 +360,7 @@ int verify_lab(const VerifyOptions& options) {
   find_lab(options.lab);
   auto lab = declaration::find_declaration(options.lab);
   if (!lab)
-    throw UsageError("lab {} is written in C++ (grader/labs/{}), and has tests of its own", options.lab,
+    throw UsageError("lab {} is written in C++ (grader/judge/labs/{}), and has tests of its own", options.lab,
                      options.lab);
   return Verification(options, std::move(*lab)).run();
 }

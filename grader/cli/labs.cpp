@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/tables.h"
 #include "base/toolchain.h"
-#include "batch/class_run.h"
 #include "cli/commands.h"
 #include "cli/lab_commands.h"
-#include "cli/tables.h"
-#include "labs/lab.h"
-#include "score/policy.h"
+#include "course/batch/class_run.h"
+#include "course/score/policy.h"
+#include "judge/labs/registry.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <map>
 
-#include "judge/verdict.h"
+#include "judge/judging/verdict.h"
 
 namespace warpgrade {
 namespace {

@@ -1,5 +1,5 @@
 // `warpgrade policy check FILE` and `policy show FILE`: is it sound, and what would be worth what.
-#include "score/policy.h"
+#include "course/score/policy.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -14,14 +14,14 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/tables.h"
 #include "base/toolchain.h"
 #include "base/yaml_place.h"
-#include "batch/class_run.h"
 #include "cli/commands.h"
-#include "cli/tables.h"
-#include "exports/csv.h"
-#include "labs/lab.h"
-#include "score/score.h"
+#include "course/batch/class_run.h"
+#include "course/exports/csv.h"
+#include "course/score/score.h"
+#include "judge/labs/registry.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

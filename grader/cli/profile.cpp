@@ -12,12 +12,12 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/toolchain.h"
-#include "batch/grade_run.h"
 #include "cli/commands.h"
-#include "profile/device_rates.h"
-#include "profile/figures.h"
-#include "profile/text.h"
-#include "profile/told.h"
+#include "course/batch/grade_run.h"
+#include "course/profile/device_rates.h"
+#include "course/profile/text.h"
+#include "course/profile/told.h"
+#include "judge/judging/figures.h"
 
 namespace warpgrade {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/student_remote.h"
-#include "desk/connection.h"
+#include "course/desk/connection.h"
 
 namespace warpgrade {
 using nlohmann::json;

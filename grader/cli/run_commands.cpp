@@ -10,13 +10,13 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/reports_module.h"
-#include "batch/grade_run.h"
+#include "base/tables.h"
 #include "cli/commands.h"
-#include "cli/tables.h"
-#include "labs/lab.h"
-#include "score/calibrate.h"
-#include "score/gpu_model.h"
-#include "score/score.h"
+#include "course/batch/grade_run.h"
+#include "course/score/calibrate.h"
+#include "course/score/gpu_model.h"
+#include "course/score/score.h"
+#include "judge/labs/registry.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

@@ -9,8 +9,8 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/toolchain.h"
-#include "compile/compiler.h"
-#include "judge/verdict.h"
+#include "judge/compile/compiler.h"
+#include "judge/judging/verdict.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "batch/grade_run.h"
 #include "cli/student_run.h"
+#include "course/batch/grade_run.h"
 
 namespace warpgrade {
 

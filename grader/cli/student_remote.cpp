@@ -12,9 +12,9 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "compile/submission.h"
-#include "ingest/unpack.h"
-#include "submit/pack.h"
+#include "course/ingest/unpack.h"
+#include "course/submit/pack.h"
+#include "judge/compile/submission.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cli/student_run.h"
-#include "desk/connection.h"
+#include "course/desk/connection.h"
 
 namespace warpgrade {
 

@@ -11,7 +11,7 @@
 
 #include "base/toolchain.h"
 #include "cli/failure_text.h"
-#include "judge/verdict.h"
+#include "judge/judging/verdict.h"
 
 namespace warpgrade {
 namespace {

@@ -1,6 +1,6 @@
 // `warpgrade test [LAB]`: the students' own run, on the backend at hand. The same compiler, sandbox, judge
 // and checks as the official run, less its hidden seed. After a lab's first time limit its other cases are
-// not run. With `--remote HOST` the course's desk judges it (grader/desk/README.md).
+// not run. With `--remote HOST` the course's desk judges it (grader/course/desk/README.md).
 #include <fmt/core.h>
 #include <fnmatch.h>
 
@@ -15,14 +15,14 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/toolchain.h"
-#include "batch/class_run.h"
-#include "batch/grade_run.h"
 #include "cli/commands.h"
 #include "cli/student_lab_run.h"
 #include "cli/student_remote.h"
 #include "cli/student_report.h"
-#include "judge/verdict.h"
-#include "sandbox/isolation.h"
+#include "course/batch/class_run.h"
+#include "course/batch/grade_run.h"
+#include "judge/judging/verdict.h"
+#include "judge/sandbox/isolation.h"
 
 namespace warpgrade {
 namespace {

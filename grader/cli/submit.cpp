@@ -10,11 +10,11 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/toolchain.h"
-#include "batch/grade_run.h"
 #include "cli/commands.h"
 #include "cli/student_report.h"
-#include "compile/older_interface.h"
-#include "submit/pack.h"
+#include "course/batch/grade_run.h"
+#include "course/submit/pack.h"
+#include "judge/compile/older_interface.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

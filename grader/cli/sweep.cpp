@@ -12,8 +12,8 @@
 #include "base/reports_module.h"
 #include "cli/commands.h"
 #include "cli/judging_options.h"
-#include "sweep/summary.h"
-#include "sweep/variants.h"
+#include "course/sweep/summary.h"
+#include "course/sweep/variants.h"
 
 namespace warpgrade {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/tables.h"
 #include "base/text.h"
-#include "cli/tables.h"
-#include "ingest/times.h"
+#include "course/ingest/times.h"
 
 namespace warpgrade {
 using nlohmann::json;

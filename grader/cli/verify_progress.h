@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "batch/options.h"
+#include "course/batch/options.h"
 
 namespace warpgrade {
 

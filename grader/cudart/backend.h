@@ -1,7 +1,7 @@
 // What the CUDA runtime's front end needs of a device. There are three: the interpreter in this process
-// (grader/emulator/src/backend), a ring to another process (grader/executor/forwarding) and NVIDIA's driver
-// (grader/executor/driver). The front end knows handles, captures, graphs, launch configurations and last
-// errors; a backend knows memory, device code, streams and events.
+// (grader/emulator/src/backend), a ring to another process (grader/judge/executor/forwarding) and NVIDIA's
+// driver (grader/judge/executor/driver). The front end knows handles, captures, graphs, launch configurations
+// and last errors; a backend knows memory, device code, streams and events.
 //
 // Calls return the runtime's error codes. Backends are used by several threads at once. Addresses are what
 // kernels see; memory of the host is named by pointers of the process that the backend lives in.

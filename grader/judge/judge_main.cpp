@@ -17,11 +17,12 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/process.h"
-#include "judge/cause_search.h"
-#include "judge/cuda_memory.h"
-#include "judge/job.h"
-#include "judge/phases.h"
-#include "judge/services.h"
+#include "judge/judging/cause_search.h"
+#include "judge/judging/cuda_memory.h"
+#include "judge/judging/job.h"
+#include "judge/judging/phases.h"
+#include "judge/judging/services.h"
+#include "judge/labs/registry.h"
 #include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade {

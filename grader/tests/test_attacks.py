@@ -158,8 +158,8 @@ def snake_case(name: str) -> str:
 
 def test_the_attacks_speak_the_executor_s_protocol() -> None:
     """Numbers of calls and commands, magic and version as in wire.h: with others the attacks would do nothing."""
-    wire = (ROOT / "grader/executor/wire.h").read_text(encoding="utf-8")
-    commands = (ROOT / "grader/executor/judge_commands.h").read_text(encoding="utf-8")
+    wire = (ROOT / "grader/judge/executor/wire.h").read_text(encoding="utf-8")
+    commands = (ROOT / "grader/judge/executor/judge_commands.h").read_text(encoding="utf-8")
     attack = (COMMON / "executor_ring.cuh").read_text(encoding="utf-8")
     calls = re.findall(r"^\s*X\((\w+), \d", wire, re.MULTILINE)
     restated = re.findall(r"(k\w+) = (\d+)", attack.split("enum Call", 1)[1].split("}", 1)[0])

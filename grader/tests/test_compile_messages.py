@@ -140,7 +140,7 @@ def assert_no_path_of_the_judge(folder: Path) -> None:
     for own in (
         "/run/warpgrade",
         str(ROOT),
-        "grader/runner",
+        "grader/judge/runner",
         "_runner.cpp",
         "runner_main",
         "adaptor.cu",

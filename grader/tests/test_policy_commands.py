@@ -60,7 +60,7 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, wrong: str, said: str
 
 def test_every_key_that_the_program_knows_stands_on_the_page() -> None:
     """Asked of the program: an unknown key makes it name the known ones."""
-    source = (ROOT / "grader/score/policy.cpp").read_text(encoding="utf-8")
+    source = (ROOT / "grader/course/score/policy.cpp").read_text(encoding="utf-8")
     known = set()
     for listed in re.findall(r"\.only\(\s*\{(.*?)\}\)", source, re.DOTALL):
         known |= set(re.findall(r'"(\w+)"', listed))

@@ -16,7 +16,7 @@ import pytest
 OLDEST = (2, 31)
 BUILD = Path(os.environ.get("WARPGRADE", "build/bin/warpgrade")).resolve().parent.parent
 # Part of libc_nonshared.a before 2.33; in scripts/cmake/portable/older_libc.cpp; the shared libgcc's own affair; used
-# where the headers have it (grader/executor/host_process.cpp).
+# where the headers have it (grader/judge/executor/host_process.cpp).
 BROUGHT = {
     *("stat", "fstat", "lstat", "fstatat", "mknod", "mknodat", "stat64", "fstat64", "lstat64", "fstatat64"),
     *("__libc_single_threaded", "arc4random", "_dl_find_object", "posix_spawn_file_actions_addclosefrom_np"),

@@ -1,4 +1,4 @@
-"""Makes run folders that follow grader/record/README.md, seeded. Made-up figures: for tests and for looking at pages.
+"""Makes run folders that follow grader/course/record/README.md, seeded. Made-up figures: for tests and for looking at pages.
 
 `python reports/tests/synthetic.py FOLDER [--backend emulator] [--students 200] [--kind ladder]` writes one.
 """

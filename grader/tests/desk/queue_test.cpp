@@ -1,5 +1,5 @@
 // The desk's queue: turns, limits, and processes that die at any point.
-#include "desk/queue.h"
+#include "course/desk/queue.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "base/files.h"
-#include "desk/keys.h"
-#include "desk/standing_array.h"
+#include "course/desk/keys.h"
+#include "course/desk/standing_array.h"
 
 namespace warpgrade::desk {
 namespace {

@@ -1,4 +1,4 @@
-#include "gradebook/gradebook.h"
+#include "course/gradebook/gradebook.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>

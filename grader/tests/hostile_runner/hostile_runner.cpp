@@ -13,7 +13,7 @@
 #include <cstring>
 #include <string>
 
-#include "runner/protocol.h"
+#include "judge/protocol/protocol.h"
 
 namespace {
 

@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "batch/devices.h"
-#include "measure/nvml.h"
-#include "sandbox/gpu_files.h"
+#include "course/batch/devices.h"
+#include "judge/measure/nvml.h"
+#include "judge/sandbox/gpu_files.h"
 
 namespace warpgrade {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "labs/lab.h"
+#include "judge/labs/registry.h"
 #include "warpgrade/datasets/catalog.h"
 
 namespace warpgrade::spmm {

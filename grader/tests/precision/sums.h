@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "labs/spmm/workbench.h"
+#include "judge/labs/spmm/workbench.h"
 
 namespace warpgrade::spmm {
 

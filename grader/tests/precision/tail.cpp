@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "labs/spmm/precision.h"
+#include "judge/labs/spmm/precision.h"
 
 namespace warpgrade::spmm {
 namespace {

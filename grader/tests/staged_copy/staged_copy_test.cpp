@@ -1,14 +1,14 @@
 // Copies through pinned pieces, on the emulator's CUDA runtime: what arrives is what was sent, whatever the
 // size is beside that of a piece.
-#include "judge/staged_copy.h"
+#include "judge/judging/staged_copy.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "judge/cuda_memory.h"
-#include "measure/random.h"
+#include "judge/judging/cuda_memory.h"
+#include "judge/measure/random.h"
 
 namespace warpgrade {
 namespace {

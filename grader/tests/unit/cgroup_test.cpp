@@ -1,6 +1,6 @@
 // Control groups with the kernel's own: on a machine that offers none, these tests are skipped and say why.
 // Every hostile child is inside the group that is tested and is bounded by itself as well.
-#include "sandbox/cgroup.h"
+#include "judge/sandbox/cgroup.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include <functional>
 #include <thread>
 
-#include "sandbox/cgroup_files.h"
+#include "judge/sandbox/cgroup_files.h"
 
 namespace warpgrade {
 namespace {

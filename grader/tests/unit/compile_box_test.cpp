@@ -5,7 +5,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
-#include "compile/compiler.h"
+#include "judge/compile/compiler.h"
 
 namespace warpgrade {
 namespace {

@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "compile/compiler.h"
-#include "compile/inspect.h"
-#include "compile/manifest.h"
-#include "compile/source_name.h"
+#include "judge/compile/compiler.h"
+#include "judge/compile/inspect.h"
+#include "judge/compile/manifest.h"
+#include "judge/compile/source_name.h"
 
 namespace warpgrade {
 namespace {

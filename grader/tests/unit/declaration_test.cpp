@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "declaration/contract.h"
-#include "declaration/lab_declaration.h"
-#include "declaration/signature.h"
+#include "judge/declaration/contract.h"
+#include "judge/declaration/lab_declaration.h"
+#include "judge/declaration/signature.h"
 
 namespace warpgrade::declaration {
 namespace {

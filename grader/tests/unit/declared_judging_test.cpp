@@ -8,8 +8,8 @@
 #include <random>
 #include <set>
 
-#include "labs/declared/comparison.h"
-#include "labs/declared/draw.h"
+#include "judge/labs/declared/comparison.h"
+#include "judge/labs/declared/draw.h"
 
 namespace warpgrade::declared {
 namespace {

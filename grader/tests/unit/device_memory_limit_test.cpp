@@ -1,4 +1,4 @@
-#include "judge/device_memory_limit.h"
+#include "judge/judging/device_memory_limit.h"
 
 #include <gtest/gtest.h>
 

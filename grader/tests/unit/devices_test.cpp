@@ -1,4 +1,4 @@
-#include "batch/devices.h"
+#include "course/batch/devices.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What the judge makes of the emulator's findings.
-#include "judge/diagnosis.h"
+#include "judge/judging/diagnosis.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "emulator/include/warpemu/findings.h"
-#include "judge/cause_search.h"
+#include "judge/judging/cause_search.h"
 
 namespace warpgrade {
 namespace {

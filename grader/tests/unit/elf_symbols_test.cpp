@@ -1,4 +1,4 @@
-#include "compile/elf_symbols.h"
+#include "judge/compile/elf_symbols.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
-#include "compile/inspect.h"
+#include "judge/compile/inspect.h"
 
 namespace warpgrade {
 namespace {

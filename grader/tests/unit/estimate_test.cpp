@@ -1,8 +1,8 @@
-#include "profile/estimate.h"
+#include "course/profile/estimate.h"
 
 #include <gtest/gtest.h>
 
-#include "profile/told.h"
+#include "course/profile/told.h"
 
 namespace warpgrade {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gcn/oracle.h"
-#include "labs/gcn/numbers.h"
+#include "judge/labs/gcn/numbers.h"
 
 namespace warpgrade::gcn {
 namespace {

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "labs/gcn/checks.h"
-#include "labs/gcn/double_double.h"
+#include "judge/labs/gcn/checks.h"
+#include "judge/labs/gcn/double_double.h"
 
 namespace warpgrade::gcn {
 namespace {

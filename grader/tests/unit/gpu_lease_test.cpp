@@ -1,6 +1,6 @@
 // Judges that share a GPU: who wants it alone waits for the sharers, goes before those that come later, and a
 // sharer lets them go first when it breathes.
-#include "judge/gpu_lease.h"
+#include "judge/judging/gpu_lease.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <atomic>
 #include <thread>
 
-#include "judge/services.h"
+#include "judge/judging/services.h"
 
 namespace warpgrade {
 namespace {

@@ -1,4 +1,4 @@
-#include "measure/interval.h"
+#include "judge/measure/interval.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "judge/kept_data.h"
+#include "judge/judging/kept_data.h"
 
 #include <gtest/gtest.h>
 

@@ -7,11 +7,12 @@
 #include "base/files.h"
 #include "base/toolchain.h"
 #include "base/yaml_place.h"
-#include "labs/apsp/apsp_lab.h"
-#include "labs/gcn/gcn_lab.h"
-#include "labs/histogram/histogram_lab.h"
-#include "labs/sampling/sampling_lab.h"
-#include "labs/spmm/spmm_lab.h"
+#include "judge/labs/apsp/apsp_lab.h"
+#include "judge/labs/gcn/gcn_lab.h"
+#include "judge/labs/histogram/histogram_lab.h"
+#include "judge/labs/registry.h"
+#include "judge/labs/sampling/sampling_lab.h"
+#include "judge/labs/spmm/spmm_lab.h"
 
 namespace warpgrade {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "exports/exports.h"
+#include "course/exports/exports.h"
 
 namespace warpgrade {
 namespace {

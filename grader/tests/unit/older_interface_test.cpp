@@ -1,8 +1,8 @@
-#include "compile/older_interface.h"
+#include "judge/compile/older_interface.h"
 
 #include <gtest/gtest.h>
 
-#include "labs/lab.h"
+#include "judge/labs/registry.h"
 
 namespace warpgrade {
 namespace {

@@ -1,4 +1,4 @@
-#include "measure/paired_timing.h"
+#include "judge/measure/paired_timing.h"
 
 #include <gtest/gtest.h>
 

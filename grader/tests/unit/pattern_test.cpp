@@ -1,4 +1,4 @@
-#include "labs/spmm/pattern.h"
+#include "judge/labs/spmm/pattern.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "labs/spmm/precision.h"
+#include "judge/labs/spmm/precision.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <set>
 
-#include "labs/apsp/solver.h"
-#include "labs/spmm/workbench.h"
+#include "judge/labs/apsp/solver.h"
+#include "judge/labs/spmm/workbench.h"
 
 namespace warpgrade::spmm {
 namespace {

@@ -1,5 +1,5 @@
 // Runs prepared several at once, by real oracle processes: Python with NumPy, a thread and a process a run.
-#include "labs/declared/prepared_runs.h"
+#include "judge/labs/declared/prepared_runs.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "judge/program_box.h"
-#include "labs/declared/declared_judge.h"
+#include "judge/judging/program_box.h"
+#include "judge/labs/declared/declared_judge.h"
 
 namespace warpgrade::declared {
 namespace {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "judge/diagnosis.h"
-#include "profile/diseases.h"
-#include "profile/text.h"
+#include "course/profile/text.h"
+#include "judge/judging/diagnosis.h"
+#include "judge/judging/diseases.h"
 
 namespace warpgrade {
 namespace {

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "base/process.h"
-#include "sandbox/isolation.h"
-#include "sandbox/sandbox.h"
+#include "judge/sandbox/isolation.h"
+#include "judge/sandbox/sandbox.h"
 
 namespace warpgrade {
 namespace {

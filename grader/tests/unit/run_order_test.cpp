@@ -1,4 +1,4 @@
-#include "judge/run_order.h"
+#include "judge/judging/run_order.h"
 
 #include <gtest/gtest.h>
 

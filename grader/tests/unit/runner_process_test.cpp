@@ -1,6 +1,6 @@
 // The judge's side of the protocol against a runner that does not keep to it: whatever comes, the answer is a
 // verdict of the submission, and the judge lives.
-#include "judge/runner_process.h"
+#include "judge/judging/runner_process.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "judge/diagnosis.h"
-#include "judge/shared_host_memory.h"
+#include "judge/judging/diagnosis.h"
+#include "judge/judging/shared_host_memory.h"
 
 namespace warpgrade {
 namespace {

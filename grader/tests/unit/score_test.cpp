@@ -1,13 +1,13 @@
-#include "score/score.h"
+#include "course/score/score.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/yaml_place.h"
-#include "record/run_folder.h"
-#include "score/calibrate.h"
-#include "score/gpu_model.h"
+#include "course/record/run_folder.h"
+#include "course/score/calibrate.h"
+#include "course/score/gpu_model.h"
 
 namespace warpgrade {
 namespace {

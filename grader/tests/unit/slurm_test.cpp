@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "slurm/cluster.h"
-#include "slurm/plan.h"
+#include "course/slurm/cluster.h"
+#include "course/slurm/plan.h"
 
 namespace warpgrade {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "sweep/summary.h"
-#include "sweep/variants.h"
+#include "course/sweep/summary.h"
+#include "course/sweep/variants.h"
 
 namespace warpgrade {
 namespace {

@@ -1,4 +1,5 @@
-// Whether the program's own code runs in this process, or in that of an executor's host (grader/executor).
+// Whether the program's own code runs in this process, or in that of an executor's host
+// (grader/judge/executor).
 #pragma once
 
 namespace warpgrade::emu {

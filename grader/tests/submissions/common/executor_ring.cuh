@@ -1,4 +1,4 @@
-// The shared memory between a host process and its executor (grader/executor/wire.h), as an attack finds and writes
+// The shared memory between a host process and its executor (grader/judge/executor/wire.h), as an attack finds and writes
 // it from inside the submission. The only file of the corpus that knows it: what an attack does with it stands in
 // its own source. ../../test_attacks.py compares the numbers of the calls with wire.h.
 #pragma once

@@ -1,0 +1,333 @@
+#include "course/batch/grade_run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <thread>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/process.h"
+#include "base/waiting.h"
+#include "course/batch/judging.h"
+#include "course/score/score.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string time_text(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));
+  if (seconds < 90 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+int cores() {
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+// WARPEMU_THREADS, as the emulator's own programs read it: workers of each runner, instead of a share of the
+// cores.
+std::optional<int> emulator_threads_asked() {
+  const char* text = std::getenv("WARPEMU_THREADS");
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  constexpr int kMost = 1024;
+  const std::string_view digits = text;
+  int threads = 0;
+  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), threads);
+  if (error != std::errc() || end != digits.end() || threads < 1 || threads > kMost)
+    throw UsageError("WARPEMU_THREADS is '{}'; it must be a number from 1 to {}, or not be set", text, kMost);
+  return threads;
+}
+
+// Calls work(i) for i in [0, count) on `workers` threads; the first exception stops the rest and is thrown
+// again.
+void parallel(size_t count, size_t workers, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex mutex;
+  const auto loop = [&] {
+    for (size_t i; (i = next++) < count;) {
+      try {
+        work(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+        next = count;
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (size_t i = 1; i < std::min(workers, count); ++i) threads.emplace_back(loop);
+  loop();
+  threads.clear();
+  if (failure) std::rethrow_exception(failure);
+}
+
+// Submissions that are compiled and wait for a judge.
+class ReadyQueue {
+ public:
+  void put(size_t i) {
+    const std::lock_guard lock(mutex_);
+    ready_.push_back(i);
+    changed_.notify_one();
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+  std::optional<size_t> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return closed_ || !ready_.empty(); });
+    if (ready_.empty()) return std::nullopt;
+    const size_t i = ready_.front();
+    ready_.pop_front();
+    return i;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<size_t> ready_;
+  bool closed_ = false;
+};
+
+class LocalGrading {
+ public:
+  explicit LocalGrading(const GradeOptions& options)
+      : progress_(options.quiet), run_(options, progress_), judging_(run_, progress_) {}
+
+  GradeSummary execute() {
+    size_t before = run_.submissions().size() * run_.cases().size();
+    for (size_t i = 0; i < run_.submissions().size(); ++i) {
+      const size_t missing = judging_.missing(i).size();
+      cases_ += missing;
+      if (missing > 0) todo_.push_back(i);
+    }
+    before -= cases_;
+    if (!todo_.empty()) work();
+    run_.folder().collect();
+    return {run_.folder().root(), judging_.recorded(),  before,
+            judging_.faults(),    judging_.for_staff(), score_run(run_.folder(), std::nullopt)};
+  }
+
+ private:
+  void work() {
+    judging_.on_record([this](size_t i, const std::string& case_id) {
+      progress_.update(
+          fmt::format("[{}/{}] {}: {}; {}", done_ + 1, todo_.size(), judging_.label(i), case_id, forecast()));
+    });
+    {
+      const SlowNote note("compiling the lab's baselines",
+                          [this](const std::string& text) { progress_.note(text); });
+      judging_.compile_baselines();
+    }
+    began_ = Clock::now();
+    // The emulator's time limits are the CPU's: compiling beside it would be unfair.
+    if (run_.on_gpu()) {
+      std::jthread compiling([&] { guarded([&] { compile_all(); }); });
+      judge_all();
+    } else {
+      compile_all();
+      began_ = Clock::now();
+      judge_all();
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    judge_spoilt();
+  }
+
+  // "41 of 96 cases, about 3 min left": what is left takes as long a case as what was judged so far.
+  std::string forecast() const {
+    constexpr size_t kFewest = 3;
+    const size_t done = std::min(cases_, judging_.recorded() + judging_.faults());
+    std::string text = fmt::format("{} of {} cases", done, cases_);
+    if (done < kFewest || done == cases_) return text;
+    const double spent = std::chrono::duration<double>(Clock::now() - began_).count();
+    return text + ", about " +
+           time_text(spent / static_cast<double>(done) * static_cast<double>(cases_ - done)) + " left";
+  }
+
+  // The first failure of any thread ends the others' work.
+  void guarded(const std::function<void()>& work) {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      failed_ = true;
+    }
+  }
+
+  void compile_all() {
+    std::atomic<size_t> done{0};
+    // Judges spin while they time: on a GPU they keep their cores.
+    const int compilers = run_.on_gpu() ? std::max(1, cores() - 2 * workers() - 1) : cores();
+    const struct Closing {
+      ReadyQueue& queue;
+      ~Closing() { queue.close(); }
+    } closing{ready_};
+    const auto compile = [&](size_t i) {
+      throw_if_interrupted();
+      if (failed_) return;
+      judging_.compile(i);
+      ready_.put(i);
+      progress_.update(fmt::format("compiled {}/{}: {}", ++done, todo_.size(), judging_.label(i)));
+    };
+    // Where an earlier call died, this one may die too: one at a time, so that the next call knows where.
+    std::vector<size_t> first, last;
+    for (const size_t i : todo_) (judging_.deaths(i) == 0 ? first : last).push_back(i);
+    parallel(first.size(), static_cast<size_t>(compilers), [&](size_t k) { compile(first[k]); });
+    for (const size_t i : last) compile(i);
+  }
+
+  const std::vector<JudgeDevice>& devices() const { return run_.backend().devices; }
+
+  // On a GPU one each: what others do outside of their timed phases has to wait for those of each, and takes
+  // longer while several bring up and end their contexts. Measured: reports/published/README.md.
+  int workers() const {
+    int jobs = run_.options().jobs;
+    if (jobs <= 0)
+      jobs = run_.on_gpu() || !devices().empty() ? std::max(1, static_cast<int>(devices().size())) : cores();
+    return std::max(1, std::min<int>(jobs, static_cast<int>(todo_.size())));
+  }
+
+  const JudgeDevice* device_of(int worker) const {
+    return devices().empty() ? nullptr : &devices()[static_cast<size_t>(worker) % devices().size()];
+  }
+
+  Judging::Share share(int worker) const {
+    Judging::Share share;
+    const int judges =
+        run_.on_gpu() ? std::min(workers(), std::max(1, static_cast<int>(devices().size()))) : workers();
+    const int own_cores = std::max(1, cores() / judges);
+    share.emulator_threads = emulator_threads_asked().value_or(own_cores);
+    share.judge_threads = run_.on_gpu() ? own_cores : share.emulator_threads;
+    share.alone = !run_.on_gpu() || workers() <= std::max(1, static_cast<int>(devices().size()));
+    share.device = device_of(worker);
+    return share;
+  }
+
+  void judge_all() {
+    {
+      std::vector<std::jthread> threads;
+      for (int worker = 1; worker < workers(); ++worker)
+        threads.emplace_back([this, worker] { guarded([&] { judge_ready(worker); }); });
+      guarded([&] { judge_ready(0); });
+    }
+    // What a GPU left when it was given up, after the other judges had come to their end.
+    for (int worker = 0; worker < workers(); ++worker) {
+      if (!is_given_up(device_of(worker))) return guarded([&] { judge_ready(worker); });
+    }
+  }
+
+  void judge_ready(int worker) {
+    const Judging::Share own = share(worker);
+    JudgeServer judge(own.device != nullptr ? own.device->visible : "");
+    if (own.device != nullptr)
+      judge.report_waits(own.device->name, [this](const std::string& text) { progress_.note(text); });
+    // The first submission is still being compiled.
+    if (run_.on_gpu()) judge.start_early(judging_.outline(own));
+    while (!is_given_up(own.device)) {
+      const auto i = ready_.take();
+      if (!i) return;
+      throw_if_interrupted();
+      if (failed_) return;
+      try {
+        judge_one(*i, judge, own);
+      } catch (const GpuWedged& wedged) {
+        if (!give_up(own.device, wedged.what())) throw;
+        ready_.put(*i);
+      }
+    }
+  }
+
+  void judge_one(size_t i, JudgeServer& judge, const Judging::Share& own) {
+    if (!judging_.judge(i, judge, own).empty()) {
+      const std::lock_guard lock(mutex_);
+      spoilt_.push_back(i);
+    }
+    progress_.note(
+        fmt::format("[{}/{}] {}; {}", ++done_, todo_.size(), judging_.summary_line(i), forecast()));
+  }
+
+  bool is_given_up(const JudgeDevice* device) {
+    const std::lock_guard lock(mutex_);
+    return device != nullptr && given_up_.contains(device);
+  }
+
+  // A GPU that answers nothing is left alone while there is another one; false: it was the last.
+  bool give_up(const JudgeDevice* device, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    const size_t used = std::min(devices().size(), static_cast<size_t>(workers()));
+    if (device == nullptr || given_up_.size() + 1 >= used) return false;
+    given_up_.insert(device);
+    judging_.events().infrastructure("gpu_wedged", device->name + ": " + why);
+    progress_.note(fmt::format("{} is given up: {}; the others go on", device->name, why));
+    return true;
+  }
+
+  // Verdicts that others on the GPU may have brought about are found anew with nobody else there.
+  void judge_spoilt() {
+    if (spoilt_.empty()) return;
+    int worker = 0;
+    while (worker + 1 < workers() && is_given_up(device_of(worker))) ++worker;
+    Judging::Share alone = share(worker);
+    JudgeServer judge(alone.device != nullptr ? alone.device->visible : "");
+    alone.alone = true;
+    for (const size_t i : spoilt_) {
+      throw_if_interrupted();
+      judging_.judge(i, judge, alone);
+      progress_.note(fmt::format("[alone] {}", judging_.summary_line(i)));
+    }
+  }
+
+  Progress progress_;
+  ClassRun run_;
+  Judging judging_;
+  ReadyQueue ready_;
+  std::mutex mutex_;
+  std::vector<size_t> todo_;  // submissions of which a case has no verdict
+  size_t cases_ = 0;          // of them, to be judged
+  Clock::time_point began_;
+  std::vector<size_t> spoilt_;
+  std::set<const JudgeDevice*> given_up_;
+  std::exception_ptr failure_;
+  std::atomic<bool> failed_{false};
+  std::atomic<size_t> done_{0};
+};
+
+}  // namespace
+
+json score_run(const RunFolder& folder, const std::optional<fs::path>& policy_file) {
+  const json run = folder.read_run();
+  // A policy that was given holds from then on: whatever is made of the run later follows it.
+  if (policy_file) {
+    load_policy(*policy_file, vocabulary_of(run));
+    write_text(folder.root() / "policy.yaml", read_text(*policy_file));
+  }
+  const Policy policy = policy_of(folder, run);
+  const json scores = score(policy, run, folder.read_records());
+  write_text(folder.scores_file(), json_text(scores, 1) + "\n");
+  return scores;
+}
+
+GradeSummary grade(const GradeOptions& options) {
+  return LocalGrading(options).execute();
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,15 @@
+// A full disk is the cluster's fault: what was judged is kept in memory and written when there is room again.
+#pragma once
+
+#include <functional>
+
+#include "course/record/events.h"
+
+namespace warpgrade {
+
+// Calls write(). When `patient`, again until it does not meet a full disk or quota, at most
+// WARPGRADE_DISK_WAIT_S (default 600) seconds long; then its DiskFull is thrown on. Logs `disk_full` once and
+// `disk_freed` at the end.
+void with_patience(EventLog& events, bool patient, const std::function<void()>& write);
+
+}  // namespace warpgrade

@@ -1,0 +1,43 @@
+#include "course/batch/progress.h"
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/text.h"
+
+namespace warpgrade {
+
+Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() {
+  const std::lock_guard lock(mutex_);
+  clear();
+}
+
+void Progress::clear() {
+  if (shown_) fmt::print(stderr, "\r\033[K");
+  shown_ = false;
+}
+
+void Progress::update(const std::string& text) {
+  if (quiet_ || !terminal_) return;
+  const std::lock_guard lock(mutex_);
+  winsize size = {};
+  const int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
+  clear();
+  fmt::print(stderr, "{}", plain_line(text, static_cast<size_t>(columns)));
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void Progress::note(const std::string& text) {
+  if (quiet_) return;
+  const std::lock_guard lock(mutex_);
+  clear();
+  fmt::print(stderr, "{}\n", text);
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,151 @@
+#include "course/desk/housekeeping.h"
+
+#include <fmt/core.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/process.h"
+#include "base/reports_module.h"
+#include "course/desk/open_cases.h"
+#include "course/exports/exports.h"
+#include "course/feedback/view.h"
+#include "judge/judging/lab.h"
+
+namespace warpgrade::desk {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+// A snapshot's folders are read-only: they are made writable first.
+void remove_tree(const fs::path& root) {
+  std::error_code none;
+  for (const auto& entry : fs::recursive_directory_iterator(root, none))
+    if (entry.is_directory() && !entry.is_symlink())
+      fs::permissions(entry.path(), fs::perms::owner_all, fs::perm_options::add, none);
+  fs::remove_all(root, none);
+}
+
+// The views of a lab's latest runs, each under its student's pseudonym.
+Views views_of(const Queue& queue, const std::vector<Request>& runs) {
+  json people = json::array();
+  for (const Request& run : runs) people.push_back({{"id", run.student}});
+  const auto names = pseudonyms(pseudonym_key(queue.desk()), {{"submissions", people}});
+  Views views;
+  for (const Request& run : runs) {
+    const fs::path file = queue.folder_of(run.id) / "view.json";
+    if (!fs::exists(file)) continue;
+    json view = json::parse(read_text(file), nullptr, false);
+    if (!view.is_object()) continue;
+    view["pseudonym"] = names.at(run.student);
+    view["run"] = "desk";
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+// Of runs that judged all that is open: one of a single case, chosen by its student, says nothing of the
+// others.
+void write_leaderboard(const Queue& queue, const std::string& lab, const Policy& policy,
+                       const fs::path& folder) {
+  const std::vector<Request> runs =
+      queue.latest_judged(lab, open_cases(lab, policy, queue.setting("backend")));
+  std::string mark;
+  for (const Request& run : runs) mark += std::to_string(run.id) + " ";
+  const fs::path stamp = folder / ("." + lab);
+  if (runs.empty() || (fs::exists(stamp) && read_text(stamp) == mark)) return;
+  const Views views = views_of(queue, runs);
+  if (views.empty()) return;
+  make_directories(folder);
+  const TemporaryDirectory scratch("warpgrade-leaderboard");
+  write_text(scratch.path() / "board.json", json_text(leaderboard(views), 1) + "\n");
+  run_reports_module("warpgrade_reports.leaderboard", {(scratch.path() / "board.json").string(), "--output",
+                                                       (folder / (lab + ".html")).string()});
+  write_text(stamp, mark);
+}
+
+std::set<std::string> labs_of(const Config& config) {
+  std::set<std::string> labs;
+  for (const auto& [lab, policy] : config.labs) labs.insert(lab);
+  if (labs.empty())
+    for (const Lab* lab : warpgrade::labs()) labs.insert(lab->name());
+  return labs;
+}
+
+// One that is there already stays as it is: whoever watches the folder sees a change only where there is one.
+void write_hand_in(const Queue& queue, const Request& run, const fs::path& folder) {
+  const fs::path file = folder / (run.student + ".tar.gz"), stamp = folder / ("." + run.student);
+  const fs::path from = queue.folder_of(run.id) / "submission.tar.gz";
+  const std::string mark = std::to_string(run.id);
+  if ((fs::exists(stamp) && read_text(stamp) == mark) || !fs::exists(from)) return;
+  write_text(file, read_text(from));
+  write_text(stamp, mark);
+}
+
+}  // namespace
+
+void write_metrics(const Queue& queue, const Config& config) {
+  const json counts = queue.counts();
+  std::string text;
+  const auto metric = [&](const char* name, const char* type, const char* help) {
+    text += fmt::format("# HELP warpgrade_desk_{} {}\n# TYPE warpgrade_desk_{} {}\n", name, help, name, type);
+  };
+  metric("runs", "gauge", "Runs by state.");
+  for (const char* state : {"queued", "running", "judged", "failed", "cancelled"})
+    text +=
+        fmt::format("warpgrade_desk_runs{{state=\"{}\"}} {}\n", state, counts.at(state).get<std::int64_t>());
+  metric("wait_seconds", "gauge", "Seconds that the last 100 runs waited.");
+  for (const auto& [quantile, key] : {std::pair("0.5", "wait_median_s"), std::pair("0.95", "wait_p95_s")})
+    text += fmt::format("warpgrade_desk_wait_seconds{{quantile=\"{}\"}} {:.3f}\n", quantile,
+                        counts.value(key, 0.0));
+  metric("worker_busy", "gauge", "Whether a worker judges a run.");
+  for (const Worker& worker : queue.workers())
+    text += fmt::format("warpgrade_desk_worker_busy{{worker=\"{}\"}} {}\n", worker.name,
+                        worker.request != 0 ? 1 : 0);
+  metric("written_seconds", "gauge", "When this file was written, in seconds since 1970.");
+  text += fmt::format("warpgrade_desk_written_seconds {:.0f}\n", now_s());
+  write_text(config.metrics, text);
+}
+
+void write_hand_ins(const Queue& queue, const Config& config, const Log& log) {
+  for (const std::string& lab : labs_of(config)) {
+    try {
+      const std::vector<Request> runs = queue.latest_judged(lab);
+      if (runs.empty() || !config.policy(lab).remote.last_remote_counts) continue;
+      const fs::path folder = queue.desk() / "hand-ins" / lab;
+      make_directories(folder);
+      for (const Request& run : runs) write_hand_in(queue, run, folder);
+    } catch (const std::exception& error) {
+      log.add("no_hand_ins", {{"lab", lab}, {"why", error.what()}});
+    }
+  }
+}
+
+void write_leaderboards(const Queue& queue, const Config& config, const Log& log) {
+  for (const std::string& lab : labs_of(config)) {
+    try {
+      if (queue.latest_judged(lab).empty()) continue;
+      if (const Policy policy = config.policy(lab); policy.visibility.leaderboard)
+        write_leaderboard(queue, lab, policy, config.pages);
+    } catch (const Interrupted&) {
+      return;
+    } catch (const std::exception& error) {
+      log.add("no_leaderboard", {{"lab", lab}, {"why", error.what()}});
+    }
+  }
+}
+
+void remove_old_files(const Queue& queue, const Config& config, const Log& log) {
+  const double before = now_s() - 86400 * config.feedback_days;
+  for (const Request& run : queue.ended_since(0, 0)) {
+    if (run.ended > before || !fs::exists(queue.folder_of(run.id))) continue;
+    remove_tree(queue.folder_of(run.id));
+    log.add("removed", {{"run", run.id}, {"student", run.student}});
+  }
+}
+
+}  // namespace warpgrade::desk

@@ -1,0 +1,69 @@
+// Grades in the formats of other programs. All of them are made from feedback views (course/feedback/view.h):
+// what a student may not see is not there to be exported.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace warpgrade {
+
+using Views = std::vector<nlohmann::json>;
+
+// Gradescope's results.json: score, tests, leaderboard, extra_data.
+nlohmann::json gradescope_results(const nlohmann::json& view);
+
+// Autolab's last line of output: {"scores": {"correctness": .., "speed": ..}, "scoreboard": [..]}. A person's
+// override is a third problem, "adjustment", so that the sum is the final points.
+nlohmann::json autolab_scores(const nlohmann::json& view);
+
+// Canvas' gradebook import: a row a student, below the row with the points possible. ID is Canvas' own number
+// for a student, by which it looks first; SIS User ID the roster's. `column` names the assignment as Canvas
+// does, "Lab 1 (4711)".
+std::string canvas_csv(const Views& views, const std::string& column);
+
+// Moodle's grade import: ID number, e-mail address and user name, those of them that every student has; full
+// name, points, a comment.
+std::string moodle_csv(const Views& views, const std::string& column);
+
+// Blackboard's upload of grades: the user name and the points. `column` as Blackboard's own download writes
+// it, "Lab 1 [Total Pts: 100 Score] |4711".
+std::string blackboard_csv(const Views& views, const std::string& column);
+
+// Brightspace's import of grades: OrgDefinedId, Username, "<column> Points Grade", End-of-Line Indicator.
+std::string brightspace_csv(const Views& views, const std::string& column);
+
+// Ids of students of the roster who lack what the import of `format` (moodle, blackboard, brightspace) finds
+// people by: they are not in that file.
+std::vector<std::string> left_out_of(const std::string& format, const Views& views);
+
+// Students whom courseware of this roster does not know: they are left out of its imports.
+bool is_stranger(const nlohmann::json& view, const Views& all);
+
+// JUnit XML as Jenkins reads it: a suite a student, a test case a case.
+std::string junit_xml(const Views& views);
+
+// The anonymous list: {schema, run, lab, baseline, titles, rows: [{rank, shared, name, points, max_points,
+// correct, total, speed, speedups}]}, best first: by points, then by `speed`, the geometric mean of the
+// speed-ups over the thresholds' baseline with its interval, of who has all of these cases correct. Whom the
+// measurement cannot tell from the first of a rank shares it.
+nlohmann::json leaderboard(const Views& views);
+
+// The widths that speed-ups are averaged by: the lab's few, or all together.
+inline constexpr int kAllWidths = 0;
+std::vector<int> speed_widths(const Views& views);
+std::string speedup_title(const nlohmann::json& view, int k);  // "Speed-up K=32"
+
+// Geometric mean of a view's speed-ups at width k over the correct cases; none: nothing measured.
+std::optional<double> mean_speedup(const nlohmann::json& view, int k);
+
+// A student's id as a file name: safe, and no two ids fall onto one.
+std::string file_name_of(const std::string& id);
+
+// Points and what made them, in a few lines of plain text.
+std::string headline(const nlohmann::json& view);
+
+// A case's outcome in a few lines of plain text.
+std::string case_text(const nlohmann::json& line);
+
+}  // namespace warpgrade

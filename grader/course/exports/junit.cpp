@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include "course/exports/exports.h"
+
+namespace warpgrade {
+using nlohmann::json;
+
+namespace {
+
+// XML 1.0 has no place for most control characters, not even as references.
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\n':
+        result += "&#10;";
+        break;
+      case '\t':
+        result += "&#9;";
+        break;
+      default:
+        result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? "\xEF\xBF\xBD" : std::string(1, c);
+    }
+  }
+  return result;
+}
+
+struct Counts {
+  int tests = 0, failures = 0, errors = 0, skipped = 0;
+};
+
+// Failures are wrong results; errors are programs that did not get that far.
+const char* element_of(const std::string& verdict) {
+  if (verdict == "judge_fault" || verdict == "not_run") return "skipped";
+  return verdict == "runtime_error" || verdict == "compile_error" ? "error" : "failure";
+}
+
+std::string test_case(const json& view, const json& line, Counts& counts) {
+  const std::string verdict = line.at("verdict");
+  ++counts.tests;
+  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped(view.at("lab")),
+                                 escaped(line.at("id")));
+  if (verdict == "accepted") return text + "/>\n";
+  const std::string element = element_of(verdict);
+  (element == "skipped" ? counts.skipped : element == "error" ? counts.errors : counts.failures) += 1;
+  text += fmt::format(">\n      <{} message=\"{}\"", element, escaped(line.value("message", verdict)));
+  if (element == "skipped") return text + "/>\n    </testcase>\n";
+  return text + fmt::format(" type=\"{}\">{}</{}>\n    </testcase>\n", escaped(verdict),
+                            escaped(case_text(line)), element);
+}
+
+std::string suite(const json& view, Counts& total) {
+  Counts counts;
+  std::string cases;
+  for (const json& line : view.at("cases")) cases += test_case(view, line, counts);
+  total.tests += counts.tests;
+  total.failures += counts.failures;
+  total.errors += counts.errors;
+  total.skipped += counts.skipped;
+  std::string text = fmt::format(
+      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
+      escaped(view.at("person").at("id")), counts.tests, counts.failures, counts.errors, counts.skipped);
+  text += "    <properties>\n";
+  for (const char* key : {"points", "max_points"}) {
+    text += fmt::format("      <property name=\"{}\" value=\"{:.2f}\"/>\n", key, view.at(key).get<double>());
+  }
+  text += fmt::format("      <property name=\"verdict\" value=\"{}\"/>\n", escaped(view.at("verdict")));
+  text += fmt::format("      <property name=\"made_from\" value=\"{}\"/>\n    </properties>\n",
+                      escaped(view.at("made_from")));
+  return text + cases + "  </testsuite>\n";
+}
+
+}  // namespace
+
+std::string junit_xml(const Views& views) {
+  Counts total;
+  std::string suites;
+  for (const json& view : views) suites += suite(view, total);
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" "
+      "errors=\"{}\">\n{}"
+      "</testsuites>\n",
+      escaped(views.front().at("run")), total.tests, total.failures, total.errors, suites);
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,324 @@
+#include "course/feedback/view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "course/ingest/times.h"
+#include "judge/judging/verdict.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kMostLogBytes = 8000, kMostOutputBytes = 1200, kMostMismatches = 8,
+                      kMostDiagnostics = 5;
+
+// Copies the fields that are there; all others stay behind.
+json only(const json& object, std::initializer_list<const char*> keys) {
+  json copy = json::object();
+  for (const char* key : keys) {
+    const auto found = object.find(key);
+    if (found != object.end() && !found->is_null()) copy[key] = *found;
+  }
+  return copy;
+}
+
+const json& part(const json& object, const char* key) {
+  static const json empty = json::object();
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return !object.is_object() || found == object.end() || !found->is_object() ? empty : *found;
+}
+
+// By reference: pointers into the list outlive the call.
+const json& list(const json& object, const char* key) {
+  static const json empty = json::array();
+  const auto found = object.find(key);
+  return found == object.end() || !found->is_array() ? empty : *found;
+}
+
+json first_of(const json& object, const char* key, std::size_t most,
+              std::initializer_list<const char*> fields) {
+  json list = json::array();
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return list;
+  for (const json& item : *found) {
+    if (list.size() == most) break;
+    if (item.is_object()) list.push_back(only(item, fields));
+  }
+  return list;
+}
+
+// The lab's words. The first runs, which were all of lab spmm, do not say them.
+json terms_of(const json& run) {
+  const bool is_spmm = run.value("lab", "") == "spmm";
+  const json unsaid = is_spmm ? json{{"width", "K"}, {"work", "nnz"}, {"output", "c"}}
+                              : json{{"width", ""}, {"work", "work"}, {"output", "output"}};
+  return run.value("terms", unsaid);
+}
+
+// The end of a long text, from a whole line on: a cut must not split a UTF-8 letter.
+std::string tail(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t from = text.find('\n', text.size() - most);
+  from = from == std::string::npos ? text.size() - most : from + 1;
+  while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xC0) == 0x80) ++from;
+  return "...\n" + text.substr(from);
+}
+
+class Viewer {
+ public:
+  Viewer(const Policy& policy, const RunParts& parts)
+      : policy_(policy), parts_(parts), zone_(TimeZone::named(policy.timezone)) {
+    for (const json& spec : parts.run.at("cases")) sets_[spec.at("id")] = spec.value("set", "");
+    for (const json& record : parts.records) {
+      records_[{record.at("submission").at("id"), record.at("case").at("id")}] = &record;
+    }
+    if (!parts.class_list.is_object()) return;
+    for (const json& student : list(parts.class_list, "students")) {
+      people_[student.at("id")] = &student;
+    }
+    for (const json& attempt : list(parts.class_list, "attempts")) {
+      if (!attempt.contains("refusal")) continue;
+      json refusal = only(attempt.at("refusal"), {"reason", "message", "next_step", "entry"});
+      if (attempt.contains("submission")) {
+        refusals_[attempt.at("submission")] = std::move(refusal);
+        continue;
+      }
+      refusal.update(only(attempt, {"attempt", "submitted_at"}));
+      std::set<std::string> told{attempt.at("student")};
+      for (const json& member : list(attempt, "members")) told.insert(member);
+      for (const std::string& student : told) outlived_refusals_[student].push_back(refusal);
+    }
+  }
+
+  // Everything but the person, which differs between the members of a team.
+  json submission(const json& scored) const {
+    const std::string id = scored.at("id");
+    json view = {{"schema", "warpgrade.feedback.v1"},
+                 {"run", parts_.run.at("run")},
+                 {"lab", parts_.run.at("lab")},
+                 {"backend", parts_.run.at("backend")},
+                 {"terms", terms_of(parts_.run)}};
+    view["submission"] =
+        only(scored, {"id", "title", "team", "attempt", "submitted_at", "late_s", "hash", "interface"});
+    view.update(only(scored, {"points", "max_points", "measured_points", "points_before_late", "verdict",
+                              "correct_cases", "total_cases", "undecided_cases", "left_out_cases"}));
+    if (const json& late = part(scored, "late"); !late.empty()) {
+      view["late"] = only(late, {"seconds", "days", "percent", "points_lost", "within_grace", "note"});
+    }
+    add_times(view["submission"]);
+    view["speed_measured"] = scored.value("speed_measured", false) && policy_.visibility.speed;
+    if (policy_.visibility.speed) {
+      view.update(only(scored, {"over_threshold", "threshold_cases"}));
+      view.update(only(parts_.scores, {"thresholds_note"}));
+      view["parts"] = only(part(scored, "parts"), {"correctness", "speed"});
+      const int decided = scored.at("total_cases").get<int>() - scored.value("undecided_cases", 0);
+      view["speed_gated"] = scored.value("speed_measured", false) && policy_.speed_needs_all_correct &&
+                            scored.at("correct_cases").get<int>() < decided;
+    }
+    json gates = first_of(scored, "gates", 8, {"baseline", "needed", "reached", "status"});
+    for (json& gate : gates)
+      if (!policy_.visibility.speed) gate.erase("reached");
+    if (!gates.empty()) view["gates"] = std::move(gates);
+    const auto refusal = refusals_.find(id);
+    if (refusal != refusals_.end()) view["refusal"] = refusal->second;
+    view["compile"] = compilation(id);
+    add_cases(scored, view);
+    return view;
+  }
+
+  json person(const std::string& id, const std::string& title) const {
+    const auto found = people_.find(id);
+    if (found == people_.end()) return {{"id", id}, {"name", title}};
+    json person = only(*found->second, {"id", "name", "email", "section", "team", "canvas_id", "sis_id",
+                                        "login", "moodle_id", "on_roster"});
+    if (!person.contains("name")) person["name"] = title.empty() ? id : title;
+    return person;
+  }
+
+  // Refused attempts of a student for whom another one counts.
+  json refused_attempts(const std::string& student) const {
+    const auto found = outlived_refusals_.find(student);
+    return found == outlived_refusals_.end() ? json() : found->second;
+  }
+
+  const std::map<std::string, const json*>& people() const { return people_; }
+
+ private:
+  json compilation(const std::string& id) const {
+    const fs::path folder = parts_.folder / "submissions" / id;
+    if (!fs::exists(folder / "compile.json")) return nullptr;
+    const json file = json::parse(read_text(folder / "compile.json"), nullptr, false);
+    if (!file.is_object()) return nullptr;
+    json view = only(file, {"status", "message", "warnings", "flags"});
+    if (view.contains("warnings") && view["warnings"].is_array()) view["warnings"] = view["warnings"].size();
+    view["kernels"] = first_of(
+        file, "kernels", 16,
+        {"name", "registers", "shared_bytes", "stack_bytes", "spill_store_bytes", "spill_load_bytes"});
+    if (view.value("status", "") != "compiled" && fs::exists(folder / "compile.log")) {
+      view["log"] = tail(read_text(folder / "compile.log"), kMostLogBytes);
+    }
+    return view;
+  }
+
+  // The time of the hand-in on the course's clocks.
+  void add_times(json& submission) const {
+    const auto at = parse_time(submission.value("submitted_at", ""));
+    if (at) submission["submitted_text"] = zone_.text(*at);
+  }
+
+  void add_cases(const json& scored, json& view) const {
+    json cases = json::array();
+    int hidden = 0, hidden_correct = 0;
+    double hidden_points = 0, hidden_possible = 0;
+    for (const json& line : scored.at("cases")) {
+      const auto set = sets_.find(line.at("id").get<std::string>());
+      if (set != sets_.end() && policy_.visibility.open_sets.contains(set->second)) {
+        cases.push_back(open_case(scored.at("id"), line));
+        continue;
+      }
+      if (line.value("left_out", false)) {
+        if (policy_.visibility.hidden_verdicts) cases.push_back(hidden_case(line, hidden + 1));
+        continue;
+      }
+      ++hidden;
+      hidden_correct += line.at("verdict") == verdicts::kAccepted ? 1 : 0;
+      hidden_points += line.value("points", 0.0);
+      hidden_possible += line.value("max_points", 0.0);
+      if (policy_.visibility.hidden_verdicts) cases.push_back(hidden_case(line, hidden));
+    }
+    view["cases"] = std::move(cases);
+    view["hidden"] = {{"cases", hidden},
+                      {"correct", hidden_correct},
+                      {"points", hidden_points},
+                      {"max_points", hidden_possible}};
+  }
+
+  // What everybody may know of a case: the verdict's kind and what it earned.
+  json score_line(const json& line, bool named) const {
+    json view = only(line, {"kind", "verdict", "points", "max_points", "note", "left_out"});
+    if (named) view.update(only(line, {"id", "dataset", "k"}));
+    if (policy_.visibility.speed) {
+      view.update(only(line, {"threshold", "threshold_status", "baseline"}));
+      if (line.contains("ratio")) view["ratio"] = only(line.at("ratio"), {"median", "low", "high"});
+    }
+    return view;
+  }
+
+  json hidden_case(const json& line, int number) const {
+    json view = score_line(line, policy_.visibility.hidden_names);
+    if (!policy_.visibility.hidden_names) view["id"] = fmt::format("hidden {}", number);
+    view["open"] = false;
+    return view;
+  }
+
+  json open_case(const std::string& submission, const json& line) const {
+    json view = score_line(line, true);
+    view["open"] = true;
+    const auto found = records_.find({submission, line.at("id").get<std::string>()});
+    if (found == records_.end()) return view;
+    const json& record = *found->second;
+    const json& outcome = part(record, "outcome");
+    view.update(only(outcome, {"reason", "message", "next_step"}));
+    const std::string output = part(outcome, "details").value("output", "");
+    if (!output.empty()) view["output"] = tail(output, kMostOutputBytes);
+    view.update(only(record, {"pattern"}));
+    view["mismatches"] = first_of(record, "mismatches", kMostMismatches,
+                                  {"output", "index", "row", "col", "row_nnz", "want", "got"});
+    view["diagnostics"] =
+        first_of(record, "diagnostics", kMostDiagnostics,
+                 {"kind", "file", "line", "kernel", "block", "thread", "message", "advice", "count"});
+    view["findings"] =
+        first_of(part(record, "counters"), "findings", 3, {"disease", "kernel", "message", "advice"});
+    if (policy_.visibility.speed) {
+      const json time = only(part(record, "timing"), {"median_us"});
+      if (!time.empty()) view["time_us"] = time.at("median_us");
+    }
+    return view;
+  }
+
+  const Policy& policy_;
+  const RunParts& parts_;
+  TimeZone zone_;
+  std::map<std::string, std::string> sets_;
+  std::map<std::pair<std::string, std::string>, const json*> records_;
+  std::map<std::string, const json*> people_;
+  std::map<std::string, json> refusals_;           // by submission
+  std::map<std::string, json> outlived_refusals_;  // by student, a list
+};
+
+void apply_final(const Policy& policy, const std::map<std::string, FinalPoints>& finals, json& view) {
+  const auto final = finals.find(view.at("person").at("id").get<std::string>());
+  if (final == finals.end() || !final->second.overridden) return;
+  view["computed_points"] = view.at("points");
+  view["points"] = final->second.points;
+  view["overridden"] = true;
+  if (policy.visibility.override_reasons) view["override_reason"] = final->second.reason;
+}
+
+std::vector<std::string> members_of(const json& scored) {
+  std::vector<std::string> members;
+  for (const json& member : scored.value("members", json::array())) members.push_back(member);
+  if (members.empty()) members.push_back(scored.value("student", scored.at("id").get<std::string>()));
+  return members;
+}
+
+}  // namespace
+
+std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
+                                 const std::map<std::string, std::string>& names,
+                                 const std::map<std::string, FinalPoints>& finals,
+                                 const std::string& made_from) {
+  const Viewer viewer(policy, parts);
+  std::vector<json> views;
+  std::map<std::string, std::size_t> place;  // by student
+  for (const json& scored : parts.scores.at("submissions")) {
+    if (scored.value("role", "student") != "student" || !scored.value("counts", true)) continue;
+    json shared = viewer.submission(scored);
+    const auto name = names.find(scored.at("id").get<std::string>());
+    if (policy.visibility.leaderboard && name != names.end()) shared["pseudonym"] = name->second;
+    for (const std::string& member : members_of(scored)) {
+      json view = shared;
+      view["person"] = viewer.person(member, scored.value("title", ""));
+      if (json refused = viewer.refused_attempts(member); !refused.empty())
+        view["refused_attempts"] = std::move(refused);
+      apply_final(policy, finals, view);
+      const auto [stands, fresh] = place.emplace(member, views.size());
+      if (fresh)
+        views.push_back(std::move(view));
+      else if (view["submission"].value("attempt", 0) >=
+               views[stands->second]["submission"].value("attempt", 0))
+        views[stands->second] = std::move(view);
+    }
+  }
+  for (const auto& [id, student] : viewer.people()) {
+    if (place.contains(id)) continue;
+    json view = {{"schema", "warpgrade.feedback.v1"},
+                 {"run", parts.run.at("run")},
+                 {"lab", parts.run.at("lab")},
+                 {"backend", parts.run.at("backend")},
+                 {"person", viewer.person(id, "")},
+                 {"points", 0.0},
+                 {"max_points", parts.scores.at("max_points")},
+                 {"measured_points", parts.scores.value("measured_points", parts.scores.at("max_points"))},
+                 {"verdict", "not_submitted"},
+                 {"speed_measured", false},
+                 {"cases", json::array()}};
+    if (policy.visibility.speed) {
+      view["parts"] = {{"correctness", 0.0}};
+      if (view.at("measured_points") == view.at("max_points")) view["parts"]["speed"] = 0.0;
+    }
+    apply_final(policy, finals, view);
+    views.push_back(std::move(view));
+  }
+  for (json& view : views) view["made_from"] = made_from;
+  return views;
+}
+
+}  // namespace warpgrade

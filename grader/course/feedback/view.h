@@ -1,0 +1,46 @@
+// What a student may see, and nothing else: made by copying single named fields, so that what nobody thought
+// of stays behind. Everything that reaches a student (pages, Gradescope, Autolab, JUnit) is made from views
+// alone.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "course/score/policy.h"
+
+namespace warpgrade {
+
+// The parts of a run folder, read once.
+struct RunParts {
+  std::filesystem::path folder;
+  nlohmann::json run, scores;
+  std::vector<nlohmann::json> records;
+  nlohmann::json class_list;  // null without submissions.json
+};
+
+// The final points of a student where the gradebook knows better than scores.json.
+struct FinalPoints {
+  double points = 0;
+  bool overridden = false;
+  std::string reason;
+};
+
+// One object a student (schema warpgrade.feedback.v1, README.md here), in the run's order, then the roster's
+// students without a submission; of several attempts the one that counts. `pseudonyms` by submission;
+// `finals` by student; `made_from` tells people which state of which sources the points are.
+std::vector<nlohmann::json> feedback_views(const Policy& policy, const RunParts& parts,
+                                           const std::map<std::string, std::string>& pseudonyms,
+                                           const std::map<std::string, FinalPoints>& finals,
+                                           const std::string& made_from);
+
+// Names that nobody can trace without the run's secret key: "teal-otter-417", by submission, all different.
+std::map<std::string, std::string> pseudonyms(const std::string& key, const nlohmann::json& run);
+
+// The key of the run's pseudonyms; made on first use, readable by its owner alone.
+std::string pseudonym_key(const std::filesystem::path& run);
+
+}  // namespace warpgrade

@@ -1,0 +1,98 @@
+// The gradebook: one SQLite file for a course. Runs are merged into it by one writer at a time; grades are
+// asked of it; a person's override stands above the computed points and never replaces them. Tables:
+// README.md here.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace warpgrade {
+
+enum class GradebookMode { kRead, kWrite, kCreate };  // kCreate: write, into a new file where there is none
+
+// What `collect` did. All zero: the gradebook had all of it.
+struct CollectSummary {
+  int attempts_added = 0, cases_added = 0, cases_changed = 0, scores_changed = 0;
+  bool nothing() const { return attempts_added + cases_added + cases_changed + scores_changed == 0; }
+};
+
+// The parts of a run folder; formats: grader/course/record/README.md.
+struct CollectedRun {
+  nlohmann::json run, scores;
+  std::vector<nlohmann::json> records;
+  nlohmann::json class_list;  // submissions.json; null where the run was not made from an export
+  std::string folder;
+};
+
+struct GradeFilter {
+  std::optional<std::string> student = {}, lab = {}, run = {};
+  bool every_attempt = false;  // not only the one that counts
+  bool best = false;           // the attempt with most points counts, not the last one of the latest run
+};
+
+// The grade of one student in one lab.
+struct Grade {
+  std::string student, name, email, section, team;
+  std::string lab, run, submission;  // no submission: the student is on the roster and handed nothing in
+  std::string submitted_at, verdict, refusal, late_note;
+  std::optional<int> attempt;
+  std::optional<double> late_s, points_before_late;
+  double computed_points = 0, points = 0, max_points = 0;  // `points` has the override, where there is one
+  int correct_cases = 0, total_cases = 0, undecided_cases = 0, over_threshold = 0, threshold_cases = 0;
+  bool counts = true;
+  struct Override {
+    double points = 0;
+    std::string reason, author, at;
+  };
+  std::optional<Override> override_by;
+  nlohmann::json to_json() const;
+};
+
+class Gradebook {
+ public:
+  // Writing holds FILE.lock until the object goes: a second writer
+  // waits up to `patience_s` and is then refused. Throws UsageError: locked, no gradebook, one of a newer
+  // version.
+  Gradebook(const std::filesystem::path& file, GradebookMode mode, double patience_s = 10);
+  ~Gradebook();
+  Gradebook(const Gradebook&) = delete;
+  Gradebook& operator=(const Gradebook&) = delete;
+
+  // Merges a run with its records and scores, all or nothing, and notes what changed in the audit trail. The
+  // same run again changes no byte. Throws UsageError when a run of that name was made at another time.
+  CollectSummary collect(const CollectedRun& run, const std::string& author);
+
+  // Sorted by lab, student, run and attempt. Of each student and lab the one grade that counts, or every
+  // attempt.
+  std::vector<Grade> grades(const GradeFilter& filter) const;
+
+  // Sets a student's points in a lab; no points takes the last override back. Throws UsageError for a student
+  // or lab without a grade, points that are negative, not finite or (unless `above_maximum`) more than there
+  // are, an empty reason or author.
+  void override_grade(const std::string& student, const std::string& lab, std::optional<double> points,
+                      const std::string& reason, const std::string& author, bool above_maximum = false);
+
+  // How far the gradebook has come: the number of its last entry in the audit trail and when that was made.
+  struct State {
+    std::int64_t entry = 0;  // 0: nothing was ever entered
+    std::string at;
+  };
+  State state() const;
+
+  // Everything that happened to a student's grades, oldest first; every student's without one.
+  std::vector<nlohmann::json> history(const std::optional<std::string>& student) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// UTC, "2026-03-01T10:15:00Z".
+std::string utc_timestamp();
+
+}  // namespace warpgrade

@@ -1,0 +1,17 @@
+// Names of an archive's entries, made printable and safe.
+#pragma once
+
+#include <string>
+
+#include "course/ingest/unpack.h"
+
+namespace warpgrade {
+
+// For messages: control characters as \xNN, cut at 300 bytes.
+std::string printable(const std::string& name);
+
+// A refusal of one entry: "<entry>: <what>".
+Refusal refuse_entry(const char* reason, const std::string& entry, const std::string& what,
+                     const char* next_step);
+
+}  // namespace warpgrade

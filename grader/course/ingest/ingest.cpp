@@ -1,0 +1,211 @@
+#include "course/ingest/ingest.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "course/ingest/arrival.h"
+#include "course/ingest/class_file.h"
+#include "course/ingest/layout.h"
+#include "course/ingest/rolling.h"
+#include "course/ingest/snapshot.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+// "Ada Lovelace (s1)".
+std::string person_text(const Student& student) {
+  const std::string name = plain_line(student.name), id = plain_line(student.id);
+  return name.empty() || name == id ? id : fmt::format("{} ({})", name, id);
+}
+
+class Ingest {
+ public:
+  Ingest(const IngestOptions& options, const RunFolder& folder)
+      : options_(options), folder_(folder), scratch_("warpgrade-ingest") {
+    taken_.zone = TimeZone::named(options.timezone);
+    if (options.roster) taken_.roster = Roster::read(*options.roster, taken_.zone);
+    on_roster_ = taken_.roster.students().size();
+    if (!std::set<std::string>{"last", "first", "best"}.contains(options.attempts))
+      throw UsageError("--attempts: expected last, first or best, got '{}'", options.attempts);
+    if (options.deadline) {
+      taken_.deadline = parse_time(*options.deadline, taken_.zone);
+      if (!taken_.deadline)
+        throw UsageError("--deadline: expected a time like 2026-03-18T23:59:00+01:00, got '{}'",
+                         *options.deadline);
+    }
+  }
+
+  json take() {
+    options_.rolling ? take_what_is_new() : take_all();
+    return class_json(taken_, options_, folder_);
+  }
+
+ private:
+  void take_all() {
+    const Layout layout = layout_of(unpacked_source(), options_.layout);
+    find_owners(layout);
+    if (!options_.accept_unmatched) refuse_strangers();
+    for (const RawAttempt& raw : layout.attempts) {
+      throw_if_interrupted();
+      Attempt attempt = unpacked(raw);
+      group_of(attempt).attempts.push_back(std::move(attempt));
+    }
+    taken_.groups.order();
+    taken_.groups.keep_each_student_in_one();
+    taken_.groups.choose(taken_.roster, options_.attempts);
+  }
+
+  void take_what_is_new() {
+    if (!fs::is_directory(options_.source))
+      throw UsageError("--watch: {} is no folder", options_.source.string());
+    if (folder_.has_class()) restore_class(folder_.read_class(), folder_, taken_);
+    if (!is_empty(options_.source)) {
+      const Layout layout =
+          layout_of(options_.source, taken_.layout.empty() ? options_.layout : taken_.layout);
+      for (auto& [key, raw] : new_arrivals(layout, *options_.rolling, taken_.seen_stamps)) {
+        throw_if_interrupted();
+        take_arrival(raw.first, raw.second);
+      }
+    }
+    taken_.groups.keep_each_student_in_one();
+    taken_.groups.choose_all(taken_.roster);
+  }
+
+  void take_arrival(const RawAttempt& raw, const Arrival& arrival) {
+    Attempt attempt = unpacked(raw);
+    if (arrival_of(raw).stamp != arrival.stamp) return;  // it is written to: the next look takes it
+    taken_.seen_stamps[raw.origin] = arrival.stamp;
+    attempt.arrived_at = arrival.at;
+    Group& group = group_of(attempt);
+    add_arrival(group, std::move(attempt), *options_.rolling, taken_.zone);
+  }
+
+  Layout layout_of(const fs::path& source, const std::string& name) {
+    Layout layout = read_layout(source, name, options_.lab, taken_.zone);
+    taken_.layout = layout.name;
+    taken_.left_aside = layout.left_aside;
+    return layout;
+  }
+
+  static bool is_empty(const fs::path& folder) {
+    return std::none_of(fs::directory_iterator(folder), fs::directory_iterator(),
+                        [](const auto& entry) { return !entry.path().filename().string().starts_with("."); });
+  }
+
+  // A whole export in one archive is unpacked first; entries of it that are not safe are somebody's own
+  // doing.
+  fs::path unpacked_source() {
+    if (fs::is_directory(options_.source)) return options_.source;
+    if (!fs::exists(options_.source))
+      throw UsageError("no such folder or archive: {}", options_.source.string());
+    if (!looks_like_archive(options_.source)) {
+      throw UsageError("{} is neither a folder nor a .zip or .tar.gz of a class", options_.source.string());
+    }
+    const fs::path folder = scratch_.path() / "export";
+    make_directories(folder);
+    const auto refusal = unpack(fs::canonical(options_.source), folder, UnpackLimits::of_a_class(),
+                                [&](const Refusal& entry) { unsafe_entries_.push_back(entry); });
+    if (refusal) throw UsageError("{}: {}", options_.source.string(), refusal->message);
+    return folder;
+  }
+
+  // What the export holds for this attempt that was not unpacked.
+  std::optional<Refusal> refused_on_the_way(const RawAttempt& raw) const {
+    for (const Refusal& entry : unsafe_entries_) {
+      const std::string& name = entry.entry;
+      if (name.find(raw.origin + "/") == 0 || name.find("/" + raw.origin + "/") != std::string::npos ||
+          name.ends_with("/" + raw.origin))
+        return entry;
+    }
+    return std::nullopt;
+  }
+
+  // Before anything is unpacked: an export and a roster that do not belong together are noticed at once. The
+  // first pass learns the LMS' numbers, so that the second one finds the same person by name and by number.
+  void find_owners(const Layout& layout) {
+    for (const RawAttempt& raw : layout.attempts)
+      for (const StudentKeys& owner : raw.owners) see(taken_.roster.find_or_add(owner));
+  }
+
+  // What one of a team hands in is of all of them.
+  void see(std::size_t student) {
+    seen_.insert(student);
+    const std::string& team = taken_.roster.students()[student].team;
+    for (std::size_t i = 0; i < on_roster_ && !team.empty(); ++i)
+      if (taken_.roster.students()[i].team == team) seen_.insert(i);
+  }
+
+  void refuse_strangers() const {
+    if (on_roster_ == 0) return;  // without a roster everybody is welcome
+    std::set<std::size_t> strangers;
+    for (std::size_t i = on_roster_; i < taken_.roster.students().size(); ++i) strangers.insert(i);
+    if (strangers.empty()) return;
+    const std::size_t matched = seen_.size() - strangers.size();
+    if (matched > 0 && 2 * matched >= on_roster_) return;
+    std::vector<std::string> handed_in, listed;
+    for (const std::size_t i : strangers)
+      if (handed_in.size() < 3) handed_in.push_back(person_text(taken_.roster.students()[i]));
+    for (std::size_t i = 0; i < on_roster_ && listed.size() < 3; ++i)
+      if (!seen_.contains(i)) listed.push_back(person_text(taken_.roster.students()[i]));
+    throw UsageError(
+        "{} of {} students of the roster are found in the hand-ins, and {} who handed in are not on it.\n"
+        "  handed in, not on the roster: {}\n  on the roster, not found:     {}\n"
+        "Is it this class's roster, and has it a column with what the export calls the students (id, e-mail "
+        "address, name, canvas_id, ...)? The export was read as layout '{}'; --layout names another one. "
+        "--accept-unmatched takes the hand-ins as they are. Nothing was kept.",
+        matched, on_roster_, strangers.size(), fmt::join(handed_in, "; "), fmt::join(listed, "; "),
+        taken_.layout);
+  }
+
+  Attempt unpacked(const RawAttempt& raw) {
+    Attempt attempt;
+    attempt.raw = raw;
+    attempt.student = taken_.roster.find_or_add(raw.owners[0]);
+    attempt.refusal = refused_on_the_way(raw);
+    if (!attempt.refusal) {
+      auto taken = take_snapshot(raw, folder_.root() / "snapshots", options_.limits);
+      if (auto* snapshot = std::get_if<Snapshot>(&taken)) attempt.snapshot = *snapshot;
+      if (auto* refusal = std::get_if<Refusal>(&taken)) attempt.refusal = *refusal;
+    }
+    return attempt;
+  }
+
+  Group& group_of(const Attempt& attempt) {
+    std::set<std::size_t> members;
+    for (const StudentKeys& owner : attempt.raw.owners) members.insert(taken_.roster.find_or_add(owner));
+    return taken_.groups.of(taken_.roster, attempt.student, members);
+  }
+
+  const IngestOptions& options_;
+  const RunFolder& folder_;
+  TemporaryDirectory scratch_;
+  ClassInProgress taken_;
+  std::size_t on_roster_ = 0;   // the first so many of its students; the others were added
+  std::set<std::size_t> seen_;  // students who handed in
+  std::vector<Refusal> unsafe_entries_;
+};
+
+}  // namespace
+
+json ingest(const IngestOptions& options, const RunFolder& folder) {
+  make_directories(folder.root());
+  remove_staged(folder.root() / "snapshots");
+  const json before = options.rolling && folder.has_class() ? folder.read_class() : json();
+  json result = Ingest(options, folder).take();
+  // Looking again and again at a folder in which nothing happens writes nothing.
+  if (before.is_object()) result["created_at"] = before.at("created_at");
+  if (result == before) return result;
+  write_text(folder.class_file(), result.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  return result;
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,64 @@
+// Who takes the course: a CSV file with a header. Known columns, in any order and case, and as the LMSs write
+// them in the lists that they export; others are left alone. README.md of batch lists them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "course/ingest/times.h"
+
+namespace warpgrade {
+
+struct Student {
+  std::string id;
+  std::string name, email, section, team;  // empty: not known
+  // What the LMSs call this student; empty: not known. canvas_id: Canvas' own user id; sis_id: the SIS user
+  // id; login: the SIS login id or user name; moodle_id: the participant's number; github: the account.
+  std::string canvas_id, sis_id, login, moodle_id, github;
+  std::optional<std::int64_t> deadline;  // an extension, seconds since 1970
+  bool on_roster = true;
+  nlohmann::json to_json() const;
+};
+
+// How an export names a student.
+struct StudentKeys {
+  std::vector<std::string> keys;  // what may be an id, an e-mail address, a login or a name, best first
+  std::string name, email;
+  std::string canvas_id, moodle_id, github;  // numbers and accounts that mean this alone
+};
+
+class Roster {
+ public:
+  Roster() = default;
+  // Times without a zone are of `zone`. Throws UsageError with file and line: no id column, an id twice, a
+  // bad time.
+  static Roster read(const std::filesystem::path& file, const TimeZone& zone = {});
+
+  const std::vector<Student>& students() const { return students_; }
+  std::vector<Student>& students() { return students_; }
+
+  // The index of the student whom the keys mean, or that of a student added under the first key that is not
+  // empty. A number of an LMS is compared with the numbers of that LMS alone. A name that two students have
+  // means nobody. A team's name means its first member: where groups hand in, some LMSs name the group.
+  std::size_t find_or_add(const StudentKeys& keys);
+
+ private:
+  void index(std::size_t student);
+  void learn(std::size_t student, const StudentKeys& keys);
+  std::optional<std::size_t> find(const StudentKeys& keys) const;
+  std::size_t add(const StudentKeys& keys);
+
+  std::vector<Student> students_;
+  std::map<std::string, std::size_t> ids_;                 // folded ids, addresses, logins
+  std::map<std::string, std::vector<std::size_t>> names_;  // keys of names
+  std::map<std::string, std::size_t> teams_;               // keys of teams' names: the first member
+  std::map<std::string, std::size_t> canvas_, moodle_, github_;
+  bool knows_canvas_ids_ = false;
+};
+
+}  // namespace warpgrade

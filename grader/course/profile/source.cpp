@@ -1,0 +1,73 @@
+#include "course/profile/source.h"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "base/error.h"
+#include "base/untrusted.h"
+#include "judge/judging/figures.h"
+
+namespace warpgrade {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr std::size_t kWidest = 160;
+constexpr std::uint64_t kMostSourceBytes = 4 << 20;
+
+// As records can hold it: what is not ASCII may be cut or no text at all.
+std::string quotable(std::string line) {
+  for (char& c : line) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte == '\t') c = ' ';
+    if (byte >= 0x7f || (byte < 0x20 && byte != '\t')) c = '?';
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line.size() > kWidest ? line.substr(0, kWidest - 3) + "..." : line;
+}
+
+std::vector<std::string> lines_of(const fs::path& folder, const std::string& name) {
+  std::vector<std::string> lines;
+  const auto text = find_source(folder, name);
+  if (!text) return lines;
+  std::istringstream file(*text);
+  for (std::string line; std::getline(file, line);) lines.push_back(quotable(std::move(line)));
+  return lines;
+}
+
+}  // namespace
+
+std::optional<std::string> find_source(const fs::path& folder, const std::string& name) try {
+  const UntrustedFolder from(folder);
+  for (const UntrustedEntry& entry : from.list().entries) {
+    if (entry.kind != UntrustedEntry::Kind::kFile || entry.name.filename() != name) continue;
+    UntrustedFile file = from.read(entry.name, kMostSourceBytes);
+    if (file.ok()) return std::move(file.bytes);
+  }
+  return std::nullopt;
+} catch (const UsageError&) {  // the folder is gone: counters without their lines
+  return std::nullopt;
+}
+
+void quote_source(json& counters, const fs::path& folder) {
+  if (!counters.contains("kernels") || !counters["kernels"].is_array()) return;
+  const double all = figure(counters, "warp_instructions");
+  std::map<std::string, std::vector<std::string>> files;
+  for (json& kernel : counters["kernels"]) {
+    if (!kernel.contains("lines") || !kernel["lines"].is_array()) continue;
+    for (json& line : kernel["lines"]) {
+      const std::string name = word(line, "file");
+      const double number = figure(line, "line");
+      if (name.empty() || figure(line, "warp_instructions") < kLineMatters * all) continue;
+      const auto [file, is_new] = files.try_emplace(name);
+      if (is_new) file->second = lines_of(folder, name);
+      if (number >= 1 && number <= static_cast<double>(file->second.size()))
+        line["source"] = file->second[static_cast<std::size_t>(number) - 1];
+    }
+  }
+}
+
+}  // namespace warpgrade

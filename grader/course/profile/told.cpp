@@ -1,0 +1,157 @@
+#include "course/profile/told.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "course/profile/estimate.h"
+#include "judge/judging/figures.h"
+
+namespace warpgrade {
+namespace {
+
+using nlohmann::json;
+
+// Shorter runs and longer ones than any that a record was compared with.
+constexpr double kShortest = 3, kLongestTold = 200'000;
+// How much wider the interval is on a device that no record was compared with.
+constexpr double kUnknownDevice = 1.5;
+constexpr double kWorthTelling = 1.05;
+
+// With so many significant digits, and never with an exponent: 140, not 1.4e+02.
+std::string digits(double value, int count) {
+  if (value <= 0) return "0";
+  const int decimals = count - 1 - static_cast<int>(std::floor(std::log10(value)));
+  const double unit = std::pow(10.0, -decimals);
+  const double rounded = std::round(value / unit) * unit;
+  std::string text = fmt::format("{:.{}f}", rounded, std::max(decimals, 0));
+  if (text.find('.') != std::string::npos) {
+    while (text.back() == '0') text.pop_back();
+    if (text.back() == '.') text.pop_back();
+  }
+  return text;
+}
+
+std::string told_time(double us) {
+  if (us < 999.5) return digits(us, 3) + " us";
+  if (us < 999.5e3) return digits(us / 1e3, 3) + " ms";
+  return digits(us / 1e6, 3) + " s";
+}
+
+const char* words_of_bound(const std::string& bound) {
+  static const std::map<std::string, const char*> words{
+      {"dram", "device memory (DRAM)"},
+      {"l2", "what the second-level cache delivers (L2)"},
+      {"l1", "lines that the first-level cache looks up"},
+      {"shared", "passes through shared memory"},
+      {"issue", "instructions"},
+      {"atomics", "atomic updates and partly written sectors"},
+      {"latency", "waiting: too few loads under way"},
+      {"tail", "the busiest warp, for which all others wait"},
+      {"launch", "starting kernels"}};
+  const auto found = words.find(bound);
+  return found == words.end() ? "" : found->second;
+}
+
+const char* words_of_cure(const std::string& disease) {
+  static const std::map<std::string, const char*> words{
+      {"uncoalesced", "with coalesced accesses"},
+      {"bank_conflicts", "without bank conflicts"},
+      {"imbalance", "with equal work for all warps"},
+      {"occupancy", "with all warps that a multiprocessor holds"},
+      {"divergence", "without divergence"},
+      {"contention", "without contention of atomics"},
+      {"redundant", "with each sector read once"}};
+  const auto found = words.find(disease);
+  return found == words.end() ? "" : found->second;
+}
+
+json gains(const json& groups, const json& kernels, const DeviceRates& device, double us) {
+  std::vector<json> list;
+  for (const Cure cure : {Cure::coalescing, Cure::bank_conflicts, Cure::balance, Cure::occupancy,
+                          Cure::divergence, Cure::contention, Cure::reuse}) {
+    const double left = estimate_run(groups, kernels, device, fitted_coefficients(), cure).microseconds;
+    if (left <= 0 || us / left < kWorthTelling) continue;
+    list.push_back({{"disease", name_of(cure)}, {"us", left}, {"gain", us / left}});
+  }
+  std::sort(list.begin(), list.end(),
+            [](const json& a, const json& b) { return figure(a, "gain") > figure(b, "gain"); });
+  return list;
+}
+
+}  // namespace
+
+json tell_estimate(const json& counters, const json& kernels, const DeviceRates& device) {
+  const json groups = list(counters, "launch_groups");
+  const Estimate e = estimate_run(groups, kernels, device);
+  json told = {{"device", device.id}, {"device_name", device.name}, {"validated", device.validated}};
+  std::string refusal = e.refusal;
+  if (refusal.empty() && (e.microseconds < kShortest || e.microseconds > kLongestTold))
+    refusal = fmt::format("it would be {}; times from {} to {} were compared with records",
+                          told_time(e.microseconds), told_time(kShortest), told_time(kLongestTold));
+  if (!refusal.empty()) {
+    told["refusal"] = refusal;
+    return told;
+  }
+  const double wider = device.validated ? 1 : kUnknownDevice;
+  told["us"] = e.microseconds;
+  told["low_us"] = e.microseconds * fitted_coefficients().at("interval_low") / wider;
+  told["high_us"] = e.microseconds * fitted_coefficients().at("interval_high") * wider;
+  told["bound"] = e.bound();
+  const auto bound = e.binding.find(e.bound());
+  told["bound_share"] = bound == e.binding.end() ? 0 : bound->second / e.microseconds;
+  told["bounds"] = e.bounds;
+  told["without"] = gains(groups, kernels, device, e.microseconds);
+  return told;
+}
+
+void set_beside_naive(json& estimate, const json& naive) {
+  if (figure(estimate, "us") <= 0 || figure(naive, "us") <= 0) return;
+  const double ratio = figure(naive, "us") / figure(estimate, "us");
+  estimate["over_naive"] = {{"ratio", ratio},
+                            {"low", ratio * fitted_coefficients().at("ratio_low")},
+                            {"high", ratio * fitted_coefficients().at("ratio_high")}};
+  for (json& each : estimate["without"]) each["over_naive"] = figure(naive, "us") / figure(each, "us");
+}
+
+void order_by_gain(json& counters, const json& estimate) {
+  if (!counters.contains("findings") || !counters["findings"].is_array()) return;
+  std::map<std::string, double> gain;
+  for (const json& each : list(estimate, "without")) gain[word(each, "disease")] = figure(each, "gain");
+  for (json& finding : counters["findings"]) {
+    const auto found = gain.find(word(finding, "disease"));
+    if (found != gain.end()) finding["gain"] = found->second;
+  }
+  if (gain.empty()) return;
+  std::stable_sort(counters["findings"].begin(), counters["findings"].end(),
+                   [](const json& a, const json& b) { return figure(a, "gain") > figure(b, "gain"); });
+}
+
+std::string estimate_text(const json& e) {
+  const std::string name = word(e, "device_name");
+  if (e.contains("refusal"))
+    return fmt::format("No estimate of the time on an {}: {}.\n", name, word(e, "refusal"));
+  std::string text =
+      fmt::format("Estimate, not a measurement: about {} on an {} ({} to {})", told_time(figure(e, "us")),
+                  name, told_time(figure(e, "low_us")), told_time(figure(e, "high_us")));
+  if (const auto naive = e.find("over_naive"); naive != e.end())
+    text += fmt::format(",\n  about {}x naive ({} to {})", digits(figure(*naive, "ratio"), 2),
+                        digits(figure(*naive, "low"), 2), digits(figure(*naive, "high"), 2));
+  text += fmt::format(".\n  Bound by {}: {:.0f} % of the time.\n", words_of_bound(word(e, "bound")),
+                      100 * figure(e, "bound_share"));
+  for (const json& each : list(e, "without")) {
+    text += fmt::format("  {}: about {} times as fast", words_of_cure(word(each, "disease")),
+                        digits(figure(each, "gain"), 2));
+    if (each.contains("over_naive"))
+      text += fmt::format(", {}x naive", digits(figure(each, "over_naive"), 2));
+    text += "\n";
+  }
+  if (const auto valid = e.find("validated"); valid == e.end() || *valid != true)
+    text += "  No record of this device was compared with estimates: take it with more doubt.\n";
+  return text;
+}
+
+}  // namespace warpgrade

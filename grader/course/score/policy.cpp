@@ -1,0 +1,245 @@
+#include "course/score/policy.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/yaml_place.h"
+#include "course/ingest/times.h"
+#include "course/score/gpu_model.h"
+
+namespace warpgrade {
+namespace {
+
+using Place = YamlPlace;
+
+std::set<std::string> read_words(const Place& list, const char* example) {
+  std::set<std::string> words;
+  if (!list.defined()) return words;
+  if (!list.node().IsSequence()) list.fail(fmt::format("a list, for instance {}", example));
+  for (const auto& entry : list.node()) {
+    const std::string word = entry.IsScalar() ? entry.Scalar() : "";
+    if (word.empty()) list.fail("a list of words");
+    words.insert(word);
+  }
+  return words;
+}
+
+// `correct`, `none`, or {correct, faster_than: {naive: 1.2}}.
+void read_gate(const Place& gate, Policy& policy) {
+  if (!gate.defined() || gate.node().IsScalar()) {
+    policy.speed_needs_all_correct = gate.word_or("correct", {"correct", "none"}) == "correct";
+    return;
+  }
+  gate.only({"correct", "faster_than"});
+  policy.speed_needs_all_correct = gate.node()["correct"].IsDefined();
+  const Place faster = gate["faster_than"];
+  if (!faster.defined()) return;
+  if (!faster.node().IsMap()) faster.fail("a map from baseline to speed-up, for instance {naive: 1.2}");
+  for (const auto& entry : faster.node()) {
+    const std::string baseline = entry.first.as<std::string>();
+    policy.faster_than[baseline] = faster[baseline].number(0.01, 1e6);
+  }
+}
+
+// Its own cases: beside the lab's, under ids that none of these has.
+void read_own_cases(const Place& place, const PolicyVocabulary& known, Policy& policy) {
+  if (!place.defined()) return;
+  if (!known.read_cases) place.refuse("this policy cannot add cases here");
+  policy.cases = known.read_cases(place);
+  for (const CaseSpec& spec : policy.cases)
+    if (known.cases.contains(spec.id))
+      throw UsageError("{}: the lab has a case {} of its own: give this one another id", spec.place, spec.id);
+}
+
+// `cora: {32: 1.5, 256: 1.1}` by dataset and width, or `big: 1.5` of one case.
+void read_thresholds(const Place& place, const PolicyVocabulary& known, const Policy& policy,
+                     Policy::Thresholds& result) {
+  if (!place.defined()) return;
+  const std::string width = known.width.empty() ? "width" : known.width;
+  if (!place.is_map())
+    place.fail(
+        fmt::format("a map from dataset to {{{}: speed-up}}, or from a case's id to a speed-up", width));
+  std::set<std::string> datasets = known.datasets, cases = known.cases;
+  datasets.insert("default");
+  cases.insert(known.run_cases.begin(), known.run_cases.end());
+  for (const CaseSpec& spec : policy.cases) {
+    datasets.insert(spec.dataset);
+    cases.insert(spec.id);
+  }
+  for (const auto& [name, item] : place.entries()) {
+    if (item.is_scalar() && cases.contains(name)) {
+      result.cases[name] = item.number(0, 1e6);
+      continue;
+    }
+    if (!datasets.contains(name))
+      item.fail("a dataset or a case of this lab (`warpgrade labs` lists them)" +
+                Place::meant(name, datasets));
+    if (!item.is_map())
+      item.fail(fmt::format("a map from {} to speed-up, for instance {{32: 1.5, 256: 1.1}}", width));
+    for (const auto& [key, value] : item.entries()) {
+      int k = 0;
+      if (!YAML::convert<int>::decode(YAML::Node(key), k) || k <= 0)
+        value.refuse(fmt::format("expected a positive {} as key, got '{}'", width, key));
+      result.datasets[name][k] = value.number(0, 1e6);
+    }
+  }
+}
+
+// `measured_on: H200` of `thresholds`, and `thresholds_by_gpu: {H100: {...}}`.
+void read_gpu_thresholds(const Place& root, const PolicyVocabulary& known, Policy& policy) {
+  const auto check_model = [](const Place& place, const std::string& model) {
+    if (gpu_words(model).empty() || model.size() > 64)
+      place.refuse(
+          fmt::format("expected a GPU model as nvidia-smi names it, for instance H100, got '{}'", model));
+  };
+  if (const Place on = root["measured_on"]; on.defined()) {
+    policy.measured_on = on.text();
+    check_model(on, policy.measured_on);
+  }
+  const Place by_gpu = root["thresholds_by_gpu"];
+  if (!by_gpu.defined()) return;
+  if (!by_gpu.is_map())
+    by_gpu.fail("a map from GPU model to thresholds, for instance {H100: {default: {32: 1.5}}}");
+  for (const auto& [model, item] : by_gpu.entries()) {
+    check_model(item, model);
+    if (gpu_words(model) == gpu_words(policy.measured_on))
+      item.refuse(
+          fmt::format("{} is the GPU of `measured_on`: its thresholds stand under `thresholds`", model));
+    read_thresholds(item, known, policy, policy.gpu_thresholds[model]);
+    if (policy.gpu_thresholds[model].empty()) item.fail("thresholds as `thresholds` has them");
+  }
+}
+
+void read_limits(const Place& limits, Policy::Limits& result) {
+  limits.only({"compile_s", "run_s", "host_memory_mb", "device_memory_mb", "output_kb"});
+  limits["run_s"].only({"cuda", "emulator"});
+  result.compile_s = limits["compile_s"].number_or(120, 1, 86400);
+  for (const char* backend : {"cuda", "emulator"}) {
+    result.run_s[backend] = limits["run_s"][backend].number_or(30, 0.1, 86400);
+  }
+  result.host_memory_mb = static_cast<std::size_t>(limits["host_memory_mb"].number_or(4096, 64, 1 << 24));
+  result.device_memory_mb = static_cast<std::size_t>(limits["device_memory_mb"].number_or(16384, 1, 1 << 24));
+  result.output_kb = static_cast<std::size_t>(limits["output_kb"].number_or(256, 1, 1 << 20));
+}
+
+void read_visibility(const Place& place, Policy::Visibility& result) {
+  place.only({"open", "hidden", "hidden_names", "speed", "override_reasons", "leaderboard"});
+  const auto shown = [&](const char* key, bool fallback) {
+    return place[key].word_or(fallback ? "shown" : "hidden", {"shown", "hidden"}) == "shown";
+  };
+  if (const Place open = place["open"]; open.defined())
+    result.open_sets = read_words(open, "[public], of sets of cases");
+  result.hidden_verdicts = place["hidden"].word_or("verdict", {"verdict", "count"}) == "verdict";
+  result.hidden_names = place["hidden_names"].word_or("shown", {"shown", "numbered"}) == "shown";
+  result.speed = shown("speed", true);
+  result.override_reasons = shown("override_reasons", false);
+  result.leaderboard = shown("leaderboard", true);
+}
+
+void read_remote(const Place& remote, Policy::Remote& result) {
+  remote.only({"cases", "runs_per_hour", "runs_per_day", "waiting", "seconds", "last_remote_counts"});
+  const auto count = [&](const char* key, int fallback, int least) {
+    return remote[key].defined() ? static_cast<int>(remote[key].whole(least, 1'000'000)) : fallback;
+  };
+  if (const Place cases = remote["cases"]; cases.defined())
+    result.cases = read_words(cases, "[public], of cases, datasets or sets");
+  result.runs_per_hour = count("runs_per_hour", result.runs_per_hour, 0);
+  result.runs_per_day = count("runs_per_day", result.runs_per_day, 0);
+  result.waiting = count("waiting", result.waiting, 1);
+  result.seconds = remote["seconds"].number_or(result.seconds, 1, 86400);
+  result.last_remote_counts = remote["last_remote_counts"].truth_or(false);
+}
+
+void read_late(const Place& late, Policy& policy) {
+  if (!late.defined()) return;
+  late.only({"grace_minutes", "percent_per_day", "cap_percent", "max_days", "marked_days"});
+  Policy::Late rules;
+  rules.grace_minutes = late["grace_minutes"].number_or(rules.grace_minutes, 0, 1e6);
+  rules.percent_per_day = late["percent_per_day"].number_or(rules.percent_per_day, 0, 100);
+  rules.cap_percent = late["cap_percent"].number_or(rules.cap_percent, 0, 100);
+  rules.max_days = late["max_days"].number_or(rules.max_days, 0, 1e6);
+  rules.marked_days = late["marked_days"].number_or(rules.marked_days, 0, 1e6);
+  policy.late = rules;
+}
+
+}  // namespace
+
+std::optional<double> Policy::Thresholds::of(const nlohmann::json& spec) const {
+  const auto own = cases.find(spec.at("id").get<std::string>());
+  if (own != cases.end()) return own->second;
+  for (const std::string& key : {spec.at("dataset").get<std::string>(), std::string("default")}) {
+    const auto found = datasets.find(key);
+    if (found == datasets.end()) continue;
+    const auto value = found->second.find(spec.at("k").get<int>());
+    if (value != found->second.end()) return value->second;
+  }
+  return std::nullopt;
+}
+
+// The section that names most of the device; `thresholds` where none does.
+const Policy::Thresholds& Policy::thresholds_for(const std::string& device) const {
+  const Thresholds* best = &thresholds;
+  std::size_t words = gpu_match(measured_on, device);
+  for (const auto& [model, section] : gpu_thresholds) {
+    const std::size_t match = gpu_match(model, device);
+    if (match <= words) continue;
+    words = match;
+    best = &section;
+  }
+  return *best;
+}
+
+std::string Policy::thresholds_note(const std::string& device) const {
+  if (measured_on.empty() || thresholds.empty() || device.empty()) return "";
+  if (&thresholds_for(device) != &thresholds || gpu_match(measured_on, device) > 0) return "";
+  return fmt::format(
+      "The thresholds were measured on another GPU model ({}): this policy has none for the {} of this run.",
+      measured_on, device);
+}
+
+Policy parse_policy(const std::string& text, const std::string& file, const PolicyVocabulary& known) {
+  const Place root = Place::parse(text, file);
+  root.only({"schema", "name", "lab", "baseline", "secret_baselines", "timezone", "points", "within_noise",
+             "partial", "limits", "cases", "thresholds", "measured_on", "thresholds_by_gpu", "visibility",
+             "late", "host_isolation", "time", "remote"});
+  if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
+    root["schema"].fail("warpgrade.policy.v1");
+  }
+  Policy policy;
+  policy.hash = sha256(text);
+  policy.name = root["name"].text();
+  policy.lab = root["lab"].text();
+  policy.baseline = root["baseline"].text();
+  policy.secret_baselines = read_words(root["secret_baselines"], "[naive]");
+  if (root["timezone"].defined()) {
+    try {
+      policy.timezone = TimeZone::named(root["timezone"].text()).name();
+    } catch (const UsageError& error) {
+      throw UsageError("{}: {}", file, error.what());
+    }
+  }
+  const Place points = root["points"];
+  points.only({"correctness", "speed", "gate"});
+  policy.correctness_points = points["correctness"].number_or(40, 0, 1e6);
+  policy.speed_points = points["speed"].number_or(60, 0, 1e6);
+  policy.host_isolation = root["host_isolation"].word_or("executor", {"executor", "any"});
+  policy.time = root["time"].word_or("device", {"device", "device_and_host"});
+  read_gate(points["gate"], policy);
+  policy.within_noise_passes = root["within_noise"].word_or("pass", {"pass", "fail"}) == "pass";
+  root["partial"].only({"from"});
+  policy.partial_from = root["partial"]["from"].number_or(1.0, 0, 1);
+  read_limits(root["limits"], policy.limits);
+  read_visibility(root["visibility"], policy.visibility);
+  read_late(root["late"], policy);
+  read_remote(root["remote"], policy.remote);
+  read_own_cases(root["cases"], known, policy);
+  read_thresholds(root["thresholds"], known, policy, policy.thresholds);
+  read_gpu_thresholds(root, known, policy);
+  return policy;
+}
+
+Policy load_policy(const std::filesystem::path& file, const PolicyVocabulary& known) {
+  return parse_policy(read_text(file), file.string(), known);
+}
+
+}  // namespace warpgrade

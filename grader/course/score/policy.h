@@ -1,0 +1,111 @@
+// A policy: what a lab is worth. YAML, see grader/policies/spmm.yaml.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "judge/judging/case_spec.h"
+
+namespace warpgrade {
+
+class YamlPlace;
+
+// What a policy may speak of: its lab's words.
+struct PolicyVocabulary {
+  std::set<std::string> datasets, cases;  // the lab's: names, ids
+  std::set<std::string> run_cases = {};   // ids of a run's, some of which its own policy may have added
+  std::string width = {};                 // by which cases of one dataset differ: "K"; empty: they do not
+  // The cases that the policy adds, from its list.
+  std::function<std::vector<CaseSpec>(const YamlPlace& list)> read_cases = {};
+};
+
+struct Policy {
+  std::string name, lab, baseline;
+  std::set<std::string> secret_baselines;  // measured against, but never shipped to students
+  std::string timezone = "UTC";            // of the course: how times without a zone are meant and shown
+  double correctness_points = 40, speed_points = 60;
+  bool speed_needs_all_correct = true;
+  // "executor": host code has no GPU and cannot forge a time; "any": `grade --direct` is allowed as well.
+  std::string host_isolation = "executor";
+  // "device": the device's time counts; "device_and_host": what host code does until its work is enqueued as
+  // well, for the submission and for the baseline.
+  std::string time = "device";
+  const char* ratios_key() const { return time == "device" ? "ratios" : "ratios_with_host"; }
+  // Points are earned only where the geometric mean of the speed-ups over each of these baselines reaches the
+  // number; not asked where speed is not measured.
+  std::map<std::string, double> faster_than;
+  bool within_noise_passes = true;
+  double partial_from = 0.5;  // below its threshold a case earns linearly from this share of it; 1: nothing
+
+  // What handing in late costs. Days begin: an hour late is a day.
+  struct Late {
+    double grace_minutes = 0;     // nothing is lost within them
+    double percent_per_day = 10;  // of the points
+    double cap_percent = 100;     // never more than this,
+    double max_days = 1e6;        // unless it is later than this: then everything
+    double marked_days = 1;       // marked late by an LMS that does not say by how much
+  };
+  std::optional<Late> late;
+
+  struct Limits {
+    double compile_s = 120;
+    std::map<std::string, double> run_s;  // by backend
+    std::size_t host_memory_mb = 4096, device_memory_mb = 16384, output_kb = 256;
+  } limits;
+
+  // What a student may see of the own submission; grader/course/gradebook/README.md says what each word
+  // gives.
+  struct Visibility {
+    std::set<std::string> open_sets{"public"};  // sets of cases that are shown in full
+    bool hidden_verdicts = true;    // of the others: the verdict's kind, or only how many are correct
+    bool hidden_names = true;       // their names, or "hidden 1", "hidden 2", ...
+    bool speed = true;              // speed-ups and thresholds
+    bool override_reasons = false;  // why a person set the points
+    bool leaderboard = true;        // the class's anonymous list is made
+  } visibility;
+
+  // Students' own runs on the course's GPU; grader/course/desk/README.md says what each word does.
+  struct Remote {
+    std::set<std::string> cases{"public"};  // as `--cases` takes them: nobody's run judges any other
+    int runs_per_hour = 12, runs_per_day = 60;
+    int waiting = 1;       // a student's runs that wait or are judged, at a time
+    double seconds = 600;  // a run's longest; cases that it has not reached by then are not judged
+    bool last_remote_counts = false;
+  } remote;
+
+  std::vector<CaseSpec> cases;  // its own, beside the lab's
+
+  struct Thresholds {
+    std::map<std::string, std::map<int, double>> datasets;  // by dataset (or "default") and width
+    std::map<std::string, double> cases;                    // by a case's id; they come first
+    bool empty() const { return datasets.empty() && cases.empty(); }
+    // Of a case as run.json lists it: id, dataset, k. None: its speed earns nothing and costs nothing.
+    std::optional<double> of(const nlohmann::json& spec) const;
+  };
+  Thresholds thresholds;    // for every GPU that has none of its own
+  std::string measured_on;  // the GPU model of these; empty: the policy does not say, and they hold for all
+  std::map<std::string, Thresholds> gpu_thresholds;  // by GPU model, in place of `thresholds`
+
+  // Those for a device as CUDA names it ("NVIDIA H100 80GB HBM3"); "" is no known one.
+  const Thresholds& thresholds_for(const std::string& device) const;
+  // That they are another model's, in a sentence for people; empty where they are its own.
+  std::string thresholds_note(const std::string& device) const;
+
+  double max_points() const { return correctness_points + speed_points; }
+
+  std::string hash;  // of the text
+};
+
+// Throws UsageError naming file, line, key, what was expected and what stands there; for an unknown key the
+// known one that is nearest. Thresholds must speak of known datasets and cases. All keys:
+// grader/policies/README.md.
+Policy parse_policy(const std::string& text, const std::string& file_name, const PolicyVocabulary& known);
+Policy load_policy(const std::filesystem::path& file, const PolicyVocabulary& known);
+
+}  // namespace warpgrade

@@ -1,0 +1,325 @@
+#include "course/score/score.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "judge/judging/verdict.h"
+
+namespace warpgrade {
+namespace {
+
+using nlohmann::json;
+
+// From bad to worse; the submission's verdict is its worst case's. What is nobody's fault ranks below every
+// fault.
+int severity(const std::string& verdict) {
+  constexpr const char* kOrder[] = {
+      verdicts::kAccepted,       verdicts::kNotRun,       verdicts::kJudgeFault,  verdicts::kNotImplemented,
+      verdicts::kTimingRejected, verdicts::kWrongAnswer,  verdicts::kMemoryLimit, verdicts::kTimeLimit,
+      verdicts::kRuntimeError,   verdicts::kCompileError, verdicts::kCheating};
+  const auto found = std::find(std::begin(kOrder), std::end(kOrder), verdict);
+  return static_cast<int>(found - std::begin(kOrder));
+}
+
+bool undecided(const std::string& verdict) {
+  return verdict == verdicts::kJudgeFault || verdict == verdicts::kNotRun;
+}
+
+struct CaseScore {
+  json line;
+  std::string verdict = verdicts::kNotRun;
+  double speed_share = 0;  // 0 .. 1 of the case's speed points
+  bool has_threshold = false, over_threshold = false, measured = false;
+  bool left_out = false;  // beyond what the submission's older interface was promised: none of its cases
+};
+
+// How much of a case's speed points a ratio earns.
+double share_of(const Policy& policy, double ratio, double threshold) {
+  if (ratio >= threshold || threshold <= 0) return 1;
+  const double from = policy.partial_from * threshold;
+  if (ratio <= from || from >= threshold) return 0;
+  return (ratio - from) / (threshold - from);
+}
+
+void score_speed(const Policy& policy, const json& record, double threshold, CaseScore& result) {
+  const auto ratios = record.find(policy.ratios_key());
+  const auto ratio = ratios == record.end() ? json::const_iterator() : ratios->find(policy.baseline);
+  if (ratios == record.end() || ratio == ratios->end()) {
+    result.line["threshold_status"] = "not_measured";
+    return;
+  }
+  result.measured = true;
+  const double median = ratio->at("median"), low = ratio->at("low"), high = ratio->at("high");
+  result.line["ratio"] = {{"median", median}, {"low", low}, {"high", high}};
+  const bool noise = low < threshold && high >= threshold;
+  const bool passes = noise ? policy.within_noise_passes : median >= threshold;
+  result.line["threshold_status"] = noise ? "within_noise" : passes ? "pass" : "fail";
+  result.over_threshold = passes;
+  // With the benefit of the doubt an interval that reaches the threshold earns all; without it, its low end
+  // counts.
+  result.speed_share = passes ? 1 : share_of(policy, noise ? low : median, threshold);
+}
+
+// The GPU that measured: the record's own, else the run's.
+std::string device_of(const json& run, const json* record = nullptr) {
+  const auto name_in = [](const json& object) {
+    const auto device = object.find("device");
+    return device == object.end() || !device->is_object() ? std::string() : device->value("name", "");
+  };
+  std::string name = record == nullptr ? "" : name_in(*record);
+  return name.empty() ? name_in(run) : name;
+}
+
+CaseScore score_case(const Policy& policy, const json& run, const json& spec, const json* record) {
+  CaseScore result;
+  result.line = {{"id", spec.at("id")},
+                 {"dataset", spec.at("dataset")},
+                 {"k", spec.at("k")},
+                 {"kind", spec.at("kind")},
+                 {"baseline", policy.baseline}};
+  if (record != nullptr) result.verdict = record->at("outcome").at("verdict");
+  result.line["verdict"] = result.verdict;
+  if (record != nullptr && is_left_out(record->at("outcome"))) {
+    result.left_out = true;
+    result.line["left_out"] = true;
+    result.line["note"] = record->at("outcome").value("message", "left out");
+    return result;
+  }
+  if (spec.at("kind") != "speed") return result;
+  const auto threshold = policy.thresholds_for(device_of(run, record)).of(spec);
+  if (!threshold) return result;
+  result.has_threshold = true;
+  result.line["threshold"] = *threshold;
+  if (record != nullptr && result.verdict == verdicts::kAccepted) {
+    score_speed(policy, *record, *threshold, result);
+  } else {
+    result.line["threshold_status"] = "not_measured";
+  }
+  return result;
+}
+
+// Whether a submission is as fast as the gate asks before anything earns points.
+json gate_of(const Policy& policy, const json& specs, const std::map<std::string, const json*>& records,
+             bool speed_measured) {
+  json gates = json::array();
+  for (const auto& [baseline, needed] : policy.faster_than) {
+    double logarithms = 0, favourable = 0;
+    int measured = 0, open = 0;
+    for (const json& spec : specs) {
+      if (spec.at("kind") != "speed") continue;
+      const auto found = records.find(spec.at("id").get<std::string>());
+      if (found == records.end() || undecided(found->second->at("outcome").at("verdict"))) {
+        ++open;
+        continue;
+      }
+      const json ratio = found->second->value(policy.ratios_key(), json::object()).value(baseline, json());
+      if (found->second->at("outcome").at("verdict") != verdicts::kAccepted || !ratio.is_object()) continue;
+      logarithms += std::log(std::max(1e-9, ratio.at("median").get<double>()));
+      favourable += std::log(std::max(1e-9, ratio.at("high").get<double>()));
+      ++measured;
+    }
+    json gate{{"baseline", baseline}, {"needed", needed}};
+    if (measured > 0) gate["reached"] = std::exp(logarithms / measured);
+    const bool decided = speed_measured && (measured > 0 || open == 0);
+    const double counted =
+        std::exp((policy.within_noise_passes ? favourable : logarithms) / std::max(1, measured));
+    gate["status"] = !decided ? "not_measured" : measured > 0 && counted >= needed ? "pass" : "fail";
+    gates.push_back(std::move(gate));
+  }
+  return gates;
+}
+
+struct Tally {
+  int correct = 0, decided = 0, with_threshold = 0, over = 0, left_out = 0;
+  std::string worst = verdicts::kAccepted;
+};
+
+Tally tally_of(const std::vector<CaseScore>& cases) {
+  Tally tally;
+  for (const CaseScore& c : cases) {
+    if (c.left_out) {
+      ++tally.left_out;
+      continue;
+    }
+    if (severity(c.verdict) > severity(tally.worst)) tally.worst = c.verdict;
+    tally.decided += undecided(c.verdict) ? 0 : 1;
+    tally.correct += c.verdict == verdicts::kAccepted ? 1 : 0;
+    if (c.has_threshold && !undecided(c.verdict)) {
+      ++tally.with_threshold;
+      tally.over += c.over_threshold ? 1 : 0;
+    }
+  }
+  if (tally.left_out == static_cast<int>(cases.size()))
+    tally.worst = verdicts::kNotRun;  // nothing was judged
+  return tally;
+}
+
+// Points by part, and each case's share of them.
+void earn(const Policy& policy, const Tally& tally, bool gated, bool speed_measured,
+          std::vector<CaseScore>& cases, json& result) {
+  double correctness = 0, fast = 0;
+  json lines = json::array();
+  for (CaseScore& c : cases) {
+    double earned = 0, possible = 0;
+    if (!undecided(c.verdict)) {
+      possible = policy.correctness_points / tally.decided;
+      earned = c.verdict == verdicts::kAccepted && !gated ? possible : 0;
+      correctness += earned;
+      if (c.has_threshold && speed_measured) {
+        const double speed = policy.speed_points / tally.with_threshold;
+        possible += speed;
+        if (!gated && (tally.correct == tally.decided || !policy.speed_needs_all_correct)) {
+          earned += speed * c.speed_share;
+          fast += speed * c.speed_share;
+        }
+      }
+    } else if (!c.left_out) {
+      c.line["note"] = "not judged: earns nothing and costs nothing until it is";
+    }
+    c.line["points"] = earned;
+    c.line["max_points"] = possible;
+    lines.push_back(std::move(c.line));
+  }
+  result["points"] = correctness + fast;
+  result["parts"] = {{"correctness", correctness}};
+  if (speed_measured) result["parts"]["speed"] = fast;
+  result["cases"] = std::move(lines);
+}
+
+json score_submission(const Policy& policy, const json& run, const json& submission,
+                      const std::map<std::string, const json*>& records, bool speed_measured) {
+  const json& specs = run.at("cases");
+  std::vector<CaseScore> cases;
+  for (const json& spec : specs) {
+    const auto found = records.find(spec.at("id").get<std::string>());
+    cases.push_back(score_case(policy, run, spec, found == records.end() ? nullptr : found->second));
+  }
+  const Tally tally = tally_of(cases);
+  json result = submission;
+  const json gates = gate_of(policy, specs, records, speed_measured);
+  const bool gated =
+      std::any_of(gates.begin(), gates.end(), [](const json& gate) { return gate.at("status") == "fail"; });
+  if (!gates.empty()) result["gates"] = gates;
+  earn(policy, tally, gated, speed_measured, cases, result);
+  result["max_points"] = policy.max_points();
+  result["measured_points"] = policy.correctness_points + (speed_measured ? policy.speed_points : 0);
+  // A hand-in that was not taken was not compiled either, whatever its records had to say.
+  result["verdict"] = submission.contains("refused") ? "refused" : tally.worst;
+  result["correct_cases"] = tally.correct;
+  const int total = static_cast<int>(cases.size()) - tally.left_out;
+  result["total_cases"] = total;
+  result["undecided_cases"] = total - tally.decided;
+  if (tally.left_out > 0) result["left_out_cases"] = tally.left_out;
+  result["over_threshold"] = tally.over;
+  result["threshold_cases"] = tally.with_threshold;
+  result["speed_measured"] = speed_measured;
+  return result;
+}
+
+std::string duration_text(double seconds) {
+  const auto minutes = static_cast<long long>(seconds / 60);
+  if (seconds < 60) return fmt::format("{:.0f} s", seconds);
+  if (minutes < 60) return fmt::format("{} min", minutes);
+  if (minutes < 2 * 24 * 60) return fmt::format("{} h {} min", minutes / 60, minutes % 60);
+  return fmt::format("{} days {} h", minutes / (24 * 60), minutes / 60 % 24);
+}
+
+// What a student is told of lateness: how late, what it costs, of how much.
+std::string late_note(const Policy::Late& rules, const json& late, double before) {
+  std::string text = late.contains("seconds")
+                         ? fmt::format("Handed in {} after the deadline", duration_text(late.at("seconds")))
+                         : "Marked late by the LMS, which does not say by how much";
+  const double percent = late.at("percent"), lost = late.at("points_lost");
+  if (late.value("within_grace", false))
+    return text +
+           fmt::format(", within the grace of {:g} minutes: nothing is taken off.", rules.grace_minutes);
+  if (percent == 0) return text + ": nothing is taken off.";
+  return text + fmt::format(": {:g} % is taken off, {:g} of {:g} points.", percent,
+                            std::round(lost * 100) / 100, std::round(before * 100) / 100);
+}
+
+// Takes off what the policy says. A submission in time, or of a time that nobody knows, has no `late`.
+void apply_late_rules(const Policy& policy, json& submission) {
+  if (!policy.late) return;
+  const bool known = submission.contains("late_s");
+  const double seconds = submission.value("late_s", 0.0);
+  const bool marked = !known && submission.value("late_marked", false);
+  if (seconds <= 0 && !marked) return;
+  double days = marked ? policy.late->marked_days : 0;
+  const bool in_grace = !marked && seconds <= 60 * policy.late->grace_minutes;
+  if (!marked && !in_grace) days = std::ceil(seconds / 86400);
+  const double percent = days > policy.late->max_days
+                             ? 100
+                             : std::min(policy.late->cap_percent, days * policy.late->percent_per_day);
+  const double before = submission.at("points");
+  json late{{"days", days}, {"percent", percent}, {"points_lost", before * percent / 100}};
+  if (known) late["seconds"] = seconds;
+  if (in_grace) late["within_grace"] = true;
+  late["note"] = late_note(*policy.late, late, before);
+  if (percent > 0) {
+    submission["points_before_late"] = before;
+    submission["points"] = before * (1 - percent / 100);
+  }
+  submission["late"] = std::move(late);
+}
+
+// Of several attempts of one student or team the one with the most points counts, of equal ones the latest;
+// or, where `which` says so, the last or the first.
+void choose_attempts(const std::string& which, json& submissions) {
+  const auto wins = [&](const json& submission, const json& so_far) {
+    const int attempt = submission.value("attempt", 0), before = so_far.value("attempt", 0);
+    if (which == "last") return attempt >= before;
+    if (which == "first") return attempt < before;
+    const double points = submission.at("points"), most = so_far.at("points");
+    return points > most || (points == most && attempt >= before);
+  };
+  std::map<std::string, json*> best;
+  for (json& submission : submissions) {
+    if (!submission.contains("members")) continue;
+    submission["counts"] = false;
+    json*& so_far = best[submission["members"].dump()];
+    if (so_far == nullptr || wins(submission, *so_far)) so_far = &submission;
+  }
+  for (auto& [members, submission] : best) (*submission)["counts"] = true;
+}
+
+}  // namespace
+
+json score(const Policy& policy, const json& run, const std::vector<json>& records) {
+  std::map<std::string, std::map<std::string, const json*>> by_submission;
+  for (const json& record : records) {
+    by_submission[record.at("submission").at("id")][record.at("case").at("id")] = &record;
+  }
+  // Speed counts in a run that measures it: on a GPU, with at least one case that has a threshold.
+  bool speed_measured = false;
+  for (const json& spec : run.at("cases")) {
+    speed_measured |= run.at("backend") == "cuda" && spec.at("kind") == "speed" &&
+                      policy.thresholds_for(device_of(run)).of(spec).has_value();
+  }
+  json submissions = json::array();
+  for (const json& submission : run.at("submissions")) {
+    submissions.push_back(
+        score_submission(policy, run, submission, by_submission[submission.at("id")], speed_measured));
+    apply_late_rules(policy, submissions.back());
+  }
+  choose_attempts(run.value("attempts", "best"), submissions);
+  json scores{{"schema", "warpgrade.scores.v1"},
+              {"run", run.at("run")},
+              {"policy_name", policy.name},
+              {"policy_hash", policy.hash},
+              {"max_points", policy.max_points()},
+              {"measured_points", policy.correctness_points + (speed_measured ? policy.speed_points : 0)},
+              {"submissions", std::move(submissions)}};
+  if (!speed_measured) return scores;
+  // Who is judged on another model than the thresholds' is told so.
+  std::string note = policy.thresholds_note(device_of(run));
+  for (const json& record : records)
+    if (note.empty()) note = policy.thresholds_note(device_of(run, &record));
+  if (!note.empty()) scores["thresholds_note"] = note;
+  return scores;
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,256 @@
+#include "course/slurm/task.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/process.h"
+#include "course/batch/judging.h"
+#include "course/slurm/rounds.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+json facts_of(const TaskRequest& request) {
+  const std::string node = variable("SLURMD_NODENAME"), array = variable("SLURM_ARRAY_JOB_ID");
+  json facts{{"node", node.empty() ? host_name() : node}, {"round", request.round}};
+  facts["job"] = array.empty() ? variable("SLURM_JOB_ID") : array + "_" + variable("SLURM_ARRAY_TASK_ID");
+  facts["process"] = fmt::format("{}-{}-{}", host_name(), getpid(), utc_now_ms());
+  return facts;
+}
+
+json read_batch(const RunFolder& folder) {
+  const json batch = json::parse(read_text(folder.batch_file()), nullptr, false);
+  if (!batch.is_object() || batch.value("schema", "") != "warpgrade.batch.v1")
+    throw UsageError("{}: expected schema warpgrade.batch.v1", folder.batch_file().string());
+  return batch;
+}
+
+// A node's tasks take turns here: the first one brings the datasets in, the others find them.
+class NodeTurn {
+ public:
+  explicit NodeTurn(const std::string& what) {
+    const fs::path path =
+        fs::temp_directory_path() / fmt::format("warpgrade-{}-{}.lock", getuid(), sha256(what).substr(0, 16));
+    stamp_ = path.string() + ".done";
+    file_ = FileDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    while (file_ && flock(file_.get(), LOCK_EX) != 0) throw_if_interrupted();
+  }
+  bool first() const { return !fs::exists(stamp_); }
+  void done() const { std::ofstream(stamp_) << "1"; }
+
+ private:
+  FileDescriptor file_;
+  fs::path stamp_;
+};
+
+// Reads a file once, so that the judges find it in the page cache.
+void warm(const fs::path& file) {
+  const FileDescriptor in(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  std::vector<char> chunk(1 << 20);
+  while (in && read(in.get(), chunk.data(), chunk.size()) > 0) throw_if_interrupted();
+}
+
+class Task {
+ public:
+  explicit Task(TaskRequest request)
+      : request_(std::move(request)),
+        folder_(request_.run),
+        facts_(facts_of(request_)),
+        events_(request_.run, facts_) {}
+
+  int execute() {
+    events_.progress("task_started", request_.kind);
+    if (const std::string restarts = variable("SLURM_RESTART_COUNT"); !restarts.empty() && restarts != "0")
+      events_.infrastructure("requeued",
+                             "Slurm started this task again: its node was lost or it was preempted",
+                             {{"count", std::atoi(restarts.c_str())}});
+    int code = kExitGraded;
+    std::string ending = "done";
+    try {
+      code = work();
+      if (code != kExitGraded) ending = "to be done again elsewhere";
+    } catch (const Interrupted&) {
+      code = kExitInterrupted;
+      ending = "ended by a signal";
+      events_.infrastructure("preempted", "the task was told to end; what it recorded is kept");
+    } catch (const DiskFull& full) {
+      code = kExitTryAgain;
+      ending = full.what();
+    } catch (const std::exception& error) {
+      code = kExitTryAgain;
+      ending = error.what();
+      events_.infrastructure("task_lost", error.what());
+    }
+    events_.progress("task_ended", ending);
+    if (ending != "done") fmt::print(stderr, "warpgrade batch-task {}: {}\n", request_.kind, ending);
+    return code;
+  }
+
+ private:
+  int work() {
+    const json batch = read_batch(folder_);
+    site_ = Site::from_json(batch.at("site"));
+    if (request_.kind == "aggregate" || request_.kind == "guard") return aggregate();
+    options_ = GradeOptions::from_json(batch.at("options"));
+    options_.run = request_.run;
+    options_.event_facts = facts_;
+    options_.quiet = true;
+    if (!site_.node_cache.empty()) options_.datasets = fs::path(site_.node_cache);
+    const RoundPlan plan = Rounds(folder_, site_, events_).plan_of(request_.round);
+    const auto& tasks = request_.kind == "compile" ? plan.compile : plan.judge;
+    const size_t task = static_cast<size_t>(request_.offset) +
+                        std::strtoul(variable("SLURM_ARRAY_TASK_ID").c_str(), nullptr, 10);
+    if (task >= tasks.size())
+      throw UsageError("round {} has no {} task {}", request_.round, request_.kind, task);
+    return request_.kind == "compile" ? compile(tasks[task]) : judge(tasks[task]);
+  }
+
+  int aggregate() {
+    const RunLock lock(folder_);
+    Rounds rounds(folder_, site_, events_);
+    const bool expected = request_.kind == "aggregate";
+    fmt::print("{}\n", rounds.aggregate(request_.round, expected));
+    return kExitGraded;
+  }
+
+  int compile(const std::vector<std::string>& ids) {
+    Progress progress(true);
+    const ClassRun run(options_, progress);
+    Judging judging(run, progress);
+    for (const std::string& id : ids) {
+      throw_if_interrupted();
+      judging.compile(run.index_of(id));
+    }
+    return kExitGraded;
+  }
+
+  int judge(const std::vector<std::string>& ids) {
+    if (options_.backend == "cuda") {
+      if (!right_gpu() || !device_answers()) return kExitTryAgain;
+    }
+    Progress progress(true);
+    auto turn = std::make_unique<NodeTurn>(identity_of(request_.run));
+    const ClassRun run(options_, progress);
+    if (turn->first()) {
+      for (const CaseInput& input : run.cases())
+        if (!input.file.empty()) warm(input.file);
+      turn->done();
+    }
+    turn.reset();
+    return judge_each(run, ids, progress);
+  }
+
+  int judge_each(const ClassRun& run, const std::vector<std::string>& ids, Progress& progress) {
+    Judging judging(run, progress);
+    judging.compile_baselines();
+    const auto& devices = run.backend().devices;  // of those that the task was given the first
+    JudgeServer server(devices.empty() ? "" : devices.front().visible);
+    Judging::Share share;
+    share.emulator_threads = share.judge_threads = site_.judge.cpus;
+    for (const std::string& id : ids) {
+      throw_if_interrupted();
+      const size_t i = run.index_of(id);
+      if (judging.missing(i).empty()) continue;
+      judging.compile(i);
+      try {
+        judging.judge(i, server, share);
+      } catch (const GpuWedged& wedged) {
+        return give_up_node(wedged.what());
+      }
+      if (const auto fault = probe()) return give_up_node(*fault);
+    }
+    return judging.faults() > 0 ? kExitTryAgain : kExitGraded;
+  }
+
+  // The site's own check of the device.
+  std::optional<std::string> probe() const {
+    if (site_.probe.empty()) return std::nullopt;
+    ProcessOptions options;
+    options.command = site_.probe;
+    options.timeout = std::chrono::seconds(60);
+    const ProcessResult result = run_process(options);
+    if (result.ok()) return std::nullopt;
+    return fmt::format("the site's probe {}: {}", site_.probe[0], result.describe());
+  }
+
+  bool device_answers() {
+    auto fault = JudgeServer().device_fault();
+    if (!fault) fault = probe();
+    if (fault) give_up_node(*fault);
+    return !fault;
+  }
+
+  // The array's tasks that still wait go to other nodes, so that this one does not swallow them all.
+  int give_up_node(const std::string& why) {
+    events_.infrastructure("gpu_wedged", why);
+    avoid_this_node();
+    return kExitTryAgain;
+  }
+
+  void avoid_this_node() const {
+    const std::string array = variable("SLURM_ARRAY_JOB_ID");
+    if (array.empty()) return;
+    ProcessOptions options;
+    options.command = {"scontrol", "update", "JobId=" + array, "ExcNodeList=" + facts_.value("node", "")};
+    options.timeout = std::chrono::seconds(30);
+    run_process(options);  // where it is not allowed, the next round leaves the node out
+  }
+
+  // The first task's GPU is the run's.
+  bool right_gpu() {
+    const json device = probe_gpu();
+    const std::string name = device.value("name", "");
+    if (name.empty()) {
+      give_up_node("no GPU with a working driver");
+      return false;
+    }
+    if (!site_.gpu_model.empty() && name.find(site_.gpu_model) == std::string::npos)
+      return refuse_gpu(name, site_.gpu_model);
+    const fs::path claim = folder_.root() / "device.json";
+    write_new_text(claim, device.dump(1) + "\n");
+    const json claimed = json::parse(read_text(claim), nullptr, false);
+    const std::string wanted = claimed.is_object() ? claimed.value("name", "") : "";
+    return name == wanted || refuse_gpu(name, wanted);
+  }
+
+  bool refuse_gpu(const std::string& name, const std::string& wanted) {
+    events_.infrastructure("wrong_gpu",
+                           fmt::format("this node has {}, the run is judged on {}", name, wanted));
+    avoid_this_node();
+    return false;
+  }
+
+  TaskRequest request_;
+  RunFolder folder_;
+  json facts_;
+  EventLog events_;
+  Site site_;
+  GradeOptions options_;
+};
+
+}  // namespace
+
+int run_batch_task(const TaskRequest& request) {
+  // Slurm's own process is this one's parent: when the node's daemons die, so does the work.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  return Task(request).execute();
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,78 @@
+// Turns a submission into a runner executable: nvcc inside the sandbox, with limits, cached by content.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/toolchain.h"
+#include "judge/compile/submission.h"
+#include "judge/sandbox/sandbox.h"
+
+namespace warpgrade {
+
+struct CompileOptions {
+  std::string lab;
+  std::string architecture;  // "90": PTX and machine code for it
+  SandboxMode sandbox = SandboxMode::kBubblewrap;
+  std::chrono::seconds limit{120};                    // all sources together
+  std::vector<std::string> libraries;                 // for baselines only: "cusparse"
+  std::vector<std::filesystem::path> extra_includes;  // for trusted code only
+  std::filesystem::path
+      contract;  // folder of the contract that was made for a declared lab; the compiler's own
+};
+
+// What ptxas said of one kernel.
+struct KernelResources {
+  std::string name;  // demangled
+  std::string architecture;
+  int registers = 0;
+  size_t shared_bytes = 0, constant_bytes = 0, stack_bytes = 0, spill_store_bytes = 0, spill_load_bytes = 0;
+  nlohmann::json to_json() const;
+  static KernelResources from_json(const nlohmann::json& json);  // of what to_json() gave
+};
+
+// Of a log in which a program may have printed anything.
+std::vector<KernelResources> parse_ptxas(const std::string& log);
+
+struct CompileResult {
+  std::string status;   // compiled, compile_error, not_found, cheating, judge_fault
+  std::string reason;   // for cheating: forbidden_library; for errors: out_of_time,
+                        // bad_output, ...
+  std::string message;  // one line
+  std::string log;      // the compiler's words
+  std::filesystem::path executable;
+  double seconds = 0;
+  bool cached = false;
+  std::vector<std::string> flags;
+  std::vector<KernelResources> kernels;
+  int warnings = 0;
+  bool ok() const { return status == "compiled"; }
+  nlohmann::json to_json() const;
+};
+
+class Compiler {
+ public:
+  Compiler(Toolchain toolchain, std::filesystem::path cache);
+
+  // Never throws for what the submission does; JudgeFault and UsageError for what the machine lacks.
+  CompileResult compile(const Submission& submission, CompileOptions options);
+
+  const Toolchain& toolchain() const { return toolchain_; }
+
+ private:
+  std::vector<std::filesystem::path> runner_objects(CompileOptions& options);
+  std::vector<std::filesystem::path> own_objects(const CompileOptions& options, const std::string& name,
+                                                 const std::vector<std::string>& sources,
+                                                 const std::vector<std::filesystem::path>& others = {});
+  std::filesystem::path embed(const std::filesystem::path& source,
+                              const std::filesystem::path& scratch) const;
+  void run_own(std::vector<std::string> command, const std::string& source) const;
+
+  Toolchain toolchain_;
+  std::filesystem::path cache_;
+};
+
+}  // namespace warpgrade

@@ -1,0 +1,64 @@
+#include "judge/compile/inspect.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "base/text.h"
+#include "judge/compile/elf_symbols.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array<const char*, 8> kVendorPrefixes{"cusparse", "cublas", "cudnn", "cusolver",
+                                                     "cutensor", "nvrtc",  "cufft", "cutlass"};
+// Ways to reach a library that was not linked.
+const std::set<std::string, std::less<>> kLoaders{"dlopen", "dlmopen"};
+
+bool is_vendor_name(std::string_view name) {
+  return std::any_of(kVendorPrefixes.begin(), kVendorPrefixes.end(),
+                     [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+}  // namespace
+
+std::optional<std::string> forbidden_header(const std::string& dependencies) {
+  std::istringstream words(dependencies);
+  for (std::string word; words >> word;) {
+    const fs::path path = word;
+    const std::string name = path.filename().string();
+    if (name.ends_with(".h") &&
+        (is_vendor_name(name) || is_vendor_name(path.parent_path().filename().string()))) {
+      return name;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> inspect_symbols(std::string_view object) {
+  const ElfSymbols found = read_elf_symbols(object);
+  if (found.problem) {
+    return Finding{"unreadable_object",
+                   fmt::format("the compiled object can't be checked: {}; leave such things to the compiler",
+                               *found.problem)};
+  }
+  for (const ElfSymbol& symbol : found.symbols) {
+    if (symbol.binding == STB_LOCAL || symbol.defined) continue;
+    const std::string name = plain_line(symbol.name, 100);
+    if (is_vendor_name(symbol.name))
+      return Finding{"forbidden_library",
+                     fmt::format("calls {}; the kernels are to be your own, remove it", name)};
+    if (kLoaders.contains(symbol.name))
+      return Finding{"forbidden_library", fmt::format("calls {} to load a library at run time", name)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace warpgrade

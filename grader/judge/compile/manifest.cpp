@@ -1,0 +1,88 @@
+#include "judge/compile/manifest.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace warpgrade {
+namespace {
+
+constexpr std::size_t kMostFlags = 64, kLongestFlag = 200, kLongestTitle = 200;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_word(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+// NAME or NAME=value behind -D; the value a number or a name, also one with namespaces.
+bool is_definition(std::string_view text) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string_view name = text.substr(0, equals);
+  if (name.empty() || is_digit(name[0]) || !std::all_of(name.begin(), name.end(), is_word)) return false;
+  const std::string_view value = text.substr(std::min(equals + 1, text.size()));
+  return std::all_of(value.begin(), value.end(),
+                     [](char c) { return is_word(c) || c == '.' || c == '+' || c == '-' || c == ':'; });
+}
+
+void take_flags(const YAML::Node& flags, Manifest& manifest) {
+  if (flags.size() > kMostFlags) {
+    manifest.problem = fmt::format("submission.yaml asks for more than {} compiler flags", kMostFlags);
+    return;
+  }
+  for (const YAML::Node& flag : flags) {
+    const std::string text = flag.IsScalar() ? flag.Scalar() : "";
+    if (!is_allowed_flag(text)) {
+      manifest.problem = fmt::format("submission.yaml asks for the compiler flag {}, which is not allowed",
+                                     plain_line(flag.IsScalar() ? text : "that is no text", 100));
+      return;
+    }
+    manifest.flags.push_back(text);
+  }
+}
+
+}  // namespace
+
+bool is_allowed_flag(const std::string& flag) {
+  static const std::set<std::string> kFlags{
+      "--use_fast_math", "-use_fast_math", "--extra-device-vectorization", "-O0", "-O1", "-O2", "-O3", "-G"};
+  if (flag.size() > kLongestFlag) return false;
+  if (kFlags.contains(flag)) return true;
+  for (const std::string_view prefix : {"-maxrregcount=", "--maxrregcount="}) {
+    const std::string_view number = std::string_view(flag).substr(std::min(prefix.size(), flag.size()));
+    if (flag.starts_with(prefix))
+      return !number.empty() && number.size() <= 3 && std::all_of(number.begin(), number.end(), is_digit);
+  }
+  return flag.starts_with("-D") && is_definition(std::string_view(flag).substr(2));
+}
+
+Manifest read_manifest(const UntrustedFolder& folder) {
+  Manifest manifest;
+  const UntrustedFile file = folder.read("submission.yaml", kMostManifestBytes);
+  if (file.state == UntrustedState::kMissing) return manifest;
+  if (!file.ok()) {
+    manifest.problem = describe(file.state, "submission.yaml", kMostManifestBytes);
+    return manifest;
+  }
+  // yaml-cpp refuses more than 500 levels; aliases stay references, so that nothing grows beyond the file's
+  // size.
+  try {
+    const YAML::Node node = YAML::Load(file.bytes);
+    if (const YAML::Node title = node["title"]; title && title.IsScalar())
+      manifest.title = plain_line(title.Scalar(), kLongestTitle);
+    if (const YAML::Node flags = node["flags"]) take_flags(flags, manifest);
+  } catch (const std::exception& error) {
+    manifest.problem = fmt::format("submission.yaml can't be read: {}", plain_line(error.what()));
+  }
+  return manifest;
+}
+
+}  // namespace warpgrade

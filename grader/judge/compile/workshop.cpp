@@ -1,0 +1,193 @@
+#include "judge/compile/workshop.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "judge/compile/build_messages.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kInside = "/run/warpgrade";
+constexpr std::size_t kCompilerAddressSpace = std::size_t{8} << 30;
+constexpr GroupLimits kCompilerGroup{
+    .memory_bytes = kCompilerAddressSpace, .processes = 256, .cpu_weight = 50};
+constexpr std::size_t kMostWords = 256 << 10;  // of a step's standard output, and of its standard error
+
+fs::path toolkit_home(const Toolchain& toolchain) {
+  return fs::canonical(toolchain.nvcc).parent_path().parent_path();
+}
+
+fs::path contracts() {
+  return project_root() / "reference/include";
+}
+
+fs::path object_name(std::size_t number) {
+  return fs::path("objects") / fmt::format("{}.o", number);
+}
+
+}  // namespace
+
+// nvcc takes the host compiler from -ccbin; the sandbox shows /usr only, so another prefix is mounted as it
+// is.
+HostCompiler host_compiler() {
+  for (const char* name : {"NVCC_CCBIN", "CUDAHOSTCXX"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0' || !fs::exists(value)) continue;
+    HostCompiler compiler{{"-ccbin", value}, {}};
+    const fs::path given = value;
+    for (const fs::path& path : {given, fs::canonical(given)}) {
+      const fs::path prefix = path.parent_path().parent_path();
+      if (!prefix.string().starts_with("/usr") && prefix != "/")
+        compiler.mounts.push_back({prefix, prefix, false});
+    }
+    return compiler;
+  }
+  // A compiler that scripts/bootstrap unpacked where none was installed.
+  if (const auto packages = bootstrap_value("PACKAGES"); packages && fs::exists(*packages))
+    return {{"-ccbin", (fs::path(*packages) / "usr/bin/g++").string()}, {{*packages, *packages, false}}};
+  return {};
+}
+
+std::string Step::words() const {
+  return plain_text(process.standard_output + process.standard_error);
+}
+
+Workshop::Workshop(const Toolchain& toolchain, const CompileOptions& options)
+    : toolchain_(toolchain),
+      options_(options),
+      host_(host_compiler()),
+      scratch_("warpgrade-compile"),
+      deadline_(std::chrono::steady_clock::now() + options.limit) {
+  for (const char* folder : {"source", "staged", "objects"}) make_directories(outside(folder));
+}
+
+std::string Workshop::inside(const fs::path& name) {
+  return (fs::path(kInside) / name).string();
+}
+
+// The path that the compiler finds a file under and names it by.
+fs::path Workshop::seen(const fs::path& name) const {
+  if (options_.sandbox != SandboxMode::kUnsandboxed) return inside(name);
+  if (*name.begin() == "include") return contracts() / name.lexically_relative("include");
+  return outside(name);
+}
+
+void Workshop::add_source(const SubmittedFile& file) const {
+  const fs::path place = outside("source") / file.name;
+  make_directories(place.parent_path());
+  write_scratch(place, file.text);
+}
+
+std::string Workshop::stage(std::size_t number, const fs::path& source) {
+  const fs::path name = fs::path("staged") / (std::to_string(number) + source.extension().string());
+  write_scratch(outside(name), fmt::format("#include \"{}\"\n", seen(source).string()));
+  wrappers_.emplace_back(seen(name).string(), seen(source).string());
+  return inside(name);
+}
+
+std::string Workshop::keep_object(std::size_t number, const std::string& bytes) const {
+  const fs::path name = object_name(number);
+  write_scratch(outside(name), bytes);
+  return inside(name);
+}
+
+std::string Workshop::kept_object(std::size_t number) const {
+  return read_text(outside(object_name(number)));
+}
+
+Step Workshop::nvcc(std::vector<std::string> arguments, const fs::path& runner) {
+  const fs::path build = outside(fmt::format("build-{}", steps_++));
+  make_directories(build);
+  // Opened before anything runs that could put something else in its place.
+  UntrustedFolder output(build);
+  arguments.insert(arguments.begin(), toolchain_.nvcc.string());
+  arguments.insert(arguments.end(), host_.flags.begin(), host_.flags.end());
+  return {run(std::move(arguments), build, runner), std::move(output)};
+}
+
+// The one place where a command of the compile box starts.
+ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& build,
+                            const fs::path& runner) const {
+  SandboxSpec spec;
+  spec.mode = options_.sandbox;
+  spec.command = std::move(command);
+  spec.directory = inside("source");
+  spec.tmp_bytes = std::size_t{1} << 30;
+  const fs::path home = toolkit_home(toolchain_);
+  spec.mounts = {{home, home, false},
+                 {contracts(), inside("include"), false},
+                 {outside("source"), inside("source"), false},
+                 {outside("staged"), inside("staged"), false},
+                 {outside("objects"), inside("objects"), false},
+                 {build, inside("build"), true}};
+  if (!options_.contract.empty()) spec.mounts.push_back({options_.contract, inside("contract"), false});
+  if (!runner.empty()) spec.mounts.push_back({runner, inside("runner"), false});
+  const fs::path given = toolchain_.nvcc.parent_path().parent_path();
+  if (given != home) spec.mounts.push_back({home, given, false});
+  spec.mounts.insert(spec.mounts.end(), host_.mounts.begin(), host_.mounts.end());
+  for (const fs::path& folder : options_.extra_includes) spec.mounts.push_back({folder, folder, false});
+  spec.environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", "/tmp"}, {"TMPDIR", "/tmp"}, {"LC_ALL", "C.UTF-8"}};
+  spec.box = BoxKind::kCompiler;
+  ProcessOptions process = boxed(spec, kCompilerGroup);
+  if (options_.sandbox == SandboxMode::kUnsandboxed) process.directory = outside("source");
+  process.timeout = std::max(
+      std::chrono::milliseconds(1),
+      std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now()));
+  process.limits.cpu_seconds = static_cast<std::size_t>(options_.limit.count()) + 5;
+  process.limits.file_bytes = kLargestObject;
+  process.limits.address_space_bytes = kCompilerAddressSpace;
+  process.output_bytes = kMostWords;
+  return run_process(process);
+}
+
+// "In file included from .../staged/0.cu:1:" stands alone before a message of the student's own file, or ends
+// the list of includes before a message of a header.
+std::string Workshop::without_wrappers(const std::string& words) const {
+  const std::string alone = "In file included from " + seen("staged").string() + "/";
+  const std::string last = "                 from " + seen("staged").string() + "/";
+  std::istringstream lines(words);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with(':') && line.starts_with(alone)) continue;
+    if (line.ends_with(':') && line.starts_with(last)) {
+      if (kept.ends_with(",\n")) kept.replace(kept.size() - 2, 2, ":\n");
+      continue;
+    }
+    kept += line + '\n';
+  }
+  // 1 error detected in the compilation of "...".
+  for (const auto& [wrapper, source] : wrappers_) {
+    for (std::size_t at = 0; (at = kept.find(wrapper, at)) != std::string::npos; at += source.size())
+      kept.replace(at, wrapper.size(), source);
+  }
+  return kept;
+}
+
+std::string Workshop::in_shown_names(const std::string& words, const fs::path& runner) const {
+  ShownNames names;
+  for (std::size_t i = 0; i < wrappers_.size(); ++i) {
+    const std::string& source = wrappers_[i].second;
+    for (const std::string& object : {inside(object_name(i)), outside(object_name(i)).string()})
+      names.prefixes.insert(names.prefixes.end(), {{object + ":" + source, source}, {object, source}});
+  }
+  const fs::path includes =
+      options_.sandbox == SandboxMode::kUnsandboxed ? contracts() : fs::path(inside("include"));
+  // What was put in above is a source's path, so these come last.
+  names.prefixes.insert(names.prefixes.end(),
+                        {{seen("source").string() + "/", ""}, {includes.string() + "/", ""}});
+  if (!options_.contract.empty()) {
+    for (const std::string& folder : {inside("contract"), options_.contract.string()})
+      names.prefixes.push_back({folder + "/", ""});
+  }
+  names.own_folders = {inside("runner") + "/", (project_root() / "grader").string() + "/"};
+  if (!runner.empty()) names.own_folders.push_back(runner.string() + "/");
+  return with_shown_names(without_wrappers(words), names);
+}
+
+}  // namespace warpgrade

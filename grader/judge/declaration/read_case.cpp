@@ -1,0 +1,141 @@
+// One case of a declared lab, read: every expression of the lab must have a value in it.
+#include <limits>
+#include <stdexcept>
+
+#include "judge/declaration/lab_words.h"
+#include "judge/declaration/npy_file.h"
+#include "judge/declaration/read_draw.h"
+
+namespace warpgrade::declaration {
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
+
+Value read_value(const YamlPlace& place, const NumberDeclaration& parameter) {
+  if (!facts(parameter.type).is_float)
+    return Value::of(place.whole(least_of(parameter.type), greatest_of(parameter.type)));
+  return Value::of_real(place.number(-1e300, 1e300));
+}
+
+void check_permutation(const YamlPlace& place, const ArrayDeclaration& array, const CaseDeclaration& c,
+                       std::int64_t cells) {
+  const Draws& draws = draws_in(array, c);
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    const Scalar type = array.type.fields[i].type;
+    const std::int64_t most =
+        facts(type).is_float ? std::int64_t{1} << facts(type).significand_bits : greatest_of(type);
+    if (draws[i].kind == DrawKind::kPermutation && cells - 1 > most)
+      place.refuse(
+          fmt::format("{} cannot hold a permutation of {} numbers in case {}", array.name, cells, c.id));
+  }
+}
+
+// A file's numbers are the array's, of its type and shape in this case.
+void check_npy(const YamlPlace& place, const LabDeclaration& lab, const ArrayDeclaration& array,
+               const CaseDeclaration& c) {
+  if (array.role == Role::kOutput || draws_in(array, c).front().kind != DrawKind::kNpy) return;
+  const std::string& name = draws_in(array, c).front().file;
+  const Scalar type = array.type.fields.front().type;
+  try {
+    const NpyHeader header = read_npy_header(lab.folder / name);
+    const auto shape = shape_in(array, c.values);
+    const std::string dtype = type == Scalar::kBf16 ? "<u2" : facts(type).numpy;
+    const bool same_type =
+        header.dtype == dtype || (facts(type).bytes == 1 && header.dtype.substr(1) == dtype.substr(1));
+    if (!same_type || header.shape != shape)
+      throw std::invalid_argument(fmt::format("it holds {} of {}, and {} is {} of {} in case {}",
+                                              fmt::join(header.shape, " x "), header.dtype, array.name,
+                                              fmt::join(shape, " x "), dtype, c.id));
+    const std::size_t bytes = static_cast<std::size_t>(cells_in(shape)) * array.type.bytes;
+    if (std::filesystem::file_size(lab.folder / name) != header.offset + bytes)
+      throw std::invalid_argument("it is shorter or longer than its numbers");
+  } catch (const std::invalid_argument& error) {
+    place.refuse(fmt::format("{}: {}", (lab.folder / name).string(), error.what()));
+  }
+}
+
+// Arrays that are drawn from a graph need one, and a graph is for them alone.
+void check_graph(const YamlPlace& place, const LabDeclaration& lab, const CaseDeclaration& c) {
+  std::string from_graph;
+  for (const ArrayDeclaration& array : lab.arrays)
+    if (array.role != Role::kOutput && draws_in(array, c).front().kind == DrawKind::kCsr)
+      from_graph = array.name;
+  if (!from_graph.empty() && c.graph.empty())
+    place["graph"].fail(
+        fmt::format("a dataset (`warpgrade data list`), since {} is drawn from it", from_graph));
+  if (from_graph.empty() && !c.graph.empty())
+    place["graph"].refuse("no array of this case is drawn from a graph (`draw: {csr: columns}`)");
+  if (!c.graph.empty() && place["dataset"].defined())
+    place["dataset"].refuse("the graph is the case's dataset: leave this out");
+}
+
+void check_shapes(const YamlPlace& place, const LabDeclaration& lab, const CaseDeclaration& c) {
+  std::int64_t bytes = 0;
+  for (const ArrayDeclaration& array : lab.arrays) {
+    try {
+      const std::int64_t cells = cells_in(shape_in(array, c.values));
+      if (cells > kMostBytes / static_cast<std::int64_t>(array.type.bytes) ||
+          (bytes += cells * static_cast<std::int64_t>(array.type.bytes)) > kMostBytes)
+        throw std::domain_error("more than 1 TiB");
+      check_permutation(place, array, c, cells);
+      check_npy(place, lab, array, c);
+    } catch (const std::domain_error& error) {
+      place.refuse(
+          fmt::format("the shape of {} cannot be had in case {}: {}", array.name, c.id, error.what()));
+    }
+  }
+  if (!lab.width.empty() && c.values.at(lab.width).whole > std::numeric_limits<int>::max())
+    place[lab.width].fail("at most 2147483647, since it is the cases' width (terms.width)");
+}
+
+void check_work(const YamlPlace& place, const LabDeclaration& lab, const CaseDeclaration& c) {
+  if (c.kind == "speed" && !lab.work.bytes)
+    place.refuse(
+        fmt::format("work.bytes of the lab: expected the bytes that no program can do without moving, since "
+                    "{} is a speed "
+                    "case",
+                    c.id));
+  for (const auto* work : {&lab.work.bytes, &lab.work.flop, &lab.work.items, &lab.work.naive_steps}) {
+    if (!*work) continue;
+    try {
+      (*work)->real(c.values);
+    } catch (const std::domain_error& error) {
+      place.refuse(fmt::format("'{}' has no value in case {}: {}", (*work)->text(), c.id, error.what()));
+    }
+  }
+}
+
+}  // namespace
+
+CaseDeclaration read_case(const YamlPlace& place, const LabDeclaration& lab) {
+  std::set<std::string> keys = kCaseWords, names;
+  keys.insert({"dataset", "draw", "graph"});
+  for (const NumberDeclaration& parameter : lab.parameters) keys.insert(parameter.name);
+  for (const ArrayDeclaration& array : lab.arrays) names.insert(array.name);
+  if (!place.is_map()) place.fail("a map, for instance {id: one, n: 1, why: one number}");
+  place.only(keys);
+  const CaseWords words = read_case_words(place);
+  CaseDeclaration c;
+  c.id = words.id;
+  c.why = words.why;
+  c.kind = words.kind;
+  c.set = words.set;
+  c.graph = place["graph"].text_or("");
+  c.dataset = place["dataset"].defined() ? read_case_id(place["dataset"]) : c.graph.empty() ? c.id : c.graph;
+  for (const NumberDeclaration& parameter : lab.parameters)
+    c.values[parameter.name] = read_value(place[parameter.name], parameter);
+  if (place["draw"].defined()) {
+    for (const auto& [name, draw] : place["draw"].entries()) {
+      const ArrayDeclaration* array = lab.array(name);
+      if (array == nullptr || array->role == Role::kOutput)
+        draw.refuse("expected the name of an array that is drawn" + YamlPlace::meant(name, names));
+      c.draws[name] = read_draws(draw, array->type, lab.folder);
+    }
+  }
+  check_graph(place, lab, c);
+  check_shapes(place, lab, c);
+  check_work(place, lab, c);
+  return c;
+}
+
+}  // namespace warpgrade::declaration

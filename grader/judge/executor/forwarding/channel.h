@@ -1,0 +1,76 @@
+// The host process's end of the calls' memory: records go into the ring, replies come back in a slot of the
+// thread.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "judge/executor/shared_memory.h"
+
+namespace warpgrade::executor {
+
+// What a reply says; `data` is the slot's and holds until the thread's next call.
+struct Reply {
+  cudaError_t error = cudaSuccess;
+  uint64_t values[4] = {};
+  std::span<const uint8_t> data{};
+};
+
+class Channel {
+ public:
+  // The executor that WARPGRADE_EXECUTOR (a socket's number) leads to; nullptr, with a message on stderr,
+  // when there is none.
+  static std::unique_ptr<Channel> open();
+
+  using Arguments = std::initializer_list<uint64_t>;
+
+  // Sends a record without waiting. `write` fills its data in place.
+  cudaError_t post(wire::Op op, Arguments arguments, size_t data_bytes = 0,
+                   const std::function<void(uint8_t*)>& write = {});
+  cudaError_t post(wire::Op op, Arguments arguments, std::span<const uint8_t> data);
+  // Sends a record and waits for the reply.
+  cudaError_t call(wire::Op op, Arguments arguments, Reply& reply, std::span<const uint8_t> data = {});
+  cudaError_t call(wire::Op op, Arguments arguments);
+  cudaError_t call(wire::Op op, Arguments arguments, Reply& reply, size_t data_bytes,
+                   const std::function<void(uint8_t*)>& write);
+
+  wire::Control& control() { return memory_.control(); }
+  // The area of large copies: one at a time.
+  std::mutex& bulk_mutex() { return bulk_mutex_; }
+  uint8_t* bulk() { return memory_.bulk(); }
+  // Exchanges pages for those of the window that lie at `window`.
+  bool map_window(void* pages, uint64_t bytes, uint64_t window);
+  // Looks whether the executor lives; says once on stderr that it has ended.
+  bool check_executor();
+  // The executor is gone: every call fails.
+  bool is_lost() const { return lost_.load(std::memory_order_relaxed); }
+
+ private:
+  Channel(Descriptor socket, SharedMemory memory);
+
+  void append(wire::Op op, Arguments arguments, uint16_t slot, uint32_t sequence, size_t data_bytes,
+              const std::function<void(uint8_t*)>& write);
+  uint8_t* make_room(size_t bytes);
+  void send_place();
+  bool wait_for_reply(wire::Slot& slot, uint32_t sequence);
+
+  friend class SlotOfThread;
+  uint16_t take_slot();
+  void give_slot(uint16_t slot);
+
+  Descriptor socket_;
+  SharedMemory memory_;
+  std::mutex ring_mutex_, bulk_mutex_, slot_mutex_;
+  uint32_t free_slots_ = ~uint32_t{0};
+  uint32_t sequences_[wire::kSlots] = {};
+  std::atomic<bool> lost_{false};
+};
+
+}  // namespace warpgrade::executor

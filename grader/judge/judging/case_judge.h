@@ -1,0 +1,162 @@
+// One case judged, whatever the lab: the runner's life, commands with the caches and the context in a known
+// state, paired timing with every repetition verified, the record. A lab derives from it and says how inputs
+// are drawn and outputs checked.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "judge/judging/case_bench.h"
+#include "judge/judging/device_memory_limit.h"
+#include "judge/judging/judge_context.h"
+#include "judge/judging/phases.h"
+#include "judge/judging/run_order.h"
+#include "judge/judging/services.h"
+#include "judge/measure/paired_timing.h"
+
+namespace warpgrade {
+
+class CaseJudge {
+ public:
+  // `prefix` of the contract's functions: "spmm" for spmm_plan, spmm_run, spmm_free.
+  CaseJudge(const JudgeContext& context, CaseSpec spec, std::string prefix);
+  virtual ~CaseJudge();
+  CaseJudge(const CaseJudge&) = delete;
+  CaseJudge& operator=(const CaseJudge&) = delete;
+
+  nlohmann::json judge();
+
+ protected:
+  using Arguments = std::vector<std::int64_t>;
+
+  // ---- what a lab says ----
+
+  // The bench with every buffer allocated, filled once and guarded.
+  virtual std::unique_ptr<CaseBench> open_bench() = 0;
+  virtual Arguments plan_arguments() const = 0;
+  // Draws fresh inputs for a timed pair; the arguments of its runs.
+  virtual Arguments refresh_for_timing() = 0;
+  // The private output of a timed run, the submission's or a baseline's. nullopt: right. Where closely() is
+  // set, whatever the lab's closest check is.
+  virtual std::optional<Outcome> verify_output() = 0;
+  // What a run works on, as its throughput counts it: ids, samples, relaxations. 0: the lab says it itself.
+  virtual double items() const { return 0; }
+  // Time that no honest program can beat, for a device of this bandwidth.
+  virtual double impossible_us(double peak_bytes_per_s) const = 0;
+  // The bytes of the record's floor.
+  virtual double compulsory_bytes() const = 0;
+  // Warp instructions that the staff's naive solution takes for a run, roughly; what a launch on the emulator
+  // may take follows from it. 0: the emulator's time limit alone.
+  virtual double naive_steps() const { return 0; }
+  // Adds the record's "case" and what else the lab has found.
+  virtual void describe_case(nlohmann::json& record) const = 0;
+
+  // ---- what a lab may do in another way ----
+
+  // Starts the submission and judges it in order.
+  virtual Outcome judge_submission();
+  // Checked runs: one, one that catches what was kept from it, and one behind another plan.
+  virtual int least_runs() const { return 3; }
+  // Comes before each plan: 0, 1, ...; the timed phase is its own.
+  virtual void prepare_plan(int /*number*/, bool /*is_timed*/) {}
+  // A run on inputs that the submission has not seen, checked: drawn and verified as the timed ones are.
+  virtual std::optional<Outcome> checked_run();
+  virtual Arguments refresh_for_check() { return refresh_for_timing(); }
+  virtual std::optional<Outcome> verify_checked_run() { return verify_output(); }
+
+  // ---- what it uses ----
+
+  const CaseSpec& spec() const { return spec_; }
+  const JudgeContext& context() const { return context_; }
+  bool timed() const { return timed_; }
+  // Each use of randomness has a name; without the hidden seed no value can be foretold.
+  std::uint64_t seed(const std::string& purpose) const;
+  std::uint64_t next_seed() { return seed("repetition " + std::to_string(++seeds_)); }
+
+  // Starts the submission's runner and attaches every buffer.
+  std::optional<Outcome> start_submission();
+  std::optional<Outcome> plan();
+  std::optional<Outcome> free_plan();
+  // Plans, checked runs and, where timed(), the timed phase in an order that the hidden seed decides:
+  // least_runs() checked runs or one more.
+  std::optional<Outcome> judge_in_order();
+  // The pair at hand is one of those, chosen by the seed, that are checked more closely.
+  bool closely() const { return closely_; }
+  // Poison, run, snapshot, integrity; the lab checks the private output.
+  std::optional<Outcome> run_once(const Arguments& arguments = {});
+  // On a GPU, for speed cases.
+  std::optional<Outcome> timed_phase();
+
+  // What the record's "verification" sums up.
+  void count_check(const std::string& method, std::int64_t cells, double max_error_over_bound = 0);
+  // Errors' root mean squares beside their limits, where a lab has some.
+  void count_rms(double max_rms_over_limit) {
+    max_rms_over_limit_ = std::max(max_rms_over_limit_, max_rms_over_limit);
+  }
+  // The function that a run calls, for messages.
+  virtual std::string run_name() const { return prefix_ + "_run"; }
+  // The common part of describe_case: dataset and kind.
+  nlohmann::json case_json() const;
+  const nlohmann::json& timing() const { return timing_; }
+  // The graph or the pattern behind the numbers is of this kind: "real", "stand-in", "synthetic".
+  std::string dataset_kind() const;
+
+  nlohmann::json mismatches_;  // of the lab, for the record
+  std::string pattern_;        // what wrong cells have in common
+
+ private:
+  struct TimedBaseline;
+  struct TimedPair;
+
+  std::optional<Outcome> limit_steps();
+  std::optional<Outcome> attach(RunnerProcess& runner, Output output);
+  std::string plan_name() const { return prefix_ + "_plan"; }
+  Answer timed_turn(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {});
+  std::optional<Outcome> integrity_fault(const std::string& doing);
+  std::optional<Outcome> start_baselines(std::vector<TimedBaseline>& baselines);
+  std::optional<Outcome> plan_baselines(std::vector<TimedBaseline>& baselines);
+  std::optional<Outcome> time_baselines_and_submission(std::vector<TimedBaseline>& baselines);
+  bool works_alone(const TimedBaseline& baseline);
+  Outcome explain_baseline(const TimedBaseline& baseline, const std::string& words);
+  void prepare_next(int most);
+  void settle();
+  std::optional<Outcome> timed_pair(std::vector<TimedBaseline>& baselines, int pair, TimedPair& timed);
+  std::optional<Outcome> timed_baselines(std::vector<TimedBaseline>& baselines, const Arguments& arguments,
+                                         TimedPair& timed);
+  Outcome too_many_voids(int voids, int tried) const;
+  std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
+  std::optional<Outcome> plan_again();
+  void describe_speed(nlohmann::json& record) const;
+  void collect_reports(nlohmann::json& record, Outcome& outcome);
+  void add_notes(nlohmann::json& record, Outcome& outcome);
+  void add_help(Outcome& outcome);
+  void take_turn();
+  void let_others_go_first();
+  std::optional<Outcome> measure(std::vector<TimedBaseline>& baselines);
+  void give_back(std::vector<TimedBaseline>& baselines);
+
+  const JudgeContext& context_;
+  Phases phases_, timed_phases_;  // where the time went; within the timed phase
+  CaseSpec spec_;
+  std::string prefix_;
+  bool timed_ = false, closely_ = false;
+  RunOrder order_;
+  std::unique_ptr<CaseBench> bench_;
+  DeviceMemoryLimit device_memory_;
+  // What an empty run takes on this device, as a baseline of ours measured it: a submission's own streams and
+  // limits can make its executor's longer, and no more than this is taken off its times.
+  double trusted_constant_us_ = std::numeric_limits<double>::infinity();
+  std::unique_ptr<RunnerProcess> submission_;  // ends before the bench's memory goes
+  nlohmann::json device_, timing_, ratios_, ratios_with_host_;
+  std::set<std::string> methods_;
+  std::int64_t cells_checked_ = 0;
+  double max_error_over_bound_ = 0, max_rms_over_limit_ = 0, plan_ms_ = 0;
+  int repetitions_ = 0, seeds_ = 0;
+};
+
+}  // namespace warpgrade

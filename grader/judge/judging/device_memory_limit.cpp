@@ -1,0 +1,45 @@
+#include "judge/judging/device_memory_limit.h"
+
+#include <fmt/format.h>
+
+namespace warpgrade {
+namespace {
+
+Outcome over(std::string message) {
+  Outcome outcome;
+  outcome.verdict = verdicts::kMemoryLimit;
+  outcome.reason = "device_memory";
+  outcome.message = std::move(message);
+  return outcome;
+}
+
+}  // namespace
+
+std::optional<Outcome> DeviceMemoryLimit::check(std::optional<std::size_t> free,
+                                                const std::string& doing) const {
+  if (!before_ || !free || *free >= *before_) return std::nullopt;
+  const std::size_t taken = *before_ - *free;
+  if (taken <= limit_ + kOwnProcesses) return std::nullopt;
+  return over(fmt::format("after {} {} MiB of device memory are taken, the limit is {} MiB", doing,
+                          taken >> 20, limit_ >> 20));
+}
+
+std::optional<Outcome> DeviceMemoryLimit::starved(const std::string& baseline, const std::string& words,
+                                                  std::optional<std::size_t> free_with,
+                                                  std::optional<std::size_t> free_without) const {
+  if (!free_with || !free_without || *free_without <= *free_with) return std::nullopt;
+  const std::size_t held = *free_without - *free_with;
+  const bool left_too_little = *free_with < kLeastFree && held > kLeastFree;
+  if (held <= limit_ + kOwnProcesses && !left_too_little) return std::nullopt;
+  return over(
+      fmt::format("the program held {} MiB of device memory (the limit is {} MiB) and left {} MiB: {} could "
+                  "not work beside it ({}), and could when it was gone",
+                  held >> 20, limit_ >> 20, *free_with >> 20, baseline, words));
+}
+
+// Programs without CUDA in them have this one; the judge's own stands in cuda_memory.cpp.
+[[gnu::weak]] std::optional<std::size_t> free_device_memory() {
+  return std::nullopt;
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,285 @@
+#include "judge/judging/diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "judge/judging/diseases.h"
+
+namespace warpgrade {
+namespace {
+
+// What a finding did to the program; the smaller is told first.
+enum class Effect {
+  kEnds,      // the kernel ended there, and every later call fails
+  kRefused,   // a call returned an error and did nothing
+  kSuspect,   // may make an answer wrong
+  kHint,      // explains a wrong answer where nothing else does
+  kTidiness,  // changes no answer
+};
+
+// The verdict and reason that a finding gives to a case that it ended, and to an accepted one.
+struct Meaning {
+  const char* verdict;
+  const char* reason;
+  Effect effect;
+  const char* sentence;  // where the finding has no message of its own
+};
+
+// Every kind of emulator/include/warpemu/findings.h.
+const std::map<std::string, Meaning>& meanings() {
+  using namespace verdicts;
+  using enum Effect;
+  static const std::map<std::string, Meaning> table{
+      {"out_of_bounds", {kRuntimeError, "out_of_bounds", kEnds, "accesses memory outside every allocation"}},
+      {"null_pointer", {kRuntimeError, "illegal_address", kEnds, "accesses memory through a null pointer"}},
+      {"use_after_free", {kRuntimeError, "use_after_free", kEnds, "accesses memory that was freed"}},
+      {"misaligned",
+       {kRuntimeError, "misaligned_address", kEnds, "accesses an address that is no multiple of the width"}},
+      {"foreign_stack",
+       {kRuntimeError, "foreign_stack", kEnds, "accesses another thread's local variable through a pointer"}},
+      {"other_device",
+       {kRuntimeError, "other_device", kEnds, "accesses memory of another device without peer access"}},
+      {"read_only_write", {kWrongAnswer, "input_modified", kEnds, "writes to a read-only input"}},
+      {"barrier_deadlock",
+       {kTimeLimit, "barrier_deadlock", kEnds, "threads wait for others that never come"}},
+      {"barrier_count",
+       {kRuntimeError, "barrier_count", kEnds, "a barrier is given a number of threads that never come"}},
+      {"launch_timeout", {kTimeLimit, "out_of_time", kEnds, "the kernel does not end"}},
+      {"trap", {kRuntimeError, "trap", kEnds, "the kernel stopped itself"}},
+      {"assert", {kRuntimeError, "assert", kEnds, "an assertion in the kernel failed"}},
+      {"stack_overflow", {kRuntimeError, "stack_overflow", kEnds, "a thread's stack is full"}},
+      {"bad_call", {kRuntimeError, "bad_call", kEnds, "calls an address at which no function begins"}},
+      // It counts as the submission's: else whoever calls such a function on hard cases would not be judged
+      // there.
+      {"unsupported",
+       {kRuntimeError, "unsupported_on_emulator", kRefused, "the emulator cannot run this: it takes a GPU"}},
+      {"invalid_launch",
+       {kRuntimeError, "invalid_launch", kRefused, "a kernel was not started: its launch is invalid"}},
+      {"invalid_copy", {kRuntimeError, "invalid_copy", kRefused, "a copy was not made: it is invalid"}},
+      {"invalid_free", {kRuntimeError, "invalid_free", kRefused, "frees what is no allocation"}},
+      {"host_copy_overrun",
+       {kRuntimeError, "out_of_bounds", kRefused, "a copy leaves the allocation that it begins in"}},
+      {"divergent_barrier",
+       {kRuntimeError, "divergent_barrier", kSuspect, "threads of a block wait at different barriers"}},
+      {"partial_warp",
+       {kRuntimeError, "partial_warp", kSuspect, "some lanes of a warp miss an operation of whole warps"}},
+      {"wrong_mask",
+       {kRuntimeError, "wrong_mask", kSuspect, "a lane calls with a mask that does not name it"}},
+      {"undefined_shuffle",
+       {kWrongAnswer, "undefined_shuffle", kSuspect, "a lane takes the value of one that takes no part"}},
+      {"unawaited_product",
+       {kWrongAnswer, "unawaited_product", kSuspect,
+        "uses a product of a warp group that is still under way"}},
+      {"shared_race", {kWrongAnswer, "race", kSuspect, "threads race for a place of shared memory"}},
+      {"global_race", {kWrongAnswer, "race", kSuspect, "threads race for a place of global memory"}},
+      {"uninitialized_read",
+       {kWrongAnswer, "uninitialized_read", kSuspect, "reads memory that nobody has written"}},
+      {"early_exit",
+       {kWrongAnswer, "early_exit", kHint, "threads have returned before a barrier that others reach"}},
+      {"device_memory_leak",
+       {kRuntimeError, "device_memory_leak", kTidiness, "device memory was never freed"}},
+  };
+  return table;
+}
+
+std::string text_of(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string place(const nlohmann::json& finding) {
+  const std::string file = text_of(finding, "file");
+  const auto line = finding.find("line");
+  if (file.empty() || line == finding.end() || !line->is_number_integer()) return "";
+  return fmt::format("{}:{}: ", file.substr(file.rfind('/') + 1), line->get<std::int64_t>());
+}
+
+// free() of a kernel ends it, as cudaFree() does not: a kernel is named where one was running.
+Effect effect_of(const nlohmann::json& finding, const Meaning& meaning) {
+  const bool in_kernel = text_of(finding, "kind") == "invalid_free" && !text_of(finding, "kernel").empty();
+  return in_kernel ? Effect::kEnds : meaning.effect;
+}
+
+bool explains(Effect effect) {
+  return effect == Effect::kEnds || effect == Effect::kRefused || effect == Effect::kSuspect;
+}
+
+// A finding that is understood.
+struct Told {
+  std::string kind;
+  const Meaning* meaning;
+  Effect effect;
+  std::string text;  // its message at its place; what its kind means where it has none
+};
+
+std::vector<Told> understood(const nlohmann::json& diagnostics) {
+  std::vector<Told> told;
+  for (const nlohmann::json& finding : diagnostics) {
+    const auto known = meanings().find(text_of(finding, "kind"));
+    if (known == meanings().end()) continue;
+    const Meaning& meaning = known->second;
+    const std::string message = text_of(finding, "message");
+    told.push_back({known->first, &meaning, effect_of(finding, meaning),
+                    place(finding) + (message.empty() ? meaning.sentence : message)});
+  }
+  return told;
+}
+
+// "; also: spmm.cu:12: reads ... (shared_race)" for what stands behind the first `skipped` findings.
+std::string also(const std::vector<Told>& findings, size_t skipped) {
+  constexpr size_t kMostTold = 2;
+  std::string text;
+  size_t told = 0, more = 0;
+  for (size_t k = skipped; k < findings.size(); ++k) {
+    if (findings[k].effect == Effect::kTidiness) continue;
+    if (told++ < kMostTold)
+      text += fmt::format("; also: {} ({})", findings[k].text, findings[k].kind);
+    else
+      ++more;
+  }
+  return more == 0 ? text : text + fmt::format("; also: {} more", more);
+}
+
+// The emulator tells kernels first and then each one's lines and buffers, as objects in a row; here they
+// stand inside their kernel.
+nlohmann::json nest(const nlohmann::json& objects) {
+  nlohmann::json kernels = nlohmann::json::array();
+  std::map<std::string, std::size_t> position;
+  for (nlohmann::json item : objects) {
+    if (!item.is_object()) continue;
+    if (item.contains("launch_group")) continue;
+    for (const char* ours : {"lines", "buffers"}) item.erase(ours);
+    const std::string kernel = text_of(item, "kernel");
+    const char* part = item.contains("line") ? "lines" : item.contains("buffer") ? "buffers" : nullptr;
+    if (part == nullptr) {
+      position[kernel] = kernels.size();
+      kernels.push_back(std::move(item));
+    } else if (const auto found = position.find(kernel); found != position.end()) {
+      item.erase("kernel");
+      kernels[found->second][part].push_back(std::move(item));
+    }
+  }
+  return kernels;
+}
+
+}  // namespace
+
+nlohmann::json order_diagnostics(const nlohmann::json& diagnostics) {
+  std::vector<nlohmann::json> ordered(diagnostics.begin(), diagnostics.end());
+  const auto rank = [](const nlohmann::json& finding) {
+    const auto known = meanings().find(text_of(finding, "kind"));
+    return known == meanings().end() ? Effect::kTidiness : effect_of(finding, known->second);
+  };
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [&](const auto& x, const auto& y) { return rank(x) < rank(y); });
+  return ordered;
+}
+
+void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
+  const std::vector<Told> findings = understood(order_diagnostics(diagnostics));
+  if (findings.empty()) return;
+  const Told& first = findings.front();
+  const bool returned_error = outcome.verdict == verdicts::kRuntimeError &&
+                              (outcome.reason == "cuda_error" || outcome.reason == "crashed");
+  const bool left_out = outcome.verdict == verdicts::kNotImplemented && first.kind == "unsupported";
+  const bool wrong = outcome.verdict == verdicts::kWrongAnswer;
+  const bool ended = first.effect == Effect::kEnds && (outcome.accepted() || wrong || returned_error);
+  const bool refused = first.effect == Effect::kRefused && returned_error;
+  if (ended || refused || left_out) {
+    const std::string before = outcome.message.empty() ? "" : fmt::format(" ({})", outcome.message);
+    outcome.verdict = first.meaning->verdict;
+    outcome.reason = first.meaning->reason;
+    outcome.message = first.text + before + also(findings, 1);
+  } else if (returned_error) {
+    outcome.message += also(findings, 0);
+  } else if (wrong && first.effect != Effect::kTidiness) {
+    const std::string cause = fmt::format("{} ({})", first.text, first.kind);
+    outcome.message =
+        (explains(first.effect) ? cause + "; " + outcome.message : outcome.message + "; " + cause) +
+        also(findings, 1);
+  }
+}
+
+bool explains_wrong_answer(const nlohmann::json& finding) {
+  const std::string kind = text_of(finding, "kind");
+  const auto known = meanings().find(kind);
+  // A kernel that takes long is no cause: checks and other schedules take longer than what they look at.
+  return known != meanings().end() && kind != "launch_timeout" && kind != "unsupported" &&
+         explains(effect_of(finding, known->second));
+}
+
+std::string told(const nlohmann::json& finding) {
+  const std::vector<Told> findings = understood(nlohmann::json::array({finding}));
+  return findings.empty() ? "" : fmt::format("{} ({})", findings.front().text, findings.front().kind);
+}
+
+void explain_refusal(const nlohmann::json& diagnostics, Outcome& outcome) {
+  const bool by_the_call = outcome.verdict == verdicts::kNotImplemented ||
+                           (outcome.verdict == verdicts::kRuntimeError && outcome.reason == "cuda_error");
+  for (const nlohmann::json& finding : diagnostics) {
+    if (!by_the_call || finding.value("kind", "") != "unsupported") continue;
+    outcome.verdict = verdicts::kRuntimeError;
+    outcome.reason = "unsupported";
+    outcome.message =
+        fmt::format("{} {} (a course whose policy says `host_isolation: any` can judge it with --direct)",
+                    finding.value("message", ""), finding.value("advice", ""));
+    return;
+  }
+}
+
+nlohmann::json summarize_counters(const nlohmann::json& objects) {
+  constexpr const char* kSums[] = {"launches",
+                                   "blocks",
+                                   "warp_instructions",
+                                   "thread_instructions",
+                                   "global_requests",
+                                   "global_sectors",
+                                   "global_sectors_ideal",
+                                   "global_load_requests",
+                                   "global_load_sectors",
+                                   "global_load_sectors_ideal",
+                                   "global_store_requests",
+                                   "global_store_sectors",
+                                   "global_store_sectors_ideal",
+                                   "distinct_sectors_read",
+                                   "distinct_sectors_written",
+                                   "shared_requests",
+                                   "shared_passes",
+                                   "shared_passes_ideal",
+                                   "atomics",
+                                   "atomic_requests",
+                                   "atomic_turns",
+                                   "arithmetic",
+                                   "memory",
+                                   "barriers",
+                                   "divergent_branches"};
+  const nlohmann::json kernels = nest(objects);
+  nlohmann::json totals = nlohmann::json::object();
+  const auto number = [](const nlohmann::json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_number() ? found->get<double>() : 0.0;
+  };
+  for (const char* key : kSums) {
+    double sum = 0;
+    for (const nlohmann::json& kernel : kernels) sum += number(kernel, key);
+    totals[key] = sum;
+  }
+  if (totals["warp_instructions"] > 0) {
+    totals["active_lanes"] =
+        totals["thread_instructions"].get<double>() / totals["warp_instructions"].get<double>();
+  }
+  totals["findings"] = find_diseases(kernels);
+  totals["kernels"] = kernels;
+  nlohmann::json groups = nlohmann::json::array();
+  for (const nlohmann::json& item : objects) {
+    if (item.is_object() && item.contains("launch_group")) groups.push_back(item);
+  }
+  if (!groups.empty()) totals["launch_groups"] = std::move(groups);
+  return totals;
+}
+
+}  // namespace warpgrade

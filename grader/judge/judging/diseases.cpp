@@ -1,0 +1,217 @@
+#include "judge/judging/diseases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "judge/judging/figures.h"
+
+namespace warpgrade {
+namespace {
+
+using nlohmann::json;
+
+// Less than this is the noise of any kernel.
+constexpr double kEnoughLanes = 26;
+constexpr double kSectorsOverIdeal = 1.3, kReadOver = 4, kPassesOverIdeal = 1.15, kTurnsOver = 1.5;
+constexpr double kBlockImbalance = 1.5, kWarpImbalance = 1.3;
+constexpr double kSmallestSeverity = 0.01;
+constexpr std::size_t kMostPlaces = 3;
+constexpr double kSmallestShare = 0.05;
+
+constexpr double kLanes = 32;
+
+double lost_lanes(const json& c) {
+  return kLanes * figure(c, "warp_instructions") - figure(c, "thread_instructions");
+}
+double excess_sectors(const json& c) {
+  return figure(c, "global_sectors") - figure(c, "global_sectors_ideal");
+}
+double excess_passes(const json& c) {
+  return figure(c, "shared_passes") - figure(c, "shared_passes_ideal");
+}
+double excess_turns(const json& c) {
+  return figure(c, "atomic_turns") - figure(c, "atomic_requests");
+}
+double read_sectors(const json& c) {
+  return figure(c, "global_load_sectors");
+}
+double instructions(const json& c) {
+  return figure(c, "warp_instructions");
+}
+
+// The lines with the largest loss, with their share of it and a sentence on each.
+template <class Loss, class Say>
+json worst_lines(const json& kernel, Loss loss, Say say) {
+  std::vector<json> lines;
+  double sum = 0;
+  for (const json& line : list(kernel, "lines")) {
+    if (loss(line) <= 0) continue;
+    sum += loss(line);
+    lines.push_back(line);
+  }
+  std::sort(lines.begin(), lines.end(), [&](const json& a, const json& b) { return loss(a) > loss(b); });
+  json places = json::array();
+  for (const json& line : lines) {
+    const double share = loss(line) / sum;
+    if (places.size() == kMostPlaces || share < kSmallestShare) break;
+    if (figure(line, "line") > 0)
+      places.push_back({{"file", word(line, "file")},
+                        {"line", figure(line, "line")},
+                        {"share", share},
+                        {"text", say(line)}});
+  }
+  return places;
+}
+
+struct Finding {
+  const char* disease;
+  double lost;  // part of the kernel's work
+  std::string message;
+  const char* advice;
+  json places;
+};
+using Findings = std::vector<Finding>;
+
+std::string lanes_of(const json& c) {
+  return fmt::format("{:.1f} of 32 lanes active", quotient(c, "thread_instructions", "warp_instructions"));
+}
+
+void find_divergence(const json& kernel, Findings& findings) {
+  const double lanes = quotient(kernel, "thread_instructions", "warp_instructions");
+  if (lanes == 0 || lanes >= kEnoughLanes) return;
+  findings.push_back({"divergence", 1 - lanes / kLanes,
+                      fmt::format("{:.1f} of 32 lanes are active on average: a warp steps through every "
+                                  "branch and loop turn that any of its lanes needs",
+                                  lanes),
+                      "Give the lanes of a warp equal work: a warp, not a thread, for a row of unequal "
+                      "length; conditions that are the "
+                      "same for 32 neighbouring threads; no lanes left out by the block's shape.",
+                      worst_lines(kernel, lost_lanes, lanes_of)});
+}
+
+void find_uncoalesced(const json& kernel, Findings& findings) {
+  const double over = quotient(kernel, "global_sectors", "global_sectors_ideal");
+  if (over <= kSectorsOverIdeal) return;
+  const auto say = [](const json& c) {
+    return fmt::format("{:.1f} sectors a request where {:.1f} would do",
+                       quotient(c, "global_sectors", "global_requests"),
+                       quotient(c, "global_sectors_ideal", "global_requests"));
+  };
+  findings.push_back(
+      {"uncoalesced", (1 - 1 / over),
+       fmt::format(
+           "global memory moves {:.1f} times the sectors of 32 bytes that the wanted bytes would fill", over),
+       "Let neighbouring lanes touch neighbouring addresses: the index that runs fastest in memory "
+       "should follow threadIdx.x; load a tile into shared memory where it cannot.",
+       worst_lines(kernel, excess_sectors, say)});
+}
+
+void find_redundant(const json& kernel, Findings& findings) {
+  const double read = figure(kernel, "global_load_sectors"),
+               distinct = figure(kernel, "distinct_sectors_read");
+  if (distinct == 0 || read / distinct <= kReadOver) return;
+  std::string worst = "a buffer";
+  double most = 0, times = 0;
+  for (const json& buffer : list(kernel, "buffers")) {
+    const double excess = figure(buffer, "sectors_read") - figure(buffer, "distinct_sectors_read");
+    if (excess <= most) continue;
+    most = excess;
+    worst = word(buffer, "buffer");
+    times = quotient(buffer, "sectors_read", "distinct_sectors_read");
+  }
+  const auto say = [](const json& c) { return fmt::format("reads {:.0f} sectors", read_sectors(c)); };
+  findings.push_back(
+      {"redundant", 1 - distinct / read,
+       fmt::format("each sector that is read is read {:.1f} times; {} {:.1f} times", read / distinct, worst,
+                   times),
+       "Keep what is read again in registers or shared memory: load it once for a block, let each thread "
+       "make several results from it, or order the work so that neighbours in time share data.",
+       worst_lines(kernel, read_sectors, say)});
+}
+
+void find_imbalance(const json& kernel, Findings& findings) {
+  const double blocks = figure(kernel, "block_imbalance"), warps = figure(kernel, "warp_imbalance");
+  const bool between = blocks > kBlockImbalance, within = warps > kWarpImbalance;
+  if (!between && !within) return;
+  std::string message;
+  if (between)
+    message = fmt::format("the busiest block executes {:.1f} times the mean block's instructions", blocks);
+  if (within)
+    message += fmt::format(
+        "{}with each warp as busy as its block's busiest, blocks would execute {:.1f} times as much",
+        between ? "; " : "", warps);
+  const auto say = [](const json& c) {
+    return fmt::format("executes {:.0f} warp instructions", instructions(c));
+  };
+  findings.push_back({"imbalance", 1 - 1 / std::max(blocks, warps), message,
+                      "Cut long pieces of work up (rows into groups of equal size, with atomics to join "
+                      "them), or let blocks "
+                      "fetch work from a list, so that all finish together.",
+                      worst_lines(kernel, instructions, say)});
+}
+
+void find_bank_conflicts(const json& kernel, Findings& findings) {
+  const double over = quotient(kernel, "shared_passes", "shared_passes_ideal");
+  if (over <= kPassesOverIdeal) return;
+  const auto say = [](const json& c) {
+    return fmt::format("{:.1f} passes a request where {:.1f} would do",
+                       quotient(c, "shared_passes", "shared_requests"),
+                       quotient(c, "shared_passes_ideal", "shared_requests"));
+  };
+  const double weight = quotient(kernel, "shared_requests", "warp_instructions");
+  const double passes = weight * quotient(kernel, "shared_passes", "shared_requests");
+  findings.push_back(
+      {"bank_conflicts", (1 - 1 / over) * std::min(1.0, passes),
+       fmt::format("shared memory takes {:.1f} times the passes that it would without bank conflicts", over),
+       "Lanes that step by a multiple of 32 words meet in one bank: pad rows by one word "
+       "(tile[32][33]), or let lanes run along the row.",
+       worst_lines(kernel, excess_passes, say)});
+}
+
+void find_contention(const json& kernel, Findings& findings) {
+  const double turns = quotient(kernel, "atomic_turns", "atomic_requests");
+  if (turns <= kTurnsOver) return;
+  const auto say = [](const json& c) {
+    return fmt::format("{:.1f} lanes of a warp update one address",
+                       quotient(c, "atomic_turns", "atomic_requests"));
+  };
+  const double weight = quotient(kernel, "atomic_turns", "warp_instructions");
+  findings.push_back(
+      {"contention", (1 - 1 / turns) * std::min(1.0, weight),
+       fmt::format("up to {:.1f} lanes of a warp's atomic wait for one address", turns),
+       "Add up within a warp first (__shfl_down_sync, __reduce_add_sync), or in a copy of the counters a "
+       "block or warp, and update global memory once.",
+       worst_lines(kernel, excess_turns, say)});
+}
+
+}  // namespace
+
+json find_diseases(const json& kernels) {
+  double all = 0;
+  for (const json& kernel : kernels) all += instructions(kernel);
+  json found = json::array();
+  for (const json& kernel : kernels) {
+    Findings findings;
+    for (const auto look : {find_divergence, find_uncoalesced, find_redundant, find_imbalance,
+                            find_bank_conflicts, find_contention})
+      look(kernel, findings);
+    for (Finding& f : findings) {
+      const double severity = f.lost * instructions(kernel) / std::max(1.0, all);
+      if (severity < kSmallestSeverity) continue;
+      found.push_back({{"disease", f.disease},
+                       {"kernel", word(kernel, "kernel")},
+                       {"severity", severity},
+                       {"message", f.message},
+                       {"advice", f.advice},
+                       {"places", std::move(f.places)}});
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const json& a, const json& b) {
+    return figure(a, "severity") > figure(b, "severity");
+  });
+  return found;
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,130 @@
+#include "judge/judging/job.h"
+
+namespace warpgrade {
+namespace {
+
+using nlohmann::json;
+
+json limits_to_json(const RunnerLimits& limits) {
+  return {{"start_ms", limits.start.count()},
+          {"plan_ms", limits.plan.count()},
+          {"run_ms", limits.run.count()},
+          {"host_memory_bytes", limits.host_memory_bytes},
+          {"device_memory_bytes", limits.device_memory_bytes},
+          {"output_bytes", limits.output_bytes}};
+}
+
+RunnerLimits limits_from_json(const json& j) {
+  RunnerLimits limits;
+  limits.start = std::chrono::milliseconds(j.at("start_ms"));
+  limits.plan = std::chrono::milliseconds(j.at("plan_ms"));
+  limits.run = std::chrono::milliseconds(j.at("run_ms"));
+  limits.host_memory_bytes = j.at("host_memory_bytes");
+  limits.device_memory_bytes = j.at("device_memory_bytes");
+  limits.output_bytes = j.at("output_bytes");
+  return limits;
+}
+
+json runner_to_json(const RunnerSpec& spec) {
+  return {{"label", spec.label},
+          {"executable", spec.executable.string()},
+          {"sandbox", to_string(spec.sandbox)},
+          {"gpu", spec.gpu},
+          {"executor", spec.executor.string()},
+          {"cuda_libraries", spec.cuda_libraries.string()},
+          {"vendor_libraries", spec.vendor_libraries},
+          {"environment", spec.environment},
+          {"limits", limits_to_json(spec.limits)}};
+}
+
+RunnerSpec runner_from_json(const json& j) {
+  RunnerSpec spec;
+  spec.label = j.at("label");
+  spec.executable = j.at("executable").get<std::string>();
+  spec.sandbox = j.at("sandbox") == "bubblewrap" ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
+  spec.gpu = j.at("gpu");
+  spec.executor = j.at("executor").get<std::string>();
+  spec.cuda_libraries = j.at("cuda_libraries").get<std::string>();
+  spec.vendor_libraries = j.at("vendor_libraries");
+  spec.environment = j.at("environment").get<std::map<std::string, std::string>>();
+  spec.limits = limits_from_json(j.at("limits"));
+  return spec;
+}
+
+json case_to_json(const CaseInput& input) {
+  const CaseSpec& c = input.spec;
+  return {{"id", c.id},
+          {"dataset", c.dataset},
+          {"k", c.k},
+          {"kind", c.kind},
+          {"set", c.set},
+          {"why", c.why},
+          {"drawn", c.drawn},
+          {"beyond_older", c.beyond_older},
+          {"details", c.details},
+          {"file", input.file.string()}};
+}
+
+CaseInput case_from_json(const json& j) {
+  CaseInput input;
+  input.spec = {j.at("id"),  j.at("dataset"), j.at("k"),     j.at("kind"),
+                j.at("set"), j.at("why"),     j.at("drawn"), j.at("beyond_older")};
+  input.spec.details = j.at("details");
+  input.file = j.at("file").get<std::string>();
+  return input;
+}
+
+}  // namespace
+
+json JudgeJob::to_json() const {
+  json baselines = json::array(), case_list = json::array();
+  for (const auto& baseline : context.baselines) {
+    baselines.push_back({{"name", baseline.name},
+                         {"runner", runner_to_json(baseline.spec)},
+                         {"every_pair", baseline.every_pair}});
+  }
+  for (const CaseInput& input : cases) case_list.push_back(case_to_json(input));
+  return {{"lab", lab},
+          {"backend", context.backend},
+          {"submission", runner_to_json(context.submission)},
+          {"baselines", baselines},
+          {"older_interface", context.older_interface},
+          {"seed", context.seed},
+          {"threads", context.threads},
+          {"speed_budget_s", context.speed_budget_s},
+          {"max_pairs", context.max_pairs},
+          {"least_runs", context.least_runs},
+          {"least_pairs", context.least_pairs},
+          {"baseline_budget_s", context.baseline_budget_s ? json(*context.baseline_budget_s) : json()},
+          {"measure_speed", context.measure_speed},
+          {"gpu_lease", context.gpu_lease},
+          {"alone", context.alone},
+          {"cases", case_list}};
+}
+
+JudgeJob JudgeJob::from_json(const json& j) {
+  JudgeJob job;
+  job.lab = j.at("lab");
+  job.context.backend = j.at("backend");
+  job.context.submission = runner_from_json(j.at("submission"));
+  for (const json& baseline : j.at("baselines")) {
+    job.context.baselines.push_back(
+        {baseline.at("name"), runner_from_json(baseline.at("runner")), baseline.at("every_pair")});
+  }
+  job.context.older_interface = j.at("older_interface");
+  job.context.seed = j.at("seed");
+  job.context.threads = j.at("threads");
+  job.context.speed_budget_s = j.at("speed_budget_s");
+  job.context.max_pairs = j.at("max_pairs");
+  job.context.least_runs = j.at("least_runs");
+  job.context.least_pairs = j.at("least_pairs");
+  if (const json& budget = j.at("baseline_budget_s"); !budget.is_null())
+    job.context.baseline_budget_s = budget.get<double>();
+  job.context.measure_speed = j.at("measure_speed");
+  job.context.gpu_lease = j.at("gpu_lease");
+  job.context.alone = j.at("alone");
+  for (const json& c : j.at("cases")) job.cases.push_back(case_from_json(c));
+  return job;
+}
+
+}  // namespace warpgrade

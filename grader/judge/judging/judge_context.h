@@ -1,0 +1,41 @@
+// What the judge process knows about the case that it judges.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/judging/runner_spec.h"
+
+namespace warpgrade {
+
+class JudgeServices;
+
+// Everything the judge process knows about the case it judges.
+struct JudgeContext {
+  std::string backend;  // "cuda" or "emulator"
+  RunnerSpec submission;
+  struct BaselineRunner {
+    std::string name;
+    RunnerSpec spec;
+    bool every_pair = true;
+  };
+  std::vector<BaselineRunner> baselines;  // none on the emulator
+  bool older_interface = false;           // the submission's; inputs keep to what it was promised
+  std::string seed;                       // hidden: 64 hexadecimal digits
+  int threads = 1;                        // of the judge's own host work
+  double speed_budget_s = 10;             // a case's timed pairs
+  int max_pairs = 255;
+  int least_runs = 0;    // checked ones of a declared lab's case, where its file says fewer
+  int least_pairs = 31;  // however slow it is; fewer than 8 hold no 95 % interval, and records say so
+  std::optional<double>
+      baseline_budget_s;  // event time of a baseline in a case; then it is left out of pairs
+  bool measure_speed = true;
+  std::string gpu_lease;  // the lock that the judges of a GPU share; empty: no other judge
+  bool alone = true;      // the GPU is kept for the whole case, not for its timed phase only
+  // Of the judge process itself:
+  JudgeServices* services = nullptr;  // the judge process's; outlives every case
+  int cases_after = 0;                // of the same submission, behind this one
+};
+
+}  // namespace warpgrade

@@ -1,0 +1,31 @@
+#include "judge/judging/lab.h"
+
+#include <set>
+
+#include "base/error.h"
+#include "base/yaml_place.h"
+
+namespace warpgrade {
+
+std::vector<CaseSpec> Lab::read_cases(const YamlPlace& list) const {
+  std::vector<CaseSpec> cases;
+  std::set<std::string> ids;
+  for (const YamlPlace& item : list.items("a list of cases, for instance [{id: one, why: one number}]")) {
+    if (!item.is_map()) item.fail("a map, for instance {id: one, why: one number}");
+    for (CaseSpec& spec : read_item(item)) {
+      if (!ids.insert(spec.id).second) item["id"].refuse("another case has the id " + spec.id);
+      spec.place = item.where();
+      cases.push_back(std::move(spec));
+    }
+  }
+  return cases;
+}
+
+std::vector<CaseInput> Lab::cases_of_input(const std::filesystem::path&) const {
+  throw UsageError("lab {} takes no --input: its cases are drawn or datasets, see `warpgrade labs {}`",
+                   name(), name());
+}
+
+void Lab::check_dataset(const CaseSpec&, const std::filesystem::path&) const {}
+
+}  // namespace warpgrade

@@ -1,0 +1,79 @@
+// What a lab brings to the grader: its cases, its baselines, and how one case is judged. All labs have their
+// cases in reference/<lab>/lab.yaml. A lab is declared there in full, or, where that cannot say enough, says
+// `judge: C++` and registers its judge from grader/judge/labs/<lab>/ (judge/labs/written_lab.h).
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "judge/judging/case_spec.h"
+#include "judge/judging/judge_context.h"
+
+namespace warpgrade {
+class YamlPlace;
+
+struct Baseline {
+  std::string name;                    // "cusparse_default"
+  std::filesystem::path folder;        // relative to the project root
+  std::vector<std::string> libraries;  // "cusparse"
+  bool every_pair = true;              // false: slow, measured a few times only
+};
+
+// A case's input: a file of the cache, or what the user brought with --input.
+struct CaseInput {
+  CaseSpec spec;
+  std::filesystem::path file;
+  std::string hash = {};  // of the user's own: another content is another run
+};
+
+// What a lab's reports call things.
+struct Terms {
+  std::string width;        // CaseSpec::k; empty: a case is its dataset alone
+  std::string work;         // what throughput counts
+  std::string output;       // the array that is checked
+  std::string ladder = "";  // the dataset whose cases the ladder's steps are about; empty: all cases
+};
+
+class Lab {
+ public:
+  virtual ~Lab() = default;
+  virtual std::string name() const = 0;
+  virtual std::string summary() const = 0;
+  virtual Terms terms() const = 0;
+  virtual std::vector<CaseSpec> cases() const = 0;
+  virtual std::vector<Baseline> baselines() const = 0;
+
+  // The cases of a list as lab.yaml has one; policies add their own to a lab's. Throws UsageError naming
+  // file, line, key and what was expected.
+  std::vector<CaseSpec> read_cases(const YamlPlace& list) const;
+
+  // The cases that a user's own input makes (--input), checked in full. Throws datasets::DatasetError for an
+  // input that cannot be used, UsageError in a lab that takes none.
+  virtual std::vector<CaseInput> cases_of_input(const std::filesystem::path& input) const;
+
+  // Whether a case can be judged on the dataset that its policy names: `file` is its CSR. Throws UsageError
+  // naming the case's place.
+  virtual void check_dataset(const CaseSpec& spec, const std::filesystem::path& file) const;
+
+  // A case on a dataset of this size as a policy's list has it, without the braces: "graph: NAME, k: [32,
+  // 256]". Empty: the lab has no cases on datasets, or none on one of this size.
+  virtual std::string case_on_dataset(const std::string& /*name*/, int /*rows*/, int /*cols*/,
+                                      std::int64_t /*entries*/) const {
+    return "";
+  }
+
+  // A hash of the files beside the programs that say what the lab judges; empty: it is in the programs alone.
+  virtual std::string definition() const { return ""; }
+
+  // Judges one case; returns the record's measured part (shape, outcome, verification, timing, ...). A
+  // submission's fault is an outcome; throws JudgeFault for the judge's own.
+  virtual nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const = 0;
+
+ private:
+  // Those of one item: more than one where it lists widths, as in `k: [32, 256]`.
+  virtual std::vector<CaseSpec> read_item(const YamlPlace& item) const = 0;
+};
+
+}  // namespace warpgrade

@@ -1,0 +1,181 @@
+#include "judge/labs/declared/mutations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "judge/judging/shared_buffer.h"
+#include "judge/labs/declared/case_arrays.h"
+#include "judge/measure/random.h"
+
+namespace warpgrade::declared {
+namespace {
+
+using declaration::ArrayDeclaration;
+using declaration::CaseDeclaration;
+using declaration::CheckKind;
+using declaration::ElementType;
+using declaration::Field;
+using declaration::LabDeclaration;
+using declaration::Scalar;
+using CellBytes = std::span<std::byte>;
+
+constexpr std::size_t kTile = 256;  // cells of a dropped tile, at most
+
+// The oracle's output in the output's own type: what an exact program would write.
+void write_truth_as_result(CaseArrays& arrays, const ArrayDeclaration& output) {
+  const ElementType wide = truth_type(output.type);
+  const CellBytes truth = arrays.truth(output), result = arrays.result(output);
+  std::fill(result.begin(), result.end(), std::byte{0});
+  const std::size_t cells = result.size() / output.type.bytes;
+  for (std::size_t i = 0; i < cells; ++i) {
+    for (std::size_t f = 0; f < wide.fields.size(); ++f) {
+      const std::byte* from = truth.data() + i * wide.bytes + wide.fields[f].offset;
+      std::byte* to = result.data() + i * output.type.bytes + output.type.fields[f].offset;
+      if (facts(wide.fields[f].type).is_float)
+        write_real(output.type.fields[f].type, read_real(Scalar::kFp64, from), to);
+      else
+        std::memcpy(to, from, facts(wide.fields[f].type).bytes);
+    }
+  }
+}
+
+void flip_one(const ElementType& type, CellBytes cells, std::uint64_t bits) {
+  if (cells.empty()) return;
+  const Field& field = type.fields[bits % type.fields.size()];
+  std::byte* at = cells.data() + (bits >> 8) % (cells.size() / type.bytes) * type.bytes + field.offset;
+  if (!facts(field.type).is_float) {
+    *at ^= std::byte{1};
+    return;
+  }
+  const double value = read_real(field.type, at);  // its sign, or 1 where that changes nothing
+  write_real(field.type, value == 0 || !std::isfinite(value) ? 1 : -value, at);
+}
+
+void scale(const ElementType& type, CellBytes cells, std::uint64_t) {
+  for (std::size_t i = 0; i < cells.size() / type.bytes; ++i) {
+    for (const Field& field : type.fields) {
+      std::byte* at = cells.data() + i * type.bytes + field.offset;
+      if (facts(field.type).is_float) write_real(field.type, read_real(field.type, at) * (1 + 0x1p-10), at);
+    }
+  }
+}
+
+void shift(const ElementType& type, CellBytes cells, std::uint64_t) {
+  if (cells.size() > type.bytes)
+    std::memmove(cells.data() + type.bytes, cells.data(), cells.size() - type.bytes);
+}
+
+void drop_last_tile(const ElementType& type, CellBytes cells, std::uint64_t) {
+  const std::size_t count = cells.size() / type.bytes, dropped = std::min(kTile, (count + 1) / 2);
+  for (std::size_t i = (count - dropped) * type.bytes; i < cells.size(); ++i)
+    cells[i] = static_cast<std::byte>(kPoison >> (8 * (i % 4)));
+}
+
+struct Way {
+  const char* name;
+  void (*change)(const ElementType& type, CellBytes cells, std::uint64_t bits);
+};
+constexpr Way kWays[] = {{"one element flipped", flip_one},
+                         {"all scaled by 1 + 2^-10", scale},
+                         {"all shifted by one", shift},
+                         {"the last tile dropped", drop_last_tile}};
+
+// Whether every number in the output is one that scaling changes by less than the format resolves.
+bool holds_only_whole_numbers(const ElementType& type) {
+  return std::none_of(type.fields.begin(), type.fields.end(),
+                      [](const Field& field) { return facts(field.type).is_float; });
+}
+
+bool fits(const LabDeclaration& lab, const CaseDeclaration& c) {
+  std::size_t bytes = 0;
+  for (const ArrayDeclaration& array : lab.arrays)
+    bytes += static_cast<std::size_t>(declaration::cells_in(shape_in(array, c.values))) * array.type.bytes;
+  return bytes <= kLargestMutated;
+}
+
+std::vector<const CaseDeclaration*> fitting(const LabDeclaration& lab) {
+  std::vector<const CaseDeclaration*> cases;
+  for (const CaseDeclaration& c : lab.cases)
+    if (fits(lab, c)) cases.push_back(&c);
+  return cases;
+}
+
+void mutate_case(const LabDeclaration& lab, const CaseDeclaration& c, CaseArrays& arrays, std::uint64_t seed,
+                 MutationReport& report) {
+  for (const ArrayDeclaration* output : lab.outputs()) {
+    const CellBytes result = arrays.result(*output);
+    const std::vector<std::byte> right(result.begin(), result.end());
+    for (std::size_t way = 0; way < std::size(kWays); ++way) {
+      if (kWays[way].change == scale && holds_only_whole_numbers(output->type)) continue;
+      kWays[way].change(output->type, result, random_bits(seed, way));
+      Mutation& mutation = report.mutations[way];
+      if (!std::equal(right.begin(), right.end(), result.begin())) {
+        ++mutation.tried;
+        if (!arrays.check()) mutation.missed.push_back(fmt::format("case {}, {}", c.id, output->name));
+      }
+      std::copy(right.begin(), right.end(), result.begin());
+    }
+  }
+}
+
+std::filesystem::path graph_of(const CaseDeclaration& c, const GraphFiles& graphs) {
+  return c.graph.empty() ? std::filesystem::path() : graphs(c.graph);
+}
+
+}  // namespace
+
+MutationReport try_mutations(const LabDeclaration& lab, const GraphFiles& graphs, OracleProcess& oracle,
+                             std::uint64_t seed, int threads, const CaseTold& told) {
+  MutationReport report;
+  for (const Way& way : kWays) report.mutations.push_back({way.name, 0, {}});
+  const std::vector<const CaseDeclaration*> cases = fitting(lab);
+  for (const CaseDeclaration* one : cases) {
+    const CaseDeclaration& c = *one;
+    told(report.cases + 1, static_cast<int>(cases.size()), c.id);
+    CaseArrays arrays(lab, c, graph_of(c, graphs), oracle, threads);
+    const std::uint64_t own = mix_bits(seed + static_cast<std::uint64_t>(++report.cases));
+    arrays.draw_for_plan(own);
+    arrays.draw_for_run(mix_bits(own));
+    arrays.find_truth(CaseArrays::Ask::kAlways);
+    for (const ArrayDeclaration* output : lab.outputs()) write_truth_as_result(arrays, *output);
+    if (const auto finding = arrays.check()) {
+      report.refused.push_back(fmt::format("case {}: {}", c.id, finding->message));
+      continue;
+    }
+    mutate_case(lab, c, arrays, own, report);
+  }
+  return report;
+}
+
+std::vector<std::string> disagreements(const LabDeclaration& lab, const GraphFiles& graphs,
+                                       OracleProcess& oracle, OracleProcess& second, std::uint64_t seed,
+                                       int threads, const CaseTold& told) {
+  std::vector<std::string> found;
+  int number = 0;
+  const std::vector<const CaseDeclaration*> cases = fitting(lab);
+  for (const CaseDeclaration* one : cases) {
+    const CaseDeclaration& c = *one;
+    told(++number, static_cast<int>(cases.size()), c.id);
+    const std::filesystem::path graph = graph_of(c, graphs);
+    CaseArrays arrays(lab, c, graph, oracle, threads), others(lab, c, graph, second, threads);
+    for (CaseArrays* either : {&arrays, &others}) {
+      either->draw_for_plan(seed);
+      either->draw_for_run(mix_bits(seed));
+      either->find_truth(CaseArrays::Ask::kAlways);
+    }
+    for (const ArrayDeclaration* output : lab.outputs()) {
+      write_truth_as_result(others, *output);
+      const CellBytes from = others.result(*output);
+      std::copy(from.begin(), from.end(), arrays.result(*output).begin());
+    }
+    if (const auto finding = arrays.check())
+      found.push_back(fmt::format("case {}: {}", c.id, finding->message));
+  }
+  return found;
+}
+
+}  // namespace warpgrade::declared

@@ -1,0 +1,176 @@
+#include "judge/labs/declared/prepared_runs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace warpgrade::declared {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kShareOfMemory = 4;
+// A run's oracle works with arrays of its own; they are taken to be as large as those that it shares.
+constexpr std::size_t kOracleOverShared = 2;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::optional<std::size_t> number_in(const std::string& file) {
+  std::ifstream in(file);
+  std::size_t number = 0;
+  if (!(in >> number)) return std::nullopt;  // "max" is no limit
+  return number;
+}
+
+std::optional<std::size_t> available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string name, unit;
+  for (std::size_t kilobytes = 0; file >> name >> kilobytes;) {
+    if (name == "MemAvailable:") return kilobytes << 10;
+    std::getline(file, unit);
+  }
+  return std::nullopt;
+}
+
+// Of control groups of version 2, then of version 1; as a container shows them.
+std::optional<std::size_t> left_of_group() {
+  const std::string root = "/sys/fs/cgroup/";
+  for (const auto& [limit, used] :
+       {std::pair{"memory.max", "memory.current"},
+        std::pair{"memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"}}) {
+    const auto most = number_in(root + limit), now = number_in(root + used);
+    if (most && now) return *most - std::min(*most, *now);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::size_t memory_for_prepared_runs() {
+  const std::size_t left = std::min(available_bytes().value_or(0),
+                                    left_of_group().value_or(std::numeric_limits<std::size_t>::max()));
+  return std::min(left / kShareOfMemory, kMostPreparedBytes);
+}
+
+PreparedRuns::PreparedRuns(const declaration::LabDeclaration& lab,
+                           const declaration::CaseDeclaration& declared, const std::filesystem::path& graph,
+                           Oracles oracles, Limits limits)
+    : oracles_(std::move(oracles)), limits_(limits), plan_sees_(CaseArrays::plan_sees_arrays(lab)) {
+  first_.oracle = &oracles_(0);
+  first_.arrays = std::make_unique<CaseArrays>(lab, declared, graph, *first_.oracle, limits.threads);
+}
+
+PreparedRuns::~PreparedRuns() {
+  first_.oracle->release_memory();
+  for (const auto& slot : others_) slot->oracle->release_memory();
+}
+
+void PreparedRuns::draw_for_plan(std::uint64_t seed) {
+  ++plan_;
+  plan_seed_ = seed;
+  first_.arrays->draw_for_plan(seed);
+  first_.plan = plan_;
+}
+
+void PreparedRuns::draw_for_show(std::uint64_t seed) {
+  first_.arrays->draw_for_run(seed);
+  current_ = &first_;
+}
+
+CaseArrays& PreparedRuns::next(const Seeds& next_seed, int may_come) {
+  if (ready_.empty()) {
+    at_once_ = how_many(may_come);
+    if (at_once_ > 1) {
+      prepare_several(next_seed, at_once_);
+    } else {
+      const auto start = Clock::now();
+      first_.seed = next_seed();
+      first_.drawn = false;
+      single_thread_s_ = prepare(first_, limits_.threads);
+      single_s_ = seconds_since(start);
+      current_ = &first_;
+      one_passed_ = true;
+      return current();
+    }
+  } else if (is_stale(*ready_.front())) {
+    prepare_at_once(std::min(ready_.size(), static_cast<std::size_t>(std::max(1, may_come))));
+  }
+  current_ = ready_.front();
+  ready_.erase(ready_.begin());
+  return current();
+}
+
+// The first run of a case is prepared alone: where a program fails at once, nothing more is wanted. It also
+// says how long one takes.
+int PreparedRuns::how_many(int may_come) const {
+  if (!one_passed_) return 1;
+  const std::size_t each = kOracleOverShared * std::max<std::size_t>(first_.arrays->shared_bytes(), 1);
+  const auto fit = static_cast<int>(std::min<std::size_t>(limits_.memory_bytes / each, 1 << 20));
+  const int most = std::min({limits_.threads, may_come, fit});
+  if (most <= 1) return 1;
+  // At once each has one thread. An oracle that fills all cores by itself is no slower one run after the
+  // other.
+  const double saved = may_come * (single_s_ - single_thread_s_ / most);
+  return limits_.worth_seconds < 0 || saved >= limits_.worth_seconds ? most : 1;
+}
+
+void PreparedRuns::prepare_several(const Seeds& next_seed, int count) {
+  while (others_.size() < static_cast<std::size_t>(count)) {
+    auto slot = std::make_unique<Slot>();
+    slot->oracle =
+        &oracles_(static_cast<int>(others_.size()) + 1);  // all are on their way before one is awaited
+    others_.push_back(std::move(slot));
+  }
+  for (int i = 0; i < count; ++i) {
+    Slot& slot = *others_[static_cast<std::size_t>(i)];
+    slot.seed = next_seed();
+    slot.drawn = false;
+    ready_.push_back(&slot);
+  }
+  prepare_at_once(ready_.size());
+}
+
+// The first `count` of those that are ready, a thread each. What any of them throws is thrown when all have
+// ended.
+void PreparedRuns::prepare_at_once(std::size_t count) {
+  const int threads = std::max(1, limits_.threads / static_cast<int>(count));
+  std::vector<std::exception_ptr> failures(count);
+  const auto work = [&](std::size_t i) {
+    try {
+      prepare(*ready_[i], threads);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < count; ++i) others.emplace_back(work, i);
+    work(0);
+  }
+  for (const std::exception_ptr& failure : failures) {
+    if (!failure) continue;
+    ready_.clear();
+    std::rethrow_exception(failure);
+  }
+}
+
+// Returns what it would take on one thread.
+double PreparedRuns::prepare(Slot& slot, int threads) const {
+  if (slot.arrays == nullptr) slot.arrays = std::make_unique<CaseArrays>(*first_.arrays, *slot.oracle);
+  const auto start = Clock::now();
+  if (slot.plan != plan_) slot.arrays->draw_for_plan(plan_seed_, threads);
+  slot.plan = plan_;
+  if (!slot.drawn) slot.arrays->draw_for_run(slot.seed, threads);
+  slot.drawn = true;
+  const double drawing_s = seconds_since(start);
+  return drawing_s * threads + slot.arrays->find_truth();
+}
+
+}  // namespace warpgrade::declared

@@ -1,0 +1,253 @@
+// One case of lab gcn, judged: runs on fresh numbers, every cell compared with its own bound; another graph
+// of the same size, planned anew; on a GPU, paired timing with every repetition verified the same way.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/error.h"
+#include "judge/judging/arrays_judge.h"
+#include "judge/labs/gcn/checks.h"
+#include "judge/labs/gcn/gcn_lab.h"
+#include "warpgrade/datasets/raw_layer.h"
+
+namespace warpgrade::gcn {
+namespace {
+
+// Checked runs: the second one catches what was kept from the first, the third has another graph.
+constexpr int kLeastRuns = 2, kLeastRunsOnGraphs = 3;
+// Errors this far beyond their bounds are what fp32 makes of fp64 data: 2^-24 instead of 2^-53.
+constexpr double kSingleOverBound = 0x1p33;
+
+const char* function_of(Operator op) {
+  constexpr const char* kNames[] = {"gcn_transform", "gcn_aggregate", "gcn_log_softmax", "gcn_run"};
+  return kNames[static_cast<int>(op)];
+}
+
+class GcnJudge : public ArraysJudge {
+ public:
+  GcnJudge(const JudgeContext& judge_context, const CaseInput& input)
+      : ArraysJudge(judge_context, input.spec, "gcn"), shape_(shape_of_case(input.spec)) {
+    if (shape_.raw) {
+      take_raw_layer(datasets::read_raw_layer(input.file, kFeatures, kClasses));
+    } else {
+      graph_ = shape_.pattern ? make_graph(*shape_.pattern, shape_.vertices, seed("graph"))
+                              : read_graph(input.file);
+    }
+    read_vertices_ = count_read_vertices();
+  }
+
+ private:
+  std::string run_name() const override { return function_of(shape_.op); }
+  bool uses_graph() const { return shape_.op == Operator::kAggregate || shape_.op == Operator::kWhole; }
+  std::int64_t vertices() const { return graph_.vertices(); }
+  std::int64_t nnz() const { return static_cast<std::int64_t>(graph_.columns.size()); }
+
+  // The operators behind the first one get what the oracle makes of the file's numbers.
+  void take_raw_layer(datasets::RawLayer layer) {
+    graph_ = {std::move(layer.row_offsets), std::move(layer.columns)};
+    raw_first_ = std::move(layer.x);
+    raw_weights_ = std::move(layer.w);
+    if (weight_numbers(shape_.op) > 0) return;
+    raw_first_ = transform(raw_first_, raw_weights_).values;
+    if (shape_.op == Operator::kLogSoftmax) raw_first_ = aggregate(graph_.view(), raw_first_).values;
+    raw_weights_.clear();
+  }
+
+  void fill_bench() override {
+    bench().add_input("row_offsets", graph_.row_offsets.size() * sizeof(int));
+    bench().add_input("columns", graph_.columns.size() * sizeof(int));
+    const char* first = shape_.op == Operator::kAggregate    ? "y"
+                        : shape_.op == Operator::kLogSoftmax ? "z"
+                                                             : "x";
+    bench().add_input(first, first_numbers(shape_.op, graph_.vertices()) * sizeof(double));
+    if (weight_numbers(shape_.op) > 0) bench().add_input("w", weight_numbers(shape_.op) * sizeof(double));
+    bench().set_output("out", static_cast<std::size_t>(cells()) * sizeof(double), timed());
+    checks_ = on_gpu() ? make_cuda_checks(bench(), shape_, graph_.vertices())
+                       : make_host_checks(bench(), shape_, graph_.vertices());
+    publish_graph();
+    checks_->draw(next_seed());
+  }
+
+  void publish_graph() {
+    const auto publish = [&](int number, const std::vector<int>& values) {
+      bench().copy_in(bench().input(number), values.data(), values.size() * sizeof(int));
+      bench().publish(number);
+    };
+    publish(kRowOffsets, graph_.row_offsets);
+    publish(kColumns, graph_.columns);
+    checks_->use_graph(graph_);
+  }
+
+  int least_runs() const override { return uses_graph() ? kLeastRunsOnGraphs : kLeastRuns; }
+
+  // Later plans get the graph under other names, by which what a submission keeps beyond its plan is wrong;
+  // but for the timed one: other names would change how far apart neighbours lie.
+  void prepare_plan(int number, bool is_timed) override {
+    if (!uses_graph() || number == 0 || (is_timed && is_original_)) return;
+    if (is_original_) original_ = graph_;
+    graph_ = is_timed ? original_ : relabel(graph_, next_seed());
+    is_original_ = is_timed;
+    publish_graph();
+  }
+
+  Arguments refresh_for_check() override {
+    if (!shape_.raw || raw_taken_) return refresh_for_timing();
+    checks_->take(raw_first_, raw_weights_);
+    raw_taken_ = true;
+    return run_arguments();
+  }
+
+  Arguments plan_arguments() const override { return {vertices(), nnz()}; }
+  Arguments run_arguments() const { return {static_cast<std::int64_t>(shape_.op)}; }
+
+  Arguments refresh_for_timing() override {
+    checks_->draw(next_seed());
+    return run_arguments();
+  }
+
+  // Every cell, in every repetition.
+  std::optional<Outcome> verify_output() override {
+    const Comparison comparison = checks_->compare_output();
+    count_check("fp64_bound_every_cell", cells(), comparison.max_error_over_bound);
+    if (comparison.wrong == 0) return std::nullopt;
+    return explain(comparison);
+  }
+
+  Outcome explain(const Comparison& c) {
+    pattern_ = describe(c);
+    mismatches_ = nlohmann::json::array();
+    const auto show = [](double value) {
+      return std::isnan(value) ? std::string("nan") : fmt::format("{:.17g}", value);
+    };
+    for (const WrongCell& cell : c.first) {
+      nlohmann::json item{{"row", cell.row},
+                          {"col", cell.column},
+                          {"row_nnz", graph_.row_offsets[cell.row + 1] - graph_.row_offsets[cell.row]},
+                          {"want", cell.want}};
+      if (std::isfinite(cell.got)) {
+        item["got"] = cell.got;
+      } else {
+        item["got"] = std::isnan(cell.got) ? "nan" : cell.got > 0 ? "inf" : "-inf";
+      }
+      mismatches_.push_back(std::move(item));
+    }
+    const WrongCell& first = c.first.front();
+    Outcome outcome;
+    outcome.verdict = verdicts::kWrongAnswer;
+    outcome.reason = c.never_written == c.wrong ? "not_written" : "mismatch";
+    outcome.message = fmt::format("out[{},{}] want {} (give or take {:.2g}) got {}; {} of {} cells are wrong",
+                                  first.row, first.column, show(first.want), first.bound,
+                                  first.never_written ? "nothing" : show(first.got), c.wrong, cells());
+    if (!pattern_.empty()) outcome.message += "; " + pattern_;
+    return outcome;
+  }
+
+  std::string describe(const Comparison& c) const {
+    const bool exponentials = shape_.op == Operator::kLogSoftmax || shape_.op == Operator::kWhole;
+    if (c.never_written == c.wrong) return "the wrong cells were never written";
+    if (c.not_finite > 0 && exponentials)
+      return fmt::format("{} cells are no finite number: is the row's maximum subtracted before exp?",
+                         c.not_finite);
+    const bool infinite = std::any_of(c.first.begin(), c.first.end(),
+                                      [](const WrongCell& cell) { return std::isinf(cell.got); });
+    if (infinite && shape_.op == Operator::kAggregate && has_vertex_without_entries())
+      return fmt::format(
+          "{} cells are no finite number: is 1 / sqrt(degree) taken as 0 for a vertex without entries?",
+          c.not_finite);
+    // Infinities of both signs add up to NaN: then the first wrong cells show none.
+    if (c.not_finite > 0 && shape_.op == Operator::kAggregate && has_vertex_without_entries())
+      return fmt::format(
+          "{} cells are no finite number: is 1 / sqrt(degree) taken as 0 for a vertex without entries? And "
+          "out "
+          "is full of NaN before each run: is it set before it is added to?",
+          c.not_finite);
+    if (c.not_finite > 0)
+      return fmt::format(
+          "{} cells are no finite number; out is full of NaN before each run: is it set before it "
+          "is added to?",
+          c.not_finite);
+    if (uses_graph() && c.without_entries == c.wrong)
+      return "the wrong cells belong to vertices without entries: their row of Z is 0";
+    const int last = graph_.vertices() - 1;
+    if (c.first_row > 0 && c.last_row == last && c.first_row % 8 == 0 &&
+        c.wrong == (last + 1 - c.first_row) * kClasses)
+      return fmt::format("the wrong cells are the rows from {}: does a tile that is not full get its turn?",
+                         c.first_row);
+    if (c.never_written == 0 && c.largest_error_over_bound < kSingleOverBound)
+      return "the errors are of fp32's size: compute in fp64 throughout";
+    if (uses_graph() && c.shortest_row > c.longest_right_row && c.longest_right_row > 1)
+      return fmt::format("rows of more than {} entries are wrong", c.longest_right_row);
+    return "";
+  }
+
+  bool has_vertex_without_entries() const {
+    return std::ranges::adjacent_find(graph_.row_offsets) != graph_.row_offsets.end();
+  }
+
+  // Vertices whose numbers an honest program must read: those that are somebody's neighbour with a factor.
+  std::int64_t count_read_vertices() const {
+    if (!uses_graph()) return vertices();
+    std::vector<bool> read(static_cast<std::size_t>(vertices()));
+    for (const int neighbour : graph_.columns) {
+      if (graph_.row_offsets[neighbour + 1] > graph_.row_offsets[neighbour]) read[neighbour] = true;
+    }
+    return std::count(read.begin(), read.end(), true);
+  }
+
+  double items() const override { return static_cast<double>(vertices()); }
+  std::int64_t cells() const { return vertices() * kClasses; }
+
+  // The numbers read; what is written may still sit in L2, and the graph lie in the plan as it likes.
+  double impossible_us(double peak_bytes_per_s) const override {
+    return 1e6 * 8.0 * first_columns(shape_.op) * static_cast<double>(read_vertices_) / peak_bytes_per_s;
+  }
+
+  double compulsory_bytes() const override {
+    const double numbers = 8.0 * (first_columns(shape_.op) * static_cast<double>(read_vertices_) +
+                                  kClasses * static_cast<double>(vertices()));
+    const double graph = uses_graph() ? 4.0 * static_cast<double>(nnz() + vertices() + 1) : 0;
+    return numbers + graph + 8.0 * static_cast<double>(weight_numbers(shape_.op));
+  }
+
+  // A thread a cell of X * W, 16 cells a vertex, some 2,000 instructions each (128 multiply-adds with their
+  // loads, exp and log of the softmax); 16 instructions an entry and half a warp in the sum over neighbours.
+  double naive_steps() const override {
+    return 1000.0 * static_cast<double>(vertices()) + 16.0 * static_cast<double>(nnz());
+  }
+
+  void describe_case(nlohmann::json& record) const override {
+    nlohmann::json described = case_json();
+    int longest = 0, empty = 0;
+    for (int v = 0; v < graph_.vertices(); ++v) {
+      const int entries = graph_.row_offsets[v + 1] - graph_.row_offsets[v];
+      longest = std::max(longest, entries);
+      empty += entries == 0 ? 1 : 0;
+    }
+    described["operator"] = function_of(shape_.op);
+    described["rows"] = vertices();
+    described["cols"] = first_columns(shape_.op);
+    described["nnz"] = nnz();
+    described["shape"] = {{"max_row", longest},
+                          {"mean_row", static_cast<double>(nnz()) / static_cast<double>(vertices())},
+                          {"empty_rows", empty}};
+    record["case"] = std::move(described);
+  }
+
+  Shape shape_;
+  HostGraph graph_;
+  std::int64_t read_vertices_ = 0;
+  HostGraph original_;  // while graph_ is the same under other names
+  bool is_original_ = true, raw_taken_ = false;
+  std::vector<double> raw_first_, raw_weights_;  // of the user's files: the first run's numbers
+  std::unique_ptr<Checks> checks_;
+};
+
+}  // namespace
+
+nlohmann::json judge_gcn(const JudgeContext& context, const CaseInput& input) {
+  return GcnJudge(context, input).judge();
+}
+
+}  // namespace warpgrade::gcn

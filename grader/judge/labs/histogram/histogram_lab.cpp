@@ -1,0 +1,44 @@
+#include "judge/labs/histogram/histogram_lab.h"
+
+#include <limits>
+
+#include "judge/labs/written_lab.h"
+
+namespace warpgrade::histogram {
+namespace {
+
+const std::map<std::string, Pattern> kPatternNames = {
+    {"uniform", Pattern::kUniform},  {"power-law", Pattern::kPowerLaw}, {"first-bin", Pattern::kFirstBin},
+    {"last-bin", Pattern::kLastBin}, {"one-bin", Pattern::kOneBin},     {"half-last", Pattern::kHalfLast}};
+
+class HistogramLab : public WrittenLab {
+ public:
+  nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
+    return judge_histogram(context, input);
+  }
+
+ private:
+  // {id: many-bins, pattern: uniform, ids: 60000, nodes: 600000}. k is 1: what a case has for a width.
+  std::vector<CaseSpec> read_item(const YamlPlace& item) const override {
+    std::set<std::string> keys = declaration::kCaseWords;
+    keys.insert({"pattern", "ids", "nodes"});
+    item.only(keys);
+    CaseSpec spec = read_spec(item, "", 1);
+    spec.dataset = item["pattern"].word(words_of(kPatternNames));
+    spec.k = 1;
+    spec.drawn = true;
+    constexpr int kMost = std::numeric_limits<int>::max();
+    spec.details = {{"ids", item["ids"].whole(0, kMost)}, {"nodes", item["nodes"].whole(1, kMost - 40)}};
+    return {std::move(spec)};
+  }
+};
+
+const LabRegistration kRegistration("histogram", [] { return make_written_lab<HistogramLab>("histogram"); });
+
+}  // namespace
+
+Shape shape_of_case(const CaseSpec& spec) {
+  return {kPatternNames.at(spec.dataset), spec.details.at("ids"), spec.details.at("nodes")};
+}
+
+}  // namespace warpgrade::histogram

@@ -1,0 +1,53 @@
+#include "judge/labs/sampling/sampling_lab.h"
+
+#include <limits>
+
+#include "judge/labs/written_lab.h"
+
+namespace warpgrade::sampling {
+namespace {
+
+class SamplingLab : public WrittenLab {
+ public:
+  nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
+    return judge_sampling(context, input);
+  }
+  std::string case_on_dataset(const std::string& name, int rows, int cols, std::int64_t) const override {
+    return rows == cols ? fmt::format("graph: {}, nodes: all, fanout: 10", name) : "";
+  }
+
+ private:
+  // {graph: cora, nodes: all, fanout: 10}, or so many nodes at random.
+  std::vector<CaseSpec> read_item(const YamlPlace& item) const override {
+    std::set<std::string> keys = declaration::kCaseWords;
+    keys.insert({"graph", "nodes", "fanout"});
+    item.only(keys);
+    constexpr int kMost = std::numeric_limits<int>::max();
+    const YamlPlace place = item["nodes"];
+    const bool every = place.text_or("all") == "all";
+    const int nodes = every ? 0 : static_cast<int>(place.whole(1, kMost));
+    const std::vector<int> fanouts = read_widths(item["fanout"], 1, kMost);
+    const std::string graph = read_graph(item["graph"]);
+    std::vector<CaseSpec> cases;
+    for (const int fanout : fanouts) {
+      CaseSpec spec =
+          read_spec(item, fmt::format("{}-{}x{}", graph, every ? "all" : std::to_string(nodes), fanout),
+                    fanouts.size());
+      spec.dataset = graph;
+      spec.k = fanout;
+      spec.details = {{"nodes", nodes}};
+      cases.push_back(std::move(spec));
+    }
+    return cases;
+  }
+};
+
+const LabRegistration kRegistration("sampling", [] { return make_written_lab<SamplingLab>("sampling"); });
+
+}  // namespace
+
+int nodes_of_case(const CaseSpec& spec) {
+  return spec.details.at("nodes");
+}
+
+}  // namespace warpgrade::sampling

@@ -1,0 +1,71 @@
+#include "judge/labs/spmm/spmm_lab.h"
+
+#include "judge/labs/spmm/far_columns.h"
+#include "judge/labs/written_lab.h"
+
+namespace warpgrade::spmm {
+namespace {
+
+constexpr int kWidths = 32, kMostWidth = 65536;  // K is a multiple of the former
+
+// The older class interface knows only num_v, a square matrix, and its courses measured two widths. Matrices
+// are made square for it (spmm_judge.cpp); other widths are cases of the contract alone.
+std::string beyond_older(const CaseSpec& spec) {
+  if (spec.drawn) return "n * K beyond 2^31";
+  if (spec.k == 32 || spec.k == 256) return "";
+  return "K = " + std::to_string(spec.k) + ", where it was promised 32 and 256";
+}
+
+class SpmmLab : public WrittenLab {
+ public:
+  nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
+    return judge_spmm(context, input);
+  }
+  std::string case_on_dataset(const std::string& name, int, int, std::int64_t) const override {
+    return fmt::format("graph: {}, k: [32, 256]", name);
+  }
+
+ private:
+  // {graph: cora, k: [32, 256]}; `variant: true`: under other names; {pattern: far-columns}: of its own
+  // width.
+  std::vector<CaseSpec> read_item(const YamlPlace& item) const override {
+    std::set<std::string> keys = declaration::kCaseWords;
+    keys.insert({"graph", "pattern", "k", "variant"});
+    item.only(keys);
+    const Source source = read_source(item, {kFarColumns});
+    const bool variant = item["variant"].truth_or(false);
+    if (source.drawn && variant) item["variant"].refuse("only a graph can be judged under other names");
+    std::vector<CaseSpec> cases;
+    const std::vector<int> widths = read_multiples(item["k"]);
+    for (const int k : widths) {
+      if (source.drawn && k != kFarColumnsK)
+        item["k"].fail(fmt::format("{}, for which {} is drawn", kFarColumnsK, kFarColumns));
+      CaseSpec spec =
+          read_spec(item, fmt::format("{}{}-k{}", source.name, variant ? "-variant" : "", k), widths.size());
+      spec.dataset = source.name;
+      spec.k = k;
+      spec.drawn = spec.emulator_only = source.drawn;
+      spec.beyond_older = beyond_older(spec);
+      if (variant) spec.details["variant"] = true;
+      cases.push_back(std::move(spec));
+    }
+    return cases;
+  }
+
+  static std::vector<int> read_multiples(const YamlPlace& place) {
+    const std::vector<int> widths = read_widths(place, kWidths, kMostWidth);
+    for (const int k : widths)
+      if (k % kWidths != 0) place.refuse(fmt::format("K is a multiple of {}, and {} is not", kWidths, k));
+    return widths;
+  }
+};
+
+const LabRegistration kRegistration("spmm", [] { return make_written_lab<SpmmLab>("spmm"); });
+
+}  // namespace
+
+bool is_variant(const CaseSpec& spec) {
+  return spec.details.value("variant", false);
+}
+
+}  // namespace warpgrade::spmm

@@ -1,0 +1,95 @@
+"""The floors of grader/: a room includes only rooms below it. The order stands in the floors' own READMEs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+FLOORS = ["base", "cudart", "emulator", "judge", "course", "cli"]  # from the ground up
+BESIDE = {"policies", "tests"}  # data, and what may look at everything
+MOST_ROOMS = 8
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+ROW = re.compile(r"^\| `(\w+)/` \|", re.MULTILINE)
+
+
+def rooms_of(floor: str) -> list[str]:
+    """A floor's rooms from the ground up, as its README lists them. A floor that is one room has none."""
+    page = ROOT / "grader" / floor / "README.md"
+    return ROW.findall(page.read_text(encoding="utf-8")) if floor in {"judge", "course"} else []
+
+
+ORDER = {(floor, room): (FLOORS.index(floor), place) for floor in FLOORS for place, room in enumerate(rooms_of(floor))}
+
+
+def height(path: str) -> tuple[int, int] | None:
+    """Where a file stands, from its path below grader/; none: outside of it.
+
+    A program that lies beside a floor's rooms is above them.
+    """
+    floor, _, rest = path.partition("/")
+    if floor not in FLOORS:
+        return None
+    return ORDER.get((floor, rest.partition("/")[0]), (FLOORS.index(floor), 1000))
+
+
+def upward(name: str, text: str) -> list[str]:
+    """The lines of a source that include a file above it. `name`: its path below grader/."""
+    own = height(name)
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        include = INCLUDE.match(line)
+        other = height(include[1]) if include else None
+        if own is not None and other is not None and other > own:
+            found.append(f"grader/{name}:{number}: {line.strip()} is above {name}")
+    return found
+
+
+def sources() -> list[Path]:
+    """All of grader's C++ and CUDA but its tests."""
+    done = subprocess.run(["git", "ls-files", "-z", "grader"], cwd=ROOT, capture_output=True, text=True, check=True)
+    names = [ROOT / name for name in done.stdout.split("\0") if name]
+    return [f for f in names if f.suffix in {".h", ".cpp", ".cu", ".cuh"} and "tests" not in f.parts and f.exists()]
+
+
+def test_no_include_points_upwards() -> None:
+    found = sources()
+    assert len(found) > 500
+    broken = [
+        line
+        for file in found
+        for line in upward(str(file.relative_to(ROOT / "grader")), file.read_text(encoding="utf-8", errors="replace"))
+    ]
+    assert not broken, "\n".join(broken)
+
+
+def test_grader_has_few_rooms_and_each_floor_lists_its_own() -> None:
+    rooms = {entry.name for entry in (ROOT / "grader").iterdir() if entry.is_dir() and entry.name != "__pycache__"}
+    assert rooms == {*FLOORS, *BESIDE}
+    assert len(rooms) <= MOST_ROOMS
+    for floor in ("judge", "course"):
+        there = {e.name for e in (ROOT / "grader" / floor).iterdir() if e.is_dir() and e.name != "__pycache__"}
+        assert there == set(rooms_of(floor)), f"grader/{floor}/README.md lists other rooms"
+
+
+def test_every_floor_is_a_target_of_its_own() -> None:
+    for floor in FLOORS:
+        files = [*(ROOT / "grader" / floor).glob("CMakeLists.txt"), *(ROOT / "grader" / floor).glob("*.cmake")]
+        text = "".join(file.read_text(encoding="utf-8") for file in files)
+        assert re.search(r"add_(library|executable)\(", text), f"grader/{floor} has no target"
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("judge/judging/x.h", '#include "judge/labs/registry.h"'),
+        ("judge/compile/x.cpp", '#  include "course/record/events.h"'),
+        ("course/profile/x.cpp", '#include "cli/help.h"'),
+        ("base/x.cpp", '#include "cudart/errors.h"'),
+    ],
+)
+def test_an_upward_include_is_found_with_its_line(name: str, line: str) -> None:
+    assert upward(name, f'#include "base/error.h"\n{line}\n') == [f"grader/{name}:2: {line} is above {name}"]
