@@ -34,7 +34,7 @@ pieces="0 1 2 3 4 5 6 7"
 build_piece() {  # NUMBER
   "$cuda/bin/nvcc" -std=c++20 -O3 -cudart shared -gencode "arch=compute_$arch,code=[compute_$arch,sm_$arch]" -DLAB_SPMM -DPIECE="$1" \
     -I "$root/grader" -I "$root/reference/include" -o "$WORK/solutions/piece-$1" "$here/fidelity_solution.cu" "$here/fidelity_pieces.cu" \
-    "$WORK/unit-executor_driver_timing_gate.cpp.o" "$WORK/unit-executor_driver_driver_api.cpp.o" "$WORK/timing.o" -ldl
+    "$WORK/unit-judge_executor_driver_timing_gate.cpp.o" "$WORK/unit-judge_executor_driver_driver_api.cpp.o" "$WORK/timing.o" -ldl
 }
 if [[ ! -x $WORK/fidelity || ! -x $WORK/solutions/piece-7 || -n ${BUILD_ONLY:-} ]]; then
   BUILD_ONLY=1 SOLUTIONS=$names "$here/fidelity.sh" || exit 1

@@ -53,8 +53,8 @@ build_solution() {  # LAB NAME FOLDER
   sources=$(ls "$3"/*.cu)
   "$cuda/bin/nvcc" -std=c++20 -O3 -cudart shared -gencode "arch=compute_$arch,code=[compute_$arch,sm_$arch]" -DLAB_"$lab" \
     -I "$root/grader" -I "$root/reference/include" -I "$root/reference/$1" -I "$3" -o "$target" \
-    "$here/fidelity_solution.cu" $sources "$work/unit-executor_driver_timing_gate.cpp.o" \
-    "$work/unit-executor_driver_driver_api.cpp.o" "$work/timing.o" -ldl >"$target.log" 2>&1 ||
+    "$here/fidelity_solution.cu" $sources "$work/unit-judge_executor_driver_timing_gate.cpp.o" \
+    "$work/unit-judge_executor_driver_driver_api.cpp.o" "$work/timing.o" -ldl >"$target.log" 2>&1 ||
     { echo "not built: $2"; tail -3 "$target.log"; }
 }
 
@@ -62,7 +62,7 @@ if ! OUT=$out WORK=$work "$here/run.sh" build programs >>"$log" 2>&1 || [[ ! -x 
   say "the executor was not built: $log"
   exit 1
 fi
-mapfile -t units < <(printf '%s\n' "$work"/unit-executor_*.o | grep -vE 'forwarding|executor_main|judge_')
+mapfile -t units < <(printf '%s\n' "$work"/unit-judge_executor_*.o | grep -vE 'forwarding|executor_main|judge_')
 g++ -std=c++20 -O2 -I "$root/grader" -isystem "$cuda/include" -o "$work/fidelity" "$here/fidelity.cpp" \
   "${units[@]}" "$work/timing.o" "$work/unit-cudart_fat_binary.cpp.o" \
   "$work/unit-cudart_error_text.cpp.o" -lpthread -ldl >>"$log" 2>&1 || { say "fidelity was not built: $log"; exit 1; }

@@ -61,9 +61,9 @@ build() {
   printf '%s\n' "$root"/grader/cudart/*.cpp "$root"/grader/judge/executor/*.cpp "$root"/grader/judge/executor/*/*.cpp |
     grep -v '/tests/' | xargs -P "$(nproc)" -I{} sh -c \
       'g++ '"$flags"' -c {} -o "unit-$(echo {} | sed "s|.*/grader/||; s|/|_|g").o" || exit 255' || return 1
-  g++ -shared -o "$soname" unit-cudart_*.o unit-executor_forwarding_*.o unit-executor_shared_memory.cpp.o -x assembler stubs.S \
+  g++ -shared -o "$soname" unit-cudart_*.o unit-judge_executor_forwarding_*.o unit-judge_executor_shared_memory.cpp.o -x assembler stubs.S \
     -Wl,--version-script=map -Wl,-z,defs -Wl,-soname,"$soname" -static-libstdc++ -static-libgcc -lpthread -ldl || return 1
-  mapfile -t units < <(printf '%s\n' unit-executor_*.o | grep -v forwarding)
+  mapfile -t units < <(printf '%s\n' unit-judge_executor_*.o | grep -v forwarding)
   g++ -o warpgrade-executor "${units[@]}" timing.o unit-cudart_fat_binary.cpp.o \
     unit-cudart_error_text.cpp.o -lpthread -ldl -static-libstdc++ -static-libgcc || return 1
 }
