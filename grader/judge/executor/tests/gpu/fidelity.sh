@@ -62,7 +62,7 @@ if ! OUT=$out WORK=$work "$here/run.sh" build programs >>"$log" 2>&1 || [[ ! -x 
   say "the executor was not built: $log"
   exit 1
 fi
-mapfile -t units < <(printf '%s\n' "$work"/unit-judge_executor_*.o | grep -vE 'forwarding|executor_main|judge_')
+mapfile -t units < <(printf '%s\n' "$work"/unit-judge_executor_*.o | grep -vE 'forwarding|executor_main|executor_judge_')
 g++ -std=c++20 -O2 -I "$root/grader" -isystem "$cuda/include" -o "$work/fidelity" "$here/fidelity.cpp" \
   "${units[@]}" "$work/timing.o" "$work/unit-cudart_fat_binary.cpp.o" \
   "$work/unit-cudart_error_text.cpp.o" -lpthread -ldl >>"$log" 2>&1 || { say "fidelity was not built: $log"; exit 1; }
