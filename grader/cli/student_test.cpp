@@ -159,7 +159,7 @@ int test_remotely(const Options& options) {
     outcome.add_trouble(error, kExitJudgeFault);
   }
   report.end_lab(*run);
-  if (const std::string words = run->last_words(); !words.empty()) fmt::print("{}\n", words);
+  if (const std::string words = run->final_message(); !words.empty()) fmt::print("{}\n", words);
   fmt::print("{}\n", report.last_line());
   return outcome.exit_code();
 }
