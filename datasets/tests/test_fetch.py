@@ -123,6 +123,7 @@ def test_a_server_without_ranges_sends_it_all_again(fetching: Fetching) -> None:
     fetching.site.ranges = False
     done = fetching.run("fetch", "small")
     assert done.returncode == 0, done.stderr
+    assert "6000 entries" in done.stdout
 
 
 def test_busy_servers_are_asked_again_and_redirections_followed(fetching: Fetching) -> None:
@@ -130,6 +131,8 @@ def test_busy_servers_are_asked_again_and_redirections_followed(fetching: Fetchi
     fetching.site.status = [503]
     done = fetching.run("fetch", "small")
     assert done.returncode == 0, done.stderr
+    assert fetching.site.status == [], "the busy answer was never given"
+    assert "6000 entries" in done.stdout
 
 
 def test_a_missing_file_is_an_error_at_once(fetching: Fetching) -> None:

@@ -10,12 +10,12 @@
 namespace warpgrade {
 namespace {
 
-struct Wish {
+struct RequestedFault {
   std::string stage, submission, kind;
 };
 
-Wish read_wish() {
-  Wish wish;
+RequestedFault read_requested_fault() {
+  RequestedFault requested;
   const char* given = std::getenv("WARPGRADE_INJECT");
   for (std::string_view rest = given != nullptr ? given : ""; !rest.empty();) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
@@ -23,25 +23,25 @@ Wish read_wish() {
     const std::size_t colon = std::min(word.find(':'), word.size());
     const std::string_view key = word.substr(0, colon);
     const std::string value(word.substr(std::min(colon + 1, word.size())));
-    if (key == "stage") wish.stage = value;
-    if (key == "submission") wish.submission = value;
-    if (key == "kind") wish.kind = value;
+    if (key == "stage") requested.stage = value;
+    if (key == "submission") requested.submission = value;
+    if (key == "kind") requested.kind = value;
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
-  return wish;
+  return requested;
 }
 
 }  // namespace
 
 void inject(const char* stage, std::string_view submission) {
-  static const Wish wish = read_wish();
-  if (wish.stage.empty() || wish.stage != stage) return;
-  if (!wish.submission.empty() && wish.submission != submission) return;
-  if (wish.kind == "signal") {
+  static const RequestedFault requested = read_requested_fault();
+  if (requested.stage.empty() || requested.stage != stage) return;
+  if (!requested.submission.empty() && requested.submission != submission) return;
+  if (requested.kind == "signal") {
     signal(SIGSEGV, SIG_DFL);
     raise(SIGSEGV);
   }
-  if (wish.kind == "other") throw 42;
+  if (requested.kind == "other") throw 42;
   throw std::runtime_error(std::string("injected at ") + stage);
 }
 

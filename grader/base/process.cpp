@@ -144,7 +144,7 @@ void place_descriptors(const std::vector<PassedDescriptor>& descriptors) {
 }
 
 int fork_inside(const ProcessFence* fence) {
-  if (const int folder = fence != nullptr ? fence->birthplace() : -1; folder >= 0) {
+  if (const int folder = fence != nullptr ? fence->cgroup_folder() : -1; folder >= 0) {
     clone_args arguments = {};
     arguments.flags = CLONE_INTO_CGROUP;
     arguments.exit_signal = SIGCHLD;

@@ -28,8 +28,8 @@ class ProcessFence {
   virtual ~ProcessFence() = default;
   // A folder's descriptor in which the kernel can let a process be born, which spares it part of the joining;
   // -1: none.
-  virtual int birthplace() const noexcept { return -1; }
-  // Takes the calling process in, which was born in the birthplace or not; for a child between fork and exec,
+  virtual int cgroup_folder() const noexcept { return -1; }
+  // Takes the calling process in, which was born in the group or not; for a child between fork and exec,
   // so it allocates nothing, and has one thread. False: it did not.
   virtual bool join(bool born_inside) const noexcept = 0;
   // Ends all that are in it, within a bound of time. False: some are left.

@@ -20,8 +20,8 @@ namespace warpgrade {
 
 class YamlPlace {
  public:
-  YamlPlace(YAML::Node node, std::string file, std::string key, int line = 0)
-      : node_(std::move(node)), file_(std::move(file)), key_(std::move(key)), line_(line) {}
+  YamlPlace(const YAML::Node& node, std::string file, std::string key, int line = 0)
+      : node_(node), file_(std::move(file)), key_(std::move(key)), line_(line) {}
   YamlPlace(const YamlPlace&) = default;
   ~YamlPlace() = default;
   // Stands for the other node from now on. yaml-cpp's own assignment of nodes would write the other one into

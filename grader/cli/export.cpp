@@ -197,7 +197,7 @@ class Export {
   void print_limits() const {
     std::vector<std::string> strangers;
     for (const json& view : everyone_)
-      if (is_stranger(view, everyone_)) strangers.push_back(view.at("person").at("id"));
+      if (is_not_on_roster(view, everyone_)) strangers.push_back(view.at("person").at("id"));
     if (!strangers.empty())
       fmt::print("not on the roster, so in no courseware's import that cannot find them: {}\n",
                  fmt::join(strangers, ", "));
@@ -264,7 +264,7 @@ class Export {
       const json& person = view.at("person");
       json item = {{"id", person.at("id")},         {"name", person.value("name", "")},
                    {"points", view.at("points")},   {"max_points", view.at("max_points")},
-                   {"verdict", view.at("verdict")}, {"on_roster", !is_stranger(view, everyone_)}};
+                   {"verdict", view.at("verdict")}, {"on_roster", !is_not_on_roster(view, everyone_)}};
       if (person.contains("email")) item["email"] = person["email"];
       if (view.contains("late")) item["late"] = view["late"].value("note", "");
       if (view.contains("refusal")) item["refusal"] = view["refusal"].value("message", "");
@@ -292,7 +292,7 @@ class Export {
     }
     const std::string column = options_.column.value_or(parts_.run.at("lab").get<std::string>());
     const auto on_roster = std::count_if(views_.begin(), views_.end(),
-                                         [&](const json& view) { return !is_stranger(view, views_); });
+                                         [&](const json& view) { return !is_not_on_roster(view, views_); });
     for (const auto& [format, text_of] : kTables) {
       if (!wants(format)) continue;
       const fs::path file = output_ / fmt::format("{}.csv", format);

@@ -152,7 +152,7 @@ void add_grade_command(CLI::App& app, int& code) {
   const auto with_references = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("grade", "judge a class");
   command->add_option("submissions", options->submissions, "a folder with one sub-folder a student");
-  command->add_flag("--with-reference", *with_references, "the staff's solutions as well");
+  command->add_flag("--with-reference", *with_references, "judge the staff's solutions as well");
   command->add_option("--reference", options->references, "a staff solution to judge beside the class");
   add_run_options(*command, *options);
   command->callback([options, with_references, &code] {
@@ -167,7 +167,8 @@ void add_bench_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<GradeOptions>();
   CLI::App* command = app.add_subcommand("bench", "time the staff's solutions against the thresholds");
   add_run_options(*command, *options);
-  command->add_option("--submissions", options->submissions, "time these as well");
+  command->add_option("--submissions", options->submissions,
+                      "a folder of submissions that are timed as well");
   command->callback([options, &code] { code = bench(*options); });
 }
 

@@ -66,7 +66,8 @@ void add_judging_options(CLI::App& command, GradeOptions& options) {
 void add_run_options(CLI::App& command, GradeOptions& options) {
   add_judging_options(command, options);
   command.add_option("--run", options.run, "the run's folder; the same folder goes on where it stopped");
-  command.add_flag("--fresh", options.fresh_on_change, "move an older run of other inputs aside");
+  command.add_flag("--fresh", options.fresh_on_change,
+                   "if the folder holds a run of other inputs, move that run aside");
   command.add_flag("!--no-speed", options.measure_speed, "correctness only");
   command.add_option("--baselines", options.baselines, "time only these beside each submission")
       ->delimiter(',');
@@ -80,7 +81,7 @@ void add_run_options(CLI::App& command, GradeOptions& options) {
       ->capture_default_str();
   command
       .add_option("--baseline-budget", options.baseline_budget_s,
-                  "seconds that a baseline may take in a case; a slower one is left out of the later pairs")
+                  "seconds that a baseline may take in a case; later pairs leave a slower baseline out")
       ->check(CLI::PositiveNumber);
   command.add_flag("--quiet", options.quiet, "no progress");
 }

@@ -178,7 +178,8 @@ void add_profile_command(CLI::App& app, int& code) {
       ->required();
   command->add_flag("--full", options->whole_source, "every line of the source, not those that matter");
   command->add_flag("--json", options->as_json, "print JSON");
-  command->add_option("--policy", options->policy, "that adds the case; default: the lab's");
+  command->add_option("--policy", options->policy,
+                      "the policy that adds the case; default: the lab's policy");
   command->add_option("--device", options->device, "the GPU of which the time is estimated, or none")
       ->capture_default_str();
   command->add_flag("--no-naive", options->no_naive, "do not estimate the naive solution as well");

@@ -156,7 +156,7 @@ std::vector<json> RemoteLabRun::records() const {
   return records_;
 }
 
-std::string RemoteLabRun::last_words() const {
+std::string RemoteLabRun::final_message() const {
   const std::lock_guard lock(mutex_);
   return words_;
 }
@@ -186,13 +186,13 @@ void RemoteLabRun::follow() {
     throw UsageError("{}: packed it has {} bytes, and a desk takes {}; leave out what is no source",
                      submission.directory.string(), packed.bytes, desk::kMostArchiveBytes);
   key_ = key_for(packed.hash);
-  follow_with_patience(read_text(packed.archive));
+  follow_with_retries(read_text(packed.archive));
   std::error_code none;
   fs::remove(place_ / "pending.json", none);
 }
 
 // A connection that breaks is made anew; the desk knows the run by its key and tells it from the beginning.
-void RemoteLabRun::follow_with_patience(const std::string& archive) {
+void RemoteLabRun::follow_with_retries(const std::string& archive) {
   for (int tries = 1;; ++tries) {
     try {
       if (talk(archive)) return;

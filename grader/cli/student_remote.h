@@ -48,12 +48,12 @@ class RemoteLabRun : public StudentRun {
   // The next case that was judged; nothing at the end. Throws what ended the run early.
   std::optional<Told> next();
   // What the desk said last: "run 17: 15 of 15 cases right; runs/remote/.../index.html".
-  std::string last_words() const;
+  std::string final_message() const;
 
  private:
   using Clock = std::chrono::steady_clock;
   void follow();
-  void follow_with_patience(const std::string& archive);
+  void follow_with_retries(const std::string& archive);
   bool talk(const std::string& archive);
   bool heard(const nlohmann::json& line);
   void take_page(desk::Connection& connection, const nlohmann::json& line);

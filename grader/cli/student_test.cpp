@@ -159,7 +159,7 @@ int test_remotely(const Options& options) {
     outcome.add_trouble(error, kExitJudgeFault);
   }
   report.end_lab(*run);
-  if (const std::string words = run->last_words(); !words.empty()) fmt::print("{}\n", words);
+  if (const std::string words = run->final_message(); !words.empty()) fmt::print("{}\n", words);
   fmt::print("{}\n", report.last_line());
   return outcome.exit_code();
 }
@@ -194,13 +194,14 @@ void add_test_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("test", "a student's own run: every public case of a lab, or of all");
-  command->add_option("lab", options->lab, "default: all that have a folder");
+  command->add_option("lab", options->lab, "the lab; default: every lab that has a folder");
   command->add_option("--case", options->case_pattern,
                       "one case, a dataset's cases, or a pattern as 'synth-*'");
   command->add_option("--backend", options->backend, "auto, cuda or emulator")->capture_default_str();
   command->add_option("--policy", options->policy,
-                      "whose own public cases are run as well; default: the lab's");
-  command->add_option("--folder", options->folder, "holds a folder a lab")->capture_default_str();
+                      "a policy; its own public cases are run as well; default: the lab's policy");
+  command->add_option("--folder", options->folder, "the folder that holds one folder for each lab")
+      ->capture_default_str();
   command->add_option("--remote", options->remote,
                       "judge on the course's GPU: the desk's host, or account@host:port");
   command->callback([options, &code] { code = test(*options); });

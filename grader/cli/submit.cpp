@@ -101,7 +101,7 @@ void add_submit_command(CLI::App& app, int& code) {
   command->add_option("submission", options->submission, "its folder")->required();
   command->add_option("--lab", options->lab, "the lab")->capture_default_str();
   command->add_option("--output", options->output, "default: <lab>-submission.tar.gz");
-  command->add_flag("--force", options->force, "pack what does not compile, too");
+  command->add_flag("--force", options->force, "pack the submission even if it does not compile");
   command->callback([options, &code] { code = submit(*options); });
 }
 

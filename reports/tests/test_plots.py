@@ -100,7 +100,10 @@ def test_a_panel_too_tall_for_paper_is_split_on_one_axis():
 def test_charts_are_well_formed_whatever_their_names(style):
     rows = (Row('<&">', (Mark(0, 1.0, 0.9, 1.1, name="<b>"), Mark(1, 2.0)), threshold=1.5), Row("empty", note="<none>"))
     drawn = svg.draw(Chart("s", "<T> & 'x'", "<axis>", rows, ("<one>", '"two"'), style, tick=str))
-    xml.etree.ElementTree.fromstring(drawn)  # noqa: S314 - our own text
+    tree = xml.etree.ElementTree.fromstring(drawn)  # noqa: S314 - our own text
+    said = " ".join(tree.itertext())
+    for name in ('<&">', "<none>", "<axis>", "<one>", '"two"'):
+        assert name in said
 
 
 @pytest.mark.parametrize("values", [[0.0], [1e-9, 1e9], [5.0, 5.0], [0.97], [1e6]])

@@ -79,8 +79,8 @@ std::string lease_of(std::string device) {
 
 // A judge's processes do not count as this one does (their environment is their own): they get the name that
 // means the same device everywhere, where there is one.
-std::string lasting_name(const std::string& name, const std::string& uuid,
-                         const std::vector<std::string>& listed) {
+std::string unambiguous_name(const std::string& name, const std::string& uuid,
+                             const std::vector<std::string>& listed) {
   const std::string bare = uuid.substr(uuid.find('-') + 1);
   for (const char* kind : {"GPU-", "MIG-"})
     if (std::find(listed.begin(), listed.end(), kind + bare) != listed.end()) return kind + bare;
@@ -104,7 +104,7 @@ std::vector<JudgeDevice> ask_gpus(const std::vector<std::string>& names,
       continue;
     }
     const std::string uuid = about.value("uuid", "0");
-    const std::string visible = lasting_name(names[i], uuid, listed);
+    const std::string visible = unambiguous_name(names[i], uuid, listed);
     // Of an instance CUDA may give the number of its whole GPU, which several instances have.
     const std::string lease = lease_of(visible.starts_with("MIG-") ? visible : uuid);
     const auto same = [&](const JudgeDevice& device) { return device.lease == lease; };

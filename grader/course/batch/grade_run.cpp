@@ -148,7 +148,7 @@ class LocalGrading {
       judge_all();
     }
     if (failure_) std::rethrow_exception(failure_);
-    judge_spoilt();
+    judge_disturbed();
   }
 
   // "41 of 96 cases, about 3 min left": what is left takes as long a case as what was judged so far.
@@ -259,7 +259,7 @@ class LocalGrading {
   void judge_one(size_t i, JudgeServer& judge, const Judging::Share& own) {
     if (!judging_.judge(i, judge, own).empty()) {
       const std::lock_guard lock(mutex_);
-      spoilt_.push_back(i);
+      disturbed_.push_back(i);
     }
     progress_.note(
         fmt::format("[{}/{}] {}; {}", ++done_, todo_.size(), judging_.summary_line(i), forecast()));
@@ -282,14 +282,14 @@ class LocalGrading {
   }
 
   // Verdicts that others on the GPU may have brought about are found anew with nobody else there.
-  void judge_spoilt() {
-    if (spoilt_.empty()) return;
+  void judge_disturbed() {
+    if (disturbed_.empty()) return;
     int worker = 0;
     while (worker + 1 < workers() && is_given_up(device_of(worker))) ++worker;
     Judging::Share alone = share(worker);
     JudgeServer judge(alone.device != nullptr ? alone.device->visible : "");
     alone.alone = true;
-    for (const size_t i : spoilt_) {
+    for (const size_t i : disturbed_) {
       throw_if_interrupted();
       judging_.judge(i, judge, alone);
       progress_.note(fmt::format("[alone] {}", judging_.summary_line(i)));
@@ -304,7 +304,7 @@ class LocalGrading {
   std::vector<size_t> todo_;  // submissions of which a case has no verdict
   size_t cases_ = 0;          // of them, to be judged
   Clock::time_point began_;
-  std::vector<size_t> spoilt_;
+  std::vector<size_t> disturbed_;
   std::set<const JudgeDevice*> given_up_;
   std::exception_ptr failure_;
   std::atomic<bool> failed_{false};

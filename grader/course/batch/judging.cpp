@@ -34,7 +34,7 @@ double seconds_since(Clock::time_point start) {
 }
 
 // A verdict that load on the GPU can bring about: it stands only when the submission had the GPU to itself.
-bool may_be_spoilt(const json& outcome) {
+bool may_be_disturbed(const json& outcome) {
   const std::string verdict = outcome.at("verdict");
   return verdict == verdicts::kTimeLimit || verdict == verdicts::kTimingRejected ||
          verdict == verdicts::kMemoryLimit || outcome.value("reason", "") == "cuda_error";
@@ -253,32 +253,32 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
 }
 
 std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Share& share) {
-  std::vector<std::string> spoilt;
+  std::vector<std::string> disturbed;
   std::set<std::string> faulted;
   std::optional<std::string> why = contained([&] { leave_out_cases(i); });
   if (!why && !not_compiled_why_[i].empty()) {
     why = not_compiled_why_[i];
   } else if (!why) {
     const AttemptMark mark(folder_of(i));
-    why = contained([&] { spoilt = judge_compiled(i, judge, share, faulted); });
+    why = contained([&] { disturbed = judge_compiled(i, judge, share, faulted); });
   }
   AttemptMark::forget(folder_of(i));  // it got through
-  if (!why) return spoilt;
-  spoilt.clear();  // they are among the missing ones
+  if (!why) return disturbed;
+  disturbed.clear();  // they are among the missing ones
   for (const CaseInput& input : missing(i)) {
     if (!faulted.contains(input.spec.id)) record_fault(i, input.spec.id, *why);
   }
-  return spoilt;
+  return disturbed;
 }
 
 std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, const Share& share,
                                                  std::set<std::string>& faulted) {
   std::vector<CaseInput> cases = missing(i);
-  std::vector<std::string> spoilt;
-  if (cases.empty()) return spoilt;
+  std::vector<std::string> disturbed;
+  if (cases.empty()) return disturbed;
   if (!compiled_[i].ok()) {
     for (const CaseInput& input : cases) record_not_compiled(i, input);
-    return spoilt;
+    return disturbed;
   }
   const std::string id = run_.submissions()[i].id;
   const auto start = Clock::now();
@@ -303,8 +303,8 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
     const auto why = contained([&] {
       ++judged;
       count_phases(part.value("phases", json::object()));
-      if (!share.alone && may_be_spoilt(part.at("outcome"))) {
-        spoilt.push_back(case_id);
+      if (!share.alone && may_be_disturbed(part.at("outcome"))) {
+        disturbed.push_back(case_id);
       } else {
         record_case(i, case_id, part, share);
       }
@@ -316,7 +316,7 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
   };
   happened.on_fault = [&](const std::string& case_id, const std::vector<std::string>& causes) {
     if (!share.alone) {
-      spoilt.push_back(case_id);
+      disturbed.push_back(case_id);
       return;
     }
     settle_fault(i, case_id, causes, share);
@@ -326,11 +326,11 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
   session["wall_s"] = seconds_since(start);
   session["cases"] = judged;
   write_session(i, std::move(session), share);
-  for (const std::string& case_id : spoilt) {
-    events_.infrastructure("judged_alone", "may have been spoilt by others on the GPU; judged again alone",
+  for (const std::string& case_id : disturbed) {
+    events_.infrastructure("judged_alone", "may have been disturbed by others on the GPU; judged again alone",
                            {{"submission", id}, {"case", case_id}});
   }
-  return spoilt;
+  return disturbed;
 }
 
 // The staff's naive solution as a runner: it goes the whole way of a submission, and is right.

@@ -44,7 +44,7 @@ class Judging {
   // A job without a submission and without cases: what a judge can prepare before the first one is compiled.
   JudgeJob outline(const Share& share) const;
   // Judges what is missing of submission i, which was compiled. Returns the ids of cases that others on the
-  // GPU may have spoilt: they are to be judged again alone, and are not recorded yet.
+  // GPU may have disturbed: they are to be judged again alone, and are not recorded yet.
   std::vector<std::string> judge(size_t i, JudgeServer& judge, const Share& share);
 
   // "Ada Lovelace (s123)": whom a person knows the submission by.

@@ -36,9 +36,9 @@ bool somebody_is_first(const fs::path& desk) {
 
 // Tells the supervisor that this process lives, also while it judges. With a connection to the queue of its
 // own.
-class SignOfLife {
+class Heartbeat {
  public:
-  SignOfLife(const fs::path& desk, Worker worker)
+  Heartbeat(const fs::path& desk, Worker worker)
       : thread_([desk, worker = std::move(worker)](const std::stop_token& stop) {
           try {
             Queue queue(desk);
@@ -59,9 +59,9 @@ class SignOfLife {
   std::jthread thread_;
 };
 
-class AtWork {
+class WorkLoop {
  public:
-  explicit AtWork(const WorkerOptions& options)
+  explicit WorkLoop(const WorkerOptions& options)
       : options_(options),
         config_(Config::read(options.desk)),
         queue_(options.desk, config_.executor == "slurm"),
@@ -116,7 +116,7 @@ class AtWork {
                        {"start", request.starts},
                        {"waited_s", request.started - request.arrived}});
     try {
-      const SignOfLife alive(options_.desk, worker(request.id));
+      const Heartbeat alive(options_.desk, worker(request.id));
       const FileDescriptor lock = lock_of(request);
       config_ = Config::read(options_.desk);  // an instructor may have changed it meanwhile
       queue_.tell(request, "begun", {{"tell", "begun"}});
@@ -161,7 +161,7 @@ class AtWork {
 }  // namespace
 
 int work(const WorkerOptions& options) {
-  return AtWork(options).execute();
+  return WorkLoop(options).execute();
 }
 
 }  // namespace warpgrade::desk

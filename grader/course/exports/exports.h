@@ -38,7 +38,7 @@ std::string brightspace_csv(const Views& views, const std::string& column);
 std::vector<std::string> left_out_of(const std::string& format, const Views& views);
 
 // Students whom courseware of this roster does not know: they are left out of its imports.
-bool is_stranger(const nlohmann::json& view, const Views& all);
+bool is_not_on_roster(const nlohmann::json& view, const Views& all);
 
 // JUnit XML as Jenkins reads it: a suite a student, a test case a case.
 std::string junit_xml(const Views& views);

@@ -57,7 +57,7 @@ bool is_blank(const std::string& key) {
 KeyedRows keyed_rows(const Views& views, const std::vector<KeyColumn>& known) {
   KeyedRows rows;
   for (const json& view : views)
-    if (!is_stranger(view, views)) rows.views.push_back(&view);
+    if (!is_not_on_roster(view, views)) rows.views.push_back(&view);
   const auto count = [&](const KeyColumn& column) {
     return std::count_if(rows.views.begin(), rows.views.end(),
                          [&](const json* view) { return !is_blank(column.of(view->at("person"))); });
@@ -122,7 +122,7 @@ Row with_keys(const KeyedRows& keyed, const json& person, Row row, const Row& re
 
 }  // namespace
 
-bool is_stranger(const json& view, const Views& all) {
+bool is_not_on_roster(const json& view, const Views& all) {
   if (view.at("person").value("on_roster", true)) return false;
   return std::any_of(all.begin(), all.end(),
                      [](const json& other) { return other.at("person").value("on_roster", true); });
@@ -134,7 +134,7 @@ std::string canvas_csv(const Views& views, const std::string& column) {
   for (const json& view : views) {
     const json& person = view.at("person");
     const std::string id = person.at("id"), canvas_id = person.value("canvas_id", "");
-    if (is_stranger(view, views) && canvas_id.empty()) continue;
+    if (is_not_on_roster(view, views) && canvas_id.empty()) continue;
     std::string sis = person.value("sis_id", ""), login = person.value("login", "");
     // The roster's id is the SIS id, unless it is known to be something else.
     if (sis.empty() && id != canvas_id && id != login && id != person.value("email", "")) sis = id;

@@ -53,7 +53,7 @@ class Ingest {
   void take_all() {
     const Layout layout = layout_of(unpacked_source(), options_.layout);
     find_owners(layout);
-    if (!options_.accept_unmatched) refuse_strangers();
+    if (!options_.accept_unmatched) refuse_unmatched();
     for (const RawAttempt& raw : layout.attempts) {
       throw_if_interrupted();
       Attempt attempt = unpacked(raw);
@@ -144,15 +144,15 @@ class Ingest {
       if (taken_.roster.students()[i].team == team) seen_.insert(i);
   }
 
-  void refuse_strangers() const {
+  void refuse_unmatched() const {
     if (on_roster_ == 0) return;  // without a roster everybody is welcome
-    std::set<std::size_t> strangers;
-    for (std::size_t i = on_roster_; i < taken_.roster.students().size(); ++i) strangers.insert(i);
-    if (strangers.empty()) return;
-    const std::size_t matched = seen_.size() - strangers.size();
+    std::set<std::size_t> unmatched;
+    for (std::size_t i = on_roster_; i < taken_.roster.students().size(); ++i) unmatched.insert(i);
+    if (unmatched.empty()) return;
+    const std::size_t matched = seen_.size() - unmatched.size();
     if (matched > 0 && 2 * matched >= on_roster_) return;
     std::vector<std::string> handed_in, listed;
-    for (const std::size_t i : strangers)
+    for (const std::size_t i : unmatched)
       if (handed_in.size() < 3) handed_in.push_back(person_text(taken_.roster.students()[i]));
     for (std::size_t i = 0; i < on_roster_ && listed.size() < 3; ++i)
       if (!seen_.contains(i)) listed.push_back(person_text(taken_.roster.students()[i]));
@@ -162,7 +162,7 @@ class Ingest {
         "Is it this class's roster, and has it a column with what the export calls the students (id, e-mail "
         "address, name, canvas_id, ...)? The export was read as layout '{}'; --layout names another one. "
         "--accept-unmatched takes the hand-ins as they are. Nothing was kept.",
-        matched, on_roster_, strangers.size(), fmt::join(handed_in, "; "), fmt::join(listed, "; "),
+        matched, on_roster_, unmatched.size(), fmt::join(handed_in, "; "), fmt::join(listed, "; "),
         taken_.layout);
   }
 

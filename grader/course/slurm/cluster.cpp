@@ -23,7 +23,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-bool is_silence(const ProcessResult& result) {
+bool is_controller_unreachable(const ProcessResult& result) {
   const std::string& words = result.standard_error;
   for (const char* sign : {"Unable to contact slurm controller", "Connection refused", "Socket timed out",
                            "backup controller", "Unable to contact", "Connection timed out",
@@ -64,7 +64,7 @@ std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail)
     if (result.ok()) return result.standard_output;
     if (result.exit_code == 127)
       throw UsageError("{} is not here: --executor slurm needs Slurm's commands in PATH", command[0]);
-    if (!is_silence(result)) {
+    if (!is_controller_unreachable(result)) {
       if (may_fail) return result.standard_output;
       throw UsageError("{}: {} ({})", command[0], result.standard_error.substr(0, 500), result.describe());
     }

@@ -25,10 +25,10 @@ constexpr unsigned kJudgeSleepMicroseconds = 2000;
 
 // The memory that an executor shares with its host processes, one after another, and the server of the one
 // that is there.
-class HostSeat {
+class HostConnection {
  public:
   // `pins`: the device reads the calls' memory as well.
-  HostSeat(SharedMemory& memory, cudart::Backend& backend, const Limits& limits, bool pins)
+  HostConnection(SharedMemory& memory, cudart::Backend& backend, const Limits& limits, bool pins)
       : memory_(memory), backend_(backend), limits_(limits), pins_(pins) {}
 
   Server& server() {
@@ -74,7 +74,7 @@ class HostSeat {
 
 class EmulatedDevice final : public JudgedDevice {
  public:
-  explicit EmulatedDevice(HostSeat& seat) : seat_(seat) {}
+  explicit EmulatedDevice(HostConnection& seat) : seat_(seat) {}
 
   Server& server() override { return seat_.server(); }
   void end_host() override { seat_.leave(); }
@@ -143,14 +143,14 @@ class EmulatedDevice final : public JudgedDevice {
   }
 
  private:
-  HostSeat& seat_;
+  HostConnection& seat_;
 };
 
 #endif
 
 class Gpu final : public JudgedDevice {
  public:
-  Gpu(Driver& driver, HostSeat& seat) : seat_(seat), runs_(driver) {
+  Gpu(Driver& driver, HostConnection& seat) : seat_(seat), runs_(driver) {
     host_.is_alive = [this] { return seat_.host_is_there(); };
   }
 
@@ -194,7 +194,7 @@ class Gpu final : public JudgedDevice {
   }
 
  private:
-  HostSeat& seat_;
+  HostConnection& seat_;
   TimedRuns runs_;
   TimedRuns::Host host_;
 };
@@ -221,7 +221,7 @@ int serve_judge(const std::string& name, const Limits& limits) {
     if (name == "gpu") driver = std::make_unique<Driver>();
     cudart::Backend& backend = driver ? static_cast<cudart::Backend&>(*driver) : emulator_backend();
     // Never destroyed: the system takes back all that the process has, and nothing is waited for.
-    auto& seat = *new HostSeat(memory, backend, limits, driver != nullptr);
+    auto& seat = *new HostConnection(memory, backend, limits, driver != nullptr);
     JudgedDevice* device = nullptr;
     if (driver) device = new Gpu(*driver, seat);
 #ifdef WARPGRADE_EXECUTOR_EMULATOR

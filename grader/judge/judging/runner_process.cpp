@@ -117,7 +117,7 @@ std::unique_ptr<ExecutorProcess> RunnerProcess::give_executor() {
   return is_fine ? std::move(executor_) : nullptr;
 }
 
-bool RunnerProcess::is_seated() {
+bool RunnerProcess::has_taken_host() {
   return !executor_ || call(Op::kNull).ok();
 }
 

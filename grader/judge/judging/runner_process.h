@@ -74,7 +74,7 @@ class RunnerProcess {
   // this one any more.
   std::unique_ptr<ExecutorProcess> give_executor();
   // Waits until the executor has taken the program's host process; false when it cannot.
-  bool is_seated();
+  bool has_taken_host();
 
  private:
   BoxedProcess& server() { return executor_ ? executor_->box() : *program_; }

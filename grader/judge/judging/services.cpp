@@ -55,7 +55,7 @@ std::unique_ptr<RunnerProcess> JudgeServices::start(const RunnerSpec& spec) {
     std::unique_ptr<RunnerProcess> runner = std::move(prepared_.front().runner);
     prepared_.pop_front();
     runner->resume();
-    if (runner->alive() && (!keeps_executor(spec) || runner->is_seated())) return runner;
+    if (runner->alive() && (!keeps_executor(spec) || runner->has_taken_host())) return runner;
     reap_later(std::move(runner));
   }
   return make(spec);

@@ -60,7 +60,7 @@ ControlGroup::ControlGroup(const CgroupPlace& place, const GroupLimits& limits) 
     set_limits();
     for (const auto& folder : folders_) {
       if (folder->version == 2)
-        birthplace_ = FileDescriptor(open(folder->path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        cgroup_folder_ = FileDescriptor(open(folder->path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     }
   } catch (...) {
     remove(std::chrono::milliseconds(100));

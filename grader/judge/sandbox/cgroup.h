@@ -34,7 +34,7 @@ class ControlGroup : public ProcessFence {
   ControlGroup& operator=(const ControlGroup&) = delete;
 
   bool join(bool born_inside) const noexcept override;
-  int birthplace() const noexcept override { return birthplace_.get(); }
+  int cgroup_folder() const noexcept override { return cgroup_folder_.get(); }
   bool kill() noexcept override;
   std::string met_limit() const override;
 
@@ -76,7 +76,7 @@ class ControlGroup : public ProcessFence {
   const Folder* cpu_ = nullptr;
   const Folder* freezer_ = nullptr;
   const Folder* killer_ = nullptr;  // has cgroup.kill
-  FileDescriptor birthplace_;       // the folder of version 2, where there is one
+  FileDescriptor cgroup_folder_;    // the folder of version 2, where there is one
   FileDescriptor memory_usage_, memory_events_, pids_events_;
 };
 

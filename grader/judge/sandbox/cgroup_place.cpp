@@ -183,10 +183,10 @@ class Trial : public ProcessFence {
       const fs::path folder = hierarchy.base / name;
       doors_.push_back((folder / cgroup_door(hierarchy.version)).string());
       if (hierarchy.version == 2)
-        birthplace_ = FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        cgroup_folder_ = FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     }
   }
-  int birthplace() const noexcept override { return birthplace_.get(); }
+  int cgroup_folder() const noexcept override { return cgroup_folder_.get(); }
   bool join(bool born_inside) const noexcept override {
     for (size_t i = 0; i < doors_.size(); ++i) {
       int error = 0;
@@ -205,7 +205,7 @@ class Trial : public ProcessFence {
   const std::vector<CgroupHierarchy>& hierarchies_;
   int answers_;
   std::vector<std::string> doors_;
-  FileDescriptor birthplace_;
+  FileDescriptor cgroup_folder_;
 };
 
 // Why no group can be made or joined here, for each hierarchy; empty: it can.

@@ -8,7 +8,7 @@ namespace warpgrade {
 namespace {
 
 // How this process gets control groups.
-std::string cgroup_cure(const CgroupPlace& place) {
+std::string cgroup_remedy(const CgroupPlace& place) {
   const std::string why = place.why_not.empty() ? "" : " (" + place.why_not + ")";
   if (access("/sys/fs/cgroup", F_OK) != 0) return "mount the cgroup file system at /sys/fs/cgroup";
   if (geteuid() == 0)
@@ -25,7 +25,7 @@ std::string cgroup_cure(const CgroupPlace& place) {
 }
 
 void add_cgroup_gaps(Isolation& isolation, const CgroupPlace& place) {
-  const std::string cure = cgroup_cure(place);
+  const std::string cure = cgroup_remedy(place);
   if (!place.can_limit("memory"))
     isolation.missing.push_back(
         {"memory",

@@ -269,18 +269,23 @@ TEST_F(LabFile, TellsEveryMistakeWithItsPlace) {
 TEST_F(LabFile, IsReadOrRefusedWhateverIsCutOut) {
   std::mt19937 random(5);
   const std::string text = kLab;
+  int read = 0, refused = 0;
   for (int round = 0; round < 300; ++round) {
     const std::size_t begin = random() % text.size(), length = 1 + random() % 20;
     std::string cut = text;
     cut.erase(begin, length);
     try {
-      parse_lab(cut, file_);
-    } catch (const UsageError&) {
-      continue;
+      EXPECT_FALSE(parse_lab(cut, file_).cases.empty()) << "without " << begin << "+" << length;
+      ++read;
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find("lab.yaml"), std::string::npos) << error.what();
+      ++refused;
     } catch (const std::exception& error) {
       ADD_FAILURE() << error.what() << " without " << begin << "+" << length;
     }
   }
+  EXPECT_GT(read, 0);
+  EXPECT_GT(refused, 100);
 }
 
 TEST_F(LabFile, AScalarIsDrawnAsItSays) {

@@ -1,5 +1,5 @@
 // Judges that share a GPU: who wants it alone waits for the sharers, goes before those that come later, and a
-// sharer lets them go first when it breathes.
+// sharer lets them go first between the steps of a case.
 #include "judge/judging/gpu_lease.h"
 
 #include <gtest/gtest.h>

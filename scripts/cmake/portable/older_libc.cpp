@@ -1,5 +1,5 @@
-// What libstdc++.a of a newer compiler wants of a C library of 2022, for one of 2020: linked into each
-// portable program.
+// What libstdc++.a of a newer compiler wants of a C library of 2022, for one of 2020: linked into
+// each portable program.
 #include <sys/random.h>
 
 #include <cstddef>

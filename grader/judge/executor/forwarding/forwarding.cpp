@@ -57,7 +57,7 @@ void Forwarding::read_device() {
   device_.least_priority = c.least_priority;
   device_.greatest_priority = c.greatest_priority;
   std::copy(std::begin(c.attributes), std::end(c.attributes), device_.attributes.begin());
-  if (c.device_end > c.device_begin && !keep_host_away(c.device_begin, c.device_end - c.device_begin)) {
+  if (c.device_end > c.device_begin && !forbid_host_access(c.device_begin, c.device_end - c.device_begin)) {
     std::fprintf(stderr, "executor: the addresses of the device's memory are taken in this process\n");
     std::abort();
   }

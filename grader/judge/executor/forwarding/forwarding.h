@@ -113,7 +113,7 @@ class Forwarding final : public cudart::Backend {
   bool is_on_device(uint64_t address);
   bool is_of_host(uint64_t address);
   bool is_inside(uint64_t address, uint64_t bytes);
-  bool keep_host_away(uint64_t address, uint64_t bytes);
+  bool forbid_host_access(uint64_t address, uint64_t bytes);
   void note(const cudart::MemoryRange& range);
   void note_allocation(const cudart::MemoryRange& range);
   void forget(uint64_t address);

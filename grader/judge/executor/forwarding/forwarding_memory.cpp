@@ -56,7 +56,7 @@ bool is_window(uint64_t address) {
 
 // Takes the pages without rights, so that no host memory comes to lie there and a dereference faults; false
 // when something lies there. Pages of a freed allocation stay taken: the driver hands them out again.
-bool Forwarding::keep_host_away(uint64_t address, uint64_t bytes) {
+bool Forwarding::forbid_host_access(uint64_t address, uint64_t bytes) {
   const uint64_t begin = address / wire::kPage * wire::kPage;
   const uint64_t end = wire::round_up(address + bytes, wire::kPage);
   std::unique_lock lock(ranges_mutex_);
@@ -103,7 +103,7 @@ void Forwarding::note_allocation(const MemoryRange& range) {
 void Forwarding::lent(uint64_t address, uint64_t bytes) {
   if (address == 0) return;  // an empty array
   if (bytes == 0) return forget(address);
-  keep_host_away(address, bytes);
+  forbid_host_access(address, bytes);
   note({address, address + bytes, MemoryKind::other, false});
 }
 
@@ -152,7 +152,7 @@ cudaError_t Forwarding::allocate(MemoryKind kind, uint64_t bytes, uint64_t& addr
     error = call(Op::allocate, {static_cast<uint64_t>(kind), bytes}, reply);
     if (error != cudaSuccess) break;
     address = reply.values[0];
-    if (is_window(address) || keep_host_away(address, bytes)) {
+    if (is_window(address) || forbid_host_access(address, bytes)) {
       note_allocation({address, address + bytes, kind, false});
       break;
     }
@@ -171,7 +171,7 @@ cudaError_t Forwarding::allocate_async(uint64_t bytes, StreamId stream, uint64_t
   const cudaError_t error = call(Op::allocate_async, {bytes, stream}, reply);
   if (error != cudaSuccess) return error;
   address = reply.values[0];
-  keep_host_away(address, bytes);
+  forbid_host_access(address, bytes);
   note_allocation({address, address + bytes, MemoryKind::device, false});
   return cudaSuccess;
 }
