@@ -54,6 +54,18 @@ std::optional<int> emulator_threads_asked() {
   return threads;
 }
 
+// What is wrong with WARPEMU_ISA, of which the emulator's own words do not reach who judges; empty: nothing.
+std::string unknown_level_text() {
+  const char* text = std::getenv("WARPEMU_ISA");
+  if (text == nullptr || *text == '\0') return "";
+  for (const std::string_view level : {"v2", "v3", "v4", "base"}) {
+    if (text == level) return "";
+  }
+  return fmt::format(
+      "WARPEMU_ISA is '{}', which is no level: the emulator ignores it; want v2, v3 or v4, or do not set it",
+      text);
+}
+
 // Calls work(i) for i in [0, count) on `workers` threads; the first exception stops the rest and is thrown
 // again.
 void parallel(size_t count, size_t workers, const std::function<void(size_t)>& work) {
@@ -223,6 +235,7 @@ class LocalGrading {
   }
 
   void judge_all() {
+    if (const std::string text = unknown_level_text(); !run_.on_gpu() && !text.empty()) progress_.note(text);
     {
       std::vector<std::jthread> threads;
       for (int worker = 1; worker < workers(); ++worker)
