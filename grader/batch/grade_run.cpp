@@ -5,6 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <functional>
@@ -235,7 +236,9 @@ class LocalGrading {
   }
 
   void judge_all() {
-    if (const std::string text = unknown_level_text(); !run_.on_gpu() && !text.empty()) progress_.note(text);
+    // `check` asks for no progress, but is to show this.
+    if (const std::string text = unknown_level_text(); !run_.on_gpu() && !text.empty())
+      std::fprintf(stderr, "warpgrade: %s\n", text.c_str());
     {
       std::vector<std::jthread> threads;
       for (int worker = 1; worker < workers(); ++worker)
