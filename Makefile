@@ -163,8 +163,8 @@ bench: build  ## time the reference solutions against the thresholds: LAB=
 	@$(WARPGRADE) bench $(JUDGING)
 
 .PHONY: bench-emulator
-bench-emulator: build-tests  ## speed of the emulator: warp instructions a second, against native code [OUTPUT=file.json]
-	@$(PYTHON) grader/emulator/tests/bench_emulator.py "$$BUILD" $(call optional,--output,OUTPUT)
+bench-emulator: build-tests  ## speed of the emulator: warp instructions a second, against native code [OUTPUT=file.json SCALING=1,2,4,8,16]
+	@$(PYTHON) grader/emulator/tests/bench_emulator.py "$$BUILD" $(call optional,--output,OUTPUT) $(call optional,--scaling,SCALING)
 
 .PHONY: published
 published: bootstrap  ## write the ladders, plots and tables that are made of reports/published anew

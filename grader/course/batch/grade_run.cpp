@@ -5,6 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <functional>
@@ -52,6 +53,18 @@ std::optional<int> emulator_threads_asked() {
   if (error != std::errc() || end != digits.end() || threads < 1 || threads > kMost)
     throw UsageError("WARPEMU_THREADS is '{}'; it must be a number from 1 to {}, or not be set", text, kMost);
   return threads;
+}
+
+// What is wrong with WARPEMU_ISA, of which the emulator's own words do not reach who judges; empty: nothing.
+std::string unknown_level_text() {
+  const char* text = std::getenv("WARPEMU_ISA");
+  if (text == nullptr || *text == '\0') return "";
+  for (const std::string_view level : {"v2", "v3", "v4", "base"}) {
+    if (text == level) return "";
+  }
+  return fmt::format(
+      "WARPEMU_ISA is '{}', which is no level: the emulator ignores it; want v2, v3 or v4, or do not set it",
+      text);
 }
 
 // Calls work(i) for i in [0, count) on `workers` threads; the first exception stops the rest and is thrown
@@ -223,6 +236,9 @@ class LocalGrading {
   }
 
   void judge_all() {
+    // `check` asks for no progress, but is to show this.
+    if (const std::string text = unknown_level_text(); !run_.on_gpu() && !text.empty())
+      std::fprintf(stderr, "warpgrade: %s\n", text.c_str());
     {
       std::vector<std::jthread> threads;
       for (int worker = 1; worker < workers(); ++worker)

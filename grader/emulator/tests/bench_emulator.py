@@ -1,12 +1,15 @@
 """How fast the emulator is: warp instructions a second, and the slow-down against native code of the naive loop.
 
-bench_emulator.py BUILD_DIR [--output FILE.json] [--beside-interpreter TURNS]: BUILD_DIR is where the project was built;
-programs are added to it.
+bench_emulator.py BUILD_DIR [--output FILE.json] [--beside-interpreter TURNS | --scaling WORKERS,...]:
+BUILD_DIR is where the project was built; programs are added to it.
 Each program is timed with 1 and 2 workers, with bounds checks alone (they are always on), with counters and with every
 check. Times are the best of three runs in one process, on the clock; what counters and checks cost is told in CPU time.
 
 --beside-interpreter runs each program interpreted and compiled in turns, one worker, and prints the least CPU times.
 WARPEMU_ISA=v3 in the environment: with AVX2 alone, both ways.
+
+--scaling 1,2,4,8,16 runs each program with so many workers, bounds checks alone, and prints how many times as fast each
+is as the first of them, on the clock. Nothing else should run on the machine meanwhile.
 """
 
 from __future__ import annotations
@@ -152,11 +155,40 @@ def beside_interpreter(commands: Sequence[Sequence[str]], library: Path, turns: 
     return "\n".join(lines)
 
 
+def scaling(commands: Sequence[Sequence[str]], library: Path, workers: Sequence[int]) -> str:
+    """A line a program: ms on the clock with the first number of workers, then speed-ups over it with the others."""
+    rows = [["kernel", f"ms, {workers[0]}", *(f"speed-up, {n}" for n in workers[1:])]]
+    rows.append(["---"] * len(rows[0]))
+    ups: dict[int, list[float]] = {n: [] for n in workers[1:]}
+    for command in commands:
+        times = [{str(line["name"]): line["ms"] for line in run(command, library, "bounds", n)} for n in workers]
+        for name, first in times[0].items():
+            own = {n: first / ms[name] for n, ms in zip(workers[1:], times[1:], strict=True)}
+            for n, up in own.items():
+                ups[n].append(up)
+            rows.append([name, f"{first:.1f}", *(f"{up:.2f} x" for up in own.values())])
+    rows.append(["geometric mean", "", *(f"{geometric_mean(values):.2f} x" for values in ups.values())])
+    head = f"workers: {processor()}; load {os.getloadavg()[0]:.1f}"
+    return "\n".join([head, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def worker_counts(text: str) -> list[int]:
+    """`1,2,4` as numbers: at least two, each positive."""
+    try:
+        counts = [int(word) for word in text.split(",")]
+    except ValueError:
+        counts = []
+    if len(counts) < 2 or min(counts) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: want at least two numbers of workers, such as 1,2,4,8,16")
+    return counts
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Benchmark of the emulator.")
     parser.add_argument("build", type=Path)
     parser.add_argument("--output", type=Path)
     parser.add_argument("--beside-interpreter", type=int, metavar="TURNS")
+    parser.add_argument("--scaling", type=worker_counts, metavar="WORKERS,...")
     arguments = parser.parse_args()
     library = arguments.build / "emulator"
     if not library.is_dir():
@@ -165,6 +197,9 @@ def main() -> None:
     subprocess.run([str(HERE / "hardware/build_programs.sh"), str(built)], env={**os.environ, "ARCH": ARCH}, check=True)
     if arguments.beside_interpreter:
         print(beside_interpreter(list(programs(built)), library, arguments.beside_interpreter))
+        return
+    if arguments.scaling:
+        print(scaling(list(programs(built)), library, arguments.scaling))
         return
     timings = [t for command in programs(built) for t in measure(command, library)]
     print(table(timings))

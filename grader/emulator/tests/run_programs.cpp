@@ -375,6 +375,13 @@ INSTANTIATE_TEST_SUITE_P(
         ClusterMistake{"unmet", "barrier_deadlock", "719\n", "the barrier of their cluster"}),
     [](const auto& test) { return test.param.name; });
 
+TEST(Levels, that_do_not_exist_are_named_and_the_best_one_is_used) {
+  const Result r = run("integer_arithmetic", "", "WARPEMU_ISA=v9");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_NE(r.output.find("WARPEMU_ISA=v9 ignored: no such level, want v2, v3 or v4; v"), std::string::npos)
+      << r.output;
+}
+
 // The answers of each family of instructions, on every build of the handlers that this machine can run.
 class Families : public testing::TestWithParam<const char*> {};
 

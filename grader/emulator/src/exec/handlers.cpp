@@ -60,13 +60,13 @@ const char* choose_isa() {
   const bool v3 = kBuiltV3 && has_v3, v4 = kBuiltV4 && has_v4;
   const std::string& wanted = settings().isa;
   if (wanted == "v2" || (wanted == "v3" && v3)) return wanted == "v2" ? "v2" : "v3";
-  if (!wanted.empty() && !(wanted == "v4" && v4)) {
-    std::fprintf(
-        stderr,
-        "emulator: WARPEMU_ISA=%s ignored: want v2, v3 or v4 as this processor and this build have them\n",
-        wanted.c_str());
-  }
-  return v4 ? "v4" : v3 ? "v3" : "v2";
+  const char* const best = v4 ? "v4" : v3 ? "v3" : "v2";
+  if (wanted.empty() || wanted == best) return best;
+  const bool is_level = wanted == "v3" || wanted == "v4";
+  std::fprintf(
+      stderr, "emulator: WARPEMU_ISA=%s ignored: %s; %s is used\n", wanted.c_str(),
+      is_level ? "this processor or this build does not have it" : "no such level, want v2, v3 or v4", best);
+  return best;
 }
 
 #endif
