@@ -60,10 +60,9 @@ double LaunchBounds::single_sectors() const {
                     1.0, 2.0);
 }
 
-// Sectors from memory, and back to it.
+// Sectors that the second level takes from memory, and gives back to it.
 double LaunchBounds::from_memory() const {
   double read = std::max(kSample * launch_.get("sampled_l2_read_misses"), 0.0);
-  read *= pieces(read);
   if (launch_.cured(Cure::reuse)) read = std::min(read, launch_.get("distinct_sectors_read"));
   return read + joined();  // an update reads what it adds to
 }
@@ -73,7 +72,7 @@ double LaunchBounds::to_memory() const {
 }
 
 double LaunchBounds::dram() const {
-  return kMicro * kSectorBytes * (from_memory() + to_memory()) /
+  return kMicro * kSectorBytes * (from_memory() * pieces(from_memory()) + to_memory()) /
          (device_.dram_bytes_per_s * coefficient("dram"));
 }
 
@@ -100,14 +99,14 @@ double LaunchBounds::update_rate() const {
 }
 
 // A sector that comes from memory is written into the second level before it is read, and half of them cross
-// from its other half: streams keep it as busy as memory (ncu on an H200: 93 % beside 92 %).
+// from its other half: streams keep it as busy as memory.
 double LaunchBounds::l2() const {
   const double missed = from_memory();
   const double sectors = single_sectors() * std::max(0.0, l2_loads() - missed) +
-                         coefficient("l2_miss") * (missed + to_memory()) +
                          coefficient("l2_store") * store_sectors() + coefficient("l2_atomic") * updates();
-  const double moved = kMicro * kSectorBytes * sectors / (device_.l2_bytes_per_s * coefficient("l2"));
-  return std::max(moved, kMicro * partly_written() / update_rate());
+  const double moved = sectors / (device_.l2_bytes_per_s * coefficient("l2")) +
+                       (missed + to_memory()) / device_.l2_fill_bytes_per_s;
+  return kMicro * std::max(kSectorBytes * moved, partly_written() / update_rate());
 }
 
 // Sectors of which a request writes a part, in units of two words a sector. The second level reads, changes
