@@ -23,7 +23,20 @@ PERCENT = {
 PIPES = [f"sm__inst_executed_pipe_{p}.avg.pct_of_peak_sustained_active" for p in ("alu", "fma", "fp64", "xu")]
 # Loads, stores and atomics of global and shared memory: the way to the first level, not arithmetic.
 LSU = "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active"
-COLUMNS = ["lab", "case", "submission", "kernel", "grid", "registers", "us", *PERCENT, "pipe", "lsu", "l2_bytes", "dram_bytes"]
+COLUMNS = [
+    "lab",
+    "case",
+    "submission",
+    "kernel",
+    "grid",
+    "registers",
+    "us",
+    *PERCENT,
+    "pipe",
+    "lsu",
+    "l2_bytes",
+    "dram_bytes",
+]
 ABOUT = 1.25  # grids within this factor are called alike
 SHORTEST_US = 10.0  # what is shorter is mostly start: ncu's percentages are of the whole time
 
