@@ -20,8 +20,23 @@ PERCENT = {
     "l1": "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
     "issue": "smsp__issue_active.avg.pct_of_peak_sustained_active",
 }
-PIPES = [f"sm__inst_executed_pipe_{p}.avg.pct_of_peak_sustained_active" for p in ("alu", "fma", "fp64", "xu", "lsu")]
-COLUMNS = ["lab", "case", "submission", "kernel", "grid", "registers", "us", *PERCENT, "pipe", "l2_bytes", "dram_bytes"]
+PIPES = [f"sm__inst_executed_pipe_{p}.avg.pct_of_peak_sustained_active" for p in ("alu", "fma", "fp64", "xu")]
+# Loads, stores and atomics of global and shared memory: the way to the first level, not arithmetic.
+LSU = "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active"
+COLUMNS = [
+    "lab",
+    "case",
+    "submission",
+    "kernel",
+    "grid",
+    "registers",
+    "us",
+    *PERCENT,
+    "pipe",
+    "lsu",
+    "l2_bytes",
+    "dram_bytes",
+]
 ABOUT = 1.25  # grids within this factor are called alike
 SHORTEST_US = 10.0  # what is shorter is mostly start: ncu's percentages are of the whole time
 
@@ -62,6 +77,7 @@ def row_of(path: Path, told: Run, counted: dict[str, str]) -> list[str]:
         f"{number('gpu__time_duration.sum') / 1000:.6g}",
         *(f"{number(name):.4g}" for name in PERCENT.values()),
         f"{max(number(name) for name in PIPES):.4g}",
+        f"{number(LSU):.4g}",
         f"{number('lts__t_bytes.sum'):.0f}",
         f"{number('dram__bytes.sum'):.0f}",
     ]

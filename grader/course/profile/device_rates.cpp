@@ -64,6 +64,7 @@ std::optional<DeviceRates> find_rates(const std::string& id) {
   r.shared_per_block = number(counts, "shared_bytes_per_block_optin");
   r.dram_bytes_per_s = number(measured, "dram_bytes_per_s");
   r.l2_bytes_per_s = number(measured, "l2_bytes_per_s");
+  r.l2_fill_bytes_per_s = number(measured, "l2_fill_bytes_per_s");
   r.updates_of_one_sector_per_s = number(measured, "updates_of_one_sector_per_s");
   r.scattered_updates_per_s = number(measured, "scattered_updates_per_s");
   r.fp32_lanes = number(measured, "fp32_lanes");

@@ -16,7 +16,7 @@ struct DeviceRates {
   bool validated = false;
   double multiprocessors = 0, clock_hz = 0, threads_per_multiprocessor = 0, registers_per_multiprocessor = 0;
   double shared_per_block = 0;  // bytes, the most that a block may ask for
-  double dram_bytes_per_s = 0, l2_bytes_per_s = 0;
+  double dram_bytes_per_s = 0, l2_bytes_per_s = 0, l2_fill_bytes_per_s = 0;
   double updates_of_one_sector_per_s = 0, scattered_updates_per_s = 0;
   double fp32_lanes = 0, fp64_lanes = 0, integer_lanes = 0, special_lanes = 0;  // a clock, a multiprocessor
 };

@@ -154,6 +154,62 @@ TEST(Estimate, BankConflictsCostWhatTheirPassesCost) {
   EXPECT_LT(microseconds(groups, Cure::bank_conflicts), 0.1 * microseconds(groups));
 }
 
+// Sectors that are read again and again, so that the second level holds them.
+json gathers(double sectors, double lines) {
+  return launch(
+      {{"global_load_sectors", sectors}, {"global_load_sectors_ideal", sectors / 8}, {"lines", lines}});
+}
+
+TEST(Estimate, ASectorOfALineCostsTheSecondLevelTwiceAPairsPart) {
+  const auto l2 = [](const json& groups) {
+    return estimate_run(groups, json::array(), h200()).bounds.at("l2");
+  };
+  const double whole_lines = l2(gathers(1e8, 2.5e7));
+  EXPECT_NEAR(l2(gathers(1e8, 1e8)) / whole_lines, 2, 1e-6);
+  EXPECT_NEAR(l2(gathers(1e8, 5e7)) / whole_lines, 1, 1e-6);
+}
+
+TEST(Estimate, MemoryMovesAPieceOfTwoSectorsForAFewWordsOfOne) {
+  json few = gathers(1e8, 1e8), all = gathers(1e8, 1e8);
+  few[0]["sampled_l2_read_misses"] = all[0]["sampled_l2_read_misses"] = 1e8 / 16;
+  all[0]["global_load_sectors_ideal"] = 1e8;
+  const auto dram = [](const json& groups) {
+    return estimate_run(groups, json::array(), h200()).bounds.at("dram");
+  };
+  EXPECT_NEAR(dram(few) / dram(all), 2 - 1. / 8, 1e-6);
+}
+
+TEST(Estimate, WhatMemoryDeliversKeepsTheSecondLevelNearlyAsBusy) {
+  const auto bounds = estimate_run(streaming(), json::array(), h200()).bounds;
+  EXPECT_GT(bounds.at("l2"), 0.7 * bounds.at("dram"));
+  EXPECT_LT(bounds.at("l2"), bounds.at("dram"));
+}
+
+TEST(Estimate, LinesAndPassesThroughSharedMemoryUseOnePipe) {
+  json lines = launch({{"global_load_sectors", 1e8}, {"global_load_sectors_ideal", 1e8}, {"lines", 1e8}});
+  json both = lines;
+  both[0]["shared_load_passes"] = 5e7;
+  const Estimate alone = estimate_run(lines, json::array(), h200()),
+                 e = estimate_run(both, json::array(), h200());
+  EXPECT_NEAR(e.bounds.at("l1") - alone.bounds.at("l1"), e.bounds.at("shared"), 1e-6);
+}
+
+TEST(Estimate, LanesThatCountInOneWordOfSharedMemoryAreAddedUpOnTheWay) {
+  const json one_word = launch({{"shared_atomic_requests", 1e7},
+                                {"shared_atomic_passes", 3.2e8},
+                                {"shared_atomic_passes_ideal", 1e7},
+                                {"atomic_turns", 3.2e8}});
+  json one_bank = one_word;  // words of one bank, a lane each
+  one_bank[0]["atomic_turns"] = 1e7;
+  EXPECT_GT(microseconds(one_bank), 10 * microseconds(one_word));
+}
+
+TEST(Estimate, SpecialFunctionsWaitForTheirOwnPipe) {
+  const Estimate e = estimate_run(launch({{"classes", {{"special", 1e8}}}}), json::array(), h200());
+  EXPECT_EQ(e.bound(), "issue");
+  EXPECT_NEAR(e.bounds.at("issue"), 1e6 * 1e8 * 32 / (16 * h200().multiprocessors * h200().clock_hz), 1);
+}
+
 TEST(Estimate, LaunchesOfThePlanAreNotCountedAndThoseOfARunAddUp) {
   json both = streaming();
   both.push_back(both[0]);
