@@ -4,13 +4,12 @@
 #include <cmath>
 
 #include "course/profile/launch_bounds.h"
+#include "course/profile/launch_constants.h"
 
 namespace warpgrade {
 namespace {
 
 using nlohmann::json;
-
-constexpr double kMicro = 1e6;
 
 // "void (anonymous namespace)::f<3>(int)" -> "f<3>" as the emulator's titles have it.
 std::string bare(const std::string& name) {
