@@ -1,6 +1,6 @@
 // What a judge process keeps from case to case and from submission to submission, so that a case costs little
-// more than its runs: baselines that stay up, the next case's runner brought up early, processes that end in
-// the background, and the lease of the GPU.
+// more than its runs: baselines that stay up, private copies of datasets, the next case's runner brought up
+// early, processes that end in the background, and the lease of the GPU.
 #pragma once
 
 #include <deque>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "judge/judging/gpu_lease.h"
+#include "judge/judging/kept_data.h"
 #include "judge/judging/runner_process.h"
 
 namespace warpgrade {
@@ -24,6 +25,8 @@ class JudgeServices {
   JudgeServices& operator=(const JudgeServices&) = delete;
 
   GpuLease& lease() { return lease_; }
+  // The judge's own copies of datasets; never memory that a submission's programs can reach.
+  KeptData& kept_data() { return kept_data_; }
 
   // A baseline's runner without buffers: one that has been used before, or a new one. Trusted code only.
   std::unique_ptr<RunnerProcess> borrow(const RunnerSpec& spec);
@@ -64,6 +67,7 @@ class JudgeServices {
   std::unique_ptr<RunnerProcess> make(const RunnerSpec& spec);
 
   GpuLease lease_;
+  KeptData kept_data_;
   std::map<std::string, std::vector<std::unique_ptr<RunnerProcess>>> idle_;  // by executable
   struct Prepared {
     std::unique_ptr<RunnerProcess> runner;

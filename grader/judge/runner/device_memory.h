@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "protocol.h"
+#include "judge/protocol/protocol.h"
 
 namespace warpgrade::runner {
 

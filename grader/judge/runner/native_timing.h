@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "protocol.h"
+#include "judge/protocol/protocol.h"
 
 namespace warpgrade::runner {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "protocol.h"
+#include "judge/protocol/protocol.h"
 
 namespace warpgrade::runner {
 

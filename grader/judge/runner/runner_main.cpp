@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "device_memory.h"
+#include "judge/protocol/peer.h"
+#include "judge/protocol/protocol.h"
 #include "native_timing.h"
-#include "peer.h"
-#include "protocol.h"
 #include "runner_lab.h"
 #include "submission_calls.h"
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "conclude.h"
+#include "judge/protocol/conclude.h"
 #include "runner_lab.h"
 
 namespace warpgrade::runner {

@@ -23,15 +23,17 @@ class SpmmJudge : public CaseJudge {
       : CaseJudge(judge_context, input.spec, "spmm") {
     if (spec().drawn) {
       drawn_ = far_columns_matrix();
-      a_ = {drawn_->rows, drawn_->cols, drawn_->row_offsets, drawn_->columns};
+      a_ = {drawn_->rows, drawn_->cols, drawn_->row_offsets, drawn_->columns, ""};
       content_ = spec().dataset;
       return;
     }
     file_.emplace(datasets::CsrFile::open_verified(input.file));
     content_ = file_->content_hash();
-    a_ = {file_->rows(), file_->cols(), file_->row_offsets(), file_->columns()};
+    a_ = {file_->rows(), file_->cols(), file_->row_offsets(), file_->columns(), ""};
     if (is_variant(spec())) take_variant();
     if (judge_context.older_interface) make_square();
+    // A variant's structure follows from the submission's own seed: no other case has it.
+    if (!variant_) a_.content = "spmm structure " + content_ + (made_square_ ? " square" : "");
   }
 
  private:
@@ -56,7 +58,7 @@ class SpmmJudge : public CaseJudge {
   }
 
   std::unique_ptr<CaseBench> open_bench() override {
-    auto bench = context().backend == "cuda" ? make_cuda_workbench(context().threads)
+    auto bench = context().backend == "cuda" ? make_cuda_workbench(context().services->kept_data())
                                              : make_host_workbench(context().threads);
     bench->load(a_, spec().k, timed());
     bench_ = bench.get();

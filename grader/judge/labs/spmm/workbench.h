@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "judge/judging/case_bench.h"
+#include "judge/judging/kept_data.h"
 #include "judge/labs/spmm/precision.h"
 #include "judge/labs/spmm/values.h"
 
@@ -25,6 +26,7 @@ struct Structure {
   int rows = 0, cols = 0;
   std::span<const int> row_offsets;  // [rows + 1]
   std::span<const int> columns;      // [nnz]
+  std::string content{};             // names the structure where later cases may have the same one; or empty
   std::int64_t nnz() const { return static_cast<std::int64_t>(columns.size()); }
 };
 
@@ -91,6 +93,8 @@ class Workbench : public CaseBench {
 };
 
 std::unique_ptr<Workbench> make_host_workbench(int threads);
-std::unique_ptr<Workbench> make_cuda_workbench(int threads);  // throws JudgeFault without a GPU
+// `kept`: where A's structure stays on the device for later cases of the same content. Throws JudgeFault
+// without a GPU.
+std::unique_ptr<Workbench> make_cuda_workbench(KeptData& kept);
 
 }  // namespace warpgrade::spmm

@@ -233,7 +233,7 @@ std::unique_ptr<Workbench> make_host_workbench(int threads) {
 }
 
 // Programs without CUDA in them have this one; the judge's own stands in workbench_cuda.cu.
-[[gnu::weak]] std::unique_ptr<Workbench> make_cuda_workbench(int) {
+[[gnu::weak]] std::unique_ptr<Workbench> make_cuda_workbench(KeptData&) {
   throw JudgeFault("this program has no GPU bench; warpgrade-judge has");
 }
 
