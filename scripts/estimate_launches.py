@@ -1,6 +1,6 @@
 """What ncu counted of single launches of the ladders' kernels, for scripts/validate-estimate.
 
-`take_over` makes reports/published/estimate/launches-h200-ncu.csv of what scripts/measure-estimate left in a folder;
+`take_over` makes reports/published/estimate/launches-h200-ncu.csv of what scripts/measure estimate left in a folder;
 `counted_launches` reads it and finds the emulator's counters of the same launches.
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -53,7 +54,7 @@ def test_peers_and_classes_of_matrices_can_be_tried_without_a_gpu(environment: d
         "EMULATOR": environment["LD_LIBRARY_PATH"],
         "BENCH_OPTIONS": "--scale 0.003 --repetitions 1 --graphs road-like,stencil-27,chung-lu-85",
     }
-    out = run(["bash", str(ROOT / "scripts/measure-peers"), str(tmp_path), "classes"], trial)
+    out = run(["bash", str(ROOT / "scripts/measure"), "peers", str(tmp_path), "classes"], trial)
     assert "18 cases of optimized over the fastest other" in out
     assert {path.name for path in tmp_path.iterdir()} == {"classes.jsonl", "classes.md"}
 
@@ -71,10 +72,22 @@ def test_spmm_s_bench_refuses_what_it_cannot_measure(environment: dict[str, str]
 
 
 def test_a_part_of_the_peers_measurement_that_is_not_there_is_named(tmp_path: Path) -> None:
-    command = ["bash", ROOT / "scripts/measure-peers", tmp_path, "clases"]
+    command = ["bash", ROOT / "scripts/measure", "peers", tmp_path, "clases"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "no part clases; the parts are powerlaw, classes, graphs and one-column" in done.stderr
+
+
+def test_every_part_of_measure_is_listed_and_explains_itself() -> None:
+    measure = ROOT / "scripts/measure"
+    listed = run([str(measure), "--help"], dict(os.environ))
+    parts = sorted(path.name for path in (ROOT / "scripts/measuring").iterdir())
+    assert sorted(re.findall(r"^([a-z-]+) {2,}", listed.partition("takes")[2], re.MULTILINE)) == parts
+    for part in parts:
+        assert f"scripts/measure {part}" in run([str(measure), part, "--help"], dict(os.environ))
+    done = subprocess.run([measure, "clocks"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert f"no part 'clocks'; the parts are: {' '.join(parts)}" in done.stderr
 
 
 def test_apsp_in_16_bits_is_exact_at_the_edge_of_what_they_hold(environment: dict[str, str], tmp_path: Path) -> None:
@@ -103,7 +116,7 @@ def test_what_is_left_to_measure_can_be_tried_without_a_gpu(environment: dict[st
     }
     del trial["LD_LIBRARY_PATH"]
     done = subprocess.run(
-        [ROOT / "scripts/measure-rest", "emulator", "synth", "permuted", "one-column", "apsp-100", "sweeps"],
+        [ROOT / "scripts/measure", "rest", "emulator", "synth", "permuted", "one-column", "apsp-100", "sweeps"],
         env=trial,
         capture_output=True,
         text=True,

@@ -136,7 +136,9 @@ def test_an_offset_in_64_bits_is_right_there(tmp_path: Path) -> None:
     folder = spmm_folder(tmp_path, SPMM.replace("OFFSET", OFFSET) + LAUNCH)
     done = student_test(f"--folder={folder}", "--case=far-columns-k256")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert [line.split()[:2] for line in done.stdout.splitlines() if line.startswith("  ")] == [["ok", "far-columns-k256"]]
+    assert [line.split()[:2] for line in done.stdout.splitlines() if line.startswith("  ")] == [
+        ["ok", "far-columns-k256"]
+    ]
 
 
 def test_a_kernel_on_the_default_stream_is_noted_beside_accepted(tmp_path: Path) -> None:

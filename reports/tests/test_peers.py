@@ -162,7 +162,7 @@ def test_no_records_at_all_is_an_error_that_says_how_to_make_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert peers_view.main([str(tmp_path)]) == 1
-    assert "scripts/measure-peers" in capsys.readouterr().err
+    assert "scripts/measure peers" in capsys.readouterr().err
 
 
 def test_the_published_sets_have_every_lab_that_was_measured() -> None:

@@ -158,7 +158,7 @@ def compare(root: Path, public_file: Path = PUBLIC) -> Comparison:
         raise ReportInputError(
             str(root),
             f"expected records measured on one {public['device']}, got none",
-            "make them on such a GPU with scripts/measure-peers, or name another folder",
+            "make them on such a GPU with scripts/measure peers, or name another folder",
         )
     sources = {
         lab: public[lab]["source"] for lab in public if isinstance(public[lab], dict) and "source" in public[lab]
