@@ -11,6 +11,14 @@
 #include <memory>
 #include <new>
 
+#ifndef APSP_AHEAD
+#define APSP_AHEAD 1
+#endif
+#ifndef APSP_SLACK
+#define APSP_SLACK 3
+#endif
+
+#include "ahead.cuh"
 #include "packed.cuh"
 #include "plain.cuh"
 
@@ -63,6 +71,8 @@ struct ApspPlan {
   int pitch = 0;
   PackedMatrix packed{};  // no rows: this n or this GPU is not for 16 bits
   DeviceArray<int> words, panel, diagonal;
+  DeviceArray<int> progress;
+  int multiprocessors = 0;
   DeviceArray<Lengths> lengths;
   std::unique_ptr<Lengths, HostFree> seen;  // pinned
 };
@@ -102,22 +112,32 @@ cudaError_t plan_packed(int n, ApspPlan* plan) {
 
 cudaError_t plan_plain(int n, ApspPlan* plan) {
   TRY(uses_large_tiles(n) ? allow_shared_memory<Large>() : allow_shared_memory<Small>());
+  TRY(uses_large_tiles(n) ? allow_all_rounds<Large>() : allow_all_rounds<Small>());
+  int device = 0;
+  TRY(cudaGetDevice(&device));
+  TRY(cudaDeviceGetAttribute(&plan->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  const int tiles = round_up(n, Small::kNodes) / Small::kNodes;
+  TRY(allocate(Progress::words(tiles), &plan->progress));
   plan->pitch = round_up(n, uses_large_tiles(n) ? Large::kNodes : Small::kNodes);
   if (plan->pitch == n) return cudaSuccess;
   return allocate(static_cast<std::size_t>(plan->pitch) * plan->pitch, &plan->padded);
 }
 
-cudaError_t solve_with_tiles(int n, int* graph, int pitch, cudaStream_t stream) {
+cudaError_t solve_with_tiles(int n, int* graph, int pitch, const ApspPlan& plan, cudaStream_t stream) {
+  if (APSP_AHEAD)
+    return uses_large_tiles(n)
+               ? solve_ahead<Large>(n, graph, pitch, plan.progress.get(), plan.multiprocessors, stream)
+               : solve_ahead<Small>(n, graph, pitch, plan.progress.get(), plan.multiprocessors, stream);
   return uses_large_tiles(n) ? solve<Large>(graph, pitch, stream) : solve<Small>(graph, pitch, stream);
 }
 
 cudaError_t run_plain(int n, int* graph, const ApspPlan& plan, cudaStream_t stream) {
-  if (plan.padded == nullptr) return solve_with_tiles(n, graph, n, stream);
+  if (plan.padded == nullptr) return solve_with_tiles(n, graph, n, plan, stream);
   const unsigned pitch = plan.pitch;
   const unsigned pieces = (pitch + kCopyThreads - 1) / kCopyThreads;
   int* padded = plan.padded.get();
   apsp_pad_kernel<<<dim3(pieces, pitch), kCopyThreads, 0, stream>>>(graph, n, padded, plan.pitch);
-  TRY(solve_with_tiles(n, padded, plan.pitch, stream));
+  TRY(solve_with_tiles(n, padded, plan.pitch, plan, stream));
   apsp_unpad_kernel<<<dim3(pieces, n), kCopyThreads, 0, stream>>>(padded, plan.pitch, graph, n);
   return cudaGetLastError();
 }

@@ -33,15 +33,16 @@ struct Packed {
   }
 };
 
-template <typename Word, int kNodesOfTile, int kColumnsOfTile, int kBlocksAnSm>
+template <typename Word, int kNodesOfTile, int kColumnsOfTile, int kBlocksAnSm, int kThreadRows = 16>
 struct MinPlusShape {
   using Relax = Word;
   static constexpr int kNodes = kNodesOfTile;      // rows of all three tiles, columns of A
   static constexpr int kColumns = kColumnsOfTile;  // of B and C, in words
   static constexpr int kResident = kBlocksAnSm;    // blocks that are to share an SM
-  static constexpr int kSide = 16;                 // threads a side of the block
-  static constexpr int kThreads = kSide * kSide;
-  static constexpr int kRowsEach = kNodes / kSide;  // words of C a side that a thread owns
+  static constexpr int kSide = 16;                 // threads a row of the block
+  static constexpr int kSideRows = kThreadRows;    // rows of threads
+  static constexpr int kThreads = kSideRows * kSide;
+  static constexpr int kRowsEach = kNodes / kSideRows;  // words of C a side that a thread owns
   static constexpr int kColumnsEach = kColumns / kSide;
   static constexpr int kGroups = kColumnsEach / 4;  // of 4 neighbours, kSide * 4 columns apart
   static constexpr int kDepth = 32;                 // nodes a chunk
@@ -52,8 +53,17 @@ struct MinPlusShape {
   static_assert(kNodes % kDepth == 0 && kRowsEach % 4 == 0 && kColumnsEach % 4 == 0);
 };
 
-using Large = MinPlusShape<Plain, 128, 128, 2>;
-using Small = MinPlusShape<Plain, 64, 64, 4>;
+#ifndef APSP_ROWS
+#define APSP_ROWS 16
+#endif
+#ifndef APSP_SMALL_ROWS
+#define APSP_SMALL_ROWS 16
+#endif
+#ifndef APSP_SMALL_BLOCKS
+#define APSP_SMALL_BLOCKS 4
+#endif
+using Large = MinPlusShape<Plain, 128, 128, 2, APSP_ROWS>;
+using Small = MinPlusShape<Plain, 64, 64, APSP_SMALL_BLOCKS, APSP_SMALL_ROWS>;
 
 // A tile in global memory: its first word and the distance of its rows.
 struct TileAt {
@@ -91,7 +101,7 @@ __device__ __forceinline__ void relax_chunk(const int* shared, int ty, int tx,
     int2 a[Shape::kRowsEach];
 #pragma unroll
     for (int i = 0; i < Shape::kRowsEach; ++i) {
-      const int row = i / 4 * (4 * Shape::kSide) + i % 4;
+      const int row = i / 4 * (4 * Shape::kSideRows) + i % 4;
       a[i] = *reinterpret_cast<const int2*>(from_a + row * Shape::kPitchA + k);
     }
 #pragma unroll
@@ -118,17 +128,12 @@ __device__ __forceinline__ void relax_chunk(const int* shared, int ty, int tx,
 template <typename Shape>
 __device__ __forceinline__ int4* four_at(TileAt c, int i, int group) {
   const int ty = threadIdx.x / Shape::kSide, tx = threadIdx.x % Shape::kSide;
-  const int row = i / 4 * (4 * Shape::kSide) + 4 * ty + i % 4;
+  const int row = i / 4 * (4 * Shape::kSideRows) + 4 * ty + i % 4;
   return reinterpret_cast<int4*>(c.words + row * c.pitch + (group * 4 * Shape::kSide + 4 * tx));
 }
 
-// A or B may be C itself: every chunk of them is read before anything of `own` is stored.
 template <typename Shape>
-__device__ __forceinline__ void relax_tile(TileAt a, TileAt b, TileAt c, int* shared,
-                                           int (&own)[Shape::kRowsEach][Shape::kColumnsEach]) {
-  const int ty = threadIdx.x / Shape::kSide, tx = threadIdx.x % Shape::kSide;
-  constexpr int kBufferWords = Shape::kWordsA + Shape::kWordsB;
-  stage_chunk<Shape>(a, b, 0, shared);
+__device__ __forceinline__ void load_tile(TileAt c, int (&own)[Shape::kRowsEach][Shape::kColumnsEach]) {
 #pragma unroll
   for (int i = 0; i < Shape::kRowsEach; ++i) {
 #pragma unroll
@@ -138,12 +143,25 @@ __device__ __forceinline__ void relax_tile(TileAt a, TileAt b, TileAt c, int* sh
       own[i][4 * group + 2] = four.z, own[i][4 * group + 3] = four.w;
     }
   }
-  for (int k = 0; k < Shape::kNodes; k += Shape::kDepth) {
+}
+
+// A or B may be C itself: every chunk of them is read before anything of `own` is stored. Chunks from `nodes`
+// on are left out: they are padding.
+template <typename Shape>
+__device__ __forceinline__ void relax_tile(TileAt a, TileAt b, TileAt c, int* shared,
+                                           int (&own)[Shape::kRowsEach][Shape::kColumnsEach],
+                                           int nodes = Shape::kNodes) {
+  const int ty = threadIdx.x / Shape::kSide, tx = threadIdx.x % Shape::kSide;
+  constexpr int kBufferWords = Shape::kWordsA + Shape::kWordsB;
+  stage_chunk<Shape>(a, b, 0, shared);
+  load_tile<Shape>(c, own);
+  const int end = min(nodes, Shape::kNodes);
+  for (int k = 0; k < end; k += Shape::kDepth) {
     int* current = shared + (k / Shape::kDepth) % 2 * kBufferWords;
     int* next = shared + (k / Shape::kDepth + 1) % 2 * kBufferWords;
     __pipeline_wait_prior(0);
     __syncthreads();  // the chunk is there for all, and all have left the other buffer
-    if (k + Shape::kDepth < Shape::kNodes) stage_chunk<Shape>(a, b, k + Shape::kDepth, next);
+    if (k + Shape::kDepth < end) stage_chunk<Shape>(a, b, k + Shape::kDepth, next);
     relax_chunk<Shape>(current, ty, tx, own);
   }
 }
