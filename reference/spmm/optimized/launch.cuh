@@ -45,8 +45,17 @@ cudaError_t launch_one_column(const CsrMatrix& a, const Operands& op, const Spmm
   return cudaGetLastError();
 }
 
+cudaError_t launch_stream(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+  const PanelList& list = plan.panels.front();
+  const int blocks = (list.long_count + Stream::kWarps - 1) / Stream::kWarps + plan.range_count;
+  spmm_stream_kernel<<<blocks, Stream::kThreads, 0, stream>>>(
+      op, list.long_items, list.long_count, a.row_offsets, plan.ranges.get(), plan.partials());
+  return cudaGetLastError();
+}
+
 cudaError_t launch_one_column(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan,
                               cudaStream_t stream) {
+  if (plan.strategy.streams) return launch_stream(a, op, plan, stream);
   switch (plan.strategy.lanes) {
     case 2:
       return launch_one_column<2>(a, op, plan, stream);

@@ -7,6 +7,7 @@
 
 #include "kernel.cuh"
 #include "locality.cuh"
+#include "stream.cuh"
 #include "warpgrade/spmm.h"
 
 #define TRY(call)                               \
@@ -46,6 +47,8 @@ struct SpmmPlan {
   DeviceArray<int> slot_splits;
   DeviceArray<float> partial_sums;
   DeviceArray<unsigned> arrivals;
+  DeviceArray<RowRange> ranges;
+  int range_count = 0;
   DeviceArray<float> padded_b;  // [cols, padded_pitch]
 
   Partials partials() const {
@@ -116,12 +119,25 @@ cudaError_t sample(const CsrMatrix& a, std::int64_t l2_bytes, Sizes* size, cudaS
   return cudaSuccess;
 }
 
+cudaError_t find_ranges(const CsrMatrix& a, SpmmPlan* plan, cudaStream_t stream) {
+  constexpr int kThreads = 256;
+  const int count = static_cast<int>((std::int64_t{a.rows} + a.nnz - 1) / Stream::kSteps + 1);
+  TRY(plan->ranges.allocate(count));
+  plan->range_count = count;
+  spmm_ranges_kernel<<<(count - 1) / kThreads + 1, kThreads, 0, stream>>>(a, count, plan->ranges.get());
+  return cudaGetLastError();
+}
+
 cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream) {
   Device device;
   TRY(query_device(&device));
   Sizes size{a.rows, a.cols, a.nnz, k};
   if (locality_matters(size, device.known_l2())) TRY(sample(a, device.known_l2(), &size, stream));
   plan->strategy = choose_strategy(size, device);
+  if (plan->strategy.streams) {
+    plan->strategy.short_row = Stream::kSteps;
+    TRY(find_ranges(a, plan, stream));
+  }
   TRY(plan->padded_b.allocate(static_cast<std::size_t>(a.cols) * plan->strategy.padded_pitch));
   const Strategy& s = plan->strategy;
   if (s.all_strips() > kMaxStrips) return cudaErrorInvalidValue;

@@ -32,6 +32,9 @@
 #ifndef SPMM_LANES  // of one column, a short row
 #define SPMM_LANES 0
 #endif
+#ifndef SPMM_STREAM  // of one column: 1 stretches of equal length, 2 never
+#define SPMM_STREAM 0
+#endif
 static_assert(SPMM_STRIP == 0 || SPMM_STRIP == 32 || SPMM_STRIP == 64 || SPMM_STRIP == 128,
               "a strip is what a group of lanes covers");
 static_assert(SPMM_PANELS >= 0 && SPMM_BANDS >= 0, "panels and bands are counted");
@@ -68,6 +71,7 @@ struct Strategy {
   bool whole_rows = false;       // short rows are walked over all of k at once
   int rows_a_warp = 4;           // of whole rows
   int lanes = 8;                 // of one column: lanes a short row
+  bool streams = false;          // of one column: stretches of equal length (stream.cuh)
 
   int all_strips() const { return strips + (last_columns > 0 ? 1 : 0); }
 };

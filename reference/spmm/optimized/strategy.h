@@ -37,6 +37,7 @@ inline Strategy choose_strategy(const Sizes& size, const Device& device) {
   s.lists_short_rows = size.k > 1 && !s.whole_rows;
   const Lanes lanes = choose_lanes(size, device.multiprocessors);
   s.lanes = lanes.lanes;
+  s.streams = size.k == 1 && SPMM_STREAM == 1;
   s.short_row = size.k == 1    ? lanes.short_row
                 : s.whole_rows ? kShortRow
                                : choose_short_row(size, s, device.multiprocessors);
