@@ -53,6 +53,9 @@ struct MinPlusShape {
   static_assert(kNodes % kDepth == 0 && kRowsEach % 4 == 0 && kColumnsEach % 4 == 0);
 };
 
+#ifndef APSP_UNROLL
+#define APSP_UNROLL 2
+#endif
 #ifndef APSP_ROWS
 #define APSP_ROWS 16
 #endif
@@ -62,6 +65,7 @@ struct MinPlusShape {
 #ifndef APSP_SMALL_BLOCKS
 #define APSP_SMALL_BLOCKS 4
 #endif
+constexpr int kUnroll = APSP_UNROLL;  // pairs of nodes
 using Large = MinPlusShape<Plain, 128, 128, 2, APSP_ROWS>;
 using Small = MinPlusShape<Plain, 64, 64, APSP_SMALL_BLOCKS, APSP_SMALL_ROWS>;
 
@@ -71,22 +75,28 @@ struct TileAt {
   std::size_t pitch;
 };
 
-// Chunk `k` of A ([kTile, kDepth]) and B ([kDepth, kTile]) on their way into shared memory.
+// 16 bytes a thread and pass on their way into shared memory: rows of kRowWords words. The number of passes is a
+// constant and the addresses of one follow from the one before, for what they cost is taken from the products.
+template <typename Shape, int kRows, int kRowWords, int kPitch>
+__device__ __forceinline__ void stage_rows(const int* from, std::size_t pitch, int* to) {
+  constexpr int kFours = kRowWords / 4, kRowsAPass = Shape::kThreads / kFours;
+  static_assert(Shape::kThreads % kFours == 0 && kRows % kRowsAPass == 0);
+  const int row = threadIdx.x / kFours, column = 4 * (threadIdx.x % kFours);
+  from += row * pitch + column;
+  to += row * kPitch + column;
+#pragma unroll
+  for (int pass = 0; pass < kRows / kRowsAPass; ++pass) {
+    __pipeline_memcpy_async(to + pass * kRowsAPass * kPitch, from, 16);
+    from += kRowsAPass * pitch;
+  }
+}
+
+// Chunk `k` of A ([kNodes, kDepth]) and B ([kDepth, kColumns]) on their way into shared memory.
 template <typename Shape>
 __device__ __forceinline__ void stage_chunk(TileAt a, TileAt b, int k, int* shared) {
-  constexpr int kFoursA = Shape::kDepth / 4, kFoursB = Shape::kColumns / 4;
-  int* to_a = shared;
-  int* to_b = shared + Shape::kWordsA;
-#pragma unroll
-  for (int word = threadIdx.x; word < Shape::kNodes * kFoursA; word += Shape::kThreads) {
-    const int i = word / kFoursA, column = 4 * (word % kFoursA);
-    __pipeline_memcpy_async(to_a + i * Shape::kPitchA + column, a.words + i * a.pitch + k + column, 16);
-  }
-#pragma unroll
-  for (int word = threadIdx.x; word < Shape::kDepth * kFoursB; word += Shape::kThreads) {
-    const int i = word / kFoursB, column = 4 * (word % kFoursB);
-    __pipeline_memcpy_async(to_b + i * Shape::kColumns + column, b.words + (k + i) * b.pitch + column, 16);
-  }
+  stage_rows<Shape, Shape::kNodes, Shape::kDepth, Shape::kPitchA>(a.words + k, a.pitch, shared);
+  stage_rows<Shape, Shape::kDepth, Shape::kColumns, Shape::kColumns>(b.words + k * b.pitch, b.pitch,
+                                                                     shared + Shape::kWordsA);
   __pipeline_commit();
 }
 
@@ -96,7 +106,7 @@ __device__ __forceinline__ void relax_chunk(const int* shared, int ty, int tx,
                                             int (&own)[Shape::kRowsEach][Shape::kColumnsEach]) {
   const int* from_a = shared + ty * 4 * Shape::kPitchA;
   const int* from_b = shared + Shape::kWordsA + tx * 4;
-#pragma unroll 2
+#pragma unroll kUnroll
   for (int k = 0; k < Shape::kDepth; k += 2) {
     int2 a[Shape::kRowsEach];
 #pragma unroll
