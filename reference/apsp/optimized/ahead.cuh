@@ -1,10 +1,12 @@
-// All rounds in one launch: the tiles of the next pivot go ahead of the others, and no round waits for the whole
-// of the one before.
+// All rounds in one launch: the tiles of the next pivot go ahead of the others, and no round waits for the
+// whole of the one before.
 //
-// Idea    A job is one tile in one round. Blocks draw jobs by tickets, in an order in which a job waits for jobs
-//         of lower tickets alone. Such a job has been drawn by a block that runs, so somebody always goes on, however
-//         many blocks the GPU holds at a time.
-// Order   of a round's jobs: the tile of the next pivot, which is solved at once; the rest of the next pivot's row
+// Idea    A job is one tile in one round. Blocks draw jobs by tickets, in an order in which a job waits for
+// jobs
+//         of lower tickets alone. Such a job has been drawn by a block that runs, so somebody always goes on,
+//         however many blocks the GPU holds at a time.
+// Order   of a round's jobs: the tile of the next pivot, which is solved at once; the rest of the next
+// pivot's row
 //         and column; other tiles; the next cross, as soon as its pivot is likely to be there; the tiles that
 //         are left, those last that jobs of the round before may still read.
 // Cost    a ticket, four flags to look at and two to set a tile.
@@ -37,7 +39,8 @@ struct Job {
   bool is_ahead;           // a product in the row or column of the next pivot
 };
 
-// Tiles are counted from the one behind the pivot on, so that what the round before may still read comes last.
+// Tiles are counted from the one behind the pivot on, so that what the round before may still read comes
+// last.
 struct JobList {
   int tiles;
   int slack;  // products that a round does between the next pivot's tiles and its cross
@@ -102,8 +105,8 @@ __device__ __forceinline__ void add_one(int* count) {
   asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(count) : "memory");
 }
 
-// By the first lanes of a block, each for one thing. The job's tile is to be through the rounds before, the two
-// that it is relaxed with through this one, and nobody may read the tile as one of those two any more.
+// By the first lanes of a block, each for one thing. The job's tile is to be through the rounds before, the
+// two that it is relaxed with through this one, and nobody may read the tile as one of those two any more.
 __device__ __forceinline__ void wait_for_turn(const JobList& list, const Progress& progress, const Job& job) {
   const int k = job.round, tiles = list.tiles;
   if (threadIdx.x < 3) {
@@ -121,13 +124,15 @@ __device__ __forceinline__ void wait_for_turn(const JobList& list, const Progres
 }
 
 // By one thread, after a barrier behind the stores.
-__device__ __forceinline__ void tell(const JobList& list, const Progress& progress, const Job& job, bool is_pivot) {
+__device__ __forceinline__ void tell(const JobList& list, const Progress& progress, const Job& job,
+                                     bool is_pivot) {
   const int k = job.round;
   const bool is_product = job.row != k && job.column != k;
   const int rounds = is_pivot && is_product ? k + 2 : k + 1;
-  asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(progress.rounds + job.row * list.tiles + job.column),
-               "r"(rounds)
-               : "memory");
+  asm volatile(
+      "st.release.gpu.global.s32 [%0], %1;" ::"l"(progress.rounds + job.row * list.tiles + job.column),
+      "r"(rounds)
+      : "memory");
   if (is_product) add_one(progress.products + k);
   if (job.is_ahead) add_one(progress.ahead + k);
 }

@@ -75,8 +75,9 @@ struct TileAt {
   std::size_t pitch;
 };
 
-// 16 bytes a thread and pass on their way into shared memory: rows of kRowWords words. The number of passes is a
-// constant and the addresses of one follow from the one before, for what they cost is taken from the products.
+// 16 bytes a thread and pass on their way into shared memory: rows of kRowWords words. The number of passes
+// is a constant and the addresses of one follow from the one before, for what they cost is taken from the
+// products.
 template <typename Shape, int kRows, int kRowWords, int kPitch>
 __device__ __forceinline__ void stage_rows(const int* from, std::size_t pitch, int* to) {
   constexpr int kFours = kRowWords / 4, kRowsAPass = Shape::kThreads / kFours;

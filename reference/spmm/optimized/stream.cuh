@@ -1,9 +1,10 @@
 // The kernel for k = 1 where rows are of all lengths: blocks take equal ranges of A, whatever the rows.
 //
-// Idea    A block takes rows that begin within kSteps steps, where an entry and a row are a step each. All threads load the
-//         entries, coalesced, and put products into shared memory; then groups of lanes add up the rows from there, and
-//         warps those that are much longer than the mean. No row lies in two blocks: one that is longer than
-//         kSteps would be a block's last, and is left to the list of long items instead.
+// Idea    A block takes rows that begin within kSteps steps, where an entry and a row are a step each. All
+// threads load the
+//         entries, coalesced, and put products into shared memory; then groups of lanes add up the rows from
+//         there, and warps those that are much longer than the mean. No row lies in two blocks: one that is
+//         longer than kSteps would be a block's last, and is left to the list of long items instead.
 // Cost    16 bytes a block in the plan; at most 2 * kSteps floats of shared memory.
 #pragma once
 
@@ -28,7 +29,7 @@ struct Stream {
   static constexpr int kThreads = SPMM_STREAM_THREADS;
   static constexpr int kWarpLanes = 32;
   static constexpr int kWarps = kThreads / kWarpLanes;
-  static constexpr int kSteps = SPMM_STREAM_STEPS;  // also the longest row it takes
+  static constexpr int kSteps = SPMM_STREAM_STEPS;    // also the longest row it takes
   static constexpr int kVector = SPMM_STREAM_VECTOR;  // neighbouring entries a lane loads at once
   static constexpr int kInFlight = 8;                 // entries a thread has under way
   static constexpr int kLoads = kInFlight / kVector;
