@@ -97,6 +97,13 @@ def test_apsp_in_16_bits_is_exact_at_the_edge_of_what_they_hold(environment: dic
     assert out.endswith("0 wrong\n")
 
 
+def test_apsp_is_exact_with_every_shape_of_tiles(environment: dict[str, str], tmp_path: Path) -> None:
+    bench = str(REFERENCE / "apsp/tools/bench.sh")
+    shapes = ["alone=optimized", "shared=optimized:-DAPSP_SHARED_FROM=1", "large=optimized:-DAPSP_LARGE_FROM=1"]
+    out = run(["bash", bench, str(tmp_path), "check", *shapes], environment)
+    assert out.endswith("0 wrong\n")
+
+
 def test_the_same_ids_are_counted_wherever_the_counters_lie(environment: dict[str, str], tmp_path: Path) -> None:
     bench = str(REFERENCE / "histogram/tools/bench.sh")
     out = run(["bash", bench, str(tmp_path), "placement", "20000", "1"], environment)

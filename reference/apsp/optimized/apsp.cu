@@ -2,20 +2,25 @@
 //
 // Idea    once the tile on the diagonal is solved, its diagonal is 0 and no path through its nodes gets
 //         shorter by going round again: its row and column of tiles are plain products with it, as all others
-//         are with those. Tiles of 128 move the matrix once in 128 nodes and keep 8 x 8 words a thread; for
-//         small n tiles of 64 give every SM one. Lengths of 16 bits, two a word, where that is proven exact.
+//         are with those. One launch does all rounds, and the next pivot goes ahead of the other tiles. Tiles
+//         of 128 move the matrix once in 128 nodes and keep 8 x 8 words a thread; for small n tiles of 64
+//         give every SM one. Lengths of 16 bits, two a word, where that is proven exact.
 // Shapes  graph [n, n]. Where the tile does not divide n, the work is done on a copy padded with infinities.
 // Cost    n^3 relaxations at 64 lanes a clock an SM, half of that with 16 bits; 8 * n^3 / tile bytes.
-// Files   min_plus.cuh the product of tiles; pivot.cuh the tile on the diagonal; plain.cuh the solver on
-//         int32; packed.cuh the one on 16 bits; packing.h when that is exact.
+// Files   min_plus.cuh the product of tiles; pivot.cuh the tile on the diagonal; ahead.cuh the solver on
+//         int32; packed.cuh the one on 16 bits; packing.h when that is exact; plain.cuh padding.
 #include <memory>
 #include <new>
 
+#include "ahead.cuh"
 #include "packed.cuh"
 #include "plain.cuh"
 
 #ifndef APSP_LARGE_FROM
 #define APSP_LARGE_FROM 3000  // nodes from which tiles of 128 win
+#endif
+#ifndef APSP_SHARED_FROM
+#define APSP_SHARED_FROM 1280  // nodes from which an SM has tiles for several blocks
 #endif
 #ifndef APSP_PACKED_FROM
 #define APSP_PACKED_FROM 3000  // nodes from which looking at the graph pays
@@ -61,6 +66,8 @@ int round_up(int n, int unit) {
 struct ApspPlan {
   DeviceArray<int> padded;  // [pitch, pitch] unless the tile divides n
   int pitch = 0;
+  DeviceArray<int> progress;  // how far each tile has come
+  int multiprocessors = 0;
   PackedMatrix packed{};  // no rows: this n or this GPU is not for 16 bits
   DeviceArray<int> words, panel, diagonal;
   DeviceArray<Lengths> lengths;
@@ -69,8 +76,11 @@ struct ApspPlan {
 
 namespace {
 
-bool uses_large_tiles(int n) {
-  return n >= APSP_LARGE_FROM;
+// Calls `work` with the shape of tiles for n nodes.
+template <typename Work>
+cudaError_t with_shape(int n, Work work) {
+  if (n >= APSP_LARGE_FROM) return work(Large{});
+  return n >= APSP_SHARED_FROM ? work(Small{}) : work(Alone{});
 }
 
 cudaError_t has_packed_instruction(bool* has) {
@@ -101,23 +111,33 @@ cudaError_t plan_packed(int n, ApspPlan* plan) {
 }
 
 cudaError_t plan_plain(int n, ApspPlan* plan) {
-  TRY(uses_large_tiles(n) ? allow_shared_memory<Large>() : allow_shared_memory<Small>());
-  plan->pitch = round_up(n, uses_large_tiles(n) ? Large::kNodes : Small::kNodes);
+  int device = 0;
+  TRY(cudaGetDevice(&device));
+  TRY(cudaDeviceGetAttribute(&plan->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  TRY(with_shape(n, [&](auto shape) {
+    using Shape = decltype(shape);
+    plan->pitch = round_up(n, Shape::kNodes);
+    TRY(allocate(Progress::words(plan->pitch / Shape::kNodes), &plan->progress));
+    return allow_all_rounds<Shape>();
+  }));
   if (plan->pitch == n) return cudaSuccess;
   return allocate(static_cast<std::size_t>(plan->pitch) * plan->pitch, &plan->padded);
 }
 
-cudaError_t solve_with_tiles(int n, int* graph, int pitch, cudaStream_t stream) {
-  return uses_large_tiles(n) ? solve<Large>(graph, pitch, stream) : solve<Small>(graph, pitch, stream);
+cudaError_t solve_with_tiles(int n, int* graph, int pitch, const ApspPlan& plan, cudaStream_t stream) {
+  return with_shape(n, [&](auto shape) {
+    return solve_all_rounds<decltype(shape)>(n, graph, pitch, plan.progress.get(), plan.multiprocessors,
+                                             stream);
+  });
 }
 
 cudaError_t run_plain(int n, int* graph, const ApspPlan& plan, cudaStream_t stream) {
-  if (plan.padded == nullptr) return solve_with_tiles(n, graph, n, stream);
+  if (plan.padded == nullptr) return solve_with_tiles(n, graph, n, plan, stream);
   const unsigned pitch = plan.pitch;
   const unsigned pieces = (pitch + kCopyThreads - 1) / kCopyThreads;
   int* padded = plan.padded.get();
   apsp_pad_kernel<<<dim3(pieces, pitch), kCopyThreads, 0, stream>>>(graph, n, padded, plan.pitch);
-  TRY(solve_with_tiles(n, padded, plan.pitch, stream));
+  TRY(solve_with_tiles(n, padded, plan.pitch, plan, stream));
   apsp_unpad_kernel<<<dim3(pieces, n), kCopyThreads, 0, stream>>>(padded, plan.pitch, graph, n);
   return cudaGetLastError();
 }

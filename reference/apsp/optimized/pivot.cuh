@@ -1,6 +1,5 @@
 // Phase 1: the tile on the diagonal, solved by one block with its cells in registers.
 //
-// Shapes  tile [kTile, kTile] at pitch `pitch`; (kTile / 4)^2 threads with 4 x 4 cells each.
 // Cost    kTile steps that follow each other, one barrier each: it is latency that counts here.
 #pragma once
 
@@ -10,8 +9,8 @@
 
 namespace apsp {
 
-// A block's (kTile / 4)^2 threads hold the tile's cells, 4 x 4 each; on return they are shortest paths within
-// it.
+// A block's (kTile / 4)^2 threads hold the tile's cells, 4 x 4 each. On return these are shortest paths
+// within the tile.
 template <int kTile>
 __device__ __forceinline__ void solve_pivot(int (&own)[4][4]) {
   constexpr int kSide = kTile / 4;
@@ -44,21 +43,55 @@ __device__ __forceinline__ void solve_pivot(int (&own)[4][4]) {
   }
 }
 
-template <int kTile>
-__global__ void __launch_bounds__((kTile / 4) * (kTile / 4)) apsp_pivot_kernel(int* tile, std::size_t pitch) {
-  constexpr int kSide = kTile / 4;
+// The same by a block of `Shape`, whose threads hold the cells as after a product.
+template <typename Shape>
+__device__ __forceinline__ void solve_tile(int (&own)[Shape::kRowsEach][Shape::kColumnsEach]) {
+  constexpr int kNodes = Shape::kNodes, kSide = Shape::kSide, kSideRows = Shape::kSideRows;
+  __shared__ __align__(16) int rows[2][kNodes], columns[2][kNodes];  // of the step's node; used in turn
   const int ty = threadIdx.x / kSide, tx = threadIdx.x % kSide;
-  int own[4][4];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const int4 four = *reinterpret_cast<const int4*>(tile + (4 * ty + i) * pitch + 4 * tx);
-    own[i][0] = four.x, own[i][1] = four.y, own[i][2] = four.z, own[i][3] = four.w;
+  for (int part = 0; part < kNodes / (4 * kSideRows); ++part) {
+    for (int owner = 0; owner < kSideRows; ++owner) {
+#pragma unroll
+      for (int step = 0; step < 4; ++step) {
+        int* row = rows[step % 2];
+        int* column = columns[step % 2];
+        const int group_of_node = part * kSideRows / kSide;
+        if (ty == owner) {
+          const int* const mine = own[4 * part + step];
+#pragma unroll
+          for (int group = 0; group < Shape::kGroups; ++group)
+            *reinterpret_cast<int4*>(row + 4 * (group * kSide + tx)) =
+                make_int4(mine[4 * group], mine[4 * group + 1], mine[4 * group + 2], mine[4 * group + 3]);
+        }
+        if (tx == (part * kSideRows + owner) % kSide) {
+          const int at = 4 * group_of_node + step;
+#pragma unroll
+          for (int i = 0; i < Shape::kRowsEach; i += 4)
+            *reinterpret_cast<int4*>(column + i * kSideRows + 4 * ty) =
+                make_int4(own[i][at], own[i + 1][at], own[i + 2][at], own[i + 3][at]);
+        }
+        __syncthreads();
+#pragma unroll
+        for (int group = 0; group < Shape::kGroups; ++group) {
+          const int4 second = *reinterpret_cast<const int4*>(row + 4 * (group * kSide + tx));
+#pragma unroll
+          for (int i = 0; i < Shape::kRowsEach; i += 4) {
+            const int4 four = *reinterpret_cast<const int4*>(column + i * kSideRows + 4 * ty);
+            const int firsts[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+            for (int r = 0; r < 4; ++r) {
+              int* const cells = own[i + r] + 4 * group;
+              cells[0] = min(cells[0], firsts[r] + second.x);
+              cells[1] = min(cells[1], firsts[r] + second.y);
+              cells[2] = min(cells[2], firsts[r] + second.z);
+              cells[3] = min(cells[3], firsts[r] + second.w);
+            }
+          }
+        }
+      }
+    }
   }
-  solve_pivot<kTile>(own);
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-    *reinterpret_cast<int4*>(tile + (4 * ty + i) * pitch + 4 * tx) =
-        make_int4(own[i][0], own[i][1], own[i][2], own[i][3]);
 }
 
 }  // namespace apsp
