@@ -1,9 +1,9 @@
-// A case whose inputs and outputs are arrays of an ArraysBench, on the host or on a GPU as the backend wants.
+// A case whose inputs and outputs are arrays of ArrayBuffers, on the host or on a GPU as the backend wants.
 #pragma once
 
 #include <memory>
 
-#include "judge/judging/arrays_bench.h"
+#include "judge/judging/array_buffers.h"
 #include "judge/judging/case_judge.h"
 
 namespace warpgrade {
@@ -12,21 +12,21 @@ class ArraysJudge : public CaseJudge {
  protected:
   using CaseJudge::CaseJudge;
 
-  // Adds every array to the bench, fills and publishes the inputs.
-  virtual void fill_bench() = 0;
+  // Adds every array to the buffers, fills and publishes the inputs.
+  virtual void fill_buffers() = 0;
 
   bool on_gpu() const { return context().backend == "cuda"; }
-  ArraysBench& bench() { return *bench_; }
+  ArrayBuffers& buffers() { return *buffers_; }
 
  private:
-  std::unique_ptr<CaseBench> open_bench() final {
-    auto bench = on_gpu() ? make_cuda_arrays_bench() : make_host_arrays_bench();
-    bench_ = bench.get();
-    fill_bench();
-    return bench;
+  std::unique_ptr<CaseBuffers> open_buffers() final {
+    auto buffers = on_gpu() ? make_cuda_array_buffers() : make_host_array_buffers();
+    buffers_ = buffers.get();
+    fill_buffers();
+    return buffers;
   }
 
-  ArraysBench* bench_ = nullptr;  // the case's own
+  ArrayBuffers* buffers_ = nullptr;  // the case's own
 };
 
 }  // namespace warpgrade

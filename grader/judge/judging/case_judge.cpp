@@ -82,8 +82,8 @@ nlohmann::json CaseJudge::judge() {
   // (Baselines are not sent for as early: on an H200 contexts that came up side by side took half a second
   // longer in all.)
   context_.services->prepare(context_.submission, 1);
-  bench_ = open_bench();
-  device_ = bench_->describe();
+  buffers_ = open_buffers();
+  device_ = buffers_->describe();
   Outcome outcome;
   {
     const Phases::Scope verifying(phases_, "verify");  // what is none of the phases within
@@ -111,7 +111,7 @@ nlohmann::json CaseJudge::judge() {
   record["device"] = device_;
   if (submission_ && submission_->turn() > 0) record["executor_serves"] = submission_->turn();
   context_.services->retire(context_.submission, std::move(submission_), context_.cases_after > 0);
-  bench_.reset();
+  buffers_.reset();
   record["wall_s"] = elapsed_s(start);
   record["phases"] = phases_.to_json();
   return record;
@@ -245,9 +245,9 @@ std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
   inject("run", context_.submission.label);
   let_others_go_first();
   const Phases::Scope running(phases_, "run");
-  bench_->poison(Output::kSubmission);
+  buffers_->poison(Output::kSubmission);
   const Answer answer = submission_->call(Op::kRun, arguments);
-  bench_->snapshot(Output::kSubmission);
+  buffers_->snapshot(Output::kSubmission);
   ++repetitions_;
   if (!answer.ok()) return submission_->explain(answer, run_name());
   if (auto over = device_memory_.check(free_device_memory(), run_name())) return over;
@@ -256,11 +256,11 @@ std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
 
 std::optional<Outcome> CaseJudge::attach(RunnerProcess& runner, Output output) {
   const bool protect = context_.backend == "emulator";  // a GPU's write is found by comparison instead
-  for (const SharedBuffer& buffer : bench_->input_buffers()) {
+  for (const SharedBuffer& buffer : buffers_->input_buffers()) {
     const Answer answer = runner.attach(buffer, protect);
     if (!answer.ok()) return runner.explain(answer, kStartOfProgram);
   }
-  for (const SharedBuffer& buffer : bench_->output_buffers(output)) {
+  for (const SharedBuffer& buffer : buffers_->output_buffers(output)) {
     const Answer answer = runner.attach(buffer, false);
     if (!answer.ok()) return runner.explain(answer, kStartOfProgram);
   }
@@ -291,7 +291,7 @@ std::optional<Outcome> CaseJudge::plan() {
 }
 
 std::optional<Outcome> CaseJudge::integrity_fault(const std::string& doing) {
-  const Integrity integrity = bench_->check_integrity();
+  const Integrity integrity = buffers_->check_integrity();
   if (integrity.ok()) return std::nullopt;
   Outcome outcome;
   if (!integrity.damaged_guard.empty()) {
@@ -484,10 +484,10 @@ std::optional<Outcome> CaseJudge::timed_pair(std::vector<TimedBaseline>& baselin
     if (auto fault = timed_baselines(baselines, arguments, timed)) return fault;
   }
   timed_phases_.enter("inputs");
-  bench_->poison(Output::kSubmission);
+  buffers_->poison(Output::kSubmission);
   const Answer answer = timed_turn(*submission_, Op::kRun, arguments);
   timed_phases_.enter("checks");
-  bench_->snapshot(Output::kSubmission);
+  buffers_->snapshot(Output::kSubmission);
   ++repetitions_;
   if (!answer.ok()) return submission_->explain(answer, run_name());
   timed.sample.submission_us = answer.reply.stamps_us;  // the constant comes off at the pair's end
@@ -512,7 +512,7 @@ std::optional<Outcome> CaseJudge::timed_baselines(std::vector<TimedBaseline>& ba
   for (TimedBaseline& baseline : baselines) {
     if (baseline.done()) continue;
     timed_phases_.enter("inputs");
-    bench_->poison(Output::kBaseline);
+    buffers_->poison(Output::kBaseline);
     const Answer answer = timed_turn(*baseline.runner, Op::kRun, arguments);
     if (!answer.ok()) return explain_baseline(baseline, baseline.runner->explain(answer, "run").message);
     timed.is_void = timed.is_void || (answer.reply.flags & protocol::kFlagVoid) != 0;
@@ -526,7 +526,7 @@ std::optional<Outcome> CaseJudge::timed_baselines(std::vector<TimedBaseline>& ba
     baseline.spent_us += time_us;
     if (baseline.measured++ > 0) continue;
     timed_phases_.enter("checks");
-    bench_->snapshot(Output::kBaseline);
+    buffers_->snapshot(Output::kBaseline);
     // The submission's kernels had the inputs mapped: a change of it is the submission's doing.
     if (auto fault = integrity_fault("the program, while another ran,")) return fault;
     if (const auto fault = verify_output())

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/judging/case_bench.h"
+#include "judge/judging/case_buffers.h"
 #include "judge/judging/device_memory_limit.h"
 #include "judge/judging/judge_context.h"
 #include "judge/judging/phases.h"
@@ -36,8 +36,8 @@ class CaseJudge {
 
   // ---- what a lab says ----
 
-  // The bench with every buffer allocated, filled once and guarded.
-  virtual std::unique_ptr<CaseBench> open_bench() = 0;
+  // The case's memory, with every buffer allocated, filled once and guarded.
+  virtual std::unique_ptr<CaseBuffers> open_buffers() = 0;
   virtual Arguments plan_arguments() const = 0;
   // Draws fresh inputs for a timed pair; the arguments of its runs.
   virtual Arguments refresh_for_timing() = 0;
@@ -146,12 +146,12 @@ class CaseJudge {
   std::string prefix_;
   bool timed_ = false, closely_ = false;
   RunOrder order_;
-  std::unique_ptr<CaseBench> bench_;
+  std::unique_ptr<CaseBuffers> buffers_;
   DeviceMemoryLimit device_memory_;
   // What an empty run takes on this device, as a baseline of ours measured it: a submission's own streams and
   // limits can make its executor's longer, and no more than this is taken off its times.
   double trusted_constant_us_ = std::numeric_limits<double>::infinity();
-  std::unique_ptr<RunnerProcess> submission_;  // ends before the bench's memory goes
+  std::unique_ptr<RunnerProcess> submission_;  // ends before the buffers' memory goes
   nlohmann::json device_, timing_, ratios_, ratios_with_host_;
   std::set<std::string> methods_;
   std::int64_t cells_checked_ = 0;

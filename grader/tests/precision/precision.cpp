@@ -1,5 +1,5 @@
 // Measures lab spmm's checks: how often they reject honest fp32 sums (never), and which formats of lower
-// precision they find (all, in rows of any length). The bench is the judge's own.
+// precision they find (all, in rows of any length). The buffers are the judge's own.
 //
 //   precision [--inputs N] [--seed S] [--catalogue FILE] [--out FOLDER] [--tail TERMS]
 //
@@ -25,7 +25,7 @@
 namespace warpgrade::spmm {
 namespace {
 
-// A buffer that the bench shares with runners, mapped as a runner does: inputs for reading only.
+// A buffer that the judge shares with runners, mapped as a runner does: inputs for reading only.
 class Mapping {
  public:
   Mapping(const SharedBuffer& buffer, int protection) : buffer_(buffer) {
@@ -43,30 +43,30 @@ class Mapping {
   void* base_ = nullptr;
 };
 
-// A loaded bench with fresh values, and the way into it.
+// Loaded buffers with fresh values, and the way into it.
 class Trial {
  public:
-  Trial(const Matrix& matrix, int k, std::uint64_t seed) : bench_(make_host_workbench(1)), seed_(seed) {
-    bench_->load(matrix.structure(), k, false);
-    bench_->refresh_a(mix_bits(seed));
-    bench_->refresh_b(mix_bits(seed + 1));
-    const auto buffers = bench_->input_buffers();
+  Trial(const Matrix& matrix, int k, std::uint64_t seed) : buffers_(make_host_spmm_buffers(1)), seed_(seed) {
+    buffers_->load(matrix.structure(), k, false);
+    buffers_->refresh_a(mix_bits(seed));
+    buffers_->refresh_b(mix_bits(seed + 1));
+    const auto buffers = buffers_->input_buffers();
     values_ = std::make_unique<Mapping>(buffers[2], PROT_READ);
     b_ = std::make_unique<Mapping>(buffers[3], PROT_READ);
     inputs = {matrix.structure(), k, {values_->floats(), values_->count()}, {b_->floats(), b_->count()}};
   }
   void give(const std::vector<float>& c) {
-    const Mapping output(bench_->output_buffer(Output::kSubmission), PROT_READ | PROT_WRITE);
+    const Mapping output(buffers_->output_buffer(Output::kSubmission), PROT_READ | PROT_WRITE);
     std::memcpy(output.floats(), c.data(), c.size() * sizeof(float));
-    bench_->snapshot(Output::kSubmission);
+    buffers_->snapshot(Output::kSubmission);
   }
-  Check cells() { return bench_->check_every_cell(); }
-  Check product() { return bench_->check_product(mix_bits(seed_ + 2)); }
+  Check cells() { return buffers_->check_every_cell(); }
+  Check product() { return buffers_->check_product(mix_bits(seed_ + 2)); }
 
   Inputs inputs;
 
  private:
-  std::unique_ptr<Workbench> bench_;
+  std::unique_ptr<SpmmBuffers> buffers_;
   std::unique_ptr<Mapping> values_, b_;
   std::uint64_t seed_;
 };

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/labs/spmm/workbench.h"
+#include "judge/labs/spmm/spmm_buffers.h"
 
 namespace warpgrade::spmm {
 

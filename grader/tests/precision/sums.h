@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "judge/labs/spmm/workbench.h"
+#include "judge/labs/spmm/spmm_buffers.h"
 
 namespace warpgrade::spmm {
 
-// The numbers of one run, as the bench hands them out.
+// The numbers of one run, as the judge's buffers hand them out.
 struct Inputs {
   Structure a;
   int k = 0;

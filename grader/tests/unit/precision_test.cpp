@@ -7,7 +7,7 @@
 #include <set>
 
 #include "judge/labs/apsp/solver.h"
-#include "judge/labs/spmm/workbench.h"
+#include "judge/labs/spmm/spmm_buffers.h"
 
 namespace warpgrade::spmm {
 namespace {

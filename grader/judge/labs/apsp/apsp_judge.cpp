@@ -34,11 +34,11 @@ class ApspJudge : public ArraysJudge {
     return read_real_graph(input.file, shape.n);
   }
 
-  void fill_bench() override {
-    bench().set_in_place("graph", graph_.cells() * sizeof(int), timed());
-    solver_ = on_gpu() ? make_cuda_solver(bench(), graph_, context().threads)
-                       : make_host_solver(bench(), graph_, context().threads);
-    bench().poison(Output::kSubmission);
+  void fill_buffers() override {
+    buffers().set_in_place("graph", graph_.cells() * sizeof(int), timed());
+    solver_ = on_gpu() ? make_cuda_solver(buffers(), graph_, context().threads)
+                       : make_host_solver(buffers(), graph_, context().threads);
+    buffers().poison(Output::kSubmission);
   }
 
   // One of the first least_runs() checked runs, which the seed chooses, has a node so far away that 16 bits

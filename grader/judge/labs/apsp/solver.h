@@ -1,4 +1,4 @@
-// Draws the graphs of lab apsp into the bench's private memory, solves them by the judge's own means and
+// Draws the graphs of lab apsp into the buffers' private memory, solves them by the judge's own means and
 // compares: on the host by the oracle, on a GPU by kernels of the judge's own.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "judge/judging/arrays_bench.h"
+#include "judge/judging/array_buffers.h"
 #include "judge/labs/apsp/apsp_lab.h"
 
 namespace warpgrade::apsp {
@@ -45,14 +45,14 @@ WARPGRADE_PHILOX_FUNCTION int far_weight(int weight) {
 class Solver {
  public:
   virtual ~Solver() = default;
-  // Into the bench's initial(), and solves it. `far`: a node all of whose edges into it weigh more than 16
+  // Into the buffers' initial(), and solves it. `far`: a node all of whose edges into it weigh more than 16
   // bits hold, or kNoFarNode.
   virtual void draw(std::uint64_t seed, int far) = 0;
-  virtual Comparison compare() = 0;  // the bench's output() with the solution
+  virtual Comparison compare() = 0;  // the buffers' output() with the solution
 };
 
-std::unique_ptr<Solver> make_host_solver(ArraysBench& bench, const Graph& graph, int threads);
-std::unique_ptr<Solver> make_cuda_solver(ArraysBench& bench, const Graph& graph, int threads);
+std::unique_ptr<Solver> make_host_solver(ArrayBuffers& buffers, const Graph& graph, int threads);
+std::unique_ptr<Solver> make_cuda_solver(ArrayBuffers& buffers, const Graph& graph, int threads);
 
 // One wrong cell of the comparison, in row-major order.
 void note_wrong(Comparison& comparison, std::int64_t cell, int n, int want, int got, int edge);

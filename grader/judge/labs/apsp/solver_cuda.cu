@@ -99,19 +99,19 @@ __global__ void count_wrong_kernel(const int* got, const int* want, std::size_t 
 
 class CudaSolver : public Solver {
  public:
-  CudaSolver(ArraysBench& bench, const Graph& graph, int threads)
-      : bench_(bench),
+  CudaSolver(ArrayBuffers& buffers, const Graph& graph, int threads)
+      : buffers_(buffers),
         graph_(graph),
         threads_(threads),
         solution_(graph.cells()),
         edges_(graph.edges.size()),
         wrong_(1) {
     if (!graph.edges.empty())
-      bench_.copy_in(edges_.get(), graph.edges.data(), graph.edges.size() * sizeof(Edge));
+      buffers_.copy_in(edges_.get(), graph.edges.data(), graph.edges.size() * sizeof(Edge));
   }
 
   void draw(std::uint64_t seed, int far) override {
-    int* cells = static_cast<int*>(bench_.initial());
+    int* cells = static_cast<int*>(buffers_.initial());
     if (graph_.pattern) {
       draw_pattern_kernel<<<kBlocks, kThreads>>>(*graph_.pattern, seed, graph_.n, cells);
     } else {
@@ -133,15 +133,15 @@ class CudaSolver : public Solver {
 
   Comparison compare() override {
     unsigned wrong = 0;
-    const int* got = static_cast<const int*>(bench_.output());
+    const int* got = static_cast<const int*>(buffers_.output());
     WARPGRADE_CUDA(cudaMemset(wrong_.get(), 0, sizeof wrong));
     count_wrong_kernel<<<kBlocks, kThreads>>>(got, solution_.get(), graph_.cells(), wrong_.get());
     WARPGRADE_CUDA(cudaGetLastError());
     WARPGRADE_CUDA(cudaMemcpy(&wrong, wrong_.get(), sizeof wrong, cudaMemcpyDeviceToHost));
     Comparison comparison;
     if (wrong == 0) return comparison;
-    const std::vector<int> want = download(solution_.get()), is = download(bench_.output()),
-                           edges = download(bench_.initial());
+    const std::vector<int> want = download(solution_.get()), is = download(buffers_.output()),
+                           edges = download(buffers_.initial());
     for (std::size_t cell = 0; cell < want.size(); ++cell) {
       if (is[cell] == want[cell]) continue;
       note_wrong(comparison, static_cast<std::int64_t>(cell), graph_.n, want[cell], is[cell], edges[cell]);
@@ -154,16 +154,16 @@ class CudaSolver : public Solver {
 
   std::vector<int> download(const void* cells) {
     std::vector<int> host(graph_.cells());
-    bench_.copy_out(host.data(), cells, bytes());
+    buffers_.copy_out(host.data(), cells, bytes());
     return host;
   }
 
   // The kernels above are trusted because they are seen to be right wherever that is cheap.
   void check_against_oracle() {
-    require_oracle_agrees(download(bench_.initial()), download(solution_.get()), graph_.n, threads_);
+    require_oracle_agrees(download(buffers_.initial()), download(solution_.get()), graph_.n, threads_);
   }
 
-  ArraysBench& bench_;
+  ArrayBuffers& buffers_;
   const Graph& graph_;
   int threads_;
   DeviceArray<int> solution_;
@@ -173,8 +173,8 @@ class CudaSolver : public Solver {
 
 }  // namespace
 
-std::unique_ptr<Solver> make_cuda_solver(ArraysBench& bench, const Graph& graph, int threads) {
-  return std::make_unique<CudaSolver>(bench, graph, threads);
+std::unique_ptr<Solver> make_cuda_solver(ArrayBuffers& buffers, const Graph& graph, int threads) {
+  return std::make_unique<CudaSolver>(buffers, graph, threads);
 }
 
 }  // namespace warpgrade::apsp

@@ -10,11 +10,11 @@ namespace {
 
 class HostSolver : public Solver {
  public:
-  HostSolver(ArraysBench& bench, const Graph& graph, int threads)
-      : bench_(bench), graph_(graph), threads_(threads), solution_(graph.cells()) {}
+  HostSolver(ArrayBuffers& buffers, const Graph& graph, int threads)
+      : buffers_(buffers), graph_(graph), threads_(threads), solution_(graph.cells()) {}
 
   void draw(std::uint64_t seed, int far) override {
-    const std::span cells(static_cast<int*>(bench_.initial()), graph_.cells());
+    const std::span cells(static_cast<int*>(buffers_.initial()), graph_.cells());
     const int n = graph_.n;
     for (int i = 0; i < n; ++i) {
       for (int j = 0; j < n; ++j) {
@@ -35,8 +35,8 @@ class HostSolver : public Solver {
   }
 
   Comparison compare() override {
-    const int* got = static_cast<const int*>(bench_.output());
-    const int* edges = static_cast<const int*>(bench_.initial());
+    const int* got = static_cast<const int*>(buffers_.output());
+    const int* edges = static_cast<const int*>(buffers_.initial());
     Comparison comparison;
     for (std::size_t cell = 0; cell < solution_.size(); ++cell) {
       if (got[cell] == solution_[cell]) continue;
@@ -47,7 +47,7 @@ class HostSolver : public Solver {
   }
 
  private:
-  ArraysBench& bench_;
+  ArrayBuffers& buffers_;
   const Graph& graph_;
   int threads_;
   std::vector<int> solution_;
@@ -78,13 +78,13 @@ void require_oracle_agrees(std::vector<int> edges, const std::vector<int>& solut
   if (edges != solution) throw JudgeFault("the judge's solver disagrees with the oracle for n = {}", n);
 }
 
-std::unique_ptr<Solver> make_host_solver(ArraysBench& bench, const Graph& graph, int threads) {
-  return std::make_unique<HostSolver>(bench, graph, threads);
+std::unique_ptr<Solver> make_host_solver(ArrayBuffers& buffers, const Graph& graph, int threads) {
+  return std::make_unique<HostSolver>(buffers, graph, threads);
 }
 
 // Programs without CUDA in them have this one; the judge's own stands in solver_cuda.cu.
-[[gnu::weak]] std::unique_ptr<Solver> make_cuda_solver(ArraysBench&, const Graph&, int) {
-  throw JudgeFault("this program has no GPU bench; warpgrade-judge has");
+[[gnu::weak]] std::unique_ptr<Solver> make_cuda_solver(ArrayBuffers&, const Graph&, int) {
+  throw JudgeFault("this program has no GPU buffers; warpgrade-judge has");
 }
 
 }  // namespace warpgrade::apsp

@@ -42,34 +42,34 @@ class DeclaredJudge : public ArraysJudge {
   // On the emulator judges of several submissions share cores and memory, and nothing is timed.
   std::size_t memory_for_runs() const { return on_gpu() ? memory_for_prepared_runs() : 0; }
 
-  void fill_bench() override {
+  void fill_buffers() override {
     for (const ArrayDeclaration* input : lab_.inputs())
-      bench().add_input(input->name, runs_.current().bytes_of(*input));
+      buffers().add_input(input->name, runs_.current().bytes_of(*input));
     for (const ArrayDeclaration* output : lab_.outputs())
-      bench().add_output(output->name, runs_.current().bytes_of(*output), timed(),
-                         output->role == Role::kInPlace);
+      buffers().add_output(output->name, runs_.current().bytes_of(*output), timed(),
+                           output->role == Role::kInPlace);
     draw_for_plan();
     runs_.draw_for_show(next_seed());
     publish(false);
-    bench().poison(Output::kSubmission);
+    buffers().poison(Output::kSubmission);
   }
 
-  // The drawn contents to the bench's private copies, and the shared ones.
+  // The drawn contents to the buffers' private copies, and the shared ones.
   void publish(bool of_plan) {
     CaseArrays& arrays = of_plan ? runs_.plan_arrays() : runs_.current();
     const auto inputs = lab_.inputs();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i]->seen_by_plan != of_plan) continue;
       const std::span<std::byte> cells = arrays.contents(*inputs[i]);
-      bench().copy_in(bench().input(static_cast<int>(i)), cells.data(), cells.size());
-      bench().publish(static_cast<int>(i));
+      buffers().copy_in(buffers().input(static_cast<int>(i)), cells.data(), cells.size());
+      buffers().publish(static_cast<int>(i));
     }
     if (of_plan) return;
     const auto outputs = lab_.outputs();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i]->role != Role::kInPlace) continue;
       const std::span<std::byte> cells = arrays.contents(*outputs[i]);
-      bench().copy_in(bench().initial(static_cast<int>(i)), cells.data(), cells.size());
+      buffers().copy_in(buffers().initial(static_cast<int>(i)), cells.data(), cells.size());
     }
   }
   // A plan's seed and a run's are counted apart: what is prepared ahead changes neither.
@@ -123,7 +123,7 @@ class DeclaredJudge : public ArraysJudge {
     const auto outputs = lab_.outputs();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const std::span<std::byte> cells = arrays.result(*outputs[i]);
-      bench().copy_out(cells.data(), bench().output(static_cast<int>(i)), cells.size());
+      buffers().copy_out(cells.data(), buffers().output(static_cast<int>(i)), cells.size());
     }
     const auto finding = arrays.check();
     count_check(arrays.method(), arrays.cells_checked(), arrays.max_error_over_bound());

@@ -1,4 +1,4 @@
-// Draws the numbers of lab gcn into the bench's private arrays, computes what is to come out with the error
+// Draws the numbers of lab gcn into the buffers' private arrays, computes what is to come out with the error
 // that an honest fp64 program may have, and compares: on the host by the oracle, on a GPU by kernels of the
 // judge's own in double-double arithmetic.
 #pragma once
@@ -8,12 +8,12 @@
 #include <span>
 #include <vector>
 
-#include "judge/judging/arrays_bench.h"
+#include "judge/judging/array_buffers.h"
 #include "judge/labs/gcn/gcn_lab.h"
 
 namespace warpgrade::gcn {
 
-// The bench's inputs, by number: the graph, then the operator's own.
+// The buffers' inputs, by number: the graph, then the operator's own.
 enum GcnInput { kRowOffsets = 0, kColumns = 1, kFirst = 2, kWeights = 3 };
 
 struct WrongCell {
@@ -46,7 +46,7 @@ class Checks {
   virtual void draw(std::uint64_t seed) = 0;
   // The same with given numbers: the operator's first input, and W or nothing.
   virtual void take(std::span<const double> first, std::span<const double> weights) = 0;
-  // Compares the bench's private output.
+  // Compares the buffers' private output.
   virtual Comparison compare_output() = 0;
 };
 
@@ -66,7 +66,7 @@ Expected expect(Operator op, const Graph& graph, std::span<const double> first,
 // from them than a small part of the bound, or where the bounds differ.
 void require_agreement(const Expected& oracle, const Expected& computed);
 
-std::unique_ptr<Checks> make_host_checks(ArraysBench& bench, const Shape& shape, int vertices);
-std::unique_ptr<Checks> make_cuda_checks(ArraysBench& bench, const Shape& shape, int vertices);
+std::unique_ptr<Checks> make_host_checks(ArrayBuffers& buffers, const Shape& shape, int vertices);
+std::unique_ptr<Checks> make_cuda_checks(ArrayBuffers& buffers, const Shape& shape, int vertices);
 
 }  // namespace warpgrade::gcn

@@ -149,8 +149,8 @@ __global__ void compare_kernel(std::size_t cells, const double* got, SumArrays w
 
 class CudaChecks : public Checks {
  public:
-  CudaChecks(ArraysBench& bench, const Shape& shape, int vertices)
-      : bench_(bench),
+  CudaChecks(ArrayBuffers& buffers, const Shape& shape, int vertices)
+      : buffers_(buffers),
         shape_(shape),
         vertices_(vertices),
         cells_(std::size_t(vertices) * kClasses),
@@ -161,8 +161,8 @@ class CudaChecks : public Checks {
 
   void use_graph(const HostGraph& graph) override {
     graph_ = graph.view();
-    device_graph_ = {vertices_, static_cast<const int*>(bench_.input(kRowOffsets)),
-                     static_cast<const int*>(bench_.input(kColumns))};
+    device_graph_ = {vertices_, static_cast<const int*>(buffers_.input(kRowOffsets)),
+                     static_cast<const int*>(buffers_.input(kColumns))};
     factors_kernel<<<kBlocks, kThreads>>>(device_graph_, factors_.get());
     WARPGRADE_CUDA(cudaGetLastError());
   }
@@ -170,11 +170,11 @@ class CudaChecks : public Checks {
   void draw(std::uint64_t seed) override {
     const std::size_t count = first_numbers(shape_.op, vertices_), weights = weight_numbers(shape_.op);
     draw_kernel<<<kBlocks, kThreads>>>(shape_.numbers, seed, count, first_columns(shape_.op), first());
-    bench_.publish(kFirst);
+    buffers_.publish(kFirst);
     if (weights > 0) {
       draw_kernel<<<kBlocks, kThreads>>>(weights_beside(shape_.numbers), seed + 1, weights, kClasses,
-                                         static_cast<double*>(bench_.input(kWeights)));
-      bench_.publish(kWeights);
+                                         static_cast<double*>(buffers_.input(kWeights)));
+      buffers_.publish(kWeights);
     }
     compute();
     if (!seen_by_oracle_) check_against_oracle();
@@ -182,18 +182,18 @@ class CudaChecks : public Checks {
   }
 
   void take(std::span<const double> numbers, std::span<const double> weights) override {
-    bench_.copy_in(first(), numbers.data(), numbers.size_bytes());
-    bench_.publish(kFirst);
+    buffers_.copy_in(first(), numbers.data(), numbers.size_bytes());
+    buffers_.publish(kFirst);
     if (!weights.empty()) {
-      bench_.copy_in(bench_.input(kWeights), weights.data(), weights.size_bytes());
-      bench_.publish(kWeights);
+      buffers_.copy_in(buffers_.input(kWeights), weights.data(), weights.size_bytes());
+      buffers_.publish(kWeights);
     }
     compute();
     check_against_oracle();
   }
 
   Comparison compare_output() override {
-    const auto* got = static_cast<const double*>(bench_.output());
+    const auto* got = static_cast<const double*>(buffers_.output());
     WARPGRADE_CUDA(cudaMemset(findings_.get(), 0, sizeof(DeviceFindings)));
     compare_kernel<<<kBlocks, kThreads>>>(cells_, got, result(), findings_.get());
     WARPGRADE_CUDA(cudaGetLastError());
@@ -207,14 +207,14 @@ class CudaChecks : public Checks {
   }
 
  private:
-  double* first() { return static_cast<double*>(bench_.input(kFirst)); }
+  double* first() { return static_cast<double*>(buffers_.input(kFirst)); }
   SumArrays result() const { return shape_.op == Operator::kTransform ? y_.arrays() : z_.arrays(); }
 
   void compute() {
     const bool multiplies = weight_numbers(shape_.op) > 0;
     if (multiplies) {
       transform_kernel<<<kBlocks, kThreads>>>(
-          vertices_, first(), static_cast<const double*>(bench_.input(kWeights)), y_.arrays());
+          vertices_, first(), static_cast<const double*>(buffers_.input(kWeights)), y_.arrays());
     } else {
       const DeviceSums& to = shape_.op == Operator::kAggregate ? y_ : z_;
       take_kernel<<<kBlocks, kThreads>>>(cells_, first(), to.arrays());
@@ -229,7 +229,7 @@ class CudaChecks : public Checks {
 
   std::vector<double> download(const double* numbers, std::size_t count) {
     std::vector<double> host(count);
-    bench_.copy_out(host.data(), numbers, count * sizeof(double));
+    buffers_.copy_out(host.data(), numbers, count * sizeof(double));
     return host;
   }
 
@@ -240,13 +240,13 @@ class CudaChecks : public Checks {
   void check_against_oracle() {
     const std::vector<double> numbers = download(first(), first_numbers(shape_.op, vertices_));
     const std::size_t weights = weight_numbers(shape_.op);
-    const std::vector<double> w = weights > 0
-                                      ? download(static_cast<const double*>(bench_.input(kWeights)), weights)
-                                      : std::vector<double>();
+    const std::vector<double> w =
+        weights > 0 ? download(static_cast<const double*>(buffers_.input(kWeights)), weights)
+                    : std::vector<double>();
     require_agreement(expect(shape_.op, graph_, numbers, w), downloaded());
   }
 
-  ArraysBench& bench_;
+  ArrayBuffers& buffers_;
   Shape shape_;
   int vertices_;
   std::size_t cells_;
@@ -260,8 +260,8 @@ class CudaChecks : public Checks {
 
 }  // namespace
 
-std::unique_ptr<Checks> make_cuda_checks(ArraysBench& bench, const Shape& shape, int vertices) {
-  return std::make_unique<CudaChecks>(bench, shape, vertices);
+std::unique_ptr<Checks> make_cuda_checks(ArrayBuffers& buffers, const Shape& shape, int vertices) {
+  return std::make_unique<CudaChecks>(buffers, shape, vertices);
 }
 
 }  // namespace warpgrade::gcn

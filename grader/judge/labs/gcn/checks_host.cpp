@@ -40,17 +40,17 @@ void note_wrong(Comparison& comparison, const WrongCell& cell, int row_entries) 
 
 class HostChecks : public Checks {
  public:
-  HostChecks(ArraysBench& bench, const Shape& shape, int vertices)
-      : bench_(bench), shape_(shape), vertices_(vertices) {}
+  HostChecks(ArrayBuffers& buffers, const Shape& shape, int vertices)
+      : buffers_(buffers), shape_(shape), vertices_(vertices) {}
 
   void use_graph(const HostGraph& graph) override { graph_ = graph.view(); }
 
   void draw(std::uint64_t seed) override {
     const auto fill = [&](int input, std::size_t count, Numbers kind, std::uint64_t seed_of, int columns) {
-      const std::span numbers(static_cast<double*>(bench_.input(input)), count);
+      const std::span numbers(static_cast<double*>(buffers_.input(input)), count);
       for (std::size_t i = 0; i < count; ++i)
         numbers[i] = number_at(kind, seed_of, i, static_cast<std::uint64_t>(columns));
-      bench_.publish(input);
+      buffers_.publish(input);
       return std::span<const double>(numbers);
     };
     const auto first =
@@ -63,8 +63,8 @@ class HostChecks : public Checks {
 
   void take(std::span<const double> first, std::span<const double> weights) override {
     const auto put = [&](int input, std::span<const double> numbers) {
-      bench_.copy_in(bench_.input(input), numbers.data(), numbers.size_bytes());
-      bench_.publish(input);
+      buffers_.copy_in(buffers_.input(input), numbers.data(), numbers.size_bytes());
+      buffers_.publish(input);
     };
     put(kFirst, first);
     if (!weights.empty()) put(kWeights, weights);
@@ -72,12 +72,12 @@ class HostChecks : public Checks {
   }
 
   Comparison compare_output() override {
-    const auto* cells = static_cast<const double*>(bench_.output());
+    const auto* cells = static_cast<const double*>(buffers_.output());
     return compare(graph_, expected_, {cells, expected_.values.size()});
   }
 
  private:
-  ArraysBench& bench_;
+  ArrayBuffers& buffers_;
   Shape shape_;
   int vertices_;
   Graph graph_;
@@ -170,13 +170,13 @@ void require_agreement(const Expected& oracle, const Expected& computed) {
   }
 }
 
-std::unique_ptr<Checks> make_host_checks(ArraysBench& bench, const Shape& shape, int vertices) {
-  return std::make_unique<HostChecks>(bench, shape, vertices);
+std::unique_ptr<Checks> make_host_checks(ArrayBuffers& buffers, const Shape& shape, int vertices) {
+  return std::make_unique<HostChecks>(buffers, shape, vertices);
 }
 
 // Programs without CUDA in them have this one; the judge's own stands in checks_cuda.cu.
-[[gnu::weak]] std::unique_ptr<Checks> make_cuda_checks(ArraysBench&, const Shape&, int) {
-  throw JudgeFault("this program has no GPU bench; warpgrade-judge has");
+[[gnu::weak]] std::unique_ptr<Checks> make_cuda_checks(ArrayBuffers&, const Shape&, int) {
+  throw JudgeFault("this program has no GPU buffers; warpgrade-judge has");
 }
 
 }  // namespace warpgrade::gcn

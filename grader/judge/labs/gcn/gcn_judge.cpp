@@ -55,25 +55,25 @@ class GcnJudge : public ArraysJudge {
     raw_weights_.clear();
   }
 
-  void fill_bench() override {
-    bench().add_input("row_offsets", graph_.row_offsets.size() * sizeof(int));
-    bench().add_input("columns", graph_.columns.size() * sizeof(int));
+  void fill_buffers() override {
+    buffers().add_input("row_offsets", graph_.row_offsets.size() * sizeof(int));
+    buffers().add_input("columns", graph_.columns.size() * sizeof(int));
     const char* first = shape_.op == Operator::kAggregate    ? "y"
                         : shape_.op == Operator::kLogSoftmax ? "z"
                                                              : "x";
-    bench().add_input(first, first_numbers(shape_.op, graph_.vertices()) * sizeof(double));
-    if (weight_numbers(shape_.op) > 0) bench().add_input("w", weight_numbers(shape_.op) * sizeof(double));
-    bench().set_output("out", static_cast<std::size_t>(cells()) * sizeof(double), timed());
-    checks_ = on_gpu() ? make_cuda_checks(bench(), shape_, graph_.vertices())
-                       : make_host_checks(bench(), shape_, graph_.vertices());
+    buffers().add_input(first, first_numbers(shape_.op, graph_.vertices()) * sizeof(double));
+    if (weight_numbers(shape_.op) > 0) buffers().add_input("w", weight_numbers(shape_.op) * sizeof(double));
+    buffers().set_output("out", static_cast<std::size_t>(cells()) * sizeof(double), timed());
+    checks_ = on_gpu() ? make_cuda_checks(buffers(), shape_, graph_.vertices())
+                       : make_host_checks(buffers(), shape_, graph_.vertices());
     publish_graph();
     checks_->draw(next_seed());
   }
 
   void publish_graph() {
     const auto publish = [&](int number, const std::vector<int>& values) {
-      bench().copy_in(bench().input(number), values.data(), values.size() * sizeof(int));
-      bench().publish(number);
+      buffers().copy_in(buffers().input(number), values.data(), values.size() * sizeof(int));
+      buffers().publish(number);
     };
     publish(kRowOffsets, graph_.row_offsets);
     publish(kColumns, graph_.columns);

@@ -1,4 +1,4 @@
-// Draws the ids of lab histogram into the bench's private array and counts them: on the host by the oracle,
+// Draws the ids of lab histogram into the buffers' private array and counts them: on the host by the oracle,
 // on a GPU by kernels of the judge's own.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "judge/judging/arrays_bench.h"
+#include "judge/judging/array_buffers.h"
 #include "judge/labs/histogram/histogram_lab.h"
 
 namespace warpgrade::histogram {
@@ -18,7 +18,7 @@ class Counting {
   virtual const std::vector<unsigned>& expected() = 0;         // of the ids that were drawn last
 };
 
-std::unique_ptr<Counting> make_host_counting(ArraysBench& bench, const Shape& shape);
-std::unique_ptr<Counting> make_cuda_counting(ArraysBench& bench, const Shape& shape);
+std::unique_ptr<Counting> make_host_counting(ArrayBuffers& buffers, const Shape& shape);
+std::unique_ptr<Counting> make_cuda_counting(ArrayBuffers& buffers, const Shape& shape);
 
 }  // namespace warpgrade::histogram

@@ -33,14 +33,14 @@ __global__ void count_kernel(const int* ids, std::size_t count, unsigned bins, u
 
 class CudaCounting : public Counting {
  public:
-  CudaCounting(ArraysBench& bench, const Shape& shape)
-      : bench_(bench),
+  CudaCounting(ArrayBuffers& buffers, const Shape& shape)
+      : buffers_(buffers),
         shape_(shape),
         expected_((shape.nodes + kBinWidth - 1) / kBinWidth),
         counts_(expected_.size()) {}
 
   void draw(Pattern pattern, std::uint64_t seed) override {
-    int* ids = static_cast<int*>(bench_.input(0));
+    int* ids = static_cast<int*>(buffers_.input(0));
     const auto bins = static_cast<unsigned>(expected_.size());
     Shape drawn = shape_;
     drawn.pattern = pattern;
@@ -55,7 +55,7 @@ class CudaCounting : public Counting {
   const std::vector<unsigned>& expected() override { return expected_; }
 
  private:
-  ArraysBench& bench_;
+  ArrayBuffers& buffers_;
   Shape shape_;
   std::vector<unsigned> expected_;
   DeviceArray<unsigned> counts_;
@@ -63,8 +63,8 @@ class CudaCounting : public Counting {
 
 }  // namespace
 
-std::unique_ptr<Counting> make_cuda_counting(ArraysBench& bench, const Shape& shape) {
-  return std::make_unique<CudaCounting>(bench, shape);
+std::unique_ptr<Counting> make_cuda_counting(ArrayBuffers& buffers, const Shape& shape) {
+  return std::make_unique<CudaCounting>(buffers, shape);
 }
 
 }  // namespace warpgrade::histogram

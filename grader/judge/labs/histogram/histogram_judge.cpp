@@ -21,16 +21,16 @@ class HistogramJudge : public ArraysJudge {
       : ArraysJudge(judge_context, input.spec, "histogram"), shape_(shape_of_case(input.spec)) {}
 
  private:
-  void fill_bench() override {
-    bench().add_input("ids", std::size_t(shape_.count) * sizeof(int));
-    bench().set_output("counts", std::size_t(bins()) * sizeof(unsigned), timed());
-    counting_ = on_gpu() ? make_cuda_counting(bench(), shape_) : make_host_counting(bench(), shape_);
+  void fill_buffers() override {
+    buffers().add_input("ids", std::size_t(shape_.count) * sizeof(int));
+    buffers().set_output("counts", std::size_t(bins()) * sizeof(unsigned), timed());
+    counting_ = on_gpu() ? make_cuda_counting(buffers(), shape_) : make_host_counting(buffers(), shape_);
     draw(shape_.pattern);
   }
 
   void draw(Pattern pattern) {
     counting_->draw(pattern, next_seed());
-    bench().publish(0);
+    buffers().publish(0);
   }
 
   // A plan sees no ids. So in a timed case one of the first least_runs() checked runs, which the seed
@@ -56,7 +56,7 @@ class HistogramJudge : public ArraysJudge {
   std::optional<Outcome> verify_output() override {
     const std::vector<unsigned>& want = counting_->expected();
     std::vector<unsigned> got(want.size());
-    bench().copy_out(got.data(), bench().output(), got.size() * sizeof(unsigned));
+    buffers().copy_out(got.data(), buffers().output(), got.size() * sizeof(unsigned));
     count_check("exact_every_cell", static_cast<std::int64_t>(want.size()));
     if (got == want) return std::nullopt;
     return explain(want, got);

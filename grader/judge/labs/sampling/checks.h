@@ -1,16 +1,16 @@
-// The checks of lab sampling on the bench's private arrays: on the host by the oracle (reference/sampling),
+// The checks of lab sampling on the buffers' private arrays: on the host by the oracle (reference/sampling),
 // on a GPU by its counting kernels. What the counts mean is decided by the oracle's functions for both.
 #pragma once
 
 #include <memory>
 
-#include "judge/judging/arrays_bench.h"
+#include "judge/judging/array_buffers.h"
 #include "sampling/far.h"
 #include "sampling/oracle.h"
 
 namespace warpgrade::sampling {
 
-// The bench's inputs, by number.
+// The buffers' inputs, by number.
 enum SamplingInput { kRowOffsets = 0, kColumns = 1, kNodes = 2 };
 
 struct Found {
@@ -21,7 +21,7 @@ struct Found {
 
 class SamplingChecks : public FarCounter {
  public:
-  // Locates the samples of the bench's private output. `seed`: of the checker's own bits, another one each
+  // Locates the samples of the buffers' private output. `seed`: of the checker's own bits, another one each
   // time.
   virtual Found locate_output(std::uint64_t seed) = 0;
   // Pairs of the located run, with a kept one where the pairing asks for an earlier run.
@@ -37,8 +37,8 @@ class SamplingChecks : public FarCounter {
 };
 
 // `graph` outlives the checks.
-std::unique_ptr<SamplingChecks> make_host_checks(ArraysBench& bench, const GraphView& graph,
+std::unique_ptr<SamplingChecks> make_host_checks(ArrayBuffers& buffers, const GraphView& graph,
                                                  std::int64_t count, unsigned fanout, int threads);
-std::unique_ptr<SamplingChecks> make_cuda_checks(ArraysBench& bench, std::int64_t count, unsigned fanout);
+std::unique_ptr<SamplingChecks> make_cuda_checks(ArrayBuffers& buffers, std::int64_t count, unsigned fanout);
 
 }  // namespace warpgrade::sampling

@@ -33,8 +33,8 @@ struct DeviceRun {
 
 class CudaChecks : public SamplingChecks {
  public:
-  CudaChecks(ArraysBench& bench, std::int64_t count, unsigned fanout)
-      : bench_(bench),
+  CudaChecks(ArrayBuffers& buffers, std::int64_t count, unsigned fanout)
+      : buffers_(buffers),
         count_(static_cast<unsigned>(count)),
         fanout_(fanout),
         findings_(1),
@@ -158,10 +158,10 @@ class CudaChecks : public SamplingChecks {
   }
 
   std::size_t cells() const { return static_cast<std::size_t>(count_) * fanout_; }
-  const int* array(int number) const { return static_cast<const int*>(bench_.input(number)); }
-  const int* samples() const { return static_cast<const int*>(bench_.output()); }
+  const int* array(int number) const { return static_cast<const int*>(buffers_.input(number)); }
+  const int* samples() const { return static_cast<const int*>(buffers_.output()); }
 
-  ArraysBench& bench_;
+  ArrayBuffers& buffers_;
   unsigned count_, fanout_;
   DeviceRun run_, earlier_;
   DeviceArray<DeviceFindings> findings_;
@@ -174,8 +174,8 @@ class CudaChecks : public SamplingChecks {
 
 }  // namespace
 
-std::unique_ptr<SamplingChecks> make_cuda_checks(ArraysBench& bench, std::int64_t count, unsigned fanout) {
-  return std::make_unique<CudaChecks>(bench, count, fanout);
+std::unique_ptr<SamplingChecks> make_cuda_checks(ArrayBuffers& buffers, std::int64_t count, unsigned fanout) {
+  return std::make_unique<CudaChecks>(buffers, count, fanout);
 }
 
 }  // namespace warpgrade::sampling

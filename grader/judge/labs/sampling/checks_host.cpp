@@ -9,13 +9,13 @@ namespace {
 
 class HostChecks : public SamplingChecks {
  public:
-  HostChecks(ArraysBench& bench, const GraphView& graph, std::int64_t count, unsigned fanout, int threads)
-      : bench_(bench), graph_(graph), count_(count), fanout_(fanout), threads_(threads) {}
+  HostChecks(ArrayBuffers& buffers, const GraphView& graph, std::int64_t count, unsigned fanout, int threads)
+      : buffers_(buffers), graph_(graph), count_(count), fanout_(fanout), threads_(threads) {}
 
   int threads() const override { return threads_; }
 
   Found locate_output(std::uint64_t seed) override {
-    const std::span nodes(static_cast<const int*>(bench_.input(kNodes)), static_cast<std::size_t>(count_));
+    const std::span nodes(static_cast<const int*>(buffers_.input(kNodes)), static_cast<std::size_t>(count_));
     run_ = locate(graph_, nodes, fanout_, samples(), static_cast<int>(kPoison), seed, threads_);
     Found found{run_.bad_cells, run_.never_written, run_.first, {}};
     count_levels(run_, found.levels);
@@ -56,10 +56,10 @@ class HostChecks : public SamplingChecks {
 
  private:
   std::span<const int> samples() const {
-    return {static_cast<const int*>(bench_.output()), static_cast<std::size_t>(count_) * fanout_};
+    return {static_cast<const int*>(buffers_.output()), static_cast<std::size_t>(count_) * fanout_};
   }
 
-  ArraysBench& bench_;
+  ArrayBuffers& buffers_;
   const GraphView& graph_;
   std::int64_t count_;
   unsigned fanout_;
@@ -69,14 +69,14 @@ class HostChecks : public SamplingChecks {
 
 }  // namespace
 
-std::unique_ptr<SamplingChecks> make_host_checks(ArraysBench& bench, const GraphView& graph,
+std::unique_ptr<SamplingChecks> make_host_checks(ArrayBuffers& buffers, const GraphView& graph,
                                                  std::int64_t count, unsigned fanout, int threads) {
-  return std::make_unique<HostChecks>(bench, graph, count, fanout, threads);
+  return std::make_unique<HostChecks>(buffers, graph, count, fanout, threads);
 }
 
 // Programs without CUDA in them have this one; the judge's own stands in checks_cuda.cu.
-[[gnu::weak]] std::unique_ptr<SamplingChecks> make_cuda_checks(ArraysBench&, std::int64_t, unsigned) {
-  throw JudgeFault("this program has no GPU bench; warpgrade-judge has");
+[[gnu::weak]] std::unique_ptr<SamplingChecks> make_cuda_checks(ArrayBuffers&, std::int64_t, unsigned) {
+  throw JudgeFault("this program has no GPU buffers; warpgrade-judge has");
 }
 
 }  // namespace warpgrade::sampling

@@ -34,18 +34,18 @@ class SamplingJudge : public ArraysJudge {
   }
 
  private:
-  void fill_bench() override {
+  void fill_buffers() override {
     const auto add = [&](const char* name, std::span<const int> values) {
-      const int number = bench().add_input(name, values.size_bytes());
-      bench().copy_in(bench().input(number), values.data(), values.size_bytes());
-      bench().publish(number);
+      const int number = buffers().add_input(name, values.size_bytes());
+      buffers().copy_in(buffers().input(number), values.data(), values.size_bytes());
+      buffers().publish(number);
     };
     add("row_offsets", graph_.row_offsets);
     add("columns", graph_.columns);
     add("nodes", nodes_);
-    bench().set_output("samples", cells() * sizeof(int), timed());
-    checks_ = on_gpu() ? make_cuda_checks(bench(), count(), fanout())
-                       : make_host_checks(bench(), graph_, count(), fanout(), context().threads);
+    buffers().set_output("samples", cells() * sizeof(int), timed());
+    checks_ = on_gpu() ? make_cuda_checks(buffers(), count(), fanout())
+                       : make_host_checks(buffers(), graph_, count(), fanout(), context().threads);
   }
 
   int least_runs() const override { return kLeastRuns; }
@@ -113,8 +113,8 @@ class SamplingJudge : public ArraysJudge {
                       : static_cast<int>(draw_below(static_cast<std::uint32_t>(random_bits(seed, i) >> 32),
                                                     static_cast<std::uint32_t>(graph_.nodes())));
     }
-    bench().copy_in(bench().input(kNodes), nodes_.data(), nodes_.size() * sizeof(int));
-    bench().publish(kNodes);
+    buffers().copy_in(buffers().input(kNodes), nodes_.data(), nodes_.size() * sizeof(int));
+    buffers().publish(kNodes);
   }
 
   static Arguments run_arguments(std::uint64_t seed) { return {static_cast<std::int64_t>(seed)}; }

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "judge/labs/spmm/workbench.h"
+#include "judge/labs/spmm/spmm_buffers.h"
 
 namespace warpgrade::spmm {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "judge/labs/spmm/workbench.h"
+#include "judge/labs/spmm/spmm_buffers.h"
 
 namespace warpgrade::spmm {
 

@@ -1,4 +1,4 @@
-// How far an honest fp32 result may lie from the exact one; both benches and the program that measures false
+// How far an honest fp32 result may lie from the exact one; both kinds of buffers and the program that measures false
 // alarms (grader/tests/precision) use these formulas. u = 2^-24 is fp32's unit roundoff.
 //
 // Each addition rounds its partial sum S by about 0.4 u |S|, at random. Products of mean zero add up to

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "judge/labs/spmm/workbench.h"
+#include "judge/labs/spmm/spmm_buffers.h"
 
 namespace warpgrade::spmm {
 

@@ -9,8 +9,8 @@
 #include "judge/judging/case_judge.h"
 #include "judge/labs/spmm/far_columns.h"
 #include "judge/labs/spmm/pattern.h"
+#include "judge/labs/spmm/spmm_buffers.h"
 #include "judge/labs/spmm/spmm_lab.h"
-#include "judge/labs/spmm/workbench.h"
 #include "warpgrade/datasets/csr_file.h"
 #include "warpgrade/datasets/variant.h"
 
@@ -57,28 +57,28 @@ class SpmmJudge : public CaseJudge {
     a_.columns = variant_->columns;
   }
 
-  std::unique_ptr<CaseBench> open_bench() override {
-    auto bench = context().backend == "cuda" ? make_cuda_workbench(context().services->kept_data())
-                                             : make_host_workbench(context().threads);
-    bench->load(a_, spec().k, timed());
-    bench_ = bench.get();
-    return bench;
+  std::unique_ptr<CaseBuffers> open_buffers() override {
+    auto buffers = context().backend == "cuda" ? make_cuda_spmm_buffers(context().services->kept_data())
+                                               : make_host_spmm_buffers(context().threads);
+    buffers->load(a_, spec().k, timed());
+    buffers_ = buffers.get();
+    return buffers;
   }
 
-  void prepare_plan(int, bool) override { bench_->refresh_a(next_seed()); }
+  void prepare_plan(int, bool) override { buffers_->refresh_a(next_seed()); }
 
   Arguments plan_arguments() const override { return {a_.rows, a_.cols, a_.nnz(), spec().k}; }
 
-  std::optional<Outcome> verify_checked_run() override { return accept(bench_->check_every_cell()); }
+  std::optional<Outcome> verify_checked_run() override { return accept(buffers_->check_every_cell()); }
 
   Arguments refresh_for_timing() override {
-    bench_->refresh_b(next_seed());
+    buffers_->refresh_b(next_seed());
     return {};
   }
 
   std::optional<Outcome> verify_output() override {
-    if (auto fault = accept(bench_->check_product(next_seed()))) return fault;
-    return closely() ? accept(bench_->check_sparse_columns()) : std::nullopt;
+    if (auto fault = accept(buffers_->check_product(next_seed()))) return fault;
+    return closely() ? accept(buffers_->check_sparse_columns()) : std::nullopt;
   }
 
   std::optional<Outcome> accept(const Check& check) {
@@ -204,7 +204,7 @@ class SpmmJudge : public CaseJudge {
   std::vector<int> square_offsets_;       // and where rows were added
   bool made_square_ = false;
   Structure a_;
-  Workbench* bench_ = nullptr;  // the case's own bench
+  SpmmBuffers* buffers_ = nullptr;  // the case's own buffers
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The judge's memory for one case, whatever the lab: what is shared with the runners, private copies of it,
-// guard words. A lab's own bench adds how its inputs are drawn and its output is checked.
+// guard words. A lab's own buffers add how its inputs are drawn and its output is checked.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -23,9 +23,9 @@ struct Integrity {
 // other's.
 enum class Output { kSubmission = 0, kBaseline = 1 };
 
-class CaseBench {
+class CaseBuffers {
  public:
-  virtual ~CaseBench() = default;
+  virtual ~CaseBuffers() = default;
 
   // Device facts for the record.
   virtual nlohmann::json describe() = 0;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "judge/judging/arrays_bench.h"
+#include "judge/judging/array_buffers.h"
 #include "judge/judging/shared_host_memory.h"
 
 namespace warpgrade {
@@ -21,7 +21,7 @@ struct OutputArray {
   std::vector<std::byte> initial;  // of one in place
 };
 
-class HostArraysBench : public ArraysBench {
+class HostArrayBuffers : public ArrayBuffers {
  public:
   bool on_gpu() const override { return false; }
   nlohmann::json describe() override { return {{"name", "libwarpemu"}}; }
@@ -107,13 +107,13 @@ class HostArraysBench : public ArraysBench {
 
 }  // namespace
 
-std::unique_ptr<ArraysBench> make_host_arrays_bench() {
-  return std::make_unique<HostArraysBench>();
+std::unique_ptr<ArrayBuffers> make_host_array_buffers() {
+  return std::make_unique<HostArrayBuffers>();
 }
 
-// Programs without CUDA in them have this one; the judge's own stands in arrays_bench_cuda.cu.
-[[gnu::weak]] std::unique_ptr<ArraysBench> make_cuda_arrays_bench() {
-  throw JudgeFault("this program has no GPU bench; warpgrade-judge has");
+// Programs without CUDA in them have this one; the judge's own stands in array_buffers_cuda.cu.
+[[gnu::weak]] std::unique_ptr<ArrayBuffers> make_cuda_array_buffers() {
+  throw JudgeFault("this program has no GPU buffers; warpgrade-judge has");
 }
 
 }  // namespace warpgrade

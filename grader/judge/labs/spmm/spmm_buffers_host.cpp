@@ -1,4 +1,4 @@
-// The bench for the emulator: shared buffers are memfds, checks run on the CPU against the oracle.
+// The buffers for the emulator: shared buffers are memfds, checks run on the CPU against the oracle.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "judge/judging/shared_host_memory.h"
 #include "judge/labs/spmm/private_b.h"
-#include "judge/labs/spmm/workbench.h"
+#include "judge/labs/spmm/spmm_buffers.h"
 #include "spmm/oracle.h"
 
 namespace warpgrade::spmm {
@@ -28,9 +28,9 @@ void parallel_for(std::int64_t count, int threads, Work work) {
   }
 }
 
-class HostWorkbench : public Workbench {
+class HostSpmmBuffers : public SpmmBuffers {
  public:
-  explicit HostWorkbench(int threads) : threads_(threads) {}
+  explicit HostSpmmBuffers(int threads) : threads_(threads) {}
 
   nlohmann::json describe() override { return {{"name", "libwarpemu"}}; }
 
@@ -228,13 +228,13 @@ class HostWorkbench : public Workbench {
 
 }  // namespace
 
-std::unique_ptr<Workbench> make_host_workbench(int threads) {
-  return std::make_unique<HostWorkbench>(threads);
+std::unique_ptr<SpmmBuffers> make_host_spmm_buffers(int threads) {
+  return std::make_unique<HostSpmmBuffers>(threads);
 }
 
-// Programs without CUDA in them have this one; the judge's own stands in workbench_cuda.cu.
-[[gnu::weak]] std::unique_ptr<Workbench> make_cuda_workbench(KeptData&) {
-  throw JudgeFault("this program has no GPU bench; warpgrade-judge has");
+// Programs without CUDA in them have this one; the judge's own stands in spmm_buffers_cuda.cu.
+[[gnu::weak]] std::unique_ptr<SpmmBuffers> make_cuda_spmm_buffers(KeptData&) {
+  throw JudgeFault("this program has no GPU buffers; warpgrade-judge has");
 }
 
 }  // namespace warpgrade::spmm

@@ -1,4 +1,4 @@
-// Kernels that every GPU bench needs: guards, comparisons.
+// Kernels that all buffers on a GPU need: guards, comparisons.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,7 +10,7 @@
 
 namespace warpgrade {
 
-constexpr int kBenchThreads = 256;
+constexpr int kBufferThreads = 256;
 
 static __global__ void fill_words_kernel(unsigned* words, std::size_t count, unsigned value) {
   const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;

@@ -1,13 +1,13 @@
-// The bench on a GPU: shared buffers are VMM allocations, inputs are drawn and results checked by kernels of
+// The buffers on a GPU: shared buffers are VMM allocations, inputs are drawn and results checked by kernels of
 // the judge's own context, so that inputs and outputs of gigabytes are fresh and verified in every
 // repetition.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "judge/judging/bench_kernels.cuh"
+#include "judge/judging/buffer_kernels.cuh"
 #include "judge/judging/cuda_memory.h"
-#include "judge/labs/spmm/workbench.h"
+#include "judge/labs/spmm/spmm_buffers.h"
 
 namespace warpgrade::spmm {
 namespace {
@@ -220,9 +220,9 @@ struct DeviceStructure {
   }
 };
 
-class CudaWorkbench : public Workbench {
+class CudaSpmmBuffers : public SpmmBuffers {
  public:
-  explicit CudaWorkbench(KeptData& kept) : kept_(kept) {
+  explicit CudaSpmmBuffers(KeptData& kept) : kept_(kept) {
     WARPGRADE_CUDA(cudaSetDeviceFlags(cudaDeviceScheduleSpin));
     WARPGRADE_CUDA(cudaFree(nullptr));
     device_ = describe_cuda_device();
@@ -474,8 +474,8 @@ class CudaWorkbench : public Workbench {
 
 }  // namespace
 
-std::unique_ptr<Workbench> make_cuda_workbench(KeptData& kept) {
-  return std::make_unique<CudaWorkbench>(kept);
+std::unique_ptr<SpmmBuffers> make_cuda_spmm_buffers(KeptData& kept) {
+  return std::make_unique<CudaSpmmBuffers>(kept);
 }
 
 }  // namespace warpgrade::spmm

@@ -1,4 +1,4 @@
-// The judge's bench for lab spmm: private inputs, the buffers shared with the runners, and the checks. Two of
+// The judge's buffers for lab spmm: private inputs, the buffers shared with the runners, and the checks. Two of
 // them: host memory (memfd, for the emulator) and a GPU (VMM). Both fill the same values (values.h) and apply
 // the same bounds (precision.h).
 //
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/judging/case_bench.h"
+#include "judge/judging/case_buffers.h"
 #include "judge/judging/kept_data.h"
 #include "judge/labs/spmm/precision.h"
 #include "judge/labs/spmm/values.h"
@@ -71,9 +71,9 @@ std::vector<double> draw_x(std::uint64_t seed, int k);
 // "rows of 64 entries or more have errors 12 times what fp32 gives"; empty where no group is imprecise.
 std::string describe_precision(const Check& check);
 
-class Workbench : public CaseBench {
+class SpmmBuffers : public CaseBuffers {
  public:
-  // Allocates and fills everything for A and k. The spans must outlive the bench's use of them.
+  // Allocates and fills everything for A and k. The spans must outlive the buffers' use of them.
   virtual void load(const Structure& a, int k, bool with_baseline_output) = 0;
 
   // Fresh values (values.h). A's also restore the structure, and B's follow from A's: B is drawn after A.
@@ -92,9 +92,9 @@ class Workbench : public CaseBench {
   virtual std::optional<std::size_t> free_memory() { return std::nullopt; }
 };
 
-std::unique_ptr<Workbench> make_host_workbench(int threads);
+std::unique_ptr<SpmmBuffers> make_host_spmm_buffers(int threads);
 // `kept`: where A's structure stays on the device for later cases of the same content. Throws JudgeFault
 // without a GPU.
-std::unique_ptr<Workbench> make_cuda_workbench(KeptData& kept);
+std::unique_ptr<SpmmBuffers> make_cuda_spmm_buffers(KeptData& kept);
 
 }  // namespace warpgrade::spmm

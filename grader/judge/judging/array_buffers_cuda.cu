@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "judge/judging/arrays_bench.h"
-#include "judge/judging/bench_kernels.cuh"
+#include "judge/judging/array_buffers.h"
+#include "judge/judging/buffer_kernels.cuh"
 #include "judge/judging/cuda_memory.h"
 #include "judge/judging/staged_copy.h"
 
@@ -21,9 +21,9 @@ struct OutputArray {
   const SharedDeviceMemory& of(Output output) const { return *shared[static_cast<int>(output)]; }
 };
 
-class CudaArraysBench : public ArraysBench {
+class CudaArrayBuffers : public ArrayBuffers {
  public:
-  CudaArraysBench() {
+  CudaArrayBuffers() {
     WARPGRADE_CUDA(cudaSetDeviceFlags(cudaDeviceScheduleSpin));
     WARPGRADE_CUDA(cudaFree(nullptr));
     device_ = describe_cuda_device();
@@ -101,14 +101,14 @@ class CudaArraysBench : public ArraysBench {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const SharedDeviceMemory& shared = *inputs_[i].shared;
       guarded.push_back(&shared);
-      differs_kernel<<<blocks_, kBenchThreads>>>(
+      differs_kernel<<<blocks_, kBufferThreads>>>(
           shared.payload<unsigned>(), reinterpret_cast<const unsigned*>(inputs_[i].kept.get()),
           shared.count_of(sizeof(unsigned)), flags_.get() + kMostArrays + i);
       const std::size_t rest = shared.buffer().bytes % sizeof(unsigned), whole = shared.buffer().bytes - rest;
       if (rest > 0)
-        differs_kernel<<<1, kBenchThreads>>>(shared.payload<unsigned char>() + whole,
-                                             inputs_[i].kept.get() + whole, rest,
-                                             flags_.get() + kMostArrays + i);
+        differs_kernel<<<1, kBufferThreads>>>(shared.payload<unsigned char>() + whole,
+                                              inputs_[i].kept.get() + whole, rest,
+                                              flags_.get() + kMostArrays + i);
     }
     for (const OutputArray& output : outputs_) {
       for (const auto& memory : output.shared)
@@ -139,8 +139,8 @@ class CudaArraysBench : public ArraysBench {
       WARPGRADE_CUDA(cudaMemcpyAsync(memory.payload<void>(), output.initial.get(), memory.buffer().bytes,
                                      cudaMemcpyDeviceToDevice));
     } else {
-      fill_words_kernel<<<blocks_, kBenchThreads>>>(memory.payload<unsigned>(),
-                                                    memory.count_of(sizeof(unsigned)), kPoison);
+      fill_words_kernel<<<blocks_, kBufferThreads>>>(memory.payload<unsigned>(),
+                                                     memory.count_of(sizeof(unsigned)), kPoison);
       const std::size_t rest = memory.buffer().bytes % sizeof(unsigned);
       if (rest > 0)
         WARPGRADE_CUDA(cudaMemcpy(memory.payload<unsigned char>() + memory.buffer().bytes - rest, &kPoison,
@@ -157,8 +157,8 @@ class CudaArraysBench : public ArraysBench {
   // A granule of 2 MB is checked whole.
   static void guards(const SharedDeviceMemory& memory, unsigned* damaged) {
     const SharedBuffer& buffer = memory.buffer();
-    guard_kernel<<<64, kBenchThreads>>>(memory.base(), buffer.offset, buffer.offset + buffer.bytes,
-                                        buffer.mapped_bytes, damaged);
+    guard_kernel<<<64, kBufferThreads>>>(memory.base(), buffer.offset, buffer.offset + buffer.bytes,
+                                         buffer.mapped_bytes, damaged);
   }
 
   nlohmann::json device_;
@@ -171,8 +171,8 @@ class CudaArraysBench : public ArraysBench {
 
 }  // namespace
 
-std::unique_ptr<ArraysBench> make_cuda_arrays_bench() {
-  return std::make_unique<CudaArraysBench>();
+std::unique_ptr<ArrayBuffers> make_cuda_array_buffers() {
+  return std::make_unique<CudaArrayBuffers>();
 }
 
 }  // namespace warpgrade

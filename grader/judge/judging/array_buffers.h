@@ -1,15 +1,15 @@
-// A bench of arrays: inputs with private copies, outputs with private snapshots, on the host (memfd, for the
+// Buffers of arrays: inputs with private copies, outputs with private snapshots, on the host (memfd, for the
 // emulator) or on a GPU (VMM allocations). For labs whose inputs are kept, not drawn again. The lab fills
-// and checks the private arrays, in memory of the bench's kind.
+// and checks the private arrays, in memory of the buffers' kind.
 #pragma once
 
 #include <memory>
 
-#include "judge/judging/case_bench.h"
+#include "judge/judging/case_buffers.h"
 
 namespace warpgrade {
 
-class ArraysBench : public CaseBench {
+class ArrayBuffers : public CaseBuffers {
  public:
   virtual bool on_gpu() const = 0;
 
@@ -37,7 +37,7 @@ class ArraysBench : public CaseBench {
   virtual void copy_out(void* to, const void* from, std::size_t bytes) = 0;
 };
 
-std::unique_ptr<ArraysBench> make_host_arrays_bench();
-std::unique_ptr<ArraysBench> make_cuda_arrays_bench();  // throws JudgeFault without a GPU
+std::unique_ptr<ArrayBuffers> make_host_array_buffers();
+std::unique_ptr<ArrayBuffers> make_cuda_array_buffers();  // throws JudgeFault without a GPU
 
 }  // namespace warpgrade
