@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "judge/judging/case_buffers.h"
+#include "judge/judging/case_spec.h"
 #include "judge/judging/device_memory_limit.h"
 #include "judge/judging/judge_context.h"
 #include "judge/judging/phases.h"

@@ -11,7 +11,7 @@
 
 #include "base/yaml_place.h"
 #include "judge/declaration/lab_words.h"
-#include "judge/judging/lab.h"
+#include "judge/labs/registry.h"
 
 namespace warpgrade {
 
