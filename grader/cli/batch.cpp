@@ -29,6 +29,7 @@
 #include "course/score/score.h"
 #include "course/slurm/rounds.h"
 #include "course/slurm/task.h"
+#include "judge/labs/registry.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

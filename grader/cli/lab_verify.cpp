@@ -22,6 +22,7 @@
 #include "judge/judging/verdict.h"
 #include "judge/labs/declared/declared_judge.h"
 #include "judge/labs/declared/mutations.h"
+#include "judge/labs/registry.h"
 #include "warpgrade/datasets/catalog.h"
 
 namespace warpgrade {

@@ -18,6 +18,7 @@
 #include "course/profile/text.h"
 #include "course/profile/told.h"
 #include "judge/judging/figures.h"
+#include "judge/labs/registry.h"
 
 namespace warpgrade {
 namespace {

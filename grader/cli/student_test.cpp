@@ -22,6 +22,7 @@
 #include "course/batch/class_run.h"
 #include "course/batch/grade_run.h"
 #include "judge/judging/verdict.h"
+#include "judge/labs/registry.h"
 #include "judge/sandbox/isolation.h"
 
 namespace warpgrade {

@@ -15,6 +15,7 @@
 #include "course/batch/grade_run.h"
 #include "course/submit/pack.h"
 #include "judge/compile/older_interface.h"
+#include "judge/labs/registry.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

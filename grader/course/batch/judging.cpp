@@ -20,6 +20,7 @@
 #include "course/profile/source.h"
 #include "course/profile/told.h"
 #include "judge/compile/older_interface.h"
+#include "judge/judging/verdict.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

@@ -14,6 +14,7 @@
 #include "course/exports/exports.h"
 #include "course/feedback/view.h"
 #include "judge/judging/lab.h"
+#include "judge/labs/registry.h"
 
 namespace warpgrade::desk {
 namespace fs = std::filesystem;

@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "judge/judging/diagnosis.h"
+#include "judge/judging/verdict.h"
 #include "judge/measure/nvml.h"
 
 namespace warpgrade {

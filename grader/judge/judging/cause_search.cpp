@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "judge/judging/diagnosis.h"
 #include "judge/judging/services.h"
+#include "judge/judging/verdict.h"
 
 namespace warpgrade {
 namespace {

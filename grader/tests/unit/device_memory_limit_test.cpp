@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "judge/judging/verdict.h"
+
 namespace warpgrade {
 namespace {
 

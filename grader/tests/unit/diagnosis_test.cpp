@@ -8,6 +8,7 @@
 
 #include "emulator/include/warpemu/findings.h"
 #include "judge/judging/cause_search.h"
+#include "judge/judging/verdict.h"
 
 namespace warpgrade {
 namespace {

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "judge/judging/diagnosis.h"
 #include "judge/judging/shared_host_memory.h"
+#include "judge/judging/verdict.h"
 
 namespace warpgrade {
 namespace {

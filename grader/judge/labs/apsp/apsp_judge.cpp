@@ -8,6 +8,7 @@
 #include "apsp/oracle.h"
 #include "base/error.h"
 #include "judge/judging/arrays_judge.h"
+#include "judge/judging/verdict.h"
 #include "judge/labs/apsp/real_graph.h"
 #include "judge/labs/apsp/solver.h"
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "judge/judging/arrays_judge.h"
+#include "judge/judging/verdict.h"
 #include "judge/labs/declared/built_oracle.h"
 #include "judge/labs/declared/case_arrays.h"
 #include "judge/labs/declared/draw.h"

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "judge/judging/arrays_judge.h"
+#include "judge/judging/verdict.h"
 #include "judge/labs/gcn/checks.h"
 #include "judge/labs/gcn/gcn_lab.h"
 #include "warpgrade/datasets/raw_layer.h"

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "judge/judging/arrays_judge.h"
+#include "judge/judging/verdict.h"
 #include "judge/labs/histogram/counting.h"
 #include "judge/labs/histogram/histogram_lab.h"
 

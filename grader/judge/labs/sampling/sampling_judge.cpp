@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "judge/judging/arrays_judge.h"
+#include "judge/judging/verdict.h"
 #include "judge/labs/sampling/checks.h"
 #include "judge/labs/sampling/sampling_lab.h"
 #include "judge/measure/random.h"

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "judge/judging/case_judge.h"
+#include "judge/judging/verdict.h"
 #include "judge/labs/spmm/far_columns.h"
 #include "judge/labs/spmm/pattern.h"
 #include "judge/labs/spmm/spmm_buffers.h"
