@@ -195,12 +195,12 @@ class Export {
 
   // Who is missing in what courseware imports, and what is still open in it.
   void print_limits() const {
-    std::vector<std::string> strangers;
+    std::vector<std::string> unmatched;
     for (const json& view : everyone_)
-      if (is_not_on_roster(view, everyone_)) strangers.push_back(view.at("person").at("id"));
-    if (!strangers.empty())
+      if (is_not_on_roster(view, everyone_)) unmatched.push_back(view.at("person").at("id"));
+    if (!unmatched.empty())
       fmt::print("not on the roster, so in no courseware's import that cannot find them: {}\n",
-                 fmt::join(strangers, ", "));
+                 fmt::join(unmatched, ", "));
     for (const auto& [format, missing] : left_out_) {
       if (missing.empty()) continue;
       if (written_.contains(format))

@@ -47,7 +47,7 @@ bool is_plain_id(const std::string& id);
 // that processes do not mix theirs.
 class Log {
  public:
-  explicit Log(std::filesystem::path desk) : file_(std::move(desk) / "log.jsonl") {}
+  explicit Log(const std::filesystem::path& desk) : file_(desk / "log.jsonl") {}
   void add(const std::string& what, nlohmann::json facts) const noexcept;
 
  private:

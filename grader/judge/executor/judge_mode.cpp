@@ -74,11 +74,11 @@ class HostConnection {
 
 class EmulatedDevice final : public JudgedDevice {
  public:
-  explicit EmulatedDevice(HostConnection& seat) : seat_(seat) {}
+  explicit EmulatedDevice(HostConnection& connection) : host_connection_(connection) {}
 
-  Server& server() override { return seat_.server(); }
-  void end_host() override { seat_.leave(); }
-  void begin_host(Descriptor socket) override { seat_.take(std::move(socket)); }
+  Server& server() override { return host_connection_.server(); }
+  void end_host() override { host_connection_.leave(); }
+  void begin_host(Descriptor socket) override { host_connection_.take(std::move(socket)); }
 
   uint64_t import(const protocol::Command& attach, int fd) override {
     void* pointer = nullptr;
@@ -100,7 +100,7 @@ class EmulatedDevice final : public JudgedDevice {
     emu::KernelCounters::instance().begin_call(is_run);
     const double begin = steady_us();
     const unsigned turns = turns_before_sleep();
-    Server& server = seat_.server();
+    Server& server = host_connection_.server();
     server.take_late_error();
     server.send_command(command);
     for (unsigned idle = 0;;) {
@@ -115,7 +115,7 @@ class EmulatedDevice final : public JudgedDevice {
         continue;
       }
       if (++idle % turns != 0) continue;
-      if (!seat_.host_is_there() && server.serve(64) == 0) {
+      if (!host_connection_.host_is_there() && server.serve(64) == 0) {
         result.ending = Ending::host_ended;
         result.message = "the host process has ended";
         break;
@@ -143,25 +143,25 @@ class EmulatedDevice final : public JudgedDevice {
   }
 
  private:
-  HostConnection& seat_;
+  HostConnection& host_connection_;
 };
 
 #endif
 
 class Gpu final : public JudgedDevice {
  public:
-  Gpu(Driver& driver, HostConnection& seat) : seat_(seat), runs_(driver) {
-    host_.is_alive = [this] { return seat_.host_is_there(); };
+  Gpu(Driver& driver, HostConnection& connection) : host_connection_(connection), runs_(driver) {
+    host_.is_alive = [this] { return host_connection_.host_is_there(); };
   }
 
-  Server& server() override { return seat_.server(); }
+  Server& server() override { return host_connection_.server(); }
   void end_host() override {
     runs_.leave();
-    seat_.leave();
+    host_connection_.leave();
   }
   void begin_host(Descriptor socket) override {
-    seat_.take(std::move(socket));
-    runs_.take(seat_.server());
+    host_connection_.take(std::move(socket));
+    runs_.take(host_connection_.server());
   }
 
   uint64_t import(const protocol::Command& attach, int fd) override { return import_buffer(attach, fd); }
@@ -172,7 +172,7 @@ class Gpu final : public JudgedDevice {
   // Its limit is the judge's, who ends this process.
   TimedResult carry_out(const wire::Command& command, bool is_run) override {
     constexpr double kForEver = 1e6;
-    seat_.server();  // there must be one
+    host_connection_.server();  // there must be one
     if (!is_run) return runs_.plain(command, host_, kForEver);
     const auto constant_us = runs_.gate().constant_us();
     TimedResult result = runs_.run(command, host_, kForEver);
@@ -184,7 +184,7 @@ class Gpu final : public JudgedDevice {
   size_t drain_report(int kind, char* text, size_t capacity) override {
 #ifdef WARPGRADE_EXECUTOR_EMULATOR
     if (kind != 0) return 0;
-    for (const cudart::HostFinding& finding : seat_.server().findings())
+    for (const cudart::HostFinding& finding : host_connection_.server().findings())
       emu::add_finding(finding, "executor");
     emu::place_finding({}, 0);
     return emu::Diagnostics::instance().drain(text, capacity);
@@ -194,7 +194,7 @@ class Gpu final : public JudgedDevice {
   }
 
  private:
-  HostConnection& seat_;
+  HostConnection& host_connection_;
   TimedRuns runs_;
   TimedRuns::Host host_;
 };
@@ -221,12 +221,12 @@ int serve_judge(const std::string& name, const Limits& limits) {
     if (name == "gpu") driver = std::make_unique<Driver>();
     cudart::Backend& backend = driver ? static_cast<cudart::Backend&>(*driver) : emulator_backend();
     // Never destroyed: the system takes back all that the process has, and nothing is waited for.
-    auto& seat = *new HostConnection(memory, backend, limits, driver != nullptr);
+    auto& connection = *new HostConnection(memory, backend, limits, driver != nullptr);
     JudgedDevice* device = nullptr;
-    if (driver) device = new Gpu(*driver, seat);
+    if (driver) device = new Gpu(*driver, connection);
 #ifdef WARPGRADE_EXECUTOR_EMULATOR
     else
-      device = new EmulatedDevice(seat);
+      device = new EmulatedDevice(connection);
 #endif
     JudgeService(protocol::kSocketFd, *device).serve();
     driver.release();

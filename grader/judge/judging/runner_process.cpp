@@ -23,7 +23,6 @@
 #include "judge/judging/shared_host_memory.h"
 
 namespace warpgrade {
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using protocol::Command;
 using protocol::Op;
