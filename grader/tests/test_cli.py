@@ -186,27 +186,41 @@ def test_grades_stand_where_feedback_cannot_be_written(tmp_path: Path) -> None:
     assert page.exists()
 
 
-def test_an_interrupted_regrade_goes_on_and_judges_nothing_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed_while", ["moving", "judging"])
+def test_an_interrupted_regrade_goes_on_and_judges_nothing_twice(tmp_path: Path, killed_while: str) -> None:
     """The same command finishes what it had begun; once it has ended it is a new request."""
     run = tmp_path / "run"
     folder = class_of(tmp_path / "class", "ada", "bo", "chen")
     cases = ("--backend", "emulator", "--cases", "public", "--quiet")
     assert warpgrade("batch", run, "--submissions", folder, *cases).returncode == 0
     first = {path: path.stat().st_ino for path in run.glob("cases/*/*.json")}
+    meant = {path.relative_to(run / "cases") for path in first if "chen" not in path.parts}
+
+    def moved() -> set[Path]:
+        return {path.relative_to(run / "superseded/1") for path in run.glob("superseded/1/*/*.json")}
+
+    def is_time_to_kill() -> bool:
+        if killed_while == "moving":
+            return len(moved()) >= 2
+        return moved() == meant and any(run.glob("cases/ada/*.json"))
+
     command = ["regrade", str(run), "--only", "ada,bo"]
     with subprocess.Popen([str(WARPGRADE), *command], stdout=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 120
-        while not list(run.glob("cases/ada/*.json")) or len(list(run.glob("superseded/1/*/*"))) < 2:
+        while not is_time_to_kill():
             assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.01)
+            time.sleep(0.001)
         process.kill()
-    moved = {path.relative_to(run / "superseded/1") for path in run.glob("superseded/1/*/*.json")}
-    assert moved == {path.relative_to(run / "cases") for path in first if "chen" not in path.parts}
     judged = {path: path.stat().st_ino for path in run.glob("cases/*/*.json")}
+    judged = {path: inode for path, inode in judged.items() if first[path] != inode}
     done = warpgrade(*command)
     assert done.returncode == 0, done.stderr
+    assert moved() == meant
     assert {path: path.stat().st_ino for path in judged} == judged, "judged twice"
-    assert set(run.glob("cases/*/*.json")) == set(first)
+    after = {path: path.stat().st_ino for path in run.glob("cases/*/*.json")}
+    assert set(after) == set(first)
+    anew = {path.relative_to(run / "cases") for path, inode in after.items() if first[path] != inode}
+    assert anew == meant
     assert not (run / "superseded/2").exists()
     assert warpgrade(*command).returncode == 0
     assert (run / "superseded/2/ada").exists()
