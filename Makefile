@@ -120,12 +120,13 @@ check: build-tests lint ctest pytest  ## build, lint and run all tests
 check-quick: build-tests lint ctest  ## build, lint and the C++ tests: about two minutes once built
 
 .PHONY: lint
-lint: bootstrap  ## formatting of C++; ruff and mypy for Python, shellcheck for scripts
+lint: bootstrap  ## formatting of C++ and of prose; ruff and mypy for Python, shellcheck for scripts
 	$(OUR_SOURCES) | xargs -0 .venv/bin/clang-format --dry-run -Werror
 	$(PYTHON) -m ruff check --quiet
 	$(PYTHON) -m ruff format --check --quiet
 	$(PYTHON) -m mypy
 	$(OUR_SCRIPTS) | xargs -0 .venv/bin/shellcheck --external-sources --source-path=SCRIPTDIR --severity=warning
+	@scripts/prose
 
 .PHONY: tidy
 tidy: build-tests  ## clang-tidy over the C++ sources that the last commit changed; not part of lint yet: it still has findings
@@ -136,6 +137,7 @@ format: bootstrap  ## format C++, CUDA and Python in place (scripts/prose --fix:
 	$(OUR_SOURCES) | xargs -0 .venv/bin/clang-format -i
 	$(PYTHON) -m ruff check --quiet --fix
 	$(PYTHON) -m ruff format --quiet
+	@scripts/prose --fix
 
 .PHONY: ctest
 ctest: build-tests  ## C++ and CUDA tests

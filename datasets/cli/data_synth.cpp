@@ -1,5 +1,5 @@
-// `warpgrade data synth`: a stand-in written to a file, from the catalogue, from parameters or after a real
-// graph.
+// `warpgrade data synth`: a stand-in written to a file, from the catalogue, from parameters or after a
+// real graph.
 #include <fmt/core.h>
 #include <unistd.h>
 

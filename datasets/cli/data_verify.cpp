@@ -1,5 +1,5 @@
-// `warpgrade data verify`: every file of the cache against its hash, its structure, the published counts, its
-// pin.
+// `warpgrade data verify`: every file of the cache against its hash, its structure, the published counts,
+// its pin.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Stand-ins on a GPU: the bytes of generate_standin (standin_core.h says what a row holds).
 //
-// A block takes a row. Rows of up to kSortedRow entries are drawn into shared memory in rounds, each sorted
-// and freed of duplicates; longer ones mark their columns in a bitmap of n bits, one a resident block, in
-// device memory.
+// A block takes a row. Rows of up to kSortedRow entries are drawn into shared memory in rounds, each
+// sorted and freed of duplicates; longer ones mark their columns in a bitmap of n bits, one a resident
+// block, in device memory.
 #include <cuda_runtime.h>
 
 #include <algorithm>

@@ -5,8 +5,8 @@ namespace warpgrade::datasets {
 
 struct StandInTables;
 
-// `tables` lie in host memory; columns [nnz] and values [nnz] too. Throws std::runtime_error when the GPU
-// can't.
+// `tables` lie in host memory; columns [nnz] and values [nnz] too. Throws std::runtime_error when the
+// GPU can't.
 void draw_on_gpu(const StandInTables& tables, int* columns, float* values);
 
 }  // namespace warpgrade::datasets

@@ -1,5 +1,5 @@
-// warpgrade-synth: `warpgrade data synth` on a GPU. A program of its own, so that the commands start without
-// CUDA.
+// warpgrade-synth: `warpgrade data synth` on a GPU. A program of its own, so that the commands start
+// without CUDA.
 //
 //   warpgrade-synth SPEC.json OUTPUT.npz [--cpu]      NAME and SOURCE of the dataset in the environment
 //

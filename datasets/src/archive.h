@@ -1,5 +1,5 @@
-// The zip subset that .npz is: stored members mapped where they lie, deflated ones inflated, Zip64 beyond 4
-// GB.
+// The zip subset that .npz is: stored members mapped where they lie, deflated ones inflated, Zip64 beyond
+// 4 GB.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct ArchiveMember {
   bool deflated = false;
 };
 
-// Reads the central directory of a mapped archive. Throws DatasetError with the byte offset of what does not
-// fit.
+// Reads the central directory of a mapped archive. Throws DatasetError with the byte offset of what does
+// not fit.
 std::vector<ArchiveMember> read_archive(std::span<const std::byte> file, const std::string& name);
 
 // The member's content; inflates into `scratch` when deflated.

@@ -48,8 +48,8 @@ class CsrBuilder {
   // Throws DatasetError when there are more entries than 32-bit offsets hold.
   void begin_placing(std::int64_t rows, std::int64_t cols, std::int64_t shift = 0, bool compact = false);
 
-  // Sorted rows, duplicates treated. Throws DatasetError when the second pass saw other entries than the
-  // first.
+  // Sorted rows, duplicates treated. Throws DatasetError when the second pass saw other entries than
+  // the first.
   Csr finish(ImportReport* report);
 
  private:

@@ -71,8 +71,8 @@ bool has_settled(const Identity& identity) {
   return std::time(nullptr) - identity[5] > kCoarsestClock_s;
 }
 
-// The files that this process has found whole, and those that one of its threads is reading: others wait for
-// it.
+// The files that this process has found whole, and those that one of its threads is reading: others wait
+// for it.
 class VerifiedFiles {
  public:
   // Whether the file has to be read: by the caller, who then calls finish().

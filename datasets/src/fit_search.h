@@ -21,8 +21,8 @@ struct Candidate {
 Candidate evaluate(const StandInSpec& spec, const Statistics& real);
 
 // What searches may generate together, in entries: so a graph of millions is fitted in a minute or two as
-// well, less finely, and one beyond it gets no search. Counted, not timed: the fit stays the same on every
-// machine.
+// well, less finely, and one beyond it gets no search. Counted, not timed: the fit stays the same on
+// every machine.
 struct SearchEffort {
   std::int64_t entries_left = 400'000'000;
 };

@@ -82,8 +82,8 @@ class ColumnSampler {
   std::vector<int> guide_;
 };
 
-// Fills `row` with distinct columns, sorted: rounds of draws for what is missing, then the unused ones in
-// turn.
+// Fills `row` with distinct columns, sorted: rounds of draws for what is missing, then the unused ones
+// in turn.
 void draw_row(u64 seed, u64 stream, const ColumnSampler& sampler, int n, std::span<int> row) {
   std::size_t have = 0;
   u64 counter = 0;

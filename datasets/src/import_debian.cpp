@@ -46,8 +46,8 @@ struct Pointer {
 };
 
 // One line of data.pos: offset lex_filenum ss_type w_cnt word lex_id [...] p_cnt symbol offset pos
-// source/target [...]; see wndb(5WN). w_cnt is hexadecimal, p_cnt decimal; satellites (s) live in the
-// adjectives' file.
+// source/target [...]; see wndb(5WN). w_cnt is hexadecimal, p_cnt decimal; satellites (s) live in
+// the adjectives' file.
 void read_synset(const LineReader& reader, std::string_view line, std::set<Synset>& nodes,
                  std::vector<Pointer>& pointers) {
   const auto words = words_of(line);

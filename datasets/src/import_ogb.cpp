@@ -1,6 +1,6 @@
 // The Open Graph Benchmark's raw folder (https://ogb.stanford.edu): edge.csv.gz, "from,to" a line;
-// num-node-list.csv.gz and num-edge-list.csv.gz, one number a graph. Repeated edges are kept: OGB counts
-// them.
+// num-node-list.csv.gz and num-edge-list.csv.gz, one number a graph. Repeated edges are kept: OGB
+// counts them.
 #include <algorithm>
 
 #include "container.h"

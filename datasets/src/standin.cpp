@@ -1,5 +1,5 @@
-// Stand-ins on CPU cores. standin_core.h says what a row holds; a bitmap of the columns taken is how it is
-// found here.
+// Stand-ins on CPU cores. standin_core.h says what a row holds; a bitmap of the columns taken is how it
+// is found here.
 #include "warpgrade/datasets/standin.h"
 
 #include <algorithm>

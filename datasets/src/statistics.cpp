@@ -62,8 +62,8 @@ void measure_distances(std::span<const int> row_offsets, std::span<const int> co
   if (s.nnz > 0) s.diagonal_band = static_cast<double>(near) / static_cast<double>(s.nnz);
 }
 
-// Rows are sorted: the pattern equals its transpose when each column, read in row order, has its own row's
-// ids.
+// Rows are sorted: the pattern equals its transpose when each column, read in row order, has its own
+// row's ids.
 bool is_symmetric(int cols, std::span<const int> row_offsets, std::span<const int> columns) {
   const int rows = static_cast<int>(row_offsets.size()) - 1;
   if (rows != cols) return false;

@@ -116,8 +116,8 @@ class Encoder {
       }
       ++run;
     }
-    // The last run is not written: copied to the list's end when the number of blocks is even, skipped when
-    // odd.
+    // The last run is not written: copied to the list's end when the number of blocks is even, skipped
+    // when odd.
     bits_.gamma(blocks.size());
     for (std::size_t i = 0; i < blocks.size(); ++i) bits_.gamma(i == 0 ? blocks[0] : blocks[i] - 1);
     std::vector<int> rest;

@@ -110,8 +110,8 @@ TEST(CsrFile, VerifyNoticesEveryFlippedArrayByte) {
   write_csr(folder / "a.npz", sample(), {});
   const std::string good = read_file(folder / "a.npz");
   const CsrFile file = CsrFile::open(folder / "a.npz");
-  // The offset of an array in the file: its bytes occur there and the header before them is padded with
-  // blanks.
+  // The offset of an array in the file: its bytes occur there and the header before them is padded
+  // with blanks.
   for (const auto& array : {std::as_bytes(file.columns()), std::as_bytes(file.values())}) {
     const std::size_t at =
         good.find("\n" + std::string(reinterpret_cast<const char*>(array.data()), array.size())) + 1;

@@ -11,8 +11,8 @@
 
 namespace {
 
-// WARPGRADE_PRINT_PEAK: the memory that it took at most, for tests. VmHWM begins anew at exec, ru_maxrss does
-// not.
+// WARPGRADE_PRINT_PEAK: the memory that it took at most, for tests. VmHWM begins anew at exec, ru_maxrss
+// does not.
 void print_peak() {
   if (std::getenv("WARPGRADE_PRINT_PEAK") == nullptr) return;
   std::ifstream status("/proc/self/status");

@@ -88,8 +88,8 @@ TEST(Faults, AFolderWithoutPermissionIsNamed) {
   expect_error([] { write_csr("/proc/nowhere/a.npz", {0, 0, {0}, {}, {}}, {}); }, {"/proc/nowhere/a.npz"});
 }
 
-// A child writes a file over and over and is interrupted after a while; again and again, since the moment is
-// chance.
+// A child writes a file over and over and is interrupted after a while; again and again, since the moment
+// is chance.
 TEST(Faults, AnInterruptLeavesNothingBehind) {
   const Csr matrix = generate_powerlaw({20000, 4000000, 0.5, 1});
   for (int attempt = 0; attempt < 12; ++attempt) {

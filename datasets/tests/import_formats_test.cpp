@@ -337,8 +337,8 @@ TEST(Course, NamesTheByteThatDoesNotFit) {
 // ---- BVGraph ----
 
 TEST(BvGraph, ReadsWhatWebGraphItselfWrote) {
-  // The test graph of the package swh.graph 0.3.0 and its transpose, each compressed by the WebGraph
-  // framework.
+  // The test graph of the package swh.graph 0.3.0 and its transpose, each compressed by the
+  // WebGraph framework.
   const TemporaryFolder folder;
   const auto graph = [&](const char* name, std::string_view hex) {
     std::string bytes;

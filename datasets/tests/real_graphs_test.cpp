@@ -1,5 +1,5 @@
-// The real graphs, against the sizes that their MANIFEST.tsv gives. Skipped where they are not on the
-// machine.
+// The real graphs, against the sizes that their MANIFEST.tsv gives. Skipped where they are not on
+// the machine.
 #include <algorithm>
 #include <fstream>
 #include <numeric>

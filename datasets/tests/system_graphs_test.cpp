@@ -1,5 +1,5 @@
-// WordNet's and Debian's graphs, from small files whose graph is known and from the machine's own where it
-// has them.
+// WordNet's and Debian's graphs, from small files whose graph is known and from the machine's own where
+// it has them.
 #include <set>
 
 #include "test_support.h"

@@ -48,8 +48,8 @@ void write_file(const std::filesystem::path& path, std::string_view content);
 void write_gzip(const std::filesystem::path& path, std::string_view content);
 std::string read_file(const std::filesystem::path& path);
 
-// Rows of random length, columns sorted and distinct, values small integers (exact in any text format), never
-// zero.
+// Rows of random length, columns sorted and distinct, values small integers (exact in any text format),
+// never zero.
 Csr random_matrix(std::uint64_t seed, int most_rows = 40, int most_cols = 40);
 
 // 1 unless WARPGRADE_TEST_SEED says otherwise; property tests print it.

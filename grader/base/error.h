@@ -18,8 +18,8 @@ class UsageError : public std::runtime_error {
       : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
 
-// The disk or the quota is full: what was not written can be written later. As a UsageError it says what to
-// do.
+// The disk or the quota is full: what was not written can be written later. As a UsageError it says what
+// to do.
 class DiskFull : public UsageError {
  public:
   using UsageError::UsageError;

@@ -10,8 +10,8 @@ namespace warpgrade {
 // The whole file. Throws UsageError naming the file when it can't be read.
 std::string read_text(const std::filesystem::path& path);
 
-// Creates or replaces `path` atomically. Throws UsageError (disk full, read-only folder) and leaves nothing
-// behind.
+// Creates or replaces `path` atomically. Throws UsageError (disk full, read-only folder) and leaves
+// nothing behind.
 void write_text(const std::filesystem::path& path, std::string_view text);
 
 // Creates `path` atomically unless it exists; returns false, leaving it alone, when it does. Safe on NFS.

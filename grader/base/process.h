@@ -21,13 +21,13 @@ struct ResourceLimits {
   std::optional<size_t> processes;
 };
 
-// What a process and all that it starts can be held in, so that they end together: a control group
-// (judge/sandbox/cgroup.h).
+// What a process and all that it starts can be held in, so that they end together: a control
+// group (judge/sandbox/cgroup.h).
 class ProcessFence {
  public:
   virtual ~ProcessFence() = default;
-  // A folder's descriptor in which the kernel can let a process be born, which spares it part of the joining;
-  // -1: none.
+  // A folder's descriptor in which the kernel can let a process be born, which spares it part of the
+  // joining; -1: none.
   virtual int cgroup_folder() const noexcept { return -1; }
   // Takes the calling process in, which was born in the group or not; for a child between fork and exec,
   // so it allocates nothing, and has one thread. False: it did not.

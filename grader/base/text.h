@@ -24,8 +24,8 @@ std::string plain_line(std::string_view text, std::size_t most_bytes = 300);
 // The last `most_bytes` of valid UTF-8, from the beginning of a character on.
 std::string_view tail_of(std::string_view text, std::size_t most_bytes);
 
-// Puts `with` wherever `what` stands, from left to right; what was put in is not looked at again. `what` is
-// not empty.
+// Puts `with` wherever `what` stands, from left to right; what was put in is not looked at again. `what`
+// is not empty.
 void replace_all(std::string& text, std::string_view what, std::string_view with);
 
 // The word of `known` that `word` was probably meant to be, at most a third of its letters away

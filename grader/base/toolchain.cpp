@@ -95,8 +95,8 @@ fs::path self() {
 }
 
 // The folder above the programs' own: the build folder, or an unpacked package. It holds warpgrade.layout,
-// whose lines say where the rest is, seen from that folder. So a tree that was copied or moved finds its own
-// files.
+// whose lines say where the rest is, seen from that folder. So a tree that was copied or moved finds its
+// own files.
 fs::path installed_folder() {
   return self().parent_path().parent_path();
 }

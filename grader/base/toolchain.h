@@ -1,5 +1,5 @@
-// Where nvcc and the CUDA libraries are, and which version. Found once by scripts/bootstrap, or here from the
-// environment.
+// Where nvcc and the CUDA libraries are, and which version. Found once by scripts/bootstrap, or here from
+// the environment.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,8 @@ struct Toolchain {
   int major = 0;
 };
 
-// Throws UsageError when there is no working nvcc: says what was tried and that `scripts/bootstrap` installs
-// one.
+// Throws UsageError when there is no working nvcc: says what was tried and that `scripts/bootstrap`
+// installs one.
 Toolchain find_toolchain();
 
 // What the checkout holds: contracts, the runner's sources, policies, reference solutions. From
@@ -29,8 +29,8 @@ std::filesystem::path emulator_directory();
 // The folder of warpgrade-executor and of the CUDA runtime that forwards to it.
 std::filesystem::path executor_directory();
 
-// What scripts/bootstrap found, by its name in toolchain.env: PACKAGES is the folder of unpacked system
-// packages.
+// What scripts/bootstrap found, by its name in toolchain.env: PACKAGES is the folder of unpacked
+// system packages.
 std::optional<std::string> bootstrap_value(const std::string& name);
 
 // Folder of the programs built beside this one (warpgrade-judge).

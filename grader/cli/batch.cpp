@@ -377,8 +377,8 @@ std::set<std::string> meant_submissions(const json& run, const std::vector<std::
   return ids;
 }
 
-// What one regrade is about: the records that it has moved aside, under superseded/<n>, and what it was
-// asked.
+// What one regrade is about: the records that it has moved aside, under superseded/<n>, and what it
+// was asked.
 class Superseded {
  public:
   // The latest one when it was asked the same and has not come to its end, else a new one.

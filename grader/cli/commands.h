@@ -1,6 +1,6 @@
-// The commands of `warpgrade`, a file or a family of them each: add_X adds the command X to the app. A
-// command's exit code goes to `code`, which must outlive the app; base/error.h has the codes that all
-// commands share.
+// The commands of `warpgrade`, a file or a family of them each: add_X adds the command X to the app.
+// A command's exit code goes to `code`, which must outlive the app; base/error.h has the codes that
+// all commands share.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -31,8 +31,8 @@ std::string cases_for_a_policy(const std::string& dataset, int rows, int cols, s
 // runs/<time>-<name>: where a run goes when nobody named a folder.
 std::filesystem::path default_run_folder(const std::string& name);
 
-// Exit code of `check`, `test`, `profile` and `submit` for a submission that is not accepted, or does not
-// compile.
+// Exit code of `check`, `test`, `profile` and `submit` for a submission that is not accepted, or does
+// not compile.
 inline constexpr int kExitNotAccepted = 3;
 
 }  // namespace warpgrade

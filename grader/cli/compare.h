@@ -7,8 +7,8 @@
 
 namespace warpgrade {
 
-// Submissions whose points, verdict or counting changes, a line each; "" when none does. Both are
-// warpgrade.scores.v1.
+// Submissions whose points, verdict or counting changes, a line each; "" when none does. Both
+// are warpgrade.scores.v1.
 std::string score_changes(const nlohmann::json& before, const nlohmann::json& after);
 
 // Cases whose verdict differs, and ratios over the policy's baseline whose intervals do not touch; "" when

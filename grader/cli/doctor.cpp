@@ -1,6 +1,6 @@
 // `warpgrade doctor`: what this machine offers to a judge, and what to do about what it does not. Exit code
-// 0: a submission can be isolated fully here; 1: a protection is missing. GPU, toolkit and Slurm never decide
-// that.
+// 0: a submission can be isolated fully here; 1: a protection is missing. GPU, toolkit and Slurm never
+// decide that.
 #include <fmt/core.h>
 #include <sys/statvfs.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// What the commands ask of the gradebook. Needs SQLite; a build without it has no_gradebook.cpp, which says
-// so.
+// What the commands ask of the gradebook. Needs SQLite; a build without it has no_gradebook.cpp, which
+// says so.
 #pragma once
 
 #include <filesystem>

@@ -9,8 +9,8 @@ namespace warpgrade {
 // one of the files is there already or the name will not do; nothing is left behind then.
 int new_lab(const std::string& name);
 
-// Makes the student's stub and the table of cases in their page anew from lab.yaml. A stub that somebody has
-// filled stays.
+// Makes the student's stub and the table of cases in their page anew from lab.yaml. A stub that somebody
+// has filled stays.
 int make_lab_pages(const std::string& name);
 
 // Prints the contract that submissions include.

@@ -1,5 +1,5 @@
-// `warpgrade labs [LAB]`: the labs, a lab's cases, or the baselines; below it the commands for authors of
-// labs.
+// `warpgrade labs [LAB]`: the labs, a lab's cases, or the baselines; below it the commands for authors
+// of labs.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -143,8 +143,8 @@ class Backend {
   virtual cudaError_t take_late_error() { return cudaSuccess; }
   virtual void report(const HostFinding& finding) = 0;
   // An executor found that a call names memory that is not the program's: a range that leaves its allocation
-  // (`what`: "a copy"), an address that is not there to be freed (`call`: "cudaFree"). False when the backend
-  // tells nobody.
+  // (`what`: "a copy"), an address that is not there to be freed (`call`: "cudaFree"). False when the
+  // backend tells nobody.
   virtual bool report_overrun(uint64_t /*address*/, uint64_t /*bytes*/, const char* /*what*/) {
     return false;
   }
@@ -158,8 +158,8 @@ class Backend {
   // Device memory that was not freed, where such mistakes are looked for.
   virtual void report_leaks() {}
 
-  // --- device code. `containers`: the fat binary's, which stay where they are; more than one with -rdc=true.
-  // ---
+  // --- device code. `containers`: the fat binary's, which stay where they are; more than one with
+  // -rdc=true. ---
   virtual cudaError_t add_module(std::span<const std::span<const uint8_t>> containers, ModuleId& module) = 0;
   // Its device memory goes back; nothing of it is used any more.
   virtual void remove_module(ModuleId) {}
@@ -241,8 +241,8 @@ class Backend {
   virtual cudaError_t launch_graph(GraphId, StreamId) { return cudaErrorNotSupported; }
   virtual cudaError_t destroy_graph(GraphId) { return cudaSuccess; }
 
-  // --- handles of conditional nodes: values that kernels set. cudaErrorNotSupported where there are none.
-  // ---
+  // --- handles of conditional nodes: values that kernels set. cudaErrorNotSupported where there are
+  // none. ---
   virtual cudaError_t create_condition(uint64_t& /*handle*/) { return cudaErrorNotSupported; }
   virtual cudaError_t set_condition(uint64_t /*handle*/, uint32_t /*value*/) { return cudaErrorNotSupported; }
   virtual cudaError_t read_condition(uint64_t /*handle*/, uint32_t& /*value*/) {
@@ -271,8 +271,8 @@ inline cudaError_t Backend::copy_rows(const RowsCopy& rows, StreamId stream, boo
 
 // Each library that holds the front end defines these. The backend of this process:
 Backend& backend();
-// A function of the CUDA driver (cuda.h) as of a version of CUDA (12040 for 12.4); nullptr when there is
-// none.
+// A function of the CUDA driver (cuda.h) as of a version of CUDA (12040 for 12.4); nullptr when there
+// is none.
 void* driver_function(const char* symbol, int version, unsigned long long flags,
                       cudaDriverEntryPointQueryResult& status);
 

@@ -46,8 +46,8 @@ cudaError_t end_capture(Stream& stream, std::shared_ptr<Graph>& graph);
 // The stream is destroyed: its capture is over, or invalid when another stream began it.
 void leave_capture(Stream& stream);
 
-// What cudaEventRecord and cudaStreamWaitEvent do to captures; empty when the call has nothing to do with
-// one.
+// What cudaEventRecord and cudaStreamWaitEvent do to captures; empty when the call has nothing to do
+// with one.
 std::optional<cudaError_t> record_in_capture(Stream& stream, Event& event, bool external, cudaEvent_t handle);
 std::optional<cudaError_t> wait_in_capture(Stream& stream, Event& event, bool external, cudaEvent_t handle);
 // cudaErrorCapturedEvent for an event that stands for nodes.

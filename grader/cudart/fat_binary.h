@@ -7,13 +7,13 @@
 
 namespace warpgrade::cudart {
 
-// `wrapper`: what a program passes to __cudaRegisterFatBinary. The containers lie in the program, each as
-// long as its header says; a pointer to none is an empty span. No container when the wrapper has another
-// format.
+// `wrapper`: what a program passes to __cudaRegisterFatBinary. The containers lie in the program, each
+// as long as its header says; a pointer to none is an empty span. No container when the wrapper has
+// another format.
 std::vector<std::span<const uint8_t>> containers_of(const void* wrapper);
 
-// The bytes that a container with this header has, header included; 0 when `bytes` do not begin with a
-// header.
+// The bytes that a container with this header has, header included; 0 when `bytes` do not begin with
+// a header.
 uint64_t container_bytes(std::span<const uint8_t> bytes);
 
 }  // namespace warpgrade::cudart

@@ -1,6 +1,6 @@
 // How an executable graph is put into a stream where the backend has graphs: nodes that it can hold come
-// together in as few graphs as their order allows, and the rest runs between them. Child graphs are laid open
-// first.
+// together in as few graphs as their order allows, and the rest runs between them. Child graphs are laid
+// open first.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -15,8 +15,8 @@ struct HostPlace {
 // Return addresses on the way from here to main; cheap.
 std::vector<void*> call_stack();
 
-// The innermost of these calls that lies in code with a source file of the user's. Asks addr2line, once an
-// address.
+// The innermost of these calls that lies in code with a source file of the user's. Asks addr2line, once
+// an address.
 // `kernel`: the mangled name of the kernel that is launched, whose stub is not the user's.
 HostPlace place_of_call(const std::vector<void*>& stack, const std::string& kernel = {});
 

@@ -1,5 +1,5 @@
-// Texture and surface objects: what they are made of is checked here, device code reads it through the
-// backend.
+// Texture and surface objects: what they are made of is checked here, device code reads it through
+// the backend.
 #include <cuda_runtime_api.h>
 
 #include <mutex>

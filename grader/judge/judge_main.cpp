@@ -69,9 +69,9 @@ JudgeServices& services_for(const JudgeJob& job, std::unique_ptr<JudgeServices>&
   return *kept;
 }
 
-// Checks the content of the job's files against their hashes, several at a time, in the order of the cases. A
-// file is checked once a process: a case waits for its own, believes it from then on, or says what is wrong
-// with it.
+// Checks the content of the job's files against their hashes, several at a time, in the order of the cases.
+// A file is checked once a process: a case waits for its own, believes it from then on, or says what is
+// wrong with it.
 class FileChecks {
  public:
   FileChecks(const JudgeJob& job, int most_threads) {

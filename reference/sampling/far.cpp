@@ -174,8 +174,8 @@ int differing_bits(const std::uint64_t* a, const std::uint64_t* b, std::size_t w
 
 FarTests far_tests(std::int64_t rows, unsigned fanout, std::uint64_t seed, FarDepth depth, bool earlier_run) {
   Plan plan(rows, fanout, seed);
-  // From near the beginning every distance within a run is reached; from the middle those to another run in
-  // both directions.
+  // From near the beginning every distance within a run is reached; from the middle those to another run
+  // in both directions.
   constexpr Plan::Part kBegin{0, 1.0 / 16}, kMiddle{3.0 / 8, 5.0 / 8}, kAnywhere{0, 1};
   switch (depth) {
     case FarDepth::kFirst:

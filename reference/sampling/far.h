@@ -16,8 +16,8 @@ struct FarTests {
 
 enum class FarDepth {
   kFirst,   // a checked run alone: everything within one run
-  kSecond,  // a checked run and an earlier one under another seed: a part of that, and everything between the
-            // two
+  kSecond,  // a checked run and an earlier one under another seed: a part of that, and everything between
+            // the two
   kTimed,   // a timed repetition: a few, chosen anew each time
 };
 // `earlier_run`: one is kept, under another seed.
@@ -38,8 +38,8 @@ std::optional<Rejection> judge_lag(const Lag& lag, unsigned fanout, const LagCou
                                    double candidates = 1);
 std::optional<Rejection> judge_triple(const Triple& triple, const TripleCounts& counts);
 std::optional<Rejection> judge_repeat(const RepeatSearch& search, std::uint64_t key);
-// The distance at which the search's best pair lies, as a lag over the whole run, to be judged with
-// lag_candidates().
+// The distance at which the search's best pair lies, as a lag over the whole run, to be judged
+// with lag_candidates().
 Lag lag_of_repeat(const RepeatSearch& search, std::uint64_t key);
 double lag_candidates(const RepeatSearch& search);
 

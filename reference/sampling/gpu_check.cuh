@@ -2,8 +2,8 @@
 // counts are judged on the host by the same functions as the CPU's.
 //
 // Shapes  samples, places, levels [rows, fanout], degrees [rows]; all device memory of the judge's own.
-// Cost    locate: a binary search a sample in shared memory, 9 bytes of traffic; a pairing: 2 to 10 bytes a
-// cell.
+// Cost    locate: a binary search a sample in shared memory, 9 bytes of traffic; a pairing: 2 to 10 bytes
+// a cell.
 #pragma once
 
 #include <cuda_runtime.h>

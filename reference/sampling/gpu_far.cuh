@@ -1,8 +1,8 @@
 // The counting kernels of the far tests (far.h) for arrays of hundreds of millions of samples: the counts are
 // those of the CPU's functions, number for number.
 //
-// Cost    a lag or a triple: 2 or 3 bytes a cell and an atomic addition in shared memory or L2; a search:
-// kMostStretchWords
+// Cost    a lag or a triple: 2 or 3 bytes a cell and an atomic addition in shared memory or L2; a
+// search: kMostStretchWords
 //         words compared a cell, about 64 population counts.
 #pragma once
 

@@ -59,8 +59,8 @@ WARPGRADE_PHILOX_FUNCTION unsigned plane_bit(int plane, unsigned degree, int pla
 
 // Looks for a stretch of cells that occurs twice, at any distance, as baby steps and giant steps do: the
 // stretches that begin at each of the `block` cells from `base` on (of the earlier run, if it says so),
-// against the stretches that begin at each multiple of `block` of the run. Any distance L is that of one of
-// these pairs.
+// against the stretches that begin at each multiple of `block` of the run. Any distance L is that of one
+// of these pairs.
 constexpr int kMostStretchWords = 64;
 constexpr unsigned kMostBlock = 1u << 14;
 struct RepeatSearch {

@@ -1,5 +1,5 @@
-// What the checks of sampling look at: the place in its row of every drawn neighbour, and its level. For host
-// and GPU.
+// What the checks of sampling look at: the place in its row of every drawn neighbour, and its level. For
+// host and GPU.
 //
 // Under the null hypothesis a place is uniform on [0, degree) and a level uniform on [0, 64), whatever the
 // degree: the checker's own random bits, drawn after the run, break ties among equal neighbours and spread a
@@ -58,9 +58,9 @@ WARPGRADE_PHILOX_FUNCTION std::uint32_t tie_breaker(std::uint64_t cell, std::uin
   return static_cast<std::uint32_t>((z ^ (z >> 31)) >> 32);
 }
 
-// Which cells a test of independence pairs. Rows of a grid: cell (i, j) with (i ^ row_mask, j ^ draw_mask);
-// flat: cell c with c ^ flat_mask. Every cell is in at most one pair, so that pairs are independent of each
-// other.
+// Which cells a test of independence pairs. Rows of a grid: cell (i, j) with (i ^ row_mask, j ^
+// draw_mask); flat: cell c with c ^ flat_mask. Every cell is in at most one pair, so that pairs are
+// independent of each other.
 struct Pairing {
   bool earlier_run = false;  // the partner is a cell of an earlier run, with another seed
   unsigned row_mask = 0, draw_mask = 0;

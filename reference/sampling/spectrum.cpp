@@ -27,8 +27,8 @@ struct Turns {
   }
 };
 
-// One stage's step for `count` lines, a multiple of 32: b is turned, then a and b become their sum and
-// difference.
+// One stage's step for `count` lines, a multiple of 32: b is turned, then a and b become their sum
+// and difference.
 #if defined(__x86_64__) && defined(__GNUC__)
 [[gnu::target_clones("arch=haswell", "default")]]
 #endif
@@ -180,8 +180,8 @@ Form strongest_form(const TripleCounts& counts) {
 
 double detectable_strength(double n, bool triples) {
   const double forms = triples ? std::pow(kTripleLevels, 3) : std::pow(kLevels, 2);
-  // The real part is at least |S| / sqrt(2) or the imaginary part is; 1.3 deviations above the threshold is 9
-  // in 10.
+  // The real part is at least |S| / sqrt(2) or the imaginary part is; 1.3 deviations above the threshold is
+  // 9 in 10.
   return std::sqrt(2.0) * (std::sqrt(std::log(2 * forms / kTestAlarm)) + 1) / std::sqrt(n);
 }
 

@@ -2,8 +2,8 @@
 // coefficients whose value is not uniform? Points of a generator that lie on few parallel lines or planes
 // make such a form constant.
 //
-//   S(a, b) = sum over pairs of exp(2 pi i (a x + b y) / 64)      one transform of the joint counts gives all
-//   of them
+//   S(a, b) = sum over pairs of exp(2 pi i (a x + b y) / 64)      one transform of the joint counts gives
+//   all of them
 //
 // Bound. A phase z is uniform on m >= 4 equally spaced points of the circle, so E exp(s Re z) <= I_0(s) + 2
 // sum I_mk(s) <= exp(s^2 / 4), whatever the rotation; with independent phases P(Re S >= t) <= exp(-t^2 / n)

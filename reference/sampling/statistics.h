@@ -29,9 +29,9 @@ double log_tail_of_divergence(double divergence, int freedom);
 double log_tail_of_hits(double hits, double trials, double expected);
 
 // The natural logarithm of a bound on P(no count is further from its mean than the furthest of these is):
-// draws that fill the categories more evenly than chance does. The number of such tables of counts, at most
-// (2 off + 1)^f, times the largest probability that a table has, n! / Gamma(n / (f + 1) + 1)^(f + 1) / (f +
-// 1)^n.
+// draws that fill the categories more evenly than chance does. The number of such tables of counts, at
+// most (2 off + 1)^f, times the largest probability that a table has, n! / Gamma(n / (f + 1) + 1)^(f + 1)
+// / (f + 1)^n.
 double log_tail_of_evenness(std::span<const std::uint64_t> counts);
 
 bool rejects(double log_tail);

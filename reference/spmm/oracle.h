@@ -1,5 +1,5 @@
-// The trusted answer of the lab `spmm`: C = A * B in double precision on the CPU, with what an error bound
-// needs.
+// The trusted answer of the lab `spmm`: C = A * B in double precision on the CPU, with what an error
+// bound needs.
 //
 // fp32 inputs are widened exactly, a product of two fp32 numbers is exact in fp64, and a row of L entries
 // sums to within L * 2^-53 of the truth: against any fp32 kernel the oracle is exact for every L below 2^20.
@@ -27,8 +27,8 @@ struct CsrView {
 // its place. The other functions here trust their matrix.
 void check_csr(const CsrView& a);
 
-// Every row. `abs_sum`, where not nullptr, receives sum |a_ij| * |b_jc| for each cell of C: the scale of its
-// rounding error.
+// Every row. `abs_sum`, where not nullptr, receives sum |a_ij| * |b_jc| for each cell of C: the scale of
+// its rounding error.
 void spmm_oracle(const CsrView& a, int k,
                  const float* b,   // [cols, k]
                  double* c,        // [rows, k]

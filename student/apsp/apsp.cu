@@ -2,9 +2,9 @@
 //
 //   graph[i * n + j] = min over k of graph[i * n + k] + graph[k * n + j], until nothing changes
 //
-// The three functions below are the contract; reference/include/warpgrade/apsp.h states it in full. As they
-// stand they compile, and say that they are not written yet: `make test` then skips the lab instead of
-// failing it.
+// The three functions below are the contract; reference/include/warpgrade/apsp.h states it in full. As
+// they stand they compile, and say that they are not written yet: `make test` then skips the lab instead
+// of failing it.
 //
 // Try it:  make test LAB=apsp                     all public cases
 //          make test LAB=apsp CASE=complete-100   one of them

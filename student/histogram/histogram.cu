@@ -2,9 +2,9 @@
 //
 //   counts[b] = number of ids with id / 40 == b        b < histogram_bins(nodes)
 //
-// The three functions below are the contract; reference/include/warpgrade/histogram.h states it in full. As
-// they stand they compile, and say that they are not written yet: `make test` then skips the lab instead of
-// failing it.
+// The three functions below are the contract; reference/include/warpgrade/histogram.h states it in full.
+// As they stand they compile, and say that they are not written yet: `make test` then skips the lab
+// instead of failing it.
 //
 // Try it:  make test LAB=histogram                         all public cases
 //          make test LAB=histogram CASE=last-bin-small     one of them

@@ -3,8 +3,8 @@
 //   samples[i, j] = a neighbour of nodes[i], each equally likely        i < count, j < fanout
 //
 // The three functions below are the contract; reference/include/warpgrade/sampling.h states it in full. As
-// they stand they compile, and say that they are not written yet: `make test` then skips the lab instead of
-// failing it.
+// they stand they compile, and say that they are not written yet: `make test` then skips the lab instead
+// of failing it.
 //
 // Try it:  make test LAB=sampling                            all public cases
 //          make test LAB=sampling CASE=synth-hub-100x4       one of them

@@ -2,9 +2,9 @@
 //
 //   C[m, k] = A[m, n] * B[n, k]        m = a.rows, n = a.cols
 //
-// The three functions below are the contract; reference/include/warpgrade/spmm.h states it in full. As they
-// stand they compile, and say that they are not written yet: `make test` then skips the lab instead of
-// failing it.
+// The three functions below are the contract; reference/include/warpgrade/spmm.h states it in full. As
+// they stand they compile, and say that they are not written yet: `make test` then skips the lab instead
+// of failing it.
 //
 // Try it:  make test LAB=spmm                      all public cases
 //          make test LAB=spmm CASE=synth-hub-k32   one of them

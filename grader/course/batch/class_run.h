@@ -37,8 +37,8 @@ std::vector<CaseSpec> all_cases(const Lab& lab, const Policy& policy);
 // The given one, or the lab's in grader/policies.
 std::filesystem::path policy_file(const Lab& lab, const std::optional<std::filesystem::path>& given);
 
-// What a policy of the lab may speak of; of a run's lab, the cases of the run as well: they were its policy's
-// then.
+// What a policy of the lab may speak of; of a run's lab, the cases of the run as well: they were its
+// policy's then.
 PolicyVocabulary vocabulary_of(const Lab& lab);
 PolicyVocabulary vocabulary_of(const nlohmann::json& run);
 

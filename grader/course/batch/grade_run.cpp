@@ -41,8 +41,8 @@ int cores() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-// WARPEMU_THREADS, as the emulator's own programs read it: workers of each runner, instead of a share of the
-// cores.
+// WARPEMU_THREADS, as the emulator's own programs read it: workers of each runner, instead of a share of
+// the cores.
 std::optional<int> emulator_threads_asked() {
   const char* text = std::getenv("WARPEMU_THREADS");
   if (text == nullptr || *text == '\0') return std::nullopt;
@@ -67,8 +67,8 @@ std::string unknown_level_text() {
       text);
 }
 
-// Calls work(i) for i in [0, count) on `workers` threads; the first exception stops the rest and is thrown
-// again.
+// Calls work(i) for i in [0, count) on `workers` threads; the first exception stops the rest and is
+// thrown again.
 void parallel(size_t count, size_t workers, const std::function<void(size_t)>& work) {
   std::atomic<size_t> next{0};
   std::exception_ptr failure;

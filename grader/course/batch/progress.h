@@ -1,5 +1,5 @@
-// One line that says what is going on, on a terminal; only the lasting notes elsewhere. Safe from several
-// threads.
+// One line that says what is going on, on a terminal; only the lasting notes elsewhere. Safe from
+// several threads.
 #pragma once
 
 #include <mutex>

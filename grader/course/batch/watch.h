@@ -31,8 +31,8 @@ RollingOptions rolling_options(const WatchOptions& watch, const std::optional<st
 std::optional<std::int64_t> end_of_watch(const WatchOptions& watch, const nlohmann::json& taken,
                                          double grace_minutes, const TimeZone& zone);
 
-// Judges what has arrived and goes on until the watch ends; the caller holds the run's lock. Returns the exit
-// code.
+// Judges what has arrived and goes on until the watch ends; the caller holds the run's lock. Returns the
+// exit code.
 int watch_class(const GradeOptions& options, const IngestOptions& ingesting, const WatchOptions& watch);
 
 }  // namespace warpgrade

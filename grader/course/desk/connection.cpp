@@ -121,8 +121,8 @@ Connection::~Connection() {
   end();
 }
 
-// Ctrl-C is for this program, which has last words for the desk: ssh leaves it alone, since it finds it
-// ignored.
+// Ctrl-C is for this program, which has last words for the desk: ssh leaves it alone, since it finds
+// it ignored.
 void Connection::start(const Address& address) {
   std::vector<std::string> command = command_for(address);
   int input[2], output[2];

@@ -227,8 +227,8 @@ class Door {
     return follow_known(*queue_.find(student_, id));
   }
 
-  // Everything that arrives goes the way of a class's hand-ins before it is queued. The hash of what is in
-  // it.
+  // Everything that arrives goes the way of a class's hand-ins before it is queued. The hash of what is
+  // in it.
   std::variant<std::string, Refusal> look_at(const fs::path& archive, const std::string& lab) const {
     const TemporaryDirectory scratch("warpgrade-door");
     RawAttempt raw;

@@ -49,8 +49,8 @@ Views views_of(const Queue& queue, const std::vector<Request>& runs) {
   return views;
 }
 
-// Of runs that judged all that is open: one of a single case, chosen by its student, says nothing of the
-// others.
+// Of runs that judged all that is open: one of a single case, chosen by its student, says nothing of
+// the others.
 void write_leaderboard(const Queue& queue, const std::string& lab, const Policy& policy,
                        const fs::path& folder) {
   const std::vector<Request> runs =

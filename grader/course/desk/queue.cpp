@@ -61,9 +61,9 @@ std::string minutes_text(double seconds) {
   return minutes < 120 ? fmt::format("{} min", minutes) : fmt::format("{} h", (minutes + 59) / 60);
 }
 
-// SQLite's usual journal here needs memory that all processes share; it changes for one who is alone. Two who
-// want that, each with the file open, would wait for each other: so it is closed between the tries, and their
-// pauses differ.
+// SQLite's usual journal here needs memory that all processes share; it changes for one who is alone. Two
+// who want that, each with the file open, would wait for each other: so it is closed between the tries, and
+// their pauses differ.
 void leave_shared_memory(const fs::path& file) {
   std::minstd_rand pauses(static_cast<unsigned>(getpid()));
   const double end = now_s() + kPatienceAlone;

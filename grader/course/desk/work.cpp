@@ -34,8 +34,8 @@ bool somebody_is_first(const fs::path& desk) {
   return file && flock(file.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
-// Tells the supervisor that this process lives, also while it judges. With a connection to the queue of its
-// own.
+// Tells the supervisor that this process lives, also while it judges. With a connection to the queue of
+// its own.
 class Heartbeat {
  public:
   Heartbeat(const fs::path& desk, Worker worker)

@@ -87,10 +87,10 @@ std::string case_text(const json& line) {
 
 namespace {
 
-// Over all cases that have a threshold: the geometric mean of the speed-ups with its 95 % interval. Errors of
-// different cases are taken as independent, so the mean's is the root of the sum of their squares, divided by
-// their number. Nothing unless every one of them is correct and measured: means over different cases do not
-// compare.
+// Over all cases that have a threshold: the geometric mean of the speed-ups with its 95 % interval. Errors
+// of different cases are taken as independent, so the mean's is the root of the sum of their squares,
+// divided by their number. Nothing unless every one of them is correct and measured: means over different
+// cases do not compare.
 json speed_of(const json& view) {
   double logarithms = 0, below = 0, above = 0;
   int count = 0;

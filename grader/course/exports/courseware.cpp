@@ -28,8 +28,8 @@ json gradescope_test(const json& line) {
                {"output_format", "text"},
                {"visibility", "visible"},
                {"tags", {line.value("kind", "case")}}};
-  // Without a status Gradescope calls a test failed that earned less than its maximum: a slow one is not
-  // wrong.
+  // Without a status Gradescope calls a test failed that earned less than its maximum: a slow one is
+  // not wrong.
   test["status"] = line.at("verdict") == "accepted" ? "passed" : "failed";
   if (line.value("left_out", false)) {
     test["output"] = line.value("note", "none of this submission's cases");

@@ -1,6 +1,6 @@
-// What courseware imports as a table: Canvas, Moodle, Blackboard, Brightspace. Which rows and columns each
-// one demands stands in its own documentation: tests/lms_import.py names the documents and models the
-// imports.
+// What courseware imports as a table: Canvas, Moodle, Blackboard, Brightspace. Which rows and columns
+// each one demands stands in its own documentation: tests/lms_import.py names the documents and models
+// the imports.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace {
 using Row = std::vector<std::string>;
 using Rows = std::vector<Row>;
 
-// An id as courseware wrote it, for its import to find. One that a hand-in's name brought is a stranger's
-// text.
+// An id as courseware wrote it, for its import to find. One that a hand-in's name brought is a
+// stranger's text.
 std::string id_cell(const json& person, const std::string& id) {
   return person.value("on_roster", true) ? id : plain_cell(id);
 }

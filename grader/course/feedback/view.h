@@ -1,6 +1,6 @@
-// What a student may see, and nothing else: made by copying single named fields, so that what nobody thought
-// of stays behind. Everything that reaches a student (pages, Gradescope, Autolab, JUnit) is made from views
-// alone.
+// What a student may see, and nothing else: made by copying single named fields, so that what nobody
+// thought of stays behind. Everything that reaches a student (pages, Gradescope, Autolab, JUnit) is made
+// from views alone.
 #pragma once
 
 #include <filesystem>

@@ -32,8 +32,8 @@ std::string utc_timestamp() {
 
 namespace {
 
-// The writer's lock: a file beside the gradebook, so that it also holds where the database does not exist
-// yet.
+// The writer's lock: a file beside the gradebook, so that it also holds where the database does not
+// exist yet.
 FileDescriptor lock_for_writing(const fs::path& file, double patience_s) {
   const fs::path lock = file.string() + ".lock";
   FileDescriptor descriptor(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -209,8 +209,8 @@ std::optional<double> real(SQLite::Statement& query, int index) {
   return column.isNull() ? std::nullopt : std::optional<double>(column.getDouble());
 }
 
-// Every attempt of every student, and of those on a roster who handed nothing in; the latest run of a lab
-// last.
+// Every attempt of every student, and of those on a roster who handed nothing in; the latest run of a
+// lab last.
 constexpr const char* kGradesQuery = R"sql(
 SELECT s.student, s.name, s.email, s.section, coalesce(a.team, s.team), r.lab, r.run, a.submission, a.submitted_at,
        c.verdict, a.refusal, c.late_note, a.attempt, a.late_s, c.points_before_late, c.points,
@@ -245,8 +245,8 @@ Grade read_grade(SQLite::Statement& query) {
   return grade;
 }
 
-// Which of a student's attempts in a lab counts: of the latest run, the last that ingest lets count; or the
-// best.
+// Which of a student's attempts in a lab counts: of the latest run, the last that ingest lets count; or
+// the best.
 std::size_t counting(const std::vector<Grade>& grades, std::size_t first, std::size_t last, bool best) {
   std::size_t chosen = last - 1;
   for (std::size_t i = last - 1; i-- > first;) {
@@ -351,8 +351,8 @@ Gradebook::State Gradebook::state() const {
 
 std::vector<json> Gradebook::history(const std::optional<std::string>& student) const {
   return impl_->guarded([&] {
-    // A run's arrival matters to a student when an attempt of theirs is in it; a changed score when it is
-    // theirs.
+    // A run's arrival matters to a student when an attempt of theirs is in it; a changed score when it
+    // is theirs.
     SQLite::Statement query(*impl_->database, R"sql(
 SELECT at, author, action, lab, run, submission, student, before, after, reason FROM audit a
 WHERE ?1 IS NULL OR a.student = ?1

@@ -1,6 +1,6 @@
-// The gradebook: one SQLite file for a course. Runs are merged into it by one writer at a time; grades are
-// asked of it; a person's override stands above the computed points and never replaces them. Tables:
-// README.md here.
+// The gradebook: one SQLite file for a course. Runs are merged into it by one writer at a time; grades
+// are asked of it; a person's override stands above the computed points and never replaces them.
+// Tables: README.md here.
 #pragma once
 
 #include <cstdint>
@@ -55,9 +55,8 @@ struct Grade {
 
 class Gradebook {
  public:
-  // Writing holds FILE.lock until the object goes: a second writer
-  // waits up to `patience_s` and is then refused. Throws UsageError: locked, no gradebook, one of a newer
-  // version.
+  // Writing holds FILE.lock until the object goes: a second writer waits up to `patience_s` and is then
+  // refused. Throws UsageError: locked, no gradebook, one of a newer version.
   Gradebook(const std::filesystem::path& file, GradebookMode mode, double patience_s = 10);
   ~Gradebook();
   Gradebook(const Gradebook&) = delete;
@@ -67,8 +66,8 @@ class Gradebook {
   // same run again changes no byte. Throws UsageError when a run of that name was made at another time.
   CollectSummary collect(const CollectedRun& run, const std::string& author);
 
-  // Sorted by lab, student, run and attempt. Of each student and lab the one grade that counts, or every
-  // attempt.
+  // Sorted by lab, student, run and attempt. Of each student and lab the one grade that counts, or
+  // every attempt.
   std::vector<Grade> grades(const GradeFilter& filter) const;
 
   // Sets a student's points in a lab; no points takes the last override back. Throws UsageError for a student

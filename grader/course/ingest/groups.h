@@ -38,8 +38,8 @@ struct Group {
 
 class Groups {
  public:
-  // The group of who handed in: the student's team by the roster, those who handed in together, or the
-  // student alone.
+  // The group of who handed in: the student's team by the roster, those who handed in together, or
+  // the student alone.
   Group& of(const Roster& roster, std::size_t student, const std::set<std::size_t>& members);
 
   // By time, where every attempt of a group has one, else as the export counts; then numbered.

@@ -101,8 +101,8 @@ class Ingest {
                         [](const auto& entry) { return !entry.path().filename().string().starts_with("."); });
   }
 
-  // A whole export in one archive is unpacked first; entries of it that are not safe are somebody's own
-  // doing.
+  // A whole export in one archive is unpacked first; entries of it that are not safe are somebody's
+  // own doing.
   fs::path unpacked_source() {
     if (fs::is_directory(options_.source)) return options_.source;
     if (!fs::exists(options_.source))

@@ -1,5 +1,5 @@
-// Hand-ins that arrive one after the other: what is new since the last look, and what a day's limit leaves of
-// it.
+// Hand-ins that arrive one after the other: what is new since the last look, and what a day's limit leaves
+// of it.
 #pragma once
 
 #include <cstdint>

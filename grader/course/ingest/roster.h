@@ -35,8 +35,8 @@ struct StudentKeys {
 class Roster {
  public:
   Roster() = default;
-  // Times without a zone are of `zone`. Throws UsageError with file and line: no id column, an id twice, a
-  // bad time.
+  // Times without a zone are of `zone`. Throws UsageError with file and line: no id column, an id twice,
+  // a bad time.
   static Roster read(const std::filesystem::path& file, const TimeZone& zone = {});
 
   const std::vector<Student>& students() const { return students_; }

@@ -1,5 +1,5 @@
-// A run's folder: where its files lie, and records that are written once and checked when read. Formats:
-// README.md here.
+// A run's folder: where its files lie, and records that are written once and checked when read.
+// Formats: README.md here.
 #pragma once
 
 #include <filesystem>
@@ -48,9 +48,9 @@ class RunFolder {
   void add_fault(const nlohmann::json& record) const;
   bool has_record(const std::string& id, const std::string& case_id) const;
 
-  // All case records in the run's order of submissions and cases; faults only where no verdict stands. Throws
-  // UsageError for a file that is damaged, naming it. Where there are no case files (a published set), those
-  // of records.jsonl.
+  // All case records in the run's order of submissions and cases; faults only where no verdict stands.
+  // Throws UsageError for a file that is damaged, naming it. Where there are no case files (a published
+  // set), those of records.jsonl.
   std::vector<nlohmann::json> read_records() const;
 
   // Merges the case files into records.jsonl, and the processes' events into events.jsonl.

@@ -16,8 +16,8 @@ std::set<std::string> gpu_words(const std::string& name);
 std::size_t gpu_match(const std::string& model, const std::string& device);
 
 // The device's model: its name without the maker, the brand, and what begins with the size or kind of its
-// memory. "NVIDIA H100 80GB HBM3": "H100"; "NVIDIA GeForce RTX 4090": "RTX 4090"; "NVIDIA A100-SXM4-40GB":
-// "A100".
+// memory. "NVIDIA H100 80GB HBM3": "H100"; "NVIDIA GeForce RTX 4090": "RTX 4090"; "NVIDIA
+// A100-SXM4-40GB": "A100".
 std::string gpu_model(const std::string& device);
 
 }  // namespace warpgrade

@@ -59,8 +59,8 @@ struct Policy {
     std::size_t host_memory_mb = 4096, device_memory_mb = 16384, output_kb = 256;
   } limits;
 
-  // What a student may see of the own submission; grader/course/gradebook/README.md says what each word
-  // gives.
+  // What a student may see of the own submission; grader/course/gradebook/README.md says what each
+  // word gives.
   struct Visibility {
     std::set<std::string> open_sets{"public"};  // sets of cases that are shown in full
     bool hidden_verdicts = true;    // of the others: the verdict's kind, or only how many are correct

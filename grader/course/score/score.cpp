@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-// From bad to worse; the submission's verdict is its worst case's. What is nobody's fault ranks below every
-// fault.
+// From bad to worse; the submission's verdict is its worst case's. What is nobody's fault ranks below
+// every fault.
 int severity(const std::string& verdict) {
   constexpr const char* kOrder[] = {
       verdicts::kAccepted,       verdicts::kNotRun,       verdicts::kJudgeFault,  verdicts::kNotImplemented,
@@ -58,8 +58,8 @@ void score_speed(const Policy& policy, const json& record, double threshold, Cas
   const bool passes = noise ? policy.within_noise_passes : median >= threshold;
   result.line["threshold_status"] = noise ? "within_noise" : passes ? "pass" : "fail";
   result.over_threshold = passes;
-  // With the benefit of the doubt an interval that reaches the threshold earns all; without it, its low end
-  // counts.
+  // With the benefit of the doubt an interval that reaches the threshold earns all; without it, its low
+  // end counts.
   result.speed_share = passes ? 1 : share_of(policy, noise ? low : median, threshold);
 }
 

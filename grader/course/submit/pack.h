@@ -18,10 +18,10 @@ struct PackedSubmission {
   size_t bytes = 0;                             // of the archive
 };
 
-// Writes `archive` (replacing it) with everything under one folder named after the lab; manifest.json in it
-// lists the files with their SHA-256 (grader/course/record/README.md, warpgrade.archive.v1). Throws
-// UsageError for a submission that can't be judged (no source, too large, a symbolic link), and writes
-// nothing then.
+// Writes `archive` (replacing it) with everything under one folder named after the lab; manifest.json
+// in it lists the files with their SHA-256 (grader/course/record/README.md, warpgrade.archive.v1).
+// Throws UsageError for a submission that can't be judged (no source, too large, a symbolic link), and
+// writes nothing then.
 PackedSubmission pack_submission(const Submission& submission, const std::string& lab,
                                  const std::filesystem::path& archive);
 

@@ -1,7 +1,7 @@
 // Seeded mutations of the test programs' own fat binaries and PTX, through the loader, the lexer, the parser
 // and the program builder: whatever stands there is built or refused by name, and never ends the process.
-//   WARPEMU_FUZZ_SEED=n  the first seed (default 1); a failure prints its own, which repeats it alone as
-//   first
+//   WARPEMU_FUZZ_SEED=n  the first seed (default 1); a failure prints its own, which repeats it alone
+//   as first
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -112,8 +112,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"host_copy_overrun", "host_copy_overrun", 1, false, "leaves allocation #2"}),
     [](const auto& test) { return test.param.argument; });
 
-// What the table of left-out features in README.md promises: an error by name, at its line; nothing is
-// started.
+// What the table of left-out features in README.md promises: an error by name, at its line; nothing
+// is started.
 struct LeftOut {
   const char* argument;
   const char* message;

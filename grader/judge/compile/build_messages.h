@@ -11,8 +11,8 @@ namespace warpgrade {
 inline constexpr const char* kJudgesProgram = "the judge's program";
 
 struct ShownNames {
-  // Beginnings of paths, each with what is shown instead: {"/run/warpgrade/source/", ""}. The first that
-  // fits.
+  // Beginnings of paths, each with what is shown instead: {"/run/warpgrade/source/", ""}. The first
+  // that fits.
   std::vector<std::pair<std::string, std::string>> prefixes;
   // Folders of the judge's own objects and sources, each ending in '/'. A path below one of them, with its
   // line, becomes kJudgesProgram; a line that only says in which of the judge's functions something happened

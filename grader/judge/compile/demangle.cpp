@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kNamesAtOnce = 100;
 
 // A name of a hundred letters can demangle to gigabytes (each part may name an earlier one twice), and
-// __cxa_demangle knows no limit. So binutils' program does it, within limits; what it does not do stays as it
-// is.
+// __cxa_demangle knows no limit. So binutils' program does it, within limits; what it does not do stays as
+// it is.
 std::map<std::string, std::string> demangle_group(const std::vector<std::string>& names) {
   ProcessOptions options;
   options.command = {"c++filt"};

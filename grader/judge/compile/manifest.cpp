@@ -72,8 +72,8 @@ Manifest read_manifest(const UntrustedFolder& folder) {
     manifest.problem = describe(file.state, "submission.yaml", kMostManifestBytes);
     return manifest;
   }
-  // yaml-cpp refuses more than 500 levels; aliases stay references, so that nothing grows beyond the file's
-  // size.
+  // yaml-cpp refuses more than 500 levels; aliases stay references, so that nothing grows beyond the
+  // file's size.
   try {
     const YAML::Node node = YAML::Load(file.bytes);
     if (const YAML::Node title = node["title"]; title && title.IsScalar())

@@ -16,8 +16,8 @@ struct Manifest {
 };
 
 // Reads submission.yaml in the folder; an empty manifest where there is none. What is wrong with it is in
-// `problem`: no plain file, larger than 64 KiB, not YAML, a flag that is not allowed. Never throws for its
-// content.
+// `problem`: no plain file, larger than 64 KiB, not YAML, a flag that is not allowed. Never throws for
+// its content.
 Manifest read_manifest(const UntrustedFolder& folder);
 
 inline constexpr std::size_t kMostManifestBytes = 64 << 10;

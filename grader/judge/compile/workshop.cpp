@@ -33,8 +33,8 @@ fs::path object_name(std::size_t number) {
 
 }  // namespace
 
-// nvcc takes the host compiler from -ccbin; the sandbox shows /usr only, so another prefix is mounted as it
-// is.
+// nvcc takes the host compiler from -ccbin; the sandbox shows /usr only, so another prefix is mounted as
+// it is.
 HostCompiler host_compiler() {
   for (const char* name : {"NVCC_CCBIN", "CUDAHOSTCXX"}) {
     const char* value = std::getenv(name);

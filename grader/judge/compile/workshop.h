@@ -1,5 +1,5 @@
-// One compilation: a scratch folder of the judge, of which the sandbox sees parts, and the steps that run in
-// it.
+// One compilation: a scratch folder of the judge, of which the sandbox sees parts, and the steps that run
+// in it.
 //
 //   /run/warpgrade/source    read-only   the student's files under their own names, for #include and for
 //   messages /run/warpgrade/staged    read-only   0.cu, 1.cu, ...: one #include each; these names are what
@@ -45,8 +45,8 @@ class Workshop {
  public:
   Workshop(const Toolchain& toolchain, const CompileOptions& options);
 
-  // The path of "source/...", "build/..." and so on in a command; wrap() rewrites it where there is no
-  // sandbox.
+  // The path of "source/...", "build/..." and so on in a command; wrap() rewrites it where there is
+  // no sandbox.
   static std::string inside(const std::filesystem::path& name);
 
   // Writes one of the student's files into the source folder.
@@ -60,13 +60,13 @@ class Workshop {
   std::string keep_object(std::size_t number, const std::string& bytes) const;
   std::string kept_object(std::size_t number) const;
 
-  // Makes a fresh build folder and runs nvcc with it. `runner`: the folder of the runner's objects, for the
-  // link.
+  // Makes a fresh build folder and runs nvcc with it. `runner`: the folder of the runner's objects, for
+  // the link.
   Step nvcc(std::vector<std::string> arguments, const std::filesystem::path& runner = {});
 
-  // What the compiler said, in the student's names: a path below the source folder, a wrapper or an object
-  // becomes the student's file, the judge's own objects (in the folder `runner`) become "the judge's
-  // program".
+  // What the compiler said, in the student's names: a path below the source folder, a wrapper or an
+  // object becomes the student's file, the judge's own objects (in the folder `runner`) become "the
+  // judge's program".
   std::string in_shown_names(const std::string& words, const std::filesystem::path& runner) const;
 
  private:

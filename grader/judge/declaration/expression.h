@@ -1,8 +1,8 @@
 // Arithmetic over a lab's parameters: the shapes of arrays ("ceil_div(n, 40)"), the work of a case
 // ("2*m*n*k"). Operators + - * / %, parentheses, and the functions below, with C's precedence.
 //
-// Evaluated as whole numbers (shapes) or as real ones (work): "/" rounds towards minus infinity in the
-// former.
+// Evaluated as whole numbers (shapes) or as real ones (work): "/" rounds towards minus infinity in
+// the former.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 //   this GPU warpgrade-executor --timed "1 2 5" -- PROGRAM           timed runs of these commands
 //   (host_commands.h)
 //   warpgrade-executor --judge emulator|gpu [--device-memory-mb N]   serves a judge (judge_mode.h)
-// Exit code: the program's; 128 + N when signal N ended it; 125 when the executor itself failed, with a
-// message.
+// Exit code: the program's; 128 + N when signal N ended it; 125 when the executor itself failed, with
+// a message.
 #include <signal.h>
 #include <unistd.h>
 

@@ -28,8 +28,8 @@ void close_all_from(posix_spawn_file_actions_t& actions, int first) {
 #if __GLIBC_PREREQ(2, 34)
   posix_spawn_file_actions_addclosefrom_np(&actions, first);
 #else
-  // Those that are open now, and room for what other threads open until then. Closing what is not open is no
-  // error.
+  // Those that are open now, and room for what other threads open until then. Closing what is not open is
+  // no error.
   constexpr int kOpenedMeanwhile = 256;
   int highest = first;
   for (const auto& open : std::filesystem::directory_iterator("/proc/self/fd"))

@@ -12,8 +12,8 @@ namespace warpgrade::executor {
 // Where the host process finds its end, told by WARPGRADE_EXECUTOR.
 inline constexpr int kExecutorDescriptor = 3;
 // Where it says, by one byte, that the machine has started it: told by WARPGRADE_BEGUN. The CUDA runtime
-// writes it before constructors of the submission run, so a program that ends in one of these is known to be
-// at fault.
+// writes it before constructors of the submission run, so a program that ends in one of these is known to
+// be at fault.
 inline constexpr int kBegunDescriptor = 9;
 
 enum class HostCommand : std::uint32_t {

@@ -8,8 +8,8 @@ namespace warpgrade::executor {
 struct Limits {
   static constexpr uint64_t kNoLimit = ~uint64_t{0};
 
-  // Device and managed memory together, with what modules, stacks and the heap of the device take. 0: no
-  // limit.
+  // Device and managed memory together, with what modules, stacks and the heap of the device take. 0:
+  // no limit.
   uint64_t device_bytes = kNoLimit;
   size_t allocations = 1 << 20;
   size_t streams = 4096, events = 1 << 16, kernels = 1 << 14, modules = 256;

@@ -1,5 +1,5 @@
-// The memory that a submission owns: what its calls may name. Kernels are bound by the device's own
-// protection.
+// The memory that a submission owns: what its calls may name. Kernels are bound by the device's
+// own protection.
 #pragma once
 #include <cstdint>
 #include <map>

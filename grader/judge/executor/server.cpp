@@ -526,8 +526,8 @@ void Server::take_back(uint64_t address) {
   owned_.remove(address);
 }
 
-// What the program did wrong, as the runtime in its own process found it. Words for people: bounded, and of
-// no weight.
+// What the program did wrong, as the runtime in its own process found it. Words for people: bounded, and
+// of no weight.
 cudaError_t Server::report(const Call& call) {
   std::vector<std::string> texts(1);
   for (const char c : call.text()) {

@@ -47,8 +47,8 @@ class Server {
   ~Server();
   Server(const Server&) = delete;
 
-  // Carries out at most `most` records and looks after calls that wait. Returns how many records were taken.
-  // Throws ProtocolError.
+  // Carries out at most `most` records and looks after calls that wait. Returns how many records were
+  // taken. Throws ProtocolError.
   size_t serve(size_t most);
   // Sleeps until there may be something to do, at most for a while.
   void sleep(unsigned microseconds);
@@ -87,8 +87,8 @@ class Server {
   // What costs this program time through the executor: managed memory. Bits of protocol::Reply::notes.
   uint32_t notes() const { return notes_; }
 
-  // Set once the device or the driver did not answer in time. Every later call fails; the executor is to be
-  // replaced.
+  // Set once the device or the driver did not answer in time. Every later call fails; the executor is to
+  // be replaced.
   const std::optional<GaveUp>& gave_up() const { return gave_up_; }
   void give_up(const GaveUp& why);
   // Waits until no stream has work. cudaErrorLaunchTimeout, and gave_up(), when that takes longer.
@@ -193,8 +193,8 @@ class Server {
   cudaError_t report(const Call& call);
   cudaError_t place(const Call& call);
 
-  // Memory that is no allocation of the submission's: globals of its modules, stacks, heap, freed parts of
-  // the pool.
+  // Memory that is no allocation of the submission's: globals of its modules, stacks, heap, freed parts
+  // of the pool.
   uint64_t other_bytes() const {
     return module_memory_ + stack_memory_ + heap_memory_ + stack_limit_memory_ + printf_memory_ +
            pool_memory_;

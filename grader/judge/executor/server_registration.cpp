@@ -1,5 +1,5 @@
-// Memory of the host process that becomes the device's as well (cudaHostRegister), __managed__ variables, and
-// hints.
+// Memory of the host process that becomes the device's as well (cudaHostRegister), __managed__ variables,
+// and hints.
 #include <sys/mman.h>
 
 #include <cstring>

@@ -56,8 +56,8 @@ class SharedMemory {
   uint8_t* window_ = nullptr;
 };
 
-// Over a socket, from the executor to the host process. False when the other side is gone or sent something
-// else.
+// Over a socket, from the executor to the host process. False when the other side is gone or sent
+// something else.
 bool send_descriptors(int socket, int calls, int window);
 bool receive_descriptors(int socket, Descriptor& calls, Descriptor& window);
 

@@ -3,8 +3,8 @@
 namespace warpgrade::executor {
 
 std::array<int32_t, 256> told_attributes(const cudart::DeviceFacts& facts) {
-  // The host process' memory is out of the device's reach, handles cannot leave the process, and there is one
-  // device.
+  // The host process' memory is out of the device's reach, handles cannot leave the process, and there is
+  // one device.
   constexpr cudaDeviceAttr kNotHere[] = {
       cudaDevAttrPageableMemoryAccess,           cudaDevAttrPageableMemoryAccessUsesHostPageTables,
       cudaDevAttrDirectManagedMemAccessFromHost, cudaDevAttrHostNativeAtomicSupported,

@@ -1,6 +1,6 @@
-// The memory that a host process shares with its executor: a ring of call records, a slot of replies for each
-// of its threads, an area for large copies, and a window of pinned and managed memory. README.md describes
-// the protocol.
+// The memory that a host process shares with its executor: a ring of call records, a slot of replies for
+// each of its threads, an area for large copies, and a window of pinned and managed memory. README.md
+// describes the protocol.
 //
 // The host process may write all of it at any time. So the executor keeps its own state in its own memory,
 // copies a record before it looks at it, and believes nothing that it reads here.
@@ -20,8 +20,8 @@ inline constexpr size_t kSlotsOffset = kRingOffset + kRingBytes, kSlots = 32, kS
 inline constexpr size_t kBulkOffset = kSlotsOffset + kSlots * kSlotBytes, kBulkBytes = 8 * kMiB;
 inline constexpr size_t kCallBytes = kBulkOffset + kBulkBytes;
 
-// The window lies at the same address in both processes, so that pointers into it hold for the host and for
-// kernels.
+// The window lies at the same address in both processes, so that pointers into it hold for the host and
+// for kernels.
 inline constexpr uint64_t kWindowAddress = 0x6f00'0000'0000;
 inline constexpr size_t kWindowBytes = size_t{4} << 30;
 inline constexpr size_t kPage = 4096;
@@ -141,14 +141,14 @@ struct Attribute {
 };
 
 // A finding of the front end: arguments are its kind, the line and the bytes of a copy; its texts (kernel,
-// path, message, advice) stand one behind the other with this between them. A place: arguments are the line
-// and the address of the allocation that was made there, or 0 for the call that a reply asked about; the
-// path.
+// path, message, advice) stand one behind the other with this between them. A place: arguments are the
+// line and the address of the allocation that was made there, or 0 for the call that a reply asked about;
+// the path.
 inline constexpr char kBetweenTexts = '\x1f';
 
-// The data of copy_rows, as of RowsCopy: both sides, then the box. The other copies of rows name one side of
-// one slice (address, pitch, width, rows, stream); their bytes lie without gaps in the record, reply or bulk
-// area.
+// The data of copy_rows, as of RowsCopy: both sides, then the box. The other copies of rows name one side
+// of one slice (address, pitch, width, rows, stream); their bytes lie without gaps in the record, reply
+// or bulk area.
 struct Rows {
   uint64_t to[3] = {}, from[3] = {}, width = 0, height = 0, depth = 0;
 };

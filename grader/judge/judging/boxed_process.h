@@ -54,8 +54,8 @@ class BoxedProcess {
   // Ends all processes of the box, within a minute or so even when one hangs in a driver. Then the output
   // holds all that they printed.
   void kill();
-  // After a hang-up: a moment for the process to end by itself, so that its own exit is seen and not our
-  // kill.
+  // After a hang-up: a moment for the process to end by itself, so that its own exit is seen and not
+  // our kill.
   void wait_for_exit();
 
   // Bytes of the host's memory: of the group, or of private memory where there is no group. `enough`: a cheap

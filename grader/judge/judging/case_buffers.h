@@ -19,8 +19,8 @@ struct Integrity {
   bool ok() const { return damaged_guard.empty() && modified_input.empty(); }
 };
 
-// Submission and baselines each have an output of their own, so that late work of one can't touch the
-// other's.
+// Submission and baselines each have an output of their own, so that late work of one can't touch
+// the other's.
 enum class Output { kSubmission = 0, kBaseline = 1 };
 
 class CaseBuffers {

@@ -1,5 +1,5 @@
-// Device memory that can be handed to another process: CUDA's virtual memory management, exported as a POSIX
-// descriptor.
+// Device memory that can be handed to another process: CUDA's virtual memory management, exported as a
+// POSIX descriptor.
 #pragma once
 
 #include <cuda_runtime.h>

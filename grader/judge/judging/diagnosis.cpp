@@ -53,8 +53,8 @@ const std::map<std::string, Meaning>& meanings() {
       {"assert", {kRuntimeError, "assert", kEnds, "an assertion in the kernel failed"}},
       {"stack_overflow", {kRuntimeError, "stack_overflow", kEnds, "a thread's stack is full"}},
       {"bad_call", {kRuntimeError, "bad_call", kEnds, "calls an address at which no function begins"}},
-      // It counts as the submission's: else whoever calls such a function on hard cases would not be judged
-      // there.
+      // It counts as the submission's: else whoever calls such a function on hard cases would not be
+      // judged there.
       {"unsupported",
        {kRuntimeError, "unsupported_on_emulator", kRefused, "the emulator cannot run this: it takes a GPU"}},
       {"invalid_launch",

@@ -1,7 +1,7 @@
 // An executor (judge/executor/README.md) as the judge holds it: a process in a box with the GPU, or with the
-// emulator, and the socket on which it is asked. A RunnerProcess hands it one host process; on a GPU the next
-// case's takes its place, so that a submission needs one context and not one a case. An executor serves one
-// submission alone.
+// emulator, and the socket on which it is asked. A RunnerProcess hands it one host process; on a GPU the
+// next case's takes its place, so that a submission needs one context and not one a case. An executor serves
+// one submission alone.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Numbers out of counter objects. They come from the untrusted side: what is missing or no number counts as
-// zero.
+// Numbers out of counter objects. They come from the untrusted side: what is missing or no number counts
+// as zero.
 #pragma once
 
 #include <nlohmann/json.hpp>

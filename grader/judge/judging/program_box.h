@@ -1,5 +1,5 @@
-// The boxes of the judge's programs: what a submission's process, a baseline's and an executor are started
-// with.
+// The boxes of the judge's programs: what a submission's process, a baseline's and an executor are
+// started with.
 #pragma once
 
 #include <cstddef>

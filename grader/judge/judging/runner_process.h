@@ -1,7 +1,7 @@
-// The judge's hold on one program: starts it, asks, waits with a limit, kills it. A submission's host code
-// runs in a box without a GPU beside an executor in another, which is the one that is asked
-// (judge/executor/README.md); a baseline of ours, and a submission with --direct, is one process that is
-// asked itself.
+// The judge's hold on one program: starts it, asks, waits with a limit, kills it. A submission's host
+// code runs in a box without a GPU beside an executor in another, which is the one that is asked
+// (judge/executor/README.md); a baseline of ours, and a submission with --direct, is one process that
+// is asked itself.
 #pragma once
 
 #include <chrono>
@@ -46,8 +46,8 @@ class RunnerProcess {
   nlohmann::json drain_diagnostics();
   nlohmann::json drain_counters();
 
-  // What the calls that succeeded were noted for (protocol.h), shaped like diagnostics: a kind, a message, an
-  // advice. Untrusted.
+  // What the calls that succeeded were noted for (protocol.h), shaped like diagnostics: a kind, a message,
+  // an advice. Untrusted.
   nlohmann::json notes() const;
 
   // What an answer other than ok means for the submission. `doing` is "spmm_plan", "spmm_run". Throws

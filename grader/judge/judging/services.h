@@ -37,10 +37,10 @@ class JudgeServices {
 
   // The submission's process for a case: the first of those on their way, or a new one.
   std::unique_ptr<RunnerProcess> start(const RunnerSpec& spec);
-  // Sends processes on their way until there are `count`: each costs 0.3 s or more until its context answers,
-  // in which this judge has other things to do. Only while the GPU is shared: a context that comes up
-  // disturbs. Where an executor goes from case to case, one at most: the next case's program takes its place
-  // there.
+  // Sends processes on their way until there are `count`: each costs 0.3 s or more until its context
+  // answers, in which this judge has other things to do. Only while the GPU is shared: a context that
+  // comes up disturbs. Where an executor goes from case to case, one at most: the next case's program
+  // takes its place there.
   void prepare(const RunnerSpec& spec, int count);
   // Sends an executor on its way, for the submission that comes next; nothing where there is one, or where
   // executors do not wait for their program.
@@ -59,8 +59,8 @@ class JudgeServices {
   // Ends the process without waiting for it.
   void reap_later(std::unique_ptr<RunnerProcess> runner);
 
-  // Waits until nothing of this judge is at work on the GPU: processes have ended, those prepared are up and
-  // stopped.
+  // Waits until nothing of this judge is at work on the GPU: processes have ended, those prepared are up
+  // and stopped.
   void settle();
 
  private:

@@ -1,6 +1,6 @@
-// Host memory that can be handed to another process: a memfd, with guard bytes around the payload. Its size
-// is sealed: who holds the descriptor can neither cut it (which would end the judge by SIGBUS) nor let it
-// grow.
+// Host memory that can be handed to another process: a memfd, with guard bytes around the payload. Its
+// size is sealed: who holds the descriptor can neither cut it (which would end the judge by SIGBUS) nor
+// let it grow.
 #pragma once
 
 #include <span>

@@ -22,8 +22,8 @@ inline constexpr const char* kLeftOut =
     "left_out";  // the reason of a not_run that stays one, see is_left_out
 }  // namespace verdicts
 
-// The case asks for more than the submission's older interface was promised: not judged, and none of its
-// cases.
+// The case asks for more than the submission's older interface was promised: not judged, and none of
+// its cases.
 inline bool is_left_out(const nlohmann::json& outcome) {
   return outcome.value("verdict", "") == verdicts::kNotRun &&
          outcome.value("reason", "") == verdicts::kLeftOut;

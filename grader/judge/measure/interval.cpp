@@ -34,8 +34,8 @@ Interval median_interval(std::vector<double> samples, double confidence) {
   if (samples.empty()) throw std::invalid_argument("interval of no samples");
   std::sort(samples.begin(), samples.end());
   const int n = static_cast<int>(samples.size());
-  // The largest rank r with P(X < r) <= (1 - confidence) / 2: the interval is [x_(r), x_(n + 1 - r)], ranks
-  // from 1.
+  // The largest rank r with P(X < r) <= (1 - confidence) / 2: the interval is [x_(r), x_(n + 1 - r)],
+  // ranks from 1.
   int rank = 0;
   while (rank + 1 <= n / 2 && binomial_half_cdf(rank, n) <= 0.5 * (1 - confidence)) ++rank;
   const int low = std::max(rank, 1) - 1;

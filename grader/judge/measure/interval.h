@@ -1,5 +1,5 @@
-// A median and its confidence interval from order statistics: no assumption on the distribution of the
-// samples.
+// A median and its confidence interval from order statistics: no assumption on the distribution of
+// the samples.
 #pragma once
 
 #include <vector>

@@ -20,14 +20,14 @@ struct GpuState {
 
 // Of the device with this UUID ("GPU-..."). Nothing where the library is not there.
 std::optional<GpuState> read_gpu_state(const std::string& uuid);
-// Whether it is throttled now: one question instead of four, for between two samples. False where nobody can
-// tell.
+// Whether it is throttled now: one question instead of four, for between two samples. False where nobody
+// can tell.
 bool gpu_is_throttled(const std::string& uuid);
 std::string driver_version();
 
-// The GPUs of this machine in the order of their slots, as CUDA_VISIBLE_DEVICES names them: "GPU-<uuid>", and
-// in the place of one that is partitioned each of its instances, "MIG-<uuid>". Empty where the library is not
-// there.
+// The GPUs of this machine in the order of their slots, as CUDA_VISIBLE_DEVICES names them: "GPU-<uuid>",
+// and in the place of one that is partitioned each of its instances, "MIG-<uuid>". Empty where the library
+// is not there.
 std::vector<std::string> listed_gpus();
 
 }  // namespace warpgrade

@@ -1,6 +1,6 @@
-// Counter-based random values: cell i of a buffer depends on (seed, i) alone, so host and GPU fill and check
-// the same buffer without keeping a copy. The mixer is splitmix64's finalizer (Steele, Lea, Flood 2014),
-// applied twice.
+// Counter-based random values: cell i of a buffer depends on (seed, i) alone, so host and GPU fill and
+// check the same buffer without keeping a copy. The mixer is splitmix64's finalizer (Steele, Lea, Flood
+// 2014), applied twice.
 #pragma once
 
 #include <cstdint>

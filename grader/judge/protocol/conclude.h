@@ -8,8 +8,8 @@
 
 namespace warpgrade::protocol {
 
-// What the submission's function did; CUDA error codes. Untrusted: it can only make a verdict worse, or
-// explain one.
+// What the submission's function did; CUDA error codes. Untrusted: it can only make a verdict worse,
+// or explain one.
 struct CallSummary {
   bool threw = false;
   std::int32_t returned = 0;

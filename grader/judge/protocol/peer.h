@@ -1,5 +1,5 @@
-// The answering side of the protocol: one command in, one reply out. Used by the executor and by the runner
-// without one.
+// The answering side of the protocol: one command in, one reply out. Used by the executor and by the
+// runner without one.
 #pragma once
 
 #include <sys/socket.h>

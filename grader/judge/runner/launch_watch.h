@@ -1,5 +1,5 @@
-// What the runner sees of the submission's launches, on both backends: the linker leads every <<<>>> through
-// here.
+// What the runner sees of the submission's launches, on both backends: the linker leads every <<<>>>
+// through here.
 #pragma once
 
 namespace warpgrade::runner {

@@ -47,8 +47,8 @@ std::string unescaped(const std::string& text) {
   return plain;
 }
 
-// The group as a folder: `path` is seen from the root of this process's cgroup namespace, `root` is what is
-// mounted.
+// The group as a folder: `path` is seen from the root of this process's cgroup namespace, `root` is what
+// is mounted.
 fs::path folder_of_group(const std::string& mount_point, const std::string& root, const std::string& path) {
   if (root == "/") return fs::path(mount_point) / path.substr(std::min<size_t>(1, path.size()));
   if (path == root || path.starts_with(root + "/")) return mount_point + path.substr(root.size());
@@ -128,8 +128,8 @@ std::set<std::string> words_in(const fs::path& file) {
 }
 
 // Gives the children of `base` the controllers that it has to give, all or none: with pids and cpu alone a
-// group that holds processes would become one for threads, whose children hold no processes. Returns 0 or the
-// errno.
+// group that holds processes would become one for threads, whose children hold no processes. Returns 0 or
+// the errno.
 int enable_controllers(const fs::path& base) {
   const std::set<std::string> given = words_in(base / "cgroup.subtree_control");
   const std::set<std::string> there = words_in(base / "cgroup.controllers");
@@ -409,8 +409,8 @@ int remove_abandoned_cgroups(const std::vector<CgroupHierarchy>& hierarchies) {
         abandoned.push_back(entry.path());
     }
   }
-  // All are let go and killed before one is waited for: a process may be frozen by one and limited by
-  // another.
+  // All are let go and killed before one is waited for: a process may be frozen by one and limited
+  // by another.
   for (const fs::path& folder : abandoned) kill_cgroup_members(folder);
   int removed = 0;
   for (const fs::path& folder : abandoned) {

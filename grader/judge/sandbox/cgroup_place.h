@@ -1,13 +1,12 @@
-// Where this process may make control groups, on machines with version 2, version 1 or both. Found by trying:
-// a group is made, a child joins it, limits are written. What one machine or the other refuses is told in
-// words.
+// Where this process may make control groups, on machines with version 2, version 1 or both. Found by
+// trying: a group is made, a child joins it, limits are written. What one machine or the other refuses is
+// told in words.
 //
 // As root groups are made below this process's own. Without rights that works where the own group was
-// delegated
-// (`systemd-run --user --scope -p Delegate=yes`, some Slurm sites) or in a container whose /sys/fs/cgroup can
-// be written. Version 2 gives controllers only to the children of a group that holds no process itself, so
-// this process (and its parents, which share the group) moves into a leaf `warpgrade.self` first, where that
-// may be done.
+// delegated (`systemd-run --user --scope -p Delegate=yes`, some Slurm sites) or in a container whose
+// /sys/fs/cgroup can be written. Version 2 gives controllers only to the children of a group that holds no
+// process itself, so this process (and its parents, which share the group) moves into a leaf `warpgrade.self`
+// first, where that may be done.
 #pragma once
 
 #include <filesystem>
@@ -38,9 +37,9 @@ struct CgroupPlace {
       const;  // "2", "1", "1+2" (limits from version 1, freezing and killing from 2), "none"
 };
 
-// The place of this process, found once; leftovers of dead owners are removed then. WARPGRADE_CGROUPS=none
-// pretends that there is none, =v1 leaves version 2 out; for tests, and for machines where cgroups make
-// trouble.
+// The place of this process, found once; leftovers of dead owners are removed then.
+// WARPGRADE_CGROUPS=none pretends that there is none, =v1 leaves version 2 out; for tests, and for
+// machines where cgroups make trouble.
 const CgroupPlace& cgroup_place();
 
 // What the texts of /proc/self/mountinfo and /proc/self/cgroup say: own groups, not yet tried. Version 1

@@ -22,8 +22,8 @@ std::string bubblewrap_program() {
   return program != nullptr && *program != '\0' ? program : "bwrap";
 }
 
-// Before version 0.7 bubblewrap gives files in memory no limit of their own; the control group counts them,
-// too.
+// Before version 0.7 bubblewrap gives files in memory no limit of their own; the control group counts
+// them, too.
 bool bubblewrap_limits_tmpfs() {
   static const bool limits = [] {
     ProcessOptions options;

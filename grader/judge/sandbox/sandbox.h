@@ -1,7 +1,7 @@
-// Wraps a command so that it sees nothing but what it needs: bubblewrap with its own user, pid, net, ipc, uts
-// and mount namespaces, nobody's uid, no capabilities, a private /tmp and /dev/shm of bounded size, nothing
-// else that can be written, a clean environment, a filter of system calls. Its limits are a control group's
-// (cgroup.h).
+// Wraps a command so that it sees nothing but what it needs: bubblewrap with its own user, pid, net, ipc,
+// uts and mount namespaces, nobody's uid, no capabilities, a private /tmp and /dev/shm of bounded size,
+// nothing else that can be written, a clean environment, a filter of system calls. Its limits are a
+// control group's (cgroup.h).
 #pragma once
 
 #include <filesystem>

@@ -22,13 +22,13 @@ namespace {
 
 using Filter = std::unique_ptr<void, decltype(&seccomp_release)>;
 
-// Another process, or this one past its own page tables: what would let one process of the box read or
-// rewrite another.
+// Another process, or this one past its own page tables: what would let one process of the box read
+// or rewrite another.
 constexpr std::array kReachingIntoProcesses{"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd",
                                             "kcmp",   "process_madvise"};
 
-// Large interfaces of the kernel in which holes are found every year, and of which no honest submission needs
-// any.
+// Large interfaces of the kernel in which holes are found every year, and of which no honest submission
+// needs any.
 constexpr std::array kKernelInterfaces{"bpf",
                                        "perf_event_open",
                                        "userfaultfd",
@@ -58,8 +58,8 @@ constexpr std::array kMountsAndNamespaces{
     "fsconfig",  "fsmount",   "fspick",  "open_tree",  "open_tree_attr", "mount_setattr",
     "statmount", "listmount", "chroot",  "unshare",    "setns"};
 
-// What belongs to whoever runs the machine. Without rights these fail anyway; here they do not reach the
-// kernel's code.
+// What belongs to whoever runs the machine. Without rights these fail anyway; here they do not reach
+// the kernel's code.
 constexpr std::array kMachine{"kexec_load",    "kexec_file_load",
                               "init_module",   "finit_module",
                               "delete_module", "create_module",
@@ -108,8 +108,8 @@ void deny_all(const Filter& filter, int error, const Names& names) {
 // Timers stay: a thread that sleeps does all that a timer does. Silence while others are timed is the
 // freezer's, under which neither runs.
 Filter make_filter(BoxKind kind) {
-  // Calls of another ABI (32-bit, x32) end the process: their numbers would pass a filter written for this
-  // one.
+  // Calls of another ABI (32-bit, x32) end the process: their numbers would pass a filter written for
+  // this one.
   Filter filter(seccomp_init(SCMP_ACT_ALLOW), &seccomp_release);
   if (!filter) throw JudgeFault("no filter of system calls: no memory");
   require(seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "other ABIs");
@@ -126,12 +126,12 @@ Filter make_filter(BoxKind kind) {
   deny(filter, EPERM, "ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, kLowWord, TIOCSTI));
   constexpr scmp_datum_t kTiocLinux = 0x541c;
   deny(filter, EPERM, "ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, kLowWord, kTiocLinux));
-  // Sockets of other families are paths into rarely used parts of the kernel; the network is another
-  // namespace's.
+  // Sockets of other families are paths into rarely used parts of the kernel; the network is
+  // another namespace's.
   deny(filter, EAFNOSUPPORT, "socket", SCMP_A0(SCMP_CMP_NE, AF_UNIX));
   deny(filter, EAFNOSUPPORT, "socketpair", SCMP_A0(SCMP_CMP_NE, AF_UNIX));
-  // Addresses that are not randomised, and other systems' habits. A compiler may turn randomising off for
-  // itself.
+  // Addresses that are not randomised, and other systems' habits. A compiler may turn randomising off
+  // for itself.
   if (kind == BoxKind::kRunner) deny(filter, EPERM, "personality", SCMP_A0(SCMP_CMP_NE, 0));
   return filter;
 }

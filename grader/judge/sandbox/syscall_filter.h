@@ -1,6 +1,6 @@
 // The system calls that a box refuses (seccomp). Everything is allowed but a list: the CUDA driver, the
-// emulator and the C++ library need many calls, and each that is left out here is refused for a reason given
-// in syscall_filter.cpp.
+// emulator and the C++ library need many calls, and each that is left out here is refused for a reason
+// given in syscall_filter.cpp.
 #pragma once
 
 #include <optional>

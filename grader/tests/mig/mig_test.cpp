@@ -28,8 +28,8 @@ void be_on(const std::string& machine) {
   setenv("WARPGRADE_TEST_NVIDIA_SMI", (fs::path(RECORDED) / (machine + ".txt")).c_str(), 1);
 }
 
-// What CUDA answers in a process whose CUDA_VISIBLE_DEVICES is one name of the recording, or a beginning of
-// one.
+// What CUDA answers in a process whose CUDA_VISIBLE_DEVICES is one name of the recording, or a beginning
+// of one.
 class Cuda {
  public:
   explicit Cuda(const std::string& machine, bool numbers_of_whole_gpus = false)

@@ -15,8 +15,8 @@ struct Shape {
   std::vector<std::int64_t> lengths;  // of rows, sampled or all of them
 };
 
-// The stand-ins that lab spmm times, from the catalogue's figures, and the real graphs that lie in its
-// folder.
+// The stand-ins that lab spmm times, from the catalogue's figures, and the real graphs that lie in
+// its folder.
 std::vector<Shape> timed_shapes(const std::filesystem::path& catalogue, bool with_graphs);
 
 // Rows drawn from the shape until they have `entries` entries; every `longest_of`th matrix has the shape's

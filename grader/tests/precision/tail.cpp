@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kLanes = 16;  // columns at once, so that the compiler vectorizes
 
-// Sums of `terms` products, kLanes columns that share A's values; xorshift (Marsaglia 2003) and a
-// multiplication.
+// Sums of `terms` products, kLanes columns that share A's values; xorshift (Marsaglia 2003) and
+// a multiplication.
 class Sums {
  public:
   explicit Sums(std::uint64_t seed) : a_state_(mix_bits(seed)) {

@@ -169,8 +169,8 @@ TEST(DeclaredCheck, ABoundGrowsWithTheOraclesMagnitude) {
   EXPECT_EQ(one.wrong(), 1);
 }
 
-// A structure of one number is compared cell by cell, a plain number in pieces: both say the same of whatever
-// stands there.
+// A structure of one number is compared cell by cell, a plain number in pieces: both say the same of
+// whatever stands there.
 TEST(DeclaredCheck, PiecesAndSingleCellsAgreeOnEveryNumber) {
   const std::uint64_t seed = std::random_device()();
   std::mt19937_64 random(seed);

@@ -13,8 +13,8 @@ DeviceRates h200() {
   return find_rates("h200").value();
 }
 
-// One launch that fills the GPU and does little; tests add work. Figures are those of the emulator's launch
-// groups (grader/emulator/README.md).
+// One launch that fills the GPU and does little; tests add work. Figures are those of the emulator's
+// launch groups (grader/emulator/README.md).
 json launch(const json& changes = json::object()) {
   json group = {{"kernel", "k"},
                 {"launch_group", 0},

@@ -1,5 +1,5 @@
-// fp32 somewhere inside an operator of lab gcn lies beyond the bounds, in rows of every length that a case
-// has.
+// fp32 somewhere inside an operator of lab gcn lies beyond the bounds, in rows of every length that a
+// case has.
 #include <gtest/gtest.h>
 
 #include <algorithm>

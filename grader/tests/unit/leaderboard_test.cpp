@@ -1,5 +1,5 @@
-// The class's anonymous list: by points, then by speed; a rank is shared where the measurement tells nobody
-// apart.
+// The class's anonymous list: by points, then by speed; a rank is shared where the measurement tells
+// nobody apart.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// The run box from inside: a program (box_probe.cpp) tries what a submission might, and tells what it could
-// do.
+// The run box from inside: a program (box_probe.cpp) tries what a submission might, and tells what it
+// could do.
 #include <gtest/gtest.h>
 
 #include <fstream>

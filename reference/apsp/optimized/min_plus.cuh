@@ -5,9 +5,9 @@
 //         shared memory in chunks of kDepth nodes, two chunks in flight.
 // Words   one int32 length (Plain), or two of 16 bits that neighbour in a row (Packed); a word of A then
 //         holds one length twice.
-// Cost    kNodes^2 * kColumns relaxations of words, one instruction each on sm_90 (64 lanes a clock an SM);
-//         for each 2 nodes a thread loads kRowsEach words of 8 bytes and kColumnsEach / 2 of 16 from shared
-//         memory.
+// Cost    kNodes^2 * kColumns relaxations of words, one instruction each on sm_90 (64 lanes a clock an
+//         SM); for each 2 nodes a thread loads kRowsEach words of 8 bytes and kColumnsEach / 2 of 16
+//         from shared memory.
 #pragma once
 
 #include <cuda_pipeline.h>

@@ -1,5 +1,5 @@
-// Blocked Floyd-Warshall on lengths of 16 bits, two a word: half the instructions and half the bytes of
-// int32.
+// Blocked Floyd-Warshall on lengths of 16 bits, two a word: half the instructions and half the bytes
+// of int32.
 //
 // Idea    the same three phases; a relaxation of a word relaxes two neighbouring columns, so a length of A is
 //         needed twice in a word. The pivot's column of tiles is therefore kept spread out beside the matrix.

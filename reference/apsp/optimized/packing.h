@@ -5,11 +5,11 @@
 //    32,767 commutes with minimum and, cut again, with addition: t(min(a, b)) = min(t(a), t(b)) and t(a + b)
 //    = t(t(a) + t(b)). Relaxing never raises a cell above 32,767. So the packed result is t(distance) for
 //    every pair, whatever the input, and a cell below 32,767 is the exact distance.
-// 2. No cell is 32,767 at the end: all are exact. A complete graph of weights up to 32,766 is always so,
-// since
+// 2. No cell is 32,767 at the end: all are exact. A complete graph of weights up to 32,766 is always
+// so, since
 //    no distance is longer than its edge.
-// 3. Some are. They are exactly the pairs without a path if the set R of pairs below 32,767 contains every
-// edge
+// 3. Some are. They are exactly the pairs without a path if the set R of pairs below 32,767 contains
+// every edge
 //    and may be continued by any edge: then it contains every path. It contains the edges if none is longer
 //    than 32,766; and where (i, k) is in R and (k, j) an edge, (i, j) is in R if longest + heaviest < 32,767,
 //    with the longest length in R and the heaviest edge.

@@ -5,9 +5,9 @@
 //   100,000
 //                                                       and (light) to 32,766
 //
-// `time` runs all submissions in turn, each after a flush of L2; every result is compared on the GPU, cell by
-// cell, with the first submission's. What takes longer than a second runs once. It grades nobody. Build:
-// tools/bench.sh.
+// `time` runs all submissions in turn, each after a flush of L2; every result is compared on the GPU, cell
+// by cell, with the first submission's. What takes longer than a second runs once. It grades nobody.
+// Build: tools/bench.sh.
 #include "apsp/inputs.h"
 #include "apsp/oracle.h"
 #include "tools/side_by_side.cuh"

@@ -4,8 +4,8 @@
 // in step 2; the filter lies transposed in shared memory, its columns in vectors of four. The radius is a
 // template's parameter up to 8.
 //
-// Cost  8 bytes a cell, and two rows in eight again for 3 x 3; larger: of shared memory (16 + 2 * radius)
-// loads
+// Cost  8 bytes a cell, and two rows in eight again for 3 x 3; larger: of shared memory (16 + 2 *
+// radius) loads
 //       of the tile and (2 * radius + 1) / 4 of the filter for 16 * (2 * radius + 1) multiply-adds.
 #include "warpgrade/convolution.h"
 

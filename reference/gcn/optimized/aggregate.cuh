@@ -4,10 +4,10 @@
 // Cost    an entry costs its column (4 bytes, read by eight lanes at once) and a gather of 128 bytes, eight
 // of which a
 //         lane has in flight; from L2, since Y was just written.
-// Skew    a row of more than kLongRow entries is cut into segments. Blocks before all others take one each
-// and leave
-//         partial sums; the last to arrive adds them up in order, so that the result does not depend on who
-//         was last.
+// Skew    a row of more than kLongRow entries is cut into segments. Blocks before all others take one
+// each and leave
+//         partial sums; the last to arrive adds them up in order, so that the result does not depend on
+//         who was last.
 #pragma once
 
 #include "plan.cuh"

@@ -1,5 +1,5 @@
-// GCN, optimized: the transform on fp64 tensor cores; aggregation and log-softmax in one kernel that gathers
-// from L2.
+// GCN, optimized: the transform on fp64 tensor cores; aggregation and log-softmax in one kernel that
+// gathers from L2.
 //
 // Shapes  X [v, 128], W [128, 16], Y, Z, O [v, 16], fp64, row-major; 16 columns are 128 bytes, one cache
 // line. Floor   X is read once (1024 bytes a vertex): 0.29 GB for 281,903 vertices, 67 us of an H200's

@@ -34,8 +34,8 @@ struct GcnPlan {
 
 namespace optimized {
 
-// Rows longer than this are cut into segments of kSegment entries, a block each: eight lanes would take too
-// long.
+// Rows longer than this are cut into segments of kSegment entries, a block each: eight lanes would take
+// too long.
 constexpr int kLongRow = 128;
 constexpr int kSegment = 512;
 

@@ -5,8 +5,8 @@
 // what it takes
 //         to keep the memory busy with eight warps a multiprocessor; more warps are slower. W lies in shared
 //         memory in the order in which lanes want it.
-// Layout  mma.m16n8k16 gives lane 4g + t the columns t, t + 4, t + 8, t + 12 of rows g and g + 8. The order
-// of the
+// Layout  mma.m16n8k16 gives lane 4g + t the columns t, t + 4, t + 8, t + 12 of rows g and g + 8. The
+// order of the
 //         128 terms of a sum is free, so a lane loads columns 2t, 2t + 1, 2t + 8, 2t + 9 instead, 16 bytes at
 //         a time, and W's rows are permuted alike.
 #pragma once

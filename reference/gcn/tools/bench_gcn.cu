@@ -1,5 +1,5 @@
-// Times one submission of the lab gcn on a generated graph, cold, and checks each operator against plain
-// kernels.
+// Times one submission of the lab gcn on a generated graph, cold, and checks each operator against
+// plain kernels.
 //
 //   bench_gcn [--vertices V] [--nnz N] [--skew S] [--repetitions R]
 //

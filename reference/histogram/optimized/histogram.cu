@@ -3,8 +3,8 @@
 // Shapes  ids [count], counts [bins].
 // Cost    4 bytes read and one shared atomic an id; bins * blocks global atomics.
 // Floor   4 * count bytes over the DRAM rate.
-// Idea    Two blocks fill an SM with threads; two vectors a thread in flight are enough. Adding the constant
-// 1
+// Idea    Two blocks fill an SM with threads; two vectors a thread in flight are enough. Adding the
+// constant 1
 //         without using the result compiles to ATOMS.POPC.INC: lanes of a warp that hit one bin are merged by
 //         the hardware, so that skew costs nothing and votes (step 4) would only add instructions.
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Why a naive histogram's time can change by 1.9 times between two runs of the same program: the place of its
-// counters.
+// Why a naive histogram's time can change by 1.9 times between two runs of the same program: the place of
+// its counters.
 //
 //   placement [ids] [repetitions]        233 M ids and 5 repetitions by default; also on the emulator
 //   reference/histogram/tools/bench.sh BUILD_DIR placement [ids] [repetitions]      builds and runs it
@@ -52,8 +52,8 @@ __global__ void count_kernel(const int* __restrict__ ids, unsigned count, unsign
   if (i < count) atomicAdd(&counts[place(ids[i] / kNodesPerBin)], 1u);
 }
 
-// Memory that another process could map, from the driver; none where the device does not have it, as on the
-// emulator.
+// Memory that another process could map, from the driver; none where the device does not have it, as on
+// the emulator.
 class SharableMemory {
  public:
   explicit SharableMemory(std::size_t bytes) {

@@ -19,8 +19,8 @@
 // Compulsory  8 * n * n bytes; Floyd-Warshall relaxes n * n * n times.
 // Exactness   every cell is exact.
 // Sizes       1 <= n <= 16384; no tile need divide n. Rows are n cells apart.
-// Stream      enqueue all device work on `stream` (or order it by events with `stream`). apsp_run need not
-//             synchronize.
+// Stream      enqueue all device work on `stream` (or order it by events with `stream`). apsp_run need
+//             not synchronize.
 // Memory      allocate what you need in apsp_plan, keep it in your ApspPlan, free it in apsp_free.
 //
 // Return cudaSuccess, or the error that stopped you. An unwritten function returns cudaErrorNotSupported: it

@@ -28,8 +28,8 @@
 
 struct SpmmPlan;  // yours: define it in your .cu file with whatever spmm_plan builds, or leave it undefined
 
-// Inspect A and build a plan. Timed on its own, outside spmm_run; the report tells after how many runs it
-// pays.
+// Inspect A and build a plan. Timed on its own, outside spmm_run; the report tells after how many runs
+// it pays.
 //   a     the matrix, device memory, valid and unchanged until spmm_free
 //   k     columns of B and C
 //   plan  out: handed to spmm_run and spmm_free; may be set to nullptr when nothing needs to be kept

@@ -1,8 +1,8 @@
 // Sampling, naive: a thread a node.
 //
 // Shapes  nodes [count], samples [count, fanout] row-major.
-// Cost    one Philox call and one division a sample. Neighbouring threads write `fanout` cells apart: each
-// store
+// Cost    one Philox call and one division a sample. Neighbouring threads write `fanout` cells apart:
+// each store
 //         of a warp touches 32 sectors of 32 bytes for 4 useful bytes each.
 #include "warpgrade/philox.h"
 #include "warpgrade/sampling.h"

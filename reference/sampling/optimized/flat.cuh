@@ -2,8 +2,8 @@
 //
 // Shapes  nodes [count], samples [cells] = [count, fanout] row-major.
 // Cost    4 bytes written and a sector of 32 bytes gathered a sample; a quarter of a Philox call.
-// Idea    Too few draws to read rows in full. Fours of the flat array keep stores aligned whatever the
-// fan-out; the
+// Idea    Too few draws to read rows in full. Fours of the flat array keep stores aligned whatever
+// the fan-out; the
 //         offsets of up to four rows, then the four gathers, are each in flight together.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace optimized {
 
 constexpr int kFlatThreads = 256;
 
-// The smallest runs: latency rules, so every cell has a thread of its own and three words in four go to
-// waste.
+// The smallest runs: latency rules, so every cell has a thread of its own and three words in four go
+// to waste.
 __global__ __launch_bounds__(kFlatThreads) void sampling_cells_kernel(
     CsrGraph graph, const int* __restrict__ nodes,  // [count]
     unsigned cells, unsigned fanout, std::uint64_t seed, int* __restrict__ samples) {

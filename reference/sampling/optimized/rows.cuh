@@ -1,8 +1,8 @@
 // Large fan-outs: a block a row, the row staged in shared memory while the random words are made.
 //
 // Shapes  nodes [count], samples [count, fanout] row-major.
-// Cost    4 * fanout bytes written and 4 * degree read a row; a quarter of a Philox call and one shared read
-// a
+// Cost    4 * fanout bytes written and 4 * degree read a row; a quarter of a Philox call and one shared
+// read a
 //         sample.
 // Idea    A row's neighbours are behind three loads that depend on each other (node, offsets, neighbours). A
 //         thread's words depend on none of them: they are computed while the loads are on their way. Rows

@@ -1,6 +1,6 @@
-// Sampling, optimized: by fan-out a thread a cell, a thread four cells (flat.cuh), or a block a row that is
-// staged in shared memory (rows.cuh). The latter two use every word of a Philox call; all reduce by
-// multiplication.
+// Sampling, optimized: by fan-out a thread a cell, a thread four cells (flat.cuh), or a block a row
+// that is staged in shared memory (rows.cuh). The latter two use every word of a Philox call; all
+// reduce by multiplication.
 //
 // Floor   4 * count * fanout bytes written and 4 * edges read, over the DRAM rate.
 #include "flat.cuh"

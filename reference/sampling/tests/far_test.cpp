@@ -453,8 +453,8 @@ TEST(Evenness, is_bounded_above_the_exact_probability) {
 }
 
 TEST(Alarm, counts_fewer_tests_in_a_run_of_all_cases_than_it_allows) {
-  // The largest case, five full checks and 255 timed repetitions of it and of its baseline's, for each of 16
-  // cases.
+  // The largest case, five full checks and 255 timed repetitions of it and of its baseline's, for each of
+  // 16 cases.
   const std::int64_t rows = 232965;
   const unsigned fanout = 1000;
   const int pairings = static_cast<int>(pairings_of_a_run(rows, fanout).size());

@@ -206,8 +206,8 @@ int check_small(const Submission& submission, const HostGraph& host, unsigned fa
   wrong += check_located(name, earlier, nullptr);
   const Located later = locate(view, nodes, fanout, run(7 + (1ull << 40)), kPoison, 2);
   wrong += check_located(name, later, &earlier);
-  // Every fan-out's kernels are the same: one size for rows of odd and even degree, and one too small to
-  // search.
+  // Every fan-out's kernels are the same: one size for rows of odd and even degree, and one too small
+  // to search.
   if (fanout == 10 || fanout == 67) wrong += check_far(name, later, earlier);
   submission.free(plan);
   for (const void* memory :

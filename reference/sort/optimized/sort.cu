@@ -1,8 +1,8 @@
-// Sort, optimized: by eight bits at a time, one kernel a pass (A. Adinets, D. Merrill, "Onesweep", 2022). All
-// four histograms are counted in one read. In a pass a block takes the next tile and counts its keys' digits;
-// as soon as it has told the counts it orders its keys, so that the tiles before it have time to answer when
-// a thread a digit looks back at them. Keys leave through shared memory: neighbours in it are neighbours in
-// the output.
+// Sort, optimized: by eight bits at a time, one kernel a pass (A. Adinets, D. Merrill, "Onesweep", 2022).
+// All four histograms are counted in one read. In a pass a block takes the next tile and counts its keys'
+// digits; as soon as it has told the counts it orders its keys, so that the tiles before it have time to
+// answer when a thread a digit looks back at them. Keys leave through shared memory: neighbours in it are
+// neighbours in the output.
 //
 // Cost  36·n bytes: one read for the histograms, a read and a write in each of four passes.
 #include "warpgrade/sort.h"

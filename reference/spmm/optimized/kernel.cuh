@@ -1,7 +1,7 @@
 // The kernel of most matrices: a strip of C from a list of items.
 //
-// Shapes  A [m, n] CSR cut into items (work_list.cuh), B [n, b_pitch], C [m, k] row-major, fp32; 64-bit
-//         offsets.
+// Shapes  A [m, n] CSR cut into items (work_list.cuh), B [n, b_pitch], C [m, k] row-major, fp32;
+//         64-bit offsets.
 // Work    2 * nnz * k flop.
 // Cost    a strip: 8 * nnz + 16 * items + 4 * (n + m) * strip bytes, and 4 * nnz * strip bytes gathered.
 // Idea    A group of kLanes lanes reads one row of B's strip with 16-byte loads; kInFlight such loads are
@@ -23,9 +23,9 @@ namespace optimized {
 
 // Adds value * B[column, strip] for one round: the kLanes entries that the lanes of a group hold, `mine` of
 // which exist (fewer than 1: none). `left` is the warp's largest count: all lanes stay in step for the
-// shuffles. A missing entry loads row 0 of B, which stays in L1, so that the loads need no predicates and no
-// extra registers; its product is left out, not multiplied by 0, which would turn an infinity in B into a
-// NaN.
+// shuffles. A missing entry loads row 0 of B, which stays in L1, so that the loads need no predicates and
+// no extra registers; its product is left out, not multiplied by 0, which would turn an infinity in B into
+// a NaN.
 template <typename T>
 __device__ void gather_round(const Operands& op, const LaneColumns& lane, const Entry& entry, int mine,
                              int left, Vector<T::kVector>* sum) {

@@ -1,5 +1,5 @@
-// What the optimized SpMM knows of a problem and what it decides of it, with the macros that decide in its
-// place.
+// What the optimized SpMM knows of a problem and what it decides of it, with the macros that decide in
+// its place.
 #pragma once
 
 #include <algorithm>
@@ -104,8 +104,8 @@ inline std::int64_t reach_of(std::int64_t l2_bytes) {
   return l2_bytes / (8 * kWidestStrip * static_cast<std::int64_t>(sizeof(float)));
 }
 
-// From the share of entries near the diagonal: 0 where columns drawn at random would have as many, 1 where
-// all are.
+// From the share of entries near the diagonal: 0 where columns drawn at random would have as many, 1
+// where all are.
 inline double locality_of(double share, std::int64_t cols, std::int64_t reach) {
   const double covered = std::min(1.0, static_cast<double>(reach) / static_cast<double>(cols));
   const double at_random = 1.0 - (1.0 - covered) * (1.0 - covered);

@@ -6,9 +6,9 @@
 //          over is a narrower strip, run by a narrower group of lanes.
 // padding  where k is no multiple of 4, B is copied into rows of whole vectors first; into rows of whole
 //          lines, if they are read so often that the lines saved outweigh the copy.
-// panel    columns of A, i.e. rows of B's strip, that one launch covers; C is accumulated panel by panel at
-//          8 * m * strip bytes each. Panels make B's strip fit in L2, and let L1 keep what many long rows
-//          share.
+// panel    columns of A, i.e. rows of B's strip, that one launch covers; C is accumulated panel by panel
+//          at 8 * m * strip bytes each. Panels make B's strip fit in L2, and let L1 keep what many long
+//          rows share.
 // band     columns of A that the long items of one launch are ordered by: L1 keeps what rows share, for a
 //          partial sum a row and band. For work too small for panels.
 // segment  entries that one warp takes at most; longer rows are cut, their parts summed in a fixed order.

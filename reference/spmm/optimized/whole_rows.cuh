@@ -96,8 +96,8 @@ struct EntryChunk {
   }
 };
 
-// Adds entries [at, at + count) of the chunk times their rows of B; count <= kInFlight is the same in all
-// lanes.
+// Adds entries [at, at + count) of the chunk times their rows of B; count <= kInFlight is the same in
+// all lanes.
 template <typename T>
 __device__ void gather_rows(RowsWalk<T>* walk, const EntryChunk& chunk, int at, int count) {
   RowPiece<T> rows_of_b[T::kInFlight];

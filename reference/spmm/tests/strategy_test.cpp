@@ -1,5 +1,5 @@
-// The optimized solution's choices on the lab's shapes, for a GPU like the H200 (60 MB of L2, 132
-// multiprocessors).
+// The optimized solution's choices on the lab's shapes, for a GPU like the H200 (60 MB of L2,
+// 132 multiprocessors).
 #include "spmm/optimized/strategy.h"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,8 @@
-// Checks one submission of the lab `spmm` on small matrices with every kind of row, against the oracle.
-// Runs on a GPU or, with the emulated libcudart first on LD_LIBRARY_PATH, on the CPU; tools/check.sh builds
-// it.
+// Checks one submission of the lab `spmm` on small matrices with every kind of row, against the oracle. Runs
+// on a GPU or, with the emulated libcudart first on LD_LIBRARY_PATH, on the CPU; tools/check.sh builds it.
 //
-// Each case: plan; two runs with other contents of B into poisoned C; free. Exit code 0 when all cells are
-// right.
+// Each case: plan; two runs with other contents of B into poisoned C; free. Exit code 0 when all cells
+// are right.
 #include <cuda_runtime.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Matrices of classes that the thirteen graphs lack: meshes, roads, stencils, dense social graphs. Made on
-// the host.
+// Matrices of classes that the thirteen graphs lack: meshes, roads, stencils, dense social graphs. Made
+// on the host.
 //
 // A seed decides what is random, and each matrix's size within a factor of about two, so that kernels can be
 // tuned on some seeds and judged on others. All are adjacency matrices of undirected graphs: columns sorted,

@@ -1,5 +1,5 @@
-// Square matrices in device memory from the datasets' working format: .npz whose members are stored, not
-// deflated.
+// Square matrices in device memory from the datasets' working format: .npz whose members are stored,
+// not deflated.
 #pragma once
 
 #include <cstring>
@@ -29,8 +29,8 @@ struct NpyMember {
   std::int64_t count = 0;
 };
 
-// The members in the order in which they lie: each local header is followed by an array that says its own
-// size.
+// The members in the order in which they lie: each local header is followed by an array that says its
+// own size.
 inline std::map<std::string, NpyMember> npy_members(const std::vector<char>& file, const std::string& name) {
   std::map<std::string, NpyMember> members;
   const auto read16 = [&](std::size_t at) {

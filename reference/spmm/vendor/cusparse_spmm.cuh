@@ -1,9 +1,9 @@
 // What both cuSPARSE baselines share: descriptors, work space, one multiplication, its preprocessing.
 //
 // Shapes  A [m, n] CSR (or COO for COO_ALG4), B [n, k], C [m, k] row-major, fp32, 32-bit indices.
-// Everything but cusparseSpMM itself happens in spmm_plan; spmm_run only sets two pointers. Descriptors are
-// made with A's own pointers as placeholders for B and C: cuSPARSE refuses null, and no call reads them
-// before cusparseDnMatSetValues.
+// Everything but cusparseSpMM itself happens in spmm_plan; spmm_run only sets two pointers. Descriptors
+// are made with A's own pointers as placeholders for B and C: cuSPARSE refuses null, and no call reads
+// them before cusparseDnMatSetValues.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,5 +1,5 @@
-// Datasets as files that many processes and users share: stored once by content, published whole or not at
-// all.
+// Datasets as files that many processes and users share: stored once by content, published whole or not
+// at all.
 //
 //   ROOT/NAME.npz                 a link to the object; the name is all that people need
 //   ROOT/objects/ab/abcd....npz   named after its content hash

@@ -1,5 +1,5 @@
-// The one place where datasets have names: datasets/catalog.yaml. `ensure` turns a name into a file of the
-// cache.
+// The one place where datasets have names: datasets/catalog.yaml. `ensure` turns a name into a file of
+// the cache.
 #pragma once
 
 #include <cstdint>
@@ -71,8 +71,8 @@ class Catalog {
   std::filesystem::path ensure(const std::string& name, const std::filesystem::path& cache,
                                const Progress& progress = {}) const;
 
-  // The dataset's name in the cache: tells generators' versions apart, so that a new version makes a new
-  // file.
+  // The dataset's name in the cache: tells generators' versions apart, so that a new version makes a
+  // new file.
   static std::string cache_name(const DatasetInfo& info);
 
   // Where files of real graphs are looked for.

@@ -44,8 +44,8 @@ class CsrFile {
   const Origin& origin() const;
   std::string content_hash() const;  // SHA-256 over generator, shape and arrays, as recorded at writing
 
-  // Computes the hash anew and compares; checks offsets and columns. Throws DatasetError when anything
-  // differs.
+  // Computes the hash anew and compares; checks offsets and columns. Throws DatasetError when
+  // anything differs.
   void verify() const;
 
  private:

@@ -1,5 +1,5 @@
-// A dataset that can't be had: one line that names the file, the place, what was expected and what to do
-// next.
+// A dataset that can't be had: one line that names the file, the place, what was expected and what to
+// do next.
 #pragma once
 
 #include <fmt/format.h>

@@ -53,9 +53,9 @@ struct StandInSpec {
 // Throws DatasetError naming what can't be.
 void check(const StandInSpec& spec);
 
-// n rows, exactly nnz entries, columns sorted and distinct in a row, row lengths those of the curve (scaled
-// to add up to nnz; the longest as it stands), values multiples of 2^-10 in [-1, 1). Threads: 0 for all
-// cores.
+// n rows, exactly nnz entries, columns sorted and distinct in a row, row lengths those of the curve
+// (scaled to add up to nnz; the longest as it stands), values multiples of 2^-10 in [-1, 1). Threads: 0
+// for all cores.
 Csr generate_standin(const StandInSpec& spec, int threads = 0);
 
 // Zipf-Mandelbrot's curve d(r) = most * ((r + q) / q)^-tail whose q is such that n degrees add up to nnz,
@@ -76,8 +76,8 @@ struct StandInOutline {
 };
 StandInSpec spec_of(const StandInOutline& outline, int n, std::int64_t nnz);
 
-// The curve through sorted-down degrees: exact at ranks 0 to 15 and for degrees below 16, else at eight ranks
-// an octave.
+// The curve through sorted-down degrees: exact at ranks 0 to 15 and for degrees below 16, else at eight
+// ranks an octave.
 DegreeCurve curve_of(const std::vector<int>& degrees);
 
 // JSON, one object; `read_spec` throws DatasetError naming file and field.

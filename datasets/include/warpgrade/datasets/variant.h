@@ -25,9 +25,9 @@ enum class Relabelling {
 // new_id[old_id], a permutation of [0, count): a function of count, seed and kind alone.
 std::vector<int> relabel(int count, std::uint64_t seed, Relabelling kind);
 
-// Row i becomes row p[i], column j becomes q[j], rows sorted, values drawn anew by the seed; p = q for square
-// matrices, so that a symmetric pattern stays one and the diagonal stays the diagonal. Duplicate entries
-// stay.
+// Row i becomes row p[i], column j becomes q[j], rows sorted, values drawn anew by the seed; p = q for
+// square matrices, so that a symmetric pattern stays one and the diagonal stays the diagonal.
+// Duplicate entries stay.
 Csr make_variant(int cols, std::span<const int> row_offsets, std::span<const int> columns, std::uint64_t seed,
                  Relabelling kind = Relabelling::kNested);
 

@@ -1,5 +1,5 @@
-// Measures what profile/rates/*.rates hold, on the GPU that is there: `name = value` a line, half a minute at
-// most.
+// Measures what profile/rates/*.rates hold, on the GPU that is there: `name = value` a line, half a minute
+// at most.
 #include <cuda_runtime.h>
 
 #include <algorithm>

@@ -58,8 +58,8 @@ Function* next(const char* name) {
 
 }  // namespace
 
-// The runtime's own functions, which libraries find here first. `<<<>>>` calls the first since CUDA 13, else
-// the second.
+// The runtime's own functions, which libraries find here first. `<<<>>>` calls the first since CUDA 13,
+// else the second.
 extern "C" {
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
                                cudaStream_t stream) {

@@ -1,5 +1,5 @@
-// Products of matrices whose elements are of other types than those in which they are multiplied: GemmEx and
-// its kin.
+// Products of matrices whose elements are of other types than those in which they are multiplied: GemmEx
+// and its kin.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

@@ -1,5 +1,5 @@
-// A generator as cuRAND's host API has it: an engine of each thread, in the order in which cuRAND puts their
-// draws.
+// A generator as cuRAND's host API has it: an engine of each thread, in the order in which cuRAND puts
+// their draws.
 #pragma once
 #include <cstddef>
 #include <cstdint>

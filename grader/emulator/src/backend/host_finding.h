@@ -9,8 +9,8 @@
 
 namespace warpgrade::emu {
 
-// The calls come from another process: the stack here is not the program's. A finding then waits for its
-// place.
+// The calls come from another process: the stack here is not the program's. A finding then waits for
+// its place.
 void take_places_from_elsewhere();
 bool places_come_from_elsewhere();
 

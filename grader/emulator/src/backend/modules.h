@@ -21,8 +21,8 @@ struct DeviceVariable {
 
 class LoadedModule {
  public:
-  // `first`: the same module on device 0, which holds the variables that all devices share; nullptr: it is
-  // that one.
+  // `first`: the same module on device 0, which holds the variables that all devices share; nullptr: it
+  // is that one.
   LoadedModule(std::vector<std::span<const uint8_t>> containers, LoadedModule* first)
       : containers_(std::move(containers)), first_(first) {}
 

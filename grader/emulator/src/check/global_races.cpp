@@ -29,8 +29,8 @@ uint32_t bytes_of_word(uint64_t word, uint64_t offset, uint32_t bytes) {
   return ((1u << (end - begin)) - 1) << (begin - word * kWord);
 }
 
-// Shadows outlive launches, so that their pages are not cleared for each; a stamp of an earlier launch is
-// stale.
+// Shadows outlive launches, so that their pages are not cleared for each; a stamp of an earlier launch
+// is stale.
 class ShadowTable {
  public:
   static ShadowTable& instance() {

@@ -1,5 +1,5 @@
-// Racecheck for global memory: between the blocks of a launch, and between threads of one block without a
-// barrier.
+// Racecheck for global memory: between the blocks of a launch, and between threads of one block without
+// a barrier.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -43,8 +43,8 @@ class GlobalShadow {
   GlobalStamp* stamps_;  // zero pages until they are touched
 };
 
-// What a launch follows: allocations that its kernel may write (program/write_set.h), by index in the
-// snapshot.
+// What a launch follows: allocations that its kernel may write (program/write_set.h), by index in
+// the snapshot.
 class GlobalRaces {
  public:
   explicit GlobalRaces(Launch& launch);

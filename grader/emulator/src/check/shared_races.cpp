@@ -9,8 +9,8 @@
 #include "simt/launch.h"
 #include "support/for_each_level.h"
 
-// The scans over a row of stamps are the check's whole cost in kernels that tile; they are built for each
-// vector width.
+// The scans over a row of stamps are the check's whole cost in kernels that tile; they are built for
+// each vector width.
 #define WARPEMU_FOR_EACH_ISA WARPEMU_FOR_EACH_LEVEL
 
 namespace warpgrade::emu {
@@ -53,8 +53,8 @@ void stamp_stale(uint32_t* when, uint32_t* whom, const uint32_t* mine, uint32_t 
   }
 }
 
-// Whether the access of some lane of the warp, of which the first one is `whom`, is not ordered behind a
-// write.
+// Whether the access of some lane of the warp, of which the first one is `whom`, is not ordered behind
+// a write.
 WARPEMU_FOR_EACH_ISA
 uint32_t any_lane_unordered(uint32_t when, uint32_t writer, uint32_t whom, const uint32_t* since,
                             uint32_t mask) {
@@ -115,8 +115,8 @@ void SharedShadow::prepare(uint32_t shared_bytes, bool by_byte) {
 }
 
 void SharedShadow::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
-  // A lock's compare-and-swap, a flag's exchange, an acquire or a release orders: what it guards is not
-  // followed.
+  // A lock's compare-and-swap, a flag's exchange, an acquire or a release orders: what it guards is
+  // not followed.
   if (w.block->program->synchronizes[i.index]) order_.order_all();
   if (kind == AccessKind::load && x.low == x.high) return check_uniform(w, i, bytes, x.low);
   if (kind != AccessKind::atomic && is_row(w.mask, bytes, x)) {

@@ -13,8 +13,8 @@ class UndoLog {
  public:
   static constexpr size_t kMostWords = size_t{8} << 20;  // of all workers of a launch: 128 MiB
 
-  // `bytes`, at most four, at `offset` in an allocation and, with initcheck, which of them were written
-  // before.
+  // `bytes`, at most four, at `offset` in an allocation and, with initcheck, which of them were
+  // written before.
   void remember(const Allocation& allocation, uint64_t offset, uint32_t bytes) {
     Word word{reinterpret_cast<uint64_t>(allocation.host(allocation.begin)) + offset, 0, 0, 0,
               static_cast<uint8_t>(bytes)};

@@ -1,5 +1,5 @@
-// One warp's memory access, and the parts of it that are compiled once (src/simt/slow_access.cpp,
-// observe.cpp).
+// One warp's memory access, and the parts of it that are compiled once
+// (src/simt/slow_access.cpp, observe.cpp).
 #pragma once
 #include "exec/machine.h"
 

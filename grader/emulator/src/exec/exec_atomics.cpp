@@ -1,5 +1,5 @@
-// atom and red. A block runs on one worker, so shared memory needs no locked instructions; global memory
-// does.
+// atom and red. A block runs on one worker, so shared memory needs no locked instructions; global
+// memory does.
 #include "exec/half.h"
 #include "exec/memory_access.h"
 #include "exec/words.h"
@@ -19,8 +19,8 @@ T sum(T a, T b) {
   using U = typename Unsigned<T>::type;
   return T(U(a) + U(b));
 }
-// A NaN is the one that every sum in single precision has: which operand's bits would be left is the
-// compiler's choice.
+// A NaN is the one that every sum in single precision has: which operand's bits would be left is
+// the compiler's choice.
 float sum(float a, float b) {
   const float s = a + b;
   return s != s ? bits_as<float>(0x7fffffffu) : s;

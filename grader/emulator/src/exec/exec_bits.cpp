@@ -45,8 +45,8 @@ void count_leading_zeros(Warp& w, const Inst& i) {
   assign<uint32_t>(w, i.d,
                    [=](uint32_t l) { return a[l] ? uint32_t(__builtin_clzll(a[l])) - (64 - kBits) : kBits; });
 }
-// The highest bit that differs from the sign; variant 1 (.shiftamt): the left shift that brings it to the
-// top.
+// The highest bit that differs from the sign; variant 1 (.shiftamt): the left shift that brings it to
+// the top.
 template <class T>
 void find_highest_bit(Warp& w, const Inst& i) {
   using U = typename Unsigned<T>::type;

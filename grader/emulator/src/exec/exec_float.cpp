@@ -1,8 +1,8 @@
 // Single- and double-precision arithmetic.
 //
-// The approximate functions (.approx, .full) are computed to full precision: closer to the true value than a
-// GPU, and within the error bounds that PTX gives. A NaN result in single precision is 0x7fffffff, as on a
-// GPU.
+// The approximate functions (.approx, .full) are computed to full precision: closer to the true value than
+// a GPU, and within the error bounds that PTX gives. A NaN result in single precision is 0x7fffffff, as on
+// a GPU.
 #include <math.h>
 
 #if defined(__x86_64__)

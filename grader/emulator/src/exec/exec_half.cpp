@@ -90,8 +90,8 @@ void half_unary(Warp& w, const Inst& i) {
     }
   }
 }
-// x + y rounded to odd: what is cut off shows in the last bit, so that rounding again to fewer bits rounds
-// once.
+// x + y rounded to odd: what is cut off shows in the last bit, so that rounding again to fewer bits
+// rounds once.
 double sum_to_odd(double x, double y) {
   const double sum = x + y, of_y = sum - x, error = (x - (sum - of_y)) + (y - of_y);
   const auto bits = bits_as<uint64_t>(sum);

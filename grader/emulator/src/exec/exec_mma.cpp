@@ -169,8 +169,8 @@ struct QuadPair {
   uint32_t quad;
   // Row (of A and of the accumulator) or column (of B) of a lane's vector.
   static uint32_t outer(uint32_t lane) { return lane % 4 + (lane < 16 ? 0 : 4); }
-  // Rows of four along k: element `index` of the lane. Otherwise the lane holds a k, and four outer
-  // positions.
+  // Rows of four along k: element `index` of the lane. Otherwise the lane holds a k, and four
+  // outer positions.
   static Position element(uint32_t lane, uint32_t index, bool along_k) {
     if (along_k) return {outer(lane), index};
     return {index + (lane < 16 ? 0 : 4), lane % 4};

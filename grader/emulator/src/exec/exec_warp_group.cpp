@@ -1,8 +1,8 @@
 // wgmma: products of four warps, whose operands lie in shared memory behind descriptors.
 //
-// Each warp forms its 16 rows when the instruction is issued, which is one of the times at which a GPU may
-// read the operands. Products are exact, sums are formed in double (in 64 bits for integers) and rounded
-// once.
+// Each warp forms its 16 rows when the instruction is issued, which is one of the times at which a GPU
+// may read the operands. Products are exact, sums are formed in double (in 64 bits for integers) and
+// rounded once.
 #include "exec/access.h"
 #include "exec/matrix.h"
 #include "exec/matrix_elements.h"

@@ -11,8 +11,8 @@
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
 
-// d[lane] = compute(lane) for the active lanes. Sources may be the destination itself, but nothing that
-// overlaps it.
+// d[lane] = compute(lane) for the active lanes. Sources may be the destination itself, but nothing
+// that overlaps it.
 template <class D, class Compute>
 [[gnu::always_inline]] inline void assign(Warp& w, uint32_t slot, Compute compute) {
   D* d = lanes<D>(w, slot);

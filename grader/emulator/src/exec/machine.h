@@ -33,9 +33,9 @@ inline constexpr uint32_t kAllLanes = ~0u;
 inline constexpr uint32_t kNoSlot = ~0u;
 inline constexpr uint32_t kAlwaysSlot = 0;  // register-file offset of the mask that is always true
 
-// Generic addresses of shared and local memory carry a tag in their top byte; global addresses have none.
-// Those of local memory name their thread as well (local_window), so that another thread's use of one is
-// found.
+// Generic addresses of shared and local memory carry a tag in their top byte; global addresses have
+// none. Those of local memory name their thread as well (local_window), so that another thread's use of
+// one is found.
 inline constexpr uint64_t kSharedTag = 0x5a00000000000000ull;
 inline constexpr uint64_t kLocalTag = 0x5b00000000000000ull;
 inline constexpr uint64_t kTagMask = 0xff00000000000000ull;
@@ -77,8 +77,8 @@ struct Inst {
 
 enum class Stop : uint8_t { none, waiting, exited, yielded, aborted };
 
-// A set of lanes parked at a pc. `blocked_at` is the warp-synchronous instruction whose other lanes are
-// awaited.
+// A set of lanes parked at a pc. `blocked_at` is the warp-synchronous instruction whose other lanes
+// are awaited.
 struct Fragment {
   uint32_t pc;
   uint32_t mask;

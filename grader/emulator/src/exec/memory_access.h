@@ -51,8 +51,8 @@ namespace {
   return true;
 }
 
-// From generic addresses to offsets in each lane's own stack; a pointer into another's becomes an offset far
-// beyond.
+// From generic addresses to offsets in each lane's own stack; a pointer into another's becomes an offset
+// far beyond.
 [[gnu::always_inline]] inline void offsets_in_stacks(const Warp& w, Access& x) {
   const uint32_t mask = w.mask;
   const auto first = uint32_t(__builtin_ctz(mask));

@@ -6,8 +6,8 @@
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
 
-// One instruction of the host reads or writes it, which does not tear at aligned addresses (on every CPU with
-// AVX).
+// One instruction of the host reads or writes it, which does not tear at aligned addresses (on every CPU
+// with AVX).
 using Word16 [[gnu::vector_size(16)]] = long long;
 
 template <size_t kBytes>

@@ -26,8 +26,8 @@ struct Marks {
 
 constexpr uint64_t kMostExtent = uint64_t{1} << 32;  // of an allocation: distances have 32 bits
 
-// Distances of the lanes' addresses from `begin`, in the order of the lanes; false when one is `bytes` or
-// more.
+// Distances of the lanes' addresses from `begin`, in the order of the lanes; false when one is `bytes`
+// or more.
 WARPEMU_AVX512 inline bool distances(const Access& x, uint32_t mask, uint64_t begin, uint64_t bytes,
                                      Numbers& of) {
   const __m512i from = _mm512_set1_epi64(static_cast<long long>(begin)),

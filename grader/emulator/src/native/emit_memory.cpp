@@ -283,8 +283,8 @@ void Avx512Emitter::observe_and_move_partly(const WideAccess& a, const Cache& be
   a.is_row() ? move_row(a, true) : move_lanes(a);
 }
 
-// With checks or counters: rows and single places go to native_observe or native_count, other lanes to
-// native_observe_lanes.
+// With checks or counters: rows and single places go to native_observe or native_count, other lanes
+// to native_observe_lanes.
 bool Avx512Emitter::emit_observed_access(WideAccess& a) {
   const Inst& i = a.i;
   const bool scalar_result = a.loads && a.is_uniform(), row = a.is_row() || a.is_row_of_vectors();

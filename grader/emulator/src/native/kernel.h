@@ -117,8 +117,8 @@ struct NativeContext {
 // What generated code calls. 0: go on; else the code returns that value minus one.
 int native_run(Warp* w, NativeContext* context, uint32_t site);
 int native_control(Warp* w, NativeContext* context, uint32_t site, uint32_t mask);
-// Counters and checks of an access of all lanes to neighbouring places, or of lanes to one place, from `host`
-// on.
+// Counters and checks of an access of all lanes to neighbouring places, or of lanes to one place, from
+// `host` on.
 void native_observe(Warp* w, NativeContext* context, uint32_t site, uint64_t host);
 // The same of lanes anywhere: host addresses in context->access.
 void native_observe_lanes(Warp* w, NativeContext* context, uint32_t site);

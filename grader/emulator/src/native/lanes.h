@@ -18,8 +18,8 @@ struct LaneOperations {
   // To the register file, for the lanes of `mask`.
   void (*write_out)(const Warp& w, const NativeContext& context, const std::vector<ScalarRegister>& registers,
                     uint32_t mask);
-  // Addresses and their bounds as the interpreter has them: lanes that are not there follow the first that
-  // is.
+  // Addresses and their bounds as the interpreter has them: lanes that are not there follow the first
+  // that is.
   void (*complete)(Access& x, uint32_t mask);
   // Lanes one after the other, as the handler has them, but plainly: no one else is at work. False: the
   // handler has to. `own` is at least one element.

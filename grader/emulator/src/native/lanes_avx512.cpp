@@ -100,8 +100,8 @@ WARPEMU_AVX512 __m512i avx512_addresses(const Warp& w, const Inst& i, uint32_t f
   return _mm512_maskz_cvtepu32_epi64(0xff, _mm256_add_epi32(low, _mm256_set1_epi32(static_cast<int>(i.imm))));
 }
 
-// Lanes one after the other, as the handler has them, but plainly: no one else is at work. False: the handler
-// has to.
+// Lanes one after the other, as the handler has them, but plainly: no one else is at work. False: the
+// handler has to.
 WARPEMU_AVX512 bool avx512_update(Warp& w, const Inst& i, NativeAtomic atomic, const OwnMemory& own) {
   alignas(64) uint64_t offset[kLanes];
   const __m512i begin = _mm512_set1_epi64(static_cast<long long>(own.begin));

@@ -1,5 +1,5 @@
-// Loads whose address depends on more than where a variable lies: an index, or a pointer that moves in a
-// loop.
+// Loads whose address depends on more than where a variable lies: an index, or a pointer that moves in
+// a loop.
 #pragma once
 #include <cstdint>
 #include <vector>

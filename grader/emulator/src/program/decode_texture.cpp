@@ -1,6 +1,6 @@
-// Decoders of texture and surface instructions: tex, tld4, txq, suld, sust, suq. Objects are in registers, as
-// nvcc writes them; mipmaps have one level, so the level and the gradients that an instruction names choose
-// nothing.
+// Decoders of texture and surface instructions: tex, tld4, txq, suld, sust, suq. Objects are in
+// registers, as nvcc writes them; mipmaps have one level, so the level and the gradients that an
+// instruction names choose nothing.
 #include <algorithm>
 #include <iterator>
 

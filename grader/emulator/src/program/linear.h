@@ -1,5 +1,5 @@
-// The form between parsing and decoding: one list of instructions a function, names resolved, control flow
-// explicit.
+// The form between parsing and decoding: one list of instructions a function, names resolved, control
+// flow explicit.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Resolves the names of a kernel and of the functions it calls; statements become a list of instructions a
-// function.
+// Resolves the names of a kernel and of the functions it calls; statements become a list of instructions
+// a function.
 #include "program/linearize.h"
 
 #include "ptx/parser.h"

@@ -1,5 +1,5 @@
-// Matrix fragments: which element of a matrix each lane's registers hold, and the operands of the warp-wide
-// matrix instructions.
+// Matrix fragments: which element of a matrix each lane's registers hold, and the operands of the
+// warp-wide matrix instructions.
 //
 // Every shape of mma.sync but m8n8k4.f16 is made of tiles of eight rows and four registers: lane l holds
 // row l / 4, and register l % 4 of it, with as many neighbouring elements as fit into 32 bits (64 for f64).

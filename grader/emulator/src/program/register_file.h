@@ -9,8 +9,8 @@
 
 namespace warpgrade::emu {
 
-// Bytes of one lane of a register; 8-bit registers are kept in 16 bits. 0: a predicate, one mask for all
-// lanes.
+// Bytes of one lane of a register; 8-bit registers are kept in 16 bits. 0: a predicate, one mask for
+// all lanes.
 uint32_t lane_bytes(Type type);
 
 class RegisterFile {

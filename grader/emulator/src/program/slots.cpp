@@ -1,6 +1,6 @@
-// Registers that are never live at the same time share a slot: the register files of a block's warps then fit
-// into the processor's first-level cache. Liveness is a lane's: what other lanes do in between touches other
-// elements.
+// Registers that are never live at the same time share a slot: the register files of a block's warps then
+// fit into the processor's first-level cache. Liveness is a lane's: what other lanes do in between
+// touches other elements.
 #include "program/slots.h"
 
 #include <algorithm>

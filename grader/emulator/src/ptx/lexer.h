@@ -1,5 +1,5 @@
-// Splits PTX text into tokens: words (identifiers, opcodes with their modifiers, numbers), strings,
-// punctuation.
+// Splits PTX text into tokens: words (identifiers, opcodes with their modifiers, numbers),
+// strings, punctuation.
 #pragma once
 #include <stdexcept>
 #include <string>

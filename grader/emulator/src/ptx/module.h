@@ -1,6 +1,6 @@
 // A PTX module as data: declarations, functions, and the statements of function bodies. Names are views into
-// the module's text. Bodies are parsed on demand (parse_body), because a module holds far more functions than
-// run.
+// the module's text. Bodies are parsed on demand (parse_body), because a module holds far more functions
+// than run.
 #pragma once
 #include <cstdint>
 #include <map>

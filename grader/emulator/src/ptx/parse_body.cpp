@@ -229,8 +229,8 @@ class BodyParser {
     return o;
   }
 
-  // [register], [symbol+8], [register+-4], [4096]; tensor coordinates and the like are left to the decoder's
-  // refusal.
+  // [register], [symbol+8], [register+-4], [4096]; tensor coordinates and the like are left to the
+  // decoder's refusal.
   Operand address() {
     Operand o;
     o.kind = Operand::Kind::address;

@@ -1,5 +1,5 @@
-// The values of conditional handles of graphs, which kernels set and the host reads between the nodes of a
-// graph.
+// The values of conditional handles of graphs, which kernels set and the host reads between the nodes of
+// a graph.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -42,8 +42,8 @@ class Gathering {
   bool partial_ = false;
 };
 
-// All lanes wait and none can run: releases lanes that wait for each other at different __syncwarp() of one
-// mask.
+// All lanes wait and none can run: releases lanes that wait for each other at different __syncwarp() of
+// one mask.
 bool join_warp_barriers(Warp& w);
 
 }  // namespace warpgrade::emu

@@ -109,8 +109,8 @@ class LineRun {
   uint32_t sectors_ = 0;
 };
 
-// Marks the sectors in their allocation's traffic; lanes that stand in several (generic addresses may) go by
-// themselves.
+// Marks the sectors in their allocation's traffic; lanes that stand in several (generic addresses may) go
+// by themselves.
 void note_traffic(Warp& w, const Inst& i, uint32_t mask, AccessKind kind, uint32_t sectors, const Access& x) {
   Worker& worker = *w.worker;
   const auto touch = [&](uint32_t lanes, uint32_t allocation, uint64_t last, uint64_t n) {
@@ -171,8 +171,8 @@ bool pairs_agree(uint32_t mask, const Access& x) {
   return false;
 }
 
-// The lanes that are served together: all of them for up to 4 bytes, halves for 8, quarters for 16, unless
-// neighbours agree.
+// The lanes that are served together: all of them for up to 4 bytes, halves for 8, quarters for 16,
+// unless neighbours agree.
 uint32_t lane_groups(uint32_t mask, uint32_t bytes, const Access& x, uint32_t groups[4]) {
   uint32_t n = 0;
   const auto add = [&](uint32_t lanes) {
@@ -196,8 +196,8 @@ uint32_t lane_groups(uint32_t mask, uint32_t bytes, const Access& x, uint32_t gr
 
 constexpr uint32_t kBanks = 32;
 
-// Passes of one group through the 32 banks of 4 bytes: lanes that want different words of one bank take
-// turns.
+// Passes of one group through the 32 banks of 4 bytes: lanes that want different words of one bank
+// take turns.
 uint32_t passes_of(uint32_t lanes, uint32_t bytes, uint64_t base, const Access& x) {
   const uint32_t words_per_lane = std::max(1u, bytes / 4);
   uint64_t in_bank[kBanks][kLanes];
@@ -333,8 +333,8 @@ void count_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Ro
 
 namespace {
 
-// Lanes that begin another place than the lane before, and another sector; false when one is before its
-// predecessor.
+// Lanes that begin another place than the lane before, and another sector; false when one is before
+// its predecessor.
 WARPEMU_FOR_EACH_LEVEL bool compare_neighbours(const uint64_t* host, uint32_t n, uint32_t* places,
                                                uint32_t* sectors) {
   uint64_t backwards = 0;

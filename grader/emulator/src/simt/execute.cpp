@@ -109,8 +109,8 @@ uint32_t block_special(Special what, const Block& block) {
   return block.id[axis(Special::clusterid_x)] / size[axis(Special::clusterid_x)];
 }
 
-// Frames here hold parameters and variables that a GPU keeps in registers: a call takes more than it would
-// there.
+// Frames here hold parameters and variables that a GPU keeps in registers: a call takes more than it
+// would there.
 uint32_t stack_for_limit(uint64_t limit) {
   constexpr uint64_t kFrameFactor = 4;
   return static_cast<uint32_t>(std::min<uint64_t>(limit, 1 << 20) * kFrameFactor);

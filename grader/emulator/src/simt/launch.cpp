@@ -87,8 +87,8 @@ class Pool {
   uint64_t generation_ = 0;
 };
 
-// The clusters that a worker has begun, and their blocks' turns. Without clusters each block is one of its
-// own.
+// The clusters that a worker has begun, and their blocks' turns. Without clusters each block is one of
+// its own.
 class BlockLoop {
  public:
   BlockLoop(Launch& launch, Worker& worker) : launch_(launch), worker_(worker) {}

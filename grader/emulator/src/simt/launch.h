@@ -83,8 +83,8 @@ struct Launch {
   // What is found is told when the launch has ended, in the order of the blocks, which is no matter of time.
   //
   // A trial is a launch that several workers run and that can be undone. Where one finds anything, it is
-  // over: the launch is undone and run again by one worker, so that answers and findings are those of one
-  // worker.
+  // over: the launch is undone and run again by one worker, so that answers and findings are those of
+  // one worker.
   std::atomic<bool> trial{false}, spoilt{false};
 
   // Blocks from here on stop: the first one that a fault ended, in linear order. Those before it run on, so

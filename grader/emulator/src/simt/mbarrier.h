@@ -1,7 +1,6 @@
-// The 64-bit barrier objects that programs keep in shared memory. PTX leaves their contents open; here:
-// bits 0-19 arrivals still expected in this phase, 20-39 arrivals of the next phase, 40-60 bytes still
-// expected (signed), 63 the phase's parity. A state that arrive returns is the object's value before the
-// arrival.
+// The 64-bit barrier objects that programs keep in shared memory. PTX leaves their contents open; here: bits
+// 0-19 arrivals still expected in this phase, 20-39 arrivals of the next phase, 40-60 bytes still expected
+// (signed), 63 the phase's parity. A state that arrive returns is the object's value before the arrival.
 #pragma once
 #include <cstdint>
 

@@ -78,8 +78,8 @@ void trap(Warp& w, const Inst& i) {
   w.stop = Stop::aborted;
 }
 
-// A lane's generic address as host memory with the bytes that follow it inside its allocation; {nullptr, 0}
-// if bad.
+// A lane's generic address as host memory with the bytes that follow it inside its allocation; {nullptr,
+// 0} if bad.
 struct HostSpan {
   const char* data;
   size_t bytes;

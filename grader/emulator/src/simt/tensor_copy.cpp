@@ -111,8 +111,8 @@ void flush_subnormals(const TensorMap& map, uint8_t* row, uint32_t bytes) {
   }
 }
 
-// The pieces of a row in shared memory, in their exchanged places: use(its place there, its byte in the row,
-// bytes).
+// The pieces of a row in shared memory, in their exchanged places: use(its place there, its byte in the
+// row, bytes).
 template <class Use>
 void for_each_piece(const TensorMap& map, const Box& box, uint64_t shared, uint32_t row, Use use) {
   const uint32_t piece = map.swizzle == 0 ? map.row_bytes() : 16;

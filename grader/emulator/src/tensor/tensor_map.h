@@ -73,8 +73,8 @@ struct TensorMap {
 };
 static_assert(sizeof(TensorMap) == 128);
 
-// What is wrong with a map; empty where all is right. `is_supported` false: CUDA has it, the emulator has
-// not.
+// What is wrong with a map; empty where all is right. `is_supported` false: CUDA has it, the emulator
+// has not.
 std::string what_is_wrong(const TensorMap& map, bool& is_supported);
 
 // cuTensorMapEncodeTiled: fills the 128 bytes of a map. Returns a CUresult; `problem` is what is wrong.

@@ -205,8 +205,8 @@ Axes axes_of(const Image& image, const float (&at)[3], uint32_t layer, OnAxis on
   }
   a.x = on_axis(image, at[0], image.width, image.modes[0]);
   if (has_rows(image)) a.y = on_axis(image, at[1], image.height, image.modes[1]);
-  // A line is read at 0 on an axis of one row, as an H200 does: filtered, half of it is what lies before that
-  // row.
+  // A line is read at 0 on an axis of one row, as an H200 does: filtered, half of it is what lies before
+  // that row.
   if (image.shape == ImageShape::line) a.y = on_axis(image, 0.0f, 1, image.modes[1]);
   if (image.shape == ImageShape::volume) a.z = on_axis(image, at[2], image.depth, image.modes[2]);
   if (image.shape == ImageShape::lines || image.shape == ImageShape::planes) a.z.low = layer_of(image, layer);

@@ -40,8 +40,8 @@ inline uint64_t random_word(uint64_t counter) {
   return z ^ (z >> 31);
 }
 
-// Zeros, denormals, the least and greatest finite numbers, infinities, NaN, halves (ties) and the ends of the
-// integers.
+// Zeros, denormals, the least and greatest finite numbers, infinities, NaN, halves (ties) and the ends of
+// the integers.
 constexpr uint64_t kInteger[] = {
     0,      1,      2,      3,          31,         32,         33,         0x7f,       0x80,       0xff,
     0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 1ull << 32, ~0ull >> 1, 1ull << 63, ~0ull};

@@ -1,5 +1,5 @@
-// Calls that need more than a place for each function: recursion, function pointers, virtual functions, the
-// heap.
+// Calls that need more than a place for each function: recursion, function pointers, virtual functions,
+// the heap.
 #include "common.h"
 
 namespace {

@@ -1,5 +1,5 @@
-// Calls and intrinsics as C++ writes them: device functions, the mathematical library, DPX and SIMD
-// intrinsics.
+// Calls and intrinsics as C++ writes them: device functions, the mathematical library, DPX and
+// SIMD intrinsics.
 #include <cuda_fp16.h>
 
 #include "common.h"

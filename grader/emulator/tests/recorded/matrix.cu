@@ -1,5 +1,5 @@
-// Matrix instructions. Operands are small integers, so that every type's products and sums are exact and all
-// bits count.
+// Matrix instructions. Operands are small integers, so that every type's products and sums are exact and
+// all bits count.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>

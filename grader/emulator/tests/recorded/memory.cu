@@ -1,5 +1,5 @@
-// Memory: widths, spaces, generic addresses, atomics of every type, asynchronous copies, constants and
-// relocations.
+// Memory: widths, spaces, generic addresses, atomics of every type, asynchronous copies, constants
+// and relocations.
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 

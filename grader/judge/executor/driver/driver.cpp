@@ -114,8 +114,8 @@ CUstream Driver::stream_of(StreamId stream) const {
 
 // --- device code ---
 
-// Loaded at once: a first use inside a timed run would wait for the device. What is wrong shows when it is
-// used.
+// Loaded at once: a first use inside a timed run would wait for the device. What is wrong shows when it
+// is used.
 cudaError_t Driver::add_module(std::span<const std::span<const uint8_t>> containers, ModuleId& module) {
   CUlibrary library = nullptr;
   CUresult result = CUDA_ERROR_INVALID_IMAGE;

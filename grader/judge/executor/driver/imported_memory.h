@@ -7,8 +7,8 @@
 
 namespace warpgrade::executor {
 
-// Maps what kAttach brought into the current context, and closes `fd`. The address of the payload. Throws
-// std::runtime_error.
+// Maps what kAttach brought into the current context, and closes `fd`. The address of the payload.
+// Throws std::runtime_error.
 CUdeviceptr import_buffer(const protocol::Command& attach, int fd);
 
 // Unmaps it; `offset` and `mapped_bytes` as in the command.

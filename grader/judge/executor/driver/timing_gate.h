@@ -3,9 +3,9 @@
 // and the baselines (the runner without one).
 //
 // The graded time is the end less the start less the constant of an empty run. The start is a value of the
-// GPU's clock (%globaltimer) that was decided while no other kernel could run; the end is read by a kernel of
-// ours behind the join of all streams. A submission's kernels can rewrite event time stamps, but neither of
-// these.
+// GPU's clock (%globaltimer) that was decided while no other kernel could run; the end is read by a kernel
+// of ours behind the join of all streams. A submission's kernels can rewrite event time stamps, but
+// neither of these.
 #pragma once
 #include <cstdint>
 #include <functional>

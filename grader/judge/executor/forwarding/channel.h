@@ -1,5 +1,5 @@
-// The host process's end of the calls' memory: records go into the ring, replies come back in a slot of the
-// thread.
+// The host process's end of the calls' memory: records go into the ring, replies come back in a slot of
+// the thread.
 #pragma once
 #include <cuda_runtime_api.h>
 

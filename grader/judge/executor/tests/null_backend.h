@@ -1,5 +1,5 @@
-// A device that does nothing at once, for what the executor's own code costs; tests replace single calls of
-// it.
+// A device that does nothing at once, for what the executor's own code costs; tests replace single calls
+// of it.
 #pragma once
 #include <cstring>
 

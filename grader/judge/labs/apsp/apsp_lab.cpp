@@ -42,8 +42,8 @@ class ApspLab : public WrittenLab {
 
  private:
   // {pattern: ring, n: 129}, or {graph: USA-road-d.NY, n: 150}: the first nodes of a breadth-first search,
-  // all edges between them, weights drawn anew in each repetition. k, the width in records and policies, is
-  // n.
+  // all edges between them, weights drawn anew in each repetition. k, the width in records and policies,
+  // is n.
   std::vector<CaseSpec> read_item(const YamlPlace& item) const override {
     std::set<std::string> keys = declaration::kCaseWords;
     keys.insert({"graph", "pattern", "n"});

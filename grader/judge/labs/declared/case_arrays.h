@@ -29,8 +29,8 @@ class CaseArrays {
   CaseArrays(const CaseArrays&) = delete;
   CaseArrays& operator=(const CaseArrays&) = delete;
 
-  // Draws anew what the run sees, or what the plan sees, on so many threads. The numbers follow from the seed
-  // alone.
+  // Draws anew what the run sees, or what the plan sees, on so many threads. The numbers follow from the
+  // seed alone.
   void draw_for_run(std::uint64_t seed, int threads);
   void draw_for_plan(std::uint64_t seed, int threads);
   void draw_for_run(std::uint64_t seed) { draw_for_run(seed, threads_); }

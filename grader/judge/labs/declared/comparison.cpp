@@ -67,8 +67,8 @@ bool rounds_exactly(const OutputView& output, std::int64_t begin, std::int64_t e
   return right;
 }
 
-// Whether every error is within allowed(cell, wanted), which is finite; `most` grows to the largest share
-// then.
+// Whether every error is within allowed(cell, wanted), which is finite; `most` grows to the largest
+// share then.
 template <typename T, typename Allowed>
 bool is_within(const OutputView& output, std::int64_t begin, std::int64_t end, double& most,
                const Allowed& allowed) {

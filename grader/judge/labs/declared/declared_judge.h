@@ -11,8 +11,8 @@
 
 namespace warpgrade::declared {
 
-// The lab's oracles, which are started once a judge process and outlive its cases. One case uses them at a
-// time.
+// The lab's oracles, which are started once a judge process and outlive its cases. One case uses them at
+// a time.
 class OracleKeeper {
  public:
   // Number 0 has all threads of the judge, each other one has one: they answer beside each other. The process

@@ -1,10 +1,10 @@
-// Serves a lab's oracle.cpp: requests on descriptor 3, arrays in memory shared with the judge. Compiled with
-// the oracle, by the toolkit's host compiler; it knows nothing of the harness. The judge's side is
-// oracle_process.cpp.
+// Serves a lab's oracle.cpp: requests on descriptor 3, arrays in memory shared with the judge.
+// Compiled with the oracle, by the toolkit's host compiler; it knows nothing of the harness. The
+// judge's side is oracle_process.cpp.
 //
-// A request is lines of words: `memory BYTES`, which brings a descriptor along; or `truth`, then `value NAME
-// NUMBER`, `input NAME AT CELLS` and `output NAME AT CELLS`. An answer is JSON: {"ok": true} or {"error":
-// TEXT}.
+// A request is lines of words: `memory BYTES`, which brings a descriptor along; or `truth`, then
+// `value NAME NUMBER`, `input NAME AT CELLS` and `output NAME AT CELLS`. An answer is JSON: {"ok": true}
+// or {"error": TEXT}.
 #pragma once
 
 #include <sys/mman.h>

@@ -115,8 +115,8 @@ int PreparedRuns::how_many(int may_come) const {
   const auto fit = static_cast<int>(std::min<std::size_t>(limits_.memory_bytes / each, 1 << 20));
   const int most = std::min({limits_.threads, may_come, fit});
   if (most <= 1) return 1;
-  // At once each has one thread. An oracle that fills all cores by itself is no slower one run after the
-  // other.
+  // At once each has one thread. An oracle that fills all cores by itself is no slower one run after
+  // the other.
   const double saved = may_come * (single_s_ - single_thread_s_ / most);
   return limits_.worth_seconds < 0 || saved >= limits_.worth_seconds ? most : 1;
 }
@@ -137,8 +137,8 @@ void PreparedRuns::prepare_several(const Seeds& next_seed, int count) {
   prepare_at_once(ready_.size());
 }
 
-// The first `count` of those that are ready, a thread each. What any of them throws is thrown when all have
-// ended.
+// The first `count` of those that are ready, a thread each. What any of them throws is thrown when all
+// have ended.
 void PreparedRuns::prepare_at_once(std::size_t count) {
   const int threads = std::max(1, limits_.threads / static_cast<int>(count));
   std::vector<std::exception_ptr> failures(count);

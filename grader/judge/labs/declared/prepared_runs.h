@@ -46,8 +46,8 @@ class PreparedRuns {
 
   // The next run: inputs drawn, truth found. `next_seed` is called once a run, in the order of the runs,
   // whatever is prepared at once, so that a run's inputs follow from its place alone. `may_come`: runs that
-  // may come in all, this one among them. Throws JudgeFault with the oracle's words; then no run is left that
-  // was prepared.
+  // may come in all, this one among them. Throws JudgeFault with the oracle's words; then no run is left
+  // that was prepared.
   using Seeds = std::function<std::uint64_t()>;
   CaseArrays& next(const Seeds& next_seed, int may_come);
   // The run that next() gave; before that, what draw_for_show() and draw_for_plan() drew.

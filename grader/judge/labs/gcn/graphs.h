@@ -24,8 +24,8 @@ enum class GraphPattern {
   kHeavyHubs,  // two rows so long, of repeated entries, that the product of their degrees exceeds 32 bits
   kLoopsOnly,  // N is the identity
   kNoEntries,
-  kWeb,  // a stand-in for a graph of the web: 2,312,497 power-law entries for 281,903 vertices, and
-         // self-loops
+  kWeb,  // a stand-in for a graph of the web: 2,312,497 power-law entries for 281,903 vertices,
+         // and self-loops
 };
 
 HostGraph make_graph(GraphPattern pattern, int vertices, std::uint64_t seed);

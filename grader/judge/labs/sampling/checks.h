@@ -21,8 +21,8 @@ struct Found {
 
 class SamplingChecks : public FarCounter {
  public:
-  // Locates the samples of the buffers' private output. `seed`: of the checker's own bits, another one each
-  // time.
+  // Locates the samples of the buffers' private output. `seed`: of the checker's own bits, another one
+  // each time.
   virtual Found locate_output(std::uint64_t seed) = 0;
   // Pairs of the located run, with a kept one where the pairing asks for an earlier run.
   virtual PairCounts pairs(const Pairing& pairing) = 0;

@@ -1,6 +1,6 @@
-// One case of lab sampling, judged: runs under seeds that differ in single bits, each checked in full, in an
-// order that the hidden seed decides; on a GPU paired timing stands among them, with every repetition
-// verified.
+// One case of lab sampling, judged: runs under seeds that differ in single bits, each checked in full,
+// in an order that the hidden seed decides; on a GPU paired timing stands among them, with every
+// repetition verified.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -157,8 +157,8 @@ class SamplingJudge : public ArraysJudge {
     return run_arguments(generator_seed_ = next_seed());
   }
 
-  // In every timed repetition: all samples, their levels, four pairings, one of them at random, and a few far
-  // tests.
+  // In every timed repetition: all samples, their levels, four pairings, one of them at random, and a few
+  // far tests.
   std::optional<Outcome> verify_output() override {
     LevelCounts levels;
     if (auto fault = check_samples(levels)) return fault;

@@ -1,9 +1,9 @@
-// The case whose B has more than 2^31 floats, of which A names a few rows: an offset held in 32 bits, counted
-// in floats or in bytes, goes astray. On the emulator B is a sparse file, so it costs neither memory nor
-// time.
+// The case whose B has more than 2^31 floats, of which A names a few rows: an offset held in 32 bits,
+// counted in floats or in bytes, goes astray. On the emulator B is a sparse file, so it costs neither
+// memory nor time.
 //
-// C has no such case here: each of its cells must be written, which takes minutes on the emulator
-// (synth-tall, GPU).
+// C has no such case here: each of its cells must be written, which takes minutes on the
+// emulator (synth-tall, GPU).
 #pragma once
 
 #include "warpgrade/datasets/csr.h"

@@ -1,5 +1,5 @@
-// How far an honest fp32 result may lie from the exact one; both kinds of buffers and the program that measures false
-// alarms (grader/tests/precision) use these formulas. u = 2^-24 is fp32's unit roundoff.
+// How far an honest fp32 result may lie from the exact one; both kinds of buffers and the program that
+// measures false alarms (grader/tests/precision) use these formulas. u = 2^-24 is fp32's unit roundoff.
 //
 // Each addition rounds its partial sum S by about 0.4 u |S|, at random. Products of mean zero add up to
 // |S_i| ~ sigma sqrt(i), so the errors of n additions add up to about 0.4 u sigma n / sqrt(2), and sum|a||b|
@@ -34,8 +34,8 @@ WARPGRADE_HOST_DEVICE inline double square_root(double x) {
 #endif
 }
 
-// A cell: |got - want| <= 8 u sum|a||b|, whatever the row's length; where all terms have one sign, sqrt(nnz)
-// times that.
+// A cell: |got - want| <= 8 u sum|a||b|, whatever the row's length; where all terms have one sign,
+// sqrt(nnz) times that.
 WARPGRADE_HOST_DEVICE inline double cell_bound(double abs_sum, Terms terms = Terms::kMeanZero,
                                                double row_nnz = 1) {
   return kCellFactor * kUnitRoundoff * abs_sum * (terms == Terms::kOneSign ? square_root(row_nnz) : 1.0);
@@ -55,8 +55,8 @@ WARPGRADE_HOST_DEVICE inline double product_scale(double abs_row, double k) {
 
 // ---- root mean squares, by row length ----
 
-// Rows of 2^g to 2^(g+1) - 1 entries are group g: low precision in long rows alone can't hide behind many
-// short ones.
+// Rows of 2^g to 2^(g+1) - 1 entries are group g: low precision in long rows alone can't hide behind
+// many short ones.
 inline constexpr int kLengthGroups = 32;
 WARPGRADE_HOST_DEVICE inline int length_group(std::uint32_t row_nnz) {
 #ifdef __CUDA_ARCH__
@@ -66,8 +66,8 @@ WARPGRADE_HOST_DEVICE inline int length_group(std::uint32_t row_nnz) {
 #endif
 }
 
-// The largest root mean square of `count` errors, each over u sum|a||b| (or u times its product_scale), that
-// is accepted.
+// The largest root mean square of `count` errors, each over u sum|a||b| (or u times its product_scale),
+// that is accepted.
 double rms_limit(std::int64_t count);
 
 // How many of `cells` may lie between their bound and twice their bound.

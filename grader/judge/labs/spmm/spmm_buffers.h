@@ -1,6 +1,6 @@
-// The judge's buffers for lab spmm: private inputs, the buffers shared with the runners, and the checks. Two of
-// them: host memory (memfd, for the emulator) and a GPU (VMM). Both fill the same values (values.h) and apply
-// the same bounds (precision.h).
+// The judge's buffers for lab spmm: private inputs, the buffers shared with the runners, and the checks. Two
+// of them: host memory (memfd, for the emulator) and a GPU (VMM). Both fill the same values (values.h) and
+// apply the same bounds (precision.h).
 //
 // Shapes  A [rows, cols] CSR, B [cols, k], C [rows, k], row-major, fp32; 64-bit cell indices.
 #pragma once

@@ -1,6 +1,6 @@
-// The buffers on a GPU: shared buffers are VMM allocations, inputs are drawn and results checked by kernels of
-// the judge's own context, so that inputs and outputs of gigabytes are fresh and verified in every
-// repetition.
+// The buffers on a GPU: shared buffers are VMM allocations, inputs are drawn and results checked by
+// kernels of the judge's own context, so that inputs and outputs of gigabytes are fresh and verified in
+// every repetition.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -98,8 +98,8 @@ __device__ void note_bad_cell(Findings* findings, const Mismatch& cell, bool out
 }
 
 // The oracle's twin on the GPU: a warp a row, a lane a column, fp64. B is drawn anew, not read from shared
-// memory. `chosen` lists the columns that are checked, or is nullptr: all. Work: nnz * column_count draws and
-// fused multiply-adds.
+// memory. `chosen` lists the columns that are checked, or is nullptr: all. Work: nnz * column_count draws
+// and fused multiply-adds.
 __global__ void check_cells_kernel(int rows, const int* chosen, int column_count, const int* row_offsets,
                                    const int* columns, const float* values, DenseValues b, const float* c,
                                    Findings* findings, std::uint8_t* bad_rows, std::uint8_t* bad_cols) {

@@ -26,8 +26,8 @@ class SpmmLab : public WrittenLab {
   }
 
  private:
-  // {graph: cora, k: [32, 256]}; `variant: true`: under other names; {pattern: far-columns}: of its own
-  // width.
+  // {graph: cora, k: [32, 256]}; `variant: true`: under other names; {pattern: far-columns}: of its
+  // own width.
   std::vector<CaseSpec> read_item(const YamlPlace& item) const override {
     std::set<std::string> keys = declaration::kCaseWords;
     keys.insert({"graph", "pattern", "k", "variant"});

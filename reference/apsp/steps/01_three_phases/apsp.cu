@@ -1,7 +1,7 @@
 // All-pairs shortest paths, step 1: Floyd-Warshall by 32 x 32 tiles in three phases, staged in shared memory.
 //
-// Idea    in the round of tile p: first the tile (p, p); then its row and column of tiles, which need nothing
-// but
+// Idea    in the round of tile p: first the tile (p, p); then its row and column of tiles, which need
+// nothing but
 //         it; then all others, which need one tile of that row and one of that column. A tile is relaxed over
 //         32 nodes for one trip through memory.
 // Shapes  graph [n, n]. Block tile x tile, a thread a cell.
@@ -18,8 +18,8 @@ __device__ int read_cell(const int* graph, int n, int i, int j) {
   return i < n && j < n ? graph[static_cast<std::size_t>(i) * n + j] : kApspInfinity;
 }
 
-// `left` [i, k] and `right` [k, j] stage the two panels; where one is the tile itself, its changes count at
-// once.
+// `left` [i, k] and `right` [k, j] stage the two panels; where one is the tile itself, its changes count
+// at once.
 __device__ void apsp_relax_tile(int n, int pivot, int tile_i, int tile_j, int* graph) {
   extern __shared__ int shared[];
   const int tile = blockDim.x, y = threadIdx.y, x = threadIdx.x;

@@ -1,7 +1,7 @@
 // All-pairs shortest paths, step 2: branches out of the loop over nodes.
 //
-// Idea    which panel is the tile itself does not depend on the node: phase 3 gets a loop of its own, phases
-// 1
+// Idea    which panel is the tile itself does not depend on the node: phase 3 gets a loop of its own,
+// phases 1
 //         and 2 choose a pointer beforehand, and a minimum replaces the comparison with its store.
 // Shapes  graph [n, n]. Block tile x tile, a thread a cell.
 // Cost    as step 1, less two choices and a branch a node.

@@ -1,7 +1,7 @@
 // All-pairs shortest paths, step 5: a block's own tile is not staged.
 //
-// Idea    the own cell is read by its own thread alone: it goes straight to a register, and shared memory
-// holds
+// Idea    the own cell is read by its own thread alone: it goes straight to a register, and shared
+// memory holds
 //         two panels in place of three tiles.
 // Shapes  graph [n, n]. Block tile x tile, a thread a cell.
 // Cost    as step 4; 8 KB of shared memory a block in place of 12.

@@ -1,7 +1,7 @@
 // All-pairs shortest paths, step 8: several tiles a block.
 //
-// Idea    a thread owns m x m cells, 32 apart: m loads from either panel serve m x m relaxations, and a panel
-// is
+// Idea    a thread owns m x m cells, 32 apart: m loads from either panel serve m x m relaxations, and a
+// panel is
 //         read from L2 by fewer blocks. APSP_TILES is m: 1, 2, 4 or 6.
 // Shapes  graph [n, n]. Block 32 x 32, a square of m x m tiles.
 // Cost    2 / m loads of shared memory a relaxation; 8 * m KB of shared memory a block.

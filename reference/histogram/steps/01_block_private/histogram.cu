@@ -1,9 +1,9 @@
-// Histogram, step 1: a private histogram a block in 48 KB of shared memory, added to the global one at the
-// end.
+// Histogram, step 1: a private histogram a block in 48 KB of shared memory, added to the global one at
+// the end.
 //
 // Shapes  ids [count], counts [bins].
-// Cost    4 bytes read and one shared atomic an id; bins * blocks global atomics. Ids are read once for every
-//         kBinsAPass bins.
+// Cost    4 bytes read and one shared atomic an id; bins * blocks global atomics. Ids are read once for
+//         every kBinsAPass bins.
 // Idea    Shared memory counts within the SM: the L2 cache sees a block's sums instead of every id.
 #include <algorithm>
 

@@ -2,10 +2,10 @@
 //
 // Shapes  ids [count], counts [bins].
 // Cost    4 bytes read and one shared atomic an id; bins * blocks global atomics.
-// Idea    Lanes of a warp that hit one bin wait for each other. With kCopies copies, side by side so that
-// they lie
-//         in different banks, only lanes of the same copy do; and all bins fit in one pass up to 56 K of
-//         them.
+// Idea    Lanes of a warp that hit one bin wait for each other. With kCopies copies, side by side so
+// that they lie
+//         in different banks, only lanes of the same copy do; and all bins fit in one pass up to 56 K
+//         of them.
 #include <algorithm>
 
 #include "warpgrade/histogram.h"

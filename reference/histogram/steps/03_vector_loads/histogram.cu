@@ -2,8 +2,8 @@
 //
 // Shapes  ids [count], counts [bins].
 // Cost    4 bytes read and one shared atomic an id; bins * blocks global atomics.
-// Idea    A thread with one 4-byte load under way waits for memory most of the time: it loads four ids at
-// once,
+// Idea    A thread with one 4-byte load under way waits for memory most of the time: it loads four ids
+// at once,
 //         and four such vectors before it counts the first. Two blocks of 1024 threads fill an SM.
 #include <algorithm>
 

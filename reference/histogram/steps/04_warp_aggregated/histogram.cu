@@ -2,8 +2,8 @@
 //
 // Shapes  ids [count], counts [bins].
 // Cost    as step 3, and one vote of the warp an id.
-// Idea    Where ids are skewed, lanes of a warp meet in a bin and wait for each other, 32 turns in the worst
-// case. The
+// Idea    Where ids are skewed, lanes of a warp meet in a bin and wait for each other, 32 turns in the
+// worst case. The
 //         warp compares its bins with the first lane's: when all agree, one lane adds 32.
 #include <algorithm>
 

@@ -2,9 +2,8 @@
 // them to the global ones.
 //
 // Shapes  ids [count], counts [bins].
-// Cost    4 bytes read and one shared atomic an id; bins * blocks global atomics.
-// Assumes up to as many bins as a block may have shared memory for (58,112 with 227 KB); beyond that it
-// counts
+// Cost    4 bytes read and one shared atomic an id; bins * blocks global atomics. Assumes up to as many bins
+// as a block may have shared memory for (58,112 with 227 KB); beyond that it counts
 //         in global memory.
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 //
 // Plan    two events, which order the default stream with the contract's.
 // Run     apsp() on the default stream; what it allocates is inside the clock, as it has always been.
-// Errors  an error code that apsp() left unread (of a launch without blocks, say) is not returned: the runner
-// finds
+// Errors  an error code that apsp() left unread (of a launch without blocks, say) is not returned: the
+// runner finds
 //         it and notes it, and the distances decide.
 #include <new>
 

@@ -2,12 +2,12 @@
 // asks. Compile it beside the submission's files with -I <submission> -I
 // reference/include/legacy/spmm/include.
 //
-// Plan    copies A (the class may reorder it in place), constructs SpMMOpt, calls preprocess with scratch
-//         operands.
+// Plan    copies A (the class may reorder it in place), constructs SpMMOpt, calls preprocess with
+//         scratch operands.
 // Run     zeroes C, then calls run(); both on the default stream, ordered with the contract's by events.
 // Cost    one memset of C a run, inside the clock, as the older interface has always been timed.
-// Errors  an error code that the class left unread (of a launch without blocks, say) is not returned: the
-// runner
+// Errors  an error code that the class left unread (of a launch without blocks, say) is not returned:
+// the runner
 //         finds it and notes it, and C decides.
 #include <cstdlib>
 #include <new>

@@ -51,8 +51,8 @@ __device__ void keep(Tiles& tiles, const Piece& piece) {
   }
 }
 
-// A thread's 8 x 8 cells: two runs of four rows and two of four columns, 64 apart. A warp covers 4 x 8
-// threads.
+// A thread's 8 x 8 cells: two runs of four rows and two of four columns, 64 apart. A warp covers 4 x
+// 8 threads.
 __device__ int thread_row() {
   return threadIdx.x / 64 * 16 + threadIdx.x % 32 / 8 * 4;
 }

@@ -1,5 +1,5 @@
-// Reduction, step 3: as many blocks as the GPU holds at once add up many numbers each in registers, 16 bytes
-// a load.
+// Reduction, step 3: as many blocks as the GPU holds at once add up many numbers each in registers, 16
+// bytes a load.
 //
 // Cost  8·n bytes; no atomics: a second kernel adds up the blocks' sums.
 #include "warpgrade/reduction.h"

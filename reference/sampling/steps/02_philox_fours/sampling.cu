@@ -2,8 +2,8 @@
 //
 // Shapes  nodes [count], samples [count, fanout] row-major.
 // Cost    a quarter of a Philox call, a multiplication and a quarter of a 16-byte store a sample.
-// Idea    A Philox call makes four words: use them all. Reduce a word to a range with the high half of a
-// product
+// Idea    A Philox call makes four words: use them all. Reduce a word to a range with the high half of
+// a product
 //         instead of a division. Cells are taken in fours of the flat array, so that the store is aligned
 //         whatever the fan-out; a four that crosses into another row looks its offsets up again.
 #include "warpgrade/philox.h"

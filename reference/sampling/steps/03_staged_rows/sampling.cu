@@ -1,12 +1,12 @@
 // Sampling, step 3: rows staged in shared memory, a block a row.
 //
 // Shapes  nodes [count], samples [count, fanout] row-major.
-// Cost    a row of at most kStaged neighbours is read once, in whole lines, and drawn from in shared memory:
-// a warp's
-//         32 random reads cost about 3.5 cycles (bank conflicts) instead of one for each line that they
-//         touch.
-// Idea    Random reads of 4 bytes from global memory move whole sectors and cost a cycle a line. Where a row
-// is
+// Cost    a row of at most kStaged neighbours is read once, in whole lines, and drawn from in shared
+// memory: a warp's
+//         32 random reads cost about 3.5 cycles (bank conflicts) instead of one for each line that
+//         they touch.
+// Idea    Random reads of 4 bytes from global memory move whole sectors and cost a cycle a line. Where a
+// row is
 //         drawn from many times, reading it in full is cheaper.
 #include "warpgrade/philox.h"
 #include "warpgrade/sampling.h"

@@ -1,5 +1,5 @@
-// Sampling with cuRAND's host interface: the library fills a buffer with 32-bit words, a kernel indexes with
-// them.
+// Sampling with cuRAND's host interface: the library fills a buffer with 32-bit words, a kernel indexes
+// with them.
 //
 // Cost    4 bytes a sample written and read again, on top of what must be.
 #include <curand.h>

@@ -1,5 +1,5 @@
-// Softmax of CUB's parts: a block a row with cub::BlockReduce. The baseline: no library of the toolkit has a
-// softmax.
+// Softmax of CUB's parts: a block a row with cub::BlockReduce. The baseline: no library of the toolkit has
+// a softmax.
 #include <cub/block/block_reduce.cuh>
 
 #include "warpgrade/softmax.h"

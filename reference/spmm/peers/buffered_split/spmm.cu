@@ -1,13 +1,13 @@
-// SpMM, a peer: a warp takes a fixed number of entries, copied ahead into shared memory by asynchronous
-// copies.
+// SpMM, a peer: a warp takes a fixed number of entries, copied ahead into shared memory by
+// asynchronous copies.
 //
 // Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major, fp32; any k >= 1.
 // Idea    A warp takes kShare consecutive entries in rounds of 32. While one round is gathered, cp.async
 // brings the next
-//         one's columns, values and rows into the other half of a buffer. Each of the warp's groups (8, 16 or
-//         32 lanes, 16 bytes a lane) walks its own part of the round and adds its sum to C at a row's end,
-//         atomically, since other groups may have entries of that row. C is zeroed first, which is part of
-//         the run.
+//         one's columns, values and rows into the other half of a buffer. Each of the warp's groups (8, 16
+//         or 32 lanes, 16 bytes a lane) walks its own part of the round and adds its sum to C at a row's
+//         end, atomically, since other groups may have entries of that row. C is zeroed first, which is part
+//         of the run.
 // Cost    The plan keeps the row of every entry, 4 * nnz bytes. Sums differ in their last bits from run to
 // run. In the manner of HP-SpMM (splits by entries, two buffers); written for this bench.
 #include <cuda_pipeline.h>

@@ -1,5 +1,5 @@
-// SpMM, a peer: every group of lanes takes the same number of consecutive entries, whatever rows they belong
-// to.
+// SpMM, a peer: every group of lanes takes the same number of consecutive entries, whatever rows they
+// belong to.
 //
 // Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major, fp32; any k >= 1.
 // Idea    A group of 8, 16 or 32 lanes reads a row of B with one load of 16 bytes a lane and walks kShare
@@ -9,8 +9,8 @@
 //         the row: no atomics on C, no zeroing, the same bits in every run. The slots of the partial sums
 //         follow from the groups' numbers: a group has at most one row that began before it (its head) and
 //         one that goes on after it (its tail).
-// Cost    The plan keeps 4 bytes a group and 8 * k bytes of partial sums a group. A row in g groups costs g
-// partial sums,
+// Cost    The plan keeps 4 bytes a group and 8 * k bytes of partial sums a group. A row in g groups costs
+// g partial sums,
 //         which one group adds up: rows of many thousand entries wait for it.
 // In the manner of merge-spmm's and HP-SpMM's splits by entries; written for this bench.
 #include <cuda_runtime.h>

@@ -62,8 +62,8 @@ struct SpmmPlan {
 
 namespace {
 
-// The number of rows that end within the first `step` steps: a row's end comes before an entry of the same
-// number.
+// The number of rows that end within the first `step` steps: a row's end comes before an entry of the
+// same number.
 __global__ void spmm_places_kernel(CsrMatrix a, int blocks, Place* places) {
   const int block = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (block > blocks) return;

@@ -80,8 +80,8 @@ class Bench {
   cudaEvent_t start_ = nullptr, stop_ = nullptr;
 };
 
-// An algorithm that does not support the case, or whose work space does not fit, is no candidate; DEFAULT
-// must work.
+// An algorithm that does not support the case, or whose work space does not fit, is no candidate;
+// DEFAULT must work.
 cudaError_t choose(cusparseHandle_t handle, const CsrMatrix& a, int k, cudaStream_t stream,
                    cusparseSpMMAlg_t* fastest) {
   Bench bench;

@@ -1,5 +1,5 @@
-// What calls cost: run once on the GPU directly and once through the executor. Medians of some hundred calls,
-// in us.
+// What calls cost: run once on the GPU directly and once through the executor. Medians of some hundred
+// calls, in us.
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 

@@ -2,10 +2,10 @@
 // Prints a line a case: times of both, their ratio, whether it is within the bar (1 % or 0.5 us), whether
 // the outputs have the same bytes, and what planning took. Exit code: how many cases are not within the bar.
 //
-// Where in the device's memory arrays come to lie decides up to 1.9 times of a kernel's time, natively as
-// through the executor (reports/published/h200/benches/histogram-placement.md). So each solution has several
-// rounds, each with processes of its own on both sides, and a side's time is the smallest of its rounds'
-// medians.
+// Where in the device's memory arrays come to lie decides up to 1.9 times of a kernel's time, natively
+// as through the executor (reports/published/h200/benches/histogram-placement.md). So each solution has
+// several rounds, each with processes of its own on both sides, and a side's time is the smallest of
+// its rounds' medians.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

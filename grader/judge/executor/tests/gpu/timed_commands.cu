@@ -1,5 +1,5 @@
-// A host process for timed runs: the executor names what to run (`warpgrade-executor --timed "1 2 ..." --
-// this`).
+// A host process for timed runs: the executor names what to run
+// (`warpgrade-executor --timed "1 2 ..." -- this`).
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 

@@ -101,8 +101,8 @@ void dereference() {
   device[3] = 1;
 }
 
-// Boxes of pitched memory, every way: small ones travel in a record, larger ones in the area for large
-// copies.
+// Boxes of pitched memory, every way: small ones travel in a record, larger ones in the area for
+// large copies.
 void rows(size_t width, size_t height, size_t depth) {
   cudaPitchedPtr device, second;
   const cudaExtent extent = make_cudaExtent(width, height, depth);
@@ -289,8 +289,8 @@ void graph_of_freed_memory() {
   good(cudaMalloc(&again, 16), "memory after it");
 }
 
-// Memory of the program's own, from malloc and from its data: the same bytes for host code, kernels and
-// copies.
+// Memory of the program's own, from malloc and from its data: the same bytes for host code, kernels
+// and copies.
 int g_data[5000];
 void registered() {
   constexpr int n = 300'000;

@@ -1,7 +1,7 @@
 // Checks of CUDA calls under the names that courses gave them. A failed call prints its place and CUDA's
 // words and ends the process: in a graded run that is the verdict `runtime_error`, with this line as the
-// evidence. A submission's own macro of one of these names stands: each is defined only where the name is
-// free.
+// evidence. A submission's own macro of one of these names stands: each is defined only where the name
+// is free.
 #pragma once
 
 #include <cuda_runtime.h>

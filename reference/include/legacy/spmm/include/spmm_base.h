@@ -1,5 +1,5 @@
-// The older class interface of the lab `spmm`: vout[num_v, feat_in] = A(CSR) * vin[num_v, feat_in], fp32,
-// row-major.
+// The older class interface of the lab `spmm`: vout[num_v, feat_in] = A(CSR) * vin[num_v, feat_in],
+// fp32, row-major.
 //
 //   preprocess(vin, vout)  once, outside the clock. vin and vout are scratch of the right size.
 //   run(vin, vout)         many times, inside the clock. vout arrives zeroed (which is inside the clock,
@@ -20,8 +20,8 @@ class SpMM {
  public:
   SpMM(CSR* g, int out_feat_in)
       : d_ptr(g->ptr), d_idx(g->idx), d_val(g->val), feat_in(out_feat_in), num_v(g->num_v), num_e(g->num_e) {}
-  // Without values: whoever constructs it this way sets d_val, or the kernel takes every stored entry as it
-  // likes.
+  // Without values: whoever constructs it this way sets d_val, or the kernel takes every stored entry as
+  // it likes.
   SpMM(int* dev_out_ptr, int* dev_out_idx, int out_num_v, int out_num_e, int out_feat_in)
       : d_ptr(dev_out_ptr), d_idx(dev_out_idx), feat_in(out_feat_in), num_v(out_num_v), num_e(out_num_e) {}
   virtual ~SpMM() {}

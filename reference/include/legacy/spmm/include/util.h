@@ -77,8 +77,8 @@ inline void legacy_check_status(int status, const char* call, const char* file, 
 #define CEIL(a, b) (((a) + (b)-1) / (b))
 #endif
 
-// cudaMalloc that keeps count, so that a submission can print what it holds. Nothing is allocated for no
-// bytes.
+// cudaMalloc that keeps count, so that a submission can print what it holds. Nothing is allocated for
+// no bytes.
 inline std::size_t total_size = 0;
 template <typename T>
 cudaError_t cudaMalloc2(T** pointer, std::size_t bytes) {
