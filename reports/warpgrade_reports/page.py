@@ -336,7 +336,7 @@ def _view(submission: Submission, run: Run, anchor: str, wholes: Sequence[float 
         ],
         "kernels": list(_kernel_lines(submission)) if run.on_emulator else [],
         "estimates": [(case.spec.id, case.estimate.splitlines()) for case in submission.cases if case.estimate],
-        "diseases": profile.findings_of(submission),
+        "problems": profile.findings_of(submission),
         "profile": profile.profile_of(submission),
     }
 
