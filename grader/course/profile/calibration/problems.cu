@@ -1,5 +1,5 @@
-// Programs with one performance problem each, for estimates of time: on a GPU it prints how long each takes, on the
-// emulator (WARPEMU_CHECKS=levels) what it counts.
+// Programs with one performance problem each, for estimates of time: on a GPU it prints how long each takes,
+// on the emulator (WARPEMU_CHECKS=levels) what it counts.
 //
 //   problems            all: a JSON line each, {"program": "strided", "us": 812.3}
 //   problems NAME...    these
