@@ -75,7 +75,7 @@ struct Reply {
   double event_us = 0;        // between events beside it
   double clock_us = 0;        // from opening the gate until the device was idle, by the host's clock
   double host_us = 0;         // of host code while the gate was closed; kPlan, kFree: of the whole call
-  std::uint64_t written = 0;  // kReport: bytes
+  std::uint64_t bytes = 0;    // kReport: written; kPlan, of an executor: of device memory that the plan holds
   char message[256] = {};     // NUL-terminated
 };
 
