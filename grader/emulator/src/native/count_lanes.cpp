@@ -120,12 +120,18 @@ WARPEMU_AVX512 inline uint32_t most_equal(const Numbers& n) {
     const __m512i later = _mm512_maskz_slli_epi32(0xffff, _mm512_conflict_epi32(n.high), 16);
     high = _mm512_maskz_or_epi32(n.in_high, high, later);
   }
+  // Where few are equal, as a rule, no branch depends on how many.
   const __m512i one = _mm512_set1_epi32(1);
   uint32_t most = 1;
-  while ((_mm512_test_epi32_mask(low, low) | _mm512_test_epi32_mask(high, high)) != 0) {
-    low = _mm512_and_si512(low, _mm512_sub_epi32(low, one));
-    high = _mm512_and_si512(high, _mm512_sub_epi32(high, one));
-    ++most;
+  for (bool more = true; more;) {
+    more = false;
+#pragma GCC unroll 2
+    for (int k = 0; k < 2; ++k) {
+      more = (_mm512_test_epi32_mask(low, low) | _mm512_test_epi32_mask(high, high)) != 0;
+      most += more ? 1 : 0;
+      low = _mm512_and_si512(low, _mm512_sub_epi32(low, one));
+      high = _mm512_and_si512(high, _mm512_sub_epi32(high, one));
+    }
   }
   return most;
 }
@@ -197,16 +203,44 @@ WARPEMU_AVX512 bool count_lanes_avx512(const CountedRow& known, const Access& x,
   return true;
 }
 
+namespace {
+
+// A vector for each bank, which counts one access of it: a byte a bank.
+struct OneOfBanks {
+  alignas(32) uint8_t of[kBankWords][kBankWords] = {};
+  constexpr OneOfBanks() {
+    for (uint32_t b = 0; b < kBankWords; ++b) of[b][b] = 1;
+  }
+};
+constexpr OneOfBanks kOneOfBanks;
+
+// How many of the words lie in the bank that most of them lie in.
+WARPEMU_AVX512 inline uint32_t most_in_a_bank(const Numbers& words) {
+  alignas(64) uint32_t at[kLanes];
+  _mm512_store_si512(at, words.low);
+  _mm512_store_si512(at + 16, words.high);
+  __m256i held = _mm256_setzero_si256();
+  for (uint32_t m = words.in_low | uint32_t(words.in_high) << 16; m != 0; m &= m - 1) {
+    const uint8_t* one = kOneOfBanks.of[at[__builtin_ctz(m)] % kBankWords];
+    held = _mm256_add_epi8(held, _mm256_load_si256(reinterpret_cast<const __m256i*>(one)));
+  }
+  __m128i most = _mm_max_epu8(_mm256_castsi256_si128(held), _mm256_extracti128_si256(held, 1));
+  most = _mm_max_epu8(most, _mm_srli_si128(most, 8));
+  most = _mm_max_epu8(most, _mm_srli_si128(most, 4));
+  most = _mm_max_epu8(most, _mm_srli_si128(most, 2));
+  most = _mm_max_epu8(most, _mm_srli_si128(most, 1));
+  return static_cast<uint32_t>(_mm_cvtsi128_si32(most)) & 0xff;
+}
+
+}  // namespace
+
 WARPEMU_AVX512 Turns turns_avx512(const Access& x, uint32_t mask, uint64_t base) {
   const Numbers words = shifted(distances(x.host, mask, base), 2);
   const Numbers before = predecessors(words);
   const bool rising = ordered(words, before) && new_in_order(words, before).count() == words.count();
   // Words in order that lie within the banks' width have banks of their own.
   if (rising && x.high - x.low < kBankWords * 4) return {1, 1};
-  const __m512i banks = _mm512_set1_epi32(kBankWords - 1);
-  const Numbers in_bank = {_mm512_and_si512(words.low, banks), _mm512_and_si512(words.high, banks),
-                           words.in_low, words.in_high};
-  return {rising ? 1 : most_equal(words), most_equal(in_bank)};
+  return {rising ? 1 : most_equal(words), most_in_a_bank(words)};
 }
 
 }  // namespace warpgrade::emu
