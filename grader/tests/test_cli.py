@@ -186,6 +186,34 @@ def test_grades_stand_where_feedback_cannot_be_written(tmp_path: Path) -> None:
     assert page.exists()
 
 
+def test_the_record_has_the_memory_that_the_plan_holds(tmp_path: Path) -> None:
+    """What was given back before the plan returned is not counted."""
+    source = (NAIVE / "spmm.cu").read_text(encoding="utf-8")
+    for old, new in (
+        ("SpmmPlan** plan, cudaStream_t) {", "SpmmPlan** plan, cudaStream_t stream) {"),
+        (
+            "  *plan = nullptr;\n",
+            """  void *scratch = nullptr, *pooled = nullptr;
+  cudaMalloc(&scratch, 5 << 20);
+  cudaMalloc(reinterpret_cast<void**>(plan), 3 << 20);
+  cudaMallocAsync(&pooled, 7 << 20, stream);
+  cudaFreeAsync(pooled, stream);
+  cudaFree(scratch);
+""",
+        ),
+        ("void spmm_free(SpmmPlan*) {}", "void spmm_free(SpmmPlan* plan) { cudaFree(plan); }"),
+    ):
+        assert old in source
+        source = source.replace(old, new)
+    (tmp_path / "class/holding").mkdir(parents=True)
+    (tmp_path / "class/holding/spmm.cu").write_text(source, encoding="utf-8")
+    class_of(tmp_path / "class", "ada")
+    run = tmp_path / "run"
+    assert warpgrade("grade", tmp_path / "class", "--run", run, *ONE_CASE).returncode == 0
+    plans = {record["submission"]["id"]: record["plan"] for record in records_of(run)}
+    assert plans == {"ada": {"device_bytes": 0}, "holding": {"device_bytes": 3 << 20}}
+
+
 @pytest.mark.parametrize("killed_while", ["moving", "judging"])
 def test_an_interrupted_regrade_goes_on_and_judges_nothing_twice(tmp_path: Path, killed_while: str) -> None:
     """The same command finishes what it had begun; once it has ended it is a new request."""

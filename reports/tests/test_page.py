@@ -391,3 +391,24 @@ def test_words_of_a_later_version_are_shown_as_they_are(make_run):
 
     page = render(make_run(change, students=1, faults=0))
     assert page.words().count("power cut") >= 2, "in the legend and where it was given"
+
+
+def test_a_plan_that_pays_late_and_its_memory_are_told(make_run):
+    late = []
+
+    def change(run):
+        timed = [record for record in run.records if "timing" in record]
+        for record in timed:
+            record["timing"]["break_even_runs"] = 100
+            record["plan"] = {"ms": 1.8, "device_bytes": 12_345_678}
+        timed[0]["timing"]["break_even_runs"] = 101
+        late.append(timed[0]["case"]["id"])
+
+    source = render(make_run(change)).source
+    assert re.findall(r"The plan costs more than 100 runs save: ([^<]*)\.<", source) == late
+    assert "<small>12.3 MB</small>" in source
+
+
+def test_the_emulators_page_has_the_plans_memory(emulator_run):
+    _, _, folder = emulator_run
+    assert any("plan's memory" in page.source for page in pages_of(folder).values())

@@ -31,6 +31,7 @@ def test_the_csv_carries_the_records_numbers_whole(cuda_run):
             assert float(line["time_us"]) == record["timing"]["median_us"]
             assert float(line["speedup"]) == record["ratios"]["cusparse_default"]["median"]
             assert float(line["throughput_nnz_per_s"]) == record["throughput_nnz_per_s"]
+            assert float(line["plan_device_bytes"]) == record["plan"]["device_bytes"]
         else:
             assert line["time_us"] == line["speedup"] == ""
 

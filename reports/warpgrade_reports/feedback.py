@@ -139,7 +139,7 @@ def _failures(view: View) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _diseases(view: View) -> list[dict[str, Any]]:
+def _problems(view: View) -> list[dict[str, Any]]:
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for case in view["cases"]:
         for finding in case.get("findings", []):
@@ -178,7 +178,7 @@ def _context(view: View) -> dict[str, Any]:
         "name": person.get("name") or person["id"],
         "facts": facts,
         "failures": _failures(view),
-        "diseases": _diseases(view),
+        "problems": _problems(view),
         "mends": _mends(view),
         "hidden": view.get("hidden", {}),
         "listed_hidden": any(not case["open"] for case in view["cases"]),

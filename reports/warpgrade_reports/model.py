@@ -178,6 +178,7 @@ class CaseResult:
     max_error_over_bound: float | None = None
     mismatches: tuple[Mismatch, ...] = ()
     timing: Timing | None = None
+    plan_device_bytes: float | None = None  # device memory that the plan holds; not known with --direct
     ratios: Mapping[str, Interval] = field(default_factory=dict)
     floor: Floor | None = None
     throughput_nnz_per_s: float | None = None

@@ -23,6 +23,7 @@ from warpgrade_reports.verdicts import STYLES, THRESHOLD_LABELS, VerdictStyle, s
 
 _NEVER_RAN = frozenset({"compile_error", "cheating", "not_run", "judge_fault"})
 _TEMPLATES = Path(__file__).parent / "templates"
+_LATE_PLAN_RUNS = 100  # a plan that pays later is told
 _WIDE_K = 1000  # from here on a width does not fit across a cell of the matrix
 
 
@@ -72,6 +73,7 @@ def _environment(run: Run, *, appeal: bool) -> jinja2.Environment:
         other_baselines=analysis.baselines(run)[1:],
         speed_reason=speed_reason(run),
         groups=speed_groups(run),
+        late_plan_runs=_LATE_PLAN_RUNS,
     )
     return environment
 
@@ -336,9 +338,17 @@ def _view(submission: Submission, run: Run, anchor: str, wholes: Sequence[float 
         ],
         "kernels": list(_kernel_lines(submission)) if run.on_emulator else [],
         "estimates": [(case.spec.id, case.estimate.splitlines()) for case in submission.cases if case.estimate],
-        "diseases": profile.findings_of(submission),
+        "problems": profile.findings_of(submission),
+        "plans_hold": any(case.plan_device_bytes for case in submission.cases),
+        "late_plans": [case.spec.id for case in submission.cases if _is_late(case)],
         "profile": profile.profile_of(submission),
     }
+
+
+def _is_late(case: CaseResult) -> bool:
+    """Whether the plan costs more than what many runs save."""
+    runs = case.timing.break_even_runs if case.timing else None
+    return runs is not None and runs > _LATE_PLAN_RUNS
 
 
 def _bars(case: CaseResult, wholes: Sequence[float | None]) -> dict[str, Any]:

@@ -117,16 +117,16 @@ def findings_of(submission: Submission) -> list[Finding]:
                 worst[key] = (case, item)
     found = [
         Finding(
-            _TITLES.get(disease, disease),
+            _TITLES.get(problem, problem),
             kernel_name(kernel),
             case.spec.id,
-            cases[disease, kernel],
+            cases[problem, kernel],
             _number(item, "severity"),
             _text(item, "message"),
             _text(item, "advice"),
             tuple(_place(place) for place in _objects(item, "places")),
         )
-        for (disease, kernel), (case, item) in worst.items()
+        for (problem, kernel), (case, item) in worst.items()
     ]
     found.sort(key=lambda finding: -finding.severity)
     return found[:_MOST_FINDINGS]

@@ -253,6 +253,7 @@ def _case_result(spec: CaseSpec, score: CaseScore, record: Node) -> CaseResult:
         )
     details, verification = outcome.optional_child("details"), record.optional_child("verification")
     counters, estimate = record.optional_child("counters"), record.optional_child("estimate")
+    plan = record.optional_child("plan")
     return CaseResult(
         spec=spec,
         score=score,
@@ -268,6 +269,7 @@ def _case_result(spec: CaseSpec, score: CaseScore, record: Node) -> CaseResult:
         max_error_over_bound=verification.number("max_error_over_bound") if verification else None,
         mismatches=tuple(_mismatch(n) for n in record.children("mismatches")),
         timing=_timing(record.optional_child("timing")),
+        plan_device_bytes=plan.number("device_bytes") if plan else None,
         ratios=_ratios(record.optional_child("ratios")),
         floor=_floor(record.optional_child("floor")),
         throughput_nnz_per_s=_throughput(record),

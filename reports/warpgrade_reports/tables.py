@@ -67,6 +67,7 @@ CSV_COLUMNS = (
     "max_error_over_bound",
     *(f"count_{name}" for name in _COUNTED),
     "warp_instructions_over_naive",
+    "plan_device_bytes",
 )
 
 
@@ -146,6 +147,7 @@ def _ends(interval: Interval | None) -> Sequence[float | None]:
 def _counts(case: CaseResult, naive: Submission | None) -> Iterable[object]:
     yield from (counters.value_of(case.counters, name) for name in _COUNTED)
     yield counters.work_over_naive(case, naive)
+    yield case.plan_device_bytes
 
 
 def markdown_table(run: Run) -> str:

@@ -51,7 +51,7 @@ double LaunchBounds::pieces(double read) const {
 }
 
 // What a sector costs where requests want only one or two of a line's four: up to twice as much, since the
-// second level delivers pairs (`reread` of calibration/diseases.cu: 158 G single sectors a second at 98 % of
+// second level delivers pairs (`reread` of calibration/problems.cu: 158 G single sectors a second at 98 % of
 // what it can do).
 double LaunchBounds::single_sectors() const {
   const double lines = launch_.get("lines");
@@ -112,7 +112,7 @@ double LaunchBounds::l2() const {
 // Sectors of which a request writes a part, in units of two words a sector. The second level reads, changes
 // and writes them. On an H200 a sector takes as long as its words: 8 bytes of each of 29 G a second (`gcn`
 // naive log-softmax and step 1 of X W, as many as it does updates), 4 bytes of each of 61 to 68 G a second
-// (column_stores of calibration/diseases.cu, `transpose` naive). More than two words of a sector are not
+// (column_stores of calibration/problems.cu, `transpose` naive). More than two words of a sector are not
 // told apart from two.
 double LaunchBounds::partly_written() const {
   constexpr double kOfWhichLanesWriteAFifth = 1.25, kWords = 8;

@@ -56,7 +56,7 @@ const char* words_of_bound(const std::string& bound) {
   return found == words.end() ? "" : found->second;
 }
 
-const char* words_of_cure(const std::string& disease) {
+const char* words_of_cure(const std::string& problem) {
   static const std::map<std::string, const char*> words{
       {"uncoalesced", "with coalesced accesses"},
       {"bank_conflicts", "without bank conflicts"},
@@ -65,7 +65,7 @@ const char* words_of_cure(const std::string& disease) {
       {"divergence", "without divergence"},
       {"contention", "without contention of atomics"},
       {"redundant", "with each sector read once"}};
-  const auto found = words.find(disease);
+  const auto found = words.find(problem);
   return found == words.end() ? "" : found->second;
 }
 

@@ -12,7 +12,7 @@ namespace warpgrade {
 // Of counters and kernels as records hold them, a JSON object:
 //   device, device_name, validated; refusal (why there is none), or
 //   us, low_us, high_us; bound, bound_share (of the time, by the launches that it binds); bounds (us each);
-//   without: [{"disease", "us", "gain"}], what removing one disease would leave, the largest gain first
+//   without: [{"disease", "us", "gain"}], what removing one problem would leave, the largest gain first
 nlohmann::json tell_estimate(const nlohmann::json& counters, const nlohmann::json& kernels,
                              const DeviceRates& device);
 

@@ -73,8 +73,7 @@ void JudgeService::dispatch(const Command& command, int fd, Reply& reply) {
     case Op::kAttach:
       return attach(command, fd, reply);
     case Op::kPlan:
-      device_.forget_allocations();
-      return call(HostCommand::kPlan, command, reply);
+      return make_plan(command, reply);
     case Op::kRun:
       return call(HostCommand::kRun, command, reply);
     case Op::kFree:
@@ -174,6 +173,15 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
   reply.notes |= device_.server().notes();
 }
 
+void JudgeService::make_plan(const Command& command, Reply& reply) {
+  device_.forget_allocations();
+  const uint64_t before = device_.server().allocated_bytes();
+  call(HostCommand::kPlan, command, reply);
+  if (reply.status == Status::kHostEnded) return;
+  const uint64_t after = device_.server().allocated_bytes();
+  reply.bytes = after > before ? after - before : 0;
+}
+
 void JudgeService::free_plan(const Command& command, Reply& reply) {
   call(HostCommand::kFree, command, reply);
   if (reply.status == Status::kHostEnded) return;
@@ -198,7 +206,7 @@ void JudgeService::report(const Command& command, Reply& reply) {
     if (n < 0) throw std::runtime_error(std::string("the report cannot be written: ") + std::strerror(errno));
     at += static_cast<size_t>(n);
   }
-  reply.written = bytes;
+  reply.bytes = bytes;
 }
 
 }  // namespace warpgrade::executor

@@ -99,6 +99,8 @@ class Server {
   // Whether this server's end leaves the context as its beginning found it. Device code that may call
   // malloc() leaves what it has not freed, and nothing but the context's end clears that heap.
   bool leaves_context_clean() const { return !gave_up_ && !may_use_heap_; }
+  // Device memory in allocations of the submission that it has not freed.
+  uint64_t allocated_bytes() const { return owned_.device_bytes(); }
   // What the submission has of the device's memory, with modules, stacks and heap.
   uint64_t device_bytes() const { return owned_.device_bytes() + other_bytes(); }
 

@@ -95,6 +95,7 @@ nlohmann::json CaseJudge::judge() {
   phases_.enter("close");
   nlohmann::json record;
   describe_case(record);
+  describe_plan(record);
   describe_speed(record);
   collect_reports(record, outcome);
   if (!outcome.accepted()) add_help(outcome);
@@ -288,6 +289,7 @@ std::optional<Outcome> CaseJudge::plan() {
   if (!answer.ok()) return submission_->explain(answer, plan_name());
   if (auto over = device_memory_.check(free_device_memory(), plan_name())) return over;
   plan_ms_ = 1e-3 * answer.reply.host_us;
+  if (submission_->turn() > 0) plan_device_bytes_ = answer.reply.bytes;
   return integrity_fault(plan_name());
 }
 
@@ -539,11 +541,12 @@ std::optional<Outcome> CaseJudge::timed_baselines(std::vector<TimedBaseline>& ba
 std::optional<Outcome> CaseJudge::finish_timing(const PairedTiming& timing,
                                                 const std::string& main_baseline) {
   const auto time = timing.graded();
-  timing_["plan_ms"] = plan_ms_;
+  const double plan_ms = plan_ms_.value_or(0);
+  timing_["plan_ms"] = plan_ms;
   const auto ratio = ratios_.find(main_baseline);
   if (ratio != ratios_.end() && (*ratio)["median"] > 1.0) {
     const double gain_us = time.median_us * (ratio->at("median").get<double>() - 1);
-    timing_["break_even_runs"] = std::ceil(1e3 * plan_ms_ / gain_us);
+    timing_["break_even_runs"] = std::ceil(1e3 * plan_ms / gain_us);
   }
   const double peak = device_.value("peak_bytes_per_s", 0.0);
   const double least_us = peak > 0 ? impossible_us(peak) : 0;
@@ -577,6 +580,15 @@ nlohmann::json CaseJudge::case_json() const {
           {"k", spec_.k},
           {"kind", spec_.kind},
           {"dataset_kind", dataset_kind()}};
+}
+
+// Its time says nothing on the emulator.
+void CaseJudge::describe_plan(nlohmann::json& record) const {
+  if (!plan_ms_) return;
+  nlohmann::json plan = nlohmann::json::object();
+  if (context_.backend == "cuda") plan["ms"] = *plan_ms_;
+  if (plan_device_bytes_) plan["device_bytes"] = *plan_device_bytes_;
+  if (!plan.empty()) record["plan"] = plan;
 }
 
 void CaseJudge::describe_speed(nlohmann::json& record) const {

@@ -132,6 +132,7 @@ class CaseJudge {
   Outcome too_many_voids(int voids, int tried) const;
   std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
   std::optional<Outcome> plan_again();
+  void describe_plan(nlohmann::json& record) const;
   void describe_speed(nlohmann::json& record) const;
   void collect_reports(nlohmann::json& record, Outcome& outcome);
   void add_notes(nlohmann::json& record, Outcome& outcome);
@@ -156,7 +157,9 @@ class CaseJudge {
   nlohmann::json device_, timing_, ratios_, ratios_with_host_;
   std::set<std::string> methods_;
   std::int64_t cells_checked_ = 0;
-  double max_error_over_bound_ = 0, max_rms_over_limit_ = 0, plan_ms_ = 0;
+  double max_error_over_bound_ = 0, max_rms_over_limit_ = 0;
+  std::optional<double> plan_ms_;                   // of the last plan; of none that failed
+  std::optional<std::uint64_t> plan_device_bytes_;  // that it holds; an executor counts them
   int repetitions_ = 0, seeds_ = 0;
 };
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "judge/judging/diseases.h"
+#include "judge/judging/performance_problems.h"
 
 namespace warpgrade {
 namespace {
@@ -272,7 +272,7 @@ nlohmann::json summarize_counters(const nlohmann::json& objects) {
     totals["active_lanes"] =
         totals["thread_instructions"].get<double>() / totals["warp_instructions"].get<double>();
   }
-  totals["findings"] = find_diseases(kernels);
+  totals["findings"] = find_performance_problems(kernels);
   totals["kernels"] = kernels;
   nlohmann::json groups = nlohmann::json::array();
   for (const nlohmann::json& item : objects) {

@@ -1,7 +1,7 @@
 // What the emulator's runtime reports, read as what it is: text from the untrusted side. The submission's
 // process may write any bytes into the report, so each line is read within limits, and only fields of the
-// types that the emulator gives them are taken over. All later code (sums, diseases, pages) then works on
-// numbers that are finite and text that is valid UTF-8.
+// types that the emulator gives them are taken over. All later code (sums, performance problems, pages) then
+// works on numbers that are finite and text that is valid UTF-8.
 #pragma once
 
 #include <nlohmann/json.hpp>

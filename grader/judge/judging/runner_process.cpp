@@ -331,7 +331,7 @@ nlohmann::json RunnerProcess::drain(Report report) {
   if (!answer.ok()) return nothing;
   // Read, not mapped: what the other side does to the file cannot become a signal here, nor change what has
   // been looked at.
-  std::string text(std::min<std::uint64_t>(answer.reply.written, kReportBytes), '\0');
+  std::string text(std::min<std::uint64_t>(answer.reply.bytes, kReportBytes), '\0');
   const ssize_t n = pread(report_.get(), text.data(), text.size(), 0);
   text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
   return read_report(text, report);

@@ -78,7 +78,7 @@ class Server {
         return report_leaks();
       case Op::kReport:
         if (report_ != nullptr) {
-          reply.written = drain_report(static_cast<int>(command.arguments[0]), report_, report_bytes_);
+          reply.bytes = drain_report(static_cast<int>(command.arguments[0]), report_, report_bytes_);
         }
         return;
       case Op::kDetach:

@@ -153,7 +153,7 @@ int main() {
       reply.status = Status::kRunnerFault;
       std::strcpy(reply.message, "no CUDA device: forged");
     }
-    if (command.op == Op::kReport) reply.written = write_report();
+    if (command.op == Op::kReport) reply.bytes = write_report();
     send_bytes(&reply, sizeof reply);
   }
   return 0;

@@ -3,7 +3,7 @@
 #include "base/files.h"
 #include "course/profile/text.h"
 #include "judge/judging/diagnosis.h"
-#include "judge/judging/diseases.h"
+#include "judge/judging/performance_problems.h"
 
 namespace warpgrade {
 namespace {
@@ -38,23 +38,23 @@ json with(json kernel, const json& changes, const json& line) {
 }
 
 json only_finding(const json& kernel) {
-  const json found = find_diseases(json::array({kernel}));
+  const json found = find_performance_problems(json::array({kernel}));
   EXPECT_EQ(found.size(), 1u) << found.dump(1);
   return found.empty() ? json::object() : found[0];
 }
 
 TEST(Diseases, AHealthyKernelHasNone) {
-  EXPECT_TRUE(find_diseases(json::array({healthy()})).empty());
+  EXPECT_TRUE(find_performance_problems(json::array({healthy()})).empty());
 }
 
 TEST(Diseases, NothingCountedIsNothingFound) {
-  EXPECT_TRUE(find_diseases(json::array()).empty());
-  EXPECT_TRUE(find_diseases(json::array({json::object()})).empty());
+  EXPECT_TRUE(find_performance_problems(json::array()).empty());
+  EXPECT_TRUE(find_performance_problems(json::array({json::object()})).empty());
 }
 
 TEST(Diseases, EachIsToldByItsFigureAndItsWorstLine) {
   struct Case {
-    const char* disease;
+    const char* problem;
     json kernel, line;
     const char* text;
   };
@@ -83,20 +83,20 @@ TEST(Diseases, EachIsToldByItsFigureAndItsWorstLine) {
   };
   for (const Case& c : cases) {
     const json found = only_finding(with(healthy(), c.kernel, c.line));
-    EXPECT_EQ(found.value("disease", ""), c.disease);
-    ASSERT_FALSE(found["places"].empty()) << c.disease;
-    EXPECT_EQ(found["places"][0]["line"], 7) << c.disease;
+    EXPECT_EQ(found.value("disease", ""), c.problem);
+    ASSERT_FALSE(found["places"].empty()) << c.problem;
+    EXPECT_EQ(found["places"][0]["line"], 7) << c.problem;
     EXPECT_NE(found["places"][0]["text"].get<std::string>().find(c.text), std::string::npos) << found.dump(1);
   }
 }
 
 TEST(Diseases, AreNotToldOfKernelsThatHardlyCount) {
   json small = with(healthy(), {{"thread_instructions", 80}, {"warp_instructions", 10}}, json::object());
-  EXPECT_EQ(find_diseases(json::array({small})).size(), 1u);
+  EXPECT_EQ(find_performance_problems(json::array({small})).size(), 1u);
   json large = healthy();
   large["warp_instructions"] = 100000;
   large["thread_instructions"] = 3200000;
-  EXPECT_TRUE(find_diseases({large, small}).empty());
+  EXPECT_TRUE(find_performance_problems({large, small}).empty());
 }
 
 TEST(Counters, LinesAndBuffersStandInTheirKernel) {

@@ -1,4 +1,4 @@
-// Kernels whose cost is known: each shows one of the diseases that counters tell, or its cure. Prints the
+// Kernels whose cost is known: each shows one of the performance problems that counters tell, or its cure. Prints the
 // counters of the one that is named. The lines that the tests look at carry "COUNTED <kernel>".
 #include <dlfcn.h>
 

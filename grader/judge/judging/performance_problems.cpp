@@ -1,4 +1,4 @@
-#include "judge/judging/diseases.h"
+#include "judge/judging/performance_problems.h"
 
 #include <fmt/format.h>
 
@@ -66,7 +66,7 @@ json worst_lines(const json& kernel, Loss loss, Say say) {
 }
 
 struct Finding {
-  const char* disease;
+  const char* problem;
   double lost;  // part of the kernel's work
   std::string message;
   const char* advice;
@@ -188,7 +188,7 @@ void find_contention(const json& kernel, Findings& findings) {
 
 }  // namespace
 
-json find_diseases(const json& kernels) {
+json find_performance_problems(const json& kernels) {
   double all = 0;
   for (const json& kernel : kernels) all += instructions(kernel);
   json found = json::array();
@@ -200,7 +200,7 @@ json find_diseases(const json& kernels) {
     for (Finding& f : findings) {
       const double severity = f.lost * instructions(kernel) / std::max(1.0, all);
       if (severity < kSmallestSeverity) continue;
-      found.push_back({{"disease", f.disease},
+      found.push_back({{"disease", f.problem},
                        {"kernel", word(kernel, "kernel")},
                        {"severity", severity},
                        {"message", f.message},

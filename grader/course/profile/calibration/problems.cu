@@ -1,8 +1,8 @@
-// Programs with one disease each, for estimates of time: on a GPU it prints how long each takes, on the
-// emulator (WARPEMU_CHECKS=levels) what it counts.
+// Programs with one performance problem each, for estimates of time: on a GPU it prints how long each takes,
+// on the emulator (WARPEMU_CHECKS=levels) what it counts.
 //
-//   diseases            all: a JSON line each, {"program": "strided", "us": 812.3}
-//   diseases NAME...    these
+//   problems            all: a JSON line each, {"program": "strided", "us": 812.3}
+//   problems NAME...    these
 //
 // Each time is the median of 11 launches between events; before each 256 MiB are overwritten, so that the
 // second-level cache is cold. An error ends the program with exit code 1.
@@ -21,7 +21,7 @@ namespace {
 
 void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
-  std::fprintf(stderr, "diseases: %s: %s\n", what, cudaGetErrorString(error));
+  std::fprintf(stderr, "problems: %s: %s\n", what, cudaGetErrorString(error));
   std::exit(1);
 }
 
