@@ -148,7 +148,8 @@ int show(const fs::path& file, bool as_json) {
   json list = json::array();
   for (const Sample& sample : samples_of(policy)) {
     const json result = scored(policy, cases, sample);
-    const json parts = result.at("parts"), late = result.value("late", json::object());
+    const json& parts = result.at("parts");
+    const json late = result.value("late", json::object());
     rows.push_back({sample.text, points_cell(result.at("points")), points_cell(parts.at("correctness")),
                     points_cell(parts.value("speed", 0.0)), late.value("note", "")});
     list.push_back({{"sample", sample.text}, {"points", result.at("points")}, {"parts", parts}});

@@ -13,7 +13,6 @@
 #include "judge/judging/verdict.h"
 
 namespace warpgrade {
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 StudentLabRun::StudentLabRun(StudentRunOptions options, std::string lab)

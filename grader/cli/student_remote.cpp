@@ -275,7 +275,9 @@ bool RemoteLabRun::heard(const json& line) {
   } else if (tell == "case") {
     const json record = record_of(options_.lab, line.value("line", json::object()));
     in_work_.clear();
-    if (record["outcome"]["verdict"] != "") {  // else the policy does not show this case's
+    if (!record["outcome"]["verdict"]
+             .get<std::string>()
+             .empty()) {  // else the policy does not show this case's
       records_.push_back(record);
       const json seconds = line.value("seconds", json());
       untold_.push_back({record, seconds.is_number() ? seconds.get<double>() : 0});

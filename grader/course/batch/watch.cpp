@@ -17,7 +17,6 @@
 #include "course/record/events.h"
 
 namespace warpgrade {
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {

@@ -55,7 +55,7 @@ Config Config::read(const fs::path& desk) {
 }
 
 fs::path Config::policy_file(const std::string& lab) const {
-  const std::vector<const Lab*> known = warpgrade::labs();
+  const std::vector<const Lab*>& known = warpgrade::labs();
   const bool is_lab =
       std::any_of(known.begin(), known.end(), [&](const Lab* each) { return each->name() == lab; });
   const auto found = labs.find(lab);

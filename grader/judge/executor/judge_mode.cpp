@@ -229,7 +229,7 @@ int serve_judge(const std::string& name, const Limits& limits) {
       device = new EmulatedDevice(connection);
 #endif
     JudgeService(protocol::kSocketFd, *device).serve();
-    driver.release();
+    static_cast<void>(driver.release());
   } catch (const std::exception& error) {
     JudgeService::refuse(protocol::kSocketFd, error.what());
   }

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "judge/judging/diagnosis.h"
 #include "judge/judging/shared_host_memory.h"
@@ -29,7 +30,7 @@ class Hostile {
   explicit Hostile(const std::string& habit, const std::string& report = "", bool attach = true,
                    OthersMay others = OthersMay::kWrite)
       : memory_("C", 1 << 16, others) {
-    std::ofstream(libraries_.path() / "libcudart.so.13");
+    write_text(libraries_.path() / "libcudart.so.13", "");
     RunnerSpec spec;
     spec.label = "hostile";
     spec.executable = HOSTILE_RUNNER;
@@ -281,7 +282,7 @@ TEST(ReportLines, SummingUpSurvivesObjectsOfAnyShape) {
 TEST(RunnerProcess, AnExecutorThatEndsByItselfIsTheJudgesFault) {
   const TemporaryDirectory folder("warpgrade-executor");
   fs::create_symlink(HOSTILE_RUNNER, folder.path() / "warpgrade-executor");
-  std::ofstream(folder.path() / "libcudart.so.13");
+  write_text(folder.path() / "libcudart.so.13", "");
   SharedHostMemory memory("C", 1 << 16);
   RunnerSpec spec;
   spec.label = "one";

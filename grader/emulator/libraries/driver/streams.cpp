@@ -105,7 +105,7 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void* d
     if (function == nullptr) return cudaErrorInvalidValue;
     auto callback = std::make_unique<Callback>(Callback{function, data});
     const cudaError_t error = cudaStreamAddCallback(stream, call_back, callback.get(), flags);
-    if (error == cudaSuccess) callback.release();
+    if (error == cudaSuccess) static_cast<void>(callback.release());
     return error;
   });
 }

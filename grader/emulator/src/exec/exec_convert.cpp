@@ -37,8 +37,7 @@ D to_integer(double v, Rounding mode, bool from_double) {
   constexpr bool kSigned = Traits<D>::is_signed;
   if (v != v) return kBits == 64 || from_double ? D(uint64_t(1) << (kBits - 1)) : D(0);
   v = round_integral(v, mode);
-  const double limit =
-      double(kSigned ? uint64_t(1) << (kBits - 1) : uint64_t(1) << (kBits - 1)) * (kSigned ? 1.0 : 2.0);
+  const double limit = double(uint64_t(1) << (kBits - 1)) * (kSigned ? 1.0 : 2.0);
   const D highest = kSigned ? D((uint64_t(1) << (kBits - 1)) - 1) : D(~uint64_t(0));
   const D lowest = kSigned ? D(uint64_t(1) << (kBits - 1)) : D(0);
   if (v >= limit) return highest;
