@@ -60,6 +60,17 @@ def test_a_readme_without_two_commands_for_each_ends_the_proof(
         proof.readme_commands()
 
 
+@pytest.mark.parametrize("target", ["grade", "bench", "sweep", "profile"])
+@pytest.mark.parametrize("makefile", ["Makefile", "scripts/package.mk"])
+def test_a_make_variable_allows_what_the_refusal_names(makefile: str, target: str) -> None:
+    if f"\n{target}:" not in (ROOT / makefile).read_text(encoding="utf-8"):
+        return  # a hand-out's students test, sweep and profile
+    for variables, allowed in (([], False), (["ALLOW_UNSANDBOXED=1"], True)):
+        command = ["make", "--dry-run", "--file", makefile, target, *variables]
+        printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        assert ("--allow-unsandboxed" in printed) == allowed, printed
+
+
 # ---- The compiler's side
 
 
