@@ -37,19 +37,18 @@ FlaggedMemory memory_of(const Warp& w, const Inst& i, uint64_t host, Space space
             true};
   }
   const Worker& worker = *w.worker;
-  const auto describe = [](const Allocation& a) {
-    return FlaggedMemory{a.initialized.get(), a.begin + a.alias, a.end + a.alias, &a, false};
+  const auto holds = [host](const Allocation& a) {
+    return host >= a.begin + a.alias && host < a.end + a.alias;
   };
-  const uint32_t hint = worker.allocation_hint[i.index];
-  if (hint < worker.allocation_count) {
-    const FlaggedMemory likely = describe(worker.allocations[hint]);
-    if (likely.holds(host)) return likely;
+  uint32_t k = worker.allocation_hint[i.index];
+  if (k >= worker.allocation_count || !holds(worker.allocations[k])) {
+    for (k = 0; k < worker.allocation_count && !holds(worker.allocations[k]); ++k) {
+    }
   }
-  for (uint32_t k = 0; k < worker.allocation_count; ++k) {
-    const FlaggedMemory memory = describe(worker.allocations[k]);
-    if (memory.holds(host)) return memory;
-  }
-  return {};
+  if (k == worker.allocation_count) return {};
+  // Made in place: a copy of what was just written in pieces waits for all of them.
+  const Allocation& a = worker.allocations[k];
+  return {a.initialized.get(), a.begin + a.alias, a.end + a.alias, &a, false};
 }
 
 bool all_set(const uint8_t* flags, uint32_t bytes) {

@@ -1,6 +1,7 @@
 #include "check/shared_races.h"
 
 #include <algorithm>
+#include <array>
 
 #include "check/initialized.h"
 #include "check/race_report.h"
@@ -17,6 +18,13 @@ namespace warpgrade::emu {
 namespace {
 
 constexpr uint32_t kMostUnits = kLanes * 16;  // of a warp's access: 16 bytes a lane, byte by byte
+
+// In memory, because there are vectors of them, but no vectors of shifts, at every level.
+constexpr auto kLaneBits = [] {
+  std::array<uint32_t, kLanes> bits{};
+  for (uint32_t l = 0; l < kLanes; ++l) bits[l] = 1u << l;
+  return bits;
+}();
 
 // Not zero when an access of some unit is unordered; mine: the threads that access each unit, since: when
 // each of their lanes last met its warp.
@@ -53,18 +61,20 @@ void stamp_stale(uint32_t* when, uint32_t* whom, const uint32_t* mine, uint32_t 
   }
 }
 
-// Whether the access of some lane of the warp, of which the first one is `whom`, is not ordered behind
-// a write.
+// The lanes that have not met their warp after `when`.
 WARPEMU_FOR_EACH_ISA
-uint32_t any_lane_unordered(uint32_t when, uint32_t writer, uint32_t whom, const uint32_t* since,
-                            uint32_t mask) {
+uint32_t lanes_not_since(uint32_t when, const uint32_t* since) {
   uint32_t found = 0;
-  for (uint32_t l = 0; l < kLanes; ++l) {
-    const uint32_t differs = writer ^ (whom + l);
-    const uint32_t apart = uint32_t((differs & kWarpMask) != 0) | uint32_t(when >= since[l]);
-    found |= (mask >> l & 1) & uint32_t((differs & kThreadMask) != 0) & apart;
-  }
+  for (uint32_t l = 0; l < kLanes; ++l) found |= when >= since[l] ? kLaneBits[l] : 0;
   return found;
+}
+
+// The lanes of `mask`, of a warp of which the first lane is `whom`, whose access is not ordered behind a write
+// that is more recent than the last meeting of all threads.
+uint32_t unordered_lanes(uint32_t when, uint32_t writer, uint32_t whom, const uint32_t* since,
+                         uint32_t mask) {
+  if (((writer ^ whom) & kWarpMask) != 0) return mask;
+  return lanes_not_since(when, since) & mask & ~(1u << writer % kLanes);
 }
 
 RacedMemory describe(const Launch& launch, uint64_t offset) {
@@ -201,8 +211,8 @@ void SharedShadow::check_uniform(Warp& w, const Inst& i, uint32_t bytes, uint64_
   const auto lowest = static_cast<uint32_t>(__builtin_ctz(w.mask));
   for (uint32_t unit = first; unit < first + units; ++unit) {
     if (write_.when[unit] >= order_.all_since() &&
-        any_lane_unordered(write_.when[unit], write_.whom[unit], who(i.index, w.index, 0), since.data(),
-                           w.mask) != 0) [[unlikely]] {
+        unordered_lanes(write_.when[unit], write_.whom[unit], who(i.index, w.index, 0), since.data(),
+                        w.mask) != 0) [[unlikely]] {
       for (uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto l = static_cast<uint32_t>(__builtin_ctz(m));
         if (!is_unordered(write_.when[unit], write_.whom[unit], who(i.index, w.index, l), order_.all_since(),

@@ -259,10 +259,13 @@ bool Avx2Emitter::emit_observed_access(Access& a) {
   }
   finish_access(a, done, before, [this, a, scattered, before](const Cache& after) mutable {
     L(scattered);
+    Label counted;
     check_lanes(a);
+    count_few_lanes(a, counted);
     store_dirty(before, true, kEvery);
     call_observer(a.site, reinterpret_cast<const void*>(&native_observe_lanes));
     reload(before);
+    L(counted);
     move_checked_lanes(a, after);
   });
   return true;

@@ -54,6 +54,8 @@ class Avx512Emitter final : public Emitter {
   // emit_memory.cpp
   bool emit_access(const Inst& i, const Decoded& d) override;
   bool emit_observed_access(WideAccess& a);
+  int host_address(uint32_t p) const;
+  void observe_lanes_at(const Access& a, const Cache& before);
   void observe_and_move_lanes(const WideAccess& a, const Cache& before);
   void observe_and_move_partly(const WideAccess& a, const Cache& before);
   void add_values(WideAccess& a);

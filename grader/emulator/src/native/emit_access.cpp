@@ -154,6 +154,26 @@ void Emitter::count_shared_row(const Access& a, Label& uncounted) {
   add(qword[rax + offsetof(SharedCounts, ideal_passes)], rcx);
 }
 
+// Lanes anywhere in global memory, whose host addresses are in the context: where they are few, they are counted
+// in place, and on it goes at `counted`. rdx stays.
+void Emitter::count_few_lanes(const Access& a, Label& counted) {
+  if (mode_.checks || a.shared) return;
+  Label many;
+  popcnt(eax, r13d);
+  cmp(eax, kFewLanes);
+  ja(many, T_NEAR);
+  mov(dword[r12 + offsetof(NativeContext, lanes_mask)], r13d);
+  mov(dword[r12 + offsetof(NativeContext, row_site)], a.site);
+  mov(rcx, rdi);
+  mov(rdi, r12);
+  mov(rax, reinterpret_cast<uint64_t>(&native_count_few));
+  call(rax);
+  mov(rdi, rcx);
+  test(rax, rax);
+  jnz(counted, T_NEAR);
+  L(many);
+}
+
 // A row, or one place, from rdx on, which stays there.
 void Emitter::observe_row_at(const Access& a) {
   mov(ptr[r12 + offsetof(NativeContext, host)], rdx);

@@ -242,9 +242,14 @@ void Avx512Emitter::vector_addresses(WideAccess& a) {
   }
 }
 
-// Lanes anywhere, at what is left of a.addresses: native_observe_lanes looks at them, then they move.
-void Avx512Emitter::observe_and_move_lanes(const WideAccess& a, const Cache& before) {
-  Label partly, stored;
+int Avx512Emitter::host_address(uint32_t p) const {
+  return int(offsetof(NativeContext, access) + offsetof(warpgrade::emu::Access, host) + 64 * p);
+}
+
+// native_observe_lanes, or native_count_few, looks at lanes anywhere, whose host addresses are in the context.
+void Avx512Emitter::observe_lanes_at(const Access& a, const Cache& before) {
+  Label partly, stored, counted;
+  count_few_lanes(a, counted);
   cmp(r13d, -1);
   jne(partly, T_NEAR);
   store_dirty(before, false, [](uint32_t) { return true; });
@@ -252,16 +257,21 @@ void Avx512Emitter::observe_and_move_lanes(const WideAccess& a, const Cache& bef
   L(partly);
   store_dirty(before, true, [](uint32_t) { return true; });
   L(stored);
-  check_vector_address(a);
-  vpbroadcastq(zmm28, rdx);
-  const auto host = [&](uint32_t p) { return ptr[r12 + int(offsetof(NativeContext, access) + 64 * p)]; };
-  for (uint32_t p = 0; p < 4; ++p) {
-    vpaddq(a.addresses[p], a.addresses[p], zmm28);
-    vmovdqu64(host(p), a.addresses[p]);
-  }
   call_observer(a.site, reinterpret_cast<const void*>(&native_observe_lanes));
   reload(before);
-  for (uint32_t p = 0; p < 4; ++p) vmovdqu64(a.addresses[p], host(p));
+  L(counted);
+}
+
+// Lanes anywhere, at a.addresses.
+void Avx512Emitter::observe_and_move_lanes(const WideAccess& a, const Cache& before) {
+  check_vector_address(a);
+  vpbroadcastq(zmm28, rdx);
+  for (uint32_t p = 0; p < 4; ++p) {
+    vpaddq(zmm29, a.addresses[p], zmm28);
+    vmovdqu64(ptr[r12 + host_address(p)], zmm29);
+  }
+  observe_lanes_at(a, before);
+  for (uint32_t p = 0; p < 4; ++p) vmovdqu64(a.addresses[p], ptr[r12 + host_address(p)]);
   xor_(edx, edx);
   move_lanes(a);
 }
@@ -270,15 +280,12 @@ void Avx512Emitter::observe_and_move_lanes(const WideAccess& a, const Cache& bef
 void Avx512Emitter::observe_and_move_partly(const WideAccess& a, const Cache& before) {
   check_scalar_address_partly(a);
   mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
-  store_dirty(before, true, [](uint32_t) { return true; });
-  mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
   vpbroadcastq(zmm28, rdx);
   for (uint32_t p = 0; p < 4; ++p) {
     vpaddq(zmm29, zmm28, steps(8, a.stride, p));
-    vmovdqu64(ptr[r12 + int(offsetof(NativeContext, access) + 64 * p)], zmm29);
+    vmovdqu64(ptr[r12 + host_address(p)], zmm29);
   }
-  call_observer(a.site, reinterpret_cast<const void*>(&native_observe_lanes));
-  reload(before);
+  observe_lanes_at(a, before);
   mov(rdx, ptr[r12 + offsetof(NativeContext, host)]);
   a.is_row() ? move_row(a, true) : move_lanes(a);
 }

@@ -137,6 +137,7 @@ class Emitter : public Xbyak::CodeGenerator {
   void call_observer(uint32_t site, const void* observer);
   void count_row(const Access& a, Label& uncounted);
   void count_shared_row(const Access& a, Label& uncounted);
+  void count_few_lanes(const Access& a, Label& counted);
   void observe_row_at(const Access& a);
 
   const Program& program_;

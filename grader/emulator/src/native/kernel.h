@@ -98,6 +98,7 @@ struct NativeContext {
   CountedRow* rows = nullptr;  // by site
   uint32_t row_site = 0;       // with host and row_lanes: what native_count is to count
   uint32_t row_lanes = 0;
+  uint32_t lanes_mask = 0;                           // of lanes anywhere, for native_count_few
   uint64_t block = 0;                                // linear
   const std::atomic<uint64_t>* stop_from = nullptr;  // of the launch
   const uint8_t* params = nullptr;
@@ -125,6 +126,10 @@ void native_observe_lanes(Warp* w, NativeContext* context, uint32_t site);
 // Counts a row that is like its instruction's last one, and leaves every register but rax as it is. 0: it did
 // not; native_observe has to.
 uint64_t native_count(NativeContext* context);
+// The same of at most kFewLanes lanes of global memory, anywhere: context->lanes_mask has them,
+// context->access their host addresses.
+uint64_t native_count_few(NativeContext* context);
+inline constexpr int kFewLanes = 4;
 // Control goes to the interpreter before an instruction.
 void native_stop_before(Warp* w, NativeContext* context, uint32_t site);
 // A branch at which lanes part or that has been taken often; a block at which parked lanes may wait. The code

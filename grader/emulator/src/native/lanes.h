@@ -21,6 +21,8 @@ struct LaneOperations {
   // Addresses and their bounds as the interpreter has them: lanes that are not there follow the first
   // that is.
   void (*complete)(Access& x, uint32_t mask);
+  // Where the lanes of w.mask update words: x.host of these; false: not all of it lies in `own`.
+  bool (*locate)(const Warp& w, const Inst& i, const OwnMemory& own, Access& x);
   // Lanes one after the other, as the handler has them, but plainly: no one else is at work. False: the
   // handler has to. `own` is at least one element.
   bool (*update)(Warp& w, const Inst& i, NativeAtomic atomic, const OwnMemory& own);

@@ -148,14 +148,14 @@ WARPEMU_AVX2 __m256i avx2_sum(NativeAtomic atomic, __m256i old, __m256i more) {
   return _mm256_castps_si256(_mm256_blendv_ps(sum, one, none));
 }
 
-WARPEMU_AVX2 bool avx2_update(Warp& w, const Inst& i, NativeAtomic atomic, const OwnMemory& own) {
-  alignas(32) uint64_t offset[kLanes];
+// Where the lanes of w.mask update words, as distances from where `own` begins; false: not all lie within.
+WARPEMU_AVX2 bool avx2_offsets(const Warp& w, const Inst& i, const OwnMemory& own, uint64_t* offset) {
   const __m256i begin = _mm256_set1_epi64x(static_cast<long long>(own.begin));
   // Greater as numbers without a sign: both with the highest bit changed.
   const __m256i highest = _mm256_set1_epi64x(static_cast<long long>(uint64_t{1} << 63));
   const __m256i most =
       _mm256_xor_si256(_mm256_set1_epi64x(static_cast<long long>(own.bytes - sizeof(uint32_t))), highest);
-  __m256i outside = _mm256_setzero_si256(), elsewhere = outside;
+  __m256i outside = _mm256_setzero_si256();
   for (uint32_t l = 0; l < kLanes; l += 4) {
     const __m256i address = avx2_addresses(w, i, l), at = _mm256_sub_epi64(address, begin);
     avx2_store(offset + l, at);
@@ -163,12 +163,25 @@ WARPEMU_AVX2 bool avx2_update(Warp& w, const Inst& i, NativeAtomic atomic, const
     const __m256i wrong = _mm256_or_si256(beyond, _mm256_and_si256(address, _mm256_set1_epi64x(3)));
     outside = _mm256_or_si256(outside, _mm256_and_si256(wrong, avx2_mask_64(w.mask, l)));
   }
+  return _mm256_testz_si256(outside, outside) != 0;
+}
+
+WARPEMU_AVX2 bool avx2_locate(const Warp& w, const Inst& i, const OwnMemory& own, Access& x) {
+  if (!avx2_offsets(w, i, own, x.host)) return false;
+  const auto host = reinterpret_cast<uint64_t>(own.host);
+  for (uint64_t& at : x.host) at += host;
+  return true;
+}
+
+WARPEMU_AVX2 bool avx2_update(Warp& w, const Inst& i, NativeAtomic atomic, const OwnMemory& own) {
+  alignas(32) uint64_t offset[kLanes];
+  if (!avx2_offsets(w, i, own, offset)) return false;
+  __m256i elsewhere = _mm256_setzero_si256();
   Avx2Row row = avx2_row_64(offset[0], sizeof(uint32_t));
   for (uint32_t l = 0; l < kLanes; l += 4) {
     elsewhere = _mm256_or_si256(elsewhere, _mm256_xor_si256(avx2_load(offset + l), row.lanes));
     row.lanes = _mm256_add_epi64(row.lanes, row.step);
   }
-  if (_mm256_testz_si256(outside, outside) == 0) return false;
   if (_mm256_testz_si256(elsewhere, elsewhere) == 0 || w.mask != kAllLanes) {
     update_by_lanes(w, i, atomic, own, offset);
     return true;
@@ -186,6 +199,6 @@ WARPEMU_AVX2 bool avx2_update(Warp& w, const Inst& i, NativeAtomic atomic, const
 
 }  // namespace
 
-const LaneOperations kLanesAvx2 = {avx2_holds, avx2_write_out, avx2_complete, avx2_update};
+const LaneOperations kLanesAvx2 = {avx2_holds, avx2_write_out, avx2_complete, avx2_locate, avx2_update};
 
 }  // namespace warpgrade::emu

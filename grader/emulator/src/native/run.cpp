@@ -71,28 +71,61 @@ OwnMemory own_memory(const Warp& w, const Inst& i) {
   return {a.begin, a.bytes(), a.host(a.begin)};
 }
 
-// Counters and checks of an update, as the handler has them before it; false: not all of it lies in `own`.
-bool observe_update(Warp& w, const Inst& i, const OwnMemory& own, Access& x) {
-  const auto host = reinterpret_cast<uint64_t>(own.host);
-  bool outside = false;
-  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
-    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
-    const uint64_t address = i.address_is_32 ? uint32_t(lanes<uint32_t>(w, i.a)[l] + uint32_t(i.imm))
-                                             : lanes<uint64_t>(w, i.a)[l] + uint64_t(i.imm);
-    outside |= address - own.begin > own.bytes - sizeof(uint32_t) || address % sizeof(uint32_t) != 0;
-    x.host[l] = host + (address - own.begin);
+// An access of global memory by lanes anywhere, where the site's last one tells all that is to be known.
+bool count_lanes(NativeContext& context, uint32_t number, uint32_t mask) {
+  if (context.rows == nullptr) return false;
+  if (__builtin_popcount(mask) <= kFewLanes) {
+    context.row_site = number;
+    context.lanes_mask = mask;
+    return native_count_few(&context) != 0;
   }
-  if (outside) return false;
-  x.space = i.space == Space::shared ? Space::shared : Space::global;
-  lane_operations().complete(x, w.mask);
-  observe_access(w, i, sizeof(uint32_t), AccessKind::atomic, x);
+  if (context.block >= context.stop_from->load(std::memory_order_relaxed)) return false;
+  static const bool wide = native_level() == NativeLevel::avx512;
+  return wide && count_lanes_avx512(context.rows[number], context.access, mask);
+}
+
+// The same of an update of words: of global memory its sectors, of shared memory its passes, of both how
+// many lanes take turns at one word.
+bool count_update(const Warp& w, NativeContext& context, uint32_t number, const Inst& i) {
+  static const bool wide = native_level() == NativeLevel::avx512;
+  constexpr uint64_t kMostExtent = uint64_t{1} << 32;
+  const Access& x = context.access;
+  const bool shared = x.space == Space::shared;
+  const auto base = shared ? reinterpret_cast<uint64_t>(w.block->shared) : x.low;
+  if (!wide || context.rows == nullptr || x.high - base >= kMostExtent) return false;
+  if (context.block >= context.stop_from->load(std::memory_order_relaxed)) return false;
+  if (!shared && !count_lanes(context, number, w.mask)) return false;
+  const Turns turns = turns_avx512(x, w.mask, base);
+  AccessCounts& c = w.worker->counts->accesses[i.index];
+  ++c.atomic_requests;
+  c.atomic_lanes += static_cast<uint32_t>(__builtin_popcount(w.mask));
+  c.atomic_turns += turns.at_word;
+  if (!shared) return true;
+  SharedCounts& passes = c.shared[static_cast<size_t>(AccessKind::atomic)];
+  ++passes.requests;
+  ++passes.ideal_passes;
+  passes.passes += turns.in_bank;
   return true;
 }
 
-bool update(Warp& w, NativeContext& context, const Inst& i, NativeAtomic atomic) {
+// Counters and checks of an update, as the handler has them before it; false: not all of it lies in `own`.
+bool observe_update(Warp& w, NativeContext& context, uint32_t number, const Inst& i, const OwnMemory& own) {
+  Access& x = context.access;
+  if (!lane_operations().locate(w, i, own, x)) return false;
+  x.space = i.space == Space::shared ? Space::shared : Space::global;
+  lane_operations().complete(x, w.mask);
+  const bool counted = w.worker->counts == nullptr || count_update(w, context, number, i);
+  observe_lanes(w, i, sizeof(uint32_t), AccessKind::atomic, x, counted);
+  if (context.rows != nullptr && !counted && x.space == Space::global)
+    context.rows[number] =
+        describe_row(w, i, sizeof(uint32_t), AccessKind::atomic, {x.low, 0, Space::global});
+  return true;
+}
+
+bool update(Warp& w, NativeContext& context, uint32_t number, const Inst& i, NativeAtomic atomic) {
   const OwnMemory own = own_memory(w, i);
   if (own.bytes < sizeof(uint32_t)) return false;
-  if (w.worker->observe && !observe_update(w, i, own, context.access)) return false;
+  if (w.worker->observe && !observe_update(w, context, number, i, own)) return false;
   return lane_operations().update(w, i, atomic, own);
 }
 
@@ -121,7 +154,7 @@ int native_run(Warp* warp, NativeContext* context, uint32_t number) {
   w.pc = i.index + 1;
   const bool may_park = site.waits && !gathers_all(w, i);
   if (may_park) write_out(w, *context, site.live);
-  if (site.atomic == NativeAtomic::none || !update(w, *context, i, site.atomic)) i.run(w, i);
+  if (site.atomic == NativeAtomic::none || !update(w, *context, number, i, site.atomic)) i.run(w, i);
   if (site.span != 0) learn_address(w, *context, i, site.span);
   for (const ScalarRegister& r : site.results) {
     const auto lane = static_cast<uint32_t>(__builtin_ctz(mask));
@@ -144,18 +177,6 @@ int native_run(Warp* warp, NativeContext* context, uint32_t number) {
   w.active = here;
   return 1 + kDispatch;
 }
-
-namespace {
-
-// An access of global memory by lanes anywhere, where the site's last one tells all that is to be known.
-bool count_lanes(NativeContext& context, uint32_t number, uint32_t mask, uint32_t bytes) {
-  static const bool wide = native_level() == NativeLevel::avx512;
-  if (context.rows == nullptr || !wide) return false;
-  if (context.block >= context.stop_from->load(std::memory_order_relaxed)) return false;
-  return count_lanes_avx512(context.rows[number], context.access, mask, bytes);
-}
-
-}  // namespace
 
 namespace {
 
@@ -199,7 +220,7 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
   const Inst& i = w.block->program->code[site.instruction];
   const bool checks = w.worker->race_check || w.worker->init_check;
   w.mask = w.active;
-  const bool counted = w.worker->counts == nullptr || count_lanes(*context, number, w.mask, site.bytes);
+  const bool counted = w.worker->counts == nullptr || count_lanes(*context, number, w.mask);
   if (counted && !checks) return;
   if (checks && site.kind == AccessKind::store) write_out(w, *context, site.reads);
   Access& x = context->access;
@@ -247,6 +268,41 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
     bits[0] |= from;
     bits[1] |= to;
   }
+  return 1;
+}
+
+// Like native_count, it uses no vectors.
+[[gnu::target("general-regs-only"), gnu::no_caller_saved_registers]] uint64_t native_count_few(
+    NativeContext* context) {
+  const CountedRow& known = context->rows[context->row_site];
+  BufferTraffic::Plane* const plane = known.plane;
+  if (known.counts == nullptr || plane == nullptr) return 0;
+  if (context->block >=
+      __atomic_load_n(reinterpret_cast<const uint64_t*>(context->stop_from), __ATOMIC_RELAXED))
+    return 0;
+  uint64_t sectors[kFewLanes], places[kFewLanes];
+  uint64_t lanes = 0, new_places = 0, new_sectors = 0;
+  for (uint32_t m = context->lanes_mask; m != 0; m &= m - 1) {
+    const uint64_t place = context->access.host[__builtin_ctz(m)],
+                   sector = place / kSectorBytes - known.first_sector;
+    if (sector >= known.sectors || sector / 64 >= plane->words) return 0;
+    uint64_t place_is_new = 1, sector_is_new = 1;
+    for (uint64_t k = 0; k < lanes; ++k) {
+      place_is_new &= places[k] != place ? 1 : 0;
+      sector_is_new &= sectors[k] != sector ? 1 : 0;
+    }
+    new_places += place_is_new;
+    new_sectors += sector_is_new;
+    places[lanes] = place;
+    sectors[lanes++] = sector;
+  }
+  uint64_t* const counts = known.counts;
+  ++counts[0];
+  counts[1] += lanes;
+  counts[2] += new_sectors;
+  counts[3] += new_sectors == 1 ? 1 : (new_places * known.bytes + kSectorBytes - 1) / kSectorBytes;
+  plane->moved += new_sectors;
+  for (uint64_t k = 0; k < lanes; ++k) plane->bits[sectors[k] / 64] |= uint64_t(1) << sectors[k] % 64;
   return 1;
 }
 

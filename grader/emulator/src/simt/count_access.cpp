@@ -355,6 +355,7 @@ CountedRow describe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
   CountedRow known;
   AccessCounts& counts = w.worker->counts->accesses[i.index];
   known.last_byte = row.high() - row.low + bytes - 1;
+  known.bytes = bytes;
   if (row.space == Space::shared) {
     if (row.stride == 0 && bytes == 16) return known;  // depends on the lanes
     known.counts = &counts.shared[static_cast<size_t>(kind)].requests;

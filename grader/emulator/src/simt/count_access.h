@@ -15,6 +15,7 @@ struct CountedRow {
   BufferTraffic::Plane* plane = nullptr;   // of the allocation; nullptr: shared memory
   uint64_t first_sector = 0, sectors = 0;  // of the allocation, by host addresses
   uint64_t last_byte = 0;                  // from the first lane's address
+  uint32_t bytes = 0;                      // of a lane
   uint64_t ideal = 0;  // sectors, where the row fills more than one; of shared memory: turns
 };
 CountedRow describe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row);
