@@ -246,7 +246,8 @@ int Avx512Emitter::host_address(uint32_t p) const {
   return int(offsetof(NativeContext, access) + offsetof(warpgrade::emu::Access, host) + 64 * p);
 }
 
-// native_observe_lanes, or native_count_few, looks at lanes anywhere, whose host addresses are in the context.
+// native_observe_lanes, or native_count_few, looks at lanes anywhere, whose host addresses are in
+// the context.
 void Avx512Emitter::observe_lanes_at(const Access& a, const Cache& before) {
   Label partly, stored, counted;
   count_few_lanes(a, counted);
