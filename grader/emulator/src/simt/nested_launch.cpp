@@ -148,7 +148,7 @@ void enqueue(const DeviceCall& c, NestedGrid grid, uint64_t stream) {
                   wrong + " (grid " + sizes_text(grid.grid) + ", block " + sizes_text(grid.block) + ", " +
                       std::to_string(grid.dynamic_shared) +
                       " bytes of dynamic shared memory; cudaErrorInvalidConfiguration)",
-                  "Look at cudaGetLastError() after each launch, in kernels as well.");
+                  "Check cudaGetLastError() after each launch, in kernels as well.");
   NestedWork work = work_of(c);
   work.tail = stream == kTailStream;
   // What follows a grid is no deeper than the grid itself.
