@@ -38,7 +38,7 @@ def test_it_prints_the_figures_beside_the_source() -> None:
 
 
 def test_a_case_that_is_none_or_many_is_refused() -> None:
-    for name, words in (("nowhere", "no case"), ("public", "names 16 cases; give one")):
+    for name, words in (("nowhere", "no case"), ("public", "names 16 cases; give the id of one case")):
         done = warpgrade("profile", NAIVE, "--case", name)
         assert done.returncode == 1
         assert words in done.stderr

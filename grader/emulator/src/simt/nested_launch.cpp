@@ -141,7 +141,7 @@ void enqueue(const DeviceCall& c, NestedGrid grid, uint64_t stream) {
   if (!kernel) return;
   if (!is_stream(c, stream))
     return refuse(
-        c, CallError::invalid_resource_handle, "its stream is none of this block's",
+        c, CallError::invalid_resource_handle, "its stream was not created by this block",
         "A stream that a kernel creates can be used by its own block alone, until it is destroyed.");
   if (const std::string wrong = what_is_wrong(grid, *kernel); !wrong.empty())
     return refuse(c, CallError::invalid_configuration,
