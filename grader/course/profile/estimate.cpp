@@ -68,6 +68,9 @@ std::string why_not(const json& groups) {
     if (figure(group, "in_run") == 0 || figure(group, "warp_instructions") == 0) continue;
     if (figure(group, "cooperative") != 0)
       return "a cooperative launch: what its barriers cost was not validated";
+    if (figure(group, "waits_for_blocks") != 0)
+      return "blocks wait for each other: the emulator runs them in another order, and so they wait longer "
+             "or shorter";
     if (figure(group, "local_requests") > 0.05 * figure(group, "warp_instructions"))
       return "more than 5 % of the instructions touch local memory, which was not validated";
     if (classes != group.end() && figure(*classes, "matrix") > 0.2 * figure(group, "warp_instructions"))

@@ -239,6 +239,7 @@ TEST(Estimate, NoEstimateWhereNothingLikeItWasCompared) {
   EXPECT_NE(estimate_run(json::array(), json::array(), h200()).refusal, "");
   EXPECT_NE(estimate_run(json(), json::array(), h200()).refusal, "");
   EXPECT_NE(estimate_run(launch({{"cooperative", 1}}), json::array(), h200()).refusal, "");
+  EXPECT_NE(estimate_run(launch({{"waits_for_blocks", 1}}), json::array(), h200()).refusal, "");
   EXPECT_NE(estimate_run(launch({{"local_requests", 40000}}), json::array(), h200()).refusal, "");
   const json told = tell_estimate({{"launch_groups", launch({{"cooperative", 1}})}}, json::array(), h200());
   EXPECT_FALSE(told.contains("us"));

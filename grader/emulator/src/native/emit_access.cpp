@@ -154,8 +154,8 @@ void Emitter::count_shared_row(const Access& a, Label& uncounted) {
   add(qword[rax + offsetof(SharedCounts, ideal_passes)], rcx);
 }
 
-// Lanes anywhere in global memory, whose host addresses are in the context: where they are few, they are counted
-// in place, and on it goes at `counted`. rdx stays.
+// Lanes anywhere in global memory, whose host addresses are in the context: where they are few, they are
+// counted in place, and on it goes at `counted`. rdx stays.
 void Emitter::count_few_lanes(const Access& a, Label& counted) {
   if (mode_.checks || a.shared) return;
   Label many;

@@ -1,5 +1,5 @@
-// The ways from native code to the interpreter's handlers and back: calls of them, branches, barriers, and the end of a
-// block.
+// The ways from native code to the interpreter's handlers and back: calls of them, branches, barriers, and
+// the end of a block.
 #include <cstddef>
 
 #include "native/emitter.h"
@@ -63,8 +63,9 @@ void Emitter::emit_warp_barrier(const Inst& i) {
   finish_instruction(i, make_site(i), slowly, done, before);
 }
 
-// The instruction's main path ends here, at `done`. What leaves it: `others`, if there is one, another way to do
-// the instruction, which is given what is cached on the main path afterwards; and from `slowly` on the handler's way.
+// The instruction's main path ends here, at `done`. What leaves it: `others`, if there is one, another way
+// to do the instruction, which is given what is cached on the main path afterwards; and from `slowly` on
+// the handler's way.
 // `before` is what is cached where the ways part.
 void Emitter::finish_instruction(const Inst& i, uint32_t site, Label& slowly, Label& done,
                                  const Cache& before, const std::function<void(const Cache&)>& others) {

@@ -1,5 +1,5 @@
-// Vector instructions as every level has them: which registers of the processor they read and write. What is done
-// with a piece is the levels' own.
+// Vector instructions as every level has them: which registers of the processor they read and write. What is
+// done with a piece is the levels' own.
 #include <algorithm>
 
 #include "native/emitter.h"

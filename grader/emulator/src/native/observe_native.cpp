@@ -1,5 +1,5 @@
-// What native code asks of counters and checks: accesses of memory by rows and by lanes anywhere, and updates by
-// atomics.
+// What native code asks of counters and checks: accesses of memory by rows and by lanes anywhere, and
+// updates by atomics.
 #include "exec/handlers.h"
 #include "native/count_lanes.h"
 #include "native/lanes.h"

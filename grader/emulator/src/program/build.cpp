@@ -216,9 +216,25 @@ class Builder {
     return polled;
   }
 
+  // Loads of memory in a loop that must see what others write meanwhile: such a kernel's blocks wait for
+  // each other, and how long they wait depends on the order in which blocks run.
+  bool polls_memory() const {
+    for (const Inst& i : program_->code) {
+      if (program_->texts[i.index].compare(0, 3, "bra") != 0 || i.target > i.index) continue;
+      for (uint32_t k = i.target; k < i.index; ++k) {
+        const std::string& text = program_->texts[k];
+        if (text.compare(0, 3, "ld.") == 0 && !holds(text, {".shared"}) &&
+            holds(text, {"volatile", "relaxed", "acquire"}))
+          return true;
+      }
+    }
+    return false;
+  }
+
   // What racecheck needs to know of the code.
   void note_synchronization() {
     const std::vector<bool> polled = polled_shared_flags();
+    program_->waits_for_blocks = polls_memory();
     for (const Inst& i : program_->code) {
       const std::string& text = program_->texts[i.index];
       const bool is_fence = holds(text, {"membar", "fence"}), shared = holds(text, {".shared"});

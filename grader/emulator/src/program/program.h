@@ -160,7 +160,8 @@ struct Program {
   bool compares_and_swaps = false;
   bool orders_blocks =
       false;  // holds fences, acquires or barriers of clusters by which blocks may order their accesses
-  bool allocates = false;  // calls malloc
+  bool waits_for_blocks = false;  // polls memory in a loop
+  bool allocates = false;         // calls malloc
   bool stores_to_surfaces = false;
   bool uses_device_runtime = false;              // launches kernels, asks for attributes, ...
   bool narrow_shared = false;                    // accesses less than a word of shared memory

@@ -33,6 +33,7 @@ struct LaunchShape {
   uint32_t shared_bytes = 0;
   uint32_t resident_blocks = 0;  // on a multiprocessor (simt/hierarchy.h)
   bool cooperative = false;
+  bool waits_for_blocks = false;  // the kernel polls memory in a loop
   uint64_t threads() const { return uint64_t(grid[0]) * grid[1] * grid[2] * block[0] * block[1] * block[2]; }
 };
 

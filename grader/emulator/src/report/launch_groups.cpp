@@ -85,6 +85,7 @@ void LaunchGroups::push(LineQueue& lines, const Key& key, const Group& g, uint64
   json.number("in_run", std::get<1>(key) ? 1 : 0).number("runs", runs).number("launches", g.launches);
   json.triple("grid", g.largest.grid).triple("block", g.largest.block);
   json.number("shared_bytes", g.largest.shared_bytes).number("cooperative", g.largest.cooperative ? 1 : 0);
+  json.number("waits_for_blocks", g.largest.waits_for_blocks ? 1 : 0);
   json.number("resident_blocks", g.resident_blocks).number("blocks", g.blocks.blocks);
   json.number("warp_instructions", g.instructions.executed.warps);
   json.number("thread_instructions", g.instructions.executed.lanes);

@@ -432,6 +432,7 @@ Fault run_launch(Launch& launch) {
     std::copy_n(launch.block, 3, shape.block);
     shape.shared_bytes = launch.program->static_shared_bytes + launch.dynamic_shared;
     shape.cooperative = launch.cooperative;
+    shape.waits_for_blocks = launch.program->waits_for_blocks;
     shape.resident_blocks = resident_blocks(launch);
     KernelCounters::instance().add(*launch.program, shape, *launch.allocations, counts[0], wall.count());
   }

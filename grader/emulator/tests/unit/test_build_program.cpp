@@ -86,6 +86,20 @@ TEST(BuildProgram, takes_time_in_proportion_to_the_number_of_blocks) {
   EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 4);
 }
 
+TEST(BuildProgram, knows_kernels_that_poll_memory_in_a_loop) {
+  const auto looping = [](const std::string& load) {
+    return build(".reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %rd<3>; ld.param.u64 %rd1, [k_param_0];\n" +
+                 load + "LOOP: add.s32 %r2, %r2, 1;\n" + load + "setp.eq.s32 %p1, %r1, 0; @%p1 bra LOOP;");
+  };
+  EXPECT_TRUE(looping("ld.acquire.gpu.global.u32 %r1, [%rd1];\n")->waits_for_blocks);
+  EXPECT_TRUE(looping("ld.volatile.global.u32 %r1, [%rd1];\n")->waits_for_blocks);
+  EXPECT_FALSE(looping("ld.global.u32 %r1, [%rd1];\n")->waits_for_blocks);
+  EXPECT_FALSE(looping("ld.volatile.shared.u32 %r1, [%rd1];\n")->waits_for_blocks);
+  EXPECT_FALSE(build(".reg .b32 %r<2>; .reg .b64 %rd<2>; ld.param.u64 %rd1, [k_param_0];"
+                     "ld.acquire.gpu.global.u32 %r1, [%rd1];")
+                   ->waits_for_blocks);
+}
+
 TEST(BuildProgram, refuses_what_it_does_not_know_by_name) {
   EXPECT_NE(refusal("tcgen05.wait::ld.sync.aligned;").find("unsupported tcgen05.wait::ld.sync.aligned"),
             std::string::npos);
