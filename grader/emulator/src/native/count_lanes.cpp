@@ -7,6 +7,8 @@
 #define WARPEMU_COUNTS_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd")]]
 
 namespace warpgrade::emu {
+// The name tells tests/no_avx512.sh what this is, wherever the compiler does not inline it.
+namespace avx512_counting {
 namespace {
 
 // Up to 32 numbers: `low` has the first ones, `high` those that follow.
@@ -170,6 +172,9 @@ uint64_t known_sectors(const CountedRow& known) {
 }
 
 }  // namespace
+}  // namespace avx512_counting
+
+using namespace avx512_counting;
 
 WARPEMU_COUNTS_AVX512 bool count_lanes_avx512(const CountedRow& known, const Access& x, uint32_t mask) {
   if (known.counts == nullptr || known.plane == nullptr || known.sectors * kSectorBytes >= kMostExtent)
@@ -203,6 +208,7 @@ WARPEMU_COUNTS_AVX512 bool count_lanes_avx512(const CountedRow& known, const Acc
   return true;
 }
 
+namespace avx512_counting {
 namespace {
 
 // A vector for each bank, which counts one access of it: a byte a bank.
@@ -233,6 +239,7 @@ WARPEMU_COUNTS_AVX512 inline uint32_t most_in_a_bank(const Numbers& words) {
 }
 
 }  // namespace
+}  // namespace avx512_counting
 
 WARPEMU_COUNTS_AVX512 Turns turns_avx512(const Access& x, uint32_t mask, uint64_t base) {
   const Numbers words = shifted(distances(x.host, mask, base), 2);
