@@ -48,7 +48,8 @@ std::string run_reports_module(const std::string& module, const std::vector<std:
                      missing, (project_root() / "scripts/bootstrap").string());
   }
   fmt::print(stderr, "{}", result.standard_error);
-  if (result.exit_code == kExitUsage) throw UsageError("{} made no file; the lines above say why", module);
+  if (result.exit_code == kExitUsage)
+    throw UsageError("{} made no file; the lines above tell the reason", module);
   throw JudgeFault("{}: {}: {}", module, result.describe(), last_line(result.standard_error));
 }
 

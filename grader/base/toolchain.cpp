@@ -90,7 +90,8 @@ std::optional<fs::path> library_directory(const fs::path& nvcc, int major) {
 fs::path self() {
   std::array<char, PATH_MAX> path{};
   const ssize_t n = readlink("/proc/self/exe", path.data(), path.size() - 1);
-  if (n <= 0) throw JudgeFault("cannot read /proc/self/exe");
+  if (n <= 0)
+    throw JudgeFault("cannot read /proc/self/exe: this program must find its own folder. Mount /proc");
   return std::string(path.data(), static_cast<size_t>(n));
 }
 

@@ -193,7 +193,7 @@ std::string describe(UntrustedState state, const fs::path& name, std::uint64_t m
     case UntrustedState::kLink:
       return file + " is a symbolic link; hand in the file itself";
     case UntrustedState::kNotRegular:
-      return file + " is no plain file but a folder, pipe, socket or device; hand in plain files only";
+      return file + " is not a plain file but a folder, pipe, socket or device; hand in plain files only";
     case UntrustedState::kTooLarge:
       return most_bytes >= 1 << 20 ? fmt::format("{} is larger than {} MiB", file, most_bytes >> 20)
                                    : fmt::format("{} is larger than {} KiB", file, most_bytes >> 10);

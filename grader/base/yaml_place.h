@@ -134,7 +134,7 @@ class YamlPlace {
       const int at = entry.first.Mark().line + 1;
       const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
       const YamlPlace place(entry.second, file_, full_key(key), at);
-      if (!entry.first.IsScalar()) place.refuse("expected a word as key, got a list or map");
+      if (!entry.first.IsScalar()) place.refuse("expected a word as the key, got a list or map");
       if (!seen.insert(key).second)
         throw UsageError("{}:{}: {}: stands there twice", file_, at, full_key(key));
       all.emplace_back(key, place);

@@ -50,7 +50,8 @@ struct BatchOptions {
 json read_batch(const RunFolder& folder) {
   folder.read_run();  // says what is wrong when it is none
   if (!fs::exists(folder.batch_file()))
-    throw UsageError("{} was not made by `warpgrade batch`", folder.root().string());
+    throw UsageError("{} is a run that `warpgrade batch` did not make; give the folder of a run that it made",
+                     folder.root().string());
   return json::parse(read_text(folder.batch_file()));
 }
 
@@ -81,8 +82,8 @@ void refuse_what_differs(const BatchOptions& given, const json& batch, const fs:
   }
   if (differing.empty()) return;
   throw UsageError(
-      "{} was begun with other {}: say --fresh for a new run (the earlier one is kept), or go on without; "
-      "`warpgrade rescore` takes another policy",
+      "{} was begun with other {}: add --fresh to start a new run (the earlier run is kept), or leave that "
+      "option out to continue the earlier run. `warpgrade rescore` scores a run with another policy",
       run.string(), fmt::join(differing, ", "));
 }
 
@@ -92,7 +93,7 @@ std::optional<json> begun_batch(const BatchOptions& given, const RunFolder& fold
   json batch = json::parse(read_text(folder.batch_file()));
   const std::string source = batch.value("source", "");
   if (given.source && identity_of(*given.source) != identity_of(source))
-    throw UsageError("{} holds the class of {}; choose another run folder, or say --fresh",
+    throw UsageError("{} holds the class of {}; choose another run folder, or add --fresh",
                      folder.root().string(), source);
   refuse_what_differs(given, batch, folder.root());
   if (!given.executor.empty()) batch["executor"] = given.executor;
@@ -100,7 +101,7 @@ std::optional<json> begun_batch(const BatchOptions& given, const RunFolder& fold
   if (!given.grade.gpus.empty()) batch["options"]["gpus"] = given.grade.gpus;
   if (given.site) batch["site"] = Site::read(*given.site).to_json();
   if (given.watch && !batch.contains("watch"))
-    throw UsageError("{} was begun without --watch; choose another run folder, or say --fresh",
+    throw UsageError("{} was begun without --watch; choose another run folder, or add --fresh",
                      folder.root().string());
   if (given.watch) batch["watch"].update(given.watching.to_json());
   write_text(folder.batch_file(), batch.dump(1) + "\n");
@@ -342,7 +343,9 @@ int status(const fs::path& run, double every_s, bool as_json) {
 int cancel(const fs::path& run) {
   const RunFolder folder(run);
   const json batch = read_batch(folder);
-  if (batch.at("executor") == "local") throw UsageError("a local batch is ended by Ctrl-C where it runs");
+  if (batch.at("executor") == "local")
+    throw UsageError(
+        "this batch runs on one machine, without Slurm: press Ctrl-C in the terminal where it runs");
   EventLog events(run);
   fmt::print("{}\n", Rounds(folder, Site::from_json(batch.at("site")), events).cancel());
   return kExitGraded;
@@ -440,7 +443,8 @@ class Superseded {
 // command after an interruption goes on with that and moves nothing twice.
 int regrade(const RegradeOptions& options) {
   if (options.only.empty() && options.verdicts.empty() && options.cases.empty())
-    throw UsageError("say what: --only SUBMISSIONS, --cases CASES or --verdict VERDICTS");
+    throw UsageError(
+        "tell what to judge again: give --only SUBMISSIONS, --cases CASES or --verdict VERDICTS");
   const RunFolder folder(options.run);
   const json batch = read_batch(folder);
   auto lock = std::make_unique<RunLock>(folder);  // whoever judges here is not disturbed
@@ -454,7 +458,10 @@ int regrade(const RegradeOptions& options) {
         !aside.has(id, case_id))
       aside.take(id, case_id);
   }
-  if (!fs::exists(aside.place())) throw UsageError("no record of {} is of that kind", folder.root().string());
+  if (!fs::exists(aside.place()))
+    throw UsageError(
+        "no record of {} fits --only, --cases and --verdict; `warpgrade status` shows what the run holds",
+        folder.root().string());
   const auto count = aside.count();
   fmt::print("{} records are judged again, {} of them are to come; the old ones are kept in {}\n", count.all,
              count.missing, aside.place().string());
@@ -486,7 +493,7 @@ int rescore(const fs::path& run, const fs::path& policy_file, bool yes) {
     yes = answer == "y" || answer == "yes";
   }
   if (!yes) {
-    fmt::print("nothing was written; say --yes to write them\n");
+    fmt::print("nothing was written; add --yes to write them\n");
     return kExitGraded;
   }
   write_text(folder.root() / "policy.yaml", read_text(policy_file));
@@ -519,25 +526,27 @@ void add_watch_options(CLI::App& command, BatchOptions& options) {
       "leaderboard current");
   command
       .add_option("--attempts-per-day", options.watching.attempts_per_day,
-                  "with --watch: so many of a student or team are judged on a day; 0: all")
+                  "with --watch: how many hand-ins of a student or team are judged on one day; 0: all")
       ->check(CLI::NonNegativeNumber);
   command
-      .add_option("--settle", options.watching.settle_s,
-                  "with --watch: a hand-in is taken once nothing of it has changed for so many seconds (3)")
+      .add_option(
+          "--settle", options.watching.settle_s,
+          "with --watch: a hand-in is taken when none of its files has changed for this many seconds (3)")
       ->check(CLI::NonNegativeNumber);
-  command.add_option("--until", options.watching.until,
-                     "with --watch: watch so long; default: the last deadline with the policy's grace");
+  command.add_option(
+      "--until", options.watching.until,
+      "with --watch: watch until this time; default: the last deadline with the policy's grace");
 }
 
 // Options that say something together which cannot be done.
 void require_sense(BatchOptions& options) {
   if (!options.watch) return;
   if (options.source)
-    throw UsageError("--watch FOLDER takes the hand-ins from there; leave --submissions out");
+    throw UsageError("--watch FOLDER takes the hand-ins from that folder; leave out --submissions");
   if (options.executor == "slurm")
-    throw UsageError("--watch judges on this machine; leave --executor slurm out");
+    throw UsageError("--watch judges on this machine; leave out --executor slurm");
   if (!fs::is_directory(*options.watch))
-    throw UsageError("--watch: {} is no folder; make it first", options.watch->string());
+    throw UsageError("--watch: {} is not a folder; make the folder first", options.watch->string());
   const auto& until = options.watching.until;
   if (until && !parse_time(*until))
     throw UsageError("--until: expected a time like 2026-03-18T23:59:00+01:00, got '{}'", *until);
@@ -551,7 +560,8 @@ void add_batch(CLI::App& app, int& code) {
   add_run_options(*command, options->grade);
   command->remove_option(command->get_option("--run"));
   command
-      ->add_option("run", options->grade.run, "the run's folder; the same command goes on where it stopped")
+      ->add_option("run", options->grade.run,
+                   "the run's folder; the same command continues where the run stopped")
       ->required();
   command->add_option(
       "--submissions", options->source,
@@ -567,12 +577,12 @@ void add_batch(CLI::App& app, int& code) {
       ->capture_default_str();
   command->add_option("--deadline", options->ingest.deadline, "for example 2026-03-18T23:59:00+01:00");
   command->add_flag("--accept-unmatched", options->ingest.accept_unmatched,
-                    "go on though nobody, or less than half of the roster, is found in the hand-ins");
+                    "go on even when the hand-ins hold nobody of the roster, or less than half of it");
   command->add_flag("--take-in", options->take_in,
-                    "take the class in, tell who is who, and judge nothing yet");
+                    "read the hand-ins, show which student each belongs to, and judge nothing yet");
   command->add_option("--executor", options->executor, "local (default) or slurm")
       ->check(CLI::IsMember({"local", "slurm"}));
-  command->add_option("--site", options->site, "YAML: what the cluster wants to be told");
+  command->add_option("--site", options->site, "YAML: the settings that the cluster needs");
   add_watch_options(*command, *options);
   command->callback([options, &code] {
     require_sense(*options);
@@ -599,7 +609,9 @@ void add_batch_commands(CLI::App& app, int& code) {
   });
   const auto every_s = std::make_shared<double>(0);
   CLI::App* status_command = with_run("status", "how far a batch is, and what happened to it");
-  status_command->add_option("--watch", *every_s, "again every so many seconds, until it is done")
+  status_command
+      ->add_option("--watch", *every_s,
+                   "show it again after every this many seconds, until the batch is done")
       ->check(CLI::PositiveNumber);
   const auto as_json = std::make_shared<bool>(false);
   status_command->add_flag("--json", *as_json, "for programs");

@@ -103,7 +103,8 @@ int status(const DeskOptions& options) {
                    ? "idle"
                    : fmt::format("run {} since {}", worker.request, seconds_text(now - worker.since)));
   if (queue.workers().empty())
-    fmt::print("nobody judges here: warpgrade desk serve --folder {}\n", options.folder.string());
+    fmt::print("no worker judges at this desk; start one: warpgrade desk serve --folder {}\n",
+               options.folder.string());
   for (const desk::Request& request : running)
     fmt::print("judged   run {:<6} {:<20} {}\n", request.id, request.student, request.lab);
   for (const desk::Request& request : waiting)
@@ -215,8 +216,8 @@ void add_administration(CLI::App& desk_command, const std::shared_ptr<DeskOption
   with_student("unban", "take this student's runs again")->callback([options, &code] {
     code = ban(*options, false);
   });
-  CLI::App* quota_command =
-      with_student("quota", "another number of runs for this student; without one the policy's");
+  CLI::App* quota_command = with_student(
+      "quota", "give this student another number of runs; without a number, the policy's number");
   quota_command->add_option("--per-hour", options->per_hour, "runs an hour")->check(CLI::NonNegativeNumber);
   quota_command->add_option("--per-day", options->per_day, "runs a day")->check(CLI::NonNegativeNumber);
   quota_command->callback([options, &code] { code = quota(*options); });
@@ -240,7 +241,8 @@ void add_desk_command(CLI::App& app, int& code) {
                       "serve this student's connection (a forced command of sshd)");
   command->callback([command, options, &code] {
     if (!command->get_subcommands().empty()) return;
-    if (options->student.empty()) throw UsageError("say what: `warpgrade desk --help` lists the commands");
+    if (options->student.empty())
+      throw UsageError("give a command of the desk; `warpgrade desk --help` lists them");
     code = desk::serve_connection({options->folder, options->student});
   });
   CLI::App* init_command = command->add_subcommand("init", "make a desk");
@@ -257,7 +259,8 @@ void add_desk_command(CLI::App& app, int& code) {
   CLI::App* serve_command =
       command->add_subcommand("serve", "judge what students hand in, until it is ended");
   serve_command->add_option("--folder", options->folder, "the desk's; default: $WARPGRADE_DESK, or ~/desk");
-  serve_command->add_option("--until-idle", options->until_idle_s, "end after so many seconds without work");
+  serve_command->add_option("--until-idle", options->until_idle_s,
+                            "end after this many seconds without work");
   serve_command->callback([options, &code] { code = desk::serve({options->folder, options->until_idle_s}); });
   CLI::App* work_command = command->add_subcommand("work", "one worker, as `serve` starts it")->group("");
   work_command->add_option("--folder", options->folder);

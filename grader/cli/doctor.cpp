@@ -79,7 +79,7 @@ Finding sandbox_finding() {
 }
 
 Finding namespaces_finding() {
-  if (geteuid() == 0) return {"user namespaces", "ok", "root may make them", ""};
+  if (geteuid() == 0) return {"user namespaces", "ok", "root may make user namespaces", ""};
   if (word_in("/proc/sys/kernel/unprivileged_userns_clone") == "0")
     return {"user namespaces", "missing", "this kernel refuses them to users, so bubblewrap cannot work",
             "as root: sysctl -w kernel.unprivileged_userns_clone=1"};
@@ -143,7 +143,7 @@ Finding gpu_finding() {
   if (driver_library_directory())
     return {"GPU", "limited",
             "a driver's libcuda is there, but no GPU answers: correctness only, on the emulator",
-            "look at what nvidia-smi says"};
+            "run nvidia-smi and read what it prints"};
   return {"GPU", "missing", "no NVIDIA driver: correctness is judged on the emulator, speed is not measured",
           "install NVIDIA's driver where there is a GPU"};
 }
@@ -217,8 +217,7 @@ void print(const std::vector<Finding>& findings, const Isolation& isolation) {
   else
     fmt::print(
         "\nA submission cannot be isolated fully here ({} missing). Judge only submissions that you trust, "
-        "or "
-        "mend the lines above; `grade --require-isolation` refuses until then.\n",
+        "or repair what the lines above name; `grade --require-isolation` refuses until then.\n",
         isolation.missing.size());
 }
 

@@ -72,7 +72,7 @@ int estimate(const EstimateOptions& options) {
 void add_estimate_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<EstimateOptions>();
   CLI::App* command =
-      app.add_subcommand("estimate", "times that counted runs would take on a GPU: estimates");
+      app.add_subcommand("estimate", "estimate the times that counted runs would take on a GPU");
   command->add_option("counters", options->counters, "JSON lines with launch groups and kernels")->required();
   command->add_option("--device", options->device, "the GPU")->capture_default_str();
   command->add_option("--coefficients", options->coefficients, "JSON, in place of the fitted ones");

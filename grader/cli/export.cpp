@@ -117,7 +117,7 @@ class Export {
     std::string list;
     for (const auto& [what, why] : troubles_)
       list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", what, why);
-    fmt::print(stderr, "not everything could be made, the rest is: {}\n", list);
+    fmt::print(stderr, "not everything could be written; what is missing: {}\n", list);
     return kExitJudgeFault;
   }
 

@@ -69,7 +69,7 @@ std::string findings_text(const std::vector<json>& records) {
     for (const json& finding : record.value("diagnostics", json::array())) {
       const std::string place = place_of(finding), advice = text_at(finding, "advice");
       if (!told.insert({text_at(finding, "kind"), place}).second) continue;
-      if (text.empty()) text = "accepted, but worth mending:\n";
+      if (text.empty()) text = "accepted, but something should be corrected:\n";
       text += fmt::format("    {}{} (case {})\n", place, text_at(finding, "message"),
                           text_at(record.at("case"), "id"));
       if (!advice.empty()) text += "    advice: " + advice + "\n";
@@ -95,9 +95,10 @@ std::string failure_text(const json& record, const std::string& repeat) {
   }
   if (const json search = record.value("cause_search", json()); search.is_object()) {
     text += fmt::format(
-        "    the case ran {} more, with its warps in other orders, to find the cause: {:.1f} s, {}\n",
+        "    the judge ran the case {} more, with its warps in other orders, to find the cause: {:.1f} s, "
+        "{}\n",
         search.at("schedules").size() == 1 ? "once" : fmt::format("{} times", search.at("schedules").size()),
-        search.at("wall_s").get<double>(), search.at("found") ? "found" : "no race or misuse shows");
+        search.at("wall_s").get<double>(), search.at("found") ? "found" : "no race or misuse was found");
   }
   int shown = 0;
   for (const json& cell : record.value("mismatches", json::array())) {

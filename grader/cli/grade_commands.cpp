@@ -22,14 +22,15 @@ void add_gradebook_option(CLI::App& command, GradesOptions& options) {
 }
 
 void add_override_command(CLI::App& grades, const std::shared_ptr<GradesOptions>& options, int& code) {
-  CLI::App* command = grades.add_subcommand("override", "set a student's points in a lab, or take that back");
+  CLI::App* command =
+      grades.add_subcommand("override", "set a student's points in a lab, or withdraw an earlier override");
   command->add_option("student", options->student, "the student's id")->required();
   command->add_option("--lab", options->lab, "the lab")->required();
   auto* points = command->add_option("--points", options->points, "what the student gets instead");
   auto* withdraw = command->add_flag("--withdraw", options->withdraw,
-                                     "take the override back: the computed points count again");
+                                     "withdraw the override: the computed points count again");
   points->excludes(withdraw);
-  command->add_flag("--above-maximum", options->above_maximum, "more points than the lab is worth are meant");
+  command->add_flag("--above-maximum", options->above_maximum, "allow more points than the lab is worth");
   command->add_option("--reason", options->reason, "why; it stays in the history")->required();
   command->add_option("--author", options->author, "who decided")->required();
   add_gradebook_option(*command, *options);

@@ -274,7 +274,7 @@ int list_grades(const GradesOptions& options) {
   if (csv) {
     fmt::print("{}", csv_text(rows));
   } else if (grades.empty()) {
-    fmt::print("no grade fits; `warpgrade grades` without options lists all\n");
+    fmt::print("no grade matches these options; `warpgrade grades` without options lists all\n");
   } else {
     fmt::print("{}", format_table(rows));
   }
@@ -304,7 +304,7 @@ int show_history(const GradesOptions& options) {
                     line.value("run", ""), line.value("submission", line.value("student", "")),
                     brief(line, "before"), brief(line, "after"), line.value("reason", "")});
   }
-  fmt::print("{}", lines.empty() ? "nothing is noted\n" : format_table(rows));
+  fmt::print("{}", lines.empty() ? "no entry is noted\n" : format_table(rows));
   return kExitGraded;
 }
 

@@ -73,7 +73,9 @@ void add_footer(CLI::App& command, const std::string& words) {
   std::string text;
   const auto found = examples().find(words);
   if (found != examples().end()) text += fmt::format("Examples:\n  {}\n\n", fmt::join(found->second, "\n  "));
-  text += "Exit codes: 0 done; 1 bad input, a line says what; 2 the judge failed, the same command goes on; ";
+  text +=
+      "Exit codes: 0 done; 1 bad input, a message names it; 2 the judge failed, run the same command again "
+      "to continue; ";
   text += "3 check, test, profile, submit: not accepted; 130 interrupted";
   if (command.get_footer().empty()) command.footer(text);
   for (CLI::App* below : command.get_subcommands({})) {

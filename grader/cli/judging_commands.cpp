@@ -151,13 +151,13 @@ void add_grade_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<GradeOptions>();
   const auto with_references = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("grade", "judge a class");
-  command->add_option("submissions", options->submissions, "a folder with one sub-folder a student");
+  command->add_option("submissions", options->submissions, "a folder with one sub-folder for each student");
   command->add_flag("--with-reference", *with_references, "judge the staff's solutions as well");
   command->add_option("--reference", options->references, "a staff solution to judge beside the class");
   add_run_options(*command, *options);
   command->callback([options, with_references, &code] {
     if (!options->submissions && !*with_references && options->references.empty()) {
-      throw UsageError("nothing to grade: give a folder of submissions, or --with-reference");
+      throw UsageError("there is nothing to grade: give a folder of submissions, or --with-reference");
     }
     code = grade_class(*options, *with_references);
   });

@@ -18,7 +18,7 @@ std::string unknown_check(const std::string& list) {
   std::istringstream words(list);
   for (std::string word; std::getline(words, word, ',');) {
     if (std::find(kKnown.begin(), kKnown.end(), word) == kKnown.end())
-      return fmt::format("no check '{}'; there is: {}", word, fmt::join(kKnown, ", "));
+      return fmt::format("no check is named '{}'; the checks are: {}", word, fmt::join(kKnown, ", "));
   }
   return {};
 }
@@ -33,13 +33,14 @@ void add_judging_options(CLI::App& command, GradeOptions& options) {
                   "ids, datasets or sets (public, real, real-large, stand-in, large); * matches, ?name may "
                   "be missing")
       ->delimiter(',');
-  command.add_option(
-      "--input", options.input,
-      "judge on an input of your own instead of the lab's cases (gcn: a folder with graph.txt, "
-      "x.bin, w.bin)");
+  command.add_option("--input", options.input,
+                     "judge on your own input instead of the lab's cases (gcn: a folder with graph.txt, "
+                     "x.bin, w.bin)");
   command.add_option("--policy", options.policy, "YAML file; default: grader/policies/<lab>.yaml");
   command
-      .add_option("--jobs", options.jobs, "submissions at a time (0: a core each on the emulator, one a GPU)")
+      .add_option(
+          "--jobs", options.jobs,
+          "submissions judged at the same time (0: one for each core on the emulator, one for each GPU)")
       ->check(CLI::NonNegativeNumber);
   command
       .add_option(
@@ -48,24 +49,27 @@ void add_judging_options(CLI::App& command, GradeOptions& options) {
           "instances too (default: all that CUDA_VISIBLE_DEVICES leaves)")
       ->delimiter(',');
   command.add_flag("--allow-unsandboxed", options.allow_unsandboxed,
-                   "go on where bubblewrap does not work; records say so");
+                   "judge even where bubblewrap does not work; records say so");
   command.add_flag("--require-isolation", options.require_isolation,
                    "refuse to start where a protection is missing (`warpgrade doctor` lists them)");
   command.add_flag(
       "--direct", options.direct,
       "host code beside the GPU in one process, for what the executor cannot forward: then times are the "
       "program's own word, and the policy must allow it (host_isolation: any)");
-  command.add_option("--checks", options.checks, "what the emulator looks for; none: out of bounds only")
+  command
+      .add_option("--checks", options.checks,
+                  "what the emulator checks for; none: only accesses out of bounds")
       ->check(unknown_check)
       ->capture_default_str();
-  command.add_option("--speed-budget", options.speed_budget_s, "seconds of timed pairs a case")
+  command.add_option("--speed-budget", options.speed_budget_s, "seconds of timed pairs for each case")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
 
 void add_run_options(CLI::App& command, GradeOptions& options) {
   add_judging_options(command, options);
-  command.add_option("--run", options.run, "the run's folder; the same folder goes on where it stopped");
+  command.add_option("--run", options.run,
+                     "the run's folder; with the same folder the run continues where it stopped");
   command.add_flag("--fresh", options.fresh_on_change,
                    "if the folder holds a run of other inputs, move that run aside");
   command.add_flag("!--no-speed", options.measure_speed, "correctness only");

@@ -173,7 +173,8 @@ bool is_filled(const std::string& source) {
 int new_lab(const std::string& name) {
   if (!is_lab_name(name))
     throw UsageError(
-        "'{}' will not do as a lab's name: lower-case letters, digits and _, 24 at most, a letter first",
+        "'{}' cannot be a lab's name: use lower-case letters, digits and _, at most 24 characters, with a "
+        "letter first",
         name);
   for (const Lab* lab : labs())
     if (lab->name() == name) throw UsageError("there is a lab {} already: choose another name", name);

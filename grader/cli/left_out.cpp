@@ -27,10 +27,10 @@ void add_sweep_command(CLI::App& app, int&) {
   leave_out(app, "sweep", "compile a submission with many settings and find the best");
 }
 void add_profile_command(CLI::App& app, int&) {
-  leave_out(app, "profile", "say where a submission's work goes, line by line, on the emulator");
+  leave_out(app, "profile", "show where a submission's work goes, line by line, on the emulator");
 }
 void add_estimate_command(CLI::App& app, int&) {
-  leave_out(app, "estimate", "times that counted runs would take on a GPU: estimates");
+  leave_out(app, "estimate", "estimate the times that counted runs would take on a GPU");
 }
 void add_grade_commands(CLI::App& app, int&) {
   leave_out(app, "collect", "merge a run's records, score them, enter them into a gradebook");

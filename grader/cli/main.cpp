@@ -71,7 +71,9 @@ int main(int argc, char** argv) {
   try {
     return warpgrade::run(argc, argv);
   } catch (const warpgrade::Interrupted&) {
-    fmt::print(stderr, "\ninterrupted; what was recorded is kept, the same command goes on from there\n");
+    fmt::print(
+        stderr,
+        "\ninterrupted; what was recorded is kept. Run the same command again to continue from there\n");
     return warpgrade::kExitInterrupted;
   } catch (const warpgrade::UsageError& error) {
     fmt::print(stderr, "error: {}\n", error.what());

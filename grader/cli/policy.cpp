@@ -46,8 +46,8 @@ Policy checked_policy(const fs::path& file) {
   for (const auto& [baseline, needed] : policy.faster_than) named.insert(baseline);
   for (const std::string& baseline : named)
     if (!known.contains(baseline))
-      throw UsageError("{}: lab {} has no baseline '{}'; there is: {}", file.string(), lab.name(), baseline,
-                       fmt::join(known, ", "));
+      throw UsageError("{}: lab {} has no baseline '{}'; its baselines are: {}", file.string(), lab.name(),
+                       baseline, fmt::join(known, ", "));
   require_datasets(lab, policy, cache_directory() / "datasets");
   return policy;
 }
@@ -173,7 +173,7 @@ void add_policy_command(CLI::App& app, int& code) {
   CLI::App* policy = app.add_subcommand("policy", "check a policy, or show what it gives");
   policy->require_subcommand(1);
   CLI::App* check_command =
-      policy->add_subcommand("check", "is every key known and every value in its range");
+      policy->add_subcommand("check", "check that every key is known and every value is in its range");
   check_command->add_option("file", *file, "YAML; all keys: grader/policies/README.md")->required();
   check_command->callback([file, &code] { code = check(*file); });
   const auto folder = std::make_shared<fs::path>();

@@ -46,7 +46,7 @@ std::optional<DeviceRates> take_device(const ProfileOptions& options) {
   if (options.device == kNoDevice) return std::nullopt;
   const auto rates = find_rates(options.device);
   if (!rates) {
-    throw UsageError(fmt::format("--device: no rates of '{}' are known; there is: {}, or none",
+    throw UsageError(fmt::format("--device: no rates of '{}' are known; choose one of {}, or none",
                                  options.device, fmt::join(devices_with_rates(), ", ")));
   }
   setenv("WARPEMU_DEVICE", rates->described_as.c_str(), 1);
@@ -60,13 +60,14 @@ json judge(const ProfileOptions& options, const fs::path& submission, const fs::
   const Policy policy = load_policy(policy_file(lab, options.policy), vocabulary_of(lab));
   const std::vector<CaseSpec> cases = select_cases(lab, policy, {options.test_case}, "emulator");
   if (cases.size() != 1) {
-    throw UsageError(fmt::format("'{}' names {} cases; give one: `warpgrade labs {}` lists them",
-                                 options.test_case, cases.size(), options.lab));
+    throw UsageError(
+        fmt::format("'{}' names {} cases; give the id of one case: `warpgrade labs {}` lists them",
+                    options.test_case, cases.size(), options.lab));
   }
   const std::size_t submissions = find_submissions(submission, options.lab).size();
   if (submissions != 1) {
-    throw UsageError(
-        fmt::format("{} holds {} submissions; give the folder of one", submission.string(), submissions));
+    throw UsageError(fmt::format("{} holds {} submissions; give the folder of one submission",
+                                 submission.string(), submissions));
   }
   GradeOptions grade_options;
   grade_options.lab = options.lab;
@@ -172,12 +173,13 @@ int profile(const ProfileOptions& options) {
 void add_profile_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<ProfileOptions>();
   CLI::App* command =
-      app.add_subcommand("profile", "say where a submission's work goes, line by line, on the emulator");
+      app.add_subcommand("profile", "show where a submission's work goes, line by line, on the emulator");
   command->add_option("submission", options->submission, "its folder")->required();
   command->add_option("--lab", options->lab, "the lab")->capture_default_str();
   command->add_option("--case", options->test_case, "a case's id (`warpgrade labs LAB` lists them)")
       ->required();
-  command->add_flag("--full", options->whole_source, "every line of the source, not those that matter");
+  command->add_flag("--full", options->whole_source,
+                    "show every line of the source, not only the important lines");
   command->add_flag("--json", options->as_json, "print JSON");
   command->add_option("--policy", options->policy,
                       "the policy that adds the case; default: the lab's policy");

@@ -183,8 +183,10 @@ void RemoteLabRun::follow() {
   const PackedSubmission packed =
       pack_submission(submission, options_.lab, scratch.path() / "submission.tar.gz");
   if (packed.bytes > desk::kMostArchiveBytes)
-    throw UsageError("{}: packed it has {} bytes, and a desk takes {}; leave out what is no source",
-                     submission.directory.string(), packed.bytes, desk::kMostArchiveBytes);
+    throw UsageError(
+        "{}: packed, it has {} bytes, and a desk takes at most {} bytes; leave out files that are not "
+        "sources",
+        submission.directory.string(), packed.bytes, desk::kMostArchiveBytes);
   key_ = key_for(packed.hash);
   follow_with_retries(read_text(packed.archive));
   std::error_code none;
@@ -203,9 +205,10 @@ void RemoteLabRun::follow_with_retries(const std::string& archive) {
     } catch (const ChannelError& error) {
       if (tries >= kMostTries)
         throw JudgeFault(
-            "the connection to {} breaks again and again ({}); {}", address_.text(), error.what(),
-            accepted_ ? fmt::format("run {} goes on there, and the same command takes it up", run_)
-                      : "run the same command again");
+            "the connection to {} broke several times ({}); {}", address_.text(), error.what(),
+            accepted_
+                ? fmt::format("run {} continues there; run the same command again to see its result", run_)
+                : "run the same command again");
       const std::lock_guard lock(mutex_);
       waiting_ = "the connection broke; trying again";
     }
@@ -261,8 +264,9 @@ bool RemoteLabRun::heard(const json& line) {
     waiting_ = fmt::format("run {}: place {} in the queue", run_, desk::whole_of(line, "place").value_or(0));
     if (seconds >= 1) waiting_ += fmt::format(", about {:.0f} s", seconds);
   } else if (tell == "closed") {
-    waiting_ = fmt::format("run {} waits: nobody judges on {} at the moment; Ctrl-C leaves the queue", run_,
-                           address_.text());
+    waiting_ = fmt::format(
+        "run {} waits: no worker judges on {} at the moment; Ctrl-C takes the run out of the queue", run_,
+        address_.text());
   } else if (tell == "begun") {
     waiting_.clear();
   } else if (tell == "compiled") {
@@ -297,11 +301,11 @@ bool RemoteLabRun::heard(const json& line) {
 void RemoteLabRun::take_page(desk::Connection& connection, const json& line) {
   const std::int64_t count = desk::whole_of(line, "bytes").value_or(-1);
   if (count <= 0 || count > static_cast<std::int64_t>(desk::kMostPageBytes))
-    throw ChannelError(ChannelError::Kind::kMalformed, "a page of a size that no page has");
+    throw ChannelError(ChannelError::Kind::kMalformed, "the desk sent a page of an impossible size");
   const std::string bytes =
       connection.channel().bytes(static_cast<std::size_t>(count), Clock::now() + std::chrono::minutes(5));
   if (sha256(bytes) != desk::text_of(line, "sha256"))
-    throw ChannelError(ChannelError::Kind::kMalformed, "a page that did not arrive as it was sent");
+    throw ChannelError(ChannelError::Kind::kMalformed, "the page did not arrive as it was sent");
   const fs::path folder = place_ / std::to_string(run_), fresh = place_ / fmt::format(".{}.new", run_);
   std::error_code none;
   fs::remove_all(fresh, none);
@@ -320,7 +324,7 @@ void RemoteLabRun::take_page(desk::Connection& connection, const json& line) {
 
 // After Ctrl-C: the run leaves the queue; one that is being judged ends after its present case.
 void RemoteLabRun::leave(desk::Connection& connection) {
-  std::string words = "the run had not reached the desk";
+  std::string words = "the run did not reach the desk";
   try {
     connection.channel().outlive_interrupt();
     if (accepted_) {

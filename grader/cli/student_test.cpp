@@ -99,7 +99,7 @@ class Outcome {
     raise(exit_code);
   }
   void add_interrupt() {
-    report_.note_trouble("interrupted: what is shown above holds, the rest was not run");
+    report_.note_trouble("interrupted: the results above are valid, the other cases were not run");
     raise(kExitInterrupted);
   }
   int exit_code() const { return exit_code_; }
@@ -168,7 +168,7 @@ int test_remotely(const Options& options) {
 int test(const Options& options) {
   if (!options.lab.empty()) find_lab(options.lab);
   if (options.policy && options.lab.empty())
-    throw UsageError("--policy: name its lab, too: `warpgrade test LAB`");
+    throw UsageError("--policy needs the name of its lab as well: `warpgrade test LAB --policy FILE`");
   if (!options.remote.empty()) return test_remotely(options);
   const std::string backend =
       choose_backend(options.backend).name;  // says what is wrong once, and not in each case

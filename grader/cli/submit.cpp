@@ -74,7 +74,8 @@ int submit(const SubmitOptions& options) {
     fmt::print(stderr, "{}: {}\n", compiled.status, compiled.message);
     if (!options.force) {
       fmt::print(stderr,
-                 "nothing was packed: mend it, or pack it as it is with --force (make submit FORCE=1)\n");
+                 "nothing was packed: correct the source and run the command again, or pack it as it is with "
+                 "--force (make submit FORCE=1)\n");
       return kExitNotAccepted;
     }
   }
@@ -83,14 +84,14 @@ int submit(const SubmitOptions& options) {
   const PackedSubmission packed = pack_submission(submission, options.lab, output);
   for (const fs::path& file : packed.files) fmt::print("packed   {}\n", file.string());
   const char* reason = is_older_interface(submission.interface, options.lab)
-                           ? "no source, or of the course's own harness"
+                           ? "not a source file, or a file of the course's own harness"
                            : "no source";
   for (const fs::path& file : packed.left_out) fmt::print("left out {} ({})\n", file.string(), reason);
   fmt::print("{} ({} bytes, submission {})\n", packed.archive.string(), packed.bytes,
              packed.hash.substr(0, 12));
   warn_of_unwritten_stub(submission);
-  fmt::print("it {}; whether it is right tells: {}\n", compiled.ok() ? "compiles" : "does not compile",
-             test_command(options.lab, ""));
+  fmt::print("it {}; this command tells whether it is right: {}\n",
+             compiled.ok() ? "compiles" : "does not compile", test_command(options.lab, ""));
   return kExitGraded;
 }
 

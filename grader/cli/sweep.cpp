@@ -64,10 +64,12 @@ void add_sweep_command(CLI::App& app, int& code) {
   command->add_option("submission", options->submission, "its folder")->required();
   command
       ->add_option("--param", options->parameters,
-                   "a macro and its values, NAME=1,2,4; several make every combination")
+                   "a macro and its values, NAME=1,2,4; with several macros every combination is tried")
       ->required()
       ->take_all();
-  command->add_option("--max-variants", options->most_variants, "refuse more combinations")
+  command
+      ->add_option("--max-variants", options->most_variants,
+                   "refuse to start with more combinations than this")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   add_run_options(*command, options->grade);

@@ -84,7 +84,7 @@ int print_taken(const json& taken, bool has_roster) {
         TimeZone::named(taken["timezone"]).text(*parse_time(taken["deadline"])),
         taken["timezone"].get<std::string>());
   for (const json& name : taken.value("left_aside", json::array()))
-    fmt::print("left aside {}: it is nobody's hand-in in this layout\n", name.get<std::string>());
+    fmt::print("left out {}: in this layout it is not the hand-in of a student\n", name.get<std::string>());
   warn_of_untimed_teams(taken);
   fmt::print("{}: {} students, {} attempts, {} to grade, {} refused\n",
              taken["source"]["layout"].get<std::string>(), taken.at("students").size(),

@@ -17,7 +17,7 @@ NAIVE = ROOT / "reference/spmm/naive"
         (("data", "nonsense"), "data has no command 'nonsense'"),
         (("grade", NAIVE, "--jobs", "-3"), "--jobs"),
         (("grade", NAIVE, "--speed-budget", "-1"), "--speed-budget"),
-        (("grade", NAIVE, "--checks", "racecheck,zap"), "no check 'zap'; there is: memcheck"),
+        (("grade", NAIVE, "--checks", "racecheck,zap"), "no check is named 'zap'; the checks are: memcheck"),
         (("check", NAIVE, "--backend", "metal"), "no backend 'metal'"),
         (("sweep", NAIVE), "--param"),
         (("calibrate", ".", "--share", "7"), "--share"),

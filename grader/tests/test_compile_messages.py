@@ -60,7 +60,7 @@ WRONG: dict[str, tuple[Callable[[Path], None], str, list[str]]] = {
         [
             "spmm_run is missing: spmm.cu defines it with other parameters",
             SIGNATURE.replace("float const*", "float*", 1),
-            "copy the header's",
+            "copy the declaration from the header",
             SIGNATURE,
         ],
     ),

@@ -147,7 +147,7 @@ def test_nothing_in_the_folder_is_passed_over_in_silence(tmp_path: Path) -> None
     for student in ("packed", "twice packed"):
         assert (run / attempts_of(taken, student)[0]["snapshot"] / "spmm.cu").exists()
     assert taken["left_aside"] == ["grades.xlsx"]
-    assert "left aside grades.xlsx" in done.stdout, done.stdout
+    assert "left out grades.xlsx" in done.stdout, done.stdout
 
 
 def test_a_stray_file_does_not_hide_an_export(tmp_path: Path) -> None:

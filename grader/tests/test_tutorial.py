@@ -69,7 +69,7 @@ def test_its_ten_commands_lead_from_an_export_to_grades(tmp_path: Path) -> None:
         assert done.returncode == 0, (number, command, done.stdout, done.stderr)
         said[number] = done.stdout
     assert all(name in said[3] for name in PEOPLE.values()), said[3]
-    assert "nothing was written; say --yes" in said[8], said[8]
+    assert "nothing was written; add --yes" in said[8], said[8]
     with (tmp_path / "runs/week7/export/moodle.csv").open(encoding="utf-8-sig", newline="") as file:
         grades = {row["ID number"]: (row["Full name"], row["Lab 1 (4711)"]) for row in csv.DictReader(file)}
     assert grades == {"s122": ("Ada Lovelace", "0"), "s123": ("林 美玲", "77"), "s124": ("Siân O'Brien", "0")}

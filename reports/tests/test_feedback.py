@@ -103,11 +103,11 @@ def test_a_finding_of_accepted_cases_is_told_once_with_its_first_case():
     leak = {"kind": "device_memory_leak", "file": "spmm.cu", "line": 21, "message": "not freed", "advice": "Free it."}
     view = view_of([case(name, 1, open=True, diagnostics=[leak]) for name in ("a", "b")])
     for text in (Page(render_html(view)).words(), render_markdown(view)):
-        assert "Accepted, but worth mending" in text
+        assert "Accepted, but something should be corrected" in text
         assert text.count("not freed") == text.count("Free it.") == 1
-        assert "a-1" in text[text.index("worth mending") : text.index("Free it.") + 8]
+        assert "a-1" in text[text.index("but something should be corrected") : text.index("Free it.") + 8]
     view["cases"][0]["verdict"] = view["cases"][1]["verdict"] = "wrong_answer"
-    assert "worth mending" not in render_markdown(view)
+    assert "something should be corrected" not in render_markdown(view)
 
 
 @pytest.mark.parametrize("verdict", ["accepted", "wrong_answer"])

@@ -8,7 +8,7 @@ KERNEL = "(anonymous namespace)::spmm_kernel"
 
 
 def _finding(severity, message):
-    place = {"file": "spmm.cu", "line": 31, "text": "32.0 sectors a request where 4.0 would do", "share": 0.8}
+    place = {"file": "spmm.cu", "line": 31, "text": "32.0 sectors per request where 4.0 would be enough", "share": 0.8}
     return {
         "disease": "uncoalesced",
         "kernel": KERNEL,
@@ -80,7 +80,7 @@ def test_the_lines_are_those_of_the_case_of_most_instructions(make_run):
 def test_the_page_shows_findings_and_lines(make_run):
     words = render(make_run(_profiled, backend="emulator", students=1, faults=0)).words()
     assert "What makes it slow" in words
-    assert "spmm.cu:31 32.0 sectors a request where 4.0 would do (80.0 %)" in words
+    assert "spmm.cu:31 32.0 sectors per request where 4.0 would be enough (80.0 %)" in words
     assert "spmm.cu:31 90.0 % 16.0 32.0 (4.00)" in words
     assert "sum += b[31];" in words
 

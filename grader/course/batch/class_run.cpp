@@ -101,8 +101,8 @@ void ClassRun::require_known_baseline() const {
   const fs::path file = options_.policy.value_or(folder_.run_file());
   const auto require = [&](const char* key, const std::string& name) {
     if (!known.contains(name))
-      throw UsageError("{}: {}: lab {} has no baseline '{}'; there is: {}", file.string(), key, lab_.name(),
-                       name, fmt::join(known, ", "));
+      throw UsageError("{}: {}: lab {} has no baseline '{}'; its baselines are: {}", file.string(), key,
+                       lab_.name(), name, fmt::join(known, ", "));
   };
   require("baseline", policy_.baseline);
   for (const std::string& name : policy_.secret_baselines) require("secret_baselines", name);

@@ -144,7 +144,8 @@ std::string kernel_table(const json& counters) {
                     fmt::format("{:.2f}", figure(k, "warp_imbalance"))});
   }
   return format_table(rows) +
-         "In parentheses: the sectors or passes that would do; of atomics, lanes of a warp at one address.\n";
+         "In parentheses: the sectors or passes that would be enough; for atomics, lanes of a warp at one "
+         "address.\n";
 }
 
 std::string finding_list(const json& counters) {

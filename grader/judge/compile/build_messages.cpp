@@ -54,7 +54,7 @@ std::string unresolved_on_the_gpu(const std::string& line, const std::string& so
     const std::size_t begin = line.find(words);
     if (begin == std::string::npos) continue;
     const std::size_t name = begin + words.size(), end = std::min(line.find('\'', name), line.size());
-    return fmt::format("{} {} {}, which this file does not define; define it in the same .cu file", source,
+    return fmt::format("{} {} {}, which this file does not define. Define it in the same .cu file", source,
                        uses, line.substr(name, end - name));
   }
   return {};

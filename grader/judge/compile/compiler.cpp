@@ -154,8 +154,10 @@ class Build {
     if (submission_.role != Role::kStudent) return true;
     inject("inspect", submission_.id);
     if (const auto header = forbidden_header(dependencies)) {
-      return fail("cheating", "forbidden_library",
-                  fmt::format("includes {}; the kernels are to be your own, remove it", plain_line(*header)));
+      return fail(
+          "cheating", "forbidden_library",
+          fmt::format("includes {}, a library's header. Write the kernels yourself, and remove this line",
+                      plain_line(*header)));
     }
     const auto finding = inspect_symbols(object);
     if (!finding) return true;
@@ -197,7 +199,8 @@ class Build {
 
   bool fail_in_time(const Step& step, const char* name) {
     if (!step.process.timed_out && step.process.signal != SIGXCPU) return true;
-    return fail("compile_error", "out_of_time", fmt::format("{} did not end within its time limit", name));
+    return fail("compile_error", "out_of_time",
+                fmt::format("{} did not end within the time limit for compiling", name));
   }
 
   bool fail_with(const Step& step, const char* name, const std::string& words, const std::string& source) {

@@ -46,17 +46,23 @@ std::optional<Finding> inspect_symbols(std::string_view object) {
   const ElfSymbols found = read_elf_symbols(object);
   if (found.problem) {
     return Finding{"unreadable_object",
-                   fmt::format("the compiled object can't be checked: {}; leave such things to the compiler",
+                   fmt::format("the compiled object cannot be checked: {}. Remove inline assembly, sections "
+                               "and attributes that change the object file",
                                *found.problem)};
   }
   for (const ElfSymbol& symbol : found.symbols) {
     if (symbol.binding == STB_LOCAL || symbol.defined) continue;
     const std::string name = plain_line(symbol.name, 100);
     if (is_vendor_name(symbol.name))
-      return Finding{"forbidden_library",
-                     fmt::format("calls {}; the kernels are to be your own, remove it", name)};
+      return Finding{
+          "forbidden_library",
+          fmt::format("calls {}, a library's function. Write the kernels yourself, and remove this call",
+                      name)};
     if (kLoaders.contains(symbol.name))
-      return Finding{"forbidden_library", fmt::format("calls {} to load a library at run time", name)};
+      return Finding{
+          "forbidden_library",
+          fmt::format("calls {} to load a library at run time, which is not allowed. Remove this call",
+                      name)};
   }
   return std::nullopt;
 }

@@ -164,7 +164,7 @@ class Explanation {
   std::string helper_is_missing(const std::vector<std::string>& names, std::size_t object) const {
     const std::string place = place_of(names[0], objects_[object].source);
     return fmt::format(
-        "{} uses {}, which none of your files defines; define it, or hand in the file that does", place,
+        "{} uses {}, which none of your files defines. Define it, or hand in the file that defines it", place,
         readable(names[0]));
   }
 
@@ -178,21 +178,22 @@ class Explanation {
       const std::string& source = objects_[i].source;
       for (const ElfSymbol& symbol : tables_[i].symbols) {
         if (!symbol.defined || symbol.type != STT_FUNC) continue;
-        if (symbol.name == wanted) return source + " declares it extern \"C\", remove that";
-        if (symbol.name.starts_with("_ZL" + coded)) return source + " makes it static, remove that word";
+        if (symbol.name == wanted) return source + " declares it extern \"C\"; remove extern \"C\"";
+        if (symbol.name.starts_with("_ZL" + coded))
+          return source + " makes it static; remove the word static";
         const std::string_view plain = plain_function(symbol.name);
         if (plain == wanted)
-          return fmt::format("{} defines it with other parameters, {}; copy the header's", source,
-                             readable(demangled(symbol.name)));
+          return fmt::format("{} defines it with other parameters, {}; copy the declaration from the header",
+                             source, readable(demangled(symbol.name)));
         if (symbol.name.starts_with("_ZN") && symbol.name.find(coded) != std::string_view::npos)
-          return fmt::format("{} defines {}; move it out of there", source,
+          return fmt::format("{} defines {}; move it out of its namespace or class", source,
                              without_parameters(demangled(symbol.name)));
         if (misspelt.empty() && !plain.empty() && ++tried < kMostTyposTried && is_nearly(plain, wanted))
           misspelt = plain;
       }
     }
     return misspelt.empty() ? std::string()
-                            : fmt::format("you define {}; rename it when this is meant", misspelt);
+                            : fmt::format("you define {}; if this is the function, rename it", misspelt);
   }
 
   static std::string demangled(std::string_view name) {
@@ -228,8 +229,9 @@ class Explanation {
       if (!objects_[i].source.empty()) sources.push_back(objects_[i].source);
     }
     if (sources.size() == objects.size())
-      return fmt::format("{} is defined in {}; keep one of them (or make a function of a header inline)",
-                         readable(name), listed(sources));
+      return fmt::format(
+          "{} is defined in {}; keep one of them (or, if it is a function in a header, make it inline)",
+          readable(name), listed(sources));
     const std::string place = sources.empty() ? kJudgesProgram : place_of(name, sources[0]);
     if (name == "main")
       return fmt::format(

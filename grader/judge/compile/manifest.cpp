@@ -80,7 +80,7 @@ Manifest read_manifest(const UntrustedFolder& folder) {
       manifest.title = plain_line(title.Scalar(), kLongestTitle);
     if (const YAML::Node flags = node["flags"]) take_flags(flags, manifest);
   } catch (const std::exception& error) {
-    manifest.problem = fmt::format("submission.yaml can't be read: {}", plain_line(error.what()));
+    manifest.problem = fmt::format("submission.yaml cannot be read: {}", plain_line(error.what()));
   }
   return manifest;
 }

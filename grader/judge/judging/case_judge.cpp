@@ -435,9 +435,8 @@ Outcome CaseJudge::too_many_voids(int voids, int tried) const {
   outcome.verdict = verdicts::kTimingRejected;
   outcome.reason = "no_clock";
   outcome.message = fmt::format(
-      "{} of {} timed runs had no clock: host code kept every core busy, or worked for seconds before its "
-      "first "
-      "kernel could start",
+      "{} of {} timed runs could not be timed: host code kept every core busy, or worked for seconds before "
+      "its first kernel could start",
       voids, tried);
   return outcome;
 }
@@ -554,14 +553,17 @@ std::optional<Outcome> CaseJudge::finish_timing(const PairedTiming& timing,
   outcome.verdict = verdicts::kTimingRejected;
   if (time.rejected) {
     outcome.reason = "clocks_disagree";
-    outcome.message = fmt::format("the device's clock says {:.1f} us, the host's at least {:.1f} us more",
-                                  time.device_median_us, time.excess_low_us);
+    outcome.message =
+        fmt::format("the device's clock measured {:.1f} us, and the host's clock at least {:.1f} us more",
+                    time.device_median_us, time.excess_low_us);
     return outcome;
   }
   if (time.median_us < least_us) {
     outcome.reason = "below_floor";
-    outcome.message =
-        fmt::format("{:.2f} us, but what must be moved takes {:.2f} us", time.median_us, least_us);
+    outcome.message = fmt::format(
+        "the program took {:.2f} us, but the memory needs at least {:.2f} us to move the data that must be "
+        "moved",
+        time.median_us, least_us);
     return outcome;
   }
   return std::nullopt;

@@ -31,9 +31,9 @@ std::vector<Try> tries_for(const std::string& checks) {
   std::vector<Try> tries;
   const auto has = [&](const char* check) { return checks.find(check) != std::string::npos; };
   const bool all = has("all") || (has("initcheck") && has("racecheck") && has("synccheck"));
-  if (!all) tries.push_back({"in_order", "it shows when every check is on"});
-  tries.push_back({"reversed", "it shows when the last warp of a block runs first"});
-  tries.push_back({"one_ahead", "it shows when one warp of a block runs ahead of the others"});
+  if (!all) tries.push_back({"in_order", "the emulator finds this when every check is on"});
+  tries.push_back({"reversed", "the emulator finds this when the last warp of a block runs first"});
+  tries.push_back({"one_ahead", "the emulator finds this when one warp of a block runs ahead of the others"});
   return tries;
 }
 

@@ -19,7 +19,10 @@ namespace {
 template <typename Function>
 Function driver_function(const char* name) {
   static void* library = dlopen("libcuda.so.1", RTLD_NOW);
-  if (library == nullptr) throw JudgeFault("libcuda.so.1 cannot be loaded: no NVIDIA driver here");
+  if (library == nullptr)
+    throw JudgeFault(
+        "libcuda.so.1 cannot be loaded: this machine has no NVIDIA driver. Install the driver, or use "
+        "--backend emulator");
   void* function = dlsym(library, name);
   if (function == nullptr) throw JudgeFault("the driver has no {}", name);
   return reinterpret_cast<Function>(function);

@@ -20,8 +20,8 @@ std::optional<Outcome> DeviceMemoryLimit::check(std::optional<std::size_t> free,
   if (!before_ || !free || *free >= *before_) return std::nullopt;
   const std::size_t taken = *before_ - *free;
   if (taken <= limit_ + kOwnProcesses) return std::nullopt;
-  return over(fmt::format("after {} {} MiB of device memory are taken, the limit is {} MiB", doing,
-                          taken >> 20, limit_ >> 20));
+  return over(fmt::format("{} MiB of device memory are in use after {}, and the limit is {} MiB", taken >> 20,
+                          doing, limit_ >> 20));
 }
 
 std::optional<Outcome> DeviceMemoryLimit::starved(const std::string& baseline, const std::string& words,
@@ -32,8 +32,8 @@ std::optional<Outcome> DeviceMemoryLimit::starved(const std::string& baseline, c
   const bool left_too_little = *free_with < kLeastFree && held > kLeastFree;
   if (held <= limit_ + kOwnProcesses && !left_too_little) return std::nullopt;
   return over(
-      fmt::format("the program held {} MiB of device memory (the limit is {} MiB) and left {} MiB: {} could "
-                  "not work beside it ({}), and could when it was gone",
+      fmt::format("the program held {} MiB of device memory (the limit is {} MiB) and left {} MiB. {} failed "
+                  "while the program was there ({}), and worked after the program had ended",
                   held >> 20, limit_ >> 20, *free_with >> 20, baseline, words));
 }
 

@@ -85,9 +85,9 @@ void find_divergence(const json& kernel, Findings& findings) {
                       fmt::format("{:.1f} of 32 lanes are active on average: a warp steps through every "
                                   "branch and loop turn that any of its lanes needs",
                                   lanes),
-                      "Give the lanes of a warp equal work: a warp, not a thread, for a row of unequal "
-                      "length; conditions that are the "
-                      "same for 32 neighbouring threads; no lanes left out by the block's shape.",
+                      "Give all lanes of a warp equal work. Where rows have unequal lengths, use a warp for "
+                      "each row, not a thread. Make conditions the same for 32 neighbouring threads. Choose "
+                      "a block's shape that leaves no lanes without work.",
                       worst_lines(kernel, lost_lanes, lanes_of)});
 }
 
@@ -95,14 +95,15 @@ void find_uncoalesced(const json& kernel, Findings& findings) {
   const double over = quotient(kernel, "global_sectors", "global_sectors_ideal");
   if (over <= kSectorsOverIdeal) return;
   const auto say = [](const json& c) {
-    return fmt::format("{:.1f} sectors a request where {:.1f} would do",
+    return fmt::format("{:.1f} sectors per request where {:.1f} would be enough",
                        quotient(c, "global_sectors", "global_requests"),
                        quotient(c, "global_sectors_ideal", "global_requests"));
   };
   findings.push_back(
       {"uncoalesced", (1 - 1 / over),
        fmt::format(
-           "global memory moves {:.1f} times the sectors of 32 bytes that the wanted bytes would fill", over),
+           "global memory moves {:.1f} times as many sectors of 32 bytes as the requested bytes would fill",
+           over),
        "Let neighbouring lanes touch neighbouring addresses: the index that runs fastest in memory "
        "should follow threadIdx.x; load a tile into shared memory where it cannot.",
        worst_lines(kernel, excess_sectors, say)});
@@ -124,9 +125,11 @@ void find_redundant(const json& kernel, Findings& findings) {
   const auto say = [](const json& c) { return fmt::format("reads {:.0f} sectors", read_sectors(c)); };
   findings.push_back(
       {"redundant", 1 - distinct / read,
-       fmt::format("each sector that is read is read {:.1f} times; {} {:.1f} times", read / distinct, worst,
-                   times),
-       "Keep what is read again in registers or shared memory: load it once for a block, let each thread "
+       fmt::format(
+           "each sector of memory is read {:.1f} times on average; the sectors of {} are read {:.1f} times",
+           read / distinct, worst, times),
+       "Keep data that is read again in registers or shared memory: load it once for a block, let each "
+       "thread "
        "make several results from it, or order the work so that neighbours in time share data.",
        worst_lines(kernel, read_sectors, say)});
 }
@@ -137,18 +140,19 @@ void find_imbalance(const json& kernel, Findings& findings) {
   if (!between && !within) return;
   std::string message;
   if (between)
-    message = fmt::format("the busiest block executes {:.1f} times the mean block's instructions", blocks);
+    message = fmt::format("the busiest block executes {:.1f} times as many instructions as the average block",
+                          blocks);
   if (within)
     message += fmt::format(
-        "{}with each warp as busy as its block's busiest, blocks would execute {:.1f} times as much",
+        "{}if every warp were as busy as the busiest warp of its block, blocks would execute {:.1f} times as "
+        "many instructions",
         between ? "; " : "", warps);
   const auto say = [](const json& c) {
     return fmt::format("executes {:.0f} warp instructions", instructions(c));
   };
   findings.push_back({"imbalance", 1 - 1 / std::max(blocks, warps), message,
-                      "Cut long pieces of work up (rows into groups of equal size, with atomics to join "
-                      "them), or let blocks "
-                      "fetch work from a list, so that all finish together.",
+                      "Divide long pieces of work (rows into groups of equal size, with atomics to join the "
+                      "results), or let blocks fetch work from a list, so that all blocks finish together.",
                       worst_lines(kernel, instructions, say)});
 }
 
@@ -156,7 +160,7 @@ void find_bank_conflicts(const json& kernel, Findings& findings) {
   const double over = quotient(kernel, "shared_passes", "shared_passes_ideal");
   if (over <= kPassesOverIdeal) return;
   const auto say = [](const json& c) {
-    return fmt::format("{:.1f} passes a request where {:.1f} would do",
+    return fmt::format("{:.1f} passes per request where {:.1f} would be enough",
                        quotient(c, "shared_passes", "shared_requests"),
                        quotient(c, "shared_passes_ideal", "shared_requests"));
   };
@@ -164,9 +168,10 @@ void find_bank_conflicts(const json& kernel, Findings& findings) {
   const double passes = weight * quotient(kernel, "shared_passes", "shared_requests");
   findings.push_back(
       {"bank_conflicts", (1 - 1 / over) * std::min(1.0, passes),
-       fmt::format("shared memory takes {:.1f} times the passes that it would without bank conflicts", over),
-       "Lanes that step by a multiple of 32 words meet in one bank: pad rows by one word "
-       "(tile[32][33]), or let lanes run along the row.",
+       fmt::format("shared memory takes {:.1f} times as many passes as it would take without bank conflicts",
+                   over),
+       "Lanes whose addresses differ by a multiple of 32 words use the same bank. Pad each row by one word "
+       "(tile[32][33]), or let neighbouring lanes read along the row.",
        worst_lines(kernel, excess_passes, say)});
 }
 
@@ -178,12 +183,11 @@ void find_contention(const json& kernel, Findings& findings) {
                        quotient(c, "atomic_turns", "atomic_requests"));
   };
   const double weight = quotient(kernel, "atomic_turns", "warp_instructions");
-  findings.push_back(
-      {"contention", (1 - 1 / turns) * std::min(1.0, weight),
-       fmt::format("up to {:.1f} lanes of a warp's atomic wait for one address", turns),
-       "Add up within a warp first (__shfl_down_sync, __reduce_add_sync), or in a copy of the counters a "
-       "block or warp, and update global memory once.",
-       worst_lines(kernel, excess_turns, say)});
+  findings.push_back({"contention", (1 - 1 / turns) * std::min(1.0, weight),
+                      fmt::format("up to {:.1f} lanes of a warp's atomic wait for one address", turns),
+                      "Add up within a warp first (__shfl_down_sync, __reduce_add_sync), or in a copy of the "
+                      "counters for each block or warp, and update global memory once.",
+                      worst_lines(kernel, excess_turns, say)});
 }
 
 }  // namespace

@@ -261,19 +261,19 @@ nlohmann::json RunnerProcess::notes() const {
         {{"kind", "default_stream"},
          {"message", "a kernel is launched on the default stream"},
          {"advice",
-          "The contract gives a stream: kernel<<<grid, block, shared_bytes, stream>>>(...). The default "
-          "stream is ordered with it here, but waits for all other streams and keeps them waiting."}});
+          "Launch on the stream that the contract gives: kernel<<<grid, block, shared_bytes, stream>>>(...). "
+          "The default stream waits for all other streams, and all other streams wait for it."}});
   }
   if ((notes_ & protocol::kNoteManagedMemory) != 0) {
     list.push_back({{"kind", "managed_memory"},
-                    {"message", "cudaMallocManaged gives memory of the host here"},
+                    {"message", "cudaMallocManaged allocates host memory here"},
                     {"advice",
                      "On a GPU kernels reach it through the bus, much more slowly than device memory: use "
                      "cudaMalloc and cudaMemcpyAsync for what kernels read often."}});
   }
   if ((notes_ & protocol::kNoteManagedVariables) != 0) {
     list.push_back({{"kind", "managed_memory"},
-                    {"message", "__managed__ variables are copied at launches and waits here"},
+                    {"message", "__managed__ variables are copied at every launch and every wait here"},
                     {"advice",
                      "Kernels and host code do not see each other's changes in between: use __device__ "
                      "variables and cudaMemcpyToSymbolAsync for what changes often."}});
@@ -281,10 +281,10 @@ nlohmann::json RunnerProcess::notes() const {
   if ((notes_ & protocol::kNoteUnreadError) != 0) {
     list.push_back(
         {{"kind", "invalid_launch"},
-         {"message", "a call failed and nobody looked: " + unread_error_},
+         {"message", "a CUDA call failed and the program did not check its result: " + unread_error_},
          {"advice",
-          "Look at cudaGetLastError() after each launch; launch nothing where there is nothing to do: "
-          "a grid has at least one block."}});
+          "Check cudaGetLastError() after each launch. A grid needs at least one block: where there is no "
+          "work, do not launch."}});
   }
   return list;
 }
@@ -441,7 +441,7 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
     case Answer::Kind::kMalformed:
       outcome.verdict = verdicts::kCheating;
       outcome.reason = "protocol_violation";
-      outcome.message = doing + ": a message came from the program that the runner does not send";
+      outcome.message = doing + ": the program sent a message that the runner never sends";
       return outcome;
     case Answer::Kind::kReply:
       break;
@@ -452,7 +452,7 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
       return outcome;
     case Status::kNotImplemented:
       outcome.verdict = verdicts::kNotImplemented;
-      outcome.message = doing + " returned cudaErrorNotSupported: it is not written yet";
+      outcome.message = doing + " returned cudaErrorNotSupported: the function is not written yet";
       return outcome;
     case Status::kRunnerFault:
       if (!attached_) throw JudgeFault("runner of {}: {}", spec_.label, message);

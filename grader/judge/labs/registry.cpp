@@ -64,7 +64,7 @@ const Lab& find_lab(const std::string& name) {
     if (lab->name() == name) return *lab;
     known += (known.empty() ? "" : ", ") + lab->name();
   }
-  throw UsageError("no lab named '{}'; there is: {}", name, known);
+  throw UsageError("no lab is named '{}'; the labs are: {}", name, known);
 }
 
 }  // namespace warpgrade

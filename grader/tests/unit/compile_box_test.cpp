@@ -93,15 +93,15 @@ TEST_F(CompileBox, AnHonestCompilerIsBelieved) {
 
 TEST_F(CompileBox, OutputsThatAreNoPlainFilesAreRefusedAtOnce) {
   const std::string victim = (root() / "victim").string();
-  expect_refused(compile("rm $build/0.o; mkfifo $build/0.o"), "0.o is no plain file");
-  expect_refused(compile("rm $build/0.d; mkfifo $build/0.d"), "0.d is no plain file");
-  expect_refused(compile("rm $build/0.o; mkdir $build/0.o"), "0.o is no plain file");
+  expect_refused(compile("rm $build/0.o; mkfifo $build/0.o"), "0.o is not a plain file");
+  expect_refused(compile("rm $build/0.d; mkfifo $build/0.d"), "0.d is not a plain file");
+  expect_refused(compile("rm $build/0.o; mkdir $build/0.o"), "0.o is not a plain file");
   expect_refused(compile("rm $build/0.o; ln -s " + victim + " $build/0.o"), "0.o is a symbolic link");
   expect_refused(compile("rm $build/0.d; ln -s /etc/passwd $build/0.d"), "0.d is a symbolic link");
   expect_refused(compile("rm $build/0.d"), "0.d is not there");
   expect_refused(compile("", "rm $build/runner; ln -s " + victim + " $build/runner"),
                  "runner is a symbolic link");
-  expect_refused(compile("", "rm $build/runner; mkfifo $build/runner"), "runner is no plain file");
+  expect_refused(compile("", "rm $build/runner; mkfifo $build/runner"), "runner is not a plain file");
   expect_refused(compile("truncate -s 5M $build/0.d"), "0.d is larger than 4 MiB");
 }
 

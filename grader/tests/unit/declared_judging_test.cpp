@@ -246,10 +246,11 @@ TEST(DeclaredCheck, SaysWhatTheWrongCellsHaveInCommon) {
             "the wrong cells hold what the cell before them should: is an index off by one?");
   EXPECT_EQ(pattern([&](int i) { got[at(i)] *= 3; }),
             "the first wrong cells are 3 times what they should be");
-  EXPECT_EQ(pattern([&](int i) {
-              if (i >= 768) got[at(i)] = i % 7;
-            }),
-            "the wrong cells are the last 232 of 1000: does a block or tile that is not full get its turn?");
+  EXPECT_EQ(
+      pattern([&](int i) {
+        if (i >= 768) got[at(i)] = i % 7;
+      }),
+      "the wrong cells are the last 232 of 1000: does the program process a block or tile that is not full?");
 }
 
 TEST(DeclaredCheck, MessagesNameTheCellByItsIndices) {

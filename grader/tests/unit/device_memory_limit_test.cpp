@@ -20,7 +20,8 @@ TEST(DeviceMemoryLimit, WhatIsMissingBeyondTheLimitIsTheSubmissions) {
   ASSERT_TRUE(over);
   EXPECT_EQ(over->verdict, verdicts::kMemoryLimit);
   EXPECT_EQ(over->reason, "device_memory");
-  EXPECT_EQ(over->message, "after spmm_plan 69632 MiB of device memory are taken, the limit is 16384 MiB");
+  EXPECT_EQ(over->message,
+            "69632 MiB of device memory are in use after spmm_plan, and the limit is 16384 MiB");
 }
 
 TEST(DeviceMemoryLimit, WhereNothingCanBeAskedNobodyIsBlamed) {

@@ -245,7 +245,7 @@ cudaError_t Emulated::launch(const cudart::LaunchCall& call, std::span<const uin
     report({cudart::HostFinding::Kind::unsupported, kernel->name,
             "unsupported launch with thread block clusters on a device of compute capability " +
                 std::to_string(device_model().major) + "." + std::to_string(device_model().minor),
-            "Clusters take compute capability 9.0 (WARPEMU_DEVICE=h200): the kernel was not started."});
+            "Clusters need compute capability 9.0 (WARPEMU_DEVICE=h200): the kernel was not started."});
     return cudaErrorNotSupported;
   }
   std::lock_guard lock(one_launch);

@@ -54,7 +54,7 @@ void report_range(const Allocation& a, uint64_t address, size_t bytes, const cha
   d.message = std::string(call) + " of " + bytes_text(bytes) + " at offset " +
               std::to_string(address - a.begin) + (a.freed ? " touches freed " : " leaves ") + a.name + " (" +
               bytes_text(a.bytes()) + ")";
-  d.advice = "Check the byte count: elements times sizeof the element?";
+  d.advice = "Check the byte count: is it the number of elements times the size of one element?";
   add_host_diagnostic(std::move(d));
 }
 

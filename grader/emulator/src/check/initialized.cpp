@@ -127,7 +127,7 @@ void report_unset(Warp& w, const Inst& i) {
     d.message += "uses a local variable that was never given a value; the result is stored at line " +
                  std::to_string(store.line);
     d.advice =
-        "Local variables start with unspecified contents: give it its first value where it is declared "
+        "Local variables start with unspecified contents: give the variable a value where it is declared "
         "(float sum = 0;).";
     return d;
   });

@@ -34,9 +34,8 @@ void report_absent_source(Warp& w, const Inst& i, uint32_t lane, uint32_t source
   d.message += "lane " + std::to_string(lane) + " takes the value of lane " + std::to_string(source) +
                ", which " + (exited ? "has returned" : "takes no part") + ": the value is undefined";
   d.advice =
-      "Let all lanes of the warp reach the shuffle (no return before it; lanes without work carry a neutral "
-      "value), "
-      "or give a width that leaves the missing lanes out.";
+      "Let all lanes of the warp reach the shuffle: do not return before it, and let lanes without work pass "
+      "a neutral value. Or give a width that leaves the missing lanes out.";
   w.block->launch->report(*w.block, std::move(d));
 }
 
@@ -45,7 +44,7 @@ void report_early_exit(const Warp& w, const Inst& i, uint32_t lane) {
     Diagnostic d = diagnose(w, i, lane, Finding::early_exit);
     const uint32_t gone = w.block->threads - w.block->live;
     d.message += std::to_string(gone) + " of the block's " + std::to_string(w.block->threads) +
-                 " threads have returned before this barrier, which does not wait for them";
+                 " threads have returned before this barrier, and the barrier does not wait for them";
     d.advice =
         "This is allowed since compute capability 7.0. But what those threads should have loaded or computed "
         "before the barrier is missing: guard the work with the condition instead of returning early.";

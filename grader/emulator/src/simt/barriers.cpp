@@ -272,7 +272,7 @@ bool report_unmet_count(Block& block) {
   report_count(*first_warp, *first->at, first->mask,
                "expects " + std::to_string(first->expected) + " threads at barrier " +
                    std::to_string(first->barrier) + ", to which " +
-                   std::to_string(block.waiting[first->barrier]) + " have come and no other will",
+                   std::to_string(block.waiting[first->barrier]) + " have come and no other thread will come",
                nullptr);
   return true;
 }
@@ -301,9 +301,11 @@ void report_deadlock(Block& block) {
   Diagnostic d = diagnose(*first.warp, *first.at, static_cast<uint32_t>(__builtin_ctz(first.mask)),
                           Finding::barrier_deadlock);
   const bool of_cluster = !first.in_warp && waits_for_cluster(block);
-  d.message += first.in_warp ? "lanes wait here for lanes of their mask that never come"
-               : of_cluster  ? "threads wait at the barrier of their cluster, which others of it never reach"
-                             : "threads wait at this barrier, which the rest of the block never reaches";
+  d.message +=
+      first.in_warp ? "lanes wait here for lanes of their mask that never come"
+      : of_cluster
+          ? "threads wait at the barrier of their cluster, which other threads of the cluster never reach"
+          : "threads wait at this barrier, which the rest of the block never reaches";
   for (const Waiting& other : waiting) {
     const Program::Place there = block.program->place(*other.at);
     if (there.line == d.line && there.path == d.path) continue;
@@ -313,12 +315,12 @@ void report_deadlock(Block& block) {
     break;
   }
   d.advice =
-      first.in_warp ? "Every lane named in the mask of a *_sync function must call it: use the mask "
-                      "of the lanes that do."
+      first.in_warp ? "Every lane named in the mask of a *_sync function must call it: use the mask of the "
+                      "lanes that really call it."
       : of_cluster
           ? "Every thread of a cluster must reach cluster.sync(), or return: move it out of the condition."
-          : "Every thread of a block must reach __syncthreads(): move it out of the "
-            "condition, or return late.";
+          : "Every thread of a block must reach __syncthreads(): move it out of the condition, or let "
+            "threads return only after it.";
   block.launch->report(block, std::move(d));
 }
 

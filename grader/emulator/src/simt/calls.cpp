@@ -34,7 +34,7 @@ void report_overflow(Warp& w, const Inst& i, uint32_t lane, uint64_t wanted) {
   d.message += "needs " + std::to_string(wanted) + " more bytes of stack, of which " +
                std::to_string(w.block->stack_bytes - w.stack_top[lane]) + " are left";
   d.advice =
-      "Does the recursion end for every input? If it is just deep, raise cudaLimitStackSize with "
+      "Does the recursion end for every input? If it ends but is deep, raise cudaLimitStackSize with "
       "cudaDeviceSetLimit (" +
       std::to_string(w.block->launch->stack_limit) + " bytes now).";
   abort_launch(w, std::move(d), Fault::launch_failure);
@@ -115,11 +115,11 @@ void report_bad_target(Warp& w, const Inst& i, uint32_t lane, uint64_t address) 
   d.address = address;
   const bool is_function = (address & kTagMask) == kFunctionTag;
   d.message += address == 0  ? "calls through a null pointer"
-               : is_function ? "calls a function of other parameters than the call passes"
+               : is_function ? "calls a function whose parameters differ from those that the call passes"
                              : "calls an address at which no function of this module begins";
   d.advice =
-      "Function pointers and objects with virtual functions must be made by device code: those of the host "
-      "do not work here, and memory that nobody wrote holds none.";
+      "Device code must make function pointers and objects with virtual functions. Those that host code made "
+      "do not work here, and memory that nobody has written holds none.";
   abort_launch(w, std::move(d), Fault::invalid_pc);
 }
 

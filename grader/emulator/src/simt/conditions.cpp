@@ -22,7 +22,7 @@ std::unordered_map<uint64_t, uint32_t>& values() {
 
 void report_no_handle(Warp& w, const Inst& i, uint32_t lane, uint64_t handle) {
   Diagnostic d = diagnose(w, i, lane, Finding::trap);
-  d.message += "sets the conditional handle " + std::to_string(handle) + ", which no call has created";
+  d.message += "sets the conditional handle " + std::to_string(handle) + ", which no call created";
   d.advice = "Pass the kernel the handle that cudaGraphConditionalHandleCreate gave.";
   w.block->launch->report(*w.block, std::move(d));
   w.block->launch->fail(*w.block, Fault::launch_failure);

@@ -218,7 +218,9 @@ void report_timeout(const Block& block) {
   } else {
     d.message = limit;
   }
-  d.advice = "Look for a loop that never ends at or around this line, or for a wait that nobody answers.";
+  d.advice =
+      "Look near this line for a loop that never ends, or for a thread that waits for a value that no other "
+      "thread writes.";
   block.launch->report(block, std::move(d));
 }
 

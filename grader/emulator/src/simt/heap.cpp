@@ -19,7 +19,7 @@ void report_bad_free(Warp& w, const Inst& i, uint32_t lane, uint64_t address, bo
   d.message += freed_before ? "frees memory of the device heap a second time"
                             : "frees an address at which no malloc of a kernel begins";
   d.advice = freed_before
-                 ? "Free each block once: which threads share the pointer?"
+                 ? "Free each block of memory once: do several threads free the same pointer?"
                  : "free and delete take exactly what malloc and new returned in a kernel; memory of "
                    "cudaMalloc is freed with cudaFree.";
   w.block->launch->report(*w.block, std::move(d));

@@ -141,14 +141,14 @@ void enqueue(const DeviceCall& c, NestedGrid grid, uint64_t stream) {
   if (!kernel) return;
   if (!is_stream(c, stream))
     return refuse(
-        c, CallError::invalid_resource_handle, "its stream is none of this block's",
+        c, CallError::invalid_resource_handle, "its stream was not created by this block",
         "A stream that a kernel creates can be used by its own block alone, until it is destroyed.");
   if (const std::string wrong = what_is_wrong(grid, *kernel); !wrong.empty())
     return refuse(c, CallError::invalid_configuration,
                   wrong + " (grid " + sizes_text(grid.grid) + ", block " + sizes_text(grid.block) + ", " +
                       std::to_string(grid.dynamic_shared) +
                       " bytes of dynamic shared memory; cudaErrorInvalidConfiguration)",
-                  "Look at cudaGetLastError() after each launch, in kernels as well.");
+                  "Check cudaGetLastError() after each launch, in kernels as well.");
   NestedWork work = work_of(c);
   work.tail = stream == kTailStream;
   // What follows a grid is no deeper than the grid itself.

@@ -84,7 +84,7 @@ std::string past_the_end(uint64_t distance) {
 }
 
 std::string where_in(const Allocation& a, uint64_t address, uint32_t bytes) {
-  if (address < a.begin) return plural(a.begin - address, "byte") + " before the begin of ";
+  if (address < a.begin) return plural(a.begin - address, "byte") + " before the beginning of ";
   if (address >= a.end) return past_the_end(address - a.end);
   return "of which the last " + plural(address + bytes - a.end, "byte") + " lie past the end of ";
 }
@@ -93,7 +93,7 @@ void report_null(const Mistake& m) {
   m.report(
       m.diagnostic(
           Finding::null_pointer, verb(m.kind) + " " + plural(m.bytes, "byte") + " through a null pointer",
-          "A pointer that the kernel got is null: check that cudaMalloc succeeded and that the pointer "
+          "The kernel was given a null pointer: check that cudaMalloc succeeded and that the pointer "
           "was passed."),
       Fault::illegal_address);
 }
@@ -103,8 +103,8 @@ void report_outside(const Mistake& m, const Allocation& nearest) {
       nearest.freed ? Finding::use_after_free : Finding::out_of_bounds,
       verb(m.kind) + " " + plural(m.bytes, "byte") + " " + where_in(nearest, m.address, m.bytes) +
           nearest.name + " (" + plural(nearest.bytes(), "byte") + ")",
-      "Check the index against the size at this line: is the guard `<` where it is `<=`, are "
-      "rows and columns swapped, does the last block overhang?");
+      "Check the index against the size at this line: does the guard use `<=` where it must use `<`, are "
+      "rows and columns swapped, does the last block reach past the end?");
   d.allocation =
       DiagnosedAllocation{nearest.name, nearest.bytes(), static_cast<int64_t>(m.address - nearest.begin)};
   m.report(std::move(d), Fault::illegal_address);
@@ -120,7 +120,8 @@ void report_unallocated(const Mistake& m) {
             verb(m.kind) + " " + plural(m.bytes, "byte") +
                 " at an address that no allocation holds; it looks like host memory",
             "Was a host pointer passed to the kernel? Copy the data with cudaMalloc and cudaMemcpy, and "
-            "pass the device pointer. Else: is the pointer uninitialized, or computed with an index that "
+            "pass the device pointer. Otherwise: is the pointer uninitialized, or computed with an index "
+            "that "
             "overflowed int?"),
         Fault::illegal_address);
   }
@@ -132,7 +133,7 @@ void report_unallocated(const Mistake& m) {
               (host ? " of host memory from the device" : " at an address that no allocation holds"),
           host ? "A host pointer was passed to the kernel: copy the data with cudaMalloc and cudaMemcpy, "
                  "and pass the device pointer."
-               : "The pointer is not one from cudaMalloc: is it uninitialized, or computed with an index "
+               : "The pointer did not come from cudaMalloc: is it uninitialized, or computed with an index "
                  "that overflowed int?"),
       Fault::illegal_address);
 }

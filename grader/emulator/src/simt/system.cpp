@@ -68,7 +68,7 @@ bool wants_grid_barrier(const Warp& w) {
 void trap(Warp& w, const Inst& i) {
   Diagnostic d = diagnose(w, i, static_cast<uint32_t>(__builtin_ctz(w.mask)), Finding::trap);
   d.message += "the kernel executed a trap";
-  d.advice = "A __trap() or a check of a library was reached with arguments that it refuses.";
+  d.advice = "The kernel reached a __trap(), or a library's check refused the arguments.";
   if (wants_grid_barrier(w)) {
     d.advice =
         "Blocks can meet (this_grid().sync()) only in a kernel that cudaLaunchCooperativeKernel started.";

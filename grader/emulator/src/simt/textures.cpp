@@ -204,8 +204,8 @@ bool report_outside(Warp& w, const Inst& i, uint32_t lane, const View& v, bool s
                (i.vec[kImageCoordinates + 3] != kNoSlot ? ", slice " + number(3) : "") +
                (i.vec[kImageCoordinates] != kNoSlot ? ", layer " + number(0) : "");
   d.advice =
-      "The x of a surface counts bytes, so it is the element's number times its size; is the guard `<` where "
-      "it is `<=`?";
+      "The x of a surface counts bytes, so it is the element's number times its size; does the guard use "
+      "`<=` where it must use `<`?";
   fail(w, std::move(d), Fault::launch_failure);
   return false;
 }

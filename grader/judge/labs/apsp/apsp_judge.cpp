@@ -85,14 +85,17 @@ class ApspJudge : public ArraysJudge {
   }
 
   std::string describe(const Comparison& c) const {
-    if (c.unchanged == c.wrong) return "the wrong cells are the edges as they were";
+    if (c.unchanged == c.wrong) return "the wrong cells still hold the input's edges";
     if (c.unreachable == c.wrong)
-      return "the wrong cells have no path: two infinities must not make a path, nor overflow";
+      return "the wrong cells have no path: the sum of two infinities must not become a path, and must not "
+             "overflow";
     if (c.too_short == c.wrong)
-      return "the wrong cells are shorter than any path: do edges of another row or an earlier graph get in?";
+      return "the wrong cells are shorter than any path: does the program use edges of another row or of an "
+             "earlier graph?";
     if (c.too_short == 0 && c.first_row > 0 && c.last_row == graph_.n - 1 && c.first_row % 16 == 0)
       return fmt::format(
-          "the wrong cells lie in the rows from {}: does a tile that is not full get its turn?", c.first_row);
+          "the wrong cells lie in the rows from {}: does the program process a tile that is not full?",
+          c.first_row);
     if (c.too_short == 0)
       return "the wrong cells are longer than the shortest path: some paths were never tried";
     return "";

@@ -306,13 +306,13 @@ std::string pattern_of(const OutputView& output, const Comparison& c) {
   const std::string& name = output.array->name;
   if (type.bytes > 1 && c.unwritten == c.wrong)
     return fmt::format("the wrong cells of {} were never written", name);
-  if (c.unchanged == c.wrong) return fmt::format("the wrong cells of {} are as they were", name);
+  if (c.unchanged == c.wrong) return fmt::format("the wrong cells of {} were not changed", name);
   if (c.wrong == 1 && c.cells > 1 && c.first == c.cells - 1)
     return fmt::format("only the last cell of {} is wrong", name);
   if (c.wrong >= 3) {
     for (const std::int64_t distance : {-1, 1}) {
       if (is_shifted(comparer, c, distance, type.bytes, type))
-        return fmt::format("the wrong cells hold what the cell {} them should: is an index off by one?",
+        return fmt::format("each wrong cell holds the value of the cell {} it: is an index off by one?",
                            distance < 0 ? "before" : "behind");
     }
     const double factor = common_factor(output, comparer, c);
@@ -322,8 +322,8 @@ std::string pattern_of(const OutputView& output, const Comparison& c) {
   const bool is_tail = c.last == c.cells - 1 && c.wrong == c.last - c.first + 1 && c.first > 0;
   if (is_tail)
     return fmt::format(
-        "the wrong cells are the last {} of {}: does a block or tile that is not full get its turn?", c.wrong,
-        c.cells);
+        "the wrong cells are the last {} of {}: does the program process a block or tile that is not full?",
+        c.wrong, c.cells);
   if (c.first > 0 && c.first % 32 == 0) return fmt::format("the first {} cells are right", c.first);
   return "";
 }

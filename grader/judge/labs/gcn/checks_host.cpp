@@ -164,9 +164,9 @@ void require_agreement(const Expected& oracle, const Expected& computed) {
     if (within(computed.values[cell], oracle.values[cell], kShare * bound + rounding + kLeast) &&
         within(computed.bounds[cell], bound, kRelative * bound + kLeast))
       continue;
-    throw JudgeFault("cell [{},{}]: the GPU computes {} within {}, the oracle {} within {}", cell / kClasses,
-                     cell % kClasses, computed.values[cell], computed.bounds[cell], oracle.values[cell],
-                     bound);
+    throw JudgeFault("cell [{},{}]: the GPU computes {} (give or take {}), the oracle {} (give or take {})",
+                     cell / kClasses, cell % kClasses, computed.values[cell], computed.bounds[cell],
+                     oracle.values[cell], bound);
   }
 }
 

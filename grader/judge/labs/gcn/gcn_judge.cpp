@@ -149,33 +149,36 @@ class GcnJudge : public ArraysJudge {
     const bool exponentials = shape_.op == Operator::kLogSoftmax || shape_.op == Operator::kWhole;
     if (c.never_written == c.wrong) return "the wrong cells were never written";
     if (c.not_finite > 0 && exponentials)
-      return fmt::format("{} cells are no finite number: is the row's maximum subtracted before exp?",
-                         c.not_finite);
+      return fmt::format(
+          "{} cells are not finite numbers: does the program subtract the row's maximum before exp?",
+          c.not_finite);
     const bool infinite = std::any_of(c.first.begin(), c.first.end(),
                                       [](const WrongCell& cell) { return std::isinf(cell.got); });
     if (infinite && shape_.op == Operator::kAggregate && has_vertex_without_entries())
       return fmt::format(
-          "{} cells are no finite number: is 1 / sqrt(degree) taken as 0 for a vertex without entries?",
+          "{} cells are not finite numbers: does the program take 1 / sqrt(degree) as 0 for a vertex without "
+          "entries?",
           c.not_finite);
     // Infinities of both signs add up to NaN: then the first wrong cells show none.
     if (c.not_finite > 0 && shape_.op == Operator::kAggregate && has_vertex_without_entries())
       return fmt::format(
-          "{} cells are no finite number: is 1 / sqrt(degree) taken as 0 for a vertex without entries? And "
-          "out "
-          "is full of NaN before each run: is it set before it is added to?",
+          "{} cells are not finite numbers: does the program take 1 / sqrt(degree) as 0 for a vertex without "
+          "entries? And "
+          "out is full of NaN before each run: does the program set it before it adds to it?",
           c.not_finite);
     if (c.not_finite > 0)
       return fmt::format(
-          "{} cells are no finite number; out is full of NaN before each run: is it set before it "
-          "is added to?",
+          "{} cells are not finite numbers; out is full of NaN before each run: does the program set it "
+          "before it adds to it?",
           c.not_finite);
     if (uses_graph() && c.without_entries == c.wrong)
       return "the wrong cells belong to vertices without entries: their row of Z is 0";
     const int last = graph_.vertices() - 1;
     if (c.first_row > 0 && c.last_row == last && c.first_row % 8 == 0 &&
         c.wrong == (last + 1 - c.first_row) * kClasses)
-      return fmt::format("the wrong cells are the rows from {}: does a tile that is not full get its turn?",
-                         c.first_row);
+      return fmt::format(
+          "the wrong cells are the rows from {}: does the program process a tile that is not full?",
+          c.first_row);
     if (c.never_written == 0 && c.largest_error_over_bound < kSingleOverBound)
       return "the errors are of fp32's size: compute in fp64 throughout";
     if (uses_graph() && c.shortest_row > c.longest_right_row && c.longest_right_row > 1)

@@ -47,9 +47,8 @@ void require_finite_layer(const datasets::RawLayer& layer, const fs::path& folde
   const double bound = kFeatures * longest * largest(layer.x) * largest(layer.w);
   if (bound < kLargest) return;
   throw datasets::DatasetError(
-      "{}: sums of X * W over neighbours may reach {:.3g}, and {:.0e} is the most that fp64 takes; scale "
-      "x.bin "
-      "or w.bin down",
+      "{}: sums of X * W over neighbours may reach {:.3g}, and {:.0e} is the most that fp64 can hold here; "
+      "multiply x.bin or w.bin by a smaller factor",
       folder.string(), bound, kLargest);
 }
 

@@ -83,9 +83,9 @@ class HistogramJudge : public ArraysJudge {
     const auto got_sum = std::accumulate(got.begin(), got.end(), std::uint64_t{0});
     if (got_sum < want_sum) return fmt::format("{} of {} ids were not counted", want_sum - got_sum, want_sum);
     if (const auto times = multiple_of(want, got); times > 1)
-      return fmt::format("each id was counted {} times: do blocks count ids of their own?", times);
+      return fmt::format("each id was counted {} times: does each block count only its own ids?", times);
     if (got_sum == want_sum) return {};
-    return fmt::format("{} more were counted than there are ids: are counts set to 0 in every run?",
+    return fmt::format("the counts add up to {} more than there are ids: are counts set to 0 in every run?",
                        got_sum - want_sum);
   }
 

@@ -189,8 +189,8 @@ class SamplingJudge : public ArraysJudge {
     const std::string place =
         fmt::format("samples[{},{}] of node {} ({} neighbours)", m.row, m.draw, m.node, m.degree);
     if (found.never_written == found.bad_cells)
-      return wrong("not_written",
-                   fmt::format("{} was never written, nor were {} cells in all", place, found.bad_cells));
+      return wrong("not_written", fmt::format("{} was never written; {} cells in all were never written",
+                                              place, found.bad_cells));
     const std::string want = m.degree == 0 ? "kNoNeighbour (-1)" : "one of its neighbours";
     pattern_ = describe(found);
     return wrong(m.degree == 0 ? "zero_degree" : "not_a_neighbour",
@@ -205,16 +205,16 @@ class SamplingJudge : public ArraysJudge {
       return graph_.columns.subspan(graph_.row_offsets[node], graph_.degree(static_cast<int>(node)));
     };
     if (all([](const Mismatch& m) { return m.degree == 0; }))
-      return "they belong to nodes without neighbours: what a remainder by 0 is, nobody knows";
+      return "they belong to nodes without neighbours: a remainder by 0 is undefined";
     if (all([&](const Mismatch& m) {
           const auto end = static_cast<std::size_t>(graph_.row_offsets[m.node + 1]);
           return end < graph_.columns.size() && m.got == graph_.columns[end];
         }))
-      return "they are the entry behind the row's last: a draw lies in [0, degree)";
+      return "they are the entry after the row's last entry: a draw must lie in [0, degree)";
     if (all([&](const Mismatch& m) {
           return m.row < graph_.nodes() && std::ranges::binary_search(row(m.row), m.got);
         }))
-      return "samples[i] holds neighbours of node i: it is to hold those of nodes[i]";
+      return "samples[i] holds neighbours of node i: it must hold neighbours of nodes[i]";
     if (all([&](const Mismatch& m) {
           return std::ranges::find(graph_.columns.first(m.degree), m.got) !=
                  graph_.columns.first(m.degree).end();

@@ -61,8 +61,8 @@ std::string describe_precision(const Check& check) {
   else if (!to_the_end)
     rows = fmt::format("rows of at most {} entries", high);
   return fmt::format(
-      "{} have errors {:.0f} times as large as fp32 gives (root mean square): is a value or a sum "
-      "held in TF32, BF16, FP16 or another 16-bit type?",
+      "{} have errors {:.0f} times as large as fp32 gives (root mean square): is a value or a sum stored in "
+      "TF32, BF16, FP16 or another 16-bit type?",
       rows, worst);
 }
 

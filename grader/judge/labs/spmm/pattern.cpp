@@ -40,7 +40,7 @@ RowFacts collect(const Check& check, const Structure& a) {
 std::string row_rule(const RowFacts& facts, int rows) {
   const Range &bad = facts.bad_lengths, &good = facts.good_lengths;
   if (!facts.good_rows.any()) return "every row is wrong";
-  if (bad.high == 0 && good.low > 0) return "the wrong rows are those without entries: C must be 0 there";
+  if (bad.high == 0 && good.low > 0) return "the wrong rows are the rows without entries: C must be 0 there";
   if (bad.low > good.high) {
     // A limit between the two, a round one where there is one.
     int limit = good.high;
@@ -107,8 +107,8 @@ std::string describe_pattern(const Check& check, const Structure& a, int k) {
   const bool all_nan = std::all_of(check.first.begin(), check.first.end(),
                                    [](const Mismatch& cell) { return std::isnan(cell.got); });
   if (all_nan && !check.first.empty() && check.never_written < check.bad_cells)
-    add("the first wrong cells are all NaN, which c is full of before each run: is it set before it is added "
-        "to?");
+    add("the first wrong cells are all NaN, and c is full of NaN before each run: does the program set it "
+        "before it adds to it?");
   return text;
 }
 
