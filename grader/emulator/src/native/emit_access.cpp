@@ -174,6 +174,27 @@ void Emitter::count_few_lanes(const Access& a, Label& counted) {
   L(many);
 }
 
+// Of lanes anywhere, whose host addresses are in the context: native_observe_lanes or native_count_few.
+void Emitter::observe_lanes_at(const Access& a, const Cache& before) {
+  Label partly, stored, counted;
+  count_few_lanes(a, counted);
+  cmp(r13d, -1);
+  jne(partly, T_NEAR);
+  store_dirty(before, false, [](uint32_t) { return true; });
+  jmp(stored, T_NEAR);
+  L(partly);
+  store_dirty(before, true, [](uint32_t) { return true; });
+  L(stored);
+  call_observer(a.site, reinterpret_cast<const void*>(&native_observe_lanes));
+  reload(before);
+  L(counted);
+}
+
+void Emitter::finish_access(const Access& a, Label& done, const Cache& before,
+                            const std::function<void(const Cache&)>& others) {
+  finish_instruction(a.i, a.site, a.slowly, done, before, others);
+}
+
 // A row, or one place, from rdx on, which stays there.
 void Emitter::observe_row_at(const Access& a) {
   mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
