@@ -1,6 +1,6 @@
-// AVX-512: addresses and their bounds, and values between memory and registers. An address of which a base and a step
-// describe all lanes takes one comparison with the bounds of the allocation that the instruction touched last, others
-// a vector of them. What lies outside goes to the handler.
+// AVX-512: addresses and their bounds, and values between memory and registers. An address of which a base
+// and a step describe all lanes takes one comparison with the bounds of the allocation that the instruction
+// touched last, others a vector of them. What lies outside goes to the handler.
 #include <cstddef>
 
 #include "native/avx512_emitter.h"
