@@ -35,8 +35,10 @@ export BUILD LAB BACKEND CASE CASES POLICY RUN SUBMISSIONS DEMO_CLASS DEMO_RUN
 WARPGRADE := "$$BUILD/bin/warpgrade"
 # Optional arguments, as bash arrays: an empty variable adds nothing.
 optional = $${$(2):+$(1) "$$$(2)"}
+# Where bubblewrap does not work: only for submissions that you trust.
+UNBOXED := $(if $(ALLOW_UNSANDBOXED),--allow-unsandboxed)
 JUDGING := --lab "$$LAB" --backend "$$BACKEND" $(call optional,--cases,CASES) $(call optional,--policy,POLICY) \
-           $(call optional,--run,RUN)
+           $(call optional,--run,RUN) $(UNBOXED)
 # Small matrices with one trap each, and real graphs; those whose source is not on this machine are left out.
 DEMO_CASES := public,?cora,?pubmed,?ego-Facebook,?wordnet-k32,?debian-packages-k32
 DEMO := $(WARPGRADE) grade "$$DEMO_CLASS" --reference reference/spmm/naive --reference reference/spmm/optimized --lab spmm \
@@ -54,6 +56,7 @@ help:  ## this list
 	  while read -r target about; do printf '  make %-14s %s\n' "$$target" "$$about"; done
 	@echo
 	@echo "Variables: LAB=$(LAB)  BACKEND=auto|cuda|emulator  CASE, CASES  SUBMISSIONS  POLICY  RUN  BUILD=$(BUILD)  ARCHITECTURES=75-virtual,90 (GPUs of the judge)"
+	@echo "           ALLOW_UNSANDBOXED=1 (grade, bench, sweep, profile: go on where bubblewrap does not work; for code that you trust)"
 	@echo 'Example:   make grade LAB=spmm SUBMISSIONS="hand-ins/week 7" RUN=runs/week7'
 
 # What scripts/bootstrap gets: what builds and judges; for a report its Python packages, too; for the tests, all.
@@ -189,7 +192,7 @@ sweep: build  ## try compile-time settings: SUBMISSION=folder PARAMS="TILE=8,16 
 
 .PHONY: profile
 profile: build  ## where a submission's work goes, line by line: SUBMISSION=folder CASE=id [LAB= OUTPUT=folder]
-	@$(WARPGRADE) profile "$${SUBMISSION:?give SUBMISSION=folder}" --case "$${CASE:?give CASE=id}" --lab "$$LAB" \
+	@$(WARPGRADE) profile "$${SUBMISSION:?give SUBMISSION=folder}" --case "$${CASE:?give CASE=id}" --lab "$$LAB" $(UNBOXED) \
 	  $(call optional,--output,OUTPUT)
 
 .PHONY: report

@@ -11,6 +11,8 @@ REMOTE ?=
 SUBMISSION ?=
 POLICY ?=
 PARAMS ?=
+# Where bubblewrap does not work: ALLOW_UNSANDBOXED=1, for code that you trust.
+UNBOXED := $(if $(ALLOW_UNSANDBOXED),--allow-unsandboxed)
 export LAB BACKEND CASE REMOTE SUBMISSION PARAMS POLICY
 optional = $${$(2):+$(1) "$$$(2)"}
 
@@ -26,11 +28,11 @@ test:  ## your own run of student/: [LAB=, default all; CASE= BACKEND= POLICY=; 
 .PHONY: sweep
 sweep:  ## try compile-time settings: SUBMISSION=folder PARAMS="TILE=8,16 SPLIT=32,64" [LAB=]
 	@params=(); for param in $${PARAMS:?give PARAMS="NAME=1,2,4 ..."}; do params+=(--param "$$param"); done
-	./warpgrade sweep "$${SUBMISSION:-student/$$LAB}" --lab "$$LAB" "$${params[@]}"
+	./warpgrade sweep "$${SUBMISSION:-student/$$LAB}" --lab "$$LAB" "$${params[@]}" $(UNBOXED)
 
 .PHONY: profile
 profile:  ## where a submission's work goes, line by line: CASE=id [SUBMISSION=folder LAB=]
-	@./warpgrade profile "$${SUBMISSION:-student/$$LAB}" --case "$${CASE:?give CASE=id}" --lab "$$LAB"
+	@./warpgrade profile "$${SUBMISSION:-student/$$LAB}" --case "$${CASE:?give CASE=id}" --lab "$$LAB" $(UNBOXED)
 
 .PHONY: submit
 submit:  ## pack student/LAB for handing in: LAB= [SUBMISSION=folder]

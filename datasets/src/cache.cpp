@@ -160,7 +160,7 @@ void check_content_once(const fs::path& file) {
   const fs::path folder = stamp_folder();
   std::error_code error;
   const fs::path real = fs::canonical(file, error);
-  const fs::path stamp = folder / sha256_of(real.string());
+  const fs::path stamp = folder / sha256(real.string());
   if (!folder.empty() && !error && !before.empty() && read_all(stamp) == before) return;
   CsrFile::open(file).verify();
   if (folder.empty() || error || state_of(file) != before) return;

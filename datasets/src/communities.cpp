@@ -63,10 +63,10 @@ std::vector<int> labels_of(std::span<const int> row_offsets, std::span<const int
         if (votes[other]++ == 0) seen.push_back(other);
       }
       int best = label[node];
-      u64 best_tie = mix(static_cast<u64>(best) + 1);
+      u64 best_tie = mix_bits(static_cast<u64>(best) + 1);
       for (const int other : seen) {
         if (other != label[node] && nodes[other] >= most) continue;
-        const u64 tie = mix(static_cast<u64>(other) + 1);
+        const u64 tie = mix_bits(static_cast<u64>(other) + 1);
         if (votes[other] > votes[best] || (votes[other] == votes[best] && tie > best_tie)) {
           best = other;
           best_tie = tie;

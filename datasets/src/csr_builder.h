@@ -8,6 +8,7 @@
 
 #include "warpgrade/datasets/csr.h"
 #include "warpgrade/datasets/import.h"
+#include "warpgrade/datasets/mix_bits.h"
 
 namespace warpgrade::datasets {
 
@@ -32,7 +33,7 @@ class CsrBuilder {
       ++self_edges_;
       if (drop_self_edges) return;
     }
-    seal_ += mix(static_cast<std::uint64_t>(row) << 32 ^ static_cast<std::uint64_t>(col));
+    seal_ += mix_bits(static_cast<std::uint64_t>(row) << 32 ^ static_cast<std::uint64_t>(col));
     put(row, col, value);
     if (mirror == Mirror::kTwice || (mirror == Mirror::kOnce && row != col))
       put(col, row, negate_mirrored ? -value : value);
@@ -53,11 +54,6 @@ class CsrBuilder {
   Csr finish(ImportReport* report);
 
  private:
-  static std::uint64_t mix(std::uint64_t x) {  // splitmix64's finisher
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-  }
   void put(std::int64_t row, std::int64_t col, float value) {
     if (placing_) {
       place(row, col, value);

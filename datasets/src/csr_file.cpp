@@ -28,12 +28,12 @@ std::string hash_of(const std::string& generator, std::int64_t rows, std::int64_
                     std::span<const int> row_offsets, std::span<const int> columns,
                     std::span<const float> values) {
   Sha256 hash;
-  hash.add(std::as_bytes(std::span(generator)));
+  hash.raw(generator);
   const std::int64_t shape[2] = {rows, cols};
-  hash.add(std::as_bytes(std::span(shape)));
-  hash.add(std::as_bytes(row_offsets));
-  hash.add(std::as_bytes(columns));
-  hash.add(std::as_bytes(values));
+  add_to<std::int64_t>(hash, shape);
+  add_to(hash, row_offsets);
+  add_to(hash, columns);
+  add_to(hash, values);
   return hash.hex();
 }
 

@@ -1,4 +1,4 @@
-// SHA-256.
+// SHA-256 of arrays and files.
 #pragma once
 
 #include <cstddef>
@@ -6,24 +6,17 @@
 #include <span>
 #include <string>
 
+#include "base/hash.h"
 #include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade::datasets {
 
-class Sha256 {
- public:
-  Sha256();
-  ~Sha256();
-  Sha256(const Sha256&) = delete;
-  Sha256& operator=(const Sha256&) = delete;
-  void add(std::span<const std::byte> bytes);
-  std::string hex();  // ends it
+// Adds the values' bytes.
+template <typename Value>
+void add_to(Sha256& hash, std::span<const Value> values) {
+  hash.raw({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+}
 
- private:
-  void* context_;
-};
-
-std::string sha256_of(const std::string& text);
 // Throws DatasetError when the file can't be read.
 std::string sha256_of_file(const std::filesystem::path& path, const Progress& progress = {});
 

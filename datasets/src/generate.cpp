@@ -142,7 +142,7 @@ int shape_length(const ShapeSpec& spec, int row) {
   if (spec.shape == "ragged" || spec.shape == "duplicates")
     return static_cast<int>(below(bits, 2 * static_cast<u64>(mean) + 1));
   if (spec.shape == "empty-rows")
-    return bits % 5 != 0 ? 0 : static_cast<int>(1 + below(mix(bits), 2 * static_cast<u64>(mean)));
+    return bits % 5 != 0 ? 0 : static_cast<int>(1 + below(mix_bits(bits), 2 * static_cast<u64>(mean)));
   if (spec.shape == "hub")
     return row == spec.rows / 3 ? spec.longest
                                 : static_cast<int>(below(bits, 2 * static_cast<u64>(mean) + 1));

@@ -1,7 +1,5 @@
 #include "warpgrade/datasets/raw_layer.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -13,6 +11,7 @@
 #include <span>
 
 #include "byte_stream.h"
+#include "digest.h"
 #include "line_reader.h"
 
 namespace warpgrade::datasets {
@@ -101,25 +100,13 @@ std::vector<std::pair<int, int>> read_entries(LineReader& reader, std::int64_t v
   return pairs;
 }
 
-template <typename T>
-void add_to(EVP_MD_CTX* context, std::span<const T> values) {
-  EVP_DigestUpdate(context, values.data(), values.size_bytes());
-}
-
 std::string hash_of(const RawLayer& layer) {
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
-  EVP_DigestInit_ex(context, EVP_sha256(), nullptr);
-  add_to<int>(context, layer.row_offsets);
-  add_to<int>(context, layer.columns);
-  add_to<double>(context, layer.x);
-  add_to<double>(context, layer.w);
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  EVP_DigestFinal_ex(context, digest, &size);
-  EVP_MD_CTX_free(context);
-  std::string digits;
-  for (unsigned i = 0; i < size; ++i) digits += fmt::format("{:02x}", digest[i]);
-  return digits;
+  Sha256 hash;
+  add_to<int>(hash, layer.row_offsets);
+  add_to<int>(hash, layer.columns);
+  add_to<double>(hash, layer.x);
+  add_to<double>(hash, layer.w);
+  return hash.hex();
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ Reuse reuse_of(int cols, std::span<const int> columns, std::int64_t exact_up_to)
   std::vector<std::int64_t> exact(static_cast<std::size_t>(cols) + 1, 0);  // accesses at each distance
   std::int64_t followed = 0, first = 0;
   for (const int column : columns) {
-    if (shift > 0 && (mix(static_cast<u64>(column) + 1) >> (64 - shift)) != 0) continue;
+    if (shift > 0 && (mix_bits(static_cast<u64>(column) + 1) >> (64 - shift)) != 0) continue;
     ++followed;
     const std::int64_t distance = last(column);
     distance < 0 ? ++first : ++exact[distance];

@@ -41,7 +41,7 @@ struct StandInTables {
 namespace standin {
 
 // The last i of [low, high] with sums[i] <= target.
-WARPGRADE_DATASETS_BOTH inline int find(const u64* sums, int low, int high, u64 target) {
+WARPGRADE_HOST_DEVICE inline int find(const u64* sums, int low, int high, u64 target) {
   while (low < high) {
     const int middle = low + (high - low + 1) / 2;
     if (sums[middle] <= target)
@@ -53,19 +53,19 @@ WARPGRADE_DATASETS_BOTH inline int find(const u64* sums, int low, int high, u64 
 }
 
 // In proportion to weights over [low, high]; -1 where they weigh nothing.
-WARPGRADE_DATASETS_BOTH inline int weighted(const u64* sums, int low, int high, u64 bits) {
+WARPGRADE_HOST_DEVICE inline int weighted(const u64* sums, int low, int high, u64 bits) {
   const u64 total = sums[high + 1] - sums[low];
   if (total == 0) return -1;
   return find(sums, low, high, sums[low] + below(bits, total));
 }
 
-WARPGRADE_DATASETS_BOTH inline int anywhere(const StandInTables& t, u64 bits) {
+WARPGRADE_HOST_DEVICE inline int anywhere(const StandInTables& t, u64 bits) {
   const int slot = static_cast<int>(bits >> (64 - kGuideBits));
   return find(t.by_id, t.guide[slot], t.guide[slot + 1], below(bits, t.by_id[t.n]));
 }
 
 // At a distance of [2^(bucket - 1), 2^bucket) from `id`; -1 where there is none.
-WARPGRADE_DATASETS_BOTH inline int nearby(const StandInTables& t, int id, int bucket, bool left, u64 bits) {
+WARPGRADE_HOST_DEVICE inline int nearby(const StandInTables& t, int id, int bucket, bool left, u64 bits) {
   if (bucket == 0) return id;
   const std::int64_t least = std::int64_t{1} << (bucket - 1), most = 2 * least - 1;
   for (int side = 0; side < 2; ++side, left = !left) {
@@ -79,7 +79,7 @@ WARPGRADE_DATASETS_BOTH inline int nearby(const StandInTables& t, int id, int bu
   return -1;
 }
 
-WARPGRADE_DATASETS_BOTH inline int in_community(const StandInTables& t, int id, int log2_nodes, u64 bits) {
+WARPGRADE_HOST_DEVICE inline int in_community(const StandInTables& t, int id, int log2_nodes, u64 bits) {
   const int place = t.place_of != nullptr ? t.place_of[id] : id;
   const int low = place >> log2_nodes << log2_nodes;
   const std::int64_t end = low + (std::int64_t{1} << log2_nodes);
@@ -88,7 +88,7 @@ WARPGRADE_DATASETS_BOTH inline int in_community(const StandInTables& t, int id, 
 }
 
 // The column of a draw. `how` chooses the window, `where` the column in it.
-WARPGRADE_DATASETS_BOTH inline int column_of(const StandInTables& t, int id, u64 how, u64 where) {
+WARPGRADE_HOST_DEVICE inline int column_of(const StandInTables& t, int id, u64 how, u64 where) {
   const int chosen = static_cast<int>(how >> 32 & 0xFFFF);
   for (int i = 0; i < t.window_count; ++i) {
     const StandInTables::Window& window = t.windows[i];
@@ -101,13 +101,13 @@ WARPGRADE_DATASETS_BOTH inline int column_of(const StandInTables& t, int id, u64
   return anywhere(t, where);
 }
 
-WARPGRADE_DATASETS_BOTH inline u64 row_key(const StandInTables& t, int row) {
+WARPGRADE_HOST_DEVICE inline u64 row_key(const StandInTables& t, int row) {
   return stream_key(t.seed, 16 + static_cast<u64>(row));
 }
 
 // Draw number `counter` of a row, in round `round`.
-WARPGRADE_DATASETS_BOTH inline int draw_column(const StandInTables& t, int row, u64 key, int round,
-                                               u64 counter) {
+WARPGRADE_HOST_DEVICE inline int draw_column(const StandInTables& t, int row, u64 key, int round,
+                                             u64 counter) {
   u64 how = draw_of(key, 2 * counter), where = draw_of(key, 2 * counter + 1);
   if (round >= kRoundsWithWindows) return anywhere(t, where);
   if (round >= kRoundsWithPools || static_cast<int>(how >> 48) >= t.copied)
@@ -123,7 +123,7 @@ WARPGRADE_DATASETS_BOTH inline int draw_column(const StandInTables& t, int row, 
 }
 
 // Where the unused columns start once kRounds are over; `counter` draws were made.
-WARPGRADE_DATASETS_BOTH inline int fill_from(const StandInTables& t, u64 key, u64 counter) {
+WARPGRADE_HOST_DEVICE inline int fill_from(const StandInTables& t, u64 key, u64 counter) {
   return static_cast<int>(below(draw_of(key, 2 * counter), static_cast<u64>(t.n)));
 }
 

@@ -196,6 +196,18 @@ def test_a_toolkit_that_its_emulator_does_not_serve_is_passed_over(handout: Path
     assert f"NVCC={nvcc}\n" in (tmp_path / "cache/toolchain.env").read_text(encoding="utf-8")
 
 
+def test_a_submission_that_includes_curand_gets_its_headers_with_the_toolkit(handout: Path) -> None:
+    stub = handout / "student/sampling/sampling.cu"
+    text = stub.read_text(encoding="utf-8")
+    command = ["bash", "-x", "./warpgrade", "test", "sampling", "--backend", "emulator"]
+    for first, asks in (("// curand is not needed\n", False), ("#include <curand_kernel.h>\n", True)):
+        stub.write_text(first + text, encoding="utf-8")
+        done = start(command, handout)
+        assert "not written yet: " in done.stdout, done.stdout + done.stderr[-3000:]
+        assert ("export WARPGRADE_WITH_CURAND=1" in done.stderr) == asks, done.stderr[-3000:]
+    stub.write_text(text, encoding="utf-8")
+
+
 def test_a_programs_files_are_those_beside_it_and_no_others(handout: Path) -> None:
     for program in [*(handout / "bin").iterdir(), handout / "executor/warpgrade-executor"]:
         assert str(ROOT).encode() + b"/grader" not in program.read_bytes(), f"{program} names this checkout"

@@ -124,8 +124,8 @@ void ClassRun::choose_isolation() {
   const SandboxProbe& probe = probe_sandbox();
   if (!probe.works && !options_.allow_unsandboxed) {
     throw UsageError(
-        "{}; submissions would run with your rights. Mend that, or say --allow-unsandboxed when you "
-        "trust every submission",
+        "{}; submissions would run with your rights. Mend that, or say --allow-unsandboxed (make: "
+        "ALLOW_UNSANDBOXED=1) when you trust every submission",
         probe.reason);
   }
   isolation_ = isolation_of(probe.works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed);

@@ -1,23 +1,12 @@
 // Counter-based random values: cell i of a buffer depends on (seed, i) alone, so host and GPU fill and
-// check the same buffer without keeping a copy. The mixer is splitmix64's finalizer (Steele, Lea, Flood
-// 2014), applied twice.
+// check the same buffer without keeping a copy. The mixer is applied twice.
 #pragma once
 
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define WARPGRADE_HOST_DEVICE __host__ __device__
-#else
-#define WARPGRADE_HOST_DEVICE
-#endif
+#include "warpgrade/datasets/mix_bits.h"
 
 namespace warpgrade {
-
-WARPGRADE_HOST_DEVICE inline std::uint64_t mix_bits(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  return z ^ (z >> 31);
-}
 
 WARPGRADE_HOST_DEVICE inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t index) {
   return mix_bits(mix_bits(seed + (index + 1) * 0x9E3779B97F4A7C15ull) ^ seed);

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint64_t kSeed = 20261122;
 
+// A definition of its own: this folder is built and tested without any other of the project.
 std::uint64_t splitmix(std::uint64_t z) {
   z += 0x9E3779B97F4A7C15ull;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;

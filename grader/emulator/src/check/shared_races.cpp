@@ -69,8 +69,8 @@ uint32_t lanes_not_since(uint32_t when, const uint32_t* since) {
   return found;
 }
 
-// The lanes of `mask`, of a warp of which the first lane is `whom`, whose access is not ordered behind a write
-// that is more recent than the last meeting of all threads.
+// The lanes of `mask`, of a warp of which the first lane is `whom`, whose access is not ordered behind a
+// write that is more recent than the last meeting of all threads.
 uint32_t unordered_lanes(uint32_t when, uint32_t writer, uint32_t whom, const uint32_t* since,
                          uint32_t mask) {
   if (((writer ^ whom) & kWarpMask) != 0) return mask;

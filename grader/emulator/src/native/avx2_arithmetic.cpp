@@ -320,20 +320,8 @@ void Avx2Emitter::vector_piece(const Inst& i, const Decoded& d, uint32_t p, Ymm 
   }
 }
 
-// False: a result that is a source of another width, of which old pieces are wanted after new ones are there.
-bool Avx2Emitter::emit_vector(const Inst& i, const Decoded& d) {
-  const uint32_t bytes = d.writes[0].bytes;
-  for (const Register& r : d.reads) {
-    if (r.slot == i.d && r.bytes != bytes) return false;
-  }
-  for (uint32_t p = 0; p < pieces_of(bytes); ++p) {
-    const Ymm t = allocate();
-    vector_piece(i, d, p, t);
-    forget_scalar(i.d);
-    bind(i.d, p, bytes, t);
-    ++now_;
-  }
-  return true;
+void Avx2Emitter::compute_piece(const Inst& i, const Decoded& d, uint32_t piece, int to) {
+  vector_piece(i, d, piece, Ymm(to));
 }
 
 }  // namespace warpgrade::emu

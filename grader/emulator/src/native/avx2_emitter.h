@@ -39,14 +39,15 @@ class Avx2Emitter final : public Emitter {
   Ymm peek(Ymm spare, uint32_t slot, uint32_t piece);
   Xmm half_of(Xmm spare, uint32_t slot, uint32_t p);
   void widened_half(Ymm to, uint32_t slot, uint32_t p, bool sign);
-  void bind(uint32_t slot, uint32_t piece, uint32_t bytes, Ymm from);
-  void forget_scalar(uint32_t slot);
+  int source_register(uint32_t slot, uint32_t piece, uint32_t bytes) override {
+    return source(slot, piece, bytes).getIdx();
+  }
   Xbyak::Address words32(const std::function<uint32_t(uint32_t)>& word);
   Xbyak::Address all32(uint32_t value);
   Xbyak::Address all64(uint64_t value);
 
   // avx2_arithmetic.cpp
-  bool emit_vector(const Inst& i, const Decoded& d) override;
+  void compute_piece(const Inst& i, const Decoded& d, uint32_t piece, int to) override;
   void vector_piece(const Inst& i, const Decoded& d, uint32_t p, Ymm t);
   void float_piece(const Inst& i, const Decoded& d, uint32_t p, Ymm t);
   void float_reciprocal(const Decoded& d, Ymm t, Ymm a);
@@ -67,12 +68,13 @@ class Avx2Emitter final : public Emitter {
 
   // avx2_select.cpp
   void emit_compare(const Inst& i, const Decoded& d) override;
-  void emit_select(const Inst& i, const Decoded& d) override;
-  void emit_unpack(const Inst& i) override;
-  bool emit_shuffle(const Inst& i, const Decoded& d) override;
+  void begin_select() override;
+  void select_piece(int to, int a, int b, uint32_t bytes, uint32_t piece) override;
+  void unpack_piece(int to, uint32_t slot, uint32_t piece, bool upper) override;
+  void pick_lane(const Reg32& lane, const std::vector<int>& from) override;
+  void shuffle_piece(const ShuffledLanes& lanes, uint32_t piece, int to,
+                     const std::vector<int>& from) override;
   bool compare_integers(const Decoded& d, Ymm a, Ymm b);
-  void pick_lane(const Inst& i, const std::vector<Ymm>& from);
-  void shuffle_piece(const ShuffledLanes& lanes, uint32_t p, Ymm t, const std::vector<Ymm>& from);
 
   // avx2_memory.cpp
   bool emit_access(const Inst& i, const Decoded& d) override;
@@ -81,8 +83,6 @@ class Avx2Emitter final : public Emitter {
   void emit_unknown_address(Access& a);
   void emit_lanes_alone(Access& a);
   void drop_dead();
-  void finish_access(const Access& a, Label& done, const Cache& before,
-                     const std::function<void(const Cache&)>& others);
   void check_row(const Access& a, Label& scattered);
   void move_row(const Access& a);
   void move_row_partly(const Access& a, const Cache& after);

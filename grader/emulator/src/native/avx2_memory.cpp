@@ -4,12 +4,6 @@
 #include "native/avx2_emitter.h"
 
 namespace warpgrade::emu {
-namespace {
-
-const auto kEvery = [](uint32_t) { return true; };
-
-}  // namespace
-
 // Values that no one looks at are not worth a store before the access.
 void Avx2Emitter::drop_dead() {
   for (CachedVector& v : cache_.vectors) {
@@ -125,32 +119,6 @@ void Avx2Emitter::store_last(const Access& a) {
   }
 }
 
-// What leaves the main path: `others`, another way to do the access, which is given what is cached on the
-// main path afterwards; and the access as the handler does it. Both come back to `done`.
-void Avx2Emitter::finish_access(const Access& a, Label& done, const Cache& before,
-                                const std::function<void(const Cache&)>& others) {
-  L(done);
-  const Cache after = cache_;
-  const Facts facts_before = facts_;
-  Facts facts = facts_;
-  flow_.apply(a.i, facts);
-  cold_.push_back([this, a, done, before, after, facts_before, facts, others]() mutable {
-    if (others) {
-      facts_ = facts_before;
-      cache_ = before;
-      instruction_ = a.i.index;
-      others(after);
-      jmp(done);
-    }
-    L(a.slowly);
-    store_dirty(before, true, kEvery);
-    call_run(a.site);
-    facts_ = facts;
-    reload(after);
-    jmp(done);
-  });
-}
-
 // One base and a step describe all addresses.
 void Avx2Emitter::emit_known_address(Access& a) {
   scalar_address(a.i);
@@ -159,14 +127,14 @@ void Avx2Emitter::emit_known_address(Access& a) {
   if (a.is_uniform()) {
     check_scalar_address(a);
     a.loads ? load_scalars(a) : store_last(a);
-    return finish_access(a, done, before, {});
+    return finish_access(a, done, before);
   }
   const bool partly_too = a.bytes >= 4;  // there are masks of four bytes at least
   cmp(r13d, -1);
   jne(partly_too ? partly : a.slowly, T_NEAR);
   check_scalar_address(a);
   move_row(a);
-  if (!partly_too) return finish_access(a, done, before, {});
+  if (!partly_too) return finish_access(a, done, before);
   finish_access(a, done, before, [this, a, partly](const Cache& after) mutable {
     L(partly);
     if (a.count > 1 || a.wide != a.bytes) return move_lanes(a, after);
@@ -204,7 +172,7 @@ void Avx2Emitter::emit_lanes_alone(Access& a) {
       bind(a.i.vec[k], p, a.wide, t);
     }
   }
-  finish_access(a, done, before, {});
+  finish_access(a, done, before);
 }
 
 bool Avx2Emitter::emit_access(const Inst& i, const Decoded& d) {
@@ -254,18 +222,13 @@ bool Avx2Emitter::emit_observed_access(Access& a) {
   observe_row_at(a);
   scalar_result ? load_scalars(a) : move_row(a);
   if (a.scalar_address || mode_.checks) {
-    finish_access(a, done, before, {});
+    finish_access(a, done, before);
     return true;
   }
   finish_access(a, done, before, [this, a, scattered, before](const Cache& after) mutable {
     L(scattered);
-    Label counted;
     check_lanes(a);
-    count_few_lanes(a, counted);
-    store_dirty(before, true, kEvery);
-    call_observer(a.site, reinterpret_cast<const void*>(&native_observe_lanes));
-    reload(before);
-    L(counted);
+    observe_lanes_at(a, before);
     move_checked_lanes(a, after);
   });
   return true;

@@ -63,95 +63,41 @@ void Avx2Emitter::emit_compare(const Inst& i, const Decoded& d) {
   if (opposite) not_(eax);
 }
 
-void Avx2Emitter::emit_select(const Inst& i, const Decoded& d) {
-  const uint32_t bytes = bytes_of(d.type);
-  mov(eax, predicate(i.c));
-  if (i.flags != 0) not_(eax);
+void Avx2Emitter::begin_select() {
   spread_mask(ymm13, eax);
-  forget_scalar(i.d);
-  for (uint32_t p = 0; p < pieces_of(bytes); ++p) {
-    const Ymm t = allocate(), a = source(i.a, p, bytes), b = source(i.b, p, bytes);
-    mask_of_piece(ymm12, ymm13, bytes, p);
-    vpblendvb(t, b, a, ymm12);
-    bind(i.d, p, bytes, t);
-    ++now_;
-  }
 }
 
-void Avx2Emitter::emit_unpack(const Inst& i) {
-  for (uint32_t k = 0; k < 2; ++k) {
-    if (i.vec[k] == kNoSlot) continue;
-    for (uint32_t p = 0; p < pieces_of(4); ++p) {
-      ++now_;
-      const Ymm t = allocate();
-      narrow_piece(t, i.a, p, k == 1);
-      forget_scalar(i.vec[k]);
-      bind(i.vec[k], p, 4, t);
-    }
-  }
+void Avx2Emitter::select_piece(int to, int a, int b, uint32_t bytes, uint32_t piece) {
+  mask_of_piece(ymm12, ymm13, bytes, piece);
+  vpblendvb(Ymm(to), Ymm(b), Ymm(a), ymm12);
+}
+
+void Avx2Emitter::unpack_piece(int to, uint32_t slot, uint32_t piece, bool upper) {
+  narrow_piece(Ymm(to), slot, piece, upper);
 }
 
 // Eight lanes' values, from as many pieces as they lie in.
-void Avx2Emitter::shuffle_piece(const ShuffledLanes& lanes, uint32_t p, Ymm t, const std::vector<Ymm>& from) {
-  vmovdqa(ymm12, words32([&](uint32_t k) { return lanes.from[8 * p + k] % 8; }));
+void Avx2Emitter::shuffle_piece(const ShuffledLanes& lanes, uint32_t piece, int to,
+                                const std::vector<int>& from) {
+  const Ymm t(to);
+  vmovdqa(ymm12, words32([&](uint32_t k) { return lanes.from[8 * piece + k] % 8; }));
   bool first = true;
   for (uint32_t q = 0; q < from.size(); ++q) {
     uint8_t here = 0;
-    for (uint32_t k = 0; k < 8; ++k) here |= static_cast<uint8_t>((lanes.from[8 * p + k] / 8 == q) << k);
+    for (uint32_t k = 0; k < 8; ++k) here |= static_cast<uint8_t>((lanes.from[8 * piece + k] / 8 == q) << k);
     if (here == 0) continue;
-    vpermd(first ? t : ymm13, ymm12, from[q]);
+    vpermd(first ? t : ymm13, ymm12, Ymm(from[q]));
     if (!first) vpblendd(t, t, ymm13, here);
     first = false;
   }
 }
 
-// The lane whose number is a scalar, of registers: into the result's scalar.
-void Avx2Emitter::pick_lane(const Inst& i, const std::vector<Ymm>& from) {
+void Avx2Emitter::pick_lane(const Reg32& lane, const std::vector<int>& from) {
   const int spare = offsetof(NativeContext, spare);
-  for (uint32_t p = 0; p < from.size(); ++p) vmovdqa(ptr[r12 + spare + int(32 * p)], from[p]);
-  mov(eax, scalar(i.b).cvt32());
+  for (uint32_t p = 0; p < from.size(); ++p) vmovdqa(ptr[r12 + spare + int(32 * p)], Ymm(from[p]));
+  mov(eax, lane);
   and_(eax, kLanes - 1);
   mov(eax, dword[r12 + rax * 4 + spare]);
-  define_scalar(i.d, rax);
-}
-
-// Of a warp that is all there.
-bool Avx2Emitter::emit_shuffle(const Inst& i, const Decoded&) {
-  const std::optional<ShuffledLanes> lanes = shuffled_lanes(i);
-  if (!lanes) return false;
-  std::vector<Ymm> from, to;
-  for (uint32_t p = 0; p < pieces_of(4); ++p) from.push_back(source(i.a, p, 4));
-  if (lanes->picks) scalar(i.b);
-  for (uint32_t p = 0; !lanes->picks && p < pieces_of(4); ++p) to.push_back(allocate());
-  const Cache before = cache_;
-  const uint32_t site = make_site(i);
-  Label slowly, done;
-  cmp(r13d, -1);
-  jne(slowly, T_NEAR);
-  if (lanes->picks) {
-    pick_lane(i, from);
-  } else {
-    for (uint32_t p = 0; p < to.size(); ++p) shuffle_piece(*lanes, p, to[p], from);
-    forget_scalar(i.d);
-    for (uint32_t p = 0; p < to.size(); ++p) bind(i.d, p, 4, to[p]);
-  }
-  if (i.vec[0] != kNoSlot) {
-    mov(eax, lanes->in_range);
-    define_predicate(i.vec[0]);
-  }
-  L(done);
-  const Cache after = cache_;
-  Facts facts = facts_;
-  flow_.apply(i, facts);
-  cold_.push_back([this, slowly, done, before, after, site, facts]() mutable {
-    L(slowly);
-    store_dirty(before, true, [](uint32_t) { return true; });
-    call_run(site);
-    facts_ = facts;
-    reload(after);
-    jmp(done);
-  });
-  return true;
 }
 
 }  // namespace warpgrade::emu

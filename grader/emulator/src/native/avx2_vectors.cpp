@@ -152,17 +152,4 @@ void Avx2Emitter::widened_half(Ymm to, uint32_t slot, uint32_t p, bool sign) {
   widen(half_of(Xmm(to.getIdx()), slot, p));
 }
 
-// The piece of the register is now what `from`, which was allocated for it, holds.
-void Avx2Emitter::bind(uint32_t slot, uint32_t piece, uint32_t bytes, Ymm from) {
-  const int old = find(slot, piece);
-  if (old >= 0) cache_.vectors[old].slot = kFree;
-  cache_.vectors[from.getIdx()] = {slot, piece, bytes, true, now_};
-}
-
-void Avx2Emitter::forget_scalar(uint32_t slot) {
-  for (CachedScalar& s : cache_.scalars) {
-    if (s.slot == slot) s.slot = kFree;
-  }
-}
-
 }  // namespace warpgrade::emu

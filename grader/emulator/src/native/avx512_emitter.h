@@ -18,7 +18,11 @@ class Avx512Emitter final : public Emitter {
   using Ymm = Xbyak::Ymm;
   using Opmask = Xbyak::Opmask;
 
-  struct WideAccess;
+  // Its addresses are in rax (scalar; of the first lane) or in zmm registers.
+  struct WideAccess : Access {
+    std::vector<Zmm> addresses;  // 64-bit
+    std::vector<Zmm> values;     // by element and piece
+  };
 
   // cache.cpp
   void emit_masks() override;
@@ -30,18 +34,22 @@ class Avx512Emitter final : public Emitter {
   Zmm allocate() { return Zmm(allocate_register()); }
   Zmm source(uint32_t slot, uint32_t piece, uint32_t bytes);
   void load_vector(Zmm to, uint32_t slot, uint32_t piece, const Fact& fact);
-  void bind(uint32_t slot, uint32_t piece, uint32_t bytes, Zmm from);
+  int source_register(uint32_t slot, uint32_t piece, uint32_t bytes) override {
+    return source(slot, piece, bytes).getIdx();
+  }
   void store(uint32_t slot, uint32_t piece, uint32_t bytes, Zmm from, bool masked);
   void expand(Zmm to, uint32_t slot, uint32_t piece, const Fact& fact);
 
   // emit_arithmetic.cpp
-  bool emit_vector(const Inst& i, const Decoded& d) override;
+  void compute_piece(const Inst& i, const Decoded& d, uint32_t piece, int to) override;
   void emit_compare(const Inst& i, const Decoded& d) override;
-  void emit_select(const Inst& i, const Decoded& d) override;
-  void emit_unpack(const Inst& i) override;
+  void select_piece(int to, int a, int b, uint32_t bytes, uint32_t piece) override;
+  void unpack_piece(int to, uint32_t slot, uint32_t piece, bool upper) override;
   bool orders_lanes_natively() const override { return true; }
   void emit_order() override;
-  bool emit_shuffle(const Inst& i, const Decoded& d) override;
+  void pick_lane(const Reg32& lane, const std::vector<int>& from) override;
+  void shuffle_piece(const ShuffledLanes& lanes, uint32_t piece, int to,
+                     const std::vector<int>& from) override;
   void vector_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
   void float_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
   void integer_piece(const Inst& i, const Decoded& d, uint32_t p, Zmm t);
@@ -52,15 +60,6 @@ class Avx512Emitter final : public Emitter {
   void canonical(Zmm t);
 
   // emit_memory.cpp
-  bool emit_access(const Inst& i, const Decoded& d) override;
-  bool emit_observed_access(WideAccess& a);
-  int host_address(uint32_t p) const;
-  void observe_lanes_at(const Access& a, const Cache& before);
-  void observe_and_move_lanes(const WideAccess& a, const Cache& before);
-  void observe_and_move_partly(const WideAccess& a, const Cache& before);
-  void add_values(WideAccess& a);
-  void bind_values(const WideAccess& a, bool scalar_result);
-  void vector_addresses(WideAccess& a);
   void check_vector_address(const WideAccess& a);
   void check_row_address(const WideAccess& a, Label& scattered);
   Xbyak::Address indices(uint32_t bytes, const std::function<uint64_t(uint32_t)>& index);
@@ -71,6 +70,18 @@ class Avx512Emitter final : public Emitter {
   void load_widening(const WideAccess& a, bool masked);
   void move_lanes(const WideAccess& a);
   void store_last(const WideAccess& a);
+
+  // avx512_access.cpp
+  bool emit_access(const Inst& i, const Decoded& d) override;
+  bool emit_observed_access(WideAccess& a);
+  void emit_known_address(const WideAccess& a);
+  void emit_unknown_address(const WideAccess& a);
+  int host_address(uint32_t p) const;
+  void observe_and_move_lanes(const WideAccess& a, const Cache& before);
+  void observe_and_move_partly(const WideAccess& a, const Cache& before);
+  void vector_addresses(WideAccess& a);
+  void add_values(WideAccess& a);
+  void bind_values(const WideAccess& a);
 };
 
 }  // namespace warpgrade::emu

@@ -130,13 +130,6 @@ Xbyak::Zmm Avx512Emitter::source(uint32_t slot, uint32_t piece, uint32_t bytes) 
   return to;
 }
 
-// The piece of the register is now what `from`, which was allocated for it, holds.
-void Avx512Emitter::bind(uint32_t slot, uint32_t piece, uint32_t bytes, Zmm from) {
-  const int old = find(slot, piece);
-  if (old >= 0) cache_.vectors[old].slot = kFree;
-  cache_.vectors[from.getIdx()] = {slot, piece, bytes, true, now_};
-}
-
 // What is cached of a register that was written elsewhere.
 void Emitter::forget(uint32_t slot) {
   for (CachedVector& v : cache_.vectors) {

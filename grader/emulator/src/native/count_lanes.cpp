@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#define WARPEMU_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd")]]
+#define WARPEMU_COUNTS_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd")]]
 
 namespace warpgrade::emu {
 namespace {
@@ -31,7 +31,7 @@ static_assert(kSectorBytes == 1u << kSectorBits);
 constexpr uint64_t kMostExtent = uint64_t{1} << 32;  // of an allocation: distances have 32 bits
 
 // The lanes of `mask` one behind the other.
-WARPEMU_AVX512 inline Numbers packed(__m512i low, __m512i high, uint32_t mask) {
+WARPEMU_COUNTS_AVX512 inline Numbers packed(__m512i low, __m512i high, uint32_t mask) {
   if (mask == kAllLanes) return {low, high, 0xffff, 0xffff};
   const auto first = static_cast<__mmask16>(mask), second = static_cast<__mmask16>(mask >> 16);
   const auto in_low = static_cast<__mmask16>((1u << __builtin_popcount(first)) - 1),
@@ -44,7 +44,7 @@ WARPEMU_AVX512 inline Numbers packed(__m512i low, __m512i high, uint32_t mask) {
 
 // Distances of the lanes' addresses from `begin`, in the order of the lanes. A distance of 32 bits or more
 // becomes the greatest number of 32 bits.
-WARPEMU_AVX512 inline Numbers distances(const uint64_t* host, uint32_t mask, uint64_t begin) {
+WARPEMU_COUNTS_AVX512 inline Numbers distances(const uint64_t* host, uint32_t mask, uint64_t begin) {
   const __m512i from = _mm512_set1_epi64(static_cast<long long>(begin));
   __m256i quarter[4];
 #pragma GCC unroll 4
@@ -56,7 +56,7 @@ WARPEMU_AVX512 inline Numbers distances(const uint64_t* host, uint32_t mask, uin
 }
 
 // The number before each one; of the first one that number itself.
-WARPEMU_AVX512 inline Numbers predecessors(const Numbers& n) {
+WARPEMU_COUNTS_AVX512 inline Numbers predecessors(const Numbers& n) {
   __m512i last = n.low;
   if (n.in_low != 0xffff && n.in_high != 0) {
     const __m512i end = _mm512_set1_epi32(__builtin_popcount(n.in_low) - 1);
@@ -67,13 +67,13 @@ WARPEMU_AVX512 inline Numbers predecessors(const Numbers& n) {
           _mm512_maskz_alignr_epi32(0xffff, n.high, last, 15), n.in_low, n.in_high};
 }
 
-WARPEMU_AVX512 inline bool ordered(const Numbers& n, const Numbers& before) {
+WARPEMU_COUNTS_AVX512 inline bool ordered(const Numbers& n, const Numbers& before) {
   return (_mm512_mask_cmplt_epu32_mask(n.in_low, n.low, before.low) |
           _mm512_mask_cmplt_epu32_mask(n.in_high, n.high, before.high)) == 0;
 }
 
 // Numbers in order: those that differ from the one before.
-WARPEMU_AVX512 inline Marks new_in_order(const Numbers& n, const Numbers& before) {
+WARPEMU_COUNTS_AVX512 inline Marks new_in_order(const Numbers& n, const Numbers& before) {
   return {static_cast<__mmask16>(_mm512_mask_cmpneq_epu32_mask(n.in_low, n.low, before.low) | 1),
           _mm512_mask_cmpneq_epu32_mask(n.in_high, n.high, before.high)};
 }
@@ -83,12 +83,12 @@ struct InMemory {
   alignas(64) uint32_t at[16];
 };
 
-WARPEMU_AVX512 inline __m512i broadcast(const InMemory& numbers, int k) {
+WARPEMU_COUNTS_AVX512 inline __m512i broadcast(const InMemory& numbers, int k) {
   return _mm512_set1_epi32(static_cast<int>(numbers.at[k]));
 }
 
 // The same of numbers in any order: those that none before is equal to.
-WARPEMU_AVX512 inline Marks new_anywhere(const Numbers& n) {
+WARPEMU_COUNTS_AVX512 inline Marks new_anywhere(const Numbers& n) {
   const __m512i conflicts_low = _mm512_conflict_epi32(n.low), conflicts_high = _mm512_conflict_epi32(n.high);
   const __mmask16 low = _mm512_mask_testn_epi32_mask(n.in_low, conflicts_low, conflicts_low);
   const __mmask16 high = _mm512_mask_testn_epi32_mask(n.in_high, conflicts_high, conflicts_high);
@@ -105,7 +105,7 @@ WARPEMU_AVX512 inline Marks new_anywhere(const Numbers& n) {
 }
 
 // How many are equal to the number that occurs most often.
-WARPEMU_AVX512 inline uint32_t most_equal(const Numbers& n) {
+WARPEMU_COUNTS_AVX512 inline uint32_t most_equal(const Numbers& n) {
   // A bit for each number before that is equal: the last of equal ones has the most.
   __m512i low = _mm512_maskz_mov_epi32(n.in_low, _mm512_conflict_epi32(n.low)), high = _mm512_setzero_si512();
   if (n.in_high != 0) {
@@ -136,13 +136,13 @@ WARPEMU_AVX512 inline uint32_t most_equal(const Numbers& n) {
   return most;
 }
 
-WARPEMU_AVX512 inline Numbers shifted(const Numbers& n, uint32_t bits) {
+WARPEMU_COUNTS_AVX512 inline Numbers shifted(const Numbers& n, uint32_t bits) {
   return {_mm512_maskz_srli_epi32(0xffff, n.low, bits), _mm512_maskz_srli_epi32(0xffff, n.high, bits),
           n.in_low, n.in_high};
 }
 
 // The sectors of `marked` that have no bit yet; all must lie within the plane.
-WARPEMU_AVX512 inline __mmask16 untouched(const uint64_t* bits, __m512i sectors, __mmask16 marked) {
+WARPEMU_COUNTS_AVX512 inline __mmask16 untouched(const uint64_t* bits, __m512i sectors, __mmask16 marked) {
   const __m512i none = _mm512_setzero_si512(), one = _mm512_set1_epi32(1);
   const __m512i words =
       _mm512_mask_i32gather_epi32(none, marked, _mm512_maskz_srli_epi32(0xffff, sectors, 5), bits, 4);
@@ -150,7 +150,7 @@ WARPEMU_AVX512 inline __mmask16 untouched(const uint64_t* bits, __m512i sectors,
   return _mm512_mask_testn_epi32_mask(marked, words, bit);
 }
 
-WARPEMU_AVX512 inline void touch_all(uint64_t* bits, const Numbers& sectors, Marks marked) {
+WARPEMU_COUNTS_AVX512 inline void touch_all(uint64_t* bits, const Numbers& sectors, Marks marked) {
   alignas(64) uint32_t at[32];
   _mm512_store_si512(at, sectors.low);
   _mm512_store_si512(at + 16, sectors.high);
@@ -158,7 +158,7 @@ WARPEMU_AVX512 inline void touch_all(uint64_t* bits, const Numbers& sectors, Mar
     BufferTraffic::touch(bits, at[__builtin_ctz(m)]);
 }
 
-WARPEMU_AVX512 inline bool all_below(const Numbers& n, uint64_t limit) {
+WARPEMU_COUNTS_AVX512 inline bool all_below(const Numbers& n, uint64_t limit) {
   const __m512i end = _mm512_set1_epi32(static_cast<int>(limit));
   return (_mm512_mask_cmpge_epu32_mask(n.in_low, n.low, end) |
           _mm512_mask_cmpge_epu32_mask(n.in_high, n.high, end)) == 0;
@@ -171,7 +171,7 @@ uint64_t known_sectors(const CountedRow& known) {
 
 }  // namespace
 
-WARPEMU_AVX512 bool count_lanes_avx512(const CountedRow& known, const Access& x, uint32_t mask) {
+WARPEMU_COUNTS_AVX512 bool count_lanes_avx512(const CountedRow& known, const Access& x, uint32_t mask) {
   if (known.counts == nullptr || known.plane == nullptr || known.sectors * kSectorBytes >= kMostExtent)
     return false;
   const Numbers places = distances(x.host, mask, known.first_sector * kSectorBytes);
@@ -215,7 +215,7 @@ struct OneOfBanks {
 constexpr OneOfBanks kOneOfBanks;
 
 // How many of the words lie in the bank that most of them lie in.
-WARPEMU_AVX512 inline uint32_t most_in_a_bank(const Numbers& words) {
+WARPEMU_COUNTS_AVX512 inline uint32_t most_in_a_bank(const Numbers& words) {
   alignas(64) uint32_t at[kLanes];
   _mm512_store_si512(at, words.low);
   _mm512_store_si512(at + 16, words.high);
@@ -234,7 +234,7 @@ WARPEMU_AVX512 inline uint32_t most_in_a_bank(const Numbers& words) {
 
 }  // namespace
 
-WARPEMU_AVX512 Turns turns_avx512(const Access& x, uint32_t mask, uint64_t base) {
+WARPEMU_COUNTS_AVX512 Turns turns_avx512(const Access& x, uint32_t mask, uint64_t base) {
   const Numbers words = shifted(distances(x.host, mask, base), 2);
   const Numbers before = predecessors(words);
   const bool rising = ordered(words, before) && new_in_order(words, before).count() == words.count();

@@ -1,5 +1,5 @@
-// Counting a warp's access by lanes anywhere, with AVX-512: of global memory, and of updates by atomics how many
-// lanes take turns.
+// Counting a warp's access by lanes anywhere, with AVX-512: of global memory, and of updates by atomics how
+// many lanes take turns.
 #pragma once
 #include "simt/count_access.h"
 

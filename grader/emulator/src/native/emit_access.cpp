@@ -154,8 +154,8 @@ void Emitter::count_shared_row(const Access& a, Label& uncounted) {
   add(qword[rax + offsetof(SharedCounts, ideal_passes)], rcx);
 }
 
-// Lanes anywhere in global memory, whose host addresses are in the context: where they are few, they are counted
-// in place, and on it goes at `counted`. rdx stays.
+// Lanes anywhere in global memory, whose host addresses are in the context: where they are few, they are
+// counted in place, and on it goes at `counted`. rdx stays.
 void Emitter::count_few_lanes(const Access& a, Label& counted) {
   if (mode_.checks || a.shared) return;
   Label many;
@@ -172,6 +172,27 @@ void Emitter::count_few_lanes(const Access& a, Label& counted) {
   test(rax, rax);
   jnz(counted, T_NEAR);
   L(many);
+}
+
+// Of lanes anywhere, whose host addresses are in the context: native_observe_lanes or native_count_few.
+void Emitter::observe_lanes_at(const Access& a, const Cache& before) {
+  Label partly, stored, counted;
+  count_few_lanes(a, counted);
+  cmp(r13d, -1);
+  jne(partly, T_NEAR);
+  store_dirty(before, false, [](uint32_t) { return true; });
+  jmp(stored, T_NEAR);
+  L(partly);
+  store_dirty(before, true, [](uint32_t) { return true; });
+  L(stored);
+  call_observer(a.site, reinterpret_cast<const void*>(&native_observe_lanes));
+  reload(before);
+  L(counted);
+}
+
+void Emitter::finish_access(const Access& a, Label& done, const Cache& before,
+                            const std::function<void(const Cache&)>& others) {
+  finish_instruction(a.i, a.site, a.slowly, done, before, others);
 }
 
 // A row, or one place, from rdx on, which stays there.

@@ -243,53 +243,19 @@ void Avx512Emitter::vector_piece(const Inst& i, const Decoded& d, uint32_t p, Zm
   }
 }
 
-bool Avx512Emitter::emit_vector(const Inst& i, const Decoded& d) {
-  const uint32_t bytes = d.writes[0].bytes, pieces = bytes / 2;
-  // A result that is a source as well keeps its old pieces until all new ones are there: results of one width
-  // may be read in pieces of another.
-  std::vector<Zmm> results;
-  const bool overlaps = std::any_of(d.reads.begin(), d.reads.end(),
-                                    [&](const Register& r) { return r.slot == i.d && r.bytes != bytes; });
-  for (uint32_t p = 0; p < pieces; ++p) {
-    const Zmm t = allocate();
-    vector_piece(i, d, p, t);
-    if (overlaps) {
-      results.push_back(t);
-      continue;
-    }
-    for (CachedScalar& s : cache_.scalars) {
-      if (s.slot == i.d) s.slot = kFree;
-    }
-    bind(i.d, p, bytes, t);
-    ++now_;
-  }
-  for (uint32_t p = 0; p < results.size(); ++p) bind(i.d, p, bytes, results[p]);
-  return true;
+void Avx512Emitter::compute_piece(const Inst& i, const Decoded& d, uint32_t piece, int to) {
+  vector_piece(i, d, piece, Zmm(to));
 }
 
-void Avx512Emitter::emit_unpack(const Inst& i) {
-  for (uint32_t k = 0; k < 2; ++k) {
-    if (i.vec[k] == kNoSlot) continue;
-    for (uint32_t p = 0; p < 2; ++p) {
-      const Zmm t = allocate();
-      const Zmm first = source(i.a, 2 * p, 8), second = source(i.a, 2 * p + 1, 8);
-      if (k == 0) {
-        vpmovqd(Ymm(t.getIdx()), first);
-        vpmovqd(ymm28, second);
-      } else {
-        vpsrlq(zmm28, first, 32);
-        vpsrlq(zmm29, second, 32);
-        vpmovqd(Ymm(t.getIdx()), zmm28);
-        vpmovqd(ymm28, zmm29);
-      }
-      vinserti64x4(t, t, ymm28, 1);
-      for (CachedScalar& s : cache_.scalars) {
-        if (s.slot == i.vec[k]) s.slot = kFree;
-      }
-      bind(i.vec[k], p, 4, t);
-    }
-    ++now_;
+void Avx512Emitter::unpack_piece(int to, uint32_t slot, uint32_t piece, bool upper) {
+  const Zmm t(to), first = source(slot, 2 * piece, 8), second = source(slot, 2 * piece + 1, 8);
+  if (upper) {
+    vpsrlq(zmm28, first, 32);
+    vpsrlq(zmm29, second, 32);
   }
+  vpmovqd(Ymm(to), upper ? zmm28 : first);
+  vpmovqd(ymm28, upper ? zmm29 : second);
+  vinserti64x4(t, t, ymm28, 1);
 }
 
 // Leaves the comparison's mask of all lanes in eax.
@@ -325,22 +291,10 @@ void Avx512Emitter::emit_compare(const Inst& i, const Decoded& d) {
   }
 }
 
-void Avx512Emitter::emit_select(const Inst& i, const Decoded& d) {
-  const uint32_t bytes = bytes_of(d.type), pieces = bytes / 2;
-  mov(eax, predicate(i.c));
-  if (i.flags != 0) not_(eax);
-  for (CachedScalar& s : cache_.scalars) {
-    if (s.slot == i.d) s.slot = kFree;
-  }
-  for (uint32_t p = 0; p < pieces; ++p) {
-    const Zmm t = allocate();
-    if (p != 0) shr(eax, kLanes / pieces);
-    kmovd(k7, eax);
-    const Zmm a = source(i.a, p, bytes), b = source(i.b, p, bytes);
-    bytes == 4 ? vpblendmd(t | k7, b, a) : vpblendmq(t | k7, b, a);
-    bind(i.d, p, bytes, t);
-    ++now_;
-  }
+void Avx512Emitter::select_piece(int to, int a, int b, uint32_t bytes, uint32_t piece) {
+  if (piece != 0) shr(eax, kLanes / pieces_of(bytes));
+  kmovd(k7, eax);
+  bytes == 4 ? vpblendmd(Zmm(to) | k7, Zmm(b), Zmm(a)) : vpblendmq(Zmm(to) | k7, Zmm(b), Zmm(a));
 }
 
 // Of a warp that is all there.
@@ -354,58 +308,17 @@ void Avx512Emitter::emit_order() {
   for (int p = 0; p < 2; ++p) vmovdqu32(ptr[rax + 64 * p], zmm28);
 }
 
-bool Avx512Emitter::emit_shuffle(const Inst& i, const Decoded&) {
-  const std::optional<ShuffledLanes> lanes = shuffled_lanes(i);
-  if (!lanes) return false;
-  const bool picks = lanes->picks;
-  const uint32_t* const from = lanes->from;
-  const Zmm low = source(i.a, 0, 4), high = source(i.a, 1, 4);
-  if (picks) scalar(i.b);
-  const Zmm t0 = allocate(), t1 = allocate();
-  const Cache before = cache_;
-  const uint32_t site = make_site(i);
-  Label slowly, done;
-  cmp(r13d, -1);
-  jne(slowly, T_NEAR);
-  if (mode_.orders_lanes) emit_order();
-  if (picks) {
-    mov(eax, scalar(i.b).cvt32());
-    vpbroadcastd(t0, eax);
-    vpermi2d(t0, low, high);
-    vmovd(eax, Xbyak::Xmm(t0.getIdx()));
-    define_scalar(i.d, rax);
-  } else {
-    for (uint32_t p = 0; p < 2; ++p) {
-      std::vector<uint64_t> words(8);
-      for (uint32_t k = 0; k < 8; ++k)
-        words[k] = uint64_t(from[16 * p + 2 * k + 1]) << 32 | from[16 * p + 2 * k];
-      const Zmm t = p == 0 ? t0 : t1;
-      vmovdqa64(t, constant(words));
-      vpermi2d(t, low, high);
-    }
-    for (CachedScalar& s : cache_.scalars) {
-      if (s.slot == i.d) s.slot = kFree;
-    }
-    bind(i.d, 0, 4, t0);
-    bind(i.d, 1, 4, t1);
-  }
-  if (i.vec[0] != kNoSlot) {
-    mov(eax, lanes->in_range);
-    define_predicate(i.vec[0]);
-  }
-  L(done);
-  const Cache after = cache_;
-  Facts facts = facts_;
-  flow_.apply(i, facts);
-  cold_.push_back([this, slowly, done, before, after, site, facts]() mutable {
-    L(slowly);
-    store_dirty(before, true, [](uint32_t) { return true; });
-    call_run(site);
-    facts_ = facts;
-    reload(after);
-    jmp(done);
-  });
-  return true;
+void Avx512Emitter::shuffle_piece(const ShuffledLanes& lanes, uint32_t piece, int to,
+                                  const std::vector<int>& from) {
+  vmovdqa64(Zmm(to), indices(4, [&](uint32_t k) { return lanes.from[16 * piece + k]; }));
+  vpermi2d(Zmm(to), Zmm(from[0]), Zmm(from[1]));
+}
+
+void Avx512Emitter::pick_lane(const Reg32& lane, const std::vector<int>& from) {
+  mov(eax, lane);
+  vpbroadcastd(zmm28, eax);
+  vpermi2d(zmm28, Zmm(from[0]), Zmm(from[1]));
+  vmovd(eax, Xbyak::Xmm(28));
 }
 
 }  // namespace warpgrade::emu

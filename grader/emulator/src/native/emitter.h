@@ -63,31 +63,25 @@ class Emitter : public Xbyak::CodeGenerator {
   virtual void load_piece(int to, const CachedVector& v) = 0;
   virtual void evict(const CachedVector& v, int from) = 0;
   virtual void write_scalar(uint32_t slot) = 0;  // to the register file, as a vector
-  virtual bool emit_vector(const Inst& i, const Decoded& d) = 0;
+  virtual int source_register(uint32_t slot, uint32_t piece, uint32_t bytes) = 0;
+  virtual void compute_piece(const Inst& i, const Decoded& d, uint32_t piece, int to) = 0;
   virtual void emit_compare(const Inst& i, const Decoded& d) = 0;
-  virtual void emit_select(const Inst& i, const Decoded& d) = 0;
-  virtual void emit_unpack(const Inst& i) = 0;
-  virtual bool emit_shuffle(const Inst& i, const Decoded& d) = 0;
+  virtual void begin_select() {}  // eax: the lanes that take their value from `a`
+  virtual void select_piece(int to, int a, int b, uint32_t bytes, uint32_t piece) = 0;
+  virtual void unpack_piece(int to, uint32_t slot, uint32_t piece, bool upper) = 0;  // of 64 bits a half
+  virtual void pick_lane(const Reg32& lane, const std::vector<int>& from) = 0;       // into eax
+  virtual void shuffle_piece(const ShuffledLanes& lanes, uint32_t piece, int to,
+                             const std::vector<int>& from) = 0;
   virtual bool orders_lanes_natively() const { return false; }
   virtual void emit_order() {}  // of a whole warp, for racecheck (BlockOrder::order_lanes)
   virtual bool emit_access(const Inst& i, const Decoded& d) = 0;
 
-  // emitter.cpp: the frame, blocks, calls.
+  // emitter.cpp: the frame, blocks.
   void emit_frame();
   void emit_block(uint32_t index);
   void emit_instruction(const Inst& i);
   void count_block(uint32_t index);
   uint32_t make_site(const Inst& i);
-  void call_handler(const Inst& i);
-  void call_run(uint32_t site);
-  void resume_or_leave();
-  void emit_warp_barrier(const Inst& i);
-  bool is_full_warp_barrier(const Inst& i) const;
-  void leave_before(uint32_t site);
-  void stop_before(const Inst& i, Label& label);
-  void finish_block(bool write_scalars);
-  void emit_branch(const Inst& i);
-  void emit_control(const Inst& i);
   void emit_constants();
   void store_dirty(const Cache& cache, bool masked, const std::function<bool(uint32_t)>& wanted);
   void store_dirty_by_lanes(const std::function<bool(uint32_t)>& wanted);
@@ -97,6 +91,28 @@ class Emitter : public Xbyak::CodeGenerator {
   uint32_t pieces_of(uint32_t bytes) const { return bytes * kLanes / piece_bytes_; }
   Xbyak::Address home(uint32_t slot) { return ptr[r14 + 8 * unit_of(slot)]; }
   const NativeSite& site(uint32_t k) const { return out_.sites[k]; }
+
+  // emit_control.cpp: calls of handlers, ways out.
+  void call_handler(const Inst& i);
+  void call_run(uint32_t site);
+  void resume_or_leave();
+  void emit_warp_barrier(const Inst& i);
+  bool is_full_warp_barrier(const Inst& i) const;
+  void finish_instruction(const Inst& i, uint32_t site, Label& slowly, Label& done, const Cache& before,
+                          const std::function<void(const Cache&)>& others = {});
+  void leave_before(uint32_t site);
+  void stop_before(const Inst& i, Label& label);
+  void finish_block(bool write_scalars);
+  void emit_branch(const Inst& i);
+  void emit_control(const Inst& i);
+
+  // emit_moves.cpp
+  void bind(uint32_t slot, uint32_t piece, uint32_t bytes, const Xbyak::Reg& from);
+  void forget_scalar(uint32_t slot);
+  bool emit_vector(const Inst& i, const Decoded& d);
+  void emit_select(const Inst& i, const Decoded& d);
+  void emit_unpack(const Inst& i);
+  bool emit_shuffle(const Inst& i);
 
   // cache.cpp
   int find(uint32_t slot, uint32_t piece) const;
@@ -138,6 +154,9 @@ class Emitter : public Xbyak::CodeGenerator {
   void count_row(const Access& a, Label& uncounted);
   void count_shared_row(const Access& a, Label& uncounted);
   void count_few_lanes(const Access& a, Label& counted);
+  void observe_lanes_at(const Access& a, const Cache& before);
+  void finish_access(const Access& a, Label& done, const Cache& before,
+                     const std::function<void(const Cache&)>& others = {});
   void observe_row_at(const Access& a);
 
   const Program& program_;

@@ -10,10 +10,6 @@ namespace {
 // What the analysis may take for one kernel: facts that are kept, and looks at a fact.
 constexpr size_t kMostFacts = 2'000'000, kMostLooks = 200'000'000;
 
-uint64_t narrow(uint64_t value, uint32_t bytes) {
-  return bytes == 4 ? uint32_t(value) : value;
-}
-
 Fact meet(const Fact& a, const Fact& b) {
   if (a.kind == Fact::Kind::unknown) return b;
   if (b.kind == Fact::Kind::unknown) return a;
@@ -24,28 +20,12 @@ Fact meet(const Fact& a, const Fact& b) {
   return met;
 }
 
-// Steps that are worth keeping: larger ones are no row in memory, and products of them could overflow.
-constexpr int64_t kMostStride = int64_t{1} << 24;
-
-Fact affine(uint32_t bytes, int64_t stride, int align = 0) {
-  if (stride > kMostStride || stride < -kMostStride) return Fact::vector();
-  return Fact::scalar(static_cast<uint8_t>(bytes), stride,
-                      static_cast<uint8_t>(std::clamp(align, 0, int(Fact::kMostAlign))));
-}
-
-constexpr int kLaneBits = 5;
-
 // Blocks have 1024 threads at most.
 constexpr uint8_t kThreadBits = 10;
 
 Fact below_threads(Fact f) {
   f.bits = f.is_scalar() ? kThreadBits : 0;
   return f;
-}
-
-// Whether the lanes differ in the lowest bits alone, which hold the lane's number.
-bool counts_lanes(const Fact& f) {
-  return f.is_scalar() && f.stride == 1 && f.align >= kLaneBits;
 }
 
 bool ends_block(Operation operation) {
@@ -247,104 +227,6 @@ void Flow::apply(const Inst& i, Facts& facts) const {
   if (d.writes.empty()) return;
   const Fact fact = result(i, d, facts);
   for (const Register& r : d.writes) facts[unit_of(r.slot)] = r.bytes == 0 ? Fact::vector() : fact;
-}
-
-Fact Flow::result(const Inst& i, const Decoded& d, const Facts& facts) const {
-  if (i.guard != kAlwaysSlot || d.writes.empty()) return Fact::vector();
-  const uint32_t bytes = d.writes[0].bytes;
-  if (bytes != 4 && bytes != 8) return Fact::vector();
-  const auto of = [&](uint32_t slot) { return fact(facts, slot); };
-  const auto source = [&](size_t k) { return of(d.reads[k].slot); };
-  if (d.operation == Operation::load_parameter) return Fact::scalar(static_cast<uint8_t>(bytes), 0);
-  // All lanes take the value of one.
-  if (d.operation == Operation::shuffle) {
-    const bool picks = i.variant == kShuffleByIndex && source(1).is_uniform() && source(2).known &&
-                       (source(2).value >> 8 & 31) == 0;
-    return picks ? Fact::scalar(4, 0) : Fact::vector();
-  }
-  if (d.operation == Operation::load)
-    return i.space != Space::local && source(0).is_uniform() ? Fact::scalar(static_cast<uint8_t>(bytes), 0)
-                                                             : Fact::vector();
-  if (is_float(d.type) && d.operation != Operation::move) return Fact::vector();
-  if (d.reads.empty()) return Fact::vector();
-  for (const Register& r : d.reads) {
-    if (r.bytes == 0 || !of(r.slot).is_scalar()) return Fact::vector();
-  }
-  const Fact a = source(0), b = d.reads.size() > 1 ? source(1) : Fact(),
-             c = d.reads.size() > 2 ? source(2) : Fact();
-  const bool uniform =
-      std::all_of(d.reads.begin(), d.reads.end(), [&](const Register& r) { return of(r.slot).is_uniform(); });
-  // A product with a constant keeps a step; one with an unknown uniform factor has a step that is not known.
-  const auto product = [&]() -> Fact {
-    const int align = a.align + b.align;
-    if (a.is_uniform() && b.is_uniform()) {
-      return a.known && b.known && bytes == 4 ? Fact::constant(4, uint32_t(a.value * b.value))
-                                              : affine(bytes, 0, align);
-    }
-    const Fact& factor = a.known ? a : b;
-    const Fact& other = a.known ? b : a;
-    const uint64_t limit = uint64_t(1) << 20;
-    if (!factor.known || factor.value > limit) return Fact::vector();
-    return affine(bytes, other.stride * static_cast<int64_t>(factor.value), align);
-  };
-  const auto with_sum = [&](const Fact& p) {
-    return p.is_scalar() ? affine(bytes, p.stride + c.stride, std::min(p.align, c.align)) : p;
-  };
-  // Widening commutes with the step as long as no lane wraps around: the code checks that for steps upwards.
-  const bool widens = a.stride >= 0 && b.stride >= 0 && !(a.stride != 0 && b.stride != 0);
-  const int lower_align = std::min(a.align, b.align);
-  switch (d.operation) {
-    case Operation::move:
-      return a;
-    case Operation::add_immediate:
-      return affine(bytes, a.stride,
-                    std::min<int>(a.align, Fact::constant(8, static_cast<uint64_t>(i.imm)).align));
-    case Operation::add:
-      if (a.known && b.known)
-        return Fact::constant(static_cast<uint8_t>(bytes), narrow(a.value + b.value, bytes));
-      return affine(bytes, a.stride + b.stride, lower_align);
-    case Operation::subtract:
-      return affine(bytes, a.stride - b.stride, lower_align);
-    case Operation::multiply:
-      return product();
-    case Operation::multiply_add:
-      return with_sum(product());
-    case Operation::multiply_wide:
-      return widens ? product() : Fact::vector();
-    case Operation::multiply_add_wide:
-      return widens ? with_sum(product()) : Fact::vector();
-    case Operation::shift_left:
-      if (!b.known || b.value > 20) return uniform && b.known ? affine(bytes, 0) : Fact::vector();
-      return affine(bytes, a.stride * (int64_t{1} << b.value), a.align + static_cast<int>(b.value));
-    case Operation::shift_right:
-      if (!b.known) return Fact::vector();
-      // The sign of a thread's number: what a signed division by a power of two begins with.
-      if (a.bits != 0 && b.value >= a.bits) return Fact::constant(static_cast<uint8_t>(bytes), 0);
-      if (uniform)
-        return affine(bytes, 0, a.align - static_cast<int>(std::min<uint64_t>(b.value, Fact::kMostAlign)));
-      return counts_lanes(a) && b.value >= kLaneBits ? affine(bytes, 0) : Fact::vector();
-    case Operation::bit_and: {
-      if (uniform) return affine(bytes, 0, std::max(a.align, b.align));
-      const Fact& mask = a.known ? a : b;
-      const Fact& other = a.known ? b : a;
-      if (!mask.known || !counts_lanes(other)) return Fact::vector();
-      if ((mask.value & (kLanes - 1)) == kLanes - 1) return affine(bytes, 1, kLaneBits);
-      return (mask.value & (kLanes - 1)) == 0 ? affine(bytes, 0, mask.align) : Fact::vector();
-    }
-    case Operation::bit_or:
-    case Operation::bit_xor:
-    case Operation::bit_not:
-    case Operation::minimum:
-    case Operation::maximum:
-      return uniform ? affine(bytes, 0) : Fact::vector();
-    case Operation::negate:
-      return affine(bytes, -a.stride, a.align);
-    case Operation::convert:
-      if (bytes == 4) return affine(bytes, a.stride, a.align);
-      return a.bytes == 8 || a.stride >= 0 ? affine(bytes, a.stride, a.align) : Fact::vector();
-    default:
-      return Fact::vector();
-  }
 }
 
 }  // namespace warpgrade::emu

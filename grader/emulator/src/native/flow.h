@@ -72,6 +72,8 @@ struct FlowBlock {
   Facts in;
 };
 
+inline constexpr int kLaneBits = 5;  // of a lane's number
+
 // How the launch's shape shows in the special registers.
 struct LaunchShapeFacts {
   bool tid_x_is_affine = false;  // tid.x is base + lane in each warp

@@ -21,4 +21,8 @@ void renew(NativeContext& context, Worker& worker);
 // Enters native code at w.pc when it can: true when some ran, and `next` says what is to be done.
 bool run_native(Warp& w, NativeContext& context, NativeReturn& next);
 
+// An atomic of a site that has NativeAtomic, by the lanes of w.mask, with counters and checks; false: nothing
+// was done, the handler has to.
+bool native_update(Warp& w, NativeContext& context, uint32_t number);
+
 }  // namespace warpgrade::emu

@@ -1,0 +1,211 @@
+"""What a bare machine does with a hand-out, a package and an image, and what README.md tells people to type."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from conftest import ROOT, WARPGRADE
+
+BUILD = WARPGRADE.resolve().parents[1]
+
+
+def first_lines(done: subprocess.CompletedProcess[str]) -> str:
+    return (done.stdout + done.stderr)[-3000:]
+
+
+@pytest.fixture(scope="module")
+def proof() -> ModuleType:
+    """scripts/prove-install."""
+    loader = SourceFileLoader("prove_install_steps", str(ROOT / "scripts/prove-install"))
+    spec = spec_from_loader("prove_install_steps", loader)
+    assert spec
+    module = module_from_spec(spec)
+    sys.modules["prove_install_steps"] = module
+    loader.exec_module(module)
+    return module
+
+
+# ---- What README.md says
+
+
+def test_readme_tells_a_student_and_an_instructor_two_commands_each(proof: ModuleType) -> None:
+    student, instructor = proof.readme_commands()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(student) == len(instructor) == 2
+    assert all(f"\n{command}" in readme and "  #" not in command for command in [*student, *instructor])
+    assert instructor[0].startswith("git clone <this repository> ")  # a proof puts its own in that place
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [("", "no block of commands"), ("## Start\n\n```\none\n\nmake demo\n```\n", "not two commands for a student")],
+)
+def test_a_readme_without_two_commands_for_each_ends_the_proof(
+    proof: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str, reason: str
+) -> None:
+    (tmp_path / "README.md").write_text(f"# Warpgrade\n\n{block}", encoding="utf-8")
+    monkeypatch.setattr(proof, "ROOT", tmp_path)
+    with pytest.raises(SystemExit, match=reason):
+        proof.readme_commands()
+
+
+@pytest.mark.parametrize("target", ["grade", "bench", "sweep", "profile"])
+@pytest.mark.parametrize("makefile", ["Makefile", "scripts/package.mk"])
+def test_a_make_variable_allows_what_the_refusal_names(makefile: str, target: str) -> None:
+    if f"\n{target}:" not in (ROOT / makefile).read_text(encoding="utf-8"):
+        return  # a hand-out's students test, sweep and profile
+    for variables, allowed in (([], False), (["ALLOW_UNSANDBOXED=1"], True)):
+        command = ["make", "--dry-run", "--file", makefile, target, *variables]
+        printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        assert ("--allow-unsandboxed" in printed) == allowed, printed
+
+
+# ---- The compiler's side
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ("60", "the last toolkit that supports it is CUDA 12.9: install that one and set CUDA_HOME to it"),
+        ("50", "the oldest that Warpgrade supports is 60 (Pascal)"),
+        ("75-virtual;999", "a newer toolkit may support it: set CUDA_HOME to one"),
+    ],
+)
+def test_an_architecture_that_the_toolkit_does_not_know_is_told(tmp_path: Path, asked: str, reason: str) -> None:
+    known = (ROOT / ".cache/toolchain.env").read_text(encoding="utf-8")
+    nvcc = re.findall(r"^NVCC=(.*)$", known, re.MULTILINE)[0]
+    shown = subprocess.run([nvcc, "--list-gpu-arch"], capture_output=True, text=True, check=True).stdout
+    capability = asked.split(";")[-1]
+    if f"compute_{capability}\n" in shown:
+        pytest.skip(f"this toolkit compiles for {capability}")
+    command = ["cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_CUDA_COMPILER={nvcc}"]
+    done = subprocess.run(
+        [*command, f"-DCMAKE_CUDA_ARCHITECTURES={asked}"], capture_output=True, text=True, check=False, timeout=120
+    )
+    said = re.sub(r"\s+", " ", done.stderr)
+    assert done.returncode != 0
+    assert f"ARCHITECTURES={capability}: CUDA " in said, said
+    assert reason in said, said
+    assert "CMAKE_CUDA_ARCHITECTURES" not in (tmp_path / "CMakeCache.txt").read_text(encoding="utf-8")
+
+
+# ---- Bare roots and images
+
+
+def reason_against_roots() -> str:
+    """Why no bare root can be made here; empty where one can."""
+    if os.geteuid() != 0:
+        return "bare roots take root's rights"
+    if not shutil.which("debootstrap"):
+        return "no debootstrap on this machine"
+    if not (ROOT / ".git").exists():
+        return "the hand-out lists what git tracks, and this is no checkout"
+    return ""
+
+
+@pytest.fixture(scope="module")
+def bare_root(proof: ModuleType) -> Path:
+    """A bare Debian 12, packed; it is made once and stays in .cache."""
+    if reason := reason_against_roots():
+        pytest.skip(reason)
+    folder = ROOT / ".cache/roots"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        return Path(proof.make_root(proof.PLATFORMS[0], folder))
+    except proof.StepError as error:
+        pytest.skip(f"no bare Debian 12 can be made here: {error}")
+
+
+@pytest.fixture(scope="module")
+def archives(bare_root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The package and the hand-out of the programs that are built here, for tests that have a root."""
+    assert bare_root.exists()
+    folder = tmp_path_factory.mktemp("archives")
+    made = {}
+    for name, options in (("package", []), ("handout", ["--handout"])):
+        made[name] = folder / f"warpgrade-{name}.tar.gz"
+        command = [ROOT / "scripts/package", *options, "--build", BUILD, "--output", made[name]]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, first_lines(done)
+    return made
+
+
+def test_a_student_and_an_instructor_need_nothing_but_a_bare_debian_12(
+    archives: dict[str, Path], bare_root: Path, proof: ModuleType
+) -> None:
+    command = [ROOT / "scripts/prove-install", "--handout", archives["handout"], "--package", archives["package"],
+               "--platform", "Debian 12", "--tree", BUILD, "--roots", bare_root.parent]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
+    assert done.returncode == 0, first_lines(done)
+    assert "| records and those of a run from the tree | same |" in done.stdout
+    assert "| result | passed |" in done.stdout
+    typed = (bare_root.parent / f"bookworm-{platform.machine()}.log").read_text(encoding="utf-8")
+    assert all(f"\n{command}\n" in typed for command in proof.readme_commands()[0]), (
+        "README.md's commands, as they stand"
+    )
+
+
+@pytest.fixture
+def buildah(tmp_path: Path) -> Iterator[list[str | Path]]:
+    """The command's beginning: images lie in the test's own folder, in layers where they may be stacked, else whole."""
+    if not shutil.which("buildah"):
+        pytest.skip("no buildah on this machine")
+    reason = ""
+    for driver in ("overlay", "vfs"):
+        places = ["--root", tmp_path / driver, "--runroot", tmp_path / f"{driver}.running"]
+        command: list[str | Path] = ["buildah", *places, "--storage-driver", driver]
+        try:
+            container = said(command, "from", "scratch").strip()
+            said(command, "add", container, ROOT / "README.md", "/")
+        except AssertionError as error:
+            reason = str(error)
+            continue
+        yield command
+        said(command, "rm", "--all")
+        shutil.rmtree(tmp_path / driver)
+        return
+    pytest.skip(f"buildah may not work here: {reason[-300:]}")
+
+
+def bare_image(buildah: list[str | Path], bare_root: Path) -> None:
+    """localhost/bare: the root, in place of a registry's debian:12-slim. pip trusts there whom this machine trusts."""
+    (container,) = said(buildah, "from", "scratch").split()
+    said(buildah, "add", container, bare_root, "/")
+    if any(Path("/usr/local/share/ca-certificates").glob("*.crt")):
+        said(buildah, "copy", container, "/etc/ssl/certs/ca-certificates.crt", "/etc/own-authorities.crt")
+        said(buildah, "config", "--env", "PIP_CERT=/etc/own-authorities.crt", container)
+    said(buildah, "commit", "--rm", container, "localhost/bare")
+
+
+def said(buildah: list[str | Path], *arguments: str | Path, **options: Path) -> str:
+    """What a command of buildah's printed; it must succeed."""
+    done = subprocess.run([*buildah, *arguments], capture_output=True, text=True, check=False, timeout=600, **options)
+    assert done.returncode == 0, first_lines(done)
+    return done.stdout
+
+
+def test_the_students_image_is_built_and_tests_a_stub(
+    archives: dict[str, Path], bare_root: Path, buildah: list[str | Path], tmp_path: Path
+) -> None:
+    bare_image(buildah, bare_root)
+    context = tmp_path / "context"
+    context.mkdir()
+    shutil.copy(archives["handout"], context / "handout.tar.gz")
+    build = ["build", "--isolation", "chroot", "-f", ROOT / "scripts/containers/Containerfile.student", "-t", "labs",
+             "--build-arg", "BASE=localhost/bare", "--build-arg", "HANDOUT=handout.tar.gz", "."]  # fmt: skip
+    said(buildah, *build, cwd=context)
+    (container,) = said(buildah, "from", "localhost/labs").split()
+    printed = said(buildah, "run", "--isolation", "chroot", container, "--", "make", "test", "LAB=spmm")
+    assert re.search(r"not written yet: \d+ cases", printed), printed
+    assert "not fully isolated" in printed or "sandbox" not in printed, printed
