@@ -36,7 +36,10 @@ def test_a_race_that_shows_only_under_another_schedule_comes_first(records: dict
     place = f"spmm.cu:{line_of(HIDDEN, 'sum += staged[i]')}: "
     assert record["outcome"]["verdict"] == "wrong_answer", record["outcome"]
     assert record["outcome"]["message"].startswith(place), record["outcome"]
-    assert "(shared_race), the emulator finds this when the last warp of a block runs first; " in record["outcome"]["message"]
+    assert (
+        "(shared_race), the emulator finds this when the last warp of a block runs first; "
+        in record["outcome"]["message"]
+    )
     assert record["diagnostics"][0]["schedule"] == "reversed", record["diagnostics"]
     assert record["cause_search"]["schedules"] == ["reversed"] and record["cause_search"]["found"], record
     assert record["phases"]["cause_search"] == record["cause_search"]["wall_s"] > 0

@@ -160,7 +160,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, words = process.communicate(timeout=60)
     assert process.returncode == 130, words
-    assert "goes on from there" in words
+    assert "Run the same command again to continue from there" in words
     before = {p: p.stat().st_mtime_ns for p in run.glob("cases/*/*.json")}
     assert before
     done = warpgrade(*arguments[1:])

@@ -95,7 +95,7 @@ WRONG: dict[str, tuple[Callable[[Path], None], str, list[str]]] = {
     "legacy_without_run": (
         legacy_without_run,
         "missing_symbol",
-        ["spmm_opt.cu uses SpMMOpt::run(float*, float*)", "none of your files defines", "define it"],
+        ["spmm_opt.cu uses SpMMOpt::run(float*, float*)", "none of your files defines", "Define it"],
     ),
 }
 

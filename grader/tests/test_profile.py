@@ -24,7 +24,9 @@ def test_it_names_the_line_of_an_uncoalesced_access(tmp_path: Path) -> None:
     assert printed["outcome"]["verdict"] == "accepted"
     finding = next(f for f in printed["counters"]["findings"] if f["disease"] == "uncoalesced")
     store = line_of(NAIVE / "spmm.cu", "] = sum;")
-    assert {p["line"]: p["text"] for p in finding["places"]}[store] == "32.0 sectors per request where 4.0 would be enough"
+    assert {p["line"]: p["text"] for p in finding["places"]}[
+        store
+    ] == "32.0 sectors per request where 4.0 would be enough"
     assert json.loads((tmp_path / "profile.json").read_text(encoding="utf-8")) == printed
     assert "uncoalesced access" in (tmp_path / "profile.md").read_text(encoding="utf-8")
 

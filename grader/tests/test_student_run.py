@@ -54,7 +54,7 @@ def test_a_case_that_one_lab_has_is_found_without_naming_the_lab(student: Path) 
     [
         (("--case=one-idd",), "no case 'one-idd' in any lab"),
         (("apsp", "--case=one-id"), "no case 'one-id' in lab apsp"),
-        (("apps",), "no lab named 'apps'"),
+        (("apps",), "no lab is named 'apps'"),
         (("gcn",), "has no folder gcn"),
     ],
 )
