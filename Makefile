@@ -97,8 +97,9 @@ configure: bootstrap
 	  cmake -S . -B "$$BUILD" -DWARPGRADE_EVERY_COMMAND=ON
 	fi
 
-# Where two sources that are compiled as one have a local name in common, each is compiled alone.
-COMPILE = ninja -C "$$BUILD" $(1) || { grep -q '^WARPGRADE_FEW_UNITS:BOOL=ON' "$$BUILD/CMakeCache.txt" && \
+# Where two sources that are compiled as one have a local name in common, each is compiled alone. Not after an
+# interruption, which ninja answers with another code than 1.
+COMPILE = ninja -C "$$BUILD" $(1) || { [[ $$? -eq 1 ]] && grep -q '^WARPGRADE_FEW_UNITS:BOOL=ON' "$$BUILD/CMakeCache.txt" && \
 	  echo "make: once more, each source alone" >&2 && cmake -S . -B "$$BUILD" -DWARPGRADE_FEW_UNITS=OFF && ninja -C "$$BUILD" $(1); }
 
 .PHONY: build

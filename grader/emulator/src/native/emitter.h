@@ -19,7 +19,7 @@ namespace warpgrade::emu {
 
 class Emitter : public Xbyak::CodeGenerator {
  public:
-  virtual ~Emitter() = default;
+  ~Emitter() override = default;
   void run();
 
  protected:
