@@ -217,10 +217,10 @@ TEST(Submissions, WhatIsNoPlainFileCostsThatSubmissionOnly) {
   std::map<std::string, std::string> problems;
   for (const Submission& each : find_submissions(scratch.path(), "spmm"))
     problems[each.id] = each.problem.value_or("");
-  const std::map<std::string, std::string> wanted{{"fifo", "no plain file"},
-                                                  {"yaml_fifo", "no plain file"},
+  const std::map<std::string, std::string> wanted{{"fifo", "not a plain file"},
+                                                  {"yaml_fifo", "not a plain file"},
                                                   {"yaml_zero", "symbolic link"},
-                                                  {"yaml_deep", "can't be read"},
+                                                  {"yaml_deep", "cannot be read"},
                                                   {"yaml_large", "larger than 64"},
                                                   {"class_link", "symbolic link"},
                                                   {"fine", ""},

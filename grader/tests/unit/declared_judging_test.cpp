@@ -243,7 +243,7 @@ TEST(DeclaredCheck, SaysWhatTheWrongCellsHaveInCommon) {
   EXPECT_EQ(pattern([&](int i) {
               if (i > 0) got[at(i)] = want[at(i - 1)];
             }),
-            "the wrong cells hold what the cell before them should: is an index off by one?");
+            "each wrong cell holds the right value of the cell before it: is an index off by one?");
   EXPECT_EQ(pattern([&](int i) { got[at(i)] *= 3; }),
             "the first wrong cells are 3 times what they should be");
   EXPECT_EQ(

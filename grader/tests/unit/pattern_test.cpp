@@ -50,7 +50,7 @@ TEST(Pattern, NamesTheLengthAboveWhichRowsAreWrong) {
 
 TEST(Pattern, NamesEmptyRows) {
   const Example example(mixed_lengths(500));
-  EXPECT_NE(example.pattern([](int, int length) { return length == 0; }).find("those without entries"),
+  EXPECT_NE(example.pattern([](int, int length) { return length == 0; }).find("the rows without entries"),
             std::string::npos);
 }
 
@@ -72,7 +72,8 @@ TEST(Pattern, TellsWhereNaNComesFromUnlessNothingWasWritten) {
   const Example example(mixed_lengths(100));
   const auto every = [](int, int) { return true; };
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_NE(example.pattern(every, 32, nullptr, nan).find("set before it is added to?"), std::string::npos);
+  EXPECT_NE(example.pattern(every, 32, nullptr, nan).find("does the program set it before it adds to it?"),
+            std::string::npos);
   EXPECT_EQ(example.pattern(every, 32, nullptr, nan, false),
             "every row is wrong; the wrong cells were never written");
 }

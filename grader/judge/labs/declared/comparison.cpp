@@ -312,7 +312,7 @@ std::string pattern_of(const OutputView& output, const Comparison& c) {
   if (c.wrong >= 3) {
     for (const std::int64_t distance : {-1, 1}) {
       if (is_shifted(comparer, c, distance, type.bytes, type))
-        return fmt::format("each wrong cell holds the value of the cell {} it: is an index off by one?",
+        return fmt::format("each wrong cell holds the right value of the cell {} it: is an index off by one?",
                            distance < 0 ? "before" : "behind");
     }
     const double factor = common_factor(output, comparer, c);
