@@ -161,7 +161,7 @@ def test_a_days_limit_and_the_deadline_hold_and_the_student_is_told(tmp_path: Pa
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--submissions", "x"], "leave --submissions out"),
+        (["--submissions", "x"], "leave out --submissions"),
         (["--executor", "slurm"], "--watch judges on this machine"),
         (["--until", "soon"], "--until: expected a time"),
     ],
