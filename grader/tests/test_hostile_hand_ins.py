@@ -89,21 +89,21 @@ HOSTILE: dict[str, tuple[Maker, str, str]] = {
     "long_name": (lambda f: hand_in(f, "a" * 200 + ".cu"), "compile_error", "more than 100 bytes"),
     "folder_name": (lambda f: hand_in(f / "a b", "spmm.cu"), "compile_error", "rename the folder to a_b"),
     "header_name": (lambda f: [hand_in(f), hand_in(f, "$(x).h")], "compile_error", "in the name of a header"),
-    "fifo_source": (lambda f: [hand_in(f), os.mkfifo(f / "other.cu")], "compile_error", "no plain file"),
-    "fifo_header": (lambda f: [hand_in(f), os.mkfifo(f / "other.h")], "compile_error", "no plain file"),
-    "socket_source": (socket_source, "compile_error", "no plain file"),
-    "fifo_manifest": (lambda f: [hand_in(f), os.mkfifo(f / "submission.yaml")], "compile_error", "no plain file"),
+    "fifo_source": (lambda f: [hand_in(f), os.mkfifo(f / "other.cu")], "compile_error", "not a plain file"),
+    "fifo_header": (lambda f: [hand_in(f), os.mkfifo(f / "other.h")], "compile_error", "not a plain file"),
+    "socket_source": (socket_source, "compile_error", "not a plain file"),
+    "fifo_manifest": (lambda f: [hand_in(f), os.mkfifo(f / "submission.yaml")], "compile_error", "not a plain file"),
     "link_manifest": (
         lambda f: [hand_in(f), (f / "submission.yaml").symlink_to("/dev/zero")], "compile_error", "symbolic link"),
     "link_source": (lambda f: [hand_in(f), (f / "o.cu").symlink_to("/etc/passwd")], "compile_error", "symbolic link"),
     "folder_manifest": (
-        lambda f: [hand_in(f), (f / "submission.yaml").mkdir()], "compile_error", "no plain file"),
+        lambda f: [hand_in(f), (f / "submission.yaml").mkdir()], "compile_error", "not a plain file"),
     "huge_manifest": (
         lambda f: [hand_in(f), sparse(f / "submission.yaml", 1 << 40)], "compile_error", "larger than 64 KiB"),
     "huge_source": (lambda f: [hand_in(f), sparse(f / "o.cu", 1 << 40)], "compile_error", "200 source files or 4 MiB"),
     "deep_manifest": (
         lambda f: [hand_in(f), (f / "submission.yaml").write_text("flags: " + "[" * 60_000)],
-        "compile_error", "can't be read"),
+        "compile_error", "cannot be read"),
     "alias_manifest": (
         lambda f: [hand_in(f), (f / "submission.yaml").write_text(
             "a: &a [x,x,x,x,x,x,x,x]\n" + "".join(
