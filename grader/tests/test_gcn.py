@@ -92,7 +92,7 @@ def test_another_raw_input_is_another_run(raw_layer: Path, tmp_path: Path) -> No
         (lambda folder: (folder / "w.bin").unlink(), "w.bin is not there; expected W: 128 x 16 numbers"),
         (lambda folder: np.zeros((57, 128), "<f4").tofile(folder / "x.bin"), "is it fp32?"),
         (lambda folder: np.full((128, 16), np.inf).tofile(folder / "w.bin"), "w.bin: byte 0 (row 0, column 0)"),
-        (lambda folder: np.full((128, 16), 1e307).tofile(folder / "w.bin"), "multiply x.bin or w.bin by a smaller factor"),
+        (lambda folder: np.full((128, 16), 1e307).tofile(folder / "w.bin"), "x.bin or w.bin by a smaller factor"),
     ],
     ids=["entry", "missing", "fp32", "infinite", "too large"],
 )
