@@ -37,6 +37,7 @@ WARPGRADE := "$$BUILD/bin/warpgrade"
 optional = $${$(2):+$(1) "$$$(2)"}
 # Where bubblewrap does not work: only for submissions that you trust.
 UNBOXED := $(if $(ALLOW_UNSANDBOXED),--allow-unsandboxed)
+$(if $(filter-out 1,$(ALLOW_UNSANDBOXED)),$(error ALLOW_UNSANDBOXED=$(ALLOW_UNSANDBOXED): say 1, or leave it out))
 JUDGING := --lab "$$LAB" --backend "$$BACKEND" $(call optional,--cases,CASES) $(call optional,--policy,POLICY) \
            $(call optional,--run,RUN) $(UNBOXED)
 # Small matrices with one trap each, and real graphs; those whose source is not on this machine are left out.

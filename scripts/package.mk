@@ -13,6 +13,7 @@ POLICY ?=
 PARAMS ?=
 # Where bubblewrap does not work: ALLOW_UNSANDBOXED=1, for code that you trust.
 UNBOXED := $(if $(ALLOW_UNSANDBOXED),--allow-unsandboxed)
+$(if $(filter-out 1,$(ALLOW_UNSANDBOXED)),$(error ALLOW_UNSANDBOXED=$(ALLOW_UNSANDBOXED): say 1, or leave it out))
 export LAB BACKEND CASE REMOTE SUBMISSION PARAMS POLICY
 optional = $${$(2):+$(1) "$$$(2)"}
 

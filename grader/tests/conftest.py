@@ -6,7 +6,11 @@ import json
 import os
 import shutil
 import subprocess
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -48,3 +52,15 @@ def built() -> None:
     """The tests judge the built program; without it there is nothing to test."""
     if not WARPGRADE.exists():
         pytest.fail(f"{WARPGRADE} is not there: run make build first")
+
+
+@pytest.fixture(scope="session")
+def proof() -> ModuleType:
+    """scripts/prove-install, whose functions are tried one by one."""
+    loader = SourceFileLoader("prove_install", str(ROOT / "scripts/prove-install"))
+    spec = spec_from_loader("prove_install", loader)
+    assert spec
+    module = module_from_spec(spec)
+    sys.modules["prove_install"] = module
+    loader.exec_module(module)
+    return module

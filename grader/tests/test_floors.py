@@ -93,3 +93,17 @@ def test_every_floor_is_a_target_of_its_own() -> None:
 )
 def test_an_upward_include_is_found_with_its_line(name: str, line: str) -> None:
     assert upward(name, f'#include "base/error.h"\n{line}\n') == [f"grader/{name}:2: {line} is above {name}"]
+
+
+def test_datasets_stand_on_base_alone() -> None:
+    """The inputs are below the judge: of grader/ they include files of `base` only."""
+    done = subprocess.run(["git", "ls-files", "-z", "datasets"], cwd=ROOT, capture_output=True, text=True, check=True)
+    files = [ROOT / name for name in done.stdout.split("\0") if name.endswith((".h", ".cpp", ".cu", ".cuh"))]
+    assert len(files) > 50
+    floors = {
+        (file.name, include[1])
+        for file in files
+        for include in map(INCLUDE.match, file.read_text(encoding="utf-8").splitlines())
+        if include and include[1].partition("/")[0] in FLOORS and not include[1].startswith("base/")
+    }
+    assert not floors, floors

@@ -9,8 +9,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
@@ -152,18 +150,6 @@ def test_is_tried_where_it_was_unpacked_and_where_it_was_moved_to(handout: Path,
         assert (moved / "spmm-submission.tar.gz").exists()
     finally:
         moved.rename(handout)
-
-
-@pytest.fixture(scope="module")
-def proof() -> ModuleType:
-    """scripts/prove-install, whose comparison of records is tried here."""
-    loader = SourceFileLoader("prove_install", str(ROOT / "scripts/prove-install"))
-    spec = spec_from_loader("prove_install", loader)
-    assert spec
-    module = module_from_spec(spec)
-    sys.modules["prove_install"] = module
-    loader.exec_module(module)
-    return module
 
 
 def test_its_records_are_those_of_the_tree(handout: Path, proof: ModuleType, tmp_path: Path) -> None:

@@ -7,10 +7,7 @@ import platform
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
@@ -35,18 +32,6 @@ def skip_without_network(said: str) -> None:
 
 def first_lines(done: subprocess.CompletedProcess[str]) -> str:
     return (done.stdout + done.stderr)[-3000:]
-
-
-@pytest.fixture(scope="module")
-def proof() -> ModuleType:
-    """scripts/prove-install."""
-    loader = SourceFileLoader("prove_install_steps", str(ROOT / "scripts/prove-install"))
-    spec = spec_from_loader("prove_install_steps", loader)
-    assert spec
-    module = module_from_spec(spec)
-    sys.modules["prove_install_steps"] = module
-    loader.exec_module(module)
-    return module
 
 
 # ---- What README.md says
@@ -82,6 +67,15 @@ def test_a_make_variable_allows_what_the_refusal_names(makefile: str, target: st
         command = ["make", "--dry-run", "--file", makefile, target, *variables]
         printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         assert ("--allow-unsandboxed" in printed) == allowed, printed
+
+
+@pytest.mark.parametrize("makefile", ["Makefile", "scripts/package.mk"])
+@pytest.mark.parametrize("value", ["0", "no", "1 0"])
+def test_only_one_word_allows_to_judge_without_a_sandbox(makefile: str, value: str) -> None:
+    command = ["make", "--dry-run", "--file", makefile, "profile", f"ALLOW_UNSANDBOXED={value}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert f"ALLOW_UNSANDBOXED={value}: say 1, or leave it out" in done.stderr
 
 
 # ---- The compiler's side

@@ -50,7 +50,8 @@ WARPGRADE_PHILOX_FUNCTION Place place_of(const int* row, unsigned degree, int sa
   return {static_cast<int>(place), static_cast<unsigned char>(fine / degree)};
 }
 
-// The random word of a cell in one check.
+// The random word of a cell in one check. The mixer is splitmix64's; it is defined here once more because
+// this folder is built without any other of the project.
 WARPGRADE_PHILOX_FUNCTION std::uint32_t tie_breaker(std::uint64_t cell, std::uint64_t seed) {
   std::uint64_t z = seed + (cell + 1) * 0x9E3779B97F4A7C15ull;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;

@@ -85,6 +85,7 @@ T* upload(const std::vector<T>& host) {
   return p;
 }
 
+// Numbers by splitmix64, defined here once more: nvcc builds the bench without the project's other folders.
 __global__ void fill_kernel(size_t count, double* to, unsigned long long seed) {
   for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
        i += size_t(gridDim.x) * blockDim.x) {

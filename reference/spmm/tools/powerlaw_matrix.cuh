@@ -53,6 +53,7 @@ struct DeviceCsr {
   float* values = nullptr;
 };
 
+// splitmix64, defined here once more: nvcc builds the benches without the project's other folders.
 __host__ __device__ inline std::uint64_t mix(std::uint64_t z) {
   z = (z + 1) * 0x9E3779B97F4A7C15ull;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
