@@ -3,6 +3,8 @@
 //
 //   spmm_ladder K          prints the emulator's counters
 //   spmm_ladder K NAME     times it beside the naive loop in native code (stopwatch.h)
+//
+// BENCH_SIZE in the environment (a power of two; default 1) multiplies the rows.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -17,8 +19,9 @@
 
 namespace {
 
-constexpr int kNodes = 4096;
-constexpr double kEntries = 7.0 * kNodes, kSkew = 0.6;  // the shape of ogbn-arxiv
+const int kNodes = 4096 * stopwatch::size_factor();
+const double kEntries = 7.0 * kNodes;
+constexpr double kSkew = 0.6;  // the shape of ogbn-arxiv
 
 #define CUDA_CHECK(call)                                                                              \
   do {                                                                                                \

@@ -1,6 +1,7 @@
 // Not a test: times the emulator on kernels of the courses, beside the naive loop in native code
-// (stopwatch.h).
+// (stopwatch.h). BENCH_SIZE in the environment (a power of two; default 1) multiplies the inputs.
 #include <algorithm>
+#include <cmath>
 
 #include "check.h"
 #include "stopwatch.h"
@@ -103,7 +104,7 @@ void native_min_plus(int* d, int n) {
 }
 
 int main() {
-  constexpr int rows = 50000, k = 32, n = 512;
+  const int size = stopwatch::size_factor(), rows = 50000 * size, k = 32, n = 512 * int(std::sqrt(size));
   std::vector<int> lengths(rows);
   int nnz = 0;
   for (int r = 0; r < rows; ++r) nnz += lengths[r] = bits_of(r, 1) % 64 == 0 ? 160 : int(bits_of(r, 2) % 35);
@@ -114,7 +115,7 @@ int main() {
   for (int p = 0; p < nnz; ++p) values[p] = float(p % 100) / 100;
   for (size_t p = 0; p < b.size; ++p) b[p] = float(p % 1000) / 1000;
   for (size_t p = 0; p < distances.size; ++p) distances[p] = int(bits_of(int(p), 4) % 10000);
-  Managed<int> ids(1 << 20), bins(1024);
+  Managed<int> ids(size_t(size) << 20), bins(1024);
   for (size_t p = 0; p < ids.size; ++p) ids[p] = int(bits_of(int(p), 5) % bins.size);
   const auto finish = [] {
     CHECK_CUDA(cudaGetLastError());

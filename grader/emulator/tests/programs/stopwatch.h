@@ -38,6 +38,12 @@ Time time_of(int runs, Work work) {
   return best;
 }
 
+// BENCH_SIZE of the environment: by how much inputs are larger than usual, for runs with many workers.
+inline int size_factor() {
+  const char* text = std::getenv("BENCH_SIZE");
+  return text == nullptr ? 1 : std::max(1, std::atoi(text));
+}
+
 // Of all kernels since the last call; 0 when nothing counts them.
 inline double drained_warp_instructions() {
   using Drain = size_t (*)(char*, size_t);
