@@ -1,7 +1,7 @@
 // Random kernels, interpreted and compiled: memory, the fault, findings and counters must be the same.
 //   WARPEMU_FUZZ_SEED=n     the first seed (default: from the clock; printed); a failure prints its own
 //   WARPEMU_FUZZ_KERNELS=n  how many (default 150; 50000 take minutes)
-//   WARPEMU_CHECKS=all      with counters and every check as well
+//   WARPEMU_CHECKS=all      with counters and every check as well (levels: with what estimates need)
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -131,6 +131,7 @@ class NativeFuzz : public testing::Test {
     launch.params_address = bench_.params;
     launch.sequence = 1;
     set_native_use(use);
+    KernelCounters::instance().begin_call(true);  // from a cold second level
     Outcome outcome;
     outcome.fault = run_launch(launch);
     EXPECT_EQ(launch.native != nullptr, use != NativeUse::never) << "not compiled";

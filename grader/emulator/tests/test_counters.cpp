@@ -162,12 +162,13 @@ TEST(Counters, what_blocks_read_again_is_told_by_the_distinct_sectors) {
   EXPECT_EQ(c.buffer("allocation #2", "distinct_sectors_read"), 4);
 }
 
-// The lines of all kernels, without those for estimates and without clock times.
-std::string counted_lines(const std::string& kernel, const std::string& environment) {
+// The lines of all kernels without clock times; those for estimates, or all others.
+std::string counted_lines(const std::string& kernel, const std::string& environment,
+                          bool for_estimates = false) {
   std::istringstream lines(run("counted", kernel, environment).output);
   std::string kept;
   for (std::string l; std::getline(lines, l);) {
-    if (l.find("launch_group") != std::string::npos) continue;
+    if ((l.find("launch_group") != std::string::npos) != for_estimates) continue;
     const size_t time = l.find("\"wall_ms\":");
     kept += (time == std::string::npos ? l : l.substr(0, time) + l.substr(l.find(',', time))) + "\n";
   }
@@ -180,6 +181,17 @@ TEST(Counters, are_the_same_where_caches_are_followed_for_an_estimate) {
       const std::string plain = counted_lines(kernel, native + " WARPEMU_CHECKS=counters");
       EXPECT_FALSE(plain.empty());
       EXPECT_EQ(plain, counted_lines(kernel, native + " WARPEMU_CHECKS=counters,levels")) << kernel << native;
+    }
+  }
+}
+
+TEST(Counters, caches_are_followed_alike_interpreted_and_compiled) {
+  for (const char* kernel : {"copy", "column", "scattered", "wide", "histogram 1", "reread"}) {
+    const std::string interpreted = counted_lines(kernel, "WARPEMU_CHECKS=levels WARPEMU_NATIVE=0", true);
+    EXPECT_NE(interpreted.find("\"sampled_l2_accesses\":"), std::string::npos) << kernel;
+    for (const std::string isa : {"", " WARPEMU_ISA=v3"}) {
+      EXPECT_EQ(interpreted, counted_lines(kernel, "WARPEMU_CHECKS=levels WARPEMU_NATIVE=always" + isa, true))
+          << kernel << isa;
     }
   }
 }

@@ -166,6 +166,55 @@ WARPEMU_COUNTS_AVX512 inline bool all_below(const Numbers& n, uint64_t limit) {
           _mm512_mask_cmpge_epu32_mask(n.in_high, n.high, end)) == 0;
 }
 
+// Of lines, counted from the allocation's first one, those that are followed.
+WARPEMU_COUNTS_AVX512 inline uint32_t sampled_lines(const Numbers& lines, uint64_t first_line) {
+  const __m512i from = _mm512_set1_epi64(static_cast<long long>(first_line)),
+                mix = _mm512_set1_epi64(static_cast<long long>(kSampleMix)),
+                below = _mm512_set1_epi64(static_cast<long long>(kSampledBelow));
+  const __m256i quarter[4] = {_mm512_maskz_extracti64x4_epi64(0xff, lines.low, 0),
+                              _mm512_maskz_extracti64x4_epi64(0xff, lines.low, 1),
+                              _mm512_maskz_extracti64x4_epi64(0xff, lines.high, 0),
+                              _mm512_maskz_extracti64x4_epi64(0xff, lines.high, 1)};
+  uint32_t sampled = 0;
+#pragma GCC unroll 4
+  for (uint32_t p = 0; p < 4; ++p) {
+    const __m512i number = _mm512_add_epi64(_mm512_maskz_cvtepu32_epi64(0xff, quarter[p]), from);
+    const __mmask8 here = _mm512_cmplt_epu64_mask(_mm512_mullo_epi64(number, mix), below);
+    sampled |= uint32_t(here) << 8 * p;
+  }
+  return sampled;
+}
+
+// Lanes behind each other that have one line touch it once (LineRun of simt/count_access.cpp).
+WARPEMU_COUNTS_AVX512 inline void touch_lines(const CountedRow& known, Warp& w, const Numbers& sectors,
+                                              const Numbers& before) {
+  constexpr uint32_t kLineBits = 2;
+  static_assert(kLineSectors == 1u << kLineBits);
+  const Numbers lines = shifted(sectors, kLineBits);
+  const Marks first = new_in_order(lines, shifted(before, kLineBits));
+  const uint32_t begins = first.low | uint32_t(first.high) << 16,
+                 there = sectors.in_low | uint32_t(sectors.in_high) << 16;
+  uint32_t followed = begins & sampled_lines(lines, known.first_line);
+  w.loads += known.kind == AccessKind::load ? 1 : 0;
+  if (followed != 0) {
+    alignas(64) uint32_t at[kLanes];
+    _mm512_store_si512(at, sectors.low);
+    _mm512_store_si512(at + 16, sectors.high);
+    for (; followed != 0; followed &= followed - 1) {
+      const uint32_t begin = followed & -followed, place = static_cast<uint32_t>(__builtin_ctz(begin));
+      const uint32_t until_here = begin | (begin - 1), next = begins & ~until_here;
+      uint32_t touched = 0;
+      for (uint32_t m = there & ~(begin - 1) & (next == 0 ? ~0u : (next & -next) - 1); m != 0; m &= m - 1)
+        touched |= 1u << at[__builtin_ctz(m)] % kLineSectors;
+      const auto now = w.lines_touched + static_cast<uint32_t>(__builtin_popcount(begins & until_here));
+      known.sampled->of[known.sampled->count++] = {known.first_line + at[place] / kLineSectors,
+                                                   w.block->linear, static_cast<uint32_t>(now),
+                                                   static_cast<uint8_t>(touched), known.kind};
+    }
+  }
+  w.lines_touched += static_cast<uint32_t>(__builtin_popcount(begins));
+}
+
 // How many sectors of the allocation have a bit.
 uint64_t known_sectors(const CountedRow& known) {
   return std::min(known.sectors, known.plane->words * 64);
@@ -176,9 +225,11 @@ uint64_t known_sectors(const CountedRow& known) {
 
 using namespace avx512_counting;
 
-WARPEMU_COUNTS_AVX512 bool count_lanes_avx512(const CountedRow& known, const Access& x, uint32_t mask) {
+WARPEMU_COUNTS_AVX512 bool count_lanes_avx512(const CountedRow& known, Warp& w, const Access& x,
+                                              uint32_t mask) {
   if (known.counts == nullptr || known.plane == nullptr || known.sectors * kSectorBytes >= kMostExtent)
     return false;
+  if (known.sampled != nullptr && !known.sampled->has_room()) return false;
   const Numbers places = distances(x.host, mask, known.first_sector * kSectorBytes);
   const Numbers sectors = shifted(places, kSectorBits);
   if (!all_below(sectors, known_sectors(known))) return false;
@@ -205,6 +256,7 @@ WARPEMU_COUNTS_AVX512 bool count_lanes_avx512(const CountedRow& known, const Acc
   known.counts[3] += n == 1 ? 1 : (uint64_t(distinct) * known.bytes + kSectorBytes - 1) / kSectorBytes;
   known.plane->moved += n;
   if ((missing.low | missing.high) != 0) touch_all(bits, sectors, missing);
+  if (known.sampled != nullptr) touch_lines(known, w, sectors, shifted(before, kSectorBits));
   return true;
 }
 

@@ -130,7 +130,8 @@ void Emitter::count_row(const Access& a, Label& uncounted) {
   mov(dword[r12 + offsetof(NativeContext, row_site)], a.site);
   mov(rcx, rdi);
   mov(rdi, r12);
-  mov(rax, reinterpret_cast<uint64_t>(&native_count));
+  const auto count = mode_.follows_lines ? &native_count_lines : &native_count;
+  mov(rax, reinterpret_cast<uint64_t>(count));
   call(rax);
   mov(rdi, rcx);
   test(rax, rax);
@@ -166,7 +167,8 @@ void Emitter::count_few_lanes(const Access& a, Label& counted) {
   mov(dword[r12 + offsetof(NativeContext, row_site)], a.site);
   mov(rcx, rdi);
   mov(rdi, r12);
-  mov(rax, reinterpret_cast<uint64_t>(&native_count_few));
+  const auto count = mode_.follows_lines ? &native_count_few_lines : &native_count_few;
+  mov(rax, reinterpret_cast<uint64_t>(count));
   call(rax);
   mov(rdi, rcx);
   test(rax, rax);
@@ -199,10 +201,12 @@ void Emitter::finish_access(const Access& a, Label& done, const Cache& before,
 void Emitter::observe_row_at(const Access& a) {
   mov(ptr[r12 + offsetof(NativeContext, host)], rdx);
   const auto observer = reinterpret_cast<const void*>(&native_observe);
-  if (mode_.checks) {
-    // What is looked at meanwhile takes longer than memory does.
+  if (!a.shared) {
+    // What is looked at or counted meanwhile hides some of the time that memory takes.
     prefetcht0(ptr[rdx]);
     if (!a.is_uniform()) prefetcht0(ptr[rdx + 64]);
+  }
+  if (mode_.checks) {
     store_dirty_by_lanes([](uint32_t) { return true; });
     for (CachedVector& v : cache_.vectors) v.dirty = false;
     call_observer(a.site, observer);

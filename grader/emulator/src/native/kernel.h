@@ -58,14 +58,16 @@ struct NativeSite {
 
 // What a version of a kernel's code depends on.
 struct NativeMode {
-  bool counts = false;        // counts instructions
-  bool observes = false;      // looks at memory accesses
-  bool checks = false;        // for mistakes, too
-  bool orders_lanes = false;  // racecheck follows what orders the lanes of a warp
+  bool counts = false;         // counts instructions
+  bool observes = false;       // looks at memory accesses
+  bool checks = false;         // for mistakes, too
+  bool orders_lanes = false;   // racecheck follows what orders the lanes of a warp
+  bool follows_lines = false;  // that accesses of global memory touch (simt/hierarchy.h)
   LaunchShapeFacts shape;
   auto key() const {
     return (counts ? 1u : 0u) | (observes ? 2u : 0u) | (shape.tid_x_is_affine ? 4u : 0u) |
-           (shape.tid_yz_are_uniform ? 8u : 0u) | (shape.rows_are_whole ? 16u : 0u) | (checks ? 32u : 0u);
+           (shape.tid_yz_are_uniform ? 8u : 0u) | (shape.rows_are_whole ? 16u : 0u) | (checks ? 32u : 0u) |
+           (follows_lines ? 64u : 0u);
   }
 };
 
@@ -100,6 +102,7 @@ struct NativeContext {
   uint32_t row_lanes = 0;
   uint32_t lanes_mask = 0;                           // of lanes anywhere, for native_count_few
   uint64_t block = 0;                                // linear
+  Warp* warp = nullptr;                              // that runs
   const std::atomic<uint64_t>* stop_from = nullptr;  // of the launch
   const uint8_t* params = nullptr;
   uint32_t* clock = nullptr;        // of the block's order, with racecheck (check/order.h)
@@ -130,6 +133,9 @@ uint64_t native_count(NativeContext* context);
 // context->access their host addresses.
 uint64_t native_count_few(NativeContext* context);
 inline constexpr int kFewLanes = 4;
+// The same two where lines are followed, for CountedRow::sampled.
+uint64_t native_count_lines(NativeContext* context);
+uint64_t native_count_few_lines(NativeContext* context);
 // Control goes to the interpreter before an instruction.
 void native_stop_before(Warp* w, NativeContext* context, uint32_t site);
 // A branch at which lanes part or that has been taken often; a block at which parked lanes may wait. The code

@@ -21,11 +21,30 @@ bool count_lanes(NativeContext& context, uint32_t number, uint32_t mask) {
   if (__builtin_popcount(mask) <= kFewLanes) {
     context.row_site = number;
     context.lanes_mask = mask;
-    return native_count_few(&context) != 0;
+    const auto count = context.rows[number].sampled != nullptr ? native_count_few_lines : native_count_few;
+    return count(&context) != 0;
   }
   if (context.block >= context.stop_from->load(std::memory_order_relaxed)) return false;
   static const bool wide = native_level() == NativeLevel::avx512;
-  return wide && count_lanes_avx512(context.rows[number], context.access, mask);
+  return wide && count_lanes_avx512(context.rows[number], *context.warp, context.access, mask);
+}
+
+// Atomic updates of sectors, where they are followed; neighbours' at once.
+void note_updates(const Warp& w, const CountedRow& known, const Access& x) {
+  if (known.sampled == nullptr) return;
+  const uint64_t place = known.first_line * kLineSectors - known.first_sector;
+  uint64_t sector = 0;
+  uint32_t updates = 0;
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const uint64_t next = x.host[__builtin_ctz(m)] / kSectorBytes;
+    if (updates != 0 && next != sector) {
+      w.worker->hierarchy->update(place + sector, updates);
+      updates = 0;
+    }
+    sector = next;
+    ++updates;
+  }
+  w.worker->hierarchy->update(place + sector, updates);
 }
 
 // The same of an update of words: of global memory its sectors, of shared memory its passes, of both how
@@ -38,7 +57,10 @@ bool count_update(const Warp& w, NativeContext& context, uint32_t number, const 
   const auto base = shared ? reinterpret_cast<uint64_t>(w.block->shared) : x.low;
   if (!wide || context.rows == nullptr || x.high - base >= kMostExtent) return false;
   if (context.block >= context.stop_from->load(std::memory_order_relaxed)) return false;
-  if (!shared && !count_lanes(context, number, w.mask)) return false;
+  if (!shared) {
+    if (!count_lanes(context, number, w.mask)) return false;
+    note_updates(w, context.rows[number], x);
+  }
   const Turns turns = turns_avx512(x, w.mask, base);
   AccessCounts& c = w.worker->counts->accesses[i.index];
   ++c.atomic_requests;
@@ -113,7 +135,8 @@ void native_observe(Warp* warp, NativeContext* context, uint32_t number, uint64_
   if (checks && context->rows != nullptr) {
     context->row_site = number;
     context->row_lanes = static_cast<uint32_t>(__builtin_popcount(w.mask));
-    counted = native_count(context) != 0;
+    const auto count = context->rows[number].sampled != nullptr ? native_count_lines : native_count;
+    counted = count(context) != 0;
   }
   // The checks look at the values that lanes store.
   if (checks && site.kind == AccessKind::store) write_out_reads(w, *context, site);
@@ -143,15 +166,54 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
   if (site.row) known.last_byte += uint64_t(site.bytes) * (kLanes - 1);  // the next one may be a row
 }
 
-// It is called where vector registers and scalars are alive: it uses no vectors, calls nothing and restores
-// what it uses.
-[[gnu::target("general-regs-only"), gnu::no_caller_saved_registers]] uint64_t native_count(
-    NativeContext* context) {
+// What generated code calls where vector registers and scalars are alive: it uses no vectors, calls nothing and
+// restores what it uses.
+#define WARPEMU_SCALAR_ALONE gnu::target("general-regs-only")
+
+namespace {
+
+[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline bool is_over(const NativeContext* context) {
+  return context->block >=
+         __atomic_load_n(reinterpret_cast<const uint64_t*>(context->stop_from), __ATOMIC_RELAXED);
+}
+
+[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline bool has_room(const CountedRow& known) {
+  return known.sampled->count <= SampledTouches::kMost - SampledTouches::kOfRequest;
+}
+
+// A line of known.first_line on, with its bits of sectors; `clock`: with it.
+[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline void follow_line(const NativeContext* context,
+                                                                     const CountedRow& known, uint64_t line,
+                                                                     uint32_t sectors, uint64_t clock) {
+  if ((known.first_line + line) * kSampleMix >= kSampledBelow) [[likely]]
+    return;
+  SampledTouch& touch = known.sampled->of[known.sampled->count++];
+  touch.line = known.first_line + line;
+  touch.block = context->block;
+  touch.now = static_cast<uint32_t>(clock);
+  touch.sectors = static_cast<uint8_t>(sectors);
+  touch.kind = known.kind;
+}
+
+// Hierarchy::touch_row().
+[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline void follow_row(const NativeContext* context,
+                                                                    const CountedRow& known, uint64_t first,
+                                                                    uint64_t last) {
+  Warp& w = *context->warp;
+  w.loads += known.kind == AccessKind::load ? 1 : 0;
+  uint64_t clock = w.lines_touched, from = first % kLineSectors;
+  uint64_t line = first / kLineSectors;
+  const uint64_t last_line = last / kLineSectors;
+  for (; line < last_line; ++line, from = 0)
+    follow_line(context, known, line, (1u << kLineSectors) - (1u << from), ++clock);
+  follow_line(context, known, line, (2u << last % kLineSectors) - (1u << from), ++clock);
+  w.lines_touched = clock;
+}
+
+template <bool follows_lines>
+[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline uint64_t count_known_row(NativeContext* context) {
   const CountedRow& row = context->rows[context->row_site];
-  if (row.counts == nullptr) return 0;
-  if (context->block >=
-      __atomic_load_n(reinterpret_cast<const uint64_t*>(context->stop_from), __ATOMIC_RELAXED))
-    return 0;
+  if (row.counts == nullptr || is_over(context)) return 0;
   uint64_t* const counts = row.counts;
   BufferTraffic::Plane* const plane = row.plane;
   if (plane == nullptr) {
@@ -163,6 +225,7 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
   const uint64_t first = context->host / kSectorBytes - row.first_sector,
                  last = (context->host + row.last_byte) / kSectorBytes - row.first_sector;
   if (first >= row.sectors || last >= row.sectors || last / 64 >= plane->words) return 0;
+  if (follows_lines && !has_room(row)) return 0;
   const uint64_t sectors = last - first + 1;
   ++counts[0];
   counts[1] += context->row_lanes;
@@ -177,18 +240,36 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
     bits[0] |= from;
     bits[1] |= to;
   }
+  if (follows_lines) follow_row(context, row, first, last);
   return 1;
 }
 
-// Like native_count, it uses no vectors.
-[[gnu::target("general-regs-only"), gnu::no_caller_saved_registers]] uint64_t native_count_few(
-    NativeContext* context) {
+// Lanes behind each other that have one line touch it once.
+[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline void follow_few(const NativeContext* context,
+                                                                    const CountedRow& known,
+                                                                    const uint64_t* sectors, uint64_t lanes) {
+  Warp& w = *context->warp;
+  w.loads += known.kind == AccessKind::load ? 1 : 0;
+  uint64_t clock = w.lines_touched, line = sectors[0] / kLineSectors;
+  uint32_t touched = 0;
+  for (uint64_t k = 0; k < lanes; ++k) {
+    if (sectors[k] / kLineSectors != line) {
+      follow_line(context, known, line, touched, ++clock);
+      touched = 0;
+    }
+    line = sectors[k] / kLineSectors;
+    touched |= 1u << sectors[k] % kLineSectors;
+  }
+  follow_line(context, known, line, touched, ++clock);
+  w.lines_touched = clock;
+}
+
+template <bool follows_lines>
+[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline uint64_t count_known_few(NativeContext* context) {
   const CountedRow& known = context->rows[context->row_site];
   BufferTraffic::Plane* const plane = known.plane;
-  if (known.counts == nullptr || plane == nullptr) return 0;
-  if (context->block >=
-      __atomic_load_n(reinterpret_cast<const uint64_t*>(context->stop_from), __ATOMIC_RELAXED))
-    return 0;
+  if (known.counts == nullptr || plane == nullptr || is_over(context)) return 0;
+  if (follows_lines && !has_room(known)) return 0;
   uint64_t sectors[kFewLanes], places[kFewLanes];
   uint64_t lanes = 0, new_places = 0, new_sectors = 0;
   for (uint32_t m = context->lanes_mask; m != 0; m &= m - 1) {
@@ -212,7 +293,29 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
   counts[3] += new_sectors == 1 ? 1 : (new_places * known.bytes + kSectorBytes - 1) / kSectorBytes;
   plane->moved += new_sectors;
   for (uint64_t k = 0; k < lanes; ++k) plane->bits[sectors[k] / 64] |= uint64_t(1) << sectors[k] % 64;
+  if (follows_lines) follow_few(context, known, sectors, lanes);
   return 1;
 }
+
+}  // namespace
+
+[[WARPEMU_SCALAR_ALONE, gnu::no_caller_saved_registers]] uint64_t native_count(NativeContext* context) {
+  return count_known_row<false>(context);
+}
+
+[[WARPEMU_SCALAR_ALONE, gnu::no_caller_saved_registers]] uint64_t native_count_lines(NativeContext* context) {
+  return count_known_row<true>(context);
+}
+
+[[WARPEMU_SCALAR_ALONE, gnu::no_caller_saved_registers]] uint64_t native_count_few(NativeContext* context) {
+  return count_known_few<false>(context);
+}
+
+[[WARPEMU_SCALAR_ALONE, gnu::no_caller_saved_registers]] uint64_t native_count_few_lines(
+    NativeContext* context) {
+  return count_known_few<true>(context);
+}
+
+#undef WARPEMU_SCALAR_ALONE
 
 }  // namespace warpgrade::emu

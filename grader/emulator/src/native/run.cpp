@@ -120,6 +120,7 @@ NativeMode mode_of(const Launch& launch) {
   mode.observes = settings().counters || settings().init_check || settings().race_check;
   mode.checks = settings().init_check || settings().race_check;
   mode.orders_lanes = settings().race_check;
+  mode.follows_lines = settings().levels;
   const bool one_row = launch.block[1] * launch.block[2] == 1;
   mode.shape.tid_x_is_affine = launch.block[0] % kLanes == 0 || one_row;
   mode.shape.tid_yz_are_uniform = mode.shape.tid_x_is_affine;
@@ -307,6 +308,7 @@ bool run_native(Warp& w, NativeContext& context, NativeReturn& next) {
   if (context.doubts) renew(context, *w.worker);
   context.shared = w.block->shared;
   context.block = w.block->linear;
+  context.warp = &w;
   if (w.block->races != nullptr) {
     context.clock = w.block->races->order().clock();
     context.lanes_since = w.block->races->order().lanes_of(w.index);

@@ -87,7 +87,7 @@ class LineRun {
  public:
   LineRun(Warp& w, uint32_t allocation, AccessKind kind)
       : w_(w), first_(first_sector_of(allocation)), kind_(kind) {
-    w.loads += kind == AccessKind::load ? 1 : 0;
+    w.worker->hierarchy->begin(w, kind);
   }
   ~LineRun() { flush(); }
   LineRun(const LineRun&) = delete;
@@ -125,8 +125,8 @@ void note_traffic(Warp& w, const Inst& i, uint32_t mask, AccessKind kind, uint32
     for (uint32_t m = lanes; m != 0; m &= m - 1) lines.add(x.host[__builtin_ctz(m)] / kSectorBytes - begin);
     if (kind != AccessKind::atomic) return;
     for (uint32_t m = lanes == mask ? w.mask : lanes; m != 0; m &= m - 1)
-      worker.hierarchy->hot.add(first_sector_of(allocation) + x.host[__builtin_ctz(m)] / kSectorBytes - begin,
-                                1);
+      worker.hierarchy->update(first_sector_of(allocation) + x.host[__builtin_ctz(m)] / kSectorBytes - begin,
+                               1);
   };
   const uint32_t common = allocation_of(worker, i, x.low, x.high);
   if (common < worker.allocation_count) return touch(mask, common, x.high, sectors);
@@ -363,7 +363,6 @@ CountedRow describe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
     return known;
   }
   Worker& worker = *w.worker;
-  if (worker.hierarchy != nullptr) return known;  // each access is to be seen
   const uint32_t allocation = allocation_of(worker, i, row.low, row.high());
   if (allocation >= worker.allocation_count) return known;
   const Allocation& a = worker.allocations[allocation];
@@ -374,6 +373,10 @@ CountedRow describe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
   known.first_sector = begin / kSectorBytes;
   known.sectors = (end - 1) / kSectorBytes + 1 - known.first_sector;
   known.ideal = sectors_for(uint64_t(kLanes) * bytes);
+  if (worker.hierarchy == nullptr) return known;
+  known.sampled = &worker.hierarchy->sampled;
+  known.first_line = first_sector_of(allocation) / kLineSectors;
+  known.kind = kind;
   return known;
 }
 

@@ -24,6 +24,7 @@ void WorkerCounts::add_block(const Block& block) {
     sum += w.instructions;
     busiest = std::max(busiest, w.instructions);
     blocks.max_warp_loads = std::max(blocks.max_warp_loads, w.loads);
+    levels.lines += w.lines_touched;
   }
   ++blocks.blocks;
   blocks.warp_instructions += sum;

@@ -48,8 +48,8 @@ uint32_t resident_blocks(const Launch& launch) {
 
 SecondLevel::SecondLevel() {
   const double lines = kUsefulPart * settings().device.l2_bytes / kLineBytes / kLinesPerSample;
-  sets_ = std::max<uint64_t>(1, static_cast<uint64_t>(lines / kWays));
-  ways_.resize(sets_ * kWays);
+  sets_.resize(std::max<uint64_t>(1, static_cast<uint64_t>(lines / kWays)));
+  flush();
 }
 
 SecondLevel& SecondLevel::instance() {
@@ -59,23 +59,25 @@ SecondLevel& SecondLevel::instance() {
 
 void SecondLevel::flush() {
   const std::lock_guard lock(mutex_);
-  std::fill(ways_.begin(), ways_.end(), Way());
+  for (Set& set : sets_) set.fill(kEmpty);
 }
 
-void SecondLevel::access(uint64_t line, uint32_t sectors, bool read, bool write, LevelCounts& counts) {
-  const std::lock_guard lock(mutex_);
-  Way* set = &ways_[(line * kOtherMix >> 16) % sets_ * kWays];
-  Way* way = std::find_if(set, set + kWays, [&](const Way& w) { return w.line == line; });
-  if (way == set + kWays) {
-    way = std::min_element(set, set + kWays, [](const Way& a, const Way& b) { return a.used < b.used; });
-    counts.written_back += static_cast<uint64_t>(__builtin_popcount(way->dirty));
-    *way = {line, 0, 0, 0};
+void SecondLevel::Turn::access(uint64_t line, uint32_t sectors, bool read, bool write, LevelCounts& counts) {
+  constexpr uint32_t kFlags = 2 * kLineSectors, kOfSectors = (1u << kLineSectors) - 1;
+  Set& set = level_.sets_[(line * kOtherMix >> 16) % level_.sets_.size()];
+  const Way wanted = line << kFlags;
+  uint32_t at = 0;
+  while (at < kWays - 1 && (set[at] ^ wanted) >> kFlags != 0) ++at;
+  Way way = set[at];
+  if ((way ^ wanted) >> kFlags != 0) {  // the one that was used longest ago makes room
+    counts.written_back += static_cast<uint64_t>(__builtin_popcountll(way & kOfSectors));
+    way = wanted;
   }
-  way->used = ++clock_;
+  const auto there = static_cast<uint32_t>(way >> kLineSectors & kOfSectors);
   counts.l2_accesses += static_cast<uint64_t>(__builtin_popcount(sectors));
-  if (read) counts.l2_read_misses += static_cast<uint64_t>(__builtin_popcount(sectors & ~way->valid));
-  way->valid |= static_cast<uint8_t>(sectors);
-  if (write) way->dirty |= static_cast<uint8_t>(sectors);
+  if (read) counts.l2_read_misses += static_cast<uint64_t>(__builtin_popcount(sectors & ~there));
+  std::copy_backward(set.begin(), set.begin() + at, set.begin() + at + 1);
+  set[0] = way | uint64_t{sectors} << kLineSectors | (write ? sectors : 0);
 }
 
 Hierarchy::Hierarchy(const Launch& launch) : first_(kEntries) {
@@ -87,10 +89,9 @@ Hierarchy::Hierarchy(const Launch& launch) : first_(kEntries) {
 }
 
 // The sectors that the first level holds.
-uint32_t Hierarchy::found_in_first(Warp& w, uint64_t line, uint32_t sectors) {
-  const uint64_t block = w.block->linear;
+uint32_t Hierarchy::found_in_first(const SampledTouch& touch) {
+  const auto [line, block, now, sectors, kind] = touch;
   Entry& e = first_[((line ^ block * kMix) * kOtherMix) >> 54];
-  const auto now = static_cast<uint32_t>(w.lines_touched);
   if (e.line != line || e.block != block) {
     e = {};
     e.line = line, e.block = block;
@@ -101,7 +102,7 @@ uint32_t Hierarchy::found_in_first(Warp& w, uint64_t line, uint32_t sectors) {
     if (apart <= reach_) near = &e.times[k];
   }
   const uint32_t found = near != nullptr ? sectors & e.sectors : 0;
-  e.sectors |= static_cast<uint8_t>(sectors);
+  e.sectors |= sectors;
   if (near != nullptr) {
     *near = now;
   } else {
@@ -112,15 +113,22 @@ uint32_t Hierarchy::found_in_first(Warp& w, uint64_t line, uint32_t sectors) {
   return found;
 }
 
-void Hierarchy::follow(Warp& w, uint64_t line, uint32_t sectors, AccessKind kind) {
-  uint32_t missing = sectors;
+void Hierarchy::follow(const SampledTouch& touch, SecondLevel::Turn& second) {
+  uint32_t missing = touch.sectors;
+  const AccessKind kind = touch.kind;
   if (kind == AccessKind::load) {
-    counts.loads += static_cast<uint64_t>(__builtin_popcount(sectors));
-    missing &= ~found_in_first(w, line, sectors);
+    counts.loads += static_cast<uint64_t>(__builtin_popcount(touch.sectors));
+    missing &= ~found_in_first(touch);
     counts.l1_misses += static_cast<uint64_t>(__builtin_popcount(missing));
     if (missing == 0) return;
   }
-  SecondLevel::instance().access(line, missing, kind != AccessKind::store, kind != AccessKind::load, counts);
+  second.access(touch.line, missing, kind != AccessKind::store, kind != AccessKind::load, counts);
+}
+
+void Hierarchy::follow_all() {
+  SecondLevel::Turn second(SecondLevel::instance());
+  for (uint32_t k = 0; k < sampled.count; ++k) follow(sampled.of[k], second);
+  sampled.count = 0;
 }
 
 }  // namespace warpgrade::emu

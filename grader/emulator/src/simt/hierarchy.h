@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -49,43 +50,87 @@ class SecondLevel {
  public:
   static SecondLevel& instance();
   void flush();  // as before each run that is timed
-  void access(uint64_t line, uint32_t sectors, bool read, bool write, LevelCounts& counts);
+
+  // A worker's turn: while it lasts, no other one's accesses come between.
+  class Turn {
+   public:
+    explicit Turn(SecondLevel& level) : level_(level), lock_(level.mutex_) {}
+    void access(uint64_t line, uint32_t sectors, bool read, bool write, LevelCounts& counts);
+
+   private:
+    SecondLevel& level_;
+    std::lock_guard<std::mutex> lock_;
+  };
 
  private:
   static constexpr uint32_t kWays = 16;
-  struct Way {
-    uint64_t line = ~uint64_t{0}, used = 0;
-    uint8_t valid = 0, dirty = 0;  // a bit a sector
-  };
+  // A line's number, 56 bits, then two bits a sector: whether it is there, whether it is dirty. A number has 34 bits
+  // and those of the allocation's index, of which 22 stay.
+  using Way = uint64_t;
+  static constexpr Way kEmpty = ~uint64_t{0} << (2 * kLineSectors);
+  using Set = std::array<Way, kWays>;  // the last used first
   SecondLevel();
   std::mutex mutex_;
-  std::vector<Way> ways_;
-  uint64_t sets_ = 1, clock_ = 0;
+  std::vector<Set> sets_;
+};
+
+inline constexpr uint64_t kSampleMix = 0x9e3779b97f4a7c15ull;
+// A line is followed where its number times kSampleMix, of which 64 bits stay, lies below this.
+inline constexpr uint64_t kSampledBelow = uint64_t{1} << 60;
+static_assert(kLinesPerSample == ~uint64_t{0} / kSampledBelow + 1);
+
+// A request touches a line that is followed.
+struct SampledTouch {
+  uint64_t line, block;
+  uint32_t now;     // of the warp's own clock: lines that it has touched
+  uint8_t sectors;  // a bit each
+  AccessKind kind;
+};
+
+// Touches in their order, until they are followed all at once. Native code adds to them (native_count_lines).
+struct SampledTouches {
+  static constexpr uint32_t kMost = 256, kOfRequest = kLanes;
+  uint32_t count = 0;
+  SampledTouch of[kMost];
+
+  bool has_room() const { return count <= kMost - kOfRequest; }  // for one request more
 };
 
 // A worker's view during a launch.
 class Hierarchy {
  public:
   explicit Hierarchy(const Launch& launch);
+  // A request begins.
+  void begin(Warp& w, AccessKind kind) {
+    w.loads += kind == AccessKind::load ? 1 : 0;
+    if (!sampled.has_room()) follow_all();
+  }
   // A request touches `sectors` (a bit each) of a line. Lines are numbered over all allocations.
   void touch(Warp& w, uint64_t line, uint32_t sectors, AccessKind kind) {
     ++w.lines_touched;
-    ++counts.lines;
-    if (is_sampled(line)) [[unlikely]]
-      follow(w, line, sectors, kind);
+    if (line * kSampleMix < kSampledBelow) [[unlikely]]
+      sampled.of[sampled.count++] = {line, w.block->linear, static_cast<uint32_t>(w.lines_touched),
+                                     static_cast<uint8_t>(sectors), kind};
   }
   // Sectors side by side, counted as lines are.
   void touch_row(Warp& w, uint64_t first, uint64_t last, AccessKind kind) {
-    w.loads += kind == AccessKind::load ? 1 : 0;
+    begin(w, kind);
     for (uint64_t line = first / kLineSectors; line <= last / kLineSectors; ++line) {
       const uint64_t begin = std::max(first, line * kLineSectors) % kLineSectors,
                      end = std::min(last, line * kLineSectors + kLineSectors - 1) % kLineSectors;
       touch(w, line, (2u << end) - (1u << begin), kind);
     }
   }
-  HotSectors hot;
-  LevelCounts counts;
-  bool hot_used() const { return hot.hottest() != 0; }
+  // Atomic updates of a sector by `lanes`.
+  void update(uint64_t sector, uint32_t lanes) {
+    if (hot == nullptr) hot = std::make_unique<HotSectors>();
+    hot->add(sector, lanes);
+  }
+  // What was touched until now goes through the levels; before `counts` is read.
+  void follow_all();
+  SampledTouches sampled;
+  std::unique_ptr<HotSectors> hot;  // where something was updated
+  LevelCounts counts;               // without the lines, which the warps count
 
  private:
   struct Entry {
@@ -93,10 +138,8 @@ class Hierarchy {
     uint8_t sectors = 0, next = 0, used = 0;
     std::array<uint32_t, 4> times{};  // of warps' own clocks, at which the line was touched
   };
-  static bool is_sampled(uint64_t line) { return (line * 0x9e3779b97f4a7c15ull) >> 60 == 0; }
-  static_assert(kLinesPerSample == 1u << (64 - 60));
-  void follow(Warp& w, uint64_t line, uint32_t sectors, AccessKind kind);
-  uint32_t found_in_first(Warp& w, uint64_t line, uint32_t sectors);
+  void follow(const SampledTouch& touch, SecondLevel::Turn& second);
+  uint32_t found_in_first(const SampledTouch& touch);
   static constexpr uint32_t kEntries = 1024;
   std::vector<Entry> first_;
   uint64_t reach_ = 0;  // lines that a warp may touch between two uses of a line that is found

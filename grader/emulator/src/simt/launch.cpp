@@ -276,8 +276,9 @@ void run_blocks(Launch& launch, unsigned worker_count, std::vector<WorkerCounts>
     if (native) fold_native_counts(*native, *launch.program, workers[index]);
     workers[index].native = nullptr;
     if (!hierarchy) return;
-    counts[index].levels = hierarchy->counts;
-    if (hierarchy->hot_used()) counts[index].hot = std::make_unique<HotSectors>(hierarchy->hot);
+    hierarchy->follow_all();
+    counts[index].levels.add(hierarchy->counts);
+    counts[index].hot = std::move(hierarchy->hot);
   };
   Pool::instance().run(worker_count, work);
 }

@@ -9,10 +9,13 @@
 namespace warpgrade::emu {
 namespace {
 
+void access(uint64_t line, uint32_t sectors, bool write, LevelCounts& counts) {
+  SecondLevel::Turn(SecondLevel::instance()).access(line, sectors, !write, write, counts);
+}
+
 LevelCounts touch_lines(uint64_t first, uint64_t lines, bool write) {
   LevelCounts counts;
-  for (uint64_t line = first; line < first + lines; ++line)
-    SecondLevel::instance().access(line, 0xf, !write, write, counts);
+  for (uint64_t line = first; line < first + lines; ++line) access(line, 0xf, write, counts);
   return counts;
 }
 
@@ -28,8 +31,8 @@ TEST(SecondLevel, holds_what_was_read_until_it_is_flushed) {
 TEST(SecondLevel, fetches_the_sectors_of_a_line_that_are_missing_alone) {
   SecondLevel::instance().flush();
   LevelCounts counts;
-  SecondLevel::instance().access(7, 0x3, true, false, counts);
-  SecondLevel::instance().access(7, 0xf, true, false, counts);
+  access(7, 0x3, false, counts);
+  access(7, 0xf, false, counts);
   EXPECT_EQ(counts.l2_read_misses, 4u);
 }
 
@@ -39,6 +42,25 @@ TEST(SecondLevel, writes_back_what_has_to_make_room_and_nothing_else) {
   // Far more lines than a sixteenth of any device's cache.
   EXPECT_EQ(touch_lines(1000, 1 << 20, false).written_back, 400u);
   EXPECT_EQ(touch_lines(0, 100, false).l2_read_misses, 400u);
+}
+
+TEST(SecondLevel, keeps_what_is_used_again_and_again) {
+  SecondLevel::instance().flush();
+  LevelCounts counts;
+  for (uint64_t line = 1000; line < 1000 + (1 << 18); ++line) {
+    access(7, 0x1, false, counts);
+    access(line, 0, false, counts);
+  }
+  EXPECT_EQ(counts.l2_read_misses, 1u);
+}
+
+TEST(SecondLevel, tells_allocations_apart) {
+  SecondLevel::instance().flush();
+  constexpr uint64_t kAllocation = uint64_t{1} << 34;  // in lines
+  EXPECT_EQ(touch_lines(5, 1, false).l2_read_misses, 4u);
+  EXPECT_EQ(touch_lines(5 + kAllocation, 1, false).l2_read_misses, 4u);
+  EXPECT_EQ(touch_lines(5 + 4'000'000 * kAllocation, 1, false).l2_read_misses, 4u);
+  EXPECT_EQ(touch_lines(5, 1, false).l2_read_misses, 0u);
 }
 
 TEST(HotSectors, tell_the_updates_of_the_most_wanted_sector) {

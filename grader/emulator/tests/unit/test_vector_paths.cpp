@@ -1,165 +1,16 @@
-// What counters and checks do for a whole warp with AVX-512, beside plain loops over the lanes.
+// What checks do for a whole warp with AVX-512, beside plain loops over the lanes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <map>
-#include <memory>
 #include <random>
-#include <set>
 #include <vector>
 
 #include "check/vector_checks.h"
-#if defined(__x86_64__)
-#include "native/count_lanes.h"
-#include "native/kernel.h"
-#endif
 
 namespace warpgrade::emu {
 namespace {
 
 constexpr uint32_t kRounds = 20000;
-
-#if defined(__x86_64__)
-struct Counted {
-  uint64_t counts[4] = {};
-  BufferTraffic::Plane plane;
-};
-
-// Addresses of `bytes` each within 64 KiB from `begin` on: in order, near each other, or anywhere.
-void draw(std::mt19937& random, uint64_t begin, uint32_t bytes, Access& x) {
-  const uint32_t shape = random() % 4, spread = 1u << random() % 14;
-  uint32_t at = random() % 1000;
-  for (uint32_t l = 0; l < kLanes; ++l) {
-    if (shape == 0) at += random() % 3;
-    if (shape == 1) at += random() % 40;
-    if (shape >= 2) at = random() % spread;
-    x.host[l] = begin + uint64_t(at % (65536 / bytes)) * bytes;
-  }
-}
-
-constexpr uint64_t kBegin = uint64_t{3} << 33;
-
-// Draws accesses, of which lanes `mask_of` has, and counts them with `count` and with sets.
-template <class MaskOf, class Count>
-void compare_with_sets(MaskOf mask_of, Count count) {
-  std::mt19937 random(1);
-  Counted counted;
-  counted.plane.touched.assign(65536 / kSectorBytes / 64, 0);
-  counted.plane.bits = counted.plane.touched.data();
-  counted.plane.words = counted.plane.touched.size();
-  std::vector<uint64_t> touched(counted.plane.words);
-  uint64_t expected[4] = {};
-  CountedRow known;
-  known.counts = counted.counts;
-  known.plane = &counted.plane;
-  known.first_sector = kBegin / kSectorBytes;
-  known.sectors = 65536 / kSectorBytes;
-  for (uint32_t round = 0; round < kRounds; ++round) {
-    known.bytes = 4u << random() % 3;
-    const uint32_t mask = mask_of(random);
-    Access x;
-    draw(random, kBegin, known.bytes, x);
-    std::set<uint64_t> sectors, places;
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      if (!(mask >> l & 1)) {
-        x.host[l] = random();  // not looked at
-        continue;
-      }
-      const uint64_t sector = (x.host[l] - kBegin) / kSectorBytes;
-      sectors.insert(sector);
-      places.insert(x.host[l]);
-      BufferTraffic::touch(touched.data(), sector);
-    }
-    ++expected[0];
-    expected[1] += static_cast<uint64_t>(__builtin_popcount(mask));
-    expected[2] += sectors.size();
-    expected[3] += sectors.size() == 1 ? 1 : (places.size() * known.bytes + kSectorBytes - 1) / kSectorBytes;
-    ASSERT_TRUE(count(known, x, mask));
-    for (int k = 0; k < 4; ++k)
-      ASSERT_EQ(counted.counts[k], expected[k]) << "round " << round << ", count " << k;
-  }
-  EXPECT_EQ(counted.plane.moved, expected[2]);
-  EXPECT_EQ(counted.plane.touched, touched);
-}
-
-uint32_t any_lanes(std::mt19937& random) {
-  return random() % 3 == 0 ? kAllLanes : std::max<uint32_t>(1, random() & random());
-}
-
-TEST(CountLanes, AgreesWithSetsOfSectorsAndPlaces) {
-  if (!vector_checks()) GTEST_SKIP() << "no AVX-512";
-  compare_with_sets(any_lanes, count_lanes_avx512);
-}
-
-TEST(CountLanes, OfAFewLanesAgreesWithSetsOfSectorsAndPlaces) {
-  const std::atomic<uint64_t> stop_from{~uint64_t{0}};
-  const auto context = std::make_unique<NativeContext>();
-  context->stop_from = &stop_from;
-  const auto few = [](std::mt19937& random) {
-    uint32_t mask = 0;
-    for (int k = 0; k < kFewLanes; ++k) mask |= 1u << random() % kLanes;
-    return mask;
-  };
-  compare_with_sets(few, [&](CountedRow& known, const Access& x, uint32_t mask) {
-    context->rows = &known;
-    context->access = x;
-    context->lanes_mask = mask;
-    return native_count_few(context.get()) != 0;
-  });
-}
-
-TEST(CountLanes, LeavesAloneWhatLiesOutside) {
-  if (!vector_checks()) GTEST_SKIP() << "no AVX-512";
-  Counted counted;
-  counted.plane.touched.assign(1, 0);
-  counted.plane.bits = counted.plane.touched.data();
-  counted.plane.words = 1;
-  CountedRow known;
-  known.counts = counted.counts;
-  known.plane = &counted.plane;
-  known.first_sector = 100;
-  known.sectors = 640;
-  known.bytes = 4;
-  Access x;
-  for (uint64_t outside :
-       {uint64_t{99 * kSectorBytes}, uint64_t{740 * kSectorBytes}, uint64_t{200 * kSectorBytes}}) {
-    std::fill_n(x.host, kLanes, 100 * kSectorBytes);
-    x.host[17] = outside;  // the last one lies in the allocation, beyond what is known of its traffic
-    EXPECT_FALSE(count_lanes_avx512(known, x, kAllLanes)) << outside;
-    EXPECT_TRUE(count_lanes_avx512(known, x, ~(1u << 17))) << outside;
-  }
-  EXPECT_EQ(counted.counts[0], 3u);
-}
-
-TEST(CountLanes, TurnsOfUpdatesAgreeWithCountsOfWordsAndBanks) {
-  if (!vector_checks()) GTEST_SKIP() << "no AVX-512";
-  std::mt19937 random(5);
-  uint64_t sum = 0;
-  for (uint32_t round = 0; round < kRounds; ++round) {
-    const uint32_t mask = any_lanes(random);
-    Access x;
-    draw(random, kBegin, sizeof(uint32_t), x);
-    std::map<uint64_t, uint32_t> at_word, in_bank;
-    uint32_t words = 0, banks = 0;
-    x.low = ~uint64_t{0};
-    x.high = 0;
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      if (!(mask >> l & 1)) continue;
-      const uint64_t word = (x.host[l] - kBegin) / sizeof(uint32_t);
-      words = std::max(words, ++at_word[word]);
-      banks = std::max(banks, ++in_bank[word % 32]);
-      x.low = std::min(x.low, x.host[l]);
-      x.high = std::max(x.high, x.host[l]);
-    }
-    const Turns turns = turns_avx512(x, mask, kBegin);
-    ASSERT_EQ(turns.at_word, words) << "round " << round;
-    ASSERT_EQ(turns.in_bank, banks) << "round " << round;
-    sum += words;
-  }
-  EXPECT_GT(sum, 2 * kRounds);
-}
-#endif
 
 TEST(VectorChecks, RowsOfSharedMemoryAgreeWithEachLane) {
   if (!vector_checks()) GTEST_SKIP() << "no AVX-512";
