@@ -3,11 +3,14 @@
 //
 // Inputs follow the rules of the case that a judge times, where the name is a judge's. Cases whose names
 // begin with `drawn` are this file's own: rows as unequal as those of real graphs, drawn from a fixed seed.
+// SpMM's matrix can be read from a file instead: MATRIX_FILE in the environment names it.
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <fstream>
 #include <numeric>
 #include <random>
 #include <stdexcept>
@@ -22,6 +25,8 @@
 #elif defined(LAB_HISTOGRAM)
 #include "histogram/inputs.h"
 #include "warpgrade/histogram.h"
+#elif defined(LAB_REDUCTION)
+#include "warpgrade/reduction.h"
 #elif defined(LAB_SAMPLING)
 #include "warpgrade/sampling.h"
 #elif defined(LAB_SPMM)
@@ -86,12 +91,33 @@ struct Below {
   __host__ __device__ int operator()(uint64_t i) const { return static_cast<int>(Mixed{}(i)*bound >> 32); }
 };
 
-// A square matrix of 100,000 rows with 14 entries a row in the mean and at most 2,000.
+// A square matrix of 100,000 rows with 14 entries a row in the mean and at most 2,000. With MATRIX_FILE in the
+// environment, that file's: 32-bit integers, the number of rows, the offsets, the columns.
 struct DrawnRows {
   std::vector<int> offsets{0}, columns;
   int rows() const { return static_cast<int>(offsets.size()) - 1; }
   int entries() const { return static_cast<int>(columns.size()); }
   DrawnRows() {
+    const char* file = std::getenv("MATRIX_FILE");
+    file != nullptr ? read(file) : draw();
+  }
+
+ private:
+  static void read_into(std::ifstream& in, std::vector<int>& values) {
+    in.read(reinterpret_cast<char*>(values.data()),
+            static_cast<std::streamsize>(values.size() * sizeof(int)));
+    if (!in) throw std::runtime_error("MATRIX_FILE: cannot read it, or it is too short");
+  }
+  void read(const char* file) {
+    std::ifstream in(file, std::ios::binary);
+    std::vector<int> rows(1);
+    read_into(in, rows);
+    offsets.resize(static_cast<size_t>(rows[0]) + 1);
+    read_into(in, offsets);
+    columns.resize(static_cast<size_t>(offsets.back()));
+    read_into(in, columns);
+  }
+  void draw() {
     constexpr int kRows = 100'000, kMean = 14, kMost = 2'000;
     std::mt19937_64 random(7);
     for (int r = 0; r < kRows; ++r) {
@@ -134,16 +160,17 @@ struct Id {
 };
 class Case {
  public:
-  explicit Case(const std::string& name) {
-    ids_ = filled<int>(kIds, Id{name == "uniform-233M" ? Pattern::kUniform : Pattern::kLastBin, kNodes});
+  explicit Case(const std::string& name) : count_(name == "uniform-8M" ? kFewIds : kIds) {
+    const bool uniform = name.starts_with("uniform");
+    ids_ = filled<int>(count_, Id{uniform ? Pattern::kUniform : Pattern::kLastBin, kNodes});
     counts_ = allocate<unsigned>(histogram_bins(kNodes));
-    check(histogram_plan(kIds, kNodes, &plan_, nullptr), "plan");
+    check(histogram_plan(count_, kNodes, &plan_, nullptr), "plan");
   }
-  cudaError_t run() { return histogram_run(ids_, kIds, kNodes, counts_, plan_, nullptr); }
+  cudaError_t run() { return histogram_run(ids_, count_, kNodes, counts_, plan_, nullptr); }
 
  private:
-  static constexpr int kIds = 232'965'000, kNodes = 232'965;
-  int* ids_ = nullptr;
+  static constexpr int kIds = 232'965'000, kFewIds = 8'388'608, kNodes = 232'965;
+  int count_, *ids_ = nullptr;
   unsigned* counts_ = nullptr;
   HistogramPlan* plan_ = nullptr;
 };
@@ -176,6 +203,25 @@ class Case {
   GcnGraph graph_{};
   double *in_ = nullptr, *w_ = nullptr, *out_ = nullptr;
   GcnPlan* plan_ = nullptr;
+};
+#elif defined(LAB_REDUCTION)
+class Case {
+ public:
+  explicit Case(const std::string&) {
+    x_ = filled<float>(kCount, Number{});
+    y_ = filled<int>(kCount, Mixed{});
+    sum_ = allocate<float>(1);
+    total_ = allocate<long long>(1);
+    check(reduction_plan(kCount, &plan_, nullptr), "plan");
+  }
+  cudaError_t run() { return reduction_run(x_, y_, kCount, sum_, total_, plan_, nullptr); }
+
+ private:
+  static constexpr int kCount = 1 << 20;
+  float *x_ = nullptr, *sum_ = nullptr;
+  int* y_ = nullptr;
+  long long* total_ = nullptr;
+  ReductionPlan* plan_ = nullptr;
 };
 #elif defined(LAB_SAMPLING)
 class Case {
