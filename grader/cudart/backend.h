@@ -212,7 +212,10 @@ class Backend {
 
   // --- texture and surface objects. cudaErrorNotSupported where the backend has none. ---
   virtual cudaError_t create_image(const Image&, uint64_t& /*object*/) { return cudaErrorNotSupported; }
-  virtual cudaError_t destroy_image(uint64_t /*object*/) { return cudaErrorInvalidValue; }
+  // Numbers of texture objects and of surface objects may be the same.
+  virtual cudaError_t destroy_image(uint64_t /*object*/, bool /*is_surface*/) {
+    return cudaErrorInvalidValue;
+  }
 
   // --- streams and events. The front end checks handles; a backend gets what it gave. ---
   virtual cudaError_t create_stream(unsigned flags, int priority, StreamId& stream) = 0;

@@ -38,7 +38,7 @@ struct Image {
   uint32_t reads_normalized = 0;  // integers of 8 and 16 bits are read as fractions
   uint32_t srgb = 0;              // 8-bit colours are made linear
   float border[4] = {};
-  uint32_t unused = 0;
+  uint32_t is_array = 0;  // a CUDA array's memory, which the program sees through copies and objects alone
 
   uint32_t element_bytes() const { return channels * channel_bits / 8; }
   uint64_t row_bytes() const { return uint64_t{width} * element_bytes(); }

@@ -2,8 +2,9 @@
 // the backend.
 #include <cuda_runtime_api.h>
 
+#include <map>
 #include <mutex>
-#include <unordered_map>
+#include <utility>
 
 #include "cudart/arrays.h"
 #include "cudart/errors.h"
@@ -20,15 +21,16 @@ struct Object {
 std::mutex g_textures_mutex;
 
 // Never destroyed: programs destroy objects in their own static destructors.
-std::unordered_map<uint64_t, Object>& objects() {
-  static auto* all = new std::unordered_map<uint64_t, Object>;
+// By handle and kind: a texture and a surface may have one number.
+std::map<std::pair<uint64_t, bool>, Object>& objects() {
+  static auto* all = new std::map<std::pair<uint64_t, bool>, Object>;
   return *all;
 }
 
 bool find_object(uint64_t handle, bool is_surface, Object& object) {
   std::lock_guard lock(g_textures_mutex);
-  const auto found = objects().find(handle);
-  if (found == objects().end() || found->second.is_surface != is_surface) return false;
+  const auto found = objects().find({handle, is_surface});
+  if (found == objects().end()) return false;
   object = found->second;
   return true;
 }
@@ -40,9 +42,9 @@ cudaError_t destroy(uint64_t handle, bool is_surface) {
   if (!find_object(handle, is_surface, object)) return record(cudaErrorInvalidValue);
   {
     std::lock_guard lock(g_textures_mutex);
-    objects().erase(handle);
+    objects().erase({handle, is_surface});
   }
-  return record(backend().destroy_image(handle));
+  return record(backend().destroy_image(handle, is_surface));
 }
 
 void set_format(Image& image, const ElementFormat& format) {
@@ -55,6 +57,7 @@ bool describe_array(cudaArray_t handle, Image& image) {
   const auto array = find_array(handle);
   if (!array) return false;
   set_format(image, *element_format(array->format));
+  image.is_array = 1;
   image.address = array->address;
   image.pitch = array->pitch;
   image.slice = array->pitch * array->rows;
@@ -131,7 +134,7 @@ cudaError_t create(const Object& object, const Image& image, uint64_t* handle, c
   if (error == cudaErrorNotSupported) return cudart_not_implemented(call);
   if (error != cudaSuccess) return record(error);
   std::lock_guard lock(g_textures_mutex);
-  objects()[*handle] = object;
+  objects()[{*handle, object.is_surface}] = object;
   return cudaSuccess;
 }
 

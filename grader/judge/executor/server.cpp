@@ -87,7 +87,7 @@ Server::~Server() {
     if (Clock::now() > limit) return;
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  for (const uint64_t image : images_in_use_) backend_.destroy_image(image);
+  for (const auto& [object, is_surface] : images_in_use_) backend_.destroy_image(object, is_surface);
   release_all();
   backend_.keep_pool(0);
   backend_.trim_pool();
@@ -280,8 +280,7 @@ cudaError_t Server::carry_out(const Call& call) {
     case Op::create_image:
       return create_image(call);
     case Op::destroy_image:
-      return images_in_use_.erase(call.argument(0)) == 1 ? backend_.destroy_image(call.argument(0))
-                                                         : cudaErrorInvalidValue;
+      return destroy_image(call);
     case Op::make_graph:
     case Op::update_graph:
     case Op::upload_graph:

@@ -146,6 +146,7 @@ class Server {
   cudaError_t add_managed(const Call& call);
   cudaError_t set_stream_attribute(const Call& call);
   cudaError_t create_image(const Call& call);
+  cudaError_t destroy_image(const Call& call);
   void finish(uint16_t slot, uint32_t sequence, cudaError_t error);
   void poll_waiting();
   void wait_for(const Call& call, std::function<cudaError_t()> ask);
@@ -198,8 +199,8 @@ class Server {
   // Memory that is no allocation of the submission's: globals of its modules, stacks, heap, freed parts
   // of the pool.
   uint64_t other_bytes() const {
-    return module_memory_ + stack_memory_ + heap_memory_ + stack_limit_memory_ + printf_memory_ +
-           pool_memory_;
+    return module_memory_ + array_memory_ + stack_memory_ + heap_memory_ + stack_limit_memory_ +
+           printf_memory_ + pool_memory_;
   }
   bool is_over_limit() const;
   bool has_room_for(cudart::MemoryKind kind, uint64_t bytes);
@@ -208,6 +209,7 @@ class Server {
   uint64_t free_bytes();
   cudaError_t load_measured(Image& image);
   void measure_first_use(Image& image, uint64_t free_before);
+  void count_array(uint64_t address, uint64_t free_before);
   void count_stack(uint64_t bytes_a_thread);
   cudaError_t set_limit(cudaLimit limit, uint64_t value);
 
@@ -233,7 +235,8 @@ class Server {
   std::vector<KernelEntry> kernels_;
   std::vector<std::optional<cudart::StreamId>> streams_;
   std::vector<std::optional<cudart::EventId>> events_;
-  std::set<uint64_t> images_in_use_;  // texture and surface objects
+  std::set<std::pair<uint64_t, bool>> images_in_use_;  // texture objects, and surface objects (true)
+  std::map<uint64_t, uint64_t> array_bytes_;           // what objects took for the array at an address
   std::vector<std::optional<GraphEntry>> graphs_;
   size_t graph_nodes_ = 0;
   std::map<uint64_t, uint64_t>
@@ -247,8 +250,8 @@ class Server {
   std::map<uint64_t, Place> places_;
   uint64_t records_ = 0, launches_ = 0;
   cudaError_t late_error_ = cudaSuccess, told_sticky_ = cudaSuccess;
-  uint64_t module_memory_ = 0, stack_memory_ = 0, heap_memory_ = 0, stack_limit_memory_ = 0,
-           printf_memory_ = 0, pool_memory_ = 0, uncounted_ = 0;
+  uint64_t module_memory_ = 0, array_memory_ = 0, stack_memory_ = 0, heap_memory_ = 0,
+           stack_limit_memory_ = 0, printf_memory_ = 0, pool_memory_ = 0, uncounted_ = 0;
   uint64_t first_heap_bytes_ = 0;
   uint32_t notes_ = 0;
   bool may_use_heap_ = false;

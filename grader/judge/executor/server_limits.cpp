@@ -87,6 +87,13 @@ void Server::measure_first_use(Image& image, uint64_t free_before) {
   if (backend_.loads_code_when_used()) module_memory_ += beyond(free_before, free_bytes());
 }
 
+// What the first object of an array took, until the array is freed.
+void Server::count_array(uint64_t address, uint64_t free_before) {
+  const uint64_t taken = beyond(free_before, free_bytes());
+  array_bytes_[address] += taken;
+  array_memory_ += taken;
+}
+
 // Every thread that can be resident has a stack as large as the largest kernel's.
 void Server::count_stack(uint64_t bytes_a_thread) {
   stack_memory_ = std::max(stack_memory_, beyond(bytes_a_thread, kFirstStackBytes) * resident_threads());

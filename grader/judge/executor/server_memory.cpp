@@ -106,6 +106,10 @@ cudaError_t Server::allocate_window(MemoryKind kind, uint64_t bytes, uint64_t& a
 // The pages of the window go back to the system, and come again as zeros.
 cudaError_t Server::release_range(const MemoryRange& range) {
   owned_.remove(range.begin);
+  if (const auto array = array_bytes_.find(range.begin); array != array_bytes_.end()) {
+    array_memory_ -= array->second;
+    array_bytes_.erase(array);
+  }
   if (!is_in_window(range)) {
     constexpr std::array kinds{MemoryKind::device};
     return backend_.release(range.begin, kinds, "cudaFree");

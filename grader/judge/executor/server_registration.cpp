@@ -150,12 +150,25 @@ cudaError_t Server::create_image(const Call& call) {
   std::memcpy(&image, call.data.data(), sizeof image);
   if (!owned_.holds(image.address, image.bytes())) return cudaErrorInvalidValue;
   if (images_in_use_.size() >= kMost) return cudaErrorMemoryAllocation;
+  // On a GPU the first object of an array takes memory in the form that the GPU's units read.
+  before_waiting("create_image");
+  const bool may_take_memory = image.is_array != 0 && limits_.device_bytes != Limits::kNoLimit;
+  const uint64_t before = may_take_memory ? free_bytes() : 0;
   uint64_t object = 0;
   const cudaError_t error = backend_.create_image(image, object);
   if (error != cudaSuccess) return error;
-  images_in_use_.insert(object);
+  if (may_take_memory) count_array(image.address, before);
+  images_in_use_.insert({object, image.is_surface != 0});
+  if (is_over_limit()) return cudaErrorMemoryAllocation;
   values_[0] = object;
   return cudaSuccess;
+}
+
+cudaError_t Server::destroy_image(const Call& call) {
+  const std::pair object{call.argument(0), call.argument(1) != 0};
+  if (images_in_use_.erase(object) != 1) return cudaErrorInvalidValue;
+  before_waiting("destroy_image");
+  return backend_.destroy_image(object.first, object.second);
 }
 
 }  // namespace warpgrade::executor

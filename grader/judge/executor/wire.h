@@ -95,7 +95,7 @@ enum class Data : uint8_t { none, bytes, name };
   X(set_limit, 2, none, false)            \
   X(get_limit, 1, none, false)            \
   X(create_image, 0, bytes, false)        \
-  X(destroy_image, 1, none, false)        \
+  X(destroy_image, 2, none, false)        \
   X(command_done, 1, name, true)
 
 enum class Op : uint16_t {

@@ -74,7 +74,7 @@ class Emulated final : public cudart::Backend {
   cudaError_t fill(const cudart::Fill& fill, cudart::StreamId stream) override;
 
   cudaError_t create_image(const cudart::Image& image, uint64_t& object) override;
-  cudaError_t destroy_image(uint64_t object) override;
+  cudaError_t destroy_image(uint64_t object, bool is_surface) override;
 
   cudaError_t create_condition(uint64_t& handle) override;
   cudaError_t set_condition(uint64_t handle, uint32_t value) override;

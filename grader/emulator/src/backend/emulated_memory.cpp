@@ -208,7 +208,7 @@ cudaError_t Emulated::create_image(const cudart::Image& image, uint64_t& object)
   return cudaSuccess;
 }
 
-cudaError_t Emulated::destroy_image(uint64_t object) {
+cudaError_t Emulated::destroy_image(uint64_t object, bool) {
   return Images::instance().remove(object) ? cudaSuccess : cudaErrorInvalidValue;
 }
 

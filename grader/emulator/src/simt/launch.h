@@ -25,6 +25,7 @@ enum class Fault : int {
   illegal_address = 700,
   launch_timeout = 702,
   device_assert = 710,
+  illegal_instruction = 715,
   misaligned_address = 716,
   invalid_pc = 718,
   launch_failure = 719,

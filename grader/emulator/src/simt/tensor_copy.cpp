@@ -43,6 +43,24 @@ bool is_aligned_box(const LaneCopy& c, uint64_t shared) {
   return false;
 }
 
+// Hardware reads rows in pieces of 16 bytes; an H200 calls another start along the first axis an
+// illegal instruction.
+bool is_aligned_start(const LaneCopy& c, const TensorMap& map) {
+  constexpr int64_t kPiece = 16;
+  const int64_t start = lanes<int32_t>(c.w, c.copy.coordinates[0])[c.lane];
+  const int64_t byte = start * static_cast<int64_t>(bytes_of(map.type));
+  if (byte % kPiece == 0) return true;
+  Diagnostic d = diagnose(c.w, c.i, c.lane, Finding::misaligned);
+  d.address = map.address;
+  d.message += "copies a box of a tensor that begins at element " + std::to_string(start) +
+               " of the first axis, which is byte " + std::to_string(byte) + " of a row: no multiple of 16";
+  d.advice =
+      "Begin at an element whose bytes are a multiple of 16 along the first axis. A GPU ends the kernel with "
+      "cudaErrorIllegalInstruction.";
+  stop_launch(c.w, std::move(d), Fault::illegal_instruction);
+  return false;
+}
+
 // A box of a tensor: its rows in global memory, its bytes in shared memory.
 class Box {
  public:
@@ -121,7 +139,7 @@ void for_each_piece(const TensorMap& map, const Box& box, uint64_t shared, uint3
 }
 
 void load_box(const LaneCopy& c, const TensorMap& map, uint64_t shared, uint64_t barrier) {
-  if (!is_aligned_box(c, shared)) return;
+  if (!is_aligned_box(c, shared) || !is_aligned_start(c, map)) return;
   const Stretch to(c, shared, map.box_bytes(), Space::shared, AccessKind::store, kSharedAlign);
   if (c.stops()) return;
   const Box box(c, map);
@@ -189,7 +207,7 @@ void store_box(const LaneCopy& c, const TensorMap& map) {
   const Type type = reduced_type(map.type, c.copy.reduction);
   if (!check_reduction(c, type)) return;
   const uint64_t shared = c.address(c.copy.from);
-  if (!is_aligned_box(c, shared)) return;
+  if (!is_aligned_box(c, shared) || !is_aligned_start(c, map)) return;
   const Stretch from(c, shared, map.box_bytes(), Space::shared, AccessKind::load, kSharedAlign);
   if (c.stops()) return;
   const Box box(c, map);

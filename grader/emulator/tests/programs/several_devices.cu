@@ -49,7 +49,7 @@ void any_number_of_devices(int count) {
   expect(device == 0, "the first device is the current one");
   expect(cudaSetDevice(count) == cudaErrorInvalidDevice, "a device that is not there");
   expect(cudaSetDevice(-1) == cudaErrorInvalidDevice, "a negative device");
-  expect(cudaDeviceEnablePeerAccess(0, 0) == cudaErrorInvalidDevice, "a device is not its own peer");
+  expect(cudaDeviceEnablePeerAccess(0, 0) != cudaSuccess, "a device is not its own peer");
   CHECK_CUDA(cudaDeviceCanAccessPeer(&can, 0, 0));
   expect(can == 0, "a device has no access to itself as a peer");
   cudaGetLastError();
@@ -157,9 +157,15 @@ void streams_and_events() {
   }
   CHECK_CUDA(cudaStreamGetDevice(streams[0], &device));
   expect(device == 0, "a stream belongs to its device");
-  float* b = allocate(1, 7);
-  scale<<<40, 256, 0, streams[0]>>>(b, b, kCount, 2);
+  float *a = allocate(0, 3), *b = allocate(1, 7);
+  scale<<<40, 256, 0, streams[0]>>>(a, a, kCount, 5);
+#if CUDART_VERSION >= 13000
+  CHECK_CUDA(cudaGetLastError());
+  CHECK_CUDA(cudaStreamSynchronize(streams[0]));
+  expect(holds(a, 3, 5), "a launch into another device's stream runs on that device");
+#else
   expect(cudaGetLastError() == cudaErrorInvalidResourceHandle, "a launch into another device's stream");
+#endif
   expect(cudaEventRecord(events[0], streams[1]) == cudaErrorInvalidResourceHandle,
          "an event of another device");
   cudaGetLastError();
@@ -174,6 +180,7 @@ void streams_and_events() {
          "times of two devices");
   cudaGetLastError();
   expect(holds(b, 7, 2), "a stream waits for another device's event");
+  CHECK_CUDA(cudaFree(a));
   CHECK_CUDA(cudaFree(b));
   for (int d = 0; d < 2; ++d) {
     CHECK_CUDA(cudaStreamDestroy(streams[d]));

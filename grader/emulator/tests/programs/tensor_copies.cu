@@ -157,15 +157,20 @@ __global__ void load_kernel(const __grid_constant__ CUtensorMap map, int rank, P
 }
 __global__ void load_by_pointer(const CUtensorMap* map, int rank, Place at, unsigned bytes,
                                 unsigned char* out) {
+  asm volatile("fence.proxy.tensormap::generic.acquire.sys [%0], 128;" ::"l"(map) : "memory");
   load_to(map, rank, at, bytes, out);
 }
-// A place of its own for each map: the unit that copies keeps descriptors by their address.
+// A line of 128 bytes of its own for each map: the unit that copies keeps descriptors by their address, and maps that lie
+// across two lines would share one with their neighbours.
 constexpr int kMostMaps = 32;
-__constant__ CUtensorMap g_maps[kMostMaps];
+struct alignas(128) MapInLine {
+  CUtensorMap map;
+};
+__constant__ MapInLine g_maps[kMostMaps];
 // Not in managed memory: a GPU called a descriptor there an illegal instruction.
-__device__ CUtensorMap g_maps_in_memory[kMostMaps];
+__device__ MapInLine g_maps_in_memory[kMostMaps];
 __global__ void load_by_constant(int number, int rank, Place at, unsigned bytes, unsigned char* out) {
-  load_to(&g_maps[number], rank, at, bytes, out);
+  load_to(&g_maps[number].map, rank, at, bytes, out);
 }
 
 __global__ void store_kernel(const __grid_constant__ CUtensorMap map, int rank, Place at, unsigned bytes,
@@ -208,13 +213,13 @@ bool load_agrees(const Tensor& t, const Place& at, int where) {
   if (where == 0) load_kernel<<<1, 64, bytes>>>(map, int(t.rank()), at, bytes, out.data);
   if (where == 1) {
     void* maps = nullptr;
-    CHECK_CUDA(cudaMemcpyToSymbol(g_maps_in_memory, &map, sizeof map, size_t(in_memory) * sizeof map));
+    CHECK_CUDA(cudaMemcpyToSymbol(g_maps_in_memory, &map, sizeof map, size_t(in_memory) * sizeof(MapInLine)));
     CHECK_CUDA(cudaGetSymbolAddress(&maps, g_maps_in_memory));
-    load_by_pointer<<<1, 64, bytes>>>(static_cast<CUtensorMap*>(maps) + in_memory++, int(t.rank()), at, bytes,
-                                      out.data);
+    load_by_pointer<<<1, 64, bytes>>>(&(static_cast<MapInLine*>(maps) + in_memory++)->map, int(t.rank()), at,
+                                      bytes, out.data);
   }
   if (where == 2) {
-    CHECK_CUDA(cudaMemcpyToSymbol(g_maps, &map, sizeof map, size_t(in_constants) * sizeof map));
+    CHECK_CUDA(cudaMemcpyToSymbol(g_maps, &map, sizeof map, size_t(in_constants) * sizeof(MapInLine)));
     load_by_constant<<<1, 64, bytes>>>(in_constants++, int(t.rank()), at, bytes, out.data);
   }
   if (cudaDeviceSynchronize() != cudaSuccess)
@@ -260,11 +265,13 @@ void loads_and_stores() {
       {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, {40, 30}, {8, 12}, {1, 3}},
       {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, {40, 30, 9}, {32, 11, 4}, {1, 2, 3}, CU_TENSOR_MAP_SWIZZLE_128B},
   };
-  const Place places[] = {{{0, 0, 0, 0, 0}},   {{4, 3, 1, 1, 1}},   {{-3, -2, -1, 0, -1}},
-                          {{45, 34, 5, 3, 2}}, {{200, 0, 0, 0, 0}}, {{1, 1000, -50, 2, 0}}};
+  // The first number counts pieces of 16 bytes: boxes begin at such a piece of a row, or the GPU stops the kernel.
+  const Place places[] = {{{0, 0, 0, 0, 0}},  {{1, 3, 1, 1, 1}},  {{-1, -2, -1, 0, -1}},
+                          {{5, 34, 5, 3, 2}}, {{20, 0, 0, 0, 0}}, {{0, 1000, -50, 2, 0}}};
   int which = 0;
   for (const Tensor& t : tensors) {
-    for (const Place& at : places) {
+    for (Place at : places) {
+      at.c[0] *= int(16 / t.element);
       const bool loaded = load_agrees(t, at, which++ % 3);
       expect(loaded, "a box that is loaded");
       // Stores with element strides are left to hardware that documents them.
@@ -276,10 +283,10 @@ void loads_and_stores() {
   }
   Tensor t = {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, {40, 30}, {16, 8}};
   t.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
-  expect(load_agrees(t, {{30, -3}}, 0), "outside of the tensor: NaN");
+  expect(load_agrees(t, {{28, -3}}, 0), "outside of the tensor: NaN");
   t = {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, {40, 30}, {16, 8}};
   t.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
-  expect(load_agrees(t, {{30, -3}}, 0), "outside of the tensor: NaN of halves");
+  expect(load_agrees(t, {{32, -3}}, 0), "outside of the tensor: NaN of halves");
 }
 
 // --- reductions ---
@@ -332,7 +339,7 @@ template <class T>
 void tensor_reduction(CUtensorMapDataType type, int op, int blocks) {
   Tensor t = {type, sizeof(T), {20, 12}, {16 / sizeof(T) * 2, 6}};
   Managed<unsigned char> tensor(t.bytes());
-  const int n = int(t.box_bytes() / sizeof(T));
+  const int n = int(t.box_bytes() / sizeof(T)), x = sizeof(T) == 8 ? 18 : 16;  // over the tensor's edge
   Managed<T> values(static_cast<size_t>(n));
   std::vector<unsigned char> want(t.bytes());
   for (size_t k = 0; k + sizeof(T) <= t.bytes(); k += sizeof(T)) {
@@ -343,10 +350,10 @@ void tensor_reduction(CUtensorMapDataType type, int op, int blocks) {
   for (int k = 0; k < n; ++k) values[size_t(k)] = T(bits_of(k, 4) % 1000);
   CUtensorMap map;
   expect(t.encode(map, tensor.data) == CUDA_SUCCESS, "a map for reductions");
-  reduce_tensor<T><<<blocks, 32, t.box_bytes()>>>(map, 17, 3, op, values.data, n);
+  reduce_tensor<T><<<blocks, 32, t.box_bytes()>>>(map, x, 3, op, values.data, n);
   CHECK_CUDA(cudaDeviceSynchronize());
   for (int b = 0; b < blocks; ++b) {
-    for_each_element(t, {{17, 3}}, [&](unsigned in_box, size_t in_tensor) {
+    for_each_element(t, {{x, 3}}, [&](unsigned in_box, size_t in_tensor) {
       if (in_tensor == ~size_t(0)) return;
       T old;
       std::memcpy(&old, &want[in_tensor], sizeof old);
@@ -663,12 +670,12 @@ void refused_maps() {
 // --- mistakes ---
 
 // clang-format off
-__global__ void load_wrongly(const __grid_constant__ CUtensorMap map, int offset, int bytes, float* out) {
+__global__ void load_wrongly(const __grid_constant__ CUtensorMap map, int offset, int x, int bytes, float* out) {
   __shared__ __align__(128) float tile[64];
   __shared__ uint64_t barrier;
   if (threadIdx.x == 0) {
     prepare(&barrier, unsigned(bytes));
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(tile) + unsigned(offset)), "l"(&map), "r"(0), "r"(0), "r"(shared_address(&barrier)) : "memory");  // MISTAKE misaligned_tile tile_overrun no_map tensor_overrun
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(tile) + unsigned(offset)), "l"(&map), "r"(x), "r"(0), "r"(shared_address(&barrier)) : "memory");  // MISTAKE misaligned_tile unaligned_start tile_overrun no_map tensor_overrun
   }
   __syncthreads();
   wait_for(&barrier, 0);
@@ -698,7 +705,8 @@ int mistake(const std::string& name) {
   if (name == "no_wait") {
     load_without_wait<<<1, 64>>>(map, out);
   } else {
-    load_wrongly<<<1, 64>>>(map, name == "misaligned_tile" ? 16 : 0, int(t.box_bytes()), out);
+    load_wrongly<<<1, 64>>>(map, name == "misaligned_tile" ? 16 : 0, name == "unaligned_start" ? 1 : 0,
+                            int(t.box_bytes()), out);
   }
   std::printf("%d\n", int(cudaDeviceSynchronize()));
   return 0;

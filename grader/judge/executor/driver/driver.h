@@ -55,6 +55,8 @@ class Driver final : public cudart::Backend {
   cudaError_t copy(void* to, const void* from, uint64_t bytes, cudart::StreamId stream, bool waits) override;
   cudaError_t copy_rows(const cudart::RowsCopy& rows, cudart::StreamId stream, bool waits) override;
   cudaError_t fill(const cudart::Fill& fill, cudart::StreamId stream) override;
+  cudaError_t create_image(const cudart::Image& image, uint64_t& object) override;
+  cudaError_t destroy_image(uint64_t object, bool is_surface) override;
 
   cudaError_t create_stream(unsigned flags, int priority, cudart::StreamId& stream) override;
   cudaError_t destroy_stream(cudart::StreamId stream) override;
@@ -98,6 +100,14 @@ class Driver final : public cudart::Backend {
     std::vector<void*> arguments;  // room for a launch's
   };
 
+  // A CUDA array that stands for the plain memory of an allocation, from the first texture or surface
+  // object on.
+  struct DeviceArray {
+    uint64_t end = 0;  // of the memory that it stands for
+    uint64_t pitch = 0, slice = 0;
+    CUarray array = nullptr;
+  };
+
   // The runtime's codes are the driver's; a fault is kept.
   cudaError_t result_of(CUresult result);
   void read_facts(CUdevice device);
@@ -109,6 +119,13 @@ class Driver final : public cudart::Backend {
   CUresult add_launch(const cudart::GraphPart::Launch& launch, CUgraph graph,
                       std::span<const CUgraphNode> after, CUgraphNode& node);
   CUDA_MEMCPY3D memcpy_of(const cudart::RowsCopy& rows) const;
+  // The array that stands for the memory at an address, and where that memory begins; null where there
+  // is none.
+  const DeviceArray* array_at(uint64_t address, uint64_t* begin = nullptr) const;
+  void name_arrays(const cudart::RowsCopy& rows, CUDA_MEMCPY3D& copy) const;
+  CUresult array_of(const cudart::Image& image, CUarray& array);
+  CUresult fill_array(const cudart::Image& image, CUarray array);
+  void destroy_array(uint64_t address);
   bool is_registered(uint64_t address) const;
   bool is_device_or_registered(const void* pointer) const;
   uint8_t* bounce(uint64_t bytes);
@@ -125,6 +142,7 @@ class Driver final : public cudart::Backend {
   std::vector<CUstream> streams_;              // those of the default ones, too; null where one was destroyed
   std::vector<CUevent> events_;
   std::vector<CUgraphExec> graphs_;
+  std::map<uint64_t, DeviceArray> arrays_;   // by the address of the memory that they stand for
   std::map<uint64_t, uint64_t> registered_;  // first address and end of host memory
   std::map<CUlimit, size_t> first_limits_, asked_limits_;
   // Where small copies from the host wait for their turn: theirs to keep until the device has been idle.

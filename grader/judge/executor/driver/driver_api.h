@@ -12,7 +12,7 @@ namespace warpgrade::executor {
   X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) \
   X(cuCtxSynchronize) X(cuCtxGetDevice) X(cuCtxGetStreamPriorityRange) X(cuCtxGetLimit) X(cuCtxSetLimit) \
   X(cuCtxResetPersistingL2Cache) X(cuGetErrorName) X(cuLibraryLoadData) X(cuLibraryGetKernel) \
-  X(cuLibraryGetGlobal) X(cuKernelGetFunction) X(cuModuleLoadData) X(cuModuleGetFunction) \
+  X(cuLibraryGetGlobal) X(cuLibraryGetModule) X(cuKernelGetFunction) X(cuFuncLoad) X(cuModuleLoadData) X(cuModuleGetFunction) \
   X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncGetParamInfo) X(cuLaunchKernelEx) \
   X(cuLaunchKernel) X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) \
   X(cuOccupancyAvailableDynamicSMemPerBlock) X(cuMemAlloc) X(cuMemFree) X(cuMemAllocAsync) \
@@ -27,7 +27,8 @@ namespace warpgrade::executor {
   X(cuGraphAddEmptyNode) X(cuGraphAddDependencies_v2) X(cuGraphKernelNodeSetAttribute) X(cuGraphInstantiate) \
   X(cuGraphExecUpdate) X(cuGraphExecDestroy) X(cuGraphUpload) X(cuGraphLaunch) \
   X(cuMemImportFromShareableHandle) X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) \
-  X(cuMemSetAccess) X(cuMemRelease)
+  X(cuMemSetAccess) X(cuMemRelease) X(cuArray3DCreate) X(cuArrayDestroy) X(cuMemcpy3D) X(cuTexObjectCreate) \
+  X(cuTexObjectDestroy) X(cuSurfObjectCreate) X(cuSurfObjectDestroy)
 // clang-format on
 
 struct DriverApi {

@@ -24,6 +24,7 @@ double steady_us() {
 CUfunction TimingGate::function(const char* name) {
   CUfunction found = nullptr;
   require(api_.cuModuleGetFunction_(&found, module_, name), name);
+  require(api_.cuFuncLoad_(found), name);
   return found;
 }
 

@@ -313,8 +313,8 @@ cudaError_t Forwarding::create_image(const cudart::Image& image, uint64_t& objec
   if (error == cudaSuccess) object = reply.values[0];
   return error;
 }
-cudaError_t Forwarding::destroy_image(uint64_t object) {
-  return call(Op::destroy_image, {object});
+cudaError_t Forwarding::destroy_image(uint64_t object, bool is_surface) {
+  return call(Op::destroy_image, {object, is_surface ? 1u : 0u});
 }
 
 cudaError_t Forwarding::set_limit(cudaLimit limit, size_t value) {

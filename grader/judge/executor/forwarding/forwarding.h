@@ -85,7 +85,7 @@ class Forwarding final : public cudart::Backend {
   cudaError_t destroy_graph(cudart::GraphId graph) override;
 
   cudaError_t create_image(const cudart::Image& image, uint64_t& object) override;
-  cudaError_t destroy_image(uint64_t object) override;
+  cudaError_t destroy_image(uint64_t object, bool is_surface) override;
   cudaError_t set_limit(cudaLimit limit, size_t value) override;
   cudaError_t get_limit(cudaLimit limit, size_t& value) override;
 

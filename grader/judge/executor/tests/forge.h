@@ -214,12 +214,14 @@ inline void Forger::fill_in_memory(Forged& f) {
       image.kind = static_cast<cudart::ChannelKind>(number(4));
       image.channels = static_cast<uint32_t>(number(5));
       image.channel_bits = static_cast<uint32_t>(8 * number(5));
+      image.is_array = static_cast<uint32_t>(number(2));
+      image.is_surface = static_cast<uint32_t>(number(2));
       f.data.resize(sizeof image);
       std::memcpy(f.data.data(), &image, sizeof image);
       return set(f, {});
     }
     case Op::destroy_image:
-      return set(f, {(1 + number(4)) << 16 | number(8)});
+      return set(f, {(1 + number(4)) << 16 | number(8), number(2)});
     case Op::fill:
       return set(f, {to.address, 64, 3 | uint64_t{1} << 32, 1 + number(64), 1 + number(4), stream()});
     default:

@@ -82,7 +82,7 @@ class NullBackend : public cudart::Backend {
     object = ++images_;
     return cudaSuccess;
   }
-  cudaError_t destroy_image(uint64_t) override { return cudaSuccess; }
+  cudaError_t destroy_image(uint64_t, bool) override { return cudaSuccess; }
 
   cudaError_t create_stream(unsigned, int, cudart::StreamId& stream) override {
     stream = streams_++;

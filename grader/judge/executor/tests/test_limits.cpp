@@ -152,6 +152,39 @@ TEST(DeviceMemoryLimit, counts_the_variables_of_modules) {
   EXPECT_NE(server.reports()[0].find("memory_limit"), std::string::npos);
 }
 
+// The first object of an array takes memory, which counts until the array is freed.
+TEST(DeviceMemoryLimit, counts_what_texture_objects_take_for_arrays) {
+  struct : NullBackend {
+    cudaError_t create_image(const cudart::Image& image, uint64_t& object) override {
+      if (image.is_array != 0) taken += 2 * kMiB;
+      return NullBackend::create_image(image, object);
+    }
+    cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) override {
+      NullBackend::memory_info(free_bytes, total_bytes);
+      free_bytes -= taken;
+      return cudaSuccess;
+    }
+    uint64_t taken = 0;
+  } device;
+  Server server(device, shared(), with_memory(4 * kMiB));
+  Caller caller(server);
+  ASSERT_EQ(caller.allocate(kDevice, kMiB), cudaSuccess);
+  cudart::Image image;
+  image.address = caller.value();
+  image.pitch = image.slice = image.width = 256;
+  image.channels = 1;
+  image.channel_bits = 8;
+  image.is_array = 1;
+  const auto create = [&] {
+    return caller.ask(Op::create_image, {}, {reinterpret_cast<const uint8_t*>(&image), sizeof image});
+  };
+  EXPECT_EQ(create(), cudaSuccess);
+  EXPECT_EQ(server.device_bytes(), 3 * kMiB);
+  EXPECT_EQ(create(), cudaErrorMemoryAllocation);
+  EXPECT_EQ(caller.ask(Op::release, {image.address, 1u << static_cast<int>(kDevice)}), cudaSuccess);
+  EXPECT_EQ(server.device_bytes(), 0u);
+}
+
 // Others take memory while a module is loaded: that is not the submission's.
 TEST(DeviceMemoryLimit, does_not_take_another_process_for_a_module) {
   struct : NullBackend {

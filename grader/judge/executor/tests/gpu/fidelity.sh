@@ -6,7 +6,8 @@
 # Everything goes to $OUT (or ./executor-gpu): fidelity.txt is the table. Exit code 0: all is within the bars
 #   a median within 1 % or 0.5 us of the native one, a plan within 1.3 times native + 5 ms, launches at 0.95 of the native
 #   rate, a call within 3 us, a host process ready within 10 ms, test programs equal.
-# BUILD_ONLY=1: nothing is run. SOLUTIONS='spmm/optimized ...': these alone, named by folder below reference/ or the fixtures.
+# BUILD_ONLY=1: nothing is run; RUN_ONLY=1: nothing is built, for the call after that one. LIMIT: seconds for the solutions.
+# SOLUTIONS='spmm/optimized ...': these alone, named by folder below reference/ or the fixtures.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../../../.." && pwd)
@@ -58,18 +59,21 @@ build_solution() {  # LAB NAME FOLDER
     { echo "not built: $2"; tail -3 "$target.log"; }
 }
 
-if ! OUT=$out WORK=$work "$here/run.sh" build programs >>"$log" 2>&1 || [[ ! -x $work/warpgrade-executor ]]; then
-  say "the executor was not built: $log"
-  exit 1
-fi
-mapfile -t units < <(printf '%s\n' "$work"/unit-judge_executor_*.o | grep -vE 'forwarding|executor_main|executor_judge_')
-g++ -std=c++20 -O2 -I "$root/grader" -isystem "$cuda/include" -o "$work/fidelity" "$here/fidelity.cpp" \
-  "${units[@]}" "$work/timing.o" "$work/unit-cudart_fat_binary.cpp.o" \
-  "$work/unit-cudart_error_text.cpp.o" -lpthread -ldl >>"$log" 2>&1 || { say "fidelity was not built: $log"; exit 1; }
-export -f build_solution
-export root work here cuda arch
-solutions >"$work/solutions.txt"
-xargs -P "$(nproc)" -L1 bash -c 'build_solution "$0" "$1" "$2"' <"$work/solutions.txt" | tee -a "$table"
+build_everything() {
+  if ! OUT=$out WORK=$work "$here/run.sh" build programs >>"$log" 2>&1 || [[ ! -x $work/warpgrade-executor ]]; then
+    say "the executor was not built: $log"
+    exit 1
+  fi
+  mapfile -t units < <(printf '%s\n' "$work"/unit-judge_executor_*.o | grep -vE 'forwarding|executor_main|executor_judge_')
+  g++ -std=c++20 -O2 -I "$root/grader" -isystem "$cuda/include" -o "$work/fidelity" "$here/fidelity.cpp" \
+    "${units[@]}" "$work/timing.o" "$work/unit-cudart_fat_binary.cpp.o" \
+    "$work/unit-cudart_error_text.cpp.o" -lpthread -ldl >>"$log" 2>&1 || { say "fidelity was not built: $log"; exit 1; }
+  export -f build_solution
+  export root work here cuda arch
+  solutions >"$work/solutions.txt"
+  xargs -P "$(nproc)" -L1 bash -c 'build_solution "$0" "$1" "$2"' <"$work/solutions.txt" | tee -a "$table"
+}
+[[ -n ${RUN_ONLY:-} ]] || build_everything
 [[ -z ${BUILD_ONLY:-} ]] || exit 0
 
 { date -u; nvidia-smi -L; nvidia-smi --query-gpu=driver_version,clocks.sm --format=csv,noheader; uname -r; nproc; } 2>&1 | tee -a "$table"
