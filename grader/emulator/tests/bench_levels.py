@@ -4,8 +4,8 @@ bench_levels.py BUILD_DIR [--turns 5] [--only WORD] [--runs]: BUILD_DIR is where
 added to it, which takes nvcc. Each program is a lab's solution with inputs of its own
 (grader/course/profile/calibration/solution_case.cu); SpMM's matrices are the course's datasets. Both checks run in
 turns with one worker, and the medians of their CPU times are compared.
---runs: the same of `warpgrade grade` as `warpgrade profile` calls it, with inputs, oracle and all. `perf stat` takes
-their CPU times, since not every process of a judge is awaited by its parent.
+--runs: in their place `warpgrade grade` as `warpgrade profile` calls it, with inputs, oracle and all. `perf stat` takes
+its CPU time, since not every process of a judge is awaited by its parent.
 """
 
 from __future__ import annotations
@@ -178,7 +178,8 @@ def cpu_ms_of_run(lab: str, folder: str, case: str, checks: str, warpgrade: Path
 
 
 def compare(name: str, turns: int, cpu_ms: Callable[[str], float]) -> float:
-    """Prints the medians and their ratio, which it returns."""
+    """Prints the medians and their ratio, which it returns. A first turn, which compiles and caches, is not taken."""
+    cpu_ms(CHECKS["levels"])
     taken: dict[str, list[float]] = {mode: [] for mode in CHECKS}
     for _ in range(turns):
         for mode, checks in CHECKS.items():
@@ -209,39 +210,47 @@ def head(turns: int) -> Iterator[str]:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="What the emulator's check levels costs beside counters.")
-    parser.add_argument("build", type=Path)
-    parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--only", default="", metavar="WORD", help="programs whose names hold it")
-    parser.add_argument("--runs", action="store_true", help="whole judged runs as well")
-    arguments = parser.parse_args()
-    folder = arguments.build.resolve()
-    library, warpgrade = folder / "emulator", folder / "bin/warpgrade"
-    if not library.is_dir():
-        sys.exit(f"bench_levels: no {library}; build the project first (make build)")
-    if arguments.runs and shutil.which("perf") is None:
-        sys.exit("bench_levels: --runs needs perf, which is not here (package linux-perf or linux-tools)")
-    programs = [p for p in PROGRAMS if arguments.only in p.name]
-    if not programs or arguments.turns < 1:
-        sys.exit(f"bench_levels: nothing to do: --only {arguments.only!r}, --turns {arguments.turns}")
+def time_kernels(folder: Path, library: Path, only: str, turns: int) -> None:
+    programs = [p for p in PROGRAMS if only in p.name]
+    if not programs:
+        sys.exit(f"bench_levels: no program's name holds {only!r}; they are {', '.join(p.name for p in PROGRAMS)}")
     built = folder / "bench_levels"
     built.mkdir(exist_ok=True)
     for name in {p.matrix for p in programs if p.matrix}:
         write_matrix(name, built / f"{name}.bin")
     build(programs, built)
-    print(*head(arguments.turns), sep="\n")
-    kernels = [
-        compare(p.name, arguments.turns, lambda checks, p=p: cpu_ms_of_kernels(p, checks, built, library))
-        for p in programs
+    ratios = [
+        compare(p.name, turns, lambda checks, p=p: cpu_ms_of_kernels(p, checks, built, library)) for p in programs
     ]
-    print(summary("kernels alone", kernels))
+    print(summary("kernels alone", ratios))
+
+
+def time_runs(warpgrade: Path, only: str, turns: int) -> None:
+    if shutil.which("perf") is None:
+        sys.exit("bench_levels: --runs needs perf, which is not here (package linux-perf or linux-tools)")
+    runs = [r for r in RUNS if only in " ".join(r)]
+    if not runs:
+        sys.exit(f"bench_levels: no run's name holds {only!r}; they are {', '.join(map(' '.join, RUNS))}")
+    ratios = [compare(" ".join(r), turns, lambda checks, r=r: cpu_ms_of_run(*r, checks, warpgrade)) for r in runs]
+    print(summary("whole runs", ratios))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="What the emulator's check levels costs beside counters.")
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--only", default="", metavar="WORD", help="programs whose names hold it")
+    parser.add_argument("--runs", action="store_true", help="whole judged runs, not kernels alone")
+    arguments = parser.parse_args()
+    folder = arguments.build.resolve()
+    library, warpgrade = folder / "emulator", folder / "bin/warpgrade"
+    if not library.is_dir():
+        sys.exit(f"bench_levels: no {library}; build the project first (make build)")
+    print(*head(arguments.turns), sep="\n")
     if arguments.runs:
-        whole = [
-            compare(" ".join(r), arguments.turns, lambda checks, r=r: cpu_ms_of_run(*r, checks, warpgrade))
-            for r in RUNS
-        ]
-        print(summary("whole runs", whole))
+        time_runs(warpgrade, arguments.only, arguments.turns)
+    else:
+        time_kernels(folder, library, arguments.only, arguments.turns)
     print(f"load at the end {os.getloadavg()[0]:.1f}")
 
 

@@ -91,8 +91,8 @@ struct Below {
   __host__ __device__ int operator()(uint64_t i) const { return static_cast<int>(Mixed{}(i)*bound >> 32); }
 };
 
-// A square matrix of 100,000 rows with 14 entries a row in the mean and at most 2,000. With MATRIX_FILE in the
-// environment, that file's: 32-bit integers, the number of rows, the offsets, the columns.
+// A square matrix of 100,000 rows with 14 entries a row in the mean and at most 2,000. With MATRIX_FILE in
+// the environment, that file's: 32-bit integers, the number of rows, the offsets, the columns.
 struct DrawnRows {
   std::vector<int> offsets{0}, columns;
   int rows() const { return static_cast<int>(offsets.size()) - 1; }

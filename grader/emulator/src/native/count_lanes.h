@@ -7,8 +7,8 @@ namespace warpgrade::emu {
 
 // What count_access() adds for a load or a store, as wide as `known` has it, at the host addresses x.host of
 // the lanes of `mask`, of which others are not looked at. False: nothing was counted, because a lane lies
-// outside of the allocation that `known` describes, its traffic has not come that far, or there is no room for
-// the lines that are followed.
+// outside of the allocation that `known` describes, its traffic has not come that far, or there is no room
+// for the lines that are followed.
 bool count_lanes_avx512(const CountedRow& known, Warp& w, const Access& x, uint32_t mask);
 
 // Updates of words by the lanes of `mask`: how many lanes update the word that most of them update, and how

@@ -166,8 +166,8 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
   if (site.row) known.last_byte += uint64_t(site.bytes) * (kLanes - 1);  // the next one may be a row
 }
 
-// What generated code calls where vector registers and scalars are alive: it uses no vectors, calls nothing and
-// restores what it uses.
+// What generated code calls where vector registers and scalars are alive: it uses no vectors, calls nothing
+// and restores what it uses.
 #define WARPEMU_SCALAR_ALONE gnu::target("general-regs-only")
 
 namespace {

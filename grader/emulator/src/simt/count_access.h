@@ -17,8 +17,8 @@ struct CountedRow {
   uint64_t last_byte = 0;                  // from the first lane's address
   uint32_t bytes = 0;                      // of a lane
   uint64_t ideal = 0;  // sectors, where the row fills more than one; of shared memory: turns
-  // Where lines are followed (simt/hierarchy.h) they go here, else nullptr; how the allocation's first line is
-  // numbered.
+  // Where lines are followed (simt/hierarchy.h) they go here, else nullptr; how the allocation's first
+  // line is numbered.
   SampledTouches* sampled = nullptr;
   uint64_t first_line = 0;
   AccessKind kind = AccessKind::load;

@@ -64,8 +64,8 @@ class SecondLevel {
 
  private:
   static constexpr uint32_t kWays = 16;
-  // A line's number, 56 bits, then two bits a sector: whether it is there, whether it is dirty. A number has 34 bits
-  // and those of the allocation's index, of which 22 stay.
+  // A line's number, 56 bits, then two bits a sector: whether it is there, whether it is dirty. A number has
+  // 34 bits and those of the allocation's index, of which 22 stay.
   using Way = uint64_t;
   static constexpr Way kEmpty = ~uint64_t{0} << (2 * kLineSectors);
   using Set = std::array<Way, kWays>;  // the last used first

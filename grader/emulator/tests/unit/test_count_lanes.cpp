@@ -1,5 +1,5 @@
-// What counting does for a whole warp with AVX-512, for a few lanes and for rows, beside plain loops over the
-// lanes.
+// What counting does for a whole warp with AVX-512, for a few lanes and for rows, beside plain loops over
+// the lanes.
 #if defined(__x86_64__)
 #include <gtest/gtest.h>
 
