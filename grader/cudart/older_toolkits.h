@@ -19,7 +19,8 @@ struct CUgraphEdgeData {
   unsigned char from_port, to_port, type, reserved[5];
 };
 using cudaGraphEdgeData = CUgraphEdgeData;
-inline constexpr unsigned char CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC = 1, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC = 1;
+inline constexpr unsigned char CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC = 1,
+                               CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC = 1;
 extern "C" CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                               const CUgraphEdgeData* edges, size_t count);
 #endif
