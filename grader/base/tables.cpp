@@ -11,8 +11,8 @@
 namespace warpgrade {
 namespace {
 
-// Columns of a terminal that a text takes: two for letters of East Asia, none for accents of their own. Without utf8proc
-// each letter takes one. What is no UTF-8 takes a column a byte.
+// Columns of a terminal that a text takes: two for letters of East Asia, none for accents of their own.
+// Without utf8proc each letter takes one. What is no UTF-8 takes a column a byte.
 size_t width(const std::string& text) {
 #ifdef WARPGRADE_HAS_UTF8PROC
   const auto* at = reinterpret_cast<const utf8proc_uint8_t*>(text.data());

@@ -1,5 +1,6 @@
-// Names that came with CUDA 12.1 to 12.4, with the values that they have there, for the headers of older toolkits. A
-// program that was built with such a toolkit never uses them; the sources need no version of their own.
+// Names that came with CUDA 12.1 to 12.4, with the values that they have there, for the headers of
+// older toolkits. A program that was built with such a toolkit never uses them; the sources need no
+// version of their own.
 #pragma once
 #include <cuda.h>
 #include <cuda_runtime_api.h>
