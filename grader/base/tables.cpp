@@ -1,44 +1,35 @@
 #include "base/tables.h"
 
 #include <fmt/format.h>
+#ifdef WARPGRADE_HAS_UTF8PROC
+#include <utf8proc.h>
+#endif
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 namespace warpgrade {
 namespace {
 
-// Columns of a terminal that a letter takes: two for those of East Asia, none for accents of their own.
-size_t width(char32_t letter) {
-  static constexpr std::array<std::pair<char32_t, char32_t>, 8> kWide{{{0x1100, 0x115F},
-                                                                       {0x2E80, 0xA4CF},
-                                                                       {0xAC00, 0xD7A3},
-                                                                       {0xF900, 0xFAFF},
-                                                                       {0xFE30, 0xFE6F},
-                                                                       {0xFF00, 0xFF60},
-                                                                       {0x1F300, 0x1FAFF},
-                                                                       {0x20000, 0x3FFFD}}};
-  if (letter >= 0x0300 && letter <= 0x036F) return 0;
-  const bool wide = std::any_of(kWide.begin(), kWide.end(), [&](const auto& range) {
-    return letter >= range.first && letter <= range.second;
-  });
-  return wide ? 2 : 1;
-}
-
+// Columns of a terminal that a text takes: two for letters of East Asia, none for accents of their own.
+// Without utf8proc each letter takes one. What is no UTF-8 takes a column a byte.
 size_t width(const std::string& text) {
+#ifdef WARPGRADE_HAS_UTF8PROC
+  const auto* at = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+  auto left = static_cast<utf8proc_ssize_t>(text.size());
   size_t columns = 0;
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i++]);
-    char32_t letter = lead < 0x80   ? lead
-                      : lead < 0xE0 ? lead & 0x1Fu
-                      : lead < 0xF0 ? lead & 0x0Fu
-                                    : lead & 0x07u;
-    for (; i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80; ++i)
-      letter = letter << 6 | (static_cast<unsigned char>(text[i]) & 0x3Fu);
-    columns += width(letter);
+  while (left > 0) {
+    utf8proc_int32_t letter = 0;
+    const utf8proc_ssize_t bytes = utf8proc_iterate(at, left, &letter);
+    columns += bytes < 0 ? 1 : static_cast<size_t>(utf8proc_charwidth(letter));
+    at += std::max<utf8proc_ssize_t>(1, bytes);
+    left -= std::max<utf8proc_ssize_t>(1, bytes);
   }
   return columns;
+#else
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+#endif
 }
 
 bool numeric(const std::string& text) {

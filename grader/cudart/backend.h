@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cudart/image.h"
+#include "cudart/older_toolkits.h"
 
 namespace warpgrade::cudart {
 

@@ -2,6 +2,7 @@
 #include <cuda_runtime_api.h>
 
 #include "cudart/errors.h"
+#include "cudart/older_toolkits.h"
 
 namespace warpgrade::cudart {
 namespace {

@@ -107,6 +107,20 @@ def test_an_architecture_that_the_toolkit_does_not_know_is_told(tmp_path: Path, 
     assert "CMAKE_CUDA_ARCHITECTURES" not in (tmp_path / "CMakeCache.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("asked", ["9o", "75-virtual;sm_90"])
+def test_what_is_no_architecture_is_told_with_an_example(tmp_path: Path, asked: str) -> None:
+    known = (ROOT / ".cache/toolchain.env").read_text(encoding="utf-8")
+    nvcc = re.findall(r"^NVCC=(.*)$", known, re.MULTILINE)[0]
+    command = ["cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_CUDA_COMPILER={nvcc}"]
+    done = subprocess.run(
+        [*command, f"-DCMAKE_CUDA_ARCHITECTURES={asked}"], capture_output=True, text=True, check=False, timeout=120
+    )
+    said = re.sub(r"\s+", " ", done.stderr)
+    assert done.returncode != 0
+    assert f"ARCHITECTURES={asked.split(';')[-1]} is no compute capability." in said, said
+    assert "for instance ARCHITECTURES=75-virtual,90" in said, said
+
+
 # ---- Bare roots and images
 
 

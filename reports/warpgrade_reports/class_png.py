@@ -1,4 +1,9 @@
-"""The class report's plots as PNG with matplotlib: points, a violin a dataset, how thresholds were met."""
+"""The class report's plots as PNG with matplotlib: points, a violin a dataset, how thresholds were met.
+
+The page draws the same plots as SVG (class_svg.py): there they follow the page's width, its dark colours and its
+filters, and no file lies beside it. These files are for slides and mail; a browser would be needed to make them of
+the page's.
+"""
 
 from __future__ import annotations
 

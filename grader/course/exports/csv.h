@@ -1,4 +1,5 @@
-// Comma-separated values that spreadsheets open with every script's letters intact and run nothing of.
+// Comma-separated values (ten lines; what counts is in plain_cell) that spreadsheets open with every script's
+// letters intact and run nothing of.
 #pragma once
 
 #include <string>

@@ -1,3 +1,5 @@
+// JUnit's XML. Written by hand: it has four elements, and a library such as pugixml writes control characters
+// of a message as references, which XML 1.0 forbids and readers refuse.
 #include <fmt/format.h>
 
 #include "course/exports/exports.h"

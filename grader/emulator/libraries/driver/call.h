@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "backend/driver_bridge.h"
+#include "cudart/older_toolkits.h"
 #include "driver/contexts.h"
 
 namespace warpgrade::driver {

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "cudart/older_toolkits.h"
+
 namespace warpgrade::executor {
 
 // clang-format off
