@@ -145,8 +145,7 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
 
 // It is called where vector registers and scalars are alive: it uses no vectors, calls nothing and restores
 // what it uses.
-[[gnu::target("general-regs-only"), gnu::no_caller_saved_registers]] uint64_t native_count(
-    NativeContext* context) {
+WARPEMU_KEEPS_REGISTERS uint64_t native_count(NativeContext* context) {
   const CountedRow& row = context->rows[context->row_site];
   if (row.counts == nullptr) return 0;
   if (context->block >=
@@ -181,8 +180,7 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
 }
 
 // Like native_count, it uses no vectors.
-[[gnu::target("general-regs-only"), gnu::no_caller_saved_registers]] uint64_t native_count_few(
-    NativeContext* context) {
+WARPEMU_KEEPS_REGISTERS uint64_t native_count_few(NativeContext* context) {
   const CountedRow& known = context->rows[context->row_site];
   BufferTraffic::Plane* const plane = known.plane;
   if (known.counts == nullptr || plane == nullptr) return 0;
