@@ -298,19 +298,34 @@ class Verification {
   // Thresholds that the submission reaches, of how many it was measured against.
   struct Reached {
     int over = 0, of = 0;
+    std::vector<std::string> missed;  // a line a case: its speed-up, the interval, the threshold
   };
   static Reached reached(const json& scores, const std::string& id) {
     if (scores.is_null()) return {};
     for (const json& submission : scores.at("submissions"))
       if (submission.at("id") == id)
-        return {submission.value("over_threshold", 0), submission.value("threshold_cases", 0)};
+        return {submission.value("over_threshold", 0), submission.value("threshold_cases", 0),
+                missed_thresholds(submission)};
     return {};
+  }
+  static std::vector<std::string> missed_thresholds(const json& submission) {
+    std::vector<std::string> missed;
+    for (const json& one : submission.value("cases", json::array())) {
+      if (one.value("threshold_status", "") != "fail") continue;
+      const json& ratio = one.at("ratio");
+      missed.push_back(fmt::format("{}: {:.2f} times as fast as {} ({:.2f} to {:.2f}), the threshold is {}",
+                                   one.value("id", ""), ratio.value("median", 0.0), one.value("baseline", ""),
+                                   ratio.value("low", 0.0), ratio.value("high", 0.0),
+                                   one.value("threshold", 0.0)));
+    }
+    return missed;
   }
 
   void check_thresholds_of_optimized(const json& scores) {
     if (const Reached optimized = reached(scores, "optimized"); optimized.of > 0)
       tell(optimized.over == optimized.of,
-           fmt::format("optimized reaches {} of {} thresholds", optimized.over, optimized.of));
+           fmt::format("optimized reaches {} of {} thresholds", optimized.over, optimized.of),
+           optimized.missed);
   }
 
   // It must miss one: cases are tried in the file's order until it does, for naive may take seconds a run.

@@ -207,8 +207,8 @@ cudaError_t launch(const KernelCall& call, void* const* arguments, cudaStream_t 
   CUDART_RETURN_IF_STICKY();
   const Stream* stream = find_stream(handle);
   if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
-  // From CUDA 13 on NVIDIA's runtime starts the kernel on the stream's device (seen on H200s); the guide says that the
-  // launch fails, and so it did before.
+  // From CUDA 13 on NVIDIA's runtime starts the kernel on the stream's device (seen on H200s); the guide says
+  // that the launch fails, and so it did before.
   if (const int device = device_of_stream(handle); CUDART_VERSION >= 13000 && device != call.device) {
     const ScopedDevice scope(device);
     KernelCall there = call;

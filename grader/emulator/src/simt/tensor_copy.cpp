@@ -43,7 +43,8 @@ bool is_aligned_box(const LaneCopy& c, uint64_t shared) {
   return false;
 }
 
-// Hardware reads rows in pieces of 16 bytes; an H200 calls another start along the first axis an illegal instruction.
+// Hardware reads rows in pieces of 16 bytes; an H200 calls another start along the first axis an
+// illegal instruction.
 bool is_aligned_start(const LaneCopy& c, const TensorMap& map) {
   constexpr int64_t kPiece = 16;
   const int64_t start = lanes<int32_t>(c.w, c.copy.coordinates[0])[c.lane];

@@ -56,8 +56,9 @@ CUdeviceptr address_of(const void* pointer) {
 
 }  // namespace
 
-// Device code is loaded when it is first used, as NVIDIA's runtime does it by default: baselines run so, and where the
-// code comes to lie changes a short run by 2 to 3 us (reports/published/h200/benches/fidelity-differences.txt).
+// Device code is loaded when it is first used, as NVIDIA's runtime does it by default: baselines run so, and
+// where the code comes to lie changes a short run by 2 to 3 us
+// (reports/published/h200/benches/fidelity-differences.txt).
 Driver::Driver() : api_((setenv("CUDA_MODULE_LOADING", "LAZY", 1), driver_api())) {
   CUdevice gpu = 0;
   require(api_.cuInit_(0), "cuInit");
@@ -116,8 +117,8 @@ CUstream Driver::stream_of(StreamId stream) const {
 
 // --- device code ---
 
-// Variables get their memory here, where the server measures it; each kernel's code follows at its first use. What is wrong
-// with the code shows when it is used.
+// Variables get their memory here, where the server measures it; each kernel's code follows at its first use.
+// What is wrong with the code shows when it is used.
 cudaError_t Driver::add_module(std::span<const std::span<const uint8_t>> containers, ModuleId& module) {
   CUlibrary library = nullptr;
   CUresult result = CUDA_ERROR_INVALID_IMAGE;

@@ -100,7 +100,8 @@ class Driver final : public cudart::Backend {
     std::vector<void*> arguments;  // room for a launch's
   };
 
-  // A CUDA array that stands for the plain memory of an allocation, from the first texture or surface object on.
+  // A CUDA array that stands for the plain memory of an allocation, from the first texture or surface
+  // object on.
   struct DeviceArray {
     uint64_t end = 0;  // of the memory that it stands for
     uint64_t pitch = 0, slice = 0;
@@ -118,7 +119,8 @@ class Driver final : public cudart::Backend {
   CUresult add_launch(const cudart::GraphPart::Launch& launch, CUgraph graph,
                       std::span<const CUgraphNode> after, CUgraphNode& node);
   CUDA_MEMCPY3D memcpy_of(const cudart::RowsCopy& rows) const;
-  // The array that stands for the memory at an address, and where that memory begins; null where there is none.
+  // The array that stands for the memory at an address, and where that memory begins; null where there
+  // is none.
   const DeviceArray* array_at(uint64_t address, uint64_t* begin = nullptr) const;
   void name_arrays(const cudart::RowsCopy& rows, CUDA_MEMCPY3D& copy) const;
   CUresult array_of(const cudart::Image& image, CUarray& array);

@@ -1,6 +1,7 @@
-// Texture and surface objects on a GPU. The front end keeps a CUDA array in plain memory with rows of its own pitch;
-// the GPU's units read arrays in another order. So the first object of an array makes one of the driver's and copies what
-// is there into it. From then on it stands for that memory: copies that name the memory go to the array.
+// Texture and surface objects on a GPU. The front end keeps a CUDA array in plain memory with rows of its own
+// pitch; the GPU's units read arrays in another order. So the first object of an array makes one of the
+// driver's and copies what is there into it. From then on it stands for that memory: copies that name the
+// memory go to the array.
 #include <cstring>
 
 #include "judge/executor/driver/driver.h"
@@ -21,7 +22,8 @@ CUarray_format format_of(const Image& image) {
   return is_signed ? CU_AD_FORMAT_SIGNED_INT32 : CU_AD_FORMAT_UNSIGNED_INT32;
 }
 
-// The description comes from the host process: nothing of it is taken on trust. Modes and limits the driver checks.
+// The description comes from the host process: nothing of it is taken on trust. Modes and limits the
+// driver checks.
 bool is_sound(const Image& image) {
   const bool channels = image.channels == 1 || image.channels == 2 || image.channels == 4;
   const bool bits = image.channel_bits == 8 || image.channel_bits == 16 || image.channel_bits == 32;
@@ -131,8 +133,8 @@ CUresult Driver::fill_array(const Image& image, CUarray array) {
   return result;
 }
 
-// The array that stands for the image's memory, made when there is none. Memory that has an array already gets no second
-// one of another form.
+// The array that stands for the image's memory, made when there is none. Memory that has an array already
+// gets no second one of another form.
 CUresult Driver::array_of(const Image& image, CUarray& array) {
   const uint64_t end = image.address + image.bytes();
   const auto known = arrays_.find(image.address);
