@@ -61,7 +61,7 @@ help:  ## this list
 	@echo 'Example:   make grade LAB=spmm SUBMISSIONS="hand-ins/week 7" RUN=runs/week7'
 
 # What scripts/bootstrap gets: what builds and judges; for a report its Python packages, too; for the tests, all.
-FOR_TESTS := bootstrap check check-quick lint format ctest pytest build-tests bench-emulator
+FOR_TESTS := bootstrap check check-quick lint tidy format ctest pytest build-tests bench-emulator
 WITHOUT_REPORTS := build test submit package handout wheel
 # What is tested or travels is compiled whole; what is used here, as quickly as possible.
 WHOLE := $(filter $(FOR_TESTS) package handout wheel,$(MAKECMDGOALS))
@@ -125,17 +125,18 @@ check: build-tests lint ctest pytest  ## build, lint and run all tests
 check-quick: build-tests lint ctest  ## build, lint and the C++ tests: about two minutes once built
 
 .PHONY: lint
-lint: bootstrap  ## formatting of C++ and of prose; ruff and mypy for Python, shellcheck for scripts
+lint: configure  ## formatting of C++ and of prose; ruff and mypy for Python, shellcheck for scripts, clang-tidy for changed sources
 	$(OUR_SOURCES) | xargs -0 .venv/bin/clang-format --dry-run -Werror
 	$(PYTHON) -m ruff check --quiet
 	$(PYTHON) -m ruff format --check --quiet
 	$(PYTHON) -m mypy
 	$(OUR_SCRIPTS) | xargs -0 .venv/bin/shellcheck --external-sources --source-path=SCRIPTDIR --severity=warning
 	@scripts/prose
+	@scripts/tidy "$$BUILD"
 
 .PHONY: tidy
-tidy: build-tests  ## clang-tidy over the C++ sources that the last commit changed; not part of lint yet: it still has findings
-	@scripts/tidy "$$BUILD"
+tidy: configure  ## clang-tidy over every C++ source that was not found clean yet: most of an hour on two cores, the first time
+	@scripts/tidy "$$BUILD" --all
 
 .PHONY: format
 format: bootstrap  ## format C++, CUDA and Python in place (scripts/prose --fix: lines of prose)

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdio>
 
+#include "base/elapsed.h"
 #include "base/text.h"
 
 namespace warpgrade {
@@ -15,10 +16,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{200};
 constexpr std::chrono::seconds kQuiet{5};  // without a terminal: the longest without a line
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 }  // namespace
 

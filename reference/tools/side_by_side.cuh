@@ -1,5 +1,5 @@
-// What the development benches of the labs apsp, histogram and sampling share: submissions as shared
-// libraries, an L2 flush, medians, the command line.
+// What the development benches of the labs share: submissions as shared libraries, an L2 flush, medians, and
+// the command line `check|time`.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -64,15 +64,24 @@ static __global__ void flush_kernel(unsigned* words, std::size_t count, bool wri
 // Times one thing after a flush of L2: write twice its size, then read it.
 class Stopwatch {
  public:
-  Stopwatch() {
+  Stopwatch() : Stopwatch(1) {}
+  // Flushes this share of that size, up to all of it: to try a bench out on the emulator.
+  explicit Stopwatch(double share) {
     int device = 0, l2 = 0;
     BENCH_CHECK(cudaGetDevice(&device));
     BENCH_CHECK(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, device));
-    count_ = 2 * static_cast<std::size_t>(l2) / sizeof(unsigned);
+    count_ = static_cast<std::size_t>(2.0 * l2 * std::min(share, 1.0)) / sizeof(unsigned);
     BENCH_CHECK(cudaMalloc(&words_, std::max<std::size_t>(count_, 1) * sizeof(unsigned)));
     BENCH_CHECK(cudaEventCreate(&start_));
     BENCH_CHECK(cudaEventCreate(&stop_));
   }
+  ~Stopwatch() {
+    cudaFree(words_);
+    cudaEventDestroy(start_);
+    cudaEventDestroy(stop_);
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
 
   template <typename Work>
   double milliseconds(cudaStream_t stream, Work work) {

@@ -22,6 +22,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsigned-char>)
 endif()
+# nvcc 12.0 cannot parse what nlohmann/json says to C++20's ranges.
+add_compile_definitions($<$<COMPILE_LANGUAGE:CUDA>:JSON_HAS_RANGES=0>)
 get_filename_component(WARPGRADE_ROOT "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 
 find_program(CCACHE_PROGRAM ccache)

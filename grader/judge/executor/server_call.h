@@ -10,6 +10,8 @@
 
 namespace warpgrade::executor {
 
+inline constexpr size_t kFirstStream = 2;  // after the default ones
+
 struct Server::Call {
   wire::Record record;
   std::span<const uint8_t> data{};

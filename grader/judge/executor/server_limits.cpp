@@ -7,6 +7,7 @@
 namespace warpgrade::executor {
 
 using cudart::MemoryKind;
+using wire::Op;
 
 namespace {
 
@@ -114,6 +115,19 @@ cudaError_t Server::set_limit(cudaLimit limit, uint64_t value) {
   if (error == cudaSuccess) error = backend_.set_limit(limit, value);
   if (error != cudaSuccess) counted = before;
   return error;
+}
+
+cudaError_t Server::carry_out_limits(const Call& call) {
+  if (call.argument(0) > cudaLimitPersistingL2CacheSize) return cudaErrorUnsupportedLimit;
+  const auto limit = static_cast<cudaLimit>(call.argument(0));
+  if (call.op() == Op::get_limit) {
+    size_t value = 0;
+    const cudaError_t error = backend_.get_limit(limit, value);
+    values_[0] = value;
+    return error;
+  }
+  before_waiting("set_limit");
+  return set_limit(limit, call.argument(1));
 }
 
 }  // namespace warpgrade::executor

@@ -113,6 +113,7 @@ class CaseJudge {
  private:
   struct TimedBaseline;
   struct TimedPair;
+  static constexpr int kPreparedAhead = 2;  // processes of a submission's next cases
 
   std::optional<Outcome> limit_steps();
   std::optional<Outcome> attach(RunnerProcess& runner, Output output);

@@ -18,7 +18,7 @@ while [[ $# -gt 0 && $1 != -- ]]; do
   [[ $rest == *:* ]] && read -r -a flags <<<"${rest#*:}"
   [[ $folder == vendor/* ]] && flags+=(-lcublas -lcusparse)
   nvcc -std=c++17 -O3 -gencode "arch=compute_$arch,code=[compute_$arch,sm_$arch]" -no-compress -lineinfo -cudart shared \
-    -I "$gcn/../include" "$gcn/tools/bench_gcn.cu" "$gcn/$folder"/*.cu "${flags[@]}" -o "$build/$name" & jobs+=($!)
+    -I "$gcn/../include" -I "$gcn/.." "$gcn/tools/bench_gcn.cu" "$gcn/$folder"/*.cu "${flags[@]}" -ldl -o "$build/$name" & jobs+=($!)
   names+=("$name")
   shift
 done

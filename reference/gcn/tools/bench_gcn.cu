@@ -17,21 +17,15 @@
 #include <string>
 #include <vector>
 
+#include "tools/side_by_side.cuh"
 #include "warpgrade/gcn.h"
 
-#define CHECK(call)                                                                           \
-  do {                                                                                        \
-    const cudaError_t status_ = (call);                                                       \
-    if (status_ != cudaSuccess) {                                                             \
-      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status_)); \
-      std::exit(1);                                                                           \
-    }                                                                                         \
-  } while (0)
+using bench::allocate;
+using bench::upload;
 
 namespace {
 
 constexpr double kPeakBytesPerUs = 4.8e6;
-constexpr size_t kFlushBytes = size_t{256} << 20;
 
 struct Options {
   int vertices = 281903;
@@ -71,20 +65,6 @@ HostGraph make_graph(const Options& options) {
   return graph;
 }
 
-template <class T>
-T* device_array(size_t count) {
-  T* p = nullptr;
-  CHECK(cudaMalloc(&p, sizeof(T) * count));
-  return p;
-}
-
-template <class T>
-T* upload(const std::vector<T>& host) {
-  T* p = device_array<T>(host.size());
-  CHECK(cudaMemcpy(p, host.data(), sizeof(T) * host.size(), cudaMemcpyHostToDevice));
-  return p;
-}
-
 // Numbers by splitmix64, defined here once more: nvcc builds the bench without the project's other folders.
 __global__ void fill_kernel(size_t count, double* to, unsigned long long seed) {
   for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
@@ -94,19 +74,6 @@ __global__ void fill_kernel(size_t count, double* to, unsigned long long seed) {
     z = (z ^ z >> 27) * 0x94D049BB133111EBull;
     to[i] = static_cast<double>((z ^ z >> 31) >> 11) / (1ull << 52) - 1.0;
   }
-}
-
-__global__ void flush_kernel(size_t count, float4* memory, float* sink) {
-  float sum = 0;
-  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
-       i += size_t(gridDim.x) * blockDim.x) {
-    memory[i] = make_float4(i, 1, 2, 3);
-  }
-  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
-       i += size_t(gridDim.x) * blockDim.x) {
-    sum += memory[i].x;
-  }
-  if (sum == 12345.678f) *sink = sum;
 }
 
 // ---- What is right, with the sum of magnitudes that errors are measured against.
@@ -169,37 +136,27 @@ struct Bench {
   GcnGraph graph;
   cudaStream_t stream = nullptr;
   double *x, *w, *y, *z, *want, *size, *out, *worst;
-  float4* flushed;
+  bench::Stopwatch watch;
   bool right = true;
 
   size_t cells() const { return size_t(graph.vertices) * 16; }
 
   void measure(const char* name, double floor_bytes, const std::function<cudaError_t()>& call) {
-    std::vector<float> times;
-    cudaEvent_t begin, end;
-    CHECK(cudaEventCreate(&begin));
-    CHECK(cudaEventCreate(&end));
+    std::vector<double> times;
     for (int r = 0; r < options.repetitions + 3; ++r) {
-      CHECK(cudaMemsetAsync(out, 0xff, sizeof(double) * cells(), stream));
-      flush_kernel<<<1056, 512, 0, stream>>>(kFlushBytes / sizeof(float4), flushed,
-                                             reinterpret_cast<float*>(worst));
-      CHECK(cudaEventRecord(begin, stream));
-      CHECK(call());
-      CHECK(cudaEventRecord(end, stream));
-      CHECK(cudaEventSynchronize(end));
-      float ms = 0;
-      CHECK(cudaEventElapsedTime(&ms, begin, end));
-      if (r >= 3) times.push_back(ms * 1e3f);
+      BENCH_CHECK(cudaMemsetAsync(out, 0xff, sizeof(double) * cells(), stream));
+      const double ms = watch.milliseconds(stream, call);
+      if (r >= 3) times.push_back(ms * 1e3);
     }
     std::sort(times.begin(), times.end());
-    CHECK(cudaMemsetAsync(worst, 0, sizeof(double), stream));
+    BENCH_CHECK(cudaMemsetAsync(worst, 0, sizeof(double), stream));
     worst_error_kernel<<<1056, 256, 0, stream>>>(cells(), want, size, out, worst);
     double error = 0;
-    CHECK(cudaMemcpy(&error, worst, sizeof error, cudaMemcpyDeviceToHost));
+    BENCH_CHECK(cudaMemcpy(&error, worst, sizeof error, cudaMemcpyDeviceToHost));
     right &= error <= 1;
     const size_t n = times.size();
     std::printf("%-12s %9.2f us  [%8.2f, %8.2f]  floor %7.2f us  %s (error / bound %.3g)\n", name,
-                times[n / 2], times[n / 20], times[n - 1 - n / 20], floor_bytes / kPeakBytesPerUs,
+                bench::median(times), times[n / 20], times[n - 1 - n / 20], floor_bytes / kPeakBytesPerUs,
                 error <= 1 ? "ok" : "WRONG", error);
   }
 };
@@ -227,34 +184,33 @@ int main(int argc, char** argv) {
   for (int i = 0; i < v; ++i) longest = std::max(longest, host.offsets[i + 1] - host.offsets[i]);
   std::printf("%d vertices, %d entries, longest row %d\n", v, nnz, longest);
   b.graph = {v, nnz, upload(host.offsets), upload(host.columns)};
-  CHECK(cudaStreamCreate(&b.stream));
-  b.x = device_array<double>(size_t(v) * 128);
-  b.w = device_array<double>(128 * 16);
-  for (double** p : {&b.y, &b.z, &b.want, &b.size, &b.out}) *p = device_array<double>(b.cells());
-  b.worst = device_array<double>(1);
-  b.flushed = device_array<float4>(kFlushBytes / sizeof(float4));
+  BENCH_CHECK(cudaStreamCreate(&b.stream));
+  b.x = allocate<double>(size_t(v) * 128);
+  b.w = allocate<double>(128 * 16);
+  for (double** p : {&b.y, &b.z, &b.want, &b.size, &b.out}) *p = allocate<double>(b.cells());
+  b.worst = allocate<double>(1);
   fill_kernel<<<1056, 256, 0, b.stream>>>(size_t(v) * 128, b.x, 1);
   fill_kernel<<<8, 256, 0, b.stream>>>(128 * 16, b.w, 1ull << 40);
 
   GcnPlan* plan = nullptr;
-  CHECK(gcn_plan(b.graph, &plan, b.stream));
-  CHECK(cudaStreamSynchronize(b.stream));
+  BENCH_CHECK(gcn_plan(b.graph, &plan, b.stream));
+  BENCH_CHECK(cudaStreamSynchronize(b.stream));
   const int blocks = static_cast<int>((b.cells() + 255) / 256);
   const double cell_bytes = 8.0 * b.cells(), graph_bytes = 4.0 * nnz + 4.0 * v;
 
   want_transform_kernel<<<blocks, 256, 0, b.stream>>>(v, b.x, b.w, b.want, b.size);
   b.measure("transform", 1024.0 * v + cell_bytes,
             [&] { return gcn_transform(v, b.x, b.w, b.out, plan, b.stream); });
-  CHECK(cudaMemcpyAsync(b.y, b.want, sizeof(double) * b.cells(), cudaMemcpyDeviceToDevice, b.stream));
+  BENCH_CHECK(cudaMemcpyAsync(b.y, b.want, sizeof(double) * b.cells(), cudaMemcpyDeviceToDevice, b.stream));
   want_aggregate_kernel<<<blocks, 256, 0, b.stream>>>(b.graph, b.y, b.want, b.size);
   b.measure("aggregate", 2 * cell_bytes + graph_bytes,
             [&] { return gcn_aggregate(b.graph, b.y, b.out, plan, b.stream); });
-  CHECK(cudaMemcpyAsync(b.z, b.want, sizeof(double) * b.cells(), cudaMemcpyDeviceToDevice, b.stream));
+  BENCH_CHECK(cudaMemcpyAsync(b.z, b.want, sizeof(double) * b.cells(), cudaMemcpyDeviceToDevice, b.stream));
   want_log_softmax_kernel<<<v / 256 + 1, 256, 0, b.stream>>>(v, b.z, b.want, b.size);
   b.measure("log_softmax", 2 * cell_bytes, [&] { return gcn_log_softmax(v, b.z, b.out, plan, b.stream); });
   b.measure("run", 1024.0 * v + cell_bytes + graph_bytes,
             [&] { return gcn_run(b.graph, b.x, b.w, b.out, plan, b.stream); });
   gcn_free(plan);
-  CHECK(cudaDeviceSynchronize());
+  BENCH_CHECK(cudaDeviceSynchronize());
   return b.right ? 0 : 1;
 }

@@ -15,12 +15,12 @@ shift
 mkdir -p "$build"
 arch=${ARCH:-90}
 common=(-std=c++17 -O3 -gencode "arch=compute_$arch,code=[compute_$arch,sm_$arch]" -no-compress -lineinfo -cudart shared
-        -I "$spmm/../include")
+        -I "$spmm/../include" -I "$spmm/..")
 read -r -a bench_flags <<<"${BENCH_FLAGS:-}"
 read -r -a cusparse_flags <<<"${CUSPARSE_FLAGS:-}"
 jobs=() libraries=()
 compile() {  # file, nvcc arguments; a file appears whole or not at all
-  [[ -n ${BENCH_KEEP:-} && -e $1 && -z $(find "$spmm" "$spmm/../include" -name '*.[ch]*' -newer "$1" -print -quit) ]] && return
+  [[ -n ${BENCH_KEEP:-} && -e $1 && -z $(find "$spmm" "$spmm/../include" "$spmm/../tools" -name '*.[ch]*' -newer "$1" -print -quit) ]] && return
   nvcc "${common[@]}" "${@:2}" -o "$1.part"
   mv "$1.part" "$1"
 }

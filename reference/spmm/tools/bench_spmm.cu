@@ -15,8 +15,6 @@
 // the longest among them, after poisoning with NaN; every cell must be finite. It grades nobody: the judge
 // does. Build    tools/bench.sh does; -DBENCH_GRAPHS_HEADER='"file.cuh"' takes the matrices from another
 // generator.
-#include <dlfcn.h>
-
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -36,9 +34,17 @@ namespace {
 
 struct Submission {
   std::string name;
-  decltype(&spmm_free) free = nullptr;
-  cudaError_t (*plan)(const CsrMatrix*, int, SpmmPlan**, cudaStream_t) = nullptr;
-  cudaError_t (*run)(const CsrMatrix*, int, const float*, float*, SpmmPlan*, cudaStream_t) = nullptr;
+  decltype(&spmm_free) free;
+  cudaError_t (*plan)(const CsrMatrix*, int, SpmmPlan**, cudaStream_t);
+  cudaError_t (*run)(const CsrMatrix*, int, const float*, float*, SpmmPlan*, cudaStream_t);
+
+  explicit Submission(const std::string& argument) {
+    const Library library(argument);
+    name = library.name();
+    free = library.function<std::remove_pointer_t<decltype(free)>>("bench_spmm_free");
+    plan = library.function<std::remove_pointer_t<decltype(plan)>>("bench_spmm_plan");
+    run = library.function<std::remove_pointer_t<decltype(run)>>("bench_spmm_run");
+  }
 };
 
 struct Options {
@@ -59,24 +65,6 @@ std::vector<std::string> split(const std::string& list) {
   std::istringstream stream(list);
   for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
   return parts;
-}
-
-Submission load(const std::string& argument) {
-  const std::size_t equals = argument.find('=');
-  if (equals == std::string::npos) throw std::runtime_error("want NAME=LIBRARY.so, got " + argument);
-  void* library = dlopen(argument.c_str() + equals + 1, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw std::runtime_error(dlerror());
-  const auto find = [&](auto* function, const char* symbol) {
-    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(dlsym(library, symbol));
-    if (*function == nullptr)
-      throw std::runtime_error(argument + ": no symbol " + symbol + "; link exports.cu");
-  };
-  Submission s;
-  s.name = argument.substr(0, equals);
-  find(&s.plan, "bench_spmm_plan");
-  find(&s.run, "bench_spmm_run");
-  find(&s.free, "bench_spmm_free");
-  return s;
 }
 
 // The number behind an option, whole where T is.
@@ -127,23 +115,11 @@ Options parse(int argc, char** argv) {
     } else if (std::strcmp(argv[i], "--json") == 0 && has_value) {
       options.json = argv[++i];
     } else {
-      options.submissions.push_back(load(argv[i]));
+      options.submissions.emplace_back(argv[i]);
     }
   }
   if (options.submissions.empty()) throw std::runtime_error("name at least one submission: NAME=LIBRARY.so");
   return options;
-}
-
-__global__ void flush_kernel(std::size_t count, float* data, float* sink) {
-  const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  const std::size_t first = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (sink == nullptr) {
-    for (std::size_t i = first; i < count; i += step) data[i] = 1.0f;
-    return;
-  }
-  float sum = 0.0f;
-  for (std::size_t i = first; i < count; i += step) sum += data[i];
-  if (sum < 0.0f) *sink = sum;
 }
 
 // Errors over the worst-case bound of an fp32 sum, and cells that are not finite, in sampled rows.
@@ -173,7 +149,8 @@ __global__ void count_nonfinite_kernel(std::int64_t count, const float* c, int* 
 
 std::vector<int> sample_rows(const CsrMatrix& a) {
   std::vector<int> offsets(a.rows + 1);
-  CUDA_CHECK(cudaMemcpy(offsets.data(), a.row_offsets, offsets.size() * sizeof(int), cudaMemcpyDeviceToHost));
+  BENCH_CHECK(
+      cudaMemcpy(offsets.data(), a.row_offsets, offsets.size() * sizeof(int), cudaMemcpyDeviceToHost));
   int longest = 0;
   for (int r = 1; r < a.rows; ++r) {
     if (offsets[r + 1] - offsets[r] > offsets[longest + 1] - offsets[longest]) longest = r;
@@ -185,58 +162,39 @@ std::vector<int> sample_rows(const CsrMatrix& a) {
 
 class Case {
  public:
-  Case(const CsrMatrix& a, int k, double flush_share, cudaStream_t stream) : a_(a), k_(k), stream_(stream) {
-    int l2_bytes = 0;
-    CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0));
-    flush_count_ = static_cast<std::size_t>(2.0 * l2_bytes * std::min(flush_share, 1.0)) / sizeof(float);
+  Case(const CsrMatrix& a, int k, double flush_share, cudaStream_t stream)
+      : a_(a), k_(k), stream_(stream), watch_(flush_share) {
     c_count_ = static_cast<std::int64_t>(a.rows) * k;
     const std::int64_t b_count = static_cast<std::int64_t>(a.cols) * k;
-    CUDA_CHECK(cudaMalloc(&b_, b_count * sizeof(float)));
-    CUDA_CHECK(cudaMalloc(&c_, c_count_ * sizeof(float)));
-    CUDA_CHECK(cudaMalloc(&flush_, (flush_count_ + 1) * sizeof(float)));
-    CUDA_CHECK(cudaMalloc(&bad_, sizeof(int)));
-    CUDA_CHECK(cudaEventCreate(&start_));
-    CUDA_CHECK(cudaEventCreate(&stop_));
+    b_ = allocate<float>(b_count);
+    c_ = allocate<float>(c_count_);
+    bad_ = allocate<int>(1);
     draw_dense_kernel<<<4096, 256>>>(b_count, b_);
-    CUDA_CHECK(cudaDeviceSynchronize());
+    BENCH_CHECK(cudaDeviceSynchronize());
   }
   ~Case() {
-    for (void* buffer : {static_cast<void*>(b_), static_cast<void*>(c_), static_cast<void*>(flush_),
-                         static_cast<void*>(bad_)}) {
+    for (void* buffer : {static_cast<void*>(b_), static_cast<void*>(c_), static_cast<void*>(bad_)})
       cudaFree(buffer);
-    }
-    cudaEventDestroy(start_);
-    cudaEventDestroy(stop_);
   }
 
   // Milliseconds of one run on a flushed L2.
-  float time(const Submission& submission, SpmmPlan* plan) {
-    flush_kernel<<<1024, 256, 0, stream_>>>(flush_count_, flush_, nullptr);
-    flush_kernel<<<1024, 256, 0, stream_>>>(flush_count_, flush_, flush_ + flush_count_);
-    CUDA_CHECK(cudaEventRecord(start_, stream_));
-    CUDA_CHECK(submission.run(&a_, k_, b_, c_, plan, stream_));
-    CUDA_CHECK(cudaEventRecord(stop_, stream_));
-    CUDA_CHECK(cudaEventSynchronize(stop_));
-    float ms = 0.0f;
-    CUDA_CHECK(cudaEventElapsedTime(&ms, start_, stop_));
-    return ms;
+  double time(const Submission& submission, SpmmPlan* plan) {
+    return watch_.milliseconds(stream_, [&] { return submission.run(&a_, k_, b_, c_, plan, stream_); });
   }
 
   // Cells of C that are wrong in the sampled rows or not finite anywhere, after one run into poisoned memory.
   int count_bad(const Submission& submission, SpmmPlan* plan, const std::vector<int>& rows) {
-    int* device_rows = nullptr;
+    int* device_rows = upload(rows);
     int bad = 0;
-    CUDA_CHECK(cudaMalloc(&device_rows, rows.size() * sizeof(int)));
-    CUDA_CHECK(cudaMemcpy(device_rows, rows.data(), rows.size() * sizeof(int), cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemsetAsync(c_, 0xff, c_count_ * sizeof(float), stream_));
-    CUDA_CHECK(cudaMemsetAsync(bad_, 0, sizeof(int), stream_));
-    CUDA_CHECK(submission.run(&a_, k_, b_, c_, plan, stream_));
+    BENCH_CHECK(cudaMemsetAsync(c_, 0xff, c_count_ * sizeof(float), stream_));
+    BENCH_CHECK(cudaMemsetAsync(bad_, 0, sizeof(int), stream_));
+    BENCH_CHECK(submission.run(&a_, k_, b_, c_, plan, stream_));
     check_rows_kernel<<<static_cast<unsigned>(rows.size()), 256, 0, stream_>>>(a_, k_, b_, c_, device_rows,
                                                                                bad_);
     count_nonfinite_kernel<<<4096, 256, 0, stream_>>>(c_count_, c_, bad_);
-    CUDA_CHECK(cudaMemcpyAsync(&bad, bad_, sizeof(int), cudaMemcpyDeviceToHost, stream_));
-    CUDA_CHECK(cudaStreamSynchronize(stream_));
-    CUDA_CHECK(cudaFree(device_rows));
+    BENCH_CHECK(cudaMemcpyAsync(&bad, bad_, sizeof(int), cudaMemcpyDeviceToHost, stream_));
+    BENCH_CHECK(cudaStreamSynchronize(stream_));
+    BENCH_CHECK(cudaFree(device_rows));
     return bad;
   }
 
@@ -245,23 +203,17 @@ class Case {
   int k_;
   cudaStream_t stream_;
   std::int64_t c_count_ = 0;
-  std::size_t flush_count_ = 0;
-  float *b_ = nullptr, *c_ = nullptr, *flush_ = nullptr;
+  float *b_ = nullptr, *c_ = nullptr;
   int* bad_ = nullptr;
-  cudaEvent_t start_ = nullptr, stop_ = nullptr;
+  Stopwatch watch_;
 };
-
-float median(std::vector<float> samples) {
-  std::sort(samples.begin(), samples.end());
-  return samples[samples.size() / 2];
-}
 
 struct Planned {
   SpmmPlan* plan = nullptr;
   float plan_ms = 0.0f;
   int repetitions = 0;
   int bad = 0;
-  std::vector<float> samples;
+  std::vector<double> samples;
 };
 
 // The plan is timed on its second making: the first one also loads the module.
@@ -270,16 +222,16 @@ Planned make_plan(const Submission& submission, const CsrMatrix& a, int k, cudaS
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (attempt > 0) submission.free(planned.plan);
     cudaEvent_t start, stop;
-    CUDA_CHECK(cudaEventCreate(&start));
-    CUDA_CHECK(cudaEventCreate(&stop));
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaEventRecord(start, stream));
-    CUDA_CHECK(submission.plan(&a, k, &planned.plan, stream));
-    CUDA_CHECK(cudaEventRecord(stop, stream));
-    CUDA_CHECK(cudaEventSynchronize(stop));
-    CUDA_CHECK(cudaEventElapsedTime(&planned.plan_ms, start, stop));
-    CUDA_CHECK(cudaEventDestroy(start));
-    CUDA_CHECK(cudaEventDestroy(stop));
+    BENCH_CHECK(cudaEventCreate(&start));
+    BENCH_CHECK(cudaEventCreate(&stop));
+    BENCH_CHECK(cudaDeviceSynchronize());
+    BENCH_CHECK(cudaEventRecord(start, stream));
+    BENCH_CHECK(submission.plan(&a, k, &planned.plan, stream));
+    BENCH_CHECK(cudaEventRecord(stop, stream));
+    BENCH_CHECK(cudaEventSynchronize(stop));
+    BENCH_CHECK(cudaEventElapsedTime(&planned.plan_ms, start, stop));
+    BENCH_CHECK(cudaEventDestroy(start));
+    BENCH_CHECK(cudaEventDestroy(stop));
   }
   return planned;
 }
@@ -292,8 +244,8 @@ void append_json(const char* graph, const CsrMatrix& a, int k, const Options& op
   if (file == nullptr) throw std::runtime_error("cannot append to " + options.json);
   cudaDeviceProp device;
   int driver = 0;
-  CUDA_CHECK(cudaGetDeviceProperties(&device, 0));
-  CUDA_CHECK(cudaDriverGetVersion(&driver));
+  BENCH_CHECK(cudaGetDeviceProperties(&device, 0));
+  BENCH_CHECK(cudaDriverGetVersion(&driver));
   std::fprintf(
       file,
       R"({"schema":"warpgrade.bench.v1","lab":"spmm","device":"%s","cuda_driver":%d,"graph":"%s","rows":%d,)"
@@ -319,7 +271,7 @@ void run_case(const char* graph, const CsrMatrix& a, int k, const Options& optio
   for (const Submission& submission : options.submissions) {
     Planned planned = make_plan(submission, a, k, stream);
     planned.bad = bench.count_bad(submission, planned.plan, rows);
-    const float first_ms = bench.time(submission, planned.plan);
+    const double first_ms = bench.time(submission, planned.plan);
     planned.repetitions = options.repetitions > 0
                               ? options.repetitions
                               : std::clamp(static_cast<int>(options.budget_ms / first_ms), 3, 31);
@@ -332,9 +284,9 @@ void run_case(const char* graph, const CsrMatrix& a, int k, const Options& optio
       all[i].samples.push_back(bench.time(options.submissions[i], all[i].plan));
     }
   }
-  const float baseline_ms = median(all[0].samples);
+  const double baseline_ms = median(all[0].samples);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const float median_ms = median(all[i].samples);
+    const double median_ms = median(all[i].samples);
     std::printf("%-13s %4d %-22s %9.4f ms %6.2fx plan %8.3f ms  %s\n", graph, k,
                 options.submissions[i].name.c_str(), median_ms, baseline_ms / median_ms, all[i].plan_ms,
                 all[i].bad == 0 ? "ok" : ("WRONG cells: " + std::to_string(all[i].bad)).c_str());
@@ -365,19 +317,11 @@ DeviceCsr make_matrix(PowerlawShape shape, const Options& options) {
 }
 
 // With values that depend on the place alone.
-DeviceCsr upload(const HostCsr& host) {
-  DeviceCsr a{host.nodes, static_cast<int>(host.columns.size())};
+DeviceCsr upload_matrix(const HostCsr& host) {
   std::vector<float> values(host.columns.size());
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(unit(mix(i)) - 0.5);
-  const auto copy = [](auto** to, const auto& from) {
-    const std::size_t bytes = from.size() * sizeof(from[0]);
-    CUDA_CHECK(cudaMalloc(to, std::max<std::size_t>(bytes, 1)));
-    CUDA_CHECK(cudaMemcpy(*to, from.data(), bytes, cudaMemcpyHostToDevice));
-  };
-  copy(&a.row_offsets, host.row_offsets);
-  copy(&a.columns, host.columns);
-  copy(&a.values, values);
-  return a;
+  return {host.nodes, static_cast<int>(host.columns.size()), upload(host.row_offsets), upload(host.columns),
+          upload(values)};
 }
 
 bool is_wanted(const Options& options, const std::string& graph) {
@@ -387,7 +331,7 @@ bool is_wanted(const Options& options, const std::string& graph) {
 
 void run_widths(const std::string& graph, const DeviceCsr& matrix, const Options& options,
                 cudaStream_t stream) {
-  CUDA_CHECK(cudaDeviceSynchronize());
+  BENCH_CHECK(cudaDeviceSynchronize());
   const CsrMatrix a{matrix.nodes,       matrix.nodes,   matrix.nnz,
                     matrix.row_offsets, matrix.columns, matrix.values};
   const std::vector<int> rows = sample_rows(a);
@@ -407,7 +351,7 @@ void run_matrix(const std::string& graph, const DeviceCsr& matrix, const Options
 
 void run(const Options& options) {
   cudaStream_t stream = nullptr;
-  CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  BENCH_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   std::vector<std::string> known;
   if (!options.matrices.empty()) {
     for (const std::filesystem::path& file : npz_files(options.matrices))
@@ -430,7 +374,7 @@ void run(const Options& options) {
       if (!is_wanted(options, kind.name)) continue;
       const HostCsr host =
           make_class_matrix(kind, static_cast<std::uint64_t>(options.classes), options.scale);
-      run_matrix(kind.name, upload(host), options, stream);
+      run_matrix(kind.name, upload_matrix(host), options, stream);
     }
     return;
   }

@@ -82,8 +82,8 @@ inline DeviceCsr read_npz_matrix(const std::filesystem::path& path) {
   DeviceCsr a{static_cast<int>(size[0]), static_cast<int>(columns.count)};
   const auto upload = [](auto** to, const NpyMember& from) {
     const auto bytes = static_cast<std::size_t>(from.count) * sizeof(**to);
-    CUDA_CHECK(cudaMalloc(to, bytes));
-    CUDA_CHECK(cudaMemcpy(*to, from.data, bytes, cudaMemcpyHostToDevice));
+    BENCH_CHECK(cudaMalloc(to, bytes));
+    BENCH_CHECK(cudaMemcpy(*to, from.data, bytes, cudaMemcpyHostToDevice));
   };
   upload(&a.row_offsets, offsets);
   upload(&a.columns, columns);

@@ -51,58 +51,51 @@ __global__ void compare_rows_kernel(DeviceCsr a, DeviceCsr permuted, const int* 
   }
 }
 
-template <typename T>
-T* upload_array(const std::vector<T>& host) {
-  T* device = nullptr;
-  CUDA_CHECK(cudaMalloc(&device, host.size() * sizeof(T)));
-  CUDA_CHECK(cudaMemcpy(device, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
-  return device;
-}
-
 // Sorts each row by column, into `a`; frees what it read.
 inline void sort_rows(int* columns, float* values, DeviceCsr* a) {
-  CUDA_CHECK(cudaMalloc(&a->columns, a->nnz * sizeof(int)));
-  CUDA_CHECK(cudaMalloc(&a->values, a->nnz * sizeof(float)));
+  BENCH_CHECK(cudaMalloc(&a->columns, a->nnz * sizeof(int)));
+  BENCH_CHECK(cudaMalloc(&a->values, a->nnz * sizeof(float)));
   std::size_t bytes = 0;
   void* work_space = nullptr;
   const auto sort = [&] {
-    CUDA_CHECK(cub::DeviceSegmentedSort::SortPairs(work_space, bytes, columns, a->columns, values, a->values,
-                                                   a->nnz, a->nodes, a->row_offsets, a->row_offsets + 1));
+    BENCH_CHECK(cub::DeviceSegmentedSort::SortPairs(work_space, bytes, columns, a->columns, values, a->values,
+                                                    a->nnz, a->nodes, a->row_offsets, a->row_offsets + 1));
   };
   sort();
-  CUDA_CHECK(cudaMalloc(&work_space, bytes + 16));
+  BENCH_CHECK(cudaMalloc(&work_space, bytes + 16));
   sort();
-  CUDA_CHECK(cudaDeviceSynchronize());
+  BENCH_CHECK(cudaDeviceSynchronize());
   for (void* buffer : {work_space, static_cast<void*>(columns), static_cast<void*>(values)})
-    CUDA_CHECK(cudaFree(buffer));
+    BENCH_CHECK(cudaFree(buffer));
 }
 
 inline DeviceCsr permute_matrix(const DeviceCsr& a, std::uint64_t seed) {
   const std::vector<int> names = draw_new_names(a.nodes, seed);
   std::vector<int> offsets(a.nodes + 1), new_offsets(a.nodes + 1, 0);
-  CUDA_CHECK(cudaMemcpy(offsets.data(), a.row_offsets, offsets.size() * sizeof(int), cudaMemcpyDeviceToHost));
+  BENCH_CHECK(
+      cudaMemcpy(offsets.data(), a.row_offsets, offsets.size() * sizeof(int), cudaMemcpyDeviceToHost));
   for (int row = 0; row < a.nodes; ++row) new_offsets[names[row] + 1] = offsets[row + 1] - offsets[row];
   std::partial_sum(new_offsets.begin(), new_offsets.end(), new_offsets.begin());
 
   DeviceCsr permuted{a.nodes, a.nnz};
-  permuted.row_offsets = upload_array(new_offsets);
-  int* device_names = upload_array(names);
+  permuted.row_offsets = upload(new_offsets);
+  int* device_names = upload(names);
   int* columns = nullptr;
   float* values = nullptr;
-  CUDA_CHECK(cudaMalloc(&columns, a.nnz * sizeof(int)));
-  CUDA_CHECK(cudaMalloc(&values, a.nnz * sizeof(float)));
+  BENCH_CHECK(cudaMalloc(&columns, a.nnz * sizeof(int)));
+  BENCH_CHECK(cudaMalloc(&values, a.nnz * sizeof(float)));
   rename_rows_kernel<<<2048, 256>>>(a, device_names, permuted.row_offsets, columns, values);
-  CUDA_CHECK(cudaGetLastError());
+  BENCH_CHECK(cudaGetLastError());
   sort_rows(columns, values, &permuted);
 
-  int* wrong = upload_array(std::vector<int>{0});
+  int* wrong = upload(std::vector<int>{0});
   int wrong_rows = 0;
   compare_rows_kernel<<<2048, 256>>>(a, permuted, device_names, wrong);
-  CUDA_CHECK(cudaMemcpy(&wrong_rows, wrong, sizeof(int), cudaMemcpyDeviceToHost));
+  BENCH_CHECK(cudaMemcpy(&wrong_rows, wrong, sizeof(int), cudaMemcpyDeviceToHost));
   if (wrong_rows > 0)
     throw std::runtime_error("permuting lost entries of " + std::to_string(wrong_rows) + " rows");
-  CUDA_CHECK(cudaFree(wrong));
-  CUDA_CHECK(cudaFree(device_names));
+  BENCH_CHECK(cudaFree(wrong));
+  BENCH_CHECK(cudaFree(device_names));
   return permuted;
 }
 

@@ -16,14 +16,9 @@
 #include <string>
 #include <vector>
 
-namespace bench {
+#include "tools/side_by_side.cuh"
 
-inline void check(cudaError_t status, const char* call, const char* file, int line) {
-  if (status == cudaSuccess) return;
-  throw std::runtime_error(std::string(file) + ":" + std::to_string(line) + ": " + call + ": " +
-                           cudaGetErrorString(status));
-}
-#define CUDA_CHECK(call) ::bench::check((call), #call, __FILE__, __LINE__)
+namespace bench {
 
 struct PowerlawShape {
   const char* name;
@@ -103,32 +98,32 @@ inline DeviceCsr make_powerlaw_matrix(const PowerlawShape& shape) {
   DeviceCsr a{shape.nodes, offsets.back()};
   const std::size_t offsets_bytes = offsets.size() * sizeof(int);
   int* unsorted = nullptr;
-  CUDA_CHECK(cudaMalloc(&a.row_offsets, offsets_bytes));
-  CUDA_CHECK(cudaMalloc(&a.columns, a.nnz * sizeof(int)));
-  CUDA_CHECK(cudaMalloc(&a.values, a.nnz * sizeof(float)));
-  CUDA_CHECK(cudaMalloc(&unsorted, a.nnz * sizeof(int)));
-  CUDA_CHECK(cudaMemcpy(a.row_offsets, offsets.data(), offsets_bytes, cudaMemcpyHostToDevice));
+  BENCH_CHECK(cudaMalloc(&a.row_offsets, offsets_bytes));
+  BENCH_CHECK(cudaMalloc(&a.columns, a.nnz * sizeof(int)));
+  BENCH_CHECK(cudaMalloc(&a.values, a.nnz * sizeof(float)));
+  BENCH_CHECK(cudaMalloc(&unsorted, a.nnz * sizeof(int)));
+  BENCH_CHECK(cudaMemcpy(a.row_offsets, offsets.data(), offsets_bytes, cudaMemcpyHostToDevice));
   draw_entries_kernel<<<4096, 256>>>(a.nnz, shuffle, shape.skew, unsorted, a.values);
-  CUDA_CHECK(cudaGetLastError());
+  BENCH_CHECK(cudaGetLastError());
   std::size_t bytes = 0;
   void* work_space = nullptr;
   const auto sort = [&] {
-    CUDA_CHECK(cub::DeviceSegmentedSort::SortKeys(work_space, bytes, unsorted, a.columns, a.nnz, a.nodes,
-                                                  a.row_offsets, a.row_offsets + 1));
+    BENCH_CHECK(cub::DeviceSegmentedSort::SortKeys(work_space, bytes, unsorted, a.columns, a.nnz, a.nodes,
+                                                   a.row_offsets, a.row_offsets + 1));
   };
   sort();
-  CUDA_CHECK(cudaMalloc(&work_space, bytes + 16));
+  BENCH_CHECK(cudaMalloc(&work_space, bytes + 16));
   sort();
-  CUDA_CHECK(cudaDeviceSynchronize());
-  CUDA_CHECK(cudaFree(work_space));
-  CUDA_CHECK(cudaFree(unsorted));
+  BENCH_CHECK(cudaDeviceSynchronize());
+  BENCH_CHECK(cudaFree(work_space));
+  BENCH_CHECK(cudaFree(unsorted));
   return a;
 }
 
 inline void free_matrix(const DeviceCsr& a) {
-  CUDA_CHECK(cudaFree(a.row_offsets));
-  CUDA_CHECK(cudaFree(a.columns));
-  CUDA_CHECK(cudaFree(a.values));
+  BENCH_CHECK(cudaFree(a.row_offsets));
+  BENCH_CHECK(cudaFree(a.columns));
+  BENCH_CHECK(cudaFree(a.values));
 }
 
 __global__ void draw_dense_kernel(std::int64_t count, float* b) {

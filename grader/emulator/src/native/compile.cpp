@@ -1,4 +1,6 @@
 // From a program to its native code.
+#include <cpuid.h>
+
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
@@ -56,13 +58,19 @@ std::unique_ptr<NativeCode> compile(const Program& program, const NativeMode& mo
   return code;
 }
 
+// Asked of the processor itself: not every compiler's __builtin_cpu_supports() knows the word.
+bool has_lzcnt() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & bit_LZCNT) != 0;
+}
+
 }  // namespace
 
 NativeLevel native_level() {
   static const NativeLevel level = [] {
     const std::string_view isa = isa_name();
     if (isa == "v4") return NativeLevel::avx512;
-    const bool bits = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("lzcnt");
+    const bool bits = __builtin_cpu_supports("bmi") && has_lzcnt();
     return isa == "v3" && bits ? NativeLevel::avx2 : NativeLevel::none;
   }();
   return level;

@@ -39,7 +39,7 @@ void Emitter::run() {
 
 // enter(warp, context, address): the frame, then the block; leave_: back to the caller with eax.
 void Emitter::emit_frame() {
-  out_.enter = reinterpret_cast<NativeCode::Enter>(getCurr());
+  out_.enter = getCurr<NativeCode::Enter>();
   for (const Reg64& r : {rbx, rbp, r12, r13, r14, r15}) push(r);
   sub(rsp, 8);
   mov(rbx, rdi);

@@ -126,16 +126,24 @@ int native_control(Warp* w, NativeContext* context, uint32_t site, uint32_t mask
 void native_observe(Warp* w, NativeContext* context, uint32_t site, uint64_t host);
 // The same of lanes anywhere: host addresses in context->access.
 void native_observe_lanes(Warp* w, NativeContext* context, uint32_t site);
+// Generated code calls such a function where vector registers and scalars are alive: it uses no vectors and
+// restores what it uses.
+#if defined(__x86_64__)
+#define WARPEMU_KEEPS_REGISTERS [[gnu::target("general-regs-only"), gnu::no_caller_saved_registers]]
+#else  // where no code is generated
+#define WARPEMU_KEEPS_REGISTERS
+#endif
+
 // Counts a row that is like its instruction's last one, and leaves every register but rax as it is. 0: it did
 // not; native_observe has to.
-uint64_t native_count(NativeContext* context);
+WARPEMU_KEEPS_REGISTERS uint64_t native_count(NativeContext* context);
 // The same of at most kFewLanes lanes of global memory, anywhere: context->lanes_mask has them,
 // context->access their host addresses.
-uint64_t native_count_few(NativeContext* context);
+WARPEMU_KEEPS_REGISTERS uint64_t native_count_few(NativeContext* context);
 inline constexpr int kFewLanes = 4;
 // The same two where lines are followed, for CountedRow::sampled.
-uint64_t native_count_lines(NativeContext* context);
-uint64_t native_count_few_lines(NativeContext* context);
+WARPEMU_KEEPS_REGISTERS uint64_t native_count_lines(NativeContext* context);
+WARPEMU_KEEPS_REGISTERS uint64_t native_count_few_lines(NativeContext* context);
 // Control goes to the interpreter before an instruction.
 void native_stop_before(Warp* w, NativeContext* context, uint32_t site);
 // A branch at which lanes part or that has been taken often; a block at which parked lanes may wait. The code

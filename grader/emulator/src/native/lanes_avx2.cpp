@@ -2,6 +2,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "native/lanes.h"
 #include "program/program.h"
@@ -152,7 +153,7 @@ WARPEMU_AVX2 __m256i avx2_sum(NativeAtomic atomic, __m256i old, __m256i more) {
 WARPEMU_AVX2 bool avx2_offsets(const Warp& w, const Inst& i, const OwnMemory& own, uint64_t* offset) {
   const __m256i begin = _mm256_set1_epi64x(static_cast<long long>(own.begin));
   // Greater as numbers without a sign: both with the highest bit changed.
-  const __m256i highest = _mm256_set1_epi64x(static_cast<long long>(uint64_t{1} << 63));
+  const __m256i highest = _mm256_set1_epi64x(std::numeric_limits<long long>::min());
   const __m256i most =
       _mm256_xor_si256(_mm256_set1_epi64x(static_cast<long long>(own.bytes - sizeof(uint32_t))), highest);
   __m256i outside = _mm256_setzero_si256();

@@ -20,7 +20,8 @@ WARPEMU_AVX512 inline __m512i avx512_row_32(uint32_t base, uint32_t stride, uint
 
 WARPEMU_AVX512 inline __m512i avx512_row_64(uint64_t base, uint64_t stride, uint32_t first) {
   const __m512i lane = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-  const __m512i from = _mm512_set1_epi64(static_cast<long long>(base + stride * first));
+  const uint64_t begin = base + stride * first;
+  const __m512i from = _mm512_set1_epi64(static_cast<long long>(begin));
   // Steps have 32 bits (flow.cpp), of which a product takes one instruction instead of three.
   const __m512i by = _mm512_set1_epi64(static_cast<long long>(stride));
   return _mm512_add_epi64(from, _mm512_maskz_mul_epi32(0xff, lane, by));

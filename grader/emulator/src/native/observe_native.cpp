@@ -168,23 +168,27 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
 
 // What generated code calls where vector registers and scalars are alive: it uses no vectors, calls nothing
 // and restores what it uses.
-#define WARPEMU_SCALAR_ALONE gnu::target("general-regs-only")
+#if defined(__x86_64__)
+#define WARPEMU_SCALAR_ALONE gnu::target("general-regs-only"),
+#else  // where no code is generated
+#define WARPEMU_SCALAR_ALONE
+#endif
 
 namespace {
 
-[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline bool is_over(const NativeContext* context) {
+[[WARPEMU_SCALAR_ALONE gnu::always_inline]] inline bool is_over(const NativeContext* context) {
   return context->block >=
          __atomic_load_n(reinterpret_cast<const uint64_t*>(context->stop_from), __ATOMIC_RELAXED);
 }
 
-[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline bool has_room(const CountedRow& known) {
+[[WARPEMU_SCALAR_ALONE gnu::always_inline]] inline bool has_room(const CountedRow& known) {
   return known.sampled->count <= SampledTouches::kMost - SampledTouches::kOfRequest;
 }
 
 // A line of known.first_line on, with its bits of sectors; `clock`: with it.
-[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline void follow_line(const NativeContext* context,
-                                                                     const CountedRow& known, uint64_t line,
-                                                                     uint32_t sectors, uint64_t clock) {
+[[WARPEMU_SCALAR_ALONE gnu::always_inline]] inline void follow_line(const NativeContext* context,
+                                                                    const CountedRow& known, uint64_t line,
+                                                                    uint32_t sectors, uint64_t clock) {
   if ((known.first_line + line) * kSampleMix >= kSampledBelow) [[likely]]
     return;
   SampledTouch& touch = known.sampled->of[known.sampled->count++];
@@ -196,9 +200,9 @@ namespace {
 }
 
 // Hierarchy::touch_row().
-[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline void follow_row(const NativeContext* context,
-                                                                    const CountedRow& known, uint64_t first,
-                                                                    uint64_t last) {
+[[WARPEMU_SCALAR_ALONE gnu::always_inline]] inline void follow_row(const NativeContext* context,
+                                                                   const CountedRow& known, uint64_t first,
+                                                                   uint64_t last) {
   Warp& w = *context->warp;
   w.loads += known.kind == AccessKind::load ? 1 : 0;
   uint64_t clock = w.lines_touched, from = first % kLineSectors;
@@ -211,7 +215,7 @@ namespace {
 }
 
 template <bool follows_lines>
-[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline uint64_t count_known_row(NativeContext* context) {
+[[WARPEMU_SCALAR_ALONE gnu::always_inline]] inline uint64_t count_known_row(NativeContext* context) {
   const CountedRow& row = context->rows[context->row_site];
   if (row.counts == nullptr || is_over(context)) return 0;
   uint64_t* const counts = row.counts;
@@ -245,9 +249,9 @@ template <bool follows_lines>
 }
 
 // Lanes behind each other that have one line touch it once.
-[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline void follow_few(const NativeContext* context,
-                                                                    const CountedRow& known,
-                                                                    const uint64_t* sectors, uint64_t lanes) {
+[[WARPEMU_SCALAR_ALONE gnu::always_inline]] inline void follow_few(const NativeContext* context,
+                                                                   const CountedRow& known,
+                                                                   const uint64_t* sectors, uint64_t lanes) {
   Warp& w = *context->warp;
   w.loads += known.kind == AccessKind::load ? 1 : 0;
   uint64_t clock = w.lines_touched, line = sectors[0] / kLineSectors;
@@ -265,7 +269,7 @@ template <bool follows_lines>
 }
 
 template <bool follows_lines>
-[[WARPEMU_SCALAR_ALONE, gnu::always_inline]] inline uint64_t count_known_few(NativeContext* context) {
+[[WARPEMU_SCALAR_ALONE gnu::always_inline]] inline uint64_t count_known_few(NativeContext* context) {
   const CountedRow& known = context->rows[context->row_site];
   BufferTraffic::Plane* const plane = known.plane;
   if (known.counts == nullptr || plane == nullptr || is_over(context)) return 0;
@@ -299,20 +303,19 @@ template <bool follows_lines>
 
 }  // namespace
 
-[[WARPEMU_SCALAR_ALONE, gnu::no_caller_saved_registers]] uint64_t native_count(NativeContext* context) {
+WARPEMU_KEEPS_REGISTERS uint64_t native_count(NativeContext* context) {
   return count_known_row<false>(context);
 }
 
-[[WARPEMU_SCALAR_ALONE, gnu::no_caller_saved_registers]] uint64_t native_count_lines(NativeContext* context) {
+WARPEMU_KEEPS_REGISTERS uint64_t native_count_lines(NativeContext* context) {
   return count_known_row<true>(context);
 }
 
-[[WARPEMU_SCALAR_ALONE, gnu::no_caller_saved_registers]] uint64_t native_count_few(NativeContext* context) {
+WARPEMU_KEEPS_REGISTERS uint64_t native_count_few(NativeContext* context) {
   return count_known_few<false>(context);
 }
 
-[[WARPEMU_SCALAR_ALONE, gnu::no_caller_saved_registers]] uint64_t native_count_few_lines(
-    NativeContext* context) {
+WARPEMU_KEEPS_REGISTERS uint64_t native_count_few_lines(NativeContext* context) {
   return count_known_few<true>(context);
 }
 

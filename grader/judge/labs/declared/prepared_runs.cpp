@@ -9,6 +9,8 @@
 #include <string>
 #include <thread>
 
+#include "base/elapsed.h"
+
 namespace warpgrade::declared {
 namespace {
 
@@ -17,10 +19,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kShareOfMemory = 4;
 // A run's oracle works with arrays of its own; they are taken to be as large as those that it shares.
 constexpr std::size_t kOracleOverShared = 2;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::optional<std::size_t> number_in(const std::string& file) {
   std::ifstream in(file);

@@ -1,0 +1,151 @@
+// `warpgrade regrade`: some of a batch is judged anew.
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <memory>
+#include <set>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/batch_commands.h"
+#include "course/slurm/rounds.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+struct RegradeOptions {
+  fs::path run;
+  std::vector<std::string> only, cases, verdicts;
+  bool quiet = false;
+};
+
+bool any_match(const std::vector<std::string>& patterns, const std::string& name) {
+  if (patterns.empty()) return true;
+  for (const std::string& pattern : patterns)
+    if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return true;
+  return false;
+}
+
+// Ids of submissions that the patterns mean: by their own id, their title, or a student whom they count for.
+std::set<std::string> meant_submissions(const json& run, const std::vector<std::string>& patterns) {
+  std::set<std::string> ids;
+  for (const json& submission : run.at("submissions")) {
+    const std::string id = submission.at("id");
+    bool meant = any_match(patterns, id) || any_match(patterns, submission.value("title", id)) ||
+                 any_match(patterns, submission.value("student", id));
+    for (const json& member : submission.value("members", json::array()))
+      meant = meant || any_match(patterns, member.get<std::string>());
+    if (meant) ids.insert(id);
+  }
+  return ids;
+}
+
+// What one regrade is about: the records that it has moved aside, under superseded/<n>, and what it
+// was asked.
+class Superseded {
+ public:
+  // The latest one when it was asked the same and has not come to its end, else a new one.
+  Superseded(const RunFolder& folder, json request) : folder_(folder), request_(std::move(request)) {
+    while (fs::exists(path(number_ + 1))) ++number_;
+    if (!is_unfinished()) ++number_;
+  }
+
+  bool has(const std::string& id, const std::string& case_id) const {
+    return fs::exists(place() / id / (case_id + ".json"));
+  }
+  void take(const std::string& id, const std::string& case_id) const {
+    make_directories(place() / id);
+    if (!fs::exists(request_file())) note(false);
+    fs::rename(folder_.case_file(id, case_id), place() / id / (case_id + ".json"));
+  }
+  void note(bool ended) const {
+    json kept = request_;
+    kept["ended"] = ended;
+    write_text(request_file(), kept.dump(1) + "\n");
+  }
+  fs::path place() const { return path(number_); }
+
+  struct Count {
+    int all = 0, missing = 0;  // of which not judged again so far
+  };
+  Count count() const {
+    Count count;
+    std::error_code none;
+    for (const auto& submission : fs::directory_iterator(place(), none)) {
+      if (!submission.is_directory()) continue;
+      for (const auto& record : fs::directory_iterator(submission.path())) {
+        ++count.all;
+        if (!folder_.has_record(submission.path().filename().string(), record.path().stem().string()))
+          ++count.missing;
+      }
+    }
+    return count;
+  }
+
+ private:
+  fs::path path(int number) const { return folder_.root() / "superseded" / std::to_string(number); }
+  fs::path request_file() const { return place() / "request.json"; }
+  bool is_unfinished() const {
+    if (number_ == 0 || !fs::exists(request_file())) return false;
+    json kept = json::parse(read_text(request_file()), nullptr, false);
+    if (!kept.is_object()) return false;
+    const bool ended = kept.value("ended", true) && count().missing == 0;
+    kept.erase("ended");
+    return kept == request_ && !ended;
+  }
+
+  const RunFolder& folder_;
+  json request_;
+  int number_ = 0;
+};
+
+// Verdicts are never overwritten: those to be found anew are moved aside, and the batch goes on. The same
+// command after an interruption goes on with that and moves nothing twice.
+int regrade(const RegradeOptions& options) {
+  if (options.only.empty() && options.verdicts.empty() && options.cases.empty())
+    throw UsageError(
+        "tell what to judge again: give --only SUBMISSIONS, --cases CASES or --verdict VERDICTS");
+  const RunFolder folder(options.run);
+  const json batch = read_batch(folder);
+  auto lock = std::make_unique<RunLock>(folder);  // whoever judges here is not disturbed
+  const Superseded aside(folder,
+                         {{"only", options.only}, {"cases", options.cases}, {"verdicts", options.verdicts}});
+  const std::set<std::string> meant = meant_submissions(folder.read_run(), options.only);
+  for (const json& record : folder.read_records()) {
+    const std::string id = record.at("submission").at("id"), case_id = record.at("case").at("id");
+    if (meant.contains(id) && any_match(options.cases, case_id) &&
+        any_match(options.verdicts, record.at("outcome").at("verdict")) && folder.has_record(id, case_id) &&
+        !aside.has(id, case_id))
+      aside.take(id, case_id);
+  }
+  if (!fs::exists(aside.place()))
+    throw UsageError(
+        "no record of {} fits --only, --cases and --verdict; `warpgrade status` shows what the run holds",
+        folder.root().string());
+  const auto count = aside.count();
+  fmt::print("{} records are judged again, {} of them are to come; the old ones are kept in {}\n", count.all,
+             count.missing, aside.place().string());
+  lock.reset();
+  const int code = continue_batch(options.run, batch, options.quiet);
+  if (code == kExitGraded) aside.note(true);
+  return code;
+}
+
+}  // namespace
+
+void add_regrade_command(CLI::App& app, int& code) {
+  const auto options = std::make_shared<RegradeOptions>();
+  CLI::App* command = app.add_subcommand("regrade", "judge some of a batch anew");
+  command->add_option("run", options->run, "a run's folder")->required();
+  command->add_option("--only", options->only, "ids or names of students, teams or submissions; * matches")
+      ->delimiter(',');
+  command->add_option("--cases", options->cases, "ids of cases; * matches")->delimiter(',');
+  command->add_option("--verdict", options->verdicts, "those with this verdict")->delimiter(',');
+  command->add_flag("--quiet", options->quiet, "no progress");
+  command->callback([options, &code] { code = regrade(*options); });
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,104 @@
+// Compiles what is judged, and what it is timed against.
+#include <algorithm>
+#include <chrono>
+
+#include "base/elapsed.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "course/batch/attempt_mark.h"
+#include "course/batch/contain.h"
+#include "course/batch/judging.h"
+#include "course/batch/patience.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+CompileOptions Judging::compile_options() const {
+  CompileOptions options;
+  options.lab = run_.lab().name();
+  options.architecture = run_.backend().architecture;
+  options.sandbox = run_.sandbox();
+  options.limit = std::chrono::seconds(static_cast<int>(run_.policy().limits.compile_s));
+  return options;
+}
+
+void Judging::compile(size_t i) {
+  if (const int died = deaths(i); died >= kMostDeaths) {
+    not_compiled_why_[i] = fmt::format("{} calls died while they handled this submission", died);
+    AttemptMark::forget(folder_of(i));  // the next call tries again
+    return;
+  }
+  const AttemptMark mark(folder_of(i));
+  const auto why = contained([&] { compile_now(i); });
+  not_compiled_why_[i] = why ? "compiling: " + *why : "";
+}
+
+void Judging::compile_now(size_t i) {
+  const Submission& submission = run_.submissions()[i];
+  const auto start = std::chrono::steady_clock::now();
+  compiled_[i] = compiler_.compile(submission, compile_options());
+  compile_s_[i] = seconds_since(start);
+  json record = compiled_[i].to_json();
+  record["schema"] = "warpgrade.submission.v1";
+  record["run"] = run_.description().at("run");
+  record["submission"] = submission.to_json();
+  record["lab"] = run_.lab().name();
+  record["hash"] = submission.hash;
+  record["files"] = json::array();
+  for (const fs::path& file : submission.files) record["files"].push_back(file.string());
+  const fs::path folder = run_.folder().submission_folder(submission.id);
+  with_patience(events_, run_.options().log_progress, [&] {
+    make_directories(folder);
+    write_text(folder / "compile.log", compiled_[i].log);
+    write_text(folder / "compile.json", json_text(record, 1) + "\n");
+  });
+  if (GradeWatcher* watcher = run_.options().watcher) watcher->compiled();
+}
+
+// The lab's baselines that were asked for, those that the policy speaks of always among them. One that is
+// secret is missing in the students' hand-out: their own runs do without it.
+std::vector<Baseline> Judging::chosen_baselines() const {
+  std::vector<Baseline> chosen = run_.lab().baselines();
+  std::erase_if(chosen, [&](const Baseline& baseline) {
+    return run_.policy().secret_baselines.contains(baseline.name) &&
+           !std::filesystem::exists(project_root() / baseline.folder);
+  });
+  const std::vector<std::string>& names = run_.options().baselines;
+  if (names.empty()) return chosen;
+  const auto named = [&](const std::string& name) {
+    return std::any_of(chosen.begin(), chosen.end(),
+                       [&](const Baseline& baseline) { return baseline.name == name; });
+  };
+  for (const std::string& name : names) {
+    if (!named(name)) throw UsageError("no baseline '{}' in lab {}", name, run_.lab().name());
+  }
+  std::erase_if(chosen, [&](const Baseline& baseline) {
+    return baseline.name != run_.policy().baseline && !run_.policy().faster_than.contains(baseline.name) &&
+           std::find(names.begin(), names.end(), baseline.name) == names.end();
+  });
+  return chosen;
+}
+
+void Judging::compile_baselines() {
+  if (!run_.on_gpu()) return;
+  for (const Baseline& baseline : chosen_baselines()) {
+    progress_.update("compiling baseline " + baseline.name);
+    const Submission source =
+        read_submission(project_root() / baseline.folder, run_.lab().name(), Role::kBaseline);
+    CompileOptions options = compile_options();
+    options.libraries = baseline.libraries;
+    // What the lab's baselines share lies beside their folders.
+    options.extra_includes = {source.directory.parent_path(), source.directory};
+    const CompileResult result = compiler_.compile(source, options);
+    if (!result.ok()) throw JudgeFault("baseline {} does not compile: {}", baseline.name, result.message);
+    RunnerSpec spec = runner_spec(baseline.name, result.executable, {});
+    spec.sandbox = SandboxMode::kUnsandboxed;  // ours
+    spec.vendor_libraries = true;
+    spec.executor.clear();
+    baselines_.push_back({baseline.name, spec, baseline.every_pair});
+  }
+}
+
+}  // namespace warpgrade
