@@ -7,11 +7,11 @@
 
 #if CUDART_VERSION < 12010
 inline constexpr auto cudaErrorUnsupportedDevSideSync = static_cast<cudaError_t>(225);
-inline constexpr auto cudaErrorLossyQuery = static_cast<cudaError_t>(402);
 using cudaKernel_t = CUkernel;
 #endif
 
 #if CUDART_VERSION < 12030
+inline constexpr auto cudaErrorLossyQuery = static_cast<cudaError_t>(402);
 inline constexpr auto cudaGraphNodeTypeConditional = static_cast<cudaGraphNodeType>(13);
 inline constexpr auto cudaLaunchAttributeLaunchCompletionEvent = static_cast<cudaLaunchAttributeID>(12);
 extern "C" cudaError_t cudaFuncGetName(const char** name, const void* function);
