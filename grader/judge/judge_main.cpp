@@ -2,6 +2,7 @@
 // each. Standard output: one JSON line a case, and one when the job is done. A fault of its own ends a case,
 // not the others; a dead judge is seen by the CLI.
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <atomic>
@@ -199,6 +200,9 @@ int probe() {
 }  // namespace warpgrade
 
 int main(int argc, char** argv) {
+  // A CUDA runtime that finds no GPU unloads the driver's library, in which the driver's own threads may
+  // still run (seen with CUDA 12.0 and a driver of CUDA 12.4): so it stays.
+  dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NODELETE);
   warpgrade::install_interrupt_handler();
   try {
     if (argc == 2 && std::strcmp(argv[1], "--probe") == 0) return warpgrade::probe();
