@@ -145,6 +145,7 @@ class Driver final : public cudart::Backend {
   std::map<uint64_t, DeviceArray> arrays_;   // by the address of the memory that they stand for
   std::map<uint64_t, uint64_t> registered_;  // first address and end of host memory
   std::map<CUlimit, size_t> first_limits_, asked_limits_;
+  static constexpr uint64_t kBounceBytes = uint64_t{64} << 20;
   // Where small copies from the host wait for their turn: theirs to keep until the device has been idle.
   uint8_t* bounce_ = nullptr;
   uint64_t bounce_at_ = 0;
