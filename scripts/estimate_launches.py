@@ -52,7 +52,7 @@ def take_over(folder: Path, to: Path) -> None:
         if len(counted) != len(order):
             raise SystemExit(f"{path}: {len(counted)} launches counted, {len(order)} told; measure this case again")
         if counted and table[0]["gpu__time_duration.sum"] != "ns":
-            raise SystemExit(f"{path}: want times in ns, ncu wrote {table[0]['gpu__time_duration.sum']}")
+            raise SystemExit(f"{path}: times in ns are expected, ncu wrote {table[0]['gpu__time_duration.sum']}")
         rows += [row_of(path, told, row) for told, row in zip(order, counted, strict=True)]
     with to.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -112,7 +112,7 @@ void ClassRun::require_known_baseline() const {
 void ClassRun::choose_isolation() {
   if (options_.direct && policy_.host_isolation != "any") {
     throw UsageError(
-        "--direct: this policy wants host code apart from the GPU, which is what makes times trustworthy; "
+        "--direct: this policy demands host code apart from the GPU, which is what makes times trustworthy; "
         "put "
         "`host_isolation: any` into a policy of your own and name it with --policy");
   }

@@ -13,11 +13,6 @@ namespace warpgrade::executor {
 namespace {
 
 using cudart::EventId;
-using cudart::KernelFacts;
-using cudart::KernelId;
-using cudart::MemoryKind;
-using cudart::MemoryRange;
-using cudart::ModuleId;
 using cudart::StreamId;
 
 constexpr CUlimit kLimits[] = {CU_LIMIT_STACK_SIZE, CU_LIMIT_PRINTF_FIFO_SIZE, CU_LIMIT_MALLOC_HEAP_SIZE,
