@@ -63,7 +63,8 @@ std::string unknown_level_text() {
     if (text == level) return "";
   }
   return fmt::format(
-      "WARPEMU_ISA is '{}', which is no level: the emulator ignores it. Set it to v2, v3 or v4, or do not set it",
+      "WARPEMU_ISA is '{}', which is no level: the emulator ignores it. Set it to v2, v3 or v4, or do not "
+      "set it",
       text);
 }
 
