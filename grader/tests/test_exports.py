@@ -282,6 +282,17 @@ def policy_with(tmp_path: Path, text: str) -> Path:
     return tmp_path / "policy.yaml"
 
 
+@pytest.mark.parametrize("text", ["a\ufffeb", "a\uffffb", "\x1b[31mred", ']]> & <b> "quoted"', "\x85\U0001f642"])
+def test_junit_is_read_by_a_parser_whatever_a_message_holds(tmp_path: Path, text: str) -> None:
+    made = SyntheticClass(students=4, graphs=["ddi"], faults=0.9)
+    told = [r for r in made.records if r["outcome"]["verdict"] not in ("accepted", "judge_fault")]
+    assert told
+    for record in told:
+        record["outcome"]["message"] = text
+    folder = exported(tmp_path, made, "--format", "junit", book=False)
+    check_junit(ET.parse(folder / "junit.xml").getroot())  # noqa: S314 - our own file
+
+
 def test_a_strict_policy_shows_counts_and_no_speed(tmp_path: Path) -> None:
     made = SyntheticClass(students=5, graphs=["arxiv", "ddi"], faults=0.6)
     policy = policy_with(tmp_path, "  open: [public]\n  hidden: count\n  speed: hidden\n  leaderboard: hidden\n")

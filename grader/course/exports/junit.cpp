@@ -1,5 +1,6 @@
-// JUnit's XML. Written by hand: it has four elements, and a library such as pugixml writes control characters
-// of a message as references, which XML 1.0 forbids and readers refuse.
+// JUnit's XML. Written by hand: it has four elements and a hundred lines, which is less than another
+// library costs to carry on every platform; what XML forbids in a message would have to be replaced before
+// a library as well.
 #include <fmt/format.h>
 
 #include "course/exports/exports.h"
@@ -9,7 +10,9 @@ using nlohmann::json;
 
 namespace {
 
-// XML 1.0 has no place for most control characters, not even as references.
+constexpr const char* kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+// XML 1.0 has no place for most control characters, nor for U+FFFE and U+FFFF, not even as references.
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -33,8 +36,12 @@ std::string escaped(const std::string& text) {
         result += "&#9;";
         break;
       default:
-        result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? "\xEF\xBF\xBD" : std::string(1, c);
+        result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? kReplacement : std::string(1, c);
     }
+  }
+  for (const char* forbidden : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
+    for (size_t at = 0; (at = result.find(forbidden, at)) != std::string::npos;)
+      result.replace(at, 3, kReplacement);
   }
   return result;
 }

@@ -1,6 +1,6 @@
 // Comma-separated values as in RFC 4180, and what spreadsheets make of them: a byte order mark, CRLF,
-// semicolons or tabs instead of commas. Read by hand: libcsv, the one such library that Debian has for C and
-// C++, does not tell the line of a row, which a message about somebody's roster must name.
+// semicolons or tabs instead of commas. Read by hand: libcsv, which Debian has, does not tell the
+// line of a row, which a message about somebody's roster must name.
 #pragma once
 
 #include <filesystem>
