@@ -6,8 +6,8 @@
 
 namespace warpgrade::datasets {
 
-// The regular files of the archive, in its order. Throws DatasetError for damage (with the byte of the unpacked
-// archive) and for hostile names.
+// The regular files of the archive, in its order. Throws DatasetError for damage (with the byte of the
+// unpacked archive) and for hostile names.
 std::vector<ContainerMember> list_tar(const std::filesystem::path& path);
 
 // The member's bytes, read where they lie. Throws DatasetError: no such member, or one with holes.

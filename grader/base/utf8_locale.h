@@ -1,4 +1,5 @@
-// libarchive converts members' names to the thread's locale. In the locale "C" it has no letters beyond ASCII.
+// libarchive converts members' names to the thread's locale. In the locale "C" it has no letters
+// beyond ASCII.
 #pragma once
 
 #include <locale.h>
