@@ -33,6 +33,8 @@ async_barriers async_barriers 0 sm_90
 clusters clusters 0 sm_90
 warp_group_products warp_group_products 0 sm_90
 tensor_copies tensor_copies 0 sm_90
+tensor_reductions tensor_reductions 0 sm_90
+tensor_pipelines tensor_pipelines 0 sm_90
 refused_maps tensor_copies 0 refused
 nested_launches nested_launches 0
 nested_errors nested_launches 0 errors
