@@ -14,8 +14,10 @@ bool is_built(const std::string& program) {
 
 TEST(Libraries, multiply_and_solve_like_cublas) {
   if (!is_built("cublas_host")) GTEST_SKIP() << "the toolkit has no cuBLAS";
-  expect_success("cublas_host");
-  expect_success("cublas_host", "", "WARPEMU_CHECKS=all");
+  for (const char* program : {"cublas_host", "cublas_products_host"}) {
+    expect_success(program);
+    expect_success(program, "", "WARPEMU_CHECKS=all");
+  }
 }
 
 TEST(Libraries, name_what_they_leave_out) {
