@@ -17,8 +17,12 @@ struct ContainerMember {
 bool is_zip(const std::filesystem::path& path);
 bool is_tar(const std::filesystem::path& path);  // gzipped or not
 
-// Regular files of the archive. Throws DatasetError for a damaged archive and for names that climb out of
-// it (absolute, with .., with control characters): such an archive is hostile.
+// Throws DatasetError for a name that climbs out of the archive (absolute, with .., with control characters):
+// such an archive is hostile.
+void check_member_name(const std::string& name, const std::filesystem::path& archive);
+
+// Regular files of the archive. Throws DatasetError for a damaged archive, for hostile names, and for two
+// members of one name.
 std::vector<ContainerMember> list_container(const std::filesystem::path& path);
 
 }  // namespace warpgrade::datasets

@@ -16,9 +16,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "archive.h"
 #include "digest.h"
 #include "npy.h"
+#include "zip_archive.h"
 
 namespace warpgrade::datasets {
 namespace {

@@ -55,10 +55,12 @@ void read_synset(const LineReader& reader, std::string_view line, std::set<Synse
   const auto file_of = [](char pos) { return pos == 's' ? 'a' : pos; };
   const Synset self{file_of(words[2][0]), number<std::int64_t>(reader, words[0])};
   nodes.insert(self);
-  const std::size_t count_at = 4 + 2 * number<std::size_t>(reader, words[3], 16);
-  if (count_at >= words.size()) reader.fail("as many words as the synset says", line);
+  // The counts are compared before they are multiplied: 4 times a false one can overflow to a small number.
+  const auto word_count = number<std::size_t>(reader, words[3], 16);
+  if (word_count > (words.size() - 5) / 2) reader.fail("as many words as the synset says", line);
+  const std::size_t count_at = 4 + 2 * word_count;
   const auto count = number<std::size_t>(reader, words[count_at]);
-  if (count_at + 4 * count >= words.size()) reader.fail("as many pointers as the synset says", line);
+  if (count > (words.size() - 1 - count_at) / 4) reader.fail("as many pointers as the synset says", line);
   for (std::size_t i = 0; i < count; ++i) {
     const auto offset = words[count_at + 4 * i + 2], pos = words[count_at + 4 * i + 3];
     pointers.push_back({self, {file_of(pos[0]), number<std::int64_t>(reader, offset)}});

@@ -10,11 +10,11 @@
 #include <cstring>
 #include <map>
 
-#include "archive.h"
 #include "csr_builder.h"
 #include "importers.h"
 #include "mapped_file.h"
 #include "npy_reader.h"
+#include "zip_archive.h"
 
 namespace warpgrade::datasets {
 namespace {

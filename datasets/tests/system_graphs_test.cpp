@@ -1,5 +1,7 @@
 // WordNet's and Debian's graphs, from small files whose graph is known and from the machine's own where
 // it has them.
+#include <fmt/format.h>
+
 #include <set>
 
 #include "test_support.h"
@@ -34,6 +36,19 @@ TEST(Wordnet, RefusesALineThatIsNoSynset) {
   const TemporaryFolder folder;
   write_wordnet(folder, "00000010 03 n 01 thing 0 009 ~ 00000020 n 0000 | a\n");
   expect_error([&] { import_wordnet(folder.path()); }, {"data.noun:2:", "pointers"});
+}
+
+TEST(Wordnet, RefusesCountsWhoseMultiplesOverflow) {
+  for (const char* pointers : {"4611686018427387904", "9223372036854775807", "18446744073709551615"}) {
+    const TemporaryFolder folder;
+    write_wordnet(folder, fmt::format("00000010 03 n 01 thing 0 {} ~ 00000020 n 0000 | a\n", pointers));
+    expect_error([&] { import_wordnet(folder.path()); }, {"data.noun:2:", "pointers"});
+  }
+  for (const char* words : {"8000000000000000", "ffffffffffffffff"}) {
+    const TemporaryFolder folder;
+    write_wordnet(folder, fmt::format("00000010 03 n {} thing 0 000 | a\n", words));
+    expect_error([&] { import_wordnet(folder.path()); }, {"data.noun:2:", "words"});
+  }
 }
 
 TEST(Wordnet, NamesThePackageWhenItIsNotInstalled) {

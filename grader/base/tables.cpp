@@ -1,36 +1,13 @@
 #include "base/tables.h"
 
 #include <fmt/format.h>
-#ifdef WARPGRADE_HAS_UTF8PROC
-#include <utf8proc.h>
-#endif
 
 #include <algorithm>
-#include <cctype>
+
+#include "base/display_width.h"
 
 namespace warpgrade {
 namespace {
-
-// Columns of a terminal that a text takes: two for letters of East Asia, none for accents of their own.
-// Without utf8proc each letter takes one. What is no UTF-8 takes a column a byte.
-size_t width(const std::string& text) {
-#ifdef WARPGRADE_HAS_UTF8PROC
-  const auto* at = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
-  auto left = static_cast<utf8proc_ssize_t>(text.size());
-  size_t columns = 0;
-  while (left > 0) {
-    utf8proc_int32_t letter = 0;
-    const utf8proc_ssize_t bytes = utf8proc_iterate(at, left, &letter);
-    columns += bytes < 0 ? 1 : static_cast<size_t>(utf8proc_charwidth(letter));
-    at += std::max<utf8proc_ssize_t>(1, bytes);
-    left -= std::max<utf8proc_ssize_t>(1, bytes);
-  }
-  return columns;
-#else
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-#endif
-}
 
 bool numeric(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789.+-/%") == std::string::npos;
@@ -48,14 +25,14 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
   }
   std::string text;
   for (size_t r = 0; r < rows.size(); ++r) {
     std::string line;
     for (size_t i = 0; i < rows[r].size(); ++i) {
       const std::string& cell = rows[r][i];
-      const std::string space(widths[i] - width(cell), ' ');
+      const std::string space(widths[i] - display_width(cell), ' ');
       line += (i == 0 ? "" : "  ") + (numeric(cell) ? space + cell : cell + space);
     }
     line.erase(line.find_last_not_of(' ') + 1);

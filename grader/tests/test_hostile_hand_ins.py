@@ -326,6 +326,9 @@ ARCHIVES: dict[str, tuple[Maker, str | None]] = {
     "nul_in_name.zip": (lambda p: patched(zipped(p, ("spmmXx.cu", b"x")), b"spmmX", b"spmm\0"), None),
     "cut.zip": (lambda p: cut(p, zipped(p.with_suffix(".in"), ("a.cu", NOISE)), 0.5), "any"),
     "cut.tar.gz": (lambda p: cut(p, tar(p.with_suffix(".in"), SRC, (member("n"), NOISE)), 0.5), "damaged"),
+    "damaged_header.tar.gz": (
+        lambda p: raw_tar(p, member("a.cu").tobuf(), b"X" + member("spmm.cu").tobuf()[1:], member("b.cu").tobuf()),
+        "damaged"),
     "cut_early.tar.gz": (lambda p: cut(p, tar(p.with_suffix(".in"), SRC), 0.1), "any"),
     "empty.zip": (lambda p: p.write_bytes(b""), "not_an_archive"),
     "huge_header.tar.gz": (

@@ -287,6 +287,8 @@ def test_bad_rosters_are_refused_with_their_line(tmp_path: Path) -> None:
         ("id,name\ns1,Ada\ns1,Ada\n", ("roster.csv:3", "line 2")),
         ("id,name\ns1\n", ("roster.csv:2", "2 fields", "got 1")),
         ('id,name\ns1,"Ada\n', ("roster.csv:2", "never closed")),
+        ('id,name\ns1,"Ada\nL."\ns2\n', ("roster.csv:4", "2 fields", "got 1")),
+        ('id;name;"one, two, three"\ns1;Ada\n', ("roster.csv:2", "3 fields", "got 2")),
         ("id,deadline\ns1,tomorrow\n", ("roster.csv:2", "tomorrow")),
         ("", ("is empty",)),
         ("id,name\ns1,Zoë\n".encode("cp1252"), ("roster.csv:2", "not UTF-8", "iconv -f WINDOWS-1252")),

@@ -1,6 +1,8 @@
 #include "course/ingest/csv.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -11,14 +13,17 @@ namespace {
 
 // The character between the fields: the one that the first line has most of, outside quotes.
 char separator_of(const std::string& text) {
-  char best = ',';
-  std::ptrdiff_t most = 0;
-  const auto end = std::find(text.begin(), text.end(), '\n');
-  for (char candidate : {',', ';', '\t'}) {
-    const auto count = std::count(text.begin(), end, candidate);
-    if (count > most) best = candidate, most = count;
+  constexpr std::string_view kCandidates = ",;\t";
+  std::array<int, kCandidates.size()> counts = {};
+  bool quoted = false;
+  for (const char c : text) {
+    if (c == '\n' && !quoted) break;
+    if (c == '"') quoted = !quoted;
+    const std::size_t which = kCandidates.find(c);
+    if (!quoted && which != std::string_view::npos) ++counts[which];
   }
-  return best;
+  return kCandidates[static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) -
+                                              counts.begin())];
 }
 
 bool is_utf8(const std::string& text) {

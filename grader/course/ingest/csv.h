@@ -1,6 +1,13 @@
 // Comma-separated values as in RFC 4180, and what spreadsheets make of them: a byte order mark, CRLF,
-// semicolons or tabs instead of commas. Read by hand: libcsv, which Debian has, does not tell the
-// line of a row, which a message about somebody's roster must name.
+// semicolons or tabs instead of commas.
+//
+// Read by hand, since no library of Debian reads what learning platforms export and says where it is wrong:
+// - fast-cpp-csv-parser (libfccp-dev) refuses a line break inside quotes, on its author's principle, and
+//   wants the separator and the number of columns when it is compiled.
+// - libcsv does not tell the line of a row, which a message about somebody's roster must name.
+//
+// A roster may have any columns, a cell may hold a line break, and the language of the spreadsheet
+// decides the separator.
 #pragma once
 
 #include <filesystem>

@@ -4,7 +4,6 @@
 #include <archive_entry.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <locale.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +15,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/untrusted.h"
+#include "base/utf8_locale.h"
 #include "course/ingest/entry_name.h"
 
 namespace warpgrade {
@@ -26,16 +26,10 @@ namespace {
 constexpr std::uint64_t kMostPacked = std::uint64_t{1} << 40;
 constexpr std::uint64_t kFreeOfRatio = 1 << 20;  // small files compress by any ratio
 
-// libarchive hands names over in the locale's encoding: UTF-8 here, whatever the user's is.
 struct ReadArchive {
-  locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
-  locale_t before = uselocale(utf8);
+  Utf8Locale utf8;  // for names
   archive* handle = archive_read_new();
-  ~ReadArchive() {
-    archive_read_free(handle);
-    uselocale(before);
-    if (utf8 != nullptr) freelocale(utf8);
-  }
+  ~ReadArchive() { archive_read_free(handle); }
 };
 
 // What is wrong with the kind of the entry; nothing for a plain file or a folder.
@@ -183,10 +177,10 @@ std::optional<Refusal> unpack(const fs::path& file, const fs::path& folder, cons
   for (archive_entry* entry = nullptr;; ++entries) {
     const int status = archive_read_next_header(from.handle, &entry);
     if (status == ARCHIVE_EOF) break;
-    if (status == ARCHIVE_RETRY) continue;
-    if (status < ARCHIVE_WARN)
+    // RETRY is a damaged header: the next call would look for another one behind it and leave files out.
+    if (status == ARCHIVE_RETRY || status < ARCHIVE_WARN)
       return entries == 0 ? damaged("not_an_archive", "neither a zip nor a tar archive")
-                          : damaged("damaged", "the archive ends in the middle");
+                          : damaged("damaged", "the archive is damaged or ends in the middle");
     if (auto refusal = unpacking.add(from.handle, entry, entry_name(entry))) {
       if (unpacking.fatal() || !on_entry) return refusal;
       on_entry(*refusal);

@@ -86,7 +86,6 @@ class Avx2Emitter final : public Emitter {
   void check_row(const Access& a, Label& scattered);
   void move_row(const Access& a);
   void move_row_partly(const Access& a, const Cache& after);
-  void load_widened(const Access& a, Ymm to, uint32_t p);
   void store_last(const Access& a);
 
   // avx2_lanes.cpp

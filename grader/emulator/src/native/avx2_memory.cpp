@@ -47,21 +47,6 @@ void Avx2Emitter::check_row(const Access& a, Label& scattered) {
   check_row_bounds(a);
 }
 
-// A piece of a row of elements that become wider.
-void Avx2Emitter::load_widened(const Access& a, Ymm to, uint32_t p) {
-  const bool sign = is_signed(a.d.type);
-  const Xbyak::Address at = ptr[rdx + int(p * (32 / a.wide) * a.bytes)];
-  if (a.wide == 4) {
-    a.bytes == 1 ? (sign ? vpmovsxbd(to, at) : vpmovzxbd(to, at))
-                 : (sign ? vpmovsxwd(to, at) : vpmovzxwd(to, at));
-  } else if (a.bytes == 4) {
-    sign ? vpmovsxdq(to, at) : vpmovzxdq(to, at);
-  } else {
-    a.bytes == 1 ? (sign ? vpmovsxbq(to, at) : vpmovzxbq(to, at))
-                 : (sign ? vpmovsxwq(to, at) : vpmovzxwq(to, at));
-  }
-}
-
 // Side by side from rdx on.
 void Avx2Emitter::move_row(const Access& a) {
   if (a.count > 1) return move_interleaved(a);
@@ -179,7 +164,7 @@ bool Avx2Emitter::emit_access(const Inst& i, const Decoded& d) {
   const std::optional<Access> described = describe_access(i, d);
   if (!described) return false;
   Access a = *described;
-  const bool row = a.is_row() || a.is_row_of_vectors();
+  const bool row = a.is_whole_row();
   const bool may_be_row = !a.scalar_address && a.may_be_row();
   if (!row && !a.is_uniform()) a.scalar_address = false;
   drop_dead();
@@ -199,14 +184,8 @@ bool Avx2Emitter::emit_access(const Inst& i, const Decoded& d) {
 // With checks or counters: rows and single places go to native_observe or native_count, other lanes to
 // native_observe_lanes or, where checks look at them, to the handler.
 bool Avx2Emitter::emit_observed_access(Access& a) {
-  const bool scalar_result = a.loads && a.is_uniform(), row = a.is_row() || a.is_row_of_vectors();
-  if (!row && !scalar_result) a.scalar_address = false;
-  if (!a.scalar_address && (a.bytes < 4 || !a.may_be_row())) return false;
-  a.site = make_site(a.i);
-  NativeSite& site = out_.sites[a.site];
-  site.span = a.span();
-  site.row = !scalar_result;
-  site.bytes = a.access_bytes();
+  if (!begin_observed_access(a)) return false;
+  const bool scalar_result = a.has_scalar_result(), row = a.is_whole_row();
   if (a.scalar_address) scalar_address(a.i);
   const Cache before = cache_;
   Label done, scattered;

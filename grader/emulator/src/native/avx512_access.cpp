@@ -77,14 +77,8 @@ void Avx512Emitter::observe_and_move_partly(const WideAccess& a, const Cache& be
 // With checks or counters: rows and single places go to native_observe or native_count, other lanes
 // to native_observe_lanes.
 bool Avx512Emitter::emit_observed_access(WideAccess& a) {
-  const bool scalar_result = a.loads && a.is_uniform(), row = a.is_row() || a.is_row_of_vectors();
-  if (!row && !scalar_result) a.scalar_address = false;
-  if (!a.scalar_address && (a.bytes < 4 || !a.may_be_row())) return false;
-  a.site = make_site(a.i);
-  NativeSite& site = out_.sites[a.site];
-  site.span = a.span();
-  site.row = !scalar_result;
-  site.bytes = a.access_bytes();
+  if (!begin_observed_access(a)) return false;
+  const bool scalar_result = a.has_scalar_result(), row = a.is_whole_row();
   a.scalar_address ? scalar_address(a.i) : vector_addresses(a);
   if (!scalar_result) add_values(a);
   const Cache before = cache_;

@@ -239,6 +239,34 @@ void Emitter::load_scalars(const Access& a) {
   }
 }
 
+// A piece of a row from rdx on, of elements that become wider.
+void Emitter::load_widened(const Access& a, const Xbyak::Xmm& to, uint32_t p) {
+  const bool sign = is_signed(a.d.type);
+  const Xbyak::Address at = ptr[rdx + int(p * (piece_bytes_ / a.wide) * a.bytes)];
+  if (a.wide == 4) {
+    a.bytes == 1 ? (sign ? vpmovsxbd(to, at) : vpmovzxbd(to, at))
+                 : (sign ? vpmovsxwd(to, at) : vpmovzxwd(to, at));
+  } else if (a.bytes == 4) {
+    sign ? vpmovsxdq(to, at) : vpmovzxdq(to, at);
+  } else {
+    a.bytes == 1 ? (sign ? vpmovsxbq(to, at) : vpmovzxbq(to, at))
+                 : (sign ? vpmovsxwq(to, at) : vpmovzxwq(to, at));
+  }
+}
+
+// Makes the site of an access that checks or counters look at. False: the handler's, lane by lane.
+bool Emitter::begin_observed_access(Access& a) {
+  const bool scalar_result = a.has_scalar_result();
+  if (!a.is_whole_row() && !scalar_result) a.scalar_address = false;
+  if (!a.scalar_address && (a.bytes < 4 || !a.may_be_row())) return false;
+  a.site = make_site(a.i);
+  NativeSite& site = out_.sites[a.site];
+  site.span = a.span();
+  site.row = !scalar_result;
+  site.bytes = a.access_bytes();
+  return true;
+}
+
 // nullopt: the handler's.
 std::optional<Emitter::Access> Emitter::describe_access(const Inst& i, const Decoded& d) {
   const bool loads = d.operation == Operation::load;

@@ -27,6 +27,8 @@ struct Emitter::Access {
   bool is_row_of_vectors() const {
     return scalar_address && count > 1 && stride == int64_t(access_bytes()) && interleaves();
   }
+  bool is_whole_row() const { return is_row() || is_row_of_vectors(); }
+  bool has_scalar_result() const { return loads && is_uniform(); }
   bool interleaves() const {
     return wide == bytes && ((bytes == 4 && (count == 2 || count == 4)) || (bytes == 8 && count == 2));
   }

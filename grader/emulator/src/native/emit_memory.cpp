@@ -31,20 +31,8 @@ void Avx512Emitter::check_vector_address(const WideAccess& a) {
 
 // A row of elements that become wider.
 void Avx512Emitter::load_widening(const WideAccess& a, bool masked) {
-  const bool sign = is_signed(a.d.type);
-  for (uint32_t p = 0; p < a.wide / 2; ++p) {
-    const Zmm to = masked ? a.values[p] | lanes_of(a.wide, p) | T_z : a.values[p];
-    const Xbyak::Address at = ptr[rdx + int(p * (64 / a.wide) * a.bytes)];
-    if (a.wide == 4) {
-      a.bytes == 1 ? (sign ? vpmovsxbd(to, at) : vpmovzxbd(to, at))
-                   : (sign ? vpmovsxwd(to, at) : vpmovzxwd(to, at));
-    } else if (a.bytes == 4) {
-      sign ? vpmovsxdq(to, at) : vpmovzxdq(to, at);
-    } else {
-      a.bytes == 1 ? (sign ? vpmovsxbq(to, at) : vpmovzxbq(to, at))
-                   : (sign ? vpmovsxwq(to, at) : vpmovzxwq(to, at));
-    }
-  }
+  for (uint32_t p = 0; p < a.wide / 2; ++p)
+    load_widened(a, masked ? a.values[p] | lanes_of(a.wide, p) | T_z : a.values[p], p);
 }
 
 // Side by side from rdx on.

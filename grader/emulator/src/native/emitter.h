@@ -150,6 +150,8 @@ class Emitter : public Xbyak::CodeGenerator {
   void check_row_bounds(const Access& a);
   void load_element(const Access& a, uint32_t k);
   void load_scalars(const Access& a);
+  void load_widened(const Access& a, const Xbyak::Xmm& to, uint32_t p);
+  bool begin_observed_access(Access& a);
   void call_observer(uint32_t site, const void* observer);
   void count_row(const Access& a, Label& uncounted);
   void count_shared_row(const Access& a, Label& uncounted);

@@ -21,6 +21,7 @@ libcudacxx_barriers libcudacxx_barriers 0
 curand_device curand_device 0
 curand_host curand_host 0
 cublas_host cublas_host 0
+cublas_products_host cublas_products_host 0
 driver_api driver_api 0
 driver_memory driver_memory 0
 driver_errors driver_errors 0
@@ -33,6 +34,8 @@ async_barriers async_barriers 0 sm_90
 clusters clusters 0 sm_90
 warp_group_products warp_group_products 0 sm_90
 tensor_copies tensor_copies 0 sm_90
+tensor_reductions tensor_reductions 0 sm_90
+tensor_pipelines tensor_pipelines 0 sm_90
 refused_maps tensor_copies 0 refused
 nested_launches nested_launches 0
 nested_errors nested_launches 0 errors
@@ -68,7 +71,7 @@ compile() {
   case $1 in
     warp_group_* | tensor_*) target+=a ;;
     curand_host) libraries=(-lcurand) ;;
-    cublas_host) libraries=(-lcublas) ;;
+    cublas_*) libraries=(-lcublas) ;;
     nested_launches) libraries=(-rdc=true -lcudadevrt) ;;
     driver_nvrtc) libraries=(-lcuda -lnvrtc) ;;
     driver_*) libraries=(-DON_A_GPU -lcuda) ;;

@@ -1,6 +1,6 @@
 // Zip by hand, though libarchive is at hand: arrays of an .npz are used in place in a mapped file, and for
 // that members are written at multiples of 64 bytes and found by their offsets. libarchive gives neither.
-#include "archive.h"
+#include "zip_archive.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,0 +1,91 @@
+#include "course/score/calibrate.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "score_support.h"
+
+namespace warpgrade {
+namespace {
+
+json step_record(const std::string& id, const std::string& dataset, int k, const json& ratios) {
+  return {{"submission", {{"id", id}}},
+          {"case", {{"id", fmt::format("{}-{}", dataset, k)}, {"dataset", dataset}, {"k", k}}},
+          {"outcome", {{"verdict", "accepted"}}},
+          {"ratios", ratios}};
+}
+
+std::vector<json> ladder_over(const std::string& baseline) {
+  return {step_record("step-01_a", "complete", 100, {{baseline, {{"median", 2.0}}}}),
+          step_record("step-02_b", "complete", 100, {{baseline, {{"median", 1.5}}}}),
+          step_record("step-02_b", "complete", 1000, {{baseline, {{"median", 30.03}}}}),
+          step_record("step-02_b", "sparse", 1000, {{baseline, {{"median", 0.01}}}}),
+          step_record("optimized", "complete", 1000, {{baseline, {{"median", 99.0}}}})};
+}
+
+TEST(Calibrate, TakesTheBestStepOverTheBaselineThatIsNamed) {
+  const json run{{"run", "r"}, {"lab", "apsp"}, {"device", {{"name", "H200"}}}};
+  const std::string yaml = propose_thresholds(run, ladder_over("naive"), "naive");
+  EXPECT_NE(yaml.find("over naive"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("  complete: {100: 1.80, 1000: 27.00}"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("  sparse: {1000: 0.05}"), std::string::npos) << yaml;
+}
+
+TEST(Calibrate, IsReadAsAPolicyAgain) {
+  const json run{{"run", "r"}, {"lab", "spmm"}, {"device", json::object()}};
+  const std::string proposed =
+      propose_thresholds(run, {step_record("step-01", "cora", 32, {{"cub", {{"median", 3.0}}}})}, "cub", 0.5);
+  std::string text = kPolicy;
+  text = text.substr(0, text.find("thresholds:")) + proposed;
+  EXPECT_EQ(policy(text).thresholds.of({{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}}), 1.5);
+}
+
+TEST(Calibrate, CasesOfOneDatasetAndWidthHaveAThresholdEach) {
+  const json run{{"run", "r"}, {"lab", "gcn"}, {"device", json::object()}};
+  json one = step_record("step-01", "cora", 2708, {{"naive", {{"median", 2.0}}}}), other = one;
+  one["case"]["id"] = "pipeline-cora";
+  other["case"]["id"] = "aggregate-cora";
+  other["ratios"]["naive"]["median"] = 4.0;
+  const std::string yaml = propose_thresholds(run, {one, other}, "naive", 0.5);
+  EXPECT_NE(yaml.find("  aggregate-cora: 2.00  #"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("  pipeline-cora: 1.00  #"), std::string::npos) << yaml;
+}
+
+TEST(Calibrate, NamesTheBaselinesThatWereTimed) {
+  try {
+    propose_thresholds({{"run", "r"}, {"lab", "apsp"}}, ladder_over("naive"), "cusparse_default");
+    FAIL() << "proposed thresholds over a baseline that was not timed";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("timed: naive"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Calibrate, WritesIntoTheModelsOwnSectionAndNowhereElse) {
+  const std::string before =
+      std::string(kPolicy) + "# the course's own words\nmeasured_on: H200\nlate: {max_days: 3}\n";
+  const auto propose = [](const char* device, double ratio) {
+    return propose_thresholds({{"run", "r"}, {"lab", "spmm"}, {"device", {{"name", device}}}},
+                              {step_record("step-01", "cora", 32, {{"cub", {{"median", ratio}}}})}, "cub",
+                              0.5);
+  };
+  const auto threshold = [&](const std::string& text, const char* device) {
+    return policy(text).thresholds_for(device).of({{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}});
+  };
+  std::string text = with_thresholds(before, "H100", propose("NVIDIA H100 PCIe", 3));
+  EXPECT_TRUE(text.starts_with(before)) << text;
+  EXPECT_EQ(threshold(text, "NVIDIA H100 PCIe"), 1.5) << text;
+  EXPECT_EQ(threshold(text, "NVIDIA H200"), 2.0);
+  text = with_thresholds(text, "RTX 4090", propose("NVIDIA GeForce RTX 4090", 5));
+  const std::string twice = with_thresholds(text, "H100", propose("NVIDIA H100 PCIe", 3));
+  EXPECT_EQ(twice, text) << "calibrated twice, the policy grew";
+  text = with_thresholds(text, "H100", propose("NVIDIA H100 PCIe", 4));
+  EXPECT_EQ(threshold(text, "NVIDIA H100 PCIe"), 2.0) << text;
+  EXPECT_EQ(threshold(text, "NVIDIA GeForce RTX 4090"), 2.5) << text;
+  text = with_thresholds(text, "H200", propose("NVIDIA H200", 7));
+  EXPECT_EQ(threshold(text, "NVIDIA H200"), 3.5) << text;
+  EXPECT_EQ(threshold(text, "NVIDIA H100 PCIe"), 2.0) << text;
+  EXPECT_NE(text.find("# the course's own words"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace warpgrade
