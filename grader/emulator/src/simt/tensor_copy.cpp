@@ -247,7 +247,7 @@ void store_box(const LaneCopy& c, const TensorMap& map) {
       from.look_at(place, n);
       std::memcpy(values.data() + byte, from.host() + place, n);
     });
-    const uint32_t written = reduces ? bytes : bytes_written(map, first, bytes);
+    const uint32_t written = bytes_written(map, first, bytes);
     const Stretch to(c, address, written, Space::global, kind, bytes_of(map.type));
     if (c.stops()) return;
     to.look_at(0, written);

@@ -102,10 +102,7 @@ bool store_agrees(const Tensor& t, const Place& at) {
     std::printf("rank %u, elements of %u bytes, swizzle %d, stored to %d %d\n", t.rank(), t.element,
                 int(t.swizzle), at.c[0], at.c[1]);
   CHECK_CUDA(cudaDeviceSynchronize());
-  // A piece of 16 bytes that begins in a row is written whole: up to there, what is behind the row's end as well.
-  Tensor whole = t;
-  whole.size[0] = (t.size[0] * t.element + 15) / 16 * 16 / t.element;
-  for_each_element(whole, at, [&](unsigned in_box, size_t in_tensor) {
+  for_each_element(written_whole(t), at, [&](unsigned in_box, size_t in_tensor) {
     if (in_tensor != ~size_t(0)) std::memcpy(&want[in_tensor], values.data + in_box, t.element);
   });
   return std::equal(want.begin(), want.end(), tensor.data);

@@ -56,6 +56,13 @@ struct Tensor {
   }
 };
 
+// What stores and reductions write of the tensor: rows up to the end of the piece of 16 bytes that their last element
+// lies in.
+inline Tensor written_whole(Tensor t) {
+  t.size[0] = (t.size[0] * t.element + 15) / 16 * 16 / t.element;
+  return t;
+}
+
 struct Place {
   int c[5];
 };
