@@ -128,7 +128,7 @@ Estimate estimate_run(const json& groups, const json& kernels, const DeviceRates
     const double times = figure(group, "launches") / runs;
     const double registers = registers_of(kernels, word(group, "kernel"));
     LaunchTime time = time_of(group, registers, device, k, cure);
-    if (cure == Cure::balance) {  // what is equal already stays: a cut would only cost its updates
+    if (cure != Cure::nothing) {  // what a cure makes slower is left as it is: equal work is not cut up
       LaunchTime as_it_is = time_of(group, registers, device, k, Cure::nothing);
       if (as_it_is.work < time.work) time = std::move(as_it_is);
     }

@@ -23,7 +23,9 @@
 
 namespace warpgrade {
 
-// What is removed from the counters before the model runs again.
+// What is removed from the counters before the model runs again: one problem and no other. What its removal
+// takes is added: equal work a list of pieces, and updates where pieces of a result meet; reuse and coalesced
+// accesses passes through shared memory; contention a block's own copy. What a cure would make slower stays.
 enum class Cure { nothing, coalescing, bank_conflicts, balance, occupancy, divergence, contention, reuse };
 const char* name_of(Cure cure);
 

@@ -96,6 +96,8 @@ double LaunchBounds::waves() const {
 }
 
 double LaunchBounds::issue() const {
+  // With reuse, reads of shared memory stand where loads stood.
+  const double moved = staged().writes + (launch_.cured(Cure::coalescing) ? staged().reads : 0);
   const double slots =
       coefficient("fp32") * launch_.of_class("fp32") + coefficient("integer") * launch_.of_class("integer") +
       coefficient("fp64") * launch_.of_class("fp64") * kLanes / device_.fp64_lanes * kSchedulers / 2 +
@@ -104,7 +106,7 @@ double LaunchBounds::issue() const {
       launch_.of_class("fp16") +
       coefficient("memory") *
           (launch_.of_class("global") + launch_.of_class("shared") + launch_.of_class("generic") +
-           launch_.of_class("local") + launch_.of_class("atomic") + launch_.of_class("warp")) +
+           launch_.of_class("local") + launch_.of_class("atomic") + launch_.of_class("warp") + moved) +
       coefficient("barrier") * launch_.of_class("barrier");
   double part = 1;
   if (launch_.cured(Cure::divergence) && launch_.get("warp_instructions") > 0)
@@ -138,12 +140,14 @@ double LaunchBounds::warps() const {
   return std::max(1.0, blocks_ * warps_per_block_);
 }
 
+// Equal work is cut by a list: before all else a warp loads which piece is its own, and waits for that.
 double LaunchBounds::chain_of_all() const {
+  const double looked_up = launch_.cured(Cure::balance) ? warps() : 0;
   double part = 1;
   if (launch_.cured(Cure::divergence) && launch_.get("warp_instructions") > 0)
     part = launch_.get("thread_instructions") / (kLanes * launch_.get("warp_instructions"));
-  return part * (chain(launch_.get("chain_global"), launch_.get("chain_shared"), launch_.get("chain_cycles"),
-                       launch_.get("chain_loads")) +
+  return part * (chain(launch_.get("chain_global") + looked_up, launch_.get("chain_shared"),
+                       launch_.get("chain_cycles"), launch_.get("chain_loads") + looked_up) +
                  coefficient("wait_barrier") * launch_.get("barriers"));
 }
 
@@ -153,19 +157,25 @@ double LaunchBounds::latency() const {
   return kMicro * chain_of_all() * coefficient("overlap") / (at_once * device_.clock_hz);
 }
 
+// Of the busiest warp. A piece of equal work is not cut smaller than the lanes of a warp: they read what
+// describes it with one request, and would stand idle.
+double LaunchBounds::most_loads(double mean) const {
+  const double most = launch_.get("max_warp_loads");
+  return launch_.cured(Cure::balance) ? std::min(most, std::max(mean, kLanes)) : most;
+}
+
 // The busiest warp: what the mean warp does, and the loads beyond that as the block of instructions with
 // most loads does them, which is where long loops stay.
 double LaunchBounds::tail() const {
   const double mean = chain_of_all() / warps();
-  if (launch_.cured(Cure::balance)) return kMicro * mean / device_.clock_hz;
-  const double loads = launch_.get("global_load_requests") / warps(), most = launch_.get("max_warp_loads");
+  const double loads = launch_.get("global_load_requests") / warps(), most = most_loads(loads);
   const double widest = launch_.total("widest_loads");  // of the code: the same in each launch
   double busiest = mean;
   if (widest > 0 && most > loads) {
     const double one = chain(launch_.total("widest_global"), launch_.total("widest_shared"),
                              launch_.total("widest_cycles"), widest);
     busiest += (most - loads) * one / widest;
-  } else if (launch_.get("warp_instructions") > 0) {
+  } else if (!launch_.cured(Cure::balance) && launch_.get("warp_instructions") > 0) {
     busiest *= launch_.get("max_warp_instructions") * warps() / launch_.get("warp_instructions");
   }
   return kMicro * coefficient("tail") * busiest / device_.clock_hz;

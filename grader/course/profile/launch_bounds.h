@@ -24,6 +24,11 @@ class LaunchBounds {
   double preparation() const;
 
  private:
+  // Requests that a cure leads through shared memory: those that write it there and those that read it.
+  struct Staged {
+    double writes = 0, reads = 0;
+  };
+
   double coefficient(const char* name) const;
   double load_sectors() const;
   double results() const;
@@ -47,6 +52,7 @@ class LaunchBounds {
   double waves() const;
   double once() const;
   double lines() const;
+  Staged staged() const;
   double l1() const;
   double atomic_passes() const;
   double shared() const;
@@ -56,6 +62,7 @@ class LaunchBounds {
   double chain(double global, double shared, double cycles, double loads) const;
   double warps() const;
   double chain_of_all() const;
+  double most_loads(double mean) const;
   double latency() const;
   double tail() const;
 

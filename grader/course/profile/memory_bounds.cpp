@@ -33,7 +33,7 @@ double LaunchBounds::missing_in_l1() const {
 
 double LaunchBounds::l2_loads() const {
   const double all = load_sectors() * missing_in_l1();
-  return launch_.cured(Cure::reuse) ? std::min(all, launch_.get("distinct_sectors_read")) : all;
+  return std::min(all, once() * load_sectors());
 }
 
 // Of the sectors that the second level is asked for, those that it does not hold.
@@ -122,10 +122,31 @@ double LaunchBounds::partly_written() const {
   return words / 2 * std::min(all, kOfWhichLanesWriteAFifth * (all - ideal));
 }
 
-// The part of the loads that is left where each sector is read once.
+// The part of the loads that is left where each value is read once. How lanes ask for it stays: what they
+// waste of sectors is another problem, so that the sectors they could have asked for count here, not those
+// they did. It is taken that all of a sector is wanted in the end.
 double LaunchBounds::once() const {
-  if (!launch_.cured(Cure::reuse) || load_sectors() <= 0) return 1;
-  return std::min(1.0, launch_.get("distinct_sectors_read") / load_sectors());
+  const double ideal = launch_.get("global_load_sectors_ideal");
+  if (!launch_.cured(Cure::reuse) || ideal <= 0) return 1;
+  return std::min(1.0, launch_.get("distinct_sectors_read") / ideal);
+}
+
+// What a cure leads through shared memory. With reuse: a value is written there once and read there by each
+// request that loaded it. With coalesced accesses: what lanes waste of sectors is written and read in another
+// order, without bank conflicts, which are another problem.
+LaunchBounds::Staged LaunchBounds::staged() const {
+  if (launch_.cured(Cure::reuse) && once() < 1) {
+    const double requests = launch_.get("global_load_requests");
+    return {once() * requests, requests};
+  }
+  Staged staged;
+  if (!launch_.cured(Cure::coalescing)) return staged;
+  for (const std::string what : {"global_load", "global_store"}) {
+    const double all = launch_.cost(what + "_sectors", false), ideal = launch_.cost(what + "_sectors", true);
+    if (all > ideal) staged.writes += (1 - ideal / all) * launch_.get((what + "_requests").c_str());
+  }
+  staged.reads = staged.writes;
+  return staged;
 }
 
 // A line of 128 bytes is looked up in a clock.
@@ -158,7 +179,8 @@ double LaunchBounds::shared() const {
   // Updates in a block's own copy, without conflicts.
   const double moved_here =
       launch_.cured(Cure::contention) && fits_shared_memory() ? launch_.get("global_atomic_requests") : 0;
-  const double passes = moved_here + launch_.cost("shared_load_passes", ideal) +
+  const double passes = staged().writes + staged().reads + moved_here +
+                        launch_.cost("shared_load_passes", ideal) +
                         launch_.cost("shared_store_passes", ideal) +
                         coefficient("shared_atomic") * (ideal || launch_.cured(Cure::contention)
                                                             ? launch_.get("shared_atomic_passes_ideal")

@@ -64,7 +64,7 @@ const char* words_of_cure(const std::string& problem) {
       {"occupancy", "with all warps that a multiprocessor holds"},
       {"divergence", "without divergence"},
       {"contention", "without contention of atomics"},
-      {"redundant", "with each sector read once"}};
+      {"redundant", "with each value read once"}};
   const auto found = words.find(problem);
   return found == words.end() ? "" : found->second;
 }

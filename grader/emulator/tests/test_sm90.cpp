@@ -72,6 +72,8 @@ INSTANTIATE_TEST_SUITE_P(
         MarkedMistake{"unaligned_start", "misaligned", "715\n",
                       "which is byte 4 of a row: no multiple of 16"},
         MarkedMistake{"tile_overrun", "out_of_bounds", "700\n", "partly past the end of tile (256 bytes)"},
+        MarkedMistake{"store_before_tensor", "out_of_bounds", "715\n",
+                      "begins at element -1 of axis 1, before the tensor"},
         MarkedMistake{"no_map", "trap", "719\n", "there is none at this address"},
         MarkedMistake{"tensor_overrun", "out_of_bounds", "700\n", "the last 24 bytes lie past the end"},
         MarkedMistake{"no_wait", "shared_race", "0\n", "with nothing between that orders the two"}),

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "course/profile/told.h"
 
 namespace warpgrade {
@@ -104,6 +107,83 @@ TEST(Estimate, EqualWorkThatIsThereAlreadyIsNotCutUp) {
   json groups = streaming();
   groups[0].update({{"global_store_sectors", 1e7}, {"global_store_sectors_ideal", 1e7}});
   EXPECT_LE(microseconds(groups, Cure::balance), microseconds(groups));
+}
+
+std::map<std::string, double> bounds_of(const json& groups, Cure cure = Cure::nothing) {
+  return estimate_run(groups, json::array(), h200(), fitted_coefficients(), cure).bounds;
+}
+
+// A warp loads `most` times, the others 10 times.
+json busy_warp(double most) {
+  return launch({{"global_load_requests", 84480},
+                 {"chain_global", 84480},
+                 {"chain_loads", 84480},
+                 {"max_warp_loads", most},
+                 {"widest_global", 1},
+                 {"widest_loads", 1}});
+}
+
+TEST(Estimate, EqualWorkIsCutByAListThatEachWarpWaitsFor) {
+  const auto cut = bounds_of(busy_warp(10000), Cure::balance), whole = bounds_of(busy_warp(10000));
+  EXPECT_NEAR(cut.at("latency") / whole.at("latency"), 11. / 10, 1e-6);
+}
+
+TEST(Estimate, APieceOfEqualWorkHasAtLeastTheWidthOfAWarp) {
+  const double tail = bounds_of(busy_warp(10000), Cure::balance).at("tail");
+  EXPECT_DOUBLE_EQ(bounds_of(busy_warp(1000), Cure::balance).at("tail"), tail);
+  EXPECT_NEAR(tail / bounds_of(busy_warp(32)).at("tail"), 33. / 32, 0.01);  // and the list's load
+}
+
+// Each sector is asked for by `apart` requests of which each wants a part, and all that ten times.
+json read_again(double apart) {
+  constexpr double kDistinct = 1e7;
+  return launch({{"distinct_sectors_read", kDistinct},
+                 {"global_load_sectors", 10 * apart * kDistinct},
+                 {"global_load_sectors_ideal", 10 * kDistinct},
+                 {"lines", 10 * apart * kDistinct},
+                 {"global_load_requests", 10 * apart * kDistinct / 32}});
+}
+
+TEST(Estimate, WhatIsReadOnceIsAskedForAsBefore) {
+  for (const double apart : {1, 4}) {
+    const json groups = read_again(apart);
+    const double before = bounds_of(groups).at("l2"), after = bounds_of(groups, Cure::reuse).at("l2");
+    EXPECT_NEAR(before / after, 10, 1e-6) << apart;
+  }
+}
+
+TEST(Estimate, WhatIsReadOnceIsWrittenToSharedMemoryAndReadThere) {
+  const json groups = read_again(1);
+  const double passes = 1.1 * groups[0]["global_load_requests"].get<double>();
+  EXPECT_NEAR(bounds_of(groups, Cure::reuse).at("shared"),
+              1e6 * passes / (h200().multiprocessors * h200().clock_hz), 1e-6);
+  EXPECT_GT(bounds_of(groups, Cure::reuse).at("issue"), bounds_of(groups).at("issue"));
+}
+
+TEST(Estimate, AccessesBecomeCoalescedThroughSharedMemoryWithoutBankConflicts) {
+  const json groups = launch({{"global_store_sectors", 1e8},
+                              {"global_store_sectors_ideal", 1.25e7},
+                              {"global_store_requests", 3.2e6}});
+  const double passes = 2 * (1 - 1. / 8) * 3.2e6, us = 1e6 / (h200().multiprocessors * h200().clock_hz);
+  const auto before = bounds_of(groups), after = bounds_of(groups, Cure::coalescing);
+  EXPECT_EQ(before.at("shared"), 0);
+  EXPECT_NEAR(after.at("shared") - after.at("l1"), passes * us, 1e-6);  // they use one pipe
+  EXPECT_NEAR(after.at("issue") - before.at("issue"), fitted_coefficients().at("memory") * passes * us / 4,
+              1e-6);
+}
+
+TEST(Estimate, WhatRemovingAProblemWouldMakeSlowerStays) {
+  const json nothing_to_gain =
+      launch({{"distinct_sectors_read", 0.9e6},  // nearly each of them once: staging costs more than it saves
+              {"global_load_sectors", 1e6},
+              {"global_load_sectors_ideal", 1e6},
+              {"lines", 1e6},
+              {"global_load_requests", 1e6},
+              {"shared_load_passes", 1e9},
+              {"shared_load_passes_ideal", 1e9}});
+  for (const Cure cure : {Cure::coalescing, Cure::bank_conflicts, Cure::balance, Cure::occupancy,
+                          Cure::divergence, Cure::contention, Cure::reuse})
+    EXPECT_LE(microseconds(nothing_to_gain, cure), microseconds(nothing_to_gain)) << name_of(cure);
 }
 
 TEST(Estimate, PartlyWrittenSectorsBindTheSecondLevelAndAreNotCalledAtomics) {

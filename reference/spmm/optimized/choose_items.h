@@ -69,15 +69,13 @@ inline int choose_short_row(const Sizes& size, const Strategy& s, int multiproce
 struct Lanes {
   int lanes, short_row;
 };
-inline Lanes choose_lanes(const Sizes& size, int multiprocessors) {
-  constexpr std::int64_t kRowsOfFour = 32;  // that a warp has under way where four lanes take a row
+inline Lanes choose_lanes(const Sizes& size) {
   const std::int64_t mean = size.mean_row();
   const bool is_even = size.long_share <= kFewLong;
-  const bool fills = size.rows / kRowsOfFour >= kWarpsAnSm * multiprocessors;
   Lanes chosen{8, kShortRow};
   if (is_even && mean < 4) {
     chosen.lanes = 2;
-  } else if (mean < 9 && (is_even || fills)) {
+  } else if (is_even && mean < 9) {
     chosen.lanes = 4;
   } else if (mean >= 24 && mean < 64) {
     chosen = {16, 64};
@@ -87,6 +85,22 @@ inline Lanes choose_lanes(const Sizes& size, int multiprocessors) {
   if (SPMM_LANES > 0) chosen.lanes = SPMM_LANES;
   if (SPMM_SHORT_ROW > 0) chosen.short_row = SPMM_SHORT_ROW;
   return chosen;
+}
+
+// Of one column: entries that a warp takes where rows are read as a stream of entries, 0 where lanes take
+// rows. The stream costs the same however rows are cut. Lanes are quicker on rows of one length, on rows as
+// long as a warp, and where so little is to do that only latency counts.
+inline int choose_stream_window(const Sizes& size) {
+  constexpr std::int64_t kLongMean = 256, kShortMeanOfLittle = 5, kLittle = 1'000'000, kMuch = 16'000'000,
+                         kVeryMuch = 64'000'000;
+  constexpr int kWindow = 256, kWideWindow = 512;
+  if (size.k != 1 || size.nnz == 0 || SPMM_STREAM == 2) return 0;
+  const std::int64_t mean = size.mean_row();
+  const bool is_uneven = size.long_share > kFewLong && (mean >= kShortMeanOfLittle || size.nnz >= kLittle);
+  const bool is_scattered = size.nnz >= kMuch && size.locality < kLocal;
+  const bool streams = mean < kMeanOfLocalRows ? is_uneven : mean < kLongMean && is_scattered;
+  if (!streams && SPMM_STREAM != 1) return 0;
+  return size.nnz >= kVeryMuch ? kWideWindow : kWindow;
 }
 
 // Rows that a warp walks one after the other: as many as have their entries in one load.

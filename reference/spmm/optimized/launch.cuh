@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "entry_stream.cuh"
 #include "one_column.cuh"
 #include "pad.cuh"
 #include "plan.cuh"
@@ -33,31 +34,45 @@ cudaError_t launch(const Operands& op, const SpmmPlan& plan, int strips, cudaStr
   return cudaSuccess;
 }
 
+int blocks_of(std::int64_t count, int a_block) {
+  return static_cast<int>((count + a_block - 1) / a_block);
+}
+
 template <int kLanes>
-cudaError_t launch_one_column(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan,
-                              cudaStream_t stream) {
+cudaError_t launch_lanes(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
   using T = OneColumn<kLanes>;
-  const auto blocks_of = [](std::int64_t count, int a_block) { return (count + a_block - 1) / a_block; };
   const PanelList& list = plan.panels.front();
-  const std::int64_t blocks = blocks_of(list.long_count, T::kWarps) + blocks_of(a.rows, T::kRowsPerBlock);
-  spmm_one_column_kernel<T><<<static_cast<unsigned>(blocks), T::kThreads, 0, stream>>>(
+  const int blocks = blocks_of(list.long_count, T::kWarps) + blocks_of(a.rows, T::kRowsPerBlock);
+  spmm_one_column_kernel<T><<<blocks, T::kThreads, 0, stream>>>(
       op, list.long_items, list.long_count, a.row_offsets, a.rows, plan.strategy.short_row, plan.partials());
+  return cudaGetLastError();
+}
+
+cudaError_t launch_stream(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+  using T = StreamTile;
+  const PanelList& list = plan.panels.front();
+  const StreamView& view = plan.stream.view();
+  const int blocks = blocks_of(list.long_count, T::kWarps) + blocks_of(view.part_count, T::kWarps) +
+                     blocks_of(view.empty_count, T::kEmptyPerBlock);
+  spmm_entry_stream_kernel<<<blocks, T::kThreads, 0, stream>>>(op, list.long_items, list.long_count, view,
+                                                               a.nnz, plan.partials());
   return cudaGetLastError();
 }
 
 cudaError_t launch_one_column(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan,
                               cudaStream_t stream) {
+  if (plan.strategy.stream_window > 0) return launch_stream(a, op, plan, stream);
   switch (plan.strategy.lanes) {
     case 2:
-      return launch_one_column<2>(a, op, plan, stream);
+      return launch_lanes<2>(a, op, plan, stream);
     case 4:
-      return launch_one_column<4>(a, op, plan, stream);
+      return launch_lanes<4>(a, op, plan, stream);
     case 16:
-      return launch_one_column<16>(a, op, plan, stream);
+      return launch_lanes<16>(a, op, plan, stream);
     case 32:
-      return launch_one_column<32>(a, op, plan, stream);
+      return launch_lanes<32>(a, op, plan, stream);
     default:
-      return launch_one_column<8>(a, op, plan, stream);
+      return launch_lanes<8>(a, op, plan, stream);
   }
 }
 

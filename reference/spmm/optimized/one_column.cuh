@@ -30,16 +30,27 @@ __device__ float sum_of_lanes(float sum) {
   return sum;
 }
 
-// Adds the products of several entries, each of which exists or not. They are read through the caches: what
-// the lanes of neighbouring rows leave of a sector, others take.
-template <int kCount>
+// What nobody reads again: L1 keeps B instead.
+template <typename T>
+__device__ T load_past_l1(const T* p) {
+  static_assert(sizeof(T) == sizeof(unsigned), "32 bits");
+  T x;
+  asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(reinterpret_cast<unsigned&>(x)) : "l"(p));
+  return x;
+}
+
+// Adds the products of several entries, each of which exists or not. Whole lines of A pass L1 by; short rows
+// are read through it: what the lanes of neighbouring rows leave of a sector, others take.
+template <bool kWholeLines, int kCount>
 __device__ void add_products(const Operands& op, const unsigned (&at)[kCount], const bool (&exists)[kCount],
                              float (&sums)[kCount]) {
   Entry entries[kCount];
   float b[kCount];
 #pragma unroll
   for (int u = 0; u < kCount; ++u) {
-    if (exists[u]) entries[u] = {__ldg(op.columns + at[u]), __ldg(op.values + at[u])};
+    if (!exists[u]) continue;
+    entries[u] = kWholeLines ? Entry{load_past_l1(op.columns + at[u]), load_past_l1(op.values + at[u])}
+                             : Entry{__ldg(op.columns + at[u]), __ldg(op.values + at[u])};
   }
 #pragma unroll
   for (int u = 0; u < kCount; ++u) b[u] = exists[u] ? __ldg(op.b + entries[u].column) : 0.0f;
@@ -63,7 +74,7 @@ __device__ void long_row(const Operands& op, const Partials& partials, const Ite
       at[u] = from + u * kLanes + lane;
       exists[u] = at[u] >= begin && at[u] < end;
     }
-    add_products(op, at, exists, lane_sums);
+    add_products<true>(op, at, exists, lane_sums);
   }
 #pragma unroll
   for (int u = 1; u < kRounds; ++u) lane_sums[0] += lane_sums[u];
@@ -97,7 +108,7 @@ __device__ void short_rows(const Operands& op, const int* __restrict__ row_offse
       at[u] = static_cast<unsigned>(begin[u]) + from + lane;
       exists[u] = from + lane < length[u];
     }
-    add_products(op, at, exists, lane_sums);
+    add_products<false>(op, at, exists, lane_sums);
   }
   __syncwarp();
 #pragma unroll

@@ -5,38 +5,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "device_array.cuh"
 #include "kernel.cuh"
 #include "locality.cuh"
+#include "stream_plan.cuh"
 #include "warpgrade/spmm.h"
 
-#define TRY(call)                               \
-  do {                                          \
-    const cudaError_t status_ = (call);         \
-    if (status_ != cudaSuccess) return status_; \
-  } while (0)
-
-namespace {
-
 using namespace optimized;
-
-// An array in device memory.
-template <typename T>
-class DeviceArray {
- public:
-  DeviceArray() = default;
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-  ~DeviceArray() { cudaFree(data_); }
-  cudaError_t allocate(std::size_t count) {
-    return count == 0 ? cudaSuccess : cudaMalloc(&data_, count * sizeof(T));
-  }
-  T* get() const { return data_; }
-
- private:
-  T* data_ = nullptr;
-};
-
-}  // namespace
 
 struct SpmmPlan {
   Strategy strategy;
@@ -47,6 +22,7 @@ struct SpmmPlan {
   DeviceArray<float> partial_sums;
   DeviceArray<unsigned> arrivals;
   DeviceArray<float> padded_b;  // [cols, padded_pitch]
+  StreamPlan stream;
 
   Partials partials() const {
     return {splits.get(), slot_splits.get(), partial_sums.get(), arrivals.get(), strategy.all_strips()};
@@ -124,6 +100,7 @@ cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream
   plan->strategy = choose_strategy(size, device);
   TRY(plan->padded_b.allocate(static_cast<std::size_t>(a.cols) * plan->strategy.padded_pitch));
   const Strategy& s = plan->strategy;
+  if (s.stream_window > 0) TRY(plan->stream.make(a, s.stream_window, stream));
   if (s.all_strips() > kMaxStrips) return cudaErrorInvalidValue;
 
   const int windows = (a.rows - 1) / ListTile::kWindowRows + 1;

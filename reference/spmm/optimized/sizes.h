@@ -32,6 +32,9 @@
 #ifndef SPMM_LANES  // of one column, a short row
 #define SPMM_LANES 0
 #endif
+#ifndef SPMM_STREAM  // of one column: 1: rows are read as a stream of entries, 2: nowhere
+#define SPMM_STREAM 0
+#endif
 static_assert(SPMM_STRIP == 0 || SPMM_STRIP == 32 || SPMM_STRIP == 64 || SPMM_STRIP == 128,
               "a strip is what a group of lanes covers");
 static_assert(SPMM_PANELS >= 0 && SPMM_BANDS >= 0, "panels and bands are counted");
@@ -68,6 +71,7 @@ struct Strategy {
   bool whole_rows = false;       // short rows are walked over all of k at once
   int rows_a_warp = 4;           // of whole rows
   int lanes = 8;                 // of one column: lanes a short row
+  int stream_window = 0;         // of one column: entries a warp reads as a stream; 0: lanes take rows
 
   int all_strips() const { return strips + (last_columns > 0 ? 1 : 0); }
 };
@@ -122,10 +126,11 @@ inline bool whole_rows_matter(const Sizes& size) {
 
 // Whether a choice depends on where the columns of A lie.
 inline bool locality_matters(const Sizes& size, std::int64_t l2_bytes) {
-  if (size.nnz == 0 || size.mean_row() >= kMeanOfLocalRows) return false;
-  return size.k == 1 ||
-         (size.k > kNarrowestStrip &&
-          (whole_rows_matter(size) || size.b_bytes(std::min(size.k, kWidestStrip)) > l2_bytes * 3 / 4));
+  if (size.nnz == 0) return false;
+  if (size.k == 1) return true;
+  if (size.mean_row() >= kMeanOfLocalRows) return false;
+  return size.k > kNarrowestStrip &&
+         (whole_rows_matter(size) || size.b_bytes(std::min(size.k, kWidestStrip)) > l2_bytes * 3 / 4);
 }
 
 inline bool choose_whole_rows(const Sizes& size) {

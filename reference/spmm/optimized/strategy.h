@@ -12,6 +12,7 @@
 // band     columns of A that the long items of one launch are ordered by: L1 keeps what rows share, for a
 //          partial sum a row and band. For work too small for panels.
 // segment  entries that one warp takes at most; longer rows are cut, their parts summed in a fixed order.
+// stream   of one column, where rows are uneven: a warp reads whole rows as one stream of so many entries.
 // whole rows  where rows are short and even and their columns near: no strips, a warp walks all of k
 // (whole_rows.cuh).
 #pragma once
@@ -35,11 +36,13 @@ inline Strategy choose_strategy(const Sizes& size, const Device& device) {
   s.whole_rows = choose_whole_rows(size);
   s.rows_a_warp = choose_rows_a_warp(size);
   s.lists_short_rows = size.k > 1 && !s.whole_rows;
-  const Lanes lanes = choose_lanes(size, device.multiprocessors);
+  const Lanes lanes = choose_lanes(size);
   s.lanes = lanes.lanes;
-  s.short_row = size.k == 1    ? lanes.short_row
-                : s.whole_rows ? kShortRow
-                               : choose_short_row(size, s, device.multiprocessors);
+  s.stream_window = choose_stream_window(size);
+  s.short_row = s.stream_window > 0 ? s.stream_window
+                : size.k == 1       ? lanes.short_row
+                : s.whole_rows      ? kShortRow
+                                    : choose_short_row(size, s, device.multiprocessors);
   return s;
 }
 

@@ -124,8 +124,7 @@ TEST(StrategyTest, LanesOfOneColumnFollowTheMeanRow) {
   };
   EXPECT_EQ(lanes_of(264'346, 730'100, 0.0), std::pair(2, 32)) << "a road network";
   EXPECT_EQ(lanes_of(254'016, 1'520'066, 0.0), std::pair(4, 32)) << "a planar mesh";
-  EXPECT_EQ(lanes_of(326'186, 1'615'400, 0.15), std::pair(4, 32)) << "uneven, but enough rows";
-  EXPECT_EQ(lanes_of(169'343, 1'166'243, 0.5), std::pair(8, 32)) << "uneven, and too few rows";
+  EXPECT_EQ(lanes_of(19'717, 88'651, 0.2), std::pair(8, 32)) << "uneven, and too little for a stream";
   EXPECT_EQ(lanes_of(81'000, 3'305'376, 1.0), std::pair(16, 64)) << "finite elements";
   EXPECT_EQ(lanes_of(13'380, 1'127'916, 1.0), std::pair(32, 128)) << "a dense social graph";
   EXPECT_EQ(lanes_of(232'965, 114'615'892, 1.0), std::pair(8, 32)) << "nearly all rows are long";
@@ -217,6 +216,22 @@ TEST(StrategyTest, NoWidthTakesMorePassesOrManyMoreLanesThanTheNextTunedOne) {
 
 TEST(StrategyTest, LongRowsAreCutSoThatOneWaveOfWarpsTakesThem) {
   for (const int k : {32, 256}) EXPECT_EQ(choose_strategy({4267, 4267, 2135822, k}, kH200).segment, 512) << k;
+}
+
+// Of one column: a stream of entries where rows are uneven, or scattered and much work; lanes elsewhere.
+TEST(StrategyTest, OneColumnStreamsUnevenRowsAndLeavesEvenOnesAndLittleWorkToLanes) {
+  const auto window = [](std::int64_t rows, std::int64_t nnz, double locality, double long_share) {
+    return choose_strategy({rows, rows, nnz, 1, locality, long_share}, kH200).stream_window;
+  };
+  EXPECT_EQ(window(325'557, 5'565'380, 0.9, 0.6), 256) << "a web crawl";
+  EXPECT_EQ(window(2'927'963, 30'561'856, 0.0, 0.1), 256) << "a large power-law graph";
+  EXPECT_EQ(window(2'449'029, 123'718'168, 0.0, 0.9), 512) << "a very large one";
+  EXPECT_EQ(window(326'186, 1'615'400, 0.1, 0.2), 256) << "short rows, but many";
+  EXPECT_EQ(window(19'717, 88'651, 0.1, 0.2), 0) << "short rows, and few";
+  EXPECT_EQ(window(264'346, 730'100, 0.9, 0.0), 0) << "roads";
+  EXPECT_EQ(window(1'400'000, 37'000'000, 0.9, 0.5), 0) << "a large mesh of 27 points";
+  EXPECT_EQ(window(232'965, 114'615'716, 0.0, 1.0), 0) << "rows as long as a warp and more";
+  EXPECT_EQ(choose_strategy({2'927'963, 2'927'963, 30'561'856, 32, 0.0, 0.1}, kH200).stream_window, 0);
 }
 
 bool is_compiled(const Group& wanted) {

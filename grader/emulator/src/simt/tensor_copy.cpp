@@ -43,13 +43,13 @@ bool is_aligned_box(const LaneCopy& c, uint64_t shared) {
   return false;
 }
 
-// Hardware reads rows in pieces of 16 bytes; an H200 calls another start along the first axis an
-// illegal instruction.
+constexpr uint32_t kPiece = 16;  // bytes of a row that hardware reads and writes at once
+
+// An H200 calls another start along the first axis an illegal instruction.
 bool is_aligned_start(const LaneCopy& c, const TensorMap& map) {
-  constexpr int64_t kPiece = 16;
   const int64_t start = lanes<int32_t>(c.w, c.copy.coordinates[0])[c.lane];
   const int64_t byte = start * static_cast<int64_t>(bytes_of(map.type));
-  if (byte % kPiece == 0) return true;
+  if (byte % int64_t{kPiece} == 0) return true;
   Diagnostic d = diagnose(c.w, c.i, c.lane, Finding::misaligned);
   d.address = map.address;
   d.message += "copies a box of a tensor that begins at element " + std::to_string(start) +
@@ -59,6 +59,26 @@ bool is_aligned_start(const LaneCopy& c, const TensorMap& map) {
       "cudaErrorIllegalInstruction.";
   stop_launch(c.w, std::move(d), Fault::illegal_instruction);
   return false;
+}
+
+// Boxes that are loaded may begin before the tensor. An H200 calls a store of such a box an
+// illegal instruction.
+bool starts_inside(const LaneCopy& c, const TensorMap& map) {
+  for (uint32_t axis = 0; axis < map.rank; ++axis) {
+    const int32_t start = lanes<int32_t>(c.w, c.copy.coordinates[axis])[c.lane];
+    if (start >= 0) continue;
+    Diagnostic d = diagnose(c.w, c.i, c.lane, Finding::out_of_bounds);
+    d.address = map.address;
+    d.message += "stores a box of a tensor that begins at element " + std::to_string(start) + " of axis " +
+                 std::to_string(axis) + ", before the tensor";
+    d.advice =
+        "Begin at element 0 or behind it; only boxes that are loaded may begin before the tensor. A GPU ends "
+        "the "
+        "kernel with cudaErrorIllegalInstruction.";
+    stop_launch(c.w, std::move(d), Fault::illegal_instruction);
+    return false;
+  }
+  return true;
 }
 
 // A box of a tensor: its rows in global memory, its bytes in shared memory.
@@ -203,11 +223,18 @@ bool check_reduction(const LaneCopy& c, Type type) {
   return false;
 }
 
+// Of a row's bytes that begin in the tensor: a store writes whole pieces, what is behind the end of a row
+// among them (seen on an H200).
+uint32_t bytes_written(const TensorMap& map, uint32_t first, uint32_t bytes) {
+  const uint32_t end = (first + bytes + kPiece - 1) / kPiece * kPiece;
+  return std::min(end, map.row_bytes()) - first;
+}
+
 void store_box(const LaneCopy& c, const TensorMap& map) {
   const Type type = reduced_type(map.type, c.copy.reduction);
   if (!check_reduction(c, type)) return;
   const uint64_t shared = c.address(c.copy.from);
-  if (!is_aligned_box(c, shared) || !is_aligned_start(c, map)) return;
+  if (!is_aligned_box(c, shared) || !is_aligned_start(c, map) || !starts_inside(c, map)) return;
   const Stretch from(c, shared, map.box_bytes(), Space::shared, AccessKind::load, kSharedAlign);
   if (c.stops()) return;
   const Box box(c, map);
@@ -220,10 +247,11 @@ void store_box(const LaneCopy& c, const TensorMap& map) {
       from.look_at(place, n);
       std::memcpy(values.data() + byte, from.host() + place, n);
     });
-    const Stretch to(c, address, bytes, Space::global, kind, bytes_of(map.type));
+    const uint32_t written = reduces ? bytes : bytes_written(map, first, bytes);
+    const Stretch to(c, address, written, Space::global, kind, bytes_of(map.type));
     if (c.stops()) return;
-    to.look_at(0, bytes);
-    write_elements(c.copy, to.host(), values.data() + first, bytes, type);
+    to.look_at(0, written);
+    write_elements(c.copy, to.host(), values.data() + first, written, type);
   });
 }
 

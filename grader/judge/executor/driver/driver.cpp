@@ -106,19 +106,34 @@ CUstream Driver::stream_of(StreamId stream) const {
 // --- streams and events ---
 
 cudaError_t Driver::create_stream(unsigned flags, int priority, StreamId& stream) {
+  const StreamKind kind{flags, priority};
   CUstream made = nullptr;
-  const CUresult result = api_.cuStreamCreateWithPriority_(&made, flags, priority);
-  if (result != CUDA_SUCCESS) return result_of(result);
+  const auto kept = std::find_if(kept_streams_.begin(), kept_streams_.end(),
+                                 [&](const auto& one) { return one.second == kind; });
+  if (kept != kept_streams_.end()) {
+    made = kept->first;
+    kept_streams_.erase(kept);
+  } else {
+    const CUresult result = api_.cuStreamCreateWithPriority_(&made, flags, priority);
+    if (result != CUDA_SUCCESS) return result_of(result);
+  }
   stream = static_cast<StreamId>(streams_.size());
   streams_.push_back(made);
+  stream_kinds_[stream] = kind;
   return cudaSuccess;
 }
+// Kept for the next one of its kind: each new stream may get another of the device's queues, and a short
+// run's time depends on the queue. So a case's stream is the same, whichever cases came before.
 cudaError_t Driver::destroy_stream(StreamId stream) {
   const CUstream gone = std::exchange(streams_[stream], nullptr);
-  return result_of(api_.cuStreamDestroy_(gone));
+  const auto kind = stream_kinds_.extract(stream);
+  if (kind.empty()) return result_of(api_.cuStreamDestroy_(gone));  // its attributes were changed
+  kept_streams_.emplace_back(gone, kind.mapped());
+  return cudaSuccess;
 }
 cudaError_t Driver::set_stream_attribute(StreamId stream, cudaStreamAttrID attribute,
                                          const cudaStreamAttrValue& value) {
+  stream_kinds_.erase(stream);
   CUstreamAttrValue v;
   static_assert(sizeof v == sizeof value);
   std::memcpy(&v, &value, sizeof v);

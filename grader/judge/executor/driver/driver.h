@@ -139,7 +139,14 @@ class Driver final : public cudart::Backend {
   std::vector<CUresult> load_results_;
   std::vector<Kernel> kernels_;
   std::vector<CUlaunchAttribute> attributes_;  // of the launch in hand
-  std::vector<CUstream> streams_;              // those of the default ones, too; null where one was destroyed
+  struct StreamKind {
+    unsigned flags;
+    int priority;
+    bool operator==(const StreamKind&) const = default;
+  };
+  std::map<cudart::StreamId, StreamKind> stream_kinds_;  // of those as they were made
+  std::vector<std::pair<CUstream, StreamKind>> kept_streams_;
+  std::vector<CUstream> streams_;  // those of the default ones, too; null where one was destroyed
   std::vector<CUevent> events_;
   std::vector<CUgraphExec> graphs_;
   std::map<uint64_t, DeviceArray> arrays_;   // by the address of the memory that they stand for
