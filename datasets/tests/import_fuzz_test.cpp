@@ -31,14 +31,14 @@ std::string int32_bytes(const std::vector<int>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * 4};
 }
 
-void append_tar(std::string& archive, const std::string& name, const std::string& content) {
+void append_tar(std::string& archive, const std::string& name, const std::string& content, char type = '0') {
   std::string header(512, '\0');
   header.replace(0, name.size(), name);
   header.replace(100, 7, "0000644");
   header.replace(124, 11, fmt::format("{:011o}", content.size()));
   header.replace(136, 11, "00000000000");
   header.replace(148, 8, "        ");
-  header[156] = '0';
+  header[156] = type;
   header.replace(257, 8,
                  std::string("ustar\0"
                              "00",
@@ -167,6 +167,12 @@ std::vector<Corpus> write_corpora(const fs::path& folder) {
   append_tar(tar, "m/readme.txt", "text");
   write_file(folder / "t.tar", tar + std::string(1024, '\0'));
   write_gzip(folder / "t.tar.gz", tar + std::string(1024, '\0'));
+  std::string named;  // by the headers that GNU tar and pax write in front
+  append_tar(named, "././@LongLink", std::string("m/") + std::string(120, 'n') + ".mtx" + '\0', 'L');
+  append_tar(named, "m/n", market);
+  append_tar(named, "PaxHeaders/r", "19 path=m/readme.m\n10 size=4\n21 mtime=1.000000001\n", 'x');
+  append_tar(named, "r", "text");
+  write_file(folder / "named.tar", named + std::string(1024, '\0'));
   const Csr square = build_csr(
       6, 6, {{0, 1, 1}, {0, 2, 1}, {0, 3, 1}, {0, 4, 1}, {1, 2, 1}, {1, 3, 1}, {1, 4, 1}, {4, 0, 1}},
       Duplicates::kKeepAll);
@@ -198,6 +204,7 @@ std::vector<Corpus> write_corpora(const fs::path& folder) {
       {"ogb", Format::kAuto, "raw/edge.csv.gz", {"raw/edge.csv.gz", "raw/num-node-list.csv.gz"}},
       {"tar", Format::kAuto, "t.tar", {"t.tar"}},
       {"tar.gz", Format::kAuto, "t.tar.gz", {"t.tar.gz"}},
+      {"tar with long names", Format::kAuto, "named.tar", {"named.tar"}},
       {"bvgraph", Format::kAuto, "v.graph", {"v.graph", "v.properties"}},
       {"course text", Format::kAuto, "p.graph", {"p.graph", "p.config"}},
       {"course dumps", Format::kAuto, "q.graph.ptrdump", {"q.graph.ptrdump", "q.graph.edgedump"}}};

@@ -116,6 +116,14 @@ void make_directories(const fs::path& path) {
   }
 }
 
+void remove_tree(const fs::path& root) {
+  std::error_code none;
+  for (const auto& entry : fs::recursive_directory_iterator(root, none))
+    if (entry.is_directory() && !entry.is_symlink())
+      fs::permissions(entry.path(), fs::perms::owner_all, fs::perm_options::add, none);
+  fs::remove_all(root, none);
+}
+
 TemporaryDirectory::TemporaryDirectory(std::string_view stem) {
   std::string pattern = (fs::temp_directory_path() / fmt::format("{}-XXXXXX", stem)).string();
   if (mkdtemp(pattern.data()) == nullptr) {

@@ -24,6 +24,10 @@ void write_scratch(const std::filesystem::path& path, std::string_view bytes, un
 // Creates the folder and its parents. Throws UsageError.
 void make_directories(const std::filesystem::path& path);
 
+// Removes a tree as far as that goes. Folders in it may be read-only, as a snapshot's are: they are
+// made writable first.
+void remove_tree(const std::filesystem::path& root);
+
 // A folder under the system's temporary folder that is removed with the object.
 class TemporaryDirectory {
  public:

@@ -105,15 +105,6 @@ json begin_batch(const BatchOptions& given, const RunFolder& folder, const Site&
   return batch;
 }
 
-// Snapshots are read-only: their folders are made writable first.
-void remove_tree(const fs::path& root) {
-  std::error_code none;
-  for (const auto& entry : fs::recursive_directory_iterator(root, none))
-    if (entry.is_directory() && !entry.is_symlink())
-      fs::permissions(entry.path(), fs::perms::owner_all, fs::perm_options::add, none);
-  fs::remove_all(root, none);
-}
-
 }  // namespace
 
 json read_batch(const RunFolder& folder) {

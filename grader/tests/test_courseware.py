@@ -11,55 +11,22 @@ import hashlib
 import io
 import json
 import os
-import sqlite3
 import subprocess
 import unicodedata
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import lms_import
 import pytest
-from conftest import ROOT, warpgrade
-from generated_class import KINDS, LATE, GeneratedClass, Person, judge, tarred
+from conftest import warpgrade
+from courseware import SOURCE, class_of, good, policy_of, rows_of, take_in
+from generated_class import KINDS, GeneratedClass, judge, tarred
 from lms_import import LmsPerson
 from test_exports import GRADESCOPE
 
 COLUMN = "Lab 1 (4711)"  # as Canvas' own export calls it: by the number it finds the assignment
 BLACKBOARD_COLUMN = "Lab 1 [Total Pts: 100 Score] |4711"
-SOURCE = b'#error "nobody compiles this"\n'
-
-
-def policy_of(folder: Path, extra: str = "", gate: str = "correct") -> Path:
-    """The lab's own policy with late rules, the course's zone and what else is given."""
-    text = (ROOT / "grader/policies/spmm.yaml").read_text(encoding="utf-8").replace("gate: correct", f"gate: {gate}")
-    late = ", ".join(f"{key}: {value}" for key, value in LATE.items())
-    file = folder / "policy.yaml"
-    file.write_text(f"{text}\nlate: {{{late}}}\ntimezone: Europe/Berlin\n{extra}", encoding="utf-8")
-    return file
-
-
-def take_in(run: Path, export: Path, roster: Path | None, *options: str | Path) -> subprocess.CompletedProcess[str]:
-    """Takes the class in without judging."""
-    arguments = ["--submissions", export, "--backend", "emulator", "--cases", "synth-identity-k32", "--take-in"]
-    if roster is not None:
-        arguments += ["--roster", roster]
-    return warpgrade("batch", run, *arguments, *options)
-
-
-def rows_of(file: Path) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
-
-
-def class_of(run: Path) -> dict[str, Any]:
-    return json.loads((run / "submissions.json").read_text(encoding="utf-8"))
-
-
-def good(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(tarred("spmm.cu", SOURCE))
-    return path
 
 
 # ---- the class of 200
@@ -387,134 +354,3 @@ def test_two_of_one_name_in_brightspace_are_two_people(tmp_path: Path) -> None:
     assert sorted((a["student"], a["attempt"]) for a in taken["attempts"]) == [
         ("Li Wei (1)", 1), ("Li Wei (2)", 1), ("b", 1), ("b", 2),
     ]  # fmt: skip
-
-
-# ---- one source of a grade
-
-
-@pytest.fixture
-def course(tmp_path: Path) -> tuple[Path, Path, list[Person]]:
-    """A run of eight students, collected into a gradebook."""
-    made = GeneratedClass("folder", 7, size=8)
-    export, roster = made.write(tmp_path)
-    run, book = tmp_path / "run", tmp_path / "course.sqlite"
-    assert take_in(run, export, roster, "--policy", policy_of(tmp_path)).returncode == 0
-    judge(run, made.people)
-    assert warpgrade("collect", run, "--gradebook", book).returncode == 0
-    return run, book, made.people
-
-
-def override(book: Path, student: str, points: str, *options: str) -> subprocess.CompletedProcess[str]:
-    why = ["--points", points, "--reason", "appeal", "--author", "A. Person", "--gradebook", book]
-    return warpgrade("grades", "override", student, "--lab", "spmm", *why, *options)
-
-
-def points_in_canvas(run: Path, student: str) -> str:
-    return next(row[5] for row in rows_of(run / "export/canvas.csv") if row[2] == student)
-
-
-def test_an_override_survives_rescore_and_every_later_export(
-    course: tuple[Path, Path, list[Person]], tmp_path: Path
-) -> None:
-    run, book, people = course
-    assert override(book, people[0].id, "61.5").returncode == 0
-    stricter = tmp_path / "stricter.yaml"
-    stricter.write_text(
-        (tmp_path / "policy.yaml").read_text(encoding="utf-8").replace("correctness: 40", "correctness: 30"),
-        encoding="utf-8",
-    )
-    done = warpgrade("rescore", run, "--policy", stricter, "--yes")  # no variable, no option
-    assert done.returncode == 0, done.stderr
-    assert points_in_canvas(run, people[0].id) == "61.5"
-    page = (run / f"export/feedback/{people[1].id}/feedback.json").read_text(encoding="utf-8")
-    view = json.loads(page)
-    assert view["max_points"] == 90
-    assert view["points"] == sum(view["parts"].values()) == 30, "the breakdown is the new policy's"
-    autolab = json.loads((run / f"export/autolab/{people[1].id}.txt").read_text(encoding="utf-8"))
-    assert autolab["scores"] == {"correctness": 30, "speed": 0}
-    found = {grade["student"]: grade for grade in json.loads(
-        warpgrade("grades", "--gradebook", book, "--format", "json").stdout)}  # fmt: skip
-    assert found[people[1].id]["points"] == 30, "the gradebook follows"
-
-
-def test_where_an_override_would_be_lost_the_command_refuses(
-    course: tuple[Path, Path, list[Person]], tmp_path: Path
-) -> None:
-    run, book, people = course
-    older = tmp_path / "older.sqlite"
-    older.write_bytes(book.read_bytes())
-    assert override(book, people[0].id, "61.5").returncode == 0
-    assert warpgrade("export", run, "--format", "canvas").returncode == 0
-
-    other = tmp_path / "other.sqlite"
-    for command in (["collect", run, "--gradebook", other], ["export", run, "--gradebook", older]):
-        done = warpgrade(*command)
-        assert done.returncode == 1, done.stdout
-        assert people[0].id in done.stderr and "would be lost" in done.stderr
-    moved = tmp_path / "moved.sqlite"
-    book.rename(moved)
-    done = warpgrade("export", run, "--format", "canvas")
-    assert done.returncode == 1 and "is not there: its overrides would be lost" in done.stderr, done.stderr
-    done = warpgrade("export", run, "--format", "canvas", "--gradebook", older)
-    assert done.returncode == 1 and "older copy" in done.stderr, done.stderr
-    assert warpgrade("export", run, "--format", "canvas", "--gradebook", moved).returncode == 0
-    assert points_in_canvas(run, people[0].id) == "61.5"
-    done = warpgrade("export", run, "--format", "canvas", "--without-overrides")
-    assert done.returncode == 0 and "computed points without overrides" in done.stdout
-    assert points_in_canvas(run, people[0].id) == "100"
-
-
-def test_the_gradebooks_variable_counts_for_collect_too(
-    course: tuple[Path, Path, list[Person]], tmp_path: Path
-) -> None:
-    run, _, people = course
-    (run / "gradebook.json").unlink()
-    done = warpgrade("collect", run, env=os.environ | {"WARPGRADE_GRADEBOOK": str(tmp_path / "named.sqlite")})
-    assert done.returncode == 0, done.stderr
-    with sqlite3.connect(tmp_path / "named.sqlite") as database:
-        assert database.execute("SELECT count(*) FROM students").fetchone() == (len(people),)
-
-
-def test_more_points_than_there_are_must_be_meant(course: tuple[Path, Path, list[Person]]) -> None:
-    _, book, people = course
-    done = override(book, people[0].id, "999")
-    assert done.returncode == 1 and "worth 100 points" in done.stderr, done.stderr
-    assert override(book, people[0].id, "105", "--above-maximum").returncode == 0
-
-
-def test_scores_that_do_not_follow_from_the_records_are_not_exported(course: tuple[Path, Path, list[Person]]) -> None:
-    run, _, _ = course
-    scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
-    scores["submissions"][0]["points"] = 12
-    (run / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
-    done = warpgrade("export", run, "--format", "canvas")
-    assert done.returncode == 1 and "does not follow" in done.stderr
-    assert warpgrade("collect", run).returncode == 0
-    assert warpgrade("export", run, "--format", "canvas").returncode == 0
-
-
-def test_a_copy_of_a_slow_baseline_is_told_what_is_missing(tmp_path: Path) -> None:
-    """`gate: {correct, faster_than: ...}`: the points, and the words in every place where a student reads."""
-    made = GeneratedClass("folder", 8, size=2)
-    export, roster = made.write(tmp_path)
-    run = tmp_path / "run"
-    policy = policy_of(tmp_path, gate="{correct, faster_than: {cusparse_default: 1.2}}")
-    assert take_in(run, export, roster, "--policy", policy).returncode == 0
-    judge(run, made.people)  # the second one is slow: 0.2
-    assert warpgrade("collect", run).returncode == 0
-    assert warpgrade("export", run, "--no-pdf").returncode == 0
-    slow = made.people[1].id
-    assert json.loads((run / f"export/gradescope/{slow}.json").read_text(encoding="utf-8"))["score"] == 0
-    for text in (f"gradescope/{slow}.json", f"feedback/{slow}/index.html", f"feedback/{slow}/feedback.md"):
-        assert "from a speed-up of 1.2 over cusparse_default on; yours is 0.2" in (run / "export" / text).read_text(
-            encoding="utf-8"
-        ).replace("\\_", "_"), text
-
-
-def test_an_unknown_baseline_in_the_policy_is_named(tmp_path: Path) -> None:
-    good(tmp_path / "class/s1.tar.gz")
-    done = take_in(
-        tmp_path / "run", tmp_path / "class", None, "--policy", policy_of(tmp_path, gate="{faster_than: {naiv: 2}}")
-    )
-    assert done.returncode == 1
-    assert "points.gate.faster_than: lab spmm has no baseline 'naiv'" in done.stderr

@@ -1,6 +1,6 @@
 """The desk's runs on a real Slurm: a standing array of tasks takes them, ends when idle, and may die.
 
-Needs what test_slurm.py needs.
+slurm_cluster.py says what they need.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from desk_place import NAIVE, Desk, ask_run, desk_at, packed
-from test_slurm import Cluster, kill, needs_slurm, processes_with
+from slurm_cluster import Cluster, kill, needs_slurm, processes_with
 
 pytestmark = needs_slurm
 

@@ -22,15 +22,6 @@ using nlohmann::json;
 
 namespace {
 
-// A snapshot's folders are read-only: they are made writable first.
-void remove_tree(const fs::path& root) {
-  std::error_code none;
-  for (const auto& entry : fs::recursive_directory_iterator(root, none))
-    if (entry.is_directory() && !entry.is_symlink())
-      fs::permissions(entry.path(), fs::perms::owner_all, fs::perm_options::add, none);
-  fs::remove_all(root, none);
-}
-
 // The views of a lab's latest runs, each under its student's pseudonym.
 Views views_of(const Queue& queue, const std::vector<Request>& runs) {
   json people = json::array();

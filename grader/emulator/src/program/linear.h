@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "program/program.h"
@@ -76,6 +77,16 @@ using SymbolTable = std::unordered_map<std::string_view, uint64_t>;
 
 // Throws PtxError for what cannot be resolved.
 LinearProgram linearize(Module& module, Function& entry, const SymbolTable& variables);
+
+// The basic blocks of a function's code, in its order.
+struct CodeBlocks {
+  std::vector<uint32_t> begins;                      // instructions; behind the last block's the code's end
+  std::vector<uint32_t> block_of;                    // each instruction's
+  std::vector<std::pair<uint32_t, uint32_t>> edges;  // from, to; by from
+
+  uint32_t count() const { return static_cast<uint32_t>(begins.size() - 1); }
+};
+CodeBlocks find_blocks(const std::vector<LinearInst>& code);
 
 // Puts basic blocks in an order in which lanes that wait for others wait at a higher index: reverse
 // post-order with loop bodies contiguous and loop exits after them. Unreachable code is dropped.

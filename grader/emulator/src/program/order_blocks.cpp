@@ -21,7 +21,6 @@ class BlockPlacing {
 
   void run() {
     split();
-    connect();
     const std::vector<uint32_t> plain = reverse_post_order(false);
     find_loops(plain);
     rewrite(reverse_post_order(true));
@@ -29,33 +28,14 @@ class BlockPlacing {
 
  private:
   void split() {
-    std::vector<bool> leads(code_.size() + 1, false);
-    leads[0] = true;
-    for (uint32_t i = 0; i < code_.size(); ++i) {
-      if (code_[i].is("bra")) leads[code_[i].target] = true;
-      for (const uint32_t t : code_[i].targets) leads[t] = true;
-      if (code_[i].ends_block()) leads[i + 1] = true;
+    CodeBlocks found = find_blocks(code_);
+    for (uint32_t b = 0; b < found.count(); ++b)
+      blocks_.push_back({found.begins[b], found.begins[b + 1], {}, {}, {}});
+    for (const auto& [from, to] : found.edges) {
+      blocks_[from].successors.push_back(to);
+      blocks_[to].predecessors.push_back(from);
     }
-    block_of_.resize(code_.size());
-    for (uint32_t i = 0; i < code_.size(); ++i) {
-      if (leads[i]) blocks_.push_back({i, i, {}, {}, {}});
-      blocks_.back().end = i + 1;
-      block_of_[i] = static_cast<uint32_t>(blocks_.size() - 1);
-    }
-  }
-
-  void connect() {
-    for (uint32_t b = 0; b < blocks_.size(); ++b) {
-      const LinearInst& last = code_[blocks_[b].end - 1];
-      if (last.is("bra")) link(b, block_of_[last.target]);
-      for (const uint32_t t : last.targets) link(b, block_of_[t]);
-      if (last.falls_through() && b + 1 < blocks_.size()) link(b, b + 1);
-    }
-  }
-
-  void link(uint32_t from, uint32_t to) {
-    blocks_[from].successors.push_back(to);
-    blocks_[to].predecessors.push_back(from);
+    block_of_ = std::move(found.block_of);
   }
 
   // Loops that both blocks are in.
@@ -187,6 +167,29 @@ class BlockPlacing {
 };
 
 }  // namespace
+
+CodeBlocks find_blocks(const std::vector<LinearInst>& code) {
+  std::vector<bool> leads(code.size() + 1, false);
+  leads[0] = true;
+  for (uint32_t i = 0; i < code.size(); ++i) {
+    if (code[i].is("bra")) leads[code[i].target] = true;
+    for (const uint32_t t : code[i].targets) leads[t] = true;
+    if (code[i].ends_block()) leads[i + 1] = true;
+  }
+  CodeBlocks found;
+  for (uint32_t i = 0; i < code.size(); ++i) {
+    if (leads[i]) found.begins.push_back(i);
+    found.block_of.push_back(static_cast<uint32_t>(found.begins.size() - 1));
+  }
+  found.begins.push_back(static_cast<uint32_t>(code.size()));
+  for (uint32_t b = 0; b < found.count(); ++b) {
+    const LinearInst& last = code[found.begins[b + 1] - 1];
+    if (last.is("bra")) found.edges.emplace_back(b, found.block_of[last.target]);
+    for (const uint32_t t : last.targets) found.edges.emplace_back(b, found.block_of[t]);
+    if (last.falls_through() && b + 1 < found.count()) found.edges.emplace_back(b, b + 1);
+  }
+  return found;
+}
 
 void order_blocks(LinearFunction& function) {
   BlockPlacing(function).run();

@@ -88,26 +88,11 @@ class Liveness {
   };
 
   void split() {
-    std::vector<bool> leads(code_.size() + 1, false);
-    leads[0] = true;
-    for (uint32_t i = 0; i < code_.size(); ++i) {
-      if (code_[i].is("bra")) leads[code_[i].target] = true;
-      for (const uint32_t t : code_[i].targets) leads[t] = true;
-      if (code_[i].ends_block()) leads[i + 1] = true;
-    }
-    std::vector<uint32_t> block_of(code_.size());
-    for (uint32_t i = 0; i < code_.size(); ++i) {
-      if (leads[i]) blocks_.push_back({i, i, {}});
-      blocks_.back().end = i + 1;
-      block_of[i] = static_cast<uint32_t>(blocks_.size() - 1);
-      note(code_[i], block_of[i]);
-    }
-    for (uint32_t b = 0; b < blocks_.size(); ++b) {
-      const LinearInst& last = code_[blocks_[b].end - 1];
-      if (last.is("bra")) blocks_[block_of[last.target]].predecessors.push_back(b);
-      for (const uint32_t t : last.targets) blocks_[block_of[t]].predecessors.push_back(b);
-      if (last.falls_through() && b + 1 < blocks_.size()) blocks_[b + 1].predecessors.push_back(b);
-    }
+    const CodeBlocks found = find_blocks(code_);
+    for (uint32_t b = 0; b < found.count(); ++b)
+      blocks_.push_back({found.begins[b], found.begins[b + 1], {}});
+    for (const auto& [from, to] : found.edges) blocks_[to].predecessors.push_back(from);
+    for (uint32_t i = 0; i < code_.size(); ++i) note(code_[i], found.block_of[i]);
   }
 
   // Instructions come in order: a block stands at the end of a register's list or not at all.
