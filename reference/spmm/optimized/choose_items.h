@@ -94,7 +94,7 @@ inline int choose_stream_window(const Sizes& size) {
   constexpr std::int64_t kLongMean = 256, kShortMeanOfLittle = 5, kLittle = 1'000'000, kMuch = 16'000'000,
                          kVeryMuch = 64'000'000;
   constexpr int kWindow = 256, kWideWindow = 512;
-  if (size.k != 1 || size.nnz == 0 || SPMM_STREAM == 2) return 0;
+  if (size.k != 1 || size.nnz == 0 || !size.whole_vectors || SPMM_STREAM == 2) return 0;
   const std::int64_t mean = size.mean_row();
   const bool is_uneven = size.long_share > kFewLong && (mean >= kShortMeanOfLittle || size.nnz >= kLittle);
   const bool is_scattered = size.nnz >= kMuch && size.locality < kLocal;

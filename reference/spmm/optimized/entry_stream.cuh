@@ -43,12 +43,12 @@ struct FourEntries {
 };
 
 __device__ inline FourEntries load_four(const Operands& op, const StreamView& view, const StreamPart& part,
-                                        int nnz, int at) {
-  constexpr int kEach = StreamTile::kEach;
+                                        unsigned nnz, unsigned at) {
+  constexpr unsigned kEach = StreamTile::kEach;
+  const unsigned begin = part.begin, end = part.end;
   FourEntries four{};
-  if (at >= part.end) return four;
-  const int skipped = max(part.begin - at, 0), wanted = min(part.end - at, kEach);
-  if (skipped >= kEach) return four;
+  if (at >= end || at + kEach <= begin) return four;
+  const unsigned skipped = begin > at ? begin - at : 0, wanted = min(end - at, kEach);
   four.exist = ((1u << wanted) - 1) & ~((1u << skipped) - 1);
   four.starts = __ldg(view.row_starts + at / 32) >> at % 32 & four.exist;
   if (at + kEach <= nnz) {
@@ -60,7 +60,7 @@ __device__ inline FourEntries load_four(const Operands& op, const StreamView& vi
     four.values[2] = values.z, four.values[3] = values.w;
   } else {
 #pragma unroll
-    for (int i = 0; i < kEach; ++i) {
+    for (unsigned i = 0; i < kEach; ++i) {
       if (at + i < nnz) four.columns[i] = op.columns[at + i], four.values[i] = op.values[at + i];
     }
   }
@@ -119,14 +119,14 @@ __device__ inline void add_round(const Operands& op, const StreamView& view, con
 
 // A round's entries of A are on their way while the floats of B of the round before arrive.
 __device__ inline void stream_part(const Operands& op, const StreamView& view, const StreamPart& part,
-                                   int nnz) {
+                                   unsigned nnz) {
   using T = StreamTile;
-  const int lane = threadIdx.x % T::kWarpLanes;
-  const int first = part.begin / T::kWarpLanes * T::kWarpLanes;  // where a line of A begins
+  const unsigned lane = threadIdx.x % T::kWarpLanes, end = part.end;
+  const unsigned first = part.begin / T::kWarpLanes * T::kWarpLanes;  // where a line of A begins
   int row = part.first_row - 1;
   float carry = 0.0f;
   FourEntries next = load_four(op, view, part, nnz, first + lane * T::kEach);
-  for (int from = first; from < part.end; from += T::kRound) {
+  for (unsigned from = first; from < end; from += T::kRound) {
     const FourEntries four = next;
     float products[T::kEach];
 #pragma unroll

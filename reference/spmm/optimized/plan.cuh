@@ -96,6 +96,8 @@ cudaError_t build(const CsrMatrix& a, int k, SpmmPlan* plan, cudaStream_t stream
   Device device;
   TRY(query_device(&device));
   Sizes size{a.rows, a.cols, a.nnz, k};
+  size.whole_vectors = reinterpret_cast<std::uintptr_t>(a.columns) % 16 == 0 &&
+                       reinterpret_cast<std::uintptr_t>(a.values) % 16 == 0;
   if (locality_matters(size, device.known_l2())) TRY(sample(a, device.known_l2(), &size, stream));
   plan->strategy = choose_strategy(size, device);
   TRY(plan->padded_b.allocate(static_cast<std::size_t>(a.cols) * plan->strategy.padded_pitch));

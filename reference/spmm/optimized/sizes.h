@@ -84,8 +84,9 @@ struct Device {
 
 struct Sizes {
   std::int64_t rows, cols, nnz, k;
-  double locality = 0.0;    // 0: columns as if drawn at random, 1: all near the diagonal (locality.cuh)
-  double long_share = 1.0;  // of the entries, those in rows of more than kShortRow entries
+  double locality = 0.0;      // 0: columns as if drawn at random, 1: all near the diagonal (locality.cuh)
+  double long_share = 1.0;    // of the entries, those in rows of more than kShortRow entries
+  bool whole_vectors = true;  // columns and values begin at multiples of 16 bytes
   std::int64_t mean_row() const { return nnz / std::max<std::int64_t>(rows, 1); }
   std::int64_t b_bytes(std::int64_t columns) const {
     return cols * columns * static_cast<std::int64_t>(sizeof(float));

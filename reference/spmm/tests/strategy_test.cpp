@@ -232,6 +232,9 @@ TEST(StrategyTest, OneColumnStreamsUnevenRowsAndLeavesEvenOnesAndLittleWorkToLan
   EXPECT_EQ(window(1'400'000, 37'000'000, 0.9, 0.5), 0) << "a large mesh of 27 points";
   EXPECT_EQ(window(232'965, 114'615'716, 0.0, 1.0), 0) << "rows as long as a warp and more";
   EXPECT_EQ(choose_strategy({2'927'963, 2'927'963, 30'561'856, 32, 0.0, 0.1}, kH200).stream_window, 0);
+  Sizes apart{325'557, 325'557, 5'565'380, 1, 0.9, 0.6};
+  apart.whole_vectors = false;
+  EXPECT_EQ(choose_strategy(apart, kH200).stream_window, 0) << "entries that begin anywhere";
 }
 
 bool is_compiled(const Group& wanted) {
