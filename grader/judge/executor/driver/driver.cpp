@@ -108,8 +108,10 @@ CUstream Driver::stream_of(StreamId stream) const {
 cudaError_t Driver::create_stream(unsigned flags, int priority, StreamId& stream) {
   const StreamKind kind{flags, priority};
   CUstream made = nullptr;
-  const auto kept = std::find_if(kept_streams_.begin(), kept_streams_.end(),
-                                 [&](const auto& one) { return one.second == kind; });
+  // An idle one: behind what a destroyed stream still has to do, a new stream's work would wait.
+  const auto kept = std::find_if(kept_streams_.begin(), kept_streams_.end(), [&](const auto& one) {
+    return one.second == kind && api_.cuStreamQuery_(one.first) == CUDA_SUCCESS;
+  });
   if (kept != kept_streams_.end()) {
     made = kept->first;
     kept_streams_.erase(kept);
@@ -127,7 +129,8 @@ cudaError_t Driver::create_stream(unsigned flags, int priority, StreamId& stream
 cudaError_t Driver::destroy_stream(StreamId stream) {
   const CUstream gone = std::exchange(streams_[stream], nullptr);
   const auto kind = stream_kinds_.extract(stream);
-  if (kind.empty()) return result_of(api_.cuStreamDestroy_(gone));  // its attributes were changed
+  const bool was_changed = kind.empty();  // its attributes
+  if (was_changed || kept_streams_.size() >= kMostKeptStreams) return result_of(api_.cuStreamDestroy_(gone));
   kept_streams_.emplace_back(gone, kind.mapped());
   return cudaSuccess;
 }

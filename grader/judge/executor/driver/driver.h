@@ -144,6 +144,7 @@ class Driver final : public cudart::Backend {
     int priority;
     bool operator==(const StreamKind&) const = default;
   };
+  static constexpr size_t kMostKeptStreams = 16;         // a program may make and destroy them without end
   std::map<cudart::StreamId, StreamKind> stream_kinds_;  // of those as they were made
   std::vector<std::pair<CUstream, StreamKind>> kept_streams_;
   std::vector<CUstream> streams_;  // those of the default ones, too; null where one was destroyed
