@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -69,6 +70,15 @@ WrappedCommand program_command(const RunnerSpec& spec) {
   return wrap(sandbox);
 }
 
+// The box has no variable that is not named here.
+std::map<std::string, std::string> executor_environment(const RunnerSpec& spec) {
+  constexpr const char* kAllowed = "WARPGRADE_PAGEABLE_ACCESS";  // told_facts.h
+  std::map<std::string, std::string> environment = spec.environment;
+  environment["WARPEMU_REPORT"] = "quiet";  // findings go into the record, not to stderr
+  if (const char* value = std::getenv(kAllowed); value != nullptr && spec.gpu) environment[kAllowed] = value;
+  return environment;
+}
+
 WrappedCommand executor_command(const RunnerSpec& spec) {
   SandboxSpec sandbox;
   sandbox.mode = spec.sandbox;
@@ -76,8 +86,7 @@ WrappedCommand executor_command(const RunnerSpec& spec) {
                      "--device-memory-mb", std::to_string(spec.limits.device_memory_bytes >> 20)};
   sandbox.mounts = {{spec.executor / "warpgrade-executor", "/run/warpgrade/executor", false}};
   sandbox.gpu = spec.gpu;
-  sandbox.environment = spec.environment;
-  sandbox.environment["WARPEMU_REPORT"] = "quiet";  // findings go into the record, not to stderr
+  sandbox.environment = executor_environment(spec);
   if (spec.gpu) {
     if (const auto driver = driver_library_directory())
       sandbox.environment["LD_LIBRARY_PATH"] = driver->string();
