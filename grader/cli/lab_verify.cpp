@@ -40,7 +40,8 @@ fs::path graph_file(const std::string& graph) {
   const auto catalog = datasets::Catalog::load(project_root() / "datasets/catalog.yaml");
   if (catalog.contains(graph)) return catalog.ensure(graph, cache);
   if (fs::path imported = imported_dataset(graph, cache); !imported.empty()) return imported;
-  throw UsageError("no dataset {} here: `warpgrade data list` names them", graph);
+  throw UsageError("this machine has no dataset {}: `warpgrade data list` names those of the catalogue",
+                   graph);
 }
 
 class Verification {

@@ -27,7 +27,7 @@ constexpr int kMostTries = 5;  // of a connection that breaks
 
 std::string random_key() {
   unsigned char bytes[16];
-  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw JudgeFault("no random key from the system");
+  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw JudgeFault("the system gave no random key");
   std::string digits;
   for (const unsigned char byte : bytes) digits += fmt::format("{:02x}", byte);
   return digits;

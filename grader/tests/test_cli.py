@@ -390,7 +390,7 @@ def test_sweep_names_the_best_variant_and_draws_it(tmp_path: Path) -> None:
 def test_sweep_refuses_a_parameter_that_changes_nothing(tmp_path: Path) -> None:
     done = warpgrade("sweep", ROOT / "reference/spmm/naive", "--param", "TILE=1,2", "--run", tmp_path / "run")
     assert done.returncode == 1
-    assert "TILE stands in none of the sources" in done.stderr
+    assert "TILE appears in none of the sources" in done.stderr
     assert not (tmp_path / "run").exists()
 
 

@@ -62,7 +62,7 @@ def test_a_device_that_another_run_holds_is_waited_for_and_its_owner_told(
             line = judging.stderr.readline()
             assert line, said
             said += line
-        assert f"(process {os.getpid()}) has it" in said
+        assert f"(process {os.getpid()}) is using it" in said
         assert judging.poll() is None
     told = judging.communicate(timeout=120)[1]
     assert judging.returncode == 0, told
@@ -72,7 +72,7 @@ def test_a_device_that_another_run_holds_is_waited_for_and_its_owner_told(
 @pytest.mark.parametrize(
     ("environment", "gpus", "said"),
     [
-        ({}, "3", "no GPU '3' here; there is: emulated-0, emulated-1, emulated-2"),
+        ({}, "3", "this machine has no GPU '3'; it has: emulated-0, emulated-1, emulated-2"),
         ({"WARPEMU_DEVICES": "none"}, "0", "WARPEMU_DEVICES is 'none'; it must be a number"),
         ({"WARPEMU_DEVICES": ""}, "0", "WARPEMU_DEVICES=2 gives it two"),
     ],

@@ -178,7 +178,7 @@ def test_a_toolkit_that_its_emulator_does_not_serve_is_passed_over(handout: Path
     command = [handout / "scripts/bootstrap", "judge"]
     done = start(command, handout, **variables, WARPGRADE_CACHE_FOLDER=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
-    assert f"{other}/bin/nvcc is passed over: it is CUDA 12.4.131, and the emulator of this package" in done.stderr
+    assert f"{other}/bin/nvcc is not used: it is CUDA 12.4.131, and the emulator of this package" in done.stderr
     assert f"NVCC={nvcc}\n" in (tmp_path / "cache/toolchain.env").read_text(encoding="utf-8")
 
 

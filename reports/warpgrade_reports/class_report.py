@@ -175,7 +175,7 @@ def save_pdf(page: str, path: Path) -> None:
         raise ReportInputError(
             str(path),
             f"expected WeasyPrint and Pango for a PDF, got: {error}",
-            "run scripts/bootstrap, or say --no-pdf",
+            "run scripts/bootstrap, or give --no-pdf",
         ) from error
     weasyprint.HTML(string=page).write_pdf(path, uncompressed_pdf=False)
 

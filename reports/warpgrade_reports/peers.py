@@ -189,7 +189,7 @@ def _bench_row(record: Mapping[str, Any], known: Mapping[str, Any] | None, ceili
     for name, submission in samples.items():
         if submission["wrong_cells"] != 0:
             raise ReportInputError(
-                place, f"{name} has {submission['wrong_cells']} wrong cells", "mend it, measure anew"
+                place, f"{name} has {submission['wrong_cells']} wrong cells", "correct it and measure again"
             )
     ours = samples[OURS]
     over = {

@@ -32,7 +32,7 @@ constexpr const char* kEmulatorArchitecture = "80";
 
 std::string hidden_seed() {
   unsigned char bytes[32];
-  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw JudgeFault("no random seed from the system");
+  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw JudgeFault("the system gave no random seed");
   std::string digits;
   for (unsigned char byte : bytes) digits += fmt::format("{:02x}", byte);
   return digits;
@@ -124,7 +124,7 @@ void ClassRun::choose_isolation() {
   const SandboxProbe& probe = probe_sandbox();
   if (!probe.works && !options_.allow_unsandboxed) {
     throw UsageError(
-        "{}; submissions would run with your rights. Mend that, or say --allow-unsandboxed (make: "
+        "{}; submissions would run with your rights. Repair this, or give --allow-unsandboxed (make: "
         "ALLOW_UNSANDBOXED=1) when you trust every submission",
         probe.reason);
   }
@@ -199,7 +199,7 @@ void ClassRun::find_cases_of_input() {
       cases_.push_back(std::move(input));
   }
   if (cases_.empty())
-    throw UsageError("no case of {} is named so; there is: {}", options_.input->string(), known);
+    throw UsageError("{} has no such case; its cases are: {}", options_.input->string(), known);
 }
 
 void ClassRun::find_cases() {
@@ -235,7 +235,7 @@ void ClassRun::find_cases() {
       skipped_.push_back({{"case", spec.id}, {"why", error.what()}});
     }
   }
-  if (cases_.empty()) throw UsageError("no case is left to judge");
+  if (cases_.empty()) throw UsageError("no case is left to judge: the policy or --cases names none");
 }
 
 json ClassRun::describe(const std::string& commitment) const {
@@ -290,7 +290,7 @@ void ClassRun::open() {
   }
   if (options_.continue_only) throw UsageError("{} is not a run", folder_.root().string());
   if (!options_.class_in_run && fs::exists(folder_.root()) && !fs::is_empty(folder_.root())) {
-    throw UsageError("{} is not empty and not a run; choose another folder", folder_.root().string());
+    throw UsageError("{} is not empty, and it is not a run; choose another folder", folder_.root().string());
   }
   seed_ = hidden_seed();
   make_directories(folder_.seed_file().parent_path());
@@ -322,7 +322,7 @@ void ClassRun::resume() {
   }
   if (!options_.fresh_on_change) {
     throw UsageError(
-        "{} was made with other inputs ({} changed); choose another run folder, or say --fresh to move "
+        "{} was made with other inputs ({} changed); choose another run folder, or give --fresh to move "
         "the old one aside",
         folder_.root().string(), changed);
   }
@@ -400,7 +400,8 @@ void require_datasets(const Lab& lab, const Policy& policy, const fs::path& cach
     const fs::path file = imported_dataset(spec.dataset, cache);
     if (file.empty()) {
       throw UsageError(
-          "{}: no dataset {} here; import it with `warpgrade data import FILE --name {}` (`warpgrade data "
+          "{}: this machine has no dataset {}; import it with `warpgrade data import FILE --name {}` "
+          "(`warpgrade data "
           "list` names those of the catalogue)",
           spec.place, spec.dataset, spec.dataset);
     }
@@ -416,12 +417,13 @@ Policy policy_of(const RunFolder& folder, const json& run) {
 
 Backend choose_backend(const std::string& name) {
   if (name != "auto" && name != "cuda" && name != "emulator") {
-    throw UsageError("no backend '{}'; there is: auto, cuda, emulator", name);
+    throw UsageError("there is no backend '{}'; choose auto, cuda or emulator", name);
   }
   if (name != "emulator") {
     const json device = probe_gpu();
     if (!device.empty()) return {"cuda", device, std::to_string(device.at("compute_capability").get<int>())};
-    if (name == "cuda") throw UsageError("no NVIDIA GPU with a working driver here; say --backend emulator");
+    if (name == "cuda")
+      throw UsageError("this machine has no NVIDIA GPU with a working driver; give --backend emulator");
   }
   const char* architecture = std::getenv("WARPGRADE_EMULATOR_ARCH");
   return {

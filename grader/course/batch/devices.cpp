@@ -135,7 +135,7 @@ void keep_one_model(std::vector<JudgeDevice>& devices, bool asked, std::vector<s
       continue;
     }
     const std::string words =
-        fmt::format("{} is {}, and {} is {}: times of different models are not compared", device.name,
+        fmt::format("{} is {}, and {} is {}: times on different models cannot be compared", device.name,
                     model(device), kept[0].name, model(kept[0]));
     if (asked) throw UsageError("--gpus: {}; name GPUs of one model", words);
     left_out.push_back(words + "; --gpus chooses the others");
@@ -168,7 +168,7 @@ std::vector<std::size_t> chosen_devices(const std::vector<std::string>& names,
   for (const std::string& word : asked) {
     const auto place = meant(word, names);
     if (!place)
-      throw UsageError("--gpus: no GPU '{}' here; there is: {}", word,
+      throw UsageError("--gpus: this machine has no GPU '{}'; it has: {}", word,
                        names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", ")));
     if (std::find(chosen.begin(), chosen.end(), *place) == chosen.end()) chosen.push_back(*place);
   }

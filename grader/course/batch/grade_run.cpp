@@ -294,7 +294,7 @@ class LocalGrading {
     if (device == nullptr || given_up_.size() + 1 >= used) return false;
     given_up_.insert(device);
     judging_.events().infrastructure("gpu_wedged", device->name + ": " + why);
-    progress_.note(fmt::format("{} is given up: {}; the others go on", device->name, why));
+    progress_.note(fmt::format("{} is not judged any further: {}; the others are", device->name, why));
     return true;
   }
 

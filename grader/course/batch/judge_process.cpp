@@ -42,7 +42,7 @@ class JudgeServer::Process {
   explicit Process(const std::string& visible_device) {
     int input[2], output[2];
     if (pipe2(input, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0)
-      throw JudgeFault("no pipe for the judge");
+      throw JudgeFault("the system gave no pipe for the judge");
     FileDescriptor their_input(input[0]), their_output(output[1]);
     input_ = FileDescriptor(input[1]);
     output_ = FileDescriptor(output[0]);
@@ -206,7 +206,7 @@ std::string JudgeServer::waiting_text(const std::string& lease) const {
   for (const std::string& file : {lease, lease + ".turn"}) {
     const auto owner = lock_owner(file);
     if (!owner || owner->pid == process_->pid()) continue;
-    return fmt::format("waiting for {}: {} has it", device_name_,
+    return fmt::format("waiting for {}: {} is using it", device_name_,
                        owner->parent == getpid() ? "another judge of this run" : owner->text);
   }
   return "";
@@ -266,9 +266,8 @@ nlohmann::json probe_gpu(const std::string& visible_device) {
   const nlohmann::json device = nlohmann::json::parse(result.standard_output, nullptr, false);
   if (device.is_object() && device.contains("without_gpu_side"))
     throw UsageError(
-        "here is a GPU, but warpgrade was compiled where none is, without its kernels for one: run `make "
-        "build` "
-        "here, or take BACKEND=emulator (warpgrade: --backend emulator)");
+        "this machine has a GPU, but warpgrade was compiled without the kernels that measure on one: run "
+        "`make build` here, or give BACKEND=emulator (warpgrade: --backend emulator)");
   return device.is_object() ? device : nlohmann::json::object();
 }
 

@@ -26,7 +26,8 @@ CompileOptions Judging::compile_options() const {
 
 void Judging::compile(size_t i) {
   if (const int died = deaths(i); died >= kMostDeaths) {
-    not_compiled_why_[i] = fmt::format("{} calls died while they handled this submission", died);
+    not_compiled_why_[i] =
+        fmt::format("{} compilers or judges ended while they handled this submission", died);
     AttemptMark::forget(folder_of(i));  // the next call tries again
     return;
   }
@@ -72,7 +73,7 @@ std::vector<Baseline> Judging::chosen_baselines() const {
                        [&](const Baseline& baseline) { return baseline.name == name; });
   };
   for (const std::string& name : names) {
-    if (!named(name)) throw UsageError("no baseline '{}' in lab {}", name, run_.lab().name());
+    if (!named(name)) throw UsageError("lab {1} has no baseline '{0}'", name, run_.lab().name());
   }
   std::erase_if(chosen, [&](const Baseline& baseline) {
     return baseline.name != run_.policy().baseline && !run_.policy().faster_than.contains(baseline.name) &&

@@ -190,12 +190,13 @@ void Judging::leave_out_cases(size_t i) {
   for (const CaseInput& input : missing(i)) {
     if (input.spec.beyond_older.empty()) continue;
     json part = bare_case(input.spec.id);
-    part["outcome"] = {{"verdict", verdicts::kNotRun},
-                       {"reason", verdicts::kLeftOut},
-                       {"message", fmt::format("left out: the interface {} was never promised this: {}",
-                                               submission.interface, input.spec.beyond_older)},
-                       {"next_step", "nothing: it earns and costs nothing. Written to " + run_.lab().name() +
-                                         ".h the submission is judged on it"}};
+    part["outcome"] = {
+        {"verdict", verdicts::kNotRun},
+        {"reason", verdicts::kLeftOut},
+        {"message", fmt::format("left out: the interface {} was never promised this: {}",
+                                submission.interface, input.spec.beyond_older)},
+        {"next_step", "nothing: it earns no points, and no points are lost for it. Written to " +
+                          run_.lab().name() + ".h the submission is judged on it"}};
     add(complete(i, std::move(part)));
   }
 }

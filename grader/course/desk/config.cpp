@@ -22,7 +22,7 @@ using nlohmann::json;
 Config Config::read(const fs::path& desk) {
   const fs::path file = desk / "desk.yaml";
   if (!fs::exists(file))
-    throw UsageError("{} is no desk; `warpgrade desk init {}` makes one", desk.string(), desk.string());
+    throw UsageError("{} is not a desk; `warpgrade desk init {}` makes one", desk.string(), desk.string());
   const YamlPlace root = YamlPlace::parse(read_text(file), file.string());
   root.only({"schema", "course", "labs", "backend", "gpus", "workers", "speed_budget_s", "allow_unsandboxed",
              "feedback_days", "metrics", "pages", "executor", "site", "tasks", "idle_s"});
@@ -62,7 +62,7 @@ fs::path Config::policy_file(const std::string& lab) const {
   if (!is_lab || (!labs.empty() && found == labs.end())) {
     std::string list;
     for (const auto& [name, file] : labs) list += (list.empty() ? "" : ", ") + name;
-    throw UsageError("this desk judges no lab '{}'{}", lab.substr(0, 40),
+    throw UsageError("this desk does not judge lab '{}'{}", lab.substr(0, 40),
                      list.empty() ? "" : "; it judges: " + list);
   }
   if (found != labs.end() && !found->second.empty()) return found->second;

@@ -29,7 +29,7 @@ constexpr std::chrono::seconds kSilence{60};
 
 [[noreturn]] void no_desk(const Address& address, int exit_code) {
   throw UsageError(
-      "no desk answered at {0} (account {1}; ssh ended with {2}, its words stand above).\n"
+      "no desk answered at {0} (account {1}; ssh ended with {2}; its message is above).\n"
       "Ask your instructor: is {0} the host of the course's desk, is {1} its account, and does it have your "
       "public key? "
       "The key is what `cat ~/.ssh/id_ed25519.pub` shows; `ssh-keygen -t ed25519` makes one",
@@ -98,7 +98,7 @@ Connection::Connection(const Address& address) {
   channel_ = std::make_unique<Channel>(in_, out_, kMostTellBytes);
   try {
     const auto hello = channel_->next(Clock::now() + kHello);
-    if (!hello) throw UsageError("{} says nothing; try again, or tell your instructor", address.host);
+    if (!hello) throw UsageError("{} does not answer; try again, or tell your instructor", address.host);
     if (text_of(*hello, "tell") == "refused")
       throw Refused(text_of(*hello, "reason"),
                     plain_line(text_of(*hello, "message") + "; " + text_of(*hello, "next_step"), 600));
@@ -126,7 +126,8 @@ Connection::~Connection() {
 void Connection::start(const Address& address) {
   std::vector<std::string> command = command_for(address);
   int input[2], output[2];
-  if (pipe2(input, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0) throw JudgeFault("no pipe for ssh");
+  if (pipe2(input, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0)
+    throw JudgeFault("the system gave no pipe for ssh");
   FileDescriptor their_input(input[0]), their_output(output[1]);
   out_ = input[1];
   in_ = output[0];
@@ -176,7 +177,7 @@ void Connection::ask(json question) {
 json Connection::next() {
   for (;;) {
     const auto line = channel_->next(Clock::now() + kSilence);
-    if (!line) throw ChannelError(ChannelError::Kind::kTooSlow, "the desk says nothing");
+    if (!line) throw ChannelError(ChannelError::Kind::kTooSlow, "the desk does not answer");
     const std::string tell = text_of(*line, "tell");
     if (tell == "refused")
       throw Refused(text_of(*line, "reason"),

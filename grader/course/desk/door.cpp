@@ -68,18 +68,17 @@ class Door {
 
   int serve() {
     if (const char* asked = std::getenv("SSH_ORIGINAL_COMMAND"); asked != nullptr && *asked != '\0')
-      return refuse({"no_commands", "this account takes runs alone and carries out no command",
+      return refuse({"no_commands", "this account only accepts runs, and carries out no command",
                      "warpgrade test LAB --remote HOST", ""},
                     {{"command", plain_line(asked)}});
     if (isatty(STDIN_FILENO) == 1)
-      return refuse({"no_terminal", "this account takes runs alone", "warpgrade test LAB --remote HOST", ""},
+      return refuse({"no_terminal", "this account only accepts runs", "warpgrade test LAB --remote HOST", ""},
                     {});
     const FileDescriptor slot = free_slot();
     if (!slot)
-      return refuse(
-          {"too_many_connections", fmt::format("{} connections of yours are open", kMostConnections),
-           "end one of them", ""},
-          {});
+      return refuse({"too_many_connections", fmt::format("you have {} open connections", kMostConnections),
+                     "end one of them", ""},
+                    {});
     if (const auto why = queue_.ban_of(student_))
       return refuse({"banned", "your runs are stopped: " + *why, "ask your instructor", ""}, {});
     channel_.send({{"tell", "hello"},
@@ -148,9 +147,9 @@ class Door {
     // Another's run and one that never was are answered alike.
     const auto request = id ? queue_.find(student_, *id) : std::nullopt;
     if ((what == "follow" || what == "cancel") && !request)
-      return refuse({"no_such_run", fmt::format("there is no run {} of yours", id.value_or(0)),
-                     "warpgrade remote history", ""},
-                    {});
+      return refuse(
+          {"no_such_run", fmt::format("you have no run {}", id.value_or(0)), "warpgrade remote history", ""},
+          {});
     if (what == "follow") return follow(*request, whole_of(ask, "after").value_or(0));
     if (what == "cancel") {
       const std::string state = queue_.cancel(student_, request->id, now_s());
@@ -158,7 +157,7 @@ class Door {
       channel_.send({{"tell", "cancelled"}, {"run", request->id}, {"state", state}});
       return kExitGraded;
     }
-    return refuse({"protocol", "nothing that this desk does was asked", "use `warpgrade remote`", ""},
+    return refuse({"protocol", "the desk does not know this request", "use `warpgrade remote`", ""},
                   {{"asked", plain_line(what, 60)}});
   }
 
@@ -179,7 +178,7 @@ class Door {
     const std::int64_t count = whole_of(ask, "bytes").value_or(0);
     if (count <= 0 || count > static_cast<std::int64_t>(kMostArchiveBytes))
       return refuse(
-          {"too_large", fmt::format("the archive has {} bytes, and {} are taken", count, kMostArchiveBytes),
+          {"too_large", fmt::format("the archive has {} bytes, and {} are allowed", count, kMostArchiveBytes),
            "hand in sources alone", ""},
           {});
     if (const auto known = queue_.find_key(student_, key)) return follow_known(*known);
@@ -270,7 +269,8 @@ class Door {
         said = Clock::now();
         channel_.send({{"tell", request.state == "queued" && nobody_judges() ? "closed" : "alive"}});
       }
-      if (Clock::now() > end) throw ChannelError(ChannelError::Kind::kTooSlow, "the connection is too old");
+      if (Clock::now() > end)
+        throw ChannelError(ChannelError::Kind::kTooSlow, "the connection has been open for too long");
       if (const auto ask = channel_.next(Clock::now() + kLookAtQueue)) interrupt(request.id, *ask);
       request = *queue_.find(student_, request.id);
     }
@@ -286,7 +286,7 @@ class Door {
   // While a run is followed only its end can be asked for.
   void interrupt(std::int64_t id, const json& ask) {
     if (text_of(ask, "ask") != "cancel")
-      throw ChannelError(ChannelError::Kind::kMalformed, "only `cancel` is understood here");
+      throw ChannelError(ChannelError::Kind::kMalformed, "only `cancel` is possible here");
     log_.add("cancel", {{"student", student_}, {"run", id}, {"state", queue_.cancel(student_, id, now_s())}});
   }
 
@@ -316,7 +316,7 @@ class Door {
 
 int serve_connection(const DoorOptions& options) {
   if (!is_plain_id(options.student))
-    throw UsageError("--student: an id has letters, digits and . _ @ + - alone, 64 at most");
+    throw UsageError("--student: an id consists of letters, digits and . _ @ + -, 64 at most");
   limit_this_process();
   Door door(options);
   try {

@@ -97,7 +97,7 @@ AuthorizedKeys make_authorized_keys(const fs::path& desk, const fs::path& roster
   for (const Student& student : listed.students()) {
     if (!is_plain_id(student.id))
       throw UsageError(
-          "{}: student '{}': an id in authorized_keys has letters, digits and . _ @ + - alone, 64 at most",
+          "{}: student '{}': an id in authorized_keys consists of letters, digits and . _ @ + -, 64 at most",
           roster.string(), student.id);
     known.insert(student.id);
   }
@@ -105,8 +105,8 @@ AuthorizedKeys make_authorized_keys(const fs::path& desk, const fs::path& roster
   const std::string folder = fs::absolute(desk).lexically_normal().string();
   for (const std::string& path : {program, folder})
     if (path.find_first_of("\"\\'$`\n ") != std::string::npos)
-      throw UsageError("{}: a path in authorized_keys has no space, quote, $ or backslash; put it elsewhere",
-                       path);
+      throw UsageError(
+          "{}: a path in authorized_keys cannot have a space, a quote, $ or a backslash; move it", path);
   AuthorizedKeys made;
   std::map<std::string, std::string> owners;  // by key
   std::set<std::string> with_key;
@@ -114,12 +114,12 @@ AuthorizedKeys make_authorized_keys(const fs::path& desk, const fs::path& roster
     const auto refuse = [&](const std::string& why) { made.refused.push_back(offered.place + ": " + why); };
     const std::string key = bare_key(offered.line);
     if (!known.contains(offered.student)) {
-      refuse(fmt::format("no student '{}' is on the roster", offered.student));
+      refuse(fmt::format("the roster has no student '{}'", offered.student));
     } else if (key.empty()) {
-      refuse("not a public key of OpenSSH, as `cat ~/.ssh/id_ed25519.pub` shows one");
+      refuse("this is not a public key of OpenSSH; `cat ~/.ssh/id_ed25519.pub` shows one");
     } else if (const auto [owner, fresh] = owners.emplace(key, offered.student);
                !fresh && owner->second != offered.student) {
-      refuse(fmt::format("{} has the same key: each student needs an own one", owner->second));
+      refuse(fmt::format("{} has the same key: each student needs a separate key", owner->second));
     } else if (fresh) {
       made.text += fmt::format("restrict,command=\"{} desk --folder {} --student {}\" {} {}\n", program,
                                folder, offered.student, key, offered.student);

@@ -50,7 +50,7 @@ bool Channel::fill(Clock::time_point until) {
     char chunk[65536];
     const ssize_t n = read(in_, chunk, sizeof chunk);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (n <= 0) throw ChannelError(ChannelError::Kind::kEnded, "the other side is gone");
+    if (n <= 0) throw ChannelError(ChannelError::Kind::kEnded, "the other side has closed the connection");
     buffer_.append(chunk, static_cast<std::size_t>(n));
     return true;
   }
@@ -65,7 +65,7 @@ std::optional<json> Channel::next(Clock::time_point until) {
     if (end != std::string::npos) {
       const auto line = parsed(buffer_.substr(0, end));
       buffer_.erase(0, end + 1);
-      if (!line) throw ChannelError(ChannelError::Kind::kMalformed, "a line that is no JSON object");
+      if (!line) throw ChannelError(ChannelError::Kind::kMalformed, "a line that is not a JSON object");
       return line;
     }
     if (!fill(until)) return std::nullopt;
@@ -76,7 +76,7 @@ std::string Channel::bytes(std::size_t count, Clock::time_point until) {
   while (buffer_.size() < count) {
     if (!fill(until))
       throw ChannelError(ChannelError::Kind::kTooSlow,
-                         fmt::format("{} of {} bytes had come in time", buffer_.size(), count));
+                         fmt::format("only {} of {} bytes came in time", buffer_.size(), count));
   }
   std::string taken = buffer_.substr(0, count);
   buffer_.erase(0, count);
@@ -93,15 +93,15 @@ void Channel::send_bytes(const std::string& bytes) {
     pollfd ready{out_, POLLOUT, 0};
     if (poll(&ready, 1, static_cast<int>(kLook.count())) <= 0) {
       if (Clock::now() > until)
-        throw ChannelError(ChannelError::Kind::kTooSlow, "the other side takes nothing");
+        throw ChannelError(ChannelError::Kind::kTooSlow, "the other side does not read what is sent");
       continue;
     }
     if ((ready.revents & (POLLERR | POLLNVAL)) != 0)
-      throw ChannelError(ChannelError::Kind::kEnded, "the other side is gone");
+      throw ChannelError(ChannelError::Kind::kEnded, "the other side has closed the connection");
     // What a pipe surely takes at once: a larger write would block beyond the time limit.
     const ssize_t n = write(out_, bytes.data() + done, std::min<std::size_t>(bytes.size() - done, 4096));
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (n <= 0) throw ChannelError(ChannelError::Kind::kEnded, "the other side is gone");
+    if (n <= 0) throw ChannelError(ChannelError::Kind::kEnded, "the other side has closed the connection");
     done += static_cast<std::size_t>(n);
     until = Clock::now() + kWrite;
   }

@@ -51,7 +51,7 @@ std::optional<Refusal> Queue::Impl::refusal(const NewRequest& request, Limits li
   const auto open = many("student = ? AND state IN ('queued', 'running') ORDER BY id", request.student);
   if (static_cast<int>(open.size()) >= limits.waiting)
     return Refusal{"one_at_a_time",
-                   fmt::format("run {} of yours {}", open.front().id,
+                   fmt::format("your run {} {}", open.front().id,
                                open.front().state == "queued" ? "is still waiting" : "is being judged"),
                    fmt::format("wait for it, or end it: warpgrade remote cancel {}", open.front().id), ""};
   const auto over = [&](int limit, double window, const char* word) -> std::optional<Refusal> {
@@ -67,7 +67,8 @@ std::optional<Refusal> Queue::Impl::refusal(const NewRequest& request, Limits li
     const double again = limit == 0 ? window : count.getColumn(1).getDouble() + window - now;
     return Refusal{
         fmt::format("over_{}", word),
-        fmt::format("{} runs {} {} are judged, and you had them", limit, word[0] == 'h' ? "an" : "a", word),
+        fmt::format("{} runs {} {} are allowed, and you have used all of them", limit,
+                    word[0] == 'h' ? "an" : "a", word),
         limit == 0 ? "ask your instructor" : fmt::format("run it again in {}", minutes_text(again)), ""};
   };
   if (auto refused = over(limits.runs_per_hour, 3600, "hour")) return refused;

@@ -35,8 +35,8 @@ void leave_shared_memory(const fs::path& file) {
     }
     if (now_s() > end)
       throw UsageError(
-          "{}: cannot be made fit for several hosts while others have it open ({}); end the students' "
-          "connections and start the desk again. That is asked once",
+          "{}: cannot be prepared for several hosts while others have it open ({}); end the students' "
+          "connections and start the desk again. This is needed once",
           file.string(), why);
     std::this_thread::sleep_for(std::chrono::milliseconds(20 + pauses() % 200));
   }
@@ -126,14 +126,15 @@ void Queue::create(const fs::path& desk) {
 Queue::Queue(fs::path desk, bool between_hosts) : desk_(std::move(desk)) {
   const fs::path file = desk_ / "queue.sqlite";
   if (!fs::exists(file))
-    throw UsageError("{} is no desk; `warpgrade desk init {}` makes one", desk_.string(), desk_.string());
+    throw UsageError("{} is not a desk; `warpgrade desk init {}` makes one", desk_.string(), desk_.string());
   if (between_hosts) leave_shared_memory(file);
   try {
     impl_ = std::make_unique<Impl>(file, SQLite::OPEN_READWRITE);
     const int version = impl_->database.execAndGet("PRAGMA user_version").getInt();
     if (version != kQueueVersion)
-      throw UsageError("{}: the queue of another warpgrade (version {}, this one knows {})", file.string(),
-                       version, kQueueVersion);
+      throw UsageError(
+          "{}: another version of warpgrade made this queue (version {}; this one reads version {})",
+          file.string(), version, kQueueVersion);
   } catch (const SQLite::Exception& error) {
     throw UsageError("{}: the queue cannot be opened: {}", file.string(), error.what());
   }

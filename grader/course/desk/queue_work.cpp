@@ -73,11 +73,12 @@ void Queue::give_back(const Request& request, bool blamed, double now) {
     if (held->cancel_asked) return impl_->end(request.id, "cancelled", "", "you cancelled it", now);
     const bool died = impl_->one(fmt::format("id = ? AND deaths >= {}", kMostDeaths), request.id).has_value();
     if (died || held->starts >= kMostStarts)
-      impl_->end(request.id, "failed", "",
-                 fmt::format(
-                     "the desk could not judge it, twice; it costs you nothing. Tell your instructor: run {}",
-                     request.id),
-                 now);
+      impl_->end(
+          request.id, "failed", "",
+          fmt::format("the desk tried twice and could not judge it; it does not count as one of your runs. "
+                      "Tell your instructor: run {}",
+                      request.id),
+          now);
     return true;
   });
 }

@@ -39,10 +39,10 @@ constexpr std::chrono::seconds kLongestPause{60};  // before a worker that keeps
 FileDescriptor only_server(const fs::path& desk) {
   const fs::path file = desk / "serve.lock";
   FileDescriptor lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) throw UsageError("{}: cannot be written; is the desk this user's?", file.string());
+  if (!lock) throw UsageError("{}: cannot be written; does the desk belong to this user?", file.string());
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     const auto owner = lock_owner(file);
-    throw UsageError("{} is served already{}", desk.string(), owner ? ": " + owner->text : "");
+    throw UsageError("{} is already being served{}", desk.string(), owner ? ": " + owner->text : "");
   }
   return lock;
 }
@@ -245,7 +245,7 @@ class Server {
 int serve(const ServeOptions& options) {
   if (!can_unpack())
     throw UsageError(
-        "this warpgrade was built without libarchive, so it can open no hand-in: install libarchive-dev and "
+        "this warpgrade was built without libarchive, so it cannot open hand-ins: install libarchive-dev and "
         "build "
         "again (`make build`)");
   return Server(options).execute();

@@ -35,7 +35,7 @@ json gradescope_test(const json& line) {
     test["output"] = line.value("note", "none of this submission's cases");
     test.erase("status");
   } else if (undecided(line)) {
-    test["output"] = "not judged: costs nothing; the staff will judge it again";
+    test["output"] = "not judged: you lose no points for this; the staff will judge it again";
     test.erase("status");
   }
   return test;

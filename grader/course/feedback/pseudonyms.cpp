@@ -48,7 +48,7 @@ std::string pseudonym_key(const fs::path& run) {
   if (!fs::exists(file)) {
     std::array<unsigned char, 32> bytes = {};
     if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-      throw JudgeFault("no random key from the system");
+      throw JudgeFault("the system gave no random key");
     }
     make_directories(file.parent_path());
     fs::permissions(file.parent_path(), fs::perms::owner_all);

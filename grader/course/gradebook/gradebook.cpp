@@ -37,13 +37,14 @@ namespace {
 FileDescriptor lock_for_writing(const fs::path& file, double patience_s) {
   const fs::path lock = file.string() + ".lock";
   FileDescriptor descriptor(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!descriptor) throw UsageError("{}: cannot be written; is the folder there, and yours?", lock.string());
+  if (!descriptor)
+    throw UsageError("{}: cannot be written; does the folder exist, and may you write to it?", lock.string());
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
   while (flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0) {
     throw_if_interrupted();
     if (std::chrono::steady_clock::now() >= end) {
       throw UsageError(
-          "{}: another warpgrade is writing it; wait for it to end, then run the same command again",
+          "{}: another warpgrade is writing to it; wait until that ends, then run the same command again",
           file.string());
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -79,7 +80,7 @@ struct Gradebook::Impl {
   void open(GradebookMode mode, double patience_s) {
     const bool creates = mode == GradebookMode::kCreate, writes = mode != GradebookMode::kRead;
     if (!creates && !fs::exists(file)) {
-      throw UsageError("{}: no gradebook is there; `warpgrade collect RUN --gradebook {}` makes one",
+      throw UsageError("{}: there is no gradebook; `warpgrade collect RUN --gradebook {}` makes one",
                        file.string(), file.string());
     }
     if (writes) lock = lock_for_writing(file, patience_s);
@@ -90,12 +91,13 @@ struct Gradebook::Impl {
     database->exec("PRAGMA foreign_keys = ON");
     const int version = database->execAndGet("PRAGMA user_version").getInt();
     if (version > kGradebookVersion) {
-      throw UsageError("{}: made by a newer warpgrade (version {}, this one knows {})", file.string(),
+      throw UsageError("{}: a newer warpgrade made it (version {}; this one reads version {})", file.string(),
                        version, kGradebookVersion);
     }
     if (version == kGradebookVersion) return;
     const bool empty = database->execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0;
-    if (!empty || !creates) throw UsageError("{}: an SQLite file, but not a gradebook", file.string());
+    if (!empty || !creates)
+      throw UsageError("{}: this is an SQLite file, but not a gradebook", file.string());
     SQLite::Transaction transaction(*database);
     database->exec(kGradebookSchema);
     database->exec(fmt::format("PRAGMA user_version = {}", kGradebookVersion));
@@ -301,8 +303,8 @@ void Gradebook::override_grade(const std::string& student, const std::string& la
                                std::optional<double> points, const std::string& reason,
                                const std::string& author, bool above_maximum) {
   const auto blank = [](const std::string& s) { return s.find_first_not_of(" \t\n") == std::string::npos; };
-  if (blank(reason)) throw UsageError("an override needs a --reason: it stands in the history for good");
-  if (blank(author)) throw UsageError("an override needs an --author: it stands in the history for good");
+  if (blank(reason)) throw UsageError("an override needs a --reason: the history keeps it");
+  if (blank(author)) throw UsageError("an override needs an --author: the history keeps it");
   if (points && (!std::isfinite(*points) || *points < 0))
     throw UsageError("--points must be a number from 0 upwards");
   const std::vector<Grade> before = grades({student, lab, {}});
@@ -311,12 +313,12 @@ void Gradebook::override_grade(const std::string& student, const std::string& la
                      impl_->file.string(), student, lab);
   }
   if (points && *points > before.front().max_points && !above_maximum) {
-    throw UsageError("--points {:g}: lab '{}' is worth {:g} points; say --above-maximum when more is meant",
+    throw UsageError("--points {:g}: lab '{}' is worth {:g} points; give --above-maximum if you mean more",
                      *points, lab, before.front().max_points);
   }
   if (!points && !before.front().override_by) {
-    throw UsageError("{}: no override of '{}' in lab '{}' stands that could be taken back",
-                     impl_->file.string(), student, lab);
+    throw UsageError("{}: there is no override of '{}' in lab '{}' to take back", impl_->file.string(),
+                     student, lab);
   }
   impl_->guarded([&] {
     SQLite::Transaction transaction(*impl_->database, SQLite::TransactionBehavior::IMMEDIATE);

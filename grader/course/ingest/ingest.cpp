@@ -66,7 +66,7 @@ class Ingest {
 
   void take_what_is_new() {
     if (!fs::is_directory(options_.source))
-      throw UsageError("--watch: {} is no folder", options_.source.string());
+      throw UsageError("--watch: {} is not a folder", options_.source.string());
     if (folder_.has_class()) restore_class(folder_.read_class(), folder_, taken_);
     if (!is_empty(options_.source)) {
       const Layout layout =
@@ -108,7 +108,7 @@ class Ingest {
     if (!fs::exists(options_.source))
       throw UsageError("no such folder or archive: {}", options_.source.string());
     if (!looks_like_archive(options_.source)) {
-      throw UsageError("{} is neither a folder nor a .zip or .tar.gz of a class", options_.source.string());
+      throw UsageError("{} is neither a folder nor a .zip or .tar.gz with a class", options_.source.string());
     }
     const fs::path folder = scratch_.path() / "export";
     make_directories(folder);

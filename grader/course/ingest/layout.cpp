@@ -295,13 +295,15 @@ Layout read_layout(const fs::path& given, const std::string& name, const std::st
     layout.attempts = read_folders(entries, layout.left_aside);
   } else {
     throw UsageError(
-        "no layout '{}'; there is: auto, folder, archives, gradescope, canvas, autolab, moodle, blackboard, "
+        "there is no layout '{}'; the layouts are: auto, folder, archives, gradescope, canvas, autolab, "
+        "moodle, blackboard, "
         "brightspace, github",
         name);
   }
   if (layout.attempts.empty()) {
     throw UsageError(
-        "{} holds no submission: expected one sub-folder or archive a student with {}.cu in it, or an "
+        "{} holds no submission: expected a sub-folder or an archive for each student with {}.cu in it, or "
+        "an "
         "LMS's bulk export",
         given.string(), lab);
   }

@@ -11,7 +11,7 @@ bool can_unpack() {
 std::optional<Refusal> unpack(const std::filesystem::path& archive, const std::filesystem::path&,
                               const UnpackLimits&, const std::function<void(const Refusal&)>&) {
   throw UsageError(
-      "{}: this warpgrade was built without libarchive and unpacks nothing; install libarchive-dev and "
+      "{}: this warpgrade was built without libarchive and cannot unpack it; install libarchive-dev and "
       "build again, or unpack it yourself",
       archive.string());
 }

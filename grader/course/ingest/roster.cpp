@@ -143,10 +143,10 @@ Roster Roster::read(const std::filesystem::path& file, const TimeZone& zone) {
   for (const CsvTable::Row& row : table.rows) {
     Student student = student_of(table, row, columns, zone);
     if (is_nobody(student.name, student.id)) continue;
-    if (student.id.empty()) throw UsageError("{}:{}: a student without an id", table.file, row.line);
+    if (student.id.empty()) throw UsageError("{}:{}: this student has no id", table.file, row.line);
     const auto [before, is_new] = lines.emplace(folded(student.id), row.line);
     if (!is_new)
-      throw UsageError("{}:{}: the id {} stands in line {} already", table.file, row.line, student.id,
+      throw UsageError("{}:{}: the id {} is already in line {}", table.file, row.line, student.id,
                        before->second);
     roster.students_.push_back(std::move(student));
   }

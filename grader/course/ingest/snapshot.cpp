@@ -115,7 +115,7 @@ class FolderCopy {
     bytes_ += read.bytes.size();
     make_directories((to_ / relative).parent_path());
     if (fs::exists(fs::symlink_status(to_ / relative)))
-      return refuse_entry("duplicate_entry", relative.string(), "is there twice", "hand in each file once");
+      return refuse_entry("duplicate_entry", relative.string(), "occurs twice", "hand in each file once");
     write_scratch(to_ / relative, read.bytes);
     return std::nullopt;
   }
@@ -259,9 +259,10 @@ std::variant<Snapshot, Refusal> take_snapshot(const RawAttempt& attempt, const f
     return looks_like_archive(file) || looks_like_foreign_archive(file);
   };
   if (!files.empty() && std::all_of(files.begin(), files.end(), is_packed))
-    return refuse_entry("nested_archive", files[0].string(),
-                        fmt::format("one of {} archives in one: which one counts is not known", files.size()),
-                        "hand in one archive, with the sources themselves");
+    return refuse_entry(
+        "nested_archive", files[0].string(),
+        fmt::format("this archive holds {} archives: it is not known which one counts", files.size()),
+        "hand in one archive, with the sources themselves");
   if (auto refusal = refuse_names(files)) return *refusal;
   Snapshot snapshot;
   snapshot.files = files.size();

@@ -23,7 +23,7 @@ Submission submission_of(const RunFolder& folder, const json& attempt,
     const fs::path snapshot = folder.root() / attempt.at("snapshot").get<std::string>();
     if (!fs::is_directory(snapshot) || snapshot_hash(snapshot) != attempt.at("hash").get<std::string>()) {
       throw UsageError(
-          "{} is not what was taken in: its contents have changed; put it back, or take the class in anew "
+          "{} has changed since the class was read in; put the old one back, or read the class in again "
           "with --fresh",
           snapshot.string());
     }

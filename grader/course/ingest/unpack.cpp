@@ -65,7 +65,7 @@ class Unpacking {
     if (safe.path.empty()) return std::nullopt;  // "./"
     if (archive_entry_filetype(entry) == AE_IFDIR) return add_folder(safe.path, name);
     if (!seen_.insert(safe.path).second)
-      return refuse_entry("duplicate_entry", name, "stands in the archive twice",
+      return refuse_entry("duplicate_entry", name, "occurs twice in the archive",
                           "pack it again into a new archive");
     if (auto refusal = add_folder(safe.path.parent_path(), name)) return refusal;
     return write(from, folder_ / safe.path, name);
@@ -99,7 +99,7 @@ class Unpacking {
         fatal_ = true;
         const char* why = archive_error_string(from);
         return refuse_entry("damaged", name,
-                            fmt::format("can't be unpacked: {}", why != nullptr ? why : "damaged data"),
+                            fmt::format("cannot be unpacked: {}", why != nullptr ? why : "damaged data"),
                             "pack it again; try the archive on another machine before handing it in");
       }
       bytes_ += static_cast<std::uint64_t>(n);

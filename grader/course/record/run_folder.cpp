@@ -128,9 +128,9 @@ std::vector<json> RunFolder::read_collected() const {
     const std::string place = fmt::format("{}:{}", records_file().string(), records.size() + 1);
     json record = json::parse(line, nullptr, false);
     if (record.is_discarded())
-      throw UsageError("{}: not a record in JSON; take the file as it was made", place);
+      throw UsageError("{}: this is not a record in JSON; use the file as it was written", place);
     if (!checksum_holds(record)) {
-      throw UsageError("{}: changed after it was written: its checksum does not hold", place);
+      throw UsageError("{}: changed after it was written: its checksum does not match", place);
     }
     records.push_back(std::move(record));
   }
@@ -149,7 +149,7 @@ std::vector<json> RunFolder::read_records() const {
       json record = read_json(path);
       if (!checksum_holds(record)) {
         throw UsageError(
-            "{} was changed after it was written: its checksum does not hold; move it away and run the "
+            "{} was changed after it was written: its checksum does not match; move it away and run the "
             "same command again to redo it",
             path.string());
       }

@@ -104,7 +104,7 @@ void read_gpu_thresholds(const Place& root, const PolicyVocabulary& known, Polic
     check_model(item, model);
     if (gpu_words(model) == gpu_words(policy.measured_on))
       item.refuse(
-          fmt::format("{} is the GPU of `measured_on`: its thresholds stand under `thresholds`", model));
+          fmt::format("{} is the GPU of `measured_on`: its thresholds belong under `thresholds`", model));
     read_thresholds(item, known, policy, policy.gpu_thresholds[model]);
     if (policy.gpu_thresholds[model].empty()) item.fail("thresholds as `thresholds` has them");
   }

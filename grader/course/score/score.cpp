@@ -177,7 +177,7 @@ void earn(const Policy& policy, const Tally& tally, bool gated, bool speed_measu
         }
       }
     } else if (!c.left_out) {
-      c.line["note"] = "not judged: earns nothing and costs nothing until it is";
+      c.line["note"] = "not judged yet: it earns no points, and you lose none for it";
     }
     c.line["points"] = earned;
     c.line["max_points"] = possible;

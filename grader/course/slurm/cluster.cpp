@@ -63,7 +63,7 @@ std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail)
     const ProcessResult result = run_process(options);
     if (result.ok()) return result.standard_output;
     if (result.exit_code == 127)
-      throw UsageError("{} is not here: --executor slurm needs Slurm's commands in PATH", command[0]);
+      throw UsageError("{} was not found: --executor slurm needs Slurm's commands in PATH", command[0]);
     if (!is_controller_unreachable(result)) {
       if (may_fail) return result.standard_output;
       throw UsageError("{}: {} ({})", command[0], result.standard_error.substr(0, 500), result.describe());

@@ -60,7 +60,7 @@ RoundPlan RoundPlan::from_json(const json& kept) {
 RoundPlan plan_round(const std::vector<std::string>& to_compile, const std::vector<std::string>& to_judge,
                      double seconds, const Site& site, const ClusterLimits& limits) {
   if (limits.max_submit < kOtherJobs + 2 || limits.max_array < 1)
-    throw UsageError("the cluster takes {} jobs at once and arrays of {}: too few for a class",
+    throw UsageError("the cluster accepts {} jobs at once and arrays of {}: too few for a class",
                      limits.max_submit, limits.max_array);
   // Compiling and judging tasks are in the queue together.
   const std::size_t most_tasks = (limits.max_submit - kOtherJobs) / 2;

@@ -34,7 +34,7 @@ std::string quoted(const std::string& text) {
 json read_object(const fs::path& file) {
   json value = json::parse(read_text(file), nullptr, false);
   if (!value.is_object())
-    throw UsageError("{} is damaged: it is no JSON object; move it away and run the same command again",
+    throw UsageError("{} is damaged: expected a JSON object; move it away and run the same command again",
                      file.string());
   return value;
 }

@@ -37,7 +37,7 @@ class Reader {
   void only(const std::set<std::string>& keys) const {
     for (const auto& [key, value] : map_.items()) {
       if (!keys.contains(key))
-        throw UsageError("{}: no such key '{}'; there is: {}", where_, key, fmt::join(keys, ", "));
+        throw UsageError("{}: there is no key '{}'; the keys are: {}", where_, key, fmt::join(keys, ", "));
     }
   }
   void text(const char* key, std::string& to) const {

@@ -46,7 +46,7 @@ void require_use(const Submission& submission, const std::vector<SubmittedFile>&
                                   [&](const SubmittedFile& file) { return holds_word(file.text, name); });
     if (!used) {
       throw UsageError(
-          "{} stands in none of the sources of {}: the sweep would change nothing. Read it as a macro, "
+          "{} appears in none of the sources of {}: the sweep would change nothing. Use it as a macro, "
           "with a default: #ifndef {} / #define {} {} / #endif",
           name, submission.directory.string(), name, name, value);
     }
@@ -87,12 +87,13 @@ SweepParameter parse_parameter(const std::string& text) {
   std::istringstream values(text.substr(equals + 1));
   for (std::string value; std::getline(values, value, ',');) {
     if (!is_value(value)) {
-      throw UsageError("--param {}: '{}' is no value; expected numbers or names between commas", text, value);
+      throw UsageError("--param {}: '{}' is not a value; expected numbers or names between commas", text,
+                       value);
     }
     if (std::find(parameter.values.begin(), parameter.values.end(), value) == parameter.values.end())
       parameter.values.push_back(value);
   }
-  if (parameter.values.empty()) throw UsageError("--param {}: no value after the =", text);
+  if (parameter.values.empty()) throw UsageError("--param {}: expected a value after the =", text);
   return parameter;
 }
 

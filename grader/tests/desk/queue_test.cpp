@@ -123,7 +123,7 @@ TEST_F(DeskQueue, KeepsTheLimitsOfAnHourADayAndTheQueue) {
   EXPECT_EQ(refused(queue, "cy", "1", 3707, limits), "drained");
 }
 
-// What the machine spoilt and what was cancelled before it began costs nothing.
+// What the machine spoilt and what was cancelled before it began does not count.
 TEST_F(DeskQueue, CountsOnlyRunsThatWereJudged) {
   Queue queue(scratch_.path());
   const Limits limits{1, 10, 5};
@@ -169,7 +169,7 @@ TEST_F(DeskQueue, ARunAtWhichTwoJudgesDiedEndsWithAWord) {
   EXPECT_EQ(queue.find("ada", id)->state, "queued");
   queue.give_back(*queue.take("w", 3), true, 4);
   EXPECT_EQ(queue.find("ada", id)->state, "failed");
-  EXPECT_NE(queue.find("ada", id)->message.find("costs you nothing"), std::string::npos);
+  EXPECT_NE(queue.find("ada", id)->message.find("does not count as one of your runs"), std::string::npos);
 }
 
 // A worker of the tests: it does what a real one does to the queue, and judges nothing.

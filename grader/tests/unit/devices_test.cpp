@@ -37,7 +37,7 @@ TEST(Devices, AnEntryOfTheOptionThatMeansNothingIsRefusedWithWhatThereIs) {
       chosen_devices(kGpus, {wrong});
       ADD_FAILURE() << wrong;
     } catch (const UsageError& error) {
-      EXPECT_NE(std::string(error.what()).find("there is: GPU-aa01, GPU-aa02"), std::string::npos)
+      EXPECT_NE(std::string(error.what()).find("it has: GPU-aa01, GPU-aa02"), std::string::npos)
           << error.what();
     }
   }

@@ -85,7 +85,7 @@ TEST(Policy, GpuModelsAreNamesWithThresholdsOfTheirOwn) {
   expect_refused(with("thresholds_by_gpu: {H100: {}}\n"), "thresholds as `thresholds` has them");
   expect_refused(with("thresholds_by_gpu: {H100: {corra: {32: 1}}}\n"), "cora");
   expect_refused(with("measured_on: H200\nthresholds_by_gpu: {h200: {cora: {32: 1}}}\n"),
-                 "stand under `thresholds`");
+                 "belong under `thresholds`");
 }
 
 TEST(Policy, RefusesWhatItDoesNotKnowAndSaysWhere) {
