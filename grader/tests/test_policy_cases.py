@@ -101,7 +101,11 @@ def test_a_declared_lab_gets_other_parameters(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lab", "more", "told"),
     [
-        ("spmm", "cases: [{graph: no-such-graph, k: 32}]", "this machine has no dataset no-such-graph; import it with `warpgrade"),
+        (
+            "spmm",
+            "cases: [{graph: no-such-graph, k: 32}]",
+            "this machine has no dataset no-such-graph; import it with `warpgrade",
+        ),
         ("spmm", "cases: [{graph: our-crawl, k: 33}]", "cases[0].k: K is a multiple of 32, and 33 is not"),
         ("gcn", "cases: [{operator: xw, graph: our-crawl, vertices: 9}]", "cases[0].vertices: expected 40"),
         ("scan", "cases: [{id: odd, m: 3}]", "unknown key cases[0].m"),
