@@ -28,7 +28,8 @@ std::size_t emulated_device_bytes(const RunnerSpec& spec);
 // The submission's or the baseline's process: without a GPU beside an executor, else with it.
 WrappedCommand program_command(const RunnerSpec& spec);
 WrappedCommand executor_command(const RunnerSpec& spec);
-// What the executor finds in its environment: the spec's, and what the judge's caller allows it by a variable.
+// What the executor finds in its environment: the spec's, and what the judge's caller allows it by
+// a variable.
 std::map<std::string, std::string> executor_environment(const RunnerSpec& spec);
 
 GroupLimits group_limits(const RunnerSpec& spec, std::size_t device_bytes, unsigned cpu_weight);
