@@ -95,7 +95,7 @@ def test_a_wrong_cell_is_named_by_its_own_array(mismatch, cell):
     failed["mismatches"] = [mismatch | {"want": 1, "got": 2}]
     view = view_of([failed], terms={"width": "K", "work": "nnz", "output": "c"})
     page, markdown = Page(render_html(view)).words(), render_markdown(view).replace("\\", "")
-    assert cell in page and f"{cell}: want 1, got 2" in markdown
+    assert cell in page and f"{cell}: expected 1, got 2" in markdown
     assert ("entries in row" in page) == ("row of 5 entries" in markdown) == ("row_nnz" in mismatch)
 
 

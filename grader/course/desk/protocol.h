@@ -39,7 +39,7 @@ class Channel {
   std::string bytes(std::size_t count, Clock::time_point until);
   // After Ctrl-C the last words are still exchanged.
   void outlive_interrupt() { interruptible_ = false; }
-  // Throws ChannelError where the other side takes nothing for half a minute, or is gone.
+  // Throws ChannelError where the other side reads nothing for half a minute, or has closed the connection.
   void send(const nlohmann::json& line);
   void send_bytes(const std::string& bytes);
 

@@ -28,7 +28,7 @@ SweepParameter parse_parameter(const std::string& text);
 std::vector<SweepVariant> combine(const std::vector<SweepParameter>& parameters, size_t most);
 
 // Copies the submission once a variant into `destination`, as a class folder with the settings as compiler
-// flags. Throws UsageError when a parameter's name stands in none of the sources: it would change nothing.
+// flags. Throws UsageError when a parameter's name appears in none of the sources: it would change nothing.
 void write_variants(const std::filesystem::path& submission, const std::string& lab,
                     const std::vector<SweepVariant>& variants, const std::filesystem::path& destination);
 
