@@ -139,10 +139,12 @@ std::string choose_member(const fs::path& path, const std::string& wanted) {
     }
   }
   if (likely.size() == 1) return likely.front();
-  std::string names = members.empty() ? "no file" : "";
+  if (members.empty())
+    throw DatasetError("{}: it holds no file; expected an archive with a graph in it", path.string());
+  std::string names;
   for (std::size_t i = 0; i < std::min<std::size_t>(members.size(), 8); ++i)
     names += (i == 0 ? "" : ", ") + members[i].name;
-  throw DatasetError("{}: {}; it holds {}{}; say --member NAME", path.string(),
+  throw DatasetError("{}: {}; it holds {}{}; name one of them with --member NAME", path.string(),
                      wanted.empty() ? fmt::format("{} members look like a graph", likely.size())
                                     : "there is no member " + wanted,
                      names, members.size() > 8 ? ", ..." : "");

@@ -117,7 +117,7 @@ class YamlPlace {
   }
 
   // Refuses a key of this map that is not among `keys`, with the one that was probably meant, and one that
-  // stands there twice.
+  // this key occurs twice.
   void only(const std::set<std::string>& keys) const {
     if (!defined()) return;
     for (const auto& [key, place] : entries()) {
@@ -136,7 +136,7 @@ class YamlPlace {
       const YamlPlace place(entry.second, file_, full_key(key), at);
       if (!entry.first.IsScalar()) place.refuse("expected a word as the key, got a list or map");
       if (!seen.insert(key).second)
-        throw UsageError("{}:{}: {}: stands there twice", file_, at, full_key(key));
+        throw UsageError("{}:{}: {}: this key occurs twice", file_, at, full_key(key));
       all.emplace_back(key, place);
     }
     return all;

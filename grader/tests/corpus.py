@@ -37,7 +37,7 @@ class Example:
     attack: str | None = None
     known_gap: str | None = None
     needs: str | None = None
-    earned: float = 0.0
+    earned_like: str | None = None
     times: str = "all"
 
     def lay_out(self, target: Path) -> None:
@@ -76,7 +76,7 @@ def example_of(name: str, folder: Path | None, expected: dict[str, Any], backend
         attack=expected.get("attack"),
         known_gap=expected.get("known_gap"),
         needs=expected.get("needs"),
-        earned=float(expected.get("earned", 0.0)),
+        earned_like=expected.get("earned_like"),
         times=expected.get("times", "all"),
     )
 

@@ -121,7 +121,7 @@ def test_a_submission_at_which_the_program_dies_is_set_aside(tmp_path: Path) -> 
         "bo": "judge_fault",
         "chen": "accepted",
     }
-    assert "2 compilers or judges ended while they handled this submission" in done.stdout
+    assert "2 calls of warpgrade died while they handled this submission" in done.stdout
     assert grade(folder, run).returncode == GRADED
     assert {outcome["verdict"] for outcome in outcomes(run).values()} == {"accepted"}
 

@@ -152,7 +152,7 @@ def test_a_days_limit_and_the_deadline_hold_and_the_student_is_told(tmp_path: Pa
     refused = [a for a in taken(run)["attempts"] if a["status"] == "refused"]
     assert {a["refusal"]["reason"] for a in refused} == {"over_limit"}
     page = (run / "export/feedback/ada/feedback.md").read_text(encoding="utf-8")
-    assert "2 attempts on" in page
+    assert "the limit is 2 attempts a day" in page
     assert "hand it in again on another day" in page
     view = json.loads((run / "export/feedback/ada/feedback.json").read_text(encoding="utf-8"))
     assert view["submission"]["attempt"] == 1, "--attempts first"

@@ -159,7 +159,7 @@ class Notice:
 def _notices(run: Run) -> Iterator[Notice]:
     if not run.speed_measured:
         reason = speed_reason(run)
-        more = " Counters stand where times would." if run.on_emulator else ""
+        more = " The page shows counters in place of times." if run.on_emulator else ""
         yield Notice("", "No times.", reason[0].upper() + reason[1:] + "." + more)
     if run.thresholds_note:
         yield Notice("", "Thresholds of another GPU.", run.thresholds_note)
@@ -178,7 +178,8 @@ def _notices(run: Run) -> Iterator[Notice]:
         yield Notice(
             "",
             f"Left out: {left_out}.",
-            "An older interface does not cover these cases: they are not judged for its submissions and cost nothing.",
+            "An older interface does not cover these cases: they are not judged for its submissions, which lose no "
+            "points for them.",
         )
     if run.skipped:
         yield Notice("", f"Cases skipped: {len(run.skipped)}.", "Their datasets are not on this machine; see Cases.")

@@ -81,7 +81,7 @@ def needs_of(people: Sequence[Person], doubts: Sequence[Doubt], pointers: Sequen
         Need("strangers", "Not on the roster", "They handed in, and courseware may not know them.",
              those(lambda p: not p.get("on_roster", True), lambda p: p["id"])),
         Need("faults", "Judge faults", "The judge failed at a case: see below what it met.",
-             tuple(Item(item.name, item.link, d.case + (", costs the case" if d.costs else ", costs nothing"))
+             tuple(Item(item.name, item.link, d.case + (", no points for it" if d.costs else ", no points are lost"))
                    for item, d in faults)),
         Need("alike", "Look-alikes", "Their code shares stretches: pointers, not verdicts; see below.",
              tuple(Item(a.name, a.link, f"and {b.name}") for a, b in alike)),

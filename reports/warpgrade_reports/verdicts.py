@@ -28,10 +28,10 @@ _STYLES = (
     VerdictStyle("timing_rejected", "X", "timing rejected", "#a61e4d", "correct, but its time cannot be believed"),
     VerdictStyle("cheating", "!", "cheating", "#1b1b1f", "broke a rule of the course"),
     VerdictStyle("not_implemented", "N", "not implemented", "#7d7400", "the stub says that it is not written yet"),
-    VerdictStyle("judge_fault", "J", "judge fault", "#1c6fb8", "the judge's failure: costs the submission nothing"),
+    VerdictStyle("judge_fault", "J", "judge fault", "#1c6fb8", "the judge failed: the submission loses no points"),
     VerdictStyle("refused", "–", "refused", "#8f3f97", "the hand-in could not be taken, so nothing was judged"),
     VerdictStyle("not_submitted", "0", "not handed in", "#6b7280", "nothing was handed in"),
-    VerdictStyle("not_run", "·", "not run", "#6b7280", "not judged: costs the submission nothing"),
+    VerdictStyle("not_run", "·", "not run", "#6b7280", "not judged: the submission loses no points"),
 )
 STYLES = {style.name: style for style in _STYLES}
 ACCEPTED_STYLE = STYLES["accepted"]

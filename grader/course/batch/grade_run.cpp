@@ -294,7 +294,8 @@ class LocalGrading {
     if (device == nullptr || given_up_.size() + 1 >= used) return false;
     given_up_.insert(device);
     judging_.events().infrastructure("gpu_wedged", device->name + ": " + why);
-    progress_.note(fmt::format("{} is not judged any further: {}; the others are", device->name, why));
+    progress_.note(
+        fmt::format("no more cases are judged on {}: {}; the other GPUs go on", device->name, why));
     return true;
   }
 

@@ -26,8 +26,7 @@ CompileOptions Judging::compile_options() const {
 
 void Judging::compile(size_t i) {
   if (const int died = deaths(i); died >= kMostDeaths) {
-    not_compiled_why_[i] =
-        fmt::format("{} compilers or judges ended while they handled this submission", died);
+    not_compiled_why_[i] = fmt::format("{} calls of warpgrade died while they handled this submission", died);
     AttemptMark::forget(folder_of(i));  // the next call tries again
     return;
   }

@@ -193,7 +193,7 @@ void Judging::leave_out_cases(size_t i) {
     part["outcome"] = {
         {"verdict", verdicts::kNotRun},
         {"reason", verdicts::kLeftOut},
-        {"message", fmt::format("left out: the interface {} was never promised this: {}",
+        {"message", fmt::format("left out: submissions with the interface {} need not handle this: {}",
                                 submission.interface, input.spec.beyond_older)},
         {"next_step", "nothing: it earns no points, and no points are lost for it. Written to " +
                           run_.lab().name() + ".h the submission is judged on it"}};

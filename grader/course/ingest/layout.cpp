@@ -303,8 +303,7 @@ Layout read_layout(const fs::path& given, const std::string& name, const std::st
   if (layout.attempts.empty()) {
     throw UsageError(
         "{} holds no submission: expected a sub-folder or an archive for each student with {}.cu in it, or "
-        "an "
-        "LMS's bulk export",
+        "an LMS's bulk export",
         given.string(), lab);
   }
   return layout;

@@ -29,9 +29,9 @@ std::optional<Refusal> over_limit(const Group& group, const Attempt& attempt, in
       });
   if (same_day < limit) return std::nullopt;
   return Refusal{kOverLimit,
-                 fmt::format("{} {} on {} are allowed, and this is one more", limit,
+                 fmt::format("the limit is {} {} a day, and this is one more on {}", limit,
                              limit == 1 ? "attempt" : "attempts", day),
-                 "hand it in again on another day before the deadline; the earlier attempts stand", ""};
+                 "hand it in again on another day before the deadline; the earlier attempts still count", ""};
 }
 
 }  // namespace

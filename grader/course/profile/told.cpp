@@ -150,7 +150,9 @@ std::string estimate_text(const json& e) {
     text += "\n";
   }
   if (const auto valid = e.find("validated"); valid == e.end() || *valid != true)
-    text += "  No record of this device was compared with estimates: take it with more doubt.\n";
+    text +=
+        "  Estimates for this device were never compared with measurements, so this one may be further "
+        "off.\n";
   return text;
 }
 

@@ -81,7 +81,7 @@ void check_shapes(const YamlPlace& place, const LabDeclaration& lab, const CaseD
       check_npy(place, lab, array, c);
     } catch (const std::domain_error& error) {
       place.refuse(
-          fmt::format("the shape of {} cannot be had in case {}: {}", array.name, c.id, error.what()));
+          fmt::format("the shape of {} cannot be computed in case {}: {}", array.name, c.id, error.what()));
     }
   }
   if (!lab.width.empty() && c.values.at(lab.width).whole > std::numeric_limits<int>::max())

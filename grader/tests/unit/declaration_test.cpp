@@ -254,14 +254,14 @@ TEST_F(LabFile, TellsEveryMistakeWithItsPlace) {
             "lab.yaml:10: check: expected exact: out holds whole numbers, got a list or map");
   EXPECT_EQ(told("id: million", "id: one"), "lab.yaml:14: cases[1].id: another case has this id");
   EXPECT_EQ(told("n: 1,", "n: -1,"),
-            "lab.yaml:13: cases[0]: the shape of in cannot be had in case one: n is -1");
+            "lab.yaml:13: cases[0]: the shape of in cannot be computed in case one: n is -1");
   EXPECT_EQ(told("work: {bytes: 8*n}", ""),
             "lab.yaml:1: work.bytes: expected the bytes that no program can do without moving, since there "
             "are speed cases, got nothing");
   EXPECT_EQ(told("name: scan", "name: skan").substr(0, 63),
             "lab.yaml:2: name: expected the folder's name, scan, got 'skan'");
   EXPECT_EQ(told("parameters: {n: int}", "parameters: {n: int, n: int}"),
-            "lab.yaml:4: parameters.n: stands there twice");
+            "lab.yaml:4: parameters.n: this key occurs twice");
   EXPECT_NE(told("shape: [n], draw", "shape: n], draw").find("not YAML"), std::string::npos);
 }
 

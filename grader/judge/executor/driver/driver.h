@@ -94,6 +94,11 @@ class Driver final : public cudart::Backend {
   CUstream stream_of(cudart::StreamId stream) const;
 
  private:
+  struct StreamKind {
+    unsigned flags;
+    int priority;
+    bool operator==(const StreamKind&) const = default;
+  };
   struct Kernel {
     CUfunction function = nullptr;
     cudart::KernelFacts facts;
@@ -138,12 +143,7 @@ class Driver final : public cudart::Backend {
   std::vector<CUlibrary> libraries_;
   std::vector<CUresult> load_results_;
   std::vector<Kernel> kernels_;
-  std::vector<CUlaunchAttribute> attributes_;  // of the launch in hand
-  struct StreamKind {
-    unsigned flags;
-    int priority;
-    bool operator==(const StreamKind&) const = default;
-  };
+  std::vector<CUlaunchAttribute> attributes_;            // of the launch in hand
   static constexpr size_t kMostKeptStreams = 16;         // a program may make and destroy them without end
   std::map<cudart::StreamId, StreamKind> stream_kinds_;  // of those as they were made
   std::vector<std::pair<CUstream, StreamKind>> kept_streams_;

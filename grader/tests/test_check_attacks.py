@@ -1,0 +1,67 @@
+"""What scripts/check-attacks says of times: a gain is what a run has not earned by work of its own."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HONEST = "a-honest"
+WINDOW, TWIN = "accepted-keeps", "accepted-leaves"
+
+
+def script() -> ModuleType:
+    loader = importlib.machinery.SourceFileLoader("check_attacks", str(ROOT / "scripts/check-attacks"))
+    spec = importlib.util.spec_from_loader("check_attacks", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def words_of(run: Path, samples: dict[str, list[float]], attacks: list[SimpleNamespace]) -> dict[str, str]:
+    """The first word of each attack's line, by name."""
+    lines = [
+        {
+            "submission": {"id": who},
+            "timing": {"median_us": sorted(all_of_it)[len(all_of_it) // 2], "samples": {"submission_us": all_of_it}},
+        }
+        for who, all_of_it in samples.items()
+    ]
+    run.mkdir()
+    (run / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    check = SimpleNamespace(tests=SimpleNamespace(HONEST_NAMES=[HONEST]), times=[], wrong=0)
+    results = {attack.name: SimpleNamespace(verdict="accepted") for attack in attacks}
+    script().Check.gains(check, attacks, results, run)
+    words = {line.split("|")[2].strip(): line.split("|")[1].strip() for line in check.times}
+    assert check.wrong == sum(word == "WRONG" for word in words.values())
+    return words
+
+
+def attack(name: str, times: str = "all", like: str | None = None) -> SimpleNamespace:
+    return SimpleNamespace(name=name, times=times, earned_like=like, known_gap=None, cases="arxiv-k32")
+
+
+TWIN_TIMES = [304.0, 316.0] * 10  # a window in every other run
+
+
+@pytest.mark.parametrize(("median", "word"), [(303.5, "right"), (299.0, "WRONG"), (314.0, "right")])
+def test_a_window_earns_what_it_earns_its_twin_and_no_more(tmp_path: Path, median: float, word: str) -> None:
+    samples = {HONEST: [314.0] * 20, WINDOW: [median] * 20, TWIN: TWIN_TIMES}
+    words = words_of(tmp_path / "run", samples, [attack(WINDOW, like=TWIN), attack(TWIN, times="slower_half")])
+    assert words == {WINDOW: word, TWIN: "right"}
+
+
+def test_what_a_window_leaves_to_the_next_run_is_a_gain(tmp_path: Path) -> None:
+    samples = {HONEST: [314.0] * 20, TWIN: [304.0, 308.0] * 10}
+    assert words_of(tmp_path / "run", samples, [attack(TWIN, times="slower_half")]) == {TWIN: "WRONG"}
+
+
+def test_without_its_twin_a_window_is_not_compared(tmp_path: Path) -> None:
+    samples = {HONEST: [314.0] * 20, WINDOW: [299.0] * 20}
+    assert words_of(tmp_path / "run", samples, [attack(WINDOW, like=TWIN)]) == {WINDOW: "not compared"}
