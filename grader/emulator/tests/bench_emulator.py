@@ -172,6 +172,7 @@ def scaling(commands: Sequence[Sequence[str]], library: Path, workers: Sequence[
             for n, up in own.items():
                 ups[n].append(up)
             rows.append([name, f"{first:.1f}", *(f"{up:.2f} x" for up in own.values())])
+            print(f"bench_emulator: {' | '.join(rows[-1])}", file=sys.stderr, flush=True)
     rows.append(["geometric mean", "", *(f"{geometric_mean(values):.2f} x" for values in ups.values())])
     head = f"workers: {processor()}; inputs {SCALING_SIZE} times the usual; load {os.getloadavg()[0]:.1f}"
     return "\n".join([head, *("| " + " | ".join(row) + " |" for row in rows)])
