@@ -113,10 +113,10 @@ def table(timings: Sequence[Timing]) -> str:
         for mode in ("counters", "all")
     ]
     slow = [geometric_mean([by[n, "bounds", w].slow_down for n in names]) for w in WORKERS]
-    speed = [geometric_mean([by[n, "bounds", w].per_second for n in names]) / 1e6 for w in WORKERS]
-    mean = ["geometric mean", f"{speed[0]:.1f} / {speed[1]:.1f}", f"{slow[0]:.0f} / {slow[1]:.0f}"]
+    speeds = [geometric_mean([by[n, "bounds", w].per_second for n in names]) / 1e6 for w in WORKERS]
+    mean = ["geometric mean", f"{speeds[0]:.1f} / {speeds[1]:.1f}", f"{slow[0]:.0f} / {slow[1]:.0f}"]
     rows.append([*mean, *(f"{m:.2f} x" for m in means)])
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return "\n".join(row(cells) for cells in rows)
 
 
 def processor() -> str:
@@ -125,13 +125,16 @@ def processor() -> str:
     return f"{len(names)} cores, {names[0] if names else 'unknown processor'}"
 
 
-def beside_interpreter(commands: Sequence[Sequence[str]], library: Path, turns: int) -> str:
-    """Least CPU times in ms, interpreted (WARPEMU_NATIVE=0) and compiled where hot (1), in turns; one worker."""
+def beside_interpreter(commands: Sequence[Sequence[str]], library: Path, turns: int) -> Iterator[str]:
+    """Least CPU times in ms, interpreted (WARPEMU_NATIVE=0) and compiled where hot (1), in turns; one worker.
+
+    Yields the lines of a mode when all of its turns are over.
+    """
     isa = os.environ.get("WARPEMU_ISA", "as the processor has it")
-    lines = [
+    yield (
         f"interpreted beside compiled: {processor()}; instructions: {isa}; {turns} turns, one worker; "
         f"load {os.getloadavg()[0]:.1f}"
-    ]
+    )
     for mode in MODES:
         least: dict[tuple[str, str], float] = {}
         native_loop: dict[str, float] = {}
@@ -144,23 +147,29 @@ def beside_interpreter(commands: Sequence[Sequence[str]], library: Path, turns: 
                         native_loop[name] = min(native_loop.get(name, math.inf), line["native_ms"])
         ratios = {name: least[name, "0"] / least[name, "1"] for name in native_loop}
         for name, ratio in ratios.items():
-            lines.append(
+            yield (
                 f"{mode:8} {name:36} interpreted {least[name, '0']:8.1f}  compiled {least[name, '1']:8.1f}  "
                 f"{ratio:5.2f} x  of a native loop {least[name, '1'] / native_loop[name]:6.1f}"
             )
         slow = geometric_mean([least[name, "1"] / native_loop[name] for name in ratios])
         mean = geometric_mean(list(ratios.values()))
-        lines.append(
-            f"{mode:8} geometric mean {mean:.2f} x, least {min(ratios.values()):.2f} x; of a native loop {slow:.1f}"
-        )
-    lines.append(f"load at the end {os.getloadavg()[0]:.1f}")
-    return "\n".join(lines)
+        yield f"{mode:8} geometric mean {mean:.2f} x, least {min(ratios.values()):.2f} x; of a native loop {slow:.1f}"
+    yield f"load at the end {os.getloadavg()[0]:.1f}"
 
 
-def scaling(commands: Sequence[Sequence[str]], library: Path, workers: Sequence[int]) -> str:
-    """A line a program: ms on the clock with the first number of workers, then speed-ups over it with the others."""
-    rows = [["kernel", f"ms, {workers[0]}", *(f"speed-up, {n}" for n in workers[1:])]]
-    rows.append(["---"] * len(rows[0]))
+def row(cells: Sequence[str]) -> str:
+    """A line of a table in Markdown."""
+    return "| " + " | ".join(cells) + " |"
+
+
+def scaling(commands: Sequence[Sequence[str]], library: Path, workers: Sequence[int]) -> Iterator[str]:
+    """A line a kernel: ms on the clock with the first number of workers, then speed-ups over it with the others.
+
+    Yields the lines of a program when it has run with every number of workers.
+    """
+    yield f"workers: {processor()}; inputs {SCALING_SIZE} times the usual; load {os.getloadavg()[0]:.1f}"
+    yield row(["kernel", f"ms, {workers[0]}", *(f"speed-up, {n}" for n in workers[1:])])
+    yield row(["---"] * (len(workers) + 1))
     ups: dict[int, list[float]] = {n: [] for n in workers[1:]}
     for command in commands:
         times = [
@@ -171,22 +180,27 @@ def scaling(commands: Sequence[Sequence[str]], library: Path, workers: Sequence[
             own = {n: first / ms[name] for n, ms in zip(workers[1:], times[1:], strict=True)}
             for n, up in own.items():
                 ups[n].append(up)
-            rows.append([name, f"{first:.1f}", *(f"{up:.2f} x" for up in own.values())])
-            print(f"bench_emulator: {' | '.join(rows[-1])}", file=sys.stderr, flush=True)
-    rows.append(["geometric mean", "", *(f"{geometric_mean(values):.2f} x" for values in ups.values())])
-    head = f"workers: {processor()}; inputs {SCALING_SIZE} times the usual; load {os.getloadavg()[0]:.1f}"
-    return "\n".join([head, *("| " + " | ".join(row) + " |" for row in rows)])
+            yield row([name, f"{first:.1f}", *(f"{up:.2f} x" for up in own.values())])
+    yield row(["geometric mean", "", *(f"{geometric_mean(values):.2f} x" for values in ups.values())])
+    yield f"load at the end {os.getloadavg()[0]:.1f}"
 
 
 def worker_counts(text: str) -> list[int]:
-    """`1,2,4` as numbers: at least two, each positive."""
+    """`1,2,4` as numbers: at least two, each positive, none twice."""
     try:
         counts = [int(word) for word in text.split(",")]
     except ValueError:
         counts = []
-    if len(counts) < 2 or min(counts) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: want at least two numbers of workers, such as 1,2,4,8,16")
+    if len(counts) < 2 or min(counts) < 1 or len(set(counts)) < len(counts):
+        wanted = "at least two different whole numbers of workers, each 1 or more, such as 1,2,4,8,16"
+        raise argparse.ArgumentTypeError(f"{text!r}: expected {wanted}")
     return counts
+
+
+def print_at_once(lines: Iterator[str]) -> None:
+    """Prints each line when it is measured: an interruption loses none of those before it."""
+    for line in lines:
+        print(line, flush=True)
 
 
 def main() -> None:
@@ -202,10 +216,10 @@ def main() -> None:
     built = arguments.build / "bench_emulator"
     subprocess.run([str(HERE / "hardware/build_programs.sh"), str(built)], env={**os.environ, "ARCH": ARCH}, check=True)
     if arguments.beside_interpreter:
-        print(beside_interpreter(list(programs(built)), library, arguments.beside_interpreter))
+        print_at_once(beside_interpreter(list(programs(built)), library, arguments.beside_interpreter))
         return
     if arguments.scaling:
-        print(scaling(list(programs(built)), library, arguments.scaling))
+        print_at_once(scaling(list(programs(built)), library, arguments.scaling))
         return
     timings = [t for command in programs(built) for t in measure(command, library)]
     print(table(timings))
