@@ -94,6 +94,7 @@ def group_of(row: dict[str, str], run: Run) -> Run | None:
     blocks = 1
     for side in row["grid"].split("x"):
         blocks *= int(side)
+    group: Run
     for group in run["groups"]:
         each = group.get("blocks", 0) / group["launches"] if group.get("launches") else 0
         if identifier(group["kernel"]) == identifier(row["kernel"]) and 1 / ABOUT <= each / blocks <= ABOUT:

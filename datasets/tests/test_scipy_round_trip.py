@@ -2,6 +2,7 @@
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import DataTool
@@ -13,7 +14,7 @@ scipy_io = pytest.importorskip("scipy.io", reason="scipy is not installed")
 SEEDS = range(12)
 
 
-def random_matrix(seed: int, value_type: str = "float64"):
+def random_matrix(seed: int, value_type: str = "float64") -> Any:
     """Up to 60 x 60, about a tenth full, values that fp32 holds exactly."""
     random = np.random.default_rng(seed)
     rows, cols = random.integers(1, 60, size=2)
@@ -22,7 +23,7 @@ def random_matrix(seed: int, value_type: str = "float64"):
     return matrix
 
 
-def assert_same(got, want) -> None:
+def assert_same(got: Any, want: Any) -> None:
     got.check_format(full_check=True)
     assert got.shape == want.shape
     assert got.nnz == want.nnz

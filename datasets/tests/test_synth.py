@@ -79,7 +79,7 @@ def test_the_gpu_makes_the_bytes_of_the_cores(name: str, tool: DataTool, tmp_pat
     (tmp_path / "spec.json").write_text(json.dumps(SPECS[name]))
     environment = os.environ | {"LD_LIBRARY_PATH": EMULATOR}
     for file, more in (("gpu.npz", []), ("cpu.npz", ["--cpu"])):
-        command = [program, tmp_path / "spec.json", tmp_path / file, *more]
+        command: list[str | Path] = [program, tmp_path / "spec.json", tmp_path / file, *more]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "gpu.npz").read_bytes() == (tmp_path / "cpu.npz").read_bytes()

@@ -43,8 +43,8 @@ def refusal(tool: DataTool, path: Path, *options: object) -> str:
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
 def test_every_dialect_and_name_is_read(tool: DataTool, tmp_path: Path, dialect: int, name: str, locale: str) -> None:
     (tmp_path / "g.tar").write_bytes(tar_of([(name, MARKET)], dialect))
-    command = [tool.binary, "--catalog", CATALOG, "--cache", tool.cache, "data", "import", tmp_path / "g.tar"]
-    command += ["--member", name]
+    command: list[str | Path] = [tool.binary, "--catalog", CATALOG, "--cache", tool.cache]
+    command += ["data", "import", tmp_path / "g.tar", "--member", name]
     environment = {**os.environ, "LC_ALL": locale}
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
     assert done.returncode == 0, done.stderr
@@ -146,7 +146,8 @@ def test_an_archive_that_claims_more_than_it_has_takes_no_memory(tool: DataTool,
         header[124:136] = b"\x80" + size.to_bytes(11, "big")
         archive[:BLOCK] = with_checksum(header)
         (tmp_path / "g.tar").write_bytes(archive)
-        command = [tool.binary, "--catalog", CATALOG, "--cache", tool.cache, "data", "import", tmp_path / "g.tar"]
+        command: list[str | Path] = [tool.binary, "--catalog", CATALOG, "--cache", tool.cache]
+        command += ["data", "import", tmp_path / "g.tar"]
         done = subprocess.run(
             command,
             capture_output=True,

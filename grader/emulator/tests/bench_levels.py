@@ -22,6 +22,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +106,7 @@ def compile_with(arguments: list[str | Path], to: Path) -> None:
 def build(programs: list[Program], to: Path) -> None:
     contracts = to / "contracts/warpgrade"
     contracts.mkdir(parents=True, exist_ok=True)
-    includes = ["-I", contracts.parent, "-I", ROOT / "reference/include", "-I", ROOT / "reference"]
+    includes: list[str | Path] = ["-I", contracts.parent, "-I", ROOT / "reference/include", "-I", ROOT / "reference"]
     shared = ["-std=c++20", "-shared", "-Xcompiler", "-fPIC", "-Xlinker", "-Bsymbolic"]
     jobs: dict[Path, list[str | Path]] = {to / "timed": ["-std=c++17", HERE / "levels/timed_solution.cpp", "-ldl"]}
     for p in programs:
@@ -219,9 +220,7 @@ def time_kernels(folder: Path, library: Path, only: str, turns: int) -> None:
     for name in {p.matrix for p in programs if p.matrix}:
         write_matrix(name, built / f"{name}.bin")
     build(programs, built)
-    ratios = [
-        compare(p.name, turns, lambda checks, p=p: cpu_ms_of_kernels(p, checks, built, library)) for p in programs
-    ]
+    ratios = [compare(p.name, turns, partial(cpu_ms_of_kernels, p, built=built, library=library)) for p in programs]
     print(summary("kernels alone", ratios))
 
 
@@ -231,7 +230,7 @@ def time_runs(warpgrade: Path, only: str, turns: int) -> None:
     runs = [r for r in RUNS if only in " ".join(r)]
     if not runs:
         sys.exit(f"bench_levels: no run's name holds {only!r}; they are {', '.join(map(' '.join, RUNS))}")
-    ratios = [compare(" ".join(r), turns, lambda checks, r=r: cpu_ms_of_run(*r, checks, warpgrade)) for r in runs]
+    ratios = [compare(" ".join(r), turns, partial(cpu_ms_of_run, *r, warpgrade=warpgrade)) for r in runs]
     print(summary("whole runs", ratios))
 
 

@@ -57,11 +57,19 @@ class Nvrtc:
             raise RuntimeError(f"NVRTC returned {code}")
 
 
+def first_match(pattern: str, text: str) -> re.Match[str]:
+    """The pattern's first match, `^` at each line's begin. Raises RuntimeError where there is none."""
+    found = re.search(pattern, text, re.MULTILINE)
+    if found is None:
+        raise RuntimeError(f"nothing matches {pattern}")
+    return found
+
+
 def kernels_of(source: Path) -> str:
     """The device code of a generated program: what stands between its includes and its table of cases."""
     text = source.read_text(encoding="utf-8")
     begin = text.index("using differential::Kind;") + len("using differential::Kind;")
-    return PRELUDE + text[begin : re.search(r"^.*kCases\[\]", text, re.M).start()]
+    return PRELUDE + text[begin : first_match(r"^.*kCases\[\]", text).start()]
 
 
 def build(source: Path, ptx: str, folder: Path) -> Path:
@@ -83,7 +91,7 @@ def build(source: Path, ptx: str, folder: Path) -> Path:
         if packed:
             (folder / packed.group(1)).write_text(ptx, encoding="utf-8")
         subprocess.run(["bash", "-c", "\n".join([*setup, step])], check=True, cwd=folder, capture_output=True)
-    if re.search(r"\.version\s+\S+", ptx).group(0).encode() not in program.read_bytes():
+    if first_match(r"\.version\s+\S+", ptx).group(0).encode() not in program.read_bytes():
         raise RuntimeError(f"{program} does not hold the PTX of NVRTC")
     return program
 
@@ -111,7 +119,7 @@ def main() -> int:
             done = subprocess.run(
                 [HERE / "run.sh", program, recording, emulator], capture_output=True, text=True, check=False
             )
-        version = re.search(r"\.version\s+(\S+)", ptx).group(1)
+        version = first_match(r"\.version\s+(\S+)", ptx).group(1)
         words = (done.stdout + done.stderr).strip().splitlines()
         print(f"{group}: PTX {version}, exit {done.returncode}: {words[-1] if words else ''}", flush=True)
         failures += done.returncode != 0
