@@ -208,7 +208,7 @@ class Server {
   uint64_t resident_threads() const;
   uint64_t free_bytes();
   cudaError_t load_measured(Image& image);
-  void measure_first_use(Image& image, uint64_t free_before);
+  cudaError_t use_measured(Image& image, const std::function<cudaError_t()>& use);
   void count_array(uint64_t address, uint64_t free_before);
   void count_stack(uint64_t bytes_a_thread);
   cudaError_t set_limit(cudaLimit limit, uint64_t value);

@@ -86,9 +86,8 @@ cudaError_t Server::carry_out_code(const Call& call) {
       before_waiting("find_variable");
       MemoryRange variable;
       Image& image = images_[call.argument(0)];
-      const uint64_t before = image.is_used ? 0 : free_bytes();
-      const cudaError_t error = backend_.find_variable(image.id, call.text(), variable);
-      measure_first_use(image, before);
+      const cudaError_t error =
+          use_measured(image, [&] { return backend_.find_variable(image.id, call.text(), variable); });
       if (is_over_limit()) return cudaErrorMemoryAllocation;
       if (error != cudaSuccess) return error;
       variable.kind = cudart::MemoryKind::other;
@@ -174,9 +173,8 @@ cudaError_t Server::find_kernel(const Call& call) {
   kernel.module = module;
   kernel.name = call.text();
   Image& image = images_[module];
-  const uint64_t before = image.is_used ? 0 : free_bytes();
-  const cudaError_t error = backend_.find_kernel(image.id, kernel.name, kernel.id, kernel.facts);
-  measure_first_use(image, before);
+  const cudaError_t error = use_measured(
+      image, [&] { return backend_.find_kernel(image.id, kernel.name, kernel.id, kernel.facts); });
   if (error != cudaSuccess) return error;
   count_stack(static_cast<uint64_t>(std::max(0, kernel.facts.local_bytes)));
   if (is_over_limit()) return cudaErrorMemoryAllocation;

@@ -1,6 +1,8 @@
 // The device's memory that a submission has without allocating it: globals of modules, stacks, heap, and what
 // the pool of stream-ordered memory keeps. All of it counts against Limits::device_bytes.
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "judge/executor/server_call.h"
 
@@ -81,11 +83,35 @@ cudaError_t Server::load_measured(Image& image) {
   return cudaSuccess;
 }
 
-// A backend that loads code when it is used takes the memory of its variables then.
-void Server::measure_first_use(Image& image, uint64_t free_before) {
-  if (image.is_used) return;
-  image.is_used = true;
-  if (backend_.loads_code_when_used()) module_memory_ += beyond(free_before, free_bytes());
+// A backend that loads code when it is used takes the memory of all variables of the image with the first use of
+// one of them or of a kernel (measured on an H200: cuKernelGetFunction).
+cudaError_t Server::use_measured(Image& image, const std::function<cudaError_t()>& use) {
+  if (std::exchange(image.is_used, true) || !backend_.loads_code_when_used()) return use();
+  uint64_t taken = 0;
+  const auto measured = [&] {
+    const uint64_t before = free_bytes();
+    const cudaError_t error = use();
+    taken = beyond(before, free_bytes());
+    return error;
+  };
+  cudaError_t error = measured();
+  const auto is_too_much = [&] {
+    return limits_.device_bytes != Limits::kNoLimit && device_bytes() + taken > limits_.device_bytes;
+  };
+  // Other processes may have taken memory at the same moment: what goes away with the module was its own.
+  if (is_too_much()) {
+    const uint64_t first = taken, before = free_bytes();
+    backend_.remove_module(image.id);
+    const uint64_t second = beyond(free_bytes(), before);
+    error = backend_.add_module(split_containers(*image.bytes), image.id);
+    if (error == cudaSuccess) error = measured();
+    taken = second == 0 ? first : std::min({first, second, taken});  // 0: the backend gives nothing back
+  }
+  module_memory_ += taken;
+  if (taken > 0 && is_over_limit())
+    say("memory_limit\n  the module's device variables take " + std::to_string(taken >> 20) + " MiB, and " +
+        std::to_string(limits_.device_bytes >> 20) + " MiB of device memory are allowed");
+  return error;
 }
 
 // What the first object of an array took, until the array is freed.

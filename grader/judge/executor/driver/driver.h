@@ -26,6 +26,7 @@ class Driver final : public cudart::Backend {
   cudaError_t add_module(std::span<const std::span<const uint8_t>> containers,
                          cudart::ModuleId& module) override;
   void remove_module(cudart::ModuleId module) override;
+  bool loads_code_when_used() const override { return true; }
   cudaError_t add_managed(cudart::ModuleId module, const std::string& name,
                           cudart::MemoryRange& variable) override;
   cudaError_t find_variable(cudart::ModuleId module, const std::string& name,

@@ -14,7 +14,7 @@ namespace warpgrade::executor {
   X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) \
   X(cuCtxSynchronize) X(cuCtxGetDevice) X(cuCtxGetStreamPriorityRange) X(cuCtxGetLimit) X(cuCtxSetLimit) \
   X(cuCtxResetPersistingL2Cache) X(cuGetErrorName) X(cuLibraryLoadData) X(cuLibraryGetKernel) \
-  X(cuLibraryGetGlobal) X(cuLibraryGetModule) X(cuKernelGetFunction) X(cuFuncLoad) X(cuModuleLoadData) X(cuModuleGetFunction) \
+  X(cuLibraryGetGlobal) X(cuKernelGetFunction) X(cuFuncLoad) X(cuModuleLoadData) X(cuModuleGetFunction) \
   X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncGetParamInfo) X(cuLaunchKernelEx) \
   X(cuLaunchKernel) X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) \
   X(cuOccupancyAvailableDynamicSMemPerBlock) X(cuMemAlloc) X(cuMemFree) X(cuMemAllocAsync) \

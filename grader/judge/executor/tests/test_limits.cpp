@@ -203,6 +203,53 @@ TEST(DeviceMemoryLimit, does_not_take_another_process_for_a_module) {
   EXPECT_EQ(server.device_bytes(), 0u);
 }
 
+// Backends on a GPU load a module with the first use of a kernel or variable.
+struct LoadsWhenUsed : NullBackend {
+  bool loads_code_when_used() const override { return true; }
+  cudaError_t find_kernel(cudart::ModuleId module, const std::string& name, cudart::KernelId& kernel,
+                          cudart::KernelFacts& facts) override {
+    variables = 3 * kMiB;
+    return NullBackend::find_kernel(module, name, kernel, facts);
+  }
+  void remove_module(cudart::ModuleId) override { variables = 0; }
+  cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) override {
+    NullBackend::memory_info(free_bytes, total_bytes);
+    if (variables > 0 && others_at_first_use > 0) others += std::exchange(others_at_first_use, 0);
+    free_bytes -= variables + others;
+    return cudaSuccess;
+  }
+  uint64_t variables = 0, others = 0, others_at_first_use = 0;
+};
+
+TEST(DeviceMemoryLimit, counts_variables_at_their_first_use) {
+  LoadsWhenUsed device;
+  Server server(device, shared(), with_memory(4 * kMiB));
+  Caller caller(server);
+  EXPECT_EQ(caller.add_module(), cudaSuccess);
+  EXPECT_EQ(server.device_bytes(), 0u);
+  EXPECT_EQ(caller.find_kernel(), cudaSuccess);
+  EXPECT_EQ(server.device_bytes(), 3 * kMiB);
+  EXPECT_EQ(caller.allocate(kDevice, 2 * kMiB), cudaErrorMemoryAllocation);
+}
+
+TEST(DeviceMemoryLimit, refuses_a_first_use_that_takes_too_much) {
+  LoadsWhenUsed device;
+  Server server(device, shared(), with_memory(2 * kMiB));
+  Caller caller(server);
+  EXPECT_EQ(caller.add_module(), cudaSuccess);
+  EXPECT_EQ(caller.find_kernel(), cudaErrorMemoryAllocation);
+}
+
+TEST(DeviceMemoryLimit, does_not_take_another_process_for_a_first_use) {
+  LoadsWhenUsed device;
+  device.others_at_first_use = 30 * kMiB;
+  Server server(device, shared(), with_memory(4 * kMiB));
+  Caller caller(server);
+  EXPECT_EQ(caller.add_module(), cudaSuccess);
+  EXPECT_EQ(caller.find_kernel(), cudaSuccess);
+  EXPECT_EQ(server.device_bytes(), 3 * kMiB);
+}
+
 TEST(DeviceMemoryLimit, counts_stacks_and_the_heap) {
   struct : NullBackend {
     cudaError_t find_kernel(cudart::ModuleId module, const std::string& name, cudart::KernelId& kernel,
