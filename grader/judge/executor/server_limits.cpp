@@ -83,8 +83,8 @@ cudaError_t Server::load_measured(Image& image) {
   return cudaSuccess;
 }
 
-// A backend that loads code when it is used takes the memory of all variables of the image with the first use of
-// one of them or of a kernel (measured on an H200: cuKernelGetFunction).
+// A backend that loads code when it is used takes the memory of all variables of the image with the first use
+// of one of them or of a kernel (measured on an H200: cuKernelGetFunction).
 cudaError_t Server::use_measured(Image& image, const std::function<cudaError_t()>& use) {
   if (std::exchange(image.is_used, true) || !backend_.loads_code_when_used()) return use();
   uint64_t taken = 0;

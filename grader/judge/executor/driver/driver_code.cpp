@@ -14,10 +14,10 @@ using cudart::MemoryKind;
 using cudart::MemoryRange;
 using cudart::ModuleId;
 
-// Nothing is loaded here: the variables get their memory at the first use of any kernel or variable of the module,
-// and each kernel's code follows at its own first use, as in programs by default. cuLibraryGetModule would load all
-// code at once, and a kernel is up to 5 % quicker where that puts it (fidelity-differences.txt). What is wrong with
-// the code shows when it is used.
+// Nothing is loaded here: the variables get their memory at the first use of any kernel or variable of the
+// module, and each kernel's code follows at its own first use, as in programs by default. cuLibraryGetModule
+// would load all code at once, and a kernel is up to 5 % quicker where that puts it
+// (fidelity-differences.txt). What is wrong with the code shows when it is used.
 cudaError_t Driver::add_module(std::span<const std::span<const uint8_t>> containers, ModuleId& module) {
   CUlibrary library = nullptr;
   CUresult result = CUDA_ERROR_INVALID_IMAGE;
