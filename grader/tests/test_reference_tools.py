@@ -44,11 +44,18 @@ def test_spmm_is_right_for_every_width_up_to_512_and_beyond_offsets_of_32_bits(e
     assert int(out.splitlines()[-1].split()[0]) > 550, out
 
 
+def test_spmm_is_right_where_warps_walk_all_columns_of_rows_of_any_length(environment: dict[str, str]) -> None:
+    forced = ["-DSPMM_WHOLE_ROWS=1", "-DSPMM_SEGMENT=64"]
+    folder, emulator = REFERENCE / "spmm/optimized", environment["LD_LIBRARY_PATH"]
+    out = run(["bash", str(REFERENCE / "spmm/tools/check.sh"), str(folder), emulator, *forced], environment)
+    assert out.splitlines()[-1] == "623 cases, 0 wrong cells"
+
+
 @pytest.mark.parametrize("peer", ["row_direct", "entry_split", "buffered_split", "merge_path"])
 def test_spmm_s_peers_are_right_for_every_kind_of_row_and_width(environment: dict[str, str], peer: str) -> None:
     folder, emulator = REFERENCE / "spmm/peers" / peer, environment["LD_LIBRARY_PATH"]
     out = run(["bash", str(REFERENCE / "spmm/tools/check.sh"), str(folder), emulator], environment)
-    assert out.splitlines()[-1] == "618 cases, 0 wrong cells"
+    assert out.splitlines()[-1] == "623 cases, 0 wrong cells"
 
 
 def test_peers_and_classes_of_matrices_can_be_tried_without_a_gpu(environment: dict[str, str], tmp_path: Path) -> None:

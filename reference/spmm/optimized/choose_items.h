@@ -65,22 +65,25 @@ inline int choose_short_row(const Sizes& size, const Strategy& s, int multiproce
   return is_large || fills ? 2 * kShortRow : kShortRow;
 }
 
-// Of one column: lanes that take a short row, and how long it may be.
+// Of one column: lanes that take a short row, how long it may be, and whether the others are so long that a warp
+// has twice as much of one under way.
 struct Lanes {
   int lanes, short_row;
+  bool many_rounds;
 };
 inline Lanes choose_lanes(const Sizes& size) {
   const std::int64_t mean = size.mean_row();
-  const bool is_even = size.long_share <= kFewLong;
-  Lanes chosen{8, kShortRow};
-  if (is_even && mean < 4) {
+  Lanes chosen{8, kShortRow, false};
+  if (size.is_even() && mean < 4) {
     chosen.lanes = 2;
-  } else if (is_even && mean < 9) {
+  } else if (size.is_even() && mean < 9) {
     chosen.lanes = 4;
   } else if (mean >= 24 && mean < 64) {
-    chosen = {16, 64};
+    chosen = {16, 64, false};
   } else if (mean >= 64 && mean < 128) {
-    chosen = {32, 128};
+    chosen = {32, 128, false};
+  } else if (mean >= 256) {
+    chosen.many_rounds = true;
   }
   if (SPMM_LANES > 0) chosen.lanes = SPMM_LANES;
   if (SPMM_SHORT_ROW > 0) chosen.short_row = SPMM_SHORT_ROW;
@@ -91,25 +94,26 @@ inline Lanes choose_lanes(const Sizes& size) {
 // rows. The stream costs the same however rows are cut. Lanes are quicker on rows of one length, on rows as
 // long as a warp, and where so little is to do that only latency counts.
 inline int choose_stream_window(const Sizes& size) {
-  constexpr std::int64_t kLongMean = 256, kShortMeanOfLittle = 5, kLittle = 1'000'000, kMuch = 16'000'000,
-                         kVeryMuch = 64'000'000;
+  constexpr std::int64_t kLongMean = 256, kEnough = 1'000'000, kMuch = 16'000'000, kVeryMuch = 64'000'000;
   constexpr int kWindow = 256, kWideWindow = 512;
   if (size.k != 1 || size.nnz == 0 || !size.whole_vectors || SPMM_STREAM == 2) return 0;
   const std::int64_t mean = size.mean_row();
-  const bool is_uneven = size.long_share > kFewLong && (mean >= kShortMeanOfLittle || size.nnz >= kLittle);
+  const bool is_uneven = !size.is_even() && size.nnz >= kEnough;
   const bool is_scattered = size.nnz >= kMuch && size.locality < kLocal;
   const bool streams = mean < kMeanOfLocalRows ? is_uneven : mean < kLongMean && is_scattered;
   if (!streams && SPMM_STREAM != 1) return 0;
   return size.nnz >= kVeryMuch ? kWideWindow : kWindow;
 }
 
-// Rows that a warp walks one after the other: as many as have their entries in one load.
+// Rows that a warp walks one after the other: a few, so that it waits for offsets and entries once for all of
+// them. Fewer of long ones, which end at different times.
 inline int choose_rows_a_warp(const Sizes& size) {
+  constexpr std::int64_t kTwoPasses = 2 * kOnePass, kLongMean = 16, kMiddleMean = 7, kShortestMean = 4;
   if (SPMM_ROWS > 0) return SPMM_ROWS;
   const std::int64_t mean = size.mean_row();
-  if (size.k <= 128) return mean < 4 ? 8 : 4;
-  if (mean >= 8) return 2;
-  return mean < 4 && size.k <= 256 ? 8 : 4;
+  if (size.k <= kOnePass) return mean < kShortestMean ? 8 : 4;
+  if (mean >= kLongMean) return 1;
+  return size.k <= kTwoPasses && size.is_even() && mean >= kMiddleMean ? 2 : 4;
 }
 
 }  // namespace optimized

@@ -7,16 +7,21 @@ namespace optimized {
 
 // The widest strip of B that fills at most three quarters of L2, from 32 columns on. Others
 //  - where there is little work: 32, so that many groups of lanes share a long row.
+//  - where rows are long, but not so long that they share most rows of B: 32. L1 holds more rows of B then.
 //  - where not even 32 columns fit and rows are short: 64. What counts is how often A and the items are read.
 //  - where rows are short and neighbours ask for the same rows of B: the widest. They are in L2 anyway.
 //  - where little is gathered for a row of C and its strips end within what memory writes at once: twice as
 //    wide, or one strip. Such pieces are written twice, and those that end within a sector are read as well.
 inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
   constexpr std::int64_t kLittleWork = 12'000'000, kShortMeanOfSectors = 24;
+  constexpr std::int64_t kDenseMean = 64, kLongMean = 128;
   constexpr std::int64_t kSector = 8, kMemoryWrite = 16;  // floats
   if (SPMM_STRIP > 0) return std::min(SPMM_STRIP, widest);
   std::int64_t strip = kNarrowestStrip;
   if (size.nnz * size.k < kLittleWork) return static_cast<int>(std::min<std::int64_t>(strip, widest));
+  if (size.k >= kWidestStrip && size.mean_row() >= kDenseMean && size.mean_row() < kLongMean) {
+    return static_cast<int>(std::min<std::int64_t>(strip, widest));
+  }
   const bool is_short = size.mean_row() < kShortMean;
   const auto doubled = [&] { return size.k % strip == 0 ? 2 * strip : std::min(2 * strip, size.k); };
   while (strip < widest && strip < size.k && size.b_bytes(doubled()) <= l2_bytes * 3 / 4) strip *= 2;

@@ -60,27 +60,33 @@ __device__ inline unsigned arrive(unsigned* arrivals) {
   return before;
 }
 
+// Tells that this warp has stored its part of a split row. True for the warp that does so last: it may read
+// the others' parts.
+__device__ inline bool arrives_last(const Partials& partials, int split, int strip, int parts) {
+  unsigned before = 0;
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) {
+    unsigned* arrivals = partials.arrivals + static_cast<std::int64_t>(split) * partials.strips + strip;
+    before = arrive(arrivals);
+    if (before + 1 == static_cast<unsigned>(parts)) *arrivals = 0;  // ready for the next launch
+  }
+  if (__shfl_sync(~0u, before, 0) + 1 != static_cast<unsigned>(parts)) return false;
+  __threadfence();  // acquires the other parts' sums
+  return true;
+}
+
 // Publishes a part's sum. The warp that publishes a row's last part gets true and the row's sum in *sum.
 template <typename T>
 __device__ bool combine_parts(const Operands& op, const Partials& partials, const LaneColumns& columns,
                               int slot, Vector<T::kVector>* sum) {
-  const int lane = threadIdx.x % T::kWarpLanes, group = lane / T::kLanes;
+  const int group = threadIdx.x % T::kWarpLanes / T::kLanes;
   const int split = partials.slot_splits[slot];
   const Split row = partials.splits[split];
   const auto part_at = [&](int part) {
     return partials.sums + static_cast<std::int64_t>(part) * op.sums_pitch + columns.column;
   };
   if (group == 0 && columns.stores) sum->store(part_at(slot));
-  __syncwarp();
-  unsigned before = 0;
-  if (lane == 0) {
-    unsigned* arrivals =
-        partials.arrivals + static_cast<std::int64_t>(split) * partials.strips + op.first_strip + blockIdx.y;
-    before = arrive(arrivals);
-    if (before + 1 == static_cast<unsigned>(row.parts)) *arrivals = 0;  // ready for the next launch
-  }
-  if (__shfl_sync(~0u, before, 0) + 1 != static_cast<unsigned>(row.parts)) return false;
-  __threadfence();  // acquires the other parts' sums
+  if (!arrives_last(partials, split, op.first_strip + blockIdx.y, row.parts)) return false;
   *sum = Vector<T::kVector>::zero();
   for (int part = group; columns.stores && part < row.parts; part += T::kGroups) {
     sum->add_scaled(1.0f, Vector<T::kVector>::load_uncached(part_at(row.first_slot + part)));

@@ -38,9 +38,9 @@ int blocks_of(std::int64_t count, int a_block) {
   return static_cast<int>((count + a_block - 1) / a_block);
 }
 
-template <int kLanes>
+template <int kLanes, int kRounds = 4>
 cudaError_t launch_lanes(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
-  using T = OneColumn<kLanes>;
+  using T = OneColumn<kLanes, kRounds>;
   const PanelList& list = plan.panels.front();
   const int blocks = blocks_of(list.long_count, T::kWarps) + blocks_of(a.rows, T::kRowsPerBlock);
   spmm_one_column_kernel<T><<<blocks, T::kThreads, 0, stream>>>(
@@ -72,39 +72,37 @@ cudaError_t launch_one_column(const CsrMatrix& a, const Operands& op, const Spmm
     case 32:
       return launch_lanes<32>(a, op, plan, stream);
     default:
-      return launch_lanes<8>(a, op, plan, stream);
+      return plan.strategy.many_rounds ? launch_lanes<8, 8>(a, op, plan, stream)
+                                       : launch_lanes<8>(a, op, plan, stream);
   }
 }
 
-template <int kVectors, int kRows>
-int launch_rows(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
-  using T = RowsTile<kVectors, kRows>;
-  const int blocks = (a.rows - 1) / T::kRowsPerBlock + 1;
-  spmm_whole_rows_kernel<T>
-      <<<blocks, T::kThreads, 0, stream>>>(op, a.row_offsets, a.rows, plan.strategy.short_row);
-  return T::kPass;
+template <int kVectors, bool kFull>
+void launch_rows(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+  using T = RowsTile<kVectors, kFull>;
+  const Strategy& s = plan.strategy;
+  const PanelList& list = plan.panels.front();
+  const int blocks = blocks_of(list.long_count, T::kWarps) + blocks_of(a.rows, T::kWarps * s.rows_a_warp);
+  spmm_whole_rows_kernel<T><<<blocks, T::kThreads, 0, stream>>>(
+      op, list, plan.partials(), RowsOfA{a.row_offsets, a.rows, s.rows_a_warp, s.short_row});
 }
 
 // One pass; returns how many columns it covered.
 template <int kVectors>
-int launch_rows(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
-  switch (plan.strategy.rows_a_warp) {
-    case 2:
-      return launch_rows<kVectors, 2>(a, op, plan, stream);
-    case 8:
-      return launch_rows<kVectors, 8>(a, op, plan, stream);
-    default:
-      return launch_rows<kVectors, 4>(a, op, plan, stream);
-  }
+int launch_pass(const CsrMatrix& a, const Operands& op, const SpmmPlan& plan, cudaStream_t stream) {
+  constexpr int kPass = RowsTile<kVectors, true>::kPass;
+  op.k - op.first_column >= kPass ? launch_rows<kVectors, true>(a, op, plan, stream)
+                                  : launch_rows<kVectors, false>(a, op, plan, stream);
+  return kPass;
 }
 
 // Passes of the widest kind that the columns left fill.
 cudaError_t launch_whole_rows(const CsrMatrix& a, Operands op, const SpmmPlan& plan, cudaStream_t stream) {
-  while (op.first_column < op.k) {
+  for (; op.first_column < op.k; ++op.first_strip) {
     const int left = op.k - op.first_column;
-    op.first_column += left > RowsTile<2, 2>::kPass   ? launch_rows<4>(a, op, plan, stream)
-                       : left > RowsTile<1, 2>::kPass ? launch_rows<2>(a, op, plan, stream)
-                                                      : launch_rows<1>(a, op, plan, stream);
+    op.first_column += left > RowsTile<2, true>::kPass   ? launch_pass<4>(a, op, plan, stream)
+                       : left > RowsTile<1, true>::kPass ? launch_pass<2>(a, op, plan, stream)
+                                                         : launch_pass<1>(a, op, plan, stream);
   }
   return cudaGetLastError();
 }

@@ -10,12 +10,12 @@
 
 namespace optimized {
 
-template <int kLanes_>
+template <int kLanes_, int kRounds_ = 4>
 struct OneColumn {
   static constexpr int kWarpLanes = 32;
-  static constexpr int kLanes = kLanes_;  // a group, which takes short rows
-  static constexpr int kRows = 4;         // a group has under way
-  static constexpr int kRounds = 4;       // of a long item that a warp has under way
+  static constexpr int kLanes = kLanes_;    // a group, which takes short rows
+  static constexpr int kRows = 4;           // a group has under way
+  static constexpr int kRounds = kRounds_;  // of a long item that a warp has under way
   static constexpr int kGroups = kWarpLanes / kLanes;
   static constexpr int kWarps = 4;
   static constexpr int kThreads = kWarps * kWarpLanes;

@@ -69,8 +69,9 @@ struct Strategy {
   int segment = 512;             // entries a warp takes at most
   bool lists_short_rows = true;  // false: the kernel finds them itself
   bool whole_rows = false;       // short rows are walked over all of k at once
-  int rows_a_warp = 4;           // of whole rows
+  int rows_a_warp = 4;           // of whole rows, at most 31
   int lanes = 8;                 // of one column: lanes a short row
+  bool many_rounds = false;      // of one column: a warp has more of a long row under way
   int stream_window = 0;         // of one column: entries a warp reads as a stream; 0: lanes take rows
 
   int all_strips() const { return strips + (last_columns > 0 ? 1 : 0); }
@@ -82,12 +83,15 @@ struct Device {
   std::int64_t known_l2() const { return l2_bytes > 0 ? l2_bytes : std::int64_t{40} << 20; }
 };
 
+inline constexpr double kFewLong = 0.01;  // rows are even where so few entries are in long ones
+
 struct Sizes {
   std::int64_t rows, cols, nnz, k;
   double locality = 0.0;      // 0: columns as if drawn at random, 1: all near the diagonal (locality.cuh)
   double long_share = 1.0;    // of the entries, those in rows of more than kShortRow entries
   bool whole_vectors = true;  // columns and values begin at multiples of 16 bytes
   std::int64_t mean_row() const { return nnz / std::max<std::int64_t>(rows, 1); }
+  bool is_even() const { return long_share <= kFewLong; }
   std::int64_t b_bytes(std::int64_t columns) const {
     return cols * columns * static_cast<std::int64_t>(sizeof(float));
   }
@@ -101,8 +105,7 @@ inline constexpr std::int64_t kWidestStrip = 128, kNarrowestStrip = 32, kShortMe
                               kMeanOfLocalRows = 24;
 inline constexpr int kShortRow = 32;
 inline constexpr std::int64_t kWarpsAnSm = 48;
-inline constexpr double kFewLong = 0.01;  // rows are even where so few entries are in long ones
-inline constexpr double kLocal = 0.35;    // from this locality on, neighbours ask for the same rows of B
+inline constexpr double kLocal = 0.35;  // from this locality on, neighbours ask for the same rows of B
 
 // Columns this far from the diagonal count as near it: rows of B's widest strip for an eighth of L2.
 inline std::int64_t reach_of(std::int64_t l2_bytes) {
@@ -118,25 +121,32 @@ inline double locality_of(double share, std::int64_t cols, std::int64_t reach) {
   return std::clamp((share - at_random) / (1.0 - at_random), 0.0, 1.0);
 }
 
-// Whether a warp can walk all of k, and k is wide enough for that.
+// Whether a warp may walk all of k: k is wide enough for that, and rows are as short as they may be.
+inline constexpr std::int64_t kOnePass = 128;  // columns that a warp reads with one load a lane
 inline bool whole_rows_matter(const Sizes& size) {
-  constexpr std::int64_t kFewestColumns = 128, kShortMeanOfOnePass = 9;
-  return size.k >= kFewestColumns && size.k % 4 == 0 &&
-         size.mean_row() < (size.k > kFewestColumns ? kShortMean : kShortMeanOfOnePass);
+  constexpr std::int64_t kEvenMean = 32;
+  return size.k >= kOnePass && size.k % 4 == 0 &&
+         size.mean_row() < (size.k > kOnePass ? kEvenMean : kShortMean);
 }
 
 // Whether a choice depends on where the columns of A lie.
 inline bool locality_matters(const Sizes& size, std::int64_t l2_bytes) {
   if (size.nnz == 0) return false;
-  if (size.k == 1) return true;
+  if (size.k == 1 || whole_rows_matter(size)) return true;
   if (size.mean_row() >= kMeanOfLocalRows) return false;
-  return size.k > kNarrowestStrip &&
-         (whole_rows_matter(size) || size.b_bytes(std::min(size.k, kWidestStrip)) > l2_bytes * 3 / 4);
+  return size.k > kNarrowestStrip && size.b_bytes(std::min(size.k, kWidestStrip)) > l2_bytes * 3 / 4;
 }
 
+// Where columns are near and rows are even, or short ones are many and have most entries: long rows want
+// strips, and among few others they would be waited for.
 inline bool choose_whole_rows(const Sizes& size) {
+  constexpr std::int64_t kMeanOfOnePass = 9, kManyEntries = 300'000;
+  constexpr double kMostLong = 0.5;
   if (SPMM_WHOLE_ROWS > 0) return SPMM_WHOLE_ROWS == 1 && size.k % 4 == 0 && size.k > 1;
-  return whole_rows_matter(size) && size.locality >= kLocal && size.long_share <= kFewLong;
+  if (!whole_rows_matter(size) || size.locality < kLocal) return false;
+  const std::int64_t longest_mean = size.k > kOnePass ? kShortMean : kMeanOfOnePass;
+  return size.is_even() ||
+         (size.mean_row() < longest_mean && size.nnz >= kManyEntries && size.long_share < kMostLong);
 }
 
 }  // namespace optimized

@@ -30,7 +30,7 @@ cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPl
   Operands op{a.columns,     a.values, is_padded ? plan->padded_b.get() : b, c, k, 0, 0,
               sums_pitch(k), row_bytes};
   if (k == 1 && a.rows > 0) return launch_one_column(a, op, *plan, stream);
-  if (s.whole_rows && a.rows > 0) TRY(launch_whole_rows(a, op, *plan, stream));
+  if (s.whole_rows && a.rows > 0) return launch_whole_rows(a, op, *plan, stream);
   if (s.strips > 0) TRY(launch_group(s.group, op, *plan, s.strips, stream));
   if (s.last_columns == 0) return cudaSuccess;
   op.first_column = s.strips * s.group.strip();

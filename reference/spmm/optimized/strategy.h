@@ -13,8 +13,8 @@
 //          partial sum a row and band. For work too small for panels.
 // segment  entries that one warp takes at most; longer rows are cut, their parts summed in a fixed order.
 // stream   of one column, where rows are uneven: a warp reads whole rows as one stream of so many entries.
-// whole rows  where rows are short and even and their columns near: no strips, a warp walks all of k
-// (whole_rows.cuh).
+// whole rows  where rows are short or even and their columns near: no strips, a warp walks all of k
+//          (whole_rows.cuh).
 #pragma once
 
 #include "choose_items.h"
@@ -32,12 +32,13 @@ inline Strategy choose_strategy(const Sizes& size, const Device& device) {
   s.panel_columns = static_cast<int>((size.cols + s.panels - 1) / s.panels);
   s.bands = choose_bands(size, s, l2_bytes);
   s.band_columns = (s.panel_columns + s.bands - 1) / s.bands;
-  s.segment = choose_segment(size, strips, device.multiprocessors);
   s.whole_rows = choose_whole_rows(size);
+  s.segment = choose_segment(size, s.whole_rows ? 1 : strips, device.multiprocessors);
   s.rows_a_warp = choose_rows_a_warp(size);
   s.lists_short_rows = size.k > 1 && !s.whole_rows;
   const Lanes lanes = choose_lanes(size);
   s.lanes = lanes.lanes;
+  s.many_rounds = lanes.many_rounds;
   s.stream_window = choose_stream_window(size);
   s.short_row = s.stream_window > 0 ? s.stream_window
                 : size.k == 1       ? lanes.short_row

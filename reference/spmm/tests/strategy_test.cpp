@@ -88,11 +88,51 @@ TEST(StrategyTest, ShortEvenRowsWithNearColumnsAreWalkedOverAllOfAWideB) {
   EXPECT_FALSE(choose_strategy(road(64), kH200).whole_rows) << "one strip covers it";
   EXPECT_FALSE(choose_strategy(road(130), kH200).whole_rows) << "rows of C are no whole vectors";
   EXPECT_FALSE(choose_strategy(road(256, 0.1), kH200).whole_rows) << "columns are far";
-  EXPECT_FALSE(choose_strategy(road(256, 0.97, 0.1), kH200).whole_rows) << "some rows are long";
-  const Sizes mesh{242'752, 242'752, 2'427'518, 256, 0.99, 0.0};
+  EXPECT_EQ(choose_strategy(road(128), kH200).rows_a_warp, 8) << "their entries are one load";
+  EXPECT_EQ(choose_strategy(road(256), kH200).rows_a_warp, 4);
+  Sizes mesh{242'752, 242'752, 2'427'518, 256, 0.99, 0.0};
   EXPECT_TRUE(choose_strategy(mesh, kH200).whole_rows);
   EXPECT_EQ(choose_strategy(mesh, kH200).rows_a_warp, 2);
-  EXPECT_EQ(choose_strategy(road(256), kH200).rows_a_warp, 8) << "their entries are one load";
+  mesh.k = 512;
+  EXPECT_EQ(choose_strategy(mesh, kH200).rows_a_warp, 4);
+}
+
+TEST(StrategyTest, EvenRowsOfMiddleLengthAreWalkedOneByOneOverMoreThanOnePass) {
+  const Sizes stencil{97'336, 97'336, 2'515'456, 256, 0.95, 0.0};
+  EXPECT_TRUE(locality_matters(stencil, kH200.l2_bytes)) << "rows are longer than those that L2 is asked for";
+  EXPECT_TRUE(choose_strategy(stencil, kH200).whole_rows);
+  EXPECT_EQ(choose_strategy(stencil, kH200).rows_a_warp, 1);
+  Sizes other = stencil;
+  other.k = 128;
+  EXPECT_FALSE(choose_strategy(other, kH200).whole_rows);
+  other = stencil;
+  other.long_share = 0.2;
+  EXPECT_FALSE(choose_strategy(other, kH200).whole_rows);
+  other = stencil;
+  other.nnz = 33 * other.rows;
+  EXPECT_FALSE(choose_strategy(other, kH200).whole_rows);
+}
+
+// Web, call and word graphs: a few rows are long, their parts begin the same launch.
+TEST(StrategyTest, UnevenRowsAreWalkedWhereTheyAreManyAndMostEntriesAreInShortOnes) {
+  EXPECT_TRUE(choose_strategy(road(256, 0.45, 0.1), kH200).whole_rows);
+  EXPECT_FALSE(choose_strategy(road(256, 0.45, 0.55), kH200).whole_rows) << "most entries are in long rows";
+  EXPECT_FALSE(choose_strategy({26'434, 26'434, 73'010, 256, 0.9, 0.1}, kH200).whole_rows)
+      << "little work waits for its longest row";
+  const Sizes web{325'557, 325'557, 3'216'152, 256, 0.99, 0.48};
+  EXPECT_TRUE(choose_strategy(web, kH200).whole_rows);
+  Sizes narrow = web;
+  narrow.k = 128;
+  EXPECT_FALSE(choose_strategy(narrow, kH200).whole_rows);
+}
+
+TEST(StrategyTest, DenseRowsTakeNarrowStripsOfAWideB) {
+  const Sizes dense{18'000, 18'000, 1'530'000, 256};
+  EXPECT_EQ(choose_strategy(dense, kH200).group.strip(), 32);
+  EXPECT_EQ(choose_strategy({18'000, 18'000, 1'530'000, 64}, kH200).group.strip(), 64) << "one pass";
+  EXPECT_EQ(choose_strategy({18'000, 18'000, 700'000, 256}, kH200).group.strip(), 128)
+      << "rows of 38 entries";
+  EXPECT_EQ(choose_strategy({18'000, 18'000, 3'000'000, 256}, kH200).group.strip(), 128) << "and of 166";
 }
 
 TEST(StrategyTest, WholeRowsAreNeverCutIntoPanels) {
@@ -103,10 +143,11 @@ TEST(StrategyTest, SegmentsAreShortOnlyWhereLongerOnesWouldLeaveTheGpuHalfEmpty)
   const auto segment_of = [](std::int64_t rows, std::int64_t nnz, std::int64_t k) {
     return choose_strategy({rows, rows, nnz, k}, kH200).segment;
   };
-  for (const int k : {16, 32, 64, 128, 256}) {
-    EXPECT_EQ(segment_of(13'380, 1'127'916, k), 128) << "a dense social graph, K = " << k;
-    EXPECT_EQ(segment_of(4'039, 176'468, k), 64) << "a small one, K = " << k;
-  }
+  for (const int k : {16, 32, 64, 128, 256})
+    EXPECT_EQ(segment_of(4'039, 176'468, k), 64) << "a small social graph, K = " << k;
+  for (const int k : {16, 32, 64})
+    EXPECT_EQ(segment_of(13'380, 1'127'916, k), 128) << "a dense one, K = " << k;
+  EXPECT_EQ(segment_of(13'380, 1'127'916, 256), 512) << "narrow strips give work to many warps";
   EXPECT_EQ(segment_of(4'267, 2'135'822, 32), 512) << "long rows: one wave";
 }
 
@@ -228,6 +269,7 @@ TEST(StrategyTest, OneColumnStreamsUnevenRowsAndLeavesEvenOnesAndLittleWorkToLan
   EXPECT_EQ(window(2'449'029, 123'718'168, 0.0, 0.9), 512) << "a very large one";
   EXPECT_EQ(window(326'186, 1'615'400, 0.1, 0.2), 256) << "short rows, but many";
   EXPECT_EQ(window(19'717, 88'651, 0.1, 0.2), 0) << "short rows, and few";
+  EXPECT_EQ(window(82'168, 948'464, 0.5, 0.6), 0) << "longer ones, and few";
   EXPECT_EQ(window(264'346, 730'100, 0.9, 0.0), 0) << "roads";
   EXPECT_EQ(window(1'400'000, 37'000'000, 0.9, 0.5), 0) << "a large mesh of 27 points";
   EXPECT_EQ(window(232'965, 114'615'716, 0.0, 1.0), 0) << "rows as long as a warp and more";

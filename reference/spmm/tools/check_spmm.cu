@@ -115,7 +115,7 @@ int compare(const Matrix& a, int k, const std::vector<float>& b, const std::vect
 
 // Every width on the first matrix, a width of every kind on the others.
 std::vector<int> widths(const Matrix& a) {
-  if (a.name != "short rows") return {1, 2, 6, 7, 8, 12, 32, 33, 34, 64, 66, 99, 130, 256};
+  if (a.name != "short rows") return {1, 2, 6, 7, 8, 12, 32, 33, 34, 64, 66, 99, 130, 256, 516};
   std::vector<int> all(512);
   std::iota(all.begin(), all.end(), 1);
   return all;
