@@ -47,7 +47,8 @@ inline int choose_segment(const Sizes& size, std::int64_t strips, int multiproce
   }
   const bool is_long = size.mean_row() >= kLongMean, is_middle = !is_long && size.mean_row() >= kMiddleMean;
   const std::int64_t wanted = is_long ? wave : is_middle ? 2 * wave : kManyWarps * multiprocessors;
-  const std::int64_t passes = is_long ? 1 : is_middle ? std::max<std::int64_t>(strips / 2, 1) : strips;
+  const std::int64_t of_middle = std::clamp<std::int64_t>(strips / 2, 1, 2);
+  const std::int64_t passes = is_long ? 1 : is_middle ? of_middle : strips;
   if (2 * size.nnz / segment > 3 * wave) segment *= 2;
   while (segment < 1024 && size.nnz * passes / segment > wanted) segment *= 2;
   return segment;

@@ -147,7 +147,7 @@ TEST(StrategyTest, SegmentsAreShortOnlyWhereLongerOnesWouldLeaveTheGpuHalfEmpty)
     EXPECT_EQ(segment_of(4'039, 176'468, k), 64) << "a small social graph, K = " << k;
   for (const int k : {16, 32, 64})
     EXPECT_EQ(segment_of(13'380, 1'127'916, k), 128) << "a dense one, K = " << k;
-  EXPECT_EQ(segment_of(13'380, 1'127'916, 256), 512) << "narrow strips give work to many warps";
+  EXPECT_EQ(segment_of(13'380, 1'127'916, 256), 256) << "narrow strips give work to many warps";
   EXPECT_EQ(segment_of(4'267, 2'135'822, 32), 512) << "long rows: one wave";
 }
 

@@ -6,7 +6,8 @@
 // Where in the device's memory arrays come to lie decides up to 1.9 times of a kernel's time, natively
 // as through the executor (reports/published/h200/benches/histogram-placement.md). So each solution has
 // several rounds, each with processes of its own on both sides, and a side's time is the smallest of
-// its rounds' medians.
+// its rounds' medians. The same holds for the device's queue that a stream is given: each round takes more
+// memory and more streams before, on both sides.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -16,7 +16,7 @@ inline uint32_t kind_of(const char* name) {
   return 0;
 }
 
-// What a plan is told: the case, and how many pieces of memory are taken before it.
+// What a plan is told: the case, and how many pieces of memory and idle streams are taken before it.
 inline int with_pieces(int number, int pieces) {
   return number | pieces << 8;
 }
