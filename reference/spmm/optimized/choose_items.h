@@ -66,8 +66,8 @@ inline int choose_short_row(const Sizes& size, const Strategy& s, int multiproce
   return is_large || fills ? 2 * kShortRow : kShortRow;
 }
 
-// Of one column: lanes that take a short row, how long it may be, and whether the others are so long that a warp
-// has twice as much of one under way.
+// Of one column: lanes that take a short row, how long it may be, and whether the others are so long that a
+// warp has twice as much of one under way.
 struct Lanes {
   int lanes, short_row;
   bool many_rounds;

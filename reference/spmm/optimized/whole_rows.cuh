@@ -124,8 +124,8 @@ __device__ void walk_entries(int at, int end, int last_end, EntryChunk* chunk, R
   }
 }
 
-// Publishes a part's sums. The warp that publishes a row's last part gets true and the row's sums, added up in
-// the order of the row.
+// Publishes a part's sums. The warp that publishes a row's last part gets true and the row's sums, added up
+// in the order of the row.
 template <typename T>
 __device__ bool combine_walks(const Partials& partials, int slot, RowsWalk<T>* walk) {
   const Operands& op = walk->op;

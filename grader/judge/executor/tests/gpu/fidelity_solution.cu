@@ -69,8 +69,8 @@ void occupy(int pieces) {
   }
 }
 
-// The stream that the solution gets, behind as many idle ones: each is given one of the device's queues in turn, and
-// the queue decides what a launch costs.
+// The stream that the solution gets, behind as many idle ones: each is given one of the device's queues in
+// turn, and the queue decides what a launch costs.
 void make_stream(int idle) {
   for (int k = 0; k <= idle; ++k) cudaStreamCreateWithFlags(&g_stream, cudaStreamNonBlocking);
 }
