@@ -2,6 +2,8 @@
 # Why some SpMM solutions take 2 to 3 us less through the executor than natively: one possible reason a line. Needs a GPU and nvcc.
 #   grader/judge/executor/tests/gpu/differences.sh             builds (about 40 s on 16 cores), then measures (below 60 s)
 #   BUILD_ONLY=1 .../differences.sh                      builds; the next call with the same $WORK finds it built
+#   ROUNDS=4 LIMIT=60 ...                                rounds of each variant, seconds for all of its solutions
+#   NAMES='apsp/steps/06_hoisted_indices ...'            part 2 alone, with these solutions, named by folder below reference/
 # Everything goes to $OUT (or ./executor-gpu): differences.txt is the table. There is no bar: the exit code says whether all ran.
 #
 # Known (reports/published/h200/benches/fidelity.txt): optimized, 04_row_split and 05_two_shapes are shorter through the executor in every
@@ -26,26 +28,28 @@ root=$(cd "$here/../../../../.." && pwd)
 export OUT=${OUT:-$PWD/executor-gpu} WORK=${WORK:-/tmp/warpgrade-executor-gpu}
 cuda=${CUDA_HOME:-/usr/local/cuda}
 arch=${ARCH:-90}
-names="spmm/steps/04_row_split spmm/optimized spmm/steps/03_column_groups"
+names=${NAMES:-spmm/steps/04_row_split spmm/optimized spmm/steps/03_column_groups}
 mkdir -p "$OUT"
 table=$OUT/differences.txt
 pieces="0 1 2 3 4 5 6 7"
+[[ -z ${NAMES:-} ]] || pieces=
+parts=10
 
 build_piece() {  # NUMBER
   "$cuda/bin/nvcc" -std=c++20 -O3 -cudart shared -gencode "arch=compute_$arch,code=[compute_$arch,sm_$arch]" -DLAB_SPMM -DPIECE="$1" \
     -I "$root/grader" -I "$root/reference/include" -o "$WORK/solutions/piece-$1" "$here/fidelity_solution.cu" "$here/fidelity_pieces.cu" \
     "$WORK/unit-judge_executor_driver_timing_gate.cpp.o" "$WORK/unit-judge_executor_driver_driver_api.cpp.o" "$WORK/timing.o" -ldl
 }
-if [[ ! -x $WORK/fidelity || ! -x $WORK/solutions/piece-7 || -n ${BUILD_ONLY:-} ]]; then
+if [[ ! -x $WORK/fidelity || (-n $pieces && ! -x $WORK/solutions/piece-7) || -n ${BUILD_ONLY:-} ]]; then
   BUILD_ONLY=1 SOLUTIONS=$names "$here/fidelity.sh" || exit 1
   export -f build_piece
   export root here cuda arch
   # shellcheck disable=SC2086 # words
-  printf '%s\n' $pieces | xargs -P "$(nproc)" -I{} bash -c 'build_piece {}' || exit 1
+  [[ -z $pieces ]] || printf '%s\n' $pieces | xargs -P "$(nproc)" -I{} bash -c 'build_piece {}' || exit 1
 fi
 [[ -z ${BUILD_ONLY:-} ]] || exit 0
 
-export LD_LIBRARY_PATH=$cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FIDELITY_CASE=1 FIDELITY_ROUNDS=2
+export LD_LIBRARY_PATH=$cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FIDELITY_CASE=1 FIDELITY_ROUNDS=${ROUNDS:-2}
 : >"$table"
 { date -u; nvidia-smi -L; nvidia-smi --query-gpu=driver_version,clocks.sm --format=csv,noheader; } 2>&1 | tee -a "$table"
 begin=$SECONDS
@@ -53,13 +57,13 @@ missing=0
 measure() {  # TITLE NAME=PROGRAM ...
   local title=$1 lines
   shift
-  lines=$(timeout 20 "$WORK/fidelity" "$WORK" "$@" 2>&1 | grep '^fidelity .* [0-9] ')
+  lines=$(timeout "${LIMIT:-20}" "$WORK/fidelity" "$WORK" "$@" 2>&1 | grep '^fidelity .* [0-9] ')
   [[ $(grep -c ratio <<<"$lines") -eq $# ]] || missing=$((missing + 1))
   sed "s/^fidelity /$(printf '%-18s' "$title")/" <<<"$lines" | tee -a "$table"
 }
 all=()
 for piece in $pieces; do all+=("piece-$piece=$WORK/solutions/piece-$piece"); done
-measure pieces "${all[@]}"
+if [[ -n $pieces ]]; then measure pieces "${all[@]}"; else parts=9; fi
 all=()
 for name in $names; do all+=("$name=$WORK/solutions/${name//\//.}"); done
 measure "as it is" "${all[@]}"
@@ -71,5 +75,5 @@ FIDELITY_NATIVE=no_helper measure no_helper "${all[@]}"
 FIDELITY_NATIVE_CONNECTIONS=1 measure "connections 1" "${all[@]}"
 FIDELITY_NATIVE_CONNECTIONS=32 measure "connections 32" "${all[@]}"
 FIDELITY_NATIVE='gate_first pinned no_helper' measure all_of_them "${all[@]}"
-echo "$((SECONDS - begin)) s, $missing of 10 parts incomplete" | tee -a "$table"
+echo "$((SECONDS - begin)) s, $missing of $parts parts incomplete" | tee -a "$table"
 [[ $missing -eq 0 ]]
