@@ -48,11 +48,11 @@ std::string owner_text(int pid) {
 
 }  // namespace
 
-SlowNote::SlowNote(What what, Tell tell)
-    : what_(std::move(what)), tell_(std::move(tell)), thread_([this] { watch(); }) {}
+SlowNote::SlowNote(What what, Notify notify)
+    : what_(std::move(what)), notify_(std::move(notify)), thread_([this] { watch(); }) {}
 
-SlowNote::SlowNote(std::string what, Tell tell)
-    : SlowNote([text = std::move(what)] { return text; }, std::move(tell)) {}
+SlowNote::SlowNote(std::string what, Notify notify)
+    : SlowNote([text = std::move(what)] { return text; }, std::move(notify)) {}
 
 SlowNote::~SlowNote() {
   {
@@ -67,8 +67,8 @@ void SlowNote::watch() {
   while (!ended_.wait_for(lock, kSilentWait, [this] { return over_; })) {
     const std::string text = what_();
     if (text.empty()) continue;
-    if (tell_)
-      tell_(text);
+    if (notify_)
+      notify_(text);
     else
       fmt::print(stderr, "{}\n", text);
     return;
@@ -92,7 +92,7 @@ std::optional<LockOwner> lock_owner(const fs::path& file) {
   return std::nullopt;
 }
 
-void lock_or_tell(int descriptor, const fs::path& file, const std::string& what) {
+void lock_with_notice(int descriptor, const fs::path& file, const std::string& what) {
   if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
   const SlowNote note([&] {
     const auto owner = lock_owner(file);

@@ -15,14 +15,14 @@ namespace warpgrade {
 // After so long a person wonders what is going on.
 inline constexpr std::chrono::seconds kSilentWait{3};
 
-// Says once, through `tell`, what this program waits for, when the object has lived for kSilentWait. `what`
+// Says once, through `notify`, what this program waits for, when the object has lived for kSilentWait. `what`
 // is asked then, in another thread; where it answers nothing (""), it is asked again after as long.
 class SlowNote {
  public:
   using What = std::function<std::string()>;
-  using Tell = std::function<void(const std::string&)>;
-  explicit SlowNote(What what, Tell tell = {});  // without `tell`: a line on standard error
-  explicit SlowNote(std::string what, Tell tell = {});
+  using Notify = std::function<void(const std::string&)>;
+  explicit SlowNote(What what, Notify notify = {});  // without `notify`: a line on standard error
+  explicit SlowNote(std::string what, Notify notify = {});
   ~SlowNote();
   SlowNote(const SlowNote&) = delete;
   SlowNote& operator=(const SlowNote&) = delete;
@@ -31,7 +31,7 @@ class SlowNote {
   void watch();
 
   What what_;
-  Tell tell_;
+  Notify notify_;
   std::mutex mutex_;
   std::condition_variable ended_;
   bool over_ = false;
@@ -50,6 +50,6 @@ std::optional<LockOwner> lock_owner(const std::filesystem::path& file);
 
 // Takes the lock for this process alone and waits for it as long as it takes. "waiting for `what`: ... has
 // it" is told where that is not at once. Throws Interrupted, and UsageError where there can be no lock.
-void lock_or_tell(int descriptor, const std::filesystem::path& file, const std::string& what);
+void lock_with_notice(int descriptor, const std::filesystem::path& file, const std::string& what);
 
 }  // namespace warpgrade

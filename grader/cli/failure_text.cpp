@@ -63,12 +63,12 @@ std::string place_of(const json& finding) {
 
 std::string findings_text(const std::vector<json>& records) {
   std::string text;
-  std::set<std::pair<std::string, std::string>> told;  // kind, place
+  std::set<std::pair<std::string, std::string>> reported;  // kind, place
   for (const json& record : records) {
     if (record.at("outcome").at("verdict") != "accepted") continue;
     for (const json& finding : record.value("diagnostics", json::array())) {
       const std::string place = place_of(finding), advice = text_at(finding, "advice");
-      if (!told.insert({text_at(finding, "kind"), place}).second) continue;
+      if (!reported.insert({text_at(finding, "kind"), place}).second) continue;
       if (text.empty()) text = "accepted, but something should be corrected:\n";
       text += fmt::format("    {}{} (case {})\n", place, text_at(finding, "message"),
                           text_at(record.at("case"), "id"));
@@ -118,8 +118,8 @@ std::string trouble_text(const std::vector<json>& records) {
     const bool fault = text_at(outcome, "verdict") == verdicts::kJudgeFault;
     const json causes = record.value("judge_faults", json::array());
     if (!fault && causes.empty()) continue;
-    const bool told = !causes.empty() && causes.back().is_string();
-    const std::string why = told ? causes.back().get<std::string>() : text_at(outcome, "message");
+    const bool has_reason = !causes.empty() && causes.back().is_string();
+    const std::string why = has_reason ? causes.back().get<std::string>() : text_at(outcome, "message");
     (fault ? faults : for_staff)
         .push_back(fmt::format("  {} {}: {}\n", text_at(record.at("submission"), "id"),
                                text_at(record.at("case"), "id"), why));

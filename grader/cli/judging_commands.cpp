@@ -64,7 +64,7 @@ int check(CheckOptions options) {
   const RunFolder folder(summary.run);
   const std::vector<json> records = folder.read_records();
   int accepted = 0, total = 0;
-  std::set<std::string> told;  // what concerns the program, not the case, is said once
+  std::set<std::string> reported;  // what concerns the program, not the case, is said once
   for (const json& record : records) {
     ++total;
     const json& outcome = record.at("outcome");
@@ -73,7 +73,7 @@ int check(CheckOptions options) {
       ++accepted;
       fmt::print("ok {}\n", id);
     } else if ((verdict == "compile_error" || verdict == "not_implemented") &&
-               !told.insert(verdict + outcome.value("message", "")).second) {
+               !reported.insert(verdict + outcome.value("message", "")).second) {
       fmt::print("{} {}: as above\n", verdict, id);
     } else {
       fmt::print("{}", failure_text(record, repeat_command(options, id)));

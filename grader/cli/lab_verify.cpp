@@ -33,7 +33,7 @@ namespace {
 using declaration::LabDeclaration;
 using nlohmann::json;
 
-constexpr std::size_t kMostToldEach = 5;
+constexpr std::size_t kMostListedEach = 5;
 
 fs::path graph_file(const std::string& graph) {
   const fs::path cache = cache_directory() / "datasets";
@@ -67,12 +67,12 @@ class Verification {
   }
 
  private:
-  void tell(bool holds, const std::string& what, const std::vector<std::string>& because = {}) {
+  void report_check(bool holds, const std::string& what, const std::vector<std::string>& because = {}) {
     std::string text = fmt::format("{}  {}", holds ? "ok  " : "FAIL", what);
-    for (std::size_t i = 0; i < std::min(because.size(), kMostToldEach); ++i)
+    for (std::size_t i = 0; i < std::min(because.size(), kMostListedEach); ++i)
       text += "\n        " + because[i];
-    if (because.size() > kMostToldEach)
-      text += fmt::format("\n        and {} more", because.size() - kMostToldEach);
+    if (because.size() > kMostListedEach)
+      text += fmt::format("\n        and {} more", because.size() - kMostListedEach);
     progress_.print(text);
     if (!holds) ++failed_;
   }
@@ -93,14 +93,14 @@ class Verification {
     std::vector<std::string> because;
     if (!fs::exists(page) || declaration::with_case_table(read_text(page), lab_) != read_text(page))
       because.push_back(fmt::format("make it anew: warpgrade labs pages {}", lab_.name));
-    tell(because.empty(), "the page that students get has today's table of cases", because);
+    report_check(because.empty(), "the page that students get has today's table of cases", because);
   }
 
   SandboxMode sandbox() const {
     return probe_sandbox().works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
   }
   static int threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
-  declared::CaseTold case_told() {
+  declared::CaseProgress case_progress() {
     return [this](int number, int of, const std::string& id) {
       progress_.say(fmt::format("case {} of {}, {}", number, of, id));
     };
@@ -113,19 +113,20 @@ class Verification {
     declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), threads()));
     declared::MutationReport report;
     try {
-      report = declared::try_mutations(lab_, graph_file, oracle, seed(), threads(), case_told());
+      report = declared::try_mutations(lab_, graph_file, oracle, seed(), threads(), case_progress());
     } catch (const JudgeFault& fault) {
-      tell(false, "the oracle answers every case", {fault.what()});
+      report_check(false, "the oracle answers every case", {fault.what()});
       return false;
     }
-    tell(true, fmt::format("the oracle answers {} cases", report.cases));
-    tell(report.refused.empty(), "the check accepts the oracle's own output", report.refused);
+    report_check(true, fmt::format("the oracle answers {} cases", report.cases));
+    report_check(report.refused.empty(), "the check accepts the oracle's own output", report.refused);
     for (const declared::Mutation& mutation : report.mutations) {
       if (mutation.tried == 0)
         skip(mutation.name + ": changes nothing here");
       else
-        tell(mutation.missed.empty(),
-             fmt::format("the check finds {} ({} times)", mutation.name, mutation.tried), mutation.missed);
+        report_check(mutation.missed.empty(),
+                     fmt::format("the check finds {} ({} times)", mutation.name, mutation.tried),
+                     mutation.missed);
     }
     return true;
   }
@@ -136,8 +137,8 @@ class Verification {
     declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), threads()));
     declared::OracleProcess second(declared::oracle_spec(lab_, lab_.second_truth, sandbox(), threads()));
     const auto found =
-        declared::disagreements(lab_, graph_file, oracle, second, seed(), threads(), case_told());
-    tell(found.empty(), fmt::format("{} agrees with {}", lab_.second_truth, lab_.truth), found);
+        declared::disagreements(lab_, graph_file, oracle, second, seed(), threads(), case_progress());
+    report_check(found.empty(), fmt::format("{} agrees with {}", lab_.second_truth, lab_.truth), found);
   }
 
   // ---- submissions ----
@@ -283,16 +284,18 @@ class Verification {
     for (const Expected& one : all) {
       const auto own = found.find(one.id);
       if (own == found.end()) {
-        tell(false, fmt::format("{} on the {}: {}", one.id, backend, one.verdict), {"it was not judged"});
+        report_check(false, fmt::format("{} on the {}: {}", one.id, backend, one.verdict),
+                     {"it was not judged"});
         continue;
       }
       const bool holds = is_as_expected(one, found);
       std::vector<std::string> because;
       for (const auto& [other, words] : own->second.words)
         if (!holds) because.push_back(other + ", " + words);
-      tell(holds,
-           fmt::format("{} on the {}: {} ({} cases)", one.id, backend, one.verdict, own->second.cases.size()),
-           because);
+      report_check(
+          holds,
+          fmt::format("{} on the {}: {} ({} cases)", one.id, backend, one.verdict, own->second.cases.size()),
+          because);
     }
   }
 
@@ -324,9 +327,9 @@ class Verification {
 
   void check_thresholds_of_optimized(const json& scores) {
     if (const Reached optimized = reached(scores, "optimized"); optimized.of > 0)
-      tell(optimized.over == optimized.of,
-           fmt::format("optimized reaches {} of {} thresholds", optimized.over, optimized.of),
-           optimized.missed);
+      report_check(optimized.over == optimized.of,
+                   fmt::format("optimized reaches {} of {} thresholds", optimized.over, optimized.of),
+                   optimized.missed);
   }
 
   // It must miss one: cases are tried in the file's order until it does, for naive may take seconds a run.
@@ -340,10 +343,12 @@ class Verification {
       const json scores =
           judge({{"naive", reference_ / "naive", verdicts::kAccepted}}, backend, with_clock({c.id}), found);
       const Reached naive = reached(scores, "naive");
-      if (naive.over < naive.of) return tell(true, fmt::format("naive misses the threshold of {}", c.id));
+      if (naive.over < naive.of)
+        return report_check(true, fmt::format("naive misses the threshold of {}", c.id));
       over += naive.over;
     }
-    if (over > 0) tell(false, fmt::format("naive reaches all {} thresholds, and must miss one", over));
+    if (over > 0)
+      report_check(false, fmt::format("naive reaches all {} thresholds, and must miss one", over));
   }
 
   void check_false_alarms(const std::string& backend) {
@@ -359,9 +364,10 @@ class Verification {
     for (const auto& [id, verdicts] : found)
       for (const auto& [verdict, words] : verdicts.words)
         if (verdict != verdicts::kAccepted) alarms.push_back(verdict + ", " + words);
-    tell(alarms.empty(),
-         fmt::format("no false alarm in {} runs of naive on the {}", options.least_runs * count, backend),
-         alarms);
+    report_check(
+        alarms.empty(),
+        fmt::format("no false alarm in {} runs of naive on the {}", options.least_runs * count, backend),
+        alarms);
   }
 
   const VerifyOptions& options_;

@@ -15,8 +15,8 @@
 #include "cli/commands.h"
 #include "course/batch/grade_run.h"
 #include "course/profile/device_rates.h"
+#include "course/profile/estimate_json.h"
 #include "course/profile/text.h"
-#include "course/profile/told.h"
 #include "judge/judging/figures.h"
 #include "judge/labs/registry.h"
 
@@ -85,7 +85,7 @@ json judge(const ProfileOptions& options, const fs::path& submission, const fs::
 }
 
 json estimate_of(const json& record, const DeviceRates& device) {
-  return tell_estimate(record.value("counters", json::object()), record.value("kernels", json::array()),
+  return estimate_json(record.value("counters", json::object()), record.value("kernels", json::array()),
                        device);
 }
 
@@ -120,9 +120,9 @@ std::string heading(const json& record) {
 
 std::string markdown(const json& record, const std::string& estimate, const std::string& table,
                      const std::string& findings, const std::string& source) {
-  const std::string told = estimate.empty() ? "" : fmt::format("\n## Estimate\n```\n{}```\n", estimate);
+  const std::string section = estimate.empty() ? "" : fmt::format("\n## Estimate\n```\n{}```\n", estimate);
   return fmt::format("# {}{}\n```\n{}```\n\n## Findings\n```\n{}```\n\n## Source\n```\n{}```\n",
-                     heading(record), told, table, findings, source);
+                     heading(record), section, table, findings, source);
 }
 
 int profile(const ProfileOptions& options) {

@@ -127,13 +127,13 @@ void RemoteLabRun::wait_for_end() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::optional<RemoteLabRun::Told> RemoteLabRun::next() {
+std::optional<RemoteLabRun::JudgedCase> RemoteLabRun::next() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return ended_ || !untold_.empty(); });
-  if (!untold_.empty()) {
-    Told told = std::move(untold_.front());
-    untold_.pop_front();
-    return told;
+  changed_.wait(lock, [&] { return ended_ || !unread_.empty(); });
+  if (!unread_.empty()) {
+    JudgedCase next = std::move(unread_.front());
+    unread_.pop_front();
+    return next;
   }
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   return std::nullopt;
@@ -284,7 +284,7 @@ bool RemoteLabRun::heard(const json& line) {
              .empty()) {  // else the policy does not show this case's
       records_.push_back(record);
       const json seconds = line.value("seconds", json());
-      untold_.push_back({record, seconds.is_number() ? seconds.get<double>() : 0});
+      unread_.push_back({record, seconds.is_number() ? seconds.get<double>() : 0});
     }
   } else if (tell == "end") {
     words_ =

@@ -41,12 +41,12 @@ class RemoteLabRun : public StudentRun {
   std::vector<nlohmann::json> records() const override;
   std::string stopped_at() const override { return ""; }
 
-  struct Told {
+  struct JudgedCase {
     nlohmann::json record;
     double seconds = 0;  // that the case took there
   };
   // The next case that was judged; nothing at the end. Throws what ended the run early.
-  std::optional<Told> next();
+  std::optional<JudgedCase> next();
   // What the desk said last: "run 17: 15 of 15 cases right; runs/remote/.../index.html".
   std::string final_message() const;
 
@@ -75,7 +75,7 @@ class RemoteLabRun : public StudentRun {
   std::string waiting_ = "asking the desk", in_work_, words_;
   std::size_t total_ = 0;
   Clock::time_point case_begun_;
-  std::deque<Told> untold_;
+  std::deque<JudgedCase> unread_;
   std::vector<nlohmann::json> records_;
   std::exception_ptr failure_;
 };

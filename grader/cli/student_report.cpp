@@ -153,7 +153,7 @@ void StudentReport::start_lab(const std::shared_ptr<StudentRun>& run) {
     const std::lock_guard lock(mutex_);
     print(run->title() + "\n");
     current_ = run;
-    untold_ = 0;
+    unwritten_ = 0;
   }
   run->start();
   run->wait_until_compiled();
@@ -163,7 +163,7 @@ void StudentReport::show_case(const json& record, double seconds) {
   const std::lock_guard lock(mutex_);
   const std::string verdict = record.at("outcome").at("verdict");
   if (verdict == "not_implemented") {
-    ++untold_;
+    ++unwritten_;
     return;
   }
   if (verdict == "compile_error" || verdict == "cheating") return;  // the same in every case
@@ -183,7 +183,8 @@ void StudentReport::end_lab(StudentRun& run) {
 
 void StudentReport::print_mistakes(const StudentRun& run) {
   const std::vector<json> records = run.records();
-  if (untold_ > 0) print(fmt::format("  not written yet: {} case{}\n", untold_, untold_ == 1 ? "" : "s"));
+  if (unwritten_ > 0)
+    print(fmt::format("  not written yet: {} case{}\n", unwritten_, unwritten_ == 1 ? "" : "s"));
   for (const Mistake& mistake : sort_by_mistake(records)) print(mistake_text(mistake));
   if (const std::string stopped = run.stopped_at(); !stopped.empty() && records.size() < run.total()) {
     print(fmt::format(

@@ -47,7 +47,7 @@ class StudentReport {
   std::vector<std::shared_ptr<StudentRun>> runs_;  // in the order of the labs
   std::shared_ptr<StudentRun> current_;
   std::string trouble_;
-  int untold_ = 0;  // cases of an unwritten lab, told together
+  int unwritten_ = 0;  // cases of an unwritten lab, reported together
 
   mutable std::mutex mutex_;
   bool terminal_;

@@ -148,9 +148,9 @@ int test_remotely(const Options& options) {
   Outcome outcome(report);
   try {
     report.start_lab(run);
-    while (const auto told = run->next()) {
-      report.show_case(told->record, told->seconds);
-      outcome.add(told->record.at("outcome"));
+    while (const auto judged = run->next()) {
+      report.show_case(judged->record, judged->seconds);
+      outcome.add(judged->record.at("outcome"));
     }
   } catch (const Interrupted&) {
     outcome.add_interrupt();

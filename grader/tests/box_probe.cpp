@@ -53,14 +53,14 @@ const char* error_name(int error) {
 }
 #endif
 
-void tell(const char* name, long result) {
+void report(const char* name, long result) {
   std::printf("%s %s\n", name, result >= 0 ? "ok" : error_name(errno));
   std::fflush(stdout);
 }
 
 template <typename... Arguments>
 void call(const char* name, long number, Arguments... arguments) {
-  tell(name, syscall(number, arguments...));
+  report(name, syscall(number, arguments...));
 }
 
 // In a child, because it may be killed for it.
@@ -124,7 +124,7 @@ void make_namespaces_and_mounts() {
   call("setns", SYS_setns, 0, 0);
   for (const int flag :
        {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP})
-    tell("clone with a namespace", clone(nothing, stack + sizeof stack, flag | SIGCHLD, nullptr));
+    report("clone with a namespace", clone(nothing, stack + sizeof stack, flag | SIGCHLD, nullptr));
   call("clone3", SYS_clone3, stack, 0);
 }
 
@@ -141,10 +141,10 @@ void touch_the_machine() {
 
 void open_sockets() {
   for (const int family : {AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_VSOCK, AF_ALG})
-    tell("another socket", socket(family, SOCK_DGRAM, 0));
-  tell("unix socket", socket(AF_UNIX, SOCK_STREAM, 0));
+    report("another socket", socket(family, SOCK_DGRAM, 0));
+  report("unix socket", socket(AF_UNIX, SOCK_STREAM, 0));
   int pair[2];
-  tell("unix socketpair", socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));
+  report("unix socketpair", socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));
 }
 
 #if defined(__x86_64__)
@@ -164,25 +164,25 @@ void call_by_other_abis() {}
 void work_honestly() {
   bool ran = false;
   std::thread([&] { ran = true; }).join();
-  tell("thread", ran ? 0 : -1);
+  report("thread", ran ? 0 : -1);
   const int memory = memfd_create("honest", MFD_CLOEXEC);
-  tell("memfd", memory < 0 ? -1 : ftruncate(memory, 1 << 20));
-  tell("shared memory",
-       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0) == MAP_FAILED ? -1 : 0);
+  report("memfd", memory < 0 ? -1 : ftruncate(memory, 1 << 20));
+  report("shared memory",
+         mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0) == MAP_FAILED ? -1 : 0);
   void* code = mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  tell("executable memory", code == MAP_FAILED ? -1 : 0);
-  tell("mlock", mlock(code, 4096));
+  report("executable memory", code == MAP_FAILED ? -1 : 0);
+  report("mlock", mlock(code, 4096));
   cpu_set_t cpus;
-  tell("affinity",
-       sched_getaffinity(0, sizeof cpus, &cpus) != 0 ? -1 : sched_setaffinity(0, sizeof cpus, &cpus));
-  tell("timer", timerfd_create(CLOCK_MONOTONIC, 0));
+  report("affinity",
+         sched_getaffinity(0, sizeof cpus, &cpus) != 0 ? -1 : sched_setaffinity(0, sizeof cpus, &cpus));
+  report("timer", timerfd_create(CLOCK_MONOTONIC, 0));
   pid_t child = 0;
   char word[] = "true";
   char* arguments[] = {word, nullptr};
   errno = posix_spawn(&child, "/usr/bin/true", nullptr, nullptr, arguments, environ);
-  tell("spawn", errno == 0 ? 0 : -1);
+  report("spawn", errno == 0 ? 0 : -1);
   std::ofstream("/tmp/file") << "text";
-  tell("file in /tmp", access("/tmp/file", F_OK));
+  report("file in /tmp", access("/tmp/file", F_OK));
 }
 
 void fill(const char* name, const char* file, std::size_t bytes) {
@@ -193,7 +193,7 @@ void fill(const char* name, const char* file, std::size_t bytes) {
     result = write(fd, block.data(), block.size()) == static_cast<ssize_t>(block.size())
                  ? 0
                  : (errno = ENOSPC, -1);
-  tell(name, result);
+  report(name, result);
   if (fd >= 0) unlink(file);
 }
 

@@ -6,6 +6,9 @@
 #
 # FOLDER is relative to reference/<lab>. ARCH (default 90) names the compute capability; BENCH_BUILD_ONLY=1: nothing is run.
 
+# shellcheck source=compile.bash
+source "${BASH_SOURCE[0]%/*}/compile.bash"
+
 # Sets lab, room, build, mode, repetitions, submissions and (empty) vendor_flags from the script's own arguments.
 read_bench_arguments() {
   room=$(cd "$(dirname "$0")/.." && pwd)
@@ -39,14 +42,14 @@ build_and_run_bench() {
   local common=(-std=c++20 -O3 -gencode "arch=compute_$arch,code=[compute_$arch,sm_$arch]" -no-compress -lineinfo
                 -cudart shared -I "$room/../include" -I "$room/..")
   mkdir -p "$build"
-  nvcc "${common[@]}" "$room/tools/bench_$lab.cu" "${@/#/"$room/"}" -ldl -o "$build/bench_$lab" & jobs+=($!)
+  compile_with_nvcc "$build/bench_$lab" "${common[@]}" "$room/tools/bench_$lab.cu" "${@/#/"$room/"}" -ldl & jobs+=($!)
   for submission in "${submissions[@]}"; do
     local name=${submission%%=*} rest=${submission#*=}
     local folder=${rest%%:*} flags=()
     [[ $rest == *:* ]] && read -r -a flags <<<"${rest#*:}"
     [[ $folder == vendor/* ]] && flags+=("${vendor_flags[@]}")
-    nvcc "${common[@]}" -shared -Xcompiler -fPIC -Xlinker -Bsymbolic "$room/$folder"/*.cu "$room/tools/exports.cu" \
-      "${flags[@]}" -o "$build/${lab}_$name.so" & jobs+=($!)
+    compile_with_nvcc "$build/${lab}_$name.so" "${common[@]}" -shared -Xcompiler -fPIC -Xlinker -Bsymbolic \
+      "$room/$folder"/*.cu "$room/tools/exports.cu" "${flags[@]}" & jobs+=($!)
     libraries+=("$name=$build/${lab}_$name.so")
   done
   for job in "${jobs[@]}"; do wait "$job"; done

@@ -135,8 +135,8 @@ void ClassRun::choose_isolation() {
     throw UsageError("--require-isolation: this machine does not protect itself fully from a submission:{}",
                      isolation_.all_lines());
   }
-  static std::atomic<bool> told{false};  // a batch opens its run twice
-  if (options_.judged_elsewhere || told.exchange(true)) return;
+  static std::atomic<bool> reported{false};  // a batch opens its run twice
+  if (options_.judged_elsewhere || reported.exchange(true)) return;
   if (!probe.works) progress_.note("warning: " + probe.reason + "; records are marked `unsandboxed`");
   progress_.note("warning: " + isolation_.one_line());
 }

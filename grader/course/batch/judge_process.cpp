@@ -193,11 +193,11 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
 
 // What is silent for long may wait for another run's judge, which is told.
 std::optional<std::string> JudgeServer::next_line(const std::string& lease) {
-  if (lease.empty() || !tell_ || told_) return process_->next_line();
+  if (lease.empty() || !on_wait_ || has_reported_wait_) return process_->next_line();
   const SlowNote note([&] { return waiting_text(lease); },
                       [&](const std::string& text) {
-                        told_ = true;
-                        tell_(text);
+                        has_reported_wait_ = true;
+                        on_wait_(text);
                       });
   return process_->next_line();
 }
@@ -212,13 +212,13 @@ std::string JudgeServer::waiting_text(const std::string& lease) const {
   return "";
 }
 
-void JudgeServer::report_waits(std::string device_name, std::function<void(const std::string&)> tell) {
+void JudgeServer::report_waits(std::string device_name, std::function<void(const std::string&)> on_wait) {
   device_name_ = std::move(device_name);
-  tell_ = std::move(tell);
+  on_wait_ = std::move(on_wait);
 }
 
 void JudgeServer::run(JudgeJob job, const JudgeEvents& events) {
-  told_ = false;
+  has_reported_wait_ = false;
   try {
     run_cases(job, events);
   } catch (...) {

@@ -50,7 +50,7 @@ class JudgeServer {
   std::optional<std::string> device_fault() const;
 
   // Where this judge's case waits for another one: told once, through `tell` (waiting.h).
-  void report_waits(std::string device_name, std::function<void(const std::string&)> tell);
+  void report_waits(std::string device_name, std::function<void(const std::string&)> on_wait);
 
  private:
   struct Attempt;
@@ -60,8 +60,8 @@ class JudgeServer {
   std::string waiting_text(const std::string& lease) const;
   class Process;
   std::string visible_device_, device_name_;
-  std::function<void(const std::string&)> tell_;
-  bool told_ = false;
+  std::function<void(const std::string&)> on_wait_;
+  bool has_reported_wait_ = false;
   std::unique_ptr<Process> process_;
 };
 

@@ -51,7 +51,9 @@ class Judging {
   std::string label(size_t i) const;
   std::string summary_line(size_t i) const;
   // Called after each record of submission i, from the judging threads.
-  void on_record(std::function<void(size_t i, const std::string& case_id)> told) { told_ = std::move(told); }
+  void on_record(std::function<void(size_t i, const std::string& case_id)> callback) {
+    on_record_ = std::move(callback);
+  }
   size_t recorded() const { return recorded_; }
   size_t faults() const { return faults_; }
   size_t for_staff() const { return for_staff_; }  // cases recorded with judge_fault_twice
@@ -93,7 +95,7 @@ class Judging {
   std::vector<std::string> not_compiled_why_;  // of the judge's own failure; empty: none
   std::vector<double> compile_s_;
   std::vector<JudgeContext::BaselineRunner> baselines_;
-  std::function<void(size_t, const std::string&)> told_;
+  std::function<void(size_t, const std::string&)> on_record_;
   std::atomic<size_t> recorded_{0}, faults_{0}, for_staff_{0};
 };
 

@@ -13,8 +13,8 @@
 #include "course/batch/patience.h"
 #include "course/ingest/times.h"
 #include "course/profile/device_rates.h"
+#include "course/profile/estimate_json.h"
 #include "course/profile/source.h"
-#include "course/profile/told.h"
 #include "judge/compile/older_interface.h"
 #include "judge/judging/verdict.h"
 
@@ -102,7 +102,7 @@ void Judging::add_estimate(json& part) const {
   const char* named = std::getenv("WARPEMU_DEVICE");
   const std::string device = named != nullptr ? named : device_of_architecture(run_.backend().architecture);
   if (const auto rates = find_rates(device))
-    part["estimate"] = tell_estimate(part["counters"], part["kernels"], *rates);
+    part["estimate"] = estimate_json(part["counters"], part["kernels"], *rates);
   if (part.contains("estimate")) part["estimate"]["text"] = estimate_text(part["estimate"]);
 }
 
@@ -136,7 +136,7 @@ void Judging::record_case(size_t i, const std::string& id, json part, const Shar
       events_.infrastructure("source_not_quoted", *why, {{"submission", run_.submissions()[i].id}});
   }
   add(complete(i, std::move(part)));
-  if (told_) told_(i, id);
+  if (on_record_) on_record_(i, id);
 }
 
 json Judging::bare_case(const std::string& id) const {

@@ -19,15 +19,15 @@ std::chrono::seconds longest_wait() {
 
 void with_patience(EventLog& events, bool patient, const std::function<void()>& write) {
   const auto deadline = std::chrono::steady_clock::now() + longest_wait();
-  for (bool told = false;;) {
+  for (bool reported = false;;) {
     try {
       write();
-      if (told) events.infrastructure("disk_freed", "the results folder takes records again");
+      if (reported) events.infrastructure("disk_freed", "the results folder takes records again");
       return;
     } catch (const DiskFull& full) {
       if (!patient) throw;
-      if (!told) events.infrastructure("disk_full", full.what());
-      told = true;
+      if (!reported) events.infrastructure("disk_full", full.what());
+      reported = true;
       if (std::chrono::steady_clock::now() >= deadline) throw;
     }
     for (int i = 0; i < 10; ++i) {

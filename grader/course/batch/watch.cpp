@@ -83,7 +83,7 @@ class Watch {
       const std::vector<json> fresh = new_attempts(taken_, now);
       taken_ = now;
       find_end();
-      for (const json& attempt : fresh) tell(attempt);
+      for (const json& attempt : fresh) report(attempt);
       trouble_.clear();
       return !fresh.empty();
     } catch (const DiskFull&) {
@@ -95,7 +95,7 @@ class Watch {
     }
   }
 
-  void tell(const json& attempt) const {
+  void report(const json& attempt) const {
     std::string who = attempt.value("team", attempt.at("student").get<std::string>());
     for (const json& student : taken_.at("students"))
       if (student.at("id") == attempt.at("student") && !attempt.contains("team"))

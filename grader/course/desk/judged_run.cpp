@@ -119,14 +119,14 @@ void JudgedRun::compiled() {
   json body{{"tell", "compiled"}, {"cases", run_.at("cases").size()}, {"backend", run_.at("backend")}};
   if (run_.at("device").contains("name")) body["device"] = run_["device"]["name"];
   if (skipped > 0) body["skipped"] = skipped;
-  queue_.tell(request_, "compiled", body);
+  queue_.add_event(request_, "compiled", body);
   for (const json& record : records_) send_case(record.at("case").at("id"));
 }
 
 void JudgedRun::case_started(const std::string& case_id) {
   read_view();
-  queue_.tell(request_, "start:" + case_id,
-              {{"tell", "case_started"}, {"case", line_of(case_id).value("id", "a case")}});
+  queue_.add_event(request_, "start:" + case_id,
+                   {{"tell", "case_started"}, {"case", line_of(case_id).value("id", "a case")}});
 }
 
 void JudgedRun::case_recorded(const json& record) {
@@ -170,7 +170,7 @@ void JudgedRun::send_case(const std::string& case_id) {
   if (body["line"].value("open", false))  // of a hidden case it would tell how large it is
     for (const json& record : records_)
       if (record.at("case").at("id") == case_id) body["seconds"] = record.value("wall_s", 0.0);
-  queue_.tell(request_, "case:" + case_id, body);
+  queue_.add_event(request_, "case:" + case_id, body);
 }
 
 // Cases whose record was written and not told, and faults of the judge, which are no records.

@@ -97,7 +97,7 @@ class Queue {
   // way. Nothing: none waits, or the desk is paused.
   std::optional<Request> take(const std::string& worker, double now);
   // Once a key; false: it is there already, or the run is not this worker's any more.
-  bool tell(const Request& request, const std::string& key, const nlohmann::json& body);
+  bool add_event(const Request& request, const std::string& key, const nlohmann::json& body);
   bool cancel_asked(std::int64_t id) const;
   // False: it had ended before, or was begun anew by another worker.
   bool end(const Request& request, const std::string& state, const std::string& verdict,

@@ -86,7 +86,7 @@ void Queue::Impl::set(const std::string& name, const std::string& value) {
       .exec();
 }
 
-bool Queue::Impl::tell(std::int64_t id, const std::string& key, const json& body) {
+bool Queue::Impl::add_event(std::int64_t id, const std::string& key, const json& body) {
   return query(
              "INSERT OR IGNORE INTO events SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3 FROM events "
              "WHERE "
@@ -103,7 +103,7 @@ bool Queue::Impl::end(std::int64_t id, const std::string& state, const std::stri
   json body{{"tell", "end"}, {"run", id}, {"state", state}};
   if (!verdict.empty()) body["verdict"] = verdict;
   if (!message.empty()) body["message"] = message;
-  return tell(id, "end", body);
+  return add_event(id, "end", body);
 }
 
 void Queue::Impl::know(const std::string& student) {

@@ -73,7 +73,7 @@ struct Queue::Impl {
   void set(const std::string& name, const std::string& value);
 
   // Once a key; false: it is there already.
-  bool tell(std::int64_t id, const std::string& key, const nlohmann::json& body);
+  bool add_event(std::int64_t id, const std::string& key, const nlohmann::json& body);
   bool end(std::int64_t id, const std::string& state, const std::string& verdict, const std::string& message,
            double now);
 

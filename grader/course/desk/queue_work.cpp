@@ -41,10 +41,10 @@ std::optional<Request> Queue::take(const std::string& worker, double now) {
   });
 }
 
-bool Queue::tell(const Request& request, const std::string& key, const json& body) {
+bool Queue::add_event(const Request& request, const std::string& key, const json& body) {
   return impl_->alone([&] {
     const auto now = impl_->one("id = ? AND state = 'running' AND starts = ?", request.id, request.starts);
-    return now && impl_->tell(request.id, key, body);
+    return now && impl_->add_event(request.id, key, body);
   });
 }
 

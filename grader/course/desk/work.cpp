@@ -119,7 +119,7 @@ class WorkLoop {
       const Heartbeat alive(options_.desk, worker(request.id));
       const FileDescriptor lock = lock_of(request);
       config_ = Config::read(options_.desk);  // an instructor may have changed it meanwhile
-      queue_.tell(request, "begun", {{"tell", "begun"}});
+      queue_.add_event(request, "begun", {{"tell", "begun"}});
       const Ending ended = JudgedRun(queue_, config_, request, options_.gpu).execute();
       const bool counted = queue_.end(request, ended.state, ended.verdict, ended.message, now_s());
       log_.add("ended", {{"run", request.id},

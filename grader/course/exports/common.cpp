@@ -128,7 +128,7 @@ bool is_before(const json& a, const json& b) {
 }
 
 // Whether the measurement tells the first, who stands higher, from the second.
-bool told_apart(const json& first, const json& second) {
+bool differ(const json& first, const json& second) {
   if (shown_points(first) != shown_points(second)) return true;
   if (first.at("speed").is_null() || second.at("speed").is_null())
     return first.at("speed").is_null() != second.at("speed").is_null();
@@ -140,7 +140,7 @@ void rank(std::vector<json>& rows) {
   std::sort(rows.begin(), rows.end(), is_before);
   std::size_t first = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (told_apart(rows[first], rows[i])) first = i;
+    if (differ(rows[first], rows[i])) first = i;
     rows[i]["rank"] = first + 1;
   }
   for (json& row : rows) {

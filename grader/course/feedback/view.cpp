@@ -91,9 +91,9 @@ class Viewer {
         continue;
       }
       refusal.update(only(attempt, {"attempt", "submitted_at"}));
-      std::set<std::string> told{attempt.at("student")};
-      for (const json& member : list(attempt, "members")) told.insert(member);
-      for (const std::string& student : told) outlived_refusals_[student].push_back(refusal);
+      std::set<std::string> involved{attempt.at("student")};
+      for (const json& member : list(attempt, "members")) involved.insert(member);
+      for (const std::string& student : involved) outlived_refusals_[student].push_back(refusal);
     }
   }
 

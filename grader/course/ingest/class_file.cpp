@@ -66,21 +66,22 @@ std::size_t student_of_id(Roster& roster, const std::string& id) {
   return roster.find_or_add(StudentKeys{{id}, "", "", "", "", ""});
 }
 
-Attempt restored(const json& told, const RunFolder& folder, Roster& roster) {
+Attempt restored(const json& recorded, const RunFolder& folder, Roster& roster) {
   Attempt attempt;
-  attempt.student = student_of_id(roster, told.at("student"));
-  attempt.number = told.at("attempt");
+  attempt.student = student_of_id(roster, recorded.at("student"));
+  attempt.number = recorded.at("attempt");
   attempt.raw.number = attempt.number;
-  attempt.raw.origin = told.at("origin");
-  attempt.raw.late_marked = told.value("late_marked", false);
-  attempt.submission = told.value("submission", "");
-  if (told.contains("arrived_at")) attempt.arrived_at = parse_time(told.at("arrived_at"));
-  if (told.contains("submitted_at")) attempt.raw.submitted_at = parse_time(told.at("submitted_at"));
-  if (told.contains("snapshot"))
-    attempt.snapshot = Snapshot{told.at("hash"), folder.root() / told.at("snapshot").get<std::string>(),
-                                told.at("files"), told.at("bytes")};
-  if (told.contains("refusal")) {
-    const json& refusal = told.at("refusal");
+  attempt.raw.origin = recorded.at("origin");
+  attempt.raw.late_marked = recorded.value("late_marked", false);
+  attempt.submission = recorded.value("submission", "");
+  if (recorded.contains("arrived_at")) attempt.arrived_at = parse_time(recorded.at("arrived_at"));
+  if (recorded.contains("submitted_at")) attempt.raw.submitted_at = parse_time(recorded.at("submitted_at"));
+  if (recorded.contains("snapshot"))
+    attempt.snapshot =
+        Snapshot{recorded.at("hash"), folder.root() / recorded.at("snapshot").get<std::string>(),
+                 recorded.at("files"), recorded.at("bytes")};
+  if (recorded.contains("refusal")) {
+    const json& refusal = recorded.at("refusal");
     attempt.refusal = Refusal{refusal.at("reason"), refusal.at("message"), refusal.at("next_step"),
                               refusal.value("entry", "")};
   }
@@ -115,11 +116,11 @@ void restore_class(const json& before, const RunFolder& folder, ClassInProgress&
   taken.layout = before.at("source").value("layout", "");
   taken.seen_stamps = before.value("seen", json::object());
   for (const json& student : before.at("students")) taken.roster.find_or_add(keys_of(student));
-  for (const json& told : before.at("attempts")) {
-    Attempt attempt = restored(told, folder, taken.roster);
+  for (const json& recorded : before.at("attempts")) {
+    Attempt attempt = restored(recorded, folder, taken.roster);
     if (!attempt.submission.empty()) taken.groups.keep_id(attempt.submission);
     std::set<std::size_t> members;
-    for (const json& member : told.at("members")) members.insert(student_of_id(taken.roster, member));
+    for (const json& member : recorded.at("members")) members.insert(student_of_id(taken.roster, member));
     members.insert(attempt.student);
     taken.groups.of(taken.roster, attempt.student, members).attempts.push_back(std::move(attempt));
   }

@@ -55,7 +55,7 @@ Cluster::Cluster(const Site& site, std::function<void(const std::string&)> silen
 std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(patience_s_);
   const SlowNote note("waiting for Slurm's controller: it has not answered `" + command[0] + "` yet");
-  for (bool told = false;;) {
+  for (bool reported = false;;) {
     ProcessOptions options;
     options.command = command;
     options.timeout = std::chrono::seconds(120);
@@ -68,8 +68,8 @@ std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail)
       if (may_fail) return result.standard_output;
       throw UsageError("{}: {} ({})", command[0], result.standard_error.substr(0, 500), result.describe());
     }
-    if (!told && silent_) silent_(result.standard_error.substr(0, 200));
-    told = true;
+    if (!reported && silent_) silent_(result.standard_error.substr(0, 200));
+    reported = true;
     if (std::chrono::steady_clock::now() > deadline)
       throw UsageError("Slurm's controller does not answer: {}; run the same command again when it does",
                        result.standard_error.substr(0, 200));

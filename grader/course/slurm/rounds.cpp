@@ -45,7 +45,7 @@ RunLock::RunLock(const RunFolder& folder) {
   const fs::path path = folder.root() / "batch.lock";
   file_ = FileDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!file_) throw UsageError("cannot open {}: {}", path.string(), std::strerror(errno));
-  lock_or_tell(file_.get(), path, "the run " + folder.root().string());
+  lock_with_notice(file_.get(), path, "the run " + folder.root().string());
 }
 
 Rounds::Rounds(const RunFolder& folder, Site site, EventLog& events)
@@ -203,11 +203,11 @@ std::string Rounds::submit(int round) {
       json{{"compile", compile}, {"judge", judge}, {"aggregate", aggregators[0]}, {"guard", aggregators[1]}}
               .dump(1) +
           "\n");
-  const std::string told =
+  const std::string message =
       fmt::format("round {}: {} compile tasks, {} judge tasks in {} arrays", round, plan.compile.size(),
                   plan.judge.size(), plan.compile_arrays.size() + plan.judge_arrays.size());
-  events_.progress("round_submitted", told, {{"round", round}});
-  return told;
+  events_.progress("round_submitted", message, {{"round", round}});
+  return message;
 }
 
 std::vector<std::string> Rounds::live_jobs(int round) {
@@ -250,9 +250,9 @@ std::string Rounds::aggregate(int round, bool expected) {
     events_.infrastructure("requeued", "cases without a verdict go into the next round",
                            {{"submission", id}, {"round", round}});
   plan(round + 1, begun);
-  const std::string told = submit(round + 1);
+  const std::string message = submit(round + 1);
   write_text(folder_of(round) / "done.json", json{{"left", left}}.dump(1) + "\n");
-  return told;
+  return message;
 }
 
 std::string Rounds::finish(int round, const std::vector<std::string>& left) {

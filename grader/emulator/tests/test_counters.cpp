@@ -197,9 +197,9 @@ TEST(Counters, caches_are_followed_alike_interpreted_and_compiled) {
 }
 
 TEST(Counters, launches_alike_are_summed_up_for_an_estimate) {
-  const std::string told = run("counted", "copy", "WARPEMU_CHECKS=levels").output;
-  EXPECT_NE(told.find("\"launch_group\":"), std::string::npos);
-  EXPECT_NE(told.find("\"chain_global\":8"), std::string::npos);  // 8 warps, each waits once
+  const std::string counted = run("counted", "copy", "WARPEMU_CHECKS=levels").output;
+  EXPECT_NE(counted.find("\"launch_group\":"), std::string::npos);
+  EXPECT_NE(counted.find("\"chain_global\":8"), std::string::npos);  // 8 warps, each waits once
   EXPECT_EQ(run("counted", "copy", "WARPEMU_CHECKS=counters").output.find("launch_group"), std::string::npos);
 }
 

@@ -28,7 +28,7 @@ int warpgrade_executor_ping(void);
 void warpgrade_executor_lent(uint64_t address, uint64_t bytes);
 
 /* Tells the executor where allocations were made: of `count` addresses those that are known. */
-void warpgrade_executor_tell_places(const uint64_t* addresses, size_t count);
+void warpgrade_executor_report_places(const uint64_t* addresses, size_t count);
 
 #ifdef __cplusplus
 }

@@ -24,7 +24,7 @@ enum class HostCommand : std::uint32_t {
   kPlan,    // arguments: the lab's, as in protocol::Command
   kRun,     // the same
   kFree,
-  kTellPlaces,  // arguments: addresses of allocations; where they were made is told through the runtime
+  kReportPlaces,  // arguments: addresses of allocations; where they were made is told through the runtime
 };
 
 inline constexpr std::size_t kMostPlaces = 5;  // as many leaks as are told

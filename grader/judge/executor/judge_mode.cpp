@@ -131,9 +131,9 @@ class EmulatedDevice final : public JudgedDevice {
   void limit_steps(uint64_t warp_instructions) override { warpemu_limit_steps(warp_instructions); }
   void forget_allocations() override { emu::forget_allocations(); }
   std::vector<uint64_t> leaks() override { return emu::leaked_addresses(); }
-  void report_leaks(const std::map<uint64_t, Server::Place>& told) override {
+  void report_leaks(const std::map<uint64_t, Server::Place>& leaks) override {
     std::map<uint64_t, cudart::HostPlace> places;
-    for (const auto& [address, place] : told) places[address] = {place.path, place.line};
+    for (const auto& [address, place] : leaks) places[address] = {place.path, place.line};
     emu::report_leaks("not freed with the plan", places);
   }
 

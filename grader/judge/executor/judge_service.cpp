@@ -124,11 +124,11 @@ void JudgeService::attach(const Command& command, int fd, Reply& reply) {
     address = device_.import(command, fd);
   buffers_.push_back({command, address});
   if (address != 0) device_.server().lend(address, command.bytes);
-  wire::Command tell;
-  tell.number = static_cast<uint32_t>(HostCommand::kAttach);
-  write_attach(tell.arguments, address, command.bytes, command.name);
+  wire::Command report;
+  report.number = static_cast<uint32_t>(HostCommand::kAttach);
+  write_attach(report.arguments, address, command.bytes, command.name);
   TimedResult ignored;
-  ask_host(tell, false, ignored, reply);
+  ask_host(report, false, ignored, reply);
 }
 
 void JudgeService::detach(Reply& reply) {
@@ -187,12 +187,12 @@ void JudgeService::free_plan(const Command& command, Reply& reply) {
   if (reply.status == Status::kHostEnded) return;
   const std::vector<uint64_t> leaked = device_.leaks();
   if (!leaked.empty()) {
-    wire::Command tell;
-    tell.number = static_cast<uint32_t>(HostCommand::kTellPlaces);
-    std::copy_n(leaked.begin(), std::min(leaked.size(), kMostPlaces), tell.arguments);
+    wire::Command report;
+    report.number = static_cast<uint32_t>(HostCommand::kReportPlaces);
+    std::copy_n(leaked.begin(), std::min(leaked.size(), kMostPlaces), report.arguments);
     TimedResult ignored;
     Reply own;
-    ask_host(tell, false, ignored, own);
+    ask_host(report, false, ignored, own);
   }
   device_.report_leaks(device_.server().take_places());
 }

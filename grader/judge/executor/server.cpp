@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "judge/executor/server_call.h"
-#include "judge/executor/told_facts.h"
+#include "judge/executor/visible_facts.h"
 
 namespace warpgrade::executor {
 
@@ -19,7 +19,7 @@ using wire::Op;
 namespace {
 
 constexpr std::chrono::seconds kLastWait{2};
-constexpr uint64_t kTellTail = wire::kRingBytes / 8;  // the host process needs to know seldom
+constexpr uint64_t kPublishTail = wire::kRingBytes / 8;  // the host process needs to know seldom
 
 Limits normalized(Limits limits) {
   if (limits.device_bytes == 0) limits.device_bytes = Limits::kNoLimit;
@@ -34,7 +34,7 @@ void publish_device(wire::Control& c, cudart::Backend& backend) {
   c.driver_version = facts.driver_version;
   c.least_priority = facts.least_priority;
   c.greatest_priority = facts.greatest_priority;
-  const auto attributes = told_attributes(facts);
+  const auto attributes = visible_attributes(facts);
   std::copy(attributes.begin(), attributes.end(), c.attributes);
   const cudart::MemoryRange range = backend.device_range();
   c.device_begin = range.begin;
@@ -115,8 +115,8 @@ void Server::sleep(unsigned microseconds) {
 // The host process looks at the tail when the ring seems full: telling it each record would pull the line of
 // the cache to and fro.
 void Server::publish_tail() {
-  if (told_tail_ == tail_) return;
-  told_tail_ = tail_;
+  if (published_tail_ == tail_) return;
+  published_tail_ = tail_;
   memory_.control().tail.store(tail_, std::memory_order_release);
 }
 
@@ -151,7 +151,7 @@ std::optional<Server::Call> Server::take_record() {
       std::memcpy(record_.data(), from + sizeof call.record, data);
       call.data = {record_.data(), call.record.data_bytes};
     }
-    if (tail_ - told_tail_ >= kTellTail) publish_tail();
+    if (tail_ - published_tail_ >= kPublishTail) publish_tail();
     if (is_pad) continue;
     check(call);
     ++records_;
@@ -181,8 +181,8 @@ cudaError_t Server::sticky() const {
 
 void Server::publish_sticky_error() {
   const cudaError_t now = sticky();
-  if (now == told_sticky_) return;
-  told_sticky_ = now;
+  if (now == published_sticky_) return;
+  published_sticky_ = now;
   memory_.control().sticky.store(now, std::memory_order_relaxed);
 }
 

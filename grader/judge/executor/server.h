@@ -224,7 +224,7 @@ class Server {
   OwnedMemory owned_;
   uint64_t tail_ = 0;  // ours: the shared one is only told
   uint64_t head_ = 0;  // as last read
-  uint64_t told_tail_ = 0;
+  uint64_t published_tail_ = 0;
   std::vector<uint8_t> record_;  // the record that is being carried out
   uint64_t values_[4] = {};
   std::vector<uint8_t> reply_;  // data of the reply
@@ -249,7 +249,7 @@ class Server {
   std::vector<cudart::HostFinding> findings_;
   std::map<uint64_t, Place> places_;
   uint64_t records_ = 0, launches_ = 0;
-  cudaError_t late_error_ = cudaSuccess, told_sticky_ = cudaSuccess;
+  cudaError_t late_error_ = cudaSuccess, published_sticky_ = cudaSuccess;
   uint64_t module_memory_ = 0, array_memory_ = 0, stack_memory_ = 0, heap_memory_ = 0,
            stack_limit_memory_ = 0, printf_memory_ = 0, pool_memory_ = 0, uncounted_ = 0;
   uint64_t first_heap_bytes_ = 0;

@@ -70,18 +70,18 @@ void CaseJudge::collect_reports(nlohmann::json& record, Outcome& outcome) {
 
 // What the runner saw, beside the emulator's findings; where those say the same with a line, they are enough.
 void CaseJudge::add_notes(nlohmann::json& record, Outcome& outcome) {
-  nlohmann::json& told = record["diagnostics"];
+  nlohmann::json& diagnostics = record["diagnostics"];
   for (nlohmann::json& note : submission_->notes()) {
-    const bool known = std::any_of(told.begin(), told.end(), [&](const nlohmann::json& finding) {
-      return finding.value("kind", "") == note.value("kind", "");
-    });
+    const bool known = std::any_of(
+        diagnostics.begin(), diagnostics.end(),
+        [&](const nlohmann::json& finding) { return finding.value("kind", "") == note.value("kind", ""); });
     if (known) continue;
     const bool explains =
         outcome.verdict == verdicts::kWrongAnswer && note.value("kind", "") == "invalid_launch";
     if (explains) outcome.message += "; " + note.at("message").get<std::string>();
-    told.push_back(std::move(note));
+    diagnostics.push_back(std::move(note));
   }
-  if (told.empty()) record.erase("diagnostics");
+  if (diagnostics.empty()) record.erase("diagnostics");
 }
 
 void CaseJudge::add_help(Outcome& outcome) {

@@ -60,7 +60,7 @@ bool is_same_place(const json& x, const json& y) {
 void put_first(json& record, json finding, const Try& tried) {
   std::string& message = record["outcome"]["message"].get_ref<std::string&>();
   finding["schedule"] = tried.schedule;
-  message = fmt::format("{}, {}; {}", told(finding), tried.words, message);
+  message = fmt::format("{}, {}; {}", finding_text(finding), tried.words, message);
   json diagnostics = json::array({std::move(finding)});
   for (json& known : record["diagnostics"]) diagnostics.push_back(std::move(known));
   record["diagnostics"] = std::move(diagnostics);

@@ -114,34 +114,34 @@ bool explains(Effect effect) {
 }
 
 // A finding that is understood.
-struct Told {
+struct KnownFinding {
   std::string kind;
   const Meaning* meaning;
   Effect effect;
   std::string text;  // its message at its place; what its kind means where it has none
 };
 
-std::vector<Told> understood(const nlohmann::json& diagnostics) {
-  std::vector<Told> told;
+std::vector<KnownFinding> understood(const nlohmann::json& diagnostics) {
+  std::vector<KnownFinding> known_findings;
   for (const nlohmann::json& finding : diagnostics) {
     const auto known = meanings().find(text_of(finding, "kind"));
     if (known == meanings().end()) continue;
     const Meaning& meaning = known->second;
     const std::string message = text_of(finding, "message");
-    told.push_back({known->first, &meaning, effect_of(finding, meaning),
-                    place(finding) + (message.empty() ? meaning.sentence : message)});
+    known_findings.push_back({known->first, &meaning, effect_of(finding, meaning),
+                              place(finding) + (message.empty() ? meaning.sentence : message)});
   }
-  return told;
+  return known_findings;
 }
 
 // "; also: spmm.cu:12: reads ... (shared_race)" for what stands behind the first `skipped` findings.
-std::string also(const std::vector<Told>& findings, size_t skipped) {
-  constexpr size_t kMostTold = 2;
+std::string also(const std::vector<KnownFinding>& findings, size_t skipped) {
+  constexpr size_t kMostListed = 2;
   std::string text;
-  size_t told = 0, more = 0;
+  size_t listed = 0, more = 0;
   for (size_t k = skipped; k < findings.size(); ++k) {
     if (findings[k].effect == Effect::kTidiness) continue;
-    if (told++ < kMostTold)
+    if (listed++ < kMostListed)
       text += fmt::format("; also: {} ({})", findings[k].text, findings[k].kind);
     else
       ++more;
@@ -185,9 +185,9 @@ nlohmann::json order_diagnostics(const nlohmann::json& diagnostics) {
 }
 
 void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
-  const std::vector<Told> findings = understood(order_diagnostics(diagnostics));
+  const std::vector<KnownFinding> findings = understood(order_diagnostics(diagnostics));
   if (findings.empty()) return;
-  const Told& first = findings.front();
+  const KnownFinding& first = findings.front();
   const bool returned_error = outcome.verdict == verdicts::kRuntimeError &&
                               (outcome.reason == "cuda_error" || outcome.reason == "crashed");
   const bool left_out = outcome.verdict == verdicts::kNotImplemented && first.kind == "unsupported";
@@ -217,8 +217,8 @@ bool explains_wrong_answer(const nlohmann::json& finding) {
          explains(effect_of(finding, known->second));
 }
 
-std::string told(const nlohmann::json& finding) {
-  const std::vector<Told> findings = understood(nlohmann::json::array({finding}));
+std::string finding_text(const nlohmann::json& finding) {
+  const std::vector<KnownFinding> findings = understood(nlohmann::json::array({finding}));
   return findings.empty() ? "" : fmt::format("{} ({})", findings.front().text, findings.front().kind);
 }
 

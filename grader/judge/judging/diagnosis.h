@@ -22,7 +22,7 @@ void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome);
 // Whether a finding explains a wrong answer by itself, without a look at the answer.
 bool explains_wrong_answer(const nlohmann::json& finding);
 // The place and the words of a finding as messages tell them: "spmm.cu:12: reads ... (shared_race)".
-std::string told(const nlohmann::json& finding);
+std::string finding_text(const nlohmann::json& finding);
 
 // On a GPU: a call that the executor cannot forward returned cudaErrorNotSupported, which is also what a stub
 // returns. The outcome then names the call and the way out.

@@ -72,7 +72,7 @@ WrappedCommand program_command(const RunnerSpec& spec) {
 
 // The box has no variable that is not named here.
 std::map<std::string, std::string> executor_environment(const RunnerSpec& spec) {
-  constexpr const char* kAllowed = "WARPGRADE_PAGEABLE_ACCESS";  // told_facts.h
+  constexpr const char* kAllowed = "WARPGRADE_PAGEABLE_ACCESS";  // visible_facts.h
   std::map<std::string, std::string> environment = spec.environment;
   environment["WARPEMU_REPORT"] = "quiet";  // findings go into the record, not to stderr
   if (const char* value = std::getenv(kAllowed); value != nullptr && spec.gpu) environment[kAllowed] = value;

@@ -44,8 +44,8 @@ class Host {
         for (const auto& [name, memory] : buffers_) lent(reinterpret_cast<std::uint64_t>(memory), 0);
         buffers_.clear();
         return result;
-      case HostCommand::kTellPlaces:
-        tell_places(asked.arguments, executor::kMostPlaces);
+      case HostCommand::kReportPlaces:
+        report_places(asked.arguments, executor::kMostPlaces);
         return result;
       case HostCommand::kPlan:
         return submissions(protocol::Op::kPlan, asked);
@@ -77,7 +77,7 @@ class Host {
   Buffers buffers_;
   CallResult call_;
   decltype(&warpgrade_executor_lent) lent = RUNTIME(warpgrade_executor_lent);
-  decltype(&warpgrade_executor_tell_places) tell_places = RUNTIME(warpgrade_executor_tell_places);
+  decltype(&warpgrade_executor_report_places) report_places = RUNTIME(warpgrade_executor_report_places);
 };
 
 }  // namespace

@@ -154,10 +154,10 @@ TEST_F(DeskQueue, ALateWorkerCannotEndWhatAnotherHasBegun) {
   const auto stale = queue.take("w1", 1);
   queue.give_back(*stale, true, 2);
   const auto fresh = queue.take("w2", 3);
-  EXPECT_FALSE(queue.tell(*stale, "case:a", {{"tell", "case"}}));
+  EXPECT_FALSE(queue.add_event(*stale, "case:a", {{"tell", "case"}}));
   EXPECT_FALSE(queue.end(*stale, "judged", "", "", 4));
-  EXPECT_TRUE(queue.tell(*fresh, "case:a", {{"tell", "case"}}));
-  EXPECT_FALSE(queue.tell(*fresh, "case:a", {{"tell", "case"}})) << "a case is told once";
+  EXPECT_TRUE(queue.add_event(*fresh, "case:a", {{"tell", "case"}}));
+  EXPECT_FALSE(queue.add_event(*fresh, "case:a", {{"tell", "case"}})) << "a case is told once";
   EXPECT_TRUE(queue.end(*fresh, "judged", "", "", 5));
   EXPECT_FALSE(queue.end(*fresh, "judged", "", "", 6));
 }
@@ -181,9 +181,9 @@ TEST_F(DeskQueue, ARunAtWhichTwoJudgesDiedEndsWithAWord) {
       usleep(1000);
       continue;
     }
-    queue.tell(*request, "begun", {{"tell", "begun"}});
+    queue.add_event(*request, "begun", {{"tell", "begun"}});
     std::ofstream(queue.folder_of(request->id) / "judged", std::ios::app) << "1";
-    queue.tell(*request, "case:a", {{"tell", "case"}});
+    queue.add_event(*request, "case:a", {{"tell", "case"}});
     queue.end(*request, "judged", "accepted", "", now_s());
   }
 }
@@ -247,9 +247,9 @@ TEST_F(DeskQueue, LosesNothingAndEndsNothingTwiceWhereverProcessesDie) {
   Queue queue(desk);
   EXPECT_EQ(queue.counts().at("judged"), 60);
   for (std::int64_t id = 1; id <= 60; ++id) {
-    std::map<std::string, int> told;
-    for (const Event& event : queue.events_after(id, 0)) ++told[event.body.at("tell")];
-    EXPECT_EQ(told, (std::map<std::string, int>{{"begun", 1}, {"case", 1}, {"end", 1}})) << "run " << id;
+    std::map<std::string, int> events;
+    for (const Event& event : queue.events_after(id, 0)) ++events[event.body.at("tell")];
+    EXPECT_EQ(events, (std::map<std::string, int>{{"begun", 1}, {"case", 1}, {"end", 1}})) << "run " << id;
     EXPECT_TRUE(fs::exists(queue.folder_of(id) / "judged")) << "run " << id;
   }
 }

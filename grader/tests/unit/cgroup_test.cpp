@@ -198,18 +198,18 @@ TEST_F(ControlGroupTest, IsGoneWithItsProcessesWhenTheObjectIs) {
 
 TEST_F(ControlGroupTest, GroupsOfADeadOwnerAreEmptiedAndRemovedAtTheNextStart) {
   for (const CgroupPlace& place : places()) {
-    int told[2];
-    ASSERT_EQ(pipe(told), 0);
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
     const pid_t owner = fork();
     if (owner == 0) {  // a judge that dies while its runner is stopped
       ControlGroup group(place, {.processes = 10});
       const pid_t child = start(group, [] { pause(); });
       group.freeze();
-      (void)!write(told[1], &child, sizeof child);
+      (void)!write(ends[1], &child, sizeof child);
       raise(SIGKILL);
     }
     pid_t child = 0;
-    ASSERT_EQ(read(told[0], &child, sizeof child), static_cast<ssize_t>(sizeof child));
+    ASSERT_EQ(read(ends[0], &child, sizeof child), static_cast<ssize_t>(sizeof child));
     status_of(owner);
     EXPECT_EQ(::kill(child, 0), 0);
     EXPECT_EQ(remove_abandoned_cgroups(place.hierarchies), static_cast<int>(place.hierarchies.size()));
@@ -217,7 +217,7 @@ TEST_F(ControlGroupTest, GroupsOfADeadOwnerAreEmptiedAndRemovedAtTheNextStart) {
       const std::string stat = cgroup_text("/proc/" + std::to_string(child) + "/stat");
       return stat.empty() || stat.find(") Z ") != std::string::npos;
     }));
-    for (const int end : told) close(end);
+    for (const int end : ends) close(end);
   }
 }
 

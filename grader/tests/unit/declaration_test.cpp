@@ -80,7 +80,7 @@ TEST(Expression, NeverOverflowsWithoutSayingSo) {
 }
 
 TEST(Expression, SaysWhereItIsWrong) {
-  const auto told = [](const std::string& text) -> std::string {
+  const auto message_of = [](const std::string& text) -> std::string {
     try {
       const Expression parsed(text);
     } catch (const std::invalid_argument& error) {
@@ -88,11 +88,11 @@ TEST(Expression, SaysWhereItIsWrong) {
     }
     return "nothing";
   };
-  EXPECT_EQ(told("n + "), "expected a number, a parameter or '(' (column 5 of 'n + ')");
-  EXPECT_EQ(told("n ! 2"), "'!' does not belong here (column 3 of 'n ! 2')");
-  EXPECT_NE(told("cel_div(n, 2)").find("did you mean ceil_div?"), std::string::npos);
-  EXPECT_NE(told("min(n)").find("expected min(a, b)"), std::string::npos);
-  EXPECT_NE(told(std::string(1000, '(')), "nothing");
+  EXPECT_EQ(message_of("n + "), "expected a number, a parameter or '(' (column 5 of 'n + ')");
+  EXPECT_EQ(message_of("n ! 2"), "'!' does not belong here (column 3 of 'n ! 2')");
+  EXPECT_NE(message_of("cel_div(n, 2)").find("did you mean ceil_div?"), std::string::npos);
+  EXPECT_NE(message_of("min(n)").find("expected min(a, b)"), std::string::npos);
+  EXPECT_NE(message_of(std::string(1000, '(')), "nothing");
   EXPECT_THROW(Expression("n / (n - n)").whole(values({{"n", 1}})), std::domain_error);
 }
 
@@ -178,7 +178,7 @@ class LabFile : public testing::Test {
     write_text(file_.parent_path() / "oracle.py", "");
   }
   // What is said of the file with `from` replaced.
-  std::string told(const std::string& from, const std::string& to) const {
+  std::string message_of(const std::string& from, const std::string& to) const {
     std::string text = kLab;
     const std::size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
@@ -213,56 +213,60 @@ TEST_F(LabFile, TellsWhatIsWrongWithFilesAndGraphs) {
   write_text(file_.parent_path() / "two.npy",
              std::string("\x93NUMPY\x01\x00v\x00", 10) + header + "\n" + std::string(8, 'x'));
   const std::string draw = "draw: {uniform: [0, 1000]}";
-  EXPECT_EQ(told(draw, "draw: {npy: one.npy}").substr(0, 30), "lab.yaml:6: arrays.in.draw.npy");
-  EXPECT_NE(told(draw, "draw: {npy: two.npy}").find("it holds 2 of <i4, and in is 1 of <i4 in case one"),
-            std::string::npos);
-  EXPECT_EQ(told(draw, "draw: {csr: cols}").substr(0, 64),
+  EXPECT_EQ(message_of(draw, "draw: {npy: one.npy}").substr(0, 30), "lab.yaml:6: arrays.in.draw.npy");
+  EXPECT_NE(
+      message_of(draw, "draw: {npy: two.npy}").find("it holds 2 of <i4, and in is 1 of <i4 in case one"),
+      std::string::npos);
+  EXPECT_EQ(message_of(draw, "draw: {csr: cols}").substr(0, 64),
             "lab.yaml:6: arrays.in.draw.csr: expected columns or row_offsets ");
-  EXPECT_EQ(told(draw, "draw: {csr: columns}"),
+  EXPECT_EQ(message_of(draw, "draw: {csr: columns}"),
             "lab.yaml:13: cases[0].graph: expected a dataset (`warpgrade data list`), since in is drawn from "
             "it, got nothing");
   EXPECT_EQ(
-      told("id: one,", "id: one, graph: cora,"),
+      message_of("id: one,", "id: one, graph: cora,"),
       "lab.yaml:13: cases[0].graph: no array of this case is drawn from a graph (`draw: {csr: columns}`)");
-  EXPECT_EQ(told("truth: oracle.py", "truth: oracle.c").substr(0, 84),
+  EXPECT_EQ(message_of("truth: oracle.py", "truth: oracle.c").substr(0, 84),
             "lab.yaml:9: truth: expected a file of the lab's folder that ends in .cpp or .py, got");
 }
 
 TEST_F(LabFile, TellsEveryMistakeWithItsPlace) {
-  EXPECT_EQ(told("summary:", "sumary:"), "lab.yaml:3: unknown key sumary (did you mean summary?)");
-  EXPECT_EQ(told("type: int32, shape: [n], draw", "type: int23, shape: [n], draw").substr(0, 40),
+  EXPECT_EQ(message_of("summary:", "sumary:"), "lab.yaml:3: unknown key sumary (did you mean summary?)");
+  EXPECT_EQ(message_of("type: int32, shape: [n], draw", "type: int23, shape: [n], draw").substr(0, 40),
             "lab.yaml:6: arrays.in.type: expected bf1");
-  EXPECT_NE(told("type: int32, shape: [n], draw", "type: int23, shape: [n], draw").find("did you mean int"),
-            std::string::npos);
-  EXPECT_EQ(told("shape: [n], draw", "shape: [m], draw"),
+  EXPECT_NE(
+      message_of("type: int32, shape: [n], draw", "type: int23, shape: [n], draw").find("did you mean int"),
+      std::string::npos);
+  EXPECT_EQ(message_of("shape: [n], draw", "shape: [m], draw"),
             "lab.yaml:6: arrays.in.shape[0]: no parameter m in 'm' (did you mean n?)");
-  EXPECT_EQ(told("draw: {uniform: [0, 1000]}", "role: input"),
+  EXPECT_EQ(message_of("draw: {uniform: [0, 1000]}", "role: input"),
             "lab.yaml:6: arrays.in.draw: expected how the numbers are drawn, for instance {uniform: [0, "
             "1000]}, got nothing");
   EXPECT_EQ(
-      told("[0, 1000]", "[1000, 0]"),
+      message_of("[0, 1000]", "[1000, 0]"),
       "lab.yaml:6: arrays.in.draw.uniform[1]: expected a whole number from 1000 to 2147483647, got '0'");
-  EXPECT_EQ(told("const int* in", "const float* in"),
+  EXPECT_EQ(message_of("const int* in", "const float* in"),
             "lab.yaml:8: call: in: expected the type const int*, got const float*");
-  EXPECT_EQ(told("const int* in", "int* in"), "lab.yaml:8: call: in: expected the type const int*, got int*");
-  EXPECT_EQ(told("scan_run", "scan"), "lab.yaml:8: call: expected scan_run as the function's name, got scan");
-  EXPECT_EQ(told("int* out, ScanPlan", "int* ot, ScanPlan"),
+  EXPECT_EQ(message_of("const int* in", "int* in"),
+            "lab.yaml:8: call: in: expected the type const int*, got int*");
+  EXPECT_EQ(message_of("scan_run", "scan"),
+            "lab.yaml:8: call: expected scan_run as the function's name, got scan");
+  EXPECT_EQ(message_of("int* out, ScanPlan", "int* ot, ScanPlan"),
             "lab.yaml:8: call: ot is no array, parameter or scalar of this lab (did you mean out?)");
-  EXPECT_EQ(told(", int* out", ""), "lab.yaml:8: call: the array out is no argument of it");
-  EXPECT_NE(told("oracle.py", "orakel.py").find("orakel.py is not there"), std::string::npos);
-  EXPECT_EQ(told("check: exact", "check: {ulps: 2}"),
+  EXPECT_EQ(message_of(", int* out", ""), "lab.yaml:8: call: the array out is no argument of it");
+  EXPECT_NE(message_of("oracle.py", "orakel.py").find("orakel.py is not there"), std::string::npos);
+  EXPECT_EQ(message_of("check: exact", "check: {ulps: 2}"),
             "lab.yaml:10: check: expected exact: out holds whole numbers, got a list or map");
-  EXPECT_EQ(told("id: million", "id: one"), "lab.yaml:14: cases[1].id: another case has this id");
-  EXPECT_EQ(told("n: 1,", "n: -1,"),
+  EXPECT_EQ(message_of("id: million", "id: one"), "lab.yaml:14: cases[1].id: another case has this id");
+  EXPECT_EQ(message_of("n: 1,", "n: -1,"),
             "lab.yaml:13: cases[0]: the shape of in cannot be computed in case one: n is -1");
-  EXPECT_EQ(told("work: {bytes: 8*n}", ""),
+  EXPECT_EQ(message_of("work: {bytes: 8*n}", ""),
             "lab.yaml:1: work.bytes: expected the bytes that no program can do without moving, since there "
             "are speed cases, got nothing");
-  EXPECT_EQ(told("name: scan", "name: skan").substr(0, 63),
+  EXPECT_EQ(message_of("name: scan", "name: skan").substr(0, 63),
             "lab.yaml:2: name: expected the folder's name, scan, got 'skan'");
-  EXPECT_EQ(told("parameters: {n: int}", "parameters: {n: int, n: int}"),
+  EXPECT_EQ(message_of("parameters: {n: int}", "parameters: {n: int, n: int}"),
             "lab.yaml:4: parameters.n: this key occurs twice");
-  EXPECT_NE(told("shape: [n], draw", "shape: n], draw").find("not YAML"), std::string::npos);
+  EXPECT_NE(message_of("shape: [n], draw", "shape: n], draw").find("not YAML"), std::string::npos);
 }
 
 // Whatever is cut out of the file: a mistake that is told, or a lab, and never anything else.

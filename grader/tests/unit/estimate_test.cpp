@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "course/profile/told.h"
+#include "course/profile/estimate_json.h"
 
 namespace warpgrade {
 namespace {
@@ -321,25 +321,26 @@ TEST(Estimate, NoEstimateWhereNothingLikeItWasCompared) {
   EXPECT_NE(estimate_run(launch({{"cooperative", 1}}), json::array(), h200()).refusal, "");
   EXPECT_NE(estimate_run(launch({{"waits_for_blocks", 1}}), json::array(), h200()).refusal, "");
   EXPECT_NE(estimate_run(launch({{"local_requests", 40000}}), json::array(), h200()).refusal, "");
-  const json told = tell_estimate({{"launch_groups", launch({{"cooperative", 1}})}}, json::array(), h200());
-  EXPECT_FALSE(told.contains("us"));
-  EXPECT_NE(estimate_text(told).find("No estimate"), std::string::npos);
+  const json estimate =
+      estimate_json({{"launch_groups", launch({{"cooperative", 1}})}}, json::array(), h200());
+  EXPECT_FALSE(estimate.contains("us"));
+  EXPECT_NE(estimate_text(estimate).find("No estimate"), std::string::npos);
 }
 
 TEST(Estimate, ATimeFarBeyondAllRecordsIsNotTold) {
   json groups = streaming();
   groups[0]["hottest_sector_updates"] = 1e12;
-  EXPECT_TRUE(tell_estimate({{"launch_groups", groups}}, json::array(), h200()).contains("refusal"));
+  EXPECT_TRUE(estimate_json({{"launch_groups", groups}}, json::array(), h200()).contains("refusal"));
 }
 
 TEST(Estimate, WhatIsToldHasAnIntervalAndSaysThatItIsAnEstimate) {
-  json told = tell_estimate({{"launch_groups", streaming()}}, json::array(), h200());
-  EXPECT_LT(told["low_us"].get<double>(), told["us"].get<double>());
-  EXPECT_GT(told["high_us"].get<double>(), told["us"].get<double>());
-  set_beside_naive(told, {{"us", 3 * told["us"].get<double>()}});
-  EXPECT_NEAR(told["over_naive"]["ratio"].get<double>(), 3, 1e-9);
-  EXPECT_NE(estimate_text(told).find("Estimate, not a measurement"), std::string::npos);
-  EXPECT_NE(estimate_text(told).find("3x naive"), std::string::npos);
+  json estimate = estimate_json({{"launch_groups", streaming()}}, json::array(), h200());
+  EXPECT_LT(estimate["low_us"].get<double>(), estimate["us"].get<double>());
+  EXPECT_GT(estimate["high_us"].get<double>(), estimate["us"].get<double>());
+  set_beside_naive(estimate, {{"us", 3 * estimate["us"].get<double>()}});
+  EXPECT_NEAR(estimate["over_naive"]["ratio"].get<double>(), 3, 1e-9);
+  EXPECT_NE(estimate_text(estimate).find("Estimate, not a measurement"), std::string::npos);
+  EXPECT_NE(estimate_text(estimate).find("3x naive"), std::string::npos);
 }
 
 TEST(Estimate, FindingsComeByWhatCuringThemGains) {
@@ -356,8 +357,8 @@ TEST(Estimate, ADeviceThatWasNotComparedGetsAWiderIntervalAndAWord) {
     const DeviceRates rates = find_rates(id).value();
     EXPECT_GT(rates.dram_bytes_per_s, 1e11) << id;
     EXPECT_GT(rates.l2_bytes_per_s, rates.dram_bytes_per_s) << id;
-    const json told = tell_estimate({{"launch_groups", streaming()}}, json::array(), rates);
-    EXPECT_EQ(estimate_text(told).find("never compared with measurements") != std::string::npos,
+    const json estimate = estimate_json({{"launch_groups", streaming()}}, json::array(), rates);
+    EXPECT_EQ(estimate_text(estimate).find("never compared with measurements") != std::string::npos,
               !rates.validated)
         << id;
   }

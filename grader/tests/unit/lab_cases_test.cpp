@@ -74,7 +74,7 @@ TEST(LabCases, AreThoseThatRecordsAndPoliciesSpeakOf) {
   }
 }
 
-std::string told(const std::string& lab, const std::string& list) {
+std::string message_of(const std::string& lab, const std::string& list) {
   try {
     find_lab(lab).read_cases(YamlPlace::parse("cases:\n" + list, "own.yaml")["cases"]);
   } catch (const UsageError& error) {
@@ -84,29 +84,29 @@ std::string told(const std::string& lab, const std::string& list) {
 }
 
 TEST(LabCases, AMistakeIsToldWithFileLineKeyAndWhatWasExpected) {
-  EXPECT_EQ(told("spmm", "  - {graph: cora, k: 48}"),
+  EXPECT_EQ(message_of("spmm", "  - {graph: cora, k: 48}"),
             "own.yaml:2: cases[0].k: K is a multiple of 32, and 48 is not");
-  EXPECT_EQ(told("spmm", "  - {graph: cora, k: 32}\n  - {graph: cora, k: [64, 32]}"),
+  EXPECT_EQ(message_of("spmm", "  - {graph: cora, k: 32}\n  - {graph: cora, k: [64, 32]}"),
             "own.yaml:3: cases[1].id: another case has the id cora-k32");
-  EXPECT_EQ(told("spmm", "  - {grap: cora, k: 32}"),
+  EXPECT_EQ(message_of("spmm", "  - {grap: cora, k: 32}"),
             "own.yaml:2: unknown key cases[0].grap (did you mean graph?)");
-  EXPECT_EQ(told("spmm", "  - {k: 32}"),
+  EXPECT_EQ(message_of("spmm", "  - {k: 32}"),
             "own.yaml:2: cases[0]: expected either `graph`, a dataset, or `pattern`, one of far-columns");
   EXPECT_EQ(
-      told("spmm", "  - {id: web, graph: cora, k: [32, 64]}"),
+      message_of("spmm", "  - {id: web, graph: cora, k: [32, 64]}"),
       "own.yaml:2: cases[0].id: one id cannot name several cases: leave it out, or give one number instead "
       "of a list");
   EXPECT_EQ(
-      told("apsp", "  - {pattern: ringg, n: 5}"),
+      message_of("apsp", "  - {pattern: ringg, n: 5}"),
       "own.yaml:2: cases[0].pattern: expected complete or far or heavy or islands or light or one-way or "
       "ring or sparse or zero-weights (did you mean ring?), got 'ringg'");
-  EXPECT_EQ(told("sampling", "  - {graph: cora, nodes: some, fanout: 3}"),
+  EXPECT_EQ(message_of("sampling", "  - {graph: cora, nodes: some, fanout: 3}"),
             "own.yaml:2: cases[0].nodes: expected a whole number from 1 to 2147483647, got 'some'");
-  EXPECT_EQ(told("gcn", "  - {operator: xw, pattern: even, vertices: 7}"),
+  EXPECT_EQ(message_of("gcn", "  - {operator: xw, pattern: even, vertices: 7}"),
             "own.yaml:2: cases[0].id: expected a word, got nothing");
-  EXPECT_EQ(told("histogram", "  - {id: a, pattern: uniform, ids: 5, nodes: 0}").substr(0, 44),
+  EXPECT_EQ(message_of("histogram", "  - {id: a, pattern: uniform, ids: 5, nodes: 0}").substr(0, 44),
             "own.yaml:2: cases[0].nodes: expected a whole");
-  EXPECT_EQ(told("scan", "  - {id: a, n: many}").substr(0, 43),
+  EXPECT_EQ(message_of("scan", "  - {id: a, n: many}").substr(0, 43),
             "own.yaml:2: cases[0].n: expected a whole nu");
 }
 

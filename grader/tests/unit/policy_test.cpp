@@ -28,7 +28,7 @@ Policy with_cases(const std::string& more) {
   return parse_policy(text.substr(0, text.find("thresholds:")) + more, "own.yaml", known);
 }
 
-std::string told(const std::string& more) {
+std::string message_of(const std::string& more) {
   try {
     with_cases(more);
   } catch (const UsageError& error) {
@@ -51,13 +51,13 @@ TEST(PolicyCases, HaveThresholdsByTheirDatasetOrTheirId) {
 }
 
 TEST(PolicyCases, MistakesAreToldWithTheirPlace) {
-  EXPECT_EQ(told("cases: [{id: cora-k32, graph: web}]"),
+  EXPECT_EQ(message_of("cases: [{id: cora-k32, graph: web}]"),
             "own.yaml:9: cases[0]: the lab has a case cora-k32 of its own: give this one another id");
-  EXPECT_EQ(told("cases: [{id: a, graph: web}]\nthresholds: {webb: {32: 1}}"),
+  EXPECT_EQ(message_of("cases: [{id: a, graph: web}]\nthresholds: {webb: {32: 1}}"),
             "own.yaml:10: thresholds.webb: expected a dataset or a case of this lab (`warpgrade labs` lists "
             "them) (did you mean web?), got a list or map");
-  EXPECT_EQ(told("cases: here").substr(0, 18), "own.yaml:9: cases:");
-  EXPECT_EQ(told("thresholds: {cora: {wide: 1}}"),
+  EXPECT_EQ(message_of("cases: here").substr(0, 18), "own.yaml:9: cases:");
+  EXPECT_EQ(message_of("thresholds: {cora: {wide: 1}}"),
             "own.yaml:9: thresholds.cora.wide: expected a positive K as key, got 'wide'");
 }
 

@@ -188,17 +188,17 @@ TEST_F(PreparedRunsTest, AnOracleThatFailsInOneOfThemIsToldAndTheOthersServeOn) 
   auto runs = open(4);
   runs->draw_for_plan(1);
   // Until some run has the factor: its place among those prepared at once is any.
-  std::string told;
-  for (int i = 0; i < 200 && told.empty(); ++i) {
+  std::string message;
+  for (int i = 0; i < 200 && message.empty(); ++i) {
     try {
       runs->next(seeds(), 5);
       expect_right(look(*runs));
     } catch (const JudgeFault& fault) {
-      told = fault.what();
+      message = fault.what();
     }
   }
-  EXPECT_NE(told.find("oracle.py: ValueError: no truth for the factor"), std::string::npos) << told;
-  EXPECT_NE(told.find("oracle.py:6"), std::string::npos) << told;
+  EXPECT_NE(message.find("oracle.py: ValueError: no truth for the factor"), std::string::npos) << message;
+  EXPECT_NE(message.find("oracle.py:6"), std::string::npos) << message;
   runs.reset();
   for (const auto& [number, process] : oracles_) {
     EXPECT_TRUE(process->alive()) << "oracle " << number;

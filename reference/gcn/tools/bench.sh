@@ -7,6 +7,8 @@
 # FOLDER is relative to reference/gcn. ARCH (default 90) names the compute capability; BENCH_BUILD_ONLY=1: nothing is run.
 set -euo pipefail
 gcn=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=../../tools/compile.bash
+source "$gcn/../tools/compile.bash"
 build=$1
 shift
 mkdir -p "$build"
@@ -17,8 +19,8 @@ while [[ $# -gt 0 && $1 != -- ]]; do
   folder=${rest%%:*} flags=()
   [[ $rest == *:* ]] && read -r -a flags <<<"${rest#*:}"
   [[ $folder == vendor/* ]] && flags+=(-lcublas -lcusparse)
-  nvcc -std=c++17 -O3 -gencode "arch=compute_$arch,code=[compute_$arch,sm_$arch]" -no-compress -lineinfo -cudart shared \
-    -I "$gcn/../include" -I "$gcn/.." "$gcn/tools/bench_gcn.cu" "$gcn/$folder"/*.cu "${flags[@]}" -ldl -o "$build/$name" & jobs+=($!)
+  compile_with_nvcc "$build/$name" -std=c++17 -O3 -gencode "arch=compute_$arch,code=[compute_$arch,sm_$arch]" -no-compress -lineinfo \
+    -cudart shared -I "$gcn/../include" -I "$gcn/.." "$gcn/tools/bench_gcn.cu" "$gcn/$folder"/*.cu "${flags[@]}" -ldl & jobs+=($!)
   names+=("$name")
   shift
 done

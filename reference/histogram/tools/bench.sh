@@ -9,8 +9,8 @@ source "$(dirname "$0")/../../tools/bench.bash"
 if [[ ${2:-} == placement ]]; then
   lab=$(cd "$(dirname "$0")/.." && pwd) arch=${ARCH:-90}
   mkdir -p "$1"
-  nvcc -std=c++20 -O3 -gencode "arch=compute_$arch,code=[compute_$arch,sm_$arch]" -no-compress -lineinfo -cudart shared \
-    -I "$lab/../include" -I "$lab/.." "$lab/tools/placement.cu" -o "$1/placement"
+  compile_with_nvcc "$1/placement" -std=c++20 -O3 -gencode "arch=compute_$arch,code=[compute_$arch,sm_$arch]" -no-compress -lineinfo \
+    -cudart shared -I "$lab/../include" -I "$lab/.." "$lab/tools/placement.cu"
   [[ -n ${BENCH_BUILD_ONLY:-} ]] || "$1/placement" "${@:3}"
   exit
 fi

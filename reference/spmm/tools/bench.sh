@@ -10,6 +10,8 @@
 # the sources is not built again; BENCH_BUILD_ONLY=1: nothing is run.
 set -euo pipefail
 spmm=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=../../tools/compile.bash
+source "$spmm/../tools/compile.bash"
 build=$1
 shift
 mkdir -p "$build"
@@ -21,7 +23,7 @@ read -r -a cusparse_flags <<<"${CUSPARSE_FLAGS:-}"
 jobs=() libraries=()
 compile() {  # file, nvcc arguments; a file appears whole or not at all
   [[ -n ${BENCH_KEEP:-} && -e $1 && -z $(find "$spmm" "$spmm/../include" "$spmm/../tools" -name '*.[ch]*' -newer "$1" -print -quit) ]] && return
-  nvcc "${common[@]}" "${@:2}" -o "$1.part"
+  compile_with_nvcc "$1.part" "${common[@]}" "${@:2}"
   mv "$1.part" "$1"
 }
 compile "$build/bench_spmm" "${bench_flags[@]}" "$spmm/tools/bench_spmm.cu" -ldl & jobs+=($!)

@@ -9,6 +9,8 @@
 # the adaptor of the older class interface. ARCH (default 80) names the compute capability.
 set -euo pipefail
 spmm=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=../../tools/compile.bash
+source "$spmm/../tools/compile.bash"
 folder=$(cd "$1" && pwd)
 emulator=${2:-gpu}
 shift $(($# > 1 ? 2 : 1))
@@ -23,7 +25,7 @@ if [[ -e $folder/spmm_opt.h ]]; then
 fi
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
-nvcc "${flags[@]}" "${sources[@]}" -o "$build/check"
+compile_with_nvcc "$build/check" "${flags[@]}" "${sources[@]}"
 if [[ $emulator != gpu ]]; then
   LD_LIBRARY_PATH=$(cd "$emulator" && pwd):${LD_LIBRARY_PATH:-}
   export LD_LIBRARY_PATH

@@ -30,7 +30,7 @@ struct Watch {
 Watch g_watch;
 bool g_inside;  // a launch function of the runtime may call another
 
-void tell(const Shape& s) {
+void print_shape(const Shape& s) {
   std::printf(
       "{\"lab\":\"%s\",\"case\":\"%s\",\"submission\":\"%s\",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]}\n",
       g_watch.lab.c_str(), g_watch.name.c_str(), g_watch.submission.c_str(), s[0], s[1], s[2], s[3], s[4],
@@ -43,7 +43,7 @@ cudaError_t watched(const void* kernel, dim3 grid, dim3 block, Launch launch) {
   const Shape shape{grid.x, grid.y, grid.z, block.x, block.y, block.z};
   if (!g_watch.on || g_inside || ++g_watch.launches[{kernel, shape}] != 2) return launch();
   g_inside = true;
-  tell(shape);
+  print_shape(shape);
   cudaProfilerStart();
   const cudaError_t error = launch();
   cudaProfilerStop();

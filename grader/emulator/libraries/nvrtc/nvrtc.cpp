@@ -46,12 +46,12 @@ void* open_toolkits() {
 }
 
 nvrtcResult missing() {
-  static const bool told = [] {
+  static const bool reported = [] {
     std::fprintf(stderr, "emulator: the toolkit's " WARPEMU_NVRTC_SONAME
                          " was not found: set CUDA_HOME to the folder of the CUDA toolkit\n");
     return true;
   }();
-  return told ? NVRTC_ERROR_INTERNAL_ERROR : NVRTC_SUCCESS;
+  return reported ? NVRTC_ERROR_INTERNAL_ERROR : NVRTC_SUCCESS;
 }
 
 void* toolkits() {

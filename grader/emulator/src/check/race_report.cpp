@@ -27,13 +27,13 @@ const char* past_verb_of(const std::string& access) {
 }
 
 // What was reported: places of a kernel, and with which memory.
-struct Told {
+struct Reported {
   std::mutex mutex;
   std::set<std::string> places, places_and_memory;
 };
 
-Told& told() {
-  static auto* instance = new Told;
+Reported& reported() {
+  static auto* instance = new Reported;
   return *instance;
 }
 
@@ -42,14 +42,14 @@ std::string key_of(const std::string& kernel, const std::string& path, uint32_t 
 }
 
 // A missing barrier makes pairs of many accesses race; each place of a kernel is told about once a variable.
-bool is_told(const std::string& kernel, const std::string& memory, const Program::Place& here,
-             const Program::Place& there) {
-  const std::lock_guard lock(told().mutex);
+bool is_reported(const std::string& kernel, const std::string& memory, const Program::Place& here,
+                 const Program::Place& there) {
+  const std::lock_guard lock(reported().mutex);
   const std::string first = key_of(kernel, here.path, here.line),
                     second = key_of(kernel, there.path, there.line);
-  told().places.insert({first, second});
-  const bool first_is_new = told().places_and_memory.insert(first + '\n' + memory).second;
-  const bool second_is_new = told().places_and_memory.insert(second + '\n' + memory).second;
+  reported().places.insert({first, second});
+  const bool first_is_new = reported().places_and_memory.insert(first + '\n' + memory).second;
+  const bool second_is_new = reported().places_and_memory.insert(second + '\n' + memory).second;
   return !first_is_new || (first != second && !second_is_new);
 }
 
@@ -97,8 +97,8 @@ std::optional<Update> lost_update(const Program& program, uint32_t mine, uint32_
 }  // namespace
 
 bool is_known_race(const std::string& kernel, const std::string& path, uint32_t line) {
-  const std::lock_guard lock(told().mutex);
-  return told().places.contains(key_of(kernel, path, line));
+  const std::lock_guard lock(reported().mutex);
+  return reported().places.contains(key_of(kernel, path, line));
 }
 
 const char* access_of(const Program& program, uint32_t instruction) {
@@ -136,7 +136,7 @@ void report_race(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, AccessKi
   const Program& program = *w.block->program;
   const Program::Place here = program.place(i), there = program.place(program.code[other.instruction]);
   // Of the blocks that one line allocates, one is told about.
-  if (is_told(program.title, memory.name.substr(0, memory.name.find(" malloc #")), here, there)) return;
+  if (is_reported(program.title, memory.name.substr(0, memory.name.find(" malloc #")), here, there)) return;
   const std::string their_access = access_of(program, other.instruction);
   const Launch& launch = *w.block->launch;
   const Relation relation = relation_of(w, i, lane, other);

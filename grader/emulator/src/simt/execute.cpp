@@ -194,7 +194,7 @@ bool past_step_limit(const Launch& launch) {
 }
 
 // A thread that is not held at a barrier knows more about an endless loop than one that is.
-const Warp* most_telling_warp(const Block& block) {
+const Warp* most_informative_warp(const Block& block) {
   const auto live = [](const Warp& w) { return w.live != 0; };
   auto found = std::find_if(block.warps.begin(), block.warps.end(), can_run);
   if (found == block.warps.end()) found = std::find_if(block.warps.begin(), block.warps.end(), live);
@@ -210,7 +210,7 @@ void report_timeout(const Block& block) {
   Diagnostic d;
   d.kind = Finding::launch_timeout;
   d.kernel = block.program->title;
-  if (const Warp* w = most_telling_warp(block)) {
+  if (const Warp* w = most_informative_warp(block)) {
     const auto [pc, mask] = standing(*w);
     d = diagnose(*w, block.program->code[pc], static_cast<uint32_t>(__builtin_ctz(mask)),
                  Finding::launch_timeout);

@@ -321,12 +321,13 @@ void run_in_order(Launch& launch, std::vector<WorkerCounts>& counts) {
 }
 
 bool is_first_early_exit(const Launch& launch) {
-  static auto& told = *new std::set<std::string>;  // never destroyed: programs launch in static destructors
-  return told.insert(launch.program->name).second;
+  static auto& reported =
+      *new std::set<std::string>;  // never destroyed: programs launch in static destructors
+  return reported.insert(launch.program->name).second;
 }
 
 // Tells what was found, in the order of the blocks. What happened behind the fault did not happen.
-void tell(Launch& launch) {
+void report_launch(Launch& launch) {
   std::vector<FoundInBlock> all = std::move(launch.found);
   for (auto& [instruction, found] : launch.doubtful) {
     const Diagnostic& d = found->diagnostic;
@@ -424,7 +425,7 @@ Fault run_launch(Launch& launch) {
   prepare_native(launch);
   std::vector<WorkerCounts> counts;
   run_in_order(launch, counts);
-  tell(launch);
+  report_launch(launch);
   if (settings().counters) {
     const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
     for (size_t k = 1; k < counts.size(); ++k) counts[0].merge(counts[k]);

@@ -24,7 +24,7 @@ std::string sizes_text(const uint32_t* v) {
 }
 
 // Calls stand in an inline function of a header, of which there is nothing to say.
-Diagnostic told_at(const DeviceCall& c, Finding kind) {
+Diagnostic diagnostic_at(const DeviceCall& c, Finding kind) {
   Diagnostic d = diagnose(c.w, c.i, c.lane, kind);
   d.message.clear();
   return d;
@@ -62,7 +62,7 @@ std::string what_is_wrong(const NestedGrid& g, const NestedKernel& kernel) {
 
 // A launch that is refused leaves nothing but an error code, which many programs never look at.
 void refuse(const DeviceCall& c, CallError error, const std::string& why, const std::string& advice) {
-  Diagnostic d = told_at(c, Finding::invalid_launch);
+  Diagnostic d = diagnostic_at(c, Finding::invalid_launch);
   d.message += "the child grid was not started: " + why;
   d.advice = advice;
   c.w.block->launch->report(*c.w.block, std::move(d));
@@ -79,7 +79,7 @@ void end_launch(const DeviceCall& c, Diagnostic d, Fault fault) {
 std::optional<NestedKernel> kernel_at(const DeviceCall& c, uint64_t address) {
   const auto kernel = c.runtime().kernel(address);
   if (!kernel) {
-    Diagnostic d = told_at(c, Finding::bad_call);
+    Diagnostic d = diagnostic_at(c, Finding::bad_call);
     d.address = address;
     d.message += address == 0 ? "launches a kernel through a null pointer"
                               : "launches a kernel at an address at which none of this program begins";
@@ -234,7 +234,7 @@ bool check_range(const DeviceCall& c, const char* verb, uint64_t address, uint64
   Finding kind;
   const std::string wrong = what_is_wrong_with(address, pitch * (height - 1) + width, kind);
   if (wrong.empty()) return true;
-  Diagnostic d = told_at(c, kind);
+  Diagnostic d = diagnostic_at(c, kind);
   d.address = address;
   d.message += std::string(verb) + " " + wrong;
   d.advice = "Check the pointer and the size of the call at this line.";

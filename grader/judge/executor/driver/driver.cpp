@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "judge/executor/told_facts.h"
+#include "judge/executor/visible_facts.h"
 
 namespace warpgrade::executor {
 namespace {

@@ -53,7 +53,7 @@ void warpgrade_executor_lent(uint64_t address, uint64_t bytes) {
   if (Forwarding::instance().channel() != nullptr) Forwarding::instance().lent(address, bytes);
 }
 
-void warpgrade_executor_tell_places(const uint64_t* addresses, size_t count) {
+void warpgrade_executor_report_places(const uint64_t* addresses, size_t count) {
   if (Forwarding::instance().channel() != nullptr) Forwarding::instance().send_places({addresses, count});
 }
 

@@ -13,7 +13,7 @@
 #include "judge/executor/server_watchdog.h"
 #include "judge/executor/tests/null_backend.h"
 #include "judge/executor/tests/ring_writer.h"
-#include "judge/executor/told_facts.h"
+#include "judge/executor/visible_facts.h"
 
 namespace warpgrade::executor {
 namespace {
@@ -352,43 +352,43 @@ TEST(Watchdog, tells_of_a_driver_call_that_does_not_return) {
   Caller caller(server);
   ASSERT_EQ(caller.add_module(), cudaSuccess);
   ASSERT_EQ(caller.find_kernel(), cudaSuccess);
-  GaveUp told;
+  GaveUp reported;
   const Watchdog watchdog(server, 0.1, [&](const GaveUp& why) {
-    told = why;
+    reported = why;
     device.may_return = true;
   });
   EXPECT_EQ(caller.launch(), cudaSuccess);
-  EXPECT_STREQ(name_of(told.ending), "driver_did_not_return");
-  EXPECT_EQ(told.call, "launch");
+  EXPECT_STREQ(name_of(reported.ending), "driver_did_not_return");
+  EXPECT_EQ(reported.call, "launch");
 }
 
 TEST(Watchdog, is_silent_while_calls_return) {
   NullBackend device;
   Server server(device, shared(), {});
   Caller caller(server);
-  std::atomic<bool> told{false};
-  const Watchdog watchdog(server, 0.05, [&](const GaveUp&) { told = true; });
+  std::atomic<bool> has_given_up{false};
+  const Watchdog watchdog(server, 0.05, [&](const GaveUp&) { has_given_up = true; });
   const auto begin = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(200)) caller.ask(Op::ping, {});
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // idle, not stuck
-  EXPECT_FALSE(told);
+  EXPECT_FALSE(has_given_up);
 }
 
-TEST(ToldFacts, hide_what_does_not_hold_through_the_executor) {
+TEST(VisibleFacts, hide_what_does_not_hold_through_the_executor) {
   NullBackend device;
   const auto& facts = device.device();
   auto changed = facts;
   changed.attributes[cudaDevAttrPageableMemoryAccess] = 1;
   changed.attributes[cudaDevAttrMemoryPoolSupportedHandleTypes] = 7;
   changed.attributes[cudaDevAttrManagedMemory] = 1;
-  const auto told = told_attributes(changed);
-  EXPECT_EQ(told[cudaDevAttrPageableMemoryAccess], 0);
-  EXPECT_EQ(told[cudaDevAttrMemoryPoolSupportedHandleTypes], 0);
-  EXPECT_EQ(told[cudaDevAttrConcurrentManagedAccess], 1);
-  EXPECT_EQ(told[cudaDevAttrMultiProcessorCount], 132);
+  const auto visible = visible_attributes(changed);
+  EXPECT_EQ(visible[cudaDevAttrPageableMemoryAccess], 0);
+  EXPECT_EQ(visible[cudaDevAttrMemoryPoolSupportedHandleTypes], 0);
+  EXPECT_EQ(visible[cudaDevAttrConcurrentManagedAccess], 1);
+  EXPECT_EQ(visible[cudaDevAttrMultiProcessorCount], 132);
 }
 
-TEST(ToldFacts, object_to_a_device_that_reaches_host_memory) {
+TEST(VisibleFacts, object_to_a_device_that_reaches_host_memory) {
   NullBackend device;
   auto facts = device.device();
   EXPECT_EQ(objection_to(facts, false), "");

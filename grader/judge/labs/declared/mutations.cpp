@@ -129,13 +129,13 @@ std::filesystem::path graph_of(const CaseDeclaration& c, const GraphFiles& graph
 }  // namespace
 
 MutationReport try_mutations(const LabDeclaration& lab, const GraphFiles& graphs, OracleProcess& oracle,
-                             std::uint64_t seed, int threads, const CaseTold& told) {
+                             std::uint64_t seed, int threads, const CaseProgress& progress) {
   MutationReport report;
   for (const Way& way : kWays) report.mutations.push_back({way.name, 0, {}});
   const std::vector<const CaseDeclaration*> cases = fitting(lab);
   for (const CaseDeclaration* one : cases) {
     const CaseDeclaration& c = *one;
-    told(report.cases + 1, static_cast<int>(cases.size()), c.id);
+    progress(report.cases + 1, static_cast<int>(cases.size()), c.id);
     CaseArrays arrays(lab, c, graph_of(c, graphs), oracle, threads);
     const std::uint64_t own = mix_bits(seed + static_cast<std::uint64_t>(++report.cases));
     arrays.draw_for_plan(own);
@@ -153,13 +153,13 @@ MutationReport try_mutations(const LabDeclaration& lab, const GraphFiles& graphs
 
 std::vector<std::string> disagreements(const LabDeclaration& lab, const GraphFiles& graphs,
                                        OracleProcess& oracle, OracleProcess& second, std::uint64_t seed,
-                                       int threads, const CaseTold& told) {
+                                       int threads, const CaseProgress& progress) {
   std::vector<std::string> found;
   int number = 0;
   const std::vector<const CaseDeclaration*> cases = fitting(lab);
   for (const CaseDeclaration* one : cases) {
     const CaseDeclaration& c = *one;
-    told(++number, static_cast<int>(cases.size()), c.id);
+    progress(++number, static_cast<int>(cases.size()), c.id);
     const std::filesystem::path graph = graph_of(c, graphs);
     CaseArrays arrays(lab, c, graph, oracle, threads), others(lab, c, graph, second, threads);
     for (CaseArrays* either : {&arrays, &others}) {

@@ -30,15 +30,16 @@ inline constexpr std::size_t kLargestMutated = std::size_t{64} << 20;
 using GraphFiles = std::function<std::filesystem::path(const std::string& graph)>;
 
 // Told before each case: its number from 1 on, of how many, and its id.
-using CaseTold = std::function<void(int number, int of, const std::string& id)>;
+using CaseProgress = std::function<void(int number, int of, const std::string& id)>;
 
 // Throws JudgeFault with the oracle's words when it fails.
 MutationReport try_mutations(const declaration::LabDeclaration& lab, const GraphFiles& graphs,
-                             OracleProcess& oracle, std::uint64_t seed, int threads, const CaseTold& told);
+                             OracleProcess& oracle, std::uint64_t seed, int threads,
+                             const CaseProgress& progress);
 
 // Whether a second oracle gives the same outputs, by the lab's own check; the cases in which it does not.
 std::vector<std::string> disagreements(const declaration::LabDeclaration& lab, const GraphFiles& graphs,
                                        OracleProcess& oracle, OracleProcess& second, std::uint64_t seed,
-                                       int threads, const CaseTold& told);
+                                       int threads, const CaseProgress& progress);
 
 }  // namespace warpgrade::declared

@@ -10,7 +10,7 @@ namespace warpgrade::executor {
 
 // The device's attributes as they hold through the executor: what is refused here is no attribute of
 // the device.
-std::array<int32_t, 256> told_attributes(const cudart::DeviceFacts& facts);
+std::array<int32_t, 256> visible_attributes(const cudart::DeviceFacts& facts);
 
 // Kernels on such a device read and write all memory of the executor's process, its decisions among it.
 bool reaches_host_memory(const cudart::DeviceFacts& facts);

@@ -1,4 +1,4 @@
-#include "course/profile/told.h"
+#include "course/profile/estimate_json.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 // Shorter runs and longer ones than any that a record was compared with.
-constexpr double kShortest = 3, kLongestTold = 200'000;
+constexpr double kShortest = 3, kLongest = 200'000;
 // How much wider the interval is on a device that no record was compared with.
 constexpr double kUnknownDevice = 1.5;
 constexpr double kWorthTelling = 1.05;
@@ -35,7 +35,7 @@ std::string digits(double value, int count) {
   return text;
 }
 
-std::string told_time(double us) {
+std::string time_text(double us) {
   if (us < 999.5) return digits(us, 3) + " us";
   if (us < 999.5e3) return digits(us / 1e3, 3) + " ms";
   return digits(us / 1e6, 3) + " s";
@@ -84,28 +84,28 @@ json gains(const json& groups, const json& kernels, const DeviceRates& device, d
 
 }  // namespace
 
-json tell_estimate(const json& counters, const json& kernels, const DeviceRates& device) {
+json estimate_json(const json& counters, const json& kernels, const DeviceRates& device) {
   const json groups = list(counters, "launch_groups");
   const Estimate e = estimate_run(groups, kernels, device);
-  json told = {{"device", device.id}, {"device_name", device.name}, {"validated", device.validated}};
+  json result = {{"device", device.id}, {"device_name", device.name}, {"validated", device.validated}};
   std::string refusal = e.refusal;
-  if (refusal.empty() && (e.microseconds < kShortest || e.microseconds > kLongestTold))
+  if (refusal.empty() && (e.microseconds < kShortest || e.microseconds > kLongest))
     refusal = fmt::format("it would be {}; times from {} to {} were compared with records",
-                          told_time(e.microseconds), told_time(kShortest), told_time(kLongestTold));
+                          time_text(e.microseconds), time_text(kShortest), time_text(kLongest));
   if (!refusal.empty()) {
-    told["refusal"] = refusal;
-    return told;
+    result["refusal"] = refusal;
+    return result;
   }
   const double wider = device.validated ? 1 : kUnknownDevice;
-  told["us"] = e.microseconds;
-  told["low_us"] = e.microseconds * fitted_coefficients().at("interval_low") / wider;
-  told["high_us"] = e.microseconds * fitted_coefficients().at("interval_high") * wider;
-  told["bound"] = e.bound();
+  result["us"] = e.microseconds;
+  result["low_us"] = e.microseconds * fitted_coefficients().at("interval_low") / wider;
+  result["high_us"] = e.microseconds * fitted_coefficients().at("interval_high") * wider;
+  result["bound"] = e.bound();
   const auto bound = e.binding.find(e.bound());
-  told["bound_share"] = bound == e.binding.end() ? 0 : bound->second / e.microseconds;
-  told["bounds"] = e.bounds;
-  told["without"] = gains(groups, kernels, device, e.microseconds);
-  return told;
+  result["bound_share"] = bound == e.binding.end() ? 0 : bound->second / e.microseconds;
+  result["bounds"] = e.bounds;
+  result["without"] = gains(groups, kernels, device, e.microseconds);
+  return result;
 }
 
 void set_beside_naive(json& estimate, const json& naive) {
@@ -135,8 +135,8 @@ std::string estimate_text(const json& e) {
   if (e.contains("refusal"))
     return fmt::format("No estimate of the time on an {}: {}.\n", name, word(e, "refusal"));
   std::string text =
-      fmt::format("Estimate, not a measurement: about {} on an {} ({} to {})", told_time(figure(e, "us")),
-                  name, told_time(figure(e, "low_us")), told_time(figure(e, "high_us")));
+      fmt::format("Estimate, not a measurement: about {} on an {} ({} to {})", time_text(figure(e, "us")),
+                  name, time_text(figure(e, "low_us")), time_text(figure(e, "high_us")));
   if (const auto naive = e.find("over_naive"); naive != e.end())
     text += fmt::format(",\n  about {}x naive ({} to {})", digits(figure(*naive, "ratio"), 2),
                         digits(figure(*naive, "low"), 2), digits(figure(*naive, "high"), 2));

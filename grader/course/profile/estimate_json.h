@@ -13,7 +13,7 @@ namespace warpgrade {
 //   device, device_name, validated; refusal (why there is none), or
 //   us, low_us, high_us; bound, bound_share (of the time, by the launches that it binds); bounds (us each);
 //   without: [{"disease", "us", "gain"}], what removing one problem would leave, the largest gain first
-nlohmann::json tell_estimate(const nlohmann::json& counters, const nlohmann::json& kernels,
+nlohmann::json estimate_json(const nlohmann::json& counters, const nlohmann::json& kernels,
                              const DeviceRates& device);
 
 // Adds `over_naive` {ratio, low, high} where both are estimates.

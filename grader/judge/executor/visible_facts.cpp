@@ -1,8 +1,8 @@
-#include "judge/executor/told_facts.h"
+#include "judge/executor/visible_facts.h"
 
 namespace warpgrade::executor {
 
-std::array<int32_t, 256> told_attributes(const cudart::DeviceFacts& facts) {
+std::array<int32_t, 256> visible_attributes(const cudart::DeviceFacts& facts) {
   // The host process' memory is out of the device's reach, handles cannot leave the process, and there is
   // one device.
   constexpr cudaDeviceAttr kNotHere[] = {
@@ -10,11 +10,11 @@ std::array<int32_t, 256> told_attributes(const cudart::DeviceFacts& facts) {
       cudaDevAttrDirectManagedMemAccessFromHost, cudaDevAttrHostNativeAtomicSupported,
       cudaDevAttrMemoryPoolSupportedHandleTypes, cudaDevAttrGPUDirectRDMASupported,
       cudaDevAttrHostRegisterReadOnlySupported};
-  std::array<int32_t, 256> told = facts.attributes;
-  for (const cudaDeviceAttr attribute : kNotHere) told[attribute] = 0;
+  std::array<int32_t, 256> visible = facts.attributes;
+  for (const cudaDeviceAttr attribute : kNotHere) visible[attribute] = 0;
   // Managed memory is memory of the host that both sides may use at any time.
-  if (told[cudaDevAttrManagedMemory] != 0) told[cudaDevAttrConcurrentManagedAccess] = 1;
-  return told;
+  if (visible[cudaDevAttrManagedMemory] != 0) visible[cudaDevAttrConcurrentManagedAccess] = 1;
+  return visible;
 }
 
 bool reaches_host_memory(const cudart::DeviceFacts& facts) {
