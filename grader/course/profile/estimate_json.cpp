@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 // Shorter runs and longer ones than any that a record was compared with.
-constexpr double kShortest = 3, kLongest = 200'000;
+constexpr double kShortestShown = 3, kLongestShown = 200'000;
 // How much wider the interval is on a device that no record was compared with.
 constexpr double kUnknownDevice = 1.5;
 constexpr double kWorthTelling = 1.05;
@@ -35,7 +35,7 @@ std::string digits(double value, int count) {
   return text;
 }
 
-std::string time_text(double us) {
+std::string microseconds_text(double us) {
   if (us < 999.5) return digits(us, 3) + " us";
   if (us < 999.5e3) return digits(us / 1e3, 3) + " ms";
   return digits(us / 1e6, 3) + " s";
@@ -89,9 +89,10 @@ json estimate_json(const json& counters, const json& kernels, const DeviceRates&
   const Estimate e = estimate_run(groups, kernels, device);
   json result = {{"device", device.id}, {"device_name", device.name}, {"validated", device.validated}};
   std::string refusal = e.refusal;
-  if (refusal.empty() && (e.microseconds < kShortest || e.microseconds > kLongest))
+  if (refusal.empty() && (e.microseconds < kShortestShown || e.microseconds > kLongestShown))
     refusal = fmt::format("it would be {}; times from {} to {} were compared with records",
-                          time_text(e.microseconds), time_text(kShortest), time_text(kLongest));
+                          microseconds_text(e.microseconds), microseconds_text(kShortestShown),
+                          microseconds_text(kLongestShown));
   if (!refusal.empty()) {
     result["refusal"] = refusal;
     return result;
@@ -134,9 +135,9 @@ std::string estimate_text(const json& e) {
   const std::string name = word(e, "device_name");
   if (e.contains("refusal"))
     return fmt::format("No estimate of the time on an {}: {}.\n", name, word(e, "refusal"));
-  std::string text =
-      fmt::format("Estimate, not a measurement: about {} on an {} ({} to {})", time_text(figure(e, "us")),
-                  name, time_text(figure(e, "low_us")), time_text(figure(e, "high_us")));
+  std::string text = fmt::format(
+      "Estimate, not a measurement: about {} on an {} ({} to {})", microseconds_text(figure(e, "us")), name,
+      microseconds_text(figure(e, "low_us")), microseconds_text(figure(e, "high_us")));
   if (const auto naive = e.find("over_naive"); naive != e.end())
     text += fmt::format(",\n  about {}x naive ({} to {})", digits(figure(*naive, "ratio"), 2),
                         digits(figure(*naive, "low"), 2), digits(figure(*naive, "high"), 2));
