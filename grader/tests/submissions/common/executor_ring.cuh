@@ -35,7 +35,7 @@ enum Call : uint16_t {
   kQueryStream = 32,
   kCommandDone = 57,
 };
-enum HostCommand : uint32_t { kEnd = 0, kReady, kAttach, kDetach, kPlan, kRun, kFree, kTellPlaces };
+enum HostCommand : uint32_t { kEnd = 0, kReady, kAttach, kDetach, kPlan, kRun, kFree, kReportPlaces };
 
 struct Record {
   uint32_t bytes = 0;
