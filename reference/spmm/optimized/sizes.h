@@ -38,6 +38,7 @@
 static_assert(SPMM_STRIP == 0 || SPMM_STRIP == 32 || SPMM_STRIP == 64 || SPMM_STRIP == 128,
               "a strip is what a group of lanes covers");
 static_assert(SPMM_PANELS >= 0 && SPMM_BANDS >= 0, "panels and bands are counted");
+static_assert(SPMM_ROWS >= 0 && SPMM_ROWS <= 31, "the lanes of a warp hold the offsets of its rows");
 static_assert(SPMM_SEGMENT % 32 == 0, "a segment is whole rounds of a warp");
 
 namespace optimized {
