@@ -98,10 +98,10 @@ class Cluster:
         self.run("slurmctld")
 
 
-def kill(pid: int) -> None:
-    """SIGKILL, to who may be gone."""
+def kill(pid: int, number: signal.Signals = signal.SIGKILL) -> None:
+    """Sends the signal to a process that may be gone."""
     with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
 
 
 def command_of(pid: int) -> str:
