@@ -147,16 +147,17 @@ format: bootstrap  ## format C++, CUDA and Python in place (scripts/prose --fix:
 
 .PHONY: ctest
 ctest: build-tests  ## C++ and CUDA tests
-	ctest --test-dir "$$BUILD" --output-on-failure -j "$${CTEST_JOBS:-2}"
+	ctest --test-dir "$$BUILD" --output-on-failure -j "$${CTEST_JOBS:-$$(nproc)}"
 
-# A run for each room: both have a conftest.py, and a module of that name is loaded once.
+# A run for each room: both have a conftest.py, and a module of that name is loaded once. One worker more than cores,
+# since many tests wait; conftest.py says which files begin first.
 .PHONY: pytest
 pytest: build-tests  ## Python tests: reports, the corpus of submissions
 	export WARPGRADE="$$(realpath "$$BUILD")/bin/warpgrade"
 	status=0 log="$$BUILD/pytest-reports.log"
 	$(PYTHON) -m pytest reports/tests >"$$log" 2>&1 & reports=$$!  # beside the grader's, which often wait
 	trap 'kill "$$reports"' EXIT
-	$(PYTHON) -m pytest -n "$${PYTEST_JOBS:-2}" --dist loadfile -m "not alone" grader/tests || status=$$?
+	$(PYTHON) -m pytest -n "$${PYTEST_JOBS:-$$(($$(nproc) + 1))}" --dist loadfile --no-loadscope-reorder -m "not alone" grader/tests || status=$$?
 	$(PYTHON) -m pytest -m alone grader/tests || status=$$?  # they look at the whole machine
 	wait "$$reports" || status=$$?
 	trap - EXIT

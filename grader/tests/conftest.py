@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -18,6 +19,12 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 WARPGRADE = Path(os.environ.get("WARPGRADE", ROOT / "build/bin/warpgrade"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that mostly wait begin first, then those with many tests: workers that take whole files end together."""
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.get_closest_marker("waits") is None, -tests[item.path], str(item.path)))
 
 
 def warpgrade(*arguments: str | Path, timeout: float = 900, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,7 @@ import pytest
 from desk_place import NAIVE, Desk, ask_run, desk_at, packed
 from slurm_cluster import Cluster, kill, needs_slurm, processes_with
 
-pytestmark = needs_slurm
+pytestmark = [needs_slurm, pytest.mark.waits]
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT, WARPGRADE
 
 BUILD = WARPGRADE.resolve().parents[1]
-
+pytestmark = pytest.mark.waits
 
 # What programs say when they cannot reach the network.
 NO_NETWORK = re.compile(

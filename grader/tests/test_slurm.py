@@ -34,6 +34,7 @@ HERE = Path(__file__).parent
 CASES = "synth-single-row-k32,synth-identity-k32,synth-all-empty-k32"
 CLASS = HERE / "demo_class"
 COPIES = 3  # of each of the demo's eight students
+pytestmark = pytest.mark.waits
 
 
 def task_processes(kind: str, run: Path) -> list[int]:
