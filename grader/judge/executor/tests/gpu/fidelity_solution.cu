@@ -305,8 +305,8 @@ void pin_memory() {
 
 int natively() {
   if (has_word("gate_first")) start_context();
-  if (has_word("pinned")) pin_memory();
   if (!has_word("gate_first") && cudaFree(nullptr) != cudaSuccess) return 2;
+  if (has_word("pinned")) pin_memory();
   TimingGate gate;
   if (cudaFree(nullptr) != cudaSuccess) return 2;
   const double constant = gate.constant_us().value_or(0);
