@@ -165,6 +165,7 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
   reply.constant_us = result.constant_us;
   reply.event_us = result.event_us;
   reply.clock_us = result.host_clock_us;
+  reply.launches = result.launches;
   reply.flags =
       (result.opened_by.empty() ? 0 : protocol::kFlagWaited) | (result.is_void ? protocol::kFlagVoid : 0);
   const protocol::CallSummary host = unpack(result.status);

@@ -234,6 +234,7 @@ std::optional<Outcome> CaseJudge::timed_pair(std::vector<TimedBaseline>& baselin
   timed.sample.submission_event_us = answer.reply.event_us;
   timed.sample.submission_clock_us = answer.reply.clock_us;
   timed.sample.submission_host_us = answer.reply.host_us;
+  timed.sample.launches = answer.reply.launches;
   timed.sample.waited = (answer.reply.flags & protocol::kFlagWaited) != 0;
   timed.is_void = timed.is_void || (answer.reply.flags & protocol::kFlagVoid) != 0;
   if (auto fault = integrity_fault(run_name())) return fault;

@@ -36,6 +36,18 @@ std::optional<Interval> PairedTiming::ratio(const std::string& baseline, Counted
   return median_interval(std::move(ratios), kLookConfidence);
 }
 
+double PairedTiming::placement_share() const {
+  std::vector<double> device;
+  std::uint64_t launches = 1;
+  for (const PairSample& sample : samples_) {
+    device.push_back(sample.submission_us);
+    launches = std::max(launches, sample.launches);
+  }
+  const double us = median(device);
+  if (us <= 0) return 0;
+  return (kPlacementUs + kPlacementUsALaunch * static_cast<double>(launches - 1)) / us + kPlacementShare;
+}
+
 PairedTiming::Graded PairedTiming::graded() const {
   std::vector<double> device, events, clocks, hosts, excesses;
   for (const PairSample& sample : samples_) {
@@ -68,6 +80,7 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
   const double scale = time.device_median_us > 0 ? time.median_us / time.device_median_us : 1;
   nlohmann::json series{{"baseline_us", nlohmann::json::object()}};
   int waited = 0;
+  std::uint64_t launches = 0;
   for (const PairSample& sample : samples_) {
     series["submission_us"].push_back(sample.submission_us);
     series["submission_event_us"].push_back(sample.submission_event_us);
@@ -75,6 +88,7 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
     series["submission_host_us"].push_back(sample.submission_host_us);
     series["checked_closely"].push_back(sample.checked_closely ? 1 : 0);
     series["replanned"].push_back(sample.replanned ? 1 : 0);
+    launches = std::max(launches, sample.launches);
     for (const auto& [name, value] : sample.baseline_us) series["baseline_us"][name].push_back(value);
     for (const auto& [name, value] : sample.baseline_host_us)
       series["baseline_host_us"][name].push_back(value);
@@ -90,6 +104,7 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
           {"clock_median_us", time.clock_median_us},
           {"clock_excess_low_us", time.excess_low_us},
           {"host_us", time.host_median_us},
+          {"launches", launches},
           {"synchronizes", 2 * waited > pairs()},
           {"pairs", pairs()},
           {"looks", looks_.size()},
@@ -101,8 +116,7 @@ nlohmann::json PairedTiming::ratios_json(Counted counted) const {
   const Graded time = graded();
   // A submission of which the host's clock shows more than the device's pays for it in every ratio.
   const double scale = time.median_us > 0 ? time.device_median_us / time.median_us : 1;
-  const double placement =
-      time.device_median_us > 0 ? kPlacementUs / time.device_median_us + kPlacementShare : 0;
+  const double placement = placement_share();
   std::set<std::string> names;
   for (const PairSample& sample : samples_) {
     for (const auto& [name, value] : sample.baseline_us) names.insert(name);

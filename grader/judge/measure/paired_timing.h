@@ -2,6 +2,7 @@
 // they say. The judge's labs do the running; this file is arithmetic and can be tested without a GPU.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,6 +22,7 @@ struct PairSample {
   double submission_clock_us =
       0;  // by the executor's host clock, from opening the gate until the device was idle
   double submission_host_us = 0;  // of host code while the gate was closed
+  std::uint64_t launches = 0;     // of the submission's kernels; 0: not known
   bool waited = false;            // host code waited for the device: its way is in the time from there
   std::map<std::string, double> baseline_us;
   std::map<std::string, double> baseline_host_us;  // of a baseline's host code, for those in baseline_us
@@ -36,11 +38,13 @@ inline constexpr double kLookConfidence = 0.9875;
 inline constexpr double kOverallConfidence = 0.95;
 inline constexpr double kNarrowEnough = 0.01;
 
-// Two processes that run the same program differ by where their memory came to lie: up to about 1 us, in an
-// A/A run on an H200, which no number of repetitions in one process averages out. Ratios' intervals are
-// widened by that much; then 75 of 78 A/A intervals of 95 % hold 1 (ratio "self" in
-// reports/published/h200/spmm/steps/04-05).
-inline constexpr double kPlacementUs = 1.0, kPlacementShare = 0.001;
+// Two processes that run the same program differ by where their memory came to lie: up to about 1 us,
+// in an A/A run on an H200, which no number of repetitions in one process averages out. Ratios'
+// intervals are widened by that much; then 75 of 78 A/A intervals of 95 % hold 1 (ratio "self" in
+// reports/published/h200/spmm/steps/04-05). A launch behind another has 0.17 us more in some processes
+// than in others, the same in all repetitions: 96 launches took 797 or 814 us in twelve processes of
+// one program (reports/published/h100/benches/fidelity-order.txt).
+inline constexpr double kPlacementUs = 1.0, kPlacementUsALaunch = 0.2, kPlacementShare = 0.001;
 
 // What the host's clock shows beyond the device's is the way from the host's word to the start and from the
 // end to the host, and an empty run's time: 14.2 and 4.5 us on an H200, whatever the work is, within 0.5 us
@@ -60,6 +64,8 @@ class PairedTiming {
   bool narrow_enough();
 
   Interval submission_us() const;
+  // By how much, as a share of the submission's time, another process of the same program may differ.
+  double placement_share() const;
   // Baseline / submission, pair by pair: of the device's times, or of these and the host code's together.
   enum class Counted { kDevice, kDeviceAndHost };
   std::optional<Interval> ratio(const std::string& baseline, Counted counted = Counted::kDevice) const;

@@ -70,11 +70,12 @@ struct Reply {
   std::uint32_t flags = 0;
   std::uint32_t notes = 0;  // with kOk
   // kRun on a GPU (judge/executor/README.md, "The timed run").
-  double stamps_us = 0;     // by the device's clock, with what an empty run takes
-  double constant_us = 0;   // an empty run's, measured in the same process
-  double event_us = 0;      // between events beside it
-  double clock_us = 0;      // from opening the gate until the device was idle, by the host's clock
-  double host_us = 0;       // of host code while the gate was closed; kPlan, kFree: of the whole call
+  double stamps_us = 0;        // by the device's clock, with what an empty run takes
+  double constant_us = 0;      // an empty run's, measured in the same process
+  double event_us = 0;         // between events beside it
+  double clock_us = 0;         // from opening the gate until the device was idle, by the host's clock
+  double host_us = 0;          // of host code while the gate was closed; kPlan, kFree: of the whole call
+  std::uint64_t launches = 0;  // kRun, of an executor: kernels, those of graphs included
   std::uint64_t bytes = 0;  // kReport: written; kPlan, of an executor: of device memory that the plan holds
   char message[256] = {};   // NUL-terminated
 };

@@ -9,9 +9,10 @@
 // its rounds' medians. The same holds for the device's queue that a stream is given: each round takes more
 // memory and more streams before, on both sides.
 //
-// A run behind another process's run is not as long as one behind its own: 13 us less of 96 launches, on
-// both sides (fidelity-differences.txt). So each side follows the other as often as itself, and the two kinds
-// of runs have a median each; both must hold the bar. In the judge, its own kernels lie before every run.
+// A run behind another process's run is not as long as one behind its own: 13 us less for 96 launches, on
+// both sides (reports/published/h100/benches/fidelity-order.txt). So each side follows the other as often as
+// itself, and the two kinds of runs have a median each; both must hold the bar. In the judge, its own kernels
+// lie before every run.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,8 +37,8 @@ namespace {
 
 using namespace fidelity;
 
-constexpr int kMostRounds = 8, kCases = 2, kRunsOfOneSide = 8;
-constexpr int kWarmBlocks = 2, kBlocks = 11;  // of four runs: one of each side behind each side
+constexpr int kMostRounds = 12, kCases = 2, kRunsOfOneSide = 8;
+constexpr int kWarmBlocks = 2, kBlocks = 21;  // of four runs: one of each side behind each side
 // FIDELITY_ROUNDS=2: exactly two rounds, printed; FIDELITY_CASE=1: this case alone (differences.sh).
 int asked_for(const char* variable) {
   const char* text = std::getenv(variable);
@@ -317,6 +318,13 @@ struct Compared {
   }
 };
 
+// Of all rounds: a plan copies arrays from the host, which takes longer at times.
+double least_plan_ms(const std::vector<Round>& rounds, Measured Round::*side) {
+  double least = (rounds.front().*side).plan_ms;
+  for (const Round& round : rounds) least = std::min(least, (round.*side).plan_ms);
+  return least;
+}
+
 // What all rounds together say of a case.
 class Verdict {
  public:
@@ -325,7 +333,9 @@ class Verdict {
         other_(rounds, kBehindOther),
         itself_(rounds, kBehindItself),
         native_(other_.native),
-        forwarded_(other_.forwarded) {}
+        forwarded_(other_.forwarded),
+        native_plan_ms_(least_plan_ms(rounds, &Round::native)),
+        forwarded_plan_ms_(least_plan_ms(rounds, &Round::forwarded)) {}
 
   bool fits() const { return is_timed() && (has_no_bar() || (other_.fits() && itself_.fits())); }
   bool has_no_bar() const { return is_bound_by_launches() || forwarded_->opened_by[0] != 0; }
@@ -345,9 +355,7 @@ class Verdict {
     if (std::strcmp(native_->hash, forwarded_->hash) == 0) return "same";
     return varies() ? "varies natively" : "DIFFERS";
   }
-  bool plan_fits() const {
-    return is_timed() && forwarded_->plan_ms <= kPlanRatio * native_->plan_ms + kPlanMs;
-  }
+  bool plan_fits() const { return forwarded_plan_ms_ <= kPlanRatio * native_plan_ms_ + kPlanMs; }
   void print(const std::string& name, int number) const {
     if (!is_timed()) {
       std::printf("fidelity %-34s %d  FAILED: no run had a clock\n", name.c_str(), number);
@@ -358,7 +366,7 @@ class Verdict {
         "ratio %.4f  events %10.2f %10.2f  plan %8.2f %8.2f ms  output %s  %s%s",
         name.c_str(), number, other_.native_us, other_.forwarded_us, other_.ratio(), itself_.native_us,
         itself_.forwarded_us, itself_.ratio(), native_->event_us[kBehindOther],
-        forwarded_->event_us[kBehindOther], native_->plan_ms, forwarded_->plan_ms, output(),
+        forwarded_->event_us[kBehindOther], native_plan_ms_, forwarded_plan_ms_, output(),
         has_no_bar() ? "no bar"
         : fits()     ? "ok"
                      : "NOT WITHIN 1 % OR 0.5 us",
@@ -382,6 +390,7 @@ class Verdict {
   const std::vector<Round>& rounds_;
   const Compared other_, itself_;
   const Measured *native_, *forwarded_;
+  const double native_plan_ms_, forwarded_plan_ms_;
 };
 
 bool compare(const std::string& folder, const std::string& name, const std::string& program, int number) {

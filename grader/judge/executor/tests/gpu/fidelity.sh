@@ -4,8 +4,9 @@
 # solution, ladder step and accepted fixture (medians of timed runs, time of the plan, bytes of the output).
 #   grader/judge/executor/tests/gpu/fidelity.sh [lab ...]       default: spmm apsp histogram gcn sampling
 # Everything goes to $OUT (or ./executor-gpu): fidelity.txt is the table. Exit code 0: all is within the bars
-#   a median within 1 % or 0.5 us of the native one, a plan within 1.3 times native + 5 ms, launches at 0.95 of the native
-#   rate, a call within 3 us, a host process ready within 10 ms, test programs equal.
+#   medians within 1 % or 0.5 us of the native ones, of runs behind the other program's and of runs behind its own, a plan within
+#   1.3 times native + 5 ms, launches at 0.95 of the native rate, a call within 3 us, a host process ready within 10 ms, test
+#   programs equal.
 # BUILD_ONLY=1: nothing is run; RUN_ONLY=1: nothing is built, for the call after that one. LIMIT: seconds for the solutions.
 # SOLUTIONS='spmm/optimized ...': these alone, named by folder below reference/ or the fixtures.
 set -uo pipefail
@@ -87,10 +88,10 @@ say "programs: $differ differ in their exit code"
 
 # --- calls: native and executor in turns, the best of each of three ---
 for turn in 1 2 3; do
-  timeout 60 "$work/programs/call_costs" >"$out/costs-native-$turn.txt" 2>&1
-  timeout 60 "$work/warpgrade-executor" --backend gpu --figures -- "$work/programs/call_costs" >"$out/costs-executor-$turn.txt" 2>&1
+  timeout 60 "$work/programs/call_costs" >"$work/costs-native-$turn.txt" 2>&1
+  timeout 60 "$work/warpgrade-executor" --backend gpu --figures -- "$work/programs/call_costs" >"$work/costs-executor-$turn.txt" 2>&1
 done
-best() { cat "$out/costs-$1-"?.txt | grep -F "$2" | sed -E "$3" | sort -n$4 | head -1; }
+best() { cat "$work/costs-$1-"?.txt | grep -F "$2" | sed -E "$3" | sort -n$4 | head -1; }
 native=$(best native 'launches:' 's/.*launches: ([0-9]+) a second.*/\1/' r)
 forwarded=$(best executor 'launches:' 's/.*launches: ([0-9]+) a second.*/\1/' r)
 ping=$(best executor 'a call that does nothing' 's/.*nothing +([0-9.]+) us.*/\1/' '')
@@ -102,13 +103,13 @@ judge "launches a second: native ${native:-0}, executor ${forwarded:-0}, ratio $
   "${forwarded:-0} >= 0.95 * ${native:-1}"
 judge "a call that does nothing: ${ping:-none} us (bar 3):" "${ping:-99} <= 3"
 judge "host process ready: ${ready:-none} ms, the slowest of three (bar 10):" "${ready:-99} <= 10"
-{ grep '^cost' "$out/costs-native-1.txt" | sed 's/^/native /'; grep '^cost' "$out/costs-executor-1.txt" | sed 's/^/executor /'; } >>"$table"
+{ grep '^cost' "$work/costs-native-1.txt" | sed 's/^/native /'; grep '^cost' "$work/costs-executor-1.txt" | sed 's/^/executor /'; } >>"$table"
 
 # --- graphs, clusters, cooperative and programmatic launches ---
 if [[ -x $work/programs/launch_kinds ]]; then
-  timeout 60 "$work/programs/launch_kinds" >"$out/kinds-native.txt" 2>&1; a=$?
-  timeout 60 "$work/warpgrade-executor" --backend gpu -- "$work/programs/launch_kinds" >"$out/kinds-executor.txt" 2>&1; b=$?
-  paste "$out/kinds-native.txt" <(sed 's/^.*: //' "$out/kinds-executor.txt") | sed 's/^/kind /' | tee -a "$table"
+  timeout 60 "$work/programs/launch_kinds" >"$work/kinds-native.txt" 2>&1; a=$?
+  timeout 60 "$work/warpgrade-executor" --backend gpu -- "$work/programs/launch_kinds" >"$work/kinds-executor.txt" 2>&1; b=$?
+  paste "$work/kinds-native.txt" <(sed 's/^.*: //' "$work/kinds-executor.txt") | sed 's/^/kind /' | tee -a "$table"
   judge "kinds of launches: exit code $a natively, $b through the executor:" "$a == 0 && $b == 0"
 fi
 
