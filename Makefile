@@ -130,6 +130,7 @@ lint: configure  ## formatting of C++ and of prose; ruff and mypy for Python, sh
 	$(PYTHON) -m ruff check --quiet
 	$(PYTHON) -m ruff format --check --quiet
 	$(PYTHON) -m mypy
+	$(PYTHON) -m mypy grader/tests
 	$(OUR_SCRIPTS) | xargs -0 .venv/bin/shellcheck --external-sources --source-path=SCRIPTDIR --severity=warning
 	@scripts/prose
 	@scripts/tidy "$$BUILD"

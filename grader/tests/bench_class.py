@@ -57,8 +57,8 @@ def main() -> None:
     load = os.getloadavg()[0]
     print(f"{options.students} submissions, {os.cpu_count()} cores, load {load:.1f}")
     if options.output:
-        figures = {"students": options.students, "cores": os.cpu_count(), "load": load, "seconds": found}
-        options.output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        told = {"students": options.students, "cores": os.cpu_count(), "load": load, "seconds": found}
+        options.output.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

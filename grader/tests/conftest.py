@@ -27,6 +27,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.get_closest_marker("waits") is None, -tests[item.path], str(item.path)))
 
 
+Words = list[str | Path]  # of a command
+
+
 def warpgrade(*arguments: str | Path, timeout: float = 900, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs the program; standard output and error are captured as text."""
     command = [str(WARPGRADE), *map(str, arguments)]

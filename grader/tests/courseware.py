@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from conftest import ROOT, warpgrade
+from conftest import ROOT, Words, warpgrade
 from generated_class import LATE, tarred
 
 SOURCE = b'#error "nobody compiles this"\n'
@@ -26,7 +26,7 @@ def policy_of(folder: Path, extra: str = "", gate: str = "correct") -> Path:
 
 def take_in(run: Path, export: Path, roster: Path | None, *options: str | Path) -> subprocess.CompletedProcess[str]:
     """Takes the class in without judging."""
-    arguments = ["--submissions", export, "--backend", "emulator", "--cases", "synth-identity-k32", "--take-in"]
+    arguments: Words = ["--submissions", export, "--backend", "emulator", "--cases", "synth-identity-k32", "--take-in"]
     if roster is not None:
         arguments += ["--roster", roster]
     return warpgrade("batch", run, *arguments, *options)
@@ -37,7 +37,8 @@ def rows_of(file: Path) -> list[list[str]]:
 
 
 def class_of(run: Path) -> dict[str, Any]:
-    return json.loads((run / "submissions.json").read_text(encoding="utf-8"))
+    table: dict[str, Any] = json.loads((run / "submissions.json").read_text(encoding="utf-8"))
+    return table
 
 
 def good(path: Path) -> Path:

@@ -147,7 +147,8 @@ class Desk:
         return done.stdout
 
     def status(self) -> dict[str, Any]:
-        return json.loads(self.run("status", "--json"))
+        status: dict[str, Any] = json.loads(self.run("status", "--json"))
+        return status
 
     def open_runs(self) -> int:
         """Those that wait or are judged, at one moment."""

@@ -150,7 +150,8 @@ def over_corpus(labs: list[str] | None, repetitions: int, workers: list[int]) ->
             folder = Path(scratch)
             for example in examples:
                 example.lay_out(folder / "class" / example.name)
-            policy, first = policy_for(lab, folder), {}
+            policy = policy_for(lab, folder)
+            first: dict[str, str] = {}
             for repetition in range(repetitions):
                 for count in workers:
                     forget_records(folder / "run")

@@ -57,7 +57,12 @@ class Cluster:
             "MAX_ARRAY_SIZE": str(max_array_size),
             "SLURM_CONF": str(folder / "etc/slurm.conf"),
         }
-        command = [HERE / "slurm/start.sh", folder, str(nodes), *(["accounting"] if accounting else [])]
+        command: list[str | Path] = [
+            HERE / "slurm/start.sh",
+            folder,
+            str(nodes),
+            *(["accounting"] if accounting else []),
+        ]
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=400, check=False)
         if done.returncode != 0:
             logs = "\n".join(

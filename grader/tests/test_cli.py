@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, WARPGRADE, copy_program, records_of, warpgrade
+from conftest import ROOT, WARPGRADE, Words, copy_program, records_of, warpgrade
 
 NAIVE = ROOT / "reference/spmm/naive"
 ONE_CASE = ("--backend", "emulator", "--cases", "synth-identity-k32", "--quiet")
@@ -261,7 +261,7 @@ def test_a_judge_that_does_not_hear_the_end_does_not_keep_the_batch(tmp_path: Pa
     deaf = programs / "warpgrade-judge"
     deaf.write_text(f"#!/bin/sh\ntrap '' TERM\ntouch {begun}\nexec sleep 300\n", encoding="utf-8")
     deaf.chmod(0o755)
-    arguments = [programs / "warpgrade", "grade", class_of(tmp_path / "class", "ada"), "--run", tmp_path / "run"]
+    arguments: Words = [programs / "warpgrade", "grade", class_of(tmp_path / "class", "ada"), "--run", tmp_path / "run"]
     with subprocess.Popen([*arguments, *ONE_CASE], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 120
         while not begun.exists() and time.monotonic() < deadline:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, records_of, warpgrade
+from conftest import ROOT, Words, records_of, warpgrade
 
 CASE = "synth-ragged-k32"
 NAIVE = (ROOT / "reference/spmm/naive/spmm.cu").read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def legacy_without_run(folder: Path) -> None:
 
 
 MADE = "__device__ float made(float x);\n"
-WRONG: dict[str, tuple[Callable[[Path], None], str, list[str]]] = {
+WRONG: dict[str, tuple[Callable[[Path], object], str, list[str]]] = {
     "no_run": (
         changed(RUN, ""),
         "missing_symbol",
@@ -108,7 +108,7 @@ def judge(scratch: Path, names: Iterable[str], *options: str, **environment: str
     for name in names:
         (scratch / "class" / name).mkdir(parents=True)
         WRONG[name][0](scratch / "class" / name)
-    command = ["grade", scratch / "class", "--lab", "spmm", "--cases", CASE, "--run", scratch / "run"]
+    command: Words = ["grade", scratch / "class", "--lab", "spmm", "--cases", CASE, "--run", scratch / "run"]
     command += ["--backend", "emulator", "--no-speed", "--quiet", *options]
     done = warpgrade(*command, env={**os.environ, **environment})
     assert done.returncode == 0, done.stdout + done.stderr

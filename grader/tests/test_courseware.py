@@ -19,7 +19,7 @@ from pathlib import Path
 import jsonschema
 import lms_import
 import pytest
-from conftest import warpgrade
+from conftest import Words, warpgrade
 from courseware import SOURCE, class_of, good, policy_of, rows_of, take_in
 from generated_class import KINDS, GeneratedClass, judge, tarred
 from lms_import import LmsPerson
@@ -163,7 +163,7 @@ def test_a_class_of_200_goes_in_and_comes_out_right(tmp_path: Path, layout: str,
     assert done.returncode == 0, done.stderr
     for person in made.people:
         if person.kind == "override":
-            change = ["--points", "61.5", "--reason", "appeal", "--author", "A. Person", "--gradebook", book]
+            change: Words = ["--points", "61.5", "--reason", "appeal", "--author", "A. Person", "--gradebook", book]
             assert warpgrade("grades", "override", person.id, "--lab", "spmm", *change).returncode == 0
     done = warpgrade("export", run, "--format", "blackboard", "--column", BLACKBOARD_COLUMN)
     assert done.returncode == 0, done.stderr
@@ -264,7 +264,7 @@ def test_blackboards_brightspaces_and_github_classrooms_forms(tmp_path: Path) ->
     )
     for export in (black, bright, git):
         run = tmp_path / f"run-{export.name}"
-        deadline = ["--deadline", "2026-03-18", "--policy", policy_of(tmp_path)]
+        deadline: Words = ["--deadline", "2026-03-18", "--policy", policy_of(tmp_path)]
         done = take_in(run, export, tmp_path / "roster.csv", *deadline)
         assert done.returncode == 0, done.stderr
         taken = class_of(run)

@@ -17,7 +17,7 @@ from typing import Any
 import jsonschema
 import lms_import
 import pytest
-from conftest import ROOT, warpgrade
+from conftest import ROOT, Words, warpgrade
 from lms_import import LmsPerson
 
 sys.path.append(str(ROOT / "reports/tests"))
@@ -117,12 +117,13 @@ JUNIT: dict[str, tuple[set[str], set[str], set[str]]] = {  # name: required, all
 def exported(tmp_path: Path, made: SyntheticClass, *options: str | Path, book: bool = True) -> Path:
     """Collects and exports a run; returns the exports' folder."""
     folder = made.write(tmp_path / "run")
-    gradebook = ["--gradebook", tmp_path / "book.sqlite"] if book else []
+    gradebook: Words = ["--gradebook", tmp_path / "book.sqlite"] if book else []
     done = warpgrade("collect", folder, *gradebook)
     assert done.returncode == 0, done.stderr
     done = warpgrade("export", folder, *gradebook, *options)
     assert done.returncode == 0, done.stderr
-    return folder / "export"
+    exports: Path = folder / "export"
+    return exports
 
 
 @pytest.fixture(scope="module")

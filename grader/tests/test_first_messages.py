@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import ROOT, declared_labs, records_of, warpgrade
+from conftest import ROOT, Words, declared_labs, records_of, warpgrade
 from corpus import BACKEND, policy_for
 
 TABLE = Path(__file__).parent / "first_messages.yaml"
@@ -83,7 +83,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict
             for header in (ROOT / mistake.of).parent.glob("*.cuh"):
                 shutil.copy(header, folder)
             (folder / mistake.file).write_text(mistake.source(), encoding="utf-8")
-        arguments = ["--lab", lab, "--run", scratch / "run", "--backend", "emulator", "--no-speed"]
+        arguments: Words = ["--lab", lab, "--run", scratch / "run", "--backend", "emulator", "--no-speed"]
         arguments += ["--cases", case, "--policy", policy_for(lab, scratch)]
         done = warpgrade("grade", scratch / "class", *arguments, timeout=1500)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ROOT, records_of, warpgrade
+from conftest import ROOT, Words, records_of, warpgrade
 
 ROOM = ROOT / "reference/gcn"
 WRONG = Path(__file__).parent / "submissions/wrong_answer"
@@ -15,23 +17,23 @@ OPERATORS = ("xw", "aggregate", "softmax", "pipeline")
 
 
 @pytest.fixture(scope="module")
-def staff(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
+def staff(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """The records of every staff solution on the public and hidden cases."""
     run = tmp_path_factory.mktemp("gcn") / "run"
-    arguments = ["grade", "--with-reference", *EMULATOR, "--run", run, "--cases", "public,hidden", "--quiet"]
+    arguments: Words = ["grade", "--with-reference", *EMULATOR, "--run", run, "--cases", "public,hidden", "--quiet"]
     done = warpgrade(*arguments, timeout=1500)
     assert done.returncode == 0, done.stdout + done.stderr
     return records_of(run)
 
 
-def test_naive_and_optimized_are_accepted_in_every_case(staff: list[dict]) -> None:
+def test_naive_and_optimized_are_accepted_in_every_case(staff: list[dict[str, Any]]) -> None:
     for name in ("naive", "optimized"):
         outcomes = [(r["case"]["id"], r["outcome"]) for r in staff if r["submission"]["id"] == name]
         assert len(outcomes) > 30
         assert [o for o in outcomes if o[1]["verdict"] != "accepted"] == []
 
 
-def test_every_step_is_accepted_in_x_times_w_and_in_what_else_it_writes(staff: list[dict]) -> None:
+def test_every_step_is_accepted_in_x_times_w_and_in_what_else_it_writes(staff: list[dict[str, Any]]) -> None:
     steps = sorted(path.name for path in ROOM.glob("steps/*") if (path / "gcn.cu").exists())
     if not steps:
         pytest.skip("lab gcn has no steps yet")
@@ -72,7 +74,7 @@ def test_a_raw_input_is_judged_operator_by_operator(raw_layer: Path) -> None:
 
 
 def test_another_raw_input_is_another_run(raw_layer: Path, tmp_path: Path) -> None:
-    arguments = ["grade", ROOM / "naive", *EMULATOR, "--input", raw_layer, "--run", tmp_path / "run", "--quiet"]
+    arguments: Words = ["grade", ROOM / "naive", *EMULATOR, "--input", raw_layer, "--run", tmp_path / "run", "--quiet"]
     assert warpgrade(*arguments).returncode == 0
     w = np.fromfile(raw_layer / "w.bin")
     w[0] += 1
@@ -96,7 +98,9 @@ def test_another_raw_input_is_another_run(raw_layer: Path, tmp_path: Path) -> No
     ],
     ids=["entry", "missing", "fp32", "infinite", "too large"],
 )
-def test_a_bad_raw_input_is_refused_with_its_place(raw_layer: Path, spoil, words: str) -> None:
+def test_a_bad_raw_input_is_refused_with_its_place(
+    raw_layer: Path, spoil: Callable[[Path], object], words: str
+) -> None:
     spoil(raw_layer)
     done = warpgrade("check", ROOM / "naive", *EMULATOR, "--input", raw_layer)
     assert done.returncode == 1, done.stdout + done.stderr

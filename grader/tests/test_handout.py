@@ -14,7 +14,7 @@ from types import ModuleType
 
 import pytest
 import yaml
-from conftest import ROOT, WARPGRADE
+from conftest import ROOT, WARPGRADE, Words
 
 # Folders of a lab that hold its solutions, and folders that hold copies of them.
 SOLUTIONS = [
@@ -32,7 +32,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not (ROOT / ".git").exists():
         pytest.skip("the hand-out lists what git tracks, and this is no checkout")
     archive = tmp_path_factory.mktemp("archive") / "handout.tar.gz"
-    command = [ROOT / "scripts/package", "--handout", "--build", WARPGRADE.parents[1], "--output", archive]
+    command: Words = [ROOT / "scripts/package", "--handout", "--build", WARPGRADE.parents[1], "--output", archive]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return archive
@@ -155,8 +155,8 @@ def test_is_tried_where_it_was_unpacked_and_where_it_was_moved_to(handout: Path,
 def test_its_records_are_those_of_the_tree(handout: Path, proof: ModuleType, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "grader/tests/demo_class/ada.row_per_warp", tmp_path / "class/ada")
     shutil.copytree(ROOT / "grader/tests/demo_class/hana.syntax_error", tmp_path / "class/hana")
-    arguments = ["grade", "class", "--lab", "spmm", "--cases", "synth-identity-k32", "--backend", "emulator", "--quiet",
-                 "--policy", handout / "grader/policies/spmm.yaml"]  # fmt: skip
+    arguments: Words = ["grade", "class", "--lab", "spmm", "--cases", "synth-identity-k32", "--backend", "emulator"]
+    arguments += ["--policy", handout / "grader/policies/spmm.yaml", "--quiet"]
     run([handout / "bin/warpgrade", *arguments, "--run", "hw1"], tmp_path)
     command = ["env", "-C", tmp_path, f"WARPGRADE_CACHE={ROOT / '.cache'}", WARPGRADE, *arguments]
     assert proof.repeat_from_tree(command, tmp_path / "hw1", tmp_path) == []
@@ -175,7 +175,7 @@ def test_a_toolkit_that_its_emulator_does_not_serve_is_passed_over(handout: Path
     known = (ROOT / ".cache/toolchain.env").read_text(encoding="utf-8")
     nvcc = Path(re.findall(r"^NVCC=(.*)$", known, re.MULTILINE)[0])
     variables = {"CUDA_HOME": str(other), "PATH": f"{nvcc.parent}:{os.environ['PATH']}", "WARPGRADE_SKIP_PACKAGES": "1"}
-    command = [handout / "scripts/bootstrap", "judge"]
+    command: Words = [handout / "scripts/bootstrap", "judge"]
     done = start(command, handout, **variables, WARPGRADE_CACHE_FOLDER=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
     assert f"{other}/bin/nvcc is not used: it is CUDA 12.4.131, and the emulator of this package" in done.stderr
@@ -185,7 +185,7 @@ def test_a_toolkit_that_its_emulator_does_not_serve_is_passed_over(handout: Path
 def test_a_submission_that_includes_curand_gets_its_headers_with_the_toolkit(handout: Path) -> None:
     stub = handout / "student/sampling/sampling.cu"
     text = stub.read_text(encoding="utf-8")
-    command = ["bash", "-x", "./warpgrade", "test", "sampling", "--backend", "emulator"]
+    command: Words = ["bash", "-x", "./warpgrade", "test", "sampling", "--backend", "emulator"]
     for first, asks in (("// curand is not needed\n", False), ("#include <curand_kernel.h>\n", True)):
         stub.write_text(first + text, encoding="utf-8")
         done = start(command, handout)
@@ -210,7 +210,16 @@ def wheel(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_wheel_installed_by_pip_gives_the_command(wheel: Path, handout: Path, tmp_path: Path) -> None:
     run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], tmp_path)
-    pip = [sys.executable, "-m", "pip", "--python", tmp_path / "venv/bin/python", "install", "--no-deps", "--no-index"]
+    pip: Words = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        tmp_path / "venv/bin/python",
+        "install",
+        "--no-deps",
+        "--no-index",
+    ]
     run([*pip, wheel], tmp_path)
     command = tmp_path / "venv/bin/warpgrade"
     installed = next((tmp_path / "venv/lib").glob("python*/site-packages/warpgrade_handout/tree"))

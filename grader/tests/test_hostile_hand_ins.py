@@ -64,10 +64,29 @@ def socket_source(folder: Path) -> None:
         here.close()
 
 
-def sparse(file: Path, size: int) -> None:
+def sparse(file: Path, size: int) -> Path:
     """A file that is large and takes no room."""
     with file.open("wb") as handle:
         handle.truncate(size)
+    return file
+
+
+def fifo(path: Path) -> Path:
+    """A pipe that has a name."""
+    os.mkfifo(path)
+    return path
+
+
+def link(path: Path, target: str) -> Path:
+    """A symbolic link."""
+    path.symlink_to(target)
+    return path
+
+
+def empty_folder(path: Path) -> Path:
+    """A folder with nothing in it."""
+    path.mkdir()
+    return path
 
 
 Maker = Callable[[Path], object]
@@ -89,15 +108,15 @@ HOSTILE: dict[str, tuple[Maker, str, str]] = {
     "long_name": (lambda f: hand_in(f, "a" * 200 + ".cu"), "compile_error", "more than 100 bytes"),
     "folder_name": (lambda f: hand_in(f / "a b", "spmm.cu"), "compile_error", "rename the folder to a_b"),
     "header_name": (lambda f: [hand_in(f), hand_in(f, "$(x).h")], "compile_error", "in the name of a header"),
-    "fifo_source": (lambda f: [hand_in(f), os.mkfifo(f / "other.cu")], "compile_error", "not a plain file"),
-    "fifo_header": (lambda f: [hand_in(f), os.mkfifo(f / "other.h")], "compile_error", "not a plain file"),
+    "fifo_source": (lambda f: [hand_in(f), fifo(f / "other.cu")], "compile_error", "not a plain file"),
+    "fifo_header": (lambda f: [hand_in(f), fifo(f / "other.h")], "compile_error", "not a plain file"),
     "socket_source": (socket_source, "compile_error", "not a plain file"),
-    "fifo_manifest": (lambda f: [hand_in(f), os.mkfifo(f / "submission.yaml")], "compile_error", "not a plain file"),
+    "fifo_manifest": (lambda f: [hand_in(f), fifo(f / "submission.yaml")], "compile_error", "not a plain file"),
     "link_manifest": (
-        lambda f: [hand_in(f), (f / "submission.yaml").symlink_to("/dev/zero")], "compile_error", "symbolic link"),
-    "link_source": (lambda f: [hand_in(f), (f / "o.cu").symlink_to("/etc/passwd")], "compile_error", "symbolic link"),
+        lambda f: [hand_in(f), link(f / "submission.yaml", "/dev/zero")], "compile_error", "symbolic link"),
+    "link_source": (lambda f: [hand_in(f), link(f / "o.cu", "/etc/passwd")], "compile_error", "symbolic link"),
     "folder_manifest": (
-        lambda f: [hand_in(f), (f / "submission.yaml").mkdir()], "compile_error", "not a plain file"),
+        lambda f: [hand_in(f), empty_folder(f / "submission.yaml")], "compile_error", "not a plain file"),
     "huge_manifest": (
         lambda f: [hand_in(f), sparse(f / "submission.yaml", 1 << 40)], "compile_error", "larger than 64 KiB"),
     "huge_source": (lambda f: [hand_in(f), sparse(f / "o.cu", 1 << 40)], "compile_error", "200 source files or 4 MiB"),
@@ -121,7 +140,7 @@ HOSTILE: dict[str, tuple[Maker, str, str]] = {
         "compile_error", "not allowed"),
     "many_files": (many_folders, "compile_error", "more than 20000 files and folders"),
     "deep_folders": (deep_folders, "compile_error", "more than 32 levels deep"),
-    "link_as_lab": (lambda f: [f.mkdir(), (f / "spmm").symlink_to("/etc")], "compile_error", "no source file"),
+    "link_as_lab": (lambda f: [empty_folder(f), link(f / "spmm", "/etc")], "compile_error", "no source file"),
     "message_not_utf8": (
         lambda f: hand_in(f, text="#error \udcff\udcfe \x1b[2J not text\n"), "compile_error", "error: #error"),
     "forged_ptxas": (

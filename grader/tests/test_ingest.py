@@ -200,7 +200,8 @@ def test_people_are_meant_by_their_names_in_any_script(tmp_path: Path) -> None:
         found = [path.name for path in (run / f"superseded/{number}").iterdir() if path.is_dir()]
         assert len(found) == 1 and found[0].startswith(moved), found
     assert warpgrade("regrade", run, "--only", "nobody").returncode == 1
-    rows = (json.loads((run / "scores.json").read_text(encoding="utf-8")), {"submissions": []})
+    nobody: dict[str, Any] = {"submissions": []}
+    rows = (json.loads((run / "scores.json").read_text(encoding="utf-8")), nobody)
     for name, scores in zip(("before", "after"), rows, strict=True):
         shutil.copytree(run, tmp_path / name)
         (tmp_path / name / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
@@ -328,7 +329,7 @@ def test_lateness_costs_what_the_policy_says_and_can_be_rescored(tmp_path: Path)
     assert_time_is_accounted_for(run)
 
     # A later call may say less than the first; what it says otherwise is refused, not ignored.
-    assert warpgrade("batch", run, "--jobs", 1, "--quiet").returncode == 0
+    assert warpgrade("batch", run, "--jobs", "1", "--quiet").returncode == 0
     other = warpgrade("batch", run, "--cases", "synth-hub-k32", "--deadline", "2026-03-25T12:00:00Z")
     assert other.returncode == 1 and "begun with other cases, deadline" in other.stderr, other.stderr
 

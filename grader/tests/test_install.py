@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from conftest import ROOT, WARPGRADE
+from conftest import ROOT, WARPGRADE, Words
 
 BUILD = WARPGRADE.resolve().parents[1]
 pytestmark = pytest.mark.waits
@@ -96,7 +96,7 @@ def test_an_architecture_that_the_toolkit_does_not_know_is_told(tmp_path: Path, 
     capability = asked.split(";")[-1]
     if f"compute_{capability}\n" in shown:
         pytest.skip(f"this toolkit compiles for {capability}")
-    command = ["cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_CUDA_COMPILER={nvcc}"]
+    command: Words = ["cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_CUDA_COMPILER={nvcc}"]
     done = subprocess.run(
         [*command, f"-DCMAKE_CUDA_ARCHITECTURES={asked}"], capture_output=True, text=True, check=False, timeout=120
     )
@@ -111,7 +111,7 @@ def test_an_architecture_that_the_toolkit_does_not_know_is_told(tmp_path: Path, 
 def test_what_is_no_architecture_is_told_with_an_example(tmp_path: Path, asked: str) -> None:
     known = (ROOT / ".cache/toolchain.env").read_text(encoding="utf-8")
     nvcc = re.findall(r"^NVCC=(.*)$", known, re.MULTILINE)[0]
-    command = ["cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_CUDA_COMPILER={nvcc}"]
+    command: Words = ["cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_CUDA_COMPILER={nvcc}"]
     done = subprocess.run(
         [*command, f"-DCMAKE_CUDA_ARCHITECTURES={asked}"], capture_output=True, text=True, check=False, timeout=120
     )
@@ -162,7 +162,7 @@ def archives(bare_root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
     made = {}
     for name, options in (("package", []), ("handout", ["--handout"])):
         made[name] = folder / f"warpgrade-{name}.tar.gz"
-        command = [ROOT / "scripts/package", *options, "--build", BUILD, "--output", made[name]]
+        command: Words = [ROOT / "scripts/package", *options, "--build", BUILD, "--output", made[name]]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, first_lines(done)
     return made
@@ -171,8 +171,8 @@ def archives(bare_root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
 def test_a_student_and_an_instructor_need_nothing_but_a_bare_debian_12(
     archives: dict[str, Path], bare_root: Path, proof: ModuleType
 ) -> None:
-    command = [ROOT / "scripts/prove-install", "--handout", archives["handout"], "--package", archives["package"],
-               "--platform", "Debian 12", "--tree", BUILD, "--roots", bare_root.parent]  # fmt: skip
+    command: Words = [ROOT / "scripts/prove-install", "--platform", "Debian 12", "--tree", BUILD]
+    command += ["--handout", archives["handout"], "--package", archives["package"], "--roots", bare_root.parent]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
     if done.returncode != 0:
         skip_without_network(done.stdout + done.stderr + log_of(bare_root))
@@ -192,8 +192,8 @@ def buildah(tmp_path: Path) -> Iterator[list[str | Path]]:
         pytest.skip("no buildah on this machine")
     reason = ""
     for driver in ("overlay", "vfs"):
-        places = ["--root", tmp_path / driver, "--runroot", tmp_path / f"{driver}.running"]
-        command: list[str | Path] = ["buildah", *places, "--storage-driver", driver]
+        places: Words = ["--root", tmp_path / driver, "--runroot", tmp_path / f"{driver}.running"]
+        command: Words = ["buildah", *places, "--storage-driver", driver]
         try:
             container = said(command, "from", "scratch").strip()
             said(command, "add", container, ROOT / "README.md", "/")
@@ -207,7 +207,7 @@ def buildah(tmp_path: Path) -> Iterator[list[str | Path]]:
     pytest.skip(f"buildah may not work here: {reason[-300:]}")
 
 
-def bare_image(buildah: list[str | Path], bare_root: Path) -> None:
+def bare_image(buildah: Words, bare_root: Path) -> None:
     """localhost/bare: the root, in place of a registry's debian:12-slim. pip trusts there whom this machine trusts."""
     (container,) = said(buildah, "from", "scratch").split()
     said(buildah, "add", container, bare_root, "/")
@@ -217,9 +217,9 @@ def bare_image(buildah: list[str | Path], bare_root: Path) -> None:
     said(buildah, "commit", "--rm", container, "localhost/bare")
 
 
-def said(buildah: list[str | Path], *arguments: str | Path, **options: Path) -> str:
+def said(buildah: Words, *arguments: str | Path, cwd: Path | None = None) -> str:
     """What a command of buildah's printed; it must succeed."""
-    done = subprocess.run([*buildah, *arguments], capture_output=True, text=True, check=False, timeout=600, **options)
+    done = subprocess.run([*buildah, *arguments], capture_output=True, text=True, check=False, timeout=600, cwd=cwd)
     if done.returncode != 0:
         skip_without_network(done.stdout + done.stderr)
     assert done.returncode == 0, first_lines(done)
@@ -227,14 +227,15 @@ def said(buildah: list[str | Path], *arguments: str | Path, **options: Path) -> 
 
 
 def test_the_students_image_is_built_and_tests_a_stub(
-    archives: dict[str, Path], bare_root: Path, buildah: list[str | Path], tmp_path: Path
+    archives: dict[str, Path], bare_root: Path, buildah: Words, tmp_path: Path
 ) -> None:
     bare_image(buildah, bare_root)
     context = tmp_path / "context"
     context.mkdir()
     shutil.copy(archives["handout"], context / "handout.tar.gz")
-    build = ["build", "--isolation", "chroot", "-f", ROOT / "scripts/containers/Containerfile.student", "-t", "labs",
-             "--build-arg", "BASE=localhost/bare", "--build-arg", "HANDOUT=handout.tar.gz", "."]  # fmt: skip
+    build: Words = ["build", "--isolation", "chroot", "-t", "labs"]
+    build += ["-f", ROOT / "scripts/containers/Containerfile.student"]
+    build += ["--build-arg", "BASE=localhost/bare", "--build-arg", "HANDOUT=handout.tar.gz", "."]
     said(buildah, *build, cwd=context)
     (container,) = said(buildah, "from", "localhost/labs").split()
     printed = said(buildah, "run", "--isolation", "chroot", container, "--", "make", "test", "LAB=spmm")

@@ -9,6 +9,7 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import records_of, warpgrade
@@ -18,8 +19,9 @@ from hostile_class import CASE, HOSTILE, POLICY, make_class
 pytestmark = pytest.mark.alone
 
 
-def isolation() -> dict[str, object]:
-    return json.loads(warpgrade("doctor", "--json").stdout)["isolation"]
+def isolation() -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(warpgrade("doctor", "--json").stdout)["isolation"]
+    return told
 
 
 def group_folders() -> set[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, records_of, warpgrade
+from conftest import ROOT, Words, records_of, warpgrade
 
 CASES = "synth-identity-k32,synth-empty-rows-k32,synth-ragged-k32,synth-duplicates-k32"
 CORPUS = (
@@ -56,7 +56,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[tuple[str, 
     found: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
     for name, added in (("a case", {}), ("a submission", {"WARPGRADE_ONE_EXECUTOR": "1"})):
         run = scratch / name.replace(" ", "-")
-        arguments = ["--lab", "spmm", "--run", run, "--backend", "emulator", "--no-speed", "--cases", CASES]
+        arguments: Words = ["--lab", "spmm", "--run", run, "--backend", "emulator", "--no-speed", "--cases", CASES]
         done = warpgrade("grade", scratch / "class", *arguments, env={**os.environ, **added})
         assert done.returncode == 0, done.stdout + done.stderr
         found[name] = {(r["submission"]["id"], r["case"]["id"]): r for r in records_of(run)}

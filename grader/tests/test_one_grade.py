@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import warpgrade
+from conftest import Words, warpgrade
 from courseware import good, policy_of, rows_of, take_in
 from generated_class import GeneratedClass, Person, judge
 
@@ -27,7 +27,7 @@ def course(tmp_path: Path) -> tuple[Path, Path, list[Person]]:
 
 
 def override(book: Path, student: str, points: str, *options: str) -> subprocess.CompletedProcess[str]:
-    why = ["--points", points, "--reason", "appeal", "--author", "A. Person", "--gradebook", book]
+    why: Words = ["--points", points, "--reason", "appeal", "--author", "A. Person", "--gradebook", book]
     return warpgrade("grades", "override", student, "--lab", "spmm", *why, *options)
 
 
@@ -69,8 +69,8 @@ def test_where_an_override_would_be_lost_the_command_refuses(
     assert warpgrade("export", run, "--format", "canvas").returncode == 0
 
     other = tmp_path / "other.sqlite"
-    for command in (["collect", run, "--gradebook", other], ["export", run, "--gradebook", older]):
-        done = warpgrade(*command)
+    for verb, kept in (("collect", other), ("export", older)):
+        done = warpgrade(verb, run, "--gradebook", kept)
         assert done.returncode == 1, done.stdout
         assert people[0].id in done.stderr and "would be lost" in done.stderr
     moved = tmp_path / "moved.sqlite"

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, records_of, warpgrade
+from conftest import ROOT, Words, records_of, warpgrade
 
 NODES = 40
 EMULATOR = ("--backend", "emulator")
@@ -54,7 +54,7 @@ def test_import_prints_the_lines_to_paste(imported: tuple[dict[str, str], str], 
 
 def test_a_class_is_judged_on_an_imported_graph(imported: tuple[dict[str, str], str], tmp_path: Path) -> None:
     policy, run = policy_of("spmm", tmp_path, OWN), tmp_path / "run"
-    arguments = ["--lab", "spmm", *EMULATOR, "--policy", policy, "--cases", "our-crawl", "--run", run, "--quiet"]
+    arguments: Words = ["--lab", "spmm", *EMULATOR, "--policy", policy, "--cases", "our-crawl", "--run", run, "--quiet"]
     done = warpgrade("grade", ROOT / "reference/spmm/naive", *arguments, env=imported[0])
     assert done.returncode == 0, done.stderr
     records = {record["case"]["id"]: record for record in records_of(run)}
@@ -77,7 +77,7 @@ def test_a_class_is_judged_on_an_imported_graph(imported: tuple[dict[str, str], 
 
 def test_students_run_the_public_ones(imported: tuple[dict[str, str], str], tmp_path: Path) -> None:
     policy = policy_of("spmm", tmp_path, OWN)
-    arguments = ["test", "spmm", "--policy", policy, "--case", "our-crawl*", *EMULATOR]
+    arguments: Words = ["test", "spmm", "--policy", policy, "--case", "our-crawl*", *EMULATOR]
     done = warpgrade(*arguments, env=imported[0])  # the stub: not_implemented is told of each case
     assert done.returncode == 0, done.stdout + done.stderr
     public = warpgrade("policy", "public-cases", policy, "--datasets", tmp_path / "own", env=imported[0])
@@ -90,7 +90,7 @@ def test_a_declared_lab_gets_other_parameters(tmp_path: Path) -> None:
         "scan", tmp_path, "cases: [{id: own-size, n: 4099, kind: speed, set: real}]\nthresholds: {own-size: 1}\n"
     )
     run = tmp_path / "run"
-    arguments = ["--lab", "scan", *EMULATOR, "--policy", policy, "--cases", "own-size", "--run", run, "--quiet"]
+    arguments: Words = ["--lab", "scan", *EMULATOR, "--policy", policy, "--cases", "own-size", "--run", run, "--quiet"]
     done = warpgrade("grade", ROOT / "reference/scan/naive", *arguments)
     assert done.returncode == 0, done.stderr
     (record,) = records_of(run)

@@ -52,7 +52,7 @@ def too_new(file: Path, older: set[str]) -> set[str]:
     return wanted - older - BROUGHT
 
 
-def test_programs_can_be_built_for_debian_11():
+def test_programs_can_be_built_for_debian_11() -> None:
     files = [BUILD / "bin/warpgrade", BUILD / "bin/warpgrade-judge", BUILD / "executor/warpgrade-executor"]
     files += [*BUILD.glob("emulator/lib*.so.*"), *BUILD.glob("executor/lib*.so.*")]
     older = in_older_versions()
@@ -60,7 +60,7 @@ def test_programs_can_be_built_for_debian_11():
     assert {str(file): names for file in files if (names := too_new(file, older))} == {}
 
 
-def test_a_function_of_2022_is_found(tmp_path):
+def test_a_function_of_2022_is_found(tmp_path: Path) -> None:
     source = tmp_path / "new.c"
     source.write_text("int close_range(unsigned, unsigned, int);\nint main(void) { return close_range(9, 9, 0); }\n")
     subprocess.run(["cc", "-o", tmp_path / "new", source], check=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, WARPGRADE
+from conftest import ROOT, WARPGRADE, Words
 
 REFERENCE = ROOT / "reference"
 
@@ -81,7 +81,7 @@ def test_spmm_s_bench_refuses_what_it_cannot_measure(environment: dict[str, str]
 
 
 def test_a_part_of_the_peers_measurement_that_is_not_there_is_named(tmp_path: Path) -> None:
-    command = ["bash", ROOT / "scripts/measure", "peers", tmp_path, "clases"]
+    command: Words = ["bash", ROOT / "scripts/measure", "peers", tmp_path, "clases"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "no part clases; the parts are powerlaw, classes, graphs and one-column" in done.stderr
@@ -179,7 +179,9 @@ def test_what_is_left_to_measure_can_be_tried_without_a_gpu(environment: dict[st
     assert len([name for name in names if name.endswith("report/sweep.png")]) == 3
     assert not [name for name in names if "secret" in name]
     with tarfile.open(tmp_path / "quick/permuted.tar.gz") as packed:
-        lines = packed.extractfile("permuted/bench.jsonl").read().decode().splitlines()
+        bench = packed.extractfile("permuted/bench.jsonl")
+        assert bench is not None
+        lines = bench.read().decode().splitlines()
     graphs = {case["graph"]: case for case in map(json.loads, lines)}
     assert graphs.keys() == {"collab", "collab.permuted", "am", "am.permuted"}
     assert graphs["am.permuted"]["nnz"] == graphs["am"]["nnz"]
@@ -201,7 +203,7 @@ def table(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         ]
         bench = tmp_path / "bench.jsonl"
         bench.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        command = [sys.executable, REFERENCE / "spmm/tools/bench_tables.py", kind, bench]
+        command: Words = [sys.executable, REFERENCE / "spmm/tools/bench_tables.py", kind, bench]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     return run_on

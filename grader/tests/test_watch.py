@@ -45,7 +45,8 @@ def until(seconds: float) -> str:
 
 
 def taken(run: Path) -> dict[str, Any]:
-    return json.loads((run / "submissions.json").read_text(encoding="utf-8"))
+    table: dict[str, Any] = json.loads((run / "submissions.json").read_text(encoding="utf-8"))
+    return table
 
 
 def finished(watching: subprocess.Popen[str]) -> str:

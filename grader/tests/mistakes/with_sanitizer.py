@@ -19,6 +19,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 TOOLS = {
@@ -91,7 +92,7 @@ def main() -> int:
             for tool in TOOLS
         }
         results = {key: job.result() for key, job in jobs.items()}
-    table = {
+    table: dict[str, dict[str, Any]] = {
         file.stem: {
             "kind": mark_of(file)[0],
             "marked_line": mark_of(file)[1],
