@@ -177,6 +177,10 @@ class Backend {
   virtual cudaError_t occupancy(KernelId kernel, int threads, size_t dynamic_shared, unsigned flags,
                                 int& blocks) = 0;
   virtual cudaError_t available_shared(KernelId kernel, int blocks, int threads, size_t& bytes) = 0;
+  // Of a launch's configuration, without its stream: how many of its clusters the device holds at a time, and
+  // how many blocks a cluster may have.
+  virtual cudaError_t active_clusters(const LaunchCall& call, int& clusters) = 0;
+  virtual cudaError_t largest_cluster(const LaunchCall& call, int& blocks) = 0;
   // `parameters` has facts.parameter_bytes. Returns before the kernel has run; its faults are sticky.
   virtual cudaError_t launch(const LaunchCall& call, std::span<const uint8_t> parameters) = 0;
 

@@ -19,6 +19,9 @@ struct KernelCall {
   int device = current_device();                  // on which it was asked for
 };
 
+// Of the extended launch's configuration.
+KernelCall kernel_call(const cudaLaunchConfig_t& config, const void* function);
+
 // Where each parameter of the kernel lies, copied: what a graph keeps.
 using KernelArguments = std::vector<std::vector<uint8_t>>;
 

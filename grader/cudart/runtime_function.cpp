@@ -1,12 +1,36 @@
 // Attributes of kernels and occupancy.
 #include <cuda_runtime_api.h>
 
-#include "cudart/cluster.h"
 #include "cudart/errors.h"
 #include "cudart/function_attributes.h"
+#include "cudart/kernel_call.h"
 #include "cudart/kernels.h"
 
 using namespace warpgrade::cudart;
+
+namespace {
+
+using ClusterQuery = cudaError_t (Backend::*)(const LaunchCall&, int&);
+
+cudaError_t ask_of_clusters(ClusterQuery query, int* answer, const void* function,
+                            const cudaLaunchConfig_t* config) {
+  CUDART_RETURN_IF_STICKY();
+  if (answer == nullptr || config == nullptr) return record(cudaErrorInvalidValue);
+  Kernel* kernel = nullptr;
+  if (const cudaError_t error = Registry::instance().resolve(function, &kernel); error != cudaSuccess)
+    return record(error);
+  const KernelCall asked = kernel_call(*config, function);
+  LaunchCall call;
+  call.kernel = kernel->id;
+  call.grid = {asked.grid.x, asked.grid.y, asked.grid.z};
+  call.block = {asked.block.x, asked.block.y, asked.block.z};
+  call.dynamic_shared = static_cast<uint32_t>(asked.dynamic_shared);
+  call.cooperative = asked.cooperative;
+  call.attributes = asked.attributes;
+  return record((backend().*query)(call, *answer));
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -61,37 +85,14 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void*
   return record(backend().available_shared(kernel->id, blocks, threads, *bytes));
 }
 
-// Where blocks of a cluster may lie on a GPU depends on how its multiprocessors are grouped, which nobody
-// says: here all of them count.
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
                                            const cudaLaunchConfig_t* config) {
-  CUDART_RETURN_IF_STICKY();
-  if (!backend().is_interpreted()) return cudart_not_implemented("cudaOccupancyMaxActiveClusters");
-  if (clusters == nullptr || config == nullptr) return record(cudaErrorInvalidValue);
-  Kernel* kernel = nullptr;
-  if (const cudaError_t error = Registry::instance().resolve(function, &kernel); error != cudaSuccess)
-    return record(error);
-  const uint64_t size = blocks_of(cluster_of({config->attrs, config->numAttrs}, kernel->facts.cluster));
-  if (size > (kernel->facts.wide_clusters != 0 ? kMostClusterBlocks : kPortableClusterBlocks))
-    return record(cudaErrorInvalidClusterSize);
-  int blocks = 0;
-  const auto threads = static_cast<int>(config->blockDim.x * config->blockDim.y * config->blockDim.z);
-  const cudaError_t error = backend().occupancy(kernel->id, threads, config->dynamicSmemBytes, 0, blocks);
-  const int multiprocessors = backend().device().attributes[cudaDevAttrMultiProcessorCount];
-  *clusters = blocks * multiprocessors / static_cast<int>(size);
-  return record(error);
+  return ask_of_clusters(&Backend::active_clusters, clusters, function, config);
 }
 
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* function,
                                                  const cudaLaunchConfig_t* config) {
-  CUDART_RETURN_IF_STICKY();
-  if (!backend().is_interpreted()) return cudart_not_implemented("cudaOccupancyMaxPotentialClusterSize");
-  if (blocks == nullptr || config == nullptr) return record(cudaErrorInvalidValue);
-  Kernel* kernel = nullptr;
-  if (const cudaError_t error = Registry::instance().resolve(function, &kernel); error != cudaSuccess)
-    return record(error);
-  *blocks = static_cast<int>(kernel->facts.wide_clusters != 0 ? kMostClusterBlocks : kPortableClusterBlocks);
-  return cudaSuccess;
+  return ask_of_clusters(&Backend::largest_cluster, blocks, function, config);
 }
 
 }  // extern "C"

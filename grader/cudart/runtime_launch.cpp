@@ -226,6 +226,19 @@ cudaError_t launch(const KernelCall& call, void* const* arguments, cudaStream_t 
 
 }  // namespace
 
+KernelCall kernel_call(const cudaLaunchConfig_t& config, const void* function) {
+  KernelCall call{function, config.gridDim, config.blockDim, config.dynamicSmemBytes, false, {}};
+  for (unsigned k = 0; k < config.numAttrs; ++k) {
+    const cudaLaunchAttribute& a = config.attrs[k];
+    if (a.id == cudaLaunchAttributeCooperative) {
+      call.cooperative = a.val.cooperative != 0;
+    } else {
+      call.attributes.push_back(a);
+    }
+  }
+  return call;
+}
+
 cudaError_t check(const KernelCall& call) {
   const ScopedDevice device(call.device);
   Kernel* kernel = nullptr;
@@ -309,16 +322,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 bl
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
   if (config == nullptr) return record(cudaErrorInvalidValue);
-  KernelCall call{function, config->gridDim, config->blockDim, config->dynamicSmemBytes, false, {}};
-  for (unsigned k = 0; k < config->numAttrs; ++k) {
-    const cudaLaunchAttribute& a = config->attrs[k];
-    if (a.id == cudaLaunchAttributeCooperative) {
-      call.cooperative = a.val.cooperative != 0;
-    } else {
-      call.attributes.push_back(a);
-    }
-  }
-  return launch(call, arguments, config->stream);
+  return launch(kernel_call(*config, function), arguments, config->stream);
 }
 
 }  // extern "C"

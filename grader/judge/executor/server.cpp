@@ -247,6 +247,8 @@ cudaError_t Server::carry_out(const Call& call) {
     case Op::set_attribute:
     case Op::occupancy:
     case Op::available_shared:
+    case Op::active_clusters:
+    case Op::largest_cluster:
     case Op::launch:
       return carry_out_code(call);
     case Op::allocate:

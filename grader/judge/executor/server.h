@@ -159,9 +159,13 @@ class Server {
   cudaError_t reply_kernel(const KernelEntry& kernel, uint32_t number);
   cudaError_t set_attribute(const Call& call);
   cudaError_t launch(const Call& call);
+  cudaError_t read_configuration(const uint64_t* arguments, std::span<const uint8_t> data,
+                                 cudart::LaunchCall& launch, std::vector<cudaLaunchAttribute>& attributes,
+                                 size_t& parameter_bytes);
   cudaError_t read_launch(const uint64_t* arguments, std::span<const uint8_t> data,
                           cudart::LaunchCall& launch, std::vector<cudaLaunchAttribute>& attributes,
                           size_t& parameter_bytes);
+  cudaError_t ask_of_clusters(const Call& call);
   cudaError_t carry_out_graphs(const Call& call);
   cudaError_t make_graph(const Call& call);
   cudaError_t update_graph(const Call& call);

@@ -36,6 +36,8 @@ std::vector<std::span<const uint8_t>> split_containers(std::span<const uint8_t> 
 
 namespace {
 
+constexpr uint32_t kMostThreads = 1024;  // of a block
+
 bool is_known_attribute(uint64_t attribute) {
   switch (attribute) {
     case cudaFuncAttributeMaxDynamicSharedMemorySize:
@@ -119,6 +121,9 @@ cudaError_t Server::carry_out_code(const Call& call) {
       values_[0] = bytes;
       return error;
     }
+    case Op::active_clusters:
+    case Op::largest_cluster:
+      return ask_of_clusters(call);
     default:
       return launch(call);
   }
@@ -222,7 +227,7 @@ cudaError_t Server::set_attribute(const Call& call) {
 
 // The host process has checked this, or should have.
 cudaError_t Server::check_launch(const KernelEntry& kernel, const LaunchCall& launch) {
-  constexpr uint32_t kMostThreads = 1024, kMostZ = 64, kMostGridYZ = 65535, kMostGridX = 0x7fffffff;
+  constexpr uint32_t kMostZ = 64, kMostGridYZ = 65535, kMostGridX = 0x7fffffff;
   const auto& [gx, gy, gz] = launch.grid;
   const auto& [bx, by, bz] = launch.block;
   const uint64_t threads = uint64_t{bx} * by * bz;
@@ -246,8 +251,9 @@ cudaError_t Server::check_launch(const KernelEntry& kernel, const LaunchCall& la
 }
 
 // `arguments` and `data` as a launch travels; `launch` refers to `attributes`, its stream is left out.
-cudaError_t Server::read_launch(const uint64_t* arguments, std::span<const uint8_t> data, LaunchCall& launch,
-                                std::vector<cudaLaunchAttribute>& attributes, size_t& parameter_bytes) {
+cudaError_t Server::read_configuration(const uint64_t* arguments, std::span<const uint8_t> data,
+                                       LaunchCall& launch, std::vector<cudaLaunchAttribute>& attributes,
+                                       size_t& parameter_bytes) {
   const auto low = [&](size_t k) { return static_cast<uint32_t>(arguments[k]); };
   const auto high = [&](size_t k) { return static_cast<uint32_t>(arguments[k] >> 32); };
   const KernelEntry* kernel = kernel_of(low(0));
@@ -259,8 +265,7 @@ cudaError_t Server::read_launch(const uint64_t* arguments, std::span<const uint8
   launch.cooperative = high(4) != 0;
   parameter_bytes = low(5);
   const size_t count = high(5), padded = wire::round_up(parameter_bytes, 8);
-  if (parameter_bytes != kernel->facts.parameter_bytes || count > wire::kMostAttributes ||
-      data.size() != padded + count * sizeof(wire::Attribute))
+  if (count > wire::kMostAttributes || data.size() != padded + count * sizeof(wire::Attribute))
     return cudaErrorInvalidValue;
   attributes.resize(count);
   for (size_t k = 0; k < count; ++k) {
@@ -271,7 +276,36 @@ cudaError_t Server::read_launch(const uint64_t* arguments, std::span<const uint8
     std::memcpy(&attributes[k].val, attribute.value, sizeof attributes[k].val);
   }
   launch.attributes = attributes;
-  return check_launch(*kernel, launch);
+  return cudaSuccess;
+}
+
+// The same, checked: the launch could be made.
+cudaError_t Server::read_launch(const uint64_t* arguments, std::span<const uint8_t> data, LaunchCall& launch,
+                                std::vector<cudaLaunchAttribute>& attributes, size_t& parameter_bytes) {
+  const cudaError_t error = read_configuration(arguments, data, launch, attributes, parameter_bytes);
+  if (error != cudaSuccess) return error;
+  const KernelEntry& kernel = *kernel_of(static_cast<uint32_t>(arguments[0]));
+  if (parameter_bytes != kernel.facts.parameter_bytes) return cudaErrorInvalidValue;
+  return check_launch(kernel, launch);
+}
+
+// A launch's configuration without its kernel's parameters. Its grid may be empty.
+cudaError_t Server::ask_of_clusters(const Call& call) {
+  LaunchCall launch;
+  std::vector<cudaLaunchAttribute> attributes;
+  size_t parameter_bytes = 0;
+  cudaError_t error =
+      read_configuration(call.record.arguments, call.data, launch, attributes, parameter_bytes);
+  if (error != cudaSuccess) return error;
+  const uint64_t threads = uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+  const auto& [bx, by, bz] = launch.block;
+  if (parameter_bytes != 0 || threads == 0 || std::max({bx, by, bz}) > kMostThreads || threads > kMostThreads)
+    return cudaErrorInvalidValue;
+  int answer = 0;
+  error = call.op() == Op::active_clusters ? backend_.active_clusters(launch, answer)
+                                           : backend_.largest_cluster(launch, answer);
+  values_[0] = static_cast<uint64_t>(answer);
+  return error;
 }
 
 cudaError_t Server::launch(const Call& call) {

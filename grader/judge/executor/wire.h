@@ -12,7 +12,7 @@
 namespace warpgrade::executor::wire {
 
 inline constexpr uint64_t kMagic = 0x5857'4547'4352'4150;
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
 inline constexpr size_t kKiB = 1024, kMiB = 1024 * kKiB;
 inline constexpr size_t kRingOffset = 64 * kKiB, kRingBytes = 4 * kMiB;  // a power of two
@@ -50,6 +50,8 @@ enum class Data : uint8_t { none, bytes, name };
   X(set_attribute, 3, none, false)        \
   X(occupancy, 4, none, false)            \
   X(available_shared, 3, none, false)     \
+  X(active_clusters, 6, bytes, false)     \
+  X(largest_cluster, 6, bytes, false)     \
   X(launch, 6, bytes, true)               \
   X(allocate, 2, none, false)             \
   X(allocate_async, 2, none, false)       \

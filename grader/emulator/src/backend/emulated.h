@@ -56,6 +56,8 @@ class Emulated final : public cudart::Backend {
   cudaError_t occupancy(cudart::KernelId kernel, int threads, size_t dynamic_shared, unsigned flags,
                         int& blocks) override;
   cudaError_t available_shared(cudart::KernelId kernel, int blocks, int threads, size_t& bytes) override;
+  cudaError_t active_clusters(const cudart::LaunchCall& call, int& clusters) override;
+  cudaError_t largest_cluster(const cudart::LaunchCall& call, int& blocks) override;
   cudaError_t launch(const cudart::LaunchCall& call, std::span<const uint8_t> parameters) override;
 
   cudaError_t allocate(cudart::MemoryKind kind, uint64_t bytes, uint64_t& address) override;

@@ -221,6 +221,28 @@ cudaError_t Emulated::available_shared(KernelId id, int blocks, int, size_t& byt
   return cudaSuccess;
 }
 
+// Where blocks of a cluster may lie on a GPU depends on how its multiprocessors are grouped, which nobody
+// says: here all of them count.
+cudaError_t Emulated::active_clusters(const cudart::LaunchCall& call, int& clusters) {
+  int largest = 0, blocks = 0;
+  if (const cudaError_t error = largest_cluster(call, largest); error != cudaSuccess) return error;
+  const cudart::KernelFacts facts = facts_of(*kernel_of(call.kernel));
+  const uint64_t size = cudart::blocks_of(cudart::cluster_of(call.attributes, facts.cluster));
+  if (size > static_cast<uint64_t>(largest)) return cudaErrorInvalidClusterSize;
+  const auto threads = static_cast<int>(call.block[0] * call.block[1] * call.block[2]);
+  const cudaError_t error = occupancy(call.kernel, threads, call.dynamic_shared, 0, blocks);
+  clusters = blocks * device().attributes[cudaDevAttrMultiProcessorCount] / static_cast<int>(size);
+  return error;
+}
+
+cudaError_t Emulated::largest_cluster(const cudart::LaunchCall& call, int& blocks) {
+  const Kernel* kernel = kernel_of(call.kernel);
+  if (kernel == nullptr) return cudaErrorInvalidResourceHandle;
+  const bool is_wide = facts_of(*kernel).wide_clusters != 0;
+  blocks = static_cast<int>(is_wide ? cudart::kMostClusterBlocks : cudart::kPortableClusterBlocks);
+  return cudaSuccess;
+}
+
 cudaError_t Emulated::create_condition(uint64_t& handle) {
   handle = emu::create_condition();
   return cudaSuccess;

@@ -38,6 +38,8 @@ class Driver final : public cudart::Backend {
   cudaError_t occupancy(cudart::KernelId kernel, int threads, size_t dynamic_shared, unsigned flags,
                         int& blocks) override;
   cudaError_t available_shared(cudart::KernelId kernel, int blocks, int threads, size_t& bytes) override;
+  cudaError_t active_clusters(const cudart::LaunchCall& call, int& clusters) override;
+  cudaError_t largest_cluster(const cudart::LaunchCall& call, int& blocks) override;
   cudaError_t launch(const cudart::LaunchCall& call, std::span<const uint8_t> parameters) override;
 
   cudaError_t allocate(cudart::MemoryKind kind, uint64_t bytes, uint64_t& address) override;
@@ -119,6 +121,8 @@ class Driver final : public cudart::Backend {
   void read_facts(CUdevice device);
   void read_kernel(Kernel& kernel);
   void read_attributes(const cudart::LaunchCall& call);
+  // It refers to `attributes_`, until the next one is made.
+  CUlaunchConfig configuration_of(const cudart::LaunchCall& call);
   CUresult build_graph(std::span<const cudart::GraphPart> parts, CUgraph graph);
   CUresult add_part(const cudart::GraphPart& part, std::span<const cudart::GraphPart> parts, CUgraph graph,
                     const std::vector<CUgraphNode>& nodes, CUgraphNode& node);

@@ -17,7 +17,8 @@ namespace warpgrade::executor {
   X(cuLibraryGetGlobal) X(cuKernelGetFunction) X(cuFuncLoad) X(cuModuleLoadData) X(cuModuleGetFunction) \
   X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncGetParamInfo) X(cuLaunchKernelEx) \
   X(cuLaunchKernel) X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) \
-  X(cuOccupancyAvailableDynamicSMemPerBlock) X(cuMemAlloc) X(cuMemFree) X(cuMemAllocAsync) \
+  X(cuOccupancyAvailableDynamicSMemPerBlock) X(cuOccupancyMaxActiveClusters) \
+  X(cuOccupancyMaxPotentialClusterSize) X(cuMemAlloc) X(cuMemFree) X(cuMemAllocAsync) \
   X(cuMemFreeAsync) X(cuMemHostRegister) X(cuMemHostUnregister) X(cuMemHostAlloc) \
   X(cuMemHostGetDevicePointer) X(cuMemGetInfo) X(cuMemcpyAsync) X(cuMemsetD8Async) X(cuMemsetD16Async) \
   X(cuMemsetD32Async) X(cuMemsetD2D8Async) X(cuMemsetD2D16Async) X(cuMemsetD2D32Async) \

@@ -146,15 +146,33 @@ cudaError_t Driver::launch(const cudart::LaunchCall& call, std::span<const uint8
                                           call.block[0], call.block[1], call.block[2], call.dynamic_shared,
                                           stream, kernel.arguments.data(), nullptr));
   }
+  const CUlaunchConfig config = configuration_of(call);
+  return result_of(api_.cuLaunchKernelEx_(&config, kernel.function, kernel.arguments.data(), nullptr));
+}
+
+CUlaunchConfig Driver::configuration_of(const cudart::LaunchCall& call) {
   read_attributes(call);
   CUlaunchConfig config{};
   config.gridDimX = call.grid[0], config.gridDimY = call.grid[1], config.gridDimZ = call.grid[2];
   config.blockDimX = call.block[0], config.blockDimY = call.block[1], config.blockDimZ = call.block[2];
   config.sharedMemBytes = call.dynamic_shared;
-  config.hStream = stream;
+  config.hStream = stream_of(call.stream);
   config.attrs = attributes_.data();
   config.numAttrs = static_cast<unsigned>(attributes_.size());
-  return result_of(api_.cuLaunchKernelEx_(&config, kernel.function, kernel.arguments.data(), nullptr));
+  return config;
+}
+
+cudaError_t Driver::active_clusters(const cudart::LaunchCall& call, int& clusters) {
+  if (call.kernel >= kernels_.size()) return cudaErrorInvalidResourceHandle;
+  const CUlaunchConfig config = configuration_of(call);
+  return result_of(api_.cuOccupancyMaxActiveClusters_(&clusters, kernels_[call.kernel].function, &config));
+}
+
+cudaError_t Driver::largest_cluster(const cudart::LaunchCall& call, int& blocks) {
+  if (call.kernel >= kernels_.size()) return cudaErrorInvalidResourceHandle;
+  const CUlaunchConfig config = configuration_of(call);
+  return result_of(
+      api_.cuOccupancyMaxPotentialClusterSize_(&blocks, kernels_[call.kernel].function, &config));
 }
 
 void Driver::read_attributes(const cudart::LaunchCall& call) {

@@ -212,6 +212,26 @@ cudaError_t Forwarding::available_shared(KernelId kernel, int blocks, int thread
   return error;
 }
 
+cudaError_t Forwarding::ask_of_clusters(Op op, const cudart::LaunchCall& launch, int& answer) {
+  if (const cudaError_t error = check_attributes(launch.attributes); error != cudaSuccess) return error;
+  const LaunchRecord record(launch, launch.attributes, {});
+  std::vector<uint8_t> bytes(record.bytes());
+  record.write(bytes.data());
+  const auto& a = record.arguments;
+  Reply reply;
+  const cudaError_t error = call(op, {a[0], a[1], a[2], a[3], a[4], a[5]}, reply, bytes);
+  answer = static_cast<int>(reply.values[0]);
+  return error;
+}
+
+cudaError_t Forwarding::active_clusters(const cudart::LaunchCall& launch, int& clusters) {
+  return ask_of_clusters(Op::active_clusters, launch, clusters);
+}
+
+cudaError_t Forwarding::largest_cluster(const cudart::LaunchCall& launch, int& blocks) {
+  return ask_of_clusters(Op::largest_cluster, launch, blocks);
+}
+
 // Attributes that hold handles or pointers of this process, or that do nothing without another device.
 const char* Forwarding::refused_attribute(const cudaLaunchAttribute& attribute) {
   switch (static_cast<int>(attribute.id)) {

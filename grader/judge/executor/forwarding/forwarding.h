@@ -38,6 +38,8 @@ class Forwarding final : public cudart::Backend {
   cudaError_t occupancy(cudart::KernelId kernel, int threads, size_t dynamic_shared, unsigned flags,
                         int& blocks) override;
   cudaError_t available_shared(cudart::KernelId kernel, int blocks, int threads, size_t& bytes) override;
+  cudaError_t active_clusters(const cudart::LaunchCall& call, int& clusters) override;
+  cudaError_t largest_cluster(const cudart::LaunchCall& call, int& blocks) override;
   cudaError_t launch(const cudart::LaunchCall& call, std::span<const uint8_t> parameters) override;
 
   cudaError_t allocate(cudart::MemoryKind kind, uint64_t bytes, uint64_t& address) override;
@@ -122,6 +124,7 @@ class Forwarding final : public cudart::Backend {
   cudart::DeviceFacts device_;
   cudaError_t after_waiting(cudaError_t error);
   cudaError_t before_launch(cudart::StreamId stream);
+  cudaError_t ask_of_clusters(wire::Op op, const cudart::LaunchCall& launch, int& answer);
 
   struct Registered {
     uint64_t begin = 0, bytes = 0;  // pages

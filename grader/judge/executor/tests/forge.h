@@ -248,6 +248,12 @@ inline void Forger::fill_in(Forged& f) {
       f.data.assign(16, 4);
       return set(f, {a[0], a[1], a[2], a[3], a[4], a[5]});
     }
+    case Op::active_clusters:
+    case Op::largest_cluster: {
+      const auto a = launch_arguments();
+      f.data.clear();
+      return set(f, {a[0], a[1], a[2], a[3], a[4], 0});
+    }
     case Op::create_stream:
     case Op::create_event:
       return set(f, {number(2), 0});

@@ -49,6 +49,14 @@ class NullBackend : public cudart::Backend {
     bytes = 0;
     return cudaSuccess;
   }
+  cudaError_t active_clusters(const cudart::LaunchCall&, int& clusters) override {
+    clusters = 66;
+    return cudaSuccess;
+  }
+  cudaError_t largest_cluster(const cudart::LaunchCall&, int& blocks) override {
+    blocks = 8;
+    return cudaSuccess;
+  }
   cudaError_t launch(const cudart::LaunchCall&, std::span<const uint8_t>) override {
     ++launches;
     return cudaSuccess;

@@ -71,6 +71,12 @@ INSTANTIATE_TEST_SUITE_P(Executor, Programs,
                                          "device_queries", "limits", "runtime_api", "memory_spaces"),
                          [](const auto& test) { return test.param; });
 
+TEST(Executor, launches_clusters_and_tells_their_occupancy) {
+  const Result r = run_through_executor("clusters", "WARPEMU_ARCH=90");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(r.output.find("FAILED"), std::string::npos) << r.output;
+}
+
 TEST(Executor, prints_what_kernels_print) {
   const Result direct = run_directly("printf_and_assert"),
                forwarded = run_through_executor("printf_and_assert");

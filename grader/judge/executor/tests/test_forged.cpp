@@ -56,7 +56,7 @@ size_t open_descriptors() {
 class Watching : public NullBackend {
  public:
   unsigned violations = 0;
-  unsigned done[5] = {};  // copies, boxes, fills, graphs launched, kernels
+  unsigned done[6] = {};  // copies, boxes, fills, graphs launched, kernels, questions about clusters
 
   cudaError_t allocate(cudart::MemoryKind kind, uint64_t bytes, uint64_t& address) override {
     NullBackend::allocate(kind, bytes, address);
@@ -100,6 +100,13 @@ class Watching : public NullBackend {
     ++done[4];
     violations += parameters.size() != 16 || call.kernel != 0;
     return cudaSuccess;
+  }
+
+  cudaError_t active_clusters(const cudart::LaunchCall& call, int& clusters) override {
+    ++done[5];
+    const uint64_t threads = uint64_t{call.block[0]} * call.block[1] * call.block[2];
+    violations += call.kernel != 0 || threads == 0 || threads > 1024;
+    return NullBackend::active_clusters(call, clusters);
   }
 
   bool has_graphs() const override { return true; }
@@ -213,7 +220,7 @@ TEST(Forged, calls_never_crash_or_hang_the_server) {
 }
 
 TEST(Forged, calls_reach_no_memory_but_the_submissions) {
-  unsigned done[5] = {}, first_bad = 0;
+  unsigned done[6] = {}, first_bad = 0;
   serve_many([&](unsigned seed) {
     Watching device;
     serve_forged(seed, device);
@@ -223,8 +230,8 @@ TEST(Forged, calls_reach_no_memory_but_the_submissions) {
   EXPECT_EQ(first_bad, 0u) << "EXECUTOR_FUZZ_SEED=" << first_bad;
   // Forging that reaches nothing shows nothing.
   for (const unsigned count : done) EXPECT_GT(count, 100u);
-  std::printf("%u copies, %u boxes, %u fills, %u graphs, %u kernels\n", done[0], done[1], done[2], done[3],
-              done[4]);
+  std::printf("%u copies, %u boxes, %u fills, %u graphs, %u kernels, %u questions about clusters\n", done[0],
+              done[1], done[2], done[3], done[4], done[5]);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -296,6 +297,38 @@ struct Endless : NullBackend {
   cudaError_t query_stream(cudart::StreamId) override { return state; }
   cudaError_t state = cudaErrorNotReady;
 };
+
+TEST(Clusters, are_asked_about_with_a_configuration_that_a_launch_could_have) {
+  NullBackend device;
+  Server server(device, shared(), {});
+  Caller caller(server);
+  ASSERT_EQ(caller.add_module(), cudaSuccess);
+  ASSERT_EQ(caller.find_kernel(), cudaSuccess);
+  const auto ask = [&](uint64_t kernel, uint64_t threads, uint64_t parameter_bytes, uint64_t attributes = 0,
+                       std::span<const uint8_t> data = {}) {
+    // No grid: it does not decide how many clusters a device holds.
+    return caller.ask(
+        Op::active_clusters,
+        {kernel, 0, threads << 32, uint64_t{1} << 32 | 1, 0, attributes << 32 | parameter_bytes}, data);
+  };
+  EXPECT_EQ(ask(0, 32, 0), cudaSuccess);
+  EXPECT_EQ(caller.value(), 66u);
+  EXPECT_EQ(ask(7, 32, 0), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(ask(0, 0, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(ask(0, 1025, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(caller.ask(Op::active_clusters, {0, 0, uint64_t{64} << 32, uint64_t{1} << 32 | 64, 0, 0}),
+            cudaErrorInvalidValue);                                               // 64 x 64 threads
+  EXPECT_EQ(ask(0, 32, 16, 0, std::vector<uint8_t>(16)), cudaErrorInvalidValue);  // parameters
+  wire::Attribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  std::vector<uint8_t> bytes(sizeof attribute);
+  std::memcpy(bytes.data(), &attribute, sizeof attribute);
+  EXPECT_EQ(ask(0, 32, 0, 1, bytes), cudaSuccess);
+  attribute.id = cudaLaunchAttributeProgrammaticEvent;  // it holds a handle
+  std::memcpy(bytes.data(), &attribute, sizeof attribute);
+  EXPECT_EQ(ask(0, 32, 0, 1, bytes), cudaErrorNotSupported);
+  EXPECT_EQ(ask(0, 32, 0, 2, bytes), cudaErrorInvalidValue);  // two are announced, one came
+}
 
 TEST(GivingUp, answers_a_call_that_waits_for_an_endless_kernel) {
   Endless device;

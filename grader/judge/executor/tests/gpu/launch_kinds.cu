@@ -91,6 +91,18 @@ bool launch_with(const std::vector<cudaLaunchAttribute>& attributes, dim3 grid, 
   return good(cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
+// The numbers are the driver's: the same natively and through the executor.
+void occupancy_of_clusters(cudaLaunchAttribute size) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = 4, config.blockDim = 32;
+  config.attrs = &size, config.numAttrs = 1;
+  int clusters = 0, largest = 0;
+  const bool ok = cudaOccupancyMaxActiveClusters(&clusters, exchange_in_cluster, &config) == cudaSuccess &&
+                  cudaOccupancyMaxPotentialClusterSize(&largest, exchange_in_cluster, &config) == cudaSuccess;
+  g_mistakes += !ok || clusters <= 0;
+  std::printf("cluster occupancy: %d clusters at a time, %d blocks at most\n", clusters, largest);
+}
+
 void single_launches() {
   cudaLaunchAttribute a{};
   clear();
@@ -98,6 +110,7 @@ void single_launches() {
   a.val.clusterDim = {2, 1, 1};
   bool ok = launch_with({a}, 4, 32, exchange_in_cluster, g_values);
   tell("cluster", ok && value_at(0) == 11 && value_at(1) == 10 && value_at(3) == 10);
+  occupancy_of_clusters(a);
 
   clear();
   a = {};
