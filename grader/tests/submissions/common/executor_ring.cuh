@@ -17,7 +17,7 @@
 namespace ring {
 
 constexpr uint64_t kMagic = 0x5857454743524150;
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kRingOffset = 64 << 10, kRingBytes = 4 << 20;
 constexpr size_t kSlotsOffset = kRingOffset + kRingBytes, kSlots = 32, kSlotBytes = 64 << 10;
 constexpr size_t kBulkOffset = kSlotsOffset + kSlots * kSlotBytes, kBulkBytes = 8 << 20;
@@ -29,11 +29,11 @@ enum Call : uint16_t {
   kPing = 1,
   kReport = 2,
   kPlace = 3,
-  kLaunch = 11,
-  kCopyOut = 20,
-  kFill = 23,
-  kQueryStream = 32,
-  kCommandDone = 57,
+  kLaunch = 13,
+  kCopyOut = 22,
+  kFill = 25,
+  kQueryStream = 34,
+  kCommandDone = 59,
 };
 enum HostCommand : uint32_t { kEnd = 0, kReady, kAttach, kDetach, kPlan, kRun, kFree, kReportPlaces };
 
