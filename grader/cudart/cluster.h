@@ -20,6 +20,10 @@ inline uint64_t blocks_of(const ClusterSize& size) {
   return uint64_t{size[0]} * size[1] * size[2];
 }
 
+inline uint32_t most_cluster_blocks(const KernelFacts& facts) {
+  return facts.wide_clusters != 0 ? kMostClusterBlocks : kPortableClusterBlocks;
+}
+
 // Zeros when neither says one.
 inline ClusterSize asked_cluster(std::span<const cudaLaunchAttribute> attributes) {
   ClusterSize size{};

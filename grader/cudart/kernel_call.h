@@ -19,6 +19,9 @@ struct KernelCall {
   int device = current_device();                  // on which it was asked for
 };
 
+// As a backend takes it, without stream, parameters and attributes.
+LaunchCall configuration_of(KernelId kernel, const KernelCall& call);
+
 // Of the extended launch's configuration.
 KernelCall kernel_call(const cudaLaunchConfig_t& config, const void* function);
 

@@ -20,12 +20,7 @@ cudaError_t ask_of_clusters(ClusterQuery query, int* answer, const void* functio
   if (const cudaError_t error = Registry::instance().resolve(function, &kernel); error != cudaSuccess)
     return record(error);
   const KernelCall asked = kernel_call(*config, function);
-  LaunchCall call;
-  call.kernel = kernel->id;
-  call.grid = {asked.grid.x, asked.grid.y, asked.grid.z};
-  call.block = {asked.block.x, asked.block.y, asked.block.z};
-  call.dynamic_shared = static_cast<uint32_t>(asked.dynamic_shared);
-  call.cooperative = asked.cooperative;
+  LaunchCall call = configuration_of(kernel->id, asked);
   call.attributes = asked.attributes;
   return record((backend().*query)(call, *answer));
 }

@@ -50,10 +50,6 @@ int uneven_axis(const KernelCall& call, const ClusterSize& cluster) {
   return 3;
 }
 
-uint64_t most_cluster_blocks(const KernelFacts& facts) {
-  return facts.wide_clusters != 0 ? kMostClusterBlocks : kPortableClusterBlocks;
-}
-
 cudaError_t check_cluster(const KernelCall& call, const KernelFacts& facts) {
   const ClusterSize cluster = cluster_of(call.attributes, facts.cluster);
   const bool fits = blocks_of(cluster) <= most_cluster_blocks(facts) && uneven_axis(call, cluster) == 3;
@@ -95,13 +91,7 @@ LaunchCall launch_of(const Kernel& kernel, const KernelCall& call, void* const* 
     const Parameter& p = kernel.facts.parameters[k];
     std::memcpy(buffer.data() + p.offset, arguments[k], p.bytes);
   }
-  LaunchCall launch;
-  launch.kernel = kernel.id;
-  launch.grid = {call.grid.x, call.grid.y, call.grid.z};
-  launch.block = {call.block.x, call.block.y, call.block.z};
-  launch.dynamic_shared = static_cast<uint32_t>(call.dynamic_shared);
-  launch.cooperative = call.cooperative;
-  return launch;
+  return configuration_of(kernel.id, call);
 }
 
 cudaError_t start(const Kernel& kernel, const KernelCall& call, void* const* arguments, StreamId stream) {
@@ -225,6 +215,16 @@ cudaError_t launch(const KernelCall& call, void* const* arguments, cudaStream_t 
 }
 
 }  // namespace
+
+LaunchCall configuration_of(KernelId kernel, const KernelCall& call) {
+  LaunchCall launch;
+  launch.kernel = kernel;
+  launch.grid = {call.grid.x, call.grid.y, call.grid.z};
+  launch.block = {call.block.x, call.block.y, call.block.z};
+  launch.dynamic_shared = static_cast<uint32_t>(call.dynamic_shared);
+  launch.cooperative = call.cooperative;
+  return launch;
+}
 
 KernelCall kernel_call(const cudaLaunchConfig_t& config, const void* function) {
   KernelCall call{function, config.gridDim, config.blockDim, config.dynamicSmemBytes, false, {}};

@@ -36,18 +36,6 @@ std::optional<Interval> PairedTiming::ratio(const std::string& baseline, Counted
   return median_interval(std::move(ratios), kLookConfidence);
 }
 
-double PairedTiming::placement_share() const {
-  std::vector<double> device;
-  std::uint64_t launches = 1;
-  for (const PairSample& sample : samples_) {
-    device.push_back(sample.submission_us);
-    launches = std::max(launches, sample.launches);
-  }
-  const double us = median(device);
-  if (us <= 0) return 0;
-  return (kPlacementUs + kPlacementUsALaunch * static_cast<double>(launches - 1)) / us + kPlacementShare;
-}
-
 PairedTiming::Graded PairedTiming::graded() const {
   std::vector<double> device, events, clocks, hosts, excesses;
   for (const PairSample& sample : samples_) {
@@ -116,7 +104,8 @@ nlohmann::json PairedTiming::ratios_json(Counted counted) const {
   const Graded time = graded();
   // A submission of which the host's clock shows more than the device's pays for it in every ratio.
   const double scale = time.median_us > 0 ? time.device_median_us / time.median_us : 1;
-  const double placement = placement_share();
+  const double placement =
+      time.device_median_us > 0 ? kPlacementUs / time.device_median_us + kPlacementShare : 0;
   std::set<std::string> names;
   for (const PairSample& sample : samples_) {
     for (const auto& [name, value] : sample.baseline_us) names.insert(name);

@@ -43,8 +43,9 @@ inline constexpr double kNarrowEnough = 0.01;
 // intervals are widened by that much; then 75 of 78 A/A intervals of 95 % hold 1 (ratio "self" in
 // reports/published/h200/spmm/steps/04-05). A launch behind another has 0.17 us more in some processes
 // than in others, the same in all repetitions: 96 launches took 797 or 814 us in twelve processes of
-// one program (reports/published/h100/benches/fidelity-order.txt).
-inline constexpr double kPlacementUs = 1.0, kPlacementUsALaunch = 0.2, kPlacementShare = 0.001;
+// one program (reports/published/h100/benches/fidelity-order.txt). No interval allows for that: how
+// often a program launches is its own choice, and launches in a second stream cost it little.
+inline constexpr double kPlacementUs = 1.0, kPlacementShare = 0.001;
 
 // What the host's clock shows beyond the device's is the way from the host's word to the start and from the
 // end to the host, and an empty run's time: 14.2 and 4.5 us on an H200, whatever the work is, within 0.5 us
@@ -64,8 +65,6 @@ class PairedTiming {
   bool narrow_enough();
 
   Interval submission_us() const;
-  // By how much, as a share of the submission's time, another process of the same program may differ.
-  double placement_share() const;
   // Baseline / submission, pair by pair: of the device's times, or of these and the host code's together.
   enum class Counted { kDevice, kDeviceAndHost };
   std::optional<Interval> ratio(const std::string& baseline, Counted counted = Counted::kDevice) const;

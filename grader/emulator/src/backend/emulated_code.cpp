@@ -238,8 +238,7 @@ cudaError_t Emulated::active_clusters(const cudart::LaunchCall& call, int& clust
 cudaError_t Emulated::largest_cluster(const cudart::LaunchCall& call, int& blocks) {
   const Kernel* kernel = kernel_of(call.kernel);
   if (kernel == nullptr) return cudaErrorInvalidResourceHandle;
-  const bool is_wide = facts_of(*kernel).wide_clusters != 0;
-  blocks = static_cast<int>(is_wide ? cudart::kMostClusterBlocks : cudart::kPortableClusterBlocks);
+  blocks = static_cast<int>(cudart::most_cluster_blocks(facts_of(*kernel)));
   return cudaSuccess;
 }
 
