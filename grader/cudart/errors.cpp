@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cudart/backend.h"
+#include "cudart/host_functions.h"
 
 namespace warpgrade::cudart {
 namespace {
@@ -39,6 +40,7 @@ cudaError_t sticky() {
 
 cudaError_t peek_last_error() {
   record(backend().take_late_error());
+  record(take_held_error());
   return t_state.last_error;
 }
 

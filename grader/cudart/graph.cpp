@@ -6,6 +6,7 @@
 #include "cudart/errors.h"
 #include "cudart/graph_handles.h"
 #include "cudart/host_access.h"
+#include "cudart/host_functions.h"
 #include "cudart/stream.h"
 
 namespace warpgrade::cudart {
@@ -22,7 +23,7 @@ cudaError_t run_all(const std::vector<GraphNode*>& order, StreamId stream);
 
 cudaError_t run_host(const cudaHostNodeParams& host, StreamId stream) {
   if (const cudaError_t error = backend().synchronize_stream(stream); error != cudaSuccess) return error;
-  host.fn(host.userData);
+  call_host_function([&] { host.fn(host.userData); });
   return cudaSuccess;
 }
 
@@ -174,6 +175,17 @@ std::optional<std::vector<GraphNode*>> Graph::order() const {
   }
   if (ready.size() != nodes.size()) return std::nullopt;
   return ready;
+}
+
+bool calls_host(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) {
+    if (const auto* child = std::get_if<ChildNode>(&node->work)) return calls_host(*child->graph);
+    if (const auto* condition = std::get_if<ConditionalNode>(&node->work)) {
+      const auto& bodies = condition->bodies->graphs;
+      return std::any_of(bodies.begin(), bodies.end(), [](const auto& body) { return calls_host(*body); });
+    }
+    return std::holds_alternative<cudaHostNodeParams>(node->work);
+  });
 }
 
 cudaError_t check_work(const NodeWork& work) {

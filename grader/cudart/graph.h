@@ -90,6 +90,7 @@ struct GraphExec {
   std::shared_ptr<Graph> graph;  // a clone
   std::vector<GraphNode*> order;
   unsigned long long flags = 0;
+  bool calls_host = false;       // a node is a host function
   std::mutex mutex;              // of the steps
   std::vector<GraphStep> steps;  // one after the other; none where the backend has no graphs
   bool is_stale = true;          // a node has changed since the steps were made
@@ -100,6 +101,8 @@ struct GraphExec {
 cudaError_t refresh(GraphExec& exec);
 
 cudaError_t check_work(const NodeWork& work);
+// Whether a node is a host function, also of a graph inside it.
+bool calls_host(const Graph& graph);
 // Runs everything in order in a stream, until something fails.
 cudaError_t run(GraphExec& exec, StreamId stream);
 // One node alone.

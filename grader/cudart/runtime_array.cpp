@@ -7,6 +7,7 @@
 #include "cudart/arrays.h"
 #include "cudart/capture.h"
 #include "cudart/errors.h"
+#include "cudart/host_functions.h"
 
 namespace warpgrade::cudart {
 namespace {
@@ -143,6 +144,7 @@ cudaError_t cudaFreeArray(cudaArray_t handle) {
   if (handle == nullptr) return cudaSuccess;
   const auto array = find_array(handle);
   if (!array) return record(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t error = wait_for_all_held(); error != cudaSuccess) return record(error);
   remove_array(handle);
   constexpr MemoryKind kinds[] = {MemoryKind::device};
   return record(backend().release(array->address, kinds, "cudaFreeArray"));

@@ -1,11 +1,13 @@
 // Copies and fills: linear, two- and three-dimensional, to and from symbols.
 #include <cuda_runtime_api.h>
 
+#include <optional>
 #include <utility>
 
 #include "cudart/capture.h"
 #include "cudart/errors.h"
 #include "cudart/host_access.h"
+#include "cudart/host_functions.h"
 #include "cudart/kernels.h"
 
 namespace warpgrade::cudart {
@@ -39,14 +41,26 @@ cudaError_t run_work(const cudaMemsetParams& fill, StreamId stream, bool) {
   return fill_elements(fill, stream);
 }
 
+// Keeps the work behind a host function, or waits for that where the host's memory has to be read now.
+template <class Work>
+std::optional<cudaError_t> keep(Stream& stream, const Work& work, bool waits) {
+  if (nothing_is_held()) return std::nullopt;
+  if (waits || !fits_into_graph(work)) {
+    const cudaError_t error = wait_to_enqueue(stream);
+    return error == cudaSuccess ? std::nullopt : std::optional(error);
+  }
+  return hold(stream, [&] { return [work](StreamId s) { return run_work(work, s, false); }; });
+}
+
 // Runs a copy or fill, or adds it to the graph that captures its stream.
 template <class Work>
 cudaError_t in_stream(cudaStream_t handle, const Work& work, bool waits = false) {
   CUDART_RETURN_IF_STICKY();
-  const Stream* stream = find_stream(handle);
+  Stream* stream = find_stream(handle);
   if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
-  const auto kept = captured(handle, [&] { return NodeWork(work); });
-  return record(kept ? *kept : run_work(work, stream->in_backend, waits));
+  if (const auto kept = captured(handle, [&] { return NodeWork(work); })) return record(*kept);
+  if (const auto kept = keep(*stream, work, waits)) return record(*kept);
+  return record(run_work(work, stream->in_backend, waits));
 }
 
 cudaError_t copy_rows(const cudaMemcpy3DParms& copy, cudaStream_t stream, bool waits) {

@@ -11,6 +11,7 @@
 #include "cudart/current_device.h"
 #include "cudart/errors.h"
 #include "cudart/graph_memory.h"
+#include "cudart/host_functions.h"
 #include "cudart/pools.h"
 
 namespace warpgrade::cudart {
@@ -153,10 +154,12 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int device) 
 cudaError_t cudaDeviceSynchronize() {
   CUDART_RETURN_IF_STICKY();
   if (const cudaError_t error = refuse_unsafe_in_capture(); error != cudaSuccess) return record(error);
+  if (const cudaError_t error = wait_for_all_held(); error != cudaSuccess) return record(error);
   return record(backend().synchronize_device());
 }
 // Frees all that the program allocated. A process whose kernel faulted stays without a device, as on a GPU.
 cudaError_t cudaDeviceReset() {
+  if (const cudaError_t error = wait_for_all_held(); error != cudaSuccess) return record(error);
   backend().report_leaks();
   const cudaError_t error = backend().release_all();
   return_all_to_pools();

@@ -8,6 +8,7 @@
 #include "cudart/errors.h"
 #include "cudart/graph_handles.h"
 #include "cudart/host_access.h"
+#include "cudart/host_functions.h"
 
 namespace warpgrade::cudart {
 namespace {
@@ -34,6 +35,7 @@ cudaError_t instantiate(cudaGraphExec_t* handle, cudaGraph_t graph_handle, unsig
   auto exec = std::make_shared<GraphExec>();
   exec->graph = graph->clone();
   exec->flags = flags;
+  exec->calls_host = calls_host(*exec->graph);
   auto order = exec->graph->order();
   if (!order) return record(cudaErrorInvalidValue);
   exec->order = std::move(*order);
@@ -44,13 +46,15 @@ cudaError_t instantiate(cudaGraphExec_t* handle, cudaGraph_t graph_handle, unsig
   return cudaSuccess;
 }
 
-// A change of the executable graph's nodes.
+// A change of the executable graph's nodes, of which no launch from before the change may see anything.
 template <class F>
-void change(cudaGraphExec_t handle, const F& how) {
+cudaError_t change(cudaGraphExec_t handle, const F& how) {
+  if (const cudaError_t error = wait_for_all_held(); error != cudaSuccess) return record(error);
   const std::shared_ptr<GraphExec> exec = find_exec(handle);
   std::lock_guard lock(exec->mutex);
   how();
   exec->is_stale = true;
+  return cudaSuccess;
 }
 
 // The copy in an executable graph of a node of the graph that it was made from; nullptr when it has none.
@@ -64,8 +68,7 @@ cudaError_t set_work(cudaGraphExec_t exec, cudaGraphNode_t node, NodeWork work) 
   GraphNode* copy = node_in(exec, node);
   if (copy == nullptr || copy->work.index() != work.index()) return record(cudaErrorInvalidValue);
   if (const cudaError_t error = check_work(work); error != cudaSuccess) return record(error);
-  change(exec, [&] { copy->work = std::move(work); });
-  return cudaSuccess;
+  return change(exec, [&] { copy->work = std::move(work); });
 }
 
 std::vector<size_t> dependency_indices(const Graph& graph, const GraphNode& node) {
@@ -147,20 +150,25 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream_handle) 
   CUDART_RETURN_IF_STICKY();
   const std::shared_ptr<GraphExec> exec = find_exec(handle);
   if (exec == nullptr) return record(cudaErrorInvalidValue);
-  const Stream* stream = find_stream(stream_handle);
+  Stream* stream = find_stream(stream_handle);
   if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
   if (const auto kept = captured(stream_handle, [&] { return ChildNode{exec->graph->clone()}; }))
     return record(*kept);
+  const StreamWork launch = [exec](StreamId in_backend) { return run(*exec, in_backend); };
+  if (exec->calls_host) return record(run_beside(*stream, launch));
+  if (const auto kept = hold(*stream, [&] { return launch; })) return record(*kept);
   return record(run(*exec, stream->in_backend));
 }
 cudaError_t cudaGraphUpload(cudaGraphExec_t handle, cudaStream_t stream_handle) {
   CUDART_RETURN_IF_STICKY();
   const std::shared_ptr<GraphExec> exec = find_exec(handle);
   if (exec == nullptr) return record(cudaErrorInvalidValue);
-  const Stream* stream = find_stream(stream_handle);
+  Stream* stream = find_stream(stream_handle);
   if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
+  cudaError_t error = wait_to_enqueue(*stream);
+  if (error != cudaSuccess) return record(error);
   std::lock_guard lock(exec->mutex);
-  cudaError_t error = refresh(*exec);
+  error = refresh(*exec);
   for (const GraphStep& step : exec->steps) {
     if (error == cudaSuccess && step.in_backend)
       error = backend().upload_graph(*step.in_backend, stream->in_backend);
@@ -178,8 +186,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_t graph_handle
   const cudaGraphExecUpdateResult result = compare(*exec->graph, *graph, &culprit);
   if (info != nullptr) *info = {result, node_handle(culprit), nullptr};
   if (result != cudaGraphExecUpdateSuccess) return record(cudaErrorGraphExecUpdateFailure);
-  change(handle, [&] { copy_work(*exec->graph, *graph); });
-  return cudaSuccess;
+  return change(handle, [&] { copy_work(*exec->graph, *graph); });
 }
 
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
@@ -210,8 +217,7 @@ cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t
 cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned enabled) {
   GraphNode* copy = node_in(exec, node);
   if (copy == nullptr) return record(cudaErrorInvalidValue);
-  change(exec, [&] { copy->enabled = enabled != 0; });
-  return cudaSuccess;
+  return change(exec, [&] { copy->enabled = enabled != 0; });
 }
 cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned* enabled) {
   const GraphNode* copy = node_in(exec, node);

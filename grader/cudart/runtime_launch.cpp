@@ -9,6 +9,7 @@
 #include "cudart/capture.h"
 #include "cudart/cluster.h"
 #include "cudart/errors.h"
+#include "cudart/host_functions.h"
 #include "cudart/kernel_call.h"
 #include "cudart/kernels.h"
 
@@ -195,7 +196,7 @@ cudaError_t refuse_foreign_stream(const Kernel& kernel, int device) {
 // Runs the call, or adds it to the graph that captures its stream.
 cudaError_t launch(const KernelCall& call, void* const* arguments, cudaStream_t handle) {
   CUDART_RETURN_IF_STICKY();
-  const Stream* stream = find_stream(handle);
+  Stream* stream = find_stream(handle);
   if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
   // From CUDA 13 on NVIDIA's runtime starts the kernel on the stream's device (seen on H200s); the guide says
   // that the launch fails, and so it did before.
@@ -209,9 +210,14 @@ cudaError_t launch(const KernelCall& call, void* const* arguments, cudaStream_t 
   if (const cudaError_t error = find_kernel(call, &kernel); error != cudaSuccess) return refuse(error, call);
   if (const int device = device_of_stream(handle); device != call.device)
     return refuse_foreign_stream(*kernel, device);
-  if (no_capture()) return record(start(*kernel, call, arguments, stream->in_backend));
-  const auto kept = captured(handle, [&] { return KernelNode{call, copy_arguments(call, arguments), {}}; });
-  return record(kept ? *kept : start(*kernel, call, arguments, stream->in_backend));
+  if (no_capture() && nothing_is_held()) return record(start(*kernel, call, arguments, stream->in_backend));
+  const auto node = [&] { return KernelNode{call, copy_arguments(call, arguments), {}}; };
+  if (const auto kept = captured(handle, node)) return record(*kept);
+  const auto later = [&] {
+    return [kept = node()](StreamId s) { return run(kept.call, kept.pointers().data(), s); };
+  };
+  if (const auto kept = hold(*stream, later)) return record(*kept);
+  return record(start(*kernel, call, arguments, stream->in_backend));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "cudart/backend.h"
 #include "cudart/capture.h"
 #include "cudart/errors.h"
+#include "cudart/host_functions.h"
 #include "cudart/pools.h"
 
 namespace warpgrade::cudart {
@@ -27,6 +28,7 @@ cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind) {
 cudaError_t release(void* pointer, const char* call, std::initializer_list<MemoryKind> kinds) {
   CUDART_RETURN_IF_STICKY();
   if (pointer == nullptr) return cudaSuccess;
+  if (const cudaError_t error = wait_for_all_held(); error != cudaSuccess) return record(error);
   const auto address = reinterpret_cast<uint64_t>(pointer);
   if (const auto freed = free_graph_memory(address)) return record(*freed);
   const cudaError_t error = backend().release(address, {kinds.begin(), kinds.size()}, call);
@@ -77,7 +79,7 @@ cudaError_t cudaFree(void* pointer) {
   return release(pointer, "cudaFree", {MemoryKind::device, MemoryKind::managed});
 }
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
-  const Stream* stream = find_stream(handle);
+  Stream* stream = find_stream(handle);
   if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
   CUDART_RETURN_IF_STICKY();
   if (pointer == nullptr) return cudaSuccess;
@@ -87,6 +89,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
     return record(
         captured(handle, [&] { return NodeWork(MemFreeNode{address}); }).value_or(cudaErrorIllegalState));
   }
+  if (const cudaError_t error = wait_to_enqueue(*stream); error != cudaSuccess) return record(error);
   if (const auto freed = free_graph_memory(address)) return record(*freed);
   const cudaError_t error = backend().release_async(address, stream->in_backend);
   if (error == cudaSuccess) return_to_pool(address);
@@ -115,6 +118,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
 }
 
 cudaError_t cudaHostUnregister(void* pointer) {
+  if (const cudaError_t error = wait_for_all_held(); error != cudaSuccess) return record(error);
   return record(backend().unregister_host(pointer));
 }
 

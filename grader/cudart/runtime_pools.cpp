@@ -11,6 +11,7 @@
 #include "cudart/capture.h"
 #include "cudart/current_device.h"
 #include "cudart/errors.h"
+#include "cudart/host_functions.h"
 #include "cudart/pools.h"
 
 namespace warpgrade::cudart {
@@ -80,7 +81,7 @@ cudaError_t allocate_in_capture(void** pointer, size_t bytes, cudaStream_t strea
 
 cudaError_t allocate_from(Pool* pool, void** pointer, size_t bytes, cudaStream_t stream_handle) {
   CUDART_RETURN_IF_STICKY();
-  const Stream* stream = find_stream(stream_handle);
+  Stream* stream = find_stream(stream_handle);
   if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
   if (pointer == nullptr || pool == nullptr) return record(cudaErrorInvalidValue);
   *pointer = nullptr;
@@ -88,7 +89,8 @@ cudaError_t allocate_from(Pool* pool, void** pointer, size_t bytes, cudaStream_t
   if (stream->capture) return allocate_in_capture(pointer, bytes, stream_handle);
   const ScopedDevice device(pool->device);
   uint64_t address = 0;
-  const cudaError_t error = backend().allocate_async(bytes, stream->in_backend, address);
+  cudaError_t error = wait_to_enqueue(*stream);
+  if (error == cudaSuccess) error = backend().allocate_async(bytes, stream->in_backend, address);
   if (error != cudaSuccess) return record(error);
   *pointer = reinterpret_cast<void*>(address);
   pools().shares[address] = {pool, bytes};

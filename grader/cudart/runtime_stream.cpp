@@ -3,27 +3,51 @@
 
 #include "cudart/capture.h"
 #include "cudart/errors.h"
+#include "cudart/host_functions.h"
 
 namespace warpgrade::cudart {
 namespace {
 
-using Wait = cudaError_t (Backend::*)(uint32_t);
+// Whether the host waits or asks.
+enum class Patience { waits, asks };
 
-// Waits for a stream, or asks whether it is done.
-cudaError_t wait_for(cudaStream_t handle, Wait wait) {
+// What is held and has not reached the backend: waited for, or cudaErrorNotReady.
+cudaError_t look_at_held(const Stream& stream, Patience patience) {
+  if (patience == Patience::waits) return wait_for_held(stream);
+  return is_held(stream) ? cudaErrorNotReady : cudaSuccess;
+}
+cudaError_t look_at_held(const Event& event, Patience patience) {
+  if (patience == Patience::waits) return wait_for(event.held);
+  return is_reached(event.held) ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t look_at(cudaStream_t handle, Patience patience) {
   CUDART_RETURN_IF_STICKY();
   const Stream* stream = find_stream(handle);
   if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
   if (const cudaError_t error = refuse_wait_in_capture(handle); error != cudaSuccess) return record(error);
-  return record((backend().*wait)(stream->in_backend));
+  if (const cudaError_t error = look_at_held(*stream, patience); error != cudaSuccess) return record(error);
+  return record(patience == Patience::waits ? backend().synchronize_stream(stream->in_backend)
+                                            : backend().query_stream(stream->in_backend));
 }
 
-cudaError_t wait_for(cudaEvent_t handle, Wait wait) {
+cudaError_t look_at(cudaEvent_t handle, Patience patience) {
   CUDART_RETURN_IF_STICKY();
   Event* event = find_event(handle);
   if (event == nullptr) return record(cudaErrorInvalidResourceHandle);
   if (const cudaError_t error = refuse_captured_event(*event); error != cudaSuccess) return record(error);
-  return event->recorded ? record((backend().*wait)(event->in_backend)) : cudaSuccess;
+  if (!event->recorded) return cudaSuccess;
+  if (const cudaError_t error = look_at_held(*event, patience); error != cudaSuccess) return record(error);
+  return record(patience == Patience::waits ? backend().synchronize_event(event->in_backend)
+                                            : backend().query_event(event->in_backend));
+}
+
+// The stream holds an event that is behind a host function of another stream until that is reached.
+cudaError_t wait_behind_held(Stream& stream, const Event& event) {
+  return run_beside(stream, [place = event.held, id = event.in_backend](StreamId in_backend) {
+    const cudaError_t error = wait_for(place);
+    return error != cudaSuccess ? error : backend().wait_event(in_backend, id);
+  });
 }
 
 }  // namespace
@@ -58,15 +82,16 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   Stream* stream = find_stream(handle);
   if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
   leave_capture(*stream);
+  if (const cudaError_t error = wait_for_held(*stream); error != cudaSuccess) return record(error);
   const StreamId in_backend = stream->in_backend;
   remove_stream(handle);
   return record(backend().destroy_stream(in_backend));
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  return wait_for(stream, &Backend::synchronize_stream);
+  return look_at(stream, Patience::waits);
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  return wait_for(stream, &Backend::query_stream);
+  return look_at(stream, Patience::asks);
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_handle, unsigned flags) {
   CUDART_RETURN_IF_STICKY();
@@ -76,10 +101,13 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_ha
   const bool external = (flags & cudaEventWaitExternal) != 0;
   if (const auto kept = wait_in_capture(*stream, *event, external, event_handle)) return record(*kept);
   if (!event->recorded) return cudaSuccess;
-  return record(backend().wait_event(stream->in_backend, event->in_backend));
+  if (!is_reached(event->held)) return record(wait_behind_held(*stream, *event));
+  const auto wait = [id = event->in_backend](StreamId s) { return backend().wait_event(s, id); };
+  if (const auto kept = hold(*stream, [&] { return wait; })) return record(*kept);
+  return record(wait(stream->in_backend));
 }
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
-  const cudaError_t error = wait_for(stream, &Backend::query_stream);
+  const cudaError_t error = look_at(stream, Patience::asks);
   return error == cudaErrorNotReady ? cudaSuccess : error;
 }
 cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {
@@ -140,27 +168,29 @@ cudaError_t cudaCtxResetPersistingL2Cache() {
   return record(backend().reset_persisting_l2());
 }
 
-// Host functions run on the thread that enqueues them, when what is before them in the stream is done.
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   CUDART_RETURN_IF_STICKY();
   if (function == nullptr) return record(cudaErrorInvalidValue);
   if (find_stream(stream) == nullptr) return record(cudaErrorInvalidResourceHandle);
   if (const auto kept = captured(stream, [&] { return cudaHostNodeParams{function, data}; }))
     return record(*kept);
-  const cudaError_t error = backend().synchronize_stream(find_stream(stream)->in_backend);
-  if (error != cudaSuccess) return record(error);
-  function(data);
-  return cudaSuccess;
+  return record(run_beside(*find_stream(stream), [function, data](StreamId in_backend) {
+    const cudaError_t error = backend().synchronize_stream(in_backend);
+    if (error == cudaSuccess) call_host_function([&] { function(data); });
+    return error;
+  }));
 }
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
                                   unsigned flags) {
   if (callback == nullptr || flags != 0) return record(cudaErrorInvalidValue);
   if (find_stream(stream) == nullptr) return record(cudaErrorInvalidResourceHandle);
   if (const cudaError_t error = refuse_wait_in_capture(stream); error != cudaSuccess) return record(error);
-  const cudaError_t before =
-      sticky() != cudaSuccess ? sticky() : backend().synchronize_stream(find_stream(stream)->in_backend);
-  callback(stream, before, data);
-  return cudaSuccess;
+  return record(run_beside(*find_stream(stream), [stream, callback, data](StreamId in_backend) {
+    const cudaError_t poisoned = backend().sticky();
+    const cudaError_t before = poisoned != cudaSuccess ? poisoned : backend().synchronize_stream(in_backend);
+    call_host_function([&] { callback(stream, before, data); });
+    return cudaSuccess;
+  }));
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
@@ -178,6 +208,7 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
 cudaError_t cudaEventDestroy(cudaEvent_t handle) {
   const Event* event = find_event(handle);
   if (event == nullptr) return record(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t error = wait_for_all_held(); error != cudaSuccess) return record(error);
   const EventId in_backend = event->in_backend;
   remove_event(handle);
   return record(backend().destroy_event(in_backend));
@@ -191,16 +222,21 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event_handle, cudaStream_t stre
   if (const auto kept = record_in_capture(*stream, *event, external, event_handle)) return record(*kept);
   if (event->device != device_of_stream(stream_handle)) return record(cudaErrorInvalidResourceHandle);
   event->recorded = true;
-  return record(backend().record_event(event->in_backend, stream->in_backend));
+  event->held.reset();
+  const auto mark = [id = event->in_backend](StreamId s) { return backend().record_event(id, s); };
+  if (const auto kept = hold(
+          *stream, [&] { return mark; }, &event->held))
+    return record(*kept);
+  return record(mark(stream->in_backend));
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaEventRecordWithFlags(event, stream, 0);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return wait_for(event, &Backend::synchronize_event);
+  return look_at(event, Patience::waits);
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return wait_for(event, &Backend::query_event);
+  return look_at(event, Patience::asks);
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   CUDART_RETURN_IF_STICKY();
@@ -213,6 +249,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   const bool timed = !((first->flags | last->flags) & cudaEventDisableTiming);
   if (first->device != last->device) return record(cudaErrorInvalidResourceHandle);
   if (!timed || !first->recorded || !last->recorded) return record(cudaErrorInvalidResourceHandle);
+  if (!is_reached(first->held) || !is_reached(last->held)) return cudaErrorNotReady;
   return record(backend().elapsed(first->in_backend, last->in_backend, *milliseconds));
 }
 

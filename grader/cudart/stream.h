@@ -12,6 +12,8 @@ namespace warpgrade::cudart {
 
 struct Capture;
 struct GraphNode;
+class HeldPlace;
+class HeldWork;
 
 struct Stream {
   unsigned flags = 0;
@@ -23,8 +25,15 @@ struct Stream {
   bool legacy = false;  // the default stream, which waits for all that are not cudaStreamNonBlocking
 
   // While the stream is captured: the capture, and the nodes that its next work depends on.
-  std::shared_ptr<Capture> capture;
-  std::vector<GraphNode*> tail;
+  std::shared_ptr<Capture> capture{};
+  std::vector<GraphNode*> tail{};
+
+  std::shared_ptr<HeldWork> held{};  // behind a host function (host_functions.h)
+
+  Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream();
 };
 
 struct Event {
@@ -36,6 +45,8 @@ struct Event {
   // Recorded in a captured stream: it stands for these nodes, until it is recorded again.
   std::shared_ptr<Capture> capture;
   std::vector<GraphNode*> nodes;
+
+  std::shared_ptr<HeldPlace> held;  // the record is behind a host function
 };
 
 // nullptr for a handle that was destroyed or never was one. 0 and cudaStreamLegacy are the default stream,

@@ -21,6 +21,12 @@ TEST(Emulator, links_relocatable_device_code) {
   EXPECT_NE(r.output.find("out_of_bounds at separate_part.cu:" + line), std::string::npos) << r.output;
 }
 
+TEST(Emulator, runs_host_functions_beside_the_thread_that_enqueues_them) {
+  expect_success("host_functions");
+  expect_success("host_functions", "own");
+  expect_success("host_functions", "exit");
+}
+
 TEST(Emulator, runs_graphs) {
   expect_success("graphs");
 }

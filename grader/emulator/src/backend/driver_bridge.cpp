@@ -6,6 +6,7 @@
 #include "cudart/capture.h"
 #include "cudart/graph_memory.h"
 #include "cudart/host_access.h"
+#include "cudart/host_functions.h"
 #include "cudart/kernels.h"
 #include "cudart/pools.h"
 
@@ -73,10 +74,12 @@ class OwnBridge final : public DriverBridge {
 
   cudaError_t fill(const cudaMemsetParams& fill, cudaStream_t handle) override {
     if (const cudaError_t poisoned = Emulated::instance().sticky(); poisoned != cudaSuccess) return poisoned;
-    const cudart::Stream* stream = cudart::find_stream(handle);
+    cudart::Stream* stream = cudart::find_stream(handle);
     if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-    const auto kept = cudart::captured(handle, [&] { return cudart::NodeWork(fill); });
-    return kept ? *kept : cudart::fill_elements(fill, stream->in_backend);
+    if (const auto kept = cudart::captured(handle, [&] { return cudart::NodeWork(fill); })) return *kept;
+    const auto work = [fill](cudart::StreamId in_backend) { return cudart::fill_elements(fill, in_backend); };
+    if (const auto kept = cudart::hold(*stream, [&] { return work; })) return *kept;
+    return work(stream->in_backend);
   }
   std::optional<cudart::MemoryRange> find_memory(uint64_t address) override {
     return Emulated::instance().find(address);
@@ -84,6 +87,7 @@ class OwnBridge final : public DriverBridge {
   cudaError_t release(uint64_t address, std::initializer_list<cudart::MemoryKind> kinds,
                       const char* call) override {
     if (const cudaError_t poisoned = Emulated::instance().sticky(); poisoned != cudaSuccess) return poisoned;
+    if (const cudaError_t error = cudart::wait_for_all_held(); error != cudaSuccess) return error;
     if (const auto freed = cudart::free_graph_memory(address)) return *freed;
     const cudaError_t error = Emulated::instance().release(address, {kinds.begin(), kinds.size()}, call);
     if (error == cudaSuccess) cudart::return_to_pool(address);

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "base/processor.h"
+#include "cudart/host_functions.h"
 #include "judge/executor/forwarding/forwarding.h"
 #include "judge/executor/host_commands.h"
 
@@ -39,6 +40,8 @@ int warpgrade_executor_next_command(warpgrade_executor_command* command) {
 int warpgrade_executor_done(int64_t status, const char* message) {
   Channel* channel = Forwarding::instance().channel();
   if (channel == nullptr) return -1;
+  // What is behind a host function belongs to the command, too, and the device must have all of it.
+  static_cast<void>(warpgrade::cudart::wait_for_all_held());
   const size_t length = strnlen(message, wire::kMostName);
   const std::span<const uint8_t> text{reinterpret_cast<const uint8_t*>(message), length};
   return channel->post(wire::Op::command_done, {static_cast<uint64_t>(status)}, text) == cudaSuccess ? 0 : -1;

@@ -68,8 +68,17 @@ INSTANTIATE_TEST_SUITE_P(Executor, Programs,
                                          "graphs", "thrust_algorithms", "cub_algorithms", "curand_device",
                                          "libcudacxx", "libcudacxx_barriers", "cub_thrust", "separate",
                                          "vectors_between_blocks", "textures", "surfaces", "graph_memory",
-                                         "device_queries", "limits", "runtime_api", "memory_spaces"),
+                                         "device_queries", "limits", "runtime_api", "memory_spaces",
+                                         "host_functions"),
                          [](const auto& test) { return test.param; });
+
+TEST(Executor, lets_host_functions_wait_for_one_another_and_for_the_end_of_the_program) {
+  for (const char* what : {"host_functions own", "host_functions exit"}) {
+    const Result r = run_through_executor(what);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_EQ(r.output.find("FAILED"), std::string::npos) << r.output;
+  }
+}
 
 TEST(Executor, launches_clusters_and_tells_their_occupancy) {
   const Result r = run_through_executor("clusters", "WARPEMU_ARCH=90");

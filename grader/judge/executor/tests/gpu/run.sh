@@ -12,7 +12,7 @@ log=$out/executor-gpu.log
 : >"$log"
 want=("$@")
 programs=${PROGRAMS:-"runtime_api runtime_errors memory_spaces graphs atomics barriers cooperative_groups device_functions printf_and_assert
-  warp_operations cub_thrust thrust_algorithms cub_algorithms curand_device libcudacxx integer_arithmetic spmm device_heap textures surfaces"}
+  warp_operations cub_thrust thrust_algorithms cub_algorithms curand_device libcudacxx integer_arithmetic spmm device_heap textures surfaces host_functions"}
 
 wanted() { [[ ${#want[@]} -eq 0 || " ${want[*]} " == *" $1 "* ]]; }
 # stage NAME SECONDS COMMAND...: goes on after a failure.
