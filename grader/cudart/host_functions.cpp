@@ -130,7 +130,7 @@ cudaError_t wait_until(const Condition& condition) {
   if (condition()) return cudaSuccess;
   if (t_is_host_function) return cudaErrorNotPermitted;
   s.changed.wait(lock, condition);
-  return cudaSuccess;
+  return backend().sticky();  // held work may have faulted since the call began
 }
 
 bool holds_something(const Stream& stream) {

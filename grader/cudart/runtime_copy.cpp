@@ -41,15 +41,18 @@ cudaError_t run_work(const cudaMemsetParams& fill, StreamId stream, bool) {
   return fill_elements(fill, stream);
 }
 
-// Keeps the work behind a host function, or waits for that where the host's memory has to be read now.
-template <class Work>
-std::optional<cudaError_t> keep(Stream& stream, const Work& work, bool waits) {
+// Keeps the work behind a host function, or waits for that where the program's own memory is used at once.
+std::optional<cudaError_t> keep(Stream& stream, const cudaMemcpy3DParms& copy, bool waits) {
   if (nothing_is_held()) return std::nullopt;
-  if (waits || !fits_into_graph(work)) {
+  if (waits || !fits_into_graph(copy)) {
     const cudaError_t error = wait_to_enqueue(stream);
     return error == cudaSuccess ? std::nullopt : std::optional(error);
   }
-  return hold(stream, [&] { return [work](StreamId s) { return run_work(work, s, false); }; });
+  return hold(stream, [&] { return [copy](StreamId s) { return run_work(copy, s, false); }; });
+}
+std::optional<cudaError_t> keep(Stream& stream, const cudaMemsetParams& fill, bool) {
+  if (nothing_is_held() || !fits_into_graph(fill)) return std::nullopt;  // one that is wrong fails at once
+  return hold(stream, [&] { return [fill](StreamId s) { return run_work(fill, s, false); }; });
 }
 
 // Runs a copy or fill, or adds it to the graph that captures its stream.

@@ -25,6 +25,9 @@ TEST(Emulator, runs_host_functions_beside_the_thread_that_enqueues_them) {
   expect_success("host_functions");
   expect_success("host_functions", "own");
   expect_success("host_functions", "exit");
+  const Result r = run("host_functions", "fault", "WARPEMU_REPORT=quiet");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(r.output, "700\n");
 }
 
 TEST(Emulator, runs_graphs) {

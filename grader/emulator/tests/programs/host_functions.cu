@@ -245,6 +245,21 @@ void pageable_copies_and_pools_stay_in_order() {
   expect(pageable == 42, "a copy out of memory of a pool, behind a host function");
 }
 
+// What a launch or a call alone tells is told by it, also where its work would be held.
+void mistakes_are_told_at_once() {
+  Fixture f;
+  Door door;
+  door.put_into(f.a);
+  add<<<1, 2000, 0, f.a>>>(f.device, 1);
+  expect(cudaGetLastError() != cudaSuccess, "a block too large");
+  expect(cudaMemsetAsync(reinterpret_cast<void*>(8), 0, 4, f.a) == cudaErrorInvalidValue,
+         "a fill of nothing");
+  expect(!door.is_left, "and nothing was waited for");
+  door.is_open = true;
+  CHECK_CUDA(cudaStreamSynchronize(f.a));
+  cudaGetLastError();
+}
+
 void many_threads_have_their_own() {
   std::vector<std::thread> threads;
   std::atomic<int> right{0};
@@ -271,7 +286,19 @@ void are_as_free_as_they_may_be() {
   may_not_wait_for_their_own_stream();
 }
 
-// `own`: what is ours alone. `exit`: the program ends while a host function waits.
+// The fault of a kernel that was held shows at the next wait.
+void fault() {
+  static Door door;
+  cudaStream_t stream;
+  CHECK_CUDA(cudaStreamCreate(&stream));
+  door.put_into(stream);
+  add<<<1, 1, 0, stream>>>(reinterpret_cast<int*>(8), 1);
+  CHECK_CUDA(cudaGetLastError());
+  door.is_open = true;
+  std::printf("%d\n", cudaStreamSynchronize(stream));
+}
+
+// `own`: what is ours alone. `fault`: a kernel's fault behind a host function. `exit`: the program ends while a host function waits.
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   alarm(kMostSeconds);
@@ -284,8 +311,10 @@ int main(int argc, char** argv) {
   callbacks_get_the_status();
   graphs_with_one_run_beside();
   pageable_copies_and_pools_stay_in_order();
+  mistakes_are_told_at_once();
   many_threads_have_their_own();
   if (what == "own") are_as_free_as_they_may_be();
+  if (what == "fault") fault();
   if (what == "exit") {
     static Door door;
     door.put_into(nullptr);
