@@ -1,6 +1,7 @@
-// Host functions run on a thread of their own, one for each stream that has some, as NVIDIA's runtime does it:
-// the thread that enqueues one goes on, and the function may wait for it. A backend knows no host functions.
-// So until such a function has returned, what the program puts into the stream behind it is held here.
+// Host functions run on a thread of their own, one for each stream that has some, as NVIDIA's runtime does
+// it: the thread that enqueues one goes on, and the function may wait for it. A backend knows no host
+// functions. So until such a function has returned, what the program puts into the stream behind it is
+// held here.
 //
 // Held are launches, fills, copies between memory of the device and pinned memory, events, graphs and more
 // host functions. Any other call waits until the stream holds nothing. So does work in the default stream
