@@ -222,8 +222,9 @@ std::vector<Submission> find_submissions(const fs::path& folder, const std::stri
     throw UsageError("{} is a file; give the folder that it lies in: {}", folder.string(),
                      fs::absolute(folder).parent_path().string());
   if (!fs::is_directory(folder)) {
-    throw UsageError("no such folder: {}; give the folder whose sub-folders are the submissions",
-                     folder.string());
+    throw UsageError(
+        "no such folder: {}; give the folder that {}.cu lies in, or one whose sub-folders are submissions",
+        folder.string(), lab);
   }
   std::vector<Submission> submissions;
   std::vector<fs::path> folders;
