@@ -3,15 +3,18 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace warpgrade {
 namespace {
 
 struct RequestedFault {
-  std::string stage, submission, kind;
+  std::string stage, submission, kind, file;
 };
 
 RequestedFault read_requested_fault() {
@@ -26,9 +29,14 @@ RequestedFault read_requested_fault() {
     if (key == "stage") requested.stage = value;
     if (key == "submission") requested.submission = value;
     if (key == "kind") requested.kind = value;
+    if (key == "while") requested.file = value;
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
   return requested;
+}
+
+void wait_while_there(const std::string& file) {
+  while (std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
 }  // namespace
@@ -37,6 +45,7 @@ void inject(const char* stage, std::string_view submission) {
   static const RequestedFault requested = read_requested_fault();
   if (requested.stage.empty() || requested.stage != stage) return;
   if (!requested.submission.empty() && requested.submission != submission) return;
+  if (requested.kind == "wait") return wait_while_there(requested.file);
   if (requested.kind == "signal") {
     signal(SIGSEGV, SIG_DFL);
     raise(SIGSEGV);

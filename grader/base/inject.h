@@ -1,11 +1,12 @@
-// Faults on purpose, for tests: a named point of the trusted programs throws or dies where the environment
-// says so. Submissions never see the variable, and no decision depends on it.
+// Faults on purpose, for tests: a named point of the trusted programs throws, dies or waits where the
+// environment says so. Submissions never see the variable, and no decision depends on it.
 //
 //   WARPGRADE_INJECT="stage:check,submission:bo,kind:exception"
 //
 // stage       stage, compile, inspect, start, plan, run, check, record, report or export
 // submission  the id whose turn it is; without it everybody's
-// kind        exception (std::runtime_error), other (an int is thrown) or signal (SIGSEGV)
+// kind        exception (std::runtime_error), other (an int is thrown), signal (SIGSEGV) or wait
+// while       a file: `wait` lasts as long as it is there
 #pragma once
 
 #include <string_view>
