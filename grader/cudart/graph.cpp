@@ -37,7 +37,9 @@ cudaError_t record_event(cudaEvent_t handle, StreamId stream) {
 cudaError_t wait_event(cudaEvent_t handle, StreamId stream) {
   const Event* event = find_event(handle);
   if (event == nullptr) return cudaErrorInvalidResourceHandle;
-  return event->recorded ? backend().wait_event(stream, event->in_backend) : cudaSuccess;
+  if (!event->recorded) return cudaSuccess;
+  const cudaError_t error = wait_for(event->held);
+  return error != cudaSuccess ? error : backend().wait_event(stream, event->in_backend);
 }
 
 cudaError_t run_body(const Graph& body, StreamId stream) {

@@ -19,5 +19,7 @@ bool fits_into_graph(const cudaMemsetParams& fill);
 Fill fill_of(const cudaMemsetParams& fill);
 // Rows of 1-, 2- or 4-byte elements.
 cudaError_t fill_elements(const cudaMemsetParams& fill, StreamId stream);
+// The same in a stream of the program's, which may be captured or hold its work. Records no error.
+cudaError_t fill_in_stream(cudaStream_t stream, const cudaMemsetParams& fill);
 
 }  // namespace warpgrade::cudart

@@ -185,6 +185,13 @@ std::optional<cudaError_t> hold(Stream& stream, const std::function<StreamWork()
   return cudaSuccess;
 }
 
+cudaError_t run_in_order(Stream& stream, const StreamWork& work, std::shared_ptr<HeldPlace>* place) {
+  if (const auto kept = hold(
+          stream, [&] { return work; }, place))
+    return *kept;
+  return work(stream.in_backend);
+}
+
 cudaError_t wait_for_held(const Stream& stream) {
   return wait_until([&] { return !holds_something(stream); });
 }

@@ -32,8 +32,11 @@ bool is_reached(const std::shared_ptr<HeldPlace>& place);  // true of none
 // are told like those of other work that runs later. `place`: reached when the work is done.
 cudaError_t run_beside(Stream& stream, StreamWork work, std::shared_ptr<HeldPlace>* place = nullptr);
 
-// For a call that enqueues work: empty when the stream holds nothing and the work is to be run now, else the
-// call's result. `work` makes what is kept.
+// Runs work on the calling thread, or holds it. `place`: as above, none when the work was run.
+cudaError_t run_in_order(Stream& stream, const StreamWork& work, std::shared_ptr<HeldPlace>* place = nullptr);
+
+// The same for work that is dear to keep: empty when it is to be run now, else the call's result. `work`
+// makes what is kept.
 std::optional<cudaError_t> hold(Stream& stream, const std::function<StreamWork()>& work,
                                 std::shared_ptr<HeldPlace>* place = nullptr);
 

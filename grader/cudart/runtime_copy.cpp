@@ -57,13 +57,18 @@ std::optional<cudaError_t> keep(Stream& stream, const cudaMemsetParams& fill, bo
 
 // Runs a copy or fill, or adds it to the graph that captures its stream.
 template <class Work>
+cudaError_t put_into(cudaStream_t handle, const Work& work, bool waits) {
+  Stream* stream = find_stream(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  if (const auto kept = captured(handle, [&] { return NodeWork(work); })) return *kept;
+  if (const auto kept = keep(*stream, work, waits)) return *kept;
+  return run_work(work, stream->in_backend, waits);
+}
+
+template <class Work>
 cudaError_t in_stream(cudaStream_t handle, const Work& work, bool waits = false) {
   CUDART_RETURN_IF_STICKY();
-  Stream* stream = find_stream(handle);
-  if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
-  if (const auto kept = captured(handle, [&] { return NodeWork(work); })) return record(*kept);
-  if (const auto kept = keep(*stream, work, waits)) return record(*kept);
-  return record(run_work(work, stream->in_backend, waits));
+  return record(put_into(handle, work, waits));
 }
 
 cudaError_t copy_rows(const cudaMemcpy3DParms& copy, cudaStream_t stream, bool waits) {
@@ -125,6 +130,11 @@ cudaError_t symbol_range(const void* symbol, size_t offset, size_t bytes, void**
 }
 
 }  // namespace
+
+cudaError_t fill_in_stream(cudaStream_t stream, const cudaMemsetParams& fill) {
+  return put_into(stream, fill, false);
+}
+
 }  // namespace warpgrade::cudart
 
 using namespace warpgrade::cudart;

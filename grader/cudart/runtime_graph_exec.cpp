@@ -57,6 +57,18 @@ cudaError_t change(cudaGraphExec_t handle, const F& how) {
   return cudaSuccess;
 }
 
+// The events that a held launch will record are recorded from now on, and not reached before the launch is.
+void note_events(const Graph& graph, const std::shared_ptr<HeldPlace>& end) {
+  for (const auto& node : graph.nodes) {
+    if (const auto* child = std::get_if<ChildNode>(&node->work)) note_events(*child->graph, end);
+    const auto* recording = std::get_if<EventRecordNode>(&node->work);
+    Event* event = recording != nullptr ? find_event(recording->event) : nullptr;
+    if (event == nullptr) continue;
+    event->recorded = true;
+    event->held = end;
+  }
+}
+
 // The copy in an executable graph of a node of the graph that it was made from; nullptr when it has none.
 GraphNode* node_in(cudaGraphExec_t exec_handle, cudaGraphNode_t node) {
   const std::shared_ptr<GraphExec> exec = find_exec(exec_handle);
@@ -155,9 +167,11 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream_handle) 
   if (const auto kept = captured(stream_handle, [&] { return ChildNode{exec->graph->clone()}; }))
     return record(*kept);
   const StreamWork launch = [exec](StreamId in_backend) { return run(*exec, in_backend); };
-  if (exec->calls_host) return record(run_beside(*stream, launch));
-  if (const auto kept = hold(*stream, [&] { return launch; })) return record(*kept);
-  return record(run(*exec, stream->in_backend));
+  std::shared_ptr<HeldPlace> end;
+  const cudaError_t error =
+      exec->calls_host ? run_beside(*stream, launch, &end) : run_in_order(*stream, launch, &end);
+  if (error == cudaSuccess && end) note_events(*exec->graph, end);
+  return record(error);
 }
 cudaError_t cudaGraphUpload(cudaGraphExec_t handle, cudaStream_t stream_handle) {
   CUDART_RETURN_IF_STICKY();

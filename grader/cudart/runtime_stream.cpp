@@ -103,8 +103,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_ha
   if (!event->recorded) return cudaSuccess;
   if (!is_reached(event->held)) return record(wait_behind_held(*stream, *event));
   const auto wait = [id = event->in_backend](StreamId s) { return backend().wait_event(s, id); };
-  if (const auto kept = hold(*stream, [&] { return wait; })) return record(*kept);
-  return record(wait(stream->in_backend));
+  return record(run_in_order(*stream, wait));
 }
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
   const cudaError_t error = look_at(stream, Patience::asks);
@@ -224,10 +223,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event_handle, cudaStream_t stre
   event->recorded = true;
   event->held.reset();
   const auto mark = [id = event->in_backend](StreamId s) { return backend().record_event(id, s); };
-  if (const auto kept = hold(
-          *stream, [&] { return mark; }, &event->held))
-    return record(*kept);
-  return record(mark(stream->in_backend));
+  return record(run_in_order(*stream, mark, &event->held));
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaEventRecordWithFlags(event, stream, 0);

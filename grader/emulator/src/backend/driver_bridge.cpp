@@ -74,12 +74,7 @@ class OwnBridge final : public DriverBridge {
 
   cudaError_t fill(const cudaMemsetParams& fill, cudaStream_t handle) override {
     if (const cudaError_t poisoned = Emulated::instance().sticky(); poisoned != cudaSuccess) return poisoned;
-    cudart::Stream* stream = cudart::find_stream(handle);
-    if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-    if (const auto kept = cudart::captured(handle, [&] { return cudart::NodeWork(fill); })) return *kept;
-    const auto work = [fill](cudart::StreamId in_backend) { return cudart::fill_elements(fill, in_backend); };
-    if (const auto kept = cudart::hold(*stream, [&] { return work; })) return *kept;
-    return work(stream->in_backend);
+    return cudart::fill_in_stream(handle, fill);
   }
   std::optional<cudart::MemoryRange> find_memory(uint64_t address) override {
     return Emulated::instance().find(address);

@@ -9,6 +9,7 @@
 #include "backend/emulated.h"
 #include "cudart/current_device.h"
 #include "cudart/fat_binary.h"
+#include "cudart/host_functions.h"
 #include "cudart/kernels.h"
 #include "loader/fatbin.h"
 #include "support/settings.h"
@@ -169,6 +170,7 @@ LoadedFunction* LoadedCode::find_function(const void* handle) {
 }
 
 bool LoadedCode::unload(const void* handle) {
+  if (cudart::wait_for_all_held() != cudaSuccess) return false;  // a launch of it may be among that
   AllCode& known = all();
   const std::lock_guard lock(known.mutex);
   LoadedCode* code = find(handle);

@@ -1,5 +1,7 @@
 // The driver API as courses' samples use it: devices, contexts, modules, launches, memory, streams, events,
 // and the runtime beside it. The kernels are in the program and, as PTX, in a file beside it.
+#include <unistd.h>
+
 #include <thread>
 
 #include "driver_check.h"
@@ -372,6 +374,36 @@ void streams_and_events(CUmodule module) {
   CHECK_DRIVER(cuMemFree(data));
 }
 
+void CUDA_CB sleep_a_little(void*) {
+  usleep(20000);
+}
+
+// A module's kernel that is held behind a host function still runs when the module is unloaded; a wrong fill
+// fails at once.
+void work_behind_a_host_function() {
+  const CUmodule module = load_module();
+  CUstream stream = nullptr;
+  CUdeviceptr data = 0;
+  CHECK_DRIVER(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CHECK_DRIVER(cuMemAlloc(&data, 10 * sizeof(float)));
+  const std::vector<float> values = ramp(10, 1.0f);
+  CHECK_DRIVER(cuMemcpyHtoD(data, values.data(), 10 * sizeof(float)));
+  int n = 10;
+  void* arguments[] = {&data, &n};
+  const CUfunction scale = find_kernel(module, "scale");
+  CHECK_DRIVER(cuLaunchHostFunc(stream, sleep_a_little, nullptr));
+  CHECK_DRIVER(cuLaunchKernel(scale, 1, 1, 1, 128, 1, 1, 0, stream, arguments, nullptr));
+  expect(cuMemsetD32Async(CUdeviceptr{8}, 0, 1, stream) == CUDA_ERROR_INVALID_VALUE, "a fill of nothing");
+  expect(cuStreamQuery(stream) == CUDA_ERROR_NOT_READY, "the kernel waits");
+  CHECK_DRIVER(cuModuleUnload(module));
+  std::vector<float> scaled(10);
+  CHECK_DRIVER(cuStreamSynchronize(stream));
+  CHECK_DRIVER(cuMemcpyDtoH(scaled.data(), data, 10 * sizeof(float)));
+  expect(scaled[7] != values[7], "the kernel of the unloaded module");
+  CHECK_DRIVER(cuMemFree(data));
+  CHECK_DRIVER(cuStreamDestroy(stream));
+}
+
 // One program, both interfaces: memory, streams and kernels of one are the other's.
 void beside_the_runtime(CUmodule module) {
   float* memory = nullptr;
@@ -488,6 +520,7 @@ int main(int argc, char** argv) {
   other_launches(module);
   contexts(primary);
   streams_and_events(module);
+  work_behind_a_host_function();
   beside_the_runtime(module);
 #if CUDART_VERSION >= 12080
   libraries_of_the_runtime();

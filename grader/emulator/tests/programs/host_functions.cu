@@ -226,6 +226,49 @@ void graphs_with_one_run_beside() {
   CHECK_CUDA(cudaGraphDestroy(graph));
 }
 
+// An event that a graph records is not done before the graph's host function, and a graph waits for one.
+void graphs_record_events_behind_one() {
+  Fixture f;
+  Door door;
+  cudaEvent_t event, behind;
+  CHECK_CUDA(cudaEventCreate(&event));
+  CHECK_CUDA(cudaEventCreate(&behind));
+  CHECK_CUDA(cudaStreamBeginCapture(f.a, cudaStreamCaptureModeGlobal));
+  CHECK_CUDA(cudaLaunchHostFunc(f.a, Door::wait, &door));
+  add<<<1, 1, 0, f.a>>>(f.device, 4);
+  CHECK_CUDA(cudaEventRecordWithFlags(event, f.a, cudaEventRecordExternal));
+  cudaGraph_t recording, waiting;
+  CHECK_CUDA(cudaStreamEndCapture(f.a, &recording));
+  CHECK_CUDA(cudaStreamBeginCapture(f.b, cudaStreamCaptureModeGlobal));
+  CHECK_CUDA(cudaStreamWaitEvent(f.b, behind, cudaEventWaitExternal));
+  twice<<<1, 1, 0, f.b>>>(f.device);
+  CHECK_CUDA(cudaStreamEndCapture(f.b, &waiting));
+  cudaGraphExec_t first, second;
+  CHECK_CUDA(cudaGraphInstantiate(&first, recording, 0));
+  CHECK_CUDA(cudaGraphInstantiate(&second, waiting, 0));
+
+  CHECK_CUDA(cudaGraphLaunch(first, f.a));
+  expect(cudaEventQuery(event) == cudaErrorNotReady, "the graph's event is not done");
+  door.is_open = true;
+  CHECK_CUDA(cudaEventSynchronize(event));
+  expect(f.value() == 4, "it stands behind the graph's kernel");
+
+  std::function<void()> slow = [&] {
+    usleep(20000);
+    f.pinned[0] = 50;
+  };
+  CHECK_CUDA(cudaLaunchHostFunc(f.a, call, &slow));
+  CHECK_CUDA(cudaMemcpyAsync(f.device, f.pinned, sizeof(int), cudaMemcpyHostToDevice, f.a));
+  CHECK_CUDA(cudaEventRecord(behind, f.a));
+  CHECK_CUDA(cudaGraphLaunch(second, f.b));
+  CHECK_CUDA(cudaStreamSynchronize(f.b));
+  expect(f.value() == 100, "a graph waits for an event behind a host function");
+  for (const cudaGraphExec_t exec : {first, second}) CHECK_CUDA(cudaGraphExecDestroy(exec));
+  for (const cudaGraph_t graph : {recording, waiting}) CHECK_CUDA(cudaGraphDestroy(graph));
+  CHECK_CUDA(cudaEventDestroy(event));
+  CHECK_CUDA(cudaEventDestroy(behind));
+}
+
 void pageable_copies_and_pools_stay_in_order() {
   Fixture f;
   std::function<void()> slow = [&] {
@@ -310,6 +353,7 @@ int main(int argc, char** argv) {
   order_the_default_stream();
   callbacks_get_the_status();
   graphs_with_one_run_beside();
+  graphs_record_events_behind_one();
   pageable_copies_and_pools_stay_in_order();
   mistakes_are_told_at_once();
   many_threads_have_their_own();

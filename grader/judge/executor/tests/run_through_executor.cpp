@@ -78,6 +78,9 @@ TEST(Executor, lets_host_functions_wait_for_one_another_and_for_the_end_of_the_p
     EXPECT_EQ(r.exit_code, 0) << r.output;
     EXPECT_EQ(r.output.find("FAILED"), std::string::npos) << r.output;
   }
+}
+
+TEST(Executor, tells_the_fault_of_a_kernel_behind_a_host_function) {
   const Result fault = run_through_executor("host_functions fault", "WARPEMU_REPORT=quiet");
   EXPECT_EQ(fault.exit_code, 0) << fault.output;
   EXPECT_NE(fault.output.find("700\n"), std::string::npos) << fault.output;

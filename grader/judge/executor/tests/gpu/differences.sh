@@ -7,7 +7,7 @@
 # Everything goes to $OUT (or ./executor-gpu): differences.txt is the table. There is no bar: the exit code says whether all ran.
 #
 # Known: with device code that is loaded at its first use, and with runs of both kinds apart (fidelity.cpp), no solution differs by more than
-# 1 %, but for two that the noise takes there (reports/published/h100/benches/fidelity.txt and fidelity-order.txt). When the executor loaded all
+# 1 % or 0.5 us (reports/published/h100/benches/fidelity.txt and fidelity-order.txt). When the executor loaded all
 # code at once, optimized and 04_row_split took 2 to 3 us less through it, and when the order of the runs was mixed, the steps of apsp did.
 # So this script is for the next difference: it says what the difference depends on.
 #
