@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "base/tables.h"
 #include "base/text.h"
+#include "course/ingest/ingest.h"
 #include "course/ingest/times.h"
 
 namespace warpgrade {
@@ -39,11 +41,26 @@ std::string person_of(const json& taken, const std::string& id) {
   return plain_line(id);
 }
 
-}  // namespace
+// By id in run.json: the files that are compiled, or why there are none.
+std::map<std::string, std::string> judged_files(const RunFolder& folder, const std::string& lab) {
+  constexpr std::size_t kMostNamed = 4;
+  std::map<std::string, std::string> files;
+  for (const Submission& submission : class_submissions(folder, lab)) {
+    std::vector<std::string> names;
+    for (const auto& file : submission.files)
+      if (names.size() < kMostNamed) names.push_back(plain_line(file.string()));
+    std::string text = fmt::format("{}", fmt::join(names, ", "));
+    if (submission.files.size() > kMostNamed)
+      text += fmt::format(" and {} more", submission.files.size() - kMostNamed);
+    files[submission.id] = submission.problem ? plain_line(*submission.problem) : text;
+  }
+  return files;
+}
 
-void print_matched_names(const json& taken) {
+// A line a hand-in, with its people, time and files, then who handed in nothing.
+void print_table(const json& taken, const std::map<std::string, std::string>& files) {
   const TimeZone zone = TimeZone::named(taken.at("timezone"));
-  std::vector<std::vector<std::string>> rows{{"hand-in", "attempt", "of", "handed in", ""}};
+  std::vector<std::vector<std::string>> rows{{"hand-in", "attempt", "of", "handed in", "", "what is judged"}};
   std::set<std::string> handed_in;
   for (const json& attempt : taken.at("attempts")) {
     std::vector<std::string> people;
@@ -51,11 +68,13 @@ void print_matched_names(const json& taken) {
     if (people.empty()) people.push_back(person_of(taken, attempt.at("student")));
     handed_in.insert(attempt.at("student"));
     for (const json& member : attempt.at("members")) handed_in.insert(member.get<std::string>());
+    const auto judged = files.find(attempt.value("submission", ""));
     rows.push_back({plain_line(attempt.at("origin").get<std::string>()),
                     std::to_string(attempt.at("attempt").get<int>()),
                     fmt::format("{}", fmt::join(people, ", ")),
                     attempt.contains("submitted_at") ? zone.text(*parse_time(attempt["submitted_at"])) : "",
-                    attempt.at("status") == "graded" ? "" : attempt.at("status").get<std::string>()});
+                    attempt.at("status") == "graded" ? "" : attempt.at("status").get<std::string>(),
+                    judged == files.end() ? "" : judged->second});
   }
   fmt::print("{}", format_table(rows));
   std::vector<std::string> missing;
@@ -64,7 +83,12 @@ void print_matched_names(const json& taken) {
   if (!missing.empty()) fmt::print("handed in nothing: {}\n", fmt::join(missing, ", "));
 }
 
-int print_taken(const json& taken, bool has_roster) {
+}  // namespace
+
+int print_class(const RunFolder& folder, const json& taken, const std::string& lab, bool table) {
+  if (table) print_table(taken, judged_files(folder, lab));
+  const bool has_roster = std::any_of(taken.at("students").begin(), taken.at("students").end(),
+                                      [](const json& student) { return student.value("on_roster", true); });
   int graded = 0, refused = 0;
   for (const json& attempt : taken.at("attempts")) {
     graded += attempt.at("status") == "graded" ? 1 : 0;

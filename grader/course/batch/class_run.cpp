@@ -310,13 +310,13 @@ void ClassRun::resume() {
       changed += (changed.empty() ? "" : ", ") + std::string(key);
   }
   run_ = before;
-  // Rolling hand-ins: what was there stays as it was, and more has come.
-  const bool grown = changed == "submissions" && !attempts_that_count_.empty();
-  if (grown) {
+  // A class may change: ids of attempts stay with their contents, so that what was recorded stays right.
+  const bool other_class = changed == "submissions" && options_.class_in_run;
+  if (other_class) {
     run_["submissions"] = now["submissions"];
     folder_.write_run(run_);
   }
-  if (changed.empty() || grown) {
+  if (changed.empty() || other_class) {
     seed_ = read_text(folder_.seed_file());
     return;
   }

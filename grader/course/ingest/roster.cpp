@@ -132,13 +132,28 @@ nlohmann::json Student::to_json() const {
     if (!text.empty()) json[key] = text;
   if (deadline) json["deadline"] = format_time(*deadline);
   if (!on_roster) json["on_roster"] = false;
+  if (!former_ids.empty()) json["former_ids"] = former_ids;
   return json;
+}
+
+Student Student::from_json(const nlohmann::json& json) {
+  Student student;
+  student.id = json.at("id");
+  const std::pair<const char*, std::string&> texts[] = {
+      {"name", student.name},           {"email", student.email},         {"section", student.section},
+      {"team", student.team},           {"canvas_id", student.canvas_id}, {"sis_id", student.sis_id},
+      {"moodle_id", student.moodle_id}, {"login", student.login},         {"github", student.github}};
+  for (const auto& [key, text] : texts) text = json.value(key, "");
+  if (json.contains("deadline")) student.deadline = parse_time(json.at("deadline"));
+  student.on_roster = json.value("on_roster", true);
+  student.former_ids = json.value("former_ids", std::vector<std::string>());
+  return student;
 }
 
 Roster Roster::read(const std::filesystem::path& file, const TimeZone& zone) {
   const CsvTable table = read_csv(file);
   const Columns columns = columns_of(table);
-  Roster roster;
+  std::vector<Student> students;
   std::map<std::string, int> lines;
   for (const CsvTable::Row& row : table.rows) {
     Student student = student_of(table, row, columns, zone);
@@ -148,9 +163,15 @@ Roster Roster::read(const std::filesystem::path& file, const TimeZone& zone) {
     if (!is_new)
       throw UsageError("{}:{}: the id {} is already in line {}", table.file, row.line, student.id,
                        before->second);
-    roster.students_.push_back(std::move(student));
+    students.push_back(std::move(student));
   }
-  if (roster.students_.empty()) throw UsageError("{} has a header but no student", table.file);
+  if (students.empty()) throw UsageError("{} has a header but no student", table.file);
+  return of(std::move(students));
+}
+
+Roster Roster::of(std::vector<Student> students) {
+  Roster roster;
+  roster.students_ = std::move(students);
   // Ids first: somebody's address or login never hides another one's id.
   for (std::size_t i = 0; i < roster.students_.size(); ++i) roster.ids_[folded(roster.students_[i].id)] = i;
   for (std::size_t i = 0; i < roster.students_.size(); ++i) roster.index(i);
@@ -207,6 +228,12 @@ void Roster::learn(std::size_t i, const StudentKeys& keys) {
     student.moodle_id = keys.moodle_id;
     moodle_.emplace(keys.moodle_id, i);
   }
+}
+
+void Roster::note_former_id(std::size_t i, const std::string& id) {
+  std::vector<std::string>& former = students_[i].former_ids;
+  if (std::find(former.begin(), former.end(), id) == former.end()) former.push_back(id);
+  ids_.emplace(folded(id), i);
 }
 
 std::size_t Roster::add(const StudentKeys& keys) {

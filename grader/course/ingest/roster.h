@@ -22,7 +22,9 @@ struct Student {
   std::string canvas_id, sis_id, login, moodle_id, github;
   std::optional<std::int64_t> deadline;  // an extension, seconds since 1970
   bool on_roster = true;
+  std::vector<std::string> former_ids;  // by which this person was known before the roster was corrected
   nlohmann::json to_json() const;
+  static Student from_json(const nlohmann::json& json);  // what to_json() made
 };
 
 // How an export names a student.
@@ -38,6 +40,8 @@ class Roster {
   // Times without a zone are of `zone`. Throws UsageError with file and line: no id column, an id twice,
   // a bad time.
   static Roster read(const std::filesystem::path& file, const TimeZone& zone = {});
+  // Of students whose ids differ.
+  static Roster of(std::vector<Student> students);
 
   const std::vector<Student>& students() const { return students_; }
   std::vector<Student>& students() { return students_; }
@@ -46,11 +50,14 @@ class Roster {
   // empty. A number of an LMS is compared with the numbers of that LMS alone. A name that two students have
   // means nobody. A team's name means its first member: where groups hand in, some LMSs name the group.
   std::size_t find_or_add(const StudentKeys& keys);
+  // The same without adding anybody.
+  std::optional<std::size_t> find(const StudentKeys& keys) const;
+  // By which the student is found as well, unless it is somebody else's id now.
+  void note_former_id(std::size_t student, const std::string& id);
 
  private:
   void index(std::size_t student);
   void learn(std::size_t student, const StudentKeys& keys);
-  std::optional<std::size_t> find(const StudentKeys& keys) const;
   std::size_t add(const StudentKeys& keys);
 
   std::vector<Student> students_;
