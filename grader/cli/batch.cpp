@@ -9,6 +9,7 @@
 #include "cli/batch_commands.h"
 #include "cli/failure_text.h"
 #include "cli/judging_options.h"
+#include "course/batch/class_run.h"
 #include "course/batch/publish.h"
 #include "course/ingest/times.h"
 #include "course/record/events.h"
@@ -171,6 +172,13 @@ void add_batch(CLI::App& app, int& code) {
 int continue_batch(const fs::path& run, const json& batch, bool quiet) {
   if (batch.contains("watch")) return watch(run, batch, quiet);
   if (batch.at("executor") == "local") return grade_locally(run, batch, quiet);
+  {  // run.json as the class is now; tasks on the nodes only read it
+    GradeOptions options = GradeOptions::from_json(batch.at("options"));
+    options.run = run;
+    options.judged_elsewhere = true;
+    Progress progress(quiet);
+    const ClassRun opened(options, progress);
+  }
   EventLog events(run);
   fmt::print("{}\n", Rounds(RunFolder(run), Site::from_json(batch.at("site")), events).advance());
   return kExitGraded;

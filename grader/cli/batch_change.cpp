@@ -12,6 +12,7 @@
 #include "cli/grades.h"
 #include "course/ingest/times.h"
 #include "course/record/events.h"
+#include "course/slurm/rounds.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -31,6 +32,19 @@ void refuse_where_watched(const ClassChange& change, const json& batch) {
   if (batch.contains("watch") && (change.add || !change.replace.empty()))
     throw UsageError("this class is watched: put the hand-in into {}, and the watch takes it in",
                      batch.at("source").get<std::string>());
+}
+
+// Tasks of a round know their submissions by the ids that it was planned with.
+void refuse_while_a_round_runs(const RunFolder& folder, const json& batch) {
+  if (batch.at("executor") != "slurm") return;
+  EventLog events(folder.root());
+  Rounds rounds(folder, Site::from_json(batch.at("site")), events);
+  const int round = rounds.latest();
+  if (round > 0 && !rounds.done(round))
+    throw UsageError(
+        "round {} of {} is on its way, and its tasks judge the class as it was: wait until it has ended "
+        "(`warpgrade status` shows it), or end it with `warpgrade cancel {}`, and then change the class",
+        round, folder.root().string(), folder.root().string());
 }
 
 // A later call that says again what the first one said changes nothing.
@@ -88,6 +102,7 @@ bool change_batch(const BatchOptions& given, const RunFolder& folder, json& batc
   const ClassChange change = without_repetition(given.change, batch, before);
   if (change.empty()) return true;
   refuse_where_watched(change, batch);
+  refuse_while_a_round_runs(folder, batch);
   json after = changed_class(options_of(given, batch), change, folder);
   const std::vector<ClassDifference> differences = class_differences(before, after);
   if (differences.empty()) {
