@@ -11,6 +11,7 @@
 #include "cli/judging_options.h"
 #include "course/batch/class_run.h"
 #include "course/batch/publish.h"
+#include "course/ingest/layout.h"
 #include "course/ingest/times.h"
 #include "course/record/events.h"
 #include "course/slurm/rounds.h"
@@ -139,13 +140,9 @@ void add_batch(CLI::App& app, int& code) {
       ->required();
   command->add_option(
       "--submissions", options->source,
-      "a class: a folder, an archive, or what Gradescope, Canvas, Moodle, Autolab, Blackboard, "
-      "Brightspace or GitHub Classroom export");
-  command
-      ->add_option(
-          "--layout", options->ingest.layout,
-          "auto, folder, archives, gradescope, canvas, moodle, autolab, blackboard, brightspace or github")
-      ->capture_default_str();
+      "a class: a folder, an archive, what a learning platform exports (see --layout), or a list of "
+      "repositories (CSV with student and url)");
+  command->add_option("--layout", options->ingest.layout, layout_names())->capture_default_str();
   command->add_option("--roster", options->change.roster, "CSV: id, name, email, section, team, deadline");
   command->add_option("--attempts", options->change.attempts,
                       "which attempt counts: last (default), first or best");

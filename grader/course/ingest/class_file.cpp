@@ -23,13 +23,13 @@ std::optional<std::int64_t> deadline_of(const ClassInProgress& taken, const Grou
 
 json to_json(const StudentKeys& owner) {
   json result{{"keys", owner.keys}};
-  const std::pair<const char*, const std::string&> texts[] = {{"name", owner.name},
-                                                              {"email", owner.email},
-                                                              {"canvas_id", owner.canvas_id},
-                                                              {"moodle_id", owner.moodle_id},
-                                                              {"github", owner.github}};
+  const std::pair<const char*, const std::string&> texts[] = {
+      {"name", owner.name},           {"email", owner.email},   {"canvas_id", owner.canvas_id},
+      {"moodle_id", owner.moodle_id}, {"github", owner.github}, {"lms_id", owner.lms_id}};
   for (const auto& [key, text] : texts)
     if (!text.empty()) result[key] = text;
+  for (const StudentKeys::Reading& reading : owner.readings)
+    result["readings"].push_back({{"key", reading.key}, {"name", reading.name}});
   return result;
 }
 
@@ -53,6 +53,7 @@ json attempt_json(const ClassInProgress& taken, const Group& group, const Attemp
       result["late_s"] = std::max<std::int64_t>(0, *time - *deadline);
   }
   if (attempt.raw.late_marked) result["late_marked"] = true;
+  if (attempt.raw.time_is_claimed) result["time_is_claimed"] = true;
   if (!attempt.submission.empty())
     result[attempt.judged ? "submission" : "former_submission"] = attempt.submission;
   if (attempt.snapshot) {
@@ -75,6 +76,9 @@ StudentKeys keys_of(const json& person) {
   keys.canvas_id = person.value("canvas_id", "");
   keys.moodle_id = person.value("moodle_id", "");
   keys.github = person.value("github", "");
+  keys.lms_id = person.value("lms_id", "");
+  for (const json& reading : person.value("readings", json::array()))
+    keys.readings.push_back({reading.at("key"), reading.at("name")});
   return keys;
 }
 
@@ -94,6 +98,7 @@ Attempt restored(const json& recorded, const RunFolder& folder) {
   attempt.raw.number = attempt.number;
   attempt.raw.origin = recorded.at("origin");
   attempt.raw.late_marked = recorded.value("late_marked", false);
+  attempt.raw.time_is_claimed = recorded.value("time_is_claimed", false);
   attempt.corrects = recorded.value("corrects", 0);
   attempt.judged = recorded.contains("submission");
   attempt.submission = recorded.value("submission", recorded.value("former_submission", ""));

@@ -12,6 +12,7 @@
 #include "course/ingest/arrival.h"
 #include "course/ingest/class_file.h"
 #include "course/ingest/layout.h"
+#include "course/ingest/repository_list.h"
 #include "course/ingest/rolling.h"
 #include "course/ingest/snapshot.h"
 
@@ -41,7 +42,7 @@ class Ingest {
 
   json take() {
     options_.rolling ? take_what_is_new() : take_all();
-    return class_json(taken_, options_, folder_);
+    return class_with_questions();
   }
 
   json change(const ClassChange& change) {
@@ -64,12 +65,19 @@ class Ingest {
     } else {
       choose();
     }
-    json after = class_json(taken_, options_, folder_);
+    json after = class_with_questions();
     for (const char* key : {"created_at", "source"}) after[key] = before.at(key);
     return after;
   }
 
  private:
+  // With what the roster could not decide: the names that two students have.
+  json class_with_questions() const {
+    json result = class_json(taken_, options_, folder_);
+    if (!taken_.roster.questions().empty()) result["questions"] = taken_.roster.questions();
+    return result;
+  }
+
   std::int64_t time_of(const char* option, const std::string& text) const {
     const auto time = parse_time(text, taken_.zone);
     if (!time) throw UsageError("{}: expected a time like 2026-03-18T23:59:00+01:00, got '{}'", option, text);
@@ -210,7 +218,8 @@ class Ingest {
   }
 
   Layout layout_of(const fs::path& source, const std::string& name) {
-    Layout layout = read_layout(source, name, options_.lab, taken_.zone);
+    Layout layout = read_layout(source, {name, options_.lab, taken_.zone, &taken_.roster, taken_.deadline,
+                                         unsafe_entries_, scratch_.path()});
     taken_.layout = layout.name;
     taken_.left_aside = layout.left_aside;
     return layout;
@@ -224,10 +233,13 @@ class Ingest {
   // A whole export in one archive is unpacked first; entries of it that are not safe are somebody's
   // own doing.
   fs::path unpacked(const fs::path& source) {
-    if (fs::is_directory(source)) return source;
+    if (fs::is_directory(source) || is_repository_list(source)) return source;
     if (!fs::exists(source)) throw UsageError("no such folder or archive: {}", source.string());
     if (!looks_like_archive(source))
-      throw UsageError("{} is neither a folder nor a .zip or .tar.gz with a class", source.string());
+      throw UsageError(
+          "{} is neither a folder nor a .zip or .tar.gz with a class, nor a list of repositories (.txt, "
+          ".csv)",
+          source.string());
     const fs::path folder = scratch_.path() / "export";
     make_directories(folder);
     const auto refusal = unpack(fs::canonical(source), folder, UnpackLimits::of_a_class(),
@@ -236,16 +248,8 @@ class Ingest {
     return folder;
   }
 
-  // What the export holds for this attempt that was not unpacked.
-  std::optional<Refusal> refused_on_the_way(const RawAttempt& raw) const {
-    for (const Refusal& entry : unsafe_entries_) {
-      const std::string& name = entry.entry;
-      if (name.find(raw.origin + "/") == 0 || name.find("/" + raw.origin + "/") != std::string::npos ||
-          name.ends_with("/" + raw.origin))
-        return entry;
-    }
-    return std::nullopt;
-  }
+  // What the export holds for this attempt that was not unpacked, or not fetched.
+  static std::optional<Refusal> refused_on_the_way(const RawAttempt& raw) { return raw.refusal; }
 
   // Before anything is unpacked: an export and a roster that do not belong together are noticed at once. The
   // first pass learns the LMS' numbers, so that the second one finds the same person by name and by number.
