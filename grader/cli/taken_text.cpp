@@ -57,6 +57,12 @@ std::map<std::string, std::string> judged_files(const RunFolder& folder, const s
   return files;
 }
 
+std::string time_of(const json& attempt, const TimeZone& zone) {
+  if (!attempt.contains("submitted_at")) return attempt.value("late_marked", false) ? "marked late" : "";
+  const std::string text = zone.text(*parse_time(attempt["submitted_at"]));
+  return attempt.value("time_is_claimed", false) ? text + " (claimed)" : text;
+}
+
 // A line a hand-in, with its people, time and files, then who handed in nothing.
 void print_table(const json& taken, const std::map<std::string, std::string>& files) {
   const TimeZone zone = TimeZone::named(taken.at("timezone"));
@@ -71,8 +77,7 @@ void print_table(const json& taken, const std::map<std::string, std::string>& fi
     const auto judged = files.find(attempt.value("submission", ""));
     rows.push_back({plain_line(attempt.at("origin").get<std::string>()),
                     std::to_string(attempt.at("attempt").get<int>()),
-                    fmt::format("{}", fmt::join(people, ", ")),
-                    attempt.contains("submitted_at") ? zone.text(*parse_time(attempt["submitted_at"])) : "",
+                    fmt::format("{}", fmt::join(people, ", ")), time_of(attempt, zone),
                     attempt.at("status") == "graded" ? "" : attempt.at("status").get<std::string>(),
                     judged == files.end() ? "" : judged->second});
   }
@@ -107,10 +112,18 @@ int print_class(const RunFolder& folder, const json& taken, const std::string& l
         "deadline: {}; other times are shown in the same zone ({}), which the policy's `timezone` names\n",
         TimeZone::named(taken["timezone"]).text(*parse_time(taken["deadline"])),
         taken["timezone"].get<std::string>());
+  const auto claimed =
+      std::count_if(taken.at("attempts").begin(), taken.at("attempts").end(), [](const json& attempt) {
+        return attempt.value("time_is_claimed", false) && attempt.contains("submission");
+      });
+  if (claimed > 0)
+    fmt::print("{} hand-ins have the time that their commit claims: a person has to confirm it\n", claimed);
   for (const json& name : taken.value("left_aside", json::array()))
     fmt::print("left out {}: in this layout it is not the hand-in of a student\n", name.get<std::string>());
   for (const json& question : taken.value("questions", json::array()))
     fmt::print("not decided: {}\n", plain_line(question.get<std::string>()));
+  for (const json& question : taken.value("questions", json::array()))
+    fmt::print("to decide: {}\n", plain_line(question.get<std::string>()));
   warn_of_untimed_teams(taken);
   fmt::print("{}: {} students, {} attempts, {} to grade, {} refused\n",
              taken["source"]["layout"].get<std::string>(), taken.at("students").size(),

@@ -54,6 +54,7 @@ json attempt_json(const ClassInProgress& taken, const Group& group, const Attemp
   }
   if (attempt.raw.late_marked) result["late_marked"] = true;
   if (attempt.raw.time_is_claimed) result["time_is_claimed"] = true;
+  if (attempt.raw.time_is_claimed) result["time_is_claimed"] = true;
   if (!attempt.submission.empty())
     result[attempt.judged ? "submission" : "former_submission"] = attempt.submission;
   if (attempt.snapshot) {
@@ -99,6 +100,7 @@ Attempt restored(const json& recorded, const RunFolder& folder) {
   attempt.raw.origin = recorded.at("origin");
   attempt.raw.late_marked = recorded.value("late_marked", false);
   attempt.raw.time_is_claimed = recorded.value("time_is_claimed", false);
+  attempt.raw.time_is_claimed = recorded.value("time_is_claimed", false);
   attempt.corrects = recorded.value("corrects", 0);
   attempt.judged = recorded.contains("submission");
   attempt.submission = recorded.value("submission", recorded.value("former_submission", ""));
@@ -139,6 +141,7 @@ json class_json(const ClassInProgress& taken, const IngestOptions& options, cons
   result["timezone"] = taken.zone.name();
   if (taken.deadline) result["deadline"] = format_time(*taken.deadline);
   if (!taken.left_aside.empty()) result["left_aside"] = taken.left_aside;
+  if (!taken.roster.questions().empty()) result["questions"] = taken.roster.questions();
   for (const auto& [student, until] : taken.extensions) result["extensions"][student] = format_time(until);
   if (!taken.changes.empty()) result["changes"] = taken.changes;
   if (options.rolling) {
@@ -162,6 +165,9 @@ void restore_class(const json& before, const RunFolder& folder, ClassInProgress&
     Attempt attempt = restored(recorded, folder);
     attempt.raw.owners = owners_of(recorded, students);
     attempt.student = taken.roster.find_or_add(attempt.raw.owners[0]);
+    // A grading worksheet that comes later knows when it was.
+    if (!attempt.raw.submitted_at)
+      attempt.raw.submitted_at = taken.roster.students()[attempt.student].submitted_at;
     if (!attempt.submission.empty()) taken.groups.keep_id(attempt.submission);
     std::set<std::size_t> members;
     for (const StudentKeys& owner : attempt.raw.owners) members.insert(taken.roster.find_or_add(owner));
