@@ -152,13 +152,16 @@ void read_remote(const Place& remote, Policy::Remote& result) {
 
 void read_late(const Place& late, Policy& policy) {
   if (!late.defined()) return;
-  late.only({"grace_minutes", "percent_per_day", "cap_percent", "max_days", "marked_days"});
+  late.only({"grace_minutes", "percent_per_day", "cap_percent", "max_days", "marked_days", "slip_days",
+             "slip_days_per"});
   Policy::Late rules;
   rules.grace_minutes = late["grace_minutes"].number_or(rules.grace_minutes, 0, 1e6);
   rules.percent_per_day = late["percent_per_day"].number_or(rules.percent_per_day, 0, 100);
   rules.cap_percent = late["cap_percent"].number_or(rules.cap_percent, 0, 100);
   rules.max_days = late["max_days"].number_or(rules.max_days, 0, 1e6);
   rules.marked_days = late["marked_days"].number_or(rules.marked_days, 0, 1e6);
+  rules.slip_days = late["slip_days"].number_or(rules.slip_days, 0, 1000);
+  rules.slip_days_per_team = late["slip_days_per"].word_or("student", {"student", "team"}) == "team";
   policy.late = rules;
 }
 

@@ -45,11 +45,13 @@ struct Policy {
 
   // What handing in late costs. Days begin: an hour late is a day.
   struct Late {
-    double grace_minutes = 0;     // nothing is lost within them
-    double percent_per_day = 10;  // of the points
-    double cap_percent = 100;     // never more than this,
-    double max_days = 1e6;        // unless it is later than this: then everything
-    double marked_days = 1;       // marked late by an LMS that does not say by how much
+    double grace_minutes = 0;         // nothing is lost within them
+    double percent_per_day = 10;      // of the points
+    double cap_percent = 100;         // never more than this,
+    double max_days = 1e6;            // unless it is later than this: then everything
+    double marked_days = 1;           // marked late by an LMS that does not say by how much
+    double slip_days = 0;             // over the whole course: late for nothing
+    bool slip_days_per_team = false;  // one budget a team, or each student has an own one
   };
   std::optional<Late> late;
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
+#include "course/score/late.h"
 #include "judge/judging/verdict.h"
 
 namespace warpgrade {
@@ -219,49 +221,24 @@ json score_submission(const Policy& policy, const json& run, const json& submiss
   return result;
 }
 
-std::string duration_text(double seconds) {
-  const auto minutes = static_cast<long long>(seconds / 60);
-  if (seconds < 60) return fmt::format("{:.0f} s", seconds);
-  if (minutes < 60) return fmt::format("{} min", minutes);
-  if (minutes < 2 * 24 * 60) return fmt::format("{} h {} min", minutes / 60, minutes % 60);
-  return fmt::format("{} days {} h", minutes / (24 * 60), minutes / 60 % 24);
-}
-
-// What a student is told of lateness: how late, what it costs, of how much.
-std::string late_note(const Policy::Late& rules, const json& late, double before) {
-  std::string text = late.contains("seconds")
-                         ? fmt::format("Handed in {} after the deadline", duration_text(late.at("seconds")))
-                         : "Marked late by the LMS, which does not say by how much";
-  const double percent = late.at("percent"), lost = late.at("points_lost");
-  if (late.value("within_grace", false))
-    return text +
-           fmt::format(", within the grace of {:g} minutes: nothing is taken off.", rules.grace_minutes);
-  if (percent == 0) return text + ": nothing is taken off.";
-  return text + fmt::format(": {:g} % is taken off, {:g} of {:g} points.", percent,
-                            std::round(lost * 100) / 100, std::round(before * 100) / 100);
-}
-
-// Takes off what the policy says. A submission in time, or of a time that nobody knows, has no `late`.
+// Takes off what the policy says; within one run all slip days can be used. A submission in time, or of a
+// time that nobody knows, has no `late`.
 void apply_late_rules(const Policy& policy, json& submission) {
   if (!policy.late) return;
-  const bool known = submission.contains("late_s");
-  const double seconds = submission.value("late_s", 0.0);
-  const bool marked = !known && submission.value("late_marked", false);
-  if (seconds <= 0 && !marked) return;
-  double days = marked ? policy.late->marked_days : 0;
-  const bool in_grace = !marked && seconds <= 60 * policy.late->grace_minutes;
-  if (!marked && !in_grace) days = std::ceil(seconds / 86400);
-  const double percent = days > policy.late->max_days
-                             ? 100
-                             : std::min(policy.late->cap_percent, days * policy.late->percent_per_day);
+  std::optional<double> seconds;
+  if (submission.contains("late_s")) seconds = submission.at("late_s").get<double>();
+  const bool marked = !seconds && submission.value("late_marked", false);
+  if (!marked && seconds.value_or(0) <= 0) return;
   const double before = submission.at("points");
-  json late{{"days", days}, {"percent", percent}, {"points_lost", before * percent / 100}};
-  if (known) late["seconds"] = seconds;
-  if (in_grace) late["within_grace"] = true;
-  late["note"] = late_note(*policy.late, late, before);
-  if (percent > 0) {
+  const LateLoss loss = late_loss(*policy.late, seconds, marked, before, policy.late->slip_days);
+  json late{{"days", loss.days}, {"percent", loss.percent}, {"points_lost", loss.points_lost}};
+  if (seconds) late["seconds"] = *seconds;
+  if (policy.late->slip_days > 0) late["slip_days"] = loss.slip_days;
+  if (loss.within_grace) late["within_grace"] = true;
+  late["note"] = late_note(*policy.late, seconds, loss, before);
+  if (loss.percent > 0) {
     submission["points_before_late"] = before;
-    submission["points"] = before * (1 - percent / 100);
+    submission["points"] = before * (1 - loss.percent / 100);
   }
   submission["late"] = std::move(late);
 }
@@ -313,6 +290,7 @@ json score(const Policy& policy, const json& run, const std::vector<json>& recor
               {"max_points", policy.max_points()},
               {"measured_points", policy.correctness_points + (speed_measured ? policy.speed_points : 0)},
               {"submissions", std::move(submissions)}};
+  if (policy.late) scores["late_rules"] = late_rules_json(*policy.late);
   if (!speed_measured) return scores;
   // Who is judged on another model than the thresholds' is told so.
   std::string note = policy.thresholds_note(device_of(run));
