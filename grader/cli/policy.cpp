@@ -2,12 +2,10 @@
 #include "course/score/policy.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>
 #include <regex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -38,16 +36,9 @@ Policy checked_policy(const fs::path& file) {
     throw UsageError("{}: lab: expected a lab's name, got nothing", file.string());
   const std::string name = part[1];
   const Lab& lab = find_lab(name);
-  const Policy policy = load_policy(file, vocabulary_of(lab));
-  std::set<std::string> known;
-  for (const Baseline& baseline : lab.baselines()) known.insert(baseline.name);
-  std::set<std::string> named = policy.secret_baselines;
-  named.insert(policy.baseline);
-  for (const auto& [baseline, needed] : policy.faster_than) named.insert(baseline);
-  for (const std::string& baseline : named)
-    if (!known.contains(baseline))
-      throw UsageError("{}: lab {} has no baseline '{}'; its baselines are: {}", file.string(), lab.name(),
-                       baseline, fmt::join(known, ", "));
+  PolicyVocabulary known = vocabulary_of(lab);
+  known.gpus = known_gpus();
+  const Policy policy = load_policy(file, known);
   require_datasets(lab, policy, cache_directory() / "datasets");
   return policy;
 }
@@ -143,7 +134,11 @@ int show(const fs::path& file, bool as_json) {
   json cases = json::array();
   for (const CaseSpec& spec : all_cases(find_lab(policy.lab), policy))
     if (spec.set != "large")
-      cases.push_back({{"id", spec.id}, {"dataset", spec.dataset}, {"k", spec.k}, {"kind", spec.kind}});
+      cases.push_back({{"id", spec.id},
+                       {"dataset", spec.dataset},
+                       {"k", spec.k},
+                       {"kind", spec.kind},
+                       {"set", spec.set}});
   std::vector<std::vector<std::string>> rows{{"a submission", "points", "correctness", "speed", "lateness"}};
   json list = json::array();
   for (const Sample& sample : samples_of(policy)) {

@@ -130,14 +130,29 @@ void read_thresholds(const Place& place, const PolicyVocabulary& known, const Po
   }
 }
 
+// At least one word of the model is known. A GPU may be newer than this list: so only `policy check` asks, and
+// only where a known one is near.
+void check_gpu(const Place& place, const std::string& model, const std::set<std::string>& gpus) {
+  std::string meant;
+  for (const std::string& word : gpu_words(model)) {
+    if (gpus.contains(word)) return;
+    if (meant.empty() && word.find_first_of("0123456789") != std::string::npos)
+      meant = nearest_word(word, gpus);
+  }
+  if (meant.empty()) return;
+  place.refuse(
+      fmt::format("no GPU that this version knows is called '{}' (did you mean {}?). The policy can be "
+                  "used all the same, if it is a newer one",
+                  model, meant));
+}
+
 // `measured_on: H200` of `thresholds`, and `thresholds_by_gpu: {H100: {...}}`.
 void read_gpu_thresholds(const Place& root, const PolicyVocabulary& known, Policy& policy) {
   const auto check_model = [&](const Place& place, const std::string& model) {
     if (gpu_words(model).empty() || model.size() > 64)
       place.refuse(
           fmt::format("expected a GPU model as nvidia-smi names it, for instance H100, got '{}'", model));
-    if (const std::string meant = known.is_kept ? "" : gpu_meant(model); !meant.empty())
-      place.refuse(fmt::format("no GPU of NVIDIA's is called '{}' (did you mean {}?)", model, meant));
+    check_gpu(place, model, known.gpus);
   };
   if (const Place on = root["measured_on"]; on.defined()) {
     policy.measured_on = on.text();
@@ -205,7 +220,8 @@ void read_remote(const Place& remote, const Words& words, Policy::Remote& result
 std::map<std::string, double> read_numbers(const Place& place, const Words& words, const char* example) {
   std::map<std::string, double> numbers;
   if (!place.defined()) return numbers;
-  if (!place.is_map()) place.fail(fmt::format("a map from {} to number, for instance {}", kCaseWords, example));
+  if (!place.is_map())
+    place.fail(fmt::format("a map from {} to number, for instance {}", kCaseWords, example));
   for (const auto& [word, item] : place.entries()) {
     words.check(item, word, words.all_cases(), kCaseWords);
     numbers[word] = item.number(0, 1e6);
@@ -301,9 +317,30 @@ std::string Policy::thresholds_note(const std::string& device) const {
 
 Policy parse_policy(const std::string& text, const std::string& file, const PolicyVocabulary& known) {
   const Place root = Place::parse(text, file);
-  root.only({"schema", "name", "lab", "baseline", "secret_baselines", "timezone", "points", "within_noise",
-             "partial", "limits", "cases", "thresholds", "measured_on", "thresholds_by_gpu", "visibility",
-             "late", "host_isolation", "time", "remote", "drop", "weights", "shares", "bonus", "kernel"});
+  root.only({"schema",
+             "name",
+             "lab",
+             "baseline",
+             "secret_baselines",
+             "timezone",
+             "points",
+             "within_noise",
+             "partial",
+             "limits",
+             "cases",
+             "thresholds",
+             "measured_on",
+             "thresholds_by_gpu",
+             "visibility",
+             "late",
+             "host_isolation",
+             "time",
+             "remote",
+             "drop",
+             "weights",
+             "shares",
+             "bonus",
+             "kernel"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
     root["schema"].fail("warpgrade.policy.v1");
   }

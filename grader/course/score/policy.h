@@ -21,9 +21,10 @@ struct PolicyVocabulary {
   std::set<std::string> datasets, cases;  // the lab's: names, ids
   std::set<std::string> run_cases = {};   // ids of a run's, some of which its own policy may have added
   std::set<std::string> sets = {}, baselines = {};
+  std::set<std::string> gpus = {};  // words of GPU models; empty: any word may be one
   // A run's own policy, which was read before: what it names besides does no harm.
   bool is_kept = false;
-  std::string width = {};                 // by which cases of one dataset differ: "K"; empty: they do not
+  std::string width = {};  // by which cases of one dataset differ: "K"; empty: they do not
   // The cases that the policy adds, from its list.
   std::function<std::vector<CaseSpec>(const YamlPlace& list)> read_cases = {};
 };
@@ -91,8 +92,8 @@ struct Policy {
   struct Share {
     double correctness = 0, speed = 0;
   };
-  std::map<std::string, Share> shares;    // by ids alone
-  std::map<std::string, double> bonus;    // points of each of these cases, beyond the maximum
+  std::map<std::string, Share> shares;  // by ids alone
+  std::map<std::string, double> bonus;  // points of each of these cases, beyond the maximum
   // A case whose outputs no kernel wrote last earns nothing.
   bool kernel_required = false;
 

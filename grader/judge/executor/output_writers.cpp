@@ -29,7 +29,8 @@ void for_rows(const RowsCopy& box, const Row& row) {
 }
 
 // The bytes of `now` in words of which no byte differs from `then`. `address`: of the first.
-uint64_t equal_bytes(uint64_t address, std::span<const uint8_t> now, const std::function<uint8_t(size_t)>& then) {
+uint64_t equal_bytes(uint64_t address, std::span<const uint8_t> now,
+                     const std::function<uint8_t(size_t)>& then) {
   uint64_t equal = 0;
   for (size_t at = 0; at < now.size();) {
     const size_t end = std::min<size_t>(now.size(), at + kWord - (address + at) % kWord);
@@ -113,7 +114,9 @@ void OutputWriters::copy_from_host(const RowsCopy& copy) {
 // What is known of the source holds for the copy.
 void OutputWriters::copy_row(Range to, uint64_t from) {
   const Range source{from, from + to.bytes()};
-  const auto there = [&](Range part) { return Range{part.begin - from + to.begin, part.end - from + to.begin}; };
+  const auto there = [&](Range part) {
+    return Range{part.begin - from + to.begin, part.end - from + to.begin};
+  };
   const std::vector<Range> host = host_.within(source), passed = passed_.within(source),
                            filled = filled_.within(source);
   clear(to);

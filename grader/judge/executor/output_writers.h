@@ -61,8 +61,8 @@ class OutputWriters {
   std::map<uint64_t, Output> outputs_;  // by first address
   // By who wrote last, with nothing known of all other memory. `passed_`: the host, with a kernel behind it.
   RangeSet host_, passed_, filled_;
-  RangeSet known_;             // of host_ and passed_: `told` has the bytes
-  std::set<uint64_t> named_;   // first addresses of allocations
+  RangeSet known_;            // of host_ and passed_: `told` has the bytes
+  std::set<uint64_t> named_;  // first addresses of allocations
   std::vector<Range> told_;
 };
 

@@ -202,7 +202,8 @@ class Server {
   bool holds_rows(const cudart::RowsCopy::Side& side, const cudart::RowsCopy& box) const;
   cudaError_t refuse_range(const char* what, uint64_t address, uint64_t bytes);
   // For `writers_`; with the copy's error, which it returns.
-  cudaError_t follow_copy(cudaError_t error, const cudart::RowsCopy& copy, bool is_host, cudart::StreamId stream);
+  cudaError_t follow_copy(cudaError_t error, const cudart::RowsCopy& copy, bool is_host,
+                          cudart::StreamId stream);
   cudaError_t probe_told(cudaError_t error, cudart::StreamId stream);
   void follow_part(const cudart::GraphPart& part);
   bool is_host_data(const cudart::RowsCopy& copy) const;
