@@ -1,5 +1,5 @@
-// Words of a policy that stand for cases: a case's id, its dataset or its set. One function says which cases a
-// word means, and one list which words a policy may use.
+// Words of a policy that stand for cases: a case's id, its dataset or its set. One function says which cases
+// a word means, and one list which words a policy may use.
 #pragma once
 
 #include <map>

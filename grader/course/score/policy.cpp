@@ -130,8 +130,8 @@ void read_thresholds(const Place& place, const PolicyVocabulary& known, const Po
   }
 }
 
-// At least one word of the model is known. A GPU may be newer than this list: so only `policy check` asks, and
-// only where a known one is near.
+// At least one word of the model is known. A GPU may be newer than this list: so only `policy check` asks,
+// and only where a known one is near.
 void check_gpu(const Place& place, const std::string& model, const std::set<std::string>& gpus) {
   std::string meant;
   for (const std::string& word : gpu_words(model)) {

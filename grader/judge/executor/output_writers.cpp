@@ -142,8 +142,8 @@ std::vector<Range> OutputWriters::take_told() {
   return std::exchange(told_, {});
 }
 
-// Of a range that the host wrote before a kernel: the bytes that no kernel has changed since; in a probe those
-// that are still the probe's.
+// Of a range that the host wrote before a kernel: the bytes that no kernel has changed since; in a probe
+// those that are still the probe's.
 uint64_t OutputWriters::unchanged(const Output& output, Range range, const Read& read) const {
   std::vector<uint8_t> now(range.bytes());
   if (!read(range.begin, now)) return probe_ ? 0 : range.bytes();
