@@ -107,7 +107,9 @@ def test_kernel_required_takes_the_points_of_these_cases_alone(run: Path, tmp_pa
 
 def test_a_case_or_set_is_dropped_by_scoring_again(run: Path, tmp_path: Path) -> None:
     """The student reads that the staff did it."""
-    own_policy(tmp_path / "drop.yaml", [*BY_HOST, *BY_KERNELS], kernel="required", drop=[f"way-{way}" for way in BY_HOST])
+    own_policy(
+        tmp_path / "drop.yaml", [*BY_HOST, *BY_KERNELS], kernel="required", drop=[f"way-{way}" for way in BY_HOST]
+    )
     dropped = scored(run, tmp_path / "drop.yaml")
     assert dropped["points"] == pytest.approx(40)
     assert dropped["total_cases"] == len(BY_KERNELS)
