@@ -31,6 +31,7 @@ std::set<std::string> read_words(const Place& list, const char* example) {
 // The words that a policy may use for cases and all else: the lab's, and what its own cases bring.
 struct Words {
   std::set<std::string> cases, datasets, sets, baselines;
+  std::string lab;
   bool is_kept = false;
 
   Words(const PolicyVocabulary& known, const Policy& policy)
@@ -38,6 +39,7 @@ struct Words {
         datasets(known.datasets),
         sets(known.sets),
         baselines(known.baselines),
+        lab(policy.lab),
         is_kept(known.is_kept) {
     cases.insert(known.run_cases.begin(), known.run_cases.end());
     for (const CaseSpec& spec : policy.cases) {
@@ -58,7 +60,7 @@ struct Words {
     if (is_kept || among.contains(word)) return;
     std::string hint = Place::meant(word, among);
     if (hint.empty() && among.size() <= kMostListed) hint = fmt::format(": {}", fmt::join(among, ", "));
-    place.refuse(fmt::format("lab has no {} '{}'{}", what, word, hint));
+    place.refuse(fmt::format("lab {} has no {} '{}'{}", lab, what, word, hint));
   }
   void check_all(const Place& list, const std::set<std::string>& among, const std::string& what) const {
     if (!list.is_list()) return;

@@ -63,7 +63,7 @@ TEST(PolicyWords, TheGatesAndTheBaselineAreChecked) {
 }
 
 TEST(PolicyWords, AWordThatIsNotNearAnyOtherIsToldWhichThereAre) {
-  EXPECT_NE(refusal_of("visibility: {open: [secret]}").find("lab has no set 'secret': hidden, public"),
+  EXPECT_NE(refusal_of("visibility: {open: [secret]}").find("lab spmm has no set 'secret': hidden, public"),
             std::string::npos);
 }
 
