@@ -44,9 +44,9 @@ struct ExportOptions {
   bool no_pdf = false, without_overrides = false, all_graded = false;
 };
 
-const std::vector<std::string> kFormats{"gradescope", "autolab",      "canvas", "moodle", "blackboard",
-                                        "brightspace", "sakai",       "ilias",  "prairielearn", "prairielearn-csv",
-                                        "junit",      "leaderboard",  "feedback", "class-report"};
+const std::vector<std::string> kFormats{
+    "gradescope", "autolab",      "canvas",           "moodle", "blackboard",  "brightspace", "sakai",
+    "ilias",      "prairielearn", "prairielearn-csv", "junit",  "leaderboard", "feedback",    "class-report"};
 // What says nothing of a grade that somebody would enter.
 const std::set<std::string> kPages{"leaderboard", "feedback", "class-report"};
 
@@ -209,7 +209,8 @@ class Export {
                                     [](const std::string& format) { return !kPages.contains(format); });
     if (students_.unfinished.empty() || !grades || options_.unfinished == "leave-empty") return;
     throw UsageError(
-        "{}: cases are not judged yet, so these students' points would be out of less than they are worth: {}. "
+        "{}: cases are not judged yet, so these students' points would be out of less than they are worth: "
+        "{}. "
         "Judge them (`warpgrade batch {}`), or export the others alone: --unfinished leave-empty",
         options_.run.string(), unfinished_text(students_), options_.run.string());
   }
@@ -280,8 +281,9 @@ class Export {
     if (!students_.unfinished.empty())
       fmt::print("left empty, since cases are not judged yet: {}\n", unfinished_text(students_));
     if (!students_.absent.empty())
-      fmt::print("without a cell, since they handed in nothing in any run (--not-submitted zero makes it 0): {}\n",
-                 few_of(students_.absent));
+      fmt::print(
+          "without a cell, since they handed in nothing in any run (--not-submitted zero makes it 0): {}\n",
+          few_of(students_.absent));
     if (!students_.graded_elsewhere.empty())
       fmt::print("left out, since their hand-in is in another run (--all-graded takes them in): {}\n",
                  few_of(students_.graded_elsewhere));
@@ -289,7 +291,8 @@ class Export {
     for (const auto& [student, run] : students_.from_other_runs) by_run[run].push_back(student);
     for (const auto& [run, students] : by_run) fmt::print("graded in run {}: {}\n", run, few_of(students));
     for (const auto& [student, run] : students_.without_that_folder)
-      fmt::print("of {} the points alone: the folder of run {} is not where it was collected\n", student, run);
+      fmt::print("of {} the points alone: the folder of run {} is not where it was collected\n", student,
+                 run);
   }
 
   void start_pages(const fs::path& scratch, std::vector<std::future<void>>& pages) {
@@ -376,7 +379,8 @@ class Export {
     each("prairielearn", ".json",
          [](const json& view) { return json_text(prairielearn_results(view), 1) + "\n"; });
     if (wants("gradescope") && !options_.student)
-      write_text(output_ / "gradescope-students.json", json_text(gradescope_students(students_.everyone), 1) + "\n");
+      write_text(output_ / "gradescope-students.json",
+                 json_text(gradescope_students(students_.everyone), 1) + "\n");
     write_tables();
     if (wants("junit") && !students_.graded.empty())
       write_text(written_["junit"] = output_ / "junit.xml", junit_xml(students_.graded));
@@ -441,8 +445,9 @@ void add_export_command(CLI::App& app, int& code) {
       "the assignment's name in the courseware, for instance \"Lab 1 (4711)\"; default: the lab");
   command->add_option("--student", options->student, "of this student alone");
   command
-      ->add_option("--unfinished", options->unfinished,
-                   "of students with cases that are not judged yet: refuse, or leave-empty: export the others")
+      ->add_option(
+          "--unfinished", options->unfinished,
+          "of students with cases that are not judged yet: refuse, or leave-empty: export the others")
       ->check(CLI::IsMember({"refuse", "leave-empty"}))
       ->capture_default_str();
   command
@@ -452,9 +457,10 @@ void add_export_command(CLI::App& app, int& code) {
       ->capture_default_str();
   command->add_flag("--all-graded", options->all_graded,
                     "also the roster's students whose hand-in is in another run of the lab");
-  command->add_option("--worksheet", options->worksheet,
-                      "Moodle's grading worksheet or Sakai's grades.csv, as downloaded: a filled copy is "
-                      "written")
+  command
+      ->add_option("--worksheet", options->worksheet,
+                   "Moodle's grading worksheet or Sakai's grades.csv, as downloaded: a filled copy is "
+                   "written")
       ->check(CLI::ExistingFile);
   command
       ->add_option("--username", options->username,

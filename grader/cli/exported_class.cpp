@@ -57,7 +57,8 @@ class OtherRuns {
 
 // Points alone, where the run with the cases is not there.
 void keep_points_alone(const FinalPoints& final, json& view) {
-  for (const char* key : {"submission", "compile", "late", "gates", "hidden", "refusal", "parts", "computed_points"})
+  for (const char* key :
+       {"submission", "compile", "late", "gates", "hidden", "refusal", "parts", "computed_points"})
     view.erase(key);
   view["cases"] = json::array();
   view["points"] = *final.points;
@@ -125,8 +126,9 @@ class Sorting {
 
   void add(json view, const std::string& id, const FinalPoints* final) {
     const bool by_hand = view.value("overridden", false);
-    const int undecided =
-        final != nullptr && final->run == view.value("run", "") ? final->undecided_cases : view.value("undecided_cases", 0);
+    const int undecided = final != nullptr && final->run == view.value("run", "")
+                              ? final->undecided_cases
+                              : view.value("undecided_cases", 0);
     if (undecided > 0 && !by_hand) {
       view["unfinished"] = true;
       students_.unfinished.push_back({id, undecided, view.value("total_cases", undecided)});

@@ -27,9 +27,9 @@ struct ExportedClass {
   Views everyone;  // this run's students as their current grade shows them; without `points`: there is none
   Views graded;    // of these, whom the exports carry
   std::vector<Unfinished> unfinished;
-  std::vector<std::string> absent;                        // handed in nothing, in no run: no cell
-  std::vector<std::string> graded_elsewhere;              // have a grade, but no submission in this run
-  std::map<std::string, std::string> from_other_runs;     // student, run: exported from there
+  std::vector<std::string> absent;                         // handed in nothing, in no run: no cell
+  std::vector<std::string> graded_elsewhere;               // have a grade, but no submission in this run
+  std::map<std::string, std::string> from_other_runs;      // student, run: exported from there
   std::map<std::string, std::string> without_that_folder;  // of these, whose run's folder is not there
 };
 

@@ -66,7 +66,8 @@ std::string headline(const json& view) {
   std::string text = fmt::format("{} of {} points", points_cell(view.at("points")), points_cell(most));
   if (view.value("overridden", false)) text += ", set by the course's staff";
   if (view.contains("override_reason")) text += ": " + view.at("override_reason").get<std::string>();
-  if (view.contains("graded_in")) text += fmt::format("\nGraded in run {}", view.at("graded_in").get<std::string>());
+  if (view.contains("graded_in"))
+    text += fmt::format("\nGraded in run {}", view.at("graded_in").get<std::string>());
   if (view.at("verdict") == "not_submitted") return text + "\nNothing was handed in.";
   if (view.at("verdict") == "graded_elsewhere") return text;
   if (view.value("unfinished", false)) text += ", so far: cases are not judged yet";

@@ -186,16 +186,15 @@ std::string brightspace_csv(const Views& views, const std::string& column) {
 }
 
 std::string sakai_csv(const Views& views, const std::string& column) {
-  const std::string title =
-      column.find('[') == std::string::npos
-          ? fmt::format("{} [{}]", column, points_cell(views.front().at("max_points")))
-          : column;
+  const std::string title = column.find('[') == std::string::npos
+                                ? fmt::format("{} [{}]", column, points_cell(views.front().at("max_points")))
+                                : column;
   const KeyedRows keyed = rows_by_username(views, "Student ID");
   Rows rows{with_keys(keyed, {}, {"Name", title})};
   for (const json* view : keyed.views) {
     const json& person = view->at("person");
-    rows.push_back(with_keys(keyed, person, {},
-                             {for_php(plain_cell(person.value("name", ""))), points_cell(view->at("points"))}));
+    rows.push_back(with_keys(
+        keyed, person, {}, {for_php(plain_cell(person.value("name", ""))), points_cell(view->at("points"))}));
   }
   return csv_text(rows, CsvForm::kPlain);
 }

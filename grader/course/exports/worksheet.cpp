@@ -107,7 +107,8 @@ Sheet sheet_of(const fs::path& file, const std::string& text, const std::optiona
   const char separator = count(';') > count(',') ? ';' : count('\t') > count(',') ? '\t' : ',';
   Sheet sheet;
   sheet.rows = SheetReader(text, separator).rows();
-  if (sheet.rows.size() > 2 && sheet.rows[2].size() > 4 && sheet.rows[0].size() <= 2) {  // Sakai's three lines
+  if (sheet.rows.size() > 2 && sheet.rows[2].size() > 4 &&
+      sheet.rows[0].size() <= 2) {  // Sakai's three lines
     sheet.head = 3;
     sheet.grade = 4;
     return sheet;
@@ -121,7 +122,8 @@ Sheet sheet_of(const fs::path& file, const std::string& text, const std::optiona
     std::vector<std::string> titles;
     for (const auto& [title, place] : sheet.columns) titles.push_back(title);
     throw UsageError(
-        "{}: expected Moodle's grading worksheet (with a column Grade) or Sakai's grades.csv; its columns are {}. "
+        "{}: expected Moodle's grading worksheet (with a column Grade) or Sakai's grades.csv; its columns "
+        "are {}. "
         "Where the sheet is in another language, name the column of grades: --column TITLE",
         file.string(), fmt::join(titles, ", "));
   }
@@ -178,8 +180,9 @@ std::string note_of(const Sheet& sheet, const std::vector<json>& views, const st
   std::string note = fmt::format("the worksheet has the grades of {} students", filled.size());
   if (!missing.empty()) note += fmt::format("; not in it: {}", fmt::join(missing, ", "));
   if (sheet.moodle && !zeros.empty())
-    note += fmt::format("\nMoodle's upload of a worksheet enters no 0: set it by hand for {}, or import moodle.csv",
-                        fmt::join(zeros, ", "));
+    note += fmt::format(
+        "\nMoodle's upload of a worksheet enters no 0: set it by hand for {}, or import moodle.csv",
+        fmt::join(zeros, ", "));
   return note;
 }
 
@@ -199,7 +202,8 @@ FilledWorksheet fill_worksheet(const fs::path& file, const std::vector<json>& vi
     const json* view = row.size() > sheet.grade ? person_of(sheet, row, people) : nullptr;
     if (view == nullptr) continue;
     if (!found.insert(view).second)
-      throw UsageError("{}: {} stands there twice", file.string(), view->at("person").at("id").get<std::string>());
+      throw UsageError("{}: {} stands there twice", file.string(),
+                       view->at("person").at("id").get<std::string>());
     if (view->at("points") == 0.0) zeros.push_back(view->at("person").at("id"));
     const PlacedCell& cell = row[sheet.grade];
     const bool quoted = cell.end > cell.begin && text[cell.begin] == '"';

@@ -28,7 +28,7 @@ struct FinalPoints {
   bool overridden = false;
   std::string reason;
   std::string submission, run, folder;  // which one counts; the run may be another one
-  std::string late_note;    // with the slip days that the whole course leaves
+  std::string late_note;                // with the slip days that the whole course leaves
   double slip_days = 0;
   int undecided_cases = 0, total_cases = 0;
   bool unfinished = false;  // points would be out of less than they are worth

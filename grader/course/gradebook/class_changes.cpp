@@ -46,8 +46,8 @@ int Gradebook::Impl::follow_students(const CollectedRun& run, RunRows& rows, con
     const std::string now = student.at("id");
     for (const json& former : student.value("former_ids", json::array())) {
       if (ids.contains(former.get<std::string>())) continue;  // somebody else's number, then as now
-      SQLite::Statement write(*database,
-                              "INSERT OR IGNORE INTO former_ids (former, student, at, run) VALUES (?, ?, ?, ?)");
+      SQLite::Statement write(
+          *database, "INSERT OR IGNORE INTO former_ids (former, student, at, run) VALUES (?, ?, ?, ?)");
       write.bind(1, former.get<std::string>());
       write.bind(2, now);
       write.bind(3, utc_timestamp());
@@ -90,7 +90,10 @@ void Gradebook::Impl::move_to_new_id(const std::string& former, const std::strin
     write_override(former, key.second, std::nullopt, fmt::format("the student's number is {} now", now),
                    author);
     audit(author, "override carried over",
-          {{"lab", key.second}, {"student", now}, {"before", former}, {"after", by.points},
+          {{"lab", key.second},
+           {"student", now},
+           {"before", former},
+           {"after", by.points},
            {"reason", by.reason}});
   }
   for (const Appeal& appeal : open_appeals()) {
@@ -152,12 +155,14 @@ int Gradebook::Impl::note_changes(const CollectedRun& run, const std::string& au
     SQLite::Statement known(*database, R"sql(
 SELECT 1 FROM audit WHERE run = ?1 AND at = ?2 AND action = ?3 AND coalesce(student, '') = ?4
   AND coalesce(reason, '') = ?5 AND coalesce(after, '') = ?6)sql");
-    const std::vector<std::string> values{name, at, text("action"), text("student"), text("reason"), text("text")};
+    const std::vector<std::string> values{name,           at,          text("action"), text("student"),
+                                          text("reason"), text("text")};
     int index = 1;
     for (const std::string& value : values) known.bind(index++, value);
     if (known.executeStep()) continue;
     json what = {{"lab", run.run.at("lab")}, {"run", name}};
-    for (const auto& [column, key] : {std::pair("student", "student"), {"reason", "reason"}, {"after", "text"}})
+    for (const auto& [column, key] :
+         {std::pair("student", "student"), {"reason", "reason"}, {"after", "text"}})
       if (!text(key).empty()) what[column] = text(key);
     audit(by, text("action"), what, at);
     ++noted;

@@ -129,7 +129,8 @@ std::vector<Row> student_rows(const Value& run, const CollectedRun& collected) {
     for (const std::string& member : members_of(submission)) {
       const bool alone = !submission.contains("team") && !submission.contains("members");
       students[member] = {run,     member,  alone ? text_value(submission, "title") : Value(),
-                          Value(), Value(), text_value(submission, "team"), Value()};
+                          Value(), Value(), text_value(submission, "team"),
+                          Value()};
     }
   }
   if (collected.class_list.is_object()) {

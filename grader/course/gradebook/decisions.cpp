@@ -150,8 +150,9 @@ void Gradebook::close_appeal(const std::string& student, const std::string& lab,
   impl_->guarded([&] {
     SQLite::Transaction transaction(*impl_->database, SQLite::TransactionBehavior::IMMEDIATE);
     if (impl_->close_appeals(student, lab, reason, author) == 0) {
-      throw UsageError("{}: student '{}' has no open appeal in lab '{}'; `warpgrade grades appeals` lists them",
-                       impl_->file.string(), student, lab);
+      throw UsageError(
+          "{}: student '{}' has no open appeal in lab '{}'; `warpgrade grades appeals` lists them",
+          impl_->file.string(), student, lab);
     }
     transaction.commit();
   });

@@ -51,7 +51,7 @@ struct Grade {
   // None: nothing was handed in, which is no 0. `points` has the override, where there is one.
   std::optional<double> computed_points, points;
   double max_points = 0, measured_points = 0;  // less was measured where there was no GPU
-  double slip_days = 0;  // that this lab used of the student's or team's
+  double slip_days = 0;                        // that this lab used of the student's or team's
   int correct_cases = 0, total_cases = 0, undecided_cases = 0, over_threshold = 0, threshold_cases = 0;
   bool counts = true;
   struct Override {

@@ -83,11 +83,11 @@ inline const GradebookTable kRunsTable{"runs",
                                        1};
 inline const GradebookTable kStudentsTable{
     "students", {"run", "student", "name", "email", "section", "team", "keys"}, 2};
-inline const GradebookTable kAttemptsTable{"attempts",
-                                           {"run", "submission", "title", "role", "team", "attempt",
-                                            "submitted_at", "late_s", "hash", "interface", "refusal",
-                                            "late_marked", "superseded"},
-                                           2};
+inline const GradebookTable kAttemptsTable{
+    "attempts",
+    {"run", "submission", "title", "role", "team", "attempt", "submitted_at", "late_s", "hash", "interface",
+     "refusal", "late_marked", "superseded"},
+    2};
 inline const GradebookTable kMembersTable{"members", {"run", "submission", "student"}, 3};
 inline const GradebookTable kCasesTable{
     "cases",

@@ -42,8 +42,8 @@ std::optional<Policy::Late> rules_of(const Attempted& attempted) {
 void apply_loss(const LateWork& work, double used_before, double& used) {
   Grade& grade = work.attempted->grade;
   const double before = grade.points_before_late.value_or(*grade.computed_points);
-  const LateLoss loss =
-      late_loss(work.rules, grade.late_s, work.attempted->late_marked, before, work.rules.slip_days - used_before);
+  const LateLoss loss = late_loss(work.rules, grade.late_s, work.attempted->late_marked, before,
+                                  work.rules.slip_days - used_before);
   used = loss.slip_days;
   grade.slip_days = loss.slip_days;
   grade.computed_points = before - loss.points_lost;

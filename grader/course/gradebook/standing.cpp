@@ -121,9 +121,10 @@ std::vector<Grade> Gradebook::grades(const GradeFilter& filter) const {
 
 std::vector<KnownStudent> Gradebook::students_of(const std::string& lab) const {
   return impl_->guarded([&] {
-    SQLite::Statement query(*impl_->database,
-                            "SELECT s.student, s.name, s.email, s.keys FROM students s JOIN runs r ON r.run = "
-                            "s.run WHERE r.lab = ? ORDER BY s.student, r.created_at");
+    SQLite::Statement query(
+        *impl_->database,
+        "SELECT s.student, s.name, s.email, s.keys FROM students s JOIN runs r ON r.run = "
+        "s.run WHERE r.lab = ? ORDER BY s.student, r.created_at");
     query.bind(1, lab);
     std::vector<KnownStudent> students;
     while (query.executeStep()) {
