@@ -27,9 +27,8 @@ SELECT s.student, s.name, s.email, s.section, coalesce(a.team, s.team), r.lab, r
        c.threshold_cases, coalesce(c.counts, 1), r.folder, a.late_marked, r.deadline, r.late_rules,
        c.measured_points
 FROM students s JOIN runs r ON r.run = s.run
-LEFT JOIN members m ON m.run = s.run AND m.student = s.student
-LEFT JOIN attempts a ON a.run = m.run AND a.submission = m.submission AND a.superseded = 0
-          AND coalesce(a.role, 'student') = 'student'
+LEFT JOIN (members m JOIN attempts a ON a.run = m.run AND a.submission = m.submission AND a.superseded = 0
+           AND coalesce(a.role, 'student') = 'student') ON m.run = s.run AND m.student = s.student
 LEFT JOIN scores c ON c.run = a.run AND c.submission = a.submission
 WHERE ?1 IS NULL OR r.run = ?1
 ORDER BY r.lab, s.student, r.created_at, r.run, a.attempt, a.submission
