@@ -64,6 +64,7 @@ constexpr std::pair<const char*, std::string (*)(const Views&, const std::string
     {"brightspace", brightspace_csv}, {"sakai", sakai_csv},   {"prairielearn-csv", prairielearn_csv}};
 
 std::string table_name(const std::string& format) {
+  if (format == "ilias") return "ilias.zip";
   return format.ends_with("-csv") ? format.substr(0, format.size() - 4) + ".csv" : format + ".csv";
 }
 
@@ -382,6 +383,7 @@ class Export {
       write_text(output_ / "gradescope-students.json",
                  json_text(gradescope_students(students_.everyone), 1) + "\n");
     write_tables();
+    if (wants("ilias")) write_ilias();
     if (wants("junit") && !students_.graded.empty())
       write_text(written_["junit"] = output_ / "junit.xml", junit_xml(students_.graded));
     if (options_.worksheet) {
@@ -390,6 +392,33 @@ class Export {
       write_text(written_["worksheet"] = file, filled.text);
       worksheet_note_ = filled.note;
     }
+  }
+
+  // ILIAS takes no marks from a file, but feedback: a zip with a folder for each person, whose name ends in
+  // ILIAS' own number of the person (Exercise, ilExAssignment::getMultiFeedbackFiles).
+  void write_ilias() {
+    const TemporaryDirectory scratch("warpgrade-ilias");
+    const fs::path file = output_ / "ilias.zip";
+    const fs::path root = scratch.path() / ("multi_feedback_" + parts_.run.at("lab").get<std::string>());
+    int packed = 0;
+    for (const json& view : students_.graded) {
+      const json& person = view.at("person");
+      const std::string number = person.value("ilias_id", "");
+      if (number.empty()) {
+        left_out_["ilias"].push_back(person.at("id"));
+        continue;
+      }
+      const fs::path folder = root / (file_name_of(person.at("id")) + "_" + number);
+      make_directories(folder);
+      write_text(folder / "feedback.txt", feedback_text(view));
+      ++packed;
+    }
+    if (packed == 0) {
+      fs::remove(file);
+      return;
+    }
+    run_reports_module("warpgrade_reports.archive", {scratch.path().string(), file.string()});
+    written_["ilias"] = file;
   }
 
   void write_tables() {

@@ -120,7 +120,7 @@ def exported(tmp_path: Path, made: SyntheticClass, *options: str | Path, book: b
     gradebook: Words = ["--gradebook", tmp_path / "book.sqlite"] if book else []
     done = warpgrade("collect", folder, *gradebook)
     assert done.returncode == 0, done.stderr
-    done = warpgrade("export", folder, *gradebook, *options)
+    done = warpgrade("export", folder, *gradebook, "--unfinished", "leave-empty", *options)
     assert done.returncode == 0, done.stderr
     exports: Path = folder / "export"
     return exports

@@ -100,6 +100,15 @@ std::string headline(const json& view) {
   return text;
 }
 
+std::string feedback_text(const json& view) {
+  std::string text = headline(view) + "\n";
+  for (const json& line : view.at("cases"))
+    text += fmt::format("\n{}: {} of {} points\n{}\n", line.at("id").get<std::string>(),
+                        points_cell(line.value("points", 0.0)), points_cell(line.value("max_points", 0.0)),
+                        line.value("left_out", false) ? line.value("note", "left out") : case_text(line));
+  return text + "\nmade from " + view.at("made_from").get<std::string>() + "\n";
+}
+
 json gradescope_results(const json& view) {
   json tests = json::array();
   for (const json& line : view.at("cases")) tests.push_back(gradescope_test(line));

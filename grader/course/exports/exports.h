@@ -80,4 +80,7 @@ std::string headline(const nlohmann::json& view);
 // A case's outcome in a few lines of plain text.
 std::string case_text(const nlohmann::json& line);
 
+// The headline, then every case: a file for a student.
+std::string feedback_text(const nlohmann::json& view);
+
 }  // namespace warpgrade
