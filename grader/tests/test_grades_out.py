@@ -1,4 +1,4 @@
-"""How grades go out: the course's current grade of each student, empty cells where there is none, and what comes back."""
+"""How grades go out: each student's current grade, empty cells where there is none, and what comes back."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 // What courseware imports as a table: Canvas, Moodle, Blackboard, Brightspace, Sakai. Which rows and columns
-// each one demands stands in its own documentation: tests/lms_import.py names the documents and models
+// each one demands stands in its own documentation: tests/lms_import names the documents and models
 // the imports.
 #include <fmt/format.h>
 
