@@ -26,8 +26,8 @@ std::string canvas_csv(const Views& views, const std::string& column);
 // name, points, a comment.
 std::string moodle_csv(const Views& views, const std::string& column);
 
-// Blackboard's upload of grades: the user name, which a roster's number is not, and the points. `column` as Blackboard's own download writes
-// it, "Lab 1 [Total Pts: 100 Score] |4711".
+// Blackboard's upload of grades: the user name, which a roster's number is not, and the points. `column` as
+// Blackboard's own download writes it, "Lab 1 [Total Pts: 100 Score] |4711".
 std::string blackboard_csv(const Views& views, const std::string& column);
 
 // Brightspace's import of grades: OrgDefinedId, Username, "<column> Points Grade", End-of-Line Indicator.

@@ -1,5 +1,5 @@
-// Slip days over a course: each student's, or each team's, are spent on the labs in the order of their
-// deadlines.
+// Slip days over a course: each student's, or each team's, are spent on the labs in the order of
+// their deadlines.
 #pragma once
 
 #include <string>
