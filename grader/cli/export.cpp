@@ -20,10 +20,11 @@
 #include "base/process.h"
 #include "base/reports_module.h"
 #include "cli/commands.h"
-#include "cli/grades.h"
+#include "cli/exported_class.h"
 #include "course/batch/class_run.h"
 #include "course/batch/contain.h"
 #include "course/exports/exports.h"
+#include "course/exports/worksheet.h"
 #include "course/score/score.h"
 
 namespace warpgrade {
@@ -38,11 +39,16 @@ struct ExportOptions {
   std::vector<std::string> formats;
   std::optional<fs::path> gradebook, policy, sources;
   std::optional<std::string> student, column;
-  bool no_pdf = false, without_overrides = false;
+  std::optional<fs::path> worksheet;
+  std::string unfinished = "refuse", not_submitted = "empty", username = "login";
+  bool no_pdf = false, without_overrides = false, all_graded = false;
 };
 
-const std::vector<std::string> kFormats{"gradescope",  "autolab", "canvas",      "moodle",   "blackboard",
-                                        "brightspace", "junit",   "leaderboard", "feedback", "class-report"};
+const std::vector<std::string> kFormats{
+    "gradescope", "autolab",      "canvas",           "moodle", "blackboard",  "brightspace", "sakai",
+    "ilias",      "prairielearn", "prairielearn-csv", "junit",  "leaderboard", "feedback",    "class-report"};
+// What says nothing of a grade that somebody would enter.
+const std::set<std::string> kPages{"leaderboard", "feedback", "class-report"};
 
 std::string few_of(const std::vector<std::string>& ids) {
   constexpr std::size_t kMostNamed = 10;
@@ -54,10 +60,13 @@ std::string few_of(const std::vector<std::string>& ids) {
 
 // What courseware imports as one table.
 constexpr std::pair<const char*, std::string (*)(const Views&, const std::string&)> kTables[] = {
-    {"canvas", canvas_csv},
-    {"moodle", moodle_csv},
-    {"blackboard", blackboard_csv},
-    {"brightspace", brightspace_csv}};
+    {"canvas", canvas_csv},           {"moodle", moodle_csv}, {"blackboard", blackboard_csv},
+    {"brightspace", brightspace_csv}, {"sakai", sakai_csv},   {"prairielearn-csv", prairielearn_csv}};
+
+std::string table_name(const std::string& format) {
+  if (format == "ilias") return "ilias.zip";
+  return format.ends_with("-csv") ? format.substr(0, format.size() - 4) + ".csv" : format + ".csv";
+}
 
 json read_object(const fs::path& file, const std::string& next) {
   json value = json::parse(read_text(file), nullptr, false);
@@ -83,6 +92,15 @@ void write_each(const Views& views, const fs::path& folder, const std::string& e
   }
 }
 
+// Nobody's file of an earlier export stays.
+void remove_earlier(const fs::path& folder, const std::string& ending) {
+  if (!fs::is_directory(folder)) return;
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().extension() == ending) files.push_back(entry.path());
+  for (const fs::path& file : files) fs::remove(file);
+}
+
 class Export {
  public:
   explicit Export(const ExportOptions& options)
@@ -94,7 +112,8 @@ class Export {
   // The exit code: that of a judge's fault where a student's files are missing.
   int execute() {
     read_run();
-    make_views();
+    choose_students();
+    refuse_unfinished();
     const TemporaryDirectory scratch("warpgrade-export");
     // People's pages take longest, and each is a process of its own: they run beside what is written here.
     std::vector<std::future<void>> pages;
@@ -108,11 +127,9 @@ class Export {
         made_from_["files"][written_[format].filename().string()] = sha256(read_text(written_[format]));
     write_text(output_ / "made-from.json", json_text(made_from_, 1) + "\n");
     fmt::print("made from {}\n", made_from_.at("text").get<std::string>());
+    if (!worksheet_note_.empty()) fmt::print("{}\n", worksheet_note_);
     print_limits();
-    for (const std::string& format : formats_) {
-      if (!written_.contains(format)) continue;
-      fmt::print("{:<13} {}\n", format, written_[format].string());
-    }
+    for (const auto& [format, file] : written_) fmt::print("{:<13} {}\n", format, file.string());
     if (troubles_.empty()) return kExitGraded;
     std::string list;
     for (const auto& [what, why] : troubles_)
@@ -156,19 +173,60 @@ class Export {
     }
   }
 
-  void make_views() {
+  void choose_students() {
     FinalGrades finals;
     if (!options_.without_overrides) finals = final_grades(options_.run, options_.gradebook);
     describe_sources(finals.gradebook);
-    everyone_ = feedback_views(policy_, parts_, pseudonyms(pseudonym_key(options_.run), parts_.run),
-                               finals.points, made_from_.at("text"));
-    if (everyone_.empty())
+    students_ = exported_class(policy_, parts_, finals, made_from_.at("text"),
+                               {options_.not_submitted == "zero", options_.all_graded});
+    for (Views* views : {&students_.own, &students_.everyone, &students_.graded})
+      for (json& view : *views) set_login(view);
+    if (students_.everyone.empty())
       throw UsageError("{}: no student's submission is in this run", options_.run.string());
-    for (const json& view : everyone_) {
-      if (!options_.student || view.at("person").at("id") == *options_.student) views_.push_back(view);
-    }
-    if (views_.empty())
-      throw UsageError("{}: no student '{}' in this run", options_.run.string(), *options_.student);
+    if (options_.student) keep_one_student();
+    note_students();
+  }
+
+  // Where the roster knows no user names, its ids or addresses may be them: only the instructor knows.
+  void set_login(json& view) const {
+    json& person = view.at("person");
+    if (options_.username != "login" && person.contains(options_.username))
+      person["login"] = person[options_.username];
+  }
+
+  void keep_one_student() {
+    const auto is_other = [&](const json& view) { return view.at("person").at("id") != *options_.student; };
+    const bool known = std::any_of(students_.everyone.begin(), students_.everyone.end(),
+                                   [&](const json& view) { return !is_other(view); });
+    if (!known) throw UsageError("{}: no student '{}' in this run", options_.run.string(), *options_.student);
+    std::erase_if(students_.graded, is_other);
+    std::erase_if(students_.unfinished,
+                  [&](const auto& unfinished) { return unfinished.student != *options_.student; });
+  }
+
+  // Points of a submission with open cases are out of less than they are worth.
+  void refuse_unfinished() const {
+    const bool grades = std::any_of(formats_.begin(), formats_.end(),
+                                    [](const std::string& format) { return !kPages.contains(format); });
+    if (students_.unfinished.empty() || !grades || options_.unfinished == "leave-empty") return;
+    throw UsageError(
+        "{}: cases are not judged yet, so these students' points would be out of less than they are worth: "
+        "{}. "
+        "Judge them (`warpgrade batch {}`), or export the others alone: --unfinished leave-empty",
+        options_.run.string(), unfinished_text(students_), options_.run.string());
+  }
+
+  // Whose cell stays empty, and whose grade comes from where.
+  void note_students() {
+    json unfinished = json::array();
+    for (const auto& [student, undecided, total] : students_.unfinished)
+      unfinished.push_back({{"student", student}, {"undecided_cases", undecided}, {"total_cases", total}});
+    made_from_["students"] = {{"exported", students_.graded.size()},
+                              {"unfinished", unfinished},
+                              {"not_submitted", students_.absent},
+                              {"not_submitted_is", options_.not_submitted},
+                              {"graded_in_other_runs", students_.graded_elsewhere},
+                              {"from_other_runs", students_.from_other_runs}};
   }
 
   // What every export says it was made from.
@@ -195,19 +253,20 @@ class Export {
 
   // Who is missing in what courseware imports, and what is still open in it.
   void print_limits() const {
+    print_students();
     std::vector<std::string> unmatched;
-    for (const json& view : everyone_)
-      if (is_not_on_roster(view, everyone_)) unmatched.push_back(view.at("person").at("id"));
+    for (const json& view : students_.graded)
+      if (is_not_on_roster(view, students_.everyone)) unmatched.push_back(view.at("person").at("id"));
     if (!unmatched.empty())
       fmt::print("not on the roster, so in no courseware's import that cannot find them: {}\n",
                  fmt::join(unmatched, ", "));
     for (const auto& [format, missing] : left_out_) {
       if (missing.empty()) continue;
       if (written_.contains(format))
-        fmt::print("not in {0}.csv, since the roster has no id for them by which {0} finds people: {1}\n",
-                   format, few_of(missing));
+        fmt::print("not in {0}, since the roster has nothing for them by which {1} finds people: {2}\n",
+                   table_name(format), format, few_of(missing));
       else
-        fmt::print("no {0}.csv: the roster has no ids by which {0} finds people\n", format);
+        fmt::print("no {0}: the roster has nothing by which {1} finds people\n", table_name(format), format);
     }
     const double most = parts_.scores.at("max_points"),
                  measured = parts_.scores.value("measured_points", most);
@@ -215,6 +274,26 @@ class Export {
       fmt::print(
           "speed was not measured in this run: {:g} of {:g} points are open, so these grades are not final\n",
           most - measured, most);
+  }
+
+  void print_students() const {
+    if (options_.student) return;
+    fmt::print("{} students have a grade here\n", students_.graded.size());
+    if (!students_.unfinished.empty())
+      fmt::print("left empty, since cases are not judged yet: {}\n", unfinished_text(students_));
+    if (!students_.absent.empty())
+      fmt::print(
+          "without a cell, since they handed in nothing in any run (--not-submitted zero makes it 0): {}\n",
+          few_of(students_.absent));
+    if (!students_.graded_elsewhere.empty())
+      fmt::print("left out, since their hand-in is in another run (--all-graded takes them in): {}\n",
+                 few_of(students_.graded_elsewhere));
+    std::map<std::string, std::vector<std::string>> by_run;
+    for (const auto& [student, run] : students_.from_other_runs) by_run[run].push_back(student);
+    for (const auto& [run, students] : by_run) fmt::print("graded in run {}: {}\n", run, few_of(students));
+    for (const auto& [student, run] : students_.without_that_folder)
+      fmt::print("of {} the points alone: the folder of run {} is not where it was collected\n", student,
+                 run);
   }
 
   void start_pages(const fs::path& scratch, std::vector<std::future<void>>& pages) {
@@ -227,8 +306,8 @@ class Export {
     make_directories(output_);
     if (wants("feedback")) {
       std::string lines;
-      for (const json& view : views_) {
-        if (!view.contains("submission")) continue;
+      for (const json& view : students_.everyone) {
+        if (!view.contains("submission") || !is_wanted(view)) continue;
         json line = view;
         line["file"] = file_name_of(view.at("person").at("id"));
         lines += json_text(line) + "\n";
@@ -239,8 +318,8 @@ class Export {
       if (options_.student) arguments.push_back("--keep");
       start("feedback", "warpgrade_reports.feedback", arguments, output_ / "feedback");
     }
-    if (wants("leaderboard") && policy_.visibility.leaderboard) {
-      write_text(scratch / "leaderboard.json", json_text(leaderboard(everyone_), 1) + "\n");
+    if (wants("leaderboard") && policy_.visibility.leaderboard && !students_.own.empty()) {
+      write_text(scratch / "leaderboard.json", json_text(leaderboard(students_.own), 1) + "\n");
       start("leaderboard", "warpgrade_reports.leaderboard",
             {(scratch / "leaderboard.json").string(), "--output", (output_ / "leaderboard.html").string()},
             output_ / "leaderboard.html");
@@ -260,11 +339,16 @@ class Export {
   json people() const {
     const bool pages = wants("feedback") || fs::exists(output_ / "feedback/index.html");
     json list = json::array();
-    for (const json& view : everyone_) {
+    for (const json& view : students_.everyone) {
       const json& person = view.at("person");
-      json item = {{"id", person.at("id")},         {"name", person.value("name", "")},
-                   {"points", view.at("points")},   {"max_points", view.at("max_points")},
-                   {"verdict", view.at("verdict")}, {"on_roster", !is_not_on_roster(view, everyone_)}};
+      json item = {{"id", person.at("id")},
+                   {"name", person.value("name", "")},
+                   {"points", view.value("points", json())},
+                   {"max_points", view.at("max_points")},
+                   {"verdict", view.at("verdict")},
+                   {"on_roster", !is_not_on_roster(view, students_.everyone)}};
+      for (const char* key : {"graded_in", "unfinished"})
+        if (view.contains(key)) item[key] = view[key];
       if (person.contains("email")) item["email"] = person["email"];
       if (view.contains("late")) item["late"] = view["late"].value("note", "");
       if (view.contains("refusal")) item["refusal"] = view["refusal"].value("message", "");
@@ -279,30 +363,79 @@ class Export {
         {"schema", "warpgrade.people.v1"}, {"made_from", made_from_.at("text")}, {"people", std::move(list)}};
   }
 
+  bool is_wanted(const json& view) const {
+    return !options_.student || view.at("person").at("id") == *options_.student;
+  }
+
   void write_data() {
-    if (wants("gradescope")) {
-      write_each(
-          views_, written_["gradescope"] = output_ / "gradescope", ".json",
-          [](const json& view) { return json_text(gradescope_results(view), 1) + "\n"; }, troubles_);
+    const auto each = [&](const char* format, const char* ending, const auto& text_of) {
+      if (!wants(format)) return;
+      written_[format] = output_ / format;
+      if (!options_.student) remove_earlier(output_ / format, ending);
+      write_each(students_.graded, output_ / format, ending, text_of, troubles_);
+    };
+    each("gradescope", ".json",
+         [](const json& view) { return json_text(gradescope_results(view), 1) + "\n"; });
+    each("autolab", ".txt", [](const json& view) { return json_text(autolab_scores(view)) + "\n"; });
+    each("prairielearn", ".json",
+         [](const json& view) { return json_text(prairielearn_results(view), 1) + "\n"; });
+    if (wants("gradescope") && !options_.student)
+      write_text(output_ / "gradescope-students.json",
+                 json_text(gradescope_students(students_.everyone), 1) + "\n");
+    write_tables();
+    if (wants("ilias")) write_ilias();
+    if (wants("junit") && !students_.graded.empty())
+      write_text(written_["junit"] = output_ / "junit.xml", junit_xml(students_.graded));
+    if (options_.worksheet) {
+      const FilledWorksheet filled = fill_worksheet(*options_.worksheet, students_.graded, options_.column);
+      const fs::path file = output_ / options_.worksheet->filename();
+      write_text(written_["worksheet"] = file, filled.text);
+      worksheet_note_ = filled.note;
     }
-    if (wants("autolab")) {
-      write_each(
-          views_, written_["autolab"] = output_ / "autolab", ".txt",
-          [](const json& view) { return json_text(autolab_scores(view)) + "\n"; }, troubles_);
+  }
+
+  // ILIAS takes no marks from a file, but feedback: a zip with a folder for each person, whose name ends in
+  // ILIAS' own number of the person (Exercise, ilExAssignment::getMultiFeedbackFiles).
+  void write_ilias() {
+    const TemporaryDirectory scratch("warpgrade-ilias");
+    const fs::path file = output_ / "ilias.zip";
+    const fs::path root = scratch.path() / ("multi_feedback_" + parts_.run.at("lab").get<std::string>());
+    int packed = 0;
+    for (const json& view : students_.graded) {
+      const json& person = view.at("person");
+      const std::string number = person.value("ilias_id", "");
+      if (number.empty()) {
+        left_out_["ilias"].push_back(person.at("id"));
+        continue;
+      }
+      const fs::path folder = root / (file_name_of(person.at("id")) + "_" + number);
+      make_directories(folder);
+      write_text(folder / "feedback.txt", feedback_text(view));
+      ++packed;
     }
+    if (packed == 0) {
+      fs::remove(file);
+      return;
+    }
+    run_reports_module("warpgrade_reports.archive", {scratch.path().string(), file.string()});
+    written_["ilias"] = file;
+  }
+
+  void write_tables() {
     const std::string column = options_.column.value_or(parts_.run.at("lab").get<std::string>());
-    const auto on_roster = std::count_if(views_.begin(), views_.end(),
-                                         [&](const json& view) { return !is_not_on_roster(view, views_); });
+    const Views& graded = students_.graded;
+    const auto on_roster = std::count_if(graded.begin(), graded.end(), [&](const json& view) {
+      return !is_not_on_roster(view, students_.everyone);
+    });
     for (const auto& [format, text_of] : kTables) {
       if (!wants(format)) continue;
-      const fs::path file = output_ / fmt::format("{}.csv", format);
-      left_out_[format] = left_out_of(format, views_);
+      const fs::path file = output_ / table_name(format);
+      left_out_[format] = left_out_of(format, graded);
       if (std::ssize(left_out_[format]) < on_roster)
-        write_text(written_[format] = file, text_of(views_, column));
+        write_text(written_[format] = file, text_of(graded, column));
       else
         fs::remove(file);  // one of an earlier export
     }
-    if (wants("junit")) write_text(written_["junit"] = output_ / "junit.xml", junit_xml(views_));
   }
 
   const ExportOptions& options_;
@@ -310,7 +443,8 @@ class Export {
   fs::path output_;
   RunParts parts_;
   Policy policy_;
-  Views everyone_, views_;
+  ExportedClass students_;
+  std::string worksheet_note_;
   std::map<std::string, fs::path> written_;
   std::map<std::string, std::vector<std::string>> left_out_;  // ids of students, by format
   Troubles troubles_;
@@ -339,6 +473,29 @@ void add_export_command(CLI::App& app, int& code) {
       "--column", options->column,
       "the assignment's name in the courseware, for instance \"Lab 1 (4711)\"; default: the lab");
   command->add_option("--student", options->student, "of this student alone");
+  command
+      ->add_option(
+          "--unfinished", options->unfinished,
+          "of students with cases that are not judged yet: refuse, or leave-empty: export the others")
+      ->check(CLI::IsMember({"refuse", "leave-empty"}))
+      ->capture_default_str();
+  command
+      ->add_option("--not-submitted", options->not_submitted,
+                   "of the roster's students who handed in nothing in any run: empty, or zero")
+      ->check(CLI::IsMember({"empty", "zero"}))
+      ->capture_default_str();
+  command->add_flag("--all-graded", options->all_graded,
+                    "also the roster's students whose hand-in is in another run of the lab");
+  command
+      ->add_option("--worksheet", options->worksheet,
+                   "Moodle's grading worksheet or Sakai's grades.csv, as downloaded: a filled copy is "
+                   "written")
+      ->check(CLI::ExistingFile);
+  command
+      ->add_option("--username", options->username,
+                   "what courseware calls the user name: the roster's login, its id, or its email")
+      ->check(CLI::IsMember({"login", "id", "email"}))
+      ->capture_default_str();
   command->add_option("--policy", options->policy,
                       "what students may see by another policy than the run's own");
   command->add_option("--sources", options->sources,

@@ -1,5 +1,6 @@
 // `warpgrade collect` and `warpgrade grades`: from run folders into the gradebook, and what it answers.
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -40,6 +41,70 @@ void add_override_command(CLI::App& grades, const std::shared_ptr<GradesOptions>
     }
     code = override_grade(*options);
   });
+}
+
+void add_format_option(CLI::App& command, GradesOptions& options, const std::vector<std::string>& formats) {
+  command.add_option("--format", options.format, fmt::format("{}", fmt::join(formats, " or ")))
+      ->check(CLI::IsMember(formats))
+      ->capture_default_str();
+}
+
+void add_total_command(CLI::App& grades, const std::shared_ptr<GradesOptions>& options, int& code) {
+  CLI::App* command = grades.add_subcommand("total", "each student's total over the course's labs");
+  command
+      ->add_option("--course", options->course,
+                   "the course's YAML file: labs, weights, what a missing one is")
+      ->required()
+      ->check(CLI::ExistingFile);
+  add_format_option(*command, *options, {"table", "csv", "json"});
+  add_gradebook_option(*command, *options);
+  command->callback([options, &code] { code = show_totals(*options); });
+}
+
+void add_import_command(CLI::App& grades, const std::shared_ptr<GradesOptions>& options, int& code) {
+  static const std::vector<std::string> kFormats{"canvas",      "moodle", "blackboard",
+                                                 "brightspace", "sakai",  "prairielearn-csv"};
+  CLI::App* command = grades.add_subcommand(
+      "import", "what differs between the gradebook and a table that was changed by hand");
+  command
+      ->add_option("file", options->import_file,
+                   "a CSV file, as `warpgrade export` or the platform writes it")
+      ->required()
+      ->check(CLI::ExistingFile);
+  command->add_option("--format", options->import_format, fmt::format("{}", fmt::join(kFormats, ", ")))
+      ->required()
+      ->check(CLI::IsMember(kFormats));
+  command->add_option("--lab", options->lab, "the lab")->required();
+  command->add_option("--column", options->column, "the title of the column of points; default: the lab's");
+  CLI::Option* apply = command->add_flag("--apply", options->apply, "enter the differences as overrides");
+  command->add_option("--reason", options->reason, "why; it stays in the history")->needs(apply);
+  command->add_option("--author", options->author, "who decided")->needs(apply);
+  command->add_flag("--above-maximum", options->above_maximum, "allow more points than the lab is worth");
+  add_gradebook_option(*command, *options);
+  command->callback([options, &code] {
+    if (options->apply && (options->reason.empty() || options->author.empty()))
+      throw UsageError("--apply enters overrides: say --reason and --author, the history keeps them");
+    code = import_grades(*options);
+  });
+}
+
+void add_appeal_commands(CLI::App& grades, const std::shared_ptr<GradesOptions>& options, int& code) {
+  CLI::App* command = grades.add_subcommand("appeal", "note a student's appeal against a grade, or close it");
+  command->add_option("student", options->student, "the student's id")->required();
+  command->add_option("--lab", options->lab, "the lab")->required();
+  CLI::Option* text = command->add_option("--text", options->appeal_text, "what the student objects to");
+  command->add_option("--close", options->close_reason, "close the open appeal: why")->excludes(text);
+  command->add_option("--author", options->author, "who notes it; default: you");
+  add_gradebook_option(*command, *options);
+  command->callback([options, &code] {
+    if (options->appeal_text.empty() && options->close_reason.empty())
+      throw UsageError("give --text with what the student objects to, or --close with the reason");
+    code = appeal_grade(*options);
+  });
+  CLI::App* list = grades.add_subcommand("appeals", "the appeals that are open, oldest first");
+  add_format_option(*list, *options, {"table", "json"});
+  add_gradebook_option(*list, *options);
+  list->callback([options, &code] { code = list_appeals(*options); });
 }
 
 // Merges the run's records, scores them and, with a gradebook, merges the run into it.
@@ -87,15 +152,16 @@ void add_grades_command(CLI::App& app, int& code) {
   grades->add_option("--student", options->student, "of this student alone");
   grades->add_option("--lab", options->lab, "of this lab alone");
   grades->add_option("--run", options->run, "of this run alone");
-  grades->add_option("--format", options->format, "table, csv or json")
-      ->check(CLI::IsMember({"table", "csv", "json"}))
-      ->capture_default_str();
+  add_format_option(*grades, *options, {"table", "csv", "json"});
   grades->add_flag("--attempts", options->every_attempt, "every attempt, not only the one that counts");
   grades->add_flag("--best", options->best, "the best attempt counts, not the last of the latest run");
   add_override_command(*grades, options, code);
+  add_total_command(*grades, options, code);
+  add_import_command(*grades, options, code);
+  add_appeal_commands(*grades, options, code);
   CLI::App* history = grades->add_subcommand("history", "everything that happened to a student's grades");
   history->add_option("student", options->student, "the student's id; without one: everybody's");
-  history->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  add_format_option(*history, *options, {"table", "json"});
   add_gradebook_option(*history, *options);
   history->callback([options, &code] { code = show_history(*options); });
   grades->callback([options, grades, &code] {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -26,6 +27,15 @@ json read_object(const fs::path& file) {
   return value;
 }
 
+// A cell without a grade stays empty.
+std::string points_cell_of(const std::optional<double>& points) {
+  return points ? points_cell(*points) : "";
+}
+
+std::string points_or_none(const std::optional<double>& points) {
+  return points ? points_cell(*points) : "nothing";
+}
+
 std::string days(const Grade& grade) {
   if (!grade.late_s || *grade.late_s <= 0) return "";
   return *grade.late_s < 86400 ? fmt::format("{:.1f} h", *grade.late_s / 3600)
@@ -36,13 +46,27 @@ std::string remark(const Grade& grade) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
   if (grade.override_by) {
-    add(fmt::format("was {}; {} ({})", points_cell(grade.computed_points), grade.override_by->reason,
+    add(fmt::format("was {}; {} ({})", points_or_none(grade.computed_points), grade.override_by->reason,
                     grade.override_by->author));
   }
-  if (grade.undecided_cases > 0) add(fmt::format("{} cases not judged", grade.undecided_cases));
+  if (grade.undecided_cases > 0)
+    add(fmt::format("{} of {} cases not judged", grade.undecided_cases, grade.total_cases));
   if (!grade.refusal.empty()) add("refused: " + grade.refusal);
   if (!grade.late_note.empty()) add(grade.late_note);
   if (!grade.counts) add("does not count");
+  return text;
+}
+
+// Why perfect work has less than the lab is worth.
+std::string open_points_text(const std::vector<Grade>& grades) {
+  std::set<std::string> lines;
+  for (const Grade& grade : grades)
+    if (!grade.submission.empty() && grade.measured_points < grade.max_points)
+      lines.insert(fmt::format("speed was not measured in run {} (lab {}): {} of {} points are open\n",
+                               grade.run, grade.lab, points_cell(grade.max_points - grade.measured_points),
+                               points_cell(grade.max_points)));
+  std::string text;
+  for (const std::string& line : lines) text += line;
   return text;
 }
 
@@ -53,7 +77,7 @@ std::vector<std::string> table_row(const Grade& g) {
   return {g.student,
           g.name,
           g.lab,
-          points_cell(g.points),
+          points_cell_of(g.points),
           points_cell(g.max_points),
           g.verdict,
           fmt::format("{}/{}", g.correct_cases, g.total_cases),
@@ -76,9 +100,9 @@ std::vector<std::string> csv_row(const Grade& g) {
           g.attempt ? std::to_string(*g.attempt) : "",
           g.submitted_at,
           g.late_s ? points_cell(*g.late_s) : "",
-          points_cell(g.points),
+          points_cell_of(g.points),
           points_cell(g.max_points),
-          points_cell(g.computed_points),
+          points_cell_of(g.computed_points),
           g.verdict,
           std::to_string(g.correct_cases),
           std::to_string(g.total_cases),
@@ -145,7 +169,7 @@ std::map<std::string, double> overrides_of(const Gradebook& book, const std::str
   GradeFilter filter;
   filter.lab = lab;
   for (const Grade& grade : book.grades(filter))
-    if (grade.override_by) overrides[grade.student] = grade.points;
+    if (grade.override_by) overrides[grade.student] = grade.override_by->points;
   return overrides;
 }
 
@@ -221,6 +245,12 @@ void collect_into(const fs::path& gradebook, const fs::path& run, const std::str
   } else {
     fmt::print("{}: {} attempts and {} cases added, {} cases and {} scores changed\n", gradebook.string(),
                summary.attempts_added, summary.cases_added, summary.cases_changed, summary.scores_changed);
+    if (summary.attempts_superseded > 0)
+      fmt::print("{} attempts were superseded and count no more\n", summary.attempts_superseded);
+    if (summary.students_renamed > 0)
+      fmt::print("{} students have another number; their overrides and appeals went with them\n",
+                 summary.students_renamed);
+    if (summary.changes_noted > 0) fmt::print("{} changes of the class are noted\n", summary.changes_noted);
   }
 }
 
@@ -247,8 +277,18 @@ FinalGrades final_grades(const fs::path& run, const std::optional<fs::path>& giv
   int overrides = 0;
   for (const Grade& grade : book.grades(filter)) {
     overrides += grade.override_by ? 1 : 0;
-    final.points[grade.student] = {grade.points, grade.override_by.has_value(),
-                                   grade.override_by ? grade.override_by->reason : ""};
+    FinalPoints& points = final.points[grade.student];
+    points.points = grade.points;
+    points.overridden = grade.override_by.has_value();
+    if (grade.override_by) points.reason = grade.override_by->reason;
+    points.submission = grade.submission;
+    points.run = grade.run;
+    points.folder = grade.run_folder;
+    points.late_note = grade.late_note;
+    points.slip_days = grade.slip_days;
+    points.undecided_cases = grade.undecided_cases;
+    points.total_cases = grade.total_cases;
+    points.unfinished = grade.unfinished();
   }
   const Gradebook::State state = book.state();
   final.gradebook = {{"path", fs::absolute(gradebook).lexically_normal().string()},
@@ -276,7 +316,7 @@ int list_grades(const GradesOptions& options) {
   } else if (grades.empty()) {
     fmt::print("no grade matches these options; `warpgrade grades` without options lists all\n");
   } else {
-    fmt::print("{}", format_table(rows));
+    fmt::print("{}{}", format_table(rows), open_points_text(grades));
   }
   return kExitGraded;
 }

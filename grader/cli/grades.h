@@ -20,6 +20,11 @@ struct GradesOptions {
   std::optional<double> points;  // of an override
   bool withdraw = false, above_maximum = false;
   std::string reason, author;
+
+  std::filesystem::path course, import_file;
+  std::string import_format, appeal_text, close_reason;
+  std::optional<std::string> column;
+  bool apply = false;
 };
 
 // Merges a run's records and scores into the gradebook, which is made where there is none, and notes in the
@@ -30,6 +35,10 @@ void collect_into(const std::filesystem::path& gradebook, const std::filesystem:
 int list_grades(const GradesOptions& options);
 int override_grade(const GradesOptions& options);
 int show_history(const GradesOptions& options);
+int show_totals(const GradesOptions& options);
+int import_grades(const GradesOptions& options);
+int appeal_grade(const GradesOptions& options);
+int list_appeals(const GradesOptions& options);
 
 // The grades that count for a run, and what they were made from.
 struct FinalGrades {

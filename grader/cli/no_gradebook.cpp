@@ -38,5 +38,17 @@ int override_grade(const GradesOptions&) {
 int show_history(const GradesOptions&) {
   refuse();
 }
+int show_totals(const GradesOptions&) {
+  refuse();
+}
+int import_grades(const GradesOptions&) {
+  refuse();
+}
+int appeal_grade(const GradesOptions&) {
+  refuse();
+}
+int list_appeals(const GradesOptions&) {
+  refuse();
+}
 
 }  // namespace warpgrade

@@ -57,7 +57,7 @@ std::string publish(const RunFolder& folder, EventLog& events, Published what) {
   if (!has_gradebook && is_published(folder, what)) return output.string() + " is up to date";
   ProcessOptions options;
   const std::string warpgrade = (program_directory() / "warpgrade").string();
-  options.command = {warpgrade, "export", folder.root().string()};
+  options.command = {warpgrade, "export", folder.root().string(), "--unfinished", "leave-empty"};
   if (pages) options.command.insert(options.command.end(), {"--format", "feedback,leaderboard"});
   options.timeout = kLongest;
   const SlowNote note("writing feedback and exports");

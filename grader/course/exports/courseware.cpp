@@ -66,7 +66,11 @@ std::string headline(const json& view) {
   std::string text = fmt::format("{} of {} points", points_cell(view.at("points")), points_cell(most));
   if (view.value("overridden", false)) text += ", set by the course's staff";
   if (view.contains("override_reason")) text += ": " + view.at("override_reason").get<std::string>();
+  if (view.contains("graded_in"))
+    text += fmt::format("\nGraded in run {}", view.at("graded_in").get<std::string>());
   if (view.at("verdict") == "not_submitted") return text + "\nNothing was handed in.";
+  if (view.at("verdict") == "graded_elsewhere") return text;
+  if (view.value("unfinished", false)) text += ", so far: cases are not judged yet";
   if (measured < most)
     text += fmt::format("\nSpeed was not measured in this run: {} points are still open",
                         points_cell(most - measured));
@@ -94,6 +98,15 @@ std::string headline(const json& view) {
                         compile.value("log", ""));
   }
   return text;
+}
+
+std::string feedback_text(const json& view) {
+  std::string text = headline(view) + "\n";
+  for (const json& line : view.at("cases"))
+    text += fmt::format("\n{}: {} of {} points\n{}\n", line.at("id").get<std::string>(),
+                        points_cell(line.value("points", 0.0)), points_cell(line.value("max_points", 0.0)),
+                        line.value("left_out", false) ? line.value("note", "left out") : case_text(line));
+  return text + "\nmade from " + view.at("made_from").get<std::string>() + "\n";
 }
 
 json gradescope_results(const json& view) {

@@ -26,15 +26,29 @@ std::string canvas_csv(const Views& views, const std::string& column);
 // name, points, a comment.
 std::string moodle_csv(const Views& views, const std::string& column);
 
-// Blackboard's upload of grades: the user name and the points. `column` as Blackboard's own download writes
-// it, "Lab 1 [Total Pts: 100 Score] |4711".
+// Blackboard's upload of grades: the user name, which a roster's number is not, and the points. `column` as
+// Blackboard's own download writes it, "Lab 1 [Total Pts: 100 Score] |4711".
 std::string blackboard_csv(const Views& views, const std::string& column);
 
 // Brightspace's import of grades: OrgDefinedId, Username, "<column> Points Grade", End-of-Line Indicator.
 std::string brightspace_csv(const Views& views, const std::string& column);
 
-// Ids of students of the roster who lack what the import of `format` (moodle, blackboard, brightspace) finds
-// people by: they are not in that file.
+// Sakai's import into the gradebook: the user id by which it finds people, a name, "Lab 1 [100]". Blank cells
+// and users who are not in the site are passed over; a heading without a title refuses the file.
+std::string sakai_csv(const Views& views, const std::string& column);
+
+// PrairieLearn's upload of question scores: uid, instance, qid, score_perc, feedback. `column`: the question.
+std::string prairielearn_csv(const Views& views, const std::string& column);
+
+// PrairieLearn's results.json of an external grader: score from 0 to 1, tests.
+nlohmann::json prairielearn_results(const nlohmann::json& view);
+
+// Who is who for Gradescope's autograder of prepared results: by e-mail address and id the file, or that
+// there is none and why.
+nlohmann::json gradescope_students(const Views& everyone);
+
+// Ids of students of the roster who lack what the import of `format` (moodle, blackboard, brightspace, sakai,
+// prairielearn-csv) finds people by: they are not in that file.
 std::vector<std::string> left_out_of(const std::string& format, const Views& views);
 
 // Students whom courseware of this roster does not know: they are left out of its imports.
@@ -65,5 +79,8 @@ std::string headline(const nlohmann::json& view);
 
 // A case's outcome in a few lines of plain text.
 std::string case_text(const nlohmann::json& line);
+
+// The headline, then every case: a file for a student.
+std::string feedback_text(const nlohmann::json& view);
 
 }  // namespace warpgrade

@@ -1,5 +1,5 @@
-// What courseware imports as a table: Canvas, Moodle, Blackboard, Brightspace. Which rows and columns
-// each one demands stands in its own documentation: tests/lms_import.py names the documents and models
+// What courseware imports as a table: Canvas, Moodle, Blackboard, Brightspace, Sakai. Which rows and columns
+// each one demands stands in its own documentation: tests/lms_import names the documents and models
 // the imports.
 #include <fmt/format.h>
 
@@ -90,15 +90,18 @@ KeyedRows brightspace_rows(const Views& views) {
                             {"Username", [](const json& person) { return person.value("login", ""); }}});
 }
 
-KeyedRows blackboard_rows(const Views& views) {
-  return keyed_rows(views, {{"Username", [](const json& person) {
-                               const std::string login = person.value("login", "");
-                               return login.empty() ? id_of(person) : login;
-                             }}});
+// Blackboard and Sakai look at the user name alone.
+KeyedRows rows_by_username(const Views& views, const char* title) {
+  return keyed_rows(views, {{title, [](const json& person) { return person.value("login", ""); }}});
+}
+
+// PrairieLearn's uid is an address.
+KeyedRows prairielearn_rows(const Views& views) {
+  return keyed_rows(views, {{"uid", [](const json& person) { return person.value("email", ""); }}});
 }
 
 // Moodle reads CSV by PHP's fgetcsv, for which a backslash before a quote is part of the cell: one at a
-// cell's end would draw the next rows into it.
+// cell's end would draw the next rows into it. Sakai's reader, opencsv, takes backslashes alike.
 std::string for_php(const std::string& text) {
   std::string safe;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -151,7 +154,7 @@ std::string moodle_csv(const Views& views, const std::string& column) {
   Rows rows{with_keys(keyed, {"Identifier"}, {"Full name", column, "Maximum", "Feedback"})};
   for (const json* view : keyed.views) {
     const json& person = view->at("person");
-    std::string comment = view->at("verdict") == "not_submitted" ? "Nothing was handed in." : headline(*view);
+    std::string comment = headline(*view);
     // Gradescope has a leaderboard of its own, with names of its own; ours is told here.
     if (view->contains("pseudonym"))
       comment += "\nOn the leaderboard you are " + view->at("pseudonym").get<std::string>() + ".";
@@ -164,7 +167,7 @@ std::string moodle_csv(const Views& views, const std::string& column) {
 }
 
 std::string blackboard_csv(const Views& views, const std::string& column) {
-  const KeyedRows keyed = blackboard_rows(views);
+  const KeyedRows keyed = rows_by_username(views, "Username");
   Rows rows{with_keys(keyed, {}, {column})};
   for (const json* view : keyed.views)
     rows.push_back(with_keys(keyed, view->at("person"), {}, {points_cell(view->at("points"))}));
@@ -182,10 +185,37 @@ std::string brightspace_csv(const Views& views, const std::string& column) {
   return csv_text(rows, CsvForm::kPlain);
 }
 
+std::string sakai_csv(const Views& views, const std::string& column) {
+  const std::string title = column.find('[') == std::string::npos
+                                ? fmt::format("{} [{}]", column, points_cell(views.front().at("max_points")))
+                                : column;
+  const KeyedRows keyed = rows_by_username(views, "Student ID");
+  Rows rows{with_keys(keyed, {}, {"Name", title})};
+  for (const json* view : keyed.views) {
+    const json& person = view->at("person");
+    rows.push_back(with_keys(
+        keyed, person, {}, {for_php(plain_cell(person.value("name", ""))), points_cell(view->at("points"))}));
+  }
+  return csv_text(rows, CsvForm::kPlain);
+}
+
+std::string prairielearn_csv(const Views& views, const std::string& column) {
+  const KeyedRows keyed = prairielearn_rows(views);
+  Rows rows{{"uid", "instance", "qid", "score_perc", "feedback"}};
+  for (const json* view : keyed.views) {
+    const double most = view->at("max_points"), points = view->at("points");
+    rows.push_back({view->at("person").at("email"), "1", column,
+                    points_cell(most > 0 ? 100 * points / most : 0), plain_cell(headline(*view))});
+  }
+  return csv_text(rows, CsvForm::kPlain);
+}
+
 std::vector<std::string> left_out_of(const std::string& format, const Views& views) {
   if (format == "moodle") return moodle_rows(views).left_out;
   if (format == "brightspace") return brightspace_rows(views).left_out;
-  return format == "blackboard" ? blackboard_rows(views).left_out : std::vector<std::string>{};
+  if (format == "prairielearn-csv") return prairielearn_rows(views).left_out;
+  return format == "blackboard" || format == "sakai" ? rows_by_username(views, "Username").left_out
+                                                     : std::vector<std::string>{};
 }
 
 }  // namespace warpgrade

@@ -139,7 +139,7 @@ class Viewer {
     const auto found = people_.find(id);
     if (found == people_.end()) return {{"id", id}, {"name", title}};
     json person = only(*found->second, {"id", "name", "email", "section", "team", "canvas_id", "sis_id",
-                                        "login", "moodle_id", "on_roster"});
+                                        "login", "moodle_id", "ilias_id", "on_roster"});
     if (!person.contains("name")) person["name"] = title.empty() ? id : title;
     return person;
   }
@@ -256,13 +256,21 @@ class Viewer {
   std::map<std::string, json> outlived_refusals_;  // by student, a list
 };
 
+// Of a submission of this run: points and lateness as the gradebook has them.
 void apply_final(const Policy& policy, const std::map<std::string, FinalPoints>& finals, json& view) {
-  const auto final = finals.find(view.at("person").at("id").get<std::string>());
-  if (final == finals.end() || !final->second.overridden) return;
-  view["computed_points"] = view.at("points");
-  view["points"] = final->second.points;
-  view["overridden"] = true;
-  if (policy.visibility.override_reasons) view["override_reason"] = final->second.reason;
+  const auto found = finals.find(view.at("person").at("id").get<std::string>());
+  if (found == finals.end() || !found->second.points) return;
+  const FinalPoints& final = found->second;
+  if (final.overridden) {
+    view["computed_points"] = view.at("points");
+    view["overridden"] = true;
+    if (policy.visibility.override_reasons) view["override_reason"] = final.reason;
+  } else if (final.run == view.at("run")) {
+    if (final.slip_days > 0 || view.contains("late")) view["late"]["note"] = final.late_note;
+  } else {
+    return;  // another run's submission counts: the caller shows that one
+  }
+  view["points"] = *final.points;
 }
 
 std::vector<std::string> members_of(const json& scored) {

@@ -22,11 +22,16 @@ struct RunParts {
   nlohmann::json class_list;  // null without submissions.json
 };
 
-// The final points of a student where the gradebook knows better than scores.json.
+// A student's current grade in the lab, as the gradebook knows it.
 struct FinalPoints {
-  double points = 0;
+  std::optional<double> points;  // none: nothing was handed in
   bool overridden = false;
   std::string reason;
+  std::string submission, run, folder;  // which one counts; the run may be another one
+  std::string late_note;                // with the slip days that the whole course leaves
+  double slip_days = 0;
+  int undecided_cases = 0, total_cases = 0;
+  bool unfinished = false;  // points would be out of less than they are worth
 };
 
 // One object a student (schema warpgrade.feedback.v1, README.md here), in the run's order, then the roster's

@@ -1,6 +1,8 @@
 // A run folder's parts as rows.
 #include "course/gradebook/collect.h"
 
+#include <set>
+
 namespace warpgrade {
 using nlohmann::json;
 
@@ -31,6 +33,21 @@ std::map<std::string, std::string> refusals_of(const json& class_list) {
   return refusals;
 }
 
+Value late_rules_of(const json& scores) {
+  const json& rules = or_empty(scores, "late_rules");
+  return rules.empty() ? Value() : Value(rules.dump());
+}
+
+// What courseware calls a student, beside what has a column of its own.
+Value keys_of(const json& student) {
+  json keys = json::object();
+  for (const auto& [key, value] : student.items()) {
+    static const std::set<std::string> own{"id", "name", "email", "section", "team", "deadline"};
+    if (value.is_string() && !own.contains(key)) keys[key] = value;
+  }
+  return keys.empty() ? Value() : Value(keys.dump());
+}
+
 Row run_row(const CollectedRun& run) {
   return {text_value(run.run, "run"),
           text_value(run.run, "lab"),
@@ -40,7 +57,9 @@ Row run_row(const CollectedRun& run) {
           text_value(run.scores, "policy_hash"),
           text_value(or_empty(run.run, "harness"), "hash"),
           number_value(run.scores, "max_points"),
-          run.folder};
+          run.folder,
+          text_value(run.class_list, "deadline"),
+          late_rules_of(run.scores)};
 }
 
 Row attempt_row(const Value& run, const json& submission, const std::string& refusal) {
@@ -54,7 +73,9 @@ Row attempt_row(const Value& run, const json& submission, const std::string& ref
           number_value(submission, "late_s"),
           text_value(submission, "hash"),
           text_value(submission, "interface"),
-          refusal.empty() ? Value() : Value(refusal)};
+          refusal.empty() ? Value() : Value(refusal),
+          submission.value("late_marked", false) ? Value(std::int64_t{1}) : Value(),
+          std::int64_t{0}};
 }
 
 Row score_row(const Value& run, const json& scored, const Value& policy_hash) {
@@ -71,7 +92,8 @@ Row score_row(const Value& run, const json& scored, const Value& policy_hash) {
           integer_value(scored, "undecided_cases"),
           integer_value(scored, "over_threshold"),
           integer_value(scored, "threshold_cases"),
-          policy_hash};
+          policy_hash,
+          number_value(scored, "measured_points")};
 }
 
 Row case_row(const Value& run, const Value& submission, const json& line, const json& record) {
@@ -107,7 +129,8 @@ std::vector<Row> student_rows(const Value& run, const CollectedRun& collected) {
     for (const std::string& member : members_of(submission)) {
       const bool alone = !submission.contains("team") && !submission.contains("members");
       students[member] = {run,     member,  alone ? text_value(submission, "title") : Value(),
-                          Value(), Value(), text_value(submission, "team")};
+                          Value(), Value(), text_value(submission, "team"),
+                          Value()};
     }
   }
   if (collected.class_list.is_object()) {
@@ -119,7 +142,8 @@ std::vector<Row> student_rows(const Value& run, const CollectedRun& collected) {
              text_value(student, "name"),
              text_value(student, "email"),
              text_value(student, "section"),
-             team == Value() ? text_value(student, "team") : team};
+             team == Value() ? text_value(student, "team") : team,
+             keys_of(student)};
     }
   }
   std::vector<Row> rows;

@@ -6,9 +6,9 @@
 
 namespace warpgrade {
 
-inline constexpr int kGradebookVersion = 1;
+inline constexpr int kGradebookVersion = 2;
 
-// Overrides and the audit trail only ever grow: SQLite itself refuses to change or delete a line.
+// Version 1. Overrides and the audit trail only ever grow: SQLite itself refuses to change or delete a line.
 inline constexpr const char* kGradebookSchema = R"sql(
 CREATE TABLE runs (
   run TEXT PRIMARY KEY, lab TEXT NOT NULL, created_at TEXT, backend TEXT, policy_name TEXT, policy_hash TEXT,
@@ -51,6 +51,25 @@ CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the
 CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is never deleted'); END;
 )sql";
 
+// Version 2. A new file is made by both; one of version 1 becomes one of version 2 in place. What it does not
+// know stays NULL until its runs are collected again.
+inline constexpr const char* kUpgradeFrom1 = R"sql(
+ALTER TABLE runs ADD COLUMN deadline TEXT;
+ALTER TABLE runs ADD COLUMN late_rules TEXT;
+ALTER TABLE students ADD COLUMN keys TEXT;
+ALTER TABLE attempts ADD COLUMN late_marked INTEGER;
+ALTER TABLE attempts ADD COLUMN superseded INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE scores ADD COLUMN measured_points REAL;
+CREATE TABLE former_ids (
+  former TEXT NOT NULL, student TEXT NOT NULL, at TEXT NOT NULL, run TEXT NOT NULL,
+  PRIMARY KEY (former, student)) WITHOUT ROWID;
+CREATE TABLE appeals (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, author TEXT NOT NULL CHECK (author <> ''),
+  student TEXT NOT NULL, lab TEXT NOT NULL, text TEXT NOT NULL CHECK (text <> ''), closes INTEGER REFERENCES appeals);
+CREATE TRIGGER appeals_stay BEFORE UPDATE ON appeals BEGIN SELECT RAISE(ABORT, 'appeals are never changed'); END;
+CREATE TRIGGER appeals_are_kept BEFORE DELETE ON appeals BEGIN SELECT RAISE(ABORT, 'appeals are never deleted'); END;
+)sql";
+
 // A table as `merge` sees it: the first `keys` columns are its primary key, the first of them the run.
 struct GradebookTable {
   std::string name;
@@ -60,14 +79,15 @@ struct GradebookTable {
 
 inline const GradebookTable kRunsTable{"runs",
                                        {"run", "lab", "created_at", "backend", "policy_name", "policy_hash",
-                                        "harness_hash", "max_points", "folder"},
+                                        "harness_hash", "max_points", "folder", "deadline", "late_rules"},
                                        1};
 inline const GradebookTable kStudentsTable{
-    "students", {"run", "student", "name", "email", "section", "team"}, 2};
-inline const GradebookTable kAttemptsTable{"attempts",
-                                           {"run", "submission", "title", "role", "team", "attempt",
-                                            "submitted_at", "late_s", "hash", "interface", "refusal"},
-                                           2};
+    "students", {"run", "student", "name", "email", "section", "team", "keys"}, 2};
+inline const GradebookTable kAttemptsTable{
+    "attempts",
+    {"run", "submission", "title", "role", "team", "attempt", "submitted_at", "late_s", "hash", "interface",
+     "refusal", "late_marked", "superseded"},
+    2};
 inline const GradebookTable kMembersTable{"members", {"run", "submission", "student"}, 3};
 inline const GradebookTable kCasesTable{
     "cases",
@@ -79,7 +99,8 @@ inline const GradebookTable kCasesTable{
 inline const GradebookTable kScoresTable{
     "scores",
     {"run", "submission", "points", "max_points", "points_before_late", "late_note", "counts", "verdict",
-     "correct_cases", "total_cases", "undecided_cases", "over_threshold", "threshold_cases", "policy_hash"},
+     "correct_cases", "total_cases", "undecided_cases", "over_threshold", "threshold_cases", "policy_hash",
+     "measured_points"},
     2};
 
 }  // namespace warpgrade

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "course/gradebook/schema.h"
 
 namespace warpgrade {
 namespace {
@@ -91,7 +92,7 @@ TEST_F(GradebookTest, AnotherPolicyChangesTheScoreAndTheHistorySaysFromWhatToWha
   CollectedRun again = run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {90});
   again.scores["policy_hash"] = "p2";
   EXPECT_EQ(collect(again).scores_changed, 1);
-  EXPECT_DOUBLE_EQ(grades().front().points, 90);
+  EXPECT_DOUBLE_EQ(grades().front().points.value(), 90);
   const auto history = Gradebook(file_, GradebookMode::kRead).history("ada");
   ASSERT_EQ(history.size(), 2u);
   EXPECT_EQ(json::parse(history[1].at("before").get<std::string>()).at("points"), 80);
@@ -101,7 +102,7 @@ TEST_F(GradebookTest, AnotherPolicyChangesTheScoreAndTheHistorySaysFromWhatToWha
 TEST_F(GradebookTest, ARunOfTheSameNameMadeAtAnotherTimeIsRefused) {
   collect(run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {80}));
   EXPECT_THROW(collect(run_of("w1", "2026-02-02T00:00:00Z", {student("ada")}, {10})), UsageError);
-  EXPECT_DOUBLE_EQ(grades().front().points, 80);
+  EXPECT_DOUBLE_EQ(grades().front().points.value(), 80);
 }
 
 TEST_F(GradebookTest, ABrokenRunLeavesNothingBehind) {
@@ -117,13 +118,13 @@ TEST_F(GradebookTest, AnOverrideCountsUntilItIsWithdrawnAndCollectingKeepsIt) {
   set(77);
   collect(run);
   Grade grade = grades().front();
-  EXPECT_DOUBLE_EQ(grade.points, 77);
-  EXPECT_DOUBLE_EQ(grade.computed_points, 30);
+  EXPECT_DOUBLE_EQ(grade.points.value(), 77);
+  EXPECT_DOUBLE_EQ(grade.computed_points.value(), 30);
   ASSERT_TRUE(grade.override_by);
   EXPECT_EQ(grade.override_by->reason, "appeal");
   set(std::nullopt, "appeal was for another lab");
   grade = grades().front();
-  EXPECT_DOUBLE_EQ(grade.points, 30);
+  EXPECT_DOUBLE_EQ(grade.points.value(), 30);
   EXPECT_FALSE(grade.override_by);
   EXPECT_EQ(Gradebook(file_, GradebookMode::kRead).history("ada").size(), 3u);
 }
@@ -163,7 +164,7 @@ TEST_F(GradebookTest, TheLatestRunCountsUnlessTheBestIsAsked) {
   EXPECT_EQ(grades().front().run, "w2");
   EXPECT_EQ(grades({.best = true}).front().run, "w1");
   EXPECT_EQ(grades({.every_attempt = true}).size(), 2u);
-  EXPECT_DOUBLE_EQ(grades({.run = "w1"}).front().points, 80);
+  EXPECT_DOUBLE_EQ(grades({.run = "w1"}).front().points.value(), 80);
 }
 
 TEST_F(GradebookTest, IngestSaysWhichOfSeveralAttemptsCounts) {
@@ -192,10 +193,173 @@ TEST_F(GradebookTest, ATeamsPointsGoToEachMemberAndTheRostersAbsenteesAreListed)
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[1].name, "Боб");
   EXPECT_EQ(all[1].team, "Warp");
-  EXPECT_DOUBLE_EQ(all[1].points, 80);
+  EXPECT_DOUBLE_EQ(all[1].points.value(), 80);
   EXPECT_EQ(all[2].student, "zoe");
   EXPECT_EQ(all[2].verdict, "not_submitted");
-  EXPECT_DOUBLE_EQ(all[2].points, 0);
+  EXPECT_FALSE(all[2].points) << "nothing handed in is no 0";
+}
+
+json person(const std::string& id, const std::string& name = "") {
+  return {{"id", id}, {"name", name.empty() ? "Name of " + id : name}};
+}
+
+TEST_F(GradebookTest, AnAppealsRunWithTheWholeRosterTouchesNobodyElse) {
+  CollectedRun first = run_of("w1", "2026-01-01T00:00:00Z", {student("ada"), student("bob")}, {80, 30});
+  first.class_list = {{"students", {person("ada"), person("bob"), person("zoe")}}};
+  collect(first);
+  CollectedRun appeal = run_of("appeal", "2026-02-01T00:00:00Z", {student("bob")}, {70});
+  appeal.class_list = first.class_list;
+  collect(appeal);
+  const std::vector<Grade> all = grades();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].run, "w1");
+  EXPECT_DOUBLE_EQ(all[0].points.value(), 80);
+  EXPECT_EQ(all[1].run, "appeal");
+  EXPECT_DOUBLE_EQ(all[1].points.value(), 70);
+  EXPECT_FALSE(all[2].points);
+}
+
+TEST_F(GradebookTest, AnAttemptThatLeftTheRunCountsNoMore) {
+  json first = student("ada-1"), second = student("ada-2");
+  for (json* attempt : {&first, &second}) attempt->update({{"student", "ada"}, {"members", {"ada"}}});
+  collect(run_of("w1", "2026-01-01T00:00:00Z", {first}, {95}));
+  EXPECT_EQ(collect(run_of("w1", "2026-01-01T00:00:00Z", {second}, {40})).attempts_superseded, 1);
+  EXPECT_EQ(grades({.every_attempt = true}).size(), 1u);
+  EXPECT_EQ(grades().front().submission, "ada-2");
+  EXPECT_DOUBLE_EQ(grades({.best = true}).front().points.value(), 40);
+  EXPECT_EQ(collect(run_of("w1", "2026-01-01T00:00:00Z", {second}, {40})).attempts_superseded, 0);
+}
+
+TEST_F(GradebookTest, ACorrectedNumberTakesPointsOverrideAndAppealWithIt) {
+  json work = student("t1");
+  work.update({{"student", "ada"}, {"members", {"ada"}}});
+  CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {work}, {30});
+  run.class_list = {{"students", {person("ada")}}};
+  collect(run);
+  set(77);
+  Gradebook(file_, GradebookMode::kWrite).appeal("ada", "spmm", "a case is wrong", "Prof");
+  run.run["submissions"][0].update({{"student", "ada2"}, {"members", {"ada2"}}});
+  json corrected = person("ada2");
+  corrected["former_ids"] = {"ada"};
+  run.class_list = {{"students", {corrected}}};
+  EXPECT_EQ(collect(run).students_renamed, 1);
+  EXPECT_EQ(collect(run).students_renamed, 0);
+  const std::vector<Grade> all = grades();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].student, "ada2");
+  EXPECT_DOUBLE_EQ(all[0].points.value(), 77);
+  ASSERT_TRUE(all[0].override_by);
+  EXPECT_NE(all[0].override_by->reason.find("former number ada"), std::string::npos)
+      << all[0].override_by->reason;
+  const Gradebook book(file_, GradebookMode::kRead);
+  ASSERT_EQ(book.open_appeals().size(), 1u);
+  EXPECT_EQ(book.open_appeals().front().student, "ada2");
+  // A lab that was graded before the correction comes again with the number of then.
+  CollectedRun earlier = run_of("other", "2025-12-01T00:00:00Z", {work}, {60});
+  earlier.run["lab"] = "histogram";
+  earlier.class_list = {{"students", {person("ada")}}};
+  collect(earlier);
+  EXPECT_EQ(grades({.lab = "histogram"}).front().student, "ada2");
+}
+
+TEST_F(GradebookTest, ANumberThatAnotherStudentHasMovesNothing) {
+  CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada"), student("bob")}, {30, 90});
+  json corrected = person("bob");
+  corrected["former_ids"] = {"ada"};
+  run.class_list = {{"students", {person("ada"), corrected}}};
+  EXPECT_EQ(collect(run).students_renamed, 0);
+  EXPECT_EQ(grades().size(), 2u);
+}
+
+TEST_F(GradebookTest, ChangesOfTheClassEnterTheAuditOnce) {
+  CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {30});
+  run.class_list = {{"changes",
+                     {{{"at", "2026-01-02T00:00:00Z"},
+                       {"author", "Prof"},
+                       {"reason", "ill"},
+                       {"action", "extension"},
+                       {"student", "ada"}}}}};
+  EXPECT_EQ(collect(run).changes_noted, 1);
+  EXPECT_EQ(collect(run).changes_noted, 0);
+  const auto history = Gradebook(file_, GradebookMode::kRead).history("ada");
+  EXPECT_EQ(history.back().at("action"), "extension");
+  EXPECT_EQ(history.back().at("at"), "2026-01-02T00:00:00Z");
+  EXPECT_EQ(history.back().at("author"), "Prof");
+}
+
+// A run of a lab with slip days; `late_s` of its one submission, of a team where `members` are several.
+CollectedRun late_run(const std::string& lab, const std::string& deadline, double late_s,
+                      const std::vector<std::string>& members, const char* per = "student") {
+  json work = student(lab + "-work");
+  work.update({{"student", members.front()}, {"members", members}, {"late_s", late_s}});
+  if (members.size() > 1) work["team"] = "Warp";
+  CollectedRun run = run_of("run-" + lab, deadline, {work}, {100});
+  run.run["lab"] = lab;
+  run.class_list = {{"deadline", deadline}};
+  run.scores["late_rules"] = {
+      {"percent_per_day", 10}, {"cap_percent", 100}, {"slip_days", 3}, {"slip_days_per", per}};
+  return run;
+}
+
+TEST_F(GradebookTest, SlipDaysAreSpentInTheOrderOfTheDeadlines) {
+  // Collected in another order than their deadlines'.
+  collect(late_run("c", "2026-03-01T00:00:00Z", 86400, {"ada"}));
+  collect(late_run("b", "2026-02-01T00:00:00Z", 2 * 86400, {"ada"}));
+  collect(late_run("a", "2026-01-01T00:00:00Z", 2 * 86400, {"ada"}));
+  const std::vector<Grade> all = grades();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_DOUBLE_EQ(all[0].points.value(), 100);
+  EXPECT_DOUBLE_EQ(all[0].slip_days, 2);
+  EXPECT_DOUBLE_EQ(all[1].points.value(), 90) << "one day was left";
+  EXPECT_DOUBLE_EQ(all[1].slip_days, 1);
+  EXPECT_DOUBLE_EQ(all[2].points.value(), 90) << "none was left";
+  EXPECT_DOUBLE_EQ(grades({.lab = "c"}).front().points.value(), 90)
+      << "one lab alone is asked after the others, too";
+  Gradebook(file_, GradebookMode::kWrite).override_grade("ada", "a", 50, "why", "Prof");
+  EXPECT_DOUBLE_EQ(grades({.lab = "b"}).front().points.value(), 100) << "what a person decides uses none";
+}
+
+TEST_F(GradebookTest, ATeamsSlipDaysAreSpentOnceForAllItsMembers) {
+  collect(late_run("a", "2026-01-01T00:00:00Z", 2 * 86400, {"ada", "bob"}, "team"));
+  collect(late_run("b", "2026-02-01T00:00:00Z", 2 * 86400, {"ada", "bob"}, "team"));
+  for (const Grade& grade : grades()) {
+    EXPECT_DOUBLE_EQ(grade.points.value(), grade.lab == "a" ? 100 : 90) << grade.student << grade.lab;
+    EXPECT_DOUBLE_EQ(grade.slip_days, grade.lab == "a" ? 2 : 1);
+  }
+}
+
+TEST_F(GradebookTest, AnAppealIsOpenUntilItIsClosedOrThePointsAreSet) {
+  collect(run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {30}));
+  Gradebook book(file_, GradebookMode::kWrite);
+  EXPECT_THROW(book.appeal("eve", "spmm", "why", "Prof"), UsageError);
+  EXPECT_THROW(book.close_appeal("ada", "spmm", "why", "Prof"), UsageError) << "none is open";
+  book.appeal("ada", "spmm", "a case is wrong", "Prof");
+  ASSERT_EQ(book.open_appeals().size(), 1u);
+  book.override_grade("ada", "spmm", 50, "granted", "Prof");
+  EXPECT_TRUE(book.open_appeals().empty());
+  book.appeal("ada", "spmm", "again", "Prof");
+  book.close_appeal("ada", "spmm", "heard", "Prof");
+  EXPECT_TRUE(book.open_appeals().empty());
+  EXPECT_EQ(book.history("ada").back().at("action"), "appeal closed");
+}
+
+TEST_F(GradebookTest, AFileOfVersionOneIsBroughtUpToDateInPlace) {
+  {
+    SQLite::Database old(file_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    old.exec(kGradebookSchema);
+    old.exec(R"sql(PRAGMA user_version = 1;
+INSERT INTO runs VALUES ('w1', 'spmm', '2026-01-01T00:00:00Z', 'cuda', 'spmm', 'p1', 'h', 100, '/runs/w1');
+INSERT INTO students VALUES ('w1', 'ada', 'Ada', 'a@x', NULL, NULL);
+INSERT INTO attempts VALUES ('w1', 'ada', 'Ada', 'student', NULL, 1, NULL, NULL, 'h-ada', 'spmm.h', NULL);
+INSERT INTO members VALUES ('w1', 'ada', 'ada');
+INSERT INTO scores VALUES ('w1', 'ada', 30, 100, NULL, NULL, 1, 'accepted', 1, 1, 0, 0, 1, 'p1');
+INSERT INTO overrides VALUES (1, '2026-01-02T00:00:00Z', 'Prof', 'ada', 'spmm', 77, 'appeal');)sql");
+  }
+  EXPECT_DOUBLE_EQ(grades().front().points.value(), 77) << "a reader is enough";
+  EXPECT_DOUBLE_EQ(grades().front().computed_points.value(), 30);
+  EXPECT_EQ(SQLite::Database(file_.string()).execAndGet("PRAGMA user_version").getInt(), 2);
+  collect(run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {40}));
+  EXPECT_DOUBLE_EQ(grades().front().computed_points.value(), 40);
 }
 
 TEST_F(GradebookTest, OtherFilesAndNewerVersionsAreRefusedByName) {
