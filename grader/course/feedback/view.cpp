@@ -128,6 +128,7 @@ class Viewer {
     for (json& gate : gates)
       if (!policy_.visibility.speed) gate.erase("reached");
     if (!gates.empty()) view["gates"] = std::move(gates);
+    if (const json notes = notes_of(id); !notes.empty()) view["notes"] = notes;
     const auto refusal = refusals_.find(id);
     if (refusal != refusals_.end()) view["refusal"] = refusal->second;
     view["compile"] = compilation(id);
@@ -142,6 +143,13 @@ class Viewer {
                                         "login", "moodle_id", "ilias_id", "on_roster"});
     if (!person.contains("name")) person["name"] = title.empty() ? id : title;
     return person;
+  }
+
+  // What of the hand-in was read otherwise than it was handed in, or left out: sentences.
+  json notes_of(const std::string& id) const {
+    for (const json& submission : list(parts_.run, "submissions"))
+      if (submission.value("id", "") == id) return list(submission, "notes");
+    return json::array();
   }
 
   // Refused attempts of a student for whom another one counts.

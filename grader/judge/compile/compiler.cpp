@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "judge/compile/build_messages.h"
+#include "judge/compile/elf_symbols.h"
 #include "judge/compile/inspect.h"
 #include "judge/compile/link_problem.h"
 #include "judge/compile/older_interface.h"
@@ -102,7 +103,7 @@ class Build {
       return fail("compile_error", "bad_submission", *why);
     for (const SubmittedFile& file : std::get<std::vector<SubmittedFile>>(read)) {
       workshop_.add_source(file);
-      if (is_source(file.name)) sources_.push_back("source" / file.name);
+      if (file.is_compiled && is_source(file.name)) sources_.push_back("source" / file.name);
     }
     // A contract that was made comes before a copy of it that a hand-out has.
     for (const char* folder : {"source", "contract", "include"}) {
@@ -140,6 +141,7 @@ class Build {
     std::string dependencies, object;
     if (!take(step, "0.d", kMostDependencies, dependencies)) return false;
     if (!take(step, "0.o", kLargestObject, object)) return false;
+    weaken_main(object);  // the judge's program has its own
     object_bytes_ += object.size();
     if (object_bytes_ > kMostObjectBytes)
       return fail("compile_error", "bad_output",
@@ -294,7 +296,7 @@ fs::path made_contract(const fs::path& cache, const declaration::LabDeclaration&
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-11").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-12").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(options.architecture).part(toolchain.version).part(to_string(options.sandbox));
   for (const std::string& library : options.libraries) hash.part(library);
   for (const fs::path& object : runner_objects) hash.part(object.parent_path().filename().string());
@@ -431,7 +433,9 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
 CompileResult Compiler::compile(const Submission& submission, CompileOptions options) {
   if (submission.problem) {
     CompileResult result;
-    result.status = submission.files.empty() ? "not_found" : "compile_error";
+    result.status = std::none_of(submission.files.begin(), submission.files.end(), is_source)
+                        ? "not_found"
+                        : "compile_error";
     result.reason = "bad_submission";
     result.message = *submission.problem;
     return result;
