@@ -87,7 +87,7 @@ Double every number: `out[i] = 2 * in[i]`.
 
 ## What to write
 
-Fill [`@NAME@.cu`](@NAME@.cu). `build/bin/warpgrade labs contract @NAME@` prints the contract.
+Fill [`@NAME@.cu`](@NAME@.cu). `make contract LAB=@NAME@` prints the contract.
 
 ## How to try it
 

@@ -247,7 +247,10 @@ TEST_F(CompileBox, AnotherHostCompilerMakesOtherObjects) {
   fs::copy_file(toolchain.nvcc, second);
   toolchain.nvcc = second;
   EXPECT_EQ(tools_key(toolchain), before);
-  write_scratch(root() / "tools/bin/g++-78", "#!/bin/sh\necho 'g++ (Wrapped) 78.0'\n", 0755);
+  const fs::path changed = root() / "tools/bin/g++-78";
+  fs::remove(changed);
+  write_scratch(changed, "#!/bin/sh\necho 'g++ (Wrapped) 78.0'\n", 0755);
+  fs::permissions(changed, fs::perms(0755));
   toolchain.nvcc = root() / "toolkit/bin/nvcc-3";
   fs::copy_file(second, toolchain.nvcc);
   EXPECT_NE(tools_key(toolchain), before) << "the version is no part of the key";
