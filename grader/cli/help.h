@@ -9,8 +9,9 @@ namespace warpgrade {
 // Adds examples and exit codes to the help of every command.
 void add_footers(CLI::App& app);
 
-// A text for people, in which `warpgrade COMMAND` is this program: as it is started here (own_command()). All that
-// main() and --help say passes through this; so messages write `warpgrade COMMAND` and nobody minds the place.
+// A text for people, in which `warpgrade COMMAND` is this program: as it is started here (own_command()).
+// All that main() and --help say passes through this; so messages write `warpgrade COMMAND` and nobody
+// minds the place.
 std::string with_own_command(const std::string& text);
 
 // `warpgrade completion bash|zsh`.

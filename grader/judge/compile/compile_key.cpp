@@ -46,8 +46,9 @@ std::string first_word(const std::string& line) {
   return word;
 }
 
-// nvcc prints the commands that it would run, such as `#$ "/usr/bin"/g++-12 -D... -E -x c++ ...`. The first one
-// that preprocesses C++ is the host compiler's. So this need not know what -ccbin and nvcc's settings mean.
+// nvcc prints the commands that it would run, such as `#$ "/usr/bin"/g++-12 -D... -E -x c++ ...`. The
+// first one that preprocesses C++ is the host compiler's. So this need not know what -ccbin and
+// nvcc's settings mean.
 std::string program_that_nvcc_starts(const Toolchain& toolchain, const HostCompiler& host) {
   std::vector<std::string> command{toolchain.nvcc.string(), "--dryrun", "-c", "-x", "cu", "/dev/null"};
   command.insert(command.end(), host.flags.begin(), host.flags.end());

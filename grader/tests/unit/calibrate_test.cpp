@@ -51,7 +51,8 @@ TEST(Calibrate, CasesOfOneDatasetAndWidthHaveAThresholdEach) {
   EXPECT_NE(yaml.find("  pipeline-cora: 1.00  #"), std::string::npos) << yaml;
 }
 
-// A policy with `time: device_and_host` scores by other ratios than the device's; its thresholds are of those.
+// A policy with `time: device_and_host` scores by other ratios than the device's; its thresholds are
+// of those.
 TEST(Calibrate, ReadsTheRatiosThatThePolicyScoresBy) {
   const json run{{"run", "r"}, {"lab", "spmm"}, {"device", json::object()}};
   json one = step_record("step-01", "cora", 32, {{"cub", {{"median", 4.0}}}});
