@@ -29,10 +29,10 @@ help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1 \2/p' Makefile |
 	  while read -r target about; do printf '  make %-12s %s\n' "$$target" "$$about"; done
 
-# As a checkout has it, whose pages are here too.
-.PHONY: build
-build:  ## nothing to do: all is compiled already
-	@echo "the programs are here already; ./warpgrade doctor tells what this machine lacks"
+# Messages and pages are a checkout's as well, and name these.
+.PHONY: build clean
+build clean:
+	@echo "make $@: nothing to do, the programs came with this folder; ./warpgrade doctor tells what this machine lacks"
 
 .PHONY: test
 test:  ## your own run of student/: [LAB=, default all; CASE= BACKEND= POLICY=; REMOTE=host: on the course's GPU]

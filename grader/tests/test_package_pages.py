@@ -16,7 +16,8 @@ from test_documents import FENCE, LINK, anchor, tracked
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|R"\w*\((.*?)\)\w*"', re.DOTALL)
 PAGE = re.compile(r"\b[\w-]+(?:/[\w-]+)*/[\w-]+\.md\b")
-MAKE = re.compile(r"(?:^|[`(&|;:]|\n)\s*make ([a-z][a-z-]*)(?=[`\s)]|$)")
+MAKE = re.compile(r"(?:^|[`(&|;:]|\n)\s*make ([a-z][a-z-]*)(?=[`\s)]|$)")  # in code
+MAKE_IN_WORDS = re.compile(r"`make ([a-z][a-z-]*)|\bmake ([a-z][a-z-]*) [A-Z]+=|(?:[:;] make )(test|build|submit)\b")
 WARPGRADE_COMMAND = re.compile(r"(?<![\w/-])(?:\./)?warpgrade ([a-z]+)\b")
 
 
@@ -73,8 +74,8 @@ def messages() -> Iterator[tuple[str, str]]:
 
 
 def pages_of(tree: Path) -> list[Path]:
-    """Pages of a package; libraries' licences and pip are others'."""
-    return [page for page in tree.rglob("*.md") if "pip" not in page.parts and "licences" not in page.parts]
+    """Pages of a package; libraries' licences are others', and scripts/ has the page of a hand-out to be made."""
+    return [page for page in tree.rglob("*.md") if not {"scripts", "licences"} & set(page.relative_to(tree).parts)]
 
 
 def code_of(page: Path) -> str:
@@ -121,7 +122,11 @@ def test_the_links_of_its_pages_lead_somewhere(tree: Path) -> None:
 def test_the_make_targets_that_are_named_are_there(tree: Path) -> None:
     targets = targets_of(tree)
     assert {"test", "submit", "grade", "report"} <= targets
-    named = {(target, file) for file, text in texts_of(tree) for target in MAKE.findall(text)}
+    named = {
+        (target, file)
+        for file, text in texts_of(tree)
+        for target in (MAKE.findall(text) if file.endswith(".md") else map("".join, MAKE_IN_WORDS.findall(text)))
+    }
     assert {target for target, _ in named} >= {"test", "submit", "contract", "cases", "build"}
     assert [f"{file}: make {target}" for target, file in sorted(named) if target not in targets] == []
     checkout = targets_of(ROOT)  # the same pages and messages
