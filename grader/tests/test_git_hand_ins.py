@@ -80,7 +80,8 @@ def read(folder: Path, source: Path, *options: str | Path, roster: str | None = 
 
 
 def text_of(folder: Path, attempt: dict[str, Any]) -> str:
-    return (folder / "run" / attempt["snapshot"] / "spmm.cu").read_text(encoding="utf-8").removeprefix(CU)
+    source = folder / "run" / str(attempt["snapshot"]) / "spmm.cu"
+    return source.read_text(encoding="utf-8").removeprefix(CU)
 
 
 def test_a_list_of_repositories_is_fetched_and_pushes_tell_the_time(tmp_path: Path, server: Path) -> None:
@@ -219,7 +220,10 @@ def test_a_link_in_a_repository_is_refused_like_any(tmp_path: Path, server: Path
 
 
 def test_a_list_that_is_none_is_refused(tmp_path: Path) -> None:
-    for lines, said in ((["student,score", "s1,3"], "columns student and url"), (["student,url"], "lists no repository"),
-                        (["student,url,pushed_at", "s1,https://x.edu/a,soon"], ":2: pushed_at")):  # fmt: skip
+    for lines, said in (
+        (["student,score", "s1,3"], "columns student and url"),
+        (["student,url"], "lists no repository"),
+        (["student,url,pushed_at", "s1,https://x.edu/a,soon"], ":2: pushed_at"),
+    ):
         done = warpgrade("batch", tmp_path / "run", "--submissions", listed(tmp_path, *lines), "--take-in")
         assert done.returncode == 1 and said in done.stderr, done.stderr

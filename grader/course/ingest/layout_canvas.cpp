@@ -4,10 +4,10 @@
 //   [LATE_]anon_<anonymous id>_<attachment id>_<file>   where grading is anonymous
 //   <user>[_LATE]_<user id>_text.html, ..._link.html    typed into the page; a web address
 //
-// From lib/content_zipper.rb of instructure/canvas-lms (add_submission, get_filename, sanitize_user_name): the
-// user is the sortable name in lower case, without anything that is no letter, figure or '_'; of a group
-// assignment it is the group's name, and the id is that of one member. A name may hold '_', and so may a file's;
-// Canvas takes "_<figures>_" out of names, and takes the first two figures for the ids
+// From lib/content_zipper.rb of instructure/canvas-lms (add_submission, get_filename, sanitize_user_name):
+// the user is the sortable name in lower case, without anything that is no letter, figure or '_'; of a group
+// assignment it is the group's name, and the id is that of one member. A name may hold '_', and so may a
+// file's; Canvas takes "_<figures>_" out of names, and takes the first two figures for the ids
 // (infer_comment_context_from_filename in app/models/abstract_assignment.rb).
 //
 // An export has the last hand-in alone. Whoever hands in a file of one name again, in any assignment of the
@@ -78,8 +78,8 @@ std::optional<Name> anonymous_name(const std::vector<std::string>& parts) {
   return name;
 }
 
-// The ways to read a name, in the order in which Canvas tries them: one, but where a user's name ends in '_' and
-// figures.
+// The ways to read a name, in the order in which Canvas tries them: one, but where a user's name ends in
+// '_' and figures.
 std::vector<Name> readings_of(const std::string& given) {
   const std::vector<std::string> parts = split(given);
   if (const auto name = anonymous_name(parts)) return {*name};

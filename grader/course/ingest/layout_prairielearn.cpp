@@ -1,5 +1,5 @@
-// PrairieLearn's downloads of an assessment's files: ..._final_files.zip, ..._best_files.zip, ..._all_files.zip,
-// and ..._files_for_manual_grading.zip.
+// PrairieLearn's downloads of an assessment's files: ..._final_files.zip, ..._best_files.zip,
+// ..._all_files.zip, and ..._files_for_manual_grading.zip.
 //
 //   <assessment>/<uid or group>_<instance>_<question>_<variant>_<submission>_<submission id>_<file>
 //   <assessment>/<uid>_<uin>_<question>_<submission id>_<file>     for manual grading; of groups <group>_<question>_...
@@ -48,7 +48,8 @@ struct Found {
   Name name;
 };
 
-// The files below an entry, with the path from the top as their name: the question's name may have made folders.
+// The files below an entry, with the path from the top as their name: the question's name may have
+// made folders.
 std::vector<ExportEntry> files_of(const ExportEntry& top) {
   static const std::regex kBegun(R"(.+_\d{1,6}_.+|.+@.+)");
   if (!top.is_folder || !std::regex_match(top.name, kBegun)) return {top};
