@@ -2,7 +2,8 @@
 // ..._all_files.zip, and ..._files_for_manual_grading.zip.
 //
 //   <assessment>/<uid or group>_<instance>_<question>_<variant>_<submission>_<submission id>_<file>
-//   <assessment>/<uid>_<uin>_<question>_<submission id>_<file>     for manual grading; of groups <group>_<question>_...
+//   <assessment>/<uid>_<uin>_<question>_<submission id>_<file>     for manual grading
+//   <assessment>/<group>_<question>_<submission id>_<file>         of groups
 //
 // From apps/prairielearn/src/pages/instructorAssessmentDownloads/instructorAssessmentDownloads.tsx of
 // PrairieLearn/PrairieLearn (extractFilesForSubmissions, extractFilesForManualGrading). A uid is an e-mail
