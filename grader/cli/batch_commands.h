@@ -30,9 +30,9 @@ struct BatchOptions {
 // What the first call was told of a batch. Throws UsageError where `warpgrade batch` did not make the run.
 nlohmann::json read_batch(const RunFolder& folder);
 // Begins a batch, or goes on with one that was begun before. What the first call was told is kept, so that
-// later ones need no more than the run's name. What a later call says of hand-ins, roster and deadlines changes
-// the class; where it says something else that decides verdicts, it throws UsageError. Nothing: the class was
-// to be changed, and the answer was no.
+// later ones need no more than the run's name. What a later call says of hand-ins, roster and deadlines
+// changes the class; where it says something else that decides verdicts, it throws UsageError. Nothing: the
+// class was to be changed, and the answer was no.
 std::optional<nlohmann::json> open_batch(const BatchOptions& given);
 // Changes a batch's class as this call says: shows what changes, asks, writes it with its author and reason.
 // False: the answer was no, and nothing was written.

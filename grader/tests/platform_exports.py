@@ -202,14 +202,19 @@ def escape_invalid_chars_entry(text: str) -> str:
 
 
 def sakai_person(one: HandIn) -> str:
-    """zipSubmissions: the sort name, with a comma in any case, and the eid; or Sakai's own id where that is not ASCII."""
+    """zipSubmissions: the sort name, with a comma in any case, and the eid; Sakai's own id where that is not ASCII."""
     sort_name = f"{one.last}, {one.first}" if one.first else f"{one.last},"
     eid = one.login if escape_invalid_chars_entry(one.login) == one.login else f"0e3c1b-{one.number}"
     return escape_invalid_chars_entry(f"{sort_name}({eid})")
 
 
-def sakai(assignment: str, hand_ins: list[HandIn], anonymous: bool = False, older: bool = False,
-          attachments: str = "Submission attachment(s)", feedback: str = "Feedback Attachment(s)") -> Files:  # fmt: skip
+def sakai(
+    assignment: str,
+    hand_ins: list[HandIn],
+    anonymous: bool = False,
+    older: bool = False,
+    attachments: str = "Submission attachment(s)",
+) -> Files:
     """zipSubmissions, zipGroupSubmissions: a folder a person or group, with what was attached in a folder below."""
     files: Files = {f"{assignment}/grades.csv": b"Lab 1,Points\n"}
     for one in hand_ins:
@@ -225,7 +230,7 @@ def sakai(assignment: str, hand_ins: list[HandIn], anonymous: bool = False, olde
         for name, content in one.files.items():
             files[f"{folder}/{attachments}/{name}"] = content
         files[f"{folder}/comments.txt"] = b""
-        files[f"{folder}/{feedback}/marked.pdf"] = b"%PDF"
+        files[f"{folder}/Feedback Attachment(s)/marked.pdf"] = b"%PDF"
         if one.group:
             files[f"{folder}/members.txt"] = "; ".join(sakai_person(member) for member in one.members).encode()
     return files
@@ -251,8 +256,9 @@ def ascii_filename(text: str) -> str:
     return escape_invalid_chars_entry(text).replace("/", "").replace(":", "")
 
 
-def ilias(assignment: str, hand_ins: list[HandIn], submissions: str = "Submissions",
-          late: str = "Late Submission") -> Files:  # fmt: skip
+def ilias(
+    assignment: str, hand_ins: list[HandIn], submissions: str = "Submissions", late: str = "Late Submission"
+) -> Files:
     """copySubmissionFilesToDir, getDirectoryNameFromUserData; the table is ilExerciseManagementCollectFilesJob's."""
     files: Files = {f"{assignment}/{assignment}.xlsx": b"PK"}
     for one in hand_ins:

@@ -257,13 +257,13 @@ def test_gradescope_groups_and_times(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("policy", "graded"), [("last", [2]), ("first", [1]), ("best", [1, 2])])
 def test_canvas_and_autolab_files(tmp_path: Path, policy: str, graded: list[int]) -> None:
-    """Loose files find their students; the chosen attempt is graded; Canvas's LATE is kept."""
+    """Loose files find their students, several of them one attempt; the chosen one is graded; Canvas's LATE is kept."""
     canvas, autolab = tmp_path / "canvas", tmp_path / "autolab"
     canvas.mkdir()
     autolab.mkdir()
     (canvas / "lovelaceada_101_9001_spmm.cu").write_text(SOURCE, encoding="utf-8")
     (canvas / "chan_LATE_104_9002_spmm-1.cu").write_text(SOURCE, encoding="utf-8")
-    (canvas / "chan_LATE_104_9002_notes.h").write_text("// notes\n", encoding="utf-8")
+    (canvas / "chan_LATE_104_9003_notes.h").write_text("// notes\n", encoding="utf-8")
     taken, run, _ = take(tmp_path, canvas)
     assert taken["source"]["layout"] == "canvas"
     late = attempts_of(taken, "s4")[0]

@@ -43,8 +43,8 @@ struct IngestOptions {
 // a student did wrong is in the result.
 nlohmann::json ingest(const IngestOptions& options, const RunFolder& folder);
 
-// What is to change in a class that was taken in. All of it may come at any time: a class is what its hand-ins,
-// its roster and its deadlines say together, and only what that touches is judged or scored again.
+// What is to change in a class that was taken in. All of it may come at any time: a class is what its
+// hand-ins, its roster and its deadlines say together, and only what that touches is judged or scored again.
 struct ClassChange {
   std::optional<std::filesystem::path> add;  // an export, a folder or an archive with more hand-ins
   std::map<std::string, std::filesystem::path> replace;  // by student: what the staff takes in their place
@@ -61,9 +61,9 @@ struct ClassChange {
   }
 };
 
-// The class of the run folder as the change would leave it; only snapshots are written. `options` are those by
-// which it was taken in. Throws UsageError for what the caller can mend: nobody of that name, a replacement
-// that is refused, hand-ins of nobody on the roster.
+// The class of the run folder as the change would leave it; only snapshots are written. `options` are those
+// by which it was taken in. Throws UsageError for what the caller can mend: nobody of that name, a
+// replacement that is refused, hand-ins of nobody on the roster.
 nlohmann::json changed_class(const IngestOptions& options, const ClassChange& change,
                              const RunFolder& folder);
 void write_class(const RunFolder& folder, const nlohmann::json& taken);

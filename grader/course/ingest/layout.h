@@ -46,14 +46,14 @@ struct LayoutOptions {
   TimeZone zone = {};              // of times that say none
   const Roster* roster = nullptr;  // tells readings of a name apart; Moodle's worksheet has the times
   std::optional<std::int64_t> deadline = {};  // of those who have no extension in the roster
-  // Entries of the class's archive that were not unpacked: each belongs to the attempt in whose place it lies,
-  // by the parts of its path, and makes one where nothing else of it is there.
+  // Entries of the class's archive that were not unpacked: each belongs to the attempt in whose place it
+  // lies, by the parts of its path, and makes one where nothing else of it is there.
   std::vector<Refusal> refused = {};
   std::filesystem::path scratch = {};  // where what is fetched or taken out of a repository may lie
 };
 
-// Reads the export: an unpacked folder, or a list of repositories. Throws UsageError: no such layout, an export
-// that two layouts fit, nothing in it, metadata that cannot be read, one number of two people.
+// Reads the export: an unpacked folder, or a list of repositories. Throws UsageError: no such layout, an
+// export that two layouts fit, nothing in it, metadata that cannot be read, one number of two people.
 Layout read_layout(const std::filesystem::path& source, const LayoutOptions& options);
 
 // The names of all layouts, for an option's help: "auto, folder, ...".

@@ -1,10 +1,11 @@
 // Autolab's "Download submissions" (download_all, download_batch): one file a version.
 //
 //   <email>_<version>_<handin>          where the hand-in's name has no '_'
-//   <version>_<email>_<a>_<b>           where it is a_b; of longer ones: <version>_<first parts>_<email>_<a>_<b>
+//   <version>_<email>_<a>_<b>           where it is a_b; of longer ones
+//   <version>_<first parts>_<email>_<a>_<b>
 //
-// From app/controllers/submissions_controller.rb of autolab/Autolab (download_filename): the address is put in
-// front of the last two parts of "<version>_<handin>", whatever these are. The hand-in's name is the
+// From app/controllers/submissions_controller.rb of autolab/Autolab (download_filename): the address is put
+// in front of the last two parts of "<version>_<handin>", whatever these are. The hand-in's name is the
 // assignment's, the same for everybody; app/models/submission.rb (handin_file_long_filename) always has the
 // address in front.
 #include <map>

@@ -3,10 +3,10 @@
 //   <assignment>_<user>_attempt_<yyyy-mm-dd-hh-mm-ss>.txt      tells of each attempt
 //   <assignment>_<user>_attempt_<yyyy-mm-dd-hh-mm-ss>_<file>   what was handed in
 //
-// Blackboard is closed. The form is the one of "Download assignments" in Blackboard's help for instructors, and
-// of what instructors' scripts in public repositories read. Its first lines are "Name: Ada Lovelace (ada)" and
-// "Assignment: Lab 1", in the language of the site: the user is what stands there in parentheses, whatever '_'
-// the assignment's and the user's names have.
+// Blackboard is closed. The form is the one of "Download assignments" in Blackboard's help for instructors,
+// and of what instructors' scripts in public repositories read. Its first lines are "Name: Ada Lovelace
+// (ada)" and "Assignment: Lab 1", in the language of the site: the user is what stands there in parentheses,
+// whatever '_' the assignment's and the user's names have.
 #include <fmt/format.h>
 
 #include <map>

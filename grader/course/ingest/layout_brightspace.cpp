@@ -3,9 +3,10 @@
 //   57006-96739 - Erik Dengler - May 6, 2020 231 PM/Lab1.zip
 //   57006-96739 - Erik Dengler - May 6, 2020 231 PM - Lab1.zip
 //
-// The first number is the student's, the second one the assignment's. Brightspace is closed, and its help does
-// not describe the form; it was taken from what instructors' scripts in public repositories read. The date is in
-// the language of the instructor's account (localized_time.h), without the signs that file names do not have.
+// The first number is the student's, the second one the assignment's. Brightspace is closed, and its help
+// does not describe the form; it was taken from what instructors' scripts in public repositories read. The
+// date is in the language of the instructor's account (localized_time.h), without the signs that file names
+// do not have.
 #include <fmt/format.h>
 
 #include <map>

@@ -4,10 +4,10 @@
 //   [LATE_]anon_<anonymous id>_<attachment id>_<file>   where grading is anonymous
 //   <user>[_LATE]_<user id>_text.html, ..._link.html    typed into the page; a web address
 //
-// From lib/content_zipper.rb of instructure/canvas-lms (add_submission, get_filename, sanitize_user_name): the
-// user is the sortable name in lower case, without anything that is no letter, figure or '_'; of a group
-// assignment it is the group's name, and the id is that of one member. A name may hold '_', and so may a file's;
-// Canvas takes "_<figures>_" out of names, and takes the first two figures for the ids
+// From lib/content_zipper.rb of instructure/canvas-lms (add_submission, get_filename, sanitize_user_name):
+// the user is the sortable name in lower case, without anything that is no letter, figure or '_'; of a group
+// assignment it is the group's name, and the id is that of one member. A name may hold '_', and so may a
+// file's; Canvas takes "_<figures>_" out of names, and takes the first two figures for the ids
 // (infer_comment_context_from_filename in app/models/abstract_assignment.rb).
 //
 // An export has the last hand-in alone. Whoever hands in a file of one name again, in any assignment of the
@@ -18,6 +18,7 @@
 #include <regex>
 #include <set>
 
+#include "base/error.h"
 #include "base/untrusted.h"
 #include "course/ingest/layout_reader.h"
 
@@ -77,9 +78,12 @@ std::optional<Name> anonymous_name(const std::vector<std::string>& parts) {
   return name;
 }
 
-std::optional<Name> name_of(const std::string& given) {
+// The ways to read a name, in the order in which Canvas tries them: one, but where a user's name ends in
+// '_' and figures.
+std::vector<Name> readings_of(const std::string& given) {
   const std::vector<std::string> parts = split(given);
-  if (auto name = anonymous_name(parts)) return name;
+  if (const auto name = anonymous_name(parts)) return {*name};
+  std::vector<Name> readings;
   for (std::size_t i = 1; i + 1 < parts.size(); ++i) {
     if (!is_number(parts[i])) continue;
     const bool upload = is_number(parts[i + 1]) && i + 2 < parts.size();
@@ -88,10 +92,33 @@ std::optional<Name> name_of(const std::string& given) {
     const bool late = i > 1 && parts[i - 1] == "LATE";  // a name is in lower case
     Name name{joined(parts, 0, late ? i - 1 : i), parts[i], late, false,
               upload ? joined(parts, i + 2, parts.size()) : parts[i + 1]};
-    if (!is_user_name(name.user)) return std::nullopt;
-    return name;
+    if (!is_user_name(name.user)) break;
+    readings.push_back(std::move(name));
   }
-  return std::nullopt;
+  return readings;
+}
+
+bool has_form(const ExportEntry& entry) {
+  return !entry.is_folder && !readings_of(entry.name).empty();
+}
+
+// The reading whose number the roster knows; without one, Canvas' own.
+std::optional<Name> name_of(const ExportEntry& entry, const Roster* roster) {
+  if (!has_form(entry)) return std::nullopt;
+  const std::vector<Name> readings = readings_of(entry.name);
+  std::vector<Name> known;
+  for (const Name& reading : readings) {
+    StudentKeys keys;
+    keys.canvas_id = reading.id;
+    if (roster != nullptr && roster->find(keys)) known.push_back(reading);
+  }
+  if (known.size() > 1)
+    throw UsageError(
+        "{} may be a hand-in of Canvas' user {} ({}) or of user {} ({}), and the roster has both: rename the "
+        "file "
+        "so that no name ends in '_' and figures. Nothing was kept.",
+        entry.name, known[0].id, known[0].user, known[1].id, known[1].user);
+  return known.empty() ? readings[0] : known[0];
 }
 
 // ---- what Canvas renamed
@@ -136,8 +163,7 @@ void restore_names(RawAttempt& attempt, const std::string& lab) {
 // ---- the export
 
 bool fits(const Export& given) {
-  return most(given.entries,
-              [](const ExportEntry& entry) { return !entry.is_folder && name_of(entry.name).has_value(); });
+  return most(given.entries, has_form);
 }
 
 StudentKeys owner_of(const Name& name) {
@@ -155,7 +181,7 @@ StudentKeys owner_of(const Name& name) {
 std::vector<RawAttempt> read(const Export& from, std::vector<std::string>& left_aside) {
   std::map<std::string, std::pair<std::string, RawAttempt>> attempts;  // by id: the user's name
   for (const ExportEntry& entry : from.entries) {
-    const auto name = entry.is_folder ? std::nullopt : name_of(entry.name);
+    const auto name = name_of(entry, from.options->roster);
     if (!name) {
       left_aside.push_back(entry.name);
       continue;

@@ -1,12 +1,14 @@
-// Plain repositories: a folder of clones, as GitHub Classroom's `gh classroom clone` and what followed it make.
+// Plain repositories: a folder of clones, as GitHub Classroom's `gh classroom clone` and what followed
+// it make.
 //
 //   git         what is checked out, or of a bare repository its branch
 //   git-before  the last commit that is not later than the student's deadline
 //
 //   <assignment>-<account>/.git, also <account>/.git      (the account: what the names do not all begin with)
 //
-// Names from cmd/gh-classroom/clone/student-repos of github/gh-classroom. A commit's time is its author's claim
-// (git-commit(1), GIT_COMMITTER_DATE). What lay on this machine before the deadline was in time, whatever it claims.
+// Names from cmd/gh-classroom/clone/student-repos of github/gh-classroom. A commit's time is its author's
+// claim (git-commit(1), GIT_COMMITTER_DATE). What lay on this machine before the deadline was in time,
+// whatever it claims.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // Gradescope's "Export Submissions": submission_metadata.yml beside a folder submission_<id>/ each.
 //
-// Gradescope is closed. The form is that of its export, a dump of Ruby symbols (":created_at"), as instructors'
-// scripts in public repositories read it; "Export submissions" in Gradescope's help describes where it is made.
+// Gradescope is closed. The form is that of its export, a dump of Ruby symbols (":created_at"), as
+// instructors' scripts in public repositories read it; "Export submissions" in Gradescope's help describes
+// where it is made.
 #include <yaml-cpp/yaml.h>
 
 #include <set>

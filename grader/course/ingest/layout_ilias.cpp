@@ -67,7 +67,8 @@ bool is_team(const ExportEntry& entry) {
   });
 }
 
-// A folder that a student named lab_week_3 has the form too: of an export the last names and the numbers differ.
+// A folder that a student named lab_week_3 has the form too: of an export the last names and the
+// numbers differ.
 bool fits(const Export& given) {
   std::set<std::string> first_parts, numbers;
   std::size_t people = 0;

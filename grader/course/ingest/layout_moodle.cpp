@@ -5,10 +5,11 @@
 //   <full name>_<number>/...                                    as some sites' downloads have it
 //
 // From mod/assign/classes/downloader.php of moodle/moodle (get_student_prefix,
-// load_submissionplugin_filelist); up to 4.0 the same is in mod/assign/locallib.php. '_' of names is written as
-// a space, so the first '_' ends the name. Where students hand in as groups it is the group's name and number,
-// or a name alone for those without a group; with blind marking the name is the word for "Participant". Before
-// 4.0 the name of a group that the teacher chose stands in front, with '-'. The plugins are `file`, and
+// load_submissionplugin_filelist); up to 4.0 the same is in mod/assign/locallib.php. '_' of names is written
+// as a space, so the first '_' ends the name. Where students hand in as groups it is the group's name and
+// number, or a name alone for those without a group; with blind marking the name is the word for
+// "Participant". Before 4.0 the name of a group that the teacher chose stands in front, with '-'. The plugins
+// are `file`, and
 // `onlinetext` for what was typed into the page. Times are in the grading worksheet (roster.h).
 #include <map>
 #include <regex>

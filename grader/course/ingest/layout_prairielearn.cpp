@@ -1,8 +1,9 @@
-// PrairieLearn's downloads of an assessment's files: ..._final_files.zip, ..._best_files.zip, ..._all_files.zip,
-// and ..._files_for_manual_grading.zip.
+// PrairieLearn's downloads of an assessment's files: ..._final_files.zip, ..._best_files.zip,
+// ..._all_files.zip, and ..._files_for_manual_grading.zip.
 //
 //   <assessment>/<uid or group>_<instance>_<question>_<variant>_<submission>_<submission id>_<file>
-//   <assessment>/<uid>_<uin>_<question>_<submission id>_<file>     for manual grading; of groups <group>_<question>_...
+//   <assessment>/<uid>_<uin>_<question>_<submission id>_<file>     for manual grading
+//   <assessment>/<group>_<question>_<submission id>_<file>         of groups
 //
 // From apps/prairielearn/src/pages/instructorAssessmentDownloads/instructorAssessmentDownloads.tsx of
 // PrairieLearn/PrairieLearn (extractFilesForSubmissions, extractFilesForManualGrading). A uid is an e-mail
@@ -48,7 +49,8 @@ struct Found {
   Name name;
 };
 
-// The files below an entry, with the path from the top as their name: the question's name may have made folders.
+// The files below an entry, with the path from the top as their name: the question's name may have
+// made folders.
 std::vector<ExportEntry> files_of(const ExportEntry& top) {
   static const std::regex kBegun(R"(.+_\d{1,6}_.+|.+@.+)");
   if (!top.is_folder || !std::regex_match(top.name, kBegun)) return {top};

@@ -9,8 +9,8 @@
 
 namespace warpgrade {
 
-// An entry of the class's archive that was not unpacked: its path below an ExportEntry, and why. An empty path
-// is the entry itself.
+// An entry of the class's archive that was not unpacked: its path below an ExportEntry, and why. An empty
+// path is the entry itself.
 struct RefusedPart {
   std::filesystem::path below;
   Refusal refusal;

@@ -8,10 +8,10 @@
 //   <assignment>/<submission's id> Anonymous/...
 //   <assignment>/<Last, First(eid)>_Submission attachment(s)_<file>    "without folders": has no times
 //
-// From AssignmentServiceImpl.java of sakaiproject/sakai (zipSubmissions, zipGroupSubmissions, zipAttachments).
-// The time is an instant (java.time), before version 12 yyyyMMddHHmmssSSS of UTC. Names have lost their accents
-// and all that is not ASCII (escapeInvalidCharsEntry); an eid that is not ASCII is replaced by Sakai's own id.
-// The names of the two folders are in the language of the site.
+// From AssignmentServiceImpl.java of sakaiproject/sakai (zipSubmissions, zipGroupSubmissions,
+// zipAttachments). The time is an instant (java.time), before version 12 yyyyMMddHHmmssSSS of UTC. Names have
+// lost their accents and all that is not ASCII (escapeInvalidCharsEntry); an eid that is not ASCII is
+// replaced by Sakai's own id. The names of the two folders are in the language of the site.
 #include <map>
 #include <regex>
 #include <set>

@@ -1,5 +1,5 @@
-// Dates as learning platforms write them for people, in the language of the teacher's account: English, French,
-// German, Spanish, Portuguese and Dutch.
+// Dates as learning platforms write them for people, in the language of the teacher's account: English,
+// French, German, Spanish, Portuguese and Dutch.
 //
 // Moodle's userdate() with `strftimedaydatetime` of the language's langconfig.php ("Wednesday, 18 March 2026,
 // 11:58 PM", "Mittwoch, 18. März 2026, 23:58", "miércoles, 18 de marzo de 2026, 23:58"); Brightspace in the

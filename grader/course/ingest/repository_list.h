@@ -2,7 +2,8 @@
 //
 //   student,url[,commit][,pushed_at]
 //
-// `student` is an id, a login, an e-mail address or an account, as the roster has it; `commit` (also `branch`,
+// `student` is an id, a login, an e-mail address or an account, as the roster has it; `commit`
+// (also `branch`,
 // `ref`) says what is judged; `pushed_at` is the platform's own time of the push, which counts for lateness.
 #pragma once
 
@@ -16,7 +17,8 @@ namespace warpgrade {
 bool is_repository_list(const std::filesystem::path& file);
 
 // Fetches every repository, over https or ssh alone, and takes the commit that counts. One that cannot be
-// fetched is refused, and its student told. Throws UsageError with file and line for an address of another kind.
+// fetched is refused, and its student told. Throws UsageError with file and line for an address of
+// another kind.
 Layout read_repository_list(const std::filesystem::path& file, const LayoutOptions& options);
 
 }  // namespace warpgrade

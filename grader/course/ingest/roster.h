@@ -1,10 +1,10 @@
 // Who takes the course: a CSV file with a header. Known columns, in any order and case, and as the LMSs write
 // them in the lists that they export; others are left alone. README.md of batch lists them.
 //
-// Moodle's grading worksheet is mod/assign/gradingtable.php of moodle/moodle, downloaded: the first column is
-// "Participant <number>" in the account's language, and two columns "Last modified (submission)" and "Last
-// modified (grade)" differ in the parentheses alone, the submission's first, in every language. Its times are
-// userdate()'s (localized_time.h).
+// Moodle's grading worksheet is mod/assign/gradingtable.php of moodle/moodle, downloaded: the first column
+// is "Participant <number>" in the account's language, and two columns "Last modified (submission)" and
+// "Last modified (grade)" differ in the parentheses alone, the submission's first, in every language. Its
+// times are userdate()'s (localized_time.h).
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,8 @@ class Roster {
   std::vector<Student>& students() { return students_; }
 
   // The index of the student whom the keys mean. A number of an LMS is compared with the numbers of that LMS
-  // alone. A name that two students have means nobody. A team's name means its first member: where groups hand
-  // in, some LMSs name the group, and number it. Throws UsageError where readings mean two students.
+  // alone. A name that two students have means nobody. A team's name means its first member: where groups
+  // hand in, some LMSs name the group, and number it. Throws UsageError where readings mean two students.
   std::optional<std::size_t> find(const StudentKeys& keys) const;
   // The same, or the index of a student added under the first key that is not empty.
   std::size_t find_or_add(const StudentKeys& keys);
