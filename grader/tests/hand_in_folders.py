@@ -1,8 +1,8 @@
 """Twenty-two whole folders as students of the older SpMM interface keep them in public repositories.
 
 Each function of a layout names the repository whose tree it imitates: names of files and folders are taken, no code.
-The sources are our own, four short programs. What the repositories leave out, since the course gives it (its headers and
-its test), the layouts leave out or bring along as those trees do.
+The sources are our own, four short programs. What the repositories leave out, since the course gives it (its
+headers and its test), the layouts leave out or bring along as those trees do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ GOOD = (OWN / "src/spmm_opt.cu").read_text(encoding="utf-8").replace("../include
 OLD = GOOD.replace("sum += val", "sum -= val") + "// an older try, with a wrong sign\n"
 BROKEN = '#include "spmm_opt.h"\nvoid SpMMOpt::run(float *vin, float *vout) { does not compile }\n'
 KERNELS = "__global__ void unused(float *x) { x[threadIdx.x] = 0; }\n"
-GTEST = "#include <gtest/gtest.h>\nint main(int argc, char **argv) { testing::InitGoogleTest(&argc, argv); return RUN_ALL_TESTS(); }\n"
+GTEST = "#include <gtest/gtest.h>\nint main(int argc, char **argv) { return RUN_ALL_TESTS(); }\n"
 CMAKE = """cmake_minimum_required(VERSION 3.8 FATAL_ERROR)
 include_directories(./include)
 add_library(expspmm STATIC

@@ -95,12 +95,13 @@ def test_what_is_missing_or_ambiguous_is_asked(name: str, judged: Path) -> None:
 
 
 def test_a_students_feedback_tells_it(judged: Path, tmp_path: Path) -> None:
-    """The notes stand in the view, from which all that a student reads is made."""
-    done = warpgrade("feedback", judged, "--output", tmp_path / "feedback")
-    if done.returncode != 0:  # the command's name is the exports' matter
-        done = warpgrade("export", judged, "--to", "json", "--output", tmp_path / "feedback")
-    views = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.json")]
-    assert any("vector_add (1).cu is read as vector_add.cu." in view for view in views), done.stdout + done.stderr
+    """On the page and in the file for courseware, which are made from the same view."""
+    done = warpgrade("export", judged, "--format", "feedback", "--format", "gradescope", "--output", tmp_path / "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = [
+        path.read_text(encoding="utf-8") for path in tmp_path.rglob("*") if path.suffix in (".html", ".md", ".json")
+    ]
+    assert sum("vector_add (1).cu is read as vector_add.cu." in text for text in told) >= 3, done.stdout + done.stderr
 
 
 def test_a_project_of_src_and_include_is_one_submission(tmp_path: Path) -> None:
