@@ -312,8 +312,7 @@ class Choice {
     }
   }
 
-  void tell_left_out(const std::vector<std::size_t>& optional, const SourceScan& program,
-                     const std::string& by) {
+  void tell_left_out(const std::vector<std::size_t>& optional, const std::string& by) {
     std::map<std::string, std::vector<std::string>> reasons;
     for (const std::size_t i : optional) {
       const char* why = nullptr;

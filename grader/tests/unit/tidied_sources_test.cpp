@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/toolchain.h"
 #include "judge/compile/build_file.h"
 #include "judge/compile/hand_in_name.h"
 #include "judge/compile/notebook.h"
@@ -277,7 +278,8 @@ TEST_F(TidiedSourcesTest, WithoutASourceItIsSaidWhatWasThere) {
 }
 
 TEST_F(TidiedSourcesTest, TenThousandCandidatesAreRefusedAtOnce) {
-  for (int i = 0; i < 10'000; ++i) put("scan (" + std::to_string(i) + ").cu", "");
+  for (int i = 0; i < 10'000; ++i)
+    write_scratch(scratch_.path() / ("scan (" + std::to_string(i) + ").cu"), "");
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_NE(read().problem.value_or("").find("more than 200 source files"), std::string::npos);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
@@ -326,6 +328,30 @@ TEST_F(TidiedSourcesTest, AProjectsFolderIsOneSubmissionAndAClassIsMany) {
   }
   put("both/submission.yaml", "");
   EXPECT_EQ(count("both"), 1u);
+}
+
+// What was right before stays what it is.
+TEST(TidiedCorpus, SolutionsOfTheStaffAndAcceptedSubmissionsAreReadAsTheyAre) {
+  std::vector<std::pair<fs::path, std::string>> folders;
+  for (const auto& lab : fs::directory_iterator(project_root() / "reference"))
+    for (const char* solution : {"naive", "optimized"})
+      if (fs::is_directory(lab.path() / solution))
+        folders.emplace_back(lab.path() / solution, lab.path().filename().string());
+  for (const auto& each : fs::directory_iterator(project_root() / "grader/tests/submissions/accepted")) {
+    std::string lab = "spmm";
+    for (const char* other : {"apsp", "gcn", "histogram", "sampling"})
+      if (each.path().filename().string().starts_with(std::string(other) + "_")) lab = other;
+    folders.emplace_back(each.path(), lab);
+  }
+  ASSERT_GT(folders.size(), 80u);
+  for (const auto& [folder, lab] : folders) {
+    const TidiedSources tidied = tidied_sources(UntrustedFolder(folder), lab);
+    EXPECT_EQ(tidied.problem, std::nullopt) << folder;
+    for (const SubmittedFile& file : tidied.files)
+      EXPECT_TRUE(file.is_compiled || !file.name.string().ends_with(".cu")) << folder << file.name;
+    for (const std::string& note : tidied.notes)
+      EXPECT_NE(note.find("the course's own test program"), std::string::npos) << folder << note;
+  }
 }
 
 }  // namespace
