@@ -63,6 +63,9 @@ int check(CheckOptions options) {
   const GradeSummary summary = grade(grade_options);
   const RunFolder folder(summary.run);
   const std::vector<json> records = folder.read_records();
+  for (const json& submission : folder.read_run().at("submissions"))
+    for (const json& note : submission.value("notes", json::array()))
+      fmt::print("note: {}\n", note.get<std::string>());
   int accepted = 0, total = 0;
   std::set<std::string> reported;  // what concerns the program, not the case, is said once
   for (const json& record : records) {

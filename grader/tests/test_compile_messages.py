@@ -28,16 +28,10 @@ def changed(what: str, instead: str) -> Callable[[Path], None]:
     return write
 
 
-def with_test_program(folder: Path) -> None:
-    """The student's own main, in a file of its own."""
-    (folder / "spmm.cu").write_text(NAIVE, encoding="utf-8")
-    (folder / "try_it.cu").write_text("// my test\nint main() {\n  return 0;\n}\n", encoding="utf-8")
-
-
 def twice(folder: Path) -> None:
-    """An old version that was left beside the new one."""
-    (folder / "old.cu").write_text(NAIVE, encoding="utf-8")
-    (folder / "spmm.cu").write_text(NAIVE, encoding="utf-8")
+    """A helper that two files define; of two files with the lab's functions test_hand_in_files.py speaks."""
+    (folder / "helper.cu").write_text("int helper(int x) { return x; }\n", encoding="utf-8")
+    (folder / "spmm.cu").write_text(NAIVE + "int helper(int y) { return y + 1; }\n", encoding="utf-8")
 
 
 def legacy_without_run(folder: Path) -> None:
@@ -64,11 +58,6 @@ WRONG: dict[str, tuple[Callable[[Path], object], str, list[str]]] = {
             SIGNATURE,
         ],
     ),
-    "own_main": (
-        with_test_program,
-        "defined_twice",
-        ["try_it.cu:", "defines main", "the judge's program has its own main", "leave that file out"],
-    ),
     "misspelt": (changed("spmm_run(", "spmm_Run("), "missing_symbol", ["spmm_run is missing", "spmm_Run", "rename"]),
     "in_a_namespace": (
         changed(RUN, f"namespace mine {{\n{RUN}}}\n"),
@@ -81,7 +70,7 @@ WRONG: dict[str, tuple[Callable[[Path], object], str, list[str]]] = {
         "missing_symbol",
         ["spmm.cu:", "uses helper(int)", "none of your files defines"],
     ),
-    "twice": (twice, "defined_twice", ["defined in old.cu and spmm.cu", "keep one"]),
+    "twice": (twice, "defined_twice", ["defined in helper.cu and spmm.cu", "keep one", "submission.yaml"]),
     "device_function_elsewhere": (
         changed("namespace {\n", MADE + "__global__ void use(float* x) { *x = made(*x); }\nnamespace {\n"),
         "error",
@@ -100,7 +89,7 @@ WRONG: dict[str, tuple[Callable[[Path], object], str, list[str]]] = {
 }
 
 
-WITHOUT_A_BOX = ("no_run", "own_main", "against_the_header")  # paths are others there
+WITHOUT_A_BOX = ("no_run", "twice", "against_the_header")  # paths are others there
 
 
 def judge(scratch: Path, names: Iterable[str], *options: str, **environment: str) -> Path:

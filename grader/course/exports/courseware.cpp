@@ -92,6 +92,8 @@ std::string headline(const json& view) {
     text += fmt::format("\nAttempt {} was refused, an earlier or later one counts: {}\n{}",
                         refusal.value("attempt", 0), refusal.value("message", ""),
                         refusal.value("next_step", ""));
+  for (const json& note : view.value("notes", json::array()))
+    text += "\nYour files: " + note.get<std::string>();
   const json compile = view.value("compile", json());
   if (!view.contains("refusal") && compile.is_object() && compile.value("status", "compiled") != "compiled") {
     text += fmt::format("\n{}: {}\n{}", compile.value("status", ""), compile.value("message", ""),

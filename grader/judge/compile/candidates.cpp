@@ -135,7 +135,6 @@ class Choice {
       if (!source || !seen.insert(*source).second || is_bench(i)) continue;
       const SourceScan& part = sources_[*source].scan;
       scan.functions.insert(part.functions.begin(), part.functions.end());
-      scan.strong.insert(part.strong.begin(), part.strong.end());
       scan.offers.insert(part.offers.begin(), part.offers.end());
       scan.uses.insert(part.uses.begin(), part.uses.end());
       includes.insert(includes.end(), part.includes.begin(), part.includes.end());
@@ -272,8 +271,7 @@ class Choice {
     }
     for (const std::size_t i : open_) {
       if (std::find(kept.begin(), kept.end(), i) != kept.end()) continue;
-      const bool apart =
-          is_bench(i) || sources_[i].is_program || any_common(sources_[i].scan.strong, program.strong);
+      const bool apart = is_bench(i) || sources_[i].is_program;
       const bool unnamed = !named.empty() && !named.contains(sources_[i].given);
       if (apart || unnamed) {
         optional.push_back(i);
@@ -283,13 +281,12 @@ class Choice {
       }
     }
     take_needed(kept, optional, program);
-    tell_left_out(optional, program, by);
+    tell_left_out(optional, by);
     open_ = std::move(kept);
     std::sort(open_.begin(), open_.end());
   }
 
   static void add(SourceScan& program, const SourceScan& part) {
-    program.strong.insert(part.strong.begin(), part.strong.end());
     program.offers.insert(part.offers.begin(), part.offers.end());
     program.uses.insert(part.uses.begin(), part.uses.end());
   }
@@ -305,7 +302,7 @@ class Choice {
             std::any_of(scan.offers.begin(), scan.offers.end(), [&](const std::string& offered) {
               return offered != "main" && program.uses.contains(offered) && !program.offers.contains(offered);
             });
-        if (!needed || any_common(scan.strong, program.strong)) continue;
+        if (!needed) continue;
         kept.push_back(i);
         add(program, scan);
         std::erase(optional, i);
@@ -315,8 +312,7 @@ class Choice {
     }
   }
 
-  void tell_left_out(const std::vector<std::size_t>& optional, const SourceScan& program,
-                     const std::string& by) {
+  void tell_left_out(const std::vector<std::size_t>& optional, const std::string& by) {
     std::map<std::string, std::vector<std::string>> reasons;
     for (const std::size_t i : optional) {
       const char* why = nullptr;
@@ -324,8 +320,6 @@ class Choice {
         why = "a cell that is a program of its own";
       else if (is_bench(i))
         why = "it has a main function, and the lab's functions need nothing of it";
-      else if (any_common(sources_[i].scan.strong, program.strong))
-        why = "it defines again what the program has";
       reasons[why != nullptr ? why : fmt::format("{} does not name it, and nothing needs it", by)].push_back(
           name(i));
     }

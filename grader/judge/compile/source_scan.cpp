@@ -53,13 +53,6 @@ class Statement {
     return name;
   }
 
-  std::string parameter_text(std::size_t open) const {
-    std::string text;
-    const std::size_t end = std::min(behind_bracket(open) + 1, tokens_.size());
-    for (std::size_t i = open; i < end; ++i) text += std::string(tokens_[i]) + ' ';
-    return text;
-  }
-
   // Variables of "int a = 1, b[3];".
   std::vector<std::string> variables() const {
     std::vector<std::string> names;
@@ -293,21 +286,14 @@ class Scanner {
       const bool is_template = has(statement_, "template");
       if (!body && !(is_template && has(statement_, "<"))) return;  // a declaration
       scan_.offers.insert(name.substr(name.rfind(':') == std::string::npos ? 0 : name.rfind(':') + 1));
-      if (!body) return;
-      scan_.functions.insert(name);
-      if (!is_template && !has(statement_, "inline") && !has(statement_, "__forceinline__") &&
-          !has(statement_, "constexpr"))
-        scan_.strong.insert(name + statement.parameter_text(open));
+      if (body) scan_.functions.insert(name);
       return;
     }
     for (const char* word : {"extern", "using", "typedef", "template", "friend", "const", "constexpr",
                              "struct", "class", "enum", "union", "__device__", "__constant__", "__shared__"})
       if (has(statement_, word)) return;
     if (statement_.size() < 2) return;
-    for (const std::string& name : statement.variables()) {
-      scan_.offers.insert(name);
-      scan_.strong.insert(name);
-    }
+    for (const std::string& name : statement.variables()) scan_.offers.insert(name);
   }
 
   std::string_view text_;

@@ -12,7 +12,6 @@ namespace warpgrade {
 struct SourceScan {
   std::set<std::string>
       functions;                 // defined at file scope for other files to see: "spmm_run", "SpMMOpt::run"
-  std::set<std::string> strong;  // of these, with parameters, those that only one file may define
   std::set<std::string> offers;  // all names that another file could use: also templates and variables
   std::set<std::string> uses;    // every identifier
   std::vector<std::string> includes;  // of #include "..."
