@@ -28,11 +28,13 @@ PARAMS ?=
 SUBMISSION ?=
 OUTPUT ?=
 REMOTE ?=
+INPUT ?=
 ARCHITECTURES ?=
-export PARAMS SUBMISSION OUTPUT REMOTE ARCHITECTURES
+export PARAMS SUBMISSION OUTPUT REMOTE INPUT ARCHITECTURES
 export BUILD LAB BACKEND CASE CASES POLICY RUN SUBMISSIONS DEMO_CLASS DEMO_RUN
 
-WARPGRADE := "$$BUILD/bin/warpgrade"
+# With its name as messages are to spell it.
+WARPGRADE := WARPGRADE_COMMAND="$$BUILD/bin/warpgrade" "$$BUILD/bin/warpgrade"
 # Optional arguments, as bash arrays: an empty variable adds nothing.
 optional = $${$(2):+$(1) "$$$(2)"}
 # Where bubblewrap does not work: only for submissions that you trust.
@@ -62,14 +64,14 @@ help:  ## this list
 
 # What scripts/bootstrap gets: what builds and judges; for a report its Python packages, too; for the tests, all.
 FOR_TESTS := bootstrap check check-quick lint tidy format ctest pytest build-tests bench-emulator
-WITHOUT_REPORTS := build test submit package handout wheel
+WITHOUT_REPORTS := build test submit cases contract check-input package handout wheel
 # What is tested or travels is compiled whole; what is used here, as quickly as possible.
 WHOLE := $(filter $(FOR_TESTS) package handout wheel,$(MAKECMDGOALS))
 # A student's machine without a GPU needs no kernels of the judge's; a cluster's, where others compile for all, does.
 HAS_GPU := $(wildcard /dev/nvidiactl /dev/dxg /proc/driver/nvidia/version)
 LEAN := $(if $(MAKECMDGOALS),$(if $(HAS_GPU)$(filter-out demo test report submit,$(MAKECMDGOALS)),,yes))
 # What judges and shows what was judged; the other commands of warpgrade are built when a target wants them.
-JUDGES := demo test submit grade bench report
+JUDGES := demo test submit grade bench report cases check-input
 EVERY_COMMAND := $(filter-out $(JUDGES),$(MAKECMDGOALS))
 BUILT_AS := -DWARPGRADE_FOR_USE=$(if $(WHOLE),OFF,ON) -DWARPEMU_LEVELS="$(if $(WHOLE),v2;v3;v4,machine)" \
             -DWARPGRADE_GPU_SIDE=$(if $(LEAN),OFF,ON) -DWARPGRADE_EVERY_COMMAND=$(if $(EVERY_COMMAND),ON,OFF)
@@ -168,6 +170,18 @@ pytest: build-tests  ## Python tests: reports, the corpus of submissions
 .PHONY: test
 test: build  ## a student's own run of student/: [LAB=, default all; CASE= BACKEND= POLICY=; REMOTE=host: on the course's GPU]
 	@$(WARPGRADE) test $(if $(filter file,$(origin LAB)),,"$$LAB") $(call optional,--case,CASE) $(call optional,--policy,POLICY) --backend "$$BACKEND" $(call optional,--remote,REMOTE)
+
+.PHONY: cases
+cases: build  ## a lab's cases, and what each is for: LAB=
+	@$(WARPGRADE) labs "$$LAB"
+
+.PHONY: contract
+contract: build  ## the header that states what to write: LAB=
+	@$(WARPGRADE) labs contract "$$LAB"
+
+.PHONY: check-input
+check-input: build  ## judge student/LAB with a graph and numbers of your own: LAB=gcn INPUT=folder
+	@$(WARPGRADE) check "student/$$LAB" --lab "$$LAB" --input "$${INPUT:?give INPUT=folder}" $(UNBOXED)
 
 .PHONY: bench
 bench: build  ## time the reference solutions against the thresholds: LAB=

@@ -9,7 +9,9 @@
 #include "cli/batch_commands.h"
 #include "cli/failure_text.h"
 #include "cli/judging_options.h"
+#include "course/batch/class_run.h"
 #include "course/batch/publish.h"
+#include "course/ingest/layout.h"
 #include "course/ingest/times.h"
 #include "course/record/events.h"
 #include "course/slurm/rounds.h"
@@ -77,6 +79,40 @@ void add_watch_options(CLI::App& command, BatchOptions& options) {
       "with --watch: watch until this time; default: the last deadline with the policy's grace");
 }
 
+// "ID=TEXT", of a student.
+std::pair<std::string, std::string> of_student(const char* option, const std::string& text) {
+  const std::size_t at = text.find('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size())
+    throw UsageError("{}: expected STUDENT=..., for instance {} ada=..., got '{}'", option, option, text);
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+void add_change_options(CLI::App& command, BatchOptions& options) {
+  ClassChange& change = options.change;
+  command.add_option("--add", change.add,
+                     "more hand-ins for a class that was taken in: an export, a folder or an archive");
+  command.add_option_function<std::vector<std::string>>(
+      "--replace",
+      [&change](const std::vector<std::string>& all) {
+        for (const std::string& one : all) {
+          const auto [who, path] = of_student("--replace", one);
+          change.replace[who] = path;
+        }
+      },
+      "STUDENT=FOLDER or STUDENT=ARCHIVE: what the staff takes in the place of the student's hand-in");
+  command.add_option("--handed-in", change.handed_in,
+                     "with --replace: when that was handed in; default: when the one before was");
+  command.add_option_function<std::vector<std::string>>(
+      "--extend",
+      [&change](const std::vector<std::string>& all) {
+        for (const std::string& one : all) change.extend.insert(of_student("--extend", one));
+      },
+      "STUDENT=TIME: another deadline for a student; STUDENT=none takes it back");
+  command.add_option("--reason", change.reason, "why the class is changed; it stays in the history");
+  command.add_option("--author", change.author, "who changes it; default: you");
+  command.add_flag("--yes", options.yes, "change the class without asking");
+}
+
 // Options that say something together which cannot be done.
 void require_sense(BatchOptions& options) {
   if (!options.watch) return;
@@ -104,17 +140,13 @@ void add_batch(CLI::App& app, int& code) {
       ->required();
   command->add_option(
       "--submissions", options->source,
-      "a class: a folder, an archive, or what Gradescope, Canvas, Moodle, Autolab, Blackboard, "
-      "Brightspace or GitHub Classroom export");
-  command
-      ->add_option(
-          "--layout", options->ingest.layout,
-          "auto, folder, archives, gradescope, canvas, moodle, autolab, blackboard, brightspace or github")
-      ->capture_default_str();
-  command->add_option("--roster", options->ingest.roster, "CSV: id, name, email, section, team, deadline");
-  command->add_option("--attempts", options->ingest.attempts, "which attempt counts: last, first or best")
-      ->capture_default_str();
-  command->add_option("--deadline", options->ingest.deadline, "for example 2026-03-18T23:59:00+01:00");
+      "a class: a folder, an archive, what a learning platform exports (see --layout), or a list of "
+      "repositories (CSV with student and url)");
+  command->add_option("--layout", options->ingest.layout, layout_names())->capture_default_str();
+  command->add_option("--roster", options->change.roster, "CSV: id, name, email, section, team, deadline");
+  command->add_option("--attempts", options->change.attempts,
+                      "which attempt counts: last (default), first or best");
+  command->add_option("--deadline", options->change.deadline, "for example 2026-03-18T23:59:00+01:00");
   command->add_flag("--accept-unmatched", options->ingest.accept_unmatched,
                     "go on even when the hand-ins hold nobody of the roster, or less than half of it");
   command->add_flag("--take-in", options->take_in,
@@ -123,10 +155,12 @@ void add_batch(CLI::App& app, int& code) {
       ->check(CLI::IsMember({"local", "slurm"}));
   command->add_option("--site", options->site, "YAML: the settings that the cluster needs");
   add_watch_options(*command, *options);
+  add_change_options(*command, *options);
   command->callback([options, &code] {
     require_sense(*options);
-    const json batch = open_batch(*options);
-    code = options->take_in ? kExitGraded : continue_batch(options->grade.run, batch, options->grade.quiet);
+    const std::optional<json> batch = open_batch(*options);
+    code = options->take_in || !batch ? kExitGraded
+                                      : continue_batch(options->grade.run, *batch, options->grade.quiet);
   });
 }
 
@@ -135,6 +169,13 @@ void add_batch(CLI::App& app, int& code) {
 int continue_batch(const fs::path& run, const json& batch, bool quiet) {
   if (batch.contains("watch")) return watch(run, batch, quiet);
   if (batch.at("executor") == "local") return grade_locally(run, batch, quiet);
+  {  // run.json as the class is now; tasks on the nodes only read it
+    GradeOptions options = GradeOptions::from_json(batch.at("options"));
+    options.run = run;
+    options.judged_elsewhere = true;
+    Progress progress(quiet);
+    const ClassRun opened(options, progress);
+  }
   EventLog events(run);
   fmt::print("{}\n", Rounds(RunFolder(run), Site::from_json(batch.at("site")), events).advance());
   return kExitGraded;

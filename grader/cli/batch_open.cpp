@@ -24,10 +24,10 @@ json requested(const BatchOptions& options) {
     return given ? identity_of(*given) : std::string();
   };
   asked["policy"] = path(options.grade.policy);
-  asked["roster"] = path(options.ingest.roster);
+  asked["roster"] = path(options.change.roster);
   asked["layout"] = options.ingest.layout;
-  asked["attempts"] = options.ingest.attempts;
-  asked["deadline"] = options.ingest.deadline.value_or("");
+  asked["attempts"] = options.change.attempts.value_or("last");
+  asked["deadline"] = options.change.deadline.value_or("");
   return asked;
 }
 
@@ -36,13 +36,16 @@ void refuse_what_differs(const BatchOptions& given, const json& batch, const fs:
   const json before = batch.value("asked", json::object()), usual = requested({}), now = requested(given);
   std::vector<std::string> differing;
   for (const auto& [key, value] : now.items()) {
+    // What changes the class is no other run.
+    if (key == "roster" || key == "attempts" || key == "deadline") continue;
     if (before.contains(key) && value != usual.value(key, json()) && value != before[key])
       differing.push_back(key);
   }
   if (differing.empty()) return;
   throw UsageError(
       "{} was begun with other {}: add --fresh to start a new run (the earlier run is kept), or leave that "
-      "option out to continue the earlier run. `warpgrade rescore` scores a run with another policy",
+      "option out to continue the earlier run. `warpgrade rescore` scores a run with another policy; --add, "
+      "--replace, --extend, --roster, --deadline and --attempts change the class of a run",
       run.string(), fmt::join(differing, ", "));
 }
 
@@ -52,8 +55,11 @@ std::optional<json> begun_batch(const BatchOptions& given, const RunFolder& fold
   json batch = json::parse(read_text(folder.batch_file()));
   const std::string source = batch.value("source", "");
   if (given.source && identity_of(*given.source) != identity_of(source))
-    throw UsageError("{} holds the class of {}; choose another run folder, or add --fresh",
-                     folder.root().string(), source);
+    throw UsageError(
+        "{} holds the class of {}; say --add {} to take these hand-ins into it, choose another run folder, "
+        "or "
+        "add --fresh",
+        folder.root().string(), source, given.source->string());
   refuse_what_differs(given, batch, folder.root());
   if (!given.executor.empty()) batch["executor"] = given.executor;
   if (given.grade.jobs != 0) batch["options"]["jobs"] = given.grade.jobs;
@@ -73,6 +79,16 @@ Policy policy_for(const GradeOptions& options) {
   return load_policy(policy_file(lab, options.policy), vocabulary_of(lab));
 }
 
+void refuse_changes_of_nothing(const BatchOptions& given, const RunFolder& folder) {
+  const ClassChange& change = given.change;
+  if (change.add || !change.replace.empty() || !change.extend.empty() || change.handed_in)
+    throw UsageError(
+        "{} is not a run yet: --add, --replace and --extend change a class that was taken in before; take it "
+        "in "
+        "with --submissions first",
+        folder.root().string());
+}
+
 json begin_batch(const BatchOptions& given, const RunFolder& folder, const Site& site) {
   GradeOptions options = given.grade;
   options.fresh_on_change = false;
@@ -81,12 +97,14 @@ json begin_batch(const BatchOptions& given, const RunFolder& folder, const Site&
     options.planned_architecture = site.architecture;
   IngestOptions ingesting = given.ingest;
   ingesting.source = *given.source;
+  ingesting.roster = given.change.roster;
+  ingesting.deadline = given.change.deadline;
+  ingesting.attempts = given.change.attempts.value_or("last");
   ingesting.lab = options.lab;
   ingesting.timezone = policy_for(options).timezone;
   if (given.watch) ingesting.rolling = rolling_options(given.watching, std::nullopt);
   const json taken = ingest(ingesting, folder);
-  if (given.take_in) print_matched_names(taken);
-  const int graded = print_taken(taken, ingesting.roster.has_value());
+  const int graded = print_class(folder, taken, options.lab, given.take_in);
   json batch{{"schema", "warpgrade.batch.v1"},
              {"executor", given.executor.empty() ? "local" : given.executor},
              {"source", fs::absolute(*given.source).string()},
@@ -115,13 +133,19 @@ json read_batch(const RunFolder& folder) {
   return json::parse(read_text(folder.batch_file()));
 }
 
-json open_batch(const BatchOptions& given) {
+std::optional<json> open_batch(const BatchOptions& given) {
   const RunFolder folder(given.grade.run);
   if (given.grade.fresh_on_change && folder.exists())
     fmt::print("the earlier run is kept as {}\n", move_run_aside(folder.root()).string());
-  if (auto batch = begun_batch(given, folder)) return *batch;
+  if (auto batch = begun_batch(given, folder)) {
+    if (!change_batch(given, folder, *batch)) return std::nullopt;
+    if (given.source && !given.watch) print_new_hand_ins(given, folder, *batch);
+    if (given.take_in) print_class(folder, folder.read_class(), batch->at("options").at("lab"), true);
+    return batch;
+  }
   if (!given.source)
     throw UsageError("{} is not a run yet: give --submissions FOLDER or EXPORT", folder.root().string());
+  refuse_changes_of_nothing(given, folder);
   const Site site = given.site ? Site::read(*given.site) : Site();
   find_lab(given.grade.lab);  // before anything is copied
   const bool fresh = !fs::exists(folder.root());
@@ -129,7 +153,7 @@ json open_batch(const BatchOptions& given) {
   try {
     const RunLock lock(
         folder);  // of two first calls one takes the class in, and the other goes on from there
-    if (auto batch = begun_batch(given, folder)) return *batch;
+    if (auto batch = begun_batch(given, folder)) return batch;
     return begin_batch(given, folder, site);
   } catch (const UsageError&) {
     // What could not be begun leaves nothing behind that a later call would stumble over.

@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/tables.h"
+#include "base/toolchain.h"
 #include "cli/commands.h"
 #include "course/desk/config.h"
 #include "course/desk/door.h"
@@ -52,8 +53,9 @@ int init(const DeskOptions& options) {
       json(options.course).dump());
   const bool fresh = write_new_text(options.folder / "desk.yaml", text);
   desk::Config::read(options.folder);
-  fmt::print("{} {}; next: warpgrade desk keys --folder {} --roster ROSTER.csv --keys KEYS\n",
-             options.folder.string(), fresh ? "is a desk" : "was a desk already", options.folder.string());
+  fmt::print("{} {}; next: {} desk keys --folder {} --roster ROSTER.csv --keys KEYS\n",
+             options.folder.string(), fresh ? "is a desk" : "was a desk already", own_command(),
+             options.folder.string());
   return kExitGraded;
 }
 
@@ -103,7 +105,7 @@ int status(const DeskOptions& options) {
                    ? "idle"
                    : fmt::format("run {} since {}", worker.request, seconds_text(now - worker.since)));
   if (queue.workers().empty())
-    fmt::print("no worker judges at this desk; start one: warpgrade desk serve --folder {}\n",
+    fmt::print("no worker judges at this desk; start one: {} desk serve --folder {}\n", own_command(),
                options.folder.string());
   for (const desk::Request& request : running)
     fmt::print("judged   run {:<6} {:<20} {}\n", request.id, request.student, request.lab);
@@ -133,7 +135,9 @@ int drain(const DeskOptions& options, bool on) {
   note(options, on ? "drain" : "reopen", {{"why", on ? why : ""}});
   fmt::print(
       "{}\n",
-      on ? "no new runs are taken; those that wait are still judged. `warpgrade desk reopen` takes them again"
+      on ? fmt::format(
+               "no new runs are taken; those that wait are still judged. `{} desk reopen` takes them again",
+               own_command())
          : "runs are taken");
   return kExitGraded;
 }

@@ -5,10 +5,13 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "base/toolchain.h"
 
 namespace warpgrade {
 namespace {
@@ -72,7 +75,8 @@ const std::map<std::string, std::vector<std::string>>& examples() {
 void add_footer(CLI::App& command, const std::string& words) {
   std::string text;
   const auto found = examples().find(words);
-  if (found != examples().end()) text += fmt::format("Examples:\n  {}\n\n", fmt::join(found->second, "\n  "));
+  if (found != examples().end())
+    text += with_own_command(fmt::format("Examples:\n  {}\n\n", fmt::join(found->second, "\n  ")));
   text +=
       "Exit codes: 0 done; 1 bad input, a message names it; 2 the judge failed, run the same command again "
       "to continue; ";
@@ -82,6 +86,12 @@ void add_footer(CLI::App& command, const std::string& words) {
     if (!below->get_group().empty())
       add_footer(*below, words.empty() ? below->get_name() : words + " " + below->get_name());
   }
+}
+
+// The commands' names, known once the program has them.
+std::set<std::string>& commands() {
+  static std::set<std::string> names{"--help", "--version"};
+  return names;
 }
 
 // What may follow a command: commands below it and long options.
@@ -126,7 +136,27 @@ complete -o filenames -F _warpgrade warpgrade
 }  // namespace
 
 void add_footers(CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands({})) commands().insert(command->get_name());
   add_footer(app, "");
+}
+
+std::string with_own_command(const std::string& text) {
+  constexpr std::string_view kName = "warpgrade ";
+  // A word of its own before a command's: "warpgrade was built without SQLite" is a sentence.
+  const auto stands_at = [&](std::size_t at) {
+    if (at > 0 && std::string_view(" \n`(\"'").find(text[at - 1]) == std::string_view::npos) return false;
+    if (text.compare(at, kName.size(), kName) != 0) return false;
+    const std::size_t word = at + kName.size();
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", word);
+    return commands().contains(text.substr(word, end - word));
+  };
+  std::string told;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool named = stands_at(at);
+    told += named ? own_command() + " " : std::string(1, text[at]);
+    at += named ? kName.size() : 1;
+  }
+  return told;
 }
 
 void add_completion_command(CLI::App& app, int& code) {

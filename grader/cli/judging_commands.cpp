@@ -45,8 +45,8 @@ std::string shell_word(const fs::path& path) {
 
 // What judges one case of a check again.
 std::string repeat_command(const CheckOptions& options, const std::string& case_id) {
-  std::string command = fmt::format("warpgrade check {} --lab {} --cases {}", shell_word(options.submission),
-                                    options.grade.lab, case_id);
+  std::string command = fmt::format("{} check {} --lab {} --cases {}", own_command(),
+                                    shell_word(options.submission), options.grade.lab, case_id);
   if (options.grade.input) command += " --input " + shell_word(*options.grade.input);
   return command;
 }

@@ -87,7 +87,7 @@ Double every number: `out[i] = 2 * in[i]`.
 
 ## What to write
 
-Fill [`@NAME@.cu`](@NAME@.cu). `build/bin/warpgrade labs contract @NAME@` prints the contract.
+Fill [`@NAME@.cu`](@NAME@.cu). `make contract LAB=@NAME@` prints the contract.
 
 ## How to try it
 
@@ -204,9 +204,9 @@ int new_lab(const std::string& name) {
       "wrote the lab {0}:\n  reference/{0}/   lab.yaml, oracle.py, naive/, wrong/\n"
       "  student/{0}/     the stub and the page that students get\n  grader/policies/{0}.yaml\n"
       "Change lab.yaml and oracle.py to what you want, then:\n"
-      "  warpgrade labs pages {0}     makes the stub and the table of cases anew\n"
-      "  warpgrade labs verify {0}    proves the lab before a class sees it\n",
-      name);
+      "  {1} labs pages {0}     makes the stub and the table of cases anew\n"
+      "  {1} labs verify {0}    proves the lab before a class sees it\n",
+      name, own_command());
   return kExitGraded;
 }
 

@@ -90,9 +90,10 @@ std::string cases_for_a_policy(const std::string& dataset, int rows, int cols, s
       lines += fmt::format("  - {{{}, kind: speed, set: real}}   # lab {}\n", words, lab->name());
   }
   if (lines.empty()) return "";
-  return "To judge on it, put a line into a policy of the lab (grader/policies/README.md), thresholds as "
-         "`warpgrade calibrate`\nproposes them:\ncases:\n" +
-         lines;
+  return fmt::format(
+      "To judge on it, put a line into a policy of the lab (grader/policies/README.md), thresholds as "
+      "`{} calibrate`\nproposes them:\ncases:\n{}",
+      own_command(), lines);
 }
 
 void add_labs_command(CLI::App& app, int& code) {

@@ -2,6 +2,7 @@
 // how to get them.
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/grades.h"
 #include "cli/lab_commands.h"
 #include "warpgrade/datasets/cli.h"
 
@@ -53,6 +54,19 @@ void add_batch_commands(CLI::App& app, int&) {
 }
 void add_desk_command(CLI::App& app, int&) {
   leave_out(app, "desk", "students' runs on the course's GPU: the server's side");
+}
+
+// Without a gradebook a report has the computed points; one that is there is not passed over.
+std::optional<std::filesystem::path> gradebook_of(const std::filesystem::path& run) {
+  if (!std::filesystem::exists(run / "gradebook.json")) return std::nullopt;
+  return run / "gradebook.json";
+}
+FinalGrades final_grades(const std::filesystem::path& run, const std::optional<std::filesystem::path>& given) {
+  if (!given && !gradebook_of(run)) return {};
+  throw UsageError(
+      "{}: this build only judges and reads no gradebook, so points that a person set would be missing. Run "
+      "`make build`, or take the computed points with --without-overrides",
+      run.string());
 }
 
 int new_lab(const std::string&) {

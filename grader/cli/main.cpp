@@ -30,7 +30,7 @@ std::string unknown_command(const CLI::App& app) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Judges GPU-programming labs: correctness, speed-ups with intervals, reports.", "warpgrade"};
+  CLI::App app{"Judges GPU-programming labs: correctness, speed-ups with intervals, reports.", own_command()};
   app.require_subcommand(1);
   app.set_version_flag(
       "--version", [] { return "warpgrade " + harness_identity().version + " " + harness_identity().hash; });
@@ -76,13 +76,13 @@ int main(int argc, char** argv) {
         "\ninterrupted; what was recorded is kept. Run the same command again to continue from there\n");
     return warpgrade::kExitInterrupted;
   } catch (const warpgrade::UsageError& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    fmt::print(stderr, "error: {}\n", warpgrade::with_own_command(error.what()));
     return warpgrade::kExitUsage;
   } catch (const warpgrade::datasets::DatasetError& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    fmt::print(stderr, "error: {}\n", warpgrade::with_own_command(error.what()));
     return warpgrade::kExitUsage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "fault of the judge: {}\n", error.what());
+    fmt::print(stderr, "fault of the judge: {}\n", warpgrade::with_own_command(error.what()));
     return warpgrade::kExitJudgeFault;
   }
 }

@@ -21,8 +21,8 @@ std::string default_author() {
   return "";
 }
 std::optional<std::filesystem::path> gradebook_of(const std::filesystem::path& run) {
-  if (std::filesystem::exists(run / "gradebook.json")) refuse();
-  return std::nullopt;
+  if (!std::filesystem::exists(run / "gradebook.json")) return std::nullopt;
+  return run / "gradebook.json";
 }
 FinalGrades final_grades(const std::filesystem::path& run,
                          const std::optional<std::filesystem::path>& given) {

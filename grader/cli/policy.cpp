@@ -2,12 +2,10 @@
 #include "course/score/policy.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>
 #include <regex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +18,8 @@
 #include "cli/commands.h"
 #include "course/batch/class_run.h"
 #include "course/exports/csv.h"
+#include "course/score/case_words.h"
+#include "course/score/gpu_model.h"
 #include "course/score/score.h"
 #include "judge/labs/registry.h"
 
@@ -38,16 +38,9 @@ Policy checked_policy(const fs::path& file) {
     throw UsageError("{}: lab: expected a lab's name, got nothing", file.string());
   const std::string name = part[1];
   const Lab& lab = find_lab(name);
-  const Policy policy = load_policy(file, vocabulary_of(lab));
-  std::set<std::string> known;
-  for (const Baseline& baseline : lab.baselines()) known.insert(baseline.name);
-  std::set<std::string> named = policy.secret_baselines;
-  named.insert(policy.baseline);
-  for (const auto& [baseline, needed] : policy.faster_than) named.insert(baseline);
-  for (const std::string& baseline : named)
-    if (!known.contains(baseline))
-      throw UsageError("{}: lab {} has no baseline '{}'; its baselines are: {}", file.string(), lab.name(),
-                       baseline, fmt::join(known, ", "));
+  PolicyVocabulary known = vocabulary_of(lab);
+  known.gpus = known_gpus();
+  const Policy policy = load_policy(file, known);
   require_datasets(lab, policy, cache_directory() / "datasets");
   return policy;
 }
@@ -58,6 +51,14 @@ int check(const fs::path& file) {
              file.string(), policy.lab, policy.correctness_points, policy.speed_points, policy.baseline,
              policy.timezone);
   if (!policy.cases.empty()) fmt::print("it adds {} cases to the lab's\n", policy.cases.size());
+  std::size_t dropped = 0, bonus = 0;
+  for (const CaseSpec& spec : all_cases(find_lab(policy.lab), policy)) {
+    const json words{{"id", spec.id}, {"dataset", spec.dataset}, {"set", spec.set}};
+    is_among(policy.dropped, words) ? ++dropped : bonus += value_of(policy.bonus, words) ? 1 : 0;
+  }
+  if (dropped > 0) fmt::print("it drops {} cases\n", dropped);
+  if (bonus > 0) fmt::print("{} cases earn bonus points\n", bonus);
+  if (policy.kernel_required) fmt::print("cases whose outputs the host wrote earn nothing\n");
   return kExitGraded;
 }
 
@@ -90,6 +91,7 @@ struct Sample {
   int wrong = 0;
   double thresholds = 1, over_gate = 1e6;
   json about = json::object();
+  bool on_the_cpu = false;  // no kernel wrote the outputs
 };
 
 std::vector<Sample> samples_of(const Policy& policy) {
@@ -112,6 +114,8 @@ std::vector<Sample> samples_of(const Policy& policy) {
     samples.push_back(
         {"all reached, marked late by an LMS without a time", 0, 1, 1e6, {{"late_marked", true}}});
   }
+  if (policy.kernel_required)
+    samples.push_back({"all correct, but the host wrote the outputs", 0, 1, 1e6, json::object(), true});
   samples.push_back({"a hand-in that was refused", 1 << 20, 1, 1, {{"refused", "unread_archive"}}});
   return samples;
 }
@@ -127,6 +131,8 @@ json scored(const Policy& policy, const json& cases, const Sample& sample) {
     json record{{"submission", {{"id", "sample"}}},
                 {"case", spec},
                 {"outcome", {{"verdict", i < right ? "accepted" : "wrong_answer"}}}};
+    if (sample.on_the_cpu)
+      record["outputs_by"] = {{"kernels", 0}, {"last_writer", "host"}, {"bytes", 1}, {"host_bytes", 1}};
     const auto ratio = [](double value) { return json{{"median", value}, {"low", value}, {"high", value}}; };
     if (const auto threshold = policy.thresholds.of(spec); threshold && i < right)
       record[policy.ratios_key()][policy.baseline] = ratio(sample.thresholds * *threshold);
@@ -143,7 +149,11 @@ int show(const fs::path& file, bool as_json) {
   json cases = json::array();
   for (const CaseSpec& spec : all_cases(find_lab(policy.lab), policy))
     if (spec.set != "large")
-      cases.push_back({{"id", spec.id}, {"dataset", spec.dataset}, {"k", spec.k}, {"kind", spec.kind}});
+      cases.push_back({{"id", spec.id},
+                       {"dataset", spec.dataset},
+                       {"k", spec.k},
+                       {"kind", spec.kind},
+                       {"set", spec.set}});
   std::vector<std::vector<std::string>> rows{{"a submission", "points", "correctness", "speed", "lateness"}};
   json list = json::array();
   for (const Sample& sample : samples_of(policy)) {

@@ -154,10 +154,8 @@ int profile(const ProfileOptions& options) {
   } else {
     fmt::print("{}", heading(record));
     if (!accepted) {
-      fmt::print(
-          "  {}\n  correct it first: warpgrade check {} --lab {} --cases "
-          "{}\n",
-          word(outcome, "message"), options.submission.string(), options.lab, options.test_case);
+      fmt::print("  {}\n  correct it first: {} check {} --lab {} --cases {}\n", word(outcome, "message"),
+                 own_command(), options.submission.string(), options.lab, options.test_case);
     }
     if (!estimate.empty()) fmt::print("\n{}", estimate);
     if (counted) fmt::print("\n{}\n{}\n{}", table, findings, source);

@@ -9,9 +9,11 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/reports_module.h"
 #include "base/tables.h"
 #include "cli/commands.h"
+#include "cli/grades.h"
 #include "course/batch/grade_run.h"
 #include "course/score/calibrate.h"
 #include "course/score/gpu_model.h"
@@ -42,8 +44,13 @@ struct CalibrateOptions {
 int calibrate(const CalibrateOptions& options) {
   const RunFolder folder(options.run);
   const json description = folder.read_run();
+  const Lab& lab = find_lab(description.at("lab").get<std::string>());
+  // The policy that takes the thresholds says which times count; without one, the run's own.
+  const Policy before =
+      options.write ? load_policy(*options.write, vocabulary_of(lab)) : policy_of(folder, description);
   const std::string chosen = options.baseline ? *options.baseline : policy_of(folder, description).baseline;
-  const std::string proposed = propose_thresholds(description, folder.read_records(), chosen, options.share);
+  const std::string proposed =
+      propose_thresholds(description, folder.read_records(), chosen, before.ratios_key(), options.share);
   if (!options.write) {
     fmt::print("{}", proposed);
     return kExitGraded;
@@ -54,8 +61,6 @@ int calibrate(const CalibrateOptions& options) {
     throw UsageError(
         "the run's GPU is '{}', and '{}' is no name for it: give words of it, for instance --gpu \"{}\"",
         device, model, gpu_model(device));
-  const Lab& lab = find_lab(description.at("lab").get<std::string>());
-  const Policy before = load_policy(*options.write, vocabulary_of(lab));
   if (before.lab != lab.name() || before.baseline != chosen)
     throw UsageError("{}: it is a policy of lab {} over {}, and the thresholds are of lab {} over {}",
                      options.write->string(), before.lab, before.baseline, lab.name(), chosen);
@@ -73,14 +78,52 @@ int calibrate(const CalibrateOptions& options) {
   return kExitGraded;
 }
 
-// `launches`: a run of the same ladder on the emulator, which knows blocks and grids; a GPU's records do not.
-int report(const fs::path& run, const std::optional<fs::path>& launches) {
-  const RunFolder folder(run);
-  folder.read_run();
+// Whose points a person set, by submission: {owners, set: [{student, points, reason}]}.
+json overrides_by_submission(const json& run, const FinalGrades& finals) {
+  json submissions = json::object();
+  for (const json& submission : run.at("submissions")) {
+    if (submission.value("role", "student") != "student") continue;
+    const std::string id = submission.at("id");
+    std::vector<std::string> owners = submission.value("members", std::vector<std::string>{});
+    if (owners.empty()) owners.push_back(submission.value("student", id));
+    json set = json::array();
+    for (const std::string& owner : owners) {
+      const auto found = finals.points.find(owner);
+      if (found == finals.points.end() || !found->second.overridden) continue;
+      set.push_back({{"student", owner}, {"points", found->second.points}, {"reason", found->second.reason}});
+    }
+    if (!set.empty()) submissions[id] = {{"owners", owners.size()}, {"set", std::move(set)}};
+  }
+  return submissions;
+}
+
+struct ReportOptions {
+  fs::path run;
+  std::optional<fs::path> launches;  // a run of the same ladder on the emulator, which knows blocks and grids
+  std::optional<fs::path> gradebook;  // none: the one that the run was collected into
+  bool without_overrides = false;
+};
+
+int report(const ReportOptions& options) {
+  const RunFolder folder(options.run);
+  const json description = folder.read_run();
   folder.collect();
   score_run(folder, std::nullopt);
-  std::vector<std::string> arguments{run.string()};
-  if (launches) arguments.insert(arguments.end(), {"--launches", launches->string()});
+  std::vector<std::string> arguments{options.run.string()};
+  if (options.launches) arguments.insert(arguments.end(), {"--launches", options.launches->string()});
+  const TemporaryDirectory scratch("warpgrade-report");
+  if (!options.without_overrides) {
+    const FinalGrades finals = final_grades(options.run, options.gradebook);
+    if (finals.gradebook.is_object()) {
+      write_text(scratch.path() / "overrides.json",
+                 json_text({{"schema", "warpgrade.overrides.v1"},
+                            {"gradebook", finals.gradebook},
+                            {"submissions", overrides_by_submission(description, finals)}}));
+      arguments.insert(arguments.end(), {"--overrides", (scratch.path() / "overrides.json").string()});
+    }
+  } else if (gradebook_of(options.run)) {
+    arguments.emplace_back("--without-overrides");
+  }
   fmt::print("{}", run_reports_module("warpgrade_reports", arguments));
   return kExitGraded;
 }
@@ -94,11 +137,20 @@ void add_run_commands(CLI::App& app, int& code) {
     command->add_option("run", *run, "a run's folder")->required();
     return command;
   };
-  const auto launches = std::make_shared<std::optional<fs::path>>();
+  const auto shown = std::make_shared<ReportOptions>();
   CLI::App* report_command = with_run("report", "render a run");
-  report_command->add_option("--launches", *launches,
+  report_command->add_option("--launches", shown->launches,
                              "the same ladder on the emulator: its blocks, grids and dynamic shared memory");
-  report_command->callback([run, launches, &code] { code = report(*run, *launches); });
+  report_command
+      ->add_option("--gradebook", shown->gradebook,
+                   "take points that a person set from it; default: the one that the run was collected into")
+      ->envname("WARPGRADE_GRADEBOOK");
+  report_command->add_flag("--without-overrides", shown->without_overrides,
+                           "the computed points, whatever a gradebook says");
+  report_command->callback([run, shown, &code] {
+    shown->run = *run;
+    code = report(*shown);
+  });
 
   const auto policy = std::make_shared<std::optional<fs::path>>();
   CLI::App* score_command = with_run("score", "points from records, without judging again");

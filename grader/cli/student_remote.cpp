@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "base/toolchain.h"
 #include "course/ingest/unpack.h"
 #include "course/submit/pack.h"
 #include "judge/compile/submission.h"
@@ -328,7 +329,8 @@ void RemoteLabRun::leave(desk::Connection& connection) {
   try {
     connection.channel().outlive_interrupt();
     if (accepted_) {
-      words = fmt::format("run {} was told to end; `warpgrade remote status` shows whether it has", run_);
+      words =
+          fmt::format("run {} was told to end; `{} remote status` shows whether it has", run_, own_command());
       connection.channel().send({{"ask", "cancel"}, {"protocol", desk::kProtocol}});
       const auto until = Clock::now() + std::chrono::seconds(3);
       while (const auto line = connection.channel().next(until)) {
@@ -338,7 +340,7 @@ void RemoteLabRun::leave(desk::Connection& connection) {
       }
     }
   } catch (const ChannelError&) {
-    words = fmt::format("the connection broke; `warpgrade remote cancel {}` ends the run", run_);
+    words = fmt::format("the connection broke; `{} remote cancel {}` ends the run", own_command(), run_);
   }
   std::error_code none;
   fs::remove(place_ / "pending.json", none);

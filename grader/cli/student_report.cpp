@@ -34,7 +34,7 @@ bool has_makefile() {
 
 std::string submit_command(const StudentRun& run) {
   if (has_makefile()) return "make submit LAB=" + run.lab();
-  return fmt::format("warpgrade submit {} --lab {}", run.folder().string(), run.lab());
+  return fmt::format("{} submit {} --lab {}", own_command(), run.folder().string(), run.lab());
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -95,7 +95,7 @@ Count count(const std::vector<json>& records) {
 
 std::string test_command(const std::string& lab, const std::string& case_id) {
   const bool by_make = has_makefile();
-  std::string command = (by_make ? "make test LAB=" : "warpgrade test ") + lab;
+  std::string command = (by_make ? "make test LAB=" : own_command() + " test ") + lab;
   if (!case_id.empty()) command += (by_make ? " CASE=" : " --case ") + case_id;
   return command;
 }
@@ -223,7 +223,7 @@ std::string StudentReport::last_line() const {
   if (unwritten.empty())
     return fmt::format("all cases are right: {}; hand it in: {}", right, submit_command(*runs_.front()));
   return fmt::format("{}write next: {}, then: {}", right.empty() ? "" : "right so far: " + right + "; ",
-                     unwritten, has_makefile() ? "make test" : "warpgrade test");
+                     unwritten, has_makefile() ? "make test" : own_command() + " test");
 }
 
 }  // namespace warpgrade

@@ -41,14 +41,16 @@ CompileResult try_compile(const Submission& submission, const std::string& lab) 
 // "spmm.cu:31": where the stub's own answer still stands.
 std::vector<std::string> unwritten_places(const Submission& submission) {
   std::vector<std::string> places;
-  for (const fs::path& file : submission.files) {
-    std::istringstream lines(read_text(submission.directory / file));
+  const auto read = read_files(submission);
+  if (std::holds_alternative<std::string>(read)) return places;  // packing tells it
+  for (const SubmittedFile& file : std::get<std::vector<SubmittedFile>>(read)) {
+    std::istringstream lines(file.text);
     int number = 0;
     for (std::string line; std::getline(lines, line);) {
       ++number;
       const std::size_t code = line.find("return cudaErrorNotSupported");
       if (code != std::string::npos && line.find("//") > code)
-        places.push_back(fmt::format("{}:{}", file.string(), number));
+        places.push_back(fmt::format("{}:{}", file.name.string(), number));
     }
   }
   return places;
@@ -83,6 +85,7 @@ int submit(const SubmitOptions& options) {
       options.output.empty() ? fs::path(options.lab + "-submission.tar.gz") : options.output;
   const PackedSubmission packed = pack_submission(submission, options.lab, output);
   for (const fs::path& file : packed.files) fmt::print("packed   {}\n", file.string());
+  for (const std::string& note : submission.notes) fmt::print("note: {}\n", note);
   const char* reason = is_older_interface(submission.interface, options.lab)
                            ? "not a source file, or a file of the course's own harness"
                            : "no source";

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "base/tables.h"
 #include "base/text.h"
+#include "course/ingest/ingest.h"
 #include "course/ingest/times.h"
 
 namespace warpgrade {
@@ -39,11 +41,32 @@ std::string person_of(const json& taken, const std::string& id) {
   return plain_line(id);
 }
 
-}  // namespace
+// By id in run.json: the files that are compiled, or why there are none.
+std::map<std::string, std::string> judged_files(const RunFolder& folder, const std::string& lab) {
+  constexpr std::size_t kMostNamed = 4;
+  std::map<std::string, std::string> files;
+  for (const Submission& submission : class_submissions(folder, lab)) {
+    std::vector<std::string> names;
+    for (const auto& file : submission.files)
+      if (names.size() < kMostNamed) names.push_back(plain_line(file.string()));
+    std::string text = fmt::format("{}", fmt::join(names, ", "));
+    if (submission.files.size() > kMostNamed)
+      text += fmt::format(" and {} more", submission.files.size() - kMostNamed);
+    files[submission.id] = submission.problem ? plain_line(*submission.problem) : text;
+  }
+  return files;
+}
 
-void print_matched_names(const json& taken) {
+std::string time_of(const json& attempt, const TimeZone& zone) {
+  if (!attempt.contains("submitted_at")) return attempt.value("late_marked", false) ? "marked late" : "";
+  const std::string text = zone.text(*parse_time(attempt["submitted_at"]));
+  return attempt.value("time_is_claimed", false) ? text + " (claimed)" : text;
+}
+
+// A line a hand-in, with its people, time and files, then who handed in nothing.
+void print_table(const json& taken, const std::map<std::string, std::string>& files) {
   const TimeZone zone = TimeZone::named(taken.at("timezone"));
-  std::vector<std::vector<std::string>> rows{{"hand-in", "attempt", "of", "handed in", ""}};
+  std::vector<std::vector<std::string>> rows{{"hand-in", "attempt", "of", "handed in", "", "what is judged"}};
   std::set<std::string> handed_in;
   for (const json& attempt : taken.at("attempts")) {
     std::vector<std::string> people;
@@ -51,11 +74,12 @@ void print_matched_names(const json& taken) {
     if (people.empty()) people.push_back(person_of(taken, attempt.at("student")));
     handed_in.insert(attempt.at("student"));
     for (const json& member : attempt.at("members")) handed_in.insert(member.get<std::string>());
+    const auto judged = files.find(attempt.value("submission", ""));
     rows.push_back({plain_line(attempt.at("origin").get<std::string>()),
                     std::to_string(attempt.at("attempt").get<int>()),
-                    fmt::format("{}", fmt::join(people, ", ")),
-                    attempt.contains("submitted_at") ? zone.text(*parse_time(attempt["submitted_at"])) : "",
-                    attempt.at("status") == "graded" ? "" : attempt.at("status").get<std::string>()});
+                    fmt::format("{}", fmt::join(people, ", ")), time_of(attempt, zone),
+                    attempt.at("status") == "graded" ? "" : attempt.at("status").get<std::string>(),
+                    judged == files.end() ? "" : judged->second});
   }
   fmt::print("{}", format_table(rows));
   std::vector<std::string> missing;
@@ -64,7 +88,12 @@ void print_matched_names(const json& taken) {
   if (!missing.empty()) fmt::print("handed in nothing: {}\n", fmt::join(missing, ", "));
 }
 
-int print_taken(const json& taken, bool has_roster) {
+}  // namespace
+
+int print_class(const RunFolder& folder, const json& taken, const std::string& lab, bool table) {
+  if (table) print_table(taken, judged_files(folder, lab));
+  const bool has_roster = std::any_of(taken.at("students").begin(), taken.at("students").end(),
+                                      [](const json& student) { return student.value("on_roster", true); });
   int graded = 0, refused = 0;
   for (const json& attempt : taken.at("attempts")) {
     graded += attempt.at("status") == "graded" ? 1 : 0;
@@ -83,8 +112,18 @@ int print_taken(const json& taken, bool has_roster) {
         "deadline: {}; other times are shown in the same zone ({}), which the policy's `timezone` names\n",
         TimeZone::named(taken["timezone"]).text(*parse_time(taken["deadline"])),
         taken["timezone"].get<std::string>());
+  const auto claimed =
+      std::count_if(taken.at("attempts").begin(), taken.at("attempts").end(), [](const json& attempt) {
+        return attempt.value("time_is_claimed", false) && attempt.contains("submission");
+      });
+  if (claimed > 0)
+    fmt::print("{} hand-ins have the time that their commit claims: a person has to confirm it\n", claimed);
   for (const json& name : taken.value("left_aside", json::array()))
     fmt::print("left out {}: in this layout it is not the hand-in of a student\n", name.get<std::string>());
+  for (const json& question : taken.value("questions", json::array()))
+    fmt::print("not decided: {}\n", plain_line(question.get<std::string>()));
+  for (const json& question : taken.value("questions", json::array()))
+    fmt::print("to decide: {}\n", plain_line(question.get<std::string>()));
   warn_of_untimed_teams(taken);
   fmt::print("{}: {} students, {} attempts, {} to grade, {} refused\n",
              taken["source"]["layout"].get<std::string>(), taken.at("students").size(),

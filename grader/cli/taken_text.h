@@ -2,13 +2,14 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
+
+#include "course/record/run_folder.h"
 
 namespace warpgrade {
 
-// A line a hand-in, with its people and time, then who handed in nothing. `taken`: what ingest() gave.
-void print_matched_names(const nlohmann::json& taken);
-
-// Who was refused, and what was nobody's; returns how many attempts are to be graded.
-int print_taken(const nlohmann::json& taken, bool has_roster);
+// Who was refused, and what was nobody's; with `table` a line a hand-in before it, with its people, its time
+// and the files that will be judged, and who handed in nothing. Returns how many attempts are to be graded.
+int print_class(const RunFolder& folder, const nlohmann::json& taken, const std::string& lab, bool table);
 
 }  // namespace warpgrade

@@ -250,7 +250,7 @@ def test_an_lms_number_is_nobodys_id(tmp_path: Path) -> None:
 
 def test_blackboards_brightspaces_and_github_classrooms_forms(tmp_path: Path) -> None:
     """Names and times as these three write them, on the course's clocks."""
-    black, bright, git = tmp_path / "blackboard", tmp_path / "brightspace", tmp_path / "github"
+    black, bright, git = tmp_path / "blackboard", tmp_path / "brightspace", tmp_path / "git"
     black.mkdir()
     good(black / "Lab 1_ada_attempt_2026-03-18-23-58-07_spmm.tar.gz")
     (black / "Lab 1_ada_attempt_2026-03-18-23-58-07.txt").write_text("Name: Ada Lovelace (ada)\n", encoding="utf-8")
@@ -339,7 +339,7 @@ def test_brightspaces_loose_files_find_their_students_and_times(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "date", ["18-03-2026 1158 PM", "mars 18, 2026 1158", "Mar 18, 2026 1358 PM", "Mar 32, 2026 1158 PM", "Mar 18, 2026"]
+    "date", ["18-03-2026 1158 PM", "jui 18, 2026 1158", "Mar 18, 2026 1358 PM", "Mar 32, 2026 1158 PM", "Mar 18, 2026"]
 )
 def test_a_brightspace_date_that_is_not_understood_is_refused(tmp_path: Path, date: str) -> None:
     """A guess might make somebody late."""

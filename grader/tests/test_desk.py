@@ -352,7 +352,7 @@ def test_an_instructor_drains_stops_and_allows_more(tmp_path: Path) -> None:
 
 def test_hidden_cases_stay_hidden_and_practice_enters_no_grades(tmp_path: Path) -> None:
     """One case is open and one is numbered; of a lab whose policy says so the last run becomes a hand-in."""
-    more = "visibility: {open: [no-set], hidden: verdict, hidden_names: numbered}"
+    more = "visibility: {open: [], hidden: verdict, hidden_names: numbered}"
     with desk_at(tmp_path, more=more, last="last_remote_counts: true") as desk:
         archive = packed()
         talk = desk.knock("ada")

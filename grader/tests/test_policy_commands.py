@@ -47,6 +47,9 @@ def test_the_pages_example_is_sound_and_its_samples_get_what_the_page_says(tmp_p
         ("within_noise: pas", "within_noise: expected fail or pass (did you mean pass?), got 'pas'"),
         ("late: {cap_percent: 500}", "late.cap_percent: expected a number from 0 to 100, got '500'"),
         ("secret_baselines: [naiv]", "lab spmm has no baseline 'naiv'"),
+        ("visibility: {open: [publik]}", "week7.yaml:5: visibility.open[0]: lab spmm has no set 'publik' (did you"),
+        ("remote: {cases: [synth-hup-k32]}", "remote.cases[0]: lab spmm has no case, dataset or set 'synth-hup-k32'"),
+        ("measured_on: H20O", "measured_on: no GPU that this version knows is called 'H20O' (did you mean H200?)"),
         ("timezone: Mars/Olympus", "timezone: expected a name such as Europe/Berlin"),
     ],
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from pathlib import Path
 
 from warpgrade_reports.journey import add_launches
 from warpgrade_reports.output import write_report
+from warpgrade_reports.overrides import LEFT_OUT, with_overrides
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.source import ReportInputError
 
@@ -25,11 +27,19 @@ def main(arguments: list[str] | None = None) -> int:
         help="show each case's raw samples, clocks and checksums opened up",
     )
     add_launches(parser)
+    points = parser.add_mutually_exclusive_group()
+    points.add_argument("--overrides", type=Path, metavar="FILE", help="points that a person set, from the gradebook")
+    points.add_argument("--without-overrides", action="store_true", help="say that points a person set are left out")
     options = parser.parse_args(arguments)
     output = options.output or options.run / "report"
     try:
         launches = options.launches and read_run(options.launches)
-        page = write_report(read_run(options.run), output, appeal=options.open_appeal_details, launches=launches)
+        run = read_run(options.run)
+        if options.overrides:
+            run = with_overrides(run, options.overrides)
+        elif options.without_overrides:
+            run = dataclasses.replace(run, points_note=LEFT_OUT)
+        page = write_report(run, output, appeal=options.open_appeal_details, launches=launches)
     except ReportInputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

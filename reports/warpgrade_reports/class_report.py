@@ -44,7 +44,7 @@ from warpgrade_reports.source import ReportInputError
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _ROOT = Path(__file__).resolve().parents[2]
-_MOST_POINTERS = 40
+MOST_POINTERS = 40
 _SECONDS = ((3600.0, "h"), (60.0, "min"))
 
 
@@ -149,13 +149,13 @@ def render_class_report(
         "rates_svg": class_svg.pass_rates(lines, "Thresholds") if lines else "",
         "mistakes": mistakes(run),
         "doubts": doubts(run),
-        "needs": needs_of(people[0], doubts(run), similar[:_MOST_POINTERS]),
+        "needs": needs_of(people[0], doubts(run), similar[:MOST_POINTERS]),
         "people": people[0],
         "link_of": link_of,
         "made_from": people[1],
         "script": Markup((_TEMPLATES / "sort.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        "pointers": similar[:_MOST_POINTERS],
-        "left_out": max(0, len(similar) - _MOST_POINTERS),
+        "pointers": similar[:MOST_POINTERS],
+        "left_out": max(0, len(similar) - MOST_POINTERS),
         "looked": looked,
         "titles": titles,
         "spent": spending(run, folder),

@@ -211,6 +211,15 @@ class CaseResult:
 
 
 @dataclass(frozen=True)
+class SetPoints:
+    """A student's points that a person set."""
+
+    student: str
+    points: float
+    reason: str
+
+
+@dataclass(frozen=True)
 class Submission:
     """One submission with its cases in the run's order."""
 
@@ -232,6 +241,8 @@ class Submission:
     cases: tuple[CaseResult, ...]
     idea: str = ""  # what a staff's solution does, in its own words
     counts: bool = True  # false: an attempt that another one of the same student beats
+    set_points: tuple[SetPoints, ...] = ()  # of its students
+    computed_points: float | None = None  # where a person set `points`
 
     @property
     def is_student(self) -> bool:
@@ -277,6 +288,7 @@ class Run:
     work: str = "work"  # what its throughput counts
     output: str = "output"  # the array that is checked
     thresholds_note: str = ""  # that the thresholds are another GPU model's
+    points_note: str = ""  # which points are a person's, or that these are left out
     ladder: str = ""  # the dataset whose cases the ladder's steps are about; empty: all
 
     @property

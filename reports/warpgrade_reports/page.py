@@ -18,6 +18,7 @@ from warpgrade_reports.grouping import Group, groups_of
 from warpgrade_reports.journey import journey_of
 from warpgrade_reports.journey_view import draw_journey
 from warpgrade_reports.model import CaseResult, CaseSpec, Diagnostic, Run, Submission
+from warpgrade_reports.overrides import points_remark
 from warpgrade_reports.source import finite
 from warpgrade_reports.verdicts import STYLES, THRESHOLD_LABELS, VerdictStyle, style_of
 
@@ -74,6 +75,7 @@ def _environment(run: Run, *, appeal: bool) -> jinja2.Environment:
         speed_reason=speed_reason(run),
         groups=speed_groups(run),
         late_plan_runs=_LATE_PLAN_RUNS,
+        points_remark=points_remark,
     )
     return environment
 
@@ -163,6 +165,8 @@ def _notices(run: Run) -> Iterator[Notice]:
         yield Notice("", "No times.", reason[0].upper() + reason[1:] + "." + more)
     if run.thresholds_note:
         yield Notice("", "Thresholds of another GPU.", run.thresholds_note)
+    if run.points_note:
+        yield Notice("", "Points.", run.points_note)
     if run.sandbox == "unsandboxed":
         yield Notice("", "Unsandboxed.", "Submissions ran without bubblewrap: do not grade strangers' code like this.")
     cases = [c for s in run.submissions for c in s.cases]

@@ -1,7 +1,8 @@
 """Who in a class needs a person: what `warpgrade export` tells of each student, sorted by what is to be done.
 
 Reads warpgrade.people.v1: {made_from, people: [{id, name, email, points, max_points, verdict, page, late, refusal,
-on_roster, overridden, reason, submission}]}; fields that do not apply are absent.
+no_source, no_kernel, cpu_only, near, claimed_time, appeal, on_roster, overridden, reason, submission}]}; fields that
+do not apply are absent. `no_kernel`, `cpu_only` and `near` are lists of cases.
 """
 
 from __future__ import annotations
@@ -69,23 +70,38 @@ def needs_of(people: Sequence[Person], doubts: Sequence[Doubt], pointers: Sequen
         person = owners.get(submission)
         return _item(person) if person else Item(title, "#person", "")
 
+    def cases(field: str) -> tuple[Item, ...]:
+        return those(lambda p: p.get(field), lambda p: ", ".join(p[field]))
+
     faults = [(owner(d.submission.id, d.submission.title), d) for d in doubts]
     alike = [(owner(p.first, p.first), owner(p.second, p.second)) for p in pointers]
     needs = [
+        Need("appeals", "Appeals", "A student asks for another look; `warpgrade grades appeal --close` answers.",
+             those(lambda p: p.get("appeal"), lambda p: p["appeal"])),
         Need("refused", "Refused", "Nothing of theirs was judged: tell them, or take the hand-in by hand.",
              those(lambda p: p["verdict"] == "refused", lambda p: p.get("refusal", ""))),
+        Need("no-source", "No source", "The hand-in holds no program: the student may have sent the wrong files.",
+             those(lambda p: p.get("no_source"), lambda p: p["no_source"])),
         Need("absent", "Not handed in", "No hand-in was found.",
              those(lambda p: p["verdict"] == "not_submitted", lambda _: "")),
+        Need("no-kernel", "No kernel", "These cases launched no kernel: the work was done on the CPU.",
+             cases("no_kernel")),
+        Need("cpu-only", "CPU only", "The host wrote the outputs last, whatever was launched before.",
+             cases("cpu_only")),
+        Need("faults", "Judge faults", "The judge failed at a case: see below what it met.",
+             tuple(Item(item.name, item.link, d.case + (", no points for it" if d.costs else ", no points are lost"))
+                   for item, d in faults)),
+        Need("near", "Near a threshold", "Another run may decide otherwise: `warpgrade regrade` measures again.",
+             cases("near")),
+        Need("alike", "Look-alikes", "Their code shares stretches: pointers, not verdicts; see below.",
+             tuple(Item(a.name, a.link, f"and {b.name}") for a, b in alike)),
+        Need("claimed", "Time not confirmed", "The hand-in's time is the commit's, which its author chose.",
+             those(lambda p: p.get("claimed_time"), lambda p: p["claimed_time"])),
         Need("late", "Late", "The policy took points off, or would have without grace.",
              those(lambda p: p.get("late"), lambda p: p.get("late", ""))),
         Need("strangers", "Not on the roster", "They handed in, and courseware may not know them.",
              those(lambda p: not p.get("on_roster", True), lambda p: p["id"])),
-        Need("faults", "Judge faults", "The judge failed at a case: see below what it met.",
-             tuple(Item(item.name, item.link, d.case + (", no points for it" if d.costs else ", no points are lost"))
-                   for item, d in faults)),
-        Need("alike", "Look-alikes", "Their code shares stretches: pointers, not verdicts; see below.",
-             tuple(Item(a.name, a.link, f"and {b.name}") for a, b in alike)),
-        Need("appeals", "Appeals and grades set by hand", "A person decided; the gradebook's history has the reason.",
+        Need("by-hand", "Grades set by hand", "A person decided; the gradebook's history has the reason.",
              those(lambda p: p.get("overridden"), lambda p: p.get("reason", ""))),
     ]  # fmt: skip
     return [need for need in needs if need.items]

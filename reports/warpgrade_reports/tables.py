@@ -10,6 +10,7 @@ from warpgrade_reports import analysis, counters
 from warpgrade_reports import format as fmt
 from warpgrade_reports.grouping import groups_of
 from warpgrade_reports.model import CaseResult, Interval, Run, Submission
+from warpgrade_reports.overrides import points_remark
 from warpgrade_reports.page import speed_reason
 
 _COUNTED = (
@@ -163,6 +164,8 @@ def markdown_table(run: Run) -> str:
     undecided = sum(s.undecided_cases for s in run.submissions)
     if undecided:
         lines.append(f"Verdicts still open (judge fault or not run): {undecided}. They cost no one a point.")
+    if run.points_note:
+        lines.append(f"Points: {run.points_note}")
     ranked = [(str(r.rank), r.submission) for r in analysis.ranking(run.students)]
     for title, rows in (("Class", ranked), ("References and baselines", [(s.role, s) for s in run.staff])):
         if rows:
@@ -188,7 +191,7 @@ def _markdown_rows(run: Run, rows: Sequence[tuple[str, Submission]]) -> Iterable
         cells = [
             first,
             fmt.markdown(s.title),
-            fmt.points(s.points),
+            fmt.points(s.points) + (f" ({fmt.markdown(points_remark(s))})" if s.set_points else ""),
             fmt.trimmed(fmt.points(s.max_points)),
             s.verdict.replace("_", " "),
             f"{s.correct_cases}/{s.total_cases}",

@@ -1,7 +1,7 @@
 // Lab convolution: an image convolved with a small filter, fp32. Yours to fill.
 //
-// `build/bin/warpgrade labs contract convolution` states the contract in full. As they stand the functions
-// compile, and say that they are not written yet: `make test` then skips the lab instead of failing it.
+// `make contract LAB=convolution` prints the contract in full. As they stand the functions compile, and
+// say that they are not written yet: `make test` then skips the lab instead of failing it.
 //
 // Try it:  make test LAB=convolution
 #include "warpgrade/convolution.h"

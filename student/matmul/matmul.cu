@@ -1,7 +1,7 @@
 // Lab matmul: C = A * B, dense, fp32. Yours to fill.
 //
-// `build/bin/warpgrade labs contract matmul` states the contract in full. As they stand the functions
-// compile, and say that they are not written yet: `make test` then skips the lab instead of failing it.
+// `make contract LAB=matmul` prints the contract in full. As they stand the functions compile, and
+// say that they are not written yet: `make test` then skips the lab instead of failing it.
 //
 // Try it:  make test LAB=matmul
 #include "warpgrade/matmul.h"

@@ -1,7 +1,7 @@
 // Lab reduction: the sums of two vectors, fp32 and integer. Yours to fill.
 //
-// `build/bin/warpgrade labs contract reduction` states the contract in full. As they stand the functions
-// compile, and say that they are not written yet: `make test` then skips the lab instead of failing it.
+// `make contract LAB=reduction` prints the contract in full. As they stand the functions compile, and
+// say that they are not written yet: `make test` then skips the lab instead of failing it.
 //
 // Try it:  make test LAB=reduction
 #include "warpgrade/reduction.h"

@@ -1,7 +1,7 @@
 // Lab scan: running sums of integers. Yours to fill.
 //
-// `build/bin/warpgrade labs contract scan` states the contract in full. As they stand the functions compile,
-// and say that they are not written yet: `make test` then skips the lab instead of failing it.
+// `make contract LAB=scan` prints the contract in full. As they stand the functions compile, and
+// say that they are not written yet: `make test` then skips the lab instead of failing it.
 //
 // Try it:  make test LAB=scan
 #include "warpgrade/scan.h"

@@ -1,7 +1,7 @@
 // Lab softmax: softmax of each row, fp32. Yours to fill.
 //
-// `build/bin/warpgrade labs contract softmax` states the contract in full. As they stand the functions
-// compile, and say that they are not written yet: `make test` then skips the lab instead of failing it.
+// `make contract LAB=softmax` prints the contract in full. As they stand the functions compile, and
+// say that they are not written yet: `make test` then skips the lab instead of failing it.
 //
 // Try it:  make test LAB=softmax
 #include "warpgrade/softmax.h"

@@ -1,7 +1,7 @@
 // Lab sort: unsigned 32-bit keys sorted, ascending. Yours to fill.
 //
-// `build/bin/warpgrade labs contract sort` states the contract in full. As they stand the functions compile,
-// and say that they are not written yet: `make test` then skips the lab instead of failing it.
+// `make contract LAB=sort` prints the contract in full. As they stand the functions compile, and
+// say that they are not written yet: `make test` then skips the lab instead of failing it.
 //
 // Try it:  make test LAB=sort
 #include "warpgrade/sort.h"

@@ -1,7 +1,7 @@
 // Lab stencil: one step of a seven-point stencil in three dimensions, fp32. Yours to fill.
 //
-// `build/bin/warpgrade labs contract stencil` states the contract in full. As they stand the functions
-// compile, and say that they are not written yet: `make test` then skips the lab instead of failing it.
+// `make contract LAB=stencil` prints the contract in full. As they stand the functions compile, and
+// say that they are not written yet: `make test` then skips the lab instead of failing it.
 //
 // Try it:  make test LAB=stencil
 #include "warpgrade/stencil.h"

@@ -1,7 +1,7 @@
 // Lab transpose: a matrix transposed, fp32. Yours to fill.
 //
-// `build/bin/warpgrade labs contract transpose` states the contract in full. As they stand the functions
-// compile, and say that they are not written yet: `make test` then skips the lab instead of failing it.
+// `make contract LAB=transpose` prints the contract in full. As they stand the functions compile, and
+// say that they are not written yet: `make test` then skips the lab instead of failing it.
 //
 // Try it:  make test LAB=transpose
 #include "warpgrade/transpose.h"

@@ -1,7 +1,7 @@
 // Lab vector_add: two vectors added. Yours to fill.
 //
-// `build/bin/warpgrade labs contract vector_add` states the contract in full. As they stand the functions
-// compile, and say that they are not written yet: `make test` then skips the lab instead of failing it.
+// `make contract LAB=vector_add` prints the contract in full. As they stand the functions compile, and
+// say that they are not written yet: `make test` then skips the lab instead of failing it.
 //
 // Try it:  make test LAB=vector_add
 #include "warpgrade/vector_add.h"

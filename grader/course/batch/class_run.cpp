@@ -310,13 +310,13 @@ void ClassRun::resume() {
       changed += (changed.empty() ? "" : ", ") + std::string(key);
   }
   run_ = before;
-  // Rolling hand-ins: what was there stays as it was, and more has come.
-  const bool grown = changed == "submissions" && !attempts_that_count_.empty();
-  if (grown) {
+  // A class may change: ids of attempts stay with their contents, so that what was recorded stays right.
+  const bool other_class = changed == "submissions" && options_.class_in_run;
+  if (other_class) {
     run_["submissions"] = now["submissions"];
     folder_.write_run(run_);
   }
-  if (changed.empty() || grown) {
+  if (changed.empty() || other_class) {
     seed_ = read_text(folder_.seed_file());
     return;
   }
@@ -366,7 +366,9 @@ PolicyVocabulary vocabulary_of(const Lab& lab) {
   for (const CaseSpec& spec : lab.cases()) {
     known.datasets.insert(spec.dataset);
     known.cases.insert(spec.id);
+    known.sets.insert(spec.set);
   }
+  for (const Baseline& baseline : lab.baselines()) known.baselines.insert(baseline.name);
   known.width = lab.terms().width;
   known.read_cases = [&lab](const YamlPlace& list) { return lab.read_cases(list); };
   return known;
@@ -377,6 +379,7 @@ PolicyVocabulary vocabulary_of(const json& run) {
   for (const json& spec : run.value("cases", json::array())) {
     known.datasets.insert(spec.at("dataset"));
     known.run_cases.insert(spec.at("id"));
+    if (spec.contains("set")) known.sets.insert(spec.at("set"));
   }
   return known;
 }
@@ -411,8 +414,10 @@ void require_datasets(const Lab& lab, const Policy& policy, const fs::path& cach
 
 Policy policy_of(const RunFolder& folder, const json& run) {
   const fs::path rescored = folder.root() / "policy.yaml";
-  if (fs::exists(rescored)) return load_policy(rescored, vocabulary_of(run));
-  return parse_policy(run.at("policy"), folder.run_file().string() + " (policy)", vocabulary_of(run));
+  PolicyVocabulary known = vocabulary_of(run);
+  known.is_kept = true;
+  if (fs::exists(rescored)) return load_policy(rescored, known);
+  return parse_policy(run.at("policy"), folder.run_file().string() + " (policy)", known);
 }
 
 Backend choose_backend(const std::string& name) {

@@ -31,7 +31,7 @@ json gradescope_test(const json& line) {
   // Without a status Gradescope calls a test failed that earned less than its maximum: a slow one is
   // not wrong.
   test["status"] = line.at("verdict") == "accepted" ? "passed" : "failed";
-  if (line.value("left_out", false)) {
+  if (line.value("left_out", false) || line.value("dropped", false)) {
     test["output"] = line.value("note", "none of this submission's cases");
     test.erase("status");
   } else if (undecided(line)) {

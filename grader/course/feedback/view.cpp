@@ -107,17 +107,19 @@ class Viewer {
                  {"terms", terms_of(parts_.run)}};
     view["submission"] =
         only(scored, {"id", "title", "team", "attempt", "submitted_at", "late_s", "hash", "interface"});
-    view.update(only(scored, {"points", "max_points", "measured_points", "points_before_late", "verdict",
-                              "correct_cases", "total_cases", "undecided_cases", "left_out_cases"}));
+    view.update(only(
+        scored, {"points", "max_points", "measured_points", "points_before_late", "verdict", "correct_cases",
+                 "total_cases", "undecided_cases", "left_out_cases", "dropped_cases", "bonus"}));
     if (const json& late = part(scored, "late"); !late.empty()) {
-      view["late"] = only(late, {"seconds", "days", "percent", "points_lost", "within_grace", "note"});
+      view["late"] =
+          only(late, {"seconds", "days", "slip_days", "percent", "points_lost", "within_grace", "note"});
     }
     add_times(view["submission"]);
     view["speed_measured"] = scored.value("speed_measured", false) && policy_.visibility.speed;
     if (policy_.visibility.speed) {
       view.update(only(scored, {"over_threshold", "threshold_cases"}));
       view.update(only(parts_.scores, {"thresholds_note"}));
-      view["parts"] = only(part(scored, "parts"), {"correctness", "speed"});
+      view["parts"] = only(part(scored, "parts"), {"correctness", "speed", "bonus"});
       const int decided = scored.at("total_cases").get<int>() - scored.value("undecided_cases", 0);
       view["speed_gated"] = scored.value("speed_measured", false) && policy_.speed_needs_all_correct &&
                             scored.at("correct_cases").get<int>() < decided;
@@ -126,6 +128,7 @@ class Viewer {
     for (json& gate : gates)
       if (!policy_.visibility.speed) gate.erase("reached");
     if (!gates.empty()) view["gates"] = std::move(gates);
+    if (const json notes = notes_of(id); !notes.empty()) view["notes"] = notes;
     const auto refusal = refusals_.find(id);
     if (refusal != refusals_.end()) view["refusal"] = refusal->second;
     view["compile"] = compilation(id);
@@ -140,6 +143,13 @@ class Viewer {
                                         "login", "moodle_id", "ilias_id", "on_roster"});
     if (!person.contains("name")) person["name"] = title.empty() ? id : title;
     return person;
+  }
+
+  // What of the hand-in was read otherwise than it was handed in, or left out: sentences.
+  json notes_of(const std::string& id) const {
+    for (const json& submission : list(parts_.run, "submissions"))
+      if (submission.value("id", "") == id) return list(submission, "notes");
+    return json::array();
   }
 
   // Refused attempts of a student for whom another one counts.
@@ -183,7 +193,7 @@ class Viewer {
         cases.push_back(open_case(scored.at("id"), line));
         continue;
       }
-      if (line.value("left_out", false)) {
+      if (line.value("left_out", false) || line.value("dropped", false)) {
         if (policy_.visibility.hidden_verdicts) cases.push_back(hidden_case(line, hidden + 1));
         continue;
       }
@@ -202,7 +212,8 @@ class Viewer {
 
   // What everybody may know of a case: the verdict's kind and what it earned.
   json score_line(const json& line, bool named) const {
-    json view = only(line, {"kind", "verdict", "points", "max_points", "note", "left_out"});
+    json view = only(line, {"kind", "verdict", "points", "max_points", "note", "left_out", "dropped", "bonus",
+                            "cpu_only", "no_kernel"});
     if (named) view.update(only(line, {"id", "dataset", "k"}));
     if (policy_.visibility.speed) {
       view.update(only(line, {"threshold", "threshold_status", "baseline"}));

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "judge/compile/submission.h"
 
@@ -24,18 +25,40 @@ std::string rolling_stem(const Roster& roster, const Group& group) {
   return stem_of(roster, group);
 }
 
+// Where an attempt without a time stands among the others of its group.
+int place_of(const Attempt& attempt, bool any_numbered) {
+  if (attempt.corrects > 0) return attempt.corrects;
+  if (attempt.number > 0) return attempt.number;
+  if (attempt.raw.number > 0) return attempt.raw.number;
+  return any_numbered ? std::numeric_limits<int>::max() : 0;  // what came later is behind what was there
+}
+
 void order_one(Group& group) {
   const bool timed = std::all_of(group.attempts.begin(), group.attempts.end(),
                                  [](const Attempt& attempt) { return attempt.raw.submitted_at.has_value(); });
+  int number = 0;
+  for (const Attempt& attempt : group.attempts) number = std::max(number, attempt.number);
+  const bool any_numbered = number > 0;
   std::stable_sort(group.attempts.begin(), group.attempts.end(), [&](const Attempt& a, const Attempt& b) {
     if (timed && *a.raw.submitted_at != *b.raw.submitted_at) return *a.raw.submitted_at < *b.raw.submitted_at;
-    return a.raw.number < b.raw.number;
+    return place_of(a, any_numbered) < place_of(b, any_numbered);
   });
-  int number = 0;
   for (Attempt& attempt : group.attempts) {
+    if (attempt.number > 0) continue;
     number = std::max(number + 1, attempt.raw.number);
     attempt.number = number;
   }
+}
+
+// Attempts that may count: taken, and not corrected by another one.
+std::vector<Attempt*> taken_of(Group& group) {
+  std::set<int> corrected;
+  for (const Attempt& attempt : group.attempts)
+    if (attempt.corrects > 0 && !attempt.refusal) corrected.insert(attempt.corrects);
+  std::vector<Attempt*> taken;
+  for (Attempt& attempt : group.attempts)
+    if (!attempt.refusal && !corrected.contains(attempt.number)) taken.push_back(&attempt);
+  return taken;
 }
 
 }  // namespace
@@ -84,25 +107,24 @@ void Groups::choose(const Roster& roster, const std::string& attempts) {
 }
 
 void Groups::choose_of(const Roster& roster, const std::string& attempts, Group& group) {
-  if (group.members.empty()) return;
-  std::vector<Attempt*> taken;
   for (Attempt& attempt : group.attempts) {
-    if (attempt.refusal)
-      attempt.status = "refused";
-    else
-      taken.push_back(&attempt);
+    attempt.judged = false;
+    attempt.status = attempt.refusal ? "refused" : "superseded";
   }
+  if (group.members.empty()) return;
+  std::vector<Attempt*> taken = taken_of(group);
+  if (!taken.empty() && attempts == "last") taken.erase(taken.begin(), taken.end() - 1);
+  if (!taken.empty() && attempts == "first") taken.resize(1);
+  for (Attempt* attempt : taken) attempt->status = "graded";
+  if (taken.empty()) taken = {&group.attempts.back()};  // the refusal itself is what is judged, and told
+  const bool any_id = std::any_of(group.attempts.begin(), group.attempts.end(),
+                                  [](const Attempt& attempt) { return !attempt.submission.empty(); });
   const std::string stem = stem_of(roster, group);
-  if (taken.empty()) {  // the refusal itself is what is judged, and told
-    group.attempts.back().submission = unique(stem);
-    return;
-  }
-  if (attempts == "last") taken.erase(taken.begin(), taken.end() - 1);
-  if (attempts == "first") taken.resize(1);
   for (Attempt* attempt : taken) {
-    attempt->status = "graded";
+    attempt->judged = true;
+    if (!attempt->submission.empty()) continue;
     attempt->submission =
-        unique(taken.size() > 1 ? fmt::format("{}.attempt-{}", stem, attempt->number) : stem);
+        unique(any_id || taken.size() > 1 ? fmt::format("{}.attempt-{}", stem, attempt->number) : stem);
   }
 }
 
@@ -119,7 +141,7 @@ void Groups::choose_all_of(const Roster& roster, Group& group) {
     attempt.status = attempt.refusal ? "refused" : "graded";
     // While nothing else is there the latest refusal itself is what is judged, and told.
     const bool judged = !attempt.refusal || (!any_taken && &attempt == &group.attempts.back());
-    if (!judged) attempt.submission.clear();
+    attempt.judged = judged;
     if (judged && attempt.submission.empty())
       attempt.submission = unique(fmt::format("{}.attempt-{}", stem, attempt.number));
   }

@@ -21,8 +21,10 @@ struct Attempt {
   std::optional<Snapshot> snapshot;
   std::optional<Refusal> refusal;
   std::string status = "superseded";
-  std::string submission;  // id in run.json
-  int number = 0;
+  std::string submission;  // id in run.json, given once: an attempt that no longer counts keeps it
+  bool judged = false;     // it is in run.json
+  int number = 0;          // 0: not numbered yet
+  int corrects = 0;        // the number of the attempt in whose place the staff put it; 0: none's
   std::optional<std::int64_t> arrived_at;  // of rolling hand-ins
 
   // When it was handed in, as far as anybody knows.
@@ -42,11 +44,13 @@ class Groups {
   // the student alone.
   Group& of(const Roster& roster, std::size_t student, const std::set<std::size_t>& members);
 
-  // By time, where every attempt of a group has one, else as the export counts; then numbered.
+  // By time, where every attempt of a group has one, else as the export counts. Attempts that have no number
+  // yet get the next ones.
   void order();
   // Who handed in alone and later with others is where the latest attempt is.
   void keep_each_student_in_one();
-  // Which attempts are judged, and under which ids. `attempts`: last, first or best.
+  // Which attempts are judged, and under which ids. `attempts`: last, first or best. One that the staff
+  // corrected is judged no more.
   void choose(const Roster& roster, const std::string& attempts);
   // Of rolling hand-ins: all of them, each under an id that never changes.
   void choose_all(const Roster& roster);

@@ -12,6 +12,7 @@
 #include "course/ingest/arrival.h"
 #include "course/ingest/class_file.h"
 #include "course/ingest/layout.h"
+#include "course/ingest/repository_list.h"
 #include "course/ingest/rolling.h"
 #include "course/ingest/snapshot.h"
 
@@ -36,22 +37,146 @@ class Ingest {
     on_roster_ = taken_.roster.students().size();
     if (!std::set<std::string>{"last", "first", "best"}.contains(options.attempts))
       throw UsageError("--attempts: expected last, first or best, got '{}'", options.attempts);
-    if (options.deadline) {
-      taken_.deadline = parse_time(*options.deadline, taken_.zone);
-      if (!taken_.deadline)
-        throw UsageError("--deadline: expected a time like 2026-03-18T23:59:00+01:00, got '{}'",
-                         *options.deadline);
-    }
+    if (options.deadline) taken_.deadline = time_of("--deadline", *options.deadline);
   }
 
   json take() {
     options_.rolling ? take_what_is_new() : take_all();
-    return class_json(taken_, options_, folder_);
+    return class_with_questions();
+  }
+
+  json change(const ClassChange& change) {
+    const json before = folder_.read_class();
+    if (!options_.roster) taken_.roster = roster_of(before);
+    on_roster_ = taken_.roster.students().size();
+    note_former_ids(before, taken_.roster);
+    restore_class(before, folder_, taken_);
+    taken_.left_aside = before.value("left_aside", std::vector<std::string>());
+    const std::size_t known = taken_.roster.students().size();
+    extend(change.extend);
+    const std::string layout = taken_.layout;
+    if (change.add) add(*change.add);
+    for (const auto& [who, path] : change.replace) replace(who, path, change.handed_in);
+    if (!options_.accept_unmatched) refuse_strangers_behind(known);
+    taken_.layout = layout;
+    if (options_.rolling) {
+      taken_.groups.keep_each_student_in_one();
+      taken_.groups.choose_all(taken_.roster);
+    } else {
+      choose();
+    }
+    json after = class_with_questions();
+    for (const char* key : {"created_at", "source"}) after[key] = before.at(key);
+    return after;
   }
 
  private:
+  // With what the roster could not decide: the names that two students have.
+  json class_with_questions() const {
+    json result = class_json(taken_, options_, folder_);
+    if (!taken_.roster.questions().empty()) result["questions"] = taken_.roster.questions();
+    return result;
+  }
+
+  std::int64_t time_of(const char* option, const std::string& text) const {
+    const auto time = parse_time(text, taken_.zone);
+    if (!time) throw UsageError("{}: expected a time like 2026-03-18T23:59:00+01:00, got '{}'", option, text);
+    return *time;
+  }
+
+  std::size_t student_named(const char* option, const std::string& who) const {
+    StudentKeys keys;
+    keys.keys = {who};
+    const auto found = taken_.roster.find(keys);
+    if (!found)
+      throw UsageError(
+          "{}: this class has nobody called '{}'; give an id, an e-mail address or a full name "
+          "that one student alone has (`--take-in` lists them)",
+          option, who);
+    return *found;
+  }
+
+  void extend(const std::map<std::string, std::string>& extensions) {
+    for (const auto& [who, until] : extensions) {
+      Student& student = taken_.roster.students()[student_named("--extend", who)];
+      taken_.extensions.erase(student.id);
+      student.deadline.reset();
+      if (until != "none") taken_.extensions[student.id] = time_of("--extend", until);
+    }
+    apply_extensions(taken_);
+  }
+
+  // Hand-ins that the class does not have yet. The same contents at the same time are the same hand-in.
+  void add(const fs::path& source) {
+    const Layout layout = layout_of(unpacked(source), options_.layout);
+    find_owners(layout);
+    for (const RawAttempt& raw : layout.attempts) {
+      throw_if_interrupted();
+      Attempt attempt = unpacked(raw);
+      Group& group = group_of(attempt);
+      const auto same = [&](const Attempt& other) {
+        if (attempt.raw.submitted_at && other.raw.submitted_at &&
+            *attempt.raw.submitted_at != *other.raw.submitted_at)
+          return false;
+        if (attempt.snapshot && other.snapshot) return attempt.snapshot->hash == other.snapshot->hash;
+        return attempt.refusal && other.refusal && attempt.refusal->message == other.refusal->message;
+      };
+      if (std::none_of(group.attempts.begin(), group.attempts.end(), same))
+        group.attempts.push_back(std::move(attempt));
+    }
+  }
+
+  // What the staff takes in the place of a student's attempt that counts now; its time stays the student's.
+  void replace(const std::string& who, const fs::path& path, const std::optional<std::string>& handed_in) {
+    if (!fs::exists(path))
+      throw UsageError("--replace {}: no such folder or archive: {}", who, path.string());
+    RawAttempt raw;
+    const Student& student = taken_.roster.students()[student_named("--replace", who)];
+    StudentKeys owner;
+    owner.keys = {student.id};
+    owner.name = student.name;
+    owner.email = student.email;
+    raw.owners.push_back(std::move(owner));
+    raw.origin = fs::absolute(path).lexically_normal().string();
+    if (fs::is_directory(path))
+      raw.folder = path;
+    else
+      raw.files.push_back({path, path.filename().string()});
+    Attempt attempt = unpacked(raw);
+    if (attempt.refusal)
+      throw UsageError("--replace {}: {} is refused: {}; {}. Nothing was changed", who, path.string(),
+                       attempt.refusal->message, attempt.refusal->next_step);
+    Group& group = group_of(attempt);
+    for (const Attempt& other : group.attempts) {
+      if (!other.judged) continue;
+      attempt.corrects = other.number;
+      attempt.raw.submitted_at = other.time();
+    }
+    if (handed_in) attempt.raw.submitted_at = time_of("--handed-in", *handed_in);
+    group.attempts.push_back(std::move(attempt));
+  }
+
+  void refuse_strangers_behind(std::size_t known) const {
+    if (on_roster_ == 0) return;
+    std::vector<std::string> strangers;
+    for (std::size_t i = known; i < taken_.roster.students().size(); ++i)
+      strangers.push_back(person_text(taken_.roster.students()[i]));
+    if (strangers.empty()) return;
+    if (strangers.size() > 3) strangers.resize(3);
+    throw UsageError(
+        "hand-ins of people who are not on the roster: {}. Correct the roster and give it with --roster, or "
+        "take them as they are with --accept-unmatched. Nothing was changed.",
+        fmt::join(strangers, "; "));
+  }
+
+  void choose() {
+    taken_.groups.order();
+    taken_.groups.keep_each_student_in_one();
+    taken_.groups.choose(taken_.roster, options_.attempts);
+  }
+
   void take_all() {
-    const Layout layout = layout_of(unpacked_source(), options_.layout);
+    const Layout layout = layout_of(unpacked(options_.source), options_.layout);
     find_owners(layout);
     if (!options_.accept_unmatched) refuse_unmatched();
     for (const RawAttempt& raw : layout.attempts) {
@@ -59,15 +184,18 @@ class Ingest {
       Attempt attempt = unpacked(raw);
       group_of(attempt).attempts.push_back(std::move(attempt));
     }
-    taken_.groups.order();
-    taken_.groups.keep_each_student_in_one();
-    taken_.groups.choose(taken_.roster, options_.attempts);
+    choose();
   }
 
   void take_what_is_new() {
     if (!fs::is_directory(options_.source))
       throw UsageError("--watch: {} is not a folder", options_.source.string());
-    if (folder_.has_class()) restore_class(folder_.read_class(), folder_, taken_);
+    if (folder_.has_class()) {
+      const json before = folder_.read_class();
+      note_former_ids(before, taken_.roster);
+      restore_class(before, folder_, taken_);
+      apply_extensions(taken_);
+    }
     if (!is_empty(options_.source)) {
       const Layout layout =
           layout_of(options_.source, taken_.layout.empty() ? options_.layout : taken_.layout);
@@ -90,7 +218,8 @@ class Ingest {
   }
 
   Layout layout_of(const fs::path& source, const std::string& name) {
-    Layout layout = read_layout(source, name, options_.lab, taken_.zone);
+    Layout layout = read_layout(source, {name, options_.lab, taken_.zone, &taken_.roster, taken_.deadline,
+                                         unsafe_entries_, scratch_.path()});
     taken_.layout = layout.name;
     taken_.left_aside = layout.left_aside;
     return layout;
@@ -103,31 +232,24 @@ class Ingest {
 
   // A whole export in one archive is unpacked first; entries of it that are not safe are somebody's
   // own doing.
-  fs::path unpacked_source() {
-    if (fs::is_directory(options_.source)) return options_.source;
-    if (!fs::exists(options_.source))
-      throw UsageError("no such folder or archive: {}", options_.source.string());
-    if (!looks_like_archive(options_.source)) {
-      throw UsageError("{} is neither a folder nor a .zip or .tar.gz with a class", options_.source.string());
-    }
+  fs::path unpacked(const fs::path& source) {
+    if (fs::is_directory(source) || is_repository_list(source)) return source;
+    if (!fs::exists(source)) throw UsageError("no such folder or archive: {}", source.string());
+    if (!looks_like_archive(source))
+      throw UsageError(
+          "{} is neither a folder nor a .zip or .tar.gz with a class, nor a list of repositories (.txt, "
+          ".csv)",
+          source.string());
     const fs::path folder = scratch_.path() / "export";
     make_directories(folder);
-    const auto refusal = unpack(fs::canonical(options_.source), folder, UnpackLimits::of_a_class(),
+    const auto refusal = unpack(fs::canonical(source), folder, UnpackLimits::of_a_class(),
                                 [&](const Refusal& entry) { unsafe_entries_.push_back(entry); });
-    if (refusal) throw UsageError("{}: {}", options_.source.string(), refusal->message);
+    if (refusal) throw UsageError("{}: {}", source.string(), refusal->message);
     return folder;
   }
 
-  // What the export holds for this attempt that was not unpacked.
-  std::optional<Refusal> refused_on_the_way(const RawAttempt& raw) const {
-    for (const Refusal& entry : unsafe_entries_) {
-      const std::string& name = entry.entry;
-      if (name.find(raw.origin + "/") == 0 || name.find("/" + raw.origin + "/") != std::string::npos ||
-          name.ends_with("/" + raw.origin))
-        return entry;
-    }
-    return std::nullopt;
-  }
+  // What the export holds for this attempt that was not unpacked, or not fetched.
+  static std::optional<Refusal> refused_on_the_way(const RawAttempt& raw) { return raw.refusal; }
 
   // Before anything is unpacked: an export and a roster that do not belong together are noticed at once. The
   // first pass learns the LMS' numbers, so that the second one finds the same person by name and by number.
@@ -196,6 +318,24 @@ class Ingest {
 
 }  // namespace
 
+void write_class(const RunFolder& folder, const json& taken) {
+  write_text(folder.class_file(), taken.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+json changed_class(const IngestOptions& options, const ClassChange& change, const RunFolder& folder) {
+  const json before = folder.read_class();
+  IngestOptions now = options;
+  now.timezone = before.value("timezone", options.timezone);
+  now.roster = change.roster;
+  now.attempts = change.attempts.value_or(before.at("attempts_policy"));
+  now.deadline =
+      before.contains("deadline") ? std::optional<std::string>(before.at("deadline")) : std::nullopt;
+  if (change.deadline) now.deadline = change.deadline == "none" ? std::nullopt : change.deadline;
+  if (before.value("rolling", false) && !now.rolling) now.rolling = RollingOptions();
+  remove_staged(folder.root() / "snapshots");
+  return Ingest(now, folder).change(change);
+}
+
 json ingest(const IngestOptions& options, const RunFolder& folder) {
   make_directories(folder.root());
   remove_staged(folder.root() / "snapshots");
@@ -204,7 +344,7 @@ json ingest(const IngestOptions& options, const RunFolder& folder) {
   // Looking again and again at a folder in which nothing happens writes nothing.
   if (before.is_object()) result["created_at"] = before.at("created_at");
   if (result == before) return result;
-  write_text(folder.class_file(), result.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  write_class(folder, result);
   return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -41,6 +42,39 @@ struct IngestOptions {
 // roster, a time that is none, hand-ins and a roster that do not belong together (nothing is kept then). What
 // a student did wrong is in the result.
 nlohmann::json ingest(const IngestOptions& options, const RunFolder& folder);
+
+// What is to change in a class that was taken in. All of it may come at any time: a class is what its hand-ins,
+// its roster and its deadlines say together, and only what that touches is judged or scored again.
+struct ClassChange {
+  std::optional<std::filesystem::path> add;  // an export, a folder or an archive with more hand-ins
+  std::map<std::string, std::filesystem::path> replace;  // by student: what the staff takes in their place
+  std::map<std::string, std::string> extend;             // by student: a time, or "none"
+  std::optional<std::string>
+      handed_in;  // the time of what is replaced; without it that of the attempt before
+  std::optional<std::filesystem::path> roster;
+  std::optional<std::string> deadline;  // a time, or "none"
+  std::optional<std::string> attempts;  // last, first or best
+  std::string author, reason;
+
+  bool empty() const {
+    return !add && replace.empty() && extend.empty() && !roster && !deadline && !attempts;
+  }
+};
+
+// The class of the run folder as the change would leave it; only snapshots are written. `options` are those by
+// which it was taken in. Throws UsageError for what the caller can mend: nobody of that name, a replacement
+// that is refused, hand-ins of nobody on the roster.
+nlohmann::json changed_class(const IngestOptions& options, const ClassChange& change,
+                             const RunFolder& folder);
+void write_class(const RunFolder& folder, const nlohmann::json& taken);
+
+// A line of what differs between two states of a class, for people.
+struct ClassDifference {
+  std::string what;     // hand-in, late, number, team, counts, roster
+  std::string id, who;  // whom it is about
+  std::string before, after;
+};
+std::vector<ClassDifference> class_differences(const nlohmann::json& before, const nlohmann::json& after);
 
 // Attempts of a class that were taken in by `now` and not by `before`.
 std::vector<nlohmann::json> new_attempts(const nlohmann::json& before, const nlohmann::json& now);

@@ -1,17 +1,13 @@
 #include "course/ingest/layout.h"
 
-#include <yaml-cpp/yaml.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <regex>
-#include <set>
+#include <array>
 
 #include "base/error.h"
-#include "base/untrusted.h"
-#include "course/ingest/layout_names.h"
-#include "course/ingest/times.h"
+#include "course/ingest/layout_reader.h"
+#include "course/ingest/repository_list.h"
 #include "course/ingest/unpack.h"
 
 namespace warpgrade {
@@ -19,32 +15,169 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kGradescopeFile = "submission_metadata.yml";
-constexpr std::uint64_t kMostMetadataBytes = 256 << 20;
+constexpr std::size_t kMostWrapping = 4;  // folders
 
-const std::regex& canvas_form() {
-  static const std::regex form(R"(([^_]+)_(LATE_)?(\d+)_(\d+)_(.+))");
-  return form;
-}
-const std::regex& autolab_form() {
-  static const std::regex form(R"((.+@[^_]+)_(\d+)_(.+))");
-  return form;
-}
+constexpr std::array kReaders{
+    &kFolderLayout,       &kArchivesLayout,   &kGradescopeLayout,  &kCanvasLayout, &kMoodleLayout,
+    &kAutolabLayout,      &kBlackboardLayout, &kBrightspaceLayout, &kSakaiLayout,  &kIliasLayout,
+    &kPrairieLearnLayout, &kGitLayout,        &kGitBeforeLayout,
+};
 
-bool is_hidden(const fs::path& path) {
-  const std::string name = path.filename().string();
+bool is_hidden(const std::string& name) {
   return name.starts_with(".") || name == "__MACOSX";
 }
 
-// Of a folder that cannot be read: none; taking its snapshot says why.
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder, none))
-    if (!is_hidden(entry.path()) && !entry.is_symlink()) entries.push_back(entry.path());
-  std::sort(entries.begin(), entries.end());
-  return entries;
+// The parts of an archive's entry as it was named there, with either kind of slash.
+std::vector<std::string> entry_parts(const std::string& entry) {
+  std::vector<std::string> parts(1);
+  for (const char c : entry) {
+    if (c == '/' || c == '\\')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  std::erase_if(parts, [](const std::string& part) { return part == "."; });
+  if (parts.size() > 1 && parts.back().empty()) parts.pop_back();  // a folder's own entry
+  return parts;
 }
+
+// A path that leads nowhere below the export belongs to nobody.
+bool leads_out(const std::vector<std::string>& parts) {
+  return parts.empty() || parts[0].empty() || parts[0] == ".." ||
+         (parts[0].size() == 2 && parts[0][1] == ':');
+}
+
+struct OpenExport {
+  Export is;
+  std::vector<std::string> of_nobody;  // refused entries in no place of the export
+};
+
+// `inside`: the folders around everything, which were taken off.
+OpenExport open_export(const fs::path& folder, const std::vector<std::string>& inside,
+                       const LayoutOptions& options) {
+  OpenExport open{{folder, {}, &options}, {}};
+  for (const fs::path& path : visible_in(folder))
+    open.is.entries.push_back({path, path.filename().string(), fs::is_directory(path)});
+  for (const Refusal& refusal : options.refused) {
+    std::vector<std::string> parts = entry_parts(refusal.entry);
+    if (leads_out(parts) || parts.size() <= inside.size() ||
+        !std::equal(inside.begin(), inside.end(), parts.begin())) {
+      open.of_nobody.push_back(refusal.entry);
+      continue;
+    }
+    parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(inside.size()));
+    if (is_hidden(parts[0])) continue;
+    auto entry = std::find_if(open.is.entries.begin(), open.is.entries.end(),
+                              [&](const ExportEntry& e) { return e.name == parts[0]; });
+    if (entry == open.is.entries.end()) {
+      open.is.entries.push_back({folder / parts[0], parts[0], parts.size() > 1});
+      entry = open.is.entries.end() - 1;
+    }
+    fs::path below;
+    for (std::size_t i = 1; i < parts.size(); ++i) below /= parts[i];
+    entry->refused.push_back({below, refusal});
+  }
+  std::sort(open.is.entries.begin(), open.is.entries.end(),
+            [](const ExportEntry& a, const ExportEntry& b) { return a.name < b.name; });
+  return open;
+}
+
+const LayoutReader* named(const std::string& name) {
+  for (const LayoutReader* reader : kReaders)
+    if (name == reader->name || (name == "github" && reader == &kGitLayout)) return reader;
+  throw UsageError("there is no layout '{}'; the layouts are: {}", name, layout_names());
+}
+
+// The layout of an LMS that the export has the form of, null for none: then it is folders or archives. Where
+// a layout is named, only that one is looked for.
+const LayoutReader* recognized(const Export& given) {
+  std::vector<const LayoutReader*> fitting;
+  const bool any = given.options->name == "auto";
+  for (const LayoutReader* reader : kReaders)
+    if (reader->fits != nullptr && (any || reader == named(given.options->name)) && reader->fits(given))
+      fitting.push_back(reader);
+  if (fitting.size() > 1)
+    throw UsageError(
+        "{} has the form of two layouts, {} and {}: --layout {} or --layout {} says which one it is",
+        given.folder.string(), fitting[0]->name, fitting[1]->name, fitting[0]->name, fitting[1]->name);
+  return fitting.empty() ? nullptr : fitting[0];
+}
+
+const LayoutReader& chosen(const Export& given) {
+  if (given.options->name != "auto") return *named(given.options->name);
+  if (const LayoutReader* reader = recognized(given)) return *reader;
+  const auto packed = [](const ExportEntry& e) { return !e.is_folder && is_archive_name(e.name); };
+  return std::any_of(given.entries.begin(), given.entries.end(), packed) ? kArchivesLayout : kFolderLayout;
+}
+
+// The folder around an export: the only one, but for what ILIAS adds, and an export by its contents.
+std::optional<std::string> wrapping(const Export& outer) {
+  if (outer.options->name == "folder") return std::nullopt;
+  std::optional<std::string> only;
+  for (const ExportEntry& entry : outer.entries) {
+    if (!entry.is_folder || entry.name == "Feedback_files") continue;
+    if (only) return std::nullopt;
+    only = entry.name;
+  }
+  return only;
+}
+
+// Takes off the folders around everything: a platform, or a person, packed the export with them. What lies
+// beside them (ILIAS' table) is told like any stray file.
+OpenExport without_wrapping(const fs::path& folder, const LayoutOptions& options) {
+  const OpenExport whole = open_export(folder, {}, options);
+  OpenExport outer = whole;
+  std::vector<std::string> inside, beside;
+  while (inside.size() < kMostWrapping && recognized(outer.is) == nullptr) {
+    const auto next = wrapping(outer.is);
+    if (!next) return whole;
+    for (const ExportEntry& entry : outer.is.entries)
+      if (entry.name != *next) beside.push_back(entry.name);
+    inside.push_back(*next);
+    outer = open_export(outer.is.folder / *next, inside, options);
+  }
+  if (inside.empty() || outer.is.entries.empty() || recognized(outer.is) == nullptr) return whole;
+  outer.of_nobody.insert(outer.of_nobody.end(), beside.begin(), beside.end());
+  return outer;
+}
+
+// Moodle's grading worksheet, given as the roster, knows when each hand-in was last changed.
+void add_times_of_roster(std::vector<RawAttempt>& attempts, const Roster& roster) {
+  for (RawAttempt& attempt : attempts) {
+    if (attempt.submitted_at || attempt.owners.empty()) continue;
+    if (const auto student = roster.find(attempt.owners[0]))
+      attempt.submitted_at = roster.students()[*student].submitted_at;
+  }
+}
+
+[[noreturn]] void refuse_empty(const fs::path& source, const std::string& lab) {
+  throw UsageError(
+      "{} holds no submission: expected a sub-folder or an archive for each student with {}.cu in it, or "
+      "an LMS's bulk export",
+      source.string(), lab);
+}
+
+}  // namespace
+
+std::string layout_names() {
+  std::vector<std::string> names{"auto"};
+  for (const LayoutReader* reader : kReaders) names.emplace_back(reader->name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Layout read_layout(const fs::path& source, const LayoutOptions& options) {
+  if (is_repository_list(source)) return read_repository_list(source, options);
+  const OpenExport open = without_wrapping(source, options);
+  const LayoutReader& reader = chosen(open.is);
+  Layout layout{reader.name, {}, open.of_nobody};
+  layout.attempts = reader.read(open.is, layout.left_aside);
+  if (&reader == &kMoodleLayout && options.roster != nullptr)
+    add_times_of_roster(layout.attempts, *options.roster);
+  if (layout.attempts.empty()) refuse_empty(source, options.lab);
+  return layout;
+}
+
+// ---- for the readers
 
 StudentKeys keyed(const std::string& key) {
   StudentKeys keys;
@@ -52,261 +185,36 @@ StudentKeys keyed(const std::string& key) {
   return keys;
 }
 
-// ---- gradescope
-
-// Keys are Ruby symbols: ":created_at".
-YAML::Node symbol(const YAML::Node& map, const std::string& key) {
-  if (!map.IsMap()) return YAML::Node(YAML::NodeType::Undefined);
-  const YAML::Node node = map[":" + key];
-  return node.IsDefined() ? node : map[key];
+std::vector<fs::path> visible_in(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none))
+    if (!is_hidden(entry.path().filename().string()) && !entry.is_symlink()) entries.push_back(entry.path());
+  std::sort(entries.begin(), entries.end());
+  return entries;
 }
 
-std::string text_of(const YAML::Node& node) {
-  return node.IsDefined() && node.IsScalar() && !node.IsNull() ? node.Scalar() : "";
-}
-
-RawAttempt gradescope_attempt(const fs::path& folder, const std::string& id, const YAML::Node& about) {
-  RawAttempt attempt;
-  attempt.origin = id;
-  attempt.folder = folder / id;
-  const YAML::Node created = symbol(about, "created_at");
-  // A time with its zone is written as an object by some exports.
-  const std::string at = text_of(created.IsMap() ? created["utc"] : created);
-  attempt.submitted_at = parse_time(at);
-  if ((!at.empty() || created.IsMap()) && !attempt.submitted_at) {
-    throw UsageError("{}: {}.:created_at: expected a time, got '{}'", (folder / kGradescopeFile).string(), id,
-                     at);
-  }
-  for (const YAML::Node& submitter : symbol(about, "submitters")) {
-    StudentKeys owner;
-    owner.name = text_of(symbol(submitter, "name"));
-    owner.email = text_of(symbol(submitter, "email"));
-    owner.keys = {text_of(symbol(submitter, "sid")), owner.email, owner.name};
-    attempt.owners.push_back(std::move(owner));
-  }
-  if (attempt.owners.empty()) attempt.owners.push_back(keyed(id));
-  return attempt;
-}
-
-std::vector<RawAttempt> read_gradescope(const fs::path& folder) {
-  const fs::path file = folder / kGradescopeFile;
-  const UntrustedFile text = UntrustedFolder(folder).read(kGradescopeFile, kMostMetadataBytes);
-  if (!text.ok()) throw UsageError("{}", describe(text.state, file, kMostMetadataBytes));
-  YAML::Node metadata;
-  try {
-    metadata = YAML::Load(text.bytes);
-  } catch (const YAML::Exception& error) {
-    throw UsageError("{}:{}: not YAML: {}", file.string(), error.mark.line + 1, error.msg);
-  }
-  if (!metadata.IsMap())
-    throw UsageError("{}: expected a map from submission_<id> to what is known of it", file.string());
-  std::vector<RawAttempt> attempts;
-  for (const auto& entry : metadata)
-    attempts.push_back(gradescope_attempt(folder, entry.first.as<std::string>(), entry.second));
-  return attempts;
-}
-
-std::vector<std::string> without_metadata(const std::vector<fs::path>& entries,
-                                          const std::vector<RawAttempt>& attempts) {
-  std::set<std::string> known{kGradescopeFile};
-  for (const RawAttempt& attempt : attempts) known.insert(attempt.origin);
-  std::vector<std::string> names;
-  for (const fs::path& entry : entries)
-    if (!known.contains(entry.filename().string())) names.push_back(entry.filename().string());
-  return names;
-}
-
-// ---- canvas, autolab: loose files, several of which may be one attempt
-
-// Canvas marks the n-th resubmission by -n in front of the ending.
-std::string without_resubmission(const std::string& name, int& number) {
-  static const std::regex kForm(R"((.+)-(\d{1,3})((?:\.tar)?\.[A-Za-z0-9]+))");
-  std::smatch part;
-  if (!std::regex_match(name, part, kForm)) return name;
-  number = std::stoi(part[2]) + 1;
-  return part[1].str() + part[3].str();
-}
-
-std::vector<RawAttempt> read_canvas(const std::vector<fs::path>& entries,
-                                    std::vector<std::string>& left_aside) {
-  std::map<std::pair<std::string, long long>, RawAttempt> attempts;  // by user and submission
-  for (const fs::path& entry : entries) {
-    const std::string name = entry.filename().string();
-    std::smatch part;
-    if (!std::regex_match(name, part, canvas_form())) {
-      left_aside.push_back(name);
-      continue;
-    }
-    RawAttempt& attempt = attempts[{part[3], std::stoll(part[4].str().substr(0, 18))}];
-    if (attempt.owners.empty()) {
-      StudentKeys owner = keyed(part[1]);
-      owner.canvas_id = part[3];
-      attempt.owners.push_back(owner);
-      attempt.origin = name;
-    }
-    attempt.late_marked |= part[2].matched;
-    attempt.files.push_back({entry, without_resubmission(part[5], attempt.number)});
-  }
-  std::vector<RawAttempt> list;
-  for (auto& [key, attempt] : attempts) list.push_back(std::move(attempt));
-  return list;
-}
-
-std::vector<RawAttempt> read_autolab(const std::vector<fs::path>& entries,
-                                     std::vector<std::string>& left_aside) {
-  std::map<std::pair<std::string, int>, RawAttempt> attempts;  // by address and version
-  for (const fs::path& entry : entries) {
-    const std::string name = entry.filename().string();
-    std::smatch part;
-    if (!std::regex_match(name, part, autolab_form())) {
-      left_aside.push_back(name);
-      continue;
-    }
-    const int version = std::stoi(part[2].str().substr(0, 9));
-    RawAttempt& attempt = attempts[{part[1], version}];
-    if (attempt.owners.empty()) {
-      StudentKeys owner = keyed(part[1]);
-      owner.email = part[1];
-      attempt.owners.push_back(owner);
-      attempt.origin = name;
-      attempt.number = version;
-    }
-    attempt.files.push_back({entry, part[3]});
-  }
-  std::vector<RawAttempt> list;
-  for (auto& [key, attempt] : attempts) list.push_back(std::move(attempt));
-  return list;
-}
-
-// ---- folders and archives, named after their students
-
-// One that is not read either: its student is told.
-bool is_archive(const fs::path& file) {
-  return fs::is_regular_file(file) && (looks_like_archive(file) || looks_like_foreign_archive(file));
-}
-
-std::string without_ending(const fs::path& archive) {
-  fs::path stem = archive.stem();
-  if (stem.extension() == ".tar") stem = stem.stem();
-  return stem.string();
-}
-
-void add_folder(const fs::path& folder, std::vector<RawAttempt>& attempts) {
-  static const std::regex kAttempt(R"(attempt-(\d{1,6}))");
-  const std::string student = folder.filename().string();
-  const std::vector<fs::path> entries = entries_of(folder);
-  const bool several =
-      !entries.empty() && std::all_of(entries.begin(), entries.end(), [](const fs::path& entry) {
-        return fs::is_directory(entry) && std::regex_match(entry.filename().string(), kAttempt);
-      });
-  if (!several) {
-    RawAttempt attempt;
-    attempt.owners.push_back(keyed(student));
-    attempt.origin = student;
-    attempt.folder = folder;
-    attempts.push_back(std::move(attempt));
-    return;
-  }
-  for (const fs::path& entry : entries) {
-    RawAttempt attempt;
-    attempt.owners.push_back(keyed(student));
-    attempt.origin = student + "/" + entry.filename().string();
-    attempt.number = std::stoi(entry.filename().string().substr(8));
-    attempt.folder = entry;
-    attempts.push_back(std::move(attempt));
+void refuse_for(RawAttempt& attempt, const ExportEntry& entry, const fs::path& below) {
+  for (const RefusedPart& part : entry.refused) {
+    const bool meant = below.empty() || (!part.below.empty() && *part.below.begin() == below);
+    if (meant && !attempt.refusal) attempt.refusal = part.refusal;
   }
 }
 
-std::vector<RawAttempt> read_folders(const std::vector<fs::path>& entries,
-                                     std::vector<std::string>& left_aside) {
-  std::vector<RawAttempt> attempts;
-  for (const fs::path& entry : entries) {
-    if (fs::is_directory(entry)) {
-      add_folder(entry, attempts);
-    } else if (is_archive(entry)) {
-      RawAttempt attempt;
-      attempt.owners.push_back(keyed(without_ending(entry)));
-      attempt.origin = entry.filename().string();
-      attempt.files.push_back({entry, entry.filename().string()});
-      attempts.push_back(std::move(attempt));
-    } else {
-      left_aside.push_back(entry.filename().string());
-    }
-  }
-  return attempts;
+void add_file(RawAttempt& attempt, const ExportEntry& entry, const std::string& name) {
+  refuse_for(attempt, entry);
+  if (entry.refused.empty()) attempt.files.push_back({entry.path, name});
 }
 
-// More than half: a stray file beside them is left aside and told.
-bool most_match(const std::vector<fs::path>& entries, const std::regex& form) {
-  const auto matching = std::count_if(entries.begin(), entries.end(), [&](const fs::path& entry) {
-    return fs::is_regular_file(entry) && std::regex_match(entry.filename().string(), form);
-  });
-  return 2 * static_cast<std::size_t>(matching) > entries.size();
+void refuse_shared_number(const std::string& number, const std::string& first, const std::string& second) {
+  throw UsageError(
+      "the number {} is of two people: {} and {}. Rename the one that is wrong, or put the hand-ins into "
+      "folders with the students' ids as names and give --layout folder. Nothing was kept.",
+      number, first, second);
 }
 
-std::string detect(const fs::path& folder, const std::vector<fs::path>& entries) {
-  if (fs::exists(folder / kGradescopeFile)) return "gradescope";
-  if (const std::string named = layout_by_names(entries); !named.empty()) return named;
-  if (most_match(entries, autolab_form())) return "autolab";
-  if (most_match(entries, canvas_form())) return "canvas";
-  return std::any_of(entries.begin(), entries.end(), is_archive) ? "archives" : "folder";
-}
-
-// A folder that is an export by its contents, and not one student's.
-bool holds_an_export(const fs::path& folder) {
-  if (fs::exists(folder / kGradescopeFile)) return true;
-  const std::vector<fs::path> entries = entries_of(folder);
-  const std::string layout = entries.empty() ? "folder" : detect(folder, entries);
-  return layout != "folder" && layout != "archives";
-}
-
-}  // namespace
-
-Layout read_layout(const fs::path& given, const std::string& name, const std::string& lab,
-                   const TimeZone& zone) {
-  fs::path folder = given;
-  std::vector<fs::path> entries = entries_of(folder);
-  // An export packed with its own folder around it.
-  while (entries.size() == 1 && fs::is_directory(entries[0]) && name != "folder" &&
-         holds_an_export(entries[0])) {
-    folder = entries[0];
-    entries = entries_of(folder);
-  }
-  Layout layout{name == "auto" ? detect(folder, entries) : name, {}, {}};
-  if (layout.name == "gradescope") {
-    if (!fs::exists(folder / kGradescopeFile))
-      throw UsageError("{}: no {} in it; is it Gradescope's \"Export Submissions\"?", folder.string(),
-                       kGradescopeFile);
-    layout.attempts = read_gradescope(folder);
-    layout.left_aside = without_metadata(entries, layout.attempts);
-  } else if (layout.name == "canvas") {
-    layout.attempts = read_canvas(entries, layout.left_aside);
-  } else if (layout.name == "autolab") {
-    layout.attempts = read_autolab(entries, layout.left_aside);
-  } else if (layout.name == "moodle") {
-    layout.attempts = read_moodle(entries, layout.left_aside);
-  } else if (layout.name == "blackboard") {
-    layout.attempts = read_blackboard(entries, zone, layout.left_aside);
-  } else if (layout.name == "brightspace") {
-    layout.attempts = read_brightspace(entries, zone, layout.left_aside);
-  } else if (layout.name == "github") {
-    layout.attempts = read_github(entries, layout.left_aside);
-  } else if (layout.name == "folder" || layout.name == "archives") {
-    layout.attempts = read_folders(entries, layout.left_aside);
-  } else {
-    throw UsageError(
-        "there is no layout '{}'; the layouts are: auto, folder, archives, gradescope, canvas, autolab, "
-        "moodle, blackboard, "
-        "brightspace, github",
-        name);
-  }
-  if (layout.attempts.empty()) {
-    throw UsageError(
-        "{} holds no submission: expected a sub-folder or an archive for each student with {}.cu in it, or "
-        "an LMS's bulk export",
-        given.string(), lab);
-  }
-  return layout;
+bool is_archive_name(const std::string& name) {
+  return looks_like_archive(name) || looks_like_foreign_archive(name);
 }
 
 }  // namespace warpgrade

@@ -12,7 +12,9 @@
 #include "base/hash.h"
 #include "base/untrusted.h"
 #include "course/ingest/entry_name.h"
+#include "judge/compile/hand_in_name.h"
 #include "judge/compile/source_name.h"
+#include "judge/compile/tidied_sources.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -176,12 +178,16 @@ std::optional<Refusal> gather(const RawAttempt& attempt, const fs::path& to, con
   return std::nullopt;
 }
 
-// Sources and headers will be named in #include lines and messages (judge/compile/source_name.h); of other
-// files the names do not matter.
+// Sources and headers will be named in #include lines and messages (judge/compile/source_name.h), after their
+// names were tidied; of other files the names do not matter.
 std::optional<Refusal> refuse_names(const std::vector<fs::path>& files) {
   for (const fs::path& file : files) {
-    if (!is_source(file) && !is_header(file)) continue;
-    if (const auto bad = source_name_problem(file))
+    const fs::path name = hand_in_name(file).name;
+    if (!is_source(name) && !is_header(name)) continue;
+    if (std::any_of(file.begin(), file.end(),
+                    [](const fs::path& part) { return is_folder_of_others(part.string()); }))
+      continue;
+    if (const auto bad = source_name_problem(name))
       return refuse_entry("bad_name", file.string(), bad->what, bad->next_step.c_str());
   }
   return std::nullopt;
@@ -243,6 +249,7 @@ std::variant<Snapshot, Refusal> take_snapshot(const RawAttempt& attempt, const f
   if (auto refusal = gather(attempt, raw.path(), limits)) return *refusal;
   fs::path root = without_wrapping(raw.path());
   std::vector<fs::path> files = files_below(root);
+  Snapshot snapshot;
   // What courseware or a hasty student packed once more: each archive that is alone in the one before it.
   std::vector<std::unique_ptr<Staging>> inner;
   while (files.size() == 1 && (looks_like_archive(files[0]) || looks_like_foreign_archive(files[0]))) {
@@ -250,6 +257,8 @@ std::variant<Snapshot, Refusal> take_snapshot(const RawAttempt& attempt, const f
     if (inner.size() == kMostNested)
       return refuse_entry("nested_archive", files[0].string(), "an archive within archives, too often",
                           "pack the sources themselves");
+    snapshot.notes.push_back(
+        fmt::format("The archive {} within your hand-in was unpacked.", printable(files[0].string())));
     inner.push_back(std::make_unique<Staging>(snapshots));
     if (auto refusal = unpack(root / files[0], inner.back()->path(), limits)) return *refusal;
     root = without_wrapping(inner.back()->path());
@@ -264,7 +273,6 @@ std::variant<Snapshot, Refusal> take_snapshot(const RawAttempt& attempt, const f
         fmt::format("this archive holds {} archives: it is not known which one counts", files.size()),
         "hand in one archive, with the sources themselves");
   if (auto refusal = refuse_names(files)) return *refusal;
-  Snapshot snapshot;
   snapshot.files = files.size();
   for (const fs::path& file : files) {
     make_directories((kept.path() / file).parent_path());

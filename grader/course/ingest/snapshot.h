@@ -18,6 +18,9 @@ struct Snapshot {
   std::filesystem::path folder;
   std::size_t files = 0;
   std::uint64_t bytes = 0;
+  // What taking in changed, a sentence each, for the student. What the reading as sources changes stands in
+  // Submission::notes: a snapshot keeps the student's own bytes (judge/compile/tidied_sources.h).
+  std::vector<std::string> notes = {};
 };
 
 // Unpacks or copies the attempt into `snapshots`, read-only; a folder around everything is taken off, hidden

@@ -41,7 +41,8 @@ Submission submission_of(const RunFolder& folder, const json& attempt,
   submission.title =
       plain_line(attempt.value("team", student.value("name", student.at("id").get<std::string>())));
   submission.about = json::object();
-  for (const char* key : {"student", "members", "team", "attempt", "submitted_at", "late_s", "late_marked"})
+  for (const char* key :
+       {"student", "members", "team", "attempt", "submitted_at", "late_s", "late_marked", "time_is_claimed"})
     if (attempt.contains(key)) submission.about[key] = attempt[key];
   if (attempt.contains("refusal")) submission.about["refused"] = attempt["refusal"].at("reason");
   return submission;

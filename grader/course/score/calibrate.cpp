@@ -70,7 +70,7 @@ bool written_by_us(const Lines& lines, std::size_t at) {
 }  // namespace
 
 std::string propose_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
-                               const std::string& baseline, double share) {
+                               const std::string& baseline, const std::string& ratios_key, double share) {
   struct Best {
     double ratio = 0;
     std::string step;
@@ -81,7 +81,7 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
   for (const nlohmann::json& record : records) {
     const std::string id = record.at("submission").at("id");
     if (!id.starts_with("step-") || record.at("outcome").at("verdict") != "accepted") continue;
-    const auto ratios = record.find("ratios");
+    const auto ratios = record.find(ratios_key);
     if (ratios == record.end()) continue;
     for (const auto& [name, ratio] : ratios->items()) others.insert(name);
     if (!ratios->contains(baseline)) continue;
@@ -96,15 +96,17 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
     std::string measured;
     for (const std::string& name : others) measured += (measured.empty() ? "" : ", ") + name;
     throw UsageError(
-        "the run {} has no step of the ladder timed beside the baseline {} (timed: {}); grade the lab's "
-        "steps "
-        "on a GPU first: warpgrade bench --lab {}",
-        run.value("run", "?"), baseline, measured.empty() ? "nothing" : measured, run.value("lab", "LAB"));
+        "the run {} has no step of the ladder timed beside the baseline {} (timed: {}; read: the records' "
+        "{}); "
+        "grade the lab's steps on a GPU first: warpgrade bench --lab {}",
+        run.value("run", "?"), baseline, measured.empty() ? "nothing" : measured, ratios_key,
+        run.value("lab", "LAB"));
   }
   std::string text = fmt::format(
       "# Proposed by `warpgrade calibrate`: {:.0f} % of the best ladder step's speed-up over {},\n"
-      "# rounded down to 0.05, on {} (run {}).\nthresholds:\n",
-      100 * share, baseline, run.at("device").value("name", "an unknown device"), run.value("run", "?"));
+      "# rounded down to 0.05, {}on {} (run {}).\nthresholds:\n",
+      100 * share, baseline, ratios_key == "ratios" ? "" : "host time included, ",
+      run.at("device").value("name", "an unknown device"), run.value("run", "?"));
   const auto threshold = [&](const Best& entry) {
     return std::max(kGrain, std::floor(entry.ratio * share / kGrain) * kGrain);
   };

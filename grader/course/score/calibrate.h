@@ -9,11 +9,13 @@ namespace warpgrade {
 
 // For each dataset and width (K, n, fan-out ...): the best of the ladder's steps (submissions whose id starts
 // with "step-"), times `share`, rounded down to 0.05 (never below it). What the staff's steps reach with a
-// margin, a student who climbs the ladder reaches. Returns the `thresholds` part of a policy as YAML text,
+// margin, a student who climbs the ladder reaches. `ratios_key`: the policy's own, so that times are those by
+// which it scores. Returns the `thresholds` part of a policy as YAML text,
 // with where it comes from in a comment. Throws UsageError that names the baselines there are when no step
 // was timed beside `baseline`.
 std::string propose_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
-                               const std::string& baseline, double share = 0.9);
+                               const std::string& baseline, const std::string& ratios_key,
+                               double share = 0.9);
 
 // The policy's text with `proposed` (what propose_thresholds returns) in the place of the model's own: under
 // `thresholds_by_gpu`, or as `thresholds` where `measured_on` names the model. All else stays as it stands.

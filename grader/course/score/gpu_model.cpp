@@ -43,6 +43,17 @@ std::size_t gpu_match(const std::string& model, const std::string& device) {
   return wanted.size();
 }
 
+std::set<std::string> known_gpus() {
+  return {"P4",    "P6",    "P40",   "P100",  "V100",  "T4",    "A2",    "A10",    "A16",   "A30",   "A40",
+          "A100",  "A800",  "L4",    "L40",   "L40S",  "L20",   "L2",    "H20",    "H100",  "H200",  "H800",
+          "GH200", "B100",  "B200",  "B300",  "GB10",  "GB200", "GB300", "1050",   "1060",  "1070",  "1080",
+          "1630",  "1650",  "1660",  "2050",  "2060",  "2070",  "2080",  "3050",   "3060",  "3070",  "3080",
+          "3090",  "4050",  "4060",  "4070",  "4080",  "4090",  "5050",  "5060",   "5070",  "5080",  "5090",
+          "2000",  "3000",  "3500",  "4000",  "4500",  "5000",  "6000",  "8000",   "A400",  "A500",  "A1000",
+          "A2000", "A3000", "A4000", "A4500", "A5000", "A5500", "A6000", "P1000",  "P2000", "P4000", "P5000",
+          "P6000", "T400",  "T500",  "T600",  "T1000", "T1200", "ORIN",  "XAVIER", "THOR",  "TITAN"};
+}
+
 std::string gpu_model(const std::string& device) {
   const std::vector<std::string> words = split(device, false);
   // A part of a GPU keeps its whole name: how large it is decides what it reaches.

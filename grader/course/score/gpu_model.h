@@ -15,6 +15,9 @@ std::set<std::string> gpu_words(const std::string& name);
 // part of a GPU (MIG) is a model of its own: it is meant only where the model says MIG.
 std::size_t gpu_match(const std::string& model, const std::string& device);
 
+// The words by which NVIDIA tells its GPUs apart (developer.nvidia.com/cuda/gpus, from Pascal on).
+std::set<std::string> known_gpus();
+
 // The device's model: its name without the maker, the brand, and what begins with the size or kind of its
 // memory. "NVIDIA H100 80GB HBM3": "H100"; "NVIDIA GeForce RTX 4090": "RTX 4090"; "NVIDIA
 // A100-SXM4-40GB": "A100".

@@ -1,5 +1,9 @@
 #include "course/score/policy.h"
 
+#include <fmt/ranges.h>
+
+#include <tuple>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
@@ -24,8 +28,53 @@ std::set<std::string> read_words(const Place& list, const char* example) {
   return words;
 }
 
+// The words that a policy may use for cases and all else: the lab's, and what its own cases bring.
+struct Words {
+  std::set<std::string> cases, datasets, sets, baselines;
+  std::string lab;
+  bool is_kept = false;
+
+  Words(const PolicyVocabulary& known, const Policy& policy)
+      : cases(known.cases),
+        datasets(known.datasets),
+        sets(known.sets),
+        baselines(known.baselines),
+        lab(policy.lab),
+        is_kept(known.is_kept) {
+    cases.insert(known.run_cases.begin(), known.run_cases.end());
+    for (const CaseSpec& spec : policy.cases) {
+      cases.insert(spec.id);
+      datasets.insert(spec.dataset);
+      sets.insert(spec.set);
+    }
+  }
+  std::set<std::string> all_cases() const {
+    std::set<std::string> all = cases;
+    all.insert(datasets.begin(), datasets.end());
+    all.insert(sets.begin(), sets.end());
+    return all;
+  }
+  // Refuses a word at `place` that is not one of these.
+  void check(const Place& place, const std::string& word, const std::set<std::string>& among,
+             const std::string& what) const {
+    if (is_kept || among.contains(word)) return;
+    std::string hint = Place::meant(word, among);
+    if (hint.empty() && among.size() <= kMostListed) hint = fmt::format(": {}", fmt::join(among, ", "));
+    place.refuse(fmt::format("lab {} has no {} '{}'{}", lab, what, word, hint));
+  }
+  void check_all(const Place& list, const std::set<std::string>& among, const std::string& what) const {
+    if (!list.is_list()) return;
+    for (const Place& item : list.items("a list")) check(item, item.text(), among, what);
+  }
+
+ private:
+  static constexpr std::size_t kMostListed = 12;
+};
+
+constexpr const char* kCaseWords = "case, dataset or set";
+
 // `correct`, `none`, or {correct, faster_than: {naive: 1.2}}.
-void read_gate(const Place& gate, Policy& policy) {
+void read_gate(const Place& gate, const Words& words, Policy& policy) {
   if (!gate.defined() || gate.node().IsScalar()) {
     policy.speed_needs_all_correct = gate.word_or("correct", {"correct", "none"}) == "correct";
     return;
@@ -37,6 +86,7 @@ void read_gate(const Place& gate, Policy& policy) {
   if (!faster.node().IsMap()) faster.fail("a map from baseline to speed-up, for instance {naive: 1.2}");
   for (const auto& entry : faster.node()) {
     const std::string baseline = entry.first.as<std::string>();
+    words.check(faster[baseline], baseline, words.baselines, "baseline");
     policy.faster_than[baseline] = faster[baseline].number(0.01, 1e6);
   }
 }
@@ -59,13 +109,10 @@ void read_thresholds(const Place& place, const PolicyVocabulary& known, const Po
   if (!place.is_map())
     place.fail(
         fmt::format("a map from dataset to {{{}: speed-up}}, or from a case's id to a speed-up", width));
-  std::set<std::string> datasets = known.datasets, cases = known.cases;
+  const Words words(known, policy);
+  std::set<std::string> datasets = words.datasets;
+  const std::set<std::string>& cases = words.cases;
   datasets.insert("default");
-  cases.insert(known.run_cases.begin(), known.run_cases.end());
-  for (const CaseSpec& spec : policy.cases) {
-    datasets.insert(spec.dataset);
-    cases.insert(spec.id);
-  }
   for (const auto& [name, item] : place.entries()) {
     if (item.is_scalar() && cases.contains(name)) {
       result.cases[name] = item.number(0, 1e6);
@@ -85,12 +132,29 @@ void read_thresholds(const Place& place, const PolicyVocabulary& known, const Po
   }
 }
 
+// At least one word of the model is known. A GPU may be newer than this list: so only `policy check` asks,
+// and only where a known one is near.
+void check_gpu(const Place& place, const std::string& model, const std::set<std::string>& gpus) {
+  std::string meant;
+  for (const std::string& word : gpu_words(model)) {
+    if (gpus.contains(word)) return;
+    if (meant.empty() && word.find_first_of("0123456789") != std::string::npos)
+      meant = nearest_word(word, gpus);
+  }
+  if (meant.empty()) return;
+  place.refuse(
+      fmt::format("no GPU that this version knows is called '{}' (did you mean {}?). The policy can be "
+                  "used all the same, if it is a newer one",
+                  model, meant));
+}
+
 // `measured_on: H200` of `thresholds`, and `thresholds_by_gpu: {H100: {...}}`.
 void read_gpu_thresholds(const Place& root, const PolicyVocabulary& known, Policy& policy) {
-  const auto check_model = [](const Place& place, const std::string& model) {
+  const auto check_model = [&](const Place& place, const std::string& model) {
     if (gpu_words(model).empty() || model.size() > 64)
       place.refuse(
           fmt::format("expected a GPU model as nvidia-smi names it, for instance H100, got '{}'", model));
+    check_gpu(place, model, known.gpus);
   };
   if (const Place on = root["measured_on"]; on.defined()) {
     policy.measured_on = on.text();
@@ -122,13 +186,15 @@ void read_limits(const Place& limits, Policy::Limits& result) {
   result.output_kb = static_cast<std::size_t>(limits["output_kb"].number_or(256, 1, 1 << 20));
 }
 
-void read_visibility(const Place& place, Policy::Visibility& result) {
+void read_visibility(const Place& place, const Words& words, Policy::Visibility& result) {
   place.only({"open", "hidden", "hidden_names", "speed", "override_reasons", "leaderboard"});
   const auto shown = [&](const char* key, bool fallback) {
     return place[key].word_or(fallback ? "shown" : "hidden", {"shown", "hidden"}) == "shown";
   };
-  if (const Place open = place["open"]; open.defined())
+  if (const Place open = place["open"]; open.defined()) {
     result.open_sets = read_words(open, "[public], of sets of cases");
+    words.check_all(open, words.sets, "set");
+  }
   result.hidden_verdicts = place["hidden"].word_or("verdict", {"verdict", "count"}) == "verdict";
   result.hidden_names = place["hidden_names"].word_or("shown", {"shown", "numbered"}) == "shown";
   result.speed = shown("speed", true);
@@ -136,18 +202,69 @@ void read_visibility(const Place& place, Policy::Visibility& result) {
   result.leaderboard = shown("leaderboard", true);
 }
 
-void read_remote(const Place& remote, Policy::Remote& result) {
+void read_remote(const Place& remote, const Words& words, Policy::Remote& result) {
   remote.only({"cases", "runs_per_hour", "runs_per_day", "waiting", "seconds", "last_remote_counts"});
   const auto count = [&](const char* key, int fallback, int least) {
     return remote[key].defined() ? static_cast<int>(remote[key].whole(least, 1'000'000)) : fallback;
   };
-  if (const Place cases = remote["cases"]; cases.defined())
+  if (const Place cases = remote["cases"]; cases.defined()) {
     result.cases = read_words(cases, "[public], of cases, datasets or sets");
+    words.check_all(cases, words.all_cases(), kCaseWords);
+  }
   result.runs_per_hour = count("runs_per_hour", result.runs_per_hour, 0);
   result.runs_per_day = count("runs_per_day", result.runs_per_day, 0);
   result.waiting = count("waiting", result.waiting, 1);
   result.seconds = remote["seconds"].number_or(result.seconds, 1, 86400);
   result.last_remote_counts = remote["last_remote_counts"].truth_or(false);
+}
+
+// `{hidden: 2, big: 0.5}`.
+std::map<std::string, double> read_numbers(const Place& place, const Words& words, const char* example) {
+  std::map<std::string, double> numbers;
+  if (!place.defined()) return numbers;
+  if (!place.is_map())
+    place.fail(fmt::format("a map from {} to number, for instance {}", kCaseWords, example));
+  for (const auto& [word, item] : place.entries()) {
+    words.check(item, word, words.all_cases(), kCaseWords);
+    numbers[word] = item.number(0, 1e6);
+  }
+  return numbers;
+}
+
+// `{big: 10}`, of the points for correctness, or `{big: {correctness: 5, speed: 20}}`.
+void read_shares(const Place& place, const Words& words, Policy& policy) {
+  if (!place.defined()) return;
+  if (!place.is_map()) place.fail("a map from a case's id to points, for instance {big: 10}");
+  Policy::Share all;
+  for (const auto& [id, item] : place.entries()) {
+    words.check(item, id, words.cases, "case");
+    Policy::Share& share = policy.shares[id];
+    if (item.is_map()) {
+      item.only({"correctness", "speed"});
+      share.correctness = item["correctness"].number_or(0, 0, 1e6);
+      share.speed = item["speed"].number_or(0, 0, 1e6);
+    } else {
+      share.correctness = item.number(0, 1e6);
+    }
+    all.correctness += share.correctness;
+    all.speed += share.speed;
+    if (policy.bonus.contains(id)) item.refuse("this case has bonus points: it has no share of the others");
+  }
+  constexpr double kRounding = 1e-9;
+  for (const auto& [name, sum, most] : {std::tuple{"correctness", all.correctness, policy.correctness_points},
+                                        std::tuple{"speed", all.speed, policy.speed_points}})
+    if (sum > most + kRounding)
+      place.refuse(fmt::format("the shares of the points for {} add up to {:g}, but points.{} is {:g}", name,
+                               sum, name, most));
+}
+
+void read_values_of_cases(const Place& root, const Words& words, Policy& policy) {
+  policy.dropped = read_words(root["drop"], "[big, hidden], of cases, datasets or sets");
+  words.check_all(root["drop"], words.all_cases(), kCaseWords);
+  policy.weights = read_numbers(root["weights"], words, "{hidden: 2, big: 0.5}");
+  policy.bonus = read_numbers(root["bonus"], words, "{big: 5}");
+  read_shares(root["shares"], words, policy);
+  policy.kernel_required = root["kernel"].word_or("told", {"required", "told"}) == "required";
 }
 
 void read_late(const Place& late, Policy& policy) {
@@ -202,9 +319,30 @@ std::string Policy::thresholds_note(const std::string& device) const {
 
 Policy parse_policy(const std::string& text, const std::string& file, const PolicyVocabulary& known) {
   const Place root = Place::parse(text, file);
-  root.only({"schema", "name", "lab", "baseline", "secret_baselines", "timezone", "points", "within_noise",
-             "partial", "limits", "cases", "thresholds", "measured_on", "thresholds_by_gpu", "visibility",
-             "late", "host_isolation", "time", "remote"});
+  root.only({"schema",
+             "name",
+             "lab",
+             "baseline",
+             "secret_baselines",
+             "timezone",
+             "points",
+             "within_noise",
+             "partial",
+             "limits",
+             "cases",
+             "thresholds",
+             "measured_on",
+             "thresholds_by_gpu",
+             "visibility",
+             "late",
+             "host_isolation",
+             "time",
+             "remote",
+             "drop",
+             "weights",
+             "shares",
+             "bonus",
+             "kernel"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
     root["schema"].fail("warpgrade.policy.v1");
   }
@@ -213,7 +351,6 @@ Policy parse_policy(const std::string& text, const std::string& file, const Poli
   policy.name = root["name"].text();
   policy.lab = root["lab"].text();
   policy.baseline = root["baseline"].text();
-  policy.secret_baselines = read_words(root["secret_baselines"], "[naive]");
   if (root["timezone"].defined()) {
     try {
       policy.timezone = TimeZone::named(root["timezone"].text()).name();
@@ -227,15 +364,20 @@ Policy parse_policy(const std::string& text, const std::string& file, const Poli
   policy.speed_points = points["speed"].number_or(60, 0, 1e6);
   policy.host_isolation = root["host_isolation"].word_or("executor", {"executor", "any"});
   policy.time = root["time"].word_or("device", {"device", "device_and_host"});
-  read_gate(points["gate"], policy);
   policy.within_noise_passes = root["within_noise"].word_or("pass", {"pass", "fail"}) == "pass";
   root["partial"].only({"from"});
   policy.partial_from = root["partial"]["from"].number_or(1.0, 0, 1);
   read_limits(root["limits"], policy.limits);
-  read_visibility(root["visibility"], policy.visibility);
   read_late(root["late"], policy);
-  read_remote(root["remote"], policy.remote);
   read_own_cases(root["cases"], known, policy);
+  const Words words(known, policy);
+  words.check(root["baseline"], policy.baseline, words.baselines, "baseline");
+  policy.secret_baselines = read_words(root["secret_baselines"], "[naive]");
+  words.check_all(root["secret_baselines"], words.baselines, "baseline");
+  read_gate(points["gate"], words, policy);
+  read_visibility(root["visibility"], words, policy.visibility);
+  read_remote(root["remote"], words, policy.remote);
+  read_values_of_cases(root, words, policy);
   read_thresholds(root["thresholds"], known, policy, policy.thresholds);
   read_gpu_thresholds(root, known, policy);
   return policy;

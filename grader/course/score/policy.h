@@ -16,11 +16,15 @@ namespace warpgrade {
 
 class YamlPlace;
 
-// What a policy may speak of: its lab's words.
+// What a policy may speak of: its lab's words. All words of a policy are checked against these.
 struct PolicyVocabulary {
   std::set<std::string> datasets, cases;  // the lab's: names, ids
   std::set<std::string> run_cases = {};   // ids of a run's, some of which its own policy may have added
-  std::string width = {};                 // by which cases of one dataset differ: "K"; empty: they do not
+  std::set<std::string> sets = {}, baselines = {};
+  std::set<std::string> gpus = {};  // words of GPU models; empty: any word may be one
+  // A run's own policy, which was read before: what it names besides does no harm.
+  bool is_kept = false;
+  std::string width = {};  // by which cases of one dataset differ: "K"; empty: they do not
   // The cases that the policy adds, from its list.
   std::function<std::vector<CaseSpec>(const YamlPlace& list)> read_cases = {};
 };
@@ -80,6 +84,18 @@ struct Policy {
     double seconds = 600;  // a run's longest; cases that it has not reached by then are not judged
     bool last_remote_counts = false;
   } remote;
+
+  // Words for cases: ids, datasets, sets.
+  std::set<std::string> dropped;          // neither points nor gate
+  std::map<std::string, double> weights;  // 1 where none is given
+  // Points of a case that are fixed; the other cases share the rest by weight.
+  struct Share {
+    double correctness = 0, speed = 0;
+  };
+  std::map<std::string, Share> shares;  // by ids alone
+  std::map<std::string, double> bonus;  // points of each of these cases, beyond the maximum
+  // A case whose outputs no kernel wrote last earns nothing.
+  bool kernel_required = false;
 
   std::vector<CaseSpec> cases;  // its own, beside the lab's
 

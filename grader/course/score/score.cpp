@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "course/score/case_words.h"
 #include "course/score/late.h"
 #include "judge/judging/verdict.h"
 
@@ -32,11 +33,40 @@ bool undecided(const std::string& verdict) {
 
 struct CaseScore {
   json line;
+  std::string id;
   std::string verdict = verdicts::kNotRun;
-  double speed_share = 0;  // 0 .. 1 of the case's speed points
+  double weight = 1;
+  std::optional<double> bonus;  // its points, which are none of the maximum
+  bool dropped = false;         // by the staff
+  bool earns_nothing = false;   // no kernel wrote the outputs, and the policy wants one
+  double speed_share = 0;       // 0 .. 1 of the case's speed points
   bool has_threshold = false, over_threshold = false, measured = false;
   bool left_out = false;  // beyond what the submission's older interface was promised: none of its cases
+
+  bool is_judged() const { return !left_out && !dropped && !undecided(verdict); }
+  bool shares_points() const { return is_judged() && !bonus; }
 };
+
+// Who wrote the outputs last, as the record says; of older records and of `grade --direct` nobody knows.
+void score_writers(const Policy& policy, const json& record, CaseScore& result) {
+  const auto written = record.find("outputs_by");
+  if (written == record.end() || result.verdict != verdicts::kAccepted) return;
+  const bool by_host = written->at("last_writer") == "host";
+  const bool no_kernel = written->at("kernels") == 0;
+  if (by_host) result.line["cpu_only"] = true;
+  if (no_kernel) result.line["no_kernel"] = true;
+  // An answer that is one value all over, as of an empty input, needs no kernel: a fill writes it.
+  const bool filled = written->value("filled_bytes", 0.0) >= written->at("bytes").get<double>();
+  if (!by_host && (!no_kernel || filled)) return;
+  std::string note =
+      by_host
+          ? "CPU only: the host copied the results into the outputs, after the last kernel that wrote them"
+          : "no kernel was launched";
+  result.earns_nothing = policy.kernel_required;
+  if (policy.kernel_required)
+    note += ". This case earns no points: let a kernel compute and write the outputs";
+  result.line["note"] = note;
+}
 
 // How much of a case's speed points a ratio earns.
 double share_of(const Policy& policy, double ratio, double threshold) {
@@ -77,6 +107,9 @@ std::string device_of(const json& run, const json* record = nullptr) {
 
 CaseScore score_case(const Policy& policy, const json& run, const json& spec, const json* record) {
   CaseScore result;
+  result.id = spec.at("id");
+  result.weight = value_of(policy.weights, spec).value_or(1);
+  result.bonus = value_of(policy.bonus, spec);
   result.line = {{"id", spec.at("id")},
                  {"dataset", spec.at("dataset")},
                  {"k", spec.at("k")},
@@ -84,12 +117,20 @@ CaseScore score_case(const Policy& policy, const json& run, const json& spec, co
                  {"baseline", policy.baseline}};
   if (record != nullptr) result.verdict = record->at("outcome").at("verdict");
   result.line["verdict"] = result.verdict;
+  if (is_among(policy.dropped, spec)) {
+    result.dropped = true;
+    result.line["dropped"] = true;
+    result.line["note"] = "dropped by the staff: it counts neither for nor against you";
+    return result;
+  }
+  if (result.bonus) result.line["bonus"] = true;
   if (record != nullptr && is_left_out(record->at("outcome"))) {
     result.left_out = true;
     result.line["left_out"] = true;
     result.line["note"] = record->at("outcome").value("message", "left out");
     return result;
   }
+  if (record != nullptr) score_writers(policy, *record, result);
   if (spec.at("kind") != "speed") return result;
   const auto threshold = policy.thresholds_for(device_of(run, record)).of(spec);
   if (!threshold) return result;
@@ -103,6 +144,11 @@ CaseScore score_case(const Policy& policy, const json& run, const json& spec, co
   return result;
 }
 
+// Neither dropped nor for bonus points alone.
+bool is_of_maximum(const Policy& policy, const json& spec) {
+  return !is_among(policy.dropped, spec) && !value_of(policy.bonus, spec);
+}
+
 // Whether a submission is as fast as the gate asks before anything earns points.
 json gate_of(const Policy& policy, const json& specs, const std::map<std::string, const json*>& records,
              bool speed_measured) {
@@ -111,7 +157,7 @@ json gate_of(const Policy& policy, const json& specs, const std::map<std::string
     double logarithms = 0, favourable = 0;
     int measured = 0, open = 0;
     for (const json& spec : specs) {
-      if (spec.at("kind") != "speed") continue;
+      if (spec.at("kind") != "speed" || !is_of_maximum(policy, spec)) continue;
       const auto found = records.find(spec.at("id").get<std::string>());
       if (found == records.end() || undecided(found->second->at("outcome").at("verdict"))) {
         ++open;
@@ -135,17 +181,17 @@ json gate_of(const Policy& policy, const json& specs, const std::map<std::string
 }
 
 struct Tally {
-  int correct = 0, decided = 0, with_threshold = 0, over = 0, left_out = 0;
+  int correct = 0, decided = 0, with_threshold = 0, over = 0, left_out = 0, dropped = 0, bonus = 0;
   std::string worst = verdicts::kAccepted;
 };
 
 Tally tally_of(const std::vector<CaseScore>& cases) {
   Tally tally;
   for (const CaseScore& c : cases) {
-    if (c.left_out) {
-      ++tally.left_out;
-      continue;
-    }
+    tally.dropped += c.dropped ? 1 : 0;
+    tally.left_out += c.left_out ? 1 : 0;
+    tally.bonus += c.bonus && !c.dropped && !c.left_out ? 1 : 0;
+    if (c.dropped || c.left_out || c.bonus) continue;
     if (severity(c.verdict) > severity(tally.worst)) tally.worst = c.verdict;
     tally.decided += undecided(c.verdict) ? 0 : 1;
     tally.correct += c.verdict == verdicts::kAccepted ? 1 : 0;
@@ -154,40 +200,65 @@ Tally tally_of(const std::vector<CaseScore>& cases) {
       tally.over += c.over_threshold ? 1 : 0;
     }
   }
-  if (tally.left_out == static_cast<int>(cases.size()))
+  if (tally.left_out + tally.dropped + tally.bonus == static_cast<int>(cases.size()))
     tally.worst = verdicts::kNotRun;  // nothing was judged
   return tally;
+}
+
+// How the points of one part are divided among the cases that take part: those with a share of their own have
+// it, the others have the rest by weight. Where no other is left, the shares grow until they are the whole.
+template <class TakesPart>
+std::vector<double> divided(double points, const std::vector<CaseScore>& cases,
+                            const std::map<std::string, Policy::Share>& shares, double Policy::Share::*part,
+                            const TakesPart& takes_part) {
+  double fixed = 0, weights = 0;
+  for (const CaseScore& c : cases) {
+    if (!takes_part(c)) continue;
+    const auto share = shares.find(c.id);
+    share == shares.end() ? weights += c.weight : fixed += share->second.*part;
+  }
+  const double scale = weights > 0 || fixed <= 0 ? 1 : points / fixed;
+  std::vector<double> amounts;
+  for (const CaseScore& c : cases) {
+    const auto share = shares.find(c.id);
+    const double own = share == shares.end() ? (weights > 0 ? (points - fixed) * c.weight / weights : 0)
+                                             : scale * share->second.*part;
+    amounts.push_back(takes_part(c) ? own : 0);
+  }
+  return amounts;
 }
 
 // Points by part, and each case's share of them.
 void earn(const Policy& policy, const Tally& tally, bool gated, bool speed_measured,
           std::vector<CaseScore>& cases, json& result) {
-  double correctness = 0, fast = 0;
+  const auto judged = [](const CaseScore& c) { return c.shares_points(); };
+  const auto timed = [&](const CaseScore& c) { return judged(c) && c.has_threshold && speed_measured; };
+  const std::vector<double> right =
+      divided(policy.correctness_points, cases, policy.shares, &Policy::Share::correctness, judged);
+  const std::vector<double> quick =
+      divided(policy.speed_points, cases, policy.shares, &Policy::Share::speed, timed);
+  const bool speed_earns = tally.correct == tally.decided || !policy.speed_needs_all_correct;
+  double correctness = 0, fast = 0, bonus = 0;
   json lines = json::array();
-  for (CaseScore& c : cases) {
-    double earned = 0, possible = 0;
-    if (!undecided(c.verdict)) {
-      possible = policy.correctness_points / tally.decided;
-      earned = c.verdict == verdicts::kAccepted && !gated ? possible : 0;
-      correctness += earned;
-      if (c.has_threshold && speed_measured) {
-        const double speed = policy.speed_points / tally.with_threshold;
-        possible += speed;
-        if (!gated && (tally.correct == tally.decided || !policy.speed_needs_all_correct)) {
-          earned += speed * c.speed_share;
-          fast += speed * c.speed_share;
-        }
-      }
-    } else if (!c.left_out) {
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    CaseScore& c = cases[i];
+    const bool earns = c.verdict == verdicts::kAccepted && c.is_judged() && !gated && !c.earns_nothing;
+    const double of_speed = earns && speed_earns ? quick[i] * c.speed_share : 0;
+    const double of_bonus = earns && c.bonus ? *c.bonus * (c.has_threshold ? c.speed_share : 1.0) : 0;
+    const double of_correctness = earns ? right[i] : 0;
+    correctness += of_correctness;
+    fast += of_speed;
+    bonus += of_bonus;
+    if (undecided(c.verdict) && !c.left_out && !c.dropped)
       c.line["note"] = "not judged yet: it earns no points, and you lose none for it";
-    }
-    c.line["points"] = earned;
-    c.line["max_points"] = possible;
+    c.line["points"] = of_correctness + of_speed + of_bonus;
+    c.line["max_points"] = c.bonus && c.is_judged() ? *c.bonus : right[i] + quick[i];
     lines.push_back(std::move(c.line));
   }
-  result["points"] = correctness + fast;
+  result["points"] = correctness + fast + bonus;
   result["parts"] = {{"correctness", correctness}};
   if (speed_measured) result["parts"]["speed"] = fast;
+  if (!policy.bonus.empty()) result["parts"]["bonus"] = result["bonus"] = bonus;
   result["cases"] = std::move(lines);
 }
 
@@ -211,9 +282,10 @@ json score_submission(const Policy& policy, const json& run, const json& submiss
   // A hand-in that was not taken was not compiled either, whatever its records had to say.
   result["verdict"] = submission.contains("refused") ? "refused" : tally.worst;
   result["correct_cases"] = tally.correct;
-  const int total = static_cast<int>(cases.size()) - tally.left_out;
+  const int total = static_cast<int>(cases.size()) - tally.left_out - tally.dropped - tally.bonus;
   result["total_cases"] = total;
   result["undecided_cases"] = total - tally.decided;
+  if (tally.dropped > 0) result["dropped_cases"] = tally.dropped;
   if (tally.left_out > 0) result["left_out_cases"] = tally.left_out;
   result["over_threshold"] = tally.over;
   result["threshold_cases"] = tally.with_threshold;
@@ -263,6 +335,14 @@ void choose_attempts(const std::string& which, json& submissions) {
   for (auto& [members, submission] : best) (*submission)["counts"] = true;
 }
 
+// What the cases of the run can earn beyond the maximum.
+double max_bonus(const Policy& policy, const json& specs) {
+  double most = 0;
+  for (const json& spec : specs)
+    if (!is_among(policy.dropped, spec)) most += value_of(policy.bonus, spec).value_or(0);
+  return most;
+}
+
 }  // namespace
 
 json score(const Policy& policy, const json& run, const std::vector<json>& records) {
@@ -274,6 +354,7 @@ json score(const Policy& policy, const json& run, const std::vector<json>& recor
   bool speed_measured = false;
   for (const json& spec : run.at("cases")) {
     speed_measured |= run.at("backend") == "cuda" && spec.at("kind") == "speed" &&
+                      is_of_maximum(policy, spec) &&
                       policy.thresholds_for(device_of(run)).of(spec).has_value();
   }
   json submissions = json::array();
@@ -290,6 +371,7 @@ json score(const Policy& policy, const json& run, const std::vector<json>& recor
               {"max_points", policy.max_points()},
               {"measured_points", policy.correctness_points + (speed_measured ? policy.speed_points : 0)},
               {"submissions", std::move(submissions)}};
+  if (!policy.bonus.empty()) scores["max_bonus"] = max_bonus(policy, run.at("cases"));
   if (policy.late) scores["late_rules"] = late_rules_json(*policy.late);
   if (!speed_measured) return scores;
   // Who is judged on another model than the thresholds' is told so.

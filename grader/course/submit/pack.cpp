@@ -35,7 +35,7 @@ std::vector<fs::path> files_left_out(const Submission& submission) {
   std::vector<fs::path> left_out;
   for (const UntrustedEntry& entry : UntrustedFolder(submission.directory).list().entries) {
     if (entry.kind == UntrustedEntry::Kind::kFolder || entry.name == "submission.yaml") continue;
-    if (!std::binary_search(submission.files.begin(), submission.files.end(), entry.name))
+    if (!std::binary_search(submission.taken.begin(), submission.taken.end(), entry.name))
       left_out.push_back(entry.name);
   }
   std::sort(left_out.begin(), left_out.end());

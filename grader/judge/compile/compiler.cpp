@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -18,10 +17,13 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "judge/compile/build_messages.h"
+#include "judge/compile/compile_key.h"
+#include "judge/compile/elf_symbols.h"
 #include "judge/compile/inspect.h"
 #include "judge/compile/link_problem.h"
 #include "judge/compile/older_interface.h"
 #include "judge/compile/source_name.h"
+#include "judge/compile/tools_check.h"
 #include "judge/compile/workshop.h"
 #include "judge/declaration/contract.h"
 
@@ -44,6 +46,10 @@ std::vector<std::string> common_flags(const std::string& architecture) {
           // Lines of the host's calls, for what the emulator says of them: the caller stays on the stack. A
           // global variable `send` or `link` of the program's does not take the C library's place.
           "-Xcompiler", "-g1,-fno-optimize-sibling-calls,-fvisibility=hidden"};
+}
+
+std::vector<std::string> link_flags() {
+  return {"-cudart", "shared", "-nodlink", "-Xcompiler", "-static-libstdc++,-static-libgcc"};
 }
 
 int count_warnings(const std::string& log) {
@@ -102,7 +108,7 @@ class Build {
       return fail("compile_error", "bad_submission", *why);
     for (const SubmittedFile& file : std::get<std::vector<SubmittedFile>>(read)) {
       workshop_.add_source(file);
-      if (is_source(file.name)) sources_.push_back("source" / file.name);
+      if (file.is_compiled && is_source(file.name)) sources_.push_back("source" / file.name);
     }
     // A contract that was made comes before a copy of it that a hand-out has.
     for (const char* folder : {"source", "contract", "include"}) {
@@ -140,6 +146,7 @@ class Build {
     std::string dependencies, object;
     if (!take(step, "0.d", kMostDependencies, dependencies)) return false;
     if (!take(step, "0.o", kLargestObject, object)) return false;
+    weaken_main(object);  // the judge's program has its own
     object_bytes_ += object.size();
     if (object_bytes_ > kMostObjectBytes)
       return fail("compile_error", "bad_output",
@@ -168,15 +175,9 @@ class Build {
   bool link(const std::vector<fs::path>& runner_objects) {
     // Launches pass through the runner's launch_watch.cpp, which sees their stream. Each object's device code
     // is whole: there is nothing for the device's linker.
-    std::vector<std::string> arguments{"-cudart",
-                                       "shared",
-                                       "-nodlink",
-                                       "-Xcompiler",
-                                       "-static-libstdc++,-static-libgcc",
-                                       "-Xlinker",
-                                       "--wrap=__cudaPushCallConfiguration",
-                                       "-o",
-                                       Workshop::inside("build/runner")};
+    std::vector<std::string> arguments = link_flags();
+    arguments.insert(arguments.end(), {"-Xlinker", "--wrap=__cudaPushCallConfiguration", "-o",
+                                       Workshop::inside("build/runner")});
     // The runner's first: of two copies of one inline function or weak symbol the linker keeps the first.
     for (const fs::path& object : runner_objects)
       arguments.push_back(Workshop::inside("runner" / object.filename()));
@@ -205,6 +206,7 @@ class Build {
 
   bool fail_with(const Step& step, const char* name, const std::string& words, const std::string& source) {
     const std::string line = first_error(words, source);
+    if (!is_their_own_error(line, submission_)) require_working_tools(toolchain_, options_, link_flags());
     return fail("compile_error", "error",
                 line.empty() ? fmt::format("{} failed: {}", name, step.process.describe()) : line);
   }
@@ -294,20 +296,20 @@ fs::path made_contract(const fs::path& cache, const declaration::LabDeclaration&
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-11").part(submission.hash).part(submission.interface).part(to_string(submission.role));
-  hash.part(options.lab).part(options.architecture).part(toolchain.version).part(to_string(options.sandbox));
-  for (const std::string& library : options.libraries) hash.part(library);
+  hash.part("compile-12").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part(options.lab).part(to_string(options.sandbox)).part(tools_key(toolchain));
+  for (const auto& flags : {common_flags(options.architecture), link_flags(), options.libraries}) {
+    hash.part(std::to_string(flags.size()));
+    for (const std::string& flag : flags) hash.part(flag);
+  }
+  // The folders of the runner's objects are named by what they are made of, a generated contract included.
   for (const fs::path& object : runner_objects) hash.part(object.parent_path().filename().string());
-  std::set<fs::path> contracts;
   std::vector<fs::path> folders = options.extra_includes;
   folders.push_back(project_root() / "reference/include");
   for (const fs::path& folder : folders) {
     hash.part(fs::relative(folder, project_root()).string());
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.is_regular_file()) contracts.insert(entry.path());
-    }
+    add_folder(hash, folder);
   }
-  for (const fs::path& file : contracts) hash.part(file.filename().string()).part(read_text(file));
   return hash.hex().substr(0, 32);
 }
 
@@ -347,6 +349,7 @@ std::vector<fs::path> Compiler::runner_objects(CompileOptions& options) {
 void Compiler::run_own(std::vector<std::string> command, const std::string& source) const {
   ProcessOptions process;
   process.command = std::move(command);
+  process.environment = {{"PATH", kCompilersPath}};
   process.timeout = std::chrono::seconds(300);
   const ProcessResult result = run_process(process);
   if (result.ok()) return;
@@ -382,12 +385,9 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
                                             const std::vector<fs::path>& others) {
   const fs::path grader = project_root() / "grader";
   Sha256 hash;
-  hash.part("runner-4").part(toolchain_.version).part(options.architecture);
-  for (const char* folder : {"judge/protocol", "judge/runner", "judge/executor", "judge/executor/driver"}) {
-    for (const auto& entry : fs::directory_iterator(grader / folder)) {
-      if (entry.is_regular_file() && entry.path().extension() == ".h") hash.part(read_text(entry.path()));
-    }
-  }
+  hash.part("runner-5").part(tools_key(toolchain_));
+  for (const std::string& flag : common_flags(options.architecture)) hash.part(flag);
+  add_runner_headers(hash);
   for (const std::string& source : sources) hash.part(read_text(grader / source));
   for (const fs::path& object : others) hash.part(object.string());
   hash.part(options.contract.filename().string());
@@ -431,7 +431,9 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
 CompileResult Compiler::compile(const Submission& submission, CompileOptions options) {
   if (submission.problem) {
     CompileResult result;
-    result.status = submission.files.empty() ? "not_found" : "compile_error";
+    result.status = std::none_of(submission.files.begin(), submission.files.end(), is_source)
+                        ? "not_found"
+                        : "compile_error";
     result.reason = "bad_submission";
     result.message = *submission.problem;
     return result;

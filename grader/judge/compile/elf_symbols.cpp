@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstring>
 
 namespace warpgrade {
@@ -127,7 +128,9 @@ class Reader {
       // ".symver" and the like append a version: "dlopen@GLIBC_2.2.5" is dlopen.
       symbols.push_back(
           {name->substr(0, name->find('@')), static_cast<unsigned char>(ELF64_ST_BIND(symbol.st_info)),
-           static_cast<unsigned char>(ELF64_ST_TYPE(symbol.st_info)), symbol.st_shndx != SHN_UNDEF});
+           static_cast<unsigned char>(ELF64_ST_TYPE(symbol.st_info)), symbol.st_shndx != SHN_UNDEF,
+           static_cast<std::size_t>(entries_.data() - bytes_.data()) + offset +
+               offsetof(Elf64_Sym, st_info)});
     }
     return true;
   }
@@ -142,6 +145,15 @@ class Reader {
 
 ElfSymbols read_elf_symbols(std::string_view bytes) {
   return Reader(bytes).read();
+}
+
+void weaken_main(std::string& object) {
+  std::vector<std::pair<std::size_t, unsigned char>> places;
+  for (const ElfSymbol& symbol : read_elf_symbols(object).symbols) {
+    if (symbol.name == "main" && symbol.defined && symbol.binding == STB_GLOBAL)
+      places.emplace_back(symbol.info, ELF64_ST_INFO(STB_WEAK, symbol.type));
+  }
+  for (const auto& [place, info] : places) object[place] = static_cast<char>(info);
 }
 
 }  // namespace warpgrade

@@ -230,14 +230,11 @@ class Explanation {
     }
     if (sources.size() == objects.size())
       return fmt::format(
-          "{} is defined in {}; keep one of them (or, if it is a function in a header, make it inline)",
-          readable(name), listed(sources));
+          "{} is defined in {}; keep one of them, or list your sources in submission.yaml, as in: sources: "
+          "[{}] (if "
+          "it is a function in a header, make it inline)",
+          readable(name), listed(sources), sources[0]);
     const std::string place = sources.empty() ? kJudgesProgram : place_of(name, sources[0]);
-    if (name == "main")
-      return fmt::format(
-          "{} defines main, but {} has its own main and calls your functions; remove main, or "
-          "leave that file out of what you hand in",
-          place, kJudgesProgram);
     return fmt::format("{} defines {}, but {} defines it too; rename yours, or make it static", place,
                        readable(name), kJudgesProgram);
   }

@@ -13,7 +13,7 @@
 namespace warpgrade {
 namespace {
 
-constexpr std::size_t kMostFlags = 64, kLongestFlag = 200, kLongestTitle = 200;
+constexpr std::size_t kMostFlags = 64, kLongestFlag = 200, kLongestTitle = 200, kMostSources = 200;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -49,6 +49,17 @@ void take_flags(const YAML::Node& flags, Manifest& manifest) {
   }
 }
 
+void take_sources(const YAML::Node& sources, Manifest& manifest) {
+  if (!sources.IsSequence() || sources.size() == 0 || sources.size() > kMostSources) {
+    manifest.problem =
+        "submission.yaml: `sources` is to be a list of your source files, as in: sources: [spmm.cu]";
+    return;
+  }
+  for (const YAML::Node& source : sources) {
+    if (source.IsScalar()) manifest.sources.push_back(source.Scalar());
+  }
+}
+
 }  // namespace
 
 bool is_allowed_flag(const std::string& flag) {
@@ -79,6 +90,7 @@ Manifest read_manifest(const UntrustedFolder& folder) {
     if (const YAML::Node title = node["title"]; title && title.IsScalar())
       manifest.title = plain_line(title.Scalar(), kLongestTitle);
     if (const YAML::Node flags = node["flags"]) take_flags(flags, manifest);
+    if (const YAML::Node sources = node["sources"]) take_sources(sources, manifest);
   } catch (const std::exception& error) {
     manifest.problem = fmt::format("submission.yaml cannot be read: {}", plain_line(error.what()));
   }

@@ -12,6 +12,8 @@ namespace warpgrade {
 struct Manifest {
   std::optional<std::string> title;  // one printable line of at most 200 bytes
   std::vector<std::string> flags;    // extra compiler flags, each allowed
+  std::vector<std::string>
+      sources;  // the sources that are compiled, as it names them; empty: all that belong together
   std::optional<std::string> problem;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/toolchain.h"
 #include "judge/compile/source_name.h"
+#include "judge/compile/source_scan.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -48,18 +49,31 @@ bool is_older(const std::vector<SourceText>& files, const YAML::Node& older) {
   return !older["lacks"] || !any_text_matches(files, older["lacks"]);
 }
 
-bool is_harness(const SourceText& file, const YAML::Node& older) {
+std::set<std::string> words(const YAML::Node& list) {
+  std::set<std::string> result;
+  for (const YAML::Node& word : list) result.insert(word.as<std::string>());
+  return result;
+}
+
+// A main that was left in beside the interface's functions makes no harness of a student's file.
+bool is_harness(const SourceText& file, const std::string& text, const YAML::Node& older,
+                const std::set<std::string>& functions) {
   const YAML::Node rules = older["harness"];
   return std::any_of(rules.begin(), rules.end(), [&](const YAML::Node& rule) {
-    return matches(file.name.generic_string(), rule["path"]) &&
-           (!rule["text"] || matches(file.text, rule["text"]));
+    if (!matches(file.name.generic_string(), rule["path"])) return false;
+    if (!rule["text"]) return true;
+    if (!matches(file.text, rule["text"])) return false;
+    const std::set<std::string> defined = scan_source(text).functions;
+    return std::none_of(functions.begin(), functions.end(),
+                        [&](const std::string& name) { return defined.contains(name); });
   });
 }
 
 }  // namespace
 
 InterfaceChoice choose_interface(const std::vector<SourceText>& given, const std::string& lab) {
-  InterfaceChoice choice{lab + ".h", {}};
+  InterfaceChoice choice{lab + ".h", {}, {}, {}};
+  for (const char* what : {"_plan", "_run", "_free"}) choice.functions.insert(lab + what);
   const fs::path description = project_root() / "reference/include/legacy" / lab / "interface.yaml";
   if (!fs::exists(description)) return choice;
   const YAML::Node older = YAML::LoadFile(description.string());
@@ -67,8 +81,11 @@ InterfaceChoice choose_interface(const std::vector<SourceText>& given, const std
   for (const SourceText& file : given) files.push_back({file.name, with_single_spaces(file.text)});
   if (!is_older(files, older)) return choice;
   choice.interface = older["name"].as<std::string>();
-  for (const SourceText& file : files) {
-    if (is_harness(file, older)) choice.left_out.push_back(file.name);
+  choice.functions = words(older["functions"]);
+  choice.built = words(older["built"]);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (is_harness(files[i], given[i].text, older, choice.functions))
+      choice.left_out.push_back(files[i].name);
   }
   return choice;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,10 @@ struct SourceText {
 struct InterfaceChoice {
   std::string interface;  // "spmm.h", or the older one's name: "SpMMOpt"
   std::vector<std::filesystem::path>
-      left_out;  // files of the course's harness: the adaptor takes their place
+      left_out;                          // files of the course's harness: the adaptor takes their place
+  std::set<std::string> functions = {};  // what the judge calls: "spmm_run", "SpMMOpt::run"
+  std::set<std::string> built =
+      {};  // of an older interface: the student's sources that the course's build names
 };
 
 // What the files are written to. Of a submission to the contract nothing is left out.

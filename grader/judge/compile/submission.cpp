@@ -1,16 +1,16 @@
 #include "judge/compile/submission.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <set>
 #include <sstream>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "judge/compile/manifest.h"
-#include "judge/compile/older_interface.h"
+#include "base/untrusted.h"
+#include "judge/compile/build_file.h"
 #include "judge/compile/source_name.h"
 
 namespace warpgrade {
@@ -18,92 +18,20 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kMaxFiles = 200;
-constexpr size_t kMaxBytes = 4 << 20;
+using Files = std::vector<SubmittedFile>;
 
 bool is_hidden(const std::string& name) {
   return name.starts_with(".");
 }
 
-std::string too_much() {
-  return fmt::format("more than {} source files or {} MiB", kMaxFiles, kMaxBytes >> 20);
-}
-
-// What is wrong with an entry that would take part in the compilation.
-std::optional<std::string> entry_problem(const UntrustedEntry& entry) {
-  const std::string name = plain_line(entry.name.string());
-  if (entry.kind == UntrustedEntry::Kind::kUnreadable)
-    return describe(UntrustedState::kUnreadable, entry.name, kMaxBytes);
-  if (!is_source(entry.name) && !is_header(entry.name)) return std::nullopt;
-  if (entry.kind == UntrustedEntry::Kind::kLink)
-    return describe(UntrustedState::kLink, entry.name, kMaxBytes);
-  if (entry.kind == UntrustedEntry::Kind::kOther)
-    return describe(UntrustedState::kNotRegular, entry.name, kMaxBytes);
-  if (entry.kind != UntrustedEntry::Kind::kFile) return std::nullopt;
-  if (const auto bad = source_name_problem(entry.name))
-    return fmt::format("{}: {}; {}", name, bad->what, bad->next_step);
-  return std::nullopt;
-}
-
-void collect_files(const UntrustedFolder& folder, Submission& submission) {
-  const ListingLimits limits;
-  const UntrustedListing listing = folder.list(limits, is_hidden);
-  std::uint64_t bytes = 0;
-  for (const UntrustedEntry& entry : listing.entries) {
-    if (is_hidden(entry.name.filename().string())) continue;
-    if (const auto problem = entry_problem(entry)) {
-      submission.problem = problem;
-      return;
-    }
-    if (entry.kind != UntrustedEntry::Kind::kFile || (!is_source(entry.name) && !is_header(entry.name)))
-      continue;
-    bytes += entry.bytes;
-    if (submission.files.size() == kMaxFiles || bytes > kMaxBytes) {
-      submission.problem = too_much();
-      return;
-    }
-    submission.files.push_back(entry.name);
-  }
-  if (listing.too_many)
-    submission.problem =
-        fmt::format("more than {} files and folders; hand in the sources only", limits.entries);
-  if (listing.too_deep)
-    submission.problem =
-        fmt::format("folders more than {} levels deep; hand in the sources only", limits.depth);
-}
-
-using Files = std::vector<SubmittedFile>;
-
-std::variant<Files, std::string> read_all(const UntrustedFolder& folder, const std::vector<fs::path>& names) {
-  Files files;
-  std::uint64_t left = kMaxBytes;
-  for (const fs::path& name : names) {
-    UntrustedFile file = folder.read(name, left);
-    if (file.state == UntrustedState::kTooLarge) return too_much();  // it has grown since it was listed
-    if (!file.ok()) return describe(file.state, name, kMaxBytes);
-    left -= file.bytes.size();
-    files.push_back({name, std::move(file.bytes)});
-  }
-  return files;
-}
-
 std::string hash_of(const Files& files, const std::vector<std::string>& flags) {
   Sha256 hash;
-  for (const SubmittedFile& file : files) hash.part(file.name.string()).part(file.text);
+  for (const SubmittedFile& file : files) {
+    hash.part(file.name.string()).part(file.text);
+    if (is_source(file.name) && !file.is_compiled) hash.part("included by another");
+  }
   for (const std::string& flag : flags) hash.part(flag);
   return hash.hex();
-}
-
-// What the files are written to; those of a course's own harness leave the submission.
-void choose_interface_of(Submission& submission, Files& files, const std::string& lab) {
-  std::vector<SourceText> texts;
-  for (const SubmittedFile& file : files) texts.push_back({file.name, file.text});
-  InterfaceChoice choice = choose_interface(texts, lab);
-  submission.interface = std::move(choice.interface);
-  for (const fs::path& name : choice.left_out) {
-    std::erase(submission.files, name);
-    std::erase_if(files, [&](const SubmittedFile& file) { return file.name == name; });
-  }
 }
 
 // "// Lab, step 2: what it does,\n// and how." at the top of <lab>.cu is "what it does, and how".
@@ -126,22 +54,16 @@ std::string idea_of(const Files& files, const std::string& lab) {
 
 // All that is read from the folder.
 void fill(Submission& submission, const UntrustedFolder& folder, const std::string& lab) {
-  collect_files(folder, submission);
-  const bool any_source = std::any_of(submission.files.begin(), submission.files.end(), is_source);
-  if (!submission.problem && !any_source) submission.problem = "no source file (.cu, .cpp) was handed in";
-  Manifest manifest = read_manifest(folder);
-  if (manifest.title) submission.title = *manifest.title;
-  submission.flags = std::move(manifest.flags);
-  if (!submission.problem) submission.problem = manifest.problem;
-  auto read = read_all(folder, submission.files);
-  if (auto* why = std::get_if<std::string>(&read)) {
-    if (!submission.problem) submission.problem = *why;
-    read = Files{};
-  }
-  Files& files = std::get<Files>(read);
-  choose_interface_of(submission, files, lab);
-  if (submission.role == Role::kReference) submission.idea = idea_of(files, lab);
-  submission.hash = hash_of(files, submission.flags);
+  TidiedSources tidied = tidied_sources(folder, lab);
+  for (const SubmittedFile& file : tidied.files) submission.files.push_back(file.name);
+  submission.taken = std::move(tidied.taken);
+  submission.notes = std::move(tidied.notes);
+  submission.interface = tidied.interface;
+  submission.problem = tidied.problem;
+  if (tidied.manifest.title) submission.title = *tidied.manifest.title;
+  submission.flags = std::move(tidied.manifest.flags);
+  if (submission.role == Role::kReference) submission.idea = idea_of(tidied.files, lab);
+  submission.hash = hash_of(tidied.files, submission.flags);
 }
 
 }  // namespace
@@ -163,13 +85,17 @@ std::string safe_submission_id(const std::string& name) {
 }
 
 nlohmann::json Submission::to_json() const {
-  return {{"id", id}, {"title", title}, {"hash", hash}, {"interface", interface}, {"role", to_string(role)}};
+  nlohmann::json json{
+      {"id", id}, {"title", title}, {"hash", hash}, {"interface", interface}, {"role", to_string(role)}};
+  if (!notes.empty()) json["notes"] = notes;
+  return json;
 }
 
 Submission read_submission(const fs::path& folder, const std::string& lab, Role role) {
   if (!fs::is_directory(folder)) throw UsageError("no such submission folder: {}", folder.string());
   Submission submission;
   submission.role = role;
+  submission.lab = lab;
   const fs::path named = fs::weakly_canonical(folder);
   const UntrustedFolder given(named);
   const auto inner = given.folder(lab);
@@ -183,11 +109,11 @@ Submission read_submission(const fs::path& folder, const std::string& lab, Role 
 
 std::variant<Files, std::string> read_files(const Submission& submission) {
   try {
-    auto files = read_all(UntrustedFolder(submission.directory), submission.files);
-    if (std::holds_alternative<Files>(files) &&
-        hash_of(std::get<Files>(files), submission.flags) != submission.hash)
-      return "its files were changed while it was judged; hand in files that stay as they are";
-    return files;
+    TidiedSources tidied = tidied_sources(UntrustedFolder(submission.directory), submission.lab);
+    if (hash_of(tidied.files, submission.flags) != submission.hash)
+      return tidied.problem.value_or(
+          "its files were changed while it was judged; hand in files that stay as they are");
+    return std::move(tidied.files);
   } catch (const UsageError&) {
     return "its folder is gone; hand in files that stay as they are";
   }
@@ -199,6 +125,7 @@ namespace {
 Submission one_of_class(const fs::path& path, const fs::path& class_folder, const std::string& lab) {
   if (path == class_folder) return read_submission(path, lab, Role::kStudent);
   Submission submission;
+  submission.lab = lab;
   submission.title = plain_line(path.filename().string());
   submission.id = safe_submission_id(path.filename().string());
   submission.interface = lab + ".h";
@@ -215,6 +142,75 @@ Submission one_of_class(const fs::path& path, const fs::path& class_folder, cons
   return submission;
 }
 
+// Folders that hold parts of one program, as courses and build systems name them.
+bool is_part_of_project(const fs::path& folder) {
+  static const std::set<std::string> kParts{
+      "src",     "source", "sources", "include", "inc",     "includes", "header", "headers", "kernel",
+      "kernels", "cuda",   "lib",     "libs",    "util",    "utils",    "common", "test",    "tests",
+      "data",    "doc",    "docs",    "script",  "scripts", "backup",   "old",    "bin",     "report"};
+  std::string name = folder.filename().string();
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return kParts.contains(name) || is_folder_of_others(folder.filename().string());
+}
+
+// What lies in the folder itself.
+struct FolderLook {
+  std::vector<fs::path> folders;
+  bool has_sources = false, has_manifest = false;
+  std::vector<BuildFile> build_files;
+};
+
+FolderLook look_into(const fs::path& folder) {
+  FolderLook look;
+  const UntrustedFolder opened(folder);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    std::error_code ignored;  // gone meanwhile
+    const fs::path name = entry.path().filename();
+    if (is_hidden(name.string())) continue;
+    if (entry.is_directory(ignored)) look.folders.push_back(entry.path());
+    if (!entry.is_regular_file(ignored)) continue;
+    look.has_sources |= may_hold_source(name);
+    look.has_manifest |= name == "submission.yaml";
+    if (!is_build_file(name)) continue;
+    if (const UntrustedFile text = opened.read(name, kMostBuildFileBytes); text.ok())
+      look.build_files.emplace_back(name, text.bytes);
+  }
+  std::sort(look.folders.begin(), look.folders.end());
+  return look;
+}
+
+// Whether a build file here names a source in a folder below: then it builds one program of them all.
+bool builds_what_is_below(const FolderLook& look, const fs::path& folder) {
+  if (look.build_files.empty()) return false;
+  std::vector<fs::path> sources;
+  for (const UntrustedEntry& entry : UntrustedFolder(folder).list({5000, 6}, is_hidden).entries)
+    if (entry.kind == UntrustedEntry::Kind::kFile && is_source(entry.name)) sources.push_back(entry.name);
+  return std::any_of(look.build_files.begin(), look.build_files.end(),
+                     [&](const BuildFile& file) { return !file.named(sources).empty(); });
+}
+
+// Whether the folder is one submission, and not one of students' folders.
+bool is_one_submission(const fs::path& folder, const std::string& lab, const FolderLook& look) {
+  if (look.has_sources || look.has_manifest || fs::is_directory(folder / lab)) return true;
+  std::vector<std::string> parts, others;
+  bool has_code = false;
+  for (const fs::path& each : look.folders) {
+    (is_part_of_project(each) ? parts : others).push_back(plain_line(each.filename().string(), 60));
+    const std::string name = each.filename().string();
+    has_code |= name == "src" || name == "source" || name == "include" || name == "inc" || name == "kernels";
+  }
+  if (builds_what_is_below(look, folder)) return true;
+  if (parts.empty() || !has_code) return false;
+  if (others.empty()) return true;
+  throw UsageError(
+      "{} can be read in two ways: as one submission (it has {}/, a part of a program), or as a class with "
+      "one folder "
+      "a student ({}/). Put a file submission.yaml into it, which may be empty, if it is one submission; "
+      "move {}/ "
+      "elsewhere if it is a class",
+      folder.string(), parts[0], fmt::join(others, "/, "), parts[0]);
+}
+
 }  // namespace
 
 std::vector<Submission> find_submissions(const fs::path& folder, const std::string& lab) {
@@ -226,18 +222,10 @@ std::vector<Submission> find_submissions(const fs::path& folder, const std::stri
         "no such folder: {}; give the folder that {}.cu lies in, or one whose sub-folders are submissions",
         folder.string(), lab);
   }
+  FolderLook look = look_into(folder);
+  if (is_one_submission(folder, lab, look)) look.folders = {folder};
   std::vector<Submission> submissions;
-  std::vector<fs::path> folders;
-  bool sources_here = false;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    std::error_code ignored;  // gone meanwhile
-    if (entry.is_directory(ignored) && !is_hidden(entry.path().filename().string()))
-      folders.push_back(entry.path());
-    sources_here |= entry.is_regular_file(ignored) && is_source(entry.path());
-  }
-  if (sources_here || fs::is_directory(folder / lab)) folders = {folder};
-  std::sort(folders.begin(), folders.end());
-  for (const fs::path& path : folders) submissions.push_back(one_of_class(path, folder, lab));
+  for (const fs::path& path : look.folders) submissions.push_back(one_of_class(path, folder, lab));
   if (submissions.empty()) {
     throw UsageError("{} holds no submission: expected {}.cu in it, or one sub-folder a student with it",
                      folder.string(), lab);

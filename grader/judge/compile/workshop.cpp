@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "judge/compile/build_messages.h"
+#include "judge/compile/compile_key.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -132,7 +133,7 @@ ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& bu
   if (given != home) spec.mounts.push_back({home, given, false});
   spec.mounts.insert(spec.mounts.end(), host_.mounts.begin(), host_.mounts.end());
   for (const fs::path& folder : options_.extra_includes) spec.mounts.push_back({folder, folder, false});
-  spec.environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", "/tmp"}, {"TMPDIR", "/tmp"}, {"LC_ALL", "C.UTF-8"}};
+  spec.environment = {{"PATH", kCompilersPath}, {"HOME", "/tmp"}, {"TMPDIR", "/tmp"}, {"LC_ALL", "C.UTF-8"}};
   spec.box = BoxKind::kCompiler;
   ProcessOptions process = boxed(spec, kCompilerGroup);
   if (options_.sandbox == SandboxMode::kUnsandboxed) process.directory = outside("source");

@@ -268,8 +268,7 @@ std::string student_stub(const LabDeclaration& lab) {
   };
   std::string text = fmt::format(
       "// Lab {0}: {1}. Yours to fill.\n//\n"
-      "// `build/bin/warpgrade labs contract {0}` states the contract in full. As they stand the functions "
-      "compile, and\n"
+      "// `make contract LAB={0}` prints the contract in full. As they stand the functions compile, and\n"
       "// say that they are not written yet: `make test` then skips the lab instead of failing it.\n//\n"
       "// Try it:  make test LAB={0}\n#include \"warpgrade/{0}.h\"\n",
       lab.name, lab.summary);

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -123,7 +125,7 @@ void JudgeService::attach(const Command& command, int fd, Reply& reply) {
   else
     address = device_.import(command, fd);
   buffers_.push_back({command, address});
-  if (address != 0) device_.server().lend(address, command.bytes);
+  if (address != 0) device_.server().lend(address, command.bytes, command.is_output != 0);
   wire::Command report;
   report.number = static_cast<uint32_t>(HostCommand::kAttach);
   write_attach(report.arguments, address, command.bytes, command.name);
@@ -159,7 +161,13 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
   static_assert(sizeof command.arguments <= sizeof asked.arguments);
   std::copy(std::begin(command.arguments), std::end(command.arguments), asked.arguments);
   TimedResult result;
-  if (!ask_host(asked, number == HostCommand::kRun, result, reply)) return;
+  const bool is_run = number == HostCommand::kRun;
+  if (is_run) follow(command.follow);
+  const bool has_result = ask_host(asked, is_run, result, reply);
+  OutputWriters& writers = device_.server().writers();
+  if (is_run && has_result && writers.is_following()) reply.written = device_.server().written();
+  writers.follow(true);
+  if (!has_result) return;
   reply.host_us = result.host_us;
   reply.stamps_us = result.stamps_us;
   reply.constant_us = result.constant_us;
@@ -172,6 +180,15 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
   if (host.threw) return say(reply, Status::kException, result.message);
   protocol::conclude(reply, host, result.error, words_of);
   reply.notes |= device_.server().notes();
+}
+
+// Between runs all is followed: a plan may make ready what a run copies.
+void JudgeService::follow(protocol::Follow what) {
+  OutputWriters& writers = device_.server().writers();
+  writers.follow(what != protocol::Follow::kNothing);
+  std::optional<uint8_t> probe;
+  if (what == protocol::Follow::kProbe) probe = static_cast<uint8_t>(1 + std::random_device()() % 254);
+  writers.begin_run(probe);
 }
 
 void JudgeService::make_plan(const Command& command, Reply& reply) {

@@ -56,6 +56,7 @@ class JudgeService {
   void attach(const protocol::Command& command, int fd, protocol::Reply& reply);
   void detach(protocol::Reply& reply);
   void call(HostCommand number, const protocol::Command& command, protocol::Reply& reply);
+  void follow(protocol::Follow what);
   void make_plan(const protocol::Command& command, protocol::Reply& reply);
   void free_plan(const protocol::Command& command, protocol::Reply& reply);
   bool ask_host(wire::Command command, bool is_run, TimedResult& result, protocol::Reply& reply);

@@ -18,6 +18,7 @@
 #include "cudart/backend.h"
 #include "judge/executor/ending.h"
 #include "judge/executor/limits.h"
+#include "judge/executor/output_writers.h"
 #include "judge/executor/owned_memory.h"
 #include "judge/executor/shared_memory.h"
 
@@ -69,8 +70,12 @@ class Server {
   std::map<uint64_t, Place> take_places();
 
   // Memory that the judge lends to the submission.
-  void lend(uint64_t address, uint64_t bytes);
+  void lend(uint64_t address, uint64_t bytes, bool is_output = false);
   void take_back(uint64_t address);
+
+  // Who writes the outputs: followed while the judge asks for it.
+  OutputWriters& writers() { return writers_; }
+  OutputWriters::Written written();
 
   void send_command(const wire::Command& command);
   std::optional<CommandResult> take_result();
@@ -119,7 +124,7 @@ class Server {
   };
   struct GraphEntry {
     std::optional<cudart::GraphId> in_backend;
-    std::vector<cudart::GraphPart> parts;  // all where the backend has no graphs, else copies and fills
+    std::vector<cudart::GraphPart> parts;
     size_t nodes = 0, kernels = 0;
     uint64_t removals = 0;  // of memory, when the parts were last checked
   };
@@ -196,6 +201,12 @@ class Server {
   cudaError_t copy_side(const Call& call);
   bool holds_rows(const cudart::RowsCopy::Side& side, const cudart::RowsCopy& box) const;
   cudaError_t refuse_range(const char* what, uint64_t address, uint64_t bytes);
+  // For `writers_`; with the copy's error, which it returns.
+  cudaError_t follow_copy(cudaError_t error, const cudart::RowsCopy& copy, bool is_host,
+                          cudart::StreamId stream);
+  cudaError_t probe_told(cudaError_t error, cudart::StreamId stream);
+  void follow_part(const cudart::GraphPart& part);
+  bool is_host_data(const cudart::RowsCopy& copy) const;
   void say(const std::string& text);
   cudaError_t report(const Call& call);
   cudaError_t place(const Call& call);
@@ -226,6 +237,7 @@ class Server {
   SharedMemory& memory_;
   const Limits limits_;
   OwnedMemory owned_;
+  OutputWriters writers_;
   uint64_t tail_ = 0;  // ours: the shared one is only told
   uint64_t head_ = 0;  // as last read
   uint64_t published_tail_ = 0;

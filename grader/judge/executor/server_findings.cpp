@@ -25,11 +25,13 @@ cudaError_t Server::take_late_error() {
   return std::exchange(late_error_, cudaSuccess);
 }
 
-void Server::lend(uint64_t address, uint64_t bytes) {
+void Server::lend(uint64_t address, uint64_t bytes, bool is_output) {
   owned_.add({address, address + bytes, cudart::MemoryKind::other, false});
+  if (is_output) writers_.add_output({address, address + bytes});
 }
 
 void Server::take_back(uint64_t address) {
+  if (const auto range = owned_.at(address)) writers_.forget({range->begin, range->end});
   owned_.remove(address);
 }
 

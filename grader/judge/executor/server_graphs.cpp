@@ -19,10 +19,6 @@ namespace {
 constexpr size_t kNodesPerPlace = 16;  // of the driver's queue, at a guess: a graph's launch is few commands
 constexpr size_t kMostPlaces = 1000;
 
-bool takes_memory(const GraphPart& part) {
-  return std::holds_alternative<RowsCopy>(part.work) || std::holds_alternative<Fill>(part.work);
-}
-
 // Steps through bytes; what is not there makes it fail.
 class Bytes {
  public:
@@ -140,7 +136,6 @@ void Server::keep(GraphEntry& graph, std::vector<GraphPart> parts) {
     return std::holds_alternative<GraphPart::Launch>(p.work);
   }));
   graph.removals = owned_.removals();
-  if (graph.in_backend) std::erase_if(parts, [](const GraphPart& p) { return !takes_memory(p); });
   graph.parts = std::move(parts);
 }
 
@@ -180,6 +175,15 @@ cudaError_t Server::update_graph(const Call& call) {
   return cudaSuccess;
 }
 
+void Server::follow_part(const GraphPart& part) {
+  if (const auto* launch = std::get_if<GraphPart::Launch>(&part.work))
+    writers_.launch(launch->parameters, owned_);
+  else if (const auto* rows = std::get_if<RowsCopy>(&part.work))
+    is_host_data(*rows) ? writers_.copy_from_host(*rows) : writers_.copy_on_device(*rows);
+  else if (const auto* fill = std::get_if<Fill>(&part.work))
+    writers_.fill(*fill);
+}
+
 cudaError_t Server::launch_graph(GraphEntry& graph, StreamId stream) {
   // Memory that went since is not to be touched: its pages may have become somebody else's.
   if (graph.removals != owned_.removals()) {
@@ -194,8 +198,14 @@ cudaError_t Server::launch_graph(GraphEntry& graph, StreamId stream) {
     const size_t places = std::min(kMostPlaces, 1 + graph.nodes / kNodesPerPlace);
     for (size_t k = 0; k < places; ++k) on_work_(Op::launch_graph);
   }
-  if (graph.in_backend) return backend_.launch_graph(*graph.in_backend, stream);
+  if (graph.in_backend && !writers_.is_following()) return backend_.launch_graph(*graph.in_backend, stream);
+  // A probe puts something behind each copy: then the parts go one by one.
+  if (graph.in_backend && !writers_.probe()) {
+    for (const GraphPart& part : graph.parts) follow_part(part);
+    return backend_.launch_graph(*graph.in_backend, stream);
+  }
   for (const GraphPart& part : graph.parts) {
+    if (writers_.is_following()) follow_part(part);
     cudaError_t error = cudaSuccess;
     if (const auto* launch = std::get_if<GraphPart::Launch>(&part.work)) {
       cudart::LaunchCall call = launch->call;
@@ -204,6 +214,7 @@ cudaError_t Server::launch_graph(GraphEntry& graph, StreamId stream) {
       error = backend_.launch(call, launch->parameters);
     } else if (const auto* rows = std::get_if<RowsCopy>(&part.work)) {
       error = backend_.copy_rows(*rows, stream, false);
+      if (writers_.is_following()) error = probe_told(error, stream);
     } else if (const auto* fill = std::get_if<Fill>(&part.work)) {
       error = backend_.fill(*fill, stream);
     }

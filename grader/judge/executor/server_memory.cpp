@@ -12,6 +12,7 @@ namespace warpgrade::executor {
 
 using cudart::MemoryKind;
 using cudart::MemoryRange;
+using cudart::RowsCopy;
 using cudart::StreamId;
 using wire::Op;
 
@@ -19,6 +20,10 @@ namespace {
 
 void* pointer(uint64_t address) {
   return reinterpret_cast<void*>(address);
+}
+
+RowsCopy one_row(uint64_t to, const void* from, uint64_t bytes) {
+  return {{to, bytes, 1}, {reinterpret_cast<uint64_t>(from), bytes, 1}, bytes};
 }
 
 bool is_in_window(const MemoryRange& range) {
@@ -106,6 +111,7 @@ cudaError_t Server::allocate_window(MemoryKind kind, uint64_t bytes, uint64_t& a
 // The pages of the window go back to the system, and come again as zeros.
 cudaError_t Server::release_range(const MemoryRange& range) {
   owned_.remove(range.begin);
+  writers_.forget({range.begin, range.end});
   if (const auto array = array_bytes_.find(range.begin); array != array_bytes_.end()) {
     array_memory_ -= array->second;
     array_bytes_.erase(array);
@@ -154,6 +160,7 @@ cudaError_t Server::release_async(const Call& call) {
   const auto range = owned_.at(call.argument(0));
   if (!range || range->kind != MemoryKind::device) return cudaErrorInvalidValue;
   owned_.remove(range->begin);
+  writers_.forget({range->begin, range->end});
   return backend_.release_async(range->begin, stream);
 }
 
@@ -197,7 +204,10 @@ cudaError_t Server::copy_in(const Call& call) {
     return refuse_range("a copy", call.argument(0), call.data.size());
   if (call.data.empty()) return cudaSuccess;
   if (on_work_) on_work_(call.op());
-  return backend_.copy(pointer(call.argument(0)), call.data.data(), call.data.size(), stream, false);
+  const cudaError_t error =
+      backend_.copy(pointer(call.argument(0)), call.data.data(), call.data.size(), stream, false);
+  if (!writers_.is_following()) return error;
+  return follow_copy(error, one_row(call.argument(0), call.data.data(), call.data.size()), true, stream);
 }
 
 cudaError_t Server::copy_in_bulk(const Call& call) {
@@ -207,7 +217,9 @@ cudaError_t Server::copy_in_bulk(const Call& call) {
   if (!owned_.holds(address, bytes)) return refuse_range("a copy", address, bytes);
   if (bytes == 0 || bytes > wire::kBulkBytes) return cudaErrorInvalidValue;
   before_waiting("copy_in_bulk");
-  const cudaError_t error = backend_.copy(pointer(address), memory_.bulk(), bytes, stream, false);
+  cudaError_t error = backend_.copy(pointer(address), memory_.bulk(), bytes, stream, false);
+  if (writers_.is_following())
+    error = follow_copy(error, one_row(address, memory_.bulk(), bytes), true, stream);
   if (error != cudaSuccess) return error;
   wait_for(call, [this, stream] { return backend_.query_stream(stream); });
   return cudaSuccess;
@@ -236,7 +248,10 @@ cudaError_t Server::copy_device(const Call& call) {
   if (!owned_.holds(from, bytes)) return refuse_range("a copy", from, bytes);
   if (bytes == 0) return cudaSuccess;
   if (on_work_) on_work_(call.op());
-  return backend_.copy(pointer(to), pointer(from), bytes, stream, false);
+  const cudaError_t error = backend_.copy(pointer(to), pointer(from), bytes, stream, false);
+  if (!writers_.is_following()) return error;
+  const RowsCopy copy = one_row(to, pointer(from), bytes);
+  return follow_copy(error, copy, is_host_data(copy), stream);
 }
 
 bool Server::holds_fill(const cudart::Fill& fill) const {
@@ -260,6 +275,7 @@ cudaError_t Server::fill(const Call& call) {
                           call.high(2),     call.argument(3), call.argument(4)};
   if (!holds_fill(fill)) return refuse_range("a memset", fill.address, fill.width * fill.element_bytes);
   if (on_work_) on_work_(call.op());
+  if (writers_.is_following()) writers_.fill(fill);
   return backend_.fill(fill, stream);
 }
 

@@ -104,6 +104,7 @@ cudaError_t Server::unregister_host(uint64_t begin) {
   if (begin != found->second) munmap(reinterpret_cast<void*>(begin), range->end - range->begin);
   detached_.insert(found->second);
   registered_.erase(found);
+  if (const auto range = owned_.at(begin)) writers_.forget({range->begin, range->end});
   owned_.remove(begin);
   return error;
 }

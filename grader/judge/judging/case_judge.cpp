@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/elapsed.h"
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/inject.h"
 #include "judge/judging/verdict.h"
@@ -57,6 +58,13 @@ nlohmann::json CaseJudge::judge() {
   describe_speed(record);
   collect_reports(record, outcome);
   if (!outcome.accepted()) add_help(outcome);
+  if (outcome.accepted() && writers_.needs_probe()) {
+    try {
+      probe_writers();
+    } catch (const JudgeFault&) {  // the case is judged; the kernels have the benefit of the doubt
+    }
+  }
+  if (writers_.is_known()) record["outputs_by"] = writers_.to_json();
   record["outcome"] = outcome.to_json();
   record["verification"] = {{"repetitions", repetitions_},
                             {"methods", methods_},
@@ -195,12 +203,26 @@ std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
   let_others_go_first();
   const Phases::Scope running(phases_, "run");
   buffers_->poison(Output::kSubmission);
-  const Answer answer = submission_->call(Op::kRun, arguments);
+  const Answer answer = submission_->call(Op::kRun, arguments, protocol::Follow::kWriters);
   buffers_->snapshot(Output::kSubmission);
   ++repetitions_;
   if (!answer.ok()) return submission_->explain(answer, run_name());
+  if (submission_->turn() > 0) writers_.add(answer.reply.written);
   if (auto over = device_memory_.check(free_device_memory(), run_name())) return over;
   return integrity_fault(run_name());
+}
+
+// One run more, of which nothing counts but who wrote: what the host copies into outputs is replaced, and
+// what no kernel writes stays replaced. It comes when all else is recorded.
+void CaseJudge::probe_writers() {
+  let_others_go_first();
+  const Phases::Scope probing(phases_, "writers_probe");
+  if (!submission_->call(Op::kPlan, plan_arguments()).ok()) return;
+  const Arguments arguments = refresh_for_check();
+  buffers_->poison(Output::kSubmission);
+  const Answer answer = submission_->call(Op::kRun, arguments, protocol::Follow::kProbe);
+  if (answer.ok()) writers_.add_probe(answer.reply.written);
+  submission_->call(Op::kFree);
 }
 
 std::optional<Outcome> CaseJudge::attach(RunnerProcess& runner, Output output) {
@@ -210,7 +232,7 @@ std::optional<Outcome> CaseJudge::attach(RunnerProcess& runner, Output output) {
     if (!answer.ok()) return runner.explain(answer, kStartOfProgram);
   }
   for (const SharedBuffer& buffer : buffers_->output_buffers(output)) {
-    const Answer answer = runner.attach(buffer, false);
+    const Answer answer = runner.attach(buffer, false, true);
     if (!answer.ok()) return runner.explain(answer, kStartOfProgram);
   }
   return std::nullopt;

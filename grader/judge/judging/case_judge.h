@@ -15,6 +15,7 @@
 #include "judge/judging/case_spec.h"
 #include "judge/judging/device_memory_limit.h"
 #include "judge/judging/judge_context.h"
+#include "judge/judging/output_writers.h"
 #include "judge/judging/phases.h"
 #include "judge/judging/run_order.h"
 #include "judge/judging/services.h"
@@ -133,6 +134,7 @@ class CaseJudge {
   Outcome too_many_voids(int voids, int tried) const;
   std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
   std::optional<Outcome> plan_again();
+  void probe_writers();
   void describe_plan(nlohmann::json& record) const;
   void describe_speed(nlohmann::json& record) const;
   void collect_reports(nlohmann::json& record, Outcome& outcome);
@@ -156,6 +158,7 @@ class CaseJudge {
   double trusted_constant_us_ = std::numeric_limits<double>::infinity();
   std::unique_ptr<RunnerProcess> submission_;  // ends before the buffers' memory goes
   nlohmann::json device_, timing_, ratios_, ratios_with_host_;
+  WorstWriters writers_;
   std::set<std::string> methods_;
   std::int64_t cells_checked_ = 0;
   double max_error_over_bound_ = 0, max_rms_over_limit_ = 0;

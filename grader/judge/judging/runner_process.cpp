@@ -138,7 +138,7 @@ std::optional<Answer::Kind> RunnerProcess::broken_limit() const {
   return std::nullopt;
 }
 
-Answer RunnerProcess::attach(const SharedBuffer& buffer, bool read_only) {
+Answer RunnerProcess::attach(const SharedBuffer& buffer, bool read_only, bool is_output) {
   Command command;
   command.op = Op::kAttach;
   std::strncpy(command.name, buffer.name.c_str(), sizeof command.name - 1);
@@ -146,14 +146,16 @@ Answer RunnerProcess::attach(const SharedBuffer& buffer, bool read_only) {
   command.bytes = buffer.bytes;
   command.mapped_bytes = buffer.mapped_bytes;
   command.read_only = read_only ? 1 : 0;
+  command.is_output = is_output ? 1 : 0;
   const Answer answer = exchange(command, buffer.fd, spec_.limits.start);
   attached_ = attached_ || answer.ok();
   return answer;
 }
 
-Answer RunnerProcess::call(Op op, const std::vector<std::int64_t>& arguments) {
+Answer RunnerProcess::call(Op op, const std::vector<std::int64_t>& arguments, protocol::Follow follow) {
   Command command;
   command.op = op;
+  command.follow = follow;
   for (std::size_t i = 0; i < arguments.size(); ++i) command.arguments[i] = arguments[i];
   return exchange(command, -1, op == Op::kPlan ? spec_.limits.plan : spec_.limits.run);
 }

@@ -39,8 +39,9 @@ class RunnerProcess {
   RunnerProcess(const RunnerProcess&) = delete;
   RunnerProcess& operator=(const RunnerProcess&) = delete;
 
-  Answer attach(const SharedBuffer& buffer, bool read_only);
-  Answer call(protocol::Op op, const std::vector<std::int64_t>& arguments = {});
+  Answer attach(const SharedBuffer& buffer, bool read_only, bool is_output = false);
+  Answer call(protocol::Op op, const std::vector<std::int64_t>& arguments = {},
+              protocol::Follow follow = protocol::Follow::kNothing);
 
   // What the emulator's runtime reports (judge/judging/report_lines.h); empty where there is none.
   nlohmann::json drain_diagnostics();

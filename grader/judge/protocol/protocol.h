@@ -26,6 +26,13 @@ enum class Op : std::uint32_t {
   kNewHost,     // of an executor: the socket to another host process comes along, whose predecessor is dead
 };
 
+// Whether an executor notes in a run who writes the outputs (judge/executor/README.md).
+enum class Follow : std::uint16_t {
+  kNothing = 0,  // a timed run
+  kWriters,      // it notes
+  kProbe,        // it replaces what the host copies into outputs, too: nothing of the run decides a verdict
+};
+
 struct Command {
   std::uint32_t magic = kMagic;
   Op op = Op::kEnd;
@@ -35,7 +42,8 @@ struct Command {
   std::uint64_t bytes = 0;         // of the payload
   std::uint64_t mapped_bytes = 0;  // of the whole object behind the descriptor
   std::uint32_t read_only = 0;
-  std::uint32_t padding = 0;
+  std::uint16_t is_output = 0;       // kAttach, of an executor: who writes the buffer is followed
+  Follow follow = Follow::kNothing;  // kRun, of an executor; the submission does not hear of it
   std::int64_t arguments[8] = {};
 };
 
@@ -61,6 +69,13 @@ constexpr std::uint32_t kNoteUnreadError =
 constexpr std::uint32_t kNoteManagedMemory = 4;     // cudaMallocManaged; of an executor
 constexpr std::uint32_t kNoteManagedVariables = 8;  // __managed__; of an executor
 
+// Bytes of a run's outputs, by who wrote them last (judge/executor/output_writers.h).
+struct Written {
+  std::uint64_t kernels = 0;  // launched
+  std::uint64_t bytes = 0;    // of all outputs; 0: nobody looked
+  std::uint64_t host = 0, passed = 0, filled = 0;
+};
+
 struct Reply {
   std::uint32_t magic = kMagic;
   Op op = Op::kEnd;
@@ -77,6 +92,7 @@ struct Reply {
   double host_us = 0;          // of host code while the gate was closed; kPlan, kFree: of the whole call
   std::uint64_t launches = 0;  // kRun, of an executor: kernels, those of graphs included
   std::uint64_t bytes = 0;  // kReport: written; kPlan, of an executor: of device memory that the plan holds
+  Written written;          // kRun that was followed, of an executor
   char message[256] = {};   // NUL-terminated
 };
 

@@ -25,7 +25,7 @@ std::vector<json> ladder_over(const std::string& baseline) {
 
 TEST(Calibrate, TakesTheBestStepOverTheBaselineThatIsNamed) {
   const json run{{"run", "r"}, {"lab", "apsp"}, {"device", {{"name", "H200"}}}};
-  const std::string yaml = propose_thresholds(run, ladder_over("naive"), "naive");
+  const std::string yaml = propose_thresholds(run, ladder_over("naive"), "naive", "ratios");
   EXPECT_NE(yaml.find("over naive"), std::string::npos) << yaml;
   EXPECT_NE(yaml.find("  complete: {100: 1.80, 1000: 27.00}"), std::string::npos) << yaml;
   EXPECT_NE(yaml.find("  sparse: {1000: 0.05}"), std::string::npos) << yaml;
@@ -33,8 +33,8 @@ TEST(Calibrate, TakesTheBestStepOverTheBaselineThatIsNamed) {
 
 TEST(Calibrate, IsReadAsAPolicyAgain) {
   const json run{{"run", "r"}, {"lab", "spmm"}, {"device", json::object()}};
-  const std::string proposed =
-      propose_thresholds(run, {step_record("step-01", "cora", 32, {{"cub", {{"median", 3.0}}}})}, "cub", 0.5);
+  const std::string proposed = propose_thresholds(
+      run, {step_record("step-01", "cora", 32, {{"cub", {{"median", 3.0}}}})}, "cub", "ratios", 0.5);
   std::string text = kPolicy;
   text = text.substr(0, text.find("thresholds:")) + proposed;
   EXPECT_EQ(policy(text).thresholds.of({{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}}), 1.5);
@@ -46,14 +46,29 @@ TEST(Calibrate, CasesOfOneDatasetAndWidthHaveAThresholdEach) {
   one["case"]["id"] = "pipeline-cora";
   other["case"]["id"] = "aggregate-cora";
   other["ratios"]["naive"]["median"] = 4.0;
-  const std::string yaml = propose_thresholds(run, {one, other}, "naive", 0.5);
+  const std::string yaml = propose_thresholds(run, {one, other}, "naive", "ratios", 0.5);
   EXPECT_NE(yaml.find("  aggregate-cora: 2.00  #"), std::string::npos) << yaml;
   EXPECT_NE(yaml.find("  pipeline-cora: 1.00  #"), std::string::npos) << yaml;
 }
 
+// A policy with `time: device_and_host` scores by other ratios than the device's; its thresholds are
+// of those.
+TEST(Calibrate, ReadsTheRatiosThatThePolicyScoresBy) {
+  const json run{{"run", "r"}, {"lab", "spmm"}, {"device", json::object()}};
+  json one = step_record("step-01", "cora", 32, {{"cub", {{"median", 4.0}}}});
+  one["ratios_with_host"] = {{"cub", {{"median", 2.0}}}};
+  const auto proposed_by = [&](const std::string& text) {
+    return propose_thresholds(run, {one}, "cub", policy(text).ratios_key(), 0.5);
+  };
+  EXPECT_NE(proposed_by(kPolicy).find("  cora: {32: 2.00}"), std::string::npos);
+  const std::string with_host = proposed_by(std::string(kPolicy) + "time: device_and_host\n");
+  EXPECT_NE(with_host.find("  cora: {32: 1.00}"), std::string::npos) << with_host;
+  EXPECT_NE(with_host.find("host time included"), std::string::npos) << with_host;
+}
+
 TEST(Calibrate, NamesTheBaselinesThatWereTimed) {
   try {
-    propose_thresholds({{"run", "r"}, {"lab", "apsp"}}, ladder_over("naive"), "cusparse_default");
+    propose_thresholds({{"run", "r"}, {"lab", "apsp"}}, ladder_over("naive"), "cusparse_default", "ratios");
     FAIL() << "proposed thresholds over a baseline that was not timed";
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("timed: naive"), std::string::npos) << error.what();
@@ -66,7 +81,7 @@ TEST(Calibrate, WritesIntoTheModelsOwnSectionAndNowhereElse) {
   const auto propose = [](const char* device, double ratio) {
     return propose_thresholds({{"run", "r"}, {"lab", "spmm"}, {"device", {{"name", device}}}},
                               {step_record("step-01", "cora", 32, {{"cub", {{"median", ratio}}}})}, "cub",
-                              0.5);
+                              "ratios", 0.5);
   };
   const auto threshold = [&](const std::string& text, const char* device) {
     return policy(text).thresholds_for(device).of({{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}});

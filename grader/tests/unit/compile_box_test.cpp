@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "judge/compile/compile_key.h"
 #include "judge/compile/compiler.h"
 
 namespace warpgrade {
@@ -12,10 +17,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Answers like nvcc: -o names the output, -c makes an object. Then it does what the test says.
+// Answers like nvcc: -o names the output, -c makes an object. Then it does what the test says. Asked which
+// commands it would run, it names the host compiler that it was given, as nvcc does.
 constexpr const char* kCompiler = R"(#!/bin/sh
 here=$(dirname "$0")/..
-compile=no
+compile=no host=gcc
+case "$*" in
+  *--dryrun*)
+    while [ $# -gt 0 ]; do case $1 in -ccbin) host="\"${2%/*}\"/${2##*/}" ;; esac; shift; done
+    echo "#\$ $host -D__CUDACC__ -E -x c++ /dev/null"
+    exit 0 ;;
+esac
 while [ $# -gt 0 ]; do
   case $1 in
     -c) compile=yes; source=$2; shift ;;
@@ -65,7 +77,7 @@ class CompileBox : public ::testing::Test {
     options.architecture = "90";
     options.limit = std::chrono::seconds(20);
     // A cache of its own each time: nothing is found compiled.
-    Compiler compiler(toolchain_, root() / ("cache" + std::to_string(compiled_++)));
+    Compiler compiler(toolchain_, cache_.empty() ? root() / ("cache" + std::to_string(compiled_++)) : cache_);
     return compiler.compile(read_submission(root() / "class/one", "spmm", Role::kStudent), options);
   }
 
@@ -78,7 +90,32 @@ class CompileBox : public ::testing::Test {
 
   const fs::path& root() const { return scratch_.path(); }
 
+  // From here on one cache, and a copy of what submissions are compiled with, which a test may change.
+  void keep_one_cache() {
+    cache_ = root() / "kept";
+    const fs::path from = project_root(), to = root() / "home";
+    for (const char* folder : {"reference/include", "grader/judge/protocol", "grader/judge/runner",
+                               "grader/judge/executor", "grader/cudart"}) {
+      make_directories((to / folder).parent_path());
+      fs::copy(from / folder, to / folder, fs::copy_options::recursive);
+    }
+    setenv("WARPGRADE_HOME", to.c_str(), 1);
+  }
+
+  void TearDown() override {
+    unsetenv("WARPGRADE_HOME");
+    unsetenv("NVCC_CCBIN");
+  }
+
+  // The runner's folders in the cache; each is a set of objects that students are linked with.
+  std::size_t runners() const {
+    return static_cast<std::size_t>(std::count_if(
+        fs::directory_iterator(cache_), fs::directory_iterator(),
+        [](const auto& entry) { return entry.path().filename().string().starts_with("runner-spmm-"); }));
+  }
+
  private:
+  fs::path cache_;
   TemporaryDirectory scratch_{"compile-box-test"};
   Toolchain toolchain_;
   int compiled_ = 0;
@@ -169,6 +206,75 @@ TEST_F(CompileBox, WhatTheCompilerSaysIsMadeText) {
   EXPECT_NE(result.message.find("spmm.cu(1): error"), std::string::npos) << result.message;
   const CompileResult flood = compile("yes 'warning: more and more words' | head -c 50000000 >&2");
   EXPECT_LE(flood.log.size(), size_t{2} << 20);
+}
+
+TEST_F(CompileBox, AnotherContractIsCompiledAndLinkedAnew) {
+  keep_one_cache();
+  EXPECT_FALSE(compile("").cached);
+  EXPECT_TRUE(compile("").cached);
+  const fs::path includes = root() / "home/reference/include";
+  for (const char* header : {"warpgrade/spmm.h", "warpgrade/csr.h"}) {
+    const fs::path file = fs::exists(includes / header) ? includes / header : includes / "warpgrade/new.h";
+    write_text(file, (fs::exists(file) ? read_text(file) : "") + "// changed\n");
+    const std::size_t before = runners();
+    EXPECT_FALSE(compile("").cached) << file;
+    EXPECT_EQ(runners(), before + 1) << "linked to the runner of other contracts: " << file;
+    EXPECT_TRUE(compile("").cached) << file;
+  }
+}
+
+TEST_F(CompileBox, AnotherHostCompilerMakesOtherObjects) {
+  keep_one_cache();
+  EXPECT_FALSE(compile("").cached);
+  EXPECT_TRUE(compile("").cached);
+  std::size_t known = runners();
+  // By its path, and by what it says of itself where the path stays.
+  for (const char* name : {"g++-77", "g++-78"}) {
+    make_directories(root() / "tools/bin");
+    const fs::path compiler = root() / "tools/bin" / name;
+    write_scratch(compiler, "#!/bin/sh\necho 'g++ (Wrapped) 77.0'\n", 0755);
+    fs::permissions(compiler, fs::perms(0755));
+    setenv("NVCC_CCBIN", compiler.c_str(), 1);
+    EXPECT_FALSE(compile("").cached) << name;
+    EXPECT_TRUE(compile("").cached) << name;
+    EXPECT_EQ(runners(), ++known) << name;
+  }
+  Toolchain toolchain = find_toolchain();
+  toolchain.nvcc = root() / "toolkit/bin/nvcc";
+  const std::string before = tools_key(toolchain);
+  const fs::path second =
+      root() / "toolkit/bin/nvcc-2";  // a name that nobody was asked by: what it says is new
+  fs::copy_file(toolchain.nvcc, second);
+  toolchain.nvcc = second;
+  EXPECT_EQ(tools_key(toolchain), before);
+  const fs::path changed = root() / "tools/bin/g++-78";
+  fs::remove(changed);
+  write_scratch(changed, "#!/bin/sh\necho 'g++ (Wrapped) 78.0'\n", 0755);
+  fs::permissions(changed, fs::perms(0755));
+  toolchain.nvcc = root() / "toolkit/bin/nvcc-3";
+  fs::copy_file(second, toolchain.nvcc);
+  EXPECT_NE(tools_key(toolchain), before) << "the version is no part of the key";
+}
+
+TEST_F(CompileBox, AMachineThatCompilesNothingSaysNothingOfTheSubmission) {
+  keep_one_cache();
+  // No header of C++, a full disk, a compiler that is not there: none is the student's, and none stays.
+  for (const char* words : {"spmm.cu:1: fatal error: vector: No such file or directory",
+                            "gcc: fatal error: cannot execute cc1plus: posix_spawnp",
+                            "nvcc fatal: Failed to write to file: No space left on device"}) {
+    EXPECT_THROW(compile(std::string("echo '") + words + "' >&2; exit 1"), JudgeFault) << words;
+    EXPECT_THROW(compile("", std::string("echo '") + words + "' >&2; exit 1"), JudgeFault) << words;
+  }
+  const CompileResult after = compile("");
+  EXPECT_TRUE(after.ok() && !after.cached) << after.message;
+}
+
+TEST_F(CompileBox, AnErrorThatTheProbeDoesNotHaveIsTheSubmissions) {
+  keep_one_cache();
+  const std::string missing =
+      "grep -q probe.cu $source || { echo 'spmm.cu:1: fatal error: mine.h: No such file' >&2; exit 1; }";
+  EXPECT_EQ(compile(missing).status, "compile_error");
+  EXPECT_TRUE(compile(missing).cached);
 }
 
 }  // namespace

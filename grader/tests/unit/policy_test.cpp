@@ -11,7 +11,8 @@ namespace {
 
 // A lab whose cases name a dataset and nothing else.
 Policy with_cases(const std::string& more) {
-  PolicyVocabulary known{.datasets = {"cora"}, .cases = {"cora-k32"}, .width = "K"};
+  PolicyVocabulary known{
+      .datasets = {"cora"}, .cases = {"cora-k32"}, .baselines = {"cusparse_default"}, .width = "K"};
   known.read_cases = [](const YamlPlace& list) {
     std::vector<CaseSpec> cases;
     for (const YamlPlace& item : list.items("a list")) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "course/score/gpu_model.h"
 #include "course/score/score.h"
 
 namespace warpgrade {
@@ -22,7 +23,12 @@ thresholds:
 
 inline Policy policy(const std::string& text = kPolicy) {
   return parse_policy(text, "test.yaml",
-                      {.datasets = {"cora", "arxiv"}, .cases = {"cora-k32", "arxiv-k32"}, .width = "K"});
+                      {.datasets = {"cora", "arxiv"},
+                       .cases = {"cora-k32", "arxiv-k32"},
+                       .sets = {"public", "hidden"},
+                       .baselines = {"cusparse_default", "naive"},
+                       .gpus = known_gpus(),
+                       .width = "K"});
 }
 
 inline json run_of(const std::string& backend) {

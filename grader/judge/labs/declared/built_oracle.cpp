@@ -10,6 +10,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/toolchain.h"
+#include "judge/compile/compile_key.h"
 #include "judge/compile/workshop.h"
 #include "judge/declaration/contract.h"
 
@@ -36,8 +37,8 @@ fs::path built_oracle(const declaration::LabDeclaration& lab, const std::string&
   const fs::path serving = project_root() / "grader/judge/labs/declared";
   const std::string program = declaration::oracle_program(lab);
   const std::string key = Sha256()
-                              .part("oracle-1")
-                              .part(toolchain.version)
+                              .part("oracle-2")
+                              .part(tools_key(toolchain))
                               .part(program)
                               .part(read_text(serving / "oracle_main.h"))
                               .part(hash_of_sources(lab.folder, file))
@@ -67,6 +68,7 @@ fs::path built_oracle(const declaration::LabDeclaration& lab, const std::string&
                      (lab.folder / file).string()};
   const HostCompiler host = host_compiler();
   process.command.insert(process.command.end(), host.flags.begin(), host.flags.end());
+  process.environment = {{"PATH", kCompilersPath}};
   process.timeout = std::chrono::seconds(300);
   const ProcessResult result = run_process(process);
   if (!result.ok()) {

@@ -1,0 +1,73 @@
+"""`python -m warpgrade_reports.attention RUN_DIR --people FILE`: who in a class needs a person, for a terminal.
+
+The same list as in the class report (`people.needs_of`). Exit 0: done; 1: the input cannot be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from warpgrade_reports.class_report import MOST_POINTERS, find_pointers
+from warpgrade_reports.class_stats import doubts
+from warpgrade_reports.people import Need, needs_of, read_people
+from warpgrade_reports.reading import read_run
+from warpgrade_reports.source import ReportInputError, printable
+
+_MOST_NAMED = 12
+
+
+def text_of(needs: Sequence[Need], *, most: int = _MOST_NAMED) -> str:
+    """A paragraph a reason; a long list ends with how many more there are."""
+    if not needs:
+        return "nobody in this class needs a person\n"
+    lines = []
+    for need in needs:
+        lines.append(f"{need.title} ({len(need.items)}): {need.advice}")
+        for item in need.items[:most]:
+            text = f"{item.name}: {item.note}" if item.note else item.name
+            lines.append("  " + " ".join(printable(text).split()))
+        if len(need.items) > most:
+            lines.append(f"  and {len(need.items) - most} more")
+    return "\n".join(lines) + "\n"
+
+
+def json_of(needs: Sequence[Need]) -> str:
+    """The same for programs, whole."""
+    reasons = [
+        {"reason": need.anchor, "title": need.title, "advice": need.advice,
+         "people": [{"name": item.name, "note": item.note} for item in need.items]}
+        for need in needs
+    ]  # fmt: skip
+    return json.dumps({"schema": "warpgrade.attention.v1", "needs": reasons}, ensure_ascii=False, indent=1) + "\n"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(prog="warpgrade_reports.attention", description="Who needs a person.")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR")
+    parser.add_argument(
+        "--people", type=Path, required=True, metavar="FILE", help="as `warpgrade export` tells of them"
+    )
+    parser.add_argument("--sources", type=Path, metavar="DIR", help="a folder a submission; default: the snapshots")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    options = parser.parse_args(arguments)
+    try:
+        run = read_run(options.run)
+        people, _ = read_people(options.people)
+        for row, person in enumerate(people):
+            person["row"] = row
+        similar, _ = find_pointers(options.run, run.lab, options.sources)
+        needs = needs_of(people, doubts(run), similar[:MOST_POINTERS])
+        sys.stdout.buffer.write((json_of(needs) if options.json else text_of(needs)).encode("utf-8", "replace"))
+    except ReportInputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
