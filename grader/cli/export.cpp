@@ -177,6 +177,7 @@ class Export {
     FinalGrades finals;
     if (!options_.without_overrides) finals = final_grades(options_.run, options_.gradebook);
     describe_sources(finals.gradebook);
+    appeals_ = finals.appeals;
     students_ = exported_class(policy_, parts_, finals, made_from_.at("text"),
                                {options_.not_submitted == "zero", options_.all_graded});
     for (Views* views : {&students_.own, &students_.everyone, &students_.graded})
@@ -349,6 +350,8 @@ class Export {
                    {"on_roster", !is_not_on_roster(view, students_.everyone)}};
       for (const char* key : {"graded_in", "unfinished"})
         if (view.contains(key)) item[key] = view[key];
+      if (const auto appeal = appeals_.find(person.at("id")); appeal != appeals_.end())
+        item["appeal"] = appeal->second;
       if (person.contains("email")) item["email"] = person["email"];
       if (view.contains("late")) item["late"] = view["late"].value("note", "");
       if (view.contains("refusal")) item["refusal"] = view["refusal"].value("message", "");
@@ -444,6 +447,7 @@ class Export {
   RunParts parts_;
   Policy policy_;
   ExportedClass students_;
+  std::map<std::string, std::string> appeals_;  // open, by student
   std::string worksheet_note_;
   std::map<std::string, fs::path> written_;
   std::map<std::string, std::vector<std::string>> left_out_;  // ids of students, by format

@@ -290,6 +290,8 @@ FinalGrades final_grades(const fs::path& run, const std::optional<fs::path>& giv
     points.total_cases = grade.total_cases;
     points.unfinished = grade.unfinished();
   }
+  for (const Appeal& appeal : book.open_appeals())
+    if (appeal.lab == lab) final.appeals[appeal.student] = appeal.text;
   const Gradebook::State state = book.state();
   final.gradebook = {{"path", fs::absolute(gradebook).lexically_normal().string()},
                      {"entry", state.entry},

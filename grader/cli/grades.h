@@ -42,8 +42,9 @@ int list_appeals(const GradesOptions& options);
 
 // The grades that count for a run, and what they were made from.
 struct FinalGrades {
-  std::map<std::string, FinalPoints> points;  // by student, of those whom the gradebook has
-  nlohmann::json gradebook;                   // {path, entry, at, overrides}; null: there is none
+  std::map<std::string, FinalPoints> points;   // by student, of those whom the gradebook has
+  std::map<std::string, std::string> appeals;  // open ones of the lab, by student
+  nlohmann::json gradebook;                    // {path, entry, at, overrides}; null: there is none
 };
 
 // Asks `gradebook`, or the one that the run was collected into; brings the run's scores in it up to date
