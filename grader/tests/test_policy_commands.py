@@ -49,7 +49,7 @@ def test_the_pages_example_is_sound_and_its_samples_get_what_the_page_says(tmp_p
         ("secret_baselines: [naiv]", "lab spmm has no baseline 'naiv'"),
         ("visibility: {open: [publik]}", "week7.yaml:5: visibility.open[0]: lab spmm has no set 'publik' (did you"),
         ("remote: {cases: [synth-hup-k32]}", "remote.cases[0]: lab spmm has no case, dataset or set 'synth-hup-k32'"),
-        ("measured_on: H20O", "measured_on: no GPU that this version knows is called 'H20O' (did you mean H200?)"),
+        ("measured_on: H10O", "measured_on: no GPU that this version knows is called 'H10O' (did you mean H100?)"),
         ("timezone: Mars/Olympus", "timezone: expected a name such as Europe/Berlin"),
     ],
 )
