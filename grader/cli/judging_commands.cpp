@@ -122,6 +122,13 @@ int grade_class(GradeOptions options, bool with_references) {
 int bench(GradeOptions options) {
   if (options.run.empty()) options.run = default_run_folder(options.lab + "-bench");
   options.references = reference_solutions(options.lab);
+  if (options.references.empty() && !options.submissions) {
+    throw UsageError(
+        "no solution of the staff's is here for lab {0}, as in a hand-out; `warpgrade grade student/{0} "
+        "--lab {0}` "
+        "judges yours, with times on a GPU",
+        options.lab);
+  }
   // Without a GPU there is nothing to time: the quick cases show that everything runs.
   if (options.cases.empty() && choose_backend(options.backend).name == "emulator") options.cases = {"public"};
   const GradeSummary summary = grade(options);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -29,6 +30,27 @@ std::string unknown_command(const CLI::App& app) {
                      rest.front(), app.get_name());
 }
 
+// The command that was asked for, as it is typed: "./warpgrade grades override".
+std::string asked_command(const CLI::App& app) {
+  std::string words = own_command();
+  for (const CLI::App* asked = &app; !asked->get_subcommands().empty();) {
+    asked = asked->get_subcommands().front();
+    words += " " + asked->get_name();
+  }
+  return words;
+}
+
+// `warpgrade help grade` is `warpgrade grade --help`, and `warpgrade` alone asks for help too.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  return words;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Judges GPU-programming labs: correctness, speed-ups with intervals, reports.", own_command()};
   app.require_subcommand(1);
@@ -48,9 +70,16 @@ int run(int argc, char** argv) {
   datasets::add_data_commands(app, data_context);
 
   add_footers(app);
+  app.failure_message([](const CLI::App* asked, const CLI::Error& error) {
+    return fmt::format("error: {}; `{} --help` shows what it takes\n", error.what(), asked_command(*asked));
+  });
+  if (argc < 2) {
+    fmt::print(stderr, "{}", app.help());
+    return kExitUsage;
+  }
 
   try {
-    app.parse(argc, argv);
+    app.parse(words_of(argc, argv));
   } catch (const CLI::RequiredError& error) {
     const std::string unknown = unknown_command(app);
     if (!unknown.empty()) throw UsageError(unknown);

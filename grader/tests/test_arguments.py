@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,21 @@ def test_a_students_test_without_a_stub_or_a_backend_is_no_success(tmp_path: Pat
         assert done.returncode == 1
         assert words in done.stderr
         assert not done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ((), 1, "Usage: ./warpgrade [OPTIONS] SUBCOMMAND"),
+        (("help", "grade"), 0, "Usage: ./warpgrade grade [OPTIONS]"),
+        (("report",), 1, "error: run is required; `./warpgrade report --help` shows what it takes"),
+        (("grades", "override", "s1"), 1, "`./warpgrade grades override --help` shows what it takes"),
+        (("submit", "spmm", "--lab", "spmm"), 1, "give the folder that holds spmm.cu, for instance student/spmm"),
+        (("test", "student/spmm"), 1, "a lab's name is one word, without a folder before it"),
+    ],
+)
+def test_a_wrong_command_is_told_what_to_type_instead(words: tuple[str, ...], code: int, said: str) -> None:
+    done = warpgrade(*words, env=os.environ | {"WARPGRADE_COMMAND": "./warpgrade"})
+    assert done.returncode == code
+    assert said in (done.stderr if code else done.stdout)
+    assert code == 0 or done.stdout == ""

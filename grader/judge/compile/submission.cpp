@@ -92,7 +92,11 @@ nlohmann::json Submission::to_json() const {
 }
 
 Submission read_submission(const fs::path& folder, const std::string& lab, Role role) {
-  if (!fs::is_directory(folder)) throw UsageError("no such submission folder: {}", folder.string());
+  if (!fs::is_directory(folder)) {
+    throw UsageError(
+        "no such submission folder: {}; give the folder that holds {}.cu, for instance student/{}",
+        folder.string(), lab, lab);
+  }
   Submission submission;
   submission.role = role;
   submission.lab = lab;

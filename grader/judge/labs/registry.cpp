@@ -64,7 +64,9 @@ const Lab& find_lab(const std::string& name) {
     if (lab->name() == name) return *lab;
     known += (known.empty() ? "" : ", ") + lab->name();
   }
-  throw UsageError("no lab is named '{}'; the labs are: {}", name, known);
+  const bool is_path = name.find('/') != std::string::npos;
+  throw UsageError("no lab is named '{}'{}; the labs are: {}", name,
+                   is_path ? " (a lab's name is one word, without a folder before it)" : "", known);
 }
 
 }  // namespace warpgrade
