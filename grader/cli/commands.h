@@ -20,7 +20,7 @@ void add_submit_command(CLI::App& app, int& code);
 void add_run_commands(CLI::App& app, int& code);    // report, score, calibrate
 void add_grade_commands(CLI::App& app, int& code);  // collect, grades
 void add_policy_command(CLI::App& app, int& code);  // policy check, policy show
-void add_export_command(CLI::App& app, int& code);
+void add_export_command(CLI::App& app, int& code);  // export, attention
 void add_batch_commands(CLI::App& app, int& code);  // batch, resume, cancel, status, regrade, rescore, diff
 void add_desk_command(CLI::App& app, int& code);    // desk init, keys, serve, status, ...
 void add_remote_command(CLI::App& app, int& code);  // remote status, history, cancel

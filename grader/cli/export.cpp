@@ -24,6 +24,7 @@
 #include "course/batch/class_run.h"
 #include "course/batch/contain.h"
 #include "course/exports/exports.h"
+#include "course/exports/staff_facts.h"
 #include "course/exports/worksheet.h"
 #include "course/score/score.h"
 
@@ -107,6 +108,20 @@ class Export {
       : options_(options), formats_(options.formats.begin(), options.formats.end()) {
     if (formats_.empty()) formats_.insert(kFormats.begin(), kFormats.end());
     output_ = options.output.empty() ? options.run / "export" : options.output;
+  }
+
+  // Who needs a person, as the staff's page lists it.
+  int show_attention(bool as_json) {
+    read_run();
+    choose_students();
+    const TemporaryDirectory scratch("warpgrade-attention");
+    write_text(scratch.path() / "people.json", json_text(people()) + "\n");
+    std::vector<std::string> arguments{options_.run.string(), "--people",
+                                       (scratch.path() / "people.json").string()};
+    if (options_.sources) arguments.insert(arguments.end(), {"--sources", options_.sources->string()});
+    if (as_json) arguments.emplace_back("--json");
+    fmt::print("{}", run_reports_module("warpgrade_reports.attention", arguments));
+    return kExitGraded;
   }
 
   // The exit code: that of a judge's fault where a student's files are missing.
@@ -358,6 +373,8 @@ class Export {
       if (view.value("overridden", false)) item["overridden"] = true;
       if (view.contains("submission")) {
         item["submission"] = view["submission"].value("id", "");
+        if (!view.contains("graded_in"))
+          item.update(staff_facts(parts_, policy_, view["submission"].value("id", "")));
         if (pages) item["page"] = "../feedback/" + file_name_of(person.at("id")) + "/index.html";
       }
       list.push_back(std::move(item));
@@ -457,7 +474,27 @@ class Export {
 
 }  // namespace
 
+namespace {
+
+void add_attention_command(CLI::App& app, int& code) {
+  const auto options = std::make_shared<ExportOptions>();
+  const auto as_json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand(
+      "attention",
+      "who in a class needs a person: refused, no source, no kernel, near a threshold, faults, appeals ...");
+  command->add_option("run", options->run, "a run's folder, scored")->required();
+  command->add_option("--gradebook", options->gradebook, "the course's gradebook; default: the run's own")
+      ->envname("WARPGRADE_GRADEBOOK");
+  command->add_option("--sources", options->sources, "a folder for each submission; default: the snapshots");
+  command->add_flag("--without-overrides", options->without_overrides, "without the gradebook");
+  command->add_flag("--json", *as_json, "for programs");
+  command->callback([options, as_json, &code] { code = Export(*options).show_attention(*as_json); });
+}
+
+}  // namespace
+
 void add_export_command(CLI::App& app, int& code) {
+  add_attention_command(app, code);
   const auto options = std::make_shared<ExportOptions>();
   CLI::App* command = app.add_subcommand("export", "a run's grades for courseware, students and staff");
   command->add_option("run", options->run, "a run's folder, scored")->required();

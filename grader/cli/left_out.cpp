@@ -41,6 +41,7 @@ void add_policy_command(CLI::App& app, int&) {
   leave_out(app, "policy", "check a policy, or show what it gives");
 }
 void add_export_command(CLI::App& app, int&) {
+  leave_out(app, "attention", "who in a class needs a person");
   leave_out(app, "export", "a run's grades for courseware, students and staff");
 }
 void add_batch_commands(CLI::App& app, int&) {
@@ -61,7 +62,8 @@ std::optional<std::filesystem::path> gradebook_of(const std::filesystem::path& r
   if (!std::filesystem::exists(run / "gradebook.json")) return std::nullopt;
   return run / "gradebook.json";
 }
-FinalGrades final_grades(const std::filesystem::path& run, const std::optional<std::filesystem::path>& given) {
+FinalGrades final_grades(const std::filesystem::path& run,
+                         const std::optional<std::filesystem::path>& given) {
   if (!given && !gradebook_of(run)) return {};
   throw UsageError(
       "{}: this build only judges and reads no gradebook, so points that a person set would be missing. Run "

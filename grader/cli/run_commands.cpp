@@ -90,7 +90,9 @@ json overrides_by_submission(const json& run, const FinalGrades& finals) {
     for (const std::string& owner : owners) {
       const auto found = finals.points.find(owner);
       if (found == finals.points.end() || !found->second.overridden) continue;
-      set.push_back({{"student", owner}, {"points", found->second.points}, {"reason", found->second.reason}});
+      set.push_back({{"student", owner},
+                     {"points", found->second.points.value_or(0)},
+                     {"reason", found->second.reason}});
     }
     if (!set.empty()) submissions[id] = {{"owners", owners.size()}, {"set", std::move(set)}};
   }

@@ -4,9 +4,9 @@ import json
 
 import pytest
 from synthetic_class import SyntheticClass
-from warpgrade_reports.attention import main, text_of
+from warpgrade_reports.attention import main
 from warpgrade_reports.class_report import write_class_report
-from warpgrade_reports.people import Item, Need
+from warpgrade_reports.people import Item, Need, text_of
 
 FACTS = {  # what `warpgrade export` tells of somebody, and the reason that this is
     "appeals": {"appeal": "my kernel is right"},

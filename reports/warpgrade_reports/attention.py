@@ -13,26 +13,9 @@ from pathlib import Path
 
 from warpgrade_reports.class_report import MOST_POINTERS, find_pointers
 from warpgrade_reports.class_stats import doubts
-from warpgrade_reports.people import Need, needs_of, read_people
+from warpgrade_reports.people import Need, needs_of, read_people, text_of
 from warpgrade_reports.reading import read_run
-from warpgrade_reports.source import ReportInputError, printable
-
-_MOST_NAMED = 12
-
-
-def text_of(needs: Sequence[Need], *, most: int = _MOST_NAMED) -> str:
-    """A paragraph a reason; a long list ends with how many more there are."""
-    if not needs:
-        return "nobody in this class needs a person\n"
-    lines = []
-    for need in needs:
-        lines.append(f"{need.title} ({len(need.items)}): {need.advice}")
-        for item in need.items[:most]:
-            text = f"{item.name}: {item.note}" if item.note else item.name
-            lines.append("  " + " ".join(printable(text).split()))
-        if len(need.items) > most:
-            lines.append(f"  and {len(need.items) - most} more")
-    return "\n".join(lines) + "\n"
+from warpgrade_reports.source import ReportInputError
 
 
 def json_of(needs: Sequence[Need]) -> str:

@@ -36,7 +36,7 @@ from warpgrade_reports.class_stats import (
 from warpgrade_reports.feedback import environment, plain, scrolling_tables
 from warpgrade_reports.grouping import groups_of
 from warpgrade_reports.model import Run
-from warpgrade_reports.people import Person, link_of, needs_of, read_people
+from warpgrade_reports.people import Person, link_of, needs_of, read_people, text_of
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.similarity import Pointer, Print, pointers, print_of
@@ -204,13 +204,16 @@ def write_class_report(
     run = read_run(folder)
     if not run.students:
         raise ReportInputError(str(folder), "expected a student's submission, got none", "grade a class")
-    page = render_class_report(run, folder, find_pointers(folder, run.lab, sources), read_people(people))
+    found, listed = find_pointers(folder, run.lab, sources), read_people(people)
+    page = render_class_report(run, folder, found, listed)
+    attention = text_of(needs_of(listed[0], doubts(run), found[0][:MOST_POINTERS]))
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         sweep(output.parent, ".class-report-")
         with tempfile.TemporaryDirectory(prefix=".class-report-", dir=output.parent) as scratch:
             staged = Path(scratch) / "report"
             staged.mkdir()
+            (staged / "attention.txt").write_text(attention, encoding="utf-8", errors="replace", newline="\n")
             (staged / "index.html").write_text(page, encoding="utf-8", errors="replace", newline="\n")
             # The plots beside the PDF: both take seconds and neither needs the other.
             plots = multiprocessing.Process(target=_save_plots, args=(run, staged / "plots"))

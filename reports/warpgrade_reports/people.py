@@ -14,9 +14,10 @@ from typing import Any
 
 from warpgrade_reports.class_stats import Doubt
 from warpgrade_reports.similarity import Pointer
-from warpgrade_reports.source import read_node
+from warpgrade_reports.source import printable, read_node
 
 Person = dict[str, Any]
+_MOST_NAMED = 12  # of a reason, on a terminal
 
 
 @dataclass(frozen=True)
@@ -105,3 +106,18 @@ def needs_of(people: Sequence[Person], doubts: Sequence[Doubt], pointers: Sequen
              those(lambda p: p.get("overridden"), lambda p: p.get("reason", ""))),
     ]  # fmt: skip
     return [need for need in needs if need.items]
+
+
+def text_of(needs: Sequence[Need], *, most: int = _MOST_NAMED) -> str:
+    """A paragraph a reason; a long list ends with how many more there are."""
+    if not needs:
+        return "nobody in this class needs a person\n"
+    lines = []
+    for need in needs:
+        lines.append(f"{need.title} ({len(need.items)}): {need.advice}")
+        for item in need.items[:most]:
+            text = f"{item.name}: {item.note}" if item.note else item.name
+            lines.append("  " + " ".join(printable(text).split()))
+        if len(need.items) > most:
+            lines.append(f"  and {len(need.items) - most} more")
+    return "\n".join(lines) + "\n"
