@@ -42,7 +42,8 @@ class Course:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.book = folder, folder / "course.sqlite"
-        made = GeneratedClass("folder", 11, size=12)
+        made = GeneratedClass("folder", 11, size=13)
+        made.strangers.clear()
         kinds = ["slow", "slow", "absent", "wrong"] + ["fine"] * 8
         for person, kind in zip(made.people, kinds, strict=False):
             person.kind, person.team = kind, ""
