@@ -273,7 +273,7 @@ void apply_final(const Policy& policy, const std::map<std::string, FinalPoints>&
     view["computed_points"] = view.at("points");
     view["overridden"] = true;
     if (policy.visibility.override_reasons) view["override_reason"] = final.reason;
-  } else if (final.run == view.at("run")) {
+  } else if (final.run == view.at("run").get<std::string>()) {
     if (final.slip_days > 0 || view.contains("late")) view["late"]["note"] = final.late_note;
   } else {
     return;  // another run's submission counts: the caller shows that one

@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
         Typo{"late: {slip_days_per: studen}", "late.slip_days_per", "student"},
         Typo{"thresholds_by_gpu: {H100: {corra: {32: 1}}}", "thresholds_by_gpu.H100.corra", "cora"},
         Typo{"wieghts: {cora: 2}", "test.yaml:11", "weights"}),
-    [](const testing::TestParamInfo<Typo>& info) { return "Key" + std::to_string(info.index); });
+    [](const auto& typo) { return "Key" + std::to_string(typo.index); });
 
 TEST(PolicyWords, TheGatesAndTheBaselineAreChecked) {
   std::string text = kPolicy;
