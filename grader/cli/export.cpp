@@ -21,11 +21,11 @@
 #include "base/reports_module.h"
 #include "cli/commands.h"
 #include "cli/exported_class.h"
+#include "cli/grade_files.h"
 #include "course/batch/class_run.h"
 #include "course/batch/contain.h"
 #include "course/exports/exports.h"
 #include "course/exports/staff_facts.h"
-#include "course/exports/worksheet.h"
 #include "course/score/score.h"
 
 namespace warpgrade {
@@ -59,47 +59,10 @@ std::string few_of(const std::vector<std::string>& ids) {
   return fmt::format("{}{}", fmt::join(named, ", "), more);
 }
 
-// What courseware imports as one table.
-constexpr std::pair<const char*, std::string (*)(const Views&, const std::string&)> kTables[] = {
-    {"canvas", canvas_csv},           {"moodle", moodle_csv}, {"blackboard", blackboard_csv},
-    {"brightspace", brightspace_csv}, {"sakai", sakai_csv},   {"prairielearn-csv", prairielearn_csv}};
-
-std::string table_name(const std::string& format) {
-  if (format == "ilias") return "ilias.zip";
-  return format.ends_with("-csv") ? format.substr(0, format.size() - 4) + ".csv" : format + ".csv";
-}
-
 json read_object(const fs::path& file, const std::string& next) {
   json value = json::parse(read_text(file), nullptr, false);
   if (!value.is_object()) throw UsageError("{}: expected a JSON object; {}", file.string(), next);
   return value;
-}
-
-// Whose files could not be made, with the reason; the others' are not held up by them.
-using Troubles = std::map<std::string, std::string>;
-
-// One file a student, named by the student's id.
-void write_each(const Views& views, const fs::path& folder, const std::string& ending,
-                const std::function<std::string(const json&)>& text_of, Troubles& troubles) {
-  make_directories(folder);
-  for (const json& view : views) {
-    throw_if_interrupted();
-    const std::string id = view.at("person").at("id");
-    const auto why = contained([&] {
-      inject("export", view.value("submission", json::object()).value("id", ""));
-      write_text(folder / (file_name_of(id) + ending), text_of(view));
-    });
-    if (why) troubles.emplace(id, *why);
-  }
-}
-
-// Nobody's file of an earlier export stays.
-void remove_earlier(const fs::path& folder, const std::string& ending) {
-  if (!fs::is_directory(folder)) return;
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.is_regular_file() && entry.path().extension() == ending) files.push_back(entry.path());
-  for (const fs::path& file : files) fs::remove(file);
 }
 
 class Export {
@@ -136,10 +99,6 @@ class Export {
     write_data();
     for (std::future<void>& page : pages) wait_for(page);
     made_from_["formats"] = formats_;
-    // What courseware imports has no place to say what it was made from: it is known by its contents.
-    for (const auto& [format, text_of] : kTables)
-      if (written_.contains(format))
-        made_from_["files"][written_[format].filename().string()] = sha256(read_text(written_[format]));
     write_text(output_ / "made-from.json", json_text(made_from_, 1) + "\n");
     fmt::print("made from {}\n", made_from_.at("text").get<std::string>());
     if (!worksheet_note_.empty()) fmt::print("{}\n", worksheet_note_);
@@ -280,9 +239,10 @@ class Export {
       if (missing.empty()) continue;
       if (written_.contains(format))
         fmt::print("not in {0}, since the roster has nothing for them by which {1} finds people: {2}\n",
-                   table_name(format), format, few_of(missing));
+                   GradeFiles::table_name(format), format, few_of(missing));
       else
-        fmt::print("no {0}: the roster has nothing by which {1} finds people\n", table_name(format), format);
+        fmt::print("no {0}: the roster has nothing by which {1} finds people\n",
+                   GradeFiles::table_name(format), format);
     }
     const double most = parts_.scores.at("max_points"),
                  measured = parts_.scores.value("measured_points", most);
@@ -388,74 +348,14 @@ class Export {
   }
 
   void write_data() {
-    const auto each = [&](const char* format, const char* ending, const auto& text_of) {
-      if (!wants(format)) return;
-      written_[format] = output_ / format;
-      if (!options_.student) remove_earlier(output_ / format, ending);
-      write_each(students_.graded, output_ / format, ending, text_of, troubles_);
-    };
-    each("gradescope", ".json",
-         [](const json& view) { return json_text(gradescope_results(view), 1) + "\n"; });
-    each("autolab", ".txt", [](const json& view) { return json_text(autolab_scores(view)) + "\n"; });
-    each("prairielearn", ".json",
-         [](const json& view) { return json_text(prairielearn_results(view), 1) + "\n"; });
-    if (wants("gradescope") && !options_.student)
-      write_text(output_ / "gradescope-students.json",
-                 json_text(gradescope_students(students_.everyone), 1) + "\n");
-    write_tables();
-    if (wants("ilias")) write_ilias();
-    if (wants("junit") && !students_.graded.empty())
-      write_text(written_["junit"] = output_ / "junit.xml", junit_xml(students_.graded));
-    if (options_.worksheet) {
-      const FilledWorksheet filled = fill_worksheet(*options_.worksheet, students_.graded, options_.column);
-      const fs::path file = output_ / options_.worksheet->filename();
-      write_text(written_["worksheet"] = file, filled.text);
-      worksheet_note_ = filled.note;
-    }
-  }
-
-  // ILIAS takes no marks from a file, but feedback: a zip with a folder for each person, whose name ends in
-  // ILIAS' own number of the person (Exercise, ilExAssignment::getMultiFeedbackFiles).
-  void write_ilias() {
-    const TemporaryDirectory scratch("warpgrade-ilias");
-    const fs::path file = output_ / "ilias.zip";
-    const fs::path root = scratch.path() / ("multi_feedback_" + parts_.run.at("lab").get<std::string>());
-    int packed = 0;
-    for (const json& view : students_.graded) {
-      const json& person = view.at("person");
-      const std::string number = person.value("ilias_id", "");
-      if (number.empty()) {
-        left_out_["ilias"].push_back(person.at("id"));
-        continue;
-      }
-      const fs::path folder = root / (file_name_of(person.at("id")) + "_" + number);
-      make_directories(folder);
-      write_text(folder / "feedback.txt", feedback_text(view));
-      ++packed;
-    }
-    if (packed == 0) {
-      fs::remove(file);
-      return;
-    }
-    run_reports_module("warpgrade_reports.archive", {scratch.path().string(), file.string()});
-    written_["ilias"] = file;
-  }
-
-  void write_tables() {
-    const std::string column = options_.column.value_or(parts_.run.at("lab").get<std::string>());
-    const Views& graded = students_.graded;
-    const auto on_roster = std::count_if(graded.begin(), graded.end(), [&](const json& view) {
-      return !is_not_on_roster(view, students_.everyone);
-    });
-    for (const auto& [format, text_of] : kTables) {
-      if (!wants(format)) continue;
-      const fs::path file = output_ / table_name(format);
-      left_out_[format] = left_out_of(format, graded);
-      if (std::ssize(left_out_[format]) < on_roster)
-        write_text(written_[format] = file, text_of(graded, column));
-      else
-        fs::remove(file);  // one of an earlier export
-    }
+    const std::string lab = parts_.run.at("lab");
+    GradeFiles files(students_, output_, !options_.student);
+    files.write(formats_, lab, options_.column.value_or(lab));
+    if (options_.worksheet) worksheet_note_ = files.write_worksheet(*options_.worksheet, options_.column);
+    written_.insert(files.written().begin(), files.written().end());
+    troubles_.insert(files.troubles().begin(), files.troubles().end());
+    left_out_ = files.left_out();
+    made_from_["files"] = files.hashes_of_tables();
   }
 
   const ExportOptions& options_;
@@ -468,7 +368,7 @@ class Export {
   std::string worksheet_note_;
   std::map<std::string, fs::path> written_;
   std::map<std::string, std::vector<std::string>> left_out_;  // ids of students, by format
-  Troubles troubles_;
+  GradeFiles::Troubles troubles_;
   json made_from_;
 };
 

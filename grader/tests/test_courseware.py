@@ -110,8 +110,8 @@ def check_each(made: GeneratedClass, export: Path) -> None:
     unfinished = [item["student"] for item in state["students"]["unfinished"]]
     assert sorted(unfinished) == sorted(p.id for p in made.people if p.kind == "judge_fault")
     assert sorted(state["students"]["not_submitted"]) == sorted(p.id for p in made.people if p.kind == "absent")
-    for person in {person.id: person for person in made.people}.keys() - {person.id for person in graded(made)}:
-        assert not (export / f"gradescope/{person}.json").exists() and not (export / f"autolab/{person}.txt").exists()
+    for missing in {person.id for person in made.people} - {person.id for person in graded(made)}:
+        assert not (export / f"gradescope/{missing}.json").exists() and not (export / f"autolab/{missing}.txt").exists()
     for person in graded(made):
         result = json.loads((export / f"gradescope/{person.id}.json").read_text(encoding="utf-8"))
         jsonschema.validate(result, GRADESCOPE)

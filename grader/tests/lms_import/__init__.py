@@ -1,4 +1,4 @@
-"""How each LMS reads grades: small models of their imports, from their source, or their documentation where it is closed.
+"""How each LMS reads grades: models of their imports, from their source, or from documentation where it is closed.
 
 Each takes the file as it was written and the course's people as the LMS knows them, and returns what would stand in the
 LMS afterwards. A file that the LMS would refuse, or with which it would give points to somebody else, is an

@@ -1,7 +1,7 @@
 """Sakai, from github.com/sakaiproject/sakai.
 
 The gradebook's import: gradebookng/.../business/util/ImportGradesHelper.java. The assignment's grades.csv in the
-archive of "Upload All": AssignmentAction.uploadAll_parseZipFile; SpreadsheetExporter.java writes its three lines of head.
+archive of "Upload All": AssignmentAction.uploadAll_parseZipFile; SpreadsheetExporter.java writes its three first lines.
 """
 
 from __future__ import annotations
