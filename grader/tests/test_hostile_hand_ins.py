@@ -106,7 +106,7 @@ HOSTILE: dict[str, tuple[Maker, str, str]] = {
     "option_as_name": (lambda f: hand_in(f, "-o.cu"), "compile_error", "a minus at the beginning"),
     "response_file_as_name": (lambda f: hand_in(f, "@x.cu"), "compile_error", "the character @"),
     "long_name": (lambda f: hand_in(f, "a" * 200 + ".cu"), "compile_error", "more than 100 bytes"),
-    "folder_name": (lambda f: hand_in(f / "a b", "spmm.cu"), "compile_error", "rename the folder to a_b"),
+    "folder_name": (lambda f: hand_in(f / "a b", "spmm.cu"), "accepted", ""),
     "header_name": (lambda f: [hand_in(f), hand_in(f, "$(x).h")], "compile_error", "in the name of a header"),
     "fifo_source": (lambda f: [hand_in(f), fifo(f / "other.cu")], "compile_error", "not a plain file"),
     "fifo_header": (lambda f: [hand_in(f), fifo(f / "other.h")], "compile_error", "not a plain file"),
