@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kBecomeUnderscores = " ()[]{},'&#@!=~%";
+constexpr std::string_view kBecomeUnderscores = " ()[],'=";
 // What file managers write for a copy, in the languages of our courses: "x - Copy.cu", "Copy of x.cu".
 constexpr std::array<std::string_view, 6> kCopyWords{"copy", "kopie", "copie", "copia", "cópia", "副本"};
 constexpr std::array<std::string_view, 4> kOfWords{"of", "von", "de", "di"};
