@@ -112,8 +112,8 @@ void GradeFiles::write_ilias(const std::string& lab) {
   int packed = 0;
   for (const json& view : students_.graded) {
     const json& person = view.at("person");
-    const std::string number = person.value("ilias_id", "");
-    if (number.empty()) {
+    const std::string number = person.value("lms_id", "");
+    if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) {
       left_out_["ilias"].push_back(person.at("id"));
       continue;
     }

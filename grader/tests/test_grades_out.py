@@ -176,7 +176,7 @@ def with_logins(course: Course) -> None:
         taken["students"][number] |= {
             "login": f"login-{person.id}",
             "moodle_id": str(person.number),
-            "ilias_id": str(person.number),
+            "lms_id": str(person.number),
         }
         taken["students"][number]["email"] = person.email
     file.write_text(json.dumps(taken, ensure_ascii=False), encoding="utf-8")

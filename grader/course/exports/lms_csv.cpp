@@ -30,7 +30,7 @@ std::string id_of(const json& person) {
 // The roster's id, unless it is known to be something else.
 std::string own_id(const json& person) {
   const std::string id = id_of(person);
-  for (const char* other : {"canvas_id", "moodle_id", "login", "email"})
+  for (const char* other : {"canvas_id", "moodle_id", "lms_id", "login", "email"})
     if (person.value(other, "") == id) return "";
   return id;
 }
@@ -140,7 +140,7 @@ std::string canvas_csv(const Views& views, const std::string& column) {
     if (is_not_on_roster(view, views) && canvas_id.empty()) continue;
     std::string sis = person.value("sis_id", ""), login = person.value("login", "");
     // The roster's id is the SIS id, unless it is known to be something else.
-    if (sis.empty() && id != canvas_id && id != login && id != person.value("email", "")) sis = id;
+    if (sis.empty()) sis = own_id(person);
     if (login.empty()) login = person.value("email", "");
     rows.push_back({plain_cell(person.value("name", "")), id_cell(person, canvas_id), id_cell(person, sis),
                     id_cell(person, login), plain_cell(person.value("section", "")),

@@ -140,7 +140,7 @@ class Viewer {
     const auto found = people_.find(id);
     if (found == people_.end()) return {{"id", id}, {"name", title}};
     json person = only(*found->second, {"id", "name", "email", "section", "team", "canvas_id", "sis_id",
-                                        "login", "moodle_id", "ilias_id", "on_roster"});
+                                        "login", "moodle_id", "lms_id", "on_roster"});
     if (!person.contains("name")) person["name"] = title.empty() ? id : title;
     return person;
   }

@@ -72,7 +72,7 @@ struct Appeal {
 
 // A student by every name that courseware knows, for imports.
 struct KnownStudent {
-  std::string id, name, email, canvas_id, sis_id, login, moodle_id, ilias_id;
+  std::string id, name, email, canvas_id, sis_id, login, moodle_id;
 };
 
 class Gradebook {

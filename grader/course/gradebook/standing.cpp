@@ -127,14 +127,13 @@ std::vector<KnownStudent> Gradebook::students_of(const std::string& lab) const {
     query.bind(1, lab);
     std::vector<KnownStudent> students;
     while (query.executeStep()) {
-      KnownStudent student{text(query, 0), text(query, 1), text(query, 2), "", "", "", "", ""};
+      KnownStudent student{text(query, 0), text(query, 1), text(query, 2), "", "", "", ""};
       const json keys = json::parse(text(query, 3), nullptr, false);
       const auto key = [&](const char* name) { return keys.is_object() ? keys.value(name, "") : ""; };
       student.canvas_id = key("canvas_id");
       student.sis_id = key("sis_id");
       student.login = key("login");
       student.moodle_id = key("moodle_id");
-      student.ilias_id = key("ilias_id");
       if (!students.empty() && students.back().id == student.id)
         students.back() = student;  // as the latest run knows them
       else
