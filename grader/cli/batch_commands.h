@@ -22,7 +22,7 @@ struct BatchOptions {
   bool take_in = false;
   // Of a class that was taken in before; the roster, deadline and attempts of `ingest` as well, if given.
   ClassChange change;
-  bool yes = false;  // change it without asking
+  bool yes = false;                            // change it without asking
   std::optional<std::filesystem::path> watch;  // rolling hand-ins
   WatchOptions watching;
 };

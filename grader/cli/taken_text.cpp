@@ -122,8 +122,6 @@ int print_class(const RunFolder& folder, const json& taken, const std::string& l
     fmt::print("left out {}: in this layout it is not the hand-in of a student\n", name.get<std::string>());
   for (const json& question : taken.value("questions", json::array()))
     fmt::print("not decided: {}\n", plain_line(question.get<std::string>()));
-  for (const json& question : taken.value("questions", json::array()))
-    fmt::print("to decide: {}\n", plain_line(question.get<std::string>()));
   warn_of_untimed_teams(taken);
   fmt::print("{}: {} students, {} attempts, {} to grade, {} refused\n",
              taken["source"]["layout"].get<std::string>(), taken.at("students").size(),

@@ -45,7 +45,7 @@ def change(run: Path, *options: str | Path, code: int = 0) -> subprocess.Complet
 
 def counting(run: Path) -> dict[str, dict[str, Any]]:
     """By student's id the attempt that counts."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for attempt in class_of(run)["attempts"]:
         if "submission" in attempt:
             found |= dict.fromkeys(attempt["members"], attempt)

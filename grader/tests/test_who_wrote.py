@@ -39,9 +39,9 @@ def grade(folder: Path, ways: list[int], *options: str, **policy: object) -> Non
     shutil.copytree(SOURCE.parent, folder / "ways")
     cases = own_policy(folder / "policy.yaml", ways, **policy)
     call = warpgrade(
-        *("grade", folder / "ways", "--lab", "vector_add", "--policy", folder / "policy.yaml"),
-        *("--cases", ",".join(cases), "--run", folder / "run", "--backend", BACKEND, *options),
-    )
+        "grade", folder / "ways", "--lab", "vector_add", "--policy", folder / "policy.yaml",
+        "--cases", ",".join(cases), "--run", folder / "run", "--backend", BACKEND, *options,
+    )  # fmt: skip
     assert call.returncode == 0, call.stdout + call.stderr
 
 

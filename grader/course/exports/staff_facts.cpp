@@ -51,11 +51,13 @@ json staff_facts(const RunParts& parts, const Policy& policy, const std::string&
   json facts = json::object();
   for (const json& scored : parts.scores.at("submissions"))
     if (scored.at("id") == submission) add_case_facts(scored, facts);
-  if (const std::string why = missing_source(parts, submission); !why.empty()) facts["no_source"] = why;
   for (const json& handed_in : parts.run.at("submissions")) {
-    if (handed_in.at("id") != submission || !handed_in.value("time_is_claimed", false)) continue;
+    if (handed_in.at("id") != submission) continue;
+    const std::string why = missing_source(parts, submission);
+    if (!why.empty() && !handed_in.contains("refused")) facts["no_source"] = why;
     const auto at = parse_time(handed_in.value("submitted_at", ""));
-    if (at) facts["claimed_time"] = TimeZone::named(policy.timezone).text(*at);
+    if (at && handed_in.value("time_is_claimed", false))
+      facts["claimed_time"] = TimeZone::named(policy.timezone).text(*at);
   }
   return facts;
 }

@@ -62,6 +62,7 @@ json attempt_json(const ClassInProgress& taken, const Group& group, const Attemp
     result["hash"] = attempt.snapshot->hash;
     result["bytes"] = attempt.snapshot->bytes;
     result["files"] = attempt.snapshot->files;
+    if (!attempt.snapshot->notes.empty()) result["notes"] = attempt.snapshot->notes;
   }
   if (attempt.refusal) result["refusal"] = attempt.refusal->to_json();
   return result;
@@ -107,9 +108,9 @@ Attempt restored(const json& recorded, const RunFolder& folder) {
   if (recorded.contains("arrived_at")) attempt.arrived_at = parse_time(recorded.at("arrived_at"));
   if (recorded.contains("submitted_at")) attempt.raw.submitted_at = parse_time(recorded.at("submitted_at"));
   if (recorded.contains("snapshot"))
-    attempt.snapshot =
-        Snapshot{recorded.at("hash"), folder.root() / recorded.at("snapshot").get<std::string>(),
-                 recorded.at("files"), recorded.at("bytes")};
+    attempt.snapshot = Snapshot{
+        recorded.at("hash"), folder.root() / recorded.at("snapshot").get<std::string>(), recorded.at("files"),
+        recorded.at("bytes"), recorded.value("notes", std::vector<std::string>())};
   if (recorded.contains("refusal")) {
     const json& refusal = recorded.at("refusal");
     attempt.refusal = Refusal{refusal.at("reason"), refusal.at("message"), refusal.at("next_step"),

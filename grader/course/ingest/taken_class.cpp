@@ -28,6 +28,8 @@ Submission submission_of(const RunFolder& folder, const json& attempt,
           snapshot.string());
     }
     submission = read_submission(snapshot, lab, Role::kStudent);
+    const auto taken = attempt.value("notes", std::vector<std::string>());
+    submission.notes.insert(submission.notes.begin(), taken.begin(), taken.end());
   } else {
     const json& refusal = attempt.at("refusal");
     submission.role = Role::kStudent;

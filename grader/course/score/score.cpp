@@ -47,21 +47,13 @@ struct CaseScore {
   bool shares_points() const { return is_judged() && !bonus; }
 };
 
-// Who wrote the outputs last, as the record says; of older records and of `grade --direct` nobody knows.
 void score_writers(const Policy& policy, const json& record, CaseScore& result) {
   const auto written = record.find("outputs_by");
   if (written == record.end() || result.verdict != verdicts::kAccepted) return;
-  const bool by_host = written->at("last_writer") == "host";
-  const bool no_kernel = written->at("kernels") == 0;
-  if (by_host) result.line["cpu_only"] = true;
-  if (no_kernel) result.line["no_kernel"] = true;
-  // An answer that is one value all over, as of an empty input, needs no kernel: a fill writes it.
-  const bool filled = written->value("filled_bytes", 0.0) >= written->at("bytes").get<double>();
-  if (!by_host && (!no_kernel || filled)) return;
-  std::string note =
-      by_host
-          ? "CPU only: the host copied the results into the outputs, after the last kernel that wrote them"
-          : "no kernel was launched";
+  if (written->at("last_writer") == "host") result.line["cpu_only"] = true;
+  if (written->at("kernels") == 0) result.line["no_kernel"] = true;
+  std::string note = writers_note(record);
+  if (note.empty()) return;
   result.earns_nothing = policy.kernel_required;
   if (policy.kernel_required)
     note += ". This case earns no points: let a kernel compute and write the outputs";
@@ -344,6 +336,16 @@ double max_bonus(const Policy& policy, const json& specs) {
 }
 
 }  // namespace
+
+std::string writers_note(const json& record) {
+  const auto written = record.find("outputs_by");
+  if (written == record.end() || record.at("outcome").at("verdict") != verdicts::kAccepted) return "";
+  if (written->at("last_writer") == "host")
+    return "CPU only: the host copied the results into the outputs, after the last kernel that wrote them";
+  // An answer that is one value all over, as of an empty input, needs no kernel: a fill writes it.
+  const bool filled = written->value("filled_bytes", 0.0) >= written->at("bytes").get<double>();
+  return written->at("kernels") == 0 && !filled ? "no kernel was launched" : "";
+}
 
 json score(const Policy& policy, const json& run, const std::vector<json>& records) {
   std::map<std::string, std::map<std::string, const json*>> by_submission;

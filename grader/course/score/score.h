@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "course/score/policy.h"
@@ -12,5 +13,9 @@ namespace warpgrade {
 // warpgrade.scores.v1.
 nlohmann::json score(const Policy& policy, const nlohmann::json& run,
                      const std::vector<nlohmann::json>& records);
+
+// That an accepted case's outputs are the host's work, in words for its student; empty: a kernel wrote them,
+// or nobody knows (older records, `grade --direct`).
+std::string writers_note(const nlohmann::json& record);
 
 }  // namespace warpgrade

@@ -1,4 +1,5 @@
-// Which sources a student's own build compiles, from the text of a CMakeLists.txt or Makefile, which is never run.
+// Which sources a student's own build compiles, from the text of a CMakeLists.txt or Makefile, which is
+// never run.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +17,8 @@ class BuildFile {
   // `file`: its path in the hand-in.
   BuildFile(std::filesystem::path file, std::string_view text);
 
-  // Of the given sources, those that it names, as a source or as an object ("spmm.o"). What stands behind a variable
-  // ("$(SRC)/spmm.cu") fits any folder; of several the ones nearest to the top.
+  // Of the given sources, those that it names, as a source or as an object ("spmm.o"). What stands behind a
+  // variable ("$(SRC)/spmm.cu") fits any folder; of several the ones nearest to the top.
   std::vector<std::filesystem::path> named(const std::vector<std::filesystem::path>& sources) const;
 
   const std::filesystem::path& path() const { return path_; }

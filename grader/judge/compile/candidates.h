@@ -1,6 +1,7 @@
-// Which of the sources in a hand-in are its program, where there are more than one program can have: an old copy
-// beside the new one, a bench of the student's own, a notebook's cells. Nothing is guessed: a source is left out
-// because submission.yaml or a build file says so, because it is the same again, or because nothing needs it.
+// Which of the sources in a hand-in are its program, where there are more than one program can have: an old
+// copy beside the new one, a bench of the student's own, a notebook's cells. Nothing is guessed: a source
+// is left out because submission.yaml or a build file says so, because it is the same again, or because
+// nothing needs it.
 #pragma once
 
 #include <filesystem>

@@ -26,9 +26,10 @@ struct ElfSymbols {
 // table), or with more than kMostSymbols symbols is a problem.
 ElfSymbols read_elf_symbols(std::string_view bytes);
 
-// Makes the object's own main weak, where it has one: in a program that has another main, that one is taken, as
-// `objcopy --weaken-symbol=main` does it. So a main is left out by its symbol, however the source came to it, and
-// names called main in headers stay what they are.
+// Makes the object's own main weak, where it has one: in a program that has another main, that one is
+// taken, as
+// `objcopy --weaken-symbol=main` does it. So a main is left out by its symbol, however the source came to it,
+// and names called main in headers stay what they are.
 void weaken_main(std::string& object);
 
 inline constexpr std::size_t kMostSymbols = 1'000'000;

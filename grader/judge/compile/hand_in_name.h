@@ -18,12 +18,12 @@ struct HandInName {
   std::filesystem::path plain;  // the same without a copy's number: "vector_add.cu" of "vector_add (1).cu"
 };
 
-// Of a relative path. Spaces, brackets and letters beyond ASCII become _; what means something to a shell stays,
-// and is refused later: nobody's file manager makes such a name.
+// Of a relative path. Spaces, brackets and letters beyond ASCII become _; what means something to a shell
+// stays, and is refused later: nobody's file manager makes such a name.
 HandInName hand_in_name(const std::filesystem::path& given);
 
-// The name of each file, none twice. A file has its plain name where no other has a claim to it. `given` in any
-// order: the result depends on the names alone.
+// The name of each file, none twice. A file has its plain name where no other has a claim to it. `given` in
+// any order: the result depends on the names alone.
 std::map<std::filesystem::path, std::filesystem::path> names_of_hand_in(
     std::vector<std::filesystem::path> given);
 

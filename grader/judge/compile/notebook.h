@@ -1,6 +1,6 @@
 // The CUDA sources within a Jupyter or Colab notebook: what its cells would write or compile.
 //
-// Read are nbformat 4 and 3 (nbformat's schemas nbformat.v4.schema.json, v3). A cell counts by its first line:
+// Read are nbformat 4 and 3 (nbformat.v4.schema.json of nbformat, and v3). A cell counts by its first line:
 //   %%writefile [-a] x.cu, %%file x.cu         IPython's core magics (IPython/core/magics/osm.py)
 //   %%cu, %%cuda [-n|--name x.cu]              nvcc4jupyter's first versions and its nvcc_plugin v2
 //   %%cuda_group_save -n|--name x.cu -g|--group g   nvcc4jupyter (docs/source/magics.rst, parsers.py)
@@ -30,8 +30,8 @@ struct NotebookSources {
 
 inline constexpr std::size_t kMostNotebookBytes = std::size_t{32} << 20;  // pictures in its outputs count
 
-// `text`: the notebook's, of any content and of at most kMostNotebookBytes. `stem`: "lab1" of lab1.ipynb. Only
-// sources and headers are taken, and no name leads out of the notebook's folder.
+// `text`: the notebook's, of any content and of at most kMostNotebookBytes. `stem`: "lab1" of lab1.ipynb.
+// Only sources and headers are taken, and no name leads out of the notebook's folder.
 NotebookSources read_notebook(const std::string& text, const std::string& stem);
 
 }  // namespace warpgrade

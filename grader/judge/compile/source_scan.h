@@ -1,5 +1,5 @@
-// What a source defines and uses, read from its text alone. The compiler decides what a program is; this decides
-// earlier which of several files is meant, so it errs on the side of seeing nothing.
+// What a source defines and uses, read from its text alone. The compiler decides what a program is; this
+// decides earlier which of several files is meant, so it errs on the side of seeing nothing.
 #pragma once
 
 #include <set>

@@ -37,17 +37,18 @@ struct Submission {
 // A name as a submission's id: safe as a file name, and two names never fall onto one.
 std::string safe_submission_id(const std::string& name);
 
-// Reads the submission's folder again and makes the same sources of it, by untrusted.h's rules. The text says why
-// not: a file is gone, has become a link or a pipe, or what is made of the folder has no longer Submission::hash.
+// Reads the submission's folder again and makes the same sources of it, by untrusted.h's rules. The
+// text says why not: a file is gone, has become a link or a pipe, or what is made of the folder has no
+// longer Submission::hash.
 std::variant<std::vector<SubmittedFile>, std::string> read_files(const Submission& submission);
 
 // Reads one submission folder for the lab: `folder` itself, or `folder/<lab>` when there is one.
 Submission read_submission(const std::filesystem::path& folder, const std::string& lab, Role role);
 
-// Every submission in a class folder, sorted by name: each sub-folder is one. The folder is a single submission
-// where it holds sources itself, a submission.yaml, a folder called <lab>, a build file that names sources below it,
-// or only folders that parts of a project have ("src", "include"). Throws UsageError when there is none, and where
-// such parts lie beside other folders.
+// Every submission in a class folder, sorted by name: each sub-folder is one. The folder is a single
+// submission where it holds sources itself, a submission.yaml, a folder called <lab>, a build file that names
+// sources below it, or only folders that parts of a project have ("src", "include"). Throws UsageError when
+// there is none, and where such parts lie beside other folders.
 std::vector<Submission> find_submissions(const std::filesystem::path& folder, const std::string& lab);
 
 }  // namespace warpgrade

@@ -1,11 +1,11 @@
-// What a student has, made into the sources that are compiled: one way for a class's hand-ins and for a folder
-// that `warpgrade check` or `test` is given.
+// What a student has, made into the sources that are compiled: one way for a class's hand-ins and for a
+// folder that `warpgrade check` or `test` is given.
 //
-// A hand-in's snapshot keeps the student's own bytes, and its hash stays the evidence of what was handed in. The
-// sources are made from it anew whenever they are read, by fixed rules that depend on these bytes alone. So nothing
-// tidied lies on disk that could differ from what it was made of, a later version's better rules need no new
-// hand-in, and Submission::hash is the hash of what is compiled: equal programs share their place in the cache
-// however they were packed.
+// A hand-in's snapshot keeps the student's own bytes, and its hash stays the evidence of what was handed in.
+// The sources are made from it anew whenever they are read, by fixed rules that depend on these bytes alone.
+// So nothing tidied lies on disk that could differ from what it was made of, a later version's better rules
+// need no new hand-in, and Submission::hash is the hash of what is compiled: equal programs share their place
+// in the cache however they were packed.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
-// Files as students have them. The forms are those of real programs: names of copies as Windows, macOS, Drive and
-// browsers write them; notebooks of nbformat 4 and 3 with the magics of IPython's osm.py and of nvcc4jupyter's
-// docs/source/magics.rst; old versions as in public hand-ins to the older SpMM interface.
+// Files as students have them. The forms are those of real programs: names of copies as Windows, macOS, Drive
+// and browsers write them; notebooks of nbformat 4 and 3 with the magics of IPython's osm.py and of
+// nvcc4jupyter's docs/source/magics.rst; old versions as in public hand-ins to the older SpMM interface.
 #include "judge/compile/tidied_sources.h"
 
 #include <gtest/gtest.h>

@@ -79,7 +79,8 @@ void copy_rows(const Job& job, const float* from, bool is_box) {
   }
   const size_t done = 4 * rows;
   if (done < static_cast<size_t>(job.n))
-    cudaMemcpyAsync(job.c + done, from + done, job.bytes() - done * sizeof(float), cudaMemcpyHostToDevice, job.stream);
+    cudaMemcpyAsync(job.c + done, from + done, job.bytes() - done * sizeof(float), cudaMemcpyHostToDevice,
+                    job.stream);
   cudaStreamSynchronize(job.stream);
 }
 
