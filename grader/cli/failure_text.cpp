@@ -1,10 +1,13 @@
 #include "cli/failure_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "course/score/score.h"
 #include "judge/judging/verdict.h"
 #include "judge/labs/registry.h"
 
@@ -108,6 +111,18 @@ std::string failure_text(const json& record, const std::string& repeat) {
   const std::string output = text_at(outcome.value("details", json::object()), "output");
   if (!output.empty()) text += "    the program printed: " + output.substr(0, kOutputShown) + "\n";
   return text + "    again: " + repeat + "\n";
+}
+
+std::string writers_text(const std::vector<json>& records) {
+  std::map<std::string, std::vector<std::string>> cases;
+  for (const json& record : records)
+    if (const std::string note = writers_note(record); !note.empty())
+      cases[note].push_back(text_at(record.at("case"), "id"));
+  std::string text;
+  for (const auto& [note, ids] : cases)
+    text += fmt::format("{} (in {} case{}: {})\n", note, ids.size(), ids.size() == 1 ? "" : "s",
+                        fmt::join(ids, ", "));
+  return text;
 }
 
 std::string trouble_text(const std::vector<json>& records) {

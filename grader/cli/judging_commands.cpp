@@ -63,7 +63,8 @@ int check(CheckOptions options) {
   const GradeSummary summary = grade(grade_options);
   const RunFolder folder(summary.run);
   const std::vector<json> records = folder.read_records();
-  for (const json& submission : folder.read_run().at("submissions"))
+  const json run = folder.read_run();
+  for (const json& submission : run.at("submissions"))
     for (const json& note : submission.value("notes", json::array()))
       fmt::print("note: {}\n", note.get<std::string>());
   int accepted = 0, total = 0;
@@ -82,8 +83,8 @@ int check(CheckOptions options) {
       fmt::print("{}", failure_text(record, repeat_command(options, id)));
     }
   }
-  fmt::print("{}{} of {} cases accepted on the {}\n", findings_text(records), accepted, total,
-             folder.read_run().at("backend") == "cuda" ? "GPU" : "emulator");
+  fmt::print("{}{}{} of {} cases accepted on the {}\n", findings_text(records), writers_text(records),
+             accepted, total, run.at("backend") == "cuda" ? "GPU" : "emulator");
   if (summary.faults > 0) return kExitJudgeFault;
   return accepted == total ? kExitGraded : kExitNotAccepted;
 }

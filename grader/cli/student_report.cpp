@@ -1,6 +1,6 @@
 #include "cli/student_report.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -8,11 +8,9 @@
 #include <condition_variable>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 
 #include "base/toolchain.h"
 #include "cli/failure_text.h"
-#include "course/score/score.h"
 #include "judge/compile/submission.h"
 #include "judge/judging/verdict.h"
 
@@ -199,18 +197,7 @@ void StudentReport::print_mistakes(const StudentRun& run) {
         stopped, run.total() - records.size(), run.lab()));
   }
   print(findings_text(records));
-  print_writers(records);
-}
-
-// Correct, and yet not what the course is about: said once, with the cases that it is true of.
-void StudentReport::print_writers(const std::vector<json>& records) {
-  std::map<std::string, std::vector<std::string>> cases;
-  for (const json& record : records)
-    if (const std::string note = writers_note(record); !note.empty())
-      cases[note].push_back(record.at("case").at("id").get<std::string>());
-  for (const auto& [note, ids] : cases)
-    print(fmt::format("  {} (in {} case{}: {})\n", note, ids.size(), ids.size() == 1 ? "" : "s",
-                      fmt::join(ids, ", ")));
+  print(writers_text(records));
 }
 
 void StudentReport::note_trouble(const std::string& what) {

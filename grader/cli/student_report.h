@@ -43,7 +43,6 @@ class StudentReport {
   void tick(const std::stop_token& stop);
   std::string standing() const;
   void print_mistakes(const StudentRun& run);
-  void print_writers(const std::vector<nlohmann::json>& records);
 
   std::vector<std::shared_ptr<StudentRun>> runs_;  // in the order of the labs
   std::shared_ptr<StudentRun> current_;

@@ -134,7 +134,7 @@ class Member:
     hand_in: HandIn = field(init=False)
 
     def __post_init__(self) -> None:
-        first, last = FIRST[self.index % 10], LAST[self.index // 6]
+        first, last = FIRST[self.index % 10], LAST[(self.index // 6 + self.index) % 10]
         files = {} if self.kind in {"absent", "late", "team"} else files_of(self.kind)
         login = f"{first.lower()}{self.index}"
         self.hand_in = HandIn(first, last, login, 1000 + self.index, files, f"{login}@example.edu", IN_TIME)

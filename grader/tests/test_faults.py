@@ -64,7 +64,8 @@ def outcomes(run: Path) -> dict[str, dict[str, Any]]:
 
 def export(run: Path, wish: str = "") -> subprocess.CompletedProcess[str]:
     """What students and courseware get."""
-    return warpgrade("export", run, "--format", "gradescope,feedback", env={**os.environ, "WARPGRADE_INJECT": wish})
+    formats = ("--format", "gradescope,feedback", "--unfinished", "leave-empty")
+    return warpgrade("export", run, *formats, env={**os.environ, "WARPGRADE_INJECT": wish})
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from class_of_60 import CPU_ONLY
 from conftest import ROOT, Words, records_of, warpgrade
 from hand_in_folders import FOLDERS, notebook, write_folder
 
@@ -148,3 +149,11 @@ def test_equal_programs_are_compiled_once(whole_folders: Path) -> None:
     listed = json.loads((whole_folders / "run.json").read_text(encoding="utf-8"))["submissions"]
     hashes = {each["hash"] for each in listed}
     assert len(hashes) <= 8, sorted((each["hash"][:6], each["id"]) for each in listed)
+
+
+def test_check_tells_what_was_changed_and_that_the_cpu_did_the_work(tmp_path: Path) -> None:
+    (tmp_path / "vector_add (1).cu").write_text(CPU_ONLY, encoding="utf-8")
+    done = warpgrade("check", tmp_path, "--lab", "vector_add", "--cases", "odd,warp", "--backend", "emulator")
+    assert done.returncode == 0, done.stderr
+    assert "note: vector_add (1).cu is read as vector_add.cu." in done.stdout
+    assert "CPU only: " in done.stdout and "in 2 cases: " in done.stdout

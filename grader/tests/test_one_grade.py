@@ -139,4 +139,4 @@ def test_an_unknown_baseline_in_the_policy_is_named(tmp_path: Path) -> None:
         tmp_path / "run", tmp_path / "class", None, "--policy", policy_of(tmp_path, gate="{faster_than: {naiv: 2}}")
     )
     assert done.returncode == 1
-    assert "points.gate.faster_than: lab spmm has no baseline 'naiv'" in done.stderr
+    assert "points.gate.faster_than.naiv: lab spmm has no baseline 'naiv'" in done.stderr

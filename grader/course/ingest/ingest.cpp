@@ -164,9 +164,11 @@ class Ingest {
     if (strangers.empty()) return;
     if (strangers.size() > 3) strangers.resize(3);
     throw UsageError(
-        "hand-ins of people who are not on the roster: {}. Correct the roster and give it with --roster, or "
-        "take them as they are with --accept-unmatched. Nothing was changed.",
-        fmt::join(strangers, "; "));
+        "hand-ins of people who are not on the roster: {}. They were read as layout '{}'; --layout names "
+        "another "
+        "one. Correct the roster and give it with --roster, or take the hand-ins as they are with "
+        "--accept-unmatched. Nothing was changed.",
+        fmt::join(strangers, "; "), taken_.layout);
   }
 
   void choose() {

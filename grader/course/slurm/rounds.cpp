@@ -111,7 +111,8 @@ double Rounds::seconds_a_submission() const {
   for (const auto& entry : fs::directory_iterator(folder_.root() / "submissions", error)) {
     const fs::path file = entry.path() / "judging.json";
     if (!fs::exists(file)) continue;
-    for (const json& session : read_object(file).at("sessions")) {
+    const json judging = read_object(file);
+    for (const json& session : judging.at("sessions")) {
       sum += session.value("wall_s", 0.0);
       ++count;
     }

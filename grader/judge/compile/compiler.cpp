@@ -347,6 +347,8 @@ std::vector<fs::path> Compiler::runner_objects(CompileOptions& options) {
 }
 
 void Compiler::run_own(std::vector<std::string> command, const std::string& source) const {
+  const HostCompiler host = host_compiler();
+  command.insert(command.end(), host.flags.begin(), host.flags.end());
   ProcessOptions process;
   process.command = std::move(command);
   process.environment = {{"PATH", kCompilersPath}};
@@ -417,8 +419,6 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
                    {"-c", file.string(), "-I", (project_root() / "reference/include").string(), "-I",
                     grader.string(), "-I", (grader / "judge/runner").string(), "-o",
                     (scratch.path() / (fs::path(source).filename().string() + ".o")).string()});
-    const HostCompiler host = host_compiler();
-    command.insert(command.end(), host.flags.begin(), host.flags.end());
     run_own(command, source);
   }
   for (const fs::path& object : others) fs::copy_file(object, scratch.path() / object.filename());
