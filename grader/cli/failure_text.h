@@ -16,8 +16,8 @@ std::string failure_text(const nlohmann::json& record, const std::string& repeat
 // mistake once, with the first case that shows it. Empty when there is none.
 std::string findings_text(const std::vector<nlohmann::json>& records);
 
-// Which accepted cases were the CPU's work (writers_note() in course/score/score.h): a line a reason, with the
-// cases. Empty when kernels did all.
+// Which accepted cases were the CPU's work (writers_note() in course/score/score.h): a line a reason, with
+// the cases. Empty when kernels did all.
 std::string writers_text(const std::vector<nlohmann::json>& records);
 
 // What a run's staff has to know beside the verdicts, a line a case: where the judge failed, and where it
