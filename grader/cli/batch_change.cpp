@@ -11,6 +11,7 @@
 #include "cli/batch_commands.h"
 #include "cli/grades.h"
 #include "course/ingest/times.h"
+#include "course/ingest/unpack.h"
 #include "course/record/events.h"
 #include "course/slurm/rounds.h"
 
@@ -50,7 +51,11 @@ void refuse_while_a_round_runs(const RunFolder& folder, const json& batch) {
 // A later call that says again what the first one said changes nothing.
 ClassChange without_repetition(ClassChange change, const json& batch, const json& taken) {
   if (change.attempts == taken.at("attempts_policy").get<std::string>()) change.attempts.reset();
-  if (change.deadline && *change.deadline == batch.at("asked").value("deadline", "")) change.deadline.reset();
+  const json& asked = batch.at("asked");
+  if (change.deadline && *change.deadline == asked.value("deadline", "")) change.deadline.reset();
+  // A watched class reads its roster at each look.
+  if (batch.contains("watch") && change.roster && identity_of(*change.roster) == asked.value("roster", ""))
+    change.roster.reset();
   return change;
 }
 
@@ -106,7 +111,8 @@ bool change_batch(const BatchOptions& given, const RunFolder& folder, json& batc
   json after = changed_class(options_of(given, batch), change, folder);
   const std::vector<ClassDifference> differences = class_differences(before, after);
   if (differences.empty()) {
-    fmt::print("nothing changes: the class is as this call would have it\n");
+    if (change.add || !change.replace.empty() || !change.extend.empty())
+      fmt::print("nothing changes: the class is as this call would have it\n");
     return true;
   }
   print_differences(differences);
@@ -123,11 +129,13 @@ bool change_batch(const BatchOptions& given, const RunFolder& folder, json& batc
 }
 
 void print_new_hand_ins(const BatchOptions& given, const RunFolder& folder, const json& batch) {
-  if (!fs::exists(*given.source)) return;
+  // Repositories are not fetched again for a look.
+  if (!fs::is_directory(*given.source) && !looks_like_archive(*given.source)) return;
   ClassChange again;
   again.add = *given.source;
   IngestOptions ingesting = options_of(given, batch);
   ingesting.accept_unmatched = true;
+  ingesting.layout = batch.at("asked").value("layout", "auto");
   const json before = folder.read_class();
   std::set<std::string> names;
   for (const ClassDifference& line : class_differences(before, changed_class(ingesting, again, folder)))

@@ -38,6 +38,7 @@ void refuse_what_differs(const BatchOptions& given, const json& batch, const fs:
   for (const auto& [key, value] : now.items()) {
     // What changes the class is no other run.
     if (key == "roster" || key == "attempts" || key == "deadline") continue;
+    if (key == "layout" && given.change.add) continue;  // of what is added
     if (before.contains(key) && value != usual.value(key, json()) && value != before[key])
       differing.push_back(key);
   }

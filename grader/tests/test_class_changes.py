@@ -220,3 +220,11 @@ def test_an_interrupted_change_is_finished_by_the_next_call(run: Path, tmp_path:
     (run / "run.json").write_bytes(before)
     say(run)
     assert "s1.attempt-2" in submissions_of(run)
+
+
+def test_what_is_added_may_have_another_layout_and_a_repeated_command_is_quiet(run: Path, tmp_path: Path) -> None:
+    hand_in(tmp_path / "more" / "Edsger Dijkstra_4711_assignsubmission_file", "s4")
+    change(run, "--add", tmp_path / "more", "--layout", "moodle")
+    assert counting(run)["s4"]["submission"] == "s4"
+    again = say(run, "--submissions", tmp_path / "class", "--roster", tmp_path / "roster.csv", *CASE)
+    assert "nothing changes" not in again.stdout and "0 cases judged" in again.stdout

@@ -327,6 +327,29 @@ def test_limits_settings_and_preemption_on_a_cluster(tmp_path: Path, accounting_
 
 @needs_slurm
 @needs_accounting
+def test_a_class_changes_between_rounds_and_never_within_one(tmp_path: Path, accounting_cluster: Cluster) -> None:
+    """A forgotten hand-in is a round of its own; while tasks are on their way the class stays as they know it."""
+    cluster, run = accounting_cluster, tmp_path / "run"
+    shutil.copytree(CLASS / "bo.naive", tmp_path / "class/bo")
+    shutil.copytree(CLASS / "ada.row_per_warp", tmp_path / "more/ada")
+    options = ("--submissions", tmp_path / "class", "--cases", CASES, "--backend", "emulator", "--executor", "slurm")
+    add = ("batch", run, "--add", tmp_path / "more", "--reason", "forgotten", "--yes")
+    begun = warpgrade("batch", run, *options, "--site", site_file(tmp_path), env=cluster.environment)
+    assert begun.returncode == 0, begun.stderr
+    early = warpgrade(*add, env=cluster.environment)
+    assert early.returncode == 1 and "is on its way" in early.stderr, early.stdout + early.stderr
+    wait_until("the first round", lambda: (run / "rounds/1/done.json").exists(), 300, 0.5)
+    before = {path: path.stat().st_mtime_ns for path in records(run)}
+    added = warpgrade(*add, env=cluster.environment)
+    assert added.returncode == 0 and "round 2" in added.stdout, added.stdout + added.stderr
+    wait_until("the second round", lambda: (run / "rounds/2/done.json").exists(), 300, 0.5)
+    after = {path: path.stat().st_mtime_ns for path in records(run)}
+    assert before.items() <= after.items() and {path.parent.name for path in after.keys() - before.keys()} == {"ada"}
+    assert set(grades(run)) == {"ada", "bo"}
+
+
+@needs_slurm
+@needs_accounting
 def test_sacct_tells_what_became_of_a_task(tmp_path: Path, accounting_cluster: Cluster) -> None:
     """With slurmdbd the tasks' states are sacct's; what a wedged node left is judged in the next round, elsewhere."""
     cluster = accounting_cluster
