@@ -111,6 +111,15 @@ void add_change_options(CLI::App& command, BatchOptions& options) {
         for (const std::string& one : all) change.extend.insert(of_student("--extend", one));
       },
       "STUDENT=TIME: another deadline for a student; STUDENT=none takes it back");
+  command.add_option_function<std::vector<std::string>>(
+      "--confirm-time",
+      [&change](const std::vector<std::string>& all) {
+        for (const std::string& one : all) {
+          const bool timed = one.find('=') != std::string::npos;
+          change.confirm.insert(timed ? of_student("--confirm-time", one) : std::pair(one, std::string()));
+        }
+      },
+      "STUDENT, STUDENT=TIME or all: the time that a commit claims is right, or which one is");
   command.add_option("--reason", change.reason, "why the class is changed; it stays in the history");
   command.add_option("--author", change.author, "who changes it; default: you");
   command.add_flag("--yes", options.yes, "change the class without asking");

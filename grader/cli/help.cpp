@@ -38,12 +38,14 @@ const std::map<std::string, std::vector<std::string>>& examples() {
         "warpgrade calibrate runs/ladder --write grader/policies/spmm.yaml"}},
       {"collect", {"warpgrade collect runs/week7 --gradebook course.sqlite"}},
       {"grades",
-       {"warpgrade grades --gradebook course.sqlite --lab spmm",
-        "warpgrade grades --format csv >grades.csv"}},
+       {"warpgrade grades --gradebook course.sqlite --lab spmm", "warpgrade grades --format csv >grades.csv",
+        "warpgrade grades total --course course.yaml",
+        "warpgrade grades import canvas.csv --format canvas --lab spmm"}},
       {"grades override",
        {"warpgrade grades override s123 --lab spmm --points 77 --reason \"appeal 12\" --author \"A. "
         "Person\""}},
       {"grades history", {"warpgrade grades history s123"}},
+      {"attention", {"warpgrade attention runs/week7", "warpgrade attention runs/week7 --json"}},
       {"export",
        {"warpgrade export runs/week7",
         "warpgrade export runs/week7 --format canvas --column \"Lab 1 (4711)\""}},
@@ -51,6 +53,9 @@ const std::map<std::string, std::vector<std::string>>& examples() {
        {"warpgrade batch runs/week7 --lab spmm --submissions export.zip --roster roster.csv "
         "--deadline 2026-03-18T23:59",
         "warpgrade batch runs/week7 --submissions export.zip --roster roster.csv --take-in",
+        "warpgrade batch runs/week7 --add more.zip --reason \"forgotten in the export\"",
+        "warpgrade batch runs/week7 --replace ada=fixed/ --reason \"the zip was damaged\"",
+        "warpgrade batch runs/week7 --extend ada=2026-03-25T23:59 --reason \"was ill\"",
         "warpgrade batch runs/week7 --lab spmm --watch hand-ins --deadline 2026-03-18T23:59 "
         "--attempts-per-day 5"}},
       {"resume", {"warpgrade resume runs/week7"}},

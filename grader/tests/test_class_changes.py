@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from conftest import warpgrade
 from courseware import class_of, policy_of
+from test_git_hand_ins import git
 
 ROSTER = """\
 id,name,email,team
@@ -228,3 +229,21 @@ def test_what_is_added_may_have_another_layout_and_a_repeated_command_is_quiet(r
     assert counting(run)["s4"]["submission"] == "s4"
     again = say(run, "--submissions", tmp_path / "class", "--roster", tmp_path / "roster.csv", *CASE)
     assert "nothing changes" not in again.stdout and "0 cases judged" in again.stdout
+
+
+def test_a_person_confirms_the_time_that_a_commit_claims(tmp_path: Path) -> None:
+    for student in ("s1", "s4"):
+        clone = hand_in(tmp_path / "clones" / f"lab-{student}", student)
+        git(clone, "init", "-q", "-b", "main")
+        git(clone, "add", "-A")
+        git(clone, "commit", "-q", "-m", "x", at="2026-03-18T20:00:00+00:00")
+    (tmp_path / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    run, given = tmp_path / "run", ("--roster", tmp_path / "roster.csv", "--policy", policy_of(tmp_path))
+    say(run, "--submissions", tmp_path / "clones", "--deadline", "2026-03-18T23:59", *given, *CASE)
+    assert all(one["time_is_claimed"] for one in submissions_of(run).values())
+    done = change(run, "--confirm-time", "s4=2026-03-19 20:00")
+    assert "(claimed)" in done.stdout and "0 cases judged" in done.stdout
+    assert (submissions_of(run)["s4"]["late_s"], submissions_of(run)["s1"]["late_s"]) == (72060, 0)
+    change(run, "--confirm-time", "all")
+    assert not any("time_is_claimed" in one for one in submissions_of(run).values())
+    assert "no hand-in whose time" in change(run, "--confirm-time", "all", code=1).stderr

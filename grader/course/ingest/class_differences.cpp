@@ -89,6 +89,12 @@ class Differences {
       add("extension", id, deadline_of(*before), deadline_of(student));
   }
 
+  std::string time_of(const json& attempt) const {
+    if (!attempt.contains("submitted_at")) return "not known";
+    const std::string text = zone_.text(*parse_time(attempt["submitted_at"]));
+    return attempt.value("time_is_claimed", false) ? text + " (claimed)" : text;
+  }
+
   std::string text_of(const json& attempt) const {
     std::string text = fmt::format("attempt {}", attempt.at("attempt").get<int>());
     if (attempt.contains("submitted_at")) text += ", " + zone_.text(*parse_time(attempt["submitted_at"]));
@@ -115,6 +121,7 @@ class Differences {
         add("counts", id, was.contains("submission") ? text_of(was) : "",
             counts ? text_of(attempt)
                    : fmt::format("attempt {} counts no more", attempt["attempt"].get<int>()));
+      if (counts && time_of(was) != time_of(attempt)) add("time", id, time_of(was), time_of(attempt));
       if (counts && lateness(was) != lateness(attempt)) add("late", id, lateness(was), lateness(attempt));
       if (counts && members_of(was) != members_of(attempt))
         add("members", id, fmt::format("{}", fmt::join(members_of(was), ", ")),

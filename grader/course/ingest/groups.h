@@ -57,6 +57,7 @@ class Groups {
 
   void keep_id(const std::string& id) { ids_.insert(id); }
   const std::map<std::string, Group>& all() const { return groups_; }
+  std::map<std::string, Group>& all() { return groups_; }
 
  private:
   void choose_of(const Roster& roster, const std::string& attempts, Group& group);

@@ -54,6 +54,7 @@ class Ingest {
     taken_.left_aside = before.value("left_aside", std::vector<std::string>());
     const std::size_t known = taken_.roster.students().size();
     extend(change.extend);
+    for (const auto& [who, at] : change.confirm) confirm_time(who, at);
     const std::string layout = taken_.layout;
     if (change.add) add(*change.add);
     for (const auto& [who, path] : change.replace) replace(who, path, change.handed_in);
@@ -104,6 +105,23 @@ class Ingest {
       if (until != "none") taken_.extensions[student.id] = time_of("--extend", until);
     }
     apply_extensions(taken_);
+  }
+
+  // A person says that the time of the attempt that counts is right, or which one is.
+  void confirm_time(const std::string& who, const std::string& at) {
+    std::optional<std::size_t> student;
+    if (who != "all") student = student_named("--confirm-time", who);
+    bool any = false;
+    for (auto& [key, group] : taken_.groups.all()) {
+      if (student && !group.members.contains(*student)) continue;
+      for (Attempt& attempt : group.attempts) {
+        if (!attempt.judged || (!student && !attempt.raw.time_is_claimed)) continue;
+        any = true;
+        attempt.raw.time_is_claimed = false;
+        if (!at.empty()) attempt.raw.submitted_at = time_of("--confirm-time", at);
+      }
+    }
+    if (!any) throw UsageError("--confirm-time {}: there is no hand-in whose time could be confirmed", who);
   }
 
   // Hand-ins that the class does not have yet. The same contents at the same time are the same hand-in.

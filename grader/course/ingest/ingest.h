@@ -57,7 +57,7 @@ struct ClassChange {
   std::string author, reason;
 
   bool empty() const {
-    return !add && replace.empty() && extend.empty() && !roster && !deadline && !attempts;
+    return !add && replace.empty() && extend.empty() && confirm.empty() && !roster && !deadline && !attempts;
   }
 };
 
