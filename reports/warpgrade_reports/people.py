@@ -96,7 +96,7 @@ def needs_of(people: Sequence[Person], doubts: Sequence[Doubt], pointers: Sequen
              cases("near")),
         Need("alike", "Look-alikes", "Their code shares stretches: pointers, not verdicts; see below.",
              tuple(Item(a.name, a.link, f"and {b.name}") for a, b in alike)),
-        Need("claimed", "Time not confirmed", "It is a commit's: `warpgrade batch --confirm-time` takes or corrects it.",
+        Need("claimed", "Time not confirmed", "It is a commit's: `batch --confirm-time` takes or corrects it.",
              those(lambda p: p.get("claimed_time"), lambda p: p["claimed_time"])),
         Need("late", "Late", "The policy took points off, or would have without grace.",
              those(lambda p: p.get("late"), lambda p: p.get("late", ""))),
