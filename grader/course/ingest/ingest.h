@@ -49,6 +49,8 @@ struct ClassChange {
   std::optional<std::filesystem::path> add;  // an export, a folder or an archive with more hand-ins
   std::map<std::string, std::filesystem::path> replace;  // by student: what the staff takes in their place
   std::map<std::string, std::string> extend;             // by student: a time, or "none"
+  // By student, or of "all": the time of the hand-in is confirmed, as it is claimed or as the text says.
+  std::map<std::string, std::string> confirm;
   std::optional<std::string>
       handed_in;  // the time of what is replaced; without it that of the attempt before
   std::optional<std::filesystem::path> roster;
