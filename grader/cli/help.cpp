@@ -50,14 +50,12 @@ const std::map<std::string, std::vector<std::string>>& examples() {
        {"warpgrade export runs/week7",
         "warpgrade export runs/week7 --format canvas --column \"Lab 1 (4711)\""}},
       {"batch",
-       {"warpgrade batch runs/week7 --lab spmm --submissions export.zip --roster roster.csv "
-        "--deadline 2026-03-18T23:59",
+       {"warpgrade batch runs/week7 --lab spmm --submissions export.zip --roster roster.csv",
         "warpgrade batch runs/week7 --submissions export.zip --roster roster.csv --take-in",
         "warpgrade batch runs/week7 --add more.zip --reason \"forgotten in the export\"",
         "warpgrade batch runs/week7 --replace ada=fixed/ --reason \"the zip was damaged\"",
         "warpgrade batch runs/week7 --extend ada=2026-03-25T23:59 --reason \"was ill\"",
-        "warpgrade batch runs/week7 --lab spmm --watch hand-ins --deadline 2026-03-18T23:59 "
-        "--attempts-per-day 5"}},
+        "warpgrade batch runs/week7 --lab spmm --watch hand-ins --attempts-per-day 5"}},
       {"resume", {"warpgrade resume runs/week7"}},
       {"cancel", {"warpgrade cancel runs/week7"}},
       {"status", {"warpgrade status runs/week7", "warpgrade status runs/week7 --json"}},

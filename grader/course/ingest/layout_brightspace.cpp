@@ -20,7 +20,6 @@
 #include "course/ingest/person_name.h"
 
 namespace warpgrade {
-namespace fs = std::filesystem;
 
 namespace brightspace_layout {
 namespace {
