@@ -127,6 +127,10 @@ void add_change_options(CLI::App& command, BatchOptions& options) {
 
 // Options that say something together which cannot be done.
 void require_sense(BatchOptions& options) {
+  if (options.change.handed_in && options.change.replace.empty())
+    throw UsageError(
+        "--handed-in says when a replacement was handed in: give --replace STUDENT=FOLDER with it; "
+        "--confirm-time STUDENT=TIME corrects the time of a hand-in");
   if (!options.watch) return;
   if (options.source)
     throw UsageError("--watch FOLDER takes the hand-ins from that folder; leave out --submissions");

@@ -195,6 +195,7 @@ def test_every_change_is_in_the_history_with_who_when_and_why(run: Path, tmp_pat
         (("--extend", "s9=2026-03-20"), "nobody called 's9'"),
         (("--attempts", "middle"), "expected last, first or best"),
         (("--add", "/nowhere"), "no such folder or archive"),
+        (("--handed-in", "2026-03-18"), "give --replace STUDENT=FOLDER with it"),
     ],
 )
 def test_a_change_that_cannot_be_is_told_and_nothing_is_written(
