@@ -78,9 +78,14 @@ void add_run_options(CLI::App& command, GradeOptions& options) {
   command.add_flag("--self", options.self_baseline,
                    "A/A: time each submission against itself too; 1.0 is expected");
   command
-      .add_option(
-          "--least-pairs", options.least_pairs,
-          "timed pairs of a case before its budget may end them; below 8 intervals hold less than 95 %")
+      .add_option("--process-pairs", options.process_pairs,
+                  "processes of a submission, and of each baseline, that a case's timed pairs are spread "
+                  "over: more make the intervals narrower; of 1 there is none")
+      ->check(CLI::Range(1, 31))
+      ->capture_default_str();
+  command
+      .add_option("--least-pairs", options.least_pairs,
+                  "timed pairs of a case, over all its processes, before its budget may end them")
       ->check(CLI::Range(3, 255))
       ->capture_default_str();
   command

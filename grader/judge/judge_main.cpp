@@ -150,9 +150,11 @@ void warm_up(const JudgeJob& outline, JudgeServices& services) {
   services.lease().share();
   try {
     (void)cudaFree(nullptr);
-    services.prepare_executor(outline.context.submission);
+    const bool spreads = outline.context.measure_speed && JudgeServices::has_room();
+    const int processes = spreads ? outline.context.process_pairs : 1;
+    services.prepare_executors(outline.context.submission, processes);
     for (const auto& baseline : outline.context.baselines) {
-      if (outline.context.measure_speed) services.keep_ready(baseline.spec);
+      if (outline.context.measure_speed) services.keep_ready(baseline.spec, processes);
     }
     services.settle();
   } catch (const JudgeFault&) {

@@ -105,6 +105,7 @@ JudgeJob Judging::outline(const Share& share) const {
   job.context.baselines = baselines_;
   job.context.alone = share.alone;
   job.context.measure_speed = run_.options().measure_speed;
+  job.context.process_pairs = run_.options().process_pairs;
   settle_device(job.context, share);
   return job;
 }
@@ -140,6 +141,7 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
   job.context.measure_speed = run_.options().measure_speed;
   job.context.speed_budget_s = run_.options().speed_budget_s;
   job.context.least_runs = run_.options().least_runs;
+  job.context.process_pairs = run_.options().process_pairs;
   job.context.least_pairs = run_.options().least_pairs;
   job.context.baseline_budget_s = run_.options().baseline_budget_s;
   return job;

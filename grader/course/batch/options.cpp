@@ -16,6 +16,7 @@ nlohmann::json GradeOptions::to_json() const {
                       {"baselines", baselines},
                       {"self_baseline", self_baseline},
                       {"speed_budget_s", speed_budget_s},
+                      {"process_pairs", process_pairs},
                       {"least_pairs", least_pairs},
                       {"checks", checks},
                       {"class_in_run", class_in_run},
@@ -41,6 +42,7 @@ GradeOptions GradeOptions::from_json(const nlohmann::json& json) {
   options.baselines = json.at("baselines").get<std::vector<std::string>>();
   options.self_baseline = json.at("self_baseline");
   options.speed_budget_s = json.at("speed_budget_s");
+  options.process_pairs = json.at("process_pairs");
   options.least_pairs = json.at("least_pairs");
   if (json.contains("baseline_budget_s")) options.baseline_budget_s = json["baseline_budget_s"];
   if (json.contains("input")) options.input = json["input"].get<std::string>();

@@ -68,6 +68,19 @@ double share_of(const Policy& policy, double ratio, double threshold) {
   return (ratio - from) / (threshold - from);
 }
 
+// What noise excuses is what it does to an honest program: a submission's own interval is as wide as it
+// likes. Records from before there was this number have the interval alone.
+struct HonestSpan {
+  explicit HonestSpan(const json& ratio) : least(ratio.at("low")), most(ratio.at("high")) {
+    const auto noise = ratio.find("noise");
+    if (noise == ratio.end()) return;
+    const double median = ratio.at("median"), half = noise->get<double>();
+    least = median * std::exp(-half);
+    most = median * std::exp(half);
+  }
+  double least, most;
+};
+
 void score_speed(const Policy& policy, const json& record, double threshold, CaseScore& result) {
   const auto ratios = record.find(policy.ratios_key());
   const auto ratio = ratios == record.end() ? json::const_iterator() : ratios->find(policy.baseline);
@@ -78,13 +91,13 @@ void score_speed(const Policy& policy, const json& record, double threshold, Cas
   result.measured = true;
   const double median = ratio->at("median"), low = ratio->at("low"), high = ratio->at("high");
   result.line["ratio"] = {{"median", median}, {"low", low}, {"high", high}};
-  const bool noise = low < threshold && high >= threshold;
+  const HonestSpan span(*ratio);
+  const bool noise = span.least < threshold && span.most >= threshold;
   const bool passes = noise ? policy.within_noise_passes : median >= threshold;
   result.line["threshold_status"] = noise ? "within_noise" : passes ? "pass" : "fail";
   result.over_threshold = passes;
-  // With the benefit of the doubt an interval that reaches the threshold earns all; without it, its low
-  // end counts.
-  result.speed_share = passes ? 1 : share_of(policy, noise ? low : median, threshold);
+  // With the benefit of the doubt noise that reaches the threshold earns all; without it, its low end counts.
+  result.speed_share = passes ? 1 : share_of(policy, noise ? span.least : median, threshold);
 }
 
 // The GPU that measured: the record's own, else the run's.
@@ -158,7 +171,7 @@ json gate_of(const Policy& policy, const json& specs, const std::map<std::string
       const json ratio = found->second->value(policy.ratios_key(), json::object()).value(baseline, json());
       if (found->second->at("outcome").at("verdict") != verdicts::kAccepted || !ratio.is_object()) continue;
       logarithms += std::log(std::max(1e-9, ratio.at("median").get<double>()));
-      favourable += std::log(std::max(1e-9, ratio.at("high").get<double>()));
+      favourable += std::log(std::max(1e-9, HonestSpan(ratio).most));
       ++measured;
     }
     json gate{{"baseline", baseline}, {"needed", needed}};

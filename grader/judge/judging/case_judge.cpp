@@ -106,6 +106,11 @@ void CaseJudge::take_turn() {
     context_.services->lease().share();
 }
 
+// Whether processes for timing are brought up before they are needed.
+bool CaseJudge::spreads_timing() const {
+  return context_.backend == "cuda" && context_.measure_speed && JudgeServices::has_room();
+}
+
 // Nothing of this judge is left at work on the GPU.
 void CaseJudge::settle() {
   const Phases::Scope settling(phases_, "settle");
@@ -121,7 +126,8 @@ void CaseJudge::prepare_next(int most) {
   // a case that ended its executor the next case may well end its own: another one comes up meanwhile.
   const bool is_time = context_.cases_after == 0 || (context_.cases_after == 1 && most > 1) ||
                        context_.services->lost_executor();
-  if (is_time) context_.services->prepare_executor(context_.submission);
+  if (is_time)
+    context_.services->prepare_executors(context_.submission, spreads_timing() ? context_.process_pairs : 1);
   if (context_.cases_after > 0)
     context_.services->prepare(context_.submission, std::min(at_once, context_.cases_after));
 }

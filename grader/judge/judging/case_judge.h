@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -93,6 +92,7 @@ class CaseJudge {
   std::optional<Outcome> run_once(const Arguments& arguments = {});
   // On a GPU, for speed cases.
   std::optional<Outcome> timed_phase();
+  int pairs_to_come() const;
 
   // What the record's "verification" sums up.
   void count_check(const std::string& method, std::int64_t cells, double max_error_over_bound = 0);
@@ -114,6 +114,7 @@ class CaseJudge {
  private:
   struct TimedBaseline;
   struct TimedPair;
+  struct TimedPhase;
   static constexpr int kPreparedAhead = 2;  // processes of a submission's next cases
 
   std::optional<Outcome> limit_steps();
@@ -121,17 +122,32 @@ class CaseJudge {
   std::string plan_name() const { return prefix_ + "_plan"; }
   Answer timed_turn(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {});
   std::optional<Outcome> integrity_fault(const std::string& doing);
-  std::optional<Outcome> start_baselines(std::vector<TimedBaseline>& baselines);
-  std::optional<Outcome> plan_baselines(std::vector<TimedBaseline>& baselines);
-  std::optional<Outcome> time_baselines_and_submission(std::vector<TimedBaseline>& baselines);
+  std::optional<Outcome> time_baselines_and_submission();
+  std::optional<Outcome> start_baselines();
+  std::optional<Outcome> plan_baselines();
+  std::unique_ptr<RunnerProcess> start_runner(const TimedBaseline& baseline);
+  std::optional<Outcome> start_next(TimedBaseline& baseline);
+  void retire(TimedBaseline& baseline);
   bool works_alone(const TimedBaseline& baseline);
   Outcome explain_baseline(const TimedBaseline& baseline, const std::string& words);
+  bool spreads_timing() const;
+  std::optional<Outcome> start_partners();
+  std::optional<Outcome> attach_partner(std::unique_ptr<RunnerProcess>& partner);
+  std::optional<Outcome> begin_partner();
+  std::optional<Outcome> end_partner();
+  void retire_partner(std::unique_ptr<RunnerProcess> partner);
+  bool plans_are_large() const;
+  std::optional<Outcome> next_process_pair();
+  std::optional<Outcome> measure();
+  std::optional<Outcome> measure_process_pair(const std::string& gpu);
+  void give_back();
   void prepare_next(int most);
   void settle();
-  std::optional<Outcome> timed_pair(std::vector<TimedBaseline>& baselines, int pair, TimedPair& timed);
-  std::optional<Outcome> timed_baselines(std::vector<TimedBaseline>& baselines, const Arguments& arguments,
-                                         TimedPair& timed);
-  Outcome too_many_voids(int voids, int tried) const;
+  enum class Inputs { kFresh, kAsBefore };
+  std::optional<Outcome> timed_pair(TimedPair& timed, Inputs inputs);
+  std::optional<Outcome> timed_submission(const Arguments& arguments, TimedPair& timed);
+  std::optional<Outcome> timed_baselines(const Arguments& arguments, TimedPair& timed);
+  Outcome too_many_voids() const;
   std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
   std::optional<Outcome> plan_again();
   void probe_writers();
@@ -142,8 +158,6 @@ class CaseJudge {
   void add_help(Outcome& outcome);
   void take_turn();
   void let_others_go_first();
-  std::optional<Outcome> measure(std::vector<TimedBaseline>& baselines);
-  void give_back(std::vector<TimedBaseline>& baselines);
 
   const JudgeContext& context_;
   Phases phases_, timed_phases_;  // where the time went; within the timed phase
@@ -153,9 +167,12 @@ class CaseJudge {
   RunOrder order_;
   std::unique_ptr<CaseBuffers> buffers_;
   DeviceMemoryLimit device_memory_;
-  // What an empty run takes on this device, as a baseline of ours measured it: a submission's own streams and
-  // limits can make its executor's longer, and no more than this is taken off its times.
-  double trusted_constant_us_ = std::numeric_limits<double>::infinity();
+  // What an empty run takes on this device, as a baseline of ours measured it: it is taken off both sides'
+  // times.
+  std::optional<double> trusted_constant_us_;
+  std::unique_ptr<TimedPhase> phase_;          // while there is one
+  Arguments timed_arguments_;                  // of the last timed pair
+  bool first_gave_plan_back_ = false;          // while partners are timed
   std::unique_ptr<RunnerProcess> submission_;  // ends before the buffers' memory goes
   nlohmann::json device_, timing_, ratios_, ratios_with_host_;
   WorstWriters writers_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
+#include <utility>
 
 #include "base/elapsed.h"
 #include "base/error.h"
@@ -17,12 +19,12 @@ namespace {
 
 using protocol::Op;
 
-constexpr int kSlowBaselinePairs = 7;    // of a baseline that is not in every pair,
+constexpr int kSlowBaselinePairs = 2;    // in each process, of a baseline that is not in every pair,
 constexpr double kSlowBaselineUs = 5e5;  // or until it has taken this long
-constexpr double kThrottledShare = 0.2;  // of the pairs may be redone,
-constexpr double kVoidShare = 0.2;       // and as many whose start was not known in time;
-constexpr int kFewVoids = 8;             // these do when most runs are void and the case's time is over: a
-                                         // program that works for seconds before its kernels costs minutes
+// Pairs that may be redone, as a share of those that are kept, or a few: of pairs while the GPU throttled, and
+// of pairs whose start was not known in time. More would let a program choose the runs that count.
+constexpr double kRedoneShare = 0.2;
+constexpr int kFewRedone = 8;
 
 nlohmann::json gpu_state_json(const std::string& uuid) {
   const auto state = read_gpu_state(uuid);
@@ -40,36 +42,63 @@ struct CaseJudge::TimedPair {
 struct CaseJudge::TimedBaseline {
   std::string name;
   RunnerSpec spec;
-  std::unique_ptr<RunnerProcess> runner;
   bool every_pair = true;
-  int measured = 0;
-  double spent_us = 0;
   std::optional<double> budget_us = {};
+  std::deque<std::unique_ptr<RunnerProcess>> waiting = {};  // for the process pairs to come
+  std::unique_ptr<RunnerProcess> runner = {};               // of the process pair at hand
+  int measured = 0, in_process = 0;                         // runs: in all, and in this process pair
+  double spent_us = 0;
   bool done() const {
     if (budget_us && spent_us > *budget_us) return true;
-    return !every_pair && (measured >= kSlowBaselinePairs || spent_us > kSlowBaselineUs);
+    return !every_pair && (in_process >= kSlowBaselinePairs || spent_us > kSlowBaselineUs);
   }
+  // ours, not "self", which is the submission's own program and not trusted
+  bool is_kept() const { return spec.vendor_libraries; }
+};
+
+// The timed phase goes from process pair to process pair.
+struct CaseJudge::TimedPhase {
+  TimedPhase(const std::string& main_baseline, const JudgeContext& context)
+      : timing(main_baseline, context.process_pairs),
+        most_runs((context.max_pairs + context.process_pairs - 1) / context.process_pairs),
+        least_runs((context.least_pairs + context.process_pairs - 1) / context.process_pairs) {}
+
+  PairedTiming timing;
+  std::vector<TimedBaseline> baselines;
+  std::deque<std::unique_ptr<RunnerProcess>> partners;  // of the submission, for process pairs to come
+  std::unique_ptr<RunnerProcess> first;                 // the submission's own, while a partner is timed
+  std::chrono::steady_clock::time_point start;
+  int process = 0;    // the process pair at hand
+  int runs = 0;       // kept ones in it
+  int most_runs = 0;  // in each process pair; the first one decides on how many are enough
+  int least_runs = 0;
+  int redone = 0, voids = 0, tried = 0;
+  std::string stopped_by = "max_pairs";
 };
 
 std::optional<Outcome> CaseJudge::timed_phase() {
-  std::vector<TimedBaseline> baselines;
-  std::optional<Outcome> fault = time_baselines_and_submission(baselines);
+  phase_ = std::make_unique<TimedPhase>(context_.baselines.empty() ? "" : context_.baselines.front().name,
+                                        context_);
+  std::optional<Outcome> fault = time_baselines_and_submission();
+  if (!fault && phase_->first) fault = end_partner();
   submission_->resume();
   take_turn();
   prepare_next(kPreparedAhead);
-  give_back(baselines);
+  give_back();
+  phase_.reset();
   return fault;
 }
 
-std::optional<Outcome> CaseJudge::time_baselines_and_submission(std::vector<TimedBaseline>& baselines) {
-  if (auto fault = start_baselines(baselines)) return fault;
-  // A baseline that tries out algorithms compares times: it does so once, with the GPU alone, and keeps the
-  // choice in its process.
+std::optional<Outcome> CaseJudge::time_baselines_and_submission() {
+  if (auto fault = start_baselines()) return fault;
+  if (auto fault = start_partners()) return fault;
+  // A baseline that tries out algorithms compares times: it does so with the GPU alone, and keeps the choice
+  // in its process.
   const bool chosen = context_.services->planned_before(spec_.id);
   if (chosen) {
-    if (auto fault = plan_baselines(baselines)) return fault;
+    if (auto fault = plan_baselines()) return fault;
   }
-  for (TimedBaseline& baseline : baselines) baseline.runner->pause();
+  for (TimedBaseline& baseline : phase_->baselines) baseline.runner->pause();
   submission_->pause();
   settle();
   {
@@ -77,9 +106,9 @@ std::optional<Outcome> CaseJudge::time_baselines_and_submission(std::vector<Time
     context_.services->lease().own();
   }
   if (!chosen) {
-    if (auto fault = plan_baselines(baselines)) return fault;
+    if (auto fault = plan_baselines()) return fault;
   }
-  return measure(baselines);
+  return measure();
 }
 
 // Whether the baseline goes its whole way in a fresh process.
@@ -94,6 +123,7 @@ bool CaseJudge::works_alone(const TimedBaseline& baseline) {
 Outcome CaseJudge::explain_baseline(const TimedBaseline& baseline, const std::string& words) {
   const auto free_with = free_device_memory();
   submission_->kill();
+  if (phase_->first) phase_->first->kill();
   context_.services->forget_prepared();  // of the same program
   settle();
   const auto free_without = free_device_memory();
@@ -102,110 +132,243 @@ Outcome CaseJudge::explain_baseline(const TimedBaseline& baseline, const std::st
   throw JudgeFault("baseline {}: {}", baseline.name, words);
 }
 
-void CaseJudge::give_back(std::vector<TimedBaseline>& baselines) {
+void CaseJudge::give_back() {
   const Phases::Scope closing(phases_, "close");
-  for (TimedBaseline& baseline : baselines) {
-    // "self" is the submission's own program, and not trusted
-    if (baseline.spec.sandbox == SandboxMode::kUnsandboxed && baseline.spec.vendor_libraries)
-      context_.services->give_back(baseline.spec, std::move(baseline.runner));
-    else
-      context_.services->reap_later(std::move(baseline.runner));
+  for (TimedBaseline& baseline : phase_->baselines) {
+    retire(baseline);
+    for (auto& runner : baseline.waiting) {
+      baseline.runner = std::move(runner);
+      retire(baseline);
+    }
   }
+  for (auto& partner : phase_->partners) {
+    if (partner) retire_partner(std::move(partner));
+  }
+  if (phase_->first) context_.services->reap_later(std::move(phase_->first));
 }
 
-std::optional<Outcome> CaseJudge::measure(std::vector<TimedBaseline>& baselines) {
+void CaseJudge::retire(TimedBaseline& baseline) {
+  if (!baseline.runner) return;
+  if (baseline.is_kept() && JudgeServices::has_room())
+    context_.services->give_back(baseline.spec, std::move(baseline.runner));
+  else
+    context_.services->reap_later(std::move(baseline.runner));
+}
+
+void CaseJudge::retire_partner(std::unique_ptr<RunnerProcess> partner) {
+  context_.services->retire_partner(context_.submission, std::move(partner), context_.cases_after > 0);
+}
+
+// Runs that the timed phase may still have, as far as it is known: until it is decided next how many.
+int CaseJudge::pairs_to_come() const {
+  if (!timed()) return 0;
+  if (!phase_) return 1 + std::max(kLooks[0], context_.least_pairs / context_.process_pairs);
+  const int processes = context_.process_pairs - phase_->process - 1;
+  if (phase_->process > 0) return phase_->most_runs * (processes + 1) - phase_->runs;
+  int next = phase_->most_runs;
+  for (const int look : kLooks)
+    if (look > phase_->runs) next = std::min(next, look);
+  return next - phase_->runs + (phase_->timing.pairs() == 0 ? 1 : 0);
+}
+
+std::optional<Outcome> CaseJudge::measure() {
   const Phases::Scope timing_scope(phases_, "timed");
   timed_phases_ = Phases();
-  const std::string main_baseline = baselines.empty() ? "" : baselines.front().name;
-  PairedTiming timing(main_baseline);
+  TimedPhase& phase = *phase_;
   const std::string uuid = device_.value("uuid", "");
   nlohmann::json clocks{{"start", gpu_state_json(uuid)}};
-  const auto start = std::chrono::steady_clock::now();
-  std::string stopped_by = "max_pairs";
+  phase.start = std::chrono::steady_clock::now();
+  for (phase.process = 0; phase.process < context_.process_pairs; ++phase.process) {
+    phase.runs = 0;
+    if (phase.process > 0) {
+      if (auto fault = next_process_pair()) return fault;
+    }
+    if (auto fault = measure_process_pair(uuid)) return fault;
+  }
+  clocks["end"] = gpu_state_json(uuid);
+  timing_ = phase.timing.timing_json(phase.stopped_by);
+  timing_["samples"]["clocks"] = std::move(clocks);
+  timing_["throttled_redone"] = phase.redone;
+  timing_["void_redone"] = phase.voids;
+  timing_["phases"] = timed_phases_.to_json();
+  ratios_ = phase.timing.ratios_json();
+  ratios_with_host_ = phase.timing.ratios_json(PairedTiming::Counted::kDeviceAndHost);
+  return finish_timing(phase.timing, phase.baselines.empty() ? "" : phase.baselines.front().name);
+}
+
+// Each process pair has its share of the case's time. The first one looks whether its runs are enough; as
+// many do for the others.
+std::optional<Outcome> CaseJudge::measure_process_pair(const std::string& gpu) {
+  TimedPhase& phase = *phase_;
+  const double end_s = context_.speed_budget_s * (phase.process + 1) / context_.process_pairs;
   const std::uint64_t closely_seed = seed("closely");
-  int redone = 0, voids = 0, tried = 0;
-  while (timing.pairs() < context_.max_pairs) {
+  // Code is loaded at its first use: the first runs of two processes do not count.
+  TimedPair first;
+  if (auto fault = timed_pair(first, phase.process == 0 ? Inputs::kFresh : Inputs::kAsBefore)) return fault;
+  while (phase.runs < phase.most_runs) {
     throw_if_interrupted();
     TimedPair pair;
-    pair.sample.replanned = std::binary_search(order_.replans.begin(), order_.replans.end(), tried);
+    pair.sample.process = phase.process;
+    pair.sample.replanned = std::binary_search(order_.replans.begin(), order_.replans.end(), phase.tried);
     if (pair.sample.replanned) {
       if (auto fault = plan_again()) return fault;
     }
-    closely_ = pair.sample.checked_closely = is_checked_closely(closely_seed, tried);
-    ++tried;
-    if (auto fault = timed_pair(baselines, timing.pairs(), pair)) return fault;
+    closely_ = pair.sample.checked_closely = is_checked_closely(closely_seed, phase.tried);
+    ++phase.tried;
+    if (auto fault = timed_pair(pair, Inputs::kFresh)) return fault;
     timed_phases_.enter("gpu_state");
+    const int most_redone = std::max(kFewRedone, static_cast<int>(kRedoneShare * phase.timing.pairs()));
     if (pair.is_void) {
-      if (++voids > kVoidShare * context_.max_pairs ||
-          (voids >= kFewVoids && voids > timing.pairs() && seconds_since(start) > context_.speed_budget_s))
-        return too_many_voids(voids, tried);
+      if (++phase.voids > most_redone) return too_many_voids();
       continue;
     }
-    if (gpu_is_throttled(uuid) && redone < kThrottledShare * context_.max_pairs) {
-      ++redone;
+    if (gpu_is_throttled(gpu) && phase.redone < most_redone) {
+      ++phase.redone;
       continue;
     }
-    timing.add(std::move(pair.sample));
-    if (timing.narrow_enough()) {
-      stopped_by = "narrow";
-      break;
-    }
-    if (timing.pairs() >= context_.least_pairs && seconds_since(start) > context_.speed_budget_s) {
-      stopped_by = "budget";
+    phase.timing.add(std::move(pair.sample));
+    ++phase.runs;
+    if (phase.process == 0 && phase.timing.steady_enough()) {
+      phase.stopped_by = "narrow";
+      phase.most_runs = phase.runs;
+    } else if (phase.runs >= phase.least_runs && phase.runs < phase.most_runs &&
+               seconds_since(phase.start) > end_s) {
+      phase.stopped_by = "budget";
       break;
     }
   }
-  clocks["end"] = gpu_state_json(uuid);
-  timing_ = timing.timing_json(stopped_by);
-  timing_["samples"]["clocks"] = std::move(clocks);
-  timing_["throttled_redone"] = redone;
-  timing_["void_redone"] = voids;
-  timing_["phases"] = timed_phases_.to_json();
-  ratios_ = timing.ratios_json();
-  ratios_with_host_ = timing.ratios_json(PairedTiming::Counted::kDeviceAndHost);
-  return finish_timing(timing, main_baseline);
+  return std::nullopt;
+}
+
+// The next process of the submission and the next one of each baseline take the places of those before.
+std::optional<Outcome> CaseJudge::next_process_pair() {
+  timed_phases_.enter("processes");
+  if (phase_->first) {
+    if (auto fault = end_partner()) return fault;
+  }
+  for (TimedBaseline& baseline : phase_->baselines) {
+    retire(baseline);
+    baseline.in_process = 0;
+    if (auto fault = start_next(baseline)) return fault;
+  }
+  if (!JudgeServices::has_room()) settle();
+  if (auto fault = plan_baselines()) return fault;
+  return begin_partner();
+}
+
+// Two plans of a submission may be more than the device holds: then the first is given back meanwhile.
+bool CaseJudge::plans_are_large() const {
+  const auto free = free_device_memory();
+  return !plan_device_bytes_ || !free || *plan_device_bytes_ > *free / 4;
+}
+
+std::optional<Outcome> CaseJudge::begin_partner() {
+  const bool is_first = phase_->process == 1;
+  if (is_first && plans_are_large()) {
+    submission_->resume();
+    const Answer freed = submission_->call(Op::kFree);
+    if (!freed.ok()) return submission_->explain(freed, prefix_ + "_free");
+    submission_->pause();
+    first_gave_plan_back_ = true;
+  }
+  if (phase_->partners.empty()) {
+    phase_->partners.push_back(context_.services->start_partner(context_.submission));
+    if (auto fault = attach_partner(phase_->partners.back())) return fault;
+  }
+  phase_->first = std::exchange(submission_, std::move(phase_->partners.front()));
+  phase_->partners.pop_front();
+  const Answer planned = timed_turn(*submission_, Op::kPlan, plan_arguments());
+  if (!planned.ok()) return submission_->explain(planned, plan_name());
+  return integrity_fault(plan_name());
+}
+
+std::optional<Outcome> CaseJudge::end_partner() {
+  submission_->resume();
+  const Answer freed = submission_->call(Op::kFree);
+  if (!freed.ok()) return submission_->explain(freed, prefix_ + "_free");
+  retire_partner(std::exchange(submission_, std::move(phase_->first)));
+  const bool is_last = phase_->process >= context_.process_pairs;
+  if (!is_last || !std::exchange(first_gave_plan_back_, false)) return std::nullopt;
+  submission_->resume();
+  const Answer planned = submission_->call(Op::kPlan, plan_arguments());
+  if (!planned.ok()) return submission_->explain(planned, plan_name());
+  return integrity_fault(plan_name());
+}
+
+// With the case's buffers. After a fault the partner is in the first one's place: it has the messages.
+std::optional<Outcome> CaseJudge::attach_partner(std::unique_ptr<RunnerProcess>& partner) {
+  if (auto fault = attach(*partner, Output::kSubmission)) {
+    phase_->first = std::exchange(submission_, std::move(partner));
+    return fault;
+  }
+  partner->pause();
+  return std::nullopt;
+}
+
+// All are on their way before the first is waited for.
+std::optional<Outcome> CaseJudge::start_partners() {
+  if (!spreads_timing()) return std::nullopt;
+  let_others_go_first();
+  const Phases::Scope starting(phases_, "partners");
+  for (int process = 1; process < context_.process_pairs; ++process)
+    phase_->partners.push_back(context_.services->start_partner(context_.submission));
+  for (auto& partner : phase_->partners) {
+    if (auto fault = attach_partner(partner)) return fault;
+  }
+  return std::nullopt;
 }
 
 // The clock's start could not be read in time, again and again: something keeps the executor from its turn.
-Outcome CaseJudge::too_many_voids(int voids, int tried) const {
+Outcome CaseJudge::too_many_voids() const {
   Outcome outcome;
   outcome.verdict = verdicts::kTimingRejected;
   outcome.reason = "no_clock";
   outcome.message = fmt::format(
       "{} of {} timed runs could not be timed: host code kept every core busy, or worked for seconds before "
       "its first kernel could start",
-      voids, tried);
+      phase_->voids, phase_->tried);
   return outcome;
 }
 
-std::optional<Outcome> CaseJudge::start_baselines(std::vector<TimedBaseline>& baselines) {
+std::optional<Outcome> CaseJudge::start_baselines() {
   let_others_go_first();
   const Phases::Scope starting(phases_, "baselines");
+  const int ahead = JudgeServices::has_room() ? context_.process_pairs : 1;
   for (const auto& entry : context_.baselines) {
-    const bool kept = entry.spec.vendor_libraries;  // ours, not "self"
-    TimedBaseline baseline{
-        entry.name, entry.spec,
-        kept ? context_.services->borrow(entry.spec) : std::make_unique<RunnerProcess>(entry.spec),
-        entry.every_pair};
+    TimedBaseline baseline{entry.name, entry.spec, entry.every_pair};
     if (context_.baseline_budget_s) baseline.budget_us = 1e6 * *context_.baseline_budget_s;
-    baselines.push_back(std::move(baseline));
+    for (int process = 0; process < ahead; ++process) baseline.waiting.push_back(start_runner(baseline));
+    phase_->baselines.push_back(std::move(baseline));
   }
-  // Each is on its way before the first is waited for.
-  for (TimedBaseline& baseline : baselines) {
-    std::string words;
-    try {
-      if (const auto fault = attach(*baseline.runner, Output::kBaseline)) words = fault->message;
-    } catch (const JudgeFault& fault) {  // it did not come up
-      words = fault.what();
-    }
-    if (!words.empty()) return explain_baseline(baseline, words);
+  for (TimedBaseline& baseline : phase_->baselines) {
+    if (auto fault = start_next(baseline)) return fault;
   }
   return std::nullopt;
 }
 
-std::optional<Outcome> CaseJudge::plan_baselines(std::vector<TimedBaseline>& baselines) {
+std::unique_ptr<RunnerProcess> CaseJudge::start_runner(const TimedBaseline& baseline) {
+  return baseline.is_kept() ? context_.services->borrow(baseline.spec)
+                            : std::make_unique<RunnerProcess>(baseline.spec);
+}
+
+// The baseline's next process, with the case's buffers.
+std::optional<Outcome> CaseJudge::start_next(TimedBaseline& baseline) {
+  std::string words;
+  try {
+    if (baseline.waiting.empty()) baseline.waiting.push_back(start_runner(baseline));
+    baseline.runner = std::move(baseline.waiting.front());
+    baseline.waiting.pop_front();
+    if (const auto fault = attach(*baseline.runner, Output::kBaseline)) words = fault->message;
+  } catch (const JudgeFault& fault) {  // it did not come up
+    words = fault.what();
+  }
+  if (words.empty()) return std::nullopt;
+  return explain_baseline(baseline, words);
+}
+
+std::optional<Outcome> CaseJudge::plan_baselines() {
   const Phases::Scope planning(phases_, "baselines");
-  for (TimedBaseline& baseline : baselines) {
+  for (TimedBaseline& baseline : phase_->baselines) {
     baseline.runner->resume();
     const Answer answer = baseline.runner->call(Op::kPlan, plan_arguments());
     if (!answer.ok()) return explain_baseline(baseline, baseline.runner->explain(answer, "plan").message);
@@ -215,13 +378,26 @@ std::optional<Outcome> CaseJudge::plan_baselines(std::vector<TimedBaseline>& bas
 }
 
 // Everything once on the same fresh inputs; the order turns with every pair.
-std::optional<Outcome> CaseJudge::timed_pair(std::vector<TimedBaseline>& baselines, int pair,
-                                             TimedPair& timed) {
+std::optional<Outcome> CaseJudge::timed_pair(TimedPair& timed, Inputs inputs) {
   timed_phases_.enter("inputs");
-  const Arguments arguments = refresh_for_timing();
-  if (pair % 2 == 1) {
-    if (auto fault = timed_baselines(baselines, arguments, timed)) return fault;
+  const bool submission_first = phase_->runs % 2 == 0;
+  if (inputs == Inputs::kFresh) timed_arguments_ = refresh_for_timing();
+  const Arguments& arguments = timed_arguments_;
+  if (!submission_first) {
+    if (auto fault = timed_baselines(arguments, timed)) return fault;
   }
+  if (auto fault = timed_submission(arguments, timed)) return fault;
+  if (submission_first) {
+    if (auto fault = timed_baselines(arguments, timed)) return fault;
+  }
+  // One constant for both sides: the submission's own streams can make its executor's longer, and the smaller
+  // of the two would favour the baseline.
+  timed.sample.submission_us =
+      std::max(0.0, timed.sample.submission_us - trusted_constant_us_.value_or(timed.constant_us));
+  return std::nullopt;
+}
+
+std::optional<Outcome> CaseJudge::timed_submission(const Arguments& arguments, TimedPair& timed) {
   timed_phases_.enter("inputs");
   buffers_->poison(Output::kSubmission);
   const Answer answer = timed_turn(*submission_, Op::kRun, arguments);
@@ -238,13 +414,7 @@ std::optional<Outcome> CaseJudge::timed_pair(std::vector<TimedBaseline>& baselin
   timed.sample.waited = (answer.reply.flags & protocol::kFlagWaited) != 0;
   timed.is_void = timed.is_void || (answer.reply.flags & protocol::kFlagVoid) != 0;
   if (auto fault = integrity_fault(run_name())) return fault;
-  if (auto fault = verify_output()) return fault;
-  if (pair % 2 == 0) {
-    if (auto fault = timed_baselines(baselines, arguments, timed)) return fault;
-  }
-  timed.sample.submission_us =
-      std::max(0.0, timed.sample.submission_us - std::min(timed.constant_us, trusted_constant_us_));
-  return std::nullopt;
+  return verify_output();
 }
 
 // In the timed phase: the plan given back and made anew, for the inputs that it was made for.
@@ -269,9 +439,8 @@ Answer CaseJudge::timed_turn(RunnerProcess& runner, Op op, const Arguments& argu
   return answer;
 }
 
-std::optional<Outcome> CaseJudge::timed_baselines(std::vector<TimedBaseline>& baselines,
-                                                  const Arguments& arguments, TimedPair& timed) {
-  for (TimedBaseline& baseline : baselines) {
+std::optional<Outcome> CaseJudge::timed_baselines(const Arguments& arguments, TimedPair& timed) {
+  for (TimedBaseline& baseline : phase_->baselines) {
     if (baseline.done()) continue;
     timed_phases_.enter("inputs");
     buffers_->poison(Output::kBaseline);
@@ -281,12 +450,13 @@ std::optional<Outcome> CaseJudge::timed_baselines(std::vector<TimedBaseline>& ba
     const double time_us = std::max(0.0, answer.reply.stamps_us - answer.reply.constant_us);
     timed.sample.baseline_us[baseline.name] = time_us;
     timed.sample.baseline_host_us[baseline.name] = answer.reply.host_us;
-    if (&baseline == &baselines.front()) {
+    if (&baseline == &phase_->baselines.front()) {
       timed.sample.baseline_clock_excess_us = answer.reply.clock_us - time_us;
       if (!timed.is_void) trusted_constant_us_ = answer.reply.constant_us;
     }
     baseline.spent_us += time_us;
-    if (baseline.measured++ > 0) continue;
+    ++baseline.measured;
+    if (baseline.in_process++ > 0) continue;
     timed_phases_.enter("checks");
     buffers_->snapshot(Output::kBaseline);
     // The submission's kernels had the inputs mapped: a change of it is the submission's doing.

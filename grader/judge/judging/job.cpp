@@ -93,6 +93,7 @@ json JudgeJob::to_json() const {
           {"threads", context.threads},
           {"speed_budget_s", context.speed_budget_s},
           {"max_pairs", context.max_pairs},
+          {"process_pairs", context.process_pairs},
           {"least_runs", context.least_runs},
           {"least_pairs", context.least_pairs},
           {"baseline_budget_s", context.baseline_budget_s ? json(*context.baseline_budget_s) : json()},
@@ -116,6 +117,7 @@ JudgeJob JudgeJob::from_json(const json& j) {
   job.context.threads = j.at("threads");
   job.context.speed_budget_s = j.at("speed_budget_s");
   job.context.max_pairs = j.at("max_pairs");
+  job.context.process_pairs = j.at("process_pairs");
   job.context.least_runs = j.at("least_runs");
   job.context.least_pairs = j.at("least_pairs");
   if (const json& budget = j.at("baseline_budget_s"); !budget.is_null())

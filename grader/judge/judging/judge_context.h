@@ -26,8 +26,9 @@ struct JudgeContext {
   int threads = 1;                        // of the judge's own host work
   double speed_budget_s = 10;             // a case's timed pairs
   int max_pairs = 255;
-  int least_runs = 0;    // checked ones of a declared lab's case, where its file says fewer
-  int least_pairs = 31;  // however slow it is; fewer than 8 hold no 95 % interval, and records say so
+  int least_runs = 0;     // checked ones of a declared lab's case, where its file says fewer
+  int process_pairs = 5;  // of the submission and each baseline, that a case's pairs are spread over
+  int least_pairs = 31;   // however slow it is; at least one in each process pair
   std::optional<double>
       baseline_budget_s;  // event time of a baseline in a case; then it is left out of pairs
   bool measure_speed = true;

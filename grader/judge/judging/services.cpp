@@ -4,10 +4,18 @@
 #include <cstdlib>
 
 #include "base/process.h"
+#include "judge/judging/device_memory_limit.h"
 
 namespace warpgrade {
 
 using protocol::Op;
+
+template <typename Process>
+void JudgeServices::end_later(std::unique_ptr<Process> process) {
+  if (!process) return;
+  ending_.push_back(
+      std::async(std::launch::async, [dying = std::move(process)]() mutable { dying.reset(); }));
+}
 
 std::unique_ptr<RunnerProcess> JudgeServices::borrow(const RunnerSpec& spec) {
   auto& idle = idle_[spec.executable.string()];
@@ -21,13 +29,16 @@ std::unique_ptr<RunnerProcess> JudgeServices::borrow(const RunnerSpec& spec) {
   return runner;
 }
 
-void JudgeServices::keep_ready(const RunnerSpec& spec) {
+void JudgeServices::keep_ready(const RunnerSpec& spec, int count) {
   auto& idle = idle_[spec.executable.string()];
-  if (!idle.empty()) return;
-  auto runner = std::make_unique<RunnerProcess>(spec);
-  if (!runner->call(Op::kNull).ok()) return reap_later(std::move(runner));
-  runner->pause();
-  idle.push_back(std::move(runner));
+  std::vector<std::unique_ptr<RunnerProcess>> coming;  // side by side
+  while (static_cast<int>(idle.size() + coming.size()) < count)
+    coming.push_back(std::make_unique<RunnerProcess>(spec));
+  for (auto& runner : coming) {
+    if (!runner->call(Op::kNull).ok()) return reap_later(std::move(runner));
+    runner->pause();
+    idle.push_back(std::move(runner));
+  }
 }
 
 void JudgeServices::give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner) {
@@ -61,20 +72,48 @@ std::unique_ptr<RunnerProcess> JudgeServices::start(const RunnerSpec& spec) {
   return make(spec);
 }
 
-// An executor that waits for its program comes first.
-std::unique_ptr<RunnerProcess> JudgeServices::make(const RunnerSpec& spec) {
-  std::unique_ptr<ExecutorProcess> spare;
-  if (spare_ && keeps_executor(spec) && spare_->fits(spec)) {
-    spare = std::move(spare_);
+std::unique_ptr<ExecutorProcess> JudgeServices::take_spare(const RunnerSpec& spec) {
+  if (!keeps_executor(spec)) return nullptr;
+  while (!spares_.empty()) {
+    std::unique_ptr<ExecutorProcess> spare = std::move(spares_.front().executor);
+    spares_.pop_front();
+    if (!spare->fits(spec)) continue;
     spare->box().resume();
+    return spare;
   }
-  return std::make_unique<RunnerProcess>(spec, std::move(spare));
+  return nullptr;
 }
 
-void JudgeServices::prepare_executor(const RunnerSpec& spec) {
-  if (!keeps_executor(spec) || spare_) return;
-  spare_ = std::make_unique<ExecutorProcess>(spec);
-  spare_is_up_ = false;
+// An executor that waits for its program comes first.
+std::unique_ptr<RunnerProcess> JudgeServices::make(const RunnerSpec& spec) {
+  return std::make_unique<RunnerProcess>(spec, take_spare(spec));
+}
+
+void JudgeServices::prepare_executors(const RunnerSpec& spec, int count) {
+  if (!keeps_executor(spec)) return;
+  while (static_cast<int>(spares_.size()) < count)
+    spares_.push_back({std::make_unique<ExecutorProcess>(spec), false});
+}
+
+bool JudgeServices::has_room() {
+  constexpr std::size_t kRoom = std::size_t{16} << 30;
+  const auto free = free_device_memory();
+  return !free || *free >= kRoom;
+}
+
+std::unique_ptr<RunnerProcess> JudgeServices::start_partner(const RunnerSpec& spec) {
+  if (partners_.empty()) return make(spec);
+  std::unique_ptr<ExecutorProcess> executor = std::move(partners_.back());
+  partners_.pop_back();
+  return std::make_unique<RunnerProcess>(spec, std::move(executor));
+}
+
+void JudgeServices::retire_partner(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner, bool next) {
+  if (next && keeps_executor(spec) && has_room()) {
+    runner->resume();
+    if (auto executor = runner->give_executor()) partners_.push_back(std::move(executor));
+  }
+  reap_later(std::move(runner));
 }
 
 void JudgeServices::retire(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner, bool next) {
@@ -96,12 +135,13 @@ void JudgeServices::prepare(const RunnerSpec& spec, int count) {
 void JudgeServices::forget_prepared() {
   for (Prepared& prepared : prepared_) reap_later(std::move(prepared.runner));
   prepared_.clear();
+  for (auto& partner : partners_) end_later(std::move(partner));
+  partners_.clear();
   lost_executor_ = false;
 }
 
 void JudgeServices::reap_later(std::unique_ptr<RunnerProcess> runner) {
-  if (!runner) return;
-  ending_.push_back(std::async(std::launch::async, [dying = std::move(runner)]() mutable { dying.reset(); }));
+  end_later(std::move(runner));
 }
 
 void JudgeServices::settle() {
@@ -117,17 +157,24 @@ void JudgeServices::settle() {
     if (!prepared.up) break;
     prepared.runner->pause();
   }
-  if (spare_ && !spare_is_up_) {
-    try {
-      spare_is_up_ = spare_->wait_until_up(std::chrono::seconds(60));
-    } catch (const Interrupted&) {
-      // As above.
-    }
-    spare_is_up_ ? spare_->box().pause() : spare_.reset();
-  }
+  settle_spares();
   // One that does not come up is left to its case, which tries anew and says what is wrong; those behind it,
   // of the same program, are not waited for as well.
   while (!prepared_.empty() && !prepared_.back().up) prepared_.pop_back();
+}
+
+// They have come up side by side.
+void JudgeServices::settle_spares() {
+  std::erase_if(spares_, [](Spare& spare) {
+    if (spare.up) return false;
+    try {
+      spare.up = spare.executor->wait_until_up(std::chrono::seconds(60));
+    } catch (const Interrupted&) {
+      // As above.
+    }
+    if (spare.up) spare.executor->box().pause();
+    return !spare.up;
+  });
 }
 
 }  // namespace warpgrade

@@ -30,8 +30,8 @@ class JudgeServices {
 
   // A baseline's runner without buffers: one that has been used before, or a new one. Trusted code only.
   std::unique_ptr<RunnerProcess> borrow(const RunnerSpec& spec);
-  // Brings one up for whoever borrows first. Throws JudgeFault when it cannot be started.
-  void keep_ready(const RunnerSpec& spec);
+  // Brings up `count` for whoever borrows first. Throws JudgeFault when one cannot be started.
+  void keep_ready(const RunnerSpec& spec, int count);
   // Takes it back when it still lives; drops plan and buffers.
   void give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner);
 
@@ -42,9 +42,17 @@ class JudgeServices {
   // comes up disturbs. Where an executor goes from case to case, one at most: the next case's program
   // takes its place there.
   void prepare(const RunnerSpec& spec, int count);
-  // Sends an executor on its way, for the submission that comes next; nothing where there is one, or where
-  // executors do not wait for their program.
-  void prepare_executor(const RunnerSpec& spec);
+  // Sends executors on their way until `count` wait for the submission that comes next; none where executors
+  // do not wait for their program.
+  void prepare_executors(const RunnerSpec& spec, int count);
+
+  // Another process of the submission, for timing beside the first. Its executor is one that has served this
+  // submission before, one that waits, or a new one.
+  std::unique_ptr<RunnerProcess> start_partner(const RunnerSpec& spec);
+  // Its executor is kept for the submission's next case, if there is one.
+  void retire_partner(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner, bool next);
+  // Whether the device has room for processes that only wait: contexts are up to half a GiB each.
+  static bool has_room();
   // Whether the executor of this submission's last case could not go on to the next one.
   bool lost_executor() const { return lost_executor_; }
   void forget_prepared();  // before another submission
@@ -65,6 +73,10 @@ class JudgeServices {
 
  private:
   std::unique_ptr<RunnerProcess> make(const RunnerSpec& spec);
+  std::unique_ptr<ExecutorProcess> take_spare(const RunnerSpec& spec);
+  void settle_spares();
+  template <typename Process>
+  void end_later(std::unique_ptr<Process> process);
 
   GpuLease lease_;
   KeptData kept_data_;
@@ -74,9 +86,13 @@ class JudgeServices {
     bool up = false;
   };
   std::deque<Prepared> prepared_;
-  int working_ = 0;                         // submissions' programs that hold an executor
-  std::unique_ptr<ExecutorProcess> spare_;  // has served nobody yet
-  bool spare_is_up_ = false;
+  int working_ = 0;  // submissions' programs that hold an executor
+  struct Spare {
+    std::unique_ptr<ExecutorProcess> executor;
+    bool up = false;
+  };
+  std::deque<Spare> spares_;                                // have served nobody yet
+  std::vector<std::unique_ptr<ExecutorProcess>> partners_;  // have served the submission at hand
   bool lost_executor_ = false;
   std::set<std::string> planned_;
   std::vector<std::future<void>> ending_;

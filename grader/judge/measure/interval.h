@@ -1,5 +1,5 @@
-// A median and its confidence interval from order statistics: no assumption on the distribution of
-// the samples.
+// A middle and its confidence interval: from order statistics, with no assumption on the distribution of the
+// samples; and Student's, for the few values that processes give.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 namespace warpgrade {
 
 struct Interval {
-  double median = 0, low = 0, high = 0;
+  double middle = 0, low = 0, high = 0;
   double confidence = 0;
-  // (high - low) / median
-  double relative_width() const { return median > 0 ? (high - low) / median : 0; }
+  // (high - low) / middle
+  double relative_width() const { return middle > 0 ? (high - low) / middle : 0; }
 };
 
 // The median of the samples (at least one).
@@ -20,5 +20,22 @@ double median(std::vector<double> samples);
 // see for instance Conover, Practical Nonparametric Statistics, section 3.2). With too few samples for that
 // the whole range, and the confidence that it has.
 Interval median_interval(std::vector<double> samples, double confidence);
+
+// Median absolute deviation from the median, scaled to a normal distribution's standard deviation.
+double robust_deviation(const std::vector<double>& samples);
+
+// Mean and standard deviation (n - 1) of the values; 0 of less than two.
+struct Spread {
+  double mean = 0, deviation = 0;
+};
+Spread spread_of(const std::vector<double>& values);
+
+// The value that Student's t with so many degrees of freedom (at least 1) exceeds in absolute value with a
+// probability of 5 %.
+double student_t_95(int degrees_of_freedom);
+
+// Of independent positive values, at least one: their geometric mean and the t interval of 95 % of their
+// logarithms' mean. One value alone has no interval: confidence 0.
+Interval geometric_interval(const std::vector<double>& values);
 
 }  // namespace warpgrade

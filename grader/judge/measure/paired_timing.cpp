@@ -1,45 +1,104 @@
 #include "judge/measure/paired_timing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <set>
 
 namespace warpgrade {
+namespace {
 
-bool PairedTiming::narrow_enough() {
+// A median of n values from a normal distribution has this times the deviation of their mean.
+constexpr double kMedianOverMean = 1.2533;
+
+}  // namespace
+
+// Only what a process does within itself is looked at, never the ratio or its interval: stopping at a look
+// that pleases would make intervals too narrow.
+bool PairedTiming::steady_enough() const {
   if (std::find(std::begin(kLooks), std::end(kLooks), pairs()) == std::end(kLooks)) return false;
-  looks_.push_back(pairs());
-  const auto interval = ratio(main_baseline_);
-  // A baseline that was left out of most pairs says little: the submission's own times then decide.
-  const bool says_enough = interval && interval->confidence >= kLookConfidence;
-  return (says_enough ? *interval : submission_us()).relative_width() < kNarrowEnough;
+  std::vector<double> values, times;
+  for (const PairSample& sample : samples_) {
+    if (sample.submission_us <= 0) continue;
+    times.push_back(sample.submission_us);
+    const auto baseline = sample.baseline_us.find(main_baseline_);
+    if (baseline != sample.baseline_us.end() && baseline->second > 0)
+      values.push_back(std::log(baseline->second / sample.submission_us));
+  }
+  if (times.empty()) return false;
+  const double length_us = median(times);
+  if (2 * values.size() < times.size()) {  // a slow baseline: the submission's own times then decide
+    values.clear();
+    for (const double time : times) values.push_back(std::log(time));
+  }
+  const double n = static_cast<double>(values.size()), processes = process_pairs_;
+  const double t = student_t_95(std::max(1, process_pairs_ - 1));
+  const double within = t * kMedianOverMean * robust_deviation(values) / std::sqrt(n * processes);
+  const double between = t * std::sqrt(2 / processes) * kProcessesDifferUs / length_us;
+  return within < std::max(kSteadyEnough, kShareOfProcesses * between);
+}
+
+std::vector<double> PairedTiming::submission_medians() const {
+  std::map<int, std::vector<double>> by_process;
+  for (const PairSample& sample : samples_) by_process[sample.process].push_back(sample.submission_us);
+  std::vector<double> medians;
+  for (auto& [process, times] : by_process) {
+    if (const double middle = median(std::move(times)); middle > 0) medians.push_back(middle);
+  }
+  return medians;
 }
 
 Interval PairedTiming::submission_us() const {
-  std::vector<double> values;
-  for (const PairSample& sample : samples_) values.push_back(sample.submission_us);
-  return median_interval(std::move(values), kLookConfidence);
+  const std::vector<double> medians = submission_medians();
+  return medians.empty() ? Interval{} : geometric_interval(medians);
 }
 
-std::optional<Interval> PairedTiming::ratio(const std::string& baseline, Counted counted) const {
+std::vector<PairedTiming::Medians> PairedTiming::medians(const std::string& baseline, Counted counted) const {
   const bool with_host = counted == Counted::kDeviceAndHost;
-  std::vector<double> ratios;
+  std::map<int, std::vector<double>> own, others;
   for (const PairSample& sample : samples_) {
+    own[sample.process].push_back(sample.submission_us + (with_host ? sample.submission_host_us : 0));
     const auto found = sample.baseline_us.find(baseline);
     if (found == sample.baseline_us.end()) continue;
     const auto host = sample.baseline_host_us.find(baseline);
     if (with_host && host == sample.baseline_host_us.end()) continue;
-    const double own = sample.submission_us + (with_host ? sample.submission_host_us : 0);
-    if (own > 0) ratios.push_back((found->second + (with_host ? host->second : 0)) / own);
+    others[sample.process].push_back(found->second + (with_host ? host->second : 0));
   }
+  std::vector<Medians> all;
+  for (const auto& [process, times] : others) {
+    const Medians both{median(own.at(process)), median(times)};
+    if (both.submission_us > 0 && both.baseline_us > 0) all.push_back(both);
+  }
+  return all;
+}
+
+std::optional<Interval> PairedTiming::ratio(const std::string& baseline, Counted counted) const {
+  std::vector<double> ratios;
+  for (const Medians& both : medians(baseline, counted))
+    ratios.push_back(both.baseline_us / both.submission_us);
   if (ratios.empty()) return std::nullopt;
-  return median_interval(std::move(ratios), kLookConfidence);
+  return geometric_interval(ratios);
+}
+
+double PairedTiming::honest_noise(const std::string& baseline, Counted counted) const {
+  std::vector<double> own, others;
+  for (const Medians& both : medians(baseline, counted)) {
+    own.push_back(std::log(both.submission_us));
+    others.push_back(std::log(both.baseline_us));
+  }
+  if (others.size() < 2) return 0;
+  const Spread spread = spread_of(others);
+  const double length_us = std::exp(spread_of(own).mean), baseline_us = std::exp(spread.mean);
+  const double short_us = std::min(spread.deviation * baseline_us, kMostShortSpreadUs);
+  const double honest = std::max(spread.deviation, short_us / length_us);
+  const int n = static_cast<int>(others.size());
+  const double half = student_t_95(n - 1) * std::hypot(honest, spread.deviation) / std::sqrt(n);
+  return std::min(half, kMostNoise);
 }
 
 PairedTiming::Graded PairedTiming::graded() const {
-  std::vector<double> device, events, clocks, hosts, excesses;
+  std::vector<double> events, clocks, hosts, excesses;
   for (const PairSample& sample : samples_) {
-    device.push_back(sample.submission_us);
     events.push_back(sample.submission_event_us);
     clocks.push_back(sample.submission_clock_us);
     hosts.push_back(sample.submission_host_us);
@@ -48,11 +107,11 @@ PairedTiming::Graded PairedTiming::graded() const {
                          *sample.baseline_clock_excess_us);
   }
   Graded graded;
-  graded.device_median_us = median(device);
+  graded.device_median_us = submission_us().middle;
   graded.event_median_us = median(events);
   graded.clock_median_us = median(clocks);
   graded.host_median_us = median(hosts);
-  if (!excesses.empty()) graded.excess_low_us = median_interval(excesses, kLookConfidence).low;
+  if (!excesses.empty()) graded.excess_low_us = median_interval(excesses, kClockConfidence).low;
   const auto beyond = [&](double us, double share) {
     return graded.excess_low_us > us + share * graded.device_median_us;
   };
@@ -69,7 +128,10 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
   nlohmann::json series{{"baseline_us", nlohmann::json::object()}};
   int waited = 0;
   std::uint64_t launches = 0;
+  std::set<int> processes;
   for (const PairSample& sample : samples_) {
+    processes.insert(sample.process);
+    series["process"].push_back(sample.process);
     series["submission_us"].push_back(sample.submission_us);
     series["submission_event_us"].push_back(sample.submission_event_us);
     series["submission_clock_us"].push_back(sample.submission_clock_us);
@@ -85,7 +147,7 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
   return {{"median_us", time.median_us},
           {"low_us", interval.low * scale},
           {"high_us", interval.high * scale},
-          {"confidence", std::min(kOverallConfidence, interval.confidence)},
+          {"confidence", interval.confidence},
           {"bound_by", time.bound_by_host ? "host" : "device"},
           {"device_median_us", time.device_median_us},
           {"event_median_us", time.event_median_us},
@@ -95,7 +157,7 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
           {"launches", launches},
           {"synchronizes", 2 * waited > pairs()},
           {"pairs", pairs()},
-          {"looks", looks_.size()},
+          {"processes", processes.size()},
           {"stopped_by", stopped_by},
           {"samples", std::move(series)}};
 }
@@ -104,8 +166,6 @@ nlohmann::json PairedTiming::ratios_json(Counted counted) const {
   const Graded time = graded();
   // A submission of which the host's clock shows more than the device's pays for it in every ratio.
   const double scale = time.median_us > 0 ? time.device_median_us / time.median_us : 1;
-  const double placement =
-      time.device_median_us > 0 ? kPlacementUs / time.device_median_us + kPlacementShare : 0;
   std::set<std::string> names;
   for (const PairSample& sample : samples_) {
     for (const auto& [name, value] : sample.baseline_us) names.insert(name);
@@ -117,10 +177,12 @@ nlohmann::json PairedTiming::ratios_json(Counted counted) const {
     const Interval& interval = *found;
     const auto count = std::count_if(samples_.begin(), samples_.end(),
                                      [&](const PairSample& s) { return s.baseline_us.contains(name); });
-    ratios[name] = {{"median", interval.median * scale},
-                    {"low", interval.low * scale * (1 - placement)},
-                    {"high", interval.high * scale * (1 + placement)},
-                    {"confidence", std::min(kOverallConfidence, interval.confidence)},
+    ratios[name] = {{"median", interval.middle * scale},
+                    {"low", interval.low * scale},
+                    {"high", interval.high * scale},
+                    {"confidence", interval.confidence},
+                    {"noise", honest_noise(name, counted)},
+                    {"processes", medians(name, counted).size()},
                     {"pairs", count}};
   }
   return ratios;

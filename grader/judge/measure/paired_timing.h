@@ -1,5 +1,13 @@
-// Paired timing of a submission against baselines on one device: the pairs' samples, when to stop, and what
-// they say. The judge's labs do the running; this file is arithmetic and can be tested without a GPU.
+// Paired timing of a submission against baselines on one device: the pairs' samples, by the processes that
+// they were measured in, when to stop, and what they say. The judge's labs do the running; this file is
+// arithmetic and can be tested without a GPU.
+//
+// A process keeps its own speed for as long as it lives: where its context lies on the device decides what a
+// launch costs (1.69 or 1.88 us on an H100), whatever runs in it. So runs of one process are not independent,
+// and repeating them says nothing about another process. The independent unit is the pair of processes, of
+// the submission and of the baseline. Runs within a process count by their median; the interval is
+// Student's, of the logarithms of the process pairs' ratios (Kalibera and Jones, Rigorous Benchmarking in
+// Reasonable Time, 2013, sections 5 and 9: the levels of an experiment, of which the highest decides).
 #pragma once
 
 #include <cstdint>
@@ -17,6 +25,7 @@ namespace warpgrade {
 // measured by the same class (judge/executor/driver/timing_gate.h): in the executor for the submission, in
 // its own process for a baseline of ours.
 struct PairSample {
+  int process = 0;                 // which of the process pairs: 0, 1, ...
   double submission_us = 0;        // by the device's clock: the time that counts
   double submission_event_us = 0;  // between events beside it
   double submission_clock_us =
@@ -32,20 +41,22 @@ struct PairSample {
   bool replanned = false;        // the submission planned anew before it
 };
 
-// Looks only after these many pairs; 98.75 % at each look is 95 % over all four (Bonferroni).
-inline constexpr int kLooks[] = {31, 63, 127, 255};
-inline constexpr double kLookConfidence = 0.9875;
-inline constexpr double kOverallConfidence = 0.95;
-inline constexpr double kNarrowEnough = 0.01;
+inline constexpr int kProcessPairs = 5;  // of a measurement, where nobody says otherwise
 
-// Two processes that run the same program differ by where their memory came to lie: up to about 1 us,
-// in an A/A run on an H200, which no number of repetitions in one process averages out. Ratios'
-// intervals are widened by that much; then 75 of 78 A/A intervals of 95 % hold 1 (ratio "self" in
-// reports/published/h200/spmm/steps/04-05). A launch behind another has 0.17 us more in some processes
-// than in others, the same in all repetitions: 96 launches took 797 or 814 us in twelve processes of
-// one program (reports/published/h100/benches/fidelity-order.txt). No interval allows for that: how
-// often a program launches is its own choice, and launches in a second stream cost it little.
-inline constexpr double kPlacementUs = 1.0, kPlacementShare = 0.001;
+// Looks at the first process pair, after so many runs: whether its medians are steady enough. All process
+// pairs then have as many runs.
+inline constexpr int kLooks[] = {7, 13, 25, 51};
+// They are when this part of the interval's half width comes from the runs within processes...
+inline constexpr double kSteadyEnough = 0.003;
+// ...or this share of what processes add that differ by so much, as those of short programs do on an H100
+// (scripts/measuring/self). It decides how long is measured, and nothing about the interval.
+inline constexpr double kShareOfProcesses = 0.3, kProcessesDifferUs = 0.15;
+
+// An honest program's processes differ by the baseline's relative spread; those of a short one by the
+// baseline's absolute one, which is at most so much.
+inline constexpr double kMostShortSpreadUs = 0.25;
+// What noise may excuse at most, as a logarithm.
+inline constexpr double kMostNoise = 0.1;
 
 // What the host's clock shows beyond the device's is the way from the host's word to the start and from the
 // end to the host, and an empty run's time: 14.2 and 4.5 us on an H200, whatever the work is, within 0.5 us
@@ -53,21 +64,30 @@ inline constexpr double kPlacementUs = 1.0, kPlacementShare = 0.001;
 // what goes beyond counts, and beyond the tolerance the device's clock was not told the truth.
 inline constexpr double kClockResolutionUs = 1.0, kClockResolutionShare = 0.005;
 inline constexpr double kClockToleranceUs = 5.0, kClockToleranceShare = 0.03;
+inline constexpr double kClockConfidence = 0.9875;
 
 class PairedTiming {
  public:
-  explicit PairedTiming(std::string main_baseline) : main_baseline_(std::move(main_baseline)) {}
+  // `process_pairs`: how many there will be.
+  PairedTiming(std::string main_baseline, int process_pairs)
+      : main_baseline_(std::move(main_baseline)), process_pairs_(process_pairs) {}
 
   void add(PairSample sample) { samples_.push_back(std::move(sample)); }
   int pairs() const { return static_cast<int>(samples_.size()); }
 
-  // At a look: whether the main ratio's interval is narrow enough. False between looks.
-  bool narrow_enough();
+  // Whether the first process pair has enough runs. False between looks.
+  bool steady_enough() const;
 
+  // Over the processes, each by its median.
   Interval submission_us() const;
-  // Baseline / submission, pair by pair: of the device's times, or of these and the host code's together.
+  // Baseline / submission over the process pairs: of the device's times, or of these and the host code's
+  // together. Nothing where the baseline has no run.
   enum class Counted { kDevice, kDeviceAndHost };
   std::optional<Interval> ratio(const std::string& baseline, Counted counted = Counted::kDevice) const;
+  // Half the width, as a logarithm, that the ratio's interval has for an honest program of the submission's
+  // length, whose processes differ as the baseline's do; at most kMostNoise. 0 where fewer than two processes
+  // have the baseline.
+  double honest_noise(const std::string& baseline, Counted counted = Counted::kDevice) const;
 
   // The time that counts, and which clock it comes from: what the host's clock shows beyond the device's, and
   // beyond the baseline's own difference (the low end of that excess's interval), is added to it.
@@ -85,9 +105,16 @@ class PairedTiming {
   nlohmann::json ratios_json(Counted counted = Counted::kDevice) const;
 
  private:
+  // The medians of a process pair's runs, the submission's and a baseline's.
+  struct Medians {
+    double submission_us = 0, baseline_us = 0;
+  };
+  std::vector<Medians> medians(const std::string& baseline, Counted counted) const;
+  std::vector<double> submission_medians() const;
+
   std::string main_baseline_;
+  int process_pairs_;
   std::vector<PairSample> samples_;
-  std::vector<int> looks_;
 };
 
 }  // namespace warpgrade

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -19,7 +20,7 @@ TEST(MedianInterval, TakesTheBinomialRanks) {
   std::vector<double> samples(31);
   std::iota(samples.begin(), samples.end(), 1.0);
   const Interval interval = median_interval(samples, 0.9875);
-  EXPECT_EQ(interval.median, 16);
+  EXPECT_EQ(interval.middle, 16);
   EXPECT_EQ(interval.low, 9);
   EXPECT_EQ(interval.high, 23);
 }
@@ -54,6 +55,45 @@ TEST(MedianInterval, CoversTheTrueMedianAsOftenAsItSays) {
   }
   // Five standard deviations below the nominal 95 % of 4000 trials: 3800 - 5 * 13.8.
   EXPECT_GT(covered, 3730);
+}
+
+// NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2: t of 4 degrees of freedom is 2.776.
+TEST(GeometricInterval, IsStudentsOfTheLogarithms) {
+  const Interval interval = geometric_interval({1.0, 1.1, 0.9, 1.05, 0.95});
+  // By hand: the logarithms' mean -0.0025107, deviation 0.0793244, times 2.776 over the root of 5.
+  EXPECT_NEAR(interval.middle, 0.9974925, 1e-6);
+  EXPECT_NEAR(interval.low, 0.903937, 1e-4);
+  EXPECT_NEAR(interval.high, 1.100731, 1e-4);
+  EXPECT_EQ(interval.confidence, 0.95);
+}
+
+TEST(GeometricInterval, OfOneValueHoldsNothing) {
+  const Interval interval = geometric_interval({1.2});
+  EXPECT_DOUBLE_EQ(interval.low, 1.2);
+  EXPECT_DOUBLE_EQ(interval.high, 1.2);
+  EXPECT_EQ(interval.confidence, 0);
+  EXPECT_THROW(geometric_interval({}), std::invalid_argument);
+}
+
+// Processes of one program have one of two speeds, as on an H100; a bootstrap of five covers too little there.
+TEST(GeometricInterval, HoldsTheTruthOfTwoKindsOfProcesses) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 generator(seed);
+  std::bernoulli_distribution far(0.5);
+  std::normal_distribution<double> noise(0, 0.002);
+  int held = 0;
+  constexpr int kTrials = 4000;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<double> ratios;
+    for (int pair = 0; pair < 5; ++pair) {
+      const double difference = (far(generator) ? 0.1 : 0.0) - (far(generator) ? 0.1 : 0.0);
+      ratios.push_back(std::exp(difference + noise(generator)));
+    }
+    const Interval interval = geometric_interval(ratios);
+    held += interval.low <= 1 && 1 <= interval.high ? 1 : 0;
+  }
+  EXPECT_GT(held, kTrials * 0.95 - 5 * 13.8);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 namespace warpgrade {
@@ -18,31 +19,50 @@ PairSample pair_of(std::mt19937& generator, double submission_us, double baselin
   return sample;
 }
 
+// `apart_us`: the deviation of a process from another of the same program, the same in all its runs.
 PairedTiming timing_of(unsigned seed, int pairs, double submission_us, double baseline_us,
-                       double hidden_us = 0) {
+                       double hidden_us = 0, double apart_us = 0) {
   std::mt19937 generator(seed);
-  PairedTiming timing("base");
-  for (int i = 0; i < pairs; ++i) timing.add(pair_of(generator, submission_us, baseline_us, hidden_us));
+  std::normal_distribution<double> apart(0, 1);
+  PairedTiming timing("base", kProcessPairs);
+  const int in_process = (pairs + kProcessPairs - 1) / kProcessPairs;
+  double own_us = 0, other_us = 0;
+  for (int i = 0; i < pairs; ++i) {
+    if (i % in_process == 0) own_us = apart_us * apart(generator), other_us = apart_us * apart(generator);
+    PairSample sample = pair_of(generator, submission_us + own_us, baseline_us + other_us, hidden_us);
+    sample.process = i / in_process;
+    timing.add(std::move(sample));
+  }
   return timing;
 }
 
+// As on a GPU: what a process has of its own is larger than what its runs differ by.
 TEST(PairedTiming, OfAProgramAgainstItselfContainsOne) {
-  int misses = 0;
-  for (unsigned seed = 0; seed < 200; ++seed) {
-    const Interval ratio = *timing_of(seed, 127, 50, 50).ratio("base");
-    misses += ratio.low <= 1 && 1 <= ratio.high ? 0 : 1;
+  for (const double apart_us : {0.0, 0.2, 1.0}) {
+    int misses = 0;
+    for (unsigned seed = 0; seed < 400; ++seed) {
+      const Interval ratio = *timing_of(seed, 35, 50, 50, 0, apart_us).ratio("base");
+      misses += ratio.low <= 1 && 1 <= ratio.high ? 0 : 1;
+    }
+    EXPECT_LE(misses, 38) << apart_us;  // of 95 % intervals 20 expected, four deviations above
+    EXPECT_GE(misses, 3) << apart_us;   // and not of 100 %
   }
-  EXPECT_LE(misses, 10);  // 98.75 % intervals: 2.5 expected
+}
+
+TEST(PairedTiming, MoreRunsInTheSameProcessesDoNotMakeUpForMoreProcesses) {
+  const double few = timing_of(11, 35, 50, 50, 0, 1).ratio("base")->relative_width();
+  const double many = timing_of(11, 255, 50, 50, 0, 1).ratio("base")->relative_width();
+  EXPECT_GT(many, few / 2);
 }
 
 TEST(PairedTiming, RatioIsBaselineOverSubmission) {
   const auto timing = timing_of(1, 63, 50, 100);
-  EXPECT_NEAR(timing.ratio("base")->median, 2.0, 0.02);
+  EXPECT_NEAR(timing.ratio("base")->middle, 2.0, 0.02);
   EXPECT_FALSE(timing.ratio("other").has_value());
 }
 
 TEST(PairedTiming, HostCodeCountsOnBothSidesWhereItIsAskedFor) {
-  PairedTiming timing("base");
+  PairedTiming timing("base", kProcessPairs);
   for (int i = 0; i < 31; ++i) {
     PairSample sample;
     sample.submission_us = 50;
@@ -52,8 +72,8 @@ TEST(PairedTiming, HostCodeCountsOnBothSidesWhereItIsAskedFor) {
     timing.add(sample);
   }
   const auto with_host = PairedTiming::Counted::kDeviceAndHost;
-  EXPECT_DOUBLE_EQ(timing.ratio("base")->median, 2.0);
-  EXPECT_DOUBLE_EQ(timing.ratio("base", with_host)->median, 1.2);
+  EXPECT_DOUBLE_EQ(timing.ratio("base")->middle, 2.0);
+  EXPECT_DOUBLE_EQ(timing.ratio("base", with_host)->middle, 1.2);
   EXPECT_FALSE(timing.ratio("slow", with_host).has_value());
   EXPECT_DOUBLE_EQ(timing.ratios_json(with_host).at("base").at("median").get<double>(), 1.2);
   EXPECT_FALSE(timing.ratios_json(with_host).contains("slow"));
@@ -79,7 +99,7 @@ TEST(PairedTiming, WhatTheHostsClockShowsBeyondItsResolutionIsAdded) {
 }
 
 TEST(PairedTiming, ABaselineThatIsInNoPairLeavesTheDevicesClock) {
-  PairedTiming timing("base");
+  PairedTiming timing("base", kProcessPairs);
   for (int i = 0; i < 31; ++i) {
     PairSample sample;
     sample.submission_us = 50;
@@ -87,39 +107,77 @@ TEST(PairedTiming, ABaselineThatIsInNoPairLeavesTheDevicesClock) {
     timing.add(sample);
   }
   EXPECT_FALSE(timing.graded().rejected);
-  EXPECT_EQ(timing.graded().median_us, 50);
+  EXPECT_DOUBLE_EQ(timing.graded().median_us, 50);
 }
 
 TEST(PairedTiming, LooksOnlyAtTheFixedCounts) {
-  std::mt19937 generator(5);
-  PairedTiming timing("base");
-  for (int i = 1; i <= 64; ++i) {
+  PairedTiming timing("base", kProcessPairs);
+  for (int i = 1; i <= 26; ++i) {
     PairSample sample;
     sample.submission_us = 10;
     sample.baseline_us["base"] = 20;
     timing.add(sample);
-    EXPECT_EQ(timing.narrow_enough(), i == 31 || i == 63) << i;
+    EXPECT_EQ(timing.steady_enough(), i == 7 || i == 13 || i == 25) << i;
   }
 }
 
-TEST(PairedTiming, RatiosAllowForWhereMemoryLies) {
-  // The same program in another process, 0.8 us slower in every repetition.
-  PairedTiming timing("self");
-  for (int i = 0; i < 31; ++i) {
+TEST(PairedTiming, AProgramWhoseRunsDifferIsRunMoreOften) {
+  const auto runs_of = [](double noise) {
+    std::mt19937 generator(5);
+    std::normal_distribution<double> deviation(0, noise);
+    PairedTiming timing("base", kProcessPairs);
+    for (int i = 1; i <= 51; ++i) {
+      PairSample sample;
+      sample.submission_us = 1000 * std::exp(deviation(generator));
+      sample.baseline_us["base"] = 2000;
+      timing.add(sample);
+      if (timing.steady_enough()) return i;
+    }
+    return 52;
+  };
+  EXPECT_EQ(runs_of(0.001), 7);
+  EXPECT_GT(runs_of(0.02), 25);
+}
+
+// An honest program's noise follows the baseline's processes, whatever the submission does.
+TEST(PairedTiming, ANoisySubmissionIsExcusedForNoMoreThanAnHonestOne) {
+  const auto timing_with = [](double own_deviation, double baseline_deviation) {
+    PairedTiming timing("base", kProcessPairs);
+    constexpr double kApart[] = {-1.2, 0.4, 1.1, -0.7, 0.4};
+    for (int i = 0; i < 35; ++i) {
+      PairSample sample;
+      sample.process = i / 7;
+      sample.submission_us = 100 * std::exp(own_deviation * kApart[i / 7]);
+      sample.baseline_us["base"] = 100 * std::exp(baseline_deviation * kApart[(i / 7 + 2) % 5]);
+      timing.add(sample);
+    }
+    return timing;
+  };
+  EXPECT_DOUBLE_EQ(timing_with(0.2, 0.002).honest_noise("base"), timing_with(0, 0.002).honest_noise("base"));
+  EXPECT_GT(timing_with(0.2, 0.002).ratio("base")->high, 1.2);
+  EXPECT_NEAR(timing_with(0.2, 0.002).honest_noise("base"),
+              2.776 * 0.002 * 0.957 * std::sqrt(2) / std::sqrt(5), 1e-4);
+  EXPECT_EQ(timing_with(0, 0.5).honest_noise("base"), kMostNoise);
+  EXPECT_EQ(timing_with(0, 0.002).honest_noise("other"), 0);
+}
+
+TEST(PairedTiming, AShortProgramIsExcusedForWhatShortProcessesDifferBy) {
+  PairedTiming timing("base", kProcessPairs);
+  for (int i = 0; i < 35; ++i) {
     PairSample sample;
-    sample.submission_us = 50;
-    sample.baseline_us["self"] = 50.8;
+    sample.process = i / 7;
+    sample.submission_us = 5;
+    sample.baseline_us["base"] = 100 + 0.2 * (i / 7 % 2);
     timing.add(sample);
   }
-  const auto ratio = timing.ratios_json().at("self");
-  EXPECT_LE(ratio.at("low").get<double>(), 1.0);
-  EXPECT_GT(ratio.at("median").get<double>(), 1.0);
+  // The baseline's 0.11 us are 2.2 % of 5 us.
+  EXPECT_NEAR(timing.honest_noise("base"), 2.776 * 0.11 / 5 / std::sqrt(5), 2e-3);
 }
 
 TEST(PairedTiming, LaunchesAreToldAndWidenNothing) {
   // Their number is the submission's own choice: an interval that grows with it could be had for the asking.
   const auto timing_with = [](std::uint64_t launches) {
-    PairedTiming timing("base");
+    PairedTiming timing("base", kProcessPairs);
     for (int i = 0; i < 31; ++i) {
       PairSample sample;
       sample.submission_us = 800;
@@ -133,27 +191,29 @@ TEST(PairedTiming, LaunchesAreToldAndWidenNothing) {
   EXPECT_EQ(timing_with(500).timing_json("budget").at("launches"), 500);
 }
 
-// Slow baselines are left out of the later pairs: their ratios say how much their intervals hold, and never
-// end the sampling.
-TEST(PairedTiming, ABaselineMeasuredTwiceNeitherEndsTheSamplingNorClaims95Percent) {
-  PairedTiming timing("base");
-  for (int i = 0; i < 31; ++i) {
+// A slow baseline that only one process has is no interval, and says so.
+TEST(PairedTiming, ABaselineOfOneProcessHasNoInterval) {
+  PairedTiming timing("base", kProcessPairs);
+  for (int i = 0; i < 35; ++i) {
     PairSample sample;
-    sample.submission_us = i % 2 == 0 ? 10 : 11;
+    sample.process = i / 7;
+    sample.submission_us = i % 2 == 0 ? 10 : 10.01;
     if (i == 0 || i == 2) sample.baseline_us["base"] = 1000;
     timing.add(sample);
   }
-  EXPECT_FALSE(timing.narrow_enough());
   const auto ratio = timing.ratios_json().at("base");
   EXPECT_EQ(ratio.at("pairs"), 2);
-  EXPECT_EQ(ratio.at("confidence"), 0.5);
-  EXPECT_EQ(timing.timing_json("budget").at("confidence"), kOverallConfidence);
+  EXPECT_EQ(ratio.at("processes"), 1);
+  EXPECT_EQ(ratio.at("confidence"), 0);
+  EXPECT_EQ(timing.timing_json("budget").at("confidence"), 0.95);
 }
 
 TEST(PairedTiming, WritesEverySampleIntoTheRecord) {
-  const auto json = timing_of(7, 31, 50, 100).timing_json("budget");
-  EXPECT_EQ(json.at("samples").at("submission_us").size(), 31u);
-  EXPECT_EQ(json.at("samples").at("baseline_us").at("base").size(), 31u);
+  const auto json = timing_of(7, 35, 50, 100).timing_json("budget");
+  EXPECT_EQ(json.at("samples").at("submission_us").size(), 35u);
+  EXPECT_EQ(json.at("samples").at("baseline_us").at("base").size(), 35u);
+  EXPECT_EQ(json.at("samples").at("process").at(34), 4);
+  EXPECT_EQ(json.at("processes"), 5);
   EXPECT_EQ(json.at("stopped_by"), "budget");
   EXPECT_EQ(json.at("bound_by"), "device");
   EXPECT_EQ(json.at("launches"), 0);

@@ -53,6 +53,23 @@ TEST(Score, NoiseAtTheThresholdGoesToTheStudentByDefault) {
   EXPECT_DOUBLE_EQ(s.at("points"), 100);
 }
 
+// A vector_add 17 % too slow had all its points, because its own interval was as wide.
+TEST(Score, AWideIntervalOfTheSubmissionsOwnBuysNothing) {
+  json noisy = timed(1.5, 1.7, 2.2);
+  noisy["ratios"]["cusparse_default"]["noise"] = 0.02;
+  const json s = only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), std::move(noisy)}));
+  EXPECT_EQ(s.at("cases")[1].at("threshold_status"), "fail");
+  EXPECT_LT(s.at("points").get<double>(), 100);
+}
+
+TEST(Score, NoiseThatAnHonestProgramHasIsExcused) {
+  json steady = timed(1.96, 1.97, 1.98);
+  steady["ratios"]["cusparse_default"]["noise"] = 0.02;
+  const json s = only(score(policy(), run_of("cuda"), {record("cora-k32", "accepted"), std::move(steady)}));
+  EXPECT_EQ(s.at("cases")[1].at("threshold_status"), "within_noise");
+  EXPECT_DOUBLE_EQ(s.at("points"), 100);
+}
+
 TEST(Score, APolicyMayCountHostCodeAsWell) {
   const std::string text = std::string(kPolicy) + "time: device_and_host\n";
   json slow_host = timed(2.1, 2.2, 2.3);

@@ -82,7 +82,7 @@ TimedResult TimedRuns::run(const wire::Command& command, const Host& host, doubl
   if (!wait_until_idle(result, kIdleSeconds, "a timed run's beginning")) return result;
   // In this order: L2 is overwritten while none of it is set aside, else lines of an earlier run could lie
   // where ordinary accesses do not come.
-  gate_.reset_l2();
+  gate_.forget_earlier_runs();
   driver_.use_submissions_limits();
   behind_gate_ = 0;
   gate_.close(streams());

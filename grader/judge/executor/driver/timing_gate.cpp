@@ -13,6 +13,8 @@ namespace warpgrade::executor {
 namespace {
 
 constexpr unsigned kGateThreads = 1024;
+constexpr uint64_t kWipeLimitNs = 5'000'000;
+constexpr size_t kArrivedOffset = 128;  // behind the start, in the same allocation
 
 }  // namespace
 
@@ -56,6 +58,7 @@ TimingGate::TimingGate() : api_(driver_api()) {
   page_ = static_cast<TimingPage*>(page);
   require(api_.cuMemHostGetDevicePointer_(&page_on_device_, page, 0), "cuMemHostGetDevicePointer");
   require(api_.cuMemAlloc_(&start_on_device_, 256), "cuMemAlloc");
+  prepare_wipe(device, multiprocessors);
   flush_bytes_ = 2 * static_cast<size_t>(l2_bytes);
   if (flush_bytes_ != 0)
     require(api_.cuMemAlloc_(&flush_, flush_bytes_), "cuMemAlloc of the memory that empties L2");
@@ -65,11 +68,42 @@ TimingGate::~TimingGate() {
   if (flush_ != 0) api_.cuMemFree_(flush_);
 }
 
+void TimingGate::prepare_wipe(CUdevice device, int multiprocessors) {
+  int bytes = 0, blocks = 0;
+  require(api_.cuDeviceGetAttribute_(&bytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device),
+          "cuDeviceGetAttribute");
+  wipe_ = function("warpgrade_wipe");
+  require(api_.cuFuncSetAttribute_(wipe_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
+          "all shared memory for one block");
+  shared_bytes_ = static_cast<unsigned>(bytes);
+  require(api_.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_(&blocks, wipe_, kGateThreads,
+                                                                     shared_bytes_, 0),
+          "occupancy of the kernel that overwrites shared memory");
+  wipe_blocks_ = static_cast<unsigned>(blocks * multiprocessors);
+}
+
+void TimingGate::forget_earlier_runs() {
+  require(api_.cuCtxSynchronize_(), "cuCtxSynchronize");
+  wipe_multiprocessors();
+  reset_l2();
+}
+
+// A kernel finds in shared memory and registers what the one before it left there.
+void TimingGate::wipe_multiprocessors() {
+  CUdeviceptr arrived = start_on_device_ + kArrivedOffset;
+  uint32_t value = number_;
+  uint64_t limit = kWipeLimitNs;
+  void* arguments[] = {&arrived, &shared_bytes_, &value, &limit};
+  require(api_.cuMemsetD8Async_(arrived, 0, 4, stream_), "cuMemsetD8Async");
+  require(api_.cuLaunchKernel_(wipe_, wipe_blocks_, 1, 1, kGateThreads, 1, 1, shared_bytes_, stream_,
+                               arguments, nullptr),
+          "overwriting shared memory");
+}
+
 // Every run begins with a cache that holds nothing of the submission's, and no lines that persist.
 void TimingGate::reset_l2() {
-  require(api_.cuCtxSynchronize_(), "cuCtxSynchronize");
   require(api_.cuCtxResetPersistingL2Cache_(), "cuCtxResetPersistingL2Cache");
-  if (flush_ == 0) return;
+  if (flush_ == 0) return require(api_.cuStreamSynchronize_(stream_), "cuStreamSynchronize");
   require(api_.cuMemsetD8Async_(flush_, static_cast<unsigned char>(number_), flush_bytes_, stream_),
           "cuMemsetD8Async");
   uint64_t words = flush_bytes_ / sizeof(uint32_t);
@@ -143,10 +177,11 @@ GateTimes TimingGate::finish(std::span<const CUstream> streams, double limit_s) 
   times.state = CUDA_ERROR_NOT_READY;
   while ((times.state = api_.cuStreamQuery_(stream_)) == CUDA_ERROR_NOT_READY && steady_us() < deadline) {
   }
+  // The end is the end of all that the context does, also of what no stream of ours waits for.
+  if (times.state == CUDA_SUCCESS) times.state = api_.cuCtxSynchronize_();
   times.host_clock_us = steady_us() - opened_at_;
   times.announce_us = opening_found_.announce_us;
   is_timing_ = false;
-  if (times.state == CUDA_SUCCESS) times.state = api_.cuCtxSynchronize_();
   if (times.state != CUDA_SUCCESS) return times;
   float milliseconds = 0;
   api_.cuEventElapsedTime_(&milliseconds, start_event_, end_event_);

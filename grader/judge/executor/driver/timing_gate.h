@@ -30,7 +30,7 @@ struct GateTimes {
   CUresult state = CUDA_SUCCESS;
   double stamps_us = 0;      // end less start, the constant not taken off
   double event_us = 0;       // between events beside them
-  double host_clock_us = 0;  // from opening the gate to the device being done
+  double host_clock_us = 0;  // from opening the gate to the whole context being idle
   double announce_us = 0;    // from opening the gate to knowing the start: below the lead, or the run is void
   std::string opened_by;     // the call that waited for the device; empty when the work had been enqueued
   bool is_void = false;      // the start was not known in time, or the gate may have opened by itself
@@ -62,8 +62,9 @@ class TimingGate {
   ~TimingGate();
   TimingGate(const TimingGate&) = delete;
 
-  // The device is idle, and its L2 holds nothing of a submission's, nor lines that persist. Throws.
-  void reset_l2();
+  // The device is idle and holds nothing of an earlier run but what lies in its memory: L2 (lines that
+  // persist among them), shared memory and registers are overwritten. Throws.
+  void forget_earlier_runs();
   // Holds all kernels back, and all that is put into these streams. Throws.
   void close(std::span<const CUstream> streams);
   // Lets them go; nothing when it is open. Any thread may do so.
@@ -88,11 +89,15 @@ class TimingGate {
 
  private:
   CUfunction function(const char* name);
+  void prepare_wipe(CUdevice device, int multiprocessors);
+  void wipe_multiprocessors();
+  void reset_l2();
 
   const DriverApi& api_;
   CUmodule module_ = nullptr;
-  CUfunction gate_ = nullptr, end_ = nullptr, step_ = nullptr, spin_ = nullptr, read_ = nullptr;
-  unsigned gate_blocks_ = 0;
+  CUfunction gate_ = nullptr, end_ = nullptr, step_ = nullptr, spin_ = nullptr, read_ = nullptr,
+             wipe_ = nullptr;
+  unsigned gate_blocks_ = 0, wipe_blocks_ = 0, shared_bytes_ = 0;
   CUstream stream_ = nullptr;
   CUevent start_event_ = nullptr, end_event_ = nullptr, join_event_ = nullptr;
   TimingPage* page_ = nullptr;

@@ -1,5 +1,5 @@
-// The kernels of a timed run: the one that empties L2, the gate that holds everything back, and the one that
-// reads the clock at the end.
+// The kernels of a timed run: those that overwrite what an earlier run may have left on the device, the gate
+// that holds everything back, and the one that reads the clock at the end.
 #include <cstdint>
 
 namespace {
@@ -69,6 +69,29 @@ extern "C" __global__ void warpgrade_read(const uint32_t* words, uint64_t count,
   uint32_t sum = 0;
   for (uint64_t i = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) sum += words[i];
   if (sum == 0x12345678) *sink = sum;
+}
+
+// Overwrites the shared memory of all multiprocessors, and most of their registers. The launch gives each
+// block so much shared memory that a multiprocessor is full; all blocks wait for each other, so that each
+// multiprocessor has its own. `arrived` is 0 before; after `limit` ns they end in any case.
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    warpgrade_wipe(uint32_t* arrived, uint32_t bytes, uint32_t value, uint64_t limit) {
+  extern __shared__ volatile uint32_t words[];
+  for (uint32_t i = threadIdx.x; i < bytes / 4; i += blockDim.x) words[i] = value;
+  // Read before the barrier and written behind it: there are so many registers at once.
+  constexpr int kRegisters = 56;
+  uint32_t registers[kRegisters];
+#pragma unroll
+  for (int k = 0; k < kRegisters; ++k) registers[k] = words[k];
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < kRegisters; ++k) words[k] = registers[k];
+  if (threadIdx.x == 0) {
+    atomicAdd(arrived, 1);
+    const uint64_t begin = now();
+    while (*reinterpret_cast<volatile uint32_t*>(arrived) < gridDim.x && now() - begin < limit) {
+    }
+  }
 }
 
 // For calibration: works for a given time.

@@ -14,7 +14,6 @@
 #include "judge/labs/declared/case_arrays.h"
 #include "judge/labs/declared/draw.h"
 #include "judge/labs/declared/prepared_runs.h"
-#include "judge/measure/paired_timing.h"
 
 namespace warpgrade::declared {
 namespace {
@@ -85,16 +84,6 @@ class DeclaredJudge : public ArraysJudge {
   }
 
   int checks_to_come() const { return std::max(0, least_runs() - checks_); }
-  // Until timing may end next: at a look (judge/measure/paired_timing.h), or when its budget is spent.
-  int pairs_to_come() const {
-    if (!timed()) return 0;
-    int next_end = context().max_pairs;
-    for (const int end : kLooks)
-      if (end > pairs_) next_end = std::min(next_end, end);
-    if (context().least_pairs > pairs_) next_end = std::min(next_end, context().least_pairs);
-    return std::max(0, next_end - pairs_);
-  }
-
   int least_runs() const override { return std::max(lab_.runs, context().least_runs); }
 
   void prepare_plan(int number, bool) override {
@@ -108,11 +97,7 @@ class DeclaredJudge : public ArraysJudge {
     return arguments;
   }
 
-  Arguments refresh_for_timing() override {
-    const Arguments arguments = next_run();
-    ++pairs_;
-    return arguments;
-  }
+  Arguments refresh_for_timing() override { return next_run(); }
   Arguments refresh_for_check() override {
     const Arguments arguments = next_run();
     ++checks_;
@@ -174,7 +159,7 @@ class DeclaredJudge : public ArraysJudge {
   const LabDeclaration& lab_;
   const CaseDeclaration& case_;
   PreparedRuns runs_;
-  int plans_ = 0, checks_ = 0, pairs_ = 0;
+  int plans_ = 0, checks_ = 0;
 };
 
 }  // namespace
