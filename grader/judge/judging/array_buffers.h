@@ -17,13 +17,9 @@ class ArrayBuffers : public CaseBuffers {
   virtual int add_input(const std::string& name, std::size_t bytes) = 0;
   // Adds an output. Returns its number: 0, 1, ... `in_place`: it holds an input on entry; poison() then
   // writes initial() instead of the poison.
-  virtual int add_output(const std::string& name, std::size_t bytes, bool with_baseline, bool in_place) = 0;
-  void set_output(const std::string& name, std::size_t bytes, bool with_baseline) {
-    add_output(name, bytes, with_baseline, false);
-  }
-  void set_in_place(const std::string& name, std::size_t bytes, bool with_baseline) {
-    add_output(name, bytes, with_baseline, true);
-  }
+  virtual int add_output(const std::string& name, std::size_t bytes, bool in_place) = 0;
+  void set_output(const std::string& name, std::size_t bytes) { add_output(name, bytes, false); }
+  void set_in_place(const std::string& name, std::size_t bytes) { add_output(name, bytes, true); }
 
   // Private memory, on the host or on the GPU.
   virtual void* input(int number) = 0;

@@ -14,11 +14,10 @@ struct Array {
 };
 
 struct OutputArray {
-  std::unique_ptr<SharedDeviceMemory> shared[2];  // the submission's, the baselines'
+  std::unique_ptr<SharedDeviceMemory> shared;
   DeviceArray<unsigned char> snapshot;
   bool in_place = false;
   DeviceArray<unsigned char> initial;  // of one in place
-  const SharedDeviceMemory& of(Output output) const { return *shared[static_cast<int>(output)]; }
 };
 
 class CudaArrayBuffers : public ArrayBuffers {
@@ -38,10 +37,9 @@ class CudaArrayBuffers : public ArrayBuffers {
     inputs_.push_back({std::make_unique<SharedDeviceMemory>(name, bytes), DeviceArray<unsigned char>(bytes)});
     return static_cast<int>(inputs_.size()) - 1;
   }
-  int add_output(const std::string& name, std::size_t bytes, bool with_baseline, bool in_place) override {
+  int add_output(const std::string& name, std::size_t bytes, bool in_place) override {
     OutputArray output;
-    output.shared[0] = std::make_unique<SharedDeviceMemory>(name, bytes);
-    if (with_baseline) output.shared[1] = std::make_unique<SharedDeviceMemory>(name, bytes);
+    output.shared = std::make_unique<SharedDeviceMemory>(name, bytes);
     output.snapshot = DeviceArray<unsigned char>(bytes);
     output.in_place = in_place;
     if (in_place) {
@@ -49,7 +47,7 @@ class CudaArrayBuffers : public ArrayBuffers {
       WARPGRADE_CUDA(cudaMemset(output.initial.get(), 0, bytes));
     }
     outputs_.push_back(std::move(output));
-    for (const Output which : {Output::kSubmission, Output::kBaseline}) poison(outputs_.back(), which);
+    poison(outputs_.back());
     return static_cast<int>(outputs_.size()) - 1;
   }
   void* input(int number) override { return inputs_[number].kept.get(); }
@@ -74,20 +72,20 @@ class CudaArrayBuffers : public ArrayBuffers {
     for (const Array& input : inputs_) buffers.push_back(input.shared->buffer());
     return buffers;
   }
-  SharedBuffer output_buffer(Output which) override { return outputs_.front().of(which).buffer(); }
-  std::vector<SharedBuffer> output_buffers(Output which) override {
+  SharedBuffer output_buffer() override { return outputs_.front().shared->buffer(); }
+  std::vector<SharedBuffer> output_buffers() override {
     std::vector<SharedBuffer> buffers;
-    for (const OutputArray& output : outputs_) buffers.push_back(output.of(which).buffer());
+    for (const OutputArray& output : outputs_) buffers.push_back(output.shared->buffer());
     return buffers;
   }
 
-  void poison(Output which) override {
-    for (const OutputArray& output : outputs_) poison(output, which);
+  void poison() override {
+    for (const OutputArray& output : outputs_) poison(output);
   }
 
-  void snapshot(Output which) override {
+  void snapshot() override {
     for (const OutputArray& output : outputs_) {
-      const SharedDeviceMemory& memory = output.of(which);
+      const SharedDeviceMemory& memory = *output.shared;
       WARPGRADE_CUDA(cudaMemcpyAsync(output.snapshot.get(), memory.payload<void>(), memory.buffer().bytes,
                                      cudaMemcpyDeviceToDevice));
     }
@@ -110,10 +108,7 @@ class CudaArrayBuffers : public ArrayBuffers {
                                               inputs_[i].kept.get() + whole, rest,
                                               flags_.get() + kMostArrays + i);
     }
-    for (const OutputArray& output : outputs_) {
-      for (const auto& memory : output.shared)
-        if (memory != nullptr) guarded.push_back(memory.get());
-    }
+    for (const OutputArray& output : outputs_) guarded.push_back(output.shared.get());
     for (std::size_t i = 0; i < guarded.size(); ++i) guards(*guarded[i], flags_.get() + i);
     WARPGRADE_CUDA(cudaGetLastError());
     WARPGRADE_CUDA(cudaMemcpy(flags, flags_.get(), sizeof flags, cudaMemcpyDeviceToHost));
@@ -132,9 +127,8 @@ class CudaArrayBuffers : public ArrayBuffers {
  private:
   static constexpr int kMostArrays = 32;
 
-  void poison(const OutputArray& output, Output which) {
-    if (output.shared[static_cast<int>(which)] == nullptr) return;
-    const SharedDeviceMemory& memory = output.of(which);
+  void poison(const OutputArray& output) {
+    const SharedDeviceMemory& memory = *output.shared;
     if (output.in_place) {
       WARPGRADE_CUDA(cudaMemcpyAsync(memory.payload<void>(), output.initial.get(), memory.buffer().bytes,
                                      cudaMemcpyDeviceToDevice));

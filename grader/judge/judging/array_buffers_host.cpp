@@ -31,8 +31,7 @@ class HostArrayBuffers : public ArrayBuffers {
         {std::make_unique<SharedHostMemory>(name, bytes, OthersMay::kRead), std::vector<std::byte>(bytes)});
     return static_cast<int>(inputs_.size()) - 1;
   }
-  int add_output(const std::string& name, std::size_t bytes, bool with_baseline, bool in_place) override {
-    if (with_baseline) throw JudgeFault("no baseline runs on the emulator");
+  int add_output(const std::string& name, std::size_t bytes, bool in_place) override {
     outputs_.push_back({{std::make_unique<SharedHostMemory>(name, bytes), std::vector<std::byte>(bytes)},
                         in_place,
                         std::vector<std::byte>(in_place ? bytes : 0)});
@@ -57,14 +56,14 @@ class HostArrayBuffers : public ArrayBuffers {
     for (const Array& input : inputs_) buffers.push_back(input.shared->buffer());
     return buffers;
   }
-  SharedBuffer output_buffer(Output) override { return outputs_.front().array.shared->buffer(); }
-  std::vector<SharedBuffer> output_buffers(Output) override {
+  SharedBuffer output_buffer() override { return outputs_.front().array.shared->buffer(); }
+  std::vector<SharedBuffer> output_buffers() override {
     std::vector<SharedBuffer> buffers;
     for (const OutputArray& output : outputs_) buffers.push_back(output.array.shared->buffer());
     return buffers;
   }
 
-  void poison(Output) override {
+  void poison() override {
     for (OutputArray& output : outputs_) {
       const std::span<std::byte> cells = output.array.shared->payload<std::byte>();
       if (output.in_place)
@@ -75,7 +74,7 @@ class HostArrayBuffers : public ArrayBuffers {
       output.array.shared->write_guards();
     }
   }
-  void snapshot(Output) override {
+  void snapshot() override {
     for (OutputArray& output : outputs_) {
       const std::span<std::byte> cells = output.array.shared->payload<std::byte>();
       std::copy(cells.begin(), cells.end(), output.array.kept.begin());

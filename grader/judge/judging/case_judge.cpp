@@ -162,7 +162,7 @@ std::optional<Outcome> CaseJudge::start_submission() {
   submission_ = context_.services->start(context_.submission);
   prepare_next(1);
   if (auto fault = limit_steps()) return fault;
-  return attach(*submission_, Output::kSubmission);
+  return attach(*submission_);
 }
 
 std::optional<Outcome> CaseJudge::free_plan() {
@@ -208,9 +208,9 @@ std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
   inject("run", context_.submission.label);
   let_others_go_first();
   const Phases::Scope running(phases_, "run");
-  buffers_->poison(Output::kSubmission);
+  buffers_->poison();
   const Answer answer = submission_->call(Op::kRun, arguments, protocol::Follow::kWriters);
-  buffers_->snapshot(Output::kSubmission);
+  buffers_->snapshot();
   ++repetitions_;
   if (!answer.ok()) return submission_->explain(answer, run_name());
   if (submission_->turn() > 0) writers_.add(answer.reply.written);
@@ -225,19 +225,19 @@ void CaseJudge::probe_writers() {
   const Phases::Scope probing(phases_, "writers_probe");
   if (!submission_->call(Op::kPlan, plan_arguments()).ok()) return;
   const Arguments arguments = refresh_for_check();
-  buffers_->poison(Output::kSubmission);
+  buffers_->poison();
   const Answer answer = submission_->call(Op::kRun, arguments, protocol::Follow::kProbe);
   if (answer.ok()) writers_.add_probe(answer.reply.written);
   submission_->call(Op::kFree);
 }
 
-std::optional<Outcome> CaseJudge::attach(RunnerProcess& runner, Output output) {
+std::optional<Outcome> CaseJudge::attach(RunnerProcess& runner) {
   const bool protect = context_.backend == "emulator";  // a GPU's write is found by comparison instead
   for (const SharedBuffer& buffer : buffers_->input_buffers()) {
     const Answer answer = runner.attach(buffer, protect);
     if (!answer.ok()) return runner.explain(answer, kStartOfProgram);
   }
-  for (const SharedBuffer& buffer : buffers_->output_buffers(output)) {
+  for (const SharedBuffer& buffer : buffers_->output_buffers()) {
     const Answer answer = runner.attach(buffer, false, true);
     if (!answer.ok()) return runner.explain(answer, kStartOfProgram);
   }

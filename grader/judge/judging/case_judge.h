@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <future>
 #include <memory>
 #include <optional>
 #include <set>
@@ -112,27 +113,32 @@ class CaseJudge {
   std::string pattern_;        // what wrong cells have in common
 
  private:
+  struct Attached;
   struct TimedBaseline;
   struct TimedPair;
   struct TimedPhase;
   static constexpr int kPreparedAhead = 2;  // processes of a submission's next cases
 
   std::optional<Outcome> limit_steps();
-  std::optional<Outcome> attach(RunnerProcess& runner, Output output);
+  std::optional<Outcome> attach(RunnerProcess& runner);
   std::string plan_name() const { return prefix_ + "_plan"; }
   Answer timed_turn(RunnerProcess& runner, protocol::Op op, const Arguments& arguments = {});
   std::optional<Outcome> integrity_fault(const std::string& doing);
   std::optional<Outcome> time_baselines_and_submission();
   std::optional<Outcome> start_baselines();
   std::optional<Outcome> plan_baselines();
-  std::unique_ptr<RunnerProcess> start_runner(const TimedBaseline& baseline);
-  std::optional<Outcome> start_next(TimedBaseline& baseline);
+  std::future<std::optional<Outcome>> attach_aside(RunnerProcess& runner);
+  void start_runner(TimedBaseline& baseline);
+  std::optional<Outcome> take_next(TimedBaseline& baseline);
+  std::optional<Outcome> put_aside(TimedBaseline& baseline);
   void retire(TimedBaseline& baseline);
   bool works_alone(const TimedBaseline& baseline);
   Outcome explain_baseline(const TimedBaseline& baseline, const std::string& words);
   bool spreads_timing() const;
-  std::optional<Outcome> start_partners();
-  std::optional<Outcome> attach_partner(std::unique_ptr<RunnerProcess>& partner);
+  void start_partners();
+  void start_partner();
+  std::optional<Outcome> take_partner();
+  void pause_waiting();
   std::optional<Outcome> begin_partner();
   std::optional<Outcome> end_partner();
   void retire_partner(std::unique_ptr<RunnerProcess> partner);

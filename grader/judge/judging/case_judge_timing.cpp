@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
+#include <future>
 #include <utility>
 
 #include "base/elapsed.h"
@@ -39,14 +40,21 @@ struct CaseJudge::TimedPair {
   bool is_void = false;    // of one of its runs the times say nothing
 };
 
+// A process that takes the case's buffers aside, or has them.
+struct CaseJudge::Attached {
+  std::unique_ptr<RunnerProcess> runner;
+  std::future<std::optional<Outcome>> attached;  // behind the runner: ends first
+};
+
 struct CaseJudge::TimedBaseline {
   std::string name;
   RunnerSpec spec;
   bool every_pair = true;
   std::optional<double> budget_us = {};
-  std::deque<std::unique_ptr<RunnerProcess>> waiting = {};  // for the process pairs to come
-  std::unique_ptr<RunnerProcess> runner = {};               // of the process pair at hand
-  int measured = 0, in_process = 0;                         // runs: in all, and in this process pair
+  std::deque<Attached> waiting = {};           // for the process pairs to come
+  std::unique_ptr<RunnerProcess> runner = {};  // of the process pair at hand
+  std::vector<std::unique_ptr<RunnerProcess>> used = {};
+  int measured = 0, in_process = 0;  // runs: in all, and in this process pair
   double spent_us = 0;
   bool done() const {
     if (budget_us && spent_us > *budget_us) return true;
@@ -65,8 +73,8 @@ struct CaseJudge::TimedPhase {
 
   PairedTiming timing;
   std::vector<TimedBaseline> baselines;
-  std::deque<std::unique_ptr<RunnerProcess>> partners;  // of the submission, for process pairs to come
-  std::unique_ptr<RunnerProcess> first;                 // the submission's own, while a partner is timed
+  std::deque<Attached> partners;         // of the submission, for process pairs to come
+  std::unique_ptr<RunnerProcess> first;  // the submission's own, while a partner is timed
   std::chrono::steady_clock::time_point start;
   int process = 0;    // the process pair at hand
   int runs = 0;       // kept ones in it
@@ -90,8 +98,8 @@ std::optional<Outcome> CaseJudge::timed_phase() {
 }
 
 std::optional<Outcome> CaseJudge::time_baselines_and_submission() {
+  start_partners();
   if (auto fault = start_baselines()) return fault;
-  if (auto fault = start_partners()) return fault;
   // A baseline that tries out algorithms compares times: it does so with the GPU alone, and keeps the choice
   // in its process.
   const bool chosen = context_.services->planned_before(spec_.id);
@@ -100,6 +108,7 @@ std::optional<Outcome> CaseJudge::time_baselines_and_submission() {
   }
   for (TimedBaseline& baseline : phase_->baselines) baseline.runner->pause();
   submission_->pause();
+  pause_waiting();
   settle();
   {
     const Phases::Scope waiting(phases_, "lease_wait");
@@ -114,7 +123,7 @@ std::optional<Outcome> CaseJudge::time_baselines_and_submission() {
 // Whether the baseline goes its whole way in a fresh process.
 bool CaseJudge::works_alone(const TimedBaseline& baseline) {
   RunnerProcess fresh(baseline.spec);
-  return !attach(fresh, Output::kBaseline) && fresh.call(Op::kPlan, plan_arguments()).ok() &&
+  return !attach(fresh) && fresh.call(Op::kPlan, plan_arguments()).ok() &&
          fresh.call(Op::kRun, refresh_for_timing()).ok();
 }
 
@@ -136,13 +145,19 @@ void CaseJudge::give_back() {
   const Phases::Scope closing(phases_, "close");
   for (TimedBaseline& baseline : phase_->baselines) {
     retire(baseline);
-    for (auto& runner : baseline.waiting) {
+    for (Attached& waiting : baseline.waiting) {
+      waiting.attached.wait();
+      baseline.runner = std::move(waiting.runner);
+      retire(baseline);
+    }
+    for (auto& runner : baseline.used) {
       baseline.runner = std::move(runner);
       retire(baseline);
     }
   }
-  for (auto& partner : phase_->partners) {
-    if (partner) retire_partner(std::move(partner));
+  for (Attached& partner : phase_->partners) {
+    partner.attached.wait();
+    retire_partner(std::move(partner.runner));
   }
   if (phase_->first) context_.services->reap_later(std::move(phase_->first));
 }
@@ -247,13 +262,27 @@ std::optional<Outcome> CaseJudge::next_process_pair() {
     if (auto fault = end_partner()) return fault;
   }
   for (TimedBaseline& baseline : phase_->baselines) {
-    retire(baseline);
-    baseline.in_process = 0;
-    if (auto fault = start_next(baseline)) return fault;
+    if (auto fault = put_aside(baseline)) return fault;
+    if (auto fault = take_next(baseline)) return fault;
   }
-  if (!JudgeServices::has_room()) settle();
   if (auto fault = plan_baselines()) return fault;
   return begin_partner();
+}
+
+// Its plan goes now; its buffers are unmapped when nobody is timed.
+std::optional<Outcome> CaseJudge::put_aside(TimedBaseline& baseline) {
+  baseline.in_process = 0;
+  if (!JudgeServices::has_room()) {
+    retire(baseline);
+    settle();
+    return std::nullopt;
+  }
+  baseline.runner->resume();
+  const Answer answer = baseline.runner->call(Op::kFree);
+  if (!answer.ok()) return explain_baseline(baseline, baseline.runner->explain(answer, "free").message);
+  baseline.runner->pause();
+  baseline.used.push_back(std::move(baseline.runner));
+  return std::nullopt;
 }
 
 // Two plans of a submission may be more than the device holds: then the first is given back meanwhile.
@@ -271,12 +300,7 @@ std::optional<Outcome> CaseJudge::begin_partner() {
     submission_->pause();
     first_gave_plan_back_ = true;
   }
-  if (phase_->partners.empty()) {
-    phase_->partners.push_back(context_.services->start_partner(context_.submission));
-    if (auto fault = attach_partner(phase_->partners.back())) return fault;
-  }
-  phase_->first = std::exchange(submission_, std::move(phase_->partners.front()));
-  phase_->partners.pop_front();
+  if (auto fault = take_partner()) return fault;
   const Answer planned = timed_turn(*submission_, Op::kPlan, plan_arguments());
   if (!planned.ok()) return submission_->explain(planned, plan_name());
   return integrity_fault(plan_name());
@@ -295,27 +319,40 @@ std::optional<Outcome> CaseJudge::end_partner() {
   return integrity_fault(plan_name());
 }
 
-// With the case's buffers. After a fault the partner is in the first one's place: it has the messages.
-std::optional<Outcome> CaseJudge::attach_partner(std::unique_ptr<RunnerProcess>& partner) {
-  if (auto fault = attach(*partner, Output::kSubmission)) {
-    phase_->first = std::exchange(submission_, std::move(partner));
-    return fault;
-  }
-  partner->pause();
-  return std::nullopt;
+void CaseJudge::start_partner() {
+  auto partner = context_.services->start_partner(context_.submission);
+  auto attached = attach_aside(*partner);
+  phase_->partners.push_back({std::move(partner), std::move(attached)});
 }
 
-// All are on their way before the first is waited for.
-std::optional<Outcome> CaseJudge::start_partners() {
-  if (!spreads_timing()) return std::nullopt;
+// The submission's next process is in the first one's place; after a fault it stays there: it has the messages.
+std::optional<Outcome> CaseJudge::take_partner() {
+  if (phase_->partners.empty()) start_partner();
+  auto attached = std::move(phase_->partners.front().attached);
+  phase_->first = std::exchange(submission_, std::move(phase_->partners.front().runner));
+  phase_->partners.pop_front();
+  return attached.get();
+}
+
+// All are on their way before the first is waited for; the GPU must be quiet when the timed phase begins.
+void CaseJudge::start_partners() {
+  if (!spreads_timing()) return;
   let_others_go_first();
   const Phases::Scope starting(phases_, "partners");
-  for (int process = 1; process < context_.process_pairs; ++process)
-    phase_->partners.push_back(context_.services->start_partner(context_.submission));
-  for (auto& partner : phase_->partners) {
-    if (auto fault = attach_partner(partner)) return fault;
+  for (int process = 1; process < context_.process_pairs; ++process) start_partner();
+}
+
+// Nobody maps buffers any more, and the processes that wait are stopped.
+void CaseJudge::pause_waiting() {
+  const Phases::Scope starting(phases_, "partners");
+  const auto pause = [](Attached& waiting) {
+    waiting.attached.wait();
+    waiting.runner->pause();
+  };
+  for (Attached& partner : phase_->partners) pause(partner);
+  for (TimedBaseline& baseline : phase_->baselines) {
+    for (Attached& waiting : baseline.waiting) pause(waiting);
   }
-  return std::nullopt;
 }
 
 // The clock's start could not be read in time, again and again: something keeps the executor from its turn.
@@ -337,28 +374,36 @@ std::optional<Outcome> CaseJudge::start_baselines() {
   for (const auto& entry : context_.baselines) {
     TimedBaseline baseline{entry.name, entry.spec, entry.every_pair};
     if (context_.baseline_budget_s) baseline.budget_us = 1e6 * *context_.baseline_budget_s;
-    for (int process = 0; process < ahead; ++process) baseline.waiting.push_back(start_runner(baseline));
     phase_->baselines.push_back(std::move(baseline));
+    for (int process = 0; process < ahead; ++process) start_runner(phase_->baselines.back());
   }
   for (TimedBaseline& baseline : phase_->baselines) {
-    if (auto fault = start_next(baseline)) return fault;
+    if (auto fault = take_next(baseline)) return fault;
   }
   return std::nullopt;
 }
 
-std::unique_ptr<RunnerProcess> CaseJudge::start_runner(const TimedBaseline& baseline) {
-  return baseline.is_kept() ? context_.services->borrow(baseline.spec)
-                            : std::make_unique<RunnerProcess>(baseline.spec);
+// Processes take the case's buffers side by side: to map large ones takes a while in each.
+std::future<std::optional<Outcome>> CaseJudge::attach_aside(RunnerProcess& runner) {
+  return std::async(std::launch::async, [this, &runner] { return attach(runner); });
+}
+
+void CaseJudge::start_runner(TimedBaseline& baseline) {
+  auto runner = baseline.is_kept() ? context_.services->borrow(baseline.spec)
+                                   : std::make_unique<RunnerProcess>(baseline.spec);
+  auto attached = attach_aside(*runner);
+  baseline.waiting.push_back({std::move(runner), std::move(attached)});
 }
 
 // The baseline's next process, with the case's buffers.
-std::optional<Outcome> CaseJudge::start_next(TimedBaseline& baseline) {
+std::optional<Outcome> CaseJudge::take_next(TimedBaseline& baseline) {
   std::string words;
   try {
-    if (baseline.waiting.empty()) baseline.waiting.push_back(start_runner(baseline));
-    baseline.runner = std::move(baseline.waiting.front());
+    if (baseline.waiting.empty()) start_runner(baseline);
+    auto attached = std::move(baseline.waiting.front().attached);
+    baseline.runner = std::move(baseline.waiting.front().runner);
     baseline.waiting.pop_front();
-    if (const auto fault = attach(*baseline.runner, Output::kBaseline)) words = fault->message;
+    if (const auto fault = attached.get()) words = fault->message;
   } catch (const JudgeFault& fault) {  // it did not come up
     words = fault.what();
   }
@@ -399,10 +444,10 @@ std::optional<Outcome> CaseJudge::timed_pair(TimedPair& timed, Inputs inputs) {
 
 std::optional<Outcome> CaseJudge::timed_submission(const Arguments& arguments, TimedPair& timed) {
   timed_phases_.enter("inputs");
-  buffers_->poison(Output::kSubmission);
+  buffers_->poison();
   const Answer answer = timed_turn(*submission_, Op::kRun, arguments);
   timed_phases_.enter("checks");
-  buffers_->snapshot(Output::kSubmission);
+  buffers_->snapshot();
   ++repetitions_;
   if (!answer.ok()) return submission_->explain(answer, run_name());
   timed.sample.submission_us = answer.reply.stamps_us;  // the constant comes off at the pair's end
@@ -443,7 +488,7 @@ std::optional<Outcome> CaseJudge::timed_baselines(const Arguments& arguments, Ti
   for (TimedBaseline& baseline : phase_->baselines) {
     if (baseline.done()) continue;
     timed_phases_.enter("inputs");
-    buffers_->poison(Output::kBaseline);
+    buffers_->poison();
     const Answer answer = timed_turn(*baseline.runner, Op::kRun, arguments);
     if (!answer.ok()) return explain_baseline(baseline, baseline.runner->explain(answer, "run").message);
     timed.is_void = timed.is_void || (answer.reply.flags & protocol::kFlagVoid) != 0;
@@ -458,7 +503,7 @@ std::optional<Outcome> CaseJudge::timed_baselines(const Arguments& arguments, Ti
     ++baseline.measured;
     if (baseline.in_process++ > 0) continue;
     timed_phases_.enter("checks");
-    buffers_->snapshot(Output::kBaseline);
+    buffers_->snapshot();
     // The submission's kernels had the inputs mapped: a change of it is the submission's doing.
     if (auto fault = integrity_fault("the program, while another ran,")) return fault;
     if (const auto fault = verify_output())

@@ -19,6 +19,7 @@ void JudgeServices::end_later(std::unique_ptr<Process> process) {
 
 std::unique_ptr<RunnerProcess> JudgeServices::borrow(const RunnerSpec& spec) {
   auto& idle = idle_[spec.executable.string()];
+  if (idle.empty()) take_returned();
   if (idle.empty()) {
     planned_.clear();  // a new process has chosen nothing yet
     return std::make_unique<RunnerProcess>(spec);
@@ -41,12 +42,29 @@ void JudgeServices::keep_ready(const RunnerSpec& spec, int count) {
   }
 }
 
+// To unmap large buffers takes 10 ms and more in each of many processes.
 void JudgeServices::give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner) {
-  runner->resume();
-  if (runner->alive() && runner->call(Op::kFree).ok() && runner->call(Op::kDetach).ok())
-    idle_[spec.executable.string()].push_back(std::move(runner));
-  else
-    reap_later(std::move(runner));
+  auto clear = [back = std::move(runner)]() mutable -> std::unique_ptr<RunnerProcess> {
+    try {
+      back->resume();
+      if (back->alive() && back->call(Op::kFree).ok() && back->call(Op::kDetach).ok()) return std::move(back);
+    } catch (const Interrupted&) {
+      // Whoever goes on from here notices it too.
+    }
+    back.reset();
+    return nullptr;
+  };
+  returning_.push_back({spec.executable.string(), std::async(std::launch::async, std::move(clear))});
+}
+
+void JudgeServices::take_returned() {
+  for (Returning& returning : returning_) {
+    if (auto runner = returning.runner.get()) {
+      runner->pause();
+      idle_[returning.executable].push_back(std::move(runner));
+    }
+  }
+  returning_.clear();
 }
 
 namespace {
@@ -145,6 +163,7 @@ void JudgeServices::reap_later(std::unique_ptr<RunnerProcess> runner) {
 }
 
 void JudgeServices::settle() {
+  take_returned();
   for (std::future<void>& end : ending_) end.get();
   ending_.clear();
   for (Prepared& prepared : prepared_) {

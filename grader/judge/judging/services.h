@@ -32,7 +32,7 @@ class JudgeServices {
   std::unique_ptr<RunnerProcess> borrow(const RunnerSpec& spec);
   // Brings up `count` for whoever borrows first. Throws JudgeFault when one cannot be started.
   void keep_ready(const RunnerSpec& spec, int count);
-  // Takes it back when it still lives; drops plan and buffers.
+  // Takes it back when it still lives; plan and buffers are dropped in the background.
   void give_back(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner);
 
   // The submission's process for a case: the first of those on their way, or a new one.
@@ -74,6 +74,7 @@ class JudgeServices {
  private:
   std::unique_ptr<RunnerProcess> make(const RunnerSpec& spec);
   std::unique_ptr<ExecutorProcess> take_spare(const RunnerSpec& spec);
+  void take_returned();
   void settle_spares();
   template <typename Process>
   void end_later(std::unique_ptr<Process> process);
@@ -81,6 +82,11 @@ class JudgeServices {
   GpuLease lease_;
   KeptData kept_data_;
   std::map<std::string, std::vector<std::unique_ptr<RunnerProcess>>> idle_;  // by executable
+  struct Returning {
+    std::string executable;
+    std::future<std::unique_ptr<RunnerProcess>> runner;
+  };
+  std::vector<Returning> returning_;
   struct Prepared {
     std::unique_ptr<RunnerProcess> runner;
     bool up = false;

@@ -47,10 +47,10 @@ inline constexpr int kProcessPairs = 5;  // of a measurement, where nobody says 
 // pairs then have as many runs.
 inline constexpr int kLooks[] = {7, 13, 25, 51};
 // They are when this part of the interval's half width comes from the runs within processes...
-inline constexpr double kSteadyEnough = 0.003;
+inline constexpr double kSteadyEnough = 0.005;
 // ...or this share of what processes add that differ by so much, as those of short programs do on an H100
 // (scripts/measuring/self). It decides how long is measured, and nothing about the interval.
-inline constexpr double kShareOfProcesses = 0.3, kProcessesDifferUs = 0.15;
+inline constexpr double kShareOfProcesses = 0.6, kProcessesDifferUs = 0.15;
 
 // An honest program's processes differ by the baseline's relative spread; those of a short one by the
 // baseline's absolute one, which is at most so much.

@@ -47,7 +47,7 @@ class Mapping {
 class Trial {
  public:
   Trial(const Matrix& matrix, int k, std::uint64_t seed) : buffers_(make_host_spmm_buffers(1)), seed_(seed) {
-    buffers_->load(matrix.structure(), k, false);
+    buffers_->load(matrix.structure(), k);
     buffers_->refresh_a(mix_bits(seed));
     buffers_->refresh_b(mix_bits(seed + 1));
     const auto buffers = buffers_->input_buffers();
@@ -56,9 +56,9 @@ class Trial {
     inputs = {matrix.structure(), k, {values_->floats(), values_->count()}, {b_->floats(), b_->count()}};
   }
   void give(const std::vector<float>& c) {
-    const Mapping output(buffers_->output_buffer(Output::kSubmission), PROT_READ | PROT_WRITE);
+    const Mapping output(buffers_->output_buffer(), PROT_READ | PROT_WRITE);
     std::memcpy(output.floats(), c.data(), c.size() * sizeof(float));
-    buffers_->snapshot(Output::kSubmission);
+    buffers_->snapshot();
   }
   Check cells() { return buffers_->check_every_cell(); }
   Check product() { return buffers_->check_product(mix_bits(seed_ + 2)); }

@@ -156,6 +156,7 @@ class Driver final : public cudart::Backend {
   std::vector<CUevent> events_;
   std::vector<CUgraphExec> graphs_;
   std::map<uint64_t, DeviceArray> arrays_;   // by the address of the memory that they stand for
+  std::map<uint64_t, uint64_t> small_;       // allocations of less than a page: their bytes
   std::map<uint64_t, uint64_t> registered_;  // first address and end of host memory
   std::map<CUlimit, size_t> first_limits_, asked_limits_;
   static constexpr uint64_t kBounceBytes = uint64_t{64} << 20;

@@ -11,6 +11,9 @@ using cudart::MemoryKind;
 using cudart::StreamId;
 
 constexpr uint64_t kBounceAlign = 256;
+// The driver overwrites what it takes back in pages of 2 MiB. Smaller pieces come from a page that the process
+// keeps: the next allocation would find in them what was left there (seen on an H100 with driver 580).
+constexpr uint64_t kPageBytes = uint64_t{2} << 20;
 
 CUdeviceptr address_of(const void* pointer) {
   return reinterpret_cast<CUdeviceptr>(pointer);
@@ -23,6 +26,7 @@ cudaError_t Driver::allocate(MemoryKind kind, uint64_t bytes, uint64_t& address)
   CUdeviceptr given = 0;
   const CUresult result = api_.cuMemAlloc_(&given, bytes);
   address = given;
+  if (result == CUDA_SUCCESS && bytes < kPageBytes) small_[given] = bytes;
   return result_of(result);
 }
 
@@ -35,6 +39,9 @@ cudaError_t Driver::allocate_async(uint64_t bytes, StreamId stream, uint64_t& ad
 
 cudaError_t Driver::release(uint64_t address, std::span<const MemoryKind>, const char*) {
   destroy_array(address);
+  // cuMemFree waits for the device, and so for this.
+  if (const auto small = small_.extract(address); !small.empty())
+    api_.cuMemsetD8Async_(address, 0, small.mapped(), CU_STREAM_LEGACY);
   return result_of(api_.cuMemFree_(address));
 }
 

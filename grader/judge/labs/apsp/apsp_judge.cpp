@@ -36,10 +36,10 @@ class ApspJudge : public ArraysJudge {
   }
 
   void fill_buffers() override {
-    buffers().set_in_place("graph", graph_.cells() * sizeof(int), timed());
+    buffers().set_in_place("graph", graph_.cells() * sizeof(int));
     solver_ = on_gpu() ? make_cuda_solver(buffers(), graph_, context().threads)
                        : make_host_solver(buffers(), graph_, context().threads);
-    buffers().poison(Output::kSubmission);
+    buffers().poison();
   }
 
   // One of the first least_runs() checked runs, which the seed chooses, has a node so far away that 16 bits

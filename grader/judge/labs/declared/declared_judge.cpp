@@ -46,12 +46,11 @@ class DeclaredJudge : public ArraysJudge {
     for (const ArrayDeclaration* input : lab_.inputs())
       buffers().add_input(input->name, runs_.current().bytes_of(*input));
     for (const ArrayDeclaration* output : lab_.outputs())
-      buffers().add_output(output->name, runs_.current().bytes_of(*output), timed(),
-                           output->role == Role::kInPlace);
+      buffers().add_output(output->name, runs_.current().bytes_of(*output), output->role == Role::kInPlace);
     draw_for_plan();
     runs_.draw_for_show(next_seed());
     publish(false);
-    buffers().poison(Output::kSubmission);
+    buffers().poison();
   }
 
   // The drawn contents to the buffers' private copies, and the shared ones.

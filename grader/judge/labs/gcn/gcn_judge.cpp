@@ -64,7 +64,7 @@ class GcnJudge : public ArraysJudge {
                                                              : "x";
     buffers().add_input(first, first_numbers(shape_.op, graph_.vertices()) * sizeof(double));
     if (weight_numbers(shape_.op) > 0) buffers().add_input("w", weight_numbers(shape_.op) * sizeof(double));
-    buffers().set_output("out", static_cast<std::size_t>(cells()) * sizeof(double), timed());
+    buffers().set_output("out", static_cast<std::size_t>(cells()) * sizeof(double));
     checks_ = on_gpu() ? make_cuda_checks(buffers(), shape_, graph_.vertices())
                        : make_host_checks(buffers(), shape_, graph_.vertices());
     publish_graph();

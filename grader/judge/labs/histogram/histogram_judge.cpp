@@ -24,7 +24,7 @@ class HistogramJudge : public ArraysJudge {
  private:
   void fill_buffers() override {
     buffers().add_input("ids", std::size_t(shape_.count) * sizeof(int));
-    buffers().set_output("counts", std::size_t(bins()) * sizeof(unsigned), timed());
+    buffers().set_output("counts", std::size_t(bins()) * sizeof(unsigned));
     counting_ = on_gpu() ? make_cuda_counting(buffers(), shape_) : make_host_counting(buffers(), shape_);
     draw(shape_.pattern);
   }

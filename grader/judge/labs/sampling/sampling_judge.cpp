@@ -44,7 +44,7 @@ class SamplingJudge : public ArraysJudge {
     add("row_offsets", graph_.row_offsets);
     add("columns", graph_.columns);
     add("nodes", nodes_);
-    buffers().set_output("samples", cells() * sizeof(int), timed());
+    buffers().set_output("samples", cells() * sizeof(int));
     checks_ = on_gpu() ? make_cuda_checks(buffers(), count(), fanout())
                        : make_host_checks(buffers(), graph_, count(), fanout(), context().threads);
   }

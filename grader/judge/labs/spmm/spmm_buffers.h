@@ -74,7 +74,7 @@ std::string describe_precision(const Check& check);
 class SpmmBuffers : public CaseBuffers {
  public:
   // Allocates and fills everything for A and k. The spans must outlive the buffers' use of them.
-  virtual void load(const Structure& a, int k, bool with_baseline_output) = 0;
+  virtual void load(const Structure& a, int k) = 0;
 
   // Fresh values (values.h). A's also restore the structure, and B's follow from A's: B is drawn after A.
   virtual void refresh_a(std::uint64_t seed) = 0;

@@ -233,7 +233,7 @@ class CudaSpmmBuffers : public SpmmBuffers {
 
   nlohmann::json describe() override { return device_; }
 
-  void load(const Structure& a, int k, bool with_baseline_output) override {
+  void load(const Structure& a, int k) override {
     a_ = a;
     k_ = k;
     const std::size_t nnz = a.columns.size();
@@ -244,8 +244,7 @@ class CudaSpmmBuffers : public SpmmBuffers {
     columns_ = make("A.columns", nnz * sizeof(int));
     values_ = make("A.values", nnz * sizeof(float));
     b_ = make("B", std::size_t(a.cols) * k * sizeof(float));
-    outputs_[0] = make("C", std::size_t(a.rows) * k * sizeof(float));
-    if (with_baseline_output) outputs_[1] = make("C", std::size_t(a.rows) * k * sizeof(float));
+    c_ = make("C", std::size_t(a.rows) * k * sizeof(float));
     structure_ = structure_of(a);
     private_values_ = DeviceArray<float>(nnz);
     private_c_ = DeviceArray<float>(std::size_t(a.rows) * k);
@@ -258,14 +257,13 @@ class CudaSpmmBuffers : public SpmmBuffers {
     // From here on every buffer has known contents and whole guards.
     refresh_a(0);
     refresh_b(0);
-    poison(Output::kSubmission);
-    if (with_baseline_output) poison(Output::kBaseline);
+    poison();
   }
 
   std::vector<SharedBuffer> input_buffers() override {
     return {row_offsets_->buffer(), columns_->buffer(), values_->buffer(), b_->buffer()};
   }
-  SharedBuffer output_buffer(Output output) override { return outputs_[static_cast<int>(output)]->buffer(); }
+  SharedBuffer output_buffer() override { return c_->buffer(); }
 
   void refresh_a(std::uint64_t seed) override {
     a_seed_ = seed;
@@ -295,15 +293,15 @@ class CudaSpmmBuffers : public SpmmBuffers {
     synchronize();
   }
 
-  void poison(Output output) override {
-    const SharedDeviceMemory& c = *outputs_[static_cast<int>(output)];
+  void poison() override {
+    const SharedDeviceMemory& c = *c_;
     fill_words_kernel<<<blocks_, kThreads>>>(c.payload<unsigned>(), c.count_of(sizeof(unsigned)), kPoison);
     guards(c, nullptr);
     synchronize();
   }
 
-  void snapshot(Output output) override {
-    const SharedDeviceMemory& c = *outputs_[static_cast<int>(output)];
+  void snapshot() override {
+    const SharedDeviceMemory& c = *c_;
     WARPGRADE_CUDA(
         cudaMemcpyAsync(private_c_.get(), c.payload<float>(), c.buffer().bytes, cudaMemcpyDeviceToDevice));
     synchronize();
@@ -312,11 +310,9 @@ class CudaSpmmBuffers : public SpmmBuffers {
   Integrity check_integrity() override {
     unsigned flags[16] = {};
     WARPGRADE_CUDA(cudaMemsetAsync(flags_.get(), 0, sizeof flags));
-    const SharedDeviceMemory* guarded[6] = {row_offsets_.get(), columns_.get(),    values_.get(),
-                                            b_.get(),           outputs_[0].get(), outputs_[1].get()};
-    for (int i = 0; i < 6; ++i) {
-      if (guarded[i] != nullptr) guards(*guarded[i], flags_.get() + i);
-    }
+    const SharedDeviceMemory* guarded[] = {row_offsets_.get(), columns_.get(), values_.get(), b_.get(),
+                                           c_.get()};
+    for (std::size_t i = 0; i < std::size(guarded); ++i) guards(*guarded[i], flags_.get() + i);
     differs(*row_offsets_, structure_->row_offsets.get(), 8);
     differs(*columns_, structure_->columns.get(), 9);
     differs(*values_, private_values_.get(), 10);
@@ -325,7 +321,7 @@ class CudaSpmmBuffers : public SpmmBuffers {
     WARPGRADE_CUDA(cudaGetLastError());
     WARPGRADE_CUDA(cudaMemcpy(flags, flags_.get(), sizeof flags, cudaMemcpyDeviceToHost));
     Integrity result;
-    for (int i = 0; i < 6; ++i) {
+    for (std::size_t i = 0; i < std::size(guarded); ++i) {
       if (flags[i] == 0) continue;
       result.damaged_guard = guarded[i]->buffer().name;
       result.guard_behind = (flags[i] & 2) != 0;
@@ -461,7 +457,7 @@ class CudaSpmmBuffers : public SpmmBuffers {
   std::uint64_t a_seed_ = 0;
   int sparse_count_ = 0;
   DenseValues b_values_;
-  std::unique_ptr<SharedDeviceMemory> row_offsets_, columns_, values_, b_, outputs_[2];
+  std::unique_ptr<SharedDeviceMemory> row_offsets_, columns_, values_, b_, c_;
   std::shared_ptr<const DeviceStructure> structure_;
   DeviceArray<float> private_values_, private_c_;
   DeviceArray<double> z_, x_;

@@ -61,7 +61,7 @@ class SpmmJudge : public CaseJudge {
   std::unique_ptr<CaseBuffers> open_buffers() override {
     auto buffers = context().backend == "cuda" ? make_cuda_spmm_buffers(context().services->kept_data())
                                                : make_host_spmm_buffers(context().threads);
-    buffers->load(a_, spec().k, timed());
+    buffers->load(a_, spec().k);
     buffers_ = buffers.get();
     return buffers;
   }
