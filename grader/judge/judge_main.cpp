@@ -150,7 +150,7 @@ void warm_up(const JudgeJob& outline, JudgeServices& services) {
   services.lease().share();
   try {
     (void)cudaFree(nullptr);
-    const bool spreads = outline.context.measure_speed && JudgeServices::has_room();
+    const bool spreads = outline.context.measure_speed && services.has_room();
     const int processes = spreads ? outline.context.process_pairs : 1;
     services.prepare_executors(outline.context.submission, processes);
     for (const auto& baseline : outline.context.baselines) {

@@ -28,7 +28,9 @@ CaseJudge::CaseJudge(const JudgeContext& context, CaseSpec spec, std::string pre
     : context_(context),
       spec_(std::move(spec)),
       prefix_(std::move(prefix)),
-      device_memory_(context.submission.limits.device_memory_bytes) {
+      device_memory_(
+          context.submission.limits.device_memory_bytes,
+          spreads_timing() ? DeviceMemoryLimit::kOwnTimedProcesses : DeviceMemoryLimit::kOwnProcesses) {
   timed_ = context_.backend == "cuda" && context_.measure_speed && spec_.kind == "speed";
   phases_.enter("open");  // a lab's own constructor reads or draws its input
 }
@@ -108,7 +110,7 @@ void CaseJudge::take_turn() {
 
 // Whether processes for timing are brought up before they are needed.
 bool CaseJudge::spreads_timing() const {
-  return context_.backend == "cuda" && context_.measure_speed && JudgeServices::has_room();
+  return context_.backend == "cuda" && context_.measure_speed && context_.services->has_room();
 }
 
 // Nothing of this judge is left at work on the GPU.

@@ -20,8 +20,8 @@ namespace {
 
 using protocol::Op;
 
-constexpr int kSlowBaselinePairs = 2;    // in each process, of a baseline that is not in every pair,
-constexpr double kSlowBaselineUs = 5e5;  // or until it has taken this long
+constexpr double kSlowBaselineUs = 5e5;  // a baseline that is not in every pair has one run in each process,
+                                         // until it has taken this long
 // Pairs that may be redone, as a share of those that are kept, or a few: of pairs while the GPU throttled, and
 // of pairs whose start was not known in time. More would let a program choose the runs that count.
 constexpr double kRedoneShare = 0.2;
@@ -38,6 +38,7 @@ struct CaseJudge::TimedPair {
   PairSample sample;
   double constant_us = 0;  // of an empty run, as the submission's executor measured it
   bool is_void = false;    // of one of its runs the times say nothing
+  bool counts = true;
 };
 
 // A process that takes the case's buffers aside, or has them.
@@ -54,11 +55,11 @@ struct CaseJudge::TimedBaseline {
   std::deque<Attached> waiting = {};           // for the process pairs to come
   std::unique_ptr<RunnerProcess> runner = {};  // of the process pair at hand
   std::vector<std::unique_ptr<RunnerProcess>> used = {};
-  int measured = 0, in_process = 0;  // runs: in all, and in this process pair
+  int in_process = 0;  // runs in this process pair
   double spent_us = 0;
   bool done() const {
     if (budget_us && spent_us > *budget_us) return true;
-    return !every_pair && (in_process >= kSlowBaselinePairs || spent_us > kSlowBaselineUs);
+    return !every_pair && (in_process > 0 || spent_us > kSlowBaselineUs);
   }
   // ours, not "self", which is the submission's own program and not trusted
   bool is_kept() const { return spec.vendor_libraries; }
@@ -164,7 +165,9 @@ void CaseJudge::give_back() {
 
 void CaseJudge::retire(TimedBaseline& baseline) {
   if (!baseline.runner) return;
-  if (baseline.is_kept() && JudgeServices::has_room())
+  if (!baseline.is_kept())
+    retire_partner(std::move(baseline.runner));
+  else if (context_.services->has_room())
     context_.services->give_back(baseline.spec, std::move(baseline.runner));
   else
     context_.services->reap_later(std::move(baseline.runner));
@@ -219,6 +222,7 @@ std::optional<Outcome> CaseJudge::measure_process_pair(const std::string& gpu) {
   const std::uint64_t closely_seed = seed("closely");
   // Code is loaded at its first use: the first runs of two processes do not count.
   TimedPair first;
+  first.counts = false;
   if (auto fault = timed_pair(first, phase.process == 0 ? Inputs::kFresh : Inputs::kAsBefore)) return fault;
   while (phase.runs < phase.most_runs) {
     throw_if_interrupted();
@@ -272,7 +276,7 @@ std::optional<Outcome> CaseJudge::next_process_pair() {
 // Its plan goes now; its buffers are unmapped when nobody is timed.
 std::optional<Outcome> CaseJudge::put_aside(TimedBaseline& baseline) {
   baseline.in_process = 0;
-  if (!JudgeServices::has_room()) {
+  if (!context_.services->has_room()) {
     retire(baseline);
     settle();
     return std::nullopt;
@@ -370,7 +374,7 @@ Outcome CaseJudge::too_many_voids() const {
 std::optional<Outcome> CaseJudge::start_baselines() {
   let_others_go_first();
   const Phases::Scope starting(phases_, "baselines");
-  const int ahead = JudgeServices::has_room() ? context_.process_pairs : 1;
+  const int ahead = context_.services->has_room() ? context_.process_pairs : 1;
   for (const auto& entry : context_.baselines) {
     TimedBaseline baseline{entry.name, entry.spec, entry.every_pair};
     if (context_.baseline_budget_s) baseline.budget_us = 1e6 * *context_.baseline_budget_s;
@@ -390,7 +394,7 @@ std::future<std::optional<Outcome>> CaseJudge::attach_aside(RunnerProcess& runne
 
 void CaseJudge::start_runner(TimedBaseline& baseline) {
   auto runner = baseline.is_kept() ? context_.services->borrow(baseline.spec)
-                                   : std::make_unique<RunnerProcess>(baseline.spec);
+                                   : context_.services->start_partner(baseline.spec);
   auto attached = attach_aside(*runner);
   baseline.waiting.push_back({std::move(runner), std::move(attached)});
 }
@@ -486,7 +490,7 @@ Answer CaseJudge::timed_turn(RunnerProcess& runner, Op op, const Arguments& argu
 
 std::optional<Outcome> CaseJudge::timed_baselines(const Arguments& arguments, TimedPair& timed) {
   for (TimedBaseline& baseline : phase_->baselines) {
-    if (baseline.done()) continue;
+    if (baseline.done() || (!timed.counts && !baseline.every_pair)) continue;
     timed_phases_.enter("inputs");
     buffers_->poison();
     const Answer answer = timed_turn(*baseline.runner, Op::kRun, arguments);
@@ -500,7 +504,6 @@ std::optional<Outcome> CaseJudge::timed_baselines(const Arguments& arguments, Ti
       if (!timed.is_void) trusted_constant_us_ = answer.reply.constant_us;
     }
     baseline.spent_us += time_us;
-    ++baseline.measured;
     if (baseline.in_process++ > 0) continue;
     timed_phases_.enter("checks");
     buffers_->snapshot();

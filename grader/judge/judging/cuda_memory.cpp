@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "judge/judging/device_memory_limit.h"
+#include "judge/judging/placement_noise.h"
 #include "judge/measure/nvml.h"
 
 namespace warpgrade {
@@ -112,6 +113,15 @@ nlohmann::json describe_cuda_device() {
   auto found = known.find(device);
   if (found == known.end()) found = known.emplace(device, ask_cuda_device(device)).first;
   return found->second;
+}
+
+std::shared_ptr<void> hold_device_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  if (cudaMalloc(&memory, bytes) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return nullptr;
+  }
+  return {memory, [](void* held) { (void)cudaFree(held); }};
 }
 
 std::optional<std::size_t> free_device_memory() {

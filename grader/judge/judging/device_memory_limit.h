@@ -16,13 +16,15 @@ std::optional<std::size_t> free_device_memory();
 
 class DeviceMemoryLimit {
  public:
-  explicit DeviceMemoryLimit(std::size_t limit_bytes) : limit_(limit_bytes) {}
+  // `own_bytes`: what the judge's own processes may take meanwhile.
+  explicit DeviceMemoryLimit(std::size_t limit_bytes, std::size_t own_bytes = kOwnProcesses)
+      : limit_(limit_bytes), own_(own_bytes) {}
 
   // Before the submission's first call, when all buffers are there. Later calls change nothing.
   void begin(std::optional<std::size_t> free) {
     if (!before_) before_ = free;
   }
-  // After one of its calls. A memory_limit when more is gone than the limit and kOwnProcesses.
+  // After one of its calls. A memory_limit when more is gone than the limit and the judge's own processes.
   std::optional<Outcome> check(std::optional<std::size_t> free, const std::string& doing) const;
 
   // A baseline failed with `words` while the submission was up, and worked when that was gone. The verdict
@@ -33,11 +35,13 @@ class DeviceMemoryLimit {
 
   // Contexts of the judge's own processes that come up meanwhile: up to three, of about half a GiB each.
   static constexpr std::size_t kOwnProcesses = std::size_t{2} << 30;
+  // Where processes for timing are brought up before they are needed: up to twenty.
+  static constexpr std::size_t kOwnTimedProcesses = std::size_t{10} << 30;
   // With less than this free a process cannot bring up a context and plan.
   static constexpr std::size_t kLeastFree = std::size_t{1} << 30;
 
  private:
-  std::size_t limit_;
+  std::size_t limit_, own_;
   std::optional<std::size_t> before_;
 };
 

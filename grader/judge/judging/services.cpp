@@ -22,7 +22,7 @@ std::unique_ptr<RunnerProcess> JudgeServices::borrow(const RunnerSpec& spec) {
   if (idle.empty()) take_returned();
   if (idle.empty()) {
     planned_.clear();  // a new process has chosen nothing yet
-    return std::make_unique<RunnerProcess>(spec);
+    return begin(spec);
   }
   std::unique_ptr<RunnerProcess> runner = std::move(idle.back());
   idle.pop_back();
@@ -33,8 +33,7 @@ std::unique_ptr<RunnerProcess> JudgeServices::borrow(const RunnerSpec& spec) {
 void JudgeServices::keep_ready(const RunnerSpec& spec, int count) {
   auto& idle = idle_[spec.executable.string()];
   std::vector<std::unique_ptr<RunnerProcess>> coming;  // side by side
-  while (static_cast<int>(idle.size() + coming.size()) < count)
-    coming.push_back(std::make_unique<RunnerProcess>(spec));
+  while (static_cast<int>(idle.size() + coming.size()) < count) coming.push_back(begin(spec));
   for (auto& runner : coming) {
     if (!runner->call(Op::kNull).ok()) return reap_later(std::move(runner));
     runner->pause();
@@ -104,23 +103,37 @@ std::unique_ptr<ExecutorProcess> JudgeServices::take_spare(const RunnerSpec& spe
 
 // An executor that waits for its program comes first.
 std::unique_ptr<RunnerProcess> JudgeServices::make(const RunnerSpec& spec) {
-  return std::make_unique<RunnerProcess>(spec, take_spare(spec));
+  auto spare = take_spare(spec);
+  return spare ? std::make_unique<RunnerProcess>(spec, std::move(spare)) : begin(spec);
 }
 
 void JudgeServices::prepare_executors(const RunnerSpec& spec, int count) {
   if (!keeps_executor(spec)) return;
-  while (static_cast<int>(spares_.size()) < count)
+  while (static_cast<int>(spares_.size()) < count) {
+    if (spec.gpu && has_room()) placement_.stir();
     spares_.push_back({std::make_unique<ExecutorProcess>(spec), false});
+  }
 }
 
 bool JudgeServices::has_room() {
   constexpr std::size_t kRoom = std::size_t{16} << 30;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - room_asked_ < std::chrono::seconds(1)) return room_;
+  room_asked_ = now;
   const auto free = free_device_memory();
-  return !free || *free >= kRoom;
+  return room_ = free && *free >= kRoom;
+}
+
+std::unique_ptr<RunnerProcess> JudgeServices::begin(const RunnerSpec& spec) {
+  if (spec.gpu && has_room()) placement_.stir();
+  return std::make_unique<RunnerProcess>(spec);
 }
 
 std::unique_ptr<RunnerProcess> JudgeServices::start_partner(const RunnerSpec& spec) {
   if (partners_.empty()) return make(spec);
+  // Any of them, so that a program that is timed against itself has no processes of its own.
+  std::uniform_int_distribution<std::size_t> which(0, partners_.size() - 1);
+  std::swap(partners_[which(random_)], partners_.back());
   std::unique_ptr<ExecutorProcess> executor = std::move(partners_.back());
   partners_.pop_back();
   return std::make_unique<RunnerProcess>(spec, std::move(executor));

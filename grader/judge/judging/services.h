@@ -3,16 +3,19 @@
 // early, processes that end in the background, and the lease of the GPU.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <future>
 #include <map>
 #include <memory>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "judge/judging/gpu_lease.h"
 #include "judge/judging/kept_data.h"
+#include "judge/judging/placement_noise.h"
 #include "judge/judging/runner_process.h"
 
 namespace warpgrade {
@@ -51,8 +54,9 @@ class JudgeServices {
   std::unique_ptr<RunnerProcess> start_partner(const RunnerSpec& spec);
   // Its executor is kept for the submission's next case, if there is one.
   void retire_partner(const RunnerSpec& spec, std::unique_ptr<RunnerProcess> runner, bool next);
-  // Whether the device has room for processes that only wait: contexts are up to half a GiB each.
-  static bool has_room();
+  // Whether the device has room for processes that only wait: contexts are up to half a GiB each. Asked of
+  // the driver at most once a second.
+  bool has_room();
   // Whether the executor of this submission's last case could not go on to the next one.
   bool lost_executor() const { return lost_executor_; }
   void forget_prepared();  // before another submission
@@ -72,6 +76,7 @@ class JudgeServices {
   void settle();
 
  private:
+  std::unique_ptr<RunnerProcess> begin(const RunnerSpec& spec);
   std::unique_ptr<RunnerProcess> make(const RunnerSpec& spec);
   std::unique_ptr<ExecutorProcess> take_spare(const RunnerSpec& spec);
   void take_returned();
@@ -102,6 +107,10 @@ class JudgeServices {
   bool lost_executor_ = false;
   std::set<std::string> planned_;
   std::vector<std::future<void>> ending_;
+  std::chrono::steady_clock::time_point room_asked_{};
+  bool room_ = false;
+  PlacementNoise placement_;
+  std::mt19937 random_{std::random_device{}()};
 };
 
 }  // namespace warpgrade

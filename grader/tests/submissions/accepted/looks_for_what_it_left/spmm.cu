@@ -39,20 +39,21 @@ struct SpmmPlan {
   std::vector<void*> kept;
 };
 
-// Of each size one piece is given back at once and one with the plan.
+// Of each size three pieces: one goes with the plan, one at once, one is the stream-ordered pool's.
 cudaError_t mark_memory(SpmmPlan& plan, cudaStream_t stream) {
+  std::vector<unsigned*> at_once, pools;
   for (const size_t bytes : {size_t(4096), size_t(65536), size_t(1) << 20, size_t(8) << 20}) {
     for (int kind = 0; kind < 3; ++kind) {
       unsigned* piece = nullptr;
-      cudaError_t error =
+      const cudaError_t error =
           kind == 2 ? cudaMallocAsync((void**)&piece, bytes, stream) : cudaMalloc(&piece, bytes);
       if (error != cudaSuccess) return error;
       look_and_mark<<<64, kThreads, 0, stream>>>(piece, bytes / sizeof(unsigned), plan.found);
-      if (kind == 0) plan.kept.push_back(piece);
-      error = kind == 1 ? cudaFree(piece) : kind == 2 ? cudaFreeAsync(piece, stream) : cudaSuccess;
-      if (error != cudaSuccess) return error;
+      kind == 0 ? plan.kept.push_back(piece) : kind == 1 ? at_once.push_back(piece) : pools.push_back(piece);
     }
   }
+  for (unsigned* piece : at_once) cudaFree(piece);
+  for (unsigned* piece : pools) cudaFreeAsync(piece, stream);
   return cudaGetLastError();
 }
 
