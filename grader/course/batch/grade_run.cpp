@@ -297,8 +297,8 @@ class LocalGrading {
     return true;
   }
 
-  // Verdicts that others on the GPU or the cores may have brought about are found anew with nobody of this run
-  // beside them.
+  // Verdicts that others on the GPU or the cores may have brought about are found anew with nobody of this
+  // run beside them.
   void judge_disturbed() {
     if (disturbed_.empty()) return;
     int worker = 0;

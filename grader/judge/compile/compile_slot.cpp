@@ -37,25 +37,25 @@ fs::path CompileSlot::place() {
 }
 
 // Who waits keeps the turn: who came later does not come first.
-CompileSlot::CompileSlot(const fs::path& at, int slots, std::chrono::milliseconds longest,
+CompileSlot::CompileSlot(const fs::path& at, const std::vector<int>& cores, std::chrono::milliseconds longest,
                          const std::function<void(const std::string&)>& notify) {
-  const FileDescriptor turn = open_lock(named(at, "turn"));
+  const FileDescriptor turn = open_lock(named(at, fmt::format("turn-{}", cores.front())));
   if (!turn) return;
   bool mine = lock_now(turn);
-  if (mine && take(at, slots)) return;
-  const SlowNote note(fmt::format("waiting to compile: {} at once, as many as cores", slots), notify);
+  if (mine && take(at, cores)) return;
+  const SlowNote note(fmt::format("waiting to compile: {} at once, as many as cores", cores.size()), notify);
   const auto deadline = Clock::now() + longest;
   while (Clock::now() < deadline) {
     throw_if_interrupted();
     std::this_thread::sleep_for(kLookAgain);
     mine = mine || lock_now(turn);
-    if (mine && take(at, slots)) return;
+    if (mine && take(at, cores)) return;
   }
 }
 
-bool CompileSlot::take(const fs::path& at, int slots) {
-  for (int i = 0; i < slots; ++i) {
-    FileDescriptor file = open_lock(named(at, std::to_string(i)));
+bool CompileSlot::take(const fs::path& at, const std::vector<int>& cores) {
+  for (const int core : cores) {
+    FileDescriptor file = open_lock(named(at, std::to_string(core)));
     if (!file || !lock_now(file)) continue;
     slot_ = std::move(file);
     return true;

@@ -206,13 +206,13 @@ class Build {
     const bool out_of_cpu = process.out_of_cpu || process.signal == SIGXCPU;
     if (!process.timed_out && !out_of_cpu) return true;
     result_.busy = is_busy(process.load);
-    const double limit_s = Seconds(options_.limit).count();
-    std::string what =
-        out_of_cpu ? fmt::format("used more than {:g} s of CPU time, the limit for compiling", limit_s)
+    const double limit_s = Seconds(options_.limit).count(), used_s = Seconds(workshop_.cpu_time()).count();
+    const std::string what =
+        out_of_cpu ? fmt::format("used {:.3g} s of CPU time, the limit is {:g} s", used_s, limit_s)
                    : fmt::format(
-                         "did not end within {:g} s; it had used {:.0f} s of CPU time, of which {:g} s "
-                         "are the limit",
-                         kWallOverCpu * limit_s, Seconds(workshop_.cpu_time()).count(), limit_s);
+                         "did not end within {:g} s; it had used {:.3g} s of CPU time, the limit of which "
+                         "is {:g} s",
+                         kWallOverCpu * limit_s, used_s, limit_s);
     return fail("compile_error", "out_of_time",
                 fmt::format("{} {} ({})", name, what, load_text(process.load)));
   }
@@ -463,7 +463,8 @@ CompileResult Compiler::compile(const Submission& submission, CompileOptions opt
   const fs::path folder = cache_ / cache_key(submission, options, toolchain_, objects);
   if (fs::exists(folder / "result.json")) return from_cache(folder);
 
-  const CompileSlot slot(CompileSlot::place(), usable_cores(), kWallOverCpu * options.limit, options.notify);
+  const CompileSlot slot(CompileSlot::place(), usable_core_numbers(), kWallOverCpu * options.limit,
+                         options.notify);
   const auto start = std::chrono::steady_clock::now();
   Build build(toolchain_, submission, options);
   CompileResult result = build.run(objects);

@@ -14,8 +14,9 @@
 
 namespace warpgrade {
 
-// A compilation may take this many times its limit of CPU time on the clock: it shares the cores with others,
-// and it must end when it only sleeps.
+// CPU time decides, as in the sandbox of programming contests (ioi/isolate, isolate.1: "--time as the main
+// limit, but set --wall-time to a much higher value as a precaution against sleeping programs"; with
+// --cg-timing of all processes of the control group). On the clock a compilation may take so many times that.
 inline constexpr int kWallOverCpu = 5;
 
 struct CompileOptions {

@@ -59,8 +59,8 @@ nlohmann::json CaseJudge::judge() {
   describe_case(record);
   describe_plan(record);
   describe_speed(record);
-  // What it is asked from here on is the judge's business. Nor can a program that has used up its time hide
-  // who wrote.
+  // What it is asked from here on is the judge's business. Nor can a program that has used up its time
+  // hide who wrote.
   submission_->use_budget(nullptr);
   collect_reports(record, outcome);
   describe_calls(record, outcome);

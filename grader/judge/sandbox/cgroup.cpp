@@ -117,7 +117,7 @@ void ControlGroup::open_cpu_usage() {
   for (const auto& folder : folders_) {
     const bool second = folder->version == 2;
     FileDescriptor file = open_to_read(folder->path / (second ? "cpu.stat" : "cpuacct.usage"));
-    if (!file || (second && !text_from(file).starts_with("usage_usec "))) continue;
+    if (!file || (second && text_from(file).find("usage_usec ") == std::string::npos)) continue;
     cpu_usage_ = std::move(file);
     cpu_usage_is_second_ = second;
     return;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,15 +19,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kOwnWork = 0.5;  // a judge that looks and a program that runs overlap for moments
+constexpr double kOwnWork = 0.5;  // beyond the cores: a judge that looks overlaps with what it looks at
 
-int allowed_cores() {
+std::vector<int> allowed_cores() {
+  std::vector<int> numbers;
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(core, &allowed)) numbers.push_back(core);
+    }
+  }
+  if (!numbers.empty()) return numbers;
+  // A machine with more cores than the set has room for.
+  numbers.resize(std::max(1U, std::thread::hardware_concurrency()));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
 }
 
-// "200000 100000" or "max 100000"; version 1 has the two numbers in a file each, the first -1 without a limit.
+// "200000 100000" or "max 100000"; version 1 has the two numbers in a file each, the first -1 without
+// a limit.
 std::optional<double> quota_in(const fs::path& group) {
   std::vector<std::string> words = cgroup_words(cgroup_text(group / "cpu.max"));
   if (words.empty()) {
@@ -63,15 +74,21 @@ std::optional<double> cpu_quota(const fs::path& group) {
   return least;
 }
 
-int usable_cores() {
-  const int cores = allowed_cores();
+std::vector<int> usable_core_numbers() {
+  std::vector<int> cores = allowed_cores();
   const auto quota = own_quota();
-  return quota ? std::clamp(static_cast<int>(std::ceil(*quota)), 1, cores) : cores;
+  if (quota)
+    cores.resize(std::clamp(static_cast<std::size_t>(std::ceil(*quota)), std::size_t{1}, cores.size()));
+  return cores;
+}
+
+int usable_cores() {
+  return static_cast<int>(usable_core_numbers().size());
 }
 
 bool is_busy(double load) {
   const auto quota = own_quota();
-  return load > usable_cores() + kOwnWork || (quota && *quota < allowed_cores());
+  return load > usable_cores() + kOwnWork || (quota && *quota < static_cast<double>(allowed_cores().size()));
 }
 
 std::string load_text(double load) {

@@ -288,9 +288,8 @@ TEST_F(CompileBox, CpuTimeOfAllProcessesEndsACompilation) {
   const CompileResult result = compile(std::string("(") + kSpin + ") & (" + kSpin + ") & wait");
   EXPECT_EQ(result.status, "compile_error");
   EXPECT_EQ(result.reason, "out_of_time");
-  EXPECT_TRUE(
-      result.message.starts_with("the compiler used more than 0.6 s of CPU time, the limit for compiling "
-                                 "(load "))
+  EXPECT_TRUE(result.message.starts_with("the compiler used 0.")) << result.message;
+  EXPECT_NE(result.message.find(" s of CPU time, the limit is 0.6 s (load "), std::string::npos)
       << result.message;
   EXPECT_GE(result.cpu_seconds, 0.6);
   EXPECT_LT(result.cpu_seconds, 3);
@@ -300,9 +299,9 @@ TEST_F(CompileBox, ACompilationThatSleepsEndsByTheClock) {
   limit_ = std::chrono::milliseconds(400);
   const CompileResult result = compile("sleep 60");
   EXPECT_EQ(result.reason, "out_of_time");
-  EXPECT_TRUE(
-      result.message.starts_with("the compiler did not end within 2 s; it had used 0 s of CPU time, of "
-                                 "which 0.4 s are the limit (load "))
+  EXPECT_TRUE(result.message.starts_with("the compiler did not end within 2 s; it had used 0.0"))
+      << result.message;
+  EXPECT_NE(result.message.find(" s of CPU time, the limit of which is 0.4 s (load "), std::string::npos)
       << result.message;
   EXPECT_GE(result.seconds, 2);
   EXPECT_LT(result.seconds, 20);

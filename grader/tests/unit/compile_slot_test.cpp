@@ -27,7 +27,7 @@ TEST_F(CompileSlots, AreNeverHeldByMoreThanThereAre) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 6; ++i) {
       threads.emplace_back([&] {
-        const CompileSlot slot(at(), 2, milliseconds(20'000));
+        const CompileSlot slot(at(), {4, 7}, milliseconds(20'000));
         EXPECT_TRUE(slot.held());
         const int held = ++now;
         for (int seen = most; held > seen && !most.compare_exchange_weak(seen, held);) {
@@ -43,16 +43,23 @@ TEST_F(CompileSlots, AreNeverHeldByMoreThanThereAre) {
 }
 
 TEST_F(CompileSlots, AreNotWaitedForForEver) {
-  const CompileSlot only(at(), 1, milliseconds(100));
+  const CompileSlot only(at(), {0}, milliseconds(100));
   ASSERT_TRUE(only.held());
   const auto start = std::chrono::steady_clock::now();
-  const CompileSlot second(at(), 1, milliseconds(200));
+  const CompileSlot second(at(), {0}, milliseconds(200));
   EXPECT_FALSE(second.held());
   EXPECT_GE(seconds_since(start), 0.2);
 }
 
+TEST_F(CompileSlots, OfOtherCoresAreNotWaitedFor) {
+  const CompileSlot one(at(), {0, 1}, milliseconds(100)), two(at(), {0, 1}, milliseconds(100));
+  ASSERT_TRUE(one.held() && two.held());
+  const CompileSlot elsewhere(at(), {2, 3}, milliseconds(20'000));
+  EXPECT_TRUE(elsewhere.held());
+}
+
 TEST_F(CompileSlots, AreDoneWithoutWhereThereCanBeNoFile) {
-  const CompileSlot slot(at() / "no folder/slot", 1, milliseconds(20'000));
+  const CompileSlot slot(at() / "no folder/slot", {0}, milliseconds(20'000));
   EXPECT_FALSE(slot.held());
 }
 
