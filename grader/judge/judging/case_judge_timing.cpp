@@ -214,8 +214,8 @@ std::optional<Outcome> CaseJudge::measure() {
   return finish_timing(phase.timing, phase.baselines.empty() ? "" : phase.baselines.front().name);
 }
 
-// What the submission's calls may still take is enough for the least runs of the process pairs to come, and for
-// what the order has behind them.
+// What the submission's calls may still take is enough for the least runs of the process pairs to come, and
+// for what the order has behind them.
 bool CaseJudge::leaves_time() const {
   const int processes = context_.process_pairs - phase_->process - 1;
   CaseBudget::Calls calls = behind_timing_;
