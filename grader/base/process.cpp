@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/cpu_time.h"
 #include "base/error.h"
 #include "base/files.h"
 
@@ -90,6 +91,41 @@ void read_available(FileDescriptor& fd, std::string& text, size_t cap) {
     fd.reset();
   }
 }
+
+// What a command has had of the processor, looked at again and again. Its fence counts that; without one all
+// of the machine's processes are read, which is done less often.
+class CpuMeter {
+ public:
+  CpuMeter(const ProcessOptions& options, int pid) : options_(options), pid_(pid) {}
+  // Whether the limit is met.
+  bool look() {
+    if (!options_.cpu_limit) return false;
+    load_.look();
+    const auto counted = options_.fence ? options_.fence->cpu_time() : std::nullopt;
+    if (counted) {
+      used_ = *counted;
+    } else if (const auto now = Clock::now(); now >= next_) {
+      used_ = std::max(used_, cpu_time_of_tree(pid_));  // what nobody waited for is gone from there
+      next_ = now + kTreePeriod;
+    }
+    return used_ > *options_.cpu_limit;
+  }
+  // Before the status of the command, which has ended, is taken.
+  void finish(ProcessResult& result) {
+    next_ = {};
+    look();
+    result.cpu_time = used_;
+    result.load = load_.value();
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kTreePeriod{500};
+  const ProcessOptions& options_;
+  int pid_;
+  Clock::time_point next_;
+  std::chrono::microseconds used_{};
+  MeanLoad load_;
+};
 
 struct Pipe {
   FileDescriptor read_end, write_end;
@@ -180,6 +216,7 @@ bool wait_for_end(int pid, std::chrono::milliseconds limit) {
 
 std::string ProcessResult::describe() const {
   if (timed_out) return "out of time";
+  if (out_of_cpu) return "out of CPU time";
   if (!met_limit.empty()) return met_limit;
   if (signal != 0) return fmt::format("killed by signal {} ({})", signal, strsignal(signal));
   return fmt::format("exit code {}", exit_code);
@@ -213,10 +250,15 @@ ProcessResult run_process(const ProcessOptions& options) {
     return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid == pid;
   };
+  CpuMeter cpu(options, pid);
   // The child's end is the end: it may close its output early, and a daemonised grandchild may keep it open.
   for (bool ended = false; !ended || out.read_end || err.read_end;) {
     if (!result.timed_out && Clock::now() >= deadline) {
       result.timed_out = true;
+      kill_all();
+    }
+    if (!result.timed_out && !result.out_of_cpu && cpu.look()) {
+      result.out_of_cpu = true;
       kill_all();
     }
     if (!was_interrupted && interrupted()) {
@@ -237,6 +279,7 @@ ProcessResult run_process(const ProcessOptions& options) {
   }
   if (options.fence) result.met_limit = options.fence->met_limit();
   kill_all();
+  cpu.finish(result);
   if (!wait_for_end(pid, kLongestEnd)) throw JudgeFault("{} was killed and does not end", options.command[0]);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

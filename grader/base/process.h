@@ -36,6 +36,8 @@ class ProcessFence {
   virtual bool kill() noexcept = 0;
   // Which limit of the fence was met, in words ("more than 512 processes and threads"); empty: none.
   virtual std::string met_limit() const = 0;
+  // What all that are or were in it have had of the processor; nothing where it does not count that.
+  virtual std::optional<std::chrono::microseconds> cpu_time() const { return std::nullopt; }
 };
 
 // A descriptor of ours that the command gets under another number.
@@ -52,6 +54,9 @@ struct ProcessOptions {
   bool clear_environment = false;
   std::optional<std::filesystem::path> directory;
   std::optional<std::chrono::milliseconds> timeout;  // then the whole process group is killed
+  // CPU time of the command and of all that it starts; then the same. What was used, and how busy the machine
+  // was meanwhile, is measured only where there is this limit.
+  std::optional<std::chrono::milliseconds> cpu_limit;
   ResourceLimits limits;
   std::shared_ptr<ProcessFence> fence;
   std::vector<PassedDescriptor> descriptors;
@@ -62,10 +67,13 @@ struct ProcessResult {
   int exit_code = -1;  // meaningful when signal == 0
   int signal = 0;
   bool timed_out = false;
-  std::string met_limit;  // of the fence, see ProcessFence; empty: none
+  bool out_of_cpu = false;               // cpu_limit was met
+  std::chrono::microseconds cpu_time{};  // see cpu_limit
+  double load = 0;                       // threads that ran or wanted to, on this machine; see cpu_limit
+  std::string met_limit;                 // of the fence, see ProcessFence; empty: none
   std::string standard_output;
   std::string standard_error;
-  bool ok() const { return !timed_out && met_limit.empty() && signal == 0 && exit_code == 0; }
+  bool ok() const { return !timed_out && !out_of_cpu && met_limit.empty() && signal == 0 && exit_code == 0; }
   std::string describe() const;  // "exit code 3", "killed by signal 9 (Killed)", "out of time"
 };
 

@@ -22,6 +22,7 @@
 #include "base/waiting.h"
 #include "course/batch/judging.h"
 #include "course/score/score.h"
+#include "judge/sandbox/usable_cores.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -35,10 +36,6 @@ std::string time_text(double seconds) {
   if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));
   if (seconds < 90 * 60) return fmt::format("{:.0f} min", seconds / 60);
   return fmt::format("{:.1f} h", seconds / 3600);
-}
-
-int cores() {
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 // WARPEMU_THREADS, as the emulator's own programs read it: workers of each runner, instead of a share of
@@ -190,7 +187,7 @@ class LocalGrading {
   void compile_all() {
     std::atomic<size_t> done{0};
     // Judges spin while they time: on a GPU they keep their cores.
-    const int compilers = run_.on_gpu() ? std::max(1, cores() - 2 * workers() - 1) : cores();
+    const int compilers = run_.on_gpu() ? std::max(1, usable_cores() - 2 * workers() - 1) : usable_cores();
     const struct Closing {
       ReadyQueue& queue;
       ~Closing() { queue.close(); }
@@ -216,7 +213,8 @@ class LocalGrading {
   int workers() const {
     int jobs = run_.options().jobs;
     if (jobs <= 0)
-      jobs = run_.on_gpu() || !devices().empty() ? std::max(1, static_cast<int>(devices().size())) : cores();
+      jobs = run_.on_gpu() || !devices().empty() ? std::max(1, static_cast<int>(devices().size()))
+                                                 : usable_cores();
     return std::max(1, std::min<int>(jobs, static_cast<int>(todo_.size())));
   }
 
@@ -228,7 +226,7 @@ class LocalGrading {
     Judging::Share share;
     const int judges =
         run_.on_gpu() ? std::min(workers(), std::max(1, static_cast<int>(devices().size()))) : workers();
-    const int own_cores = std::max(1, cores() / judges);
+    const int own_cores = std::max(1, usable_cores() / judges);
     share.emulator_threads = emulator_threads_asked().value_or(own_cores);
     share.judge_threads = run_.on_gpu() ? own_cores : share.emulator_threads;
     share.alone = !run_.on_gpu() || workers() <= std::max(1, static_cast<int>(devices().size()));
@@ -299,16 +297,23 @@ class LocalGrading {
     return true;
   }
 
-  // Verdicts that others on the GPU may have brought about are found anew with nobody else there.
+  // Verdicts that others on the GPU or the cores may have brought about are found anew with nobody of this
+  // run beside them.
   void judge_disturbed() {
     if (disturbed_.empty()) return;
     int worker = 0;
     while (worker + 1 < workers() && is_given_up(device_of(worker))) ++worker;
     Judging::Share alone = share(worker);
+    alone.last = true;
+    if (!run_.on_gpu())
+      alone.emulator_threads = alone.judge_threads = emulator_threads_asked().value_or(usable_cores());
     JudgeServer judge(alone.device != nullptr ? alone.device->visible : "");
     alone.alone = true;
     for (const size_t i : disturbed_) {
       throw_if_interrupted();
+      if (GradeWatcher* watcher = run_.options().watcher; watcher != nullptr && watcher->wants_to_stop())
+        return;
+      judging_.compile_again(i);
       judging_.judge(i, judge, alone);
       progress_.note(fmt::format("[alone] {}", judging_.summary_line(i)));
     }

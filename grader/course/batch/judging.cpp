@@ -19,6 +19,13 @@ using nlohmann::json;
 
 namespace {
 
+// A limit of time that was met while others had the cores. (One that was met although there was a core for
+// each is the program's own, and is not tried again: endless loops would cost twice as much.)
+bool may_be_starved(const json& part) {
+  return part.at("outcome").at("verdict") == verdicts::kTimeLimit &&
+         part.value("calls", json::object()).value("busy", false);
+}
+
 // A verdict that load on the GPU can bring about: it stands only when the submission had the GPU to itself.
 bool may_be_disturbed(const json& outcome) {
   const std::string verdict = outcome.at("verdict");
@@ -66,7 +73,9 @@ RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& execut
   if (!run_.options().direct) spec.executor = executor_directory();
   spec.cuda_libraries = spec.gpu ? compiler_.toolchain().library_directory : emulator_directory();
   const double run_s = limits.run_s.at(run_.backend().name);
-  spec.limits.run = std::chrono::milliseconds(static_cast<int>(1e3 * run_s));
+  const auto milliseconds = [](double s) { return std::chrono::milliseconds(static_cast<long>(1e3 * s)); };
+  spec.limits.run = milliseconds(run_s);
+  spec.limits.all_calls = milliseconds(limits.case_s.at(run_.backend().name));
   spec.limits.plan = spec.limits.run;
   spec.limits.host_memory_bytes = limits.host_memory_mb << 20;
   spec.limits.device_memory_bytes = limits.device_memory_mb << 20;
@@ -171,6 +180,12 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
   std::vector<CaseInput> cases = missing(i);
   std::vector<std::string> disturbed;
   if (cases.empty()) return disturbed;
+  if (compiled_[i].busy && !share.last) {
+    for (const CaseInput& input : cases) disturbed.push_back(input.spec.id);
+    events_.infrastructure("compiled_alone", compiled_[i].message + "; compiled again alone",
+                           {{"submission", run_.submissions()[i].id}});
+    return disturbed;
+  }
   if (!compiled_[i].ok()) {
     for (const CaseInput& input : cases) record_not_compiled(i, input);
     return disturbed;
@@ -198,7 +213,7 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
     const auto why = contained([&] {
       ++judged;
       count_phases(part.value("phases", json::object()));
-      if (!share.alone && may_be_disturbed(part.at("outcome"))) {
+      if ((!share.alone && may_be_disturbed(part.at("outcome"))) || (!share.last && may_be_starved(part))) {
         disturbed.push_back(case_id);
       } else {
         record_case(i, case_id, part, share);
@@ -222,7 +237,7 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
   session["cases"] = judged;
   write_session(i, std::move(session), share);
   for (const std::string& case_id : disturbed) {
-    events_.infrastructure("judged_alone", "may have been disturbed by others on the GPU; judged again alone",
+    events_.infrastructure("judged_alone", "may have been disturbed by others; judged again alone",
                            {{"submission", id}, {"case", case_id}});
   }
   return disturbed;

@@ -30,6 +30,8 @@ class Judging {
   void compile_baselines();
   // Compiles submission i and records that. Where that cannot be done, judge() says so of its cases.
   void compile(size_t i);
+  // The same anew where it ran out of time while others had the cores.
+  void compile_again(size_t i);
   // How often a call died while it handled submission i: such ones are handled last, one at a time.
   int deaths(size_t i) const;
   // Cases of submission i without a verdict.
@@ -39,12 +41,14 @@ class Judging {
     int emulator_threads = 1;             // of each runner, on the emulator
     int judge_threads = 1;                // of the judge's own host work
     bool alone = true;                    // nobody else's submission is on the GPU
+    bool last = false;                    // nothing else is left to do: what is found now is recorded
     const JudgeDevice* device = nullptr;  // the judge's; null: the first, or none on the emulator
   };
   // A job without a submission and without cases: what a judge can prepare before the first one is compiled.
   JudgeJob outline(const Share& share) const;
   // Judges what is missing of submission i, which was compiled. Returns the ids of cases that others on the
-  // GPU may have disturbed: they are to be judged again alone, and are not recorded yet.
+  // GPU may have disturbed, or that ran out of time while the machine was busy: they are to be judged again
+  // alone, behind all others, and are not recorded yet.
   std::vector<std::string> judge(size_t i, JudgeServer& judge, const Share& share);
 
   // "Ada Lovelace (s123)": whom a person knows the submission by.

@@ -20,7 +20,8 @@ CompileOptions Judging::compile_options() const {
   options.lab = run_.lab().name();
   options.architecture = run_.backend().architecture;
   options.sandbox = run_.sandbox();
-  options.limit = std::chrono::seconds(static_cast<int>(run_.policy().limits.compile_s));
+  options.limit = std::chrono::milliseconds(static_cast<long>(1e3 * run_.policy().limits.compile_s));
+  options.notify = [this](const std::string& text) { progress_.note(text); };
   return options;
 }
 
@@ -33,6 +34,12 @@ void Judging::compile(size_t i) {
   const AttemptMark mark(folder_of(i));
   const auto why = contained([&] { compile_now(i); });
   not_compiled_why_[i] = why ? "compiling: " + *why : "";
+}
+
+void Judging::compile_again(size_t i) {
+  if (!compiled_[i].busy) return;
+  progress_.note("compiling again, alone: " + label(i));
+  compile(i);
 }
 
 void Judging::compile_now(size_t i) {

@@ -174,12 +174,17 @@ void read_gpu_thresholds(const Place& root, const PolicyVocabulary& known, Polic
   }
 }
 
+// A case calls a program seven times or more; what one call may take at most, all may take three times.
+constexpr double kCallsOfCase = 3;
+
 void read_limits(const Place& limits, Policy::Limits& result) {
-  limits.only({"compile_s", "run_s", "host_memory_mb", "device_memory_mb", "output_kb"});
-  limits["run_s"].only({"cuda", "emulator"});
+  limits.only({"compile_s", "run_s", "case_s", "host_memory_mb", "device_memory_mb", "output_kb"});
+  for (const char* times : {"run_s", "case_s"}) limits[times].only({"cuda", "emulator"});
   result.compile_s = limits["compile_s"].number_or(120, 1, 86400);
   for (const char* backend : {"cuda", "emulator"}) {
-    result.run_s[backend] = limits["run_s"][backend].number_or(30, 0.1, 86400);
+    const double run_s = result.run_s[backend] = limits["run_s"][backend].number_or(30, 0.1, 86400);
+    result.case_s[backend] =
+        limits["case_s"][backend].number_or(kCallsOfCase * run_s, run_s, kCallsOfCase * 86400);
   }
   result.host_memory_mb = static_cast<std::size_t>(limits["host_memory_mb"].number_or(4096, 64, 1 << 24));
   result.device_memory_mb = static_cast<std::size_t>(limits["device_memory_mb"].number_or(16384, 1, 1 << 24));

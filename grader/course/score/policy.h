@@ -61,7 +61,8 @@ struct Policy {
 
   struct Limits {
     double compile_s = 120;
-    std::map<std::string, double> run_s;  // by backend
+    std::map<std::string, double> run_s;   // a call, by backend
+    std::map<std::string, double> case_s;  // all calls of a case, by backend
     std::size_t host_memory_mb = 4096, device_memory_mb = 16384, output_kb = 256;
   } limits;
 

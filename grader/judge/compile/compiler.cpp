@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "judge/compile/build_messages.h"
 #include "judge/compile/compile_key.h"
+#include "judge/compile/compile_slot.h"
 #include "judge/compile/elf_symbols.h"
 #include "judge/compile/inspect.h"
 #include "judge/compile/link_problem.h"
@@ -26,6 +27,7 @@
 #include "judge/compile/tools_check.h"
 #include "judge/compile/workshop.h"
 #include "judge/declaration/contract.h"
+#include "judge/sandbox/usable_cores.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -75,6 +77,7 @@ class Build {
     result_.flags = common_flags(options_.architecture);
     result_.flags.insert(result_.flags.end(), submission_.flags.begin(), submission_.flags.end());
     if (stage_sources() && compile_all() && link(runner_objects)) result_.status = "compiled";
+    result_.cpu_seconds = Seconds(workshop_.cpu_time()).count();
     result_.kernels = parse_ptxas(result_.log);
     result_.warnings = count_warnings(result_.log);
     return std::move(result_);
@@ -199,9 +202,19 @@ class Build {
   }
 
   bool fail_in_time(const Step& step, const char* name) {
-    if (!step.process.timed_out && step.process.signal != SIGXCPU) return true;
+    const ProcessResult& process = step.process;
+    const bool out_of_cpu = process.out_of_cpu || process.signal == SIGXCPU;
+    if (!process.timed_out && !out_of_cpu) return true;
+    result_.busy = is_busy(process.load);
+    const double limit_s = Seconds(options_.limit).count(), used_s = Seconds(workshop_.cpu_time()).count();
+    const std::string what =
+        out_of_cpu ? fmt::format("used {:.3g} s of CPU time, the limit is {:g} s", used_s, limit_s)
+                   : fmt::format(
+                         "did not end within {:g} s; it had used {:.3g} s of CPU time, the limit of which "
+                         "is {:g} s",
+                         kWallOverCpu * limit_s, used_s, limit_s);
     return fail("compile_error", "out_of_time",
-                fmt::format("{} did not end within the time limit for compiling", name));
+                fmt::format("{} {} ({})", name, what, load_text(process.load)));
   }
 
   bool fail_with(const Step& step, const char* name, const std::string& words, const std::string& source) {
@@ -251,6 +264,7 @@ CompileResult from_cache(const fs::path& folder) {
   result.reason = json.value("reason", "");
   result.message = json.value("message", "");
   result.seconds = json.at("seconds");
+  result.cpu_seconds = json.value("cpu_seconds", 0.0);
   result.flags = json.at("flags").get<std::vector<std::string>>();
   result.log = read_text(folder / "log");
   for (const nlohmann::json& kernel : json.at("kernels"))
@@ -318,8 +332,9 @@ std::string cache_key(const Submission& submission, const CompileOptions& option
 nlohmann::json CompileResult::to_json() const {
   nlohmann::json kernel_list = nlohmann::json::array();
   for (const KernelResources& kernel : kernels) kernel_list.push_back(kernel.to_json());
-  nlohmann::json json{{"status", status}, {"seconds", seconds},   {"cached", cached},
-                      {"flags", flags},   {"warnings", warnings}, {"kernels", kernel_list}};
+  nlohmann::json json{{"status", status},      {"seconds", seconds}, {"cpu_seconds", cpu_seconds},
+                      {"cached", cached},      {"flags", flags},     {"warnings", warnings},
+                      {"kernels", kernel_list}};
   if (!reason.empty()) json["reason"] = reason;
   if (!message.empty()) json["message"] = message;
   return json;
@@ -448,6 +463,8 @@ CompileResult Compiler::compile(const Submission& submission, CompileOptions opt
   const fs::path folder = cache_ / cache_key(submission, options, toolchain_, objects);
   if (fs::exists(folder / "result.json")) return from_cache(folder);
 
+  const CompileSlot slot(CompileSlot::place(), usable_core_numbers(), kWallOverCpu * options.limit,
+                         options.notify);
   const auto start = std::chrono::steady_clock::now();
   Build build(toolchain_, submission, options);
   CompileResult result = build.run(objects);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -13,13 +14,19 @@
 
 namespace warpgrade {
 
+// CPU time decides, as in the sandbox of programming contests (ioi/isolate, isolate.1: "--time as the main
+// limit, but set --wall-time to a much higher value as a precaution against sleeping programs"; with
+// --cg-timing of all processes of the control group). On the clock a compilation may take so many times that.
+inline constexpr int kWallOverCpu = 5;
+
 struct CompileOptions {
   std::string lab;
   std::string architecture;  // "90": PTX and machine code for it
   SandboxMode sandbox = SandboxMode::kBubblewrap;
-  std::chrono::seconds limit{120};                    // all sources together
-  std::vector<std::string> libraries;                 // for baselines only: "cusparse"
-  std::vector<std::filesystem::path> extra_includes;  // for trusted code only
+  std::chrono::milliseconds limit{120'000};             // CPU time of all processes, all sources together
+  std::function<void(const std::string&)> notify = {};  // of a wait for other compilations; standard error
+  std::vector<std::string> libraries;                   // for baselines only: "cusparse"
+  std::vector<std::filesystem::path> extra_includes;    // for trusted code only
   std::filesystem::path
       contract;  // folder of the contract that was made for a declared lab; the compiler's own
 };
@@ -45,6 +52,8 @@ struct CompileResult {
   std::string log;      // the compiler's words
   std::filesystem::path executable;
   double seconds = 0;
+  double cpu_seconds = 0;  // of all its processes
+  bool busy = false;       // out_of_time while others had the cores: another time it may not be
   bool cached = false;
   std::vector<std::string> flags;
   std::vector<KernelResources> kernels;

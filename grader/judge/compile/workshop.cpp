@@ -64,7 +64,7 @@ Workshop::Workshop(const Toolchain& toolchain, const CompileOptions& options)
       options_(options),
       host_(host_compiler()),
       scratch_("warpgrade-compile"),
-      deadline_(std::chrono::steady_clock::now() + options.limit) {
+      deadline_(std::chrono::steady_clock::now() + kWallOverCpu * options.limit) {
   for (const char* folder : {"source", "staged", "objects"}) make_directories(outside(folder));
 }
 
@@ -113,8 +113,7 @@ Step Workshop::nvcc(std::vector<std::string> arguments, const fs::path& runner) 
 }
 
 // The one place where a command of the compile box starts.
-ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& build,
-                            const fs::path& runner) const {
+ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& build, const fs::path& runner) {
   SandboxSpec spec;
   spec.mode = options_.sandbox;
   spec.command = std::move(command);
@@ -137,14 +136,21 @@ ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& bu
   spec.box = BoxKind::kCompiler;
   ProcessOptions process = boxed(spec, kCompilerGroup);
   if (options_.sandbox == SandboxMode::kUnsandboxed) process.directory = outside("source");
-  process.timeout = std::max(
-      std::chrono::milliseconds(1),
-      std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now()));
-  process.limits.cpu_seconds = static_cast<std::size_t>(options_.limit.count()) + 5;
+  const auto rest = [](auto time) {
+    return std::max(std::chrono::milliseconds(1),
+                    std::chrono::duration_cast<std::chrono::milliseconds>(time));
+  };
+  process.timeout = rest(deadline_ - std::chrono::steady_clock::now());
+  process.cpu_limit = rest(options_.limit - cpu_time_);
+  // Of one process, whatever else fails to count.
+  process.limits.cpu_seconds =
+      static_cast<std::size_t>(std::chrono::duration_cast<std::chrono::seconds>(options_.limit).count()) + 5;
   process.limits.file_bytes = kLargestObject;
   process.limits.address_space_bytes = kCompilerAddressSpace;
   process.output_bytes = kMostWords;
-  return run_process(process);
+  ProcessResult result = run_process(process);
+  cpu_time_ += result.cpu_time;
+  return result;
 }
 
 // "In file included from .../staged/0.cu:1:" stands alone before a message of the student's own file, or ends

@@ -69,18 +69,22 @@ class Workshop {
   // judge's program".
   std::string in_shown_names(const std::string& words, const std::filesystem::path& runner) const;
 
+  // Of all steps so far.
+  std::chrono::microseconds cpu_time() const { return cpu_time_; }
+
  private:
   std::filesystem::path outside(const std::filesystem::path& name) const { return scratch_.path() / name; }
   std::filesystem::path seen(const std::filesystem::path& name) const;
   std::string without_wrappers(const std::string& words) const;
   ProcessResult run(std::vector<std::string> command, const std::filesystem::path& build,
-                    const std::filesystem::path& runner) const;
+                    const std::filesystem::path& runner);
 
   const Toolchain& toolchain_;
   const CompileOptions& options_;
   HostCompiler host_;
   TemporaryDirectory scratch_;
   std::chrono::steady_clock::time_point deadline_;
+  std::chrono::microseconds cpu_time_{};
   std::size_t steps_ = 0;
   std::vector<std::pair<std::string, std::string>>
       wrappers_;  // by number: each with the file that it includes, as seen

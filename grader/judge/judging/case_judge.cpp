@@ -28,6 +28,7 @@ CaseJudge::CaseJudge(const JudgeContext& context, CaseSpec spec, std::string pre
     : context_(context),
       spec_(std::move(spec)),
       prefix_(std::move(prefix)),
+      budget_(std::make_shared<CaseBudget>(context.submission.limits.all_calls)),
       device_memory_(
           context.submission.limits.device_memory_bytes,
           spreads_timing() ? DeviceMemoryLimit::kOwnTimedProcesses : DeviceMemoryLimit::kOwnProcesses) {
@@ -58,7 +59,11 @@ nlohmann::json CaseJudge::judge() {
   describe_case(record);
   describe_plan(record);
   describe_speed(record);
+  // What it is asked from here on is the judge's business. Nor can a program that has used up its time
+  // hide who wrote.
+  submission_->use_budget(nullptr);
   collect_reports(record, outcome);
+  describe_calls(record, outcome);
   if (!outcome.accepted()) add_help(outcome);
   if (outcome.accepted() && writers_.needs_probe()) {
     try {
@@ -162,6 +167,7 @@ std::optional<Outcome> CaseJudge::start_submission() {
   let_others_go_first();
   const Phases::Scope starting(phases_, "runner_start");
   submission_ = context_.services->start(context_.submission);
+  submission_->use_budget(budget_);
   prepare_next(1);
   if (auto fault = limit_steps()) return fault;
   return attach(*submission_);
@@ -188,6 +194,7 @@ std::optional<Outcome> CaseJudge::checked_run() {
 
 std::optional<Outcome> CaseJudge::judge_in_order() {
   order_ = draw_run_order(seed("order"), least_runs(), timed());
+  count_behind_timing();
   for (std::size_t number = 0; number < order_.plans.size(); ++number) {
     const PlannedRuns& runs = order_.plans[number];
     prepare_plan(static_cast<int>(number), runs.timed);
@@ -204,6 +211,20 @@ std::optional<Outcome> CaseJudge::judge_in_order() {
     if (auto fault = free_plan()) return fault;
   }
   return std::nullopt;
+}
+
+// The rest of the timed plan and the plans behind it, and what one pair more may need.
+void CaseJudge::count_behind_timing() {
+  behind_timing_ = {1, 1, 1};
+  bool is_behind = false;
+  for (const PlannedRuns& runs : order_.plans) {
+    if (is_behind) ++behind_timing_.plans;
+    if (is_behind) behind_timing_.runs += runs.before;
+    is_behind = is_behind || runs.timed;
+    if (!is_behind) continue;
+    behind_timing_.runs += runs.after;
+    ++behind_timing_.frees;
+  }
 }
 
 std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {

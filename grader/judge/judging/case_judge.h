@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/judging/case_budget.h"
 #include "judge/judging/case_buffers.h"
 #include "judge/judging/case_spec.h"
 #include "judge/judging/device_memory_limit.h"
@@ -157,6 +158,9 @@ class CaseJudge {
   std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
   std::optional<Outcome> plan_again();
   void probe_writers();
+  void describe_calls(nlohmann::json& record, Outcome& outcome) const;
+  void count_behind_timing();
+  bool leaves_time() const;
   void describe_plan(nlohmann::json& record) const;
   void describe_speed(nlohmann::json& record) const;
   void collect_reports(nlohmann::json& record, Outcome& outcome);
@@ -171,6 +175,8 @@ class CaseJudge {
   std::string prefix_;
   bool timed_ = false, closely_ = false;
   RunOrder order_;
+  std::shared_ptr<CaseBudget> budget_;  // of the submission's calls
+  CaseBudget::Calls behind_timing_;     // that the order has behind the timed phase
   std::unique_ptr<CaseBuffers> buffers_;
   DeviceMemoryLimit device_memory_;
   // What an empty run takes on this device, as a baseline of ours measured it: it is taken off both sides'

@@ -1,4 +1,6 @@
 // What a case's record says of the case, the speed and the findings.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -49,6 +51,19 @@ void CaseJudge::describe_speed(nlohmann::json& record) const {
                      {"peak_bytes_per_s", peak},
                      {"floor_us", 1e6 * bytes / peak},
                      {"fraction", 1e6 * bytes / peak / median_us}};
+}
+
+// What the calls took, and beside a limit of time whether others may have brought it about. Steps of the
+// emulator are the same whatever else the machine does.
+void CaseJudge::describe_calls(nlohmann::json& record, Outcome& outcome) const {
+  record["calls"] = budget_->to_json();
+  if (outcome.verdict != verdicts::kTimeLimit) return;
+  if (outcome.reason != "out_of_time" ||
+      ended_by_steps(record.value("diagnostics", nlohmann::json::array()))) {
+    record["calls"]["busy"] = false;
+    return;
+  }
+  outcome.message += fmt::format(" ({})", budget_->text());
 }
 
 // The emulator's findings: feedback, and reason enough to lower a verdict.

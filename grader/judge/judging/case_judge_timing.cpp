@@ -214,6 +214,17 @@ std::optional<Outcome> CaseJudge::measure() {
   return finish_timing(phase.timing, phase.baselines.empty() ? "" : phase.baselines.front().name);
 }
 
+// What the submission's calls may still take is enough for the least runs of the process pairs to come, and
+// for what the order has behind them.
+bool CaseJudge::leaves_time() const {
+  const int processes = context_.process_pairs - phase_->process - 1;
+  CaseBudget::Calls calls = behind_timing_;
+  calls.plans += processes;
+  calls.runs += processes * (phase_->least_runs + 1);
+  calls.frees += processes;
+  return budget_->has_room_for(calls);
+}
+
 // Each process pair has its share of the case's time. The first one looks whether its runs are enough; as
 // many do for the others.
 std::optional<Outcome> CaseJudge::measure_process_pair(const std::string& gpu) {
@@ -251,7 +262,7 @@ std::optional<Outcome> CaseJudge::measure_process_pair(const std::string& gpu) {
       phase.stopped_by = "narrow";
       phase.most_runs = phase.runs;
     } else if (phase.runs >= phase.least_runs && phase.runs < phase.most_runs &&
-               seconds_since(phase.start) > end_s) {
+               (seconds_since(phase.start) > end_s || !leaves_time())) {
       phase.stopped_by = "budget";
       break;
     }
@@ -335,7 +346,9 @@ std::optional<Outcome> CaseJudge::take_partner() {
   auto attached = std::move(phase_->partners.front().attached);
   phase_->first = std::exchange(submission_, std::move(phase_->partners.front().runner));
   phase_->partners.pop_front();
-  return attached.get();
+  auto fault = attached.get();
+  submission_->use_budget(budget_);  // behind the commands of another thread
+  return fault;
 }
 
 // All are on their way before the first is waited for; the GPU must be quiet when the timed phase begins.

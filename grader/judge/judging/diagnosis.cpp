@@ -209,6 +209,13 @@ void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
   }
 }
 
+bool ended_by_steps(const nlohmann::json& diagnostics) {
+  return std::any_of(diagnostics.begin(), diagnostics.end(), [](const nlohmann::json& finding) {
+    return finding.value("kind", "") == "launch_timeout" &&
+           finding.value("message", "").find("warp instructions") != std::string::npos;
+  });
+}
+
 bool explains_wrong_answer(const nlohmann::json& finding) {
   const std::string kind = text_of(finding, "kind");
   const auto known = meanings().find(kind);

@@ -19,6 +19,9 @@ nlohmann::json order_diagnostics(const nlohmann::json& diagnostics);
 // turns `accepted` into runtime_error when memory was misused. What else was found is said behind "also".
 void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome);
 
+// Whether a kernel was ended because it had executed too many instructions, and not by a clock.
+bool ended_by_steps(const nlohmann::json& diagnostics);
+
 // Whether a finding explains a wrong answer by itself, without a look at the answer.
 bool explains_wrong_answer(const nlohmann::json& finding);
 // The place and the words of a finding as messages tell them: "spmm.cu:12: reads ... (shared_race)".

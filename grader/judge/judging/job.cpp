@@ -9,6 +9,7 @@ json limits_to_json(const RunnerLimits& limits) {
   return {{"start_ms", limits.start.count()},
           {"plan_ms", limits.plan.count()},
           {"run_ms", limits.run.count()},
+          {"all_calls_ms", limits.all_calls.count()},
           {"host_memory_bytes", limits.host_memory_bytes},
           {"device_memory_bytes", limits.device_memory_bytes},
           {"output_bytes", limits.output_bytes}};
@@ -19,6 +20,7 @@ RunnerLimits limits_from_json(const json& j) {
   limits.start = std::chrono::milliseconds(j.at("start_ms"));
   limits.plan = std::chrono::milliseconds(j.at("plan_ms"));
   limits.run = std::chrono::milliseconds(j.at("run_ms"));
+  limits.all_calls = std::chrono::milliseconds(j.at("all_calls_ms"));
   limits.host_memory_bytes = j.at("host_memory_bytes");
   limits.device_memory_bytes = j.at("device_memory_bytes");
   limits.output_bytes = j.at("output_bytes");

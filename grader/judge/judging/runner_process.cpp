@@ -157,11 +157,20 @@ Answer RunnerProcess::call(Op op, const std::vector<std::int64_t>& arguments, pr
   command.op = op;
   command.follow = follow;
   for (std::size_t i = 0; i < arguments.size(); ++i) command.arguments[i] = arguments[i];
-  return exchange(command, -1, op == Op::kPlan ? spec_.limits.plan : spec_.limits.run);
+  const std::chrono::milliseconds own = op == Op::kPlan ? spec_.limits.plan : spec_.limits.run;
+  const std::chrono::milliseconds limit = budget_ ? budget_->limit_for(op, own) : own;
+  Answer answer = exchange(command, -1, limit);
+  answer.of_case = answer.kind == Answer::Kind::kTimeout && limit < own;
+  return answer;
 }
 
 Answer RunnerProcess::exchange(Command command, int fd, std::chrono::milliseconds limit) {
+  const auto start = Clock::now();
+  if (budget_) budget_->begin_call();
   const Answer answer = ask(command, fd, limit);
+  if (budget_)
+    budget_->end_call(command.op,
+                      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start));
   is_sound_ = is_sound_ && answer.ok();
   return answer;
 }
@@ -201,6 +210,7 @@ Answer RunnerProcess::ask(Command command, int fd, std::chrono::milliseconds lim
 Answer RunnerProcess::await(const Command& command, Clock::time_point start,
                             std::chrono::milliseconds limit) {
   Answer answer;
+  answer.limit = limit;
   if (!wait_for_reply(answer, start + limit)) {
     if (answer.kind == Answer::Kind::kDied) explain_hang_up(answer);
     kill();
@@ -316,6 +326,7 @@ bool RunnerProcess::wait_for_reply(Answer& answer, Clock::time_point deadline) {
       return false;
     }
     throw_if_interrupted();
+    if (budget_) budget_->look();
     pollfd poll_socket{server_socket(), POLLIN, 0};
     const auto rest =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now) + kWatchPeriod / 50;
@@ -414,10 +425,11 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
     case Answer::Kind::kTimeout:
       outcome.verdict = verdicts::kTimeLimit;
       outcome.reason = "out_of_time";
-      outcome.message = fmt::format(
-          "{} did not end within {:.0f} s", doing,
-          std::chrono::duration<double>(doing.ends_with("plan") ? spec_.limits.plan : spec_.limits.run)
-              .count());
+      outcome.message = answer.of_case
+                            ? fmt::format("{} was ended: all calls of a case may take {:g} s together", doing,
+                                          std::chrono::duration<double>(spec_.limits.all_calls).count())
+                            : fmt::format("{} did not end within {:g} s", doing,
+                                          std::chrono::duration<double>(answer.limit).count());
       return outcome;
     case Answer::Kind::kMemoryLimit:
       outcome.verdict = verdicts::kMemoryLimit;

@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "judge/judging/boxed_process.h"
+#include "judge/judging/case_budget.h"
 #include "judge/judging/executor_process.h"
 #include "judge/judging/report_lines.h"
 #include "judge/judging/runner_spec.h"
@@ -27,7 +28,9 @@ struct Answer {
   enum class Kind { kReply, kTimeout, kDied, kExecutorDied, kMemoryLimit, kProcessLimit, kMalformed };
   Kind kind = Kind::kReply;
   protocol::Reply reply;
-  double wall_us = 0;  // from sending the command to holding the reply
+  double wall_us = 0;                 // from sending the command to holding the reply
+  std::chrono::milliseconds limit{};  // of a timeout: what was waited for
+  bool of_case = false;  // of a timeout: that limit was what was left of the case's (case_budget.h)
   bool ok() const { return kind == Kind::kReply && reply.status == protocol::Status::kOk; }
 };
 
@@ -38,6 +41,9 @@ class RunnerProcess {
   ~RunnerProcess();
   RunnerProcess(const RunnerProcess&) = delete;
   RunnerProcess& operator=(const RunnerProcess&) = delete;
+
+  // From here on its calls are counted there, and end with what is left; null: no more.
+  void use_budget(std::shared_ptr<CaseBudget> budget) { budget_ = std::move(budget); }
 
   Answer attach(const SharedBuffer& buffer, bool read_only, bool is_output = false);
   Answer call(protocol::Op op, const std::vector<std::int64_t>& arguments = {},
@@ -99,6 +105,7 @@ class RunnerProcess {
   bool has_begun() const;
 
   RunnerSpec spec_;
+  std::shared_ptr<CaseBudget> budget_;
   std::shared_ptr<ProgramOutput> output_;
   FileDescriptor socket_;         // to a program without an executor
   FileDescriptor device_memory_;  // of the emulated device, without an executor

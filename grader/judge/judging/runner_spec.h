@@ -15,6 +15,7 @@ struct RunnerLimits {
   std::chrono::milliseconds start{60'000};  // process start and device context, with the first command
   std::chrono::milliseconds plan{60'000};
   std::chrono::milliseconds run{30'000};
+  std::chrono::milliseconds all_calls{90'000};  // of a case (case_budget.h)
   std::size_t host_memory_bytes = std::size_t{4} << 30;
   // On a GPU the judge watches it; the emulated device has it in host memory, beside the former.
   std::size_t device_memory_bytes = std::size_t{16} << 30;

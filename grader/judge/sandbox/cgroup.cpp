@@ -58,6 +58,7 @@ ControlGroup::ControlGroup(const CgroupPlace& place, const GroupLimits& limits) 
   try {
     for (const CgroupHierarchy& hierarchy : place.hierarchies) add(hierarchy, name);
     set_limits();
+    open_cpu_usage();
     for (const auto& folder : folders_) {
       if (folder->version == 2)
         cgroup_folder_ = FileDescriptor(open(folder->path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -109,6 +110,18 @@ void ControlGroup::set_limits() {
     pids_events_ = open_to_read(pids_->path / "pids.events");
   }
   set_cpu_weight(limits_.cpu_weight);
+}
+
+// Of version 1 the controller cpuacct counts, which is mounted with cpu as a rule.
+void ControlGroup::open_cpu_usage() {
+  for (const auto& folder : folders_) {
+    const bool second = folder->version == 2;
+    FileDescriptor file = open_to_read(folder->path / (second ? "cpu.stat" : "cpuacct.usage"));
+    if (!file || (second && text_from(file).find("usage_usec ") == std::string::npos)) continue;
+    cpu_usage_ = std::move(file);
+    cpu_usage_is_second_ = second;
+    return;
+  }
 }
 
 void ControlGroup::set_cpu_weight(unsigned weight) {
@@ -225,6 +238,13 @@ bool ControlGroup::out_of_memory() const {
 
 bool ControlGroup::out_of_processes() const {
   return cgroup_number(text_from(pids_events_), "max") > 0;
+}
+
+std::optional<std::chrono::microseconds> ControlGroup::cpu_time() const {
+  if (!cpu_usage_) return std::nullopt;
+  const std::string text = text_from(cpu_usage_);
+  return std::chrono::microseconds(cpu_usage_is_second_ ? cgroup_number(text, "usage_usec")
+                                                        : number_in(text) / 1000);
 }
 
 std::string ControlGroup::met_limit() const {

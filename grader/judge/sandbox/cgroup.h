@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ class ControlGroup : public ProcessFence {
   int cgroup_folder() const noexcept override { return cgroup_folder_.get(); }
   bool kill() noexcept override;
   std::string met_limit() const override;
+  std::optional<std::chrono::microseconds> cpu_time() const override;
 
   // Stops all threads and waits, 100 ms at most, until none runs; false: some still does (one that is inside
   // the kernel stops when it leaves it).
@@ -64,6 +66,7 @@ class ControlGroup : public ProcessFence {
   };
   void add(const CgroupHierarchy& hierarchy, const std::string& name);
   void set_limits();
+  void open_cpu_usage();
   void set_cpu_weight(unsigned weight);
   bool is_empty() const noexcept;
   void write_freezer(bool frozen) noexcept;
@@ -78,6 +81,8 @@ class ControlGroup : public ProcessFence {
   const Folder* killer_ = nullptr;  // has cgroup.kill
   FileDescriptor cgroup_folder_;    // the folder of version 2, where there is one
   FileDescriptor memory_usage_, memory_events_, pids_events_;
+  FileDescriptor cpu_usage_;  // version 2's cpu.stat, which a group has without a controller, or version 1's
+  bool cpu_usage_is_second_ = false;
 };
 
 // A group with these limits; none where groups can't be made here.

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -173,6 +174,28 @@ TEST_F(ControlGroupTest, AFrozenGroupDoesNothingUntilItIsLetGoAndCanBeKilled) {
     EXPECT_TRUE(group.kill());
     EXPECT_TRUE(WIFSIGNALED(status_of(pid)));
   }
+}
+
+// The files are the kernel's (Documentation/admin-guide/cgroup-v2.rst, cpu.stat; cgroup-v1/cpuacct.rst).
+TEST_F(ControlGroupTest, CountsTheCpuTimeOfAllThatWereInItAlsoOfThoseThatHaveEnded) {
+  int counted = 0;
+  for (const CgroupPlace& place : places()) {
+    ControlGroup group(place, {});
+    if (!group.cpu_time()) continue;  // version 1 without the controller cpuacct
+    ++counted;
+    const auto burn = [] {
+      while (clock() < CLOCKS_PER_SEC / 5) {
+      }
+    };
+    status_of(start(group, [&] {
+      const pid_t child = fork();
+      burn();
+      if (child > 0) waitpid(child, nullptr, 0);
+    }));
+    EXPECT_GE(*group.cpu_time(), std::chrono::milliseconds(390));
+    EXPECT_LT(*group.cpu_time(), std::chrono::milliseconds(800));
+  }
+  EXPECT_TRUE(counted > 0 || cgroup_place().version() == "1");
 }
 
 TEST_F(ControlGroupTest, IsGoneWithItsProcessesWhenTheObjectIs) {

@@ -4,13 +4,16 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
 #include "judge/compile/compile_key.h"
 #include "judge/compile/compiler.h"
+#include "judge/sandbox/usable_cores.h"
 
 namespace warpgrade {
 namespace {
@@ -75,7 +78,7 @@ class CompileBox : public ::testing::Test {
     CompileOptions options;
     options.lab = "spmm";
     options.architecture = "90";
-    options.limit = std::chrono::seconds(20);
+    options.limit = limit_;
     // A cache of its own each time: nothing is found compiled.
     Compiler compiler(toolchain_, cache_.empty() ? root() / ("cache" + std::to_string(compiled_++)) : cache_);
     return compiler.compile(read_submission(root() / "class/one", "spmm", Role::kStudent), options);
@@ -88,6 +91,7 @@ class CompileBox : public ::testing::Test {
     EXPECT_EQ(read_text(root() / "victim"), "untouched");
   }
 
+  std::chrono::milliseconds limit_{20'000};
   const fs::path& root() const { return scratch_.path(); }
 
   // From here on one cache, and a copy of what submissions are compiled with, which a test may change.
@@ -275,6 +279,58 @@ TEST_F(CompileBox, AnErrorThatTheProbeDoesNotHaveIsTheSubmissions) {
       "grep -q probe.cu $source || { echo 'spmm.cu:1: fatal error: mine.h: No such file' >&2; exit 1; }";
   EXPECT_EQ(compile(missing).status, "compile_error");
   EXPECT_TRUE(compile(missing).cached);
+}
+
+constexpr const char* kSpin = "while :; do :; done";
+
+TEST_F(CompileBox, CpuTimeOfAllProcessesEndsACompilation) {
+  limit_ = std::chrono::milliseconds(1500);
+  const CompileResult result = compile(std::string("(") + kSpin + ") & (" + kSpin + ") & wait");
+  if (result.seconds > 4.5e-3 * static_cast<double>(limit_.count()))
+    GTEST_SKIP() << "others keep this machine busy: " << result.message;
+  EXPECT_EQ(result.status, "compile_error");
+  EXPECT_EQ(result.reason, "out_of_time");
+  EXPECT_TRUE(result.message.starts_with("the compiler used 1.")) << result.message;
+  EXPECT_NE(result.message.find(" s of CPU time, the limit is 1.5 s (load "), std::string::npos)
+      << result.message;
+  EXPECT_GE(result.cpu_seconds, 1.5);
+  EXPECT_LT(result.cpu_seconds, 4);
+}
+
+TEST_F(CompileBox, ACompilationThatSleepsEndsByTheClock) {
+  limit_ = std::chrono::milliseconds(400);
+  const CompileResult result = compile("sleep 60");
+  EXPECT_EQ(result.reason, "out_of_time");
+  EXPECT_TRUE(result.message.starts_with("the compiler did not end within 2 s; it had used 0.0"))
+      << result.message;
+  EXPECT_NE(result.message.find(" s of CPU time, the limit of which is 0.4 s (load "), std::string::npos)
+      << result.message;
+  EXPECT_GE(result.seconds, 2);
+  EXPECT_LT(result.seconds, 20);
+}
+
+// Seven of two cores' compilations, in short: the clock goes far beyond the limit, the CPU time does not.
+TEST_F(CompileBox, ABusyMachineEndsNobodysCompilation) {
+  const std::string work = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done";
+  const CompileResult alone = compile(work);
+  ASSERT_TRUE(alone.ok()) << alone.message;
+  ASSERT_GT(alone.cpu_seconds, 0.1);
+  limit_ = std::chrono::milliseconds(static_cast<long>(2000 * alone.cpu_seconds));
+  std::atomic<bool> over{false};
+  std::vector<std::jthread> others;
+  for (int i = 0; i < 2 * usable_cores(); ++i) {
+    others.emplace_back([&] {
+      while (!over) {
+      }
+    });
+  }
+  const CompileResult beside = compile(work);
+  over = true;
+  // Of the clock there are five times as much.
+  if (!beside.ok() && beside.seconds > 4.5e-3 * static_cast<double>(limit_.count()))
+    GTEST_SKIP() << "more than these keep this machine busy: " << beside.message;
+  EXPECT_TRUE(beside.ok()) << beside.message;
+  EXPECT_GT(beside.seconds, 1e-3 * static_cast<double>(limit_.count())) << "nobody was beside it";
 }
 
 }  // namespace

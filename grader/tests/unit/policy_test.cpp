@@ -89,6 +89,15 @@ TEST(Policy, GpuModelsAreNamesWithThresholdsOfTheirOwn) {
                  "belong under `thresholds`");
 }
 
+TEST(Policy, ACasesCallsMayTakeThreeTimesWhatOneMayWithoutAWordOfIt) {
+  EXPECT_EQ(with_cases("limits: {run_s: {cuda: 15}}").limits.case_s.at("cuda"), 45);
+  EXPECT_EQ(with_cases("limits: {run_s: {cuda: 15}}").limits.case_s.at("emulator"), 90);
+  EXPECT_EQ(with_cases("limits: {run_s: {cuda: 15}, case_s: {cuda: 20}}").limits.case_s.at("cuda"), 20);
+  EXPECT_NE(message_of("limits: {run_s: {cuda: 15}, case_s: {cuda: 14}}").find("limits.case_s.cuda"),
+            std::string::npos);
+  EXPECT_NE(message_of("limits: {case_s: {gpu: 14}}").find("limits.case_s.gpu"), std::string::npos);
+}
+
 TEST(Policy, RefusesWhatItDoesNotKnowAndSaysWhere) {
   expect_refused(with("  default: {32: 2.0}", "  citeseer: {32: 2.0}"),
                  "thresholds.citeseer: expected a dataset");

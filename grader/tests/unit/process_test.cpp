@@ -26,5 +26,45 @@ TEST(RunProcess, DoesNotWaitForWhatTheChildLeavesBehind) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
+// Runs `script` with so much CPU time, without a fence and so much time on the clock.
+ProcessResult limited(const std::string& script, std::chrono::milliseconds cpu, std::chrono::seconds wall) {
+  ProcessOptions options;
+  options.command = {"/bin/sh", "-c", script};
+  options.timeout = wall;
+  options.cpu_limit = cpu;
+  return run_process(options);
+}
+
+constexpr const char* kSpin = "while :; do :; done";
+// Ends by itself behind 0.5 s of CPU time, whatever else the machine does.
+constexpr const char* kHalfASecond = "python3 -c 'import time\nwhile time.process_time() < 0.5: pass'";
+
+TEST(RunProcess, CountsTheCpuTimeOfAllThatACommandStarts) {
+  const std::string two = std::string("(") + kSpin + ") & (" + kSpin + ") & wait";
+  const ProcessResult result = limited(two, std::chrono::milliseconds(700), std::chrono::seconds(120));
+  EXPECT_TRUE(result.out_of_cpu) << result.describe();
+  EXPECT_FALSE(result.timed_out);
+  EXPECT_FALSE(result.ok());
+  EXPECT_GE(result.cpu_time, std::chrono::milliseconds(700));
+  EXPECT_GT(result.load, 0);
+}
+
+TEST(RunProcess, CountsTheCpuTimeOfProcessesThatHaveEnded) {
+  const std::string one_by_one =
+      std::string(kHalfASecond) + "; " + kHalfASecond + "; " + kHalfASecond + "; true";
+  const ProcessResult most = limited(one_by_one, std::chrono::milliseconds(900), std::chrono::seconds(120));
+  EXPECT_TRUE(most.out_of_cpu) << most.describe();
+  const ProcessResult all = limited(one_by_one, std::chrono::seconds(20), std::chrono::seconds(120));
+  EXPECT_TRUE(all.ok()) << all.describe();
+  EXPECT_GE(all.cpu_time, std::chrono::milliseconds(1450));
+}
+
+TEST(RunProcess, WhoOnlySleepsEndsByTheClock) {
+  const ProcessResult result = limited("sleep 60", std::chrono::seconds(1), std::chrono::seconds(2));
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_FALSE(result.out_of_cpu);
+  EXPECT_LT(result.cpu_time, std::chrono::milliseconds(500));
+}
+
 }  // namespace
 }  // namespace warpgrade

@@ -101,6 +101,32 @@ INSTANTIATE_TEST_SUITE_P(Each, HostileReply,
                                          Expected{"long", verdicts::kCheating, "protocol_violation"}),
                          [](const auto& given) { return std::string(given.param.habit); });
 
+TEST(RunnerProcess, ACallEndsWithWhatIsLeftOfTheCasesTime) {
+  Hostile peer("silent");
+  const auto budget = std::make_shared<CaseBudget>(std::chrono::milliseconds(200));
+  peer.runner().use_budget(budget);
+  budget->end_call(Op::kPlan, std::chrono::milliseconds(150));
+  const Answer answer = peer.runner().call(Op::kRun);
+  EXPECT_EQ(answer.kind, Answer::Kind::kTimeout);
+  EXPECT_TRUE(answer.of_case);
+  EXPECT_EQ(answer.limit, std::chrono::milliseconds(50));
+  const Outcome outcome = peer.runner().explain(answer, "spmm_run");
+  EXPECT_EQ(outcome.verdict, verdicts::kTimeLimit);
+  EXPECT_EQ(outcome.message, "spmm_run was ended: all calls of a case may take 90 s together");
+  EXPECT_EQ(budget->rest(), std::chrono::milliseconds(0));
+}
+
+TEST(RunnerProcess, SeveralProcessesOfACaseSpendOneBudget) {
+  const auto budget = std::make_shared<CaseBudget>(std::chrono::seconds(20));
+  for (int process = 0; process < 3; ++process) {
+    Hostile peer("honest");
+    peer.runner().use_budget(budget);
+    const auto before = budget->to_json()["total_s"].get<double>();
+    EXPECT_TRUE(peer.run().accepted());
+    EXPECT_GT(budget->to_json()["total_s"].get<double>(), before);
+  }
+}
+
 TEST(RunnerProcess, AReplySentAheadOfItsCommandIsFoundOut) {
   for (const char* habit : {"ahead", "flood"}) {
     Hostile peer(habit);
