@@ -156,7 +156,9 @@ class Desk:
         return int(counts["queued"] + counts["running"])
 
     def log(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+        return [
+            json.loads(line) for line in (self.folder / "log.jsonl").read_text(encoding="utf-8").strip().split("\n")
+        ]
 
     def serve(self, *more: str) -> subprocess.Popen[str]:
         command = [str(WARPGRADE), "desk", "serve", "--folder", str(self.folder), *more]

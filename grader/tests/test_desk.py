@@ -115,7 +115,7 @@ def test_a_key_gets_nothing_but_the_desk(desk: Desk, words: list[str], answer: s
         assert done.returncode != 0
         assert b"uid=" not in done.stdout
     else:
-        first = json.loads(done.stdout.splitlines()[0])
+        first = json.loads(done.stdout.split("\n")[0])
         assert answer in (first["tell"], first.get("reason"))
     if answer == "no_commands":
         assert any(line.get("reason") == answer and line["student"] == "ada" for line in desk.log())
