@@ -7,6 +7,7 @@ left everybody without feedback, since str.splitlines ends lines there and JSON 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -114,8 +115,6 @@ def test_records_of_an_older_version_are_shown_clean_and_keep_their_checksums(
     judged: tuple[Path, str], tmp_path: Path
 ) -> None:
     """They hold what was let in then, and their checksum is of that."""
-    import hashlib  # noqa: PLC0415
-
     run = tmp_path / "run"
     shutil.copytree(judged[0], run, ignore=shutil.ignore_patterns("export", "report"))
     file = run / f"cases/carol/{CASE}.json"
@@ -136,7 +135,8 @@ def test_records_of_an_older_version_are_shown_clean_and_keep_their_checksums(
     made = {**texts_below(run / "export"), **texts_below(run / "report")}
     assert {name: unfit_in(text) for name, text in made.items() if unfit_in(text)} == {}
     assert unfit_in(report.stdout + done.stdout) == ""
-    assert "x\ufffdy\ufffdz" in (run / "export/feedback/carol/feedback.md").read_text(encoding="utf-8")
+    view = json.loads((run / "export/feedback/carol/feedback.json").read_text(encoding="utf-8"))
+    assert view["cases"][0]["output"] == "x\ufffdy\ufffdz"
 
 
 @pytest.mark.parametrize("stage", ["view", "report", "page"])

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <set>
 
 #include "base/text.h"
@@ -106,6 +107,24 @@ std::string place_in_text(std::string_view name, const std::vector<SubmittedFile
   return declared;
 }
 
+// The line that names it, where one stands near: an optimizer gives some instructions to a neighbour's line.
+std::size_t nearest_line(const SubmittedFile& file, std::string_view name, std::size_t told) {
+  constexpr std::size_t kNear = 3;
+  const std::string code = Blanked(file.text).run();
+  const std::vector<std::string_view> lines = all_lines(code);
+  for (std::size_t away = 0; away <= kNear; ++away)
+    for (const std::size_t line : {told - std::min(away, told), told + away})
+      if (line >= 1 && line <= lines.size() && has_name(lines[line - 1], name)) return line;
+  return told;
+}
+
+// "cublasCreate" of "cublasCreate_v2": a header's macro gives the name that the linker knows.
+std::string_view without_version(std::string_view symbol) {
+  for (const std::string_view version : {"_v2_64", "_v2", "_64"})
+    if (symbol.ends_with(version)) return symbol.substr(0, symbol.size() - version.size());
+  return symbol;
+}
+
 // "spmm.cu:9" of a line "spmm.cu:9: undefined reference to `dlopen'", with the linker's name before it or not.
 std::string place_in_words(std::string_view symbol, std::string_view words,
                            const std::vector<SubmittedFile>& files) {
@@ -118,8 +137,11 @@ std::string place_in_words(std::string_view symbol, std::string_view words,
       const std::size_t at = line.substr(0, end).rfind(name);
       if (at == std::string_view::npos || (at > 0 && line[at - 1] != ' ')) continue;
       const std::string_view number = line.substr(at + name.size(), end - at - name.size());
-      if (!number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos)
-        return std::string(line.substr(at, end - at));
+      std::size_t told = 0;
+      const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), told);
+      if (error != std::errc() || stop != number.data() + number.size() || told == 0) continue;
+      const std::size_t exact = nearest_line(file, symbol, told);
+      return place_at(file, (exact != told ? exact : nearest_line(file, without_version(symbol), told)) - 1);
     }
   }
   return "";
@@ -200,10 +222,7 @@ std::string place_of_call(std::string_view symbol, std::string_view words,
                           const std::vector<SubmittedFile>& files) {
   std::string found = place_in_words(symbol, words, files);
   if (found.empty()) found = place_in_text(symbol, files);
-  for (const std::string_view version : {"_v2", "_64", "_v2_64"})  // "#define cublasCreate cublasCreate_v2"
-    if (found.empty() && symbol.ends_with(version))
-      found = place_in_text(symbol.substr(0, symbol.size() - version.size()), files);
-  return found;
+  return found.empty() ? place_in_text(without_version(symbol), files) : found;
 }
 
 std::string place_of_include(std::string_view header, const std::vector<SubmittedFile>& files) {
