@@ -4,10 +4,10 @@
 // Unfit are characters that act instead of being seen:
 // - controls (category Cc), except newline and tab where a text has several lines;
 // - LINE SEPARATOR and PARAGRAPH SEPARATOR (Zl, Zp), at which some readers end a line; so is U+0085, of Cc;
-// - the property Bidi_Control (Unicode's annex 9, table "Explicit Directional Formatting Characters"): they show
-//   text in another order than it has ("Trojan Source", CVE-2021-42574);
-// - noncharacters (The Unicode Standard, section 23.7), which no text that is exchanged has.
-// All else stays: letters of every script are ordered right without these marks, and emoji keep their joiners.
+// - the property Bidi_Control (Unicode's annex 9, table "Explicit Directional Formatting Characters"): they
+//   show text in another order than it has ("Trojan Source", CVE-2021-42574);
+// - noncharacters (The Unicode Standard, section 23.7), which no text that is exchanged has. All else stays:
+// letters of every script are ordered right without these marks, and emoji keep their joiners.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

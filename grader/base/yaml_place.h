@@ -1,6 +1,6 @@
 // A YAML node that knows where it stands: whatever is wrong with it is told with file, line, key, what was
-// expected and what stands there. For policies, declared labs and other files that people write. What a message
-// repeats of a file is cut here, and has no character that acts in a terminal.
+// expected and what stands there. For policies, declared labs and other files that people write. What a
+// message repeats of a file is cut here, and has no character that acts in a terminal.
 #pragma once
 
 #include <yaml-cpp/yaml.h>

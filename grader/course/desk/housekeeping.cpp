@@ -146,8 +146,8 @@ void write_leaderboards(const Queue& queue, const Config& config, const Log& log
   }
 }
 
-// Of a run that was cancelled while it was judged, its student's connection may still fetch the page: what was
-// handed in goes first.
+// Of a run that was cancelled while it was judged, its student's connection may still fetch the page: what
+// was handed in goes first.
 void keep_what_counts(Queue& queue, std::int64_t id, const std::string& state) {
   const fs::path folder = queue.folder_of(id);
   if (state == "cancelled") {

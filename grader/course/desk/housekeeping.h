@@ -21,8 +21,8 @@ void write_hand_ins(const Queue& queue, const Config& config, const Log& log);
 // cancelled. Its page stays for a moment, for the connection that follows it.
 void keep_what_counts(Queue& queue, std::int64_t id, const std::string& state);
 
-// The files of runs that ended longer than `feedback_days` ago, and of cancelled ones; what the queue knows of
-// them stays. A log that has grown long begins anew beside the old one.
+// The files of runs that ended longer than `feedback_days` ago, and of cancelled ones; what the queue knows
+// of them stays. A log that has grown long begins anew beside the old one.
 void remove_old_files(Queue& queue, const Config& config, const Log& log);
 
 }  // namespace warpgrade::desk

@@ -83,9 +83,9 @@ class Queue {
   const std::filesystem::path& desk() const { return desk_; }
   std::filesystem::path folder_of(std::int64_t id) const;
 
-  // ---- a student's side; each asks for the own runs alone
-  // Every run that is entered counts, unless the desk itself could not judge it. Where the student's bytes are
-  // used up, the files of the oldest ended runs go; the last judged run of each lab keeps its own.
+  // ---- a student's side; each asks for the own runs alone Every run that is entered counts, unless the desk
+  // itself could not judge it. Where the student's bytes are used up, the files of the oldest ended runs go;
+  // the last judged run of each lab keeps its own.
   std::variant<Entered, Refusal> enter(const NewRequest& request, const Limits& limits, double now);
   // What enter() would refuse whatever is handed in: told before an archive is sent.
   std::optional<Refusal> refusal(const std::string& student, const Limits& limits, double now) const;

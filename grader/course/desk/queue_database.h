@@ -83,7 +83,8 @@ struct Queue::Impl {
   // Why this student may not have another run now.
   std::optional<Refusal> refusal(const std::string& student, Limits limits, double now);
   std::int64_t kept_bytes(const std::string& student);  // "": of all
-  // The files of the student's oldest ended runs, until so many more bytes are allowed; else why they are not.
+  // Adds the student's oldest ended runs, whose files are to go, until the new run's bytes are allowed; else
+  // tells why they are not.
   std::optional<Refusal> make_room(const NewRequest& request, const Limits& limits,
                                    std::vector<std::int64_t>& dropped);
 };

@@ -312,7 +312,7 @@ fs::path made_contract(const fs::path& cache, const declaration::LabDeclaration&
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-13").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-14").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(to_string(options.sandbox)).part(tools_key(toolchain));
   for (const auto& flags : {common_flags(options.architecture), link_flags(), options.libraries}) {
     hash.part(std::to_string(flags.size()));

@@ -125,7 +125,8 @@ std::string_view without_version(std::string_view symbol) {
   return symbol;
 }
 
-// "spmm.cu:9" of a line "spmm.cu:9: undefined reference to `dlopen'", with the linker's name before it or not.
+// "spmm.cu:9" of a line "spmm.cu:9: undefined reference to `dlopen'", with the linker's name before it
+// or not.
 std::string place_in_words(std::string_view symbol, std::string_view words,
                            const std::vector<SubmittedFile>& files) {
   const std::string told = fmt::format(": undefined reference to `{}'", symbol);

@@ -21,8 +21,8 @@ bool has_written_judge(const std::string& text);
 std::vector<BaselineDeclaration> read_baselines(const YamlPlace& baselines,
                                                 const std::filesystem::path& folder);
 
-// A file or folder below the lab's own, as a path from there: not absolute, without "..", and by no link that
-// leads out.
+// A file or folder below the lab's own, as a path from there: not absolute, without "..", and by no link
+// that leads out.
 std::filesystem::path read_path_below(const YamlPlace& place, const std::filesystem::path& folder);
 
 struct CaseWords {
