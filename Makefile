@@ -135,6 +135,7 @@ lint: configure  ## formatting of C++ and of prose; ruff and mypy for Python, sh
 	$(PYTHON) -m mypy grader/tests
 	$(OUR_SCRIPTS) | xargs -0 .venv/bin/shellcheck --external-sources --source-path=SCRIPTDIR --severity=warning
 	@scripts/prose
+	@scripts/line-readers
 	@scripts/tidy "$$BUILD"
 
 .PHONY: tidy

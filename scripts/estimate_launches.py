@@ -9,9 +9,13 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reports"))
+from warpgrade_reports.text import lines_of
 
 Run = dict[str, Any]
 PERCENT = {
@@ -48,7 +52,7 @@ def take_over(folder: Path, to: Path) -> None:
         with path.open(encoding="utf-8", newline="") as file:
             table = list(csv.DictReader(file))
         counted = [row for row in table if row["ID"]]
-        order = [json.loads(line) for line in path.with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()]
+        order = [json.loads(line) for line in lines_of(path.with_suffix(".jsonl").read_text(encoding="utf-8"))]
         if len(counted) != len(order):
             raise SystemExit(f"{path}: {len(counted)} launches counted, {len(order)} told; measure this case again")
         if counted and table[0]["gpu__time_duration.sum"] != "ns":

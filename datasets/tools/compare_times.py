@@ -14,13 +14,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "reports"))
+from warpgrade_reports.text import lines_of
+
 SUFFIX = ".standin"
 
 
 def read_medians(file: Path) -> tuple[str, dict[tuple[str, int], dict[str, float]]]:
     """The device, and median milliseconds by (graph, k) and submission. Wrong results are an error."""
     device, medians = "", {}
-    for number, line in enumerate(file.read_text().splitlines(), start=1):
+    for number, line in enumerate(lines_of(file.read_text()), start=1):
         case = json.loads(line)
         device = case["device"]
         for submission in case["submissions"]:

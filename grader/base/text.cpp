@@ -1,6 +1,8 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 namespace warpgrade {
@@ -49,11 +51,32 @@ std::string valid_utf8(std::string_view text) {
 
 namespace {
 
-// U+0080 to U+009F are control characters of two bytes; 8-bit terminals obey them like ESC.
-bool is_control(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character[0]);
-  if (character.size() == 1) return first < 0x20 || first == 0x7F;
-  return character.size() == 2 && first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+// The code point of a well-formed sequence.
+char32_t code_point(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return lead;
+  char32_t point = lead & (0x7FU >> character.size());
+  for (const char byte : character.substr(1))
+    point = (point << 6) | (static_cast<unsigned char>(byte) & 0x3FU);
+  return point;
+}
+
+constexpr std::pair<char32_t, char32_t> kUnfit[] = {
+    {0x00, 0x1F},      // C0: NUL, ESC, ...; newline and tab are kept by whoever shows several lines
+    {0x7F, 0x9F},      // DEL and C1: 8-bit terminals obey U+009B like ESC [; U+0085 ends a line
+    {0x061C, 0x061C},  // ARABIC LETTER MARK
+    {0x200E, 0x200F},  // LEFT-TO-RIGHT MARK, RIGHT-TO-LEFT MARK
+    {0x2028, 0x2029},  // LINE SEPARATOR, PARAGRAPH SEPARATOR
+    {0x202A, 0x202E},  // embeddings and overrides
+    {0x2066, 0x2069},  // isolates
+    {0xFDD0, 0xFDEF},  // noncharacters, as are the last two of each plane
+};
+
+bool is_unfit(std::string_view character) {
+  const char32_t point = code_point(character);
+  return (point & 0xFFFE) == 0xFFFE || std::ranges::any_of(kUnfit, [&](const auto& range) {
+           return point >= range.first && point <= range.second;
+         });
 }
 
 }  // namespace
@@ -66,10 +89,18 @@ std::string plain_text(std::string_view text) {
     const std::string_view character = text.substr(0, length > 0 ? length : 1);
     text.remove_prefix(character.size());
     if (character == "\r" && text.starts_with('\n')) continue;
-    const bool kept = length > 0 && (!is_control(character) || character == "\n" || character == "\t");
+    const bool kept = length > 0 && (!is_unfit(character) || character == "\n" || character == "\t");
     plain += kept ? character : kReplacement;
   }
   return plain;
+}
+
+void make_plain(nlohmann::json& value) {
+  if (auto* text = value.get_ptr<std::string*>()) {
+    *text = plain_text(*text);
+  } else if (value.is_structured()) {
+    for (nlohmann::json& part : value) make_plain(part);
+  }
 }
 
 std::string plain_line(std::string_view text, std::size_t most_bytes) {

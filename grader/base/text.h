@@ -1,6 +1,16 @@
-// Text from outside, made fit for JSON, terminals and pages.
+// Text from outside, made fit for JSON, terminals and pages: the one place that decides which characters are.
+// (reports/warpgrade_reports/text.py is the same for Python; a test holds both against Unicode's own tables.)
+//
+// Unfit are characters that act instead of being seen:
+// - controls (category Cc), except newline and tab where a text has several lines;
+// - LINE SEPARATOR and PARAGRAPH SEPARATOR (Zl, Zp), at which some readers end a line; so is U+0085, of Cc;
+// - the property Bidi_Control (Unicode's annex 9, table "Explicit Directional Formatting Characters"): they
+//   show text in another order than it has ("Trojan Source", CVE-2021-42574);
+// - noncharacters (The Unicode Standard, section 23.7), which no text that is exchanged has. All else stays:
+// letters of every script are ordered right without these marks, and emoji keep their joiners.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <string_view>
@@ -12,10 +22,12 @@ namespace warpgrade {
 // throws on some of them, so text is made valid where it enters.
 std::string valid_utf8(std::string_view text);
 
-// The text as a terminal, a page and a record can show it: valid UTF-8; a control character (also U+0080 to
-// U+009F) other than newline and tab, which could move the cursor or colour what follows, becomes U+FFFD; CR
-// LF becomes LF.
+// The text as a terminal, a page and a record can show it: valid UTF-8, where each unfit character other than
+// newline and tab is U+FFFD; CR LF becomes LF.
 std::string plain_text(std::string_view text);
+
+// The same for every text in a value; the names of fields stay.
+void make_plain(nlohmann::json& value);
 
 // The same on one line, for names, titles and messages: newlines and tabs become spaces, spaces at the end
 // are left out, and what is longer than `most_bytes` is cut between two characters and ends in "...".

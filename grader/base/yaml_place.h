@@ -1,5 +1,6 @@
 // A YAML node that knows where it stands: whatever is wrong with it is told with file, line, key, what was
-// expected and what stands there. For policies, declared labs and other files that people write.
+// expected and what stands there. For policies, declared labs and other files that people write. What a
+// message repeats of a file is cut here, and has no character that acts in a terminal.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -41,7 +42,7 @@ class YamlPlace {
     try {
       return {YAML::Load(text), file, ""};
     } catch (const YAML::Exception& error) {
-      throw UsageError("{}:{}: not YAML: {}", file, error.mark.line + 1, error.msg);
+      throw UsageError("{}:{}: not YAML: {}", file, error.mark.line + 1, plain_line(error.msg));
     }
   }
 
@@ -63,21 +64,32 @@ class YamlPlace {
   // "FILE:LINE: KEY: expected EXPECTED, got WHAT STANDS THERE".
   [[noreturn]] void fail(const std::string& expected) const {
     const std::string got = !defined()         ? "nothing"
-                            : node_.IsScalar() ? "'" + node_.Scalar() + "'"
+                            : node_.IsScalar() ? quoted(node_.Scalar())
                                                : "a list or map";
     refuse(fmt::format("expected {}, got {}", expected, got));
   }
   // "FILE:LINE: KEY: WHAT".
-  [[noreturn]] void refuse(const std::string& what) const { throw UsageError("{}: {}", where(), what); }
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw UsageError("{}: {}", where(), plain_line(what, kLongestMessage));
+  }
+  static std::string quoted(const std::string& text) { return "'" + plain_line(text, kLongestQuote) + "'"; }
   // "FILE:LINE: KEY".
   std::string where() const {
     return fmt::format("{}{}{}{}", file_, line() > 0 ? fmt::format(":{}", line()) : "",
-                       key_.empty() ? "" : ": ", key_);
+                       key_.empty() ? "" : ": ", shown(key_));
   }
 
+  // One line: texts become code, names, and lines of terminals and tables. Block scalars (`>`) end in a line
+  // break that is not meant.
   std::string text() const {
     if (!is_scalar()) fail("a word");
-    return node_.Scalar();
+    std::string line = node_.Scalar();
+    while (line.ends_with('\n')) line.pop_back();
+    const bool has_break = line.find_first_of("\r\n") != std::string::npos;
+    if (has_break || line.find('\t') != std::string::npos || plain_text(line) != line)
+      fail(has_break ? "one line of text (behind `>`, YAML joins lines)"
+                     : "text without control characters and marks of direction");
+    return line;
   }
   std::string text_or(const std::string& fallback) const { return defined() ? text() : fallback; }
 
@@ -136,7 +148,7 @@ class YamlPlace {
       const YamlPlace place(entry.second, file_, full_key(key), at);
       if (!entry.first.IsScalar()) place.refuse("expected a word as the key, got a list or map");
       if (!seen.insert(key).second)
-        throw UsageError("{}:{}: {}: this key occurs twice", file_, at, full_key(key));
+        throw UsageError("{}:{}: {}: this key occurs twice", file_, at, shown(full_key(key)));
       all.emplace_back(key, place);
     }
     return all;
@@ -159,6 +171,10 @@ class YamlPlace {
   }
 
  private:
+  static constexpr std::size_t kLongestQuote = 120, kLongestMessage = 600;
+
+  static std::string shown(const std::string& key) { return plain_line(key, kLongestQuote); }
+
   static nlohmann::json json_of(const YAML::Node& node) {
     if (!node.IsDefined() || node.IsNull()) return nullptr;
     if (node.IsScalar()) return node.Scalar();
@@ -179,7 +195,7 @@ class YamlPlace {
     if (hint.empty()) {
       for (const std::string& known : keys) hint += (hint.empty() ? "; known are " : ", ") + known;
     }
-    throw UsageError("{}:{}: unknown key {}{}", place.file_, place.line_, place.key_, hint);
+    throw UsageError("{}:{}: unknown key {}{}", place.file_, place.line_, shown(place.key_), hint);
   }
 
   YAML::Node node_;

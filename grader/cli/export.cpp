@@ -160,6 +160,8 @@ class Export {
       throw UsageError("{}: no student's submission is in this run", options_.run.string());
     if (options_.student) keep_one_student();
     note_students();
+    for (const json& view : students_.everyone)
+      if (view.contains("trouble")) troubles_.emplace(view.at("person").at("id"), view.at("trouble"));
   }
 
   // Where the roster knows no user names, its ids or addresses may be them: only the instructor knows.

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
 #include "cli/help.h"
@@ -92,6 +93,11 @@ int run(int argc, char** argv) {
   return code;
 }
 
+// Whatever the words hold of a file's text: they go to a terminal.
+std::string as_message(const std::exception& error) {
+  return plain_text(with_own_command(error.what()));
+}
+
 }  // namespace
 }  // namespace warpgrade
 
@@ -105,13 +111,13 @@ int main(int argc, char** argv) {
         "\ninterrupted; what was recorded is kept. Run the same command again to continue from there\n");
     return warpgrade::kExitInterrupted;
   } catch (const warpgrade::UsageError& error) {
-    fmt::print(stderr, "error: {}\n", warpgrade::with_own_command(error.what()));
+    fmt::print(stderr, "error: {}\n", warpgrade::as_message(error));
     return warpgrade::kExitUsage;
   } catch (const warpgrade::datasets::DatasetError& error) {
-    fmt::print(stderr, "error: {}\n", warpgrade::with_own_command(error.what()));
+    fmt::print(stderr, "error: {}\n", warpgrade::as_message(error));
     return warpgrade::kExitUsage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "fault of the judge: {}\n", warpgrade::with_own_command(error.what()));
+    fmt::print(stderr, "fault of the judge: {}\n", warpgrade::as_message(error));
     return warpgrade::kExitJudgeFault;
   }
 }

@@ -54,7 +54,8 @@ def declared_labs() -> set[str]:
 
 def records_of(run: Path) -> list[dict[str, Any]]:
     """The case records of a run folder."""
-    return [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = (run / "records.jsonl").read_text(encoding="utf-8").split("\n")
+    return [json.loads(line) for line in lines if line]
 
 
 @pytest.fixture(scope="session", autouse=True)

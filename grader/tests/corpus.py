@@ -146,7 +146,7 @@ class Judged:
 
 def read_judged(run: Path) -> dict[str, Judged]:
     """Every submission of a run: its worst verdict, the reasons of the cases that have it, all cases."""
-    records = [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+    records = [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").strip().split("\n")]
     scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
     judged = {}
     for score in scores["submissions"]:

@@ -156,7 +156,9 @@ class Desk:
         return int(counts["queued"] + counts["running"])
 
     def log(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+        return [
+            json.loads(line) for line in (self.folder / "log.jsonl").read_text(encoding="utf-8").strip().split("\n")
+        ]
 
     def serve(self, *more: str) -> subprocess.Popen[str]:
         command = [str(WARPGRADE), "desk", "serve", "--folder", str(self.folder), *more]
@@ -262,3 +264,29 @@ def desk_at(root: Path, **options: Any) -> Iterator[Desk]:
         yield desk
     finally:
         desk.stop()
+
+
+def waits_for(condition: object, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "it did not come to be"
+        time.sleep(0.1)
+
+
+def refusal(talk: Talk, *sent: object) -> str:
+    """What the desk says to these words; it must not take longer than its limits."""
+    assert talk.hear().get("tell") == "hello"
+    for data in sent:
+        talk.send(data)  # type: ignore[arg-type]
+    heard = talk.rest()
+    talk.end()
+    return next((line["reason"] for line in heard if line["tell"] == "refused"), str(heard))
+
+
+def judged_once(desk: Desk, student: str, key: str, **changes: Any) -> None:
+    """A run from the first word to the last."""
+    archive, talk = packed(f"{NAIVE}// {student} {key}\n"), desk.knock(student)
+    talk.send(ask_run(archive, key, **changes))
+    talk.send(archive)
+    assert talk.rest()[-1]["state"] == "judged"
+    talk.end()

@@ -79,7 +79,7 @@ def judge(lab: str, case: str, folder: Path, policy: Path, workers: int) -> list
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
         raise SystemExit(done.stdout + done.stderr)
-    return [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").strip().split("\n")]
 
 
 def forget_records(run: Path) -> None:

@@ -16,11 +16,22 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import warpgrade
-from desk_place import HIDDEN_CASE, NAIVE, OPEN_CASE, Desk, Talk, ask_run, broken, desk_at, packed, sshd
+from desk_place import (
+    HIDDEN_CASE,
+    OPEN_CASE,
+    Desk,
+    ask_run,
+    broken,
+    desk_at,
+    judged_once,
+    packed,
+    refusal,
+    sshd,
+    waits_for,
+)
 
 pytestmark = pytest.mark.skipif(sshd() is None, reason="no sshd on this machine")
 
@@ -115,7 +126,7 @@ def test_a_key_gets_nothing_but_the_desk(desk: Desk, words: list[str], answer: s
         assert done.returncode != 0
         assert b"uid=" not in done.stdout
     else:
-        first = json.loads(done.stdout.splitlines()[0])
+        first = json.loads(done.stdout.split(b"\n")[0])
         assert answer in (first["tell"], first.get("reason"))
     if answer == "no_commands":
         assert any(line.get("reason") == answer and line["student"] == "ada" for line in desk.log())
@@ -152,13 +163,6 @@ def listens(port: int) -> bool:
         return False
 
 
-def waits_for(condition: object, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end, "it did not come to be"
-        time.sleep(0.1)
-
-
 def archive_of(*entries: tarfile.TarInfo) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz") as archive:
@@ -174,16 +178,6 @@ def entry(name: str, size: int = 3, link: str = "") -> tarfile.TarInfo:
     else:
         made.size = size
     return made
-
-
-def refusal(talk: Talk, *sent: object) -> str:
-    """What the desk says to these words; it must not take longer than its limits."""
-    assert talk.hear().get("tell") == "hello"
-    for data in sent:
-        talk.send(data)  # type: ignore[arg-type]
-    heard = talk.rest()
-    talk.end()
-    return next((line["reason"] for line in heard if line["tell"] == "refused"), str(heard))
 
 
 @pytest.mark.parametrize(
@@ -376,15 +370,6 @@ def test_hidden_cases_stay_hidden_and_practice_enters_no_grades(tmp_path: Path) 
         assert 'warpgrade_desk_runs{state="queued"} 0' in metrics
         board = (desk.folder / "leaderboard/spmm.html").read_text(encoding="utf-8")
         assert "ada" not in board.split("<table", 1)[1].split("</table", 1)[0]
-
-
-def judged_once(desk: Desk, student: str, key: str, **changes: Any) -> None:
-    """A run from the first word to the last."""
-    archive, talk = packed(f"{NAIVE}// {student} {key}\n"), desk.knock(student)
-    talk.send(ask_run(archive, key, **changes))
-    talk.send(archive)
-    assert talk.rest()[-1]["state"] == "judged"
-    talk.end()
 
 
 def test_a_leaderboard_counts_whole_runs_and_the_last_run_is_judged_officially(tmp_path: Path) -> None:

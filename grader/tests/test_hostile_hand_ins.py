@@ -152,7 +152,8 @@ HOSTILE: dict[str, tuple[Maker, str, str]] = {
     "includes_device": (lambda f: hand_in(f, text='#include "/dev/zero"\n'), "compile_error", ""),
     "weak_dlopen": (
         lambda f: hand_in(f, text=NAIVE + 'extern "C" __attribute__((weak)) void* dlopen(const char*, int);\n'
-                          "void* reached() { return dlopen ? dlopen(0, 1) : nullptr; }\n"), "cheating", "dlopen"),
+                          "void* reached() { return dlopen ? dlopen(0, 1) : nullptr; }\n"),
+        "compile_error", "calls dlopen"),
     "weak_object_as_function": (
         lambda f: hand_in(f, text=NAIVE + 'asm(".data\\n.weak clock_gettime\\n.type clock_gettime,@object\\n'
                           'clock_gettime: .quad 0\\n.text\\n");\n'), "accepted", ""),

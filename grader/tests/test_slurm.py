@@ -76,7 +76,7 @@ def records(run: Path) -> list[Path]:
 
 def events(run: Path) -> list[dict[str, Any]]:
     """What the log says."""
-    return [json.loads(line) for line in (run / "events.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in (run / "events.jsonl").read_text(encoding="utf-8").strip().split("\n")]
 
 
 def grades(run: Path) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The page in a real browser: nothing hangs over the edge, on a screen or on A4."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -93,3 +94,22 @@ def test_on_a4_every_table_is_whole_and_heads_repeat(page_file, tmp_path):
     listed = [page for page in pages if re.search(r"^\s*\S+-k(32|256) +\S+ +(stand-in|synthetic) ", page, re.MULTILINE)]
     assert listed
     assert all("origin" in page for page in listed), "the head of the list of cases stands on each of its pages"
+
+
+def test_a_title_neither_acts_nor_turns_the_page_around(tmp_path):
+    """A browser shows U+202E, U+2066, a noncharacter and an element in a title as the letters that stand there."""
+    folder = SyntheticRun(students=2).write(tmp_path / "run")
+    description = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    title = "\u202eevil\u2066\ufffe\u2028<img src=x onerror=\"document.title='ran'\">"
+    description["submissions"][0]["title"] = title
+    (folder / "run.json").write_text(json.dumps(description, ensure_ascii=False), encoding="utf-8")
+    probe = """<script>addEventListener("load", () => {
+      const text = document.body.textContent;
+      const unfit = /[\\u202a-\\u202e\\u2066-\\u2069\\u2028\\ufffe]/.test(text);
+      document.title += ` unfit ${unfit} shown ${text.includes("\\ufffdevil\\ufffd\\ufffd\\ufffd<img")}`; });
+      </script></body>"""
+    page = tmp_path / "probe.html"
+    page.write_text(render_pages(read_run(folder))["index.html"].replace("</body>", probe), encoding="utf-8")
+    dom = browse(tmp_path, "--dump-dom", page.as_uri())
+    told = re.search(r"<title>(.*?)</title>", dom)[1]
+    assert told.endswith(" unfit false shown true") and "ran" not in told.split(" unfit")[0].split(), told

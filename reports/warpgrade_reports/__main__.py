@@ -1,4 +1,7 @@
-"""`python -m warpgrade_reports RUN_DIR`: renders a run. Exit 0: done; 1: the input cannot be rendered."""
+"""`python -m warpgrade_reports RUN_DIR`: renders a run.
+
+Exit 0: done; 1: the input cannot be rendered; 2: the pages of somebody could not be made, the others' are.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +42,15 @@ def main(arguments: list[str] | None = None) -> int:
             run = with_overrides(run, options.overrides)
         elif options.without_overrides:
             run = dataclasses.replace(run, points_note=LEFT_OUT)
-        page = write_report(run, output, appeal=options.open_appeal_details, launches=launches)
+        troubles: list[str] = []
+        page = write_report(run, output, appeal=options.open_appeal_details, launches=launches, troubles=troubles)
     except ReportInputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(page)
-    return 0
+    if troubles:
+        print(f"{page} is made without the pages that could not be made: {', '.join(troubles)}", file=sys.stderr)
+    return 2 if troubles else 0
 
 
 if __name__ == "__main__":

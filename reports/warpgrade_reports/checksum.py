@@ -31,7 +31,7 @@ def seal_of(line: str, record: dict[str, Any]) -> Seal:
     fields = _FIELD.findall(line)  # a quote within a text is escaped, so a text cannot look like the field
     if fields == [checksum] and _sha256(_FIELD.sub("", line.strip())) == checksum:
         return Seal.WHOLE
-    rest = {key: value for key, value in record.items() if key != "checksum"}
+    rest = {key: value for key, value in json.loads(line).items() if key != "checksum"}  # not with plain texts
     canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return Seal.WHOLE if _sha256(canonical) == checksum else Seal.BROKEN
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from warpgrade_reports.analysis import geometric_mean, speedup
 from warpgrade_reports.model import CaseSpec, Run, Submission
+from warpgrade_reports.text import json_lines, plain_json
 from warpgrade_reports.verdicts import style_of
 
 _MAX_EXAMPLES = 3
@@ -182,13 +183,13 @@ def spending(run: Run, folder: Path) -> Spending:
 
 def _objects(text: str) -> list[dict[str, Any]]:
     found = []
-    for line in text.splitlines():
+    for _, line in json_lines(text):
         try:
             value = json.loads(line)
         except ValueError:
             continue
         if isinstance(value, dict):
-            found.append(value)
+            found.append(plain_json(value))
     return found
 
 

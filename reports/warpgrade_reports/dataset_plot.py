@@ -27,6 +27,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, PercentFormatter
 
 from warpgrade_reports.png import PALETTE, look, short
+from warpgrade_reports.text import json_lines
 
 _MARKERS = ("o", "s", "D", "^")
 _MOST = len(_MARKERS)
@@ -139,7 +140,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {name}: {error}", file=sys.stderr)
         return 1
     try:
-        matrices = [json.loads(line) for line in text.splitlines() if line.strip()]
+        matrices = [json.loads(line) for _, line in json_lines(text)]
         if not 1 <= len(matrices) <= _MOST:
             raise ValueError(f"expected one to {_MOST} matrices, got {len(matrices)}")
         figure = draw(matrices, kind)

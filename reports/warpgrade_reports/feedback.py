@@ -31,7 +31,8 @@ from warpgrade_reports.grouping import groups_of
 from warpgrade_reports.inject import inject
 from warpgrade_reports.model import CaseSpec
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
-from warpgrade_reports.source import ReportInputError, read_text
+from warpgrade_reports.source import ReportInputError, parse_node, read_raw
+from warpgrade_reports.text import json_lines, lines_of, plain_line
 from warpgrade_reports.verdicts import THRESHOLD_LABELS, style_of
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -39,7 +40,7 @@ _SCHEMA = "warpgrade.feedback.v1"
 _STEP = "make the views with `warpgrade export`"
 _WORKERS = 2  # more would not help a class of a few hundred
 
-_NOT_MADE = """<!DOCTYPE html>
+NOT_MADE = """<!DOCTYPE html>
 <html lang="en">
 <head><meta charset="utf-8"><title>Feedback</title></head>
 <body><p>This page could not be made. Your grade does not depend on it. Please tell the course's staff.</p></body>
@@ -59,12 +60,9 @@ class _Width:
 def read_views(file: Path) -> list[View]:
     """The views, a line each; raises ReportInputError naming the line that is none."""
     views = []
-    for number, line in enumerate(read_text(file, _STEP).splitlines(), start=1):
-        try:
-            view = json.loads(line)
-        except ValueError as error:
-            raise ReportInputError(f"{file}, line {number}", f"expected JSON, got {error}", _STEP) from error
-        if not isinstance(view, dict) or view.get("schema") != _SCHEMA or "file" not in view:
+    for number, line in json_lines(read_raw(file, _STEP)):
+        view = parse_node(line, f"{file}, line {number}", _STEP).value
+        if view.get("schema") != _SCHEMA or "file" not in view:
             raise ReportInputError(f"{file}, line {number}", f"expected a view of schema {_SCHEMA}", _STEP)
         views.append(view)
     return views
@@ -115,7 +113,7 @@ def environment(*, html: bool) -> jinja2.Environment:
         undefined=jinja2.ChainableUndefined,
     )
     found.filters["md"] = fmt.markdown
-    found.globals.update(fmt=fmt, style_of=style_of, threshold_labels=THRESHOLD_LABELS, plain=plain)
+    found.globals.update(fmt=fmt, style_of=style_of, threshold_labels=THRESHOLD_LABELS, plain=plain, lines_of=lines_of)
     return found
 
 
@@ -237,14 +235,16 @@ def _try_student(task: tuple[View, Path]) -> str:
     """Writes the student's folder; else a page that says so, and what went wrong. A full disk is everybody's matter."""
     view, folder = task
     try:
+        if view.get("trouble"):
+            raise ReportInputError("the view", view["trouble"], _STEP)
         write_student(task)
     except OSError:
         raise
     except Exception as error:  # whatever it is: the others' pages do not depend on it
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        (folder / "index.html").write_text(_NOT_MADE, encoding="utf-8", newline="\n")
-        return f"{view['person']['id']} ({type(error).__name__}: {error})"
+        (folder / "index.html").write_text(NOT_MADE, encoding="utf-8", newline="\n")
+        return plain_line(f"{view['person']['id']} ({type(error).__name__}: {error})")
     return ""
 
 

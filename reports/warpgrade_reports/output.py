@@ -15,15 +15,17 @@ from warpgrade_reports.source import ReportInputError
 from warpgrade_reports.tables import csv_table, markdown_table
 
 
-def write_report(run: Run, output: Path, *, appeal: bool = False, launches: Run | None = None) -> Path:
-    """Builds the report beside `output` and moves it there; returns the page's path."""
+def write_report(
+    run: Run, output: Path, *, appeal: bool = False, launches: Run | None = None, troubles: list[str] | None = None
+) -> Path:
+    """Builds the report beside `output` and moves it there; returns the page's path. `troubles`: see render_pages."""
     refuse_strangers(output)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
             staged = Path(scratch) / "report"
             staged.mkdir()
-            _fill(staged, run, launches, appeal=appeal)
+            _fill(staged, run, launches, appeal=appeal, troubles=troubles)
             publish(staged, output, Path(scratch) / "before")
     except OSError as error:
         reason = error.strerror or type(error).__name__
@@ -33,8 +35,8 @@ def write_report(run: Run, output: Path, *, appeal: bool = False, launches: Run 
     return output / "index.html"
 
 
-def _fill(folder: Path, run: Run, launches: Run | None, *, appeal: bool) -> None:
-    for name, page in render_pages(run, appeal=appeal, launches=launches).items():
+def _fill(folder: Path, run: Run, launches: Run | None, *, appeal: bool, troubles: list[str] | None) -> None:
+    for name, page in render_pages(run, appeal=appeal, launches=launches, troubles=troubles).items():
         (folder / name).parent.mkdir(exist_ok=True)
         _write(folder / name, page)
     _write(folder / "table.md", markdown_table(run))

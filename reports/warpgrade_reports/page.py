@@ -13,13 +13,15 @@ from markupsafe import Markup
 from warpgrade_reports import analysis, charts, counters, courses, profile, svg
 from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Chart
-from warpgrade_reports.feedback import scrolling_tables
+from warpgrade_reports.feedback import NOT_MADE, scrolling_tables
 from warpgrade_reports.grouping import Group, groups_of
+from warpgrade_reports.inject import inject
 from warpgrade_reports.journey import journey_of
 from warpgrade_reports.journey_view import draw_journey
 from warpgrade_reports.model import CaseResult, CaseSpec, Diagnostic, Run, Submission
 from warpgrade_reports.overrides import points_remark
 from warpgrade_reports.source import finite
+from warpgrade_reports.text import lines_of, plain_line
 from warpgrade_reports.verdicts import STYLES, THRESHOLD_LABELS, VerdictStyle, style_of
 
 _NEVER_RAN = frozenset({"compile_error", "cheating", "not_run", "judge_fault"})
@@ -28,23 +30,36 @@ _LATE_PLAN_RUNS = 100  # a plan that pays later is told
 _WIDE_K = 1000  # from here on a width does not fit across a cell of the matrix
 
 
-def render_pages(run: Run, *, appeal: bool = False, launches: Run | None = None) -> dict[str, str]:
+def render_pages(
+    run: Run, *, appeal: bool = False, launches: Run | None = None, troubles: list[str] | None = None
+) -> dict[str, str]:
     """The pages by their paths: index.html, and of a class a page a submission beside it.
 
-    `appeal` adds raw samples and clocks and opens the evidence; `launches`: see journey_of.
+    `appeal` adds raw samples and clocks and opens the evidence; `launches`: see journey_of. Whose page could not be
+    made is added to `troubles` with the reason; the others do not depend on it.
     """
     anchors = anchors_of(run)
     apart = bool(run.students)
     environment = _environment(run, appeal=appeal)
     environment.globals["link"] = lambda anchor: f"submissions/{anchor}.html" if apart else f"#{anchor}"
     wholes = [counters.largest(run, metric) for metric in counters.METRICS]
-    views = [_view(s, run, anchors[s.id], wholes) for s in _reading_order(run)]
-    pages = {"index.html": _render_index(environment, run, anchors, [] if apart else views, launches)}
+    order = _reading_order(run)
+    views = [] if apart else [_view(s, run, anchors[s.id], wholes) for s in order]
+    pages = {"index.html": _render_index(environment, run, anchors, views, launches)}
     if apart:
         template = environment.get_template("submission_page.html.j2")
-        for view, before, after in zip(views, [None, *views], [*views[1:], None], strict=False):
-            text = template.render(view=view, before=before, after=after, style=_asset("style.css"))
-            pages[f"submissions/{view['anchor']}.html"] = scrolling_tables(text)
+        links = [{"submission": s, "anchor": anchors[s.id]} for s in order]
+        for s, before, after in zip(order, [None, *links], [*links[1:], None], strict=False):
+            try:
+                inject("page", s.id)
+                view = _view(s, run, anchors[s.id], wholes)
+                text = template.render(view=view, before=before, after=after, style=_asset("style.css"))
+            except Exception as error:
+                if troubles is None:
+                    raise
+                troubles.append(f"{s.id} ({type(error).__name__}: {plain_line(str(error))})")
+                text = NOT_MADE
+            pages[f"submissions/{anchors[s.id]}.html"] = scrolling_tables(text)
     return pages
 
 
@@ -342,7 +357,7 @@ def _view(submission: Submission, run: Run, anchor: str, wholes: Sequence[float 
             for case in submission.cases
         ],
         "kernels": list(_kernel_lines(submission)) if run.on_emulator else [],
-        "estimates": [(case.spec.id, case.estimate.splitlines()) for case in submission.cases if case.estimate],
+        "estimates": [(case.spec.id, lines_of(case.estimate)) for case in submission.cases if case.estimate],
         "problems": profile.findings_of(submission),
         "plans_hold": any(case.plan_device_bytes for case in submission.cases),
         "late_plans": [case.spec.id for case in submission.cases if _is_late(case)],

@@ -18,6 +18,7 @@ from warpgrade_reports.model import CaseResult, Interval, Run
 from warpgrade_reports.published import sets_below
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.source import ReportInputError
+from warpgrade_reports.text import json_lines
 
 PUBLIC = Path(__file__).with_name("public_kernels.toml")
 OURS = "optimized"
@@ -171,7 +172,7 @@ def compare(root: Path, public_file: Path = PUBLIC) -> Comparison:
 def _bench_rows(file: Path, public: Mapping[str, Any], ceilings: Ceilings) -> list[Row]:
     rows = []
     known = {(case["graph"], case["k"]): case for case in public["spmm"]["cases"]}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in json_lines(file.read_text(encoding="utf-8")):
         place = f"{file}:{number}"
         try:
             record = json.loads(line)

@@ -14,7 +14,8 @@ from typing import Any
 
 from warpgrade_reports.class_stats import Doubt
 from warpgrade_reports.similarity import Pointer
-from warpgrade_reports.source import printable, read_node
+from warpgrade_reports.source import read_node
+from warpgrade_reports.text import plain_line
 
 Person = dict[str, Any]
 _MOST_NAMED = 12  # of a reason, on a terminal
@@ -117,7 +118,7 @@ def text_of(needs: Sequence[Need], *, most: int = _MOST_NAMED) -> str:
         lines.append(f"{need.title} ({len(need.items)}): {need.advice}")
         for item in need.items[:most]:
             text = f"{item.name}: {item.note}" if item.note else item.name
-            lines.append("  " + " ".join(printable(text).split()))
+            lines.append("  " + plain_line(text))
         if len(need.items) > most:
             lines.append(f"  and {len(need.items) - most} more")
     return "\n".join(lines) + "\n"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from warpgrade_reports.model import CaseResult, Submission
-from warpgrade_reports.source import finite, printable
+from warpgrade_reports.source import finite
+from warpgrade_reports.text import plain_text
 
 _TITLES = {
     "divergence": "divergence",
@@ -88,7 +89,7 @@ def _objects(parent: Mapping[str, Any] | None, name: str) -> Iterator[Mapping[st
 
 def _text(item: Mapping[str, Any], name: str) -> str:
     value = item.get(name)
-    return printable(value) if isinstance(value, str) else ""
+    return plain_text(value) if isinstance(value, str) else ""
 
 
 def _number(item: Mapping[str, Any], name: str) -> float:

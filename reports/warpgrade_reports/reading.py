@@ -23,7 +23,8 @@ from warpgrade_reports.model import (
     Submission,
     Timing,
 )
-from warpgrade_reports.source import Node, ReportInputError, finite, parse_node, read_node, read_text
+from warpgrade_reports.source import Node, ReportInputError, finite, parse_node, read_node, read_raw, read_text
+from warpgrade_reports.text import json_lines
 
 
 def read_run(folder: Path) -> Run:
@@ -121,9 +122,7 @@ def _read_records(path: Path, next_step: str) -> tuple[Records, int]:
     """The case records by submission and case, and how many carry no checksum."""
     records: Records = {}
     unsealed = 0
-    for number, line in enumerate(read_text(path, next_step).split("\n"), start=1):
-        if not line.strip():
-            continue
+    for number, line in json_lines(read_raw(path, next_step)):
         node = parse_node(line, f"{path}, line {number}", next_step)
         node.require_schema("warpgrade.case.v1")
         key = (node.child("submission").text("id"), node.child("case").text("id"))

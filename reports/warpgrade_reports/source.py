@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from warpgrade_reports.text import is_plain_json, plain_json, plain_text
 
 
 class ReportInputError(Exception):
@@ -31,14 +32,6 @@ def kind_of(value: object) -> str:
         return "a number"
     names: dict[type, str] = {str: "a text", list: "a list", dict: "an object"}
     return names.get(type(value), type(value).__name__)
-
-
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-
-
-def printable(text: str) -> str:
-    """The text with what no page can hold (control characters, halves of surrogates) shown as U+FFFD."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def finite(value: object) -> float | None:
@@ -73,7 +66,7 @@ class Node:
         found = self.value.get(key)
         if not isinstance(found, str):
             raise self._wrong(key, "a text")
-        return printable(found)
+        return plain_text(found)
 
     def optional_text(self, key: str) -> str:
         """A text, empty when the record leaves it out."""
@@ -140,9 +133,10 @@ class Node:
 
 
 def parse_node(text: str, place: str, next_step: str) -> Node:
-    """One JSON object. NaN and infinities, which some writers emit, become null: not known."""
+    """One JSON object with plain texts. NaN and infinities, which some writers emit, become null: not known."""
     try:
         value = json.loads(text, parse_constant=lambda _: None)
+        value = value if is_plain_json(text) else plain_json(value)
     except (ValueError, RecursionError) as error:
         raise ReportInputError(place, f"expected one JSON object, got broken text ({error})", next_step) from error
     if not isinstance(value, dict):
@@ -150,15 +144,20 @@ def parse_node(text: str, place: str, next_step: str) -> Node:
     return Node(value, place, next_step)
 
 
-def read_text(path: Path, next_step: str) -> str:
-    """A file's text; bytes that are no UTF-8 are replaced, not fatal: compilers print what students wrote."""
+def read_raw(path: Path, next_step: str) -> str:
+    """A file's text as it is; bytes that are no UTF-8 are replaced, not fatal: compilers print what students wrote."""
     try:
-        return printable(path.read_bytes().decode("utf-8", errors="replace"))
+        return path.read_bytes().decode("utf-8", errors="replace")
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ReportInputError(str(path), f"expected a readable file, got: {reason}", next_step) from error
 
 
+def read_text(path: Path, next_step: str) -> str:
+    """A file's text for people to read."""
+    return plain_text(read_raw(path, next_step))
+
+
 def read_node(path: Path, next_step: str) -> Node:
     """A file that holds one JSON object."""
-    return parse_node(read_text(path, next_step), str(path), next_step)
+    return parse_node(read_raw(path, next_step), str(path), next_step)

@@ -176,10 +176,8 @@ void Judging::record_blamed(size_t i, const std::string& id, const std::vector<s
 void Judging::record_not_compiled(size_t i, const CaseInput& input) {
   const CompileResult& compiled = compiled_[i];
   json part = bare_case(input.spec.id);
-  const bool cheating = compiled.status == "cheating";
-  part["outcome"] = {{"verdict", cheating ? verdicts::kCheating : verdicts::kCompileError},
-                     {"reason", compiled.reason},
-                     {"message", compiled.message}};
+  part["outcome"] = {
+      {"verdict", verdicts::kCompileError}, {"reason", compiled.reason}, {"message", compiled.message}};
   add(complete(i, std::move(part)));
 }
 

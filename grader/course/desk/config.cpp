@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "base/toolchain.h"
 #include "base/yaml_place.h"
 #include "course/batch/class_run.h"
@@ -25,7 +26,8 @@ Config Config::read(const fs::path& desk) {
     throw UsageError("{} is not a desk; `warpgrade desk init {}` makes one", desk.string(), desk.string());
   const YamlPlace root = YamlPlace::parse(read_text(file), file.string());
   root.only({"schema", "course", "labs", "backend", "gpus", "workers", "speed_budget_s", "allow_unsandboxed",
-             "feedback_days", "metrics", "pages", "executor", "site", "tasks", "idle_s"});
+             "feedback_days", "student_mib", "desk_mib", "metrics", "pages", "executor", "site", "tasks",
+             "idle_s"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.desk.v1")
     root["schema"].fail("warpgrade.desk.v1");
   Config config;
@@ -45,6 +47,8 @@ Config Config::read(const fs::path& desk) {
   config.speed_budget_s = root["speed_budget_s"].number_or(config.speed_budget_s, 0, 3600);
   config.allow_unsandboxed = root["allow_unsandboxed"].truth_or(false);
   config.feedback_days = root["feedback_days"].number_or(config.feedback_days, 0, 3650);
+  if (root["student_mib"].defined()) config.student_bytes = root["student_mib"].whole(8, 1 << 20) << 20;
+  if (root["desk_mib"].defined()) config.desk_bytes = root["desk_mib"].whole(8, 1 << 30) << 20;
   config.metrics = desk / root["metrics"].text_or("metrics.prom");
   config.pages = desk / root["pages"].text_or("leaderboard");
   config.executor = root["executor"].word_or("local", {"local", "slurm"});
@@ -87,10 +91,17 @@ bool is_plain_id(const std::string& id) {
          std::all_of(id.begin(), id.end(), plain);
 }
 
+void Log::turn_over() const noexcept {
+  constexpr std::uintmax_t kLongest = 64 << 20;
+  std::error_code none;
+  if (fs::file_size(file_, none) > kLongest && !none) fs::rename(file_, file_.string() + ".1", none);
+}
+
 void Log::add(const std::string& what, json facts) const noexcept {
   try {
     json line{{"at", utc_now_ms()}, {"what", what}, {"process", getpid()}};
     line.update(facts);
+    make_plain(line);
     const std::string text = json_text(line) + "\n";
     const FileDescriptor file(open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
     if (file && write(file.get(), text.data(), text.size()) < 0) return;

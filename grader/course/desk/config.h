@@ -21,7 +21,8 @@ struct Config {
   int workers = 0;                // 0: one a GPU; on the emulator one
   double speed_budget_s = 5;      // of timed pairs a case
   bool allow_unsandboxed = false;
-  double feedback_days = 30;       // so long files of ended runs stay
+  double feedback_days = 30;  // so long files of ended runs stay
+  std::int64_t student_bytes = std::int64_t{64} << 20, desk_bytes = std::int64_t{8} << 30;  // of such files
   std::filesystem::path metrics;   // Prometheus' text file; default: DESK/metrics.prom
   std::filesystem::path pages;     // leaderboards; default: DESK/leaderboard
   std::string executor = "local";  // or slurm: workers are tasks on a cluster
@@ -49,6 +50,8 @@ class Log {
  public:
   explicit Log(const std::filesystem::path& desk) : file_(desk / "log.jsonl") {}
   void add(const std::string& what, nlohmann::json facts) const noexcept;
+  void turn_over()
+      const noexcept;  // a file of more than 64 MiB becomes log.jsonl.1, in place of the one before
 
  private:
   std::filesystem::path file_;

@@ -195,11 +195,19 @@ class Door {
           {"no_such_case", fmt::format("no case '{}' of lab {} is judged here", plain_line(pattern, 60), lab),
            "leave CASE out: then all that are open are judged", ""},
           {});
+    // Who may not run now sends nothing.
+    if (const auto why = queue_.refusal(student_, limits_of(policy), now_s()))
+      return refuse(*why, {{"lab", lab}});
     channel_.send({{"tell", "send"}});
     const std::string bytes = channel_.bytes(static_cast<std::size_t>(count), Clock::now() + kArchive);
     if (sha256(bytes) != text_of(ask, "sha256"))
       return refuse({"damaged", "the archive did not arrive as it was sent", "run it again", ""}, {});
     return enter(lab, key, cases, policy, bytes);
+  }
+
+  Limits limits_of(const Policy& policy) const {
+    return {policy.remote.runs_per_hour, policy.remote.runs_per_day, policy.remote.waiting,
+            config_.student_bytes, config_.desk_bytes};
   }
 
   int enter(const std::string& lab, const std::string& key, const std::vector<std::string>& cases,
@@ -217,9 +225,9 @@ class Door {
     write_text(staged / "submission.tar.gz", bytes);
     const std::variant<std::string, Refusal> looked = look_at(staged / "submission.tar.gz", lab);
     if (const auto* refusal = std::get_if<Refusal>(&looked)) return refuse(*refusal, {{"lab", lab}});
-    const Limits limits{policy.remote.runs_per_hour, policy.remote.runs_per_day, policy.remote.waiting};
-    const auto entered = queue_.enter(
-        {student_, key, lab, std::get<std::string>(looked), cases, bytes.size(), staged}, limits, now_s());
+    const auto entered =
+        queue_.enter({student_, key, lab, std::get<std::string>(looked), cases, bytes.size(), staged},
+                     limits_of(policy), now_s());
     if (const auto* refusal = std::get_if<Refusal>(&entered)) return refuse(*refusal, {{"lab", lab}});
     const std::int64_t id = std::get<Entered>(entered).id;
     log_.add("entered", {{"student", student_}, {"run", id}, {"lab", lab}, {"bytes", bytes.size()}});

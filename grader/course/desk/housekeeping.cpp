@@ -22,6 +22,21 @@ using nlohmann::json;
 
 namespace {
 
+constexpr double kPageOfCancelled = 300;  // seconds
+
+std::int64_t bytes_below(const fs::path& folder) {
+  std::int64_t bytes = 0;
+  std::error_code none;  // what goes meanwhile counts nothing
+  for (auto at = fs::recursive_directory_iterator(folder, none); !none && at != fs::end(at);
+       at.increment(none)) {
+    std::error_code gone;
+    if (at->is_symlink(gone) || !at->is_regular_file(gone)) continue;
+    const auto size = at->file_size(gone);
+    if (!gone) bytes += static_cast<std::int64_t>(size);
+  }
+  return bytes;
+}
+
 // The views of a lab's latest runs, each under its student's pseudonym.
 Views views_of(const Queue& queue, const std::vector<Request>& runs) {
   json people = json::array();
@@ -131,11 +146,27 @@ void write_leaderboards(const Queue& queue, const Config& config, const Log& log
   }
 }
 
-void remove_old_files(const Queue& queue, const Config& config, const Log& log) {
+// Of a run that was cancelled while it was judged, its student's connection may still fetch the page: what
+// was handed in goes first.
+void keep_what_counts(Queue& queue, std::int64_t id, const std::string& state) {
+  const fs::path folder = queue.folder_of(id);
+  if (state == "cancelled") {
+    fs::remove(folder / "submission.tar.gz");
+    remove_tree(folder / "run");
+  }
+  queue.set_kept(id, bytes_below(folder));
+}
+
+void remove_old_files(Queue& queue, const Config& config, const Log& log) {
+  for (const std::int64_t id : queue.ended_and_not_measured())
+    queue.set_kept(id, bytes_below(queue.folder_of(id)));
+  log.turn_over();
   const double before = now_s() - 86400 * config.feedback_days;
   for (const Request& run : queue.ended_since(0, 0)) {
-    if (run.ended > before || !fs::exists(queue.folder_of(run.id))) continue;
-    remove_tree(queue.folder_of(run.id));
+    if (!fs::exists(queue.folder_of(run.id))) continue;
+    const bool cancelled = run.state == "cancelled" && run.ended < now_s() - kPageOfCancelled;
+    if (run.ended > before && !cancelled) continue;
+    queue.drop_files(run.id);
     log.add("removed", {{"run", run.id}, {"student", run.student}});
   }
 }

@@ -17,7 +17,12 @@ void write_leaderboards(const Queue& queue, const Config& config, const Log& log
 // student's latest judged run was of, for `warpgrade batch RUN --watch DESK/hand-ins/<lab>`.
 void write_hand_ins(const Queue& queue, const Config& config, const Log& log);
 
-// The files of runs that ended longer than `feedback_days` ago; what the queue knows of them stays.
-void remove_old_files(const Queue& queue, const Config& config, const Log& log);
+// After a run has ended: notes how many bytes its files have, and removes what was handed in of one that was
+// cancelled. Its page stays for a moment, for the connection that follows it.
+void keep_what_counts(Queue& queue, std::int64_t id, const std::string& state);
+
+// The files of runs that ended longer than `feedback_days` ago, and of cancelled ones; what the queue knows
+// of them stays. A log that has grown long begins anew beside the old one.
+void remove_old_files(Queue& queue, const Config& config, const Log& log);
 
 }  // namespace warpgrade::desk

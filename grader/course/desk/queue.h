@@ -36,6 +36,8 @@ struct Request {
 // What a policy allows a student; an administrator's own numbers for one stand above it.
 struct Limits {
   int runs_per_hour = 0, runs_per_day = 0, waiting = 1;
+  // Of files in the folders of runs, from desk.yaml.
+  std::int64_t student_bytes = std::int64_t{64} << 20, desk_bytes = std::int64_t{8} << 30;
 };
 
 struct NewRequest {
@@ -81,12 +83,17 @@ class Queue {
   const std::filesystem::path& desk() const { return desk_; }
   std::filesystem::path folder_of(std::int64_t id) const;
 
-  // ---- a student's side; each asks for the own runs alone
+  // ---- a student's side; each asks for the own runs alone Every run that is entered counts, unless the desk
+  // itself could not judge it. Where the student's bytes are used up, the files of the oldest ended runs go;
+  // the last judged run of each lab keeps its own.
   std::variant<Entered, Refusal> enter(const NewRequest& request, const Limits& limits, double now);
+  // What enter() would refuse whatever is handed in: told before an archive is sent.
+  std::optional<Refusal> refusal(const std::string& student, const Limits& limits, double now) const;
   std::optional<Request> find(const std::string& student, std::int64_t id) const;
   std::optional<Request> find_key(const std::string& student, const std::string& key) const;
   std::vector<Request> of_student(const std::string& student, int most) const;  // latest first
-  // A run that waits is cancelled at once, one that is judged after its present case. The state now.
+  // A run that waits is cancelled at once, and its files with it, one that is judged after its present case.
+  // The state now.
   std::string cancel(const std::string& student, std::int64_t id, double now);
   std::optional<std::string> ban_of(const std::string& student) const;
 
@@ -114,6 +121,11 @@ class Queue {
   std::vector<Worker> workers() const;
   void forget_worker(const std::string& name);
   nlohmann::json counts() const;  // by state; seconds of waiting of the last runs
+  // After a run has ended: `bytes` its folder has now. drop_files() removes the folder's files.
+  void set_kept(std::int64_t id, std::int64_t bytes);
+  void drop_files(std::int64_t id);
+  std::vector<std::int64_t> ended_and_not_measured() const;
+  std::int64_t kept_bytes(const std::string& student) const;  // "": of all
   std::vector<Request> ended_since(std::int64_t after_id, double since) const;
   // One a student, in the order of their ids. With `cases`: of the runs that judged just these.
   std::vector<Request> latest_judged(const std::string& lab) const;

@@ -75,6 +75,15 @@ Queue::Impl::Impl(const fs::path& path, int flags) : file(path), database(path.s
   database.exec("PRAGMA synchronous = FULL");  // what a student was promised outlives the machine's power
 }
 
+void Queue::Impl::upgrade() {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  if (database.execAndGet("PRAGMA user_version").getInt() == 1) {  // else another process was first
+    database.exec(kFromVersion1);
+    database.exec(fmt::format("PRAGMA user_version = {}", kQueueVersion));
+  }
+  transaction.commit();
+}
+
 std::string Queue::Impl::setting(const std::string& name) {
   auto rows = query("SELECT value FROM settings WHERE name = ?", name);
   return rows.executeStep() ? rows.getColumn(0).getString() : std::string();
@@ -131,7 +140,8 @@ Queue::Queue(fs::path desk, bool between_hosts) : desk_(std::move(desk)) {
   try {
     impl_ = std::make_unique<Impl>(file, SQLite::OPEN_READWRITE);
     const int version = impl_->database.execAndGet("PRAGMA user_version").getInt();
-    if (version != kQueueVersion)
+    if (version == 1) impl_->upgrade();
+    if (version != kQueueVersion && version != 1)
       throw UsageError(
           "{}: another version of warpgrade made this queue (version {}; this one reads version {})",
           file.string(), version, kQueueVersion);

@@ -69,6 +69,8 @@ struct Queue::Impl {
     return read_requests(rows);
   }
 
+  void upgrade();  // a queue of version 1
+
   std::string setting(const std::string& name);
   void set(const std::string& name, const std::string& value);
 
@@ -79,7 +81,12 @@ struct Queue::Impl {
 
   void know(const std::string& student);
   // Why this student may not have another run now.
-  std::optional<Refusal> refusal(const NewRequest& request, Limits limits, double now);
+  std::optional<Refusal> refusal(const std::string& student, Limits limits, double now);
+  std::int64_t kept_bytes(const std::string& student);  // "": of all
+  // Adds the student's oldest ended runs, whose files are to go, until the new run's bytes are allowed; else
+  // tells why they are not.
+  std::optional<Refusal> make_room(const NewRequest& request, const Limits& limits,
+                                   std::vector<std::int64_t>& dropped);
 };
 
 }  // namespace warpgrade::desk

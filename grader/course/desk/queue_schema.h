@@ -3,9 +3,15 @@
 
 namespace warpgrade::desk {
 
-inline constexpr int kQueueVersion = 1;
+inline constexpr int kQueueVersion = 2;
 
-// A run's key is its student's: the same one sent again is the same run. `served` is the number of the turn
+// What brings a queue of the version before to this one: of ended runs nothing is known, and
+// remove_old_files() measures them.
+inline constexpr const char* kFromVersion1 =
+    "ALTER TABLE requests ADD COLUMN kept INTEGER NOT NULL DEFAULT -1";
+
+// A run's key is its student's: the same one sent again is the same run. `kept` is how many bytes its folder
+// has; -1: to be measured. `served` is the number of the turn
 // at which a student was last served, by which turns are fair.
 inline constexpr const char* kQueueSchema = R"sql(
 CREATE TABLE requests (
@@ -14,6 +20,7 @@ CREATE TABLE requests (
   verdict TEXT NOT NULL DEFAULT '', worker TEXT NOT NULL DEFAULT '', arrived REAL NOT NULL, started REAL NOT NULL DEFAULT 0,
   ended REAL NOT NULL DEFAULT 0, starts INTEGER NOT NULL DEFAULT 0, deaths INTEGER NOT NULL DEFAULT 0,
   place INTEGER NOT NULL DEFAULT 0, wait_s REAL NOT NULL DEFAULT 0, cancel_asked INTEGER NOT NULL DEFAULT 0,
+  kept INTEGER NOT NULL DEFAULT 0,
   UNIQUE (student, key));
 CREATE INDEX requests_by_state ON requests (state);
 CREATE INDEX requests_by_student ON requests (student, arrived);

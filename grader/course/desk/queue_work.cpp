@@ -3,6 +3,7 @@
 #include <map>
 #include <queue>
 
+#include "base/files.h"
 #include "course/desk/queue_database.h"
 
 namespace warpgrade::desk {
@@ -65,8 +66,9 @@ void Queue::give_back(const Request& request, bool blamed, double now) {
     const auto held = impl_->one("id = ? AND state = 'running' AND starts = ?", request.id, request.starts);
     if (!held) return false;
     impl_
-        ->query("UPDATE requests SET state = 'queued', worker = '', deaths = deaths + ? WHERE id = ?",
-                blamed ? 1 : 0, request.id)
+        ->query(
+            "UPDATE requests SET state = 'queued', worker = '', kept = -1, deaths = deaths + ? WHERE id = ?",
+            blamed ? 1 : 0, request.id)
         .exec();
     // Its student had no turn of it: it is the next one of theirs, and comes before who was served since.
     impl_->query("UPDATE students SET served = 0 WHERE student = ?", held->student).exec();
@@ -186,6 +188,29 @@ json Queue::counts() const {
     }
     return counts;
   });
+}
+
+void Queue::set_kept(std::int64_t id, std::int64_t bytes) {
+  impl_->alone([&] { return impl_->query("UPDATE requests SET kept = ? WHERE id = ?", bytes, id).exec(); });
+}
+
+// The files first: whoever dies between leaves a row that is measured or dropped again.
+void Queue::drop_files(std::int64_t id) {
+  remove_tree(folder_of(id));
+  set_kept(id, 0);
+}
+
+std::vector<std::int64_t> Queue::ended_and_not_measured() const {
+  return impl_->guarded([&] {
+    std::vector<std::int64_t> ids;
+    auto rows = impl_->query("SELECT id FROM requests WHERE kept < 0 AND state NOT IN ('queued', 'running')");
+    while (rows.executeStep()) ids.push_back(rows.getColumn(0).getInt64());
+    return ids;
+  });
+}
+
+std::int64_t Queue::kept_bytes(const std::string& student) const {
+  return impl_->guarded([&] { return impl_->kept_bytes(student); });
 }
 
 std::vector<Request> Queue::ended_since(std::int64_t after_id, double since) const {

@@ -7,6 +7,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/inject.h"
+#include "base/text.h"
+#include "course/batch/contain.h"
 #include "course/ingest/times.h"
 #include "judge/judging/verdict.h"
 
@@ -95,6 +98,21 @@ class Viewer {
       for (const json& member : list(attempt, "members")) involved.insert(member);
       for (const std::string& student : involved) outlived_refusals_[student].push_back(refusal);
     }
+  }
+
+  // Of a submission whose view cannot be made: its points stand, and the page says that it could not be made.
+  json points_alone(const json& scored, const std::string& trouble) const {
+    json view = only(scored, {"points", "max_points", "measured_points", "verdict", "undecided_cases"});
+    view.update({{"schema", "warpgrade.feedback.v1"},
+                 {"run", parts_.run.at("run")},
+                 {"lab", parts_.run.at("lab")},
+                 {"backend", parts_.run.at("backend")},
+                 {"terms", terms_of(parts_.run)},
+                 {"submission", only(scored, {"id", "attempt"})},
+                 {"speed_measured", false},
+                 {"cases", json::array()},
+                 {"trouble", trouble}});
+    return view;
   }
 
   // Everything but the person, which differs between the members of a team.
@@ -281,6 +299,15 @@ void apply_final(const Policy& policy, const std::map<std::string, FinalPoints>&
   view["points"] = *final.points;
 }
 
+// Texts of an older run may hold what is cleaned at the door today. Ids are what everything is found by.
+void make_plain_but_ids(json& view) {
+  json ids;
+  for (const char* part : {"person", "submission"})
+    if (view.contains(part) && view[part].contains("id")) ids[part] = view[part]["id"];
+  make_plain(view);
+  for (const auto& [part, id] : ids.items()) view[part]["id"] = id;
+}
+
 std::vector<std::string> members_of(const json& scored) {
   std::vector<std::string> members;
   for (const json& member : scored.value("members", json::array())) members.push_back(member);
@@ -299,7 +326,12 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
   std::map<std::string, std::size_t> place;  // by student
   for (const json& scored : parts.scores.at("submissions")) {
     if (scored.value("role", "student") != "student" || !scored.value("counts", true)) continue;
-    json shared = viewer.submission(scored);
+    json shared;
+    const auto trouble = contained([&] {
+      inject("view", scored.at("id").get_ref<const std::string&>());
+      shared = viewer.submission(scored);
+    });
+    if (trouble) shared = viewer.points_alone(scored, *trouble);
     const auto name = names.find(scored.at("id").get<std::string>());
     if (policy.visibility.leaderboard && name != names.end()) shared["pseudonym"] = name->second;
     for (const std::string& member : members_of(scored)) {
@@ -336,7 +368,10 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
     apply_final(policy, finals, view);
     views.push_back(std::move(view));
   }
-  for (json& view : views) view["made_from"] = made_from;
+  for (json& view : views) {
+    view["made_from"] = made_from;
+    make_plain_but_ids(view);
+  }
   return views;
 }
 

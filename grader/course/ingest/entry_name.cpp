@@ -35,16 +35,9 @@ bool ends_with_one_of(const fs::path& file, std::initializer_list<const char*> e
 
 }  // namespace
 
-std::string printable(const std::string& name) {
-  std::string text;
-  for (unsigned char c : valid_utf8(name.substr(0, 300)))
-    text += c < 0x20 || c == 0x7f ? fmt::format("\\x{:02x}", c) : std::string(1, static_cast<char>(c));
-  return text;
-}
-
 Refusal refuse_entry(const char* reason, const std::string& entry, const std::string& what,
                      const char* next_step) {
-  return {reason, fmt::format("{}: {}", printable(entry), what), next_step, printable(entry)};
+  return {reason, fmt::format("{}: {}", plain_line(entry), what), next_step, plain_line(entry)};
 }
 
 bool looks_like_archive(const fs::path& file) {

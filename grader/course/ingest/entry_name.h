@@ -7,9 +7,6 @@
 
 namespace warpgrade {
 
-// For messages: control characters as \xNN, cut at 300 bytes.
-std::string printable(const std::string& name);
-
 // A refusal of one entry: "<entry>: <what>".
 Refusal refuse_entry(const char* reason, const std::string& entry, const std::string& what,
                      const char* next_step);

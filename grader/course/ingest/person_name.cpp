@@ -8,10 +8,13 @@
 #include <utf8proc.h>
 #endif
 
+#include "base/text.h"
+
 namespace warpgrade {
 namespace {
 
 constexpr std::size_t kMostWords = 12;  // of a name; more are not rotated
+constexpr std::size_t kLongestFolded = 4000;
 
 std::vector<std::string> words_of(const std::string& name) {
   std::vector<std::string> words;
@@ -30,7 +33,9 @@ std::vector<std::string> words_of(const std::string& name) {
 
 }  // namespace
 
-std::string folded(const std::string& text) {
+std::string folded(const std::string& given) {
+  std::string text = plain_line(given, kLongestFolded);
+  replace_all(text, "\xEF\xBF\xBD", "");  // stands for a character that nobody sees
 #ifdef WARPGRADE_HAS_UTF8PROC
   if (utf8proc_uint8_t* form =
           utf8proc_NFKC_Casefold(reinterpret_cast<const utf8proc_uint8_t*>(text.c_str()))) {

@@ -7,7 +7,7 @@
 namespace warpgrade {
 
 // Without regard to case and to how accents are encoded (Unicode NFKC and case folding, where the build has
-// utf8proc; ASCII's case alone without it).
+// utf8proc; ASCII's case alone without it), and to characters that nobody sees (base/text.h).
 std::string folded(const std::string& text);
 
 // A name without spaces and punctuation, folded: "Lovelace, Ada" gives "lovelaceada".

@@ -4,12 +4,15 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "course/ingest/csv.h"
 #include "course/ingest/localized_time.h"
 #include "course/ingest/person_name.h"
 
 namespace warpgrade {
 namespace {
+
+constexpr std::size_t kLongestCell = 1000;
 
 using Columns = std::map<std::string, std::size_t>;
 
@@ -147,7 +150,7 @@ Student student_of(const CsvTable& table, const CsvTable::Row& row, const Column
                    const TimeZone& zone) {
   const auto cell = [&](const char* what) {
     const auto column = columns.find(what);
-    return column == columns.end() ? std::string() : row.cells[column->second];
+    return column == columns.end() ? std::string() : plain_line(row.cells[column->second], kLongestCell);
   };
   Student student;
   student.name = cell("name");
@@ -380,9 +383,10 @@ std::size_t Roster::add(const StudentKeys& keys) {
   // A number that an LMS gave tells two people of one name apart; the name does not.
   if (!keys.canvas_id.empty() || !keys.moodle_id.empty())
     student.id = keys.canvas_id.empty() ? keys.moodle_id : keys.canvas_id;
+  student.id = plain_line(student.id, kLongestCell);
   while (ids_.contains(folded(student.id))) student.id += "-2";
-  student.name = keys.name;
-  student.email = keys.email;
+  student.name = plain_line(keys.name, kLongestCell);
+  student.email = plain_line(keys.email, kLongestCell);
   student.canvas_id = keys.canvas_id;
   student.moodle_id = keys.moodle_id;
   student.github = keys.github;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "base/untrusted.h"
 #include "course/ingest/entry_name.h"
 #include "judge/compile/hand_in_name.h"
@@ -258,7 +259,7 @@ std::variant<Snapshot, Refusal> take_snapshot(const RawAttempt& attempt, const f
       return refuse_entry("nested_archive", files[0].string(), "an archive within archives, too often",
                           "pack the sources themselves");
     snapshot.notes.push_back(
-        fmt::format("The archive {} within your hand-in was unpacked.", printable(files[0].string())));
+        fmt::format("The archive {} within your hand-in was unpacked.", plain_line(files[0].string())));
     inner.push_back(std::make_unique<Staging>(snapshots));
     if (auto refusal = unpack(root / files[0], inner.back()->path(), limits)) return *refusal;
     root = without_wrapping(inner.back()->path());

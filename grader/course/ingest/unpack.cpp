@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "base/untrusted.h"
 #include "base/utf8_locale.h"
 #include "course/ingest/entry_name.h"
@@ -38,7 +39,7 @@ std::optional<Refusal> wrong_kind(archive_entry* entry, const std::string& name)
     const char* target = archive_entry_hardlink(entry) != nullptr ? archive_entry_hardlink(entry)
                                                                   : archive_entry_symlink(entry);
     return refuse_entry("link", name,
-                        fmt::format("a link to {}", printable(target != nullptr ? target : "?")),
+                        fmt::format("a link to {}", plain_line(target != nullptr ? target : "?")),
                         "pack the file itself instead of a link to it");
   }
   if (archive_entry_is_encrypted(entry) != 0)

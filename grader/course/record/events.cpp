@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "course/record/run_folder.h"
 
 namespace warpgrade {
@@ -105,6 +106,7 @@ void EventLog::add(const char* kind, const std::string& event, const std::string
   line["kind"] = kind;
   line["event"] = event;
   line["message"] = message;
+  make_plain(line);
   const std::lock_guard lock(mutex_);
   pending_ += json_text(line) + "\n";
   flush_locked();

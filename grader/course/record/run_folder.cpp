@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "course/record/events.h"
 
 namespace warpgrade {
@@ -52,6 +53,7 @@ json with_checksum(json record) {
   record.erase("checksum");
   // Through text once, so that the checksum covers what a reader will see.
   record = json::parse(canonical(record));
+  make_plain(record);
   record["checksum"] = sha256(canonical(record));
   return record;
 }
@@ -138,6 +140,12 @@ std::vector<json> RunFolder::read_collected() const {
 }
 
 std::vector<json> RunFolder::read_records() const {
+  std::vector<json> records = read_sealed();
+  for (json& record : records) make_plain(record);
+  return records;
+}
+
+std::vector<json> RunFolder::read_sealed() const {
   const json run = read_run();
   if (!fs::exists(root_ / "cases") && fs::exists(records_file())) return read_collected();
   std::vector<json> records;
@@ -161,7 +169,7 @@ std::vector<json> RunFolder::read_records() const {
 
 void RunFolder::collect() const {
   std::string lines;
-  for (const json& record : read_records()) lines += canonical(record) + "\n";
+  for (const json& record : read_sealed()) lines += canonical(record) + "\n";
   write_text(records_file(), lines);
   collect_events(*this);
 }

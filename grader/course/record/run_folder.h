@@ -50,13 +50,14 @@ class RunFolder {
 
   // All case records in the run's order of submissions and cases; faults only where no verdict stands.
   // Throws UsageError for a file that is damaged, naming it. Where there are no case files (a published
-  // set), those of records.jsonl.
+  // set), those of records.jsonl. Their texts are plain, whatever an older version let in.
   std::vector<nlohmann::json> read_records() const;
 
   // Merges the case files into records.jsonl, and the processes' events into events.jsonl.
   void collect() const;
 
  private:
+  std::vector<nlohmann::json> read_sealed() const;  // as they were written, which their checksums are of
   std::vector<nlohmann::json> read_collected() const;
 
   std::filesystem::path root_;

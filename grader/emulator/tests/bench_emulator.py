@@ -24,6 +24,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "reports"))
+from warpgrade_reports.text import lines_of
+
 HERE = Path(__file__).resolve().parent
 MODES = {"bounds": "memcheck", "counters": "counters", "all": "all"}
 WORKERS = (1, 2)
@@ -74,7 +77,7 @@ def run(
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"bench_emulator: {' '.join(command)} ended with {done.returncode}: {done.stdout}{done.stderr}")
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return [json.loads(line) for line in lines_of(done.stdout) if line.startswith("{")]
 
 
 def measure(command: Sequence[str], library: Path) -> Iterator[Timing]:
@@ -120,7 +123,7 @@ def table(timings: Sequence[Timing]) -> str:
 
 
 def processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    lines = lines_of(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return f"{len(names)} cores, {names[0] if names else 'unknown processor'}"
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "judge/compile/source_name.h"
+#include "judge/compile/vendor_libraries.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -65,6 +66,7 @@ BuildFile::BuildFile(fs::path file, std::string_view text) : path_(std::move(fil
       const std::string word(line.substr(0, std::min(size, kLongestWord)));
       // fnmatch() tries every way in which stars can fit.
       const bool cheap = std::count(word.begin(), word.end(), '*') <= 3;
+      if (auto library = linked_library(word)) libraries_.insert(std::move(*library));
       if (cheap && (is_source(word) || is_object(word))) words.insert(word);
       line.remove_prefix(std::min(size + 1, line.size()));
     }

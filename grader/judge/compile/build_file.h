@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,11 +22,15 @@ class BuildFile {
   // variable ("$(SRC)/spmm.cu") fits any folder; of several the ones nearest to the top.
   std::vector<std::filesystem::path> named(const std::vector<std::filesystem::path>& sources) const;
 
+  // The vendors' libraries that it links: "cublas".
+  const std::set<std::string>& libraries() const { return libraries_; }
+
   const std::filesystem::path& path() const { return path_; }
 
  private:
   bool fits(const std::string& word, const std::filesystem::path& source) const;
   std::filesystem::path path_;
+  std::set<std::string> libraries_;
   std::vector<std::string> words_;  // with a source's or an object's extension
 };
 

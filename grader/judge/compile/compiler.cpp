@@ -25,6 +25,7 @@
 #include "judge/compile/older_interface.h"
 #include "judge/compile/source_name.h"
 #include "judge/compile/tools_check.h"
+#include "judge/compile/vendor_libraries.h"
 #include "judge/compile/workshop.h"
 #include "judge/declaration/contract.h"
 #include "judge/sandbox/usable_cores.h"
@@ -109,7 +110,8 @@ class Build {
     auto read = read_files(submission_);
     if (const auto* why = std::get_if<std::string>(&read))
       return fail("compile_error", "bad_submission", *why);
-    for (const SubmittedFile& file : std::get<std::vector<SubmittedFile>>(read)) {
+    files_ = std::move(std::get<std::vector<SubmittedFile>>(read));
+    for (const SubmittedFile& file : files_) {
       workshop_.add_source(file);
       if (file.is_compiled && is_source(file.name)) sources_.push_back("source" / file.name);
     }
@@ -154,25 +156,38 @@ class Build {
     if (object_bytes_ > kMostObjectBytes)
       return fail("compile_error", "bad_output",
                   fmt::format("the compiled objects have more than {} MiB", kMostObjectBytes >> 20));
-    if (!inspect(dependencies, object)) return false;
     objects_.push_back(workshop_.keep_object(number, object));
-    return true;
+    return inspect(number, dependencies, object);
   }
 
   // A submission calls no vendor's library.
-  bool inspect(const std::string& dependencies, const std::string& object) {
+  bool inspect(size_t number, const std::string& dependencies, const std::string& object) {
     if (submission_.role != Role::kStudent) return true;
     inject("inspect", submission_.id);
     if (const auto header = forbidden_header(dependencies)) {
-      return fail(
-          "cheating", "forbidden_library",
-          fmt::format("includes {}, a library's header. Write the kernels yourself, and remove this line",
-                      plain_line(*header)));
+      return fail("compile_error", "forbidden_library",
+                  fmt::format("{} includes {}, whose kernels are a library's. Write the kernels yourself, "
+                              "and remove this line",
+                              or_file(place_of_include(*header, files_), number), plain_line(*header)));
     }
     const auto finding = inspect_symbols(object);
     if (!finding) return true;
-    return fail(finding->reason == "unreadable_object" ? "compile_error" : "cheating", finding->reason,
-                finding->message);
+    if (finding->symbol.empty()) return fail("compile_error", finding->reason, finding->message);
+    const std::string place = place_of_call(finding->symbol, words_of_link_alone(objects_[number]), files_);
+    return fail("compile_error", finding->reason, or_file(place, number) + " " + finding->message);
+  }
+
+  // Where no place was found, the file whose object it is.
+  std::string or_file(const std::string& place, size_t number) const {
+    return place.empty() ? plain_line(sources_[number].lexically_relative("source").string(), 100) : place;
+  }
+
+  // The linker tells the line of each reference that it cannot resolve; alone, it can resolve none.
+  std::string words_of_link_alone(const std::string& object) {
+    const Step step = workshop_.nvcc(
+        {"-cudart", "none", "-nodlink", "-Xcompiler", "-nostdlib,-nodefaultlibs,-nostartfiles", "-Xlinker",
+         "--unresolved-symbols=report-all", "-o", Workshop::inside("build/alone"), object});
+    return workshop_.in_shown_names(step.words(), {});
   }
 
   bool link(const std::vector<fs::path>& runner_objects) {
@@ -251,6 +266,7 @@ class Build {
   const CompileOptions& options_;
   Workshop workshop_;
   CompileResult result_;
+  std::vector<SubmittedFile> files_;
   std::vector<fs::path> sources_;  // "source/...", "include/..."
   std::vector<std::string> includes_, objects_;
   size_t object_bytes_ = 0;
@@ -310,7 +326,7 @@ fs::path made_contract(const fs::path& cache, const declaration::LabDeclaration&
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-12").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-14").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(to_string(options.sandbox)).part(tools_key(toolchain));
   for (const auto& flags : {common_flags(options.architecture), link_flags(), options.libraries}) {
     hash.part(std::to_string(flags.size()));

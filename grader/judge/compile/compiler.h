@@ -45,9 +45,8 @@ struct KernelResources {
 std::vector<KernelResources> parse_ptxas(const std::string& log);
 
 struct CompileResult {
-  std::string status;   // compiled, compile_error, not_found, cheating, judge_fault
-  std::string reason;   // for cheating: forbidden_library; for errors: out_of_time,
-                        // bad_output, ...
+  std::string status;   // compiled, compile_error, not_found, judge_fault
+  std::string reason;   // of an error: out_of_time, bad_output, forbidden_library, ...
   std::string message;  // one line
   std::string log;      // the compiler's words
   std::filesystem::path executable;

@@ -3,29 +3,21 @@
 #include <elf.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <filesystem>
 #include <set>
 #include <sstream>
 
 #include "base/text.h"
 #include "judge/compile/elf_symbols.h"
+#include "judge/compile/vendor_libraries.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array<const char*, 8> kVendorPrefixes{"cusparse", "cublas", "cudnn", "cusolver",
-                                                     "cutensor", "nvrtc",  "cufft", "cutlass"};
 // Ways to reach a library that was not linked.
 const std::set<std::string, std::less<>> kLoaders{"dlopen", "dlmopen"};
-
-bool is_vendor_name(std::string_view name) {
-  return std::any_of(kVendorPrefixes.begin(), kVendorPrefixes.end(),
-                     [&](const char* prefix) { return name.starts_with(prefix); });
-}
 
 }  // namespace
 
@@ -35,7 +27,7 @@ std::optional<std::string> forbidden_header(const std::string& dependencies) {
     const fs::path path = word;
     const std::string name = path.filename().string();
     if (name.ends_with(".h") &&
-        (is_vendor_name(name) || is_vendor_name(path.parent_path().filename().string()))) {
+        (is_header_library(name) || is_header_library(path.parent_path().filename().string()))) {
       return name;
     }
   }
@@ -45,7 +37,7 @@ std::optional<std::string> forbidden_header(const std::string& dependencies) {
 std::optional<Finding> inspect_symbols(std::string_view object) {
   const ElfSymbols found = read_elf_symbols(object);
   if (found.problem) {
-    return Finding{"unreadable_object",
+    return Finding{"unreadable_object", "",
                    fmt::format("the compiled object cannot be checked: {}. Remove inline assembly, sections "
                                "and attributes that change the object file",
                                *found.problem)};
@@ -55,13 +47,14 @@ std::optional<Finding> inspect_symbols(std::string_view object) {
     const std::string name = plain_line(symbol.name, 100);
     if (is_vendor_name(symbol.name))
       return Finding{
-          "forbidden_library",
+          "forbidden_library", std::string(symbol.name),
           fmt::format("calls {}, a library's function. Write the kernels yourself, and remove this call",
                       name)};
     if (kLoaders.contains(symbol.name))
       return Finding{
-          "forbidden_library",
-          fmt::format("calls {} to load a library at run time, which is not allowed. Remove this call",
+          "forbidden_library", std::string(symbol.name),
+          fmt::format("calls {} to load a library at run time, and the judge's box holds none. Remove this "
+                      "call",
                       name)};
   }
   return std::nullopt;

@@ -1,5 +1,5 @@
-// Looks into compiled objects for what a submission must not do: lean on a vendor's library. What it defines
-// is its own affair: nothing that decides or measures runs in its process.
+// Looks into compiled objects for what a submission cannot do here: lean on a vendor's library, which the run
+// box does not hold. What it defines is its own affair: nothing that decides or measures runs in its process.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,13 @@
 namespace warpgrade {
 
 struct Finding {
-  std::string reason;  // forbidden_library; unreadable_object, which is no cheating
-  std::string message;
+  std::string reason;   // forbidden_library, unreadable_object
+  std::string symbol;   // of a library's function
+  std::string message;  // what stands behind the file's name
 };
 
-// The first vendor header among make-style dependencies, as nvcc -MD writes them.
+// The first header of a library whose kernels stand in its headers, among make-style dependencies, as nvcc
+// -MD writes them. Headers of other libraries cost nothing: only a call of theirs does.
 std::optional<std::string> forbidden_header(const std::string& dependencies);
 
 // Looks at every symbol that the object wants from others: of global or weak binding and of any type.

@@ -12,6 +12,7 @@
 #include "base/untrusted.h"
 #include "judge/compile/build_file.h"
 #include "judge/compile/source_name.h"
+#include "judge/compile/vendor_libraries.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -58,6 +59,9 @@ void fill(Submission& submission, const UntrustedFolder& folder, const std::stri
   for (const SubmittedFile& file : tidied.files) submission.files.push_back(file.name);
   submission.taken = std::move(tidied.taken);
   submission.notes = std::move(tidied.notes);
+  if (submission.role == Role::kStudent) {
+    for (std::string& note : notes_on_includes(tidied.files)) submission.notes.push_back(std::move(note));
+  }
   submission.interface = tidied.interface;
   submission.problem = tidied.problem;
   if (tidied.manifest.title) submission.title = *tidied.manifest.title;

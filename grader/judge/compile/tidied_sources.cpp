@@ -1,6 +1,7 @@
 #include "judge/compile/tidied_sources.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -154,7 +155,13 @@ class Tidying {
     for (const fs::path& name : notebooks_) read_cells(name);
     for (const fs::path& name : build_names_) {
       const UntrustedFile file = folder_.read(name, kMostBuildFileBytes);
-      if (file.ok()) rules_.build_files.emplace_back(name, as_utf8(file.bytes).text);
+      if (!file.ok()) continue;
+      rules_.build_files.emplace_back(name, as_utf8(file.bytes).text);
+      if (const auto& libraries = rules_.build_files.back().libraries(); !libraries.empty())
+        note(
+            fmt::format("{} links {}: the judge links no vendor's library. That costs nothing; a call of one "
+                        "would be refused.",
+                        shown_name(name), fmt::join(libraries, ", ")));
     }
     std::stable_sort(rules_.build_files.begin(), rules_.build_files.end(), [](const auto& a, const auto& b) {
       return std::distance(a.path().begin(), a.path().end()) <

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace warpgrade::declaration {
 namespace {
 
@@ -11,6 +13,13 @@ using Kind = CallArgument::Kind;
 
 constexpr const char* kTableBegin = "<!-- cases: made from lab.yaml by `warpgrade labs pages` -->";
 constexpr const char* kTableEnd = "<!-- end of cases -->";
+
+// A text of lab.yaml within a line comment: it is one line (YamlPlace::text), and a backslash at its end, or
+// what older C++ takes for one, would make the next line a part of the comment.
+std::string in_comment(const std::string& text) {
+  const std::string line = plain_line(text, 1000);
+  return line.ends_with('\\') || line.ends_with("?\?/") ? line + " ." : line;
+}
 
 std::string shape_text(const ArrayDeclaration& array) {
   std::string text;
@@ -84,7 +93,8 @@ std::string argument_lines(const LabDeclaration& lab, const std::vector<CallArgu
   for (const CallArgument& argument : arguments) widest = std::max(widest, argument.name.size());
   std::string text;
   const auto add = [&](const std::string& name, const std::string& what, const std::string& about) {
-    text += fmt::format("//   {:<{}}  {}{}\n", name, widest, what, about.empty() ? "" : ": " + about);
+    text +=
+        fmt::format("//   {:<{}}  {}{}\n", name, widest, what, about.empty() ? "" : ": " + in_comment(about));
   };
   for (const CallArgument& argument : arguments) {
     if (const ArrayDeclaration* array = lab.array(argument.name)) {
@@ -186,7 +196,8 @@ std::string call_text(const LabDeclaration& lab, const std::string& function,
 }  // namespace
 
 std::string contract_header(const LabDeclaration& lab) {
-  std::string text = fmt::format("// The contract of the lab `{}`: {}.\n//\n", lab.name, lab.summary);
+  std::string text =
+      fmt::format("// The contract of the lab `{}`: {}.\n//\n", lab.name, in_comment(lab.summary));
   const std::string name = lab.name;
   if (!lab.plan_type.empty()) {
     text += fmt::format(
@@ -271,7 +282,7 @@ std::string student_stub(const LabDeclaration& lab) {
       "// `make contract LAB={0}` prints the contract in full. As they stand the functions compile, and\n"
       "// say that they are not written yet: `make test` then skips the lab instead of failing it.\n//\n"
       "// Try it:  make test LAB={0}\n#include \"warpgrade/{0}.h\"\n",
-      lab.name, lab.summary);
+      lab.name, in_comment(lab.summary));
   if (!lab.plan_type.empty()) {
     text += fmt::format(
         "\n// What you want to keep between {0}_plan and {0}_run. Leave it empty when you need nothing.\n"

@@ -27,7 +27,8 @@ namespace {
 using Node = Expression::Node;
 using NodePointer = std::shared_ptr<const Node>;
 
-constexpr int kDeepest = 64;  // of parentheses within each other
+constexpr int kDeepest = 64;            // of parentheses within each other
+constexpr std::size_t kLongest = 2000;  // a sum is evaluated by recursion over its terms
 
 struct Function {
   const char* name;
@@ -44,6 +45,7 @@ class Parser {
   Parser(const std::string& text, std::set<std::string>& names) : text_(text), names_(names) {}
 
   NodePointer parse() {
+    if (text_.size() > kLongest) fail(fmt::format("more than {} characters", kLongest));
     const NodePointer root = sum();
     skip_space();
     if (at_ < text_.size()) fail(fmt::format("'{}' does not belong here", text_[at_]));
@@ -52,7 +54,13 @@ class Parser {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw std::invalid_argument(fmt::format("{} (column {} of '{}')", what, at_ + 1, text_));
+    // Of a long expression what stands around the place.
+    constexpr std::size_t kAround = 40;
+    const std::size_t from = text_.size() > 2 * kAround && at_ > kAround ? at_ - kAround : 0;
+    const std::string near = text_.substr(from, 2 * kAround);
+    throw std::invalid_argument(fmt::format("{} (column {} of '{}{}{}')", what, at_ + 1,
+                                            from > 0 ? "..." : "", near,
+                                            from + near.size() < text_.size() ? "..." : ""));
   }
   void skip_space() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;

@@ -17,8 +17,13 @@ std::string read_lab_name(const YamlPlace& root, const std::filesystem::path& fo
 // `judge: C++`: what the file does not say is in grader/judge/labs/<lab>. For text that is no YAML: false.
 bool has_written_judge(const std::string& text);
 
-// Without any: naive.
-std::vector<BaselineDeclaration> read_baselines(const YamlPlace& baselines);
+// Without any: naive. `folder`: the lab's, which theirs lie below.
+std::vector<BaselineDeclaration> read_baselines(const YamlPlace& baselines,
+                                                const std::filesystem::path& folder);
+
+// A file or folder below the lab's own, as a path from there: not absolute, without "..", and by no link
+// that leads out.
+std::filesystem::path read_path_below(const YamlPlace& place, const std::filesystem::path& folder);
 
 struct CaseWords {
   std::string id, kind, set, why;

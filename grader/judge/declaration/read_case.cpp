@@ -121,6 +121,8 @@ CaseDeclaration read_case(const YamlPlace& place, const LabDeclaration& lab) {
   c.kind = words.kind;
   c.set = words.set;
   c.graph = place["graph"].text_or("");
+  if (c.graph.starts_with('.') || c.graph.find('/') != std::string::npos)
+    place["graph"].fail("the name of a dataset (`warpgrade data list` has them)");
   c.dataset = place["dataset"].defined() ? read_case_id(place["dataset"]) : c.graph.empty() ? c.id : c.graph;
   for (const NumberDeclaration& parameter : lab.parameters)
     c.values[parameter.name] = read_value(place[parameter.name], parameter);

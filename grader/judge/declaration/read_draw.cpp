@@ -115,6 +115,7 @@ Draw read_npy(const YamlPlace& place, const std::filesystem::path& folder) {
   const std::filesystem::path path(draw.file);
   if (path.has_parent_path() || path.extension() != ".npy")
     place["npy"].fail("a file of the lab's folder that ends in .npy");
+  read_path_below(place["npy"], folder);
   if (!std::filesystem::is_regular_file(folder / path))
     place["npy"].refuse((folder / path).string() + " is not there");
   return draw;

@@ -67,7 +67,7 @@ class Reader {
     read_checks();
     read_work();
     read_terms();
-    lab_.baselines = read_baselines(root_["baselines"]);
+    lab_.baselines = read_baselines(root_["baselines"], lab_.folder);
     read_cases();
     return std::move(lab_);
   }
@@ -277,6 +277,7 @@ class Reader {
     const fs::path path(name);
     if (path.has_parent_path() || !extensions.contains(path.extension().string()))
       place.fail(fmt::format("a file of the lab's folder that ends in {}", fmt::join(extensions, " or ")));
+    read_path_below(place, lab_.folder);
     if (!fs::is_regular_file(lab_.folder / path))
       place.refuse(fmt::format("{} is not there", (lab_.folder / path).string()));
     return name;

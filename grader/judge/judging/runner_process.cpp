@@ -358,7 +358,7 @@ nlohmann::json RunnerProcess::drain_counters() {
 }
 
 std::string RunnerProcess::output() {
-  return valid_utf8(executor_ ? output_->text() + executor_->output().text() : output_->text());
+  return plain_text(executor_ ? output_->text() + executor_->output().text() : output_->text());
 }
 
 namespace {

@@ -20,7 +20,7 @@ void WrittenLab::read_file(const std::string& name) {
   terms.only({"width", "work", "output", "ladder"});
   terms_ = {terms["width"].text_or(""), terms["work"].text(), terms["output"].text(),
             terms["ladder"].text_or("")};
-  for (auto& baseline : declaration::read_baselines(root["baselines"]))
+  for (auto& baseline : declaration::read_baselines(root["baselines"], file.parent_path()))
     baselines_.push_back({baseline.name, std::filesystem::path("reference") / name_ / baseline.folder,
                           std::move(baseline.libraries), baseline.every_pair});
   cases_ = read_cases(root["cases"]);

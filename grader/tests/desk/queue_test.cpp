@@ -1,6 +1,7 @@
 // The desk's queue: turns, limits, and processes that die at any point.
 #include "course/desk/queue.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -123,17 +124,66 @@ TEST_F(DeskQueue, KeepsTheLimitsOfAnHourADayAndTheQueue) {
   EXPECT_EQ(refused(queue, "cy", "1", 3707, limits), "drained");
 }
 
-// What the machine spoilt and what was cancelled before it began does not count.
-TEST_F(DeskQueue, CountsOnlyRunsThatWereJudged) {
+// What the machine spoilt does not count; what was cancelled before it began does, and leaves no file.
+TEST_F(DeskQueue, CountsEveryRunThatWasEnteredButThoseThatTheDeskSpoilt) {
   Queue queue(scratch_.path());
-  const Limits limits{1, 10, 5};
-  const auto id = std::get<Entered>(enter(queue, "ada", "1", 0, limits)).id;
-  EXPECT_EQ(queue.cancel("ada", id, 1), "cancelled");
-  EXPECT_EQ(refused(queue, "ada", "2", 2, limits), "");
-  EXPECT_TRUE(queue.end(*queue.take("w", 3), "failed", "", "", 4));
-  EXPECT_EQ(refused(queue, "ada", "3", 5, limits), "");
-  EXPECT_TRUE(queue.end(*queue.take("w", 6), "judged", "", "", 7));
-  EXPECT_EQ(refused(queue, "ada", "4", 8, limits), "over_hour");
+  const Limits limits{2, 10, 5};
+  EXPECT_EQ(refused(queue, "ada", "1", 0, limits), "");
+  EXPECT_TRUE(queue.end(*queue.take("w", 1), "failed", "", "", 2));
+  EXPECT_EQ(refused(queue, "ada", "2", 3, limits), "");
+  EXPECT_TRUE(queue.end(*queue.take("w", 4), "judged", "", "", 5));
+  const auto id = std::get<Entered>(enter(queue, "ada", "3", 6, limits)).id;
+  EXPECT_TRUE(fs::exists(queue.folder_of(id)));
+  EXPECT_EQ(queue.cancel("ada", id, 7), "cancelled");
+  EXPECT_FALSE(fs::exists(queue.folder_of(id)));
+  EXPECT_EQ(queue.cancel("ada", id, 8), "cancelled") << "once more is the same";
+  EXPECT_EQ(refused(queue, "ada", "4", 9, limits), "over_hour");
+  ASSERT_TRUE(queue.refusal("ada", limits, 9)) << "known before an archive is sent";
+  EXPECT_EQ(queue.refusal("ada", limits, 9)->reason, "over_hour");
+}
+
+// Each run of 10 bytes; the limits are 35 of a student and 55 of all.
+TEST_F(DeskQueue, BoundsTheBytesOfAStudentAndOfTheDesk) {
+  Queue queue(scratch_.path());
+  const Limits limits{1000, 1000, 1000, 35, 55};
+  const auto judged = [&](const std::string& student, const std::string& key) {
+    const auto id = std::get<Entered>(enter(queue, student, key, 0, limits)).id;
+    EXPECT_TRUE(queue.end(*queue.take("w", 1), "judged", "", "", 2));
+    return id;
+  };
+  const auto first = judged("ada", "1"), second = judged("ada", "2"), third = judged("ada", "3");
+  EXPECT_EQ(queue.kept_bytes("ada"), 30);
+  queue.set_kept(third, 15);
+  const auto fourth = judged("ada", "4");
+  EXPECT_FALSE(fs::exists(queue.folder_of(first))) << "the oldest one goes";
+  EXPECT_TRUE(fs::exists(queue.folder_of(second)) && fs::exists(queue.folder_of(fourth)));
+  EXPECT_EQ(queue.kept_bytes("ada"), 35);
+  queue.set_kept(fourth, 30);  // the last judged run keeps its files
+  EXPECT_EQ(refused(queue, "ada", "5", 3, limits), "your_space");
+  EXPECT_TRUE(fs::exists(queue.folder_of(second)) && fs::exists(queue.folder_of(third)))
+      << "whom room would not help keeps all";
+  EXPECT_EQ(refused(queue, "bo", "1", 4, limits), "desk_space");
+  queue.drop_files(third);
+  queue.drop_files(second);
+  EXPECT_EQ(refused(queue, "bo", "2", 5, limits), "");
+  EXPECT_EQ(queue.kept_bytes(""), 40);
+}
+
+TEST_F(DeskQueue, TakesOverAQueueOfTheVersionBefore) {
+  {
+    SQLite::Database before((scratch_.path() / "queue.sqlite").string(), SQLite::OPEN_READWRITE);
+    before.exec("ALTER TABLE requests DROP COLUMN kept");
+    before.exec("PRAGMA user_version = 1");
+    before.exec(
+        "INSERT INTO requests (student, key, lab, cases, hash, bytes, state, arrived) VALUES ('ada', 'k', "
+        "'spmm', "
+        "'[]', 'h', 7, 'judged', 1)");
+  }
+  Queue queue(scratch_.path());
+  EXPECT_EQ(queue.kept_bytes("ada"), 7) << "its archive, until it is measured";
+  EXPECT_EQ(queue.ended_and_not_measured(), std::vector<std::int64_t>{1});
+  queue.set_kept(1, 9);
+  EXPECT_EQ(Queue(scratch_.path()).kept_bytes("ada"), 9);
 }
 
 TEST_F(DeskQueue, KnowsARunByItsKeyAndShowsItToItsStudentAlone) {

@@ -10,7 +10,7 @@ from .people import ImportRefusedError
 
 def autolab(text: str, problems: set[str]) -> dict[str, float]:
     """The scores of the last line. Autolab takes what names one of the assessment's problems, and numbers alone."""
-    result: dict[str, Any] = json.loads(text.rstrip("\n").splitlines()[-1])
+    result: dict[str, Any] = json.loads(text.rstrip("\n").split("\n")[-1])
     for problem, score in result["scores"].items():
         if problem not in problems or isinstance(score, bool) or not isinstance(score, int | float):
             raise ImportRefusedError(f"{problem}: {score!r}")

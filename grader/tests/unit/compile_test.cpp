@@ -8,10 +8,12 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "judge/compile/build_file.h"
 #include "judge/compile/compiler.h"
 #include "judge/compile/inspect.h"
 #include "judge/compile/manifest.h"
 #include "judge/compile/source_name.h"
+#include "judge/compile/vendor_libraries.h"
 
 namespace warpgrade {
 namespace {
@@ -70,11 +72,58 @@ TEST(Ptxas, HundredsOfNamesAreAllDemangled) {
   EXPECT_EQ(kernels[249].name, "k349(int)");
 }
 
-TEST(Dependencies, VendorHeadersAreFound) {
-  EXPECT_EQ(forbidden_header("a.o : spmm.cu \\\n /cuda/include/cusparse.h \\\n /usr/include/stdio.h"),
-            "cusparse.h");
-  EXPECT_EQ(forbidden_header("a.o : spmm.cu my_cusparse_notes.cuh /cuda/include/cuda_runtime.h"),
-            std::nullopt);
+TEST(Dependencies, HeadersThatAreALibraryThemselvesAreFound) {
+  EXPECT_EQ(forbidden_header("a.o : spmm.cu \\\n source/cutlass/gemm.h \\\n /usr/include/stdio.h"), "gemm.h");
+  EXPECT_EQ(forbidden_header("a.o : spmm.cu /cuda/include/cusparse.h /cuda/include/cuda_runtime.h"),
+            std::nullopt)
+      << "a header costs nothing, a call does";
+}
+
+// As ld of binutils says it, and nvcc around it.
+TEST(VendorLibraries, ThePlaceOfACallIsTheLinkersLineInAFileOfTheStudents) {
+  const std::vector<SubmittedFile> files{{"spmm.cu", "int main;\n", true}, {"lib/wrap.cuh", "", false}};
+  const std::string words =
+      "/usr/bin/ld: spmm.cu: in function `go(void**)':\n"
+      "/usr/include/x.h:7: undefined reference to `cublasCreate_v2'\n"
+      "/usr/bin/ld: lib/wrap.cuh:6: undefined reference to `cublasCreate_v2'\n"
+      "spmm.cu:10: undefined reference to `dlopen'\n"
+      "spmm.cu:11: more undefined references to `dlopen' follow\n";
+  EXPECT_EQ(place_of_call("cublasCreate_v2", words, files), "lib/wrap.cuh:6");
+  EXPECT_EQ(place_of_call("dlopen", words, files), "spmm.cu:10");
+  EXPECT_EQ(place_of_call("cublasDestroy_v2", words, files), "");
+}
+
+TEST(VendorLibraries, WhatTheLinkerDoesNotMissIsFoundInTheText) {
+  const std::string text =
+      "// dlopen(\"x\") is not called here\n"
+      "const char* words = \"dlopen\";  /* dlopen\n dlopen */\n"
+      "const char* raw = R\"(dlopen\ndlopen)\";\n"
+      "extern \"C\" __attribute__((weak)) void* dlopen(const char*, int);\n"
+      "void* my_dlopen;\n"
+      "void* go() { return dlopen ? dlopen(\"x\", 1) : 0; }\n"
+      "#define cublasCreate cublasCreate_v2\n"
+      "int make() { return cublasCreate(0); }\n";
+  const std::vector<SubmittedFile> files{{"a.cu", text, true}};
+  EXPECT_EQ(place_of_call("dlopen", "", files), "a.cu:8");
+  EXPECT_EQ(place_of_call("cublasCreate_v2", "", files), "a.cu:9") << "a macro is better than nothing";
+  EXPECT_EQ(place_of_call("cusparseCreate", "", files), "");
+}
+
+TEST(VendorLibraries, IncludesAndLinksAreToldWithTheirLine) {
+  const std::vector<SubmittedFile> files{
+      {"a.cu",
+       "#include <cstdio>\n  # include <cublas_v2.h>\n// #include <cusparse.h>\n#include \"cufft_own.h\"\n",
+       true},
+      {"cufft_own.h", "", false}};
+  const std::vector<std::string> notes = notes_on_includes(files);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(notes[0].starts_with("a.cu:2 includes cublas_v2.h, ")) << notes[0];
+  EXPECT_EQ(place_of_include("cublas", files), "a.cu:2");
+  for (const char* word : {"-lcublas", "CUDA::cublas", "cublas", "-lcublas_static"})
+    EXPECT_EQ(linked_library(word), "cublas") << word;
+  EXPECT_EQ(linked_library("-lm"), std::nullopt);
+  const BuildFile makefile("Makefile", "LIBS = -lcublas -lm # -lcusparse\nspmm: spmm.cu\n");
+  EXPECT_EQ(makefile.libraries(), std::set<std::string>{"cublas"});
 }
 
 TEST(Submissions, HashCoversNamesAndContents) {

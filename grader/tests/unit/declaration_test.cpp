@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -267,6 +268,99 @@ TEST_F(LabFile, TellsEveryMistakeWithItsPlace) {
   EXPECT_EQ(message_of("parameters: {n: int}", "parameters: {n: int, n: int}"),
             "lab.yaml:4: parameters.n: this key occurs twice");
   EXPECT_NE(message_of("shape: [n], draw", "shape: n], draw").find("not YAML"), std::string::npos);
+}
+
+// Texts become comments of C++, names, and lines of terminals and tables.
+TEST_F(LabFile, TakesOneLineOfTextWhereverItTakesText) {
+  const auto about = [&](const std::string& text) {
+    return message_of("shape: [n], draw", "about: " + text + ", shape: [n], draw");
+  };
+  const std::string no_break =
+      "lab.yaml:6: arrays.in.about: expected one line of text (behind `>`, YAML joins lines), "
+      "got ";
+  EXPECT_EQ(about(R"("sums\nint evil = system(\"id\");")"), no_break + "'sums int evil = system(\"id\");'");
+  EXPECT_EQ(about(R"("a\rb")"), no_break + "'a\ufffdb'");
+  for (const char* letter : {"\\u202e", "\\u2028", "\\u0085", "\\x1b", "\\t", "\\0", "\\uFFFE"})
+    EXPECT_NE(about(std::string("\"a") + letter + "b\"").find("expected text without control characters"),
+              std::string::npos)
+        << letter;
+  EXPECT_EQ(message_of("summary: running sums", "summary: >\n  running\n  sums"), "nothing")
+      << "folded by YAML";
+  EXPECT_NE(message_of("summary: running sums", "summary: |\n  running\n  sums").find("one line of text"),
+            std::string::npos);
+  EXPECT_NE(message_of("why: one number", R"(why: "one\nnumber")").find("one line of text"),
+            std::string::npos);
+}
+
+// A backslash at a line's end would make the next line, which is code, a part of the comment.
+TEST_F(LabFile, WhatItSaysOfAnArrayNeverBecomesCode) {
+  for (const char* text : {R"('sums \')", R"('sums ??/')", R"('*/ int evil; /*')", R"('sums \ ')"}) {
+    std::string lab = kLab;
+    const std::string from = "shape: [n], draw", summary = "running sums";
+    lab.replace(lab.find(from), from.size(), std::string("about: ") + text + ", " + from);
+    lab.replace(lab.find(summary), summary.size(), text);
+    const LabDeclaration read = parse_lab(lab, file_);
+    for (const std::string& made : {contract_header(read), student_stub(read), runner_source(read)}) {
+      std::istringstream lines(made);
+      for (std::string line; std::getline(lines, line);) {
+        EXPECT_FALSE(line.ends_with('\\') || line.ends_with("?\?/")) << line;
+        if (line.find("sums") != std::string::npos || line.find("evil") != std::string::npos) {
+          EXPECT_TRUE(line.starts_with("//")) << line;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(LabFile, NamesFoldersAndFilesBelowItsOwnAlone) {
+  const auto folder = [&](const std::string& path) {
+    return message_of("cases:", "baselines: [{name: fast, folder: " + path + "}]\ncases:");
+  };
+  fs::create_directory_symlink("/etc", file_.parent_path() / "out");
+  fs::create_directories(file_.parent_path() / "vendor/fast");
+  fs::create_directory_symlink("vendor", file_.parent_path() / "within");
+  for (const char* path : {"vendor/fast", "naive", "within/fast", "not/yet/there"})
+    EXPECT_EQ(folder(path), "nothing") << path;
+  const std::string expected =
+      "lab.yaml:12: baselines[0].folder: expected a path below the lab's folder, without "
+      "'..' and '/' in front, got ";
+  for (const char* path : {"../../../../etc", "/etc", "vendor/../../x", "..", "."})
+    EXPECT_EQ(folder(path), expected + "'" + path + "'");
+  EXPECT_NE(folder("out/ssh").find("is a link that leads out of the lab's folder"), std::string::npos);
+  EXPECT_NE(message_of("cases:", "baselines: [{name: ../x}]\ncases:").find("expected letters, digits"),
+            std::string::npos);
+  EXPECT_NE(message_of("cases:", "baselines: [{name: x, libraries: [\"m -Xlinker\"]}]\ncases:")
+                .find("expected letters, digits"),
+            std::string::npos);
+  write_text(scratch_.path() / "secret.py", "");
+  fs::create_symlink(scratch_.path() / "secret.py", file_.parent_path() / "linked.py");
+  EXPECT_NE(message_of("oracle.py", "linked.py").find("is a link that leads out"), std::string::npos);
+  EXPECT_NE(message_of("id: one,", "id: one, graph: ../x,").find("expected the name of a dataset"),
+            std::string::npos);
+}
+
+TEST_F(LabFile, RepeatsLittleOfWhatIsLong) {
+  const std::string endless(100'000, 'n'), sum = [] {
+    std::string text = "n";
+    for (int i = 0; i < 50'000; ++i) text += "+1";
+    return text;
+  }();
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"bytes: 8*n", "bytes: " + endless},
+           {"bytes: 8*n", "bytes: " + sum},
+           {"bytes: 8*n", "bytes: n * (" + endless.substr(0, 1500) + " !)"},
+           {"type: int32, shape: [n], draw", "type: " + endless + ", shape: [n], draw"},
+           {"summary:", endless + ":"},
+           {"id: one,", "id: " + endless + ","},
+           {"parameters: {n: int}", "parameters: {" + endless + ": int}"},
+           {"call: \"", "call: \"" + endless}}) {
+    const std::string said = message_of(from, to);
+    EXPECT_NE(said, "nothing") << from;
+    EXPECT_LT(said.size(), 900u) << from;
+  }
+  EXPECT_NE(message_of("bytes: 8*n", "bytes: " + sum).find("more than 2000 characters"), std::string::npos);
+  EXPECT_NE(message_of("bytes: 8*n", "bytes: " + std::string(1500, '9') + "!").find("column"),
+            std::string::npos);
 }
 
 // Whatever is cut out of the file: a mistake that is told, or a lab, and never anything else.

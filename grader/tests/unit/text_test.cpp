@@ -4,6 +4,11 @@
 
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
+
+#ifdef WARPGRADE_HAS_UTF8PROC
+#include <utf8proc.h>
+#endif
 
 namespace warpgrade {
 namespace {
@@ -44,6 +49,49 @@ TEST(PlainText, TakesControlCharactersAndKeepsLines) {
             std::string(kBad) + "2J");  // CSI of 8-bit terminals
   EXPECT_EQ(plain_text("\xC2\xA0Zoë"), "\xC2\xA0Zoë");
   EXPECT_EQ(plain_text(std::string("\0\x7f\xff", 3)), std::string(kBad) + kBad + kBad);
+}
+
+std::string utf8(char32_t point) {
+  std::string text;
+  if (point < 0x80) return {static_cast<char>(point)};
+  const int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+  constexpr unsigned char kLead[] = {0, 0xC0, 0xE0, 0xF0};
+  text += static_cast<char>(kLead[more] | (point >> (6 * more)));
+  for (int i = more - 1; i >= 0; --i) text += static_cast<char>(0x80 | ((point >> (6 * i)) & 0x3F));
+  return text;
+}
+
+#ifdef WARPGRADE_HAS_UTF8PROC
+// Held against Unicode's own tables, as utf8proc has them.
+TEST(PlainText, EveryCodePointIsTreatedAsUnicodesTablesSay) {
+  const std::set<int> kDirecting{UTF8PROC_BIDI_CLASS_LRE, UTF8PROC_BIDI_CLASS_RLE, UTF8PROC_BIDI_CLASS_LRO,
+                                 UTF8PROC_BIDI_CLASS_RLO, UTF8PROC_BIDI_CLASS_PDF, UTF8PROC_BIDI_CLASS_LRI,
+                                 UTF8PROC_BIDI_CLASS_RLI, UTF8PROC_BIDI_CLASS_FSI, UTF8PROC_BIDI_CLASS_PDI};
+  for (char32_t point = 0; point <= 0x10FFFF; ++point) {
+    if (point >= 0xD800 && point <= 0xDFFF) continue;  // no UTF-8
+    const auto* facts = utf8proc_get_property(static_cast<utf8proc_int32_t>(point));
+    const bool control = facts->category == UTF8PROC_CATEGORY_CC;
+    const bool separator = facts->category == UTF8PROC_CATEGORY_ZL || facts->category == UTF8PROC_CATEGORY_ZP;
+    const bool directs =
+        kDirecting.contains(facts->bidi_class) || point == 0x200E || point == 0x200F || point == 0x061C;
+    const bool noncharacter = (point & 0xFFFE) == 0xFFFE || (point >= 0xFDD0 && point <= 0xFDEF);
+    const bool unfit = (control && point != '\n' && point != '\t') || separator || directs || noncharacter;
+    ASSERT_EQ(plain_text(utf8(point)), unfit ? kBad : utf8(point))
+        << "U+" << std::hex << static_cast<unsigned>(point);
+  }
+}
+#endif
+
+TEST(PlainText, TextOfAnyScriptIsLeftAlone) {
+  for (const char* text : {"שלום עולם", "مرحبا", "نمی\u200cخواهم", "世界", "👩\u200d👩\u200d👧", "e\u0301",
+                           "\ufeffx", "🏴\U000e0067\U000e007f"})
+    EXPECT_EQ(plain_text(text), text);
+}
+
+TEST(PlainText, EveryTextInAValueIsMadePlain) {
+  nlohmann::json value{{"a", {"x\u202ey", {{"b", "\u2028"}, {"n", 1}}}}, {"c", "ok"}};
+  make_plain(value);
+  EXPECT_EQ(value.dump(), "{\"a\":[\"x\ufffdy\",{\"b\":\"\ufffd\",\"n\":1}],\"c\":\"ok\"}");
 }
 
 TEST(PlainText, LinesAreCutBetweenCharacters) {

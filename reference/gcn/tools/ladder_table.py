@@ -19,6 +19,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "reports"))
+from warpgrade_reports.text import lines_of
+
 GCN = Path(__file__).resolve().parents[1]
 README = GCN / "README.md"
 BEGIN, END = "<!-- tools/ladder_table.py --write -->\n", "<!-- end of the table -->\n"
@@ -53,7 +56,7 @@ def count(warpgrade: Path, folders: list[Path]) -> dict[str, dict[str, Any]]:
             raise LadderError(message) from error
         if done.returncode != 0:
             raise LadderError(f"`{' '.join(command)}` ended with {done.returncode}:\n{done.stderr}")
-        records = [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+        records = [json.loads(line) for line in lines_of((run / "records.jsonl").read_text(encoding="utf-8"))]
     return counters_of(records)
 
 

@@ -15,6 +15,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "reports"))
+from warpgrade_reports.text import lines_of
+
 SUFFIX = ".permuted"
 Medians = dict[tuple[str, int], dict[str, float]]
 
@@ -23,7 +26,7 @@ def read_medians(file: Path) -> Medians:
     """Median milliseconds of each submission, by graph and K; a case that is there twice counts as measured last."""
     medians: Medians = {}
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = lines_of(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as why:
         sys.exit(f"{file}: expected the lines that bench_spmm --json appends: {why}")
     for number, line in enumerate(lines, start=1):

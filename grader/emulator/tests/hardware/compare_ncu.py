@@ -16,6 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "reports"))
+from warpgrade_reports.text import lines_of
+
 TOLERANCE = 0.05
 LIBRARY = Path("build/emulator")
 
@@ -101,7 +104,7 @@ def run_on_emulator(command: str) -> dict[str, Totals]:
     }
     done = subprocess.run(command.split(), env=environment, capture_output=True, text=True, check=True)
     totals: dict[str, Totals] = defaultdict(lambda: defaultdict(float))
-    for line in done.stdout.splitlines():
+    for line in lines_of(done.stdout):
         counted = json.loads(line)
         if "line" in counted or "buffer" in counted:
             continue
@@ -143,7 +146,7 @@ def main(arguments: Iterable[str]) -> int:
     good = bad = 0
     print("| run | kernel | figure | ncu | emulator | apart | |")
     print("|---|---|---|---|---|---|---|")
-    for line in (build / "runs.txt").read_text(encoding="utf-8").splitlines():
+    for line in lines_of((build / "runs.txt").read_text(encoding="utf-8")):
         name, command = line.split(" ", 1)
         record = records / f"{name}.csv"
         if not record.exists() or record.stat().st_size == 0:

@@ -1,0 +1,89 @@
+"""A vendor's library costs nothing until it is called; a call is a compile error with the call's line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, records_of, warpgrade
+
+NAIVE = (ROOT / "reference/spmm/naive/spmm.cu").read_text(encoding="utf-8")
+CASE = "synth-identity-k32"
+CALL = "(cublasHandle_t* h) {\n  return cublasCreate(h);\n}\n"
+LIBRARIES = "add_executable(x spmm.cu)\ntarget_link_libraries(x PRIVATE CUDA::cusparse)\n"
+
+# By name: files beside the naive spmm.cu, what stands before and behind its text, and the place of the call.
+CLASS: dict[str, tuple[dict[str, str], str, str, str]] = {
+    "includes": ({}, "#include <cublas_v2.h>\n", "", ""),
+    "links": ({"Makefile": "spmm: spmm.cu\n\tnvcc spmm.cu -lcublas -o spmm\n"}, "", "", ""),
+    "links_by_cmake": ({"CMakeLists.txt": LIBRARIES}, "", "", ""),
+    "thrust": ({}, "#include <thrust/sort.h>\n#include <cub/cub.cuh>\n",
+               "void sorts(int* x) { thrust::sort(thrust::device, x, x + 2); }\n", ""),
+    "calls": ({}, "#include <cublas_v2.h>\n", "int used" + CALL, "spmm.cu:+2"),
+    "wraps": ({"own/wrap.cuh": "#pragma once\n#include <cublas_v2.h>\n\nstatic inline int wrap" + CALL},
+              '#include "own/wrap.cuh"\n', "int used(cublasHandle_t* h) { return wrap(h); }\n", "own/wrap.cuh:5"),
+    "points": ({}, "#include <cublas_v2.h>\n", "auto* pointer() {\n\n  return &cublasCreate;\n}\n", "spmm.cu:+3"),
+    "loads": ({}, "#include <dlfcn.h>\n", 'void* used() { return dlopen("libcublas.so", RTLD_NOW); }\n', "spmm.cu:+1"),
+    "loads_weakly": ({}, 'extern "C" __attribute__((weak)) void* dlopen(const char*, int) noexcept;\n',
+                     "void* used() { return dlopen ? dlopen(0, 1) : nullptr; }\n", "spmm.cu:+1"),
+    "hides_the_name": ({}, 'extern "C" void other();\nasm(".symver other,dlopen@GLIBC_2.2.5");\n',
+                       "void used() { other(); }\n", "spmm.cu"),
+}  # fmt: skip
+CALLS = sorted(name for name, (*_, place) in CLASS.items() if place)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All of them as a class."""
+    scratch = tmp_path_factory.mktemp("libraries")
+    for name, (files, before, behind, _) in CLASS.items():
+        for file, text in {**files, "spmm.cu": before + NAIVE + behind}.items():
+            (scratch / "class" / name / file).parent.mkdir(parents=True, exist_ok=True)
+            (scratch / "class" / name / file).write_text(text, encoding="utf-8")
+    done = warpgrade("grade", scratch / "class", "--run", scratch / "run", "--backend", "emulator", "--cases", CASE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return scratch / "run"
+
+
+def of(run: Path, name: str) -> tuple[dict[str, Any], str]:
+    """The outcome of a submission, and its notes."""
+    (record,) = [r for r in records_of(run) if r["submission"]["id"] == name]
+    description = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    (submission,) = [s for s in description["submissions"] if s["id"] == name]
+    return record["outcome"], " ".join(submission.get("notes", []))
+
+
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [
+        ("includes", "spmm.cu:1 includes cublas_v2.h"),
+        ("links", "Makefile links cublas"),
+        ("links_by_cmake", "CMakeLists.txt links cusparse"),
+        ("thrust", ""),
+    ],
+)
+def test_a_library_that_is_not_called_costs_nothing_and_is_told(run: Path, name: str, note: str) -> None:
+    outcome, notes = of(run, name)
+    assert outcome["verdict"] == "accepted", outcome
+    assert note in notes if note else notes == ""
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_is_a_compile_error_with_its_line(run: Path, name: str) -> None:
+    _, before, _, place = CLASS[name]
+    file, _, line = place.partition(":+")
+    if line:
+        place = f"{file}:{(before + NAIVE).count(chr(10)) + int(line)}"
+    outcome, _ = of(run, name)
+    assert (outcome["verdict"], outcome["reason"]) == ("compile_error", "forbidden_library"), outcome
+    assert outcome["message"].startswith(f"{place} calls "), (place, outcome["message"])
+    assert ("dlopen" if "load" in name or "hides" in name else "cublasCreate_v2") in outcome["message"]
+
+
+def test_the_student_reads_the_note_on_the_page(run: Path) -> None:
+    done = warpgrade("export", run, "--format", "feedback", "--unfinished", "leave-empty")
+    assert done.returncode == 0, done.stderr
+    page = (run / "export/feedback/includes/index.html").read_text(encoding="utf-8")
+    assert "spmm.cu:1 includes cublas_v2.h, a library that is not linked here. The line costs nothing" in page

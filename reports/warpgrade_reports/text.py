@@ -1,0 +1,61 @@
+"""Text from outside, made fit for pages, tables and terminals: as grader/base/text.h does, which says why and which.
+
+Lines of JSON end at a newline and nowhere else. `str.splitlines` also ends them at U+2028, U+0085 and others, which
+JSON allows in its strings (RFC 8259, section 7): nothing of the product calls it (scripts/line-readers).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TypeVar, cast
+
+T = TypeVar("T")
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_PLANES = 17
+# Controls but newline and tab; the property Bidi_Control; the separators of lines and paragraphs; noncharacters; and
+# halves of surrogates, which "\ud800" in JSON becomes.
+_UNFIT = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef"
+    + "".join(f"{chr(0x10000 * plane + 0xFFFE)}{chr(0x10000 * plane + 0xFFFF)}" for plane in range(_PLANES))
+    + "]"
+)
+
+
+def plain_text(text: str) -> str:
+    """The text with what acts instead of being seen shown as U+FFFD; CR LF becomes LF."""
+    return _UNFIT.sub(_REPLACEMENT, text.replace("\r\n", "\n"))
+
+
+def plain_line(text: str) -> str:
+    """The same on one line."""
+    return " ".join(plain_text(text).split())
+
+
+def plain_json(value: T) -> T:
+    """A value of JSON with every text in it made plain; the names of fields stay."""
+    plain: object = value
+    if isinstance(value, str):
+        plain = plain_text(value)
+    elif isinstance(value, list):
+        plain = [plain_json(item) for item in value]
+    elif isinstance(value, dict):
+        plain = {key: plain_json(item) for key, item in value.items()}
+    return cast(T, plain)
+
+
+def is_plain_json(text: str) -> bool:
+    """Whether nothing in this text of JSON has to be made plain: quicker than to look at each value."""
+    return "\\u" not in text and _UNFIT.search(text) is None
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as `str.splitlines` gives them, but ended by newlines alone."""
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def json_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of JSON in a text with their numbers, from 1; empty ones are left out."""
+    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
