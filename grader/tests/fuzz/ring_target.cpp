@@ -1,0 +1,186 @@
+// The executor's server over the emulator: calls as a hostile host process makes them, in a ring and slots that a
+// second thread changes while the server reads them.
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "backend/emulated.h"
+#include "judge/executor/server.h"
+#include "judge/executor/tests/forge.h"
+#include "judge/executor/tests/ring_writer.h"
+#include "support.h"
+#include "targets.h"
+
+namespace warpgrade::fuzz {
+namespace {
+
+using namespace executor;
+
+// The input as numbers: two bytes each, spread over 64 bits, so that small ones and large ones are both near.
+class Numbers {
+ public:
+  explicit Numbers(std::string_view input) : left_(input) {}
+  bool ended() const { return left_.size() < 2; }
+  uint64_t next() {
+    if (ended()) return 1;
+    const uint64_t low = static_cast<unsigned char>(left_[0]) | static_cast<unsigned char>(left_[1]) << 8;
+    left_.remove_prefix(2);
+    return low | (low * 0x9e37'79b9'7f4a'7c15 & ~uint64_t{0xffff});
+  }
+
+ private:
+  std::string_view left_;
+};
+
+// Writes other values into the calls' memory, and back, for as long as it is told to.
+class Vandal {
+ public:
+  struct Poke {
+    size_t at = 0;  // of eight bytes in the calls' memory
+    uint64_t value = 0;
+  };
+  Vandal() : thread_([this] { run(); }) { thread_.detach(); }
+
+  void begin(std::vector<Poke> pokes) {
+    pokes_ = std::move(pokes);
+    state_.store(kBegin);
+    state_.notify_one();
+    while (state_.load() == kBegin) std::this_thread::yield();
+  }
+  void end() {
+    state_.store(kEnd);
+    while (state_.load() == kEnd) std::this_thread::yield();
+  }
+
+ private:
+  enum State { kIdle, kBegin, kBusy, kEnd };
+
+  void run() {
+    for (;;) {
+      state_.wait(kIdle);
+      State begun = kBegin;
+      state_.compare_exchange_strong(begun, kBusy);
+      while (state_.load(std::memory_order_relaxed) == kBusy) poke();
+      state_.store(kIdle);
+    }
+  }
+  void poke() {
+    for (Poke& p : pokes_) {
+      auto* word = reinterpret_cast<uint64_t*>(shared().calls() + p.at);
+      p.value = __atomic_exchange_n(word, p.value, __ATOMIC_RELAXED);
+    }
+  }
+
+  std::atomic<State> state_{kIdle};
+  std::vector<Poke> pokes_;
+  std::thread thread_;
+};
+
+// In the records that were just written, in the slots and in the ring's own numbers.
+Vandal::Poke poke_of(Numbers& numbers, uint64_t from, uint64_t to) {
+  const uint64_t where = numbers.next(), value = numbers.next();
+  const uint64_t written = std::max<uint64_t>(to - from, 8);
+  size_t at = wire::kRingOffset + (from + where / 8 % written) % wire::kRingBytes;
+  if (where % 8 == 1) at = wire::kSlotsOffset + where / 8 % (wire::kSlots * wire::kSlotBytes);
+  if (where % 8 == 2) at = offsetof(wire::Control, head) + where / 8 % 128;
+  if (where % 8 == 3) at = wire::kBulkOffset + where / 8 % 4096;
+  return {at / 8 * 8, value % 4 == 0 ? value : value % 1024};
+}
+
+// Device code that the submission's calls can name: kernel 0 writes its argument into its own variable.
+constexpr std::string_view kPtx =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 8 .b8 g[64];\n"
+    ".visible .entry k(.param .u64 a, .param .u64 b)\n{\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [a];\n"
+    "mov.u64 %rd2, g;\nst.global.u64 [%rd2], %rd1;\nret;\n}\n";
+
+std::vector<uint8_t> fat_binary_of(std::string_view ptx) {
+  std::vector<uint8_t> bytes(16 + 64);
+  const auto put = [&](size_t at, auto value) { std::memcpy(bytes.data() + at, &value, sizeof value); };
+  put(0, uint32_t{0xba55ed50});
+  put(6, uint16_t{16});
+  put(8, uint64_t{64 + ptx.size()});
+  put(16, uint16_t{1});
+  put(20, uint32_t{64});
+  put(24, uint64_t{ptx.size()});
+  put(44, uint32_t{80});
+  bytes.insert(bytes.end(), ptx.begin(), ptx.end());
+  return bytes;
+}
+
+void load_code(Server& server, Writer& writer) {
+  static const std::vector<uint8_t> code = fat_binary_of(kPtx);
+  const auto name = [](std::string_view text) {
+    return std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  };
+  writer.write(wire::Op::stage, {}, 0, code);
+  writer.write(wire::Op::add_module, {code.size()}, 0);
+  writer.write(wire::Op::find_kernel, {0}, 0, name("k"));
+  writer.write(wire::Op::find_variable, {0}, 0, name("g"));
+  writer.write(wire::Op::allocate, {0, 4096}, 0);
+  writer.write(wire::Op::create_stream, {0, 0}, 0);
+  writer.write(wire::Op::create_event, {0}, 0);
+  server.serve(16);
+  expect(shared().slot(0).error == 0, "the first calls of an honest program are refused");
+}
+
+void serve(Numbers& numbers, Server& server, Writer& writer, Forger& forger) {
+  static Vandal* const vandal = new Vandal;
+  for (int turn = 0; turn < 100 && !numbers.ended(); ++turn) {
+    const uint64_t from = shared().control().head.load();
+    std::vector<Forged> batch(1 + numbers.next() % 6);
+    for (Forged& forged : batch) {
+      forged = forger.call();
+      writer.write(forged.record, forged.data);
+    }
+    std::vector<Vandal::Poke> pokes(numbers.next() % 8 < 5 ? 0 : 1 + numbers.next() % 4);
+    for (auto& poke : pokes) poke = poke_of(numbers, from, shared().control().head.load());
+    if (pokes.empty()) {
+      server.serve(batch.size() + 1);
+    } else {
+      vandal->begin(pokes);
+      struct Ending {
+        ~Ending() { vandal->end(); }
+      } ending;
+      server.serve(batch.size() + 1);
+    }
+    for (const Forged& forged : batch)
+      if (forged.record.slot < wire::kSlots) forger.learn(forged, shared().slot(forged.record.slot));
+    server.take_places();
+    server.take_result();
+  }
+}
+
+}  // namespace
+
+void ring(std::string_view input) {
+  Numbers numbers(input);
+  Limits limits;
+  limits.device_bytes = 64 << 20;
+  limits.streams = limits.events = limits.graphs = 50;
+  limits.graph_nodes = 200;
+  limits.reports = 20;
+  cudart::Backend& backend = emu::Emulated::instance();
+  {
+    Server server(backend, shared(), limits);
+    Writer writer(shared());
+    Forger forger([&] { return numbers.next(); });
+    load_code(server, writer);
+    const uint64_t output = shared().slot(0).values[0];
+    static_cast<void>(output);
+    server.writers().begin_run(static_cast<uint8_t>(numbers.next()));
+    try {
+      serve(numbers, server, writer, forger);
+    } catch (const ProtocolError& error) {
+      expect_readable(error.what());
+    }
+    server.written();
+    expect(server.reports().size() <= limits.reports, "more reports than the limit");
+    expect(server.allocated_bytes() <= limits.device_bytes, "more memory than the limit");
+  }
+  shared().control().head.store(0);
+  shared().control().tail.store(0);
+  expect(backend.sticky() == cudaSuccess, "an error that stays");
+}
+
+}  // namespace warpgrade::fuzz
