@@ -13,6 +13,14 @@
 
 namespace warpgrade::fuzz {
 namespace fs = std::filesystem;
+namespace {
+
+void expect_inside(const fs::path& folder, const fs::path& path) {
+  const std::string below = path.lexically_normal().lexically_relative(folder.lexically_normal()).string();
+  expect(!below.empty() && !below.starts_with(".."), "a path that leads out of the export");
+}
+
+}  // namespace
 
 void submission(std::string_view input) {
   const fs::path& folder = folder_of(input);
@@ -56,8 +64,11 @@ void class_export(std::string_view input) {
       Roster own = roster;
       LayoutOptions options{
           .name = name, .lab = "spmm", .zone = TimeZone::named("Europe/Berlin"), .roster = &own};
-      for (const RawAttempt& attempt : read_layout(folder, options).attempts)
+      for (const RawAttempt& attempt : read_layout(folder, options).attempts) {
         for (const StudentKeys& owner : attempt.owners) own.find_or_add(owner);
+        if (!attempt.folder.empty()) expect_inside(folder, attempt.folder);
+        for (const RawFile& file : attempt.files) expect_inside(folder, file.path);
+      }
     });
   }
 }

@@ -51,7 +51,7 @@ void fat_binary(std::string_view input) {
     kernel.owner = &module;
     kernel.name = name;
     emu::build(kernel);
-    emu::facts_of(kernel);
+    if (kernel.program != nullptr) emu::facts_of(kernel);
   }
   module.read_bodies();
   module.release_variables();

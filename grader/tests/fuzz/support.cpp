@@ -41,7 +41,8 @@ bool may_be_made(const std::string& name) {
 
 void expect(bool holds, const std::string& what) {
   if (holds) return;
-  std::fprintf(stderr, "fuzz: %s\n", what.c_str());
+  std::printf("fuzz: %s\n", what.c_str());  // stderr may be closed to targets
+  std::fflush(stdout);
   std::abort();
 }
 

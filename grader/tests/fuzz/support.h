@@ -22,16 +22,24 @@ const std::filesystem::path& folder_of(std::string_view input);
 
 // Calls `read`, which may throw UsageError or one of `Documented` and nothing else. Its words are one to read.
 void expect_readable(const std::string& message);
-template <class... Documented, class Read>
-void reads(const Read& read) {
-  try {
-    read();
-  } catch (const UsageError& error) {
-    expect_readable(error.what());
-  } catch (const std::exception& error) {
-    if (!(... || (dynamic_cast<const Documented*>(&error) != nullptr))) throw;
-    expect_readable(error.what());
+template <class... Documented>
+struct Catching {
+  static void call(const auto& read) { read(); }
+};
+// One handler a type, and none for others: they end the process where they are thrown, with that stack.
+template <class First, class... Rest>
+struct Catching<First, Rest...> {
+  static void call(const auto& read) {
+    try {
+      Catching<Rest...>::call(read);
+    } catch (const First& error) {
+      expect_readable(error.what());
+    }
   }
+};
+template <class... Documented>
+void reads(const auto& read) {
+  Catching<UsageError, Documented...>::call(read);
 }
 
 }  // namespace warpgrade::fuzz

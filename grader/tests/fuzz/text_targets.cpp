@@ -29,7 +29,7 @@ void report_lines(std::string_view input) {
 }
 
 void compiler_log(std::string_view input) {
-  const std::string log(input);
+  const std::string log = plain_text(input);  // as the box hands it on
   for (const KernelResources& kernel : parse_ptxas(log)) {
     const nlohmann::json json = kernel.to_json();
     json.dump();
