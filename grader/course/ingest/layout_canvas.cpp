@@ -145,8 +145,8 @@ std::string_view included_name(std::string_view text) {
   return end == std::string_view::npos || text[end] == '\n' ? std::string_view() : text.substr(0, end);
 }
 
-// The names that the files of a hand-in include. Not by std::regex, which recurses once for each letter of a line:
-// a hand-in of one long line would end the program.
+// The names that the files of a hand-in include. Not by std::regex, which recurses once for each letter of a
+// line: a hand-in of one long line would end the program.
 std::set<std::string> included_by(const std::vector<RawFile>& files) {
   std::set<std::string> names;
   for (const RawFile& file : files) {

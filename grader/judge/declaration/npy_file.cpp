@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kLongestHeader = 1 << 16, kLongestType = 40;
 constexpr std::size_t kMostDimensions = 64;  // NumPy 2's
 
-// The header is a literal of Python's: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }. What stands behind
-// a key, from `begin` to before one of `ends`.
+// The header is a literal of Python's: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }. What
+// stands behind a key, from `begin` to before one of `ends`.
 std::string_view value_of(std::string_view header, const std::string& key, std::string_view begin,
                           std::string_view ends, const char* what) {
   const std::string quoted = "'" + key + "':";

@@ -1,5 +1,5 @@
-// One program with all targets, since most of the build is the code that they share: `fuzz --target=NAME`, and
-// libFuzzer's own options and folders.
+// One program with all targets, since most of the build is the code that they share: `fuzz --target=NAME`,
+// and libFuzzer's own options and folders.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
-// The executor's server over the emulator: calls as a hostile host process makes them, in a ring and slots that a
-// second thread changes while the server reads them.
+// The executor's server over the emulator: calls as a hostile host process makes them, in a ring and slots
+// that a second thread changes while the server reads them.
 #include <atomic>
 #include <cstring>
 #include <thread>

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kFileBegins = "==== ";
-constexpr std::size_t kMostFiles = 64, kMostName = 200;
+constexpr std::size_t kMostFiles = 64, kMostName = 255;
 
 // A folder of this process' own; scripts/fuzz removes it with the folder that it names.
 fs::path make_scratch() {

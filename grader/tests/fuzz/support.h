@@ -20,7 +20,8 @@ std::filesystem::path only_file(std::string_view bytes, const std::string& name)
 // folder and folders of git's are left out.
 const std::filesystem::path& folder_of(std::string_view input);
 
-// Calls `read`, which may throw UsageError or one of `Documented` and nothing else. Its words are one to read.
+// Calls `read`, which may throw UsageError or one of `Documented` and nothing else. Its words are one
+// to read.
 void expect_readable(const std::string& message);
 template <class... Documented>
 struct Catching {

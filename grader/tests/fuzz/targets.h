@@ -1,5 +1,5 @@
-// What is fuzzed, a function each. It takes any bytes and returns, or it fails: by a sanitizer, by an exception
-// that its reader does not document, or by expect().
+// What is fuzzed, a function each. It takes any bytes and returns, or it fails: by a sanitizer, by an
+// exception that its reader does not document, or by expect().
 #pragma once
 
 #include <string_view>

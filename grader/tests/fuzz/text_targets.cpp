@@ -1,5 +1,5 @@
-// Text that a submission, a compiler or a student writes: report lines, compilers' logs, expressions, the desk's
-// lines.
+// Text that a submission, a compiler or a student writes: report lines, compilers' logs, expressions,
+// the desk's lines.
 #include <sys/socket.h>
 #include <unistd.h>
 
