@@ -38,7 +38,7 @@ void submission(std::string_view input) {
 
 void archive(std::string_view input) {
   const fs::path file = only_file(input, "hand-in.zip");
-  const UnpackLimits limits{50, 4 << 20, 100};
+  const UnpackLimits limits{50, 1 << 20, 100};
   const fs::path& folder = empty_folder();
   if (const auto refusal = unpack(file, folder, limits)) expect_readable(refusal->message);
   std::uint64_t bytes = 0;

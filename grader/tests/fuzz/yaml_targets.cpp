@@ -63,7 +63,12 @@ void npy(std::string_view input) {
   reads<std::invalid_argument>([&] { declaration::read_npy_header(only_file(input, "a.npy")); });
   using namespace datasets;
   const auto bytes = std::as_bytes(std::span(input));
-  reads<DatasetError>([&] { parse_npy(bytes, "a.npy"); });
+  reads<DatasetError>([&] {
+    const NpyArray array = parse_npy(bytes, "a.npy");
+    expect(array.data.empty() || (array.data.data() >= bytes.data() &&
+                                  array.data.data() + array.data.size() <= bytes.data() + bytes.size()),
+           "numbers beyond the file");
+  });
   if (bytes.size() >= 12) reads<DatasetError>([&] { npy_header_bytes(bytes, "a.npy"); });
 }
 

@@ -36,7 +36,7 @@ std::string refusal_of(const fs::path& folder, const std::string& name) {
   return "";
 }
 
-const std::string kLongLine(1 << 20, 'a');
+const std::string kLongLine(1 << 19, 'a');
 
 // std::regex recurses once for each character that a repetition takes.
 TEST(ForeignFiles, ALongTextIsNoTime) {
@@ -55,7 +55,7 @@ TEST(ForeignFiles, ATimeBefore1970IsNone) {
 TEST(ForeignFiles, ASourceOfOneLongLineEndsNoClass) {
   const TemporaryDirectory folder("canvas");
   put(folder.path() / "lovelaceada_101_9001_spmm-1.cu",
-      "#include \"" + kLongLine + "\"\n#" + std::string(1 << 19, ' ') + "include <tile.h>\n");
+      "#include \"" + kLongLine + "\"\n#" + std::string(1 << 18, ' ') + "include <tile.h>\n");
   put(folder.path() / "lovelaceada_101_9002_tile-2.h", "\n");
   const Layout layout = layout_of(folder.path(), "canvas");
   ASSERT_EQ(layout.attempts.size(), 1u);
