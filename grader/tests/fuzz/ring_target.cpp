@@ -1,7 +1,8 @@
 // The executor's server over the emulator: calls as a hostile host process makes them, in a ring and slots
 // that a second thread changes while the server reads them.
-#include <atomic>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -33,7 +34,8 @@ class Numbers {
   std::string_view left_;
 };
 
-// Writes other values into the calls' memory, and back, for as long as it is told to.
+// Writes other values into the calls' memory, and back, beside whoever reads it. Nobody waits for it, since
+// on a busy machine each handshake would cost a turn of the scheduler; only rest() does.
 class Vandal {
  public:
   struct Poke {
@@ -42,39 +44,47 @@ class Vandal {
   };
   Vandal() : thread_([this] { run(); }) { thread_.detach(); }
 
-  void begin(std::vector<Poke> pokes) {
-    pokes_ = std::move(pokes);
-    state_.store(kBegin);
-    state_.notify_one();
-    while (state_.load() == kBegin) std::this_thread::yield();
+  void set(std::vector<Poke> pokes) {
+    {
+      const std::lock_guard lock(mutex_);
+      pokes_ = std::move(pokes);
+    }
+    changed_.notify_all();
   }
-  void end() {
-    state_.store(kEnd);
-    while (state_.load() == kEnd) std::this_thread::yield();
+  // From then on nothing changes any more.
+  void rest() {
+    set({});
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !is_busy_; });
   }
 
  private:
-  enum State { kIdle, kBegin, kBusy, kEnd };
+  static constexpr int kRounds = 200;
 
   void run() {
     for (;;) {
-      state_.wait(kIdle);
-      State begun = kBegin;
-      state_.compare_exchange_strong(begun, kBusy);
-      while (state_.load(std::memory_order_relaxed) == kBusy) poke();
-      state_.store(kIdle);
+      std::unique_lock lock(mutex_);
+      is_busy_ = false;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return !pokes_.empty(); });
+      is_busy_ = true;
+      std::vector<Poke> pokes = pokes_;
+      lock.unlock();
+      for (int round = 0; round < kRounds; ++round) poke(pokes);
     }
   }
-  void poke() {
-    for (Poke& p : pokes_) {
+  static void poke(std::vector<Poke>& pokes) {
+    for (Poke& p : pokes) {
       auto* word = reinterpret_cast<uint64_t*>(shared().calls() + p.at);
       p.value = __atomic_exchange_n(word, p.value, __ATOMIC_RELAXED);
     }
   }
 
-  std::atomic<State> state_{kIdle};
+  std::mutex mutex_;
+  std::condition_variable changed_;
   std::vector<Poke> pokes_;
-  std::thread thread_;
+  bool is_busy_ = false;
+  std::thread thread_;  // the last one: it uses the others
 };
 
 // In the records that were just written, in the slots and in the ring's own numbers.
@@ -88,8 +98,8 @@ Vandal::Poke poke_of(Numbers& numbers, uint64_t from, uint64_t to) {
   return {at / 8 * 8, value % 4 == 0 ? value : value % 1024};
 }
 
-// The emulator, new for each input, so that a kernel's error or a module is nothing to the next one. What is only a
-// lot of work is refused: large grids, whose time a policy limits.
+// The emulator, new for each input, so that a kernel's error or a module is nothing to the next one. What is
+// only a lot of work is refused: large grids, whose time a policy limits.
 constexpr uint64_t kOutputBytes = 4096;
 
 class Bounded final : public emu::Emulated {
@@ -106,7 +116,8 @@ class Bounded final : public emu::Emulated {
   static constexpr uint64_t kMostBlocks = 64;
 };
 
-// Device code that the submission's calls can name: kernel 0 writes where its argument says, and into a variable.
+// Device code that the submission's calls can name: kernel 0 writes where its argument says, and into
+// a variable.
 constexpr std::string_view kPtx =
     ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 8 .b8 g[64];\n"
     ".visible .entry k(.param .u64 a, .param .u64 b)\n{\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [a];\n"
@@ -159,6 +170,9 @@ uint64_t lend_output(cudart::Backend& backend, Server& server, Forger& forger) {
 
 void serve(Numbers& numbers, Server& server, Writer& writer, Forger& forger) {
   static Vandal* const vandal = new Vandal;
+  struct Resting {
+    ~Resting() { vandal->rest(); }
+  } resting;
   for (int turn = 0; turn < 100 && !numbers.ended(); ++turn) {
     const uint64_t from = shared().control().head.load();
     std::vector<Forged> batch(1 + numbers.next() % 6);
@@ -168,15 +182,8 @@ void serve(Numbers& numbers, Server& server, Writer& writer, Forger& forger) {
     }
     std::vector<Vandal::Poke> pokes(numbers.next() % 8 < 5 ? 0 : 1 + numbers.next() % 4);
     for (auto& poke : pokes) poke = poke_of(numbers, from, shared().control().head.load());
-    if (pokes.empty()) {
-      server.serve(batch.size() + 1);
-    } else {
-      vandal->begin(pokes);
-      struct Ending {
-        ~Ending() { vandal->end(); }
-      } ending;
-      server.serve(batch.size() + 1);
-    }
+    vandal->set(std::move(pokes));
+    server.serve(batch.size() + 1);
     for (const Forged& forged : batch)
       if (forged.record.slot < wire::kSlots) forger.learn(forged, shared().slot(forged.record.slot));
     server.take_places();
