@@ -87,19 +87,18 @@ class Vandal {
   std::thread thread_;  // the last one: it uses the others
 };
 
-// In the records that were just written, in the slots and in the ring's own numbers.
-Vandal::Poke poke_of(Numbers& numbers, uint64_t from, uint64_t to) {
+// Mostly in the headers of the records that were just written; else in their data, the slots and the
+// ring's own numbers.
+Vandal::Poke poke_of(Numbers& numbers, const std::vector<uint64_t>& records) {
   const uint64_t where = numbers.next(), value = numbers.next();
-  const uint64_t written = std::max<uint64_t>(to - from, 8);
-  size_t at = wire::kRingOffset + (from + where / 8 % written) % wire::kRingBytes;
+  const uint64_t record = records[where / 64 % records.size()], field = where / 8 % 8;
+  size_t at = wire::kRingOffset + (record + 8 * field) % wire::kRingBytes;
   if (where % 8 == 1) at = wire::kSlotsOffset + where / 8 % (wire::kSlots * wire::kSlotBytes);
   if (where % 8 == 2) at = offsetof(wire::Control, head) + where / 8 % 128;
-  if (where % 8 == 3) at = wire::kBulkOffset + where / 8 % 4096;
-  return {at / 8 * 8, value % 4 == 0 ? value : value % 1024};
+  if (where % 8 == 3) at = wire::kRingOffset + (record + where / 8) % (wire::kRingBytes - 8);
+  return {at / 8 * 8, value % 2 == 0 ? value : value % 1024};
 }
 
-// The emulator, new for each input, so that a kernel's error or a module is nothing to the next one. What is
-// only a lot of work is refused: large grids, whose time a policy limits.
 constexpr uint64_t kOutputBytes = 4096;
 
 class Bounded final : public emu::Emulated {
@@ -174,14 +173,15 @@ void serve(Numbers& numbers, Server& server, Writer& writer, Forger& forger) {
     ~Resting() { vandal->rest(); }
   } resting;
   for (int turn = 0; turn < 100 && !numbers.ended(); ++turn) {
-    const uint64_t from = shared().control().head.load();
+    std::vector<uint64_t> records;
     std::vector<Forged> batch(1 + numbers.next() % 6);
     for (Forged& forged : batch) {
       forged = forger.call();
+      records.push_back(shared().control().head.load());
       writer.write(forged.record, forged.data);
     }
     std::vector<Vandal::Poke> pokes(numbers.next() % 8 < 5 ? 0 : 1 + numbers.next() % 4);
-    for (auto& poke : pokes) poke = poke_of(numbers, from, shared().control().head.load());
+    for (auto& poke : pokes) poke = poke_of(numbers, records);
     vandal->set(std::move(pokes));
     server.serve(batch.size() + 1);
     for (const Forged& forged : batch)
