@@ -34,8 +34,7 @@ class Numbers {
   std::string_view left_;
 };
 
-// Writes other values into the calls' memory, and back, beside whoever reads it. Nobody waits for it, since
-// on a busy machine each handshake would cost a turn of the scheduler; only rest() does.
+// Writes other values into the calls' memory, and back, beside whoever reads it.
 class Vandal {
  public:
   struct Poke {
@@ -45,11 +44,11 @@ class Vandal {
   Vandal() : thread_([this] { run(); }) { thread_.detach(); }
 
   void set(std::vector<Poke> pokes) {
-    {
-      const std::lock_guard lock(mutex_);
-      pokes_ = std::move(pokes);
-    }
+    std::unique_lock lock(mutex_);
+    const bool begins = !pokes.empty();
+    pokes_ = std::move(pokes);
     changed_.notify_all();
+    if (begins) changed_.wait(lock, [this] { return is_busy_; });  // asleep, so that it gets the processor
   }
   // From then on nothing changes any more.
   void rest() {
@@ -64,10 +63,11 @@ class Vandal {
   void run() {
     for (;;) {
       std::unique_lock lock(mutex_);
-      is_busy_ = false;
+      is_busy_ = !pokes_.empty();
       changed_.notify_all();
       changed_.wait(lock, [this] { return !pokes_.empty(); });
       is_busy_ = true;
+      changed_.notify_all();
       std::vector<Poke> pokes = pokes_;
       lock.unlock();
       for (int round = 0; round < kRounds; ++round) poke(pokes);
