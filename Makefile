@@ -30,6 +30,8 @@ OUTPUT ?=
 REMOTE ?=
 INPUT ?=
 ARCHITECTURES ?=
+MINUTES ?=
+export MINUTES
 export PARAMS SUBMISSION OUTPUT REMOTE INPUT ARCHITECTURES
 export BUILD LAB BACKEND CASE CASES POLICY RUN SUBMISSIONS DEMO_CLASS DEMO_RUN
 
@@ -63,7 +65,7 @@ help:  ## this list
 	@echo 'Example:   make grade LAB=spmm SUBMISSIONS="hand-ins/week 7" RUN=runs/week7'
 
 # What scripts/bootstrap gets: what builds and judges; for a report its Python packages, too; for the tests, all.
-FOR_TESTS := bootstrap check check-quick lint tidy format ctest pytest build-tests bench-emulator
+FOR_TESTS := bootstrap fuzz check check-quick lint tidy format ctest pytest build-tests bench-emulator
 WITHOUT_REPORTS := build test submit cases contract check-input package handout wheel
 # What is tested or travels is compiled whole; what is used here, as quickly as possible.
 WHOLE := $(filter $(FOR_TESTS) package handout wheel,$(MAKECMDGOALS))
@@ -167,6 +169,10 @@ pytest: build-tests  ## Python tests: reports, the corpus of submissions
 	trap - EXIT
 	cat "$$log"
 	exit $$status
+
+.PHONY: fuzz
+fuzz: bootstrap  ## fuzz what reads hostile and foreign bytes, with sanitizers: [MINUTES=10], for a night
+	@scripts/fuzz --minutes "$${MINUTES:-10}"
 
 .PHONY: test
 test: build  ## a student's own run of student/: [LAB=, default all; CASE= BACKEND= POLICY=; REMOTE=host: on the course's GPU]

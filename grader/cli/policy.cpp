@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -31,13 +30,9 @@ namespace {
 
 // A policy names its lab, and the lab says which datasets and baselines it may speak of.
 Policy checked_policy(const fs::path& file) {
-  static const std::regex kLab(R"((?:^|\n)lab:\s*['"]?([A-Za-z0-9_-]+))");
-  const std::string text = read_text(file);
-  std::smatch part;
-  if (!std::regex_search(text, part, kLab))
-    throw UsageError("{}: lab: expected a lab's name, got nothing", file.string());
-  const std::string name = part[1];
-  const Lab& lab = find_lab(name);
+  const YamlPlace name = YamlPlace::parse(read_text(file), file.string())["lab"];
+  if (!name.is_scalar()) throw UsageError("{}: lab: expected a lab's name, got nothing", file.string());
+  const Lab& lab = find_lab(name.text());
   PolicyVocabulary known = vocabulary_of(lab);
   known.gpus = known_gpus();
   const Policy policy = load_policy(file, known);

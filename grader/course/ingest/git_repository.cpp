@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::seconds kReading{20};
+constexpr std::size_t kLongestAddress = 2000;  // std::regex recurses once for each character
 
 // Only our own settings count, and the credentials that the person at the keyboard has: those are asked for
 // once, from his own settings.
@@ -63,9 +64,10 @@ ProcessResult read_with_git(const fs::path& git_folder, std::vector<std::string>
 
 // "a1b2... 1773874680" of the first line; git prints what the commits' authors wrote.
 std::optional<Commit> commit_in(const std::string& output) {
-  static const std::regex kForm(R"(([0-9a-f]{40}(?:[0-9a-f]{24})?) (\d{1,15})\n[^]*)");
+  static const std::regex kForm(R"(([0-9a-f]{40}(?:[0-9a-f]{24})?) (\d{1,15}))");
+  const std::string line = output.substr(0, std::min(output.find('\n'), kLongestAddress));
   std::smatch part;
-  if (!std::regex_match(output, part, kForm)) return std::nullopt;
+  if (!std::regex_match(line, part, kForm)) return std::nullopt;
   return Commit{part[1], std::stoll(part[2])};
 }
 
@@ -147,6 +149,7 @@ std::string address_problem(const std::string& url) {
       R"((?:[A-Za-z0-9_.][A-Za-z0-9_.-]*@)[A-Za-z0-9][A-Za-z0-9.-]*:[^:\s\x00-\x1f-][^\s\x00-\x1f]*)");
   static const std::regex kScheme(R"(([A-Za-z][A-Za-z0-9+.-]*):.*)");
   static const std::regex kPassword(R"([a-z]+://[^/@]*:[^/@]*@.*)");
+  if (url.size() > kLongestAddress) return fmt::format("an address of more than {} bytes", kLongestAddress);
   if (std::regex_match(url, kPassword))
     return "a password in the address would stand in the run's files; let git's credential helper have it";
   if (std::regex_match(url, kHttps) || std::regex_match(url, kSsh) || std::regex_match(url, kShort))

@@ -98,8 +98,10 @@ void Groups::keep_each_student_in_one() {
       if (before == nullptr || latest(group) >= latest(*before)) before = &group;
     }
   }
-  for (auto& [key, group] : groups_)
+  for (auto& entry : groups_) {
+    Group& group = entry.second;
     std::erase_if(group.members, [&](std::size_t member) { return home[member] != &group; });
+  }
 }
 
 void Groups::choose(const Roster& roster, const std::string& attempts) {

@@ -11,6 +11,8 @@ namespace warpgrade {
 namespace {
 
 constexpr const char* kZones = "/usr/share/zoneinfo";
+// std::regex recurses once for each character that a repetition takes: a long text would end the program.
+constexpr std::size_t kLongestTime = 100, kLongestZone = 100;
 
 // The C library knows zones by the environment's TZ alone, which belongs to the whole process.
 class ZoneInForce {
@@ -50,7 +52,7 @@ TimeZone TimeZone::named(const std::string& name) {
   static const std::regex kForm(R"([A-Za-z0-9+_-]+(/[A-Za-z0-9+_-]+)*)");
   TimeZone zone;
   if (name == "UTC") return zone;
-  if (!std::regex_match(name, kForm) ||
+  if (name.size() > kLongestZone || !std::regex_match(name, kForm) ||
       !std::filesystem::is_regular_file(std::filesystem::path(kZones) / name))
     throw UsageError("timezone: expected a name such as Europe/Berlin or UTC, of those in {}; got '{}'",
                      kZones, name);
@@ -96,7 +98,7 @@ std::optional<std::int64_t> parse_time(const std::string& text, const TimeZone& 
   static const std::regex kForm(
       R"(\s*(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?\s*(Z|UTC|[+-]\d\d:?\d\d)?)?\s*)");
   std::smatch part;
-  if (!std::regex_match(text, part, kForm)) return std::nullopt;
+  if (text.size() > kLongestTime || !std::regex_match(text, part, kForm)) return std::nullopt;
   const bool day_only = !part[4].matched;
   const auto number = [&](int i, int otherwise) { return part[i].matched ? std::stoi(part[i]) : otherwise; };
   std::tm time = {};
@@ -106,7 +108,8 @@ std::optional<std::int64_t> parse_time(const std::string& text, const TimeZone& 
   time.tm_hour = number(4, 23);
   time.tm_min = number(5, 59);
   time.tm_sec = number(6, day_only ? 59 : 0);
-  if (time.tm_hour > 23 || time.tm_min > 59 || time.tm_sec > 60) return std::nullopt;
+  // An earlier year is a slip of the pen, and format_time() would not write it with four figures.
+  if (time.tm_year < 70 || time.tm_hour > 23 || time.tm_min > 59 || time.tm_sec > 60) return std::nullopt;
   const std::string offset = part[7];
   if (offset.empty()) return zone.seconds_of(time);
   const auto seconds = TimeZone().seconds_of(time);

@@ -125,12 +125,14 @@ class Reader {
       if (symbol.st_name == 0) continue;
       const auto name = text(names_, symbol.st_name);
       if (!name) return fail("a symbol's name beyond the table's end");
-      // ".symver" and the like append a version: "dlopen@GLIBC_2.2.5" is dlopen.
-      symbols.push_back(
-          {name->substr(0, name->find('@')), static_cast<unsigned char>(ELF64_ST_BIND(symbol.st_info)),
-           static_cast<unsigned char>(ELF64_ST_TYPE(symbol.st_info)), symbol.st_shndx != SHN_UNDEF,
-           static_cast<std::size_t>(entries_.data() - bytes_.data()) + offset +
-               offsetof(Elf64_Sym, st_info)});
+      // ".symver" and the like append a version: "dlopen@GLIBC_2.2.5" is dlopen, and "@V" is nameless.
+      const std::string_view bare = name->substr(0, name->find('@'));
+      if (bare.empty()) continue;
+      symbols.push_back({bare, static_cast<unsigned char>(ELF64_ST_BIND(symbol.st_info)),
+                         static_cast<unsigned char>(ELF64_ST_TYPE(symbol.st_info)),
+                         symbol.st_shndx != SHN_UNDEF,
+                         static_cast<std::size_t>(entries_.data() - bytes_.data()) + offset +
+                             offsetof(Elf64_Sym, st_info)});
     }
     return true;
   }

@@ -94,6 +94,7 @@ class Explanation {
  private:
   // Whether the linker speaks of it, in whatever quotes.
   bool is_told(const std::string& name) const {
+    if (name.empty()) return false;
     for (std::size_t at = 0; (at = words_.find(name, at)) != std::string::npos; at += name.size()) {
       const char before = at == 0 ? '\n' : words_[at - 1];
       const std::size_t end = at + name.size();

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/text.h"
 #include "judge/compile/compiler.h"
 #include "judge/compile/demangle.h"
 
@@ -46,8 +47,7 @@ void read_line(std::string_view line, std::vector<KernelResources>& kernels) {
   const std::string_view name = quoted_after(line, "Compiling entry function '");
   if (!name.empty()) {
     if (kernels.size() < kMostKernels)
-      kernels.push_back({std::string(name.substr(0, kLongestName)),
-                         std::string(quoted_after(line, "' for '").substr(0, 20))});
+      kernels.push_back({plain_line(name, kLongestName), plain_line(quoted_after(line, "' for '"), 20)});
     return;
   }
   if (kernels.empty()) return;

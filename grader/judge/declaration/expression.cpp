@@ -193,6 +193,19 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
+// What floor_div() leaves: as large as `b` at most, with its sign.
+std::int64_t floor_rest(std::int64_t a, std::int64_t b) {
+  if (b == 0) throw std::domain_error("division by zero");
+  if (b == -1) return 0;
+  const std::int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  const std::int64_t quotient = floor_div(a, b);
+  return floor_rest(a, b) != 0 ? quotient + 1 : quotient;
+}
+
 std::int64_t whole_pow(std::int64_t base, std::int64_t exponent) {
   if (exponent < 0 || exponent > 64) throw std::domain_error("pow: expected an exponent from 0 to 64");
   std::int64_t result = 1;
@@ -223,10 +236,10 @@ std::int64_t apply(const std::string& name, std::int64_t a, std::int64_t b) {
   if (name == "negative") overflows = __builtin_sub_overflow(std::int64_t{0}, a, &result);
   if (overflows) too_large();
   if (name == "/") return floor_div(a, b);
-  if (name == "%") return a - b * floor_div(a, b);
+  if (name == "%") return floor_rest(a, b);
   if (name == "min") return std::min(a, b);
   if (name == "max") return std::max(a, b);
-  if (name == "ceil_div") return b > 0 ? floor_div(a, b) + (a % b != 0 ? 1 : 0) : -floor_div(-a, b);
+  if (name == "ceil_div") return ceil_div(a, b);
   if (name == "pow") return whole_pow(a, b);
   if (name == "sqrt") return whole_sqrt(a);
   if (name == "log2") return whole_log2(a);

@@ -1,20 +1,49 @@
 #include "judge/declaration/npy_file.h"
 
+#include <charconv>
 #include <fstream>
-#include <regex>
-#include <sstream>
 #include <stdexcept>
+#include <string_view>
+
+#include "base/text.h"
 
 namespace warpgrade::declaration {
 namespace {
 
-constexpr std::size_t kLongestHeader = 1 << 16;
+constexpr std::size_t kLongestHeader = 1 << 16, kLongestType = 40;
+constexpr std::size_t kMostDimensions = 64;  // NumPy 2's
 
-std::string between(const std::string& text, const std::regex& pattern, const char* what) {
-  std::smatch found;
-  if (!std::regex_search(text, found, pattern))
+// The header is a literal of Python's: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }. What
+// stands behind a key, from `begin` to before one of `ends`.
+std::string_view value_of(std::string_view header, const std::string& key, std::string_view begin,
+                          std::string_view ends, const char* what) {
+  const std::string quoted = "'" + key + "':";
+  const std::size_t at = header.find(quoted);
+  std::string_view value = at == std::string_view::npos ? "" : header.substr(at + quoted.size());
+  value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+  const std::size_t end = value.find_first_of(ends, begin.size());
+  if (!value.starts_with(begin) || end == std::string_view::npos)
     throw std::invalid_argument(std::string("its header does not say ") + what);
-  return found[1];
+  return value.substr(begin.size(), end - begin.size());
+}
+
+// "2, 3" and "3," and "".
+std::vector<std::int64_t> extents_of(std::string_view shape) {
+  std::vector<std::int64_t> extents;
+  while (!shape.empty()) {
+    std::string_view extent = shape.substr(0, shape.find(','));
+    shape.remove_prefix(std::min(extent.size() + 1, shape.size()));
+    extent.remove_prefix(std::min(extent.find_first_not_of(' '), extent.size()));
+    if (extent.empty() && shape.empty()) break;
+    std::int64_t number = -1;
+    const auto [end, error] = std::from_chars(extent.data(), extent.data() + extent.size(), number);
+    if (extents.size() == kMostDimensions || error != std::errc() || number < 0 ||
+        end != extent.data() + extent.size())
+      throw std::invalid_argument("its header does not say the shape: expected whole numbers, got '" +
+                                  plain_line(extent, 40) + "'");
+    extents.push_back(number);
+  }
+  return extents;
 }
 
 // The header's length, in its first bytes behind the magic word and the version.
@@ -38,12 +67,12 @@ NpyHeader read_npy_header(const std::filesystem::path& path) {
     throw std::invalid_argument("it ends within its header");
   NpyHeader result;
   result.offset = static_cast<std::size_t>(file.tellg());
-  result.dtype = between(header, std::regex("'descr': *'([^']*)'"), "a type of plain numbers ('descr')");
-  if (between(header, std::regex("'fortran_order': *(\\w+)"), "the order ('fortran_order')") != "False")
+  result.dtype = value_of(header, "descr", "'", "'", "a type of plain numbers ('descr')");
+  if (result.dtype.size() < 2 || result.dtype.size() > kLongestType)
+    throw std::invalid_argument("its header does not say a type of plain numbers ('descr')");
+  if (value_of(header, "fortran_order", "", ",}", "the order ('fortran_order')") != "False")
     throw std::invalid_argument("it is in Fortran's order: save numpy.ascontiguousarray(...) of it");
-  std::istringstream shape(between(header, std::regex("'shape': *\\(([^)]*)\\)"), "the shape"));
-  for (std::string extent; std::getline(shape, extent, ',');)
-    if (extent.find_first_of("0123456789") != std::string::npos) result.shape.push_back(std::stoll(extent));
+  result.shape = extents_of(value_of(header, "shape", "(", ")", "the shape"));
   return result;
 }
 

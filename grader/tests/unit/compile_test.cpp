@@ -63,6 +63,14 @@ TEST(Ptxas, LinesThatASourcePrintsItselfDoNoHarm) {
   EXPECT_EQ(kernels[3].registers, 0);
 }
 
+TEST(Ptxas, NamesAreCutBetweenCharacters) {
+  const std::string letters = "aäääääääääää";  // byte 20 is the first half of a letter
+  const auto kernels = parse_ptxas("Compiling entry function 'k' for '" + letters + "'\n");
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(valid_utf8(kernels[0].architecture), kernels[0].architecture);
+  EXPECT_NO_THROW(kernels[0].to_json().dump());
+}
+
 TEST(Ptxas, HundredsOfNamesAreAllDemangled) {
   std::string log;
   for (int i = 100; i < 350; ++i) log += fmt::format("Compiling entry function '_Z4k{}i' for 'sm_90'\n", i);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <sstream>
 
@@ -78,6 +79,24 @@ TEST(Expression, NeverOverflowsWithoutSayingSo) {
         EXPECT_THROW(Expression(text).whole(v), std::domain_error) << a << op << b;
     }
   }
+}
+
+// Both were undefined: the rest by way of a product, the quotient by way of -a.
+TEST(Expression, DividesNumbersAtTheEdgeOf64Bits) {
+  const auto least = std::numeric_limits<std::int64_t>::min();
+  const auto most = std::numeric_limits<std::int64_t>::max();
+  const auto result = [](const char* text, std::int64_t a, std::int64_t b) {
+    return Expression(text).whole({{"a", Value::of(a)}, {"b", Value::of(b)}});
+  };
+  EXPECT_EQ(result("a % b", 63, least), 63 + least);
+  EXPECT_EQ(result("a % b", least, most), most - 1);
+  EXPECT_EQ(result("a % b", least, -1), 0);
+  EXPECT_EQ(result("ceil_div(a, b)", least, -2), most / 2 + 1);
+  EXPECT_EQ(result("ceil_div(a, b)", least, 3), least / 3);
+  EXPECT_EQ(result("ceil_div(a, b)", 7, -2), -3);
+  EXPECT_EQ(result("ceil_div(a, b)", -7, -2), 4);
+  EXPECT_THROW(result("ceil_div(a, b)", least, -1), std::domain_error);
+  EXPECT_THROW(result("a % b", 1, 0), std::domain_error);
 }
 
 TEST(Expression, SaysWhereItIsWrong) {

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "judge/compile/inspect.h"
+#include "judge/compile/link_problem.h"
 
 namespace warpgrade {
 namespace {
@@ -52,6 +53,20 @@ TEST(ElfSymbols, EveryBindingAndTypeIsSeen) {
                                                        "one", "shared", "per_thread"}));
   const std::set<std::string> wanted = names(found, false);
   for (const char* name : {"wanted", "wanted_weakly", "old"}) EXPECT_TRUE(wanted.contains(name)) << name;
+}
+
+// "@V1" is a version and no name. Looking for a nameless symbol in the linker's words took forever.
+TEST(ElfSymbols, ASymbolThatIsOnlyAVersionIsNameless) {
+  std::string object = assembled(".text\n.globl vV1\nvV1: nop\n.globl fun\nfun: nop\n");
+  object.replace(object.find("vV1"), 1, "@");
+  const ElfSymbols found = read_elf_symbols(object);
+  ASSERT_FALSE(found.problem.has_value()) << *found.problem;
+  EXPECT_EQ(names(found, true), std::set<std::string>{"fun"});
+  const auto problem =
+      explain_link({{"a.cu", object}, {"b.cu", object}},
+                   "multiple definition of `fun'; b.o: first defined here\n", "warpgrade/spmm.h");
+  ASSERT_TRUE(problem.has_value());
+  EXPECT_NE(problem->message.find("fun is defined in a.cu and b.cu"), std::string::npos) << problem->message;
 }
 
 TEST(ElfSymbols, SectionsForLinkTimeOptimisationAreRefused) {

@@ -19,7 +19,7 @@ namespace warpgrade::emu {
 // cudaLimitStackSize: bytes of stack a thread has.
 size_t stack_limit();
 
-class Emulated final : public cudart::Backend {
+class Emulated : public cudart::Backend {
  public:
   static Emulated& instance();
 

@@ -52,8 +52,13 @@ constexpr bool kBuiltV4 = false;
 #endif
 
 const char* choose_isa() {
+#ifdef __clang__  // some versions do not know the word; every processor with AVX2 has it
+  const bool has_f16c = true;
+#else
+  const bool has_f16c = __builtin_cpu_supports("f16c");
+#endif
   const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+                      __builtin_cpu_supports("bmi2") && has_f16c;
   const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512cd");

@@ -61,7 +61,7 @@ class WriteSetFinder {
   bool follow(const LinearInst& i) {
     if (i.operands.empty() || i.is("st") || i.is("bra")) return false;
     Origin origin;
-    if (i.is("ld") && has(i, "param")) {
+    if (i.is("ld") && has(i, "param") && i.operands.size() > 1) {
       const Ref& from = i.operands[1];
       if (from.reg != kNoRegister || from.space == Space::local) {  // not of the kernel
         origin.unknown = true;
@@ -80,7 +80,9 @@ class WriteSetFinder {
   void note_store(const LinearInst& i) {
     const bool stores = i.is("st") || i.is("red") || i.is("atom") || (i.is("cp") && has(i, "bulk")) ||
                         (i.is("wmma") && has(i, "store"));
-    if (!stores || i.operands.empty() || has(i, "shared") || has(i, "local") || has(i, "param")) return;
+    if (!stores || i.operands.size() < (i.is("atom") ? 2 : 1) || has(i, "shared") || has(i, "local") ||
+        has(i, "param"))
+      return;
     const Ref& target = i.operands[i.is("atom") ? 1 : 0];
     const Origin origin = origin_of(target);
     set_.anything |= origin.unknown || origin.offsets.empty() || target.kind == Ref::Kind::symbol;

@@ -141,6 +141,13 @@ TEST(MalformedPtx, brace_taken_for_a_name_is_refused) {
   EXPECT_NE(refusal(".reg .b32 %r<2>; @{ ret; } ret;").size(), 0u);
 }
 
+// The search for what a kernel writes read the operand behind the last one.
+TEST(MalformedPtx, load_and_atomic_of_one_operand_are_refused) {
+  EXPECT_NE(refusal(".reg .b64 %rd<3>; ld.param.u64 %rd1;").size(), 0u);
+  EXPECT_NE(refusal(".reg .b32 %r<3>; atom.global.add.u32 %r1;").size(), 0u);
+  EXPECT_NE(refusal(".reg .b32 %r<3>; red.global.add.u32;").size(), 0u);
+}
+
 TEST(MalformedPtx, declaration_that_ends_early_is_refused) {
   EXPECT_NE(refusal(".reg .pred").find("unexpected end"), std::string::npos);
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <random>
 #include <vector>
@@ -26,7 +27,10 @@ struct Forged {
 
 class Forger {
  public:
-  explicit Forger(unsigned seed) : random_(seed) {}
+  // All is drawn from these numbers: a seed's, or what a fuzzer chose.
+  using Numbers = std::function<uint64_t()>;
+  explicit Forger(Numbers numbers) : random_(std::move(numbers)) {}
+  explicit Forger(unsigned seed) : random_(std::mt19937_64(seed)) {}
 
   // Any call; what was staged before is named mostly, because all else ends the process.
   Forged call();
@@ -59,7 +63,7 @@ class Forger {
   std::vector<uint8_t> graph();
   void damage(Forged& f);
 
-  std::mt19937_64 random_;
+  Numbers random_;
   std::vector<Memory> memory_;
   uint64_t staged_ = 0;
 };
@@ -304,11 +308,12 @@ inline Forged Forger::call() {
   if (facts.data != wire::Data::none) {
     f.data.resize(chance(8) ? number(70'000) : number(300));
     const bool is_name = facts.data == wire::Data::name;
+    std::minstd_rand bytes(static_cast<unsigned>(random_()));
     for (size_t k = 0; k < f.data.size(); ++k) {
       const bool is_new = k < 200;  // the rest repeats
       f.data[k] = !is_new   ? f.data[k - 200]
-                  : is_name ? static_cast<uint8_t>('a' + number(26))
-                            : static_cast<uint8_t>(random_());
+                  : is_name ? static_cast<uint8_t>('a' + bytes() % 26)
+                            : static_cast<uint8_t>(bytes() >> 8);
     }
     if (is_name && f.data.size() > wire::kMostName && !chance(200)) f.data.resize(10);
   }
