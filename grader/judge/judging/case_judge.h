@@ -179,8 +179,8 @@ class CaseJudge {
   CaseBudget::Calls behind_timing_;     // that the order has behind the timed phase
   std::unique_ptr<CaseBuffers> buffers_;
   DeviceMemoryLimit device_memory_;
-  // What an empty run takes on this device, as a baseline of ours measured it: it is taken off both sides'
-  // times.
+  // What an empty run takes on this device, as a baseline of ours measured it: it is taken off both
+  // sides' times.
   std::optional<double> trusted_constant_us_;
   std::unique_ptr<TimedPhase> phase_;          // while there is one
   Arguments timed_arguments_;                  // of the last timed pair

@@ -22,8 +22,8 @@ using protocol::Op;
 
 constexpr double kSlowBaselineUs = 5e5;  // a baseline that is not in every pair has one run in each process,
                                          // until it has taken this long
-// Pairs that may be redone, as a share of those that are kept, or a few: of pairs while the GPU throttled, and
-// of pairs whose start was not known in time. More would let a program choose the runs that count.
+// Pairs that may be redone, as a share of those that are kept, or a few: of pairs while the GPU throttled,
+// and of pairs whose start was not known in time. More would let a program choose the runs that count.
 constexpr double kRedoneShare = 0.2;
 constexpr int kFewRedone = 8;
 
@@ -340,7 +340,8 @@ void CaseJudge::start_partner() {
   phase_->partners.push_back({std::move(partner), std::move(attached)});
 }
 
-// The submission's next process is in the first one's place; after a fault it stays there: it has the messages.
+// The submission's next process is in the first one's place; after a fault it stays there: it has
+// the messages.
 std::optional<Outcome> CaseJudge::take_partner() {
   if (phase_->partners.empty()) start_partner();
   auto attached = std::move(phase_->partners.front().attached);

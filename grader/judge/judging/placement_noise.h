@@ -1,8 +1,8 @@
-// Where the driver puts a process's context on the device decides what a launch costs there: 1.69 or 1.88 us on
-// an H100 (judge/measure/paired_timing.h). The driver takes the first pages that are free, so processes that
-// start in the same situation lie in the same places: a class's submissions would all have the same luck,
-// and five processes of one would be no five draws. Memory of random size that the judge holds meanwhile
-// makes each start another situation.
+// Where the driver puts a process's context on the device decides what a launch costs there: 1.69 or 1.88 us
+// on an H100 (judge/measure/paired_timing.h). The driver takes the first pages that are free, so processes
+// that start in the same situation lie in the same places: a class's submissions would all have the same
+// luck, and five processes of one would be no five draws. Memory of random size that the judge holds
+// meanwhile makes each start another situation.
 #pragma once
 
 #include <cstddef>

@@ -75,7 +75,8 @@ TEST(GeometricInterval, OfOneValueHoldsNothing) {
   EXPECT_THROW(geometric_interval({}), std::invalid_argument);
 }
 
-// Processes of one program have one of two speeds, as on an H100; a bootstrap of five covers too little there.
+// Processes of one program have one of two speeds, as on an H100; a bootstrap of five covers too
+// little there.
 TEST(GeometricInterval, HoldsTheTruthOfTwoKindsOfProcesses) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -11,8 +11,9 @@ using cudart::MemoryKind;
 using cudart::StreamId;
 
 constexpr uint64_t kBounceAlign = 256;
-// The driver overwrites what it takes back in pages of 2 MiB. Smaller pieces come from a page that the process
-// keeps: the next allocation would find in them what was left there (seen on an H100 with driver 580).
+// The driver overwrites what it takes back in pages of 2 MiB. Smaller pieces come from a page that the
+// process keeps: the next allocation would find in them what was left there (seen on an H100 with
+// driver 580).
 constexpr uint64_t kPageBytes = uint64_t{2} << 20;
 
 CUdeviceptr address_of(const void* pointer) {

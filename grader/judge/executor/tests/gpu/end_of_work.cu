@@ -1,9 +1,11 @@
-// What the clock of a timed run relies on: a plain kernel behind programmatic launches begins after the work has ended.
-// The stamp (driver/timing_kernels.cu, warpgrade_end) is such a kernel behind the join of all streams. Here kernels let
-// their dependents start at once and work on for 200 us; empty kernels behind them are launched programmatically and do
-// not wait; then comes the stamp. The CUDA Programming Guide promises no more than the order of a stream
-// (section "Programmatic Dependent Launch and Synchronization"), so each architecture is tried.
-//   nvcc -std=c++17 -arch=native end_of_work.cu && ./a.out        exit code 0: always; 1: the stamp came early
+// What the clock of a timed run relies on: a plain kernel behind programmatic launches begins after the work
+// has ended. The stamp (driver/timing_kernels.cu, warpgrade_end) is such a kernel behind the join of all
+// streams. Here kernels let their dependents start at once and work on for 200 us; empty kernels behind them
+// are launched programmatically and do not wait; then comes the stamp. The CUDA Programming Guide promises no
+// more than the order of a stream (section "Programmatic Dependent Launch and Synchronization"), so each
+// architecture is tried.
+//   nvcc -std=c++17 -arch=native end_of_work.cu && ./a.out        exit code 0: always; 1: the stamp
+//   came early
 #include <cuda_runtime.h>
 
 #include <cstdio>
