@@ -141,7 +141,7 @@ class CaseJudge {
   std::optional<Outcome> take_partner();
   void pause_waiting();
   std::optional<Outcome> begin_partner();
-  std::optional<Outcome> end_partner();
+  std::optional<Outcome> end_partner(bool is_last);
   void retire_partner(std::unique_ptr<RunnerProcess> partner);
   bool plans_are_large() const;
   std::optional<Outcome> next_process_pair();
@@ -160,7 +160,8 @@ class CaseJudge {
   void probe_writers();
   void describe_calls(nlohmann::json& record, Outcome& outcome) const;
   void count_behind_timing();
-  bool leaves_time() const;
+  bool leaves_time(int processes, int runs_each) const;
+  bool is_short_of_time() const;
   void describe_plan(nlohmann::json& record) const;
   void describe_speed(nlohmann::json& record) const;
   void collect_reports(nlohmann::json& record, Outcome& outcome);
