@@ -38,6 +38,7 @@ class Example:
     known_gap: str | None = None
     needs: str | None = None
     earned_like: str | None = None
+    compared_with: str | None = None
     times: str = "all"
 
     def lay_out(self, target: Path) -> None:
@@ -77,6 +78,7 @@ def example_of(name: str, folder: Path | None, expected: dict[str, Any], backend
         known_gap=expected.get("known_gap"),
         needs=expected.get("needs"),
         earned_like=expected.get("earned_like"),
+        compared_with=expected.get("compared_with"),
         times=expected.get("times", "all"),
     )
 

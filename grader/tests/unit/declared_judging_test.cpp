@@ -105,6 +105,46 @@ TEST(DeclaredDraw, OneHotRowsHaveOneCellThatIsNotZero) {
   EXPECT_EQ(places.size(), 7u);
 }
 
+// Cells that are not 0 in each row of `row` cells.
+std::vector<long> cells_kept(const std::vector<float>& cells, long row) {
+  std::vector<long> kept;
+  for (auto at = cells.begin(); at < cells.end(); at += row)
+    kept.push_back(row - std::count(at, at + row, 0.0f));
+  return kept;
+}
+
+TEST(DeclaredDraw, OfSoManyRowsOneIsThinWhereverItLiesAndEveryOtherOfThemKeepsOneCell) {
+  constexpr long kRow = 64, kPer = 16, kGroups = 500;
+  Draw draw;
+  draw.thin_rows = kPer;
+  const auto cells = drawn<float>(draw, Scalar::kFp32, kRow * kPer * kGroups, 7, 1, kRow);
+  EXPECT_EQ(cells, drawn<float>(draw, Scalar::kFp32, kRow * kPer * kGroups, 7, 3, kRow));
+  const std::vector<long> kept = cells_kept(cells, kRow);
+  std::set<long> places, counts;
+  for (long group = 0; group < kGroups; ++group) {
+    const auto first = kept.begin() + group * kPer, thin = std::min_element(first, first + kPer);
+    ASSERT_EQ(std::count(first, first + kPer, kRow), kPer - 1) << group;
+    if (group % 2 == 0) {
+      ASSERT_EQ(*thin, 1) << group;
+    }
+    places.insert(thin - first);
+    counts.insert(*thin);
+  }
+  EXPECT_EQ(places.size(), std::size_t{kPer});
+  EXPECT_GT(*counts.rbegin(), kRow / 3);
+  EXPECT_GT(counts.size(), 20u);
+}
+
+TEST(DeclaredDraw, RowsThatAreNotThinAreDrawnAsWithoutThem) {
+  Draw plain, thin;
+  thin.thin_rows = 4;
+  const auto all =
+      drawn<float>(plain, Scalar::kFp32, 7 * 6, 3, 1, 7);  // the second four of rows is not whole
+  const auto some = drawn<float>(thin, Scalar::kFp32, 7 * 6, 3, 1, 7);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_TRUE(some[i] == 0 || some[i] == all[i]) << i;
+  EXPECT_NE(all, some);
+}
+
 // An output of fp32 or int32 beside its truth.
 template <typename Got, typename Want>
 struct Compared {
