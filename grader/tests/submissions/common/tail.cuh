@@ -1,5 +1,11 @@
-// What the programs with an empty kernel behind their work share. The work is the same in all of them: blocks that are
-// all resident walk over rows. They differ in how the empty kernel behind it is launched, and in what it waits for.
+// What the programs with an empty kernel behind their work, and their twins, share. The work is the same in all of
+// them: blocks that are all resident walk over rows. They differ in how the empty kernel behind it is launched, and in
+// what it waits for.
+//
+// A fair twin is as quick as an honest program with this work can be. An empty kernel that waits has the attack's
+// launches, but ends behind the work: the attack saves its end, honestly, since nothing behind the work is needed. So
+// the work with nothing behind it is a twin, too: no kernel behind it can end sooner. The quickest twin counts, and an
+// attack that is quicker has ended the measurement before its work.
 // griddepcontrol and programmatic launches are of sm_90 and later; below, all launches are plain.
 #pragma once
 #include "warpgrade/spmm.h"
@@ -7,6 +13,7 @@
 namespace tail {
 
 enum class Trigger { kNone, kAtOnce, kAtTheEnd };  // when the work lets the kernel behind it begin
+enum class Behind { kNothing, kEmpty, kEmptyThatWaits };
 
 __device__ __forceinline__ void launch_dependents() {
 #if __CUDA_ARCH__ >= 900
@@ -38,9 +45,9 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocksAnSm)
   if (trigger == Trigger::kAtTheEnd) launch_dependents();
 }
 
-template <bool waits>
+template <Behind behind>
 __global__ void empty_kernel() {
-  if (waits) wait_for_the_work();
+  if (behind == Behind::kEmptyThatWaits) wait_for_the_work();
 }
 
 inline bool has_programmatic_launches() {
@@ -49,11 +56,12 @@ inline bool has_programmatic_launches() {
   return major >= 9;
 }
 
-template <Trigger trigger, bool waits>
-cudaError_t launch_both(const CsrMatrix& a, int k, const float* b, float* c, cudaStream_t stream) {
+template <Trigger trigger, Behind behind>
+cudaError_t launch(const CsrMatrix& a, int k, const float* b, float* c, cudaStream_t stream) {
   static int multiprocessors = 0;
   if (multiprocessors == 0) cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
   work_kernel<trigger><<<multiprocessors * kBlocksAnSm, dim3(32, kWarps), 0, stream>>>(a, k, b, c);
+  if (behind == Behind::kNothing) return cudaGetLastError();
   cudaLaunchAttribute programmatic{};
   programmatic.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   programmatic.val.programmaticStreamSerializationAllowed = 1;
@@ -63,19 +71,19 @@ cudaError_t launch_both(const CsrMatrix& a, int k, const float* b, float* c, cud
   config.stream = stream;
   config.attrs = &programmatic;
   config.numAttrs = trigger != Trigger::kNone && has_programmatic_launches() ? 1 : 0;
-  return cudaLaunchKernelEx(&config, empty_kernel<waits>);
+  return cudaLaunchKernelEx(&config, empty_kernel<behind>);
 }
 
 }  // namespace tail
 
-// For programs that launch both kernels as a graph, which belongs to the outputs that it was captured with.
+// For programs that launch as a graph, which belongs to the outputs that it was captured with.
 struct SpmmPlan {
   cudaGraphExec_t graph = nullptr;
   const float* b = nullptr;
   float* c = nullptr;
 };
 
-template <tail::Trigger trigger, bool waits>
+template <tail::Trigger trigger, tail::Behind behind>
 cudaError_t run_as_graph(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan& plan,
                          cudaStream_t stream) {
   if (plan.b != b || plan.c != c) {
@@ -84,7 +92,7 @@ cudaError_t run_as_graph(const CsrMatrix& a, int k, const float* b, float* c, Sp
     cudaStream_t own;
     cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);
     cudaStreamBeginCapture(own, cudaStreamCaptureModeRelaxed);
-    tail::launch_both<trigger, waits>(a, k, b, c, own);
+    tail::launch<trigger, behind>(a, k, b, c, own);
     cudaStreamEndCapture(own, &captured);
     cudaGraphInstantiate(&plan.graph, captured, 0);
     cudaGraphDestroy(captured);

@@ -3,5 +3,5 @@
 #include "tail.cuh"
 
 cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan*, cudaStream_t stream) {
-  return tail::launch_both<tail::Trigger::kAtOnce, false>(a, k, b, c, stream);
+  return tail::launch<tail::Trigger::kAtOnce, tail::Behind::kEmpty>(a, k, b, c, stream);
 }

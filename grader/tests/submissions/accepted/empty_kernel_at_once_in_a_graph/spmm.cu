@@ -4,5 +4,5 @@
 
 cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan* plan,
                      cudaStream_t stream) {
-  return run_as_graph<tail::Trigger::kAtOnce, false>(a, k, b, c, *plan, stream);
+  return run_as_graph<tail::Trigger::kAtOnce, tail::Behind::kEmpty>(a, k, b, c, *plan, stream);
 }
