@@ -60,7 +60,7 @@ def thin_out(cells: Floats, per: int, random: np.random.Generator) -> None:
     rows, row = cells.shape
     for group in range(rows // per):
         share = 0.0 if group % 2 == 0 else 2.0 ** -random.integers(1, row.bit_length(), endpoint=True)
-        kept = random.random(row) < share
+        kept = np.asarray(random.random(row) < share)
         kept[random.integers(row)] = True
         cells[group * per + random.integers(per), ~kept] = 0
 
@@ -253,6 +253,13 @@ def most_over_bound(a: Floats, b: Floats, found: Floats) -> float:
     return float((np.abs(found - want) / allowed).max())
 
 
+def rms_over_limit(a: Floats, b: Floats, found: Floats) -> float:
+    """The root mean square of all errors over what is allowed where cells are many (comparison.cpp)."""
+    want, magnitude = oracle_of("matmul").matmul(a, b)
+    errors = (found - want) / (UNIT * np.where(magnitude > 0, magnitude, 1))
+    return float(np.sqrt(np.mean(errors**2)) / MATMUL["check"]["rms"])
+
+
 def factors(case: dict[str, Any], random: np.random.Generator, most: int) -> tuple[Floats, Floats]:
     """A and B of the case, with fewer rows and columns where they are many."""
     a = drawn(MATMUL["arrays"]["a"]["draw"], (min(case["m"], most), case["k"]), random)
@@ -286,3 +293,29 @@ def test_honest_products_stay_below_half_of_the_bound(case: dict[str, Any], way:
         found.append(most_over_bound(a, b, HONEST[way](a, b)))
     print(f"{way}: {max(found):.3f} of the bound at most, seeds 0 to {len(found) - 1}")
     assert max(found) < 1 / 2
+
+
+@pytest.mark.parametrize("case", TENSOR_CASES, ids=lambda case: case["id"])
+def test_fewer_bits_in_the_rows_that_are_not_thin_exceed_the_limit_of_all_errors(case: dict[str, Any]) -> None:
+    """A program may look for thin rows and compute them in fp32."""
+    found = []
+    for seed in range(5 if case["k"] < 1000 else 2):
+        a, b = factors(case, np.random.default_rng(seed), MOST_SIDE)
+        product_of_both = WRONG["BF16 pieces, three products"](a, b)
+        thin = (a != 0).sum(axis=1) < 0.9 * a.shape[1]
+        product_of_both[thin] = (a[thin] @ b).astype(np.float32)
+        found.append(rms_over_limit(a, b, product_of_both))
+    print(f"{min(found):.2f} to {max(found):.2f} of the limit, seeds 0 to {len(found) - 1}")
+    assert min(found) >= 1.2
+
+
+@pytest.mark.parametrize("way", HONEST)
+@pytest.mark.parametrize(
+    "case", [case for case in MATMUL["cases"] if case["m"] * case["n"] > 1 << 14], ids=lambda case: case["id"]
+)
+def test_errors_of_honest_products_stay_below_half_of_their_limit(case: dict[str, Any], way: str) -> None:
+    """In short sums products round as much as sums do."""
+    a, b = factors(case, np.random.default_rng(case["k"]), 256)
+    share = rms_over_limit(a, b, HONEST[way](a, b))
+    print(f"{share:.3f} of the limit, seed {case['k']}")
+    assert share < 1 / 2

@@ -62,6 +62,7 @@ struct Check {
   double absolute = 0, relative = 0;  // |error| <= absolute + relative * |want|
   std::int64_t ulps = 0;
   double factor = 0;  // |error| <= factor * unit roundoff * the oracle's NAME_magnitude
+  double rms = 0;     // of a bound: the same of all errors' root mean square, if there are many; 0: not asked
 };
 
 struct CallArgument {

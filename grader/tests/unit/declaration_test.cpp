@@ -264,6 +264,8 @@ TEST_F(LabFile, TellsEveryMistakeWithItsPlace) {
   EXPECT_EQ(
       message_of("[0, 1000]", "[1000, 0]"),
       "lab.yaml:6: arrays.in.draw.uniform[1]: expected a whole number from 1000 to 2147483647, got '0'");
+  EXPECT_EQ(message_of("check: exact", "check: {ulps: 1, rms: 1}"),
+            "lab.yaml:10: check.rms: it stands beside bound");
   EXPECT_EQ(message_of("[0, 1000]}", "[0, 1000], thin_rows: 1}"),
             "lab.yaml:6: arrays.in.draw.thin_rows: expected a whole number from 2 to 1048576, got '1'");
   EXPECT_EQ(message_of("{uniform: [0, 1000]}", "{thin_rows: 4}"),

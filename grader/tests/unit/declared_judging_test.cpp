@@ -209,6 +209,28 @@ TEST(DeclaredCheck, ABoundGrowsWithTheOraclesMagnitude) {
   EXPECT_EQ(one.wrong(), 1);
 }
 
+TEST(DeclaredCheck, ManyErrorsTogetherAreLimitedToo) {
+  constexpr std::size_t kCells = 40000;
+  Compared<float, double> one(Scalar::kFp32, std::vector<float>(kCells, 1), {});
+  one.magnitude.assign(kCells, 1);
+  one.check.kind = CheckKind::kBound;
+  one.check.factor = 20;
+  const auto share = [&](double error, double limit) {
+    one.want.assign(kCells, 1 + error * 0x1p-24);
+    one.check.rms = limit;
+    const Comparison comparison = compare(one.view(), 2);
+    EXPECT_EQ(comparison.wrong, 0);
+    return rms_over_limit(one.check, comparison);
+  };
+  EXPECT_EQ(share(2, 0), 0);
+  EXPECT_NEAR(share(2, 1), 2, 0.02);
+  EXPECT_NEAR(share(0.5, 1), 0.5, 0.005);
+  Comparison few;  // of which more is allowed
+  few.cells = 4;
+  few.squares = 4 * 4.0 / 400;
+  EXPECT_LT(rms_over_limit(one.check, few), 0.35);
+}
+
 // A structure of one number is compared cell by cell, a plain number in pieces: both say the same of
 // whatever stands there.
 TEST(DeclaredCheck, PiecesAndSingleCellsAgreeOnEveryNumber) {
@@ -248,6 +270,7 @@ TEST(DeclaredCheck, PiecesAndSingleCellsAgreeOnEveryNumber) {
     ASSERT_EQ(a.last, b.last);
     ASSERT_EQ(a.shown, b.shown);
     ASSERT_EQ(a.max_error_over_bound, b.max_error_over_bound) << "seed " << seed << " round " << round;
+    ASSERT_NEAR(a.squares, b.squares, 1e-9 * a.squares) << "seed " << seed << " round " << round;
   }
 }
 
