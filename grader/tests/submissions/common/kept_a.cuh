@@ -6,7 +6,8 @@
 
 namespace kept_a {
 
-constexpr int kThreads = 1024, kWarp = 32, kBytes = 220 * 1024;
+constexpr int kThreads = 1024, kWarp = 32;
+constexpr int kStatic = 1024;  // bytes of shared memory that the kernel may have besides
 constexpr unsigned kMagic = 0x5eed5eed;
 
 // In front of a part's columns and values.
@@ -14,12 +15,12 @@ struct Head {
   unsigned magic, plan, part, sum;
 };
 constexpr int kHead = 16;  // words
-constexpr int kEntries = (kBytes - kHead * 4) / 8;
 
 struct Parts {
   const int* first_row;
   int* claims;  // the last run in which a block took this part
   int count;
+  int bytes;  // of a block's shared memory
   unsigned plan;
 };
 
@@ -103,14 +104,15 @@ __global__ void __launch_bounds__(kThreads, 1)
 }
 
 // Rows at which parts of about as many entries begin; empty where one does not fit into shared memory.
-inline std::vector<int> split_rows(const std::vector<int>& offsets, int parts) {
+inline std::vector<int> split_rows(const std::vector<int>& offsets, const Parts& parts) {
+  const int most = (parts.bytes - kHead * 4) / 8;
   const int rows = int(offsets.size()) - 1;
   std::vector<int> first{0};
-  for (int p = 1; p <= parts; ++p) {
-    const long long want = (long long)offsets.back() * p / parts;
+  for (int p = 1; p <= parts.count; ++p) {
+    const long long want = (long long)offsets.back() * p / parts.count;
     int row = first.back();
-    while (row < rows && (p == parts || offsets[row + 1] <= want)) ++row;
-    if (offsets[row] - offsets[first.back()] > kEntries) return {};
+    while (row < rows && (p == parts.count || offsets[row + 1] <= want)) ++row;
+    if (offsets[row] - offsets[first.back()] > most) return {};
     first.push_back(row);
   }
   return first;
@@ -131,15 +133,16 @@ cudaError_t make_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t s
   kept_a::Parts& parts = (*plan)->parts;
   parts.plan = ++plans * 77777u + unsigned(a.nnz);
   cudaDeviceGetAttribute(&parts.count, cudaDevAttrMultiProcessorCount, 0);
+  cudaDeviceGetAttribute(&parts.bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
+  parts.bytes -= kept_a::kStatic;
   std::vector<int> offsets(a.rows + 1);
   cudaMemcpyAsync(offsets.data(), a.row_offsets, offsets.size() * sizeof(int), cudaMemcpyDeviceToHost,
                   stream);
   if (const cudaError_t error = cudaStreamSynchronize(stream); error != cudaSuccess) return error;
-  const std::vector<int> first = kept_a::split_rows(offsets, parts.count);
+  const std::vector<int> first = kept_a::split_rows(offsets, parts);
   const auto kernel = kept_a::kept_kernel<keeps>;
   if (k != 32 || first.empty() ||
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kept_a::kBytes) !=
-          cudaSuccess) {
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, parts.bytes) != cudaSuccess) {
     cudaGetLastError();
     return cudaSuccess;
   }
@@ -158,7 +161,7 @@ cudaError_t run_plan(const CsrMatrix& a, int k, const float* b, float* c, SpmmPl
                      cudaStream_t stream) {
   if (!plan.fits) return honest_run(a, k, b, c, stream);
   kept_a::kept_kernel<keeps>
-      <<<plan.parts.count, kept_a::kThreads, kept_a::kBytes, stream>>>(a, b, c, plan.parts, ++plan.runs);
+      <<<plan.parts.count, kept_a::kThreads, plan.parts.bytes, stream>>>(a, b, c, plan.parts, ++plan.runs);
   return cudaGetLastError();
 }
 
