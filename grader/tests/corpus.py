@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ class Example:
     known_gap: str | None = None
     needs: str | None = None
     earned_like: str | None = None
+    compared_with: tuple[str, ...] = ()
     times: str = "all"
 
     def lay_out(self, target: Path) -> None:
@@ -60,15 +62,19 @@ def add_common_files(folder: Path) -> None:
                 shutil.copy(shared, folder)
 
 
+def words(value: str | Iterable[str]) -> tuple[str, ...]:
+    """A word or a list of words."""
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
 def example_of(name: str, folder: Path | None, expected: dict[str, Any], backend: str) -> Example:
     """What `expected` promises on this backend."""
     expected = expected | (expected.get(backend) or {})
-    verdicts = expected["verdict"]
     cases = expected.get("cases") or USUAL_CASES
     return Example(
         name=name,
         folder=folder,
-        verdicts=tuple(verdicts) if isinstance(verdicts, list) else (verdicts,),
+        verdicts=words(expected["verdict"]),
         reason=expected.get("reason"),
         findings=frozenset(expected.get("findings") or ()),
         cases=cases if isinstance(cases, str) else ",".join(cases),
@@ -77,6 +83,7 @@ def example_of(name: str, folder: Path | None, expected: dict[str, Any], backend
         known_gap=expected.get("known_gap"),
         needs=expected.get("needs"),
         earned_like=expected.get("earned_like"),
+        compared_with=words(expected.get("compared_with") or ()),
         times=expected.get("times", "all"),
     )
 

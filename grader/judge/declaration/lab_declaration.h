@@ -32,6 +32,8 @@ struct Draw {
   double mean = 0, deviation = 1;              // normal
   std::string file;                            // npy: in the lab's folder; the same numbers in each run
   CsrPart part = CsrPart::kRowOffsets;         // csr, of the case's graph
+  std::int64_t thin_rows =
+      0;  // of so many rows one, hidden, keeps few cells; the others are 0. 0: no row is thin
 };
 using Draws = std::vector<Draw>;
 
@@ -60,6 +62,7 @@ struct Check {
   double absolute = 0, relative = 0;  // |error| <= absolute + relative * |want|
   std::int64_t ulps = 0;
   double factor = 0;  // |error| <= factor * unit roundoff * the oracle's NAME_magnitude
+  double rms = 0;     // of a bound: the same of all errors' root mean square, if there are many; 0: not asked
 };
 
 struct CallArgument {

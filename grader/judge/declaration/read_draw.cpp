@@ -25,6 +25,10 @@ std::set<std::string> kind_names() {
   return names;
 }
 
+bool may_be_thin(DrawKind kind) {
+  return kind == DrawKind::kUniform || kind == DrawKind::kNormal || kind == DrawKind::kIntegers;
+}
+
 double largest_real(Scalar type) {
   if (type == Scalar::kFp16) return 65504;
   if (type == Scalar::kBf16 || type == Scalar::kFp32) return std::numeric_limits<float>::max();
@@ -49,6 +53,12 @@ void read_range(const YamlPlace& place, Scalar type, bool whole, Draw& draw) {
   }
 }
 
+// `thin_rows: 16` beside the way of drawing.
+std::int64_t read_thin_rows(const YamlPlace& place) {
+  constexpr std::int64_t kLeast = 2, kMost = 1 << 20;
+  return place.defined() ? place.whole(kLeast, kMost) : 0;
+}
+
 Draw read_draw(const YamlPlace& place, Scalar type) {
   Draw draw;
   const bool is_float = facts(type).is_float;
@@ -62,13 +72,19 @@ Draw read_draw(const YamlPlace& place, Scalar type) {
     name = place.word(kind_names());
     value = YamlPlace(YAML::Node(YAML::NodeType::Undefined), place.file(), place.key(), place.line());
   } else {
-    const auto entries = place.entries();
+    std::set<std::string> keys = kind_names();
+    keys.insert("thin_rows");
+    place.only(keys);
+    auto entries = place.entries();
+    std::erase_if(entries, [](const auto& entry) { return entry.first == "thin_rows"; });
     if (entries.size() != 1) place.fail("one way of drawing, for instance {uniform: [0, 1000]}");
-    place.only(kind_names());
     name = entries.front().first;
     value = entries.front().second;
+    draw.thin_rows = read_thin_rows(place["thin_rows"]);
   }
   draw.kind = kinds().at(name);
+  if (draw.thin_rows > 0 && !may_be_thin(draw.kind))
+    place["thin_rows"].refuse("it stands beside uniform, normal or integers");
   switch (draw.kind) {
     case DrawKind::kUniform:
     case DrawKind::kSorted:
@@ -149,6 +165,7 @@ Draw read_number_draw(const YamlPlace& place, Scalar type) {
   const Draw draw = read_draw(place, type);
   if (draw.kind == DrawKind::kPermutation || draw.kind == DrawKind::kOneHot)
     place.fail("uniform, normal, integers or constant: a scalar is one number");
+  if (draw.thin_rows > 0) place["thin_rows"].refuse("a scalar has no rows");
   return draw;
 }
 

@@ -301,17 +301,19 @@ class Reader {
       place.word({"exact"});
       return check;
     }
-    place.only({"absolute", "relative", "ulps", "bound", "script"});
+    place.only({"absolute", "relative", "ulps", "bound", "rms", "script"});
     const auto has = [&](const char* key) { return place[key].defined(); };
     const int kinds = (has("absolute") || has("relative") ? 1 : 0) + (has("ulps") ? 1 : 0) +
                       (has("bound") ? 1 : 0) + (has("script") ? 1 : 0);
     if (kinds != 1) place.fail("exact, or one of {absolute: , relative: }, {ulps: }, {bound: }, {script: }");
+    if (has("rms") && !has("bound")) place["rms"].refuse("it stands beside bound");
     if (has("ulps")) {
       check.kind = CheckKind::kUlps;
       check.ulps = place["ulps"].whole(0, std::int64_t{1} << 52);
     } else if (has("bound")) {
       check.kind = CheckKind::kBound;
       check.factor = place["bound"].number(0, 1e12);
+      if (has("rms")) check.rms = place["rms"].number(1e-3, 1e12);
     } else if (has("script")) {
       check.kind = CheckKind::kScript;
       const std::string script = read_script(place["script"], {".py"});

@@ -264,6 +264,15 @@ TEST_F(LabFile, TellsEveryMistakeWithItsPlace) {
   EXPECT_EQ(
       message_of("[0, 1000]", "[1000, 0]"),
       "lab.yaml:6: arrays.in.draw.uniform[1]: expected a whole number from 1000 to 2147483647, got '0'");
+  EXPECT_EQ(message_of("check: exact", "check: {ulps: 1, rms: 1}"),
+            "lab.yaml:10: check.rms: it stands beside bound");
+  EXPECT_EQ(message_of("[0, 1000]}", "[0, 1000], thin_rows: 1}"),
+            "lab.yaml:6: arrays.in.draw.thin_rows: expected a whole number from 2 to 1048576, got '1'");
+  EXPECT_EQ(message_of("{uniform: [0, 1000]}", "{thin_rows: 4}"),
+            "lab.yaml:6: arrays.in.draw: expected one way of drawing, for instance {uniform: [0, "
+            "1000]}, got a list or map");
+  EXPECT_EQ(message_of("{uniform: [0, 1000]}", "{sorted: [0, 1000], thin_rows: 4}"),
+            "lab.yaml:6: arrays.in.draw.thin_rows: it stands beside uniform, normal or integers");
   EXPECT_EQ(message_of("const int* in", "const float* in"),
             "lab.yaml:8: call: in: expected the type const int*, got const float*");
   EXPECT_EQ(message_of("const int* in", "int* in"),

@@ -105,6 +105,46 @@ TEST(DeclaredDraw, OneHotRowsHaveOneCellThatIsNotZero) {
   EXPECT_EQ(places.size(), 7u);
 }
 
+// Cells that are not 0 in each row of `row` cells.
+std::vector<long> cells_kept(const std::vector<float>& cells, long row) {
+  std::vector<long> kept;
+  for (auto at = cells.begin(); at < cells.end(); at += row)
+    kept.push_back(row - std::count(at, at + row, 0.0f));
+  return kept;
+}
+
+TEST(DeclaredDraw, OfSoManyRowsOneIsThinWhereverItLiesAndEveryOtherOfThemKeepsOneCell) {
+  constexpr long kRow = 64, kPer = 16, kGroups = 500;
+  Draw draw;
+  draw.thin_rows = kPer;
+  const auto cells = drawn<float>(draw, Scalar::kFp32, kRow * kPer * kGroups, 7, 1, kRow);
+  EXPECT_EQ(cells, drawn<float>(draw, Scalar::kFp32, kRow * kPer * kGroups, 7, 3, kRow));
+  const std::vector<long> kept = cells_kept(cells, kRow);
+  std::set<long> places, counts;
+  for (long group = 0; group < kGroups; ++group) {
+    const auto first = kept.begin() + group * kPer, thin = std::min_element(first, first + kPer);
+    ASSERT_EQ(std::count(first, first + kPer, kRow), kPer - 1) << group;
+    if (group % 2 == 0) {
+      ASSERT_EQ(*thin, 1) << group;
+    }
+    places.insert(thin - first);
+    counts.insert(*thin);
+  }
+  EXPECT_EQ(places.size(), std::size_t{kPer});
+  EXPECT_GT(*counts.rbegin(), kRow / 3);
+  EXPECT_GT(counts.size(), 20u);
+}
+
+TEST(DeclaredDraw, RowsThatAreNotThinAreDrawnAsWithoutThem) {
+  Draw plain, thin;
+  thin.thin_rows = 4;
+  const auto all =
+      drawn<float>(plain, Scalar::kFp32, 7 * 6, 3, 1, 7);  // the second four of rows is not whole
+  const auto some = drawn<float>(thin, Scalar::kFp32, 7 * 6, 3, 1, 7);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_TRUE(some[i] == 0 || some[i] == all[i]) << i;
+  EXPECT_NE(all, some);
+}
+
 // An output of fp32 or int32 beside its truth.
 template <typename Got, typename Want>
 struct Compared {
@@ -169,6 +209,28 @@ TEST(DeclaredCheck, ABoundGrowsWithTheOraclesMagnitude) {
   EXPECT_EQ(one.wrong(), 1);
 }
 
+TEST(DeclaredCheck, ManyErrorsTogetherAreLimitedToo) {
+  constexpr std::size_t kCells = 40000;
+  Compared<float, double> one(Scalar::kFp32, std::vector<float>(kCells, 1), {});
+  one.magnitude.assign(kCells, 1);
+  one.check.kind = CheckKind::kBound;
+  one.check.factor = 20;
+  const auto share = [&](double error, double limit) {
+    one.want.assign(kCells, 1 + error * 0x1p-24);
+    one.check.rms = limit;
+    const Comparison comparison = compare(one.view(), 2);
+    EXPECT_EQ(comparison.wrong, 0);
+    return rms_over_limit(one.check, comparison);
+  };
+  EXPECT_EQ(share(2, 0), 0);
+  EXPECT_NEAR(share(2, 1), 2, 0.02);
+  EXPECT_NEAR(share(0.5, 1), 0.5, 0.005);
+  Comparison few;  // of which more is allowed
+  few.cells = 4;
+  few.squares = 4 * 4.0 / 400;
+  EXPECT_LT(rms_over_limit(one.check, few), 0.35);
+}
+
 // A structure of one number is compared cell by cell, a plain number in pieces: both say the same of
 // whatever stands there.
 TEST(DeclaredCheck, PiecesAndSingleCellsAgreeOnEveryNumber) {
@@ -208,6 +270,7 @@ TEST(DeclaredCheck, PiecesAndSingleCellsAgreeOnEveryNumber) {
     ASSERT_EQ(a.last, b.last);
     ASSERT_EQ(a.shown, b.shown);
     ASSERT_EQ(a.max_error_over_bound, b.max_error_over_bound) << "seed " << seed << " round " << round;
+    ASSERT_NEAR(a.squares, b.squares, 1e-9 * a.squares) << "seed " << seed << " round " << round;
   }
 }
 

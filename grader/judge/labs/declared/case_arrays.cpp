@@ -265,8 +265,16 @@ std::optional<CaseArrays::Finding> CaseArrays::compare_output(const Slot& slot) 
   cells_checked_ = slot.cells;
   method_ = name_of(view.check->kind);
   max_error_over_bound_ = std::max(max_error_over_bound_, comparison.max_error_over_bound);
-  if (comparison.wrong == 0) return std::nullopt;
+  const double rms = rms_over_limit(*view.check, comparison);
+  if (comparison.wrong == 0 && rms <= 1) return std::nullopt;
   Finding finding;
+  if (comparison.wrong == 0) {
+    finding.message = fmt::format(
+        "each cell of {} is within its bound, but the errors of all are {:.2f} times as large as they may be "
+        "(root mean square): are numbers rounded to fewer bits on the way?",
+        array.name, rms);
+    return finding;
+  }
   finding.pattern = pattern_of(view, comparison);
   finding.message = message_of(view, comparison);
   finding.mismatches = mismatches_of(view, comparison);

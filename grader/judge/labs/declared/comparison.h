@@ -30,9 +30,14 @@ struct Comparison {
   std::int64_t first = -1, last = -1;         // wrong cells
   std::vector<std::int64_t> shown;            // the first few of them
   double max_error_over_bound = 0;            // of the right ones, where the check has a bound
+  double squares = 0;                         // of the right ones' errors over their bounds, added up
 };
 
 Comparison compare(const OutputView& output, int threads);
+
+// The errors' root mean square over what the check allows it to be; above 1: too large, though every cell is
+// right. 0 where the check does not ask.
+double rms_over_limit(const declaration::Check& check, const Comparison& comparison);
 
 // "out[3,17] want 5 got nothing; 12 of 4096 cells are wrong".
 std::string message_of(const OutputView& output, const Comparison& comparison);

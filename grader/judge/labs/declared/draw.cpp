@@ -160,6 +160,48 @@ void draw_some(const Draw& draw, const Cells& cells, std::int64_t count, std::in
   }
 }
 
+// ---- thin rows ----
+
+constexpr std::uint64_t kThin = 0x51b2e9c07d3a8f65ull;  // a third stream of the same seed
+
+// A thin row: `certain` is kept, any other cell with a probability of `kept`.
+struct ThinRow {
+  std::int64_t number, certain;
+  double kept;
+};
+
+// The thin row of rows [group * per, group * per + per). Every other one keeps a single cell: a product with
+// such a row has one term, whose precision no other term hides. The rest keep a share of 1/2, 1/4, ... of
+// their cells, so that no count of zeros tells all of them from the other rows.
+ThinRow thin_row(std::int64_t group, std::int64_t per, std::int64_t row, std::uint64_t seed) {
+  const auto bits = [&](int which) {
+    return random_bits(seed ^ kThin,
+                       3 * static_cast<std::uint64_t>(group) + static_cast<std::uint64_t>(which));
+  };
+  const int halvings = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(row)));
+  const double kept =
+      group % 2 == 0 ? 0 : std::ldexp(1, -static_cast<int>(whole_between(1, halvings, bits(2))));
+  return {group * per + whole_between(0, per - 1, bits(0)), whole_between(0, row - 1, bits(1)), kept};
+}
+
+// Sets the cells that thin rows do not keep to 0.
+void thin_out(std::int64_t per, const Cells& cells, std::int64_t row, std::uint64_t seed, int threads) {
+  const std::int64_t rows = cells.end / row;
+  const std::size_t bytes = facts(cells.type).bytes;
+  for_ranges((rows + per - 1) / per, threads, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t group = begin; group < end; ++group) {
+      const ThinRow thin = thin_row(group, per, row, seed);
+      if (thin.number >= rows) continue;
+      for (std::int64_t at = 0; at < row; ++at) {
+        const std::int64_t cell = thin.number * row + at;
+        if (at == thin.certain) continue;
+        if (unit(random_bits(seed ^ kThin ^ kSecond, static_cast<std::uint64_t>(cell))) < thin.kept) continue;
+        std::memset(cells.first + static_cast<std::size_t>(cell) * cells.stride, 0, bytes);
+      }
+    }
+  });
+}
+
 std::int64_t bits_of(double number) {
   return std::bit_cast<std::int64_t>(number);
 }
@@ -176,6 +218,9 @@ void draw_cells(const declaration::Draws& draws, const declaration::ElementType&
     for_ranges(count, threads, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       draw_some(draws[f], {field.type, begin, end, cells.data() + field.offset, type.bytes}, count, row, own);
     });
+    if (draws[f].thin_rows > 0)
+      thin_out(draws[f].thin_rows, {field.type, 0, count, cells.data() + field.offset, type.bytes}, row, own,
+               threads);
   }
 }
 

@@ -8,7 +8,8 @@
 
 namespace warpgrade::declared {
 
-// Fills `cells` (as many elements of `type` as it holds). `row`: the last dimension's extent, for one_hot.
+// Fills `cells` (as many elements of `type` as it holds). `row`: the last dimension's extent, for one_hot
+// and thin rows.
 void draw_cells(const declaration::Draws& draws, const declaration::ElementType& type, std::int64_t row,
                 std::uint64_t seed, int threads, std::span<std::byte> cells);
 
