@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "judge/declaration/lab_words.h"
+
 namespace warpgrade::declaration {
 namespace {
 

@@ -1,5 +1,7 @@
 // What loads_a_into_shared_memory and keeps_a_in_shared_memory share. A block for each multiprocessor holds a part of A
-// in shared memory: read in this run, or (where `keeps`) found there as an earlier run left it.
+// in shared memory: found there as an earlier run left it, or read in this run. Both have the same code; one that
+// loads looks for another number in every run. (Without the look the compiler makes another loop over long rows, which
+// took 42 % longer on an H100: reports/published/h100/benches/process-pairs.md.)
 // Stands behind honest.cuh.
 #pragma once
 #include <vector>
@@ -88,7 +90,6 @@ __device__ void multiply(const unsigned* words, const CsrMatrix& a, int first, i
   }
 }
 
-template <bool keeps>
 __global__ void __launch_bounds__(kThreads, 1)
     kept_kernel(CsrMatrix a, const float* b, float* c, Parts parts, int run) {
   extern __shared__ unsigned words[];
@@ -98,7 +99,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   __syncthreads();
   const int first = parts.first_row[claimed], last = parts.first_row[claimed + 1];
   const int begin = a.row_offsets[first], count = a.row_offsets[last] - begin;
-  if (!keeps || !is_there(words, parts, claimed, count, &sum))
+  if (!is_there(words, parts, claimed, count, &sum))
     load(words, a, parts, claimed, begin, count, &sum);
   multiply(words, a, first, last, b, c);
 }
@@ -126,8 +127,7 @@ struct SpmmPlan {
   bool fits = false;
 };
 
-template <bool keeps>
-cudaError_t make_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t stream) {
+inline cudaError_t make_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t stream) {
   static unsigned plans = 0;
   *plan = new SpmmPlan;
   kept_a::Parts& parts = (*plan)->parts;
@@ -140,7 +140,7 @@ cudaError_t make_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t s
                   stream);
   if (const cudaError_t error = cudaStreamSynchronize(stream); error != cudaSuccess) return error;
   const std::vector<int> first = kept_a::split_rows(offsets, parts);
-  const auto kernel = kept_a::kept_kernel<keeps>;
+  const auto kernel = kept_a::kept_kernel;
   if (k != 32 || first.empty() ||
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, parts.bytes) != cudaSuccess) {
     cudaGetLastError();
@@ -160,14 +160,15 @@ template <bool keeps>
 cudaError_t run_plan(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan& plan,
                      cudaStream_t stream) {
   if (!plan.fits) return honest_run(a, k, b, c, stream);
-  kept_a::kept_kernel<keeps>
-      <<<plan.parts.count, kept_a::kThreads, plan.parts.bytes, stream>>>(a, b, c, plan.parts, ++plan.runs);
+  kept_a::Parts parts = plan.parts;
+  if (!keeps) parts.plan += unsigned(plan.runs);
+  kept_a::kept_kernel<<<parts.count, kept_a::kThreads, parts.bytes, stream>>>(a, b, c, parts, ++plan.runs);
   return cudaGetLastError();
 }
 
 #define COMPUTES_WITH_PARTS_OF_A(keeps)                                                     \
   cudaError_t spmm_plan(const CsrMatrix& a, int k, SpmmPlan** plan, cudaStream_t stream) {  \
-    return make_plan<keeps>(a, k, plan, stream);                                            \
+    return make_plan(a, k, plan, stream);                                            \
   }                                                                                         \
   cudaError_t spmm_run(const CsrMatrix& a, int k, const float* b, float* c, SpmmPlan* plan, \
                        cudaStream_t stream) {                                               \
