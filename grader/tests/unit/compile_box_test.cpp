@@ -309,8 +309,8 @@ TEST_F(CompileBox, ACompilationThatSleepsEndsByTheClock) {
   EXPECT_LT(result.seconds, 20);
 }
 
-// Seven of two cores' compilations, in short: the clock goes far beyond the limit, the CPU time does not. (Five
-// others a core: one of six has a sixth of it, so the clock shows three times the limit.)
+// Seven of two cores' compilations, in short: the clock goes far beyond the limit, the CPU time does not.
+// (Five others a core: one of six has a sixth of it, so the clock shows three times the limit.)
 TEST_F(CompileBox, ABusyMachineEndsNobodysCompilation) {
   const std::string work = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done";
   const CompileResult alone = compile(work);
