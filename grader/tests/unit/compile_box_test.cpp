@@ -4,16 +4,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
-#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
 #include "judge/compile/compile_key.h"
 #include "judge/compile/compiler.h"
-#include "judge/sandbox/usable_cores.h"
 
 namespace warpgrade {
 namespace {
@@ -309,29 +306,14 @@ TEST_F(CompileBox, ACompilationThatSleepsEndsByTheClock) {
   EXPECT_LT(result.seconds, 20);
 }
 
-// Seven of two cores' compilations, in short: the clock goes far beyond the limit, the CPU time does not.
-// (Five others a core: one of six has a sixth of it, so the clock shows three times the limit.)
-TEST_F(CompileBox, ABusyMachineEndsNobodysCompilation) {
-  const std::string work = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done";
-  const CompileResult alone = compile(work);
-  ASSERT_TRUE(alone.ok()) << alone.message;
-  ASSERT_GT(alone.cpu_seconds, 0.1);
-  limit_ = std::chrono::milliseconds(static_cast<long>(2000 * alone.cpu_seconds));
-  std::atomic<bool> over{false};
-  std::vector<std::jthread> others;
-  for (int i = 0; i < 5 * usable_cores(); ++i) {
-    others.emplace_back([&] {
-      while (!over) {
-      }
-    });
-  }
-  const CompileResult beside = compile(work);
-  over = true;
-  // Of the clock there are five times as much.
-  if (!beside.ok() && beside.seconds > 4.5e-3 * static_cast<double>(limit_.count()))
-    GTEST_SKIP() << "more than these keep this machine busy: " << beside.message;
-  EXPECT_TRUE(beside.ok()) << beside.message;
-  EXPECT_GT(beside.seconds, 1e-3 * static_cast<double>(limit_.count())) << "nobody was beside it";
+// As seven of two cores' compilations do it to each other: the clock goes far beyond the limit, the CPU time
+// does not. (test_budgets.py has the seven.)
+TEST_F(CompileBox, ACompilationThatIsKeptFromTheCoresGoesOn) {
+  limit_ = std::chrono::milliseconds(1000);
+  const CompileResult kept = compile("sleep 2.5");
+  EXPECT_TRUE(kept.ok()) << kept.message;
+  EXPECT_GT(kept.seconds, 2.0);
+  EXPECT_LT(kept.cpu_seconds, 1.0);
 }
 
 }  // namespace
