@@ -9,8 +9,6 @@ namespace warpgrade {
 struct Interval {
   double middle = 0, low = 0, high = 0;
   double confidence = 0;
-  // (high - low) / middle
-  double relative_width() const { return middle > 0 ? (high - low) / middle : 0; }
 };
 
 // The median of the samples (at least one).
