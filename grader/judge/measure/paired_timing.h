@@ -59,9 +59,9 @@ inline constexpr double kMostShortSpreadUs = 0.25;
 inline constexpr double kMostNoise = 0.1;
 
 // What the host's clock shows beyond the device's is the way from the host's word to the start and from the
-// end to the host, and an empty run's time: 14.2 and 4.5 us on an H200, whatever the work is, within 0.5 us
-// (reports/published/h200/benches, executor.txt). A submission's may differ from the baseline's by so much;
-// what goes beyond counts, and beyond the tolerance the device's clock was not told the truth.
+// end to the host, and an empty run's time: together 22 to 24 us on an H100, whatever the work is
+// (reports/published/h100/benches/process-pairs.md). A submission's may differ from the baseline's by so
+// much; what goes beyond counts, and beyond the tolerance the device's clock was not told the truth.
 inline constexpr double kClockResolutionUs = 1.0, kClockResolutionShare = 0.005;
 inline constexpr double kClockToleranceUs = 5.0, kClockToleranceShare = 0.03;
 inline constexpr double kClockConfidence = 0.9875;
