@@ -60,7 +60,6 @@ class Timing:
     """Host code waits for the device, so that its way is in the time."""
     plan_ms: float | None
     break_even_runs: float | None
-    looks: int | None
     stopped_by: str
     samples: Mapping[str, Any]
 

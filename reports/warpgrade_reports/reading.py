@@ -330,7 +330,6 @@ def _timing(node: Node | None) -> Timing | None:
         synchronizes=node.value.get("synchronizes") is True,
         plan_ms=node.number("plan_ms"),
         break_even_runs=node.number("break_even_runs"),
-        looks=node.integer("looks"),
         stopped_by=node.optional_text("stopped_by"),
         samples=_mapping(node, "samples"),
     )
