@@ -45,7 +45,7 @@ inline constexpr int kProcessPairs = 5;  // of a measurement, where nobody says 
 
 // Looks at the first process pair, after so many runs: whether its medians are steady enough. All process
 // pairs then have as many runs.
-inline constexpr int kLooks[] = {7, 13, 25, 51};
+inline constexpr int kLooks[] = {6, 12, 25, 51};
 // They are when this part of the interval's half width comes from the runs within processes...
 inline constexpr double kSteadyEnough = 0.005;
 // ...or this share of what processes add that differ by so much, as those of short programs do on an H100

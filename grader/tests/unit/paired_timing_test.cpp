@@ -119,7 +119,7 @@ TEST(PairedTiming, LooksOnlyAtTheFixedCounts) {
     sample.submission_us = 10;
     sample.baseline_us["base"] = 20;
     timing.add(sample);
-    EXPECT_EQ(timing.steady_enough(), i == 7 || i == 13 || i == 25) << i;
+    EXPECT_EQ(timing.steady_enough(), i == 6 || i == 12 || i == 25) << i;
   }
 }
 
@@ -137,7 +137,7 @@ TEST(PairedTiming, AProgramWhoseRunsDifferIsRunMoreOften) {
     }
     return 52;
   };
-  EXPECT_EQ(runs_of(0.001), 7);
+  EXPECT_EQ(runs_of(0.001), 6);
   EXPECT_GT(runs_of(0.02), 25);
 }
 
