@@ -140,11 +140,13 @@ void CaseJudge::prepare_next(int most) {
     context_.services->prepare(context_.submission, std::min(at_once, context_.cases_after));
 }
 
-// Another judge waits to time: this one's processes are stopped meanwhile.
+// Another judge waits to time: this one's processes are stopped meanwhile, those that map buffers when they
+// have done so.
 void CaseJudge::let_others_go_first() {
   const Phases::Scope waiting(phases_, "lease_wait");
   context_.services->lease().yield_to_owner(
       [&] {
+        if (phase_) pause_waiting();
         settle();
         if (submission_) submission_->pause();
       },
