@@ -141,9 +141,6 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
   settle_device(job.context, share);
   if (run_.options().self_baseline && run_.on_gpu()) {
     job.context.baselines.push_back({"self", runner_spec("self", compiled_[i].executable, share), true});
-    RunnerSpec native = runner_spec("native", compiled_[i].executable, share);
-    native.executor.clear();
-    job.context.baselines.push_back({"native", native, true});
   }
   job.context.seed = Sha256().part(run_.seed()).part(submission.id).hex();
   job.context.threads = share.judge_threads;

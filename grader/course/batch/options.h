@@ -40,8 +40,7 @@ struct GradeOptions {
   bool fresh_on_change = false;    // an older run of other inputs is moved aside, not refused
   bool measure_speed = true;
   std::vector<std::string> baselines;  // the lab's that are timed beside each submission; empty: all
-  bool self_baseline = false;  // A/A: each submission against itself as well, as baseline "self", and, in
-                               // one process with NVIDIA's runtime, as "native"
+  bool self_baseline = false;          // A/A: each submission against itself as well, as baseline "self"
   double speed_budget_s = 10;
   int least_runs = 0;                       // checked ones of a declared lab's case; not kept in batch.json
   int process_pairs = kProcessPairs;        // of the submission and a baseline, for the timed pairs of a case
