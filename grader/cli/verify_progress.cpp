@@ -100,12 +100,18 @@ void VerifyProgress::clear() {
   shown_ = false;
 }
 
-// "  the speed of naive and optimized, 12 s: compiled 1 of 2, case 3 of 24 (naive, case odd)".
+// Cases to come are taken to be as long as those before.
+double VerifyProgress::seconds_left() const {
+  return seconds_since(step_begun_) * (cases_ - judged_) / judged_;
+}
+
+// "  every case, emulator, 12 s: compiled 1 of 2, 3 of 24 cases, 84 s left (naive, case odd)".
 std::string VerifyProgress::standing() const {
   std::string text = fmt::format("  {}, {:.0f} s", step_, seconds_since(step_begun_));
   if (cases_ > 0) {
     text += compiled_ < submissions_ ? fmt::format(": compiled {} of {}, ", compiled_, submissions_) : ": ";
     text += fmt::format("{} of {} cases", judged_, cases_);
+    if (judged_ > 1 && judged_ < cases_) text += fmt::format(", {:.0f} s left", seconds_left());
     if (!at_.empty()) text += fmt::format(" ({})", at_);
   } else if (!at_.empty()) {
     text += ": " + at_;

@@ -55,6 +55,7 @@ class VerifyProgress : public GradeWatcher {
   void begin(const std::string& name);
   void end();
   void tick(const std::stop_token& stop);
+  double seconds_left() const;
   std::string standing() const;
   void clear();
 
