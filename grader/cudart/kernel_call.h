@@ -31,8 +31,8 @@ using KernelArguments = std::vector<std::vector<uint8_t>>;
 // Whether this launch is possible on the device at all.
 cudaError_t check(const KernelCall& call);
 
-// cudaErrorInvalidValue, and a finding that says which is missing, where a parameter has no argument. A kernel
-// without parameters takes no list.
+// cudaErrorInvalidValue, and a finding that says which is missing, where a parameter has no argument. A
+// kernel without parameters takes no list.
 cudaError_t check_arguments(const KernelCall& call, void* const* arguments);
 
 // What `extra` gives in the place of a list of arguments.

@@ -40,7 +40,7 @@ inline constexpr uint64_t kSharedTag = 0x5a00000000000000ull;
 inline constexpr uint64_t kLocalTag = 0x5b00000000000000ull;
 inline constexpr uint64_t kTagMask = 0xff00000000000000ull;
 inline constexpr uint32_t kSharedStart =
-    1024;  // offsets below belong to no variable, so that 0 stays a null pointer
+    1024;  // from sm_90 on: the system keeps what lies below (system_shared_bytes())
 
 // Where a shared address names its block of the cluster (mapa), the block's rank plus 1 stands here.
 inline constexpr uint32_t kRankShift = 24;

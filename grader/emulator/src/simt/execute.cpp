@@ -312,7 +312,7 @@ void BlockSlot::prepare(Launch& launch, Worker& worker) {
   block.launch_shared = launch.shared.data();
   block.shared_init = worker.init_check ? aligned(shared_init, launch.shared_bytes + 16) : nullptr;
   if (worker.race_check) {
-    races.prepare(launch.shared_bytes, program.narrow_shared);
+    races.prepare(launch);
     block.races = &races;
   }
   for (uint32_t k = 0; k < warp_count; ++k) {
@@ -347,9 +347,7 @@ void BlockSlot::start(uint64_t linear) {
   block.slices_after_fault = 0;
   std::fill(std::begin(block.waiting), std::end(block.waiting), 0);
   std::fill(std::begin(block.reductions), std::end(block.reductions), BarrierReduction{});
-  if (block.shared_bytes > kSharedStart) {
-    std::memset(block.shared + kSharedStart, kSharedPoison, block.shared_bytes - kSharedStart);
-  }
+  std::memset(block.shared, kSharedPoison, block.shared_bytes);
   if (block.shared_init != nullptr) std::memset(block.shared_init, 0, block.shared_bytes);
   if (block.races != nullptr) block.races->start(block.warps.size());
   const Warp& first = block.warps.front();
