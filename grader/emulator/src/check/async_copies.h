@@ -1,7 +1,7 @@
-// Racecheck for asynchronous copies (cp.async, the copy engine's): from its issue until a warp knows of its end, a
-// copy may write, or read, at any time. It races with accesses that are not ordered before its issue, and with
-// those of warps that do not know of its end: by the mbarrier's phase or the group that they waited for, by a
-// barrier behind that wait, or from another warp that waited.
+// Racecheck for asynchronous copies (cp.async, the copy engine's): from its issue until a warp knows of its
+// end, a copy may write, or read, at any time. It races with accesses that are not ordered before its issue,
+// and with those of warps that do not know of its end: by the mbarrier's phase or the group that they waited
+// for, by a barrier behind that wait, or from another warp that waited.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -76,8 +76,8 @@ void follow_copy_from_shared(Warp& w, const Inst& i, uint32_t lane, uint64_t fro
 // cp.async of the active lanes, each of `bytes` to its host address.
 void follow_lane_copies(Warp& w, const Inst& i, uint32_t bytes, const uint64_t* to);
 
-// Of mbarriers by their host addresses: behind any operation; before a warp arrives; when a warp has seen the end of
-// a phase.
+// Of mbarriers by their host addresses: behind any operation; before a warp arrives; when a warp has seen the
+// end of a phase.
 void follow_mbarrier(Warp& w, uint64_t host, uint32_t parity);
 void follow_arrival(Warp& w, uint64_t host);
 void follow_wait(Warp& w, uint64_t host);

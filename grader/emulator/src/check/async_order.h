@@ -1,6 +1,6 @@
-// What happened before what between the warps of a block, where asynchronous copies need it exactly: an mbarrier
-// orders who arrived before who waited and nobody else, and tells who waited which of its phases are over.
-// Finer than BlockOrder, and kept only for kernels with such copies.
+// What happened before what between the warps of a block, where asynchronous copies need it exactly: an
+// mbarrier orders who arrived before who waited and nobody else, and tells who waited which of its phases are
+// over. Finer than BlockOrder, and kept only for kernels with such copies.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -149,8 +149,8 @@ void SharedShadow::order_by(const Warp& w, const Inst& i) {
   order_.order_all();
 }
 
-// What copies that are under way, as far as the warp knows, read or write; of a copy that is issued, also what others
-// have done and are not ordered before.
+// What copies that are under way, as far as the warp knows, read or write; of a copy that is issued, also
+// what others have done and are not ordered before.
 void SharedShadow::check_beside_copies(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
                                        const Access& x) {
   const bool is_copy = async_->is_copy(i.index);

@@ -399,7 +399,7 @@ int make(const char* mistake) {
 }
 
 // Each cluster asks for the later one's flag between two of its barriers.
-__global__ void chain_of_clusters(volatile int* flags) {
+__global__ void chain_of_clusters(int* flags) {
   const cg::cluster_group cluster = cg::this_cluster();
   const int c = blockIdx.x / cluster.num_blocks();
   const bool waits = blockIdx.x + cluster.num_blocks() < gridDim.x;
@@ -417,7 +417,7 @@ void waiting_for_later_clusters() {
   constexpr int clusters = 4;
   Managed<int> flags(clusters);
   ClusterLaunch launch(2 * clusters, 32, 2);
-  CHECK_CUDA(launch(chain_of_clusters, static_cast<volatile int*>(flags.data)));
+  CHECK_CUDA(launch(chain_of_clusters, flags.data));
   CHECK_CUDA(cudaDeviceSynchronize());
   for (int c = 0; c < clusters; ++c) expect(flags[c] == 1, "clusters that wait for later ones");
 }

@@ -52,19 +52,17 @@ __global__ void grid_barrier(int* count, int* data, int* out) {
   out[blockIdx.x] = data[(blockIdx.x + 1) % gridDim.x];
 }
 
-// Every thread of a block asks for the later block's flag between two barriers: the loop's barriers open at
+// Every thread of a block asks for the later block's flag between two barriers: the loop's barrier opens at
 // each turn, whether or not the block gets further (HeCBench's bh walks its tree so). Volatile or not, a
 // barrier makes the compiler load the flag again.
 template <class Flag>
 __global__ void chain_between_barriers(Flag* flags, int* out) {
   const int b = blockIdx.x;
   const bool waits = b + 1 < int(gridDim.x);
-  for (;;) {
-    const bool open = !waits || flags[b + 1] != 0;
-    __syncthreads();
-    if (open) break;
-  }
+  bool open = false;
+  while (!open) open = __syncthreads_or(!waits || flags[b + 1] != 0) != 0;
   if (threadIdx.x != 0) return;
+  __threadfence();
   out[b] = waits ? out[b + 1] + 1 : 1;
   __threadfence();
   flags[b] = 1;
