@@ -51,10 +51,12 @@ bool forbids_unsafe_calls(const Capture& capture) {
 // Every stream that was forked must have been joined.
 bool is_joined(const Capture& capture) {
   const auto reached = ancestors(capture.origin->tail);
-  return std::all_of(capture.streams.begin(), capture.streams.end(), [&](const Stream* s) {
-    return std::all_of(s->tail.begin(), s->tail.end(),
-                       [&](const GraphNode* n) { return reached.count(n) != 0; });
-  });
+  const auto all_reached = [&](const std::vector<GraphNode*>& nodes) {
+    return std::all_of(nodes.begin(), nodes.end(), [&](const GraphNode* n) { return reached.count(n) != 0; });
+  };
+  return all_reached(capture.left_by_destroyed) &&
+         std::all_of(capture.streams.begin(), capture.streams.end(),
+                     [&](const Stream* s) { return all_reached(s->tail); });
 }
 
 void end(const std::shared_ptr<Capture>& capture) {
@@ -143,7 +145,7 @@ void leave_capture(Stream& stream) {
   const std::shared_ptr<Capture> capture = stream.capture;
   if (!capture) return;
   if (capture->origin == &stream) return end(capture);
-  capture->invalidated = true;
+  merge(capture->left_by_destroyed, stream.tail);
   std::erase(capture->streams, &stream);
 }
 

@@ -23,7 +23,8 @@ struct Capture {
   unsigned long long id = 0;
   bool invalidated = false;
   bool ended = false;
-  std::vector<Stream*> streams;  // the origin and those that joined through events
+  std::vector<Stream*> streams;               // the origin and those that joined through events
+  std::vector<GraphNode*> left_by_destroyed;  // the last nodes of streams that joined and were destroyed
 };
 
 // Nothing is captured anywhere: the common case, decided without a lock.
@@ -43,7 +44,8 @@ cudaError_t begin_capture(Stream& stream, std::shared_ptr<Graph> graph, std::vec
 // The graph in `graph`, also empty when the capture failed; it is over in either case.
 cudaError_t end_capture(Stream& stream, std::shared_ptr<Graph>& graph);
 
-// The stream is destroyed: its capture is over, or invalid when another stream began it.
+// The stream is destroyed: a capture that it began is over. If another stream began it, the nodes stay, and
+// that stream must still be joined to them.
 void leave_capture(Stream& stream);
 
 // What cudaEventRecord and cudaStreamWaitEvent do to captures; empty when the call has nothing to do

@@ -31,7 +31,14 @@ using KernelArguments = std::vector<std::vector<uint8_t>>;
 // Whether this launch is possible on the device at all.
 cudaError_t check(const KernelCall& call);
 
-// Copies the arguments of a call that check() accepts.
+// cudaErrorInvalidValue, and a finding that says which is missing, where a parameter has no argument. A
+// kernel without parameters takes no list.
+cudaError_t check_arguments(const KernelCall& call, void* const* arguments);
+
+// What `extra` gives in the place of a list of arguments.
+cudaError_t find_packed(const KernelCall& call, void* const* extra, std::vector<void*>& arguments);
+
+// Copies the arguments of a call that check() and check_arguments() accept.
 KernelArguments copy_arguments(const KernelCall& call, void* const* arguments);
 
 // check(), then the launch as a backend takes it, but for stream and attributes.

@@ -83,8 +83,15 @@ cudaError_t kernel_work(const cudaKernelNodeParams& params, NodeWork& work) {
   KernelNode kernel;
   kernel.call = {params.func, params.gridDim, params.blockDim, params.sharedMemBytes, false, {}};
   if (const cudaError_t error = check(kernel.call); error != cudaSuccess) return error;
-  if (params.kernelParams == nullptr) return cudaErrorInvalidValue;
-  kernel.arguments = copy_arguments(kernel.call, params.kernelParams);
+  if (params.kernelParams != nullptr && params.extra != nullptr) return cudaErrorInvalidValue;
+  std::vector<void*> packed;
+  if (params.extra != nullptr) {
+    if (const cudaError_t error = find_packed(kernel.call, params.extra, packed); error != cudaSuccess)
+      return error;
+  }
+  void* const* arguments = params.extra != nullptr ? packed.data() : params.kernelParams;
+  if (const cudaError_t error = check_arguments(kernel.call, arguments); error != cudaSuccess) return error;
+  kernel.arguments = copy_arguments(kernel.call, arguments);
   work = std::move(kernel);
   return cudaSuccess;
 }

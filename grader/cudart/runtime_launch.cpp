@@ -12,6 +12,7 @@
 #include "cudart/host_functions.h"
 #include "cudart/kernel_call.h"
 #include "cudart/kernels.h"
+#include "cudart/packed_arguments.h"
 
 namespace warpgrade::cudart {
 namespace {
@@ -182,6 +183,25 @@ cudaError_t refuse(cudaError_t error, const KernelCall& call) {
   return record(error);
 }
 
+cudaError_t refuse_missing_argument(const Kernel& kernel, size_t missing) {
+  HostFinding finding;
+  finding.kind = HostFinding::Kind::invalid_launch;
+  finding.kernel = kernel.name;
+  finding.message = "the kernel was not started: it has " + std::to_string(kernel.facts.parameters.size()) +
+                    " parameters, and no argument is given for number " + std::to_string(missing) +
+                    " (cudaErrorInvalidValue)";
+  finding.advice = "Pass a pointer to each parameter; only a kernel without parameters takes none.";
+  backend().report(finding);
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t find_missing_argument(const Kernel& kernel, void* const* arguments) {
+  for (size_t k = 0; k < kernel.facts.parameters.size(); ++k) {
+    if (arguments == nullptr || arguments[k] == nullptr) return refuse_missing_argument(kernel, k);
+  }
+  return cudaSuccess;
+}
+
 cudaError_t refuse_foreign_stream(const Kernel& kernel, int device) {
   HostFinding finding;
   finding.kind = HostFinding::Kind::invalid_launch;
@@ -210,6 +230,8 @@ cudaError_t launch(const KernelCall& call, void* const* arguments, cudaStream_t 
   if (const cudaError_t error = find_kernel(call, &kernel); error != cudaSuccess) return refuse(error, call);
   if (const int device = device_of_stream(handle); device != call.device)
     return refuse_foreign_stream(*kernel, device);
+  if (const cudaError_t error = find_missing_argument(*kernel, arguments); error != cudaSuccess)
+    return record(error);
   if (no_capture() && nothing_is_held()) return record(start(*kernel, call, arguments, stream->in_backend));
   const auto node = [&] { return KernelNode{call, copy_arguments(call, arguments), {}}; };
   if (const auto kept = captured(handle, node)) return record(*kept);
@@ -249,6 +271,23 @@ cudaError_t check(const KernelCall& call) {
   const ScopedDevice device(call.device);
   Kernel* kernel = nullptr;
   return find_kernel(call, &kernel);
+}
+
+cudaError_t check_arguments(const KernelCall& call, void* const* arguments) {
+  const ScopedDevice device(call.device);
+  Kernel* kernel = nullptr;
+  if (const cudaError_t error = find_kernel(call, &kernel); error != cudaSuccess) return error;
+  return find_missing_argument(*kernel, arguments);
+}
+
+cudaError_t find_packed(const KernelCall& call, void* const* extra, std::vector<void*>& arguments) {
+  const ScopedDevice device(call.device);
+  Kernel* kernel = nullptr;
+  if (const cudaError_t error = find_kernel(call, &kernel); error != cudaSuccess) return error;
+  PackedArguments packed;
+  if (!read_packed(extra, packed)) return cudaErrorInvalidValue;
+  const size_t needed = place_packed(packed, kernel->facts.parameters, arguments);
+  return *packed.bytes >= needed ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 KernelArguments copy_arguments(const KernelCall& call, void* const* arguments) {

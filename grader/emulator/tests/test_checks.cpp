@@ -80,6 +80,7 @@ TEST_P(SuitePatterns, wrong_ones_and_notes_are_told_at_their_line) {
 INSTANTIATE_TEST_SUITE_P(
     Emulator, SuitePatterns,
     testing::Values(Pattern{"halo_without_barrier", "shared_race", "__syncthreads()"},
+                    Pattern{"same_values_without_barrier", "shared_race", "__syncthreads()"},
                     Pattern{"two_steps_in_a_launch", "global_race", "two kernels"},
                     Pattern{"counts_without_barrier", "shared_race", "__syncthreads()"},
                     Pattern{"queue_without_atomics", "global_race", "use atomicAdd"},

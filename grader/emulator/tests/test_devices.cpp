@@ -56,6 +56,24 @@ class DeviceFile : public testing::Test {
   std::string path_ = testing::TempDir() + "warpemu_test_" + std::to_string(getpid()) + ".device";
 };
 
+// Where ptxas places it for each architecture (programs/shared_place.cu).
+TEST(Devices, place_static_shared_memory_behind_what_the_system_keeps) {
+  for (const char* device : {"a100", "rtx3090", "rtx4090"})
+    EXPECT_EQ(run("shared_place", "", std::string("WARPEMU_DEVICE=") + device).output, "0\n0\n1229\n")
+        << device;
+  for (const char* device : {"h200", "b200"}) {
+    const Result r = run("shared_place", "", std::string("WARPEMU_DEVICE=") + device);
+    EXPECT_NE(r.output.find("1024\n700\n"), std::string::npos) << r.output;
+    EXPECT_NE(r.output.find("out_of_bounds at shared_place.cu:" +
+                            std::to_string(marked_line("shared_place.cu", "zero"))),
+              std::string::npos)
+        << r.output;
+    EXPECT_NE(r.output.find("the first 1024 bytes of shared memory, which the system keeps"),
+              std::string::npos)
+        << r.output;
+  }
+}
+
 TEST_F(DeviceFile, is_read) {
   write("multiprocessors = 108", "multiprocessors=3   # small");
   expect_device("WARPEMU_DEVICE=" + path_, "|sms 3|");

@@ -101,6 +101,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"invalid_free", "invalid_free", 1, false, "inside allocation #2"},
         Mistake{"double_free", "invalid_free", 1, false, "freed before"},
         Mistake{"free_of_pinned", "invalid_free", 1, false, "which is pinned host memory"},
+        Mistake{"missing_argument", "invalid_launch", 1, false,
+                "it has 2 parameters, and no argument is given for number 1"},
         Mistake{"leak", "device_memory_leak", 0, false, "allocation #2 (4000 bytes) was never freed",
                 "leakcheck"},
         Mistake{"host_copy_overrun", "host_copy_overrun", 1, false, "leaves allocation #2"}),

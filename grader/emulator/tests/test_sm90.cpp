@@ -76,8 +76,38 @@ INSTANTIATE_TEST_SUITE_P(
                       "begins at element -1 of axis 1, before the tensor"},
         MarkedMistake{"no_map", "trap", "719\n", "there is none at this address"},
         MarkedMistake{"tensor_overrun", "out_of_bounds", "700\n", "the last 24 bytes lie past the end"},
-        MarkedMistake{"no_wait", "shared_race", "0\n", "with nothing between that orders the two"}),
+        MarkedMistake{"no_wait", "shared_race", "0\n", "nothing orders the copy and that access"}),
     [](const auto& test) { return test.param.name; });
+
+// Of tiles that are loaded, used and loaded again; the corrected twin of each is silent. Whichever warp
+// comes first.
+class AsyncRaces : public testing::TestWithParam<const char*> {};
+
+TEST_P(AsyncRaces, are_told_at_the_copy_with_the_other_access) {
+  const std::string name = GetParam();
+  const auto line = [&](const char* word) {
+    return std::to_string(marked_line("async_races.cu", name, word));
+  };
+  for (const char* environment : {"WARPEMU_NATIVE=0", "WARPEMU_NATIVE=always", "WARPEMU_SCHEDULE=reversed",
+                                  "WARPEMU_SCHEDULE=one_ahead WARPEMU_CHECKS=all"}) {
+    const std::string all = std::string("WARPEMU_ARCH=90 WARPEMU_CHECKS=racecheck ") + environment;
+    const Result wrong = run("async_races", name + " wrong", all);
+    EXPECT_NE(wrong.output.find("shared_race at async_races.cu:" + line("MISTAKE") + " "), std::string::npos)
+        << environment << "\n"
+        << wrong.output;
+    EXPECT_NE(wrong.output.find("may still be at async_races.cu:" + line("ACCESS") + ","), std::string::npos)
+        << environment << "\n"
+        << wrong.output;
+    const Result right = run("async_races", name, all);
+    EXPECT_EQ(right.exit_code, 0) << environment << "\n" << right.output;
+    EXPECT_EQ(right.output, "") << environment;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Emulator, AsyncRaces,
+                         testing::Values("tile_reuse", "unawaited", "ring", "store_reuse", "lanes_unawaited",
+                                         "lanes_reuse"),
+                         [](const auto& test) { return std::string(test.param); });
 
 class ClusterMistakes : public testing::TestWithParam<MarkedMistake> {};
 

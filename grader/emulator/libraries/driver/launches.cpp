@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cudart/packed_arguments.h"
 #include "driver/call.h"
 
 namespace warpgrade::driver {
@@ -27,36 +28,14 @@ CUresult refuse_arguments(const void* function, const std::string& what) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-struct Buffer {
-  uint8_t* begin = nullptr;
-  const size_t* bytes = nullptr;
-};
-
-bool read_extra(void** extra, Buffer& buffer) {
-  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
-    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
-      buffer.begin = static_cast<uint8_t*>(extra[1]);
-    } else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) {
-      buffer.bytes = static_cast<const size_t*>(extra[1]);
-    } else {
-      return false;
-    }
-  }
-  return buffer.begin != nullptr && buffer.bytes != nullptr;
-}
-
 CUresult unpack(const void* function, const std::vector<cudart::Parameter>& parameters, void** extra,
                 std::vector<void*>& arguments) {
-  Buffer buffer;
-  if (!read_extra(extra, buffer)) return CUDA_ERROR_INVALID_VALUE;
-  size_t needed = 0;
-  for (const cudart::Parameter& p : parameters) {
-    needed = p.offset + p.bytes;
-    arguments.push_back(buffer.begin + p.offset);
-  }
-  if (*buffer.bytes >= needed) return CUDA_SUCCESS;
+  cudart::PackedArguments packed;
+  if (!cudart::read_packed(extra, packed)) return CUDA_ERROR_INVALID_VALUE;
+  const size_t needed = cudart::place_packed(packed, parameters, arguments);
+  if (*packed.bytes >= needed) return CUDA_SUCCESS;
   return refuse_arguments(function, "its parameters take " + std::to_string(needed) +
-                                        " bytes, and the buffer has " + std::to_string(*buffer.bytes));
+                                        " bytes, and the buffer has " + std::to_string(*packed.bytes));
 }
 
 bool belongs_here(const void* function) {

@@ -165,7 +165,9 @@ bool GlobalRaces::is_race(const LaneAccess& a, const GlobalStamp& theirs) const 
   const bool same_instruction = instruction == a.i.index && theirs.block == a.mine.block &&
                                 thread_of(theirs.whom) / kLanes == a.w.index;
   if (same_instruction && stores_same(a.w, a.i, a.lane, theirs.whom % kLanes)) return false;
-  return !is_silent_store(a.w, a.i, a.lane, a.host);
+  // Who reads in the block meanwhile misses a barrier whatever is written.
+  const bool misses_barrier = theirs.block == a.mine.block && program.texts[instruction].starts_with("ld");
+  return misses_barrier || !is_silent_store(a.w, a.i, a.lane, a.host);
 }
 
 bool GlobalRaces::report_if_race(const LaneAccess& a, const GlobalStamp& theirs) const {
@@ -251,7 +253,10 @@ bool GlobalRaces::pass_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind ki
 void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) const {
   BlockOrder& order = w.block->races->order();
   if (w.worker->undo != nullptr) w.block->launch->limit_undo(*w.worker);
-  if (w.block->program->synchronizes[i.index]) order.order_all();
+  if (w.block->program->synchronizes[i.index]) {
+    if (AsyncCopies* copies = async_copies(w)) copies->order().use_flag(w.index, order.now());
+    order.order_all();
+  }
   // Lanes that read one place read it once.
   uint32_t left = kind == AccessKind::load && x.low == x.high ? w.mask & -w.mask : w.mask;
   while (left != 0) {  // an allocation at a time: nearly always the only one

@@ -23,6 +23,7 @@ class BlockOrder {
   }
 
   void order_all() { all_since_ = ++clock_; }
+  void advance() { ++clock_; }
   void order_lanes(uint32_t warp, uint32_t mask) {
     ++clock_;
     if (mask == kAllLanes) return lanes_since_[warp].fill(clock_);

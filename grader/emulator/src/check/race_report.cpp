@@ -168,4 +168,33 @@ void report_race(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, AccessKi
   w.block->launch->report(*w.block, std::move(d));
 }
 
+void report_copy_race(const Block& block, const CopyParty& copy, const RaceParty& other,
+                      const RacedMemory& memory) {
+  Launch& launch = *block.launch;
+  if (launch.spoil_trial()) return;
+  const Program& program = *block.program;
+  const Inst& i = program.code[copy.instruction];
+  const Program::Place here = program.place(i), there = program.place(program.code[other.instruction]);
+  if (is_reported(program.title, memory.name, here, there)) return;
+  Diagnostic d = diagnose(block.warps[copy.thread / kLanes], i, copy.thread % kLanes, Finding::shared_race);
+  d.access = copy.writes ? "store" : "load";
+  d.address = memory.address;
+  d.allocation = DiagnosedAllocation{memory.name, memory.bytes, memory.offset};
+  const std::string their_access = access_of(program, other.instruction);
+  d.other = DiagnosedParty{there.path, there.line, their_access, triple(block.linear, launch.grid),
+                           triple(other.thread, launch.block)};
+  d.message += std::string("an asynchronous copy ") + (copy.writes ? "writes" : "reads") + " byte " +
+               std::to_string(memory.offset) + " of " + memory.name + " (" + std::to_string(memory.bytes) +
+               " bytes), while thread " + d.other->thread + " may still be at " + base_name(there.path) +
+               ":" + std::to_string(there.line) + ", which " + verb_of(their_access) +
+               " it: nothing orders the copy and that access";
+  d.advice =
+      "Each thread that uses the memory waits until the copy is complete (its mbarrier's phase, or "
+      "wait_group "
+      "and then __syncthreads()). Before the next copy of the same memory is issued, all those threads must "
+      "be "
+      "done with it: __syncthreads(), or an mbarrier at which they arrive.";
+  launch.report(block, std::move(d));
+}
+
 }  // namespace warpgrade::emu

@@ -25,6 +25,14 @@ struct RacedMemory {
 void report_race(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, AccessKind kind,
                  const RaceParty& other, const RacedMemory& memory);
 
+// An asynchronous copy in shared memory and another access, or copy, that nothing orders: told at the copy.
+struct CopyParty {
+  uint32_t instruction = 0, thread = 0;
+  bool writes = false;
+};
+void report_copy_race(const Block& block, const CopyParty& copy, const RaceParty& other,
+                      const RacedMemory& memory);
+
 // Whether a race was reported at a place of a kernel.
 bool is_known_race(const std::string& kernel, const std::string& path, uint32_t line);
 

@@ -115,19 +115,97 @@ struct SharedShadow::Range {
   }
 };
 
-void SharedShadow::prepare(uint32_t shared_bytes, bool by_byte) {
-  shift_ = by_byte ? 0 : 2;
-  const size_t units = (shared_bytes >> shift_) + kMostUnits;
+void SharedShadow::prepare(const Launch& launch) {
+  const Program& program = *launch.program;
+  shift_ = program.narrow_shared ? 0 : 2;
+  const size_t units = (launch.shared_bytes >> shift_) + kMostUnits;
   for (Stamps* stamps : {&write_, &first_read_, &last_read_}) {
     stamps->when.assign(units, 0);
     stamps->whom.assign(units, 0);
   }
+  const bool copies = std::any_of(program.texts.begin(), program.texts.end(),
+                                  [](const std::string& text) { return is_async_copy(text); });
+  // Of clusters the copies between blocks would have to be known, too.
+  async_ = copies && launch.cluster_blocks() == 1
+               ? std::make_unique<AsyncCopies>(launch, static_cast<uint32_t>(units))
+               : nullptr;
+}
+
+void SharedShadow::start(size_t warps) {
+  if (async_) async_->start(warps, order_.now());
+  order_.start(warps);
+}
+
+void SharedShadow::meet() {
+  if (async_) async_->order().meet(order_.now());
+  order_.order_all();
+}
+
+// A lock's compare-and-swap, a flag's exchange, an acquire or a release orders: what it guards is
+// not followed.
+void SharedShadow::order_by(const Warp& w, const Inst& i) {
+  if (!w.block->program->synchronizes[i.index]) return;
+  if (async_ && async_->is_flag(i.index)) async_->order().use_flag(w.index, order_.now());
+  order_.order_all();
+}
+
+// What copies that are under way, as far as the warp knows, read or write; of a copy that is issued, also
+// what others have done and are not ordered before.
+void SharedShadow::check_beside_copies(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
+                                       const Access& x) {
+  const bool is_copy = async_->is_copy(i.index);
+  if (is_copy && kind == AccessKind::atomic) return;  // of its barrier
+  const auto base = reinterpret_cast<uint64_t>(w.block->shared);
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = static_cast<uint32_t>(__builtin_ctz(m));
+    if (is_copy) {
+      check_copy(w, i, l, static_cast<uint32_t>(x.host[l] - base), bytes, kind);
+      continue;
+    }
+    const auto first = static_cast<uint32_t>(x.host[l] - base) >> shift_;
+    for (uint32_t unit = first; unit < first + std::max(1u, bytes >> shift_); ++unit) {
+      const AsyncCopies::Copy* copy = async_->racing(unit, w.index, kind);
+      if (copy == nullptr) continue;
+      report_copy_race(*w.block, {copy->instruction, copy->thread, copy->writes},
+                       {i.index, w.index * kLanes + l, w.block->linear},
+                       describe(*w.block->launch, uint64_t{unit} << shift_));
+      return;
+    }
+  }
+}
+
+// Whether the stamped access is not ordered before a copy that the lane issues now.
+bool SharedShadow::report_plain_access(Warp& w, const Inst& i, uint32_t lane, uint32_t unit,
+                                       const Stamps& stamps, AccessKind copies) {
+  const uint32_t whom = stamps.whom[unit], thread = thread_of(whom);
+  if (async_->is_copy(instruction_of(whom)) || w.block->program->synchronizes[instruction_of(whom)] ||
+      async_->order().is_before(stamps.when[unit], thread / kLanes, w.index))
+    return false;
+  report_copy_race(*w.block, {i.index, w.index * kLanes + lane, copies == AccessKind::store},
+                   {instruction_of(whom), thread, w.block->linear},
+                   describe(*w.block->launch, uint64_t{unit} << shift_));
+  return true;
+}
+
+void SharedShadow::check_copy(Warp& w, const Inst& i, uint32_t lane, uint32_t offset, uint32_t bytes,
+                              AccessKind kind) {
+  const uint32_t first = unit_of(offset), thread = w.index * kLanes + lane;
+  for (uint32_t unit = first; unit < first + units_of(offset, bytes); ++unit) {
+    if (const AsyncCopies::Copy* other = async_->racing(unit, w.index, kind)) {
+      return report_copy_race(*w.block, {i.index, thread, kind == AccessKind::store},
+                              {other->instruction, other->thread, w.block->linear},
+                              describe(*w.block->launch, uint64_t{unit} << shift_));
+    }
+    if (report_plain_access(w, i, lane, unit, write_, kind)) return;
+    if (kind == AccessKind::store && (report_plain_access(w, i, lane, unit, first_read_, kind) ||
+                                      report_plain_access(w, i, lane, unit, last_read_, kind)))
+      return;
+  }
 }
 
 void SharedShadow::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
-  // A lock's compare-and-swap, a flag's exchange, an acquire or a release orders: what it guards is
-  // not followed.
-  if (w.block->program->synchronizes[i.index]) order_.order_all();
+  if (async_) check_beside_copies(w, i, bytes, kind, x);
+  order_by(w, i);
   if (kind == AccessKind::load && x.low == x.high) return check_uniform(w, i, bytes, x.low);
   if (kind != AccessKind::atomic && is_row(w.mask, bytes, x)) {
     const auto begin = static_cast<uint32_t>(x.low - reinterpret_cast<uint64_t>(w.block->shared)) >> shift_;
@@ -142,7 +220,8 @@ void SharedShadow::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind
 }
 
 void SharedShadow::check_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) {
-  if (w.block->program->synchronizes[i.index]) order_.order_all();
+  if (async_) check_beside_copies(w, i, bytes, kind, row.access());
+  order_by(w, i);
   if (kind == AccessKind::load && row.stride == 0) return check_uniform(w, i, bytes, row.low);
   if (row.stride == 0) return check_lanes(w, i, bytes, kind, row.access());
   const auto begin = static_cast<uint32_t>(row.low - reinterpret_cast<uint64_t>(w.block->shared)) >> shift_;
@@ -279,7 +358,8 @@ bool SharedShadow::conflicts(Warp& w, const Inst& i, uint32_t lane, uint32_t uni
     if (written && kind == AccessKind::atomic && theirs_atomic) return false;
     // The usual compare-and-swap loop begins with a plain load.
     if (w.block->program->compares_and_swaps && (kind == AccessKind::atomic || theirs_atomic)) return false;
-    if (kind == AccessKind::store && is_silent_store(w, i, lane, host)) return false;
+    // Who reads meanwhile misses a barrier whatever is written.
+    if (written && kind == AccessKind::store && is_silent_store(w, i, lane, host)) return false;
     const bool same_instruction = instruction_of(whom) == i.index && thread_of(whom) / kLanes == w.index;
     if (written && kind == AccessKind::store && same_instruction && stores_same(w, i, lane, whom % kLanes))
       return false;

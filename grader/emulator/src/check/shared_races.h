@@ -1,8 +1,10 @@
 // Racecheck for shared memory: who wrote and who read each word since the threads last met.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "check/async_copies.h"
 #include "check/order.h"
 #include "exec/access.h"
 #include "simt/observe_row.h"
@@ -13,14 +15,22 @@ namespace warpgrade::emu {
 // words), the first reader since all threads met and the last one.
 class SharedShadow {
  public:
-  void prepare(uint32_t shared_bytes, bool by_byte);
-  void start(size_t warps) { order_.start(warps); }
+  void prepare(const Launch& launch);
+  void start(size_t warps);
   BlockOrder& order() { return order_; }
+  // All threads meet at a barrier.
+  void meet();
+  // What follows asynchronous copies; nullptr for a kernel without.
+  AsyncCopies* async() { return async_.get(); }
 
   // An access that has been resolved to shared memory. Reports what races with it, then remembers it.
   void check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
   // The same of a load or a store of a row (simt/observe_row.h).
   void check_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row);
+  uint32_t unit_of(uint32_t offset) const { return offset >> shift_; }
+  uint32_t units_of(uint32_t offset, uint32_t bytes) const {
+    return bytes == 0 ? 0 : unit_of(offset + bytes - 1) - unit_of(offset) + 1;
+  }
 
  private:
   struct Stamps {
@@ -37,10 +47,17 @@ class SharedShadow {
   bool conflicts(Warp& w, const Inst& i, uint32_t lane, uint32_t unit, AccessKind kind, uint64_t host,
                  uint32_t bytes);
   void remember_read(uint32_t unit, uint32_t whom);
+  void order_by(const Warp& w, const Inst& i);
+  void check_beside_copies(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
+  // What a copy that is issued now writes (store) or reads races with.
+  void check_copy(Warp& w, const Inst& i, uint32_t lane, uint32_t offset, uint32_t bytes, AccessKind kind);
+  bool report_plain_access(Warp& w, const Inst& i, uint32_t lane, uint32_t unit, const Stamps& stamps,
+                           AccessKind copies);
 
   uint32_t shift_ = 2;  // bytes to units
   BlockOrder order_;
   Stamps write_, first_read_, last_read_;
+  std::unique_ptr<AsyncCopies> async_;
 };
 
 }  // namespace warpgrade::emu

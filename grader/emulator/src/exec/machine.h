@@ -40,7 +40,7 @@ inline constexpr uint64_t kSharedTag = 0x5a00000000000000ull;
 inline constexpr uint64_t kLocalTag = 0x5b00000000000000ull;
 inline constexpr uint64_t kTagMask = 0xff00000000000000ull;
 inline constexpr uint32_t kSharedStart =
-    1024;  // offsets below belong to no variable, so that 0 stays a null pointer
+    1024;  // from sm_90 on: the system keeps what lies below (system_shared_bytes())
 
 // Where a shared address names its block of the cluster (mapa), the block's rank plus 1 stands here.
 inline constexpr uint32_t kRankShift = 24;
@@ -160,11 +160,13 @@ struct Block {
   uint32_t expected[kBarriers] = {};  // threads it waits for; 0: all live ones
   BarrierReduction reductions[kBarriers];
   const Cluster* cluster = nullptr;
-  uint32_t rank = 0;           // in the cluster
-  bool has_returned = false;   // all its threads have, while its cluster still runs
-  uint32_t window_salt = 0;    // keeps addresses of stacks apart between grids that launch each other
-  uint32_t turns_ahead = 0;    // that its warp ahead of the others has given up (Schedule::one_ahead)
-  bool patient_yield = false;  // a warp gave up its turn in a loop that waits for other threads
+  uint32_t rank = 0;                // in the cluster
+  bool has_returned = false;        // all its threads have, while its cluster still runs
+  uint32_t window_salt = 0;         // keeps addresses of stacks apart between grids that launch each other
+  uint32_t turns_ahead = 0;         // that its warp ahead of the others has given up (Schedule::one_ahead)
+  bool patient_yield = false;       // a warp gave up its turn in a loop that waits for other threads
+  uint32_t passes_left = 0;         // over its warps, before other blocks get turns although this one moves
+  uint32_t slices_after_fault = 0;  // that it was given while another block's fault ends the launch
 };
 
 // Blocks that run together and reach each other's shared memory. One worker runs them all. A block of a

@@ -89,12 +89,18 @@ void decode_async_arrive(Decode& d) {
   d.handler("cp.async.mbarrier");
 }
 
-// cp.async.bulk [destination], [source], bytes{, [barrier]}; groups are complete when they are committed.
+// cp.async.bulk [destination], [source], bytes{, [barrier]}; groups are complete when they are committed, for
+// all but racecheck.
 void decode_bulk_copy(Decode& d) {
   d.ignore({"async", "bulk"});
-  const bool waits = d.take("commit_group") || d.take("wait_group");
-  if (waits || d.take("prefetch")) {
-    d.ignore({"read", "L2", "global", "L2::cache_hint"});
+  if (d.take("commit_group")) return d.handler("cp.async.bulk.commit");
+  if (d.take("wait_group")) {
+    d.take("read");
+    d.out.imm = static_cast<int64_t>(d.number(0));
+    return d.handler("cp.async.bulk.wait");
+  }
+  if (d.take("prefetch")) {
+    d.ignore({"L2", "global", "L2::cache_hint"});
     return d.handler("nop");
   }
   const BulkDirection direction = take_direction(d);

@@ -65,7 +65,7 @@ struct LinearFunction {
 struct LinearProgram {
   std::vector<LinearFunction> functions;
   std::vector<SharedVariable> shared;
-  uint32_t shared_end = kSharedStart;
+  uint32_t shared_end = 0;
   uint32_t static_shared_bytes = 0;
   uint32_t dynamic_shared_align = 128;
   uint32_t local_bytes = 0;
@@ -74,6 +74,9 @@ struct LinearProgram {
 };
 
 using SymbolTable = std::unordered_map<std::string_view, uint64_t>;
+
+// Of shared memory, at address 0, on this process's device: ptxas places static variables behind them.
+uint32_t system_shared_bytes();
 
 // Throws PtxError for what cannot be resolved.
 LinearProgram linearize(Module& module, Function& entry, const SymbolTable& variables);

@@ -43,6 +43,7 @@ class Linearizer {
 
   LinearProgram run(Function& entry) {
     calls_ = find_calls(module_, entry);
+    program_.shared_end = system_shared_bytes();
     layout_params(entry);
     place_mailbox();
     function_id(entry, 0);

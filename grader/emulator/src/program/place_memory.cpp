@@ -1,6 +1,8 @@
 // Where a kernel's parameters, shared variables, stack frames and the mailbox lie, and the global names.
 #include <algorithm>
 
+#include "device/device_model.h"
+#include "exec/machine.h"
 #include "program/linearize.h"
 #include "ptx/parser.h"
 
@@ -29,6 +31,10 @@ uint32_t mailbox_bytes(const std::vector<Variable>& variables) {
 }
 
 }  // namespace
+
+uint32_t system_shared_bytes() {
+  return device_model().major >= 9 ? kSharedStart : 0;
+}
 
 std::vector<uint32_t> Linearizer::mailbox(const std::vector<Variable>& variables) const {
   std::vector<uint32_t> offsets;

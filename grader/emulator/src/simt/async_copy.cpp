@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "check/async_copies.h"
 #include "exec/access.h"
 #include "exec/handlers.h"
 #include "simt/mbarrier.h"
@@ -50,6 +51,7 @@ void issue_copies(Warp& w, const Inst& i, const uint32_t* wanted) {
   resolve_async(w, destination, i.bytes, AccessKind::store, to);
   resolve_sources(w, source, size, reading, from);
   w.mask = all;
+  if (w.stop == Stop::none) follow_lane_copies(w, i, i.bytes, to.host);
   for (uint32_t m = all; m != 0; m &= m - 1) {
     const auto l = static_cast<uint32_t>(__builtin_ctz(m));
     w.async_copies.push_back({from[l], to.host[l], i.bytes, static_cast<uint8_t>(size[l]),
@@ -80,8 +82,8 @@ void perform(const AsyncCopy& c) {
   std::memcpy(reinterpret_cast<void*>(c.to), data, c.bytes);
 }
 
-// imm: groups that may stay pending; variant 1: everything, committed or not.
-void wait(Warp& w, const Inst& i) {
+// Copies of the active lanes; imm: groups that may stay pending; variant 1: everything, committed or not.
+void perform_awaited(Warp& w, const Inst& i) {
   const bool everything = i.variant != 0;
   const auto complete = [&](const AsyncCopy& c) {
     if (!(w.mask >> c.lane & 1)) return false;
@@ -94,6 +96,12 @@ void wait(Warp& w, const Inst& i) {
                        w.async_copies.end());
 }
 
+void wait(Warp& w, const Inst& i) {
+  const uint32_t committed = w.async_group[__builtin_ctz(w.mask)], left = static_cast<uint32_t>(i.imm);
+  follow_async_wait(w, i.variant != 0 ? ~0u : committed - std::min(committed, left));
+  perform_awaited(w, i);
+}
+
 // Copies of these lanes happen now, as they may, and then arrive at each lane's barrier. Without .noinc
 // (variant 1) that arrival is one that the barrier did not expect.
 void arrive_after_copies(Warp& w, const Inst& i) {
@@ -101,13 +109,17 @@ void arrive_after_copies(Warp& w, const Inst& i) {
   resolve_async(w, i, sizeof(uint64_t), AccessKind::atomic, x);
   Inst everything = i;
   everything.variant = 1;
-  wait(w, everything);
+  perform_awaited(w, everything);
   for (uint32_t m = w.mask; m != 0; m &= m - 1) {
-    auto& bits = *reinterpret_cast<uint64_t*>(x.host[__builtin_ctz(m)]);
+    const uint64_t host = x.host[__builtin_ctz(m)];
+    auto& bits = *reinterpret_cast<uint64_t*>(host);
     Mbarrier barrier(bits);
+    follow_async_arrival(w, host);
+    follow_arrival(w, host);
     if (i.variant == 0) barrier.add_pending(1);
     barrier.arrive(1);
     bits = barrier.bits();
+    follow_mbarrier(w, host, barrier.parity());
   }
 }
 

@@ -176,7 +176,7 @@ void release(Block& block, uint32_t id) {
   }
   block.waiting[id] = 0;
   block.reductions[id] = {};
-  if (block.races != nullptr) block.races->order().order_all();
+  if (block.races != nullptr) block.races->meet();
 }
 
 void barrier(Warp& w, const Inst& i) {
@@ -241,7 +241,7 @@ bool open_cluster_barrier(const Cluster& cluster) {
       }
       std::erase_if(w.at_barrier, waits_at_cluster_barrier);
     }
-    if (block->races != nullptr) block->races->order().order_all();
+    if (block->races != nullptr) block->races->meet();
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "check/async_copies.h"
 #include "exec/access.h"
 #include "exec/handlers.h"
 #include "simt/launch.h"
@@ -76,21 +77,38 @@ void bulk_copy(Warp& w, const Inst& i) {
       break;
     }
     copy_lane(w, from, to, l, bytes[l]);
-    if (to_global || w.stop != Stop::none) continue;
+    if (w.stop != Stop::none) break;
+    if (to_global) {
+      follow_copy_from_shared(w, i, l, lane_address(w, from, l), bytes[l]);
+      continue;
+    }
+    follow_copy_to_shared(w, i, l, lane_address(w, to, l), bytes[l], lane_address(w, barrier, l));
     Access x;
     resolve_async(w, barrier, sizeof(uint64_t), AccessKind::atomic, x);
     auto& bits = *reinterpret_cast<uint64_t*>(x.host[l]);
     Mbarrier b(bits);
     b.complete_bytes(bytes[l]);
     bits = b.bits();
+    follow_mbarrier(w, x.host[l], b.parity());
   }
   w.mask = all;
+}
+
+void commit_bulk(Warp& w, const Inst&) {
+  commit_bulk_group(w);
+}
+
+// imm: groups that may stay under way. The copies themselves are done; racecheck takes them for under way.
+void wait_bulk(Warp& w, const Inst& i) {
+  wait_for_bulk_groups(w, static_cast<uint32_t>(i.imm));
 }
 
 }  // namespace
 
 void add_bulk_copy_handlers(HandlerTable& t) {
   t.add(bulk_copy, "cp.async.bulk");
+  t.add(commit_bulk, "cp.async.bulk.commit");
+  t.add(wait_bulk, "cp.async.bulk.wait");
 }
 
 }  // namespace warpgrade::emu

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "check/async_copies.h"
 #include "exec/handlers.h"
 #include "simt/mbarrier.h"
 #include "simt/reduce_element.h"
@@ -36,6 +37,9 @@ void copy_stretch(const LaneCopy& c, uint32_t bytes, uint64_t target, uint64_t b
   from.look_at(0, bytes);
   to.look_at(0, bytes);
   write_elements(c.copy, to.host(), from.host(), bytes, c.copy.type);
+  if (from_shared && c.copy.to_global)
+    follow_copy_from_shared(c.w, c.i, c.lane, c.address(c.copy.from), bytes);
+  if (!from_shared) follow_copy_to_shared(c.w, c.i, c.lane, target, bytes, barrier);
   if (c.copy.has_barrier) complete_at(c, barrier, bytes);
 }
 
@@ -99,6 +103,7 @@ void complete_at(const LaneCopy& c, uint64_t barrier, uint32_t bytes) {
   b.complete_bytes(bytes);
   bits = b.bits();
   std::memcpy(place.host(), &bits, sizeof bits);
+  follow_mbarrier(c.w, reinterpret_cast<uint64_t>(place.host()), b.parity());
 }
 
 void write_elements(const TensorCopy& copy, uint8_t* to, const uint8_t* from, uint32_t bytes, Type type) {

@@ -224,6 +224,11 @@ void report_timeout(const Block& block) {
   block.launch->report(block, std::move(d));
 }
 
+// Few kernels have so many barriers: most blocks run from their begin to their end, and one that waits for
+// another wastes little.
+constexpr uint32_t kPassesOfFirstSlice = 4096, kPassesOfLaterSlice = 512;
+constexpr uint32_t kPassesPerLook = 256;  // passes with progress between looks at the clock
+
 struct Pass {
   bool ran = false;       // some warp executed
   bool progress = false;  // some warp got further than another turn of a loop
@@ -281,6 +286,13 @@ bool join_all_warp_barriers(Block& block) {
   return joined;
 }
 
+// After a pass that moved the block.
+bool ends_slice(Block& block) {
+  if (--block.passes_left != 0) return false;
+  block.passes_left = kPassesOfLaterSlice;
+  return true;
+}
+
 }  // namespace
 
 void BlockSlot::prepare(Launch& launch, Worker& worker) {
@@ -300,7 +312,7 @@ void BlockSlot::prepare(Launch& launch, Worker& worker) {
   block.launch_shared = launch.shared.data();
   block.shared_init = worker.init_check ? aligned(shared_init, launch.shared_bytes + 16) : nullptr;
   if (worker.race_check) {
-    races.prepare(launch.shared_bytes, program.narrow_shared);
+    races.prepare(launch);
     block.races = &races;
   }
   for (uint32_t k = 0; k < warp_count; ++k) {
@@ -331,11 +343,11 @@ void BlockSlot::start(uint64_t linear) {
   block.live = block.threads;
   block.turns_ahead = 0;
   block.has_returned = false;
+  block.passes_left = kPassesOfFirstSlice;
+  block.slices_after_fault = 0;
   std::fill(std::begin(block.waiting), std::end(block.waiting), 0);
   std::fill(std::begin(block.reductions), std::end(block.reductions), BarrierReduction{});
-  if (block.shared_bytes > kSharedStart) {
-    std::memset(block.shared + kSharedStart, kSharedPoison, block.shared_bytes - kSharedStart);
-  }
+  std::memset(block.shared, kSharedPoison, block.shared_bytes);
   if (block.shared_init != nullptr) std::memset(block.shared_init, 0, block.shared_bytes);
   if (block.races != nullptr) block.races->start(block.warps.size());
   const Warp& first = block.warps.front();
@@ -374,12 +386,10 @@ bool stop_if_late(const Block& block, Launch& launch) {
 }
 
 BlockState run_block(Block& block, Launch& launch) {
-  constexpr int kIdlePasses = 8;            // turns without progress before other blocks get theirs
-  constexpr uint32_t kPassesPerLook = 256;  // passes with progress between looks at the clock
+  constexpr int kIdlePasses = 8;  // turns without progress before other blocks get theirs
   const Counting counting = block.warps.front().worker->counts != nullptr ? Counting::everything
                             : launch.step_limit != 0                      ? Counting::steps
                                                                           : Counting::nothing;
-  uint32_t passes = 0;
   for (int idle = 0;;) {
     block.patient_yield = false;
     const Pass pass = run_pass(block, counting);
@@ -392,8 +402,10 @@ BlockState run_block(Block& block, Launch& launch) {
       return BlockState::aborted;
     }
     const bool moves = pass.progress || opened;
-    const bool look = !moves || ++passes % kPassesPerLook == 0 || past_step_limit(launch);
+    const bool preempted = moves && ends_slice(block);
+    const bool look = !moves || block.passes_left % kPassesPerLook == 0 || past_step_limit(launch);
     if (look && stop_if_late(block, launch)) return BlockState::aborted;
+    if (preempted) return BlockState::preempted;
     if (moves) {
       idle = 0;
     } else if (pass.ran && (block.patient_yield || ++idle >= kIdlePasses)) {

@@ -9,7 +9,8 @@
 namespace warpgrade::emu {
 
 // held: at the cluster's barrier.
-enum class BlockState : uint8_t { finished, spinning, held, aborted };
+// preempted: it may be waiting for other blocks in a loop with barriers, which looks like any other work.
+enum class BlockState : uint8_t { finished, spinning, preempted, held, aborted };
 
 // A block with the storage of its warps, reused from block to block.
 struct BlockSlot {

@@ -3,6 +3,7 @@
 // Blocks start in linear order, those of a cluster together. A worker finishes a block before it takes the
 // next, unless the block spins on something another block must do: then the worker keeps it and starts or
 // resumes others, so that locks, flags and grid-wide barriers make progress whatever the number of workers.
+// A block that passes very many barriers may be spinning, too, and lets others run now and then.
 #include "simt/launch.h"
 
 #include <algorithm>
@@ -33,6 +34,7 @@ namespace warpgrade::emu {
 namespace {
 
 constexpr size_t kResidentBlocks = 256;  // blocks that a worker keeps waiting, cooperative grids aside
+constexpr uint32_t kSlicesAfterFault = 256;
 
 // Threads that sleep between launches; the caller of run() works as number 0.
 class Pool {
@@ -113,9 +115,15 @@ class BlockLoop {
             leave(turn, true);
             break;
           }
-          // Others first, this one again after them.
-          if (launch_.cooperative || turns_.size() + 1 < kResidentBlocks) start_next();
-          turns_.push_back(turn);
+          let_others_run(turn);
+          break;
+        case BlockState::preempted:
+          // It may be at work, or wait for what the fault has stopped.
+          if (launch_.has_fault() && ++block.slices_after_fault > kSlicesAfterFault) {
+            leave(turn, true);
+            break;
+          }
+          let_others_run(turn);
           break;
         case BlockState::held:
           turn.of->held.push_back(turn.rank);
@@ -173,6 +181,12 @@ class BlockLoop {
       resident->cluster.blocks.push_back(&slot.block);
     }
     return resident;
+  }
+
+  // Others first, this one again after them.
+  void let_others_run(const Turn& turn) {
+    if (launch_.cooperative || turns_.size() + 1 < kResidentBlocks) start_next();
+    turns_.push_back(turn);
   }
 
   // The number in the grid of a block, given its cluster's number and its rank in it.

@@ -8,6 +8,7 @@
 #include "check/initialized.h"
 #include "exec/access.h"
 #include "memory/device_heap.h"
+#include "program/linear.h"
 #include "program/program.h"
 #include "simt/launch.h"
 #include "simt/report.h"
@@ -247,7 +248,19 @@ void report_no_such_block(const Mistake& m, uint32_t rank, size_t blocks) {
       Fault::illegal_address);
 }
 
+void report_system_shared(const Mistake& m) {
+  m.report(
+      m.diagnostic(Finding::out_of_bounds,
+                   verb(m.kind) + " " + plural(m.bytes, "byte") +
+                       " of the first 1024 bytes of shared memory, which the system keeps for itself from "
+                       "compute capability 9.0 on",
+                   "Begin at the address of a __shared__ variable (__cvta_generic_to_shared): variables "
+                   "begin at 0 on older devices alone."),
+      Fault::illegal_address);
+}
+
 void report_shared(const Mistake& m, uint64_t offset) {
+  if (offset < system_shared_bytes()) return report_system_shared(m);
   const Launch& launch = *m.w.block->launch;
   const SharedVariable* best = nullptr;
   for (const SharedVariable& v : launch.shared) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "check/async_copies.h"
 #include "exec/handlers.h"
 #include "simt/copy_engine.h"
 #include "simt/reduce_element.h"
@@ -178,6 +179,7 @@ void load_box(const LaneCopy& c, const TensorMap& map, uint64_t shared, uint64_t
       std::memcpy(to.host() + place, values.data() + byte, n);
     });
   });
+  if (!c.stops()) follow_copy_to_shared(c.w, c.i, c.lane, shared, map.box_bytes(), barrier);
   if (!c.stops()) complete_at(c, barrier, map.box_bytes());
 }
 
@@ -253,6 +255,7 @@ void store_box(const LaneCopy& c, const TensorMap& map) {
     to.look_at(0, written);
     write_elements(c.copy, to.host(), values.data() + first, written, type);
   });
+  if (!c.stops()) follow_copy_from_shared(c.w, c.i, c.lane, shared, map.box_bytes());
 }
 
 void copy_box(const LaneCopy& c) {

@@ -398,6 +398,30 @@ int make(const char* mistake) {
   return 0;
 }
 
+// Each cluster asks for the later one's flag between two of its barriers.
+__global__ void chain_of_clusters(int* flags) {
+  const cg::cluster_group cluster = cg::this_cluster();
+  const int c = blockIdx.x / cluster.num_blocks();
+  const bool waits = blockIdx.x + cluster.num_blocks() < gridDim.x;
+  for (;;) {
+    const int seen = waits ? flags[c + 1] : 1;
+    cluster.sync();
+    if (seen != 0) break;
+  }
+  if (cluster.block_rank() != 0 || threadIdx.x != 0) return;
+  __threadfence();
+  flags[c] = 1;
+}
+
+void waiting_for_later_clusters() {
+  constexpr int clusters = 4;
+  Managed<int> flags(clusters);
+  ClusterLaunch launch(2 * clusters, 32, 2);
+  CHECK_CUDA(launch(chain_of_clusters, flags.data));
+  CHECK_CUDA(cudaDeviceSynchronize());
+  for (int c = 0; c < clusters; ++c) expect(flags[c] == 1, "clusters that wait for later ones");
+}
+
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "sm_90") != 0) return make(argv[1]);
   ranks(12, 3);
@@ -410,5 +434,6 @@ int main(int argc, char** argv) {
   turns();
   early_returns();
   interface();
+  waiting_for_later_clusters();
   return g_failures;
 }

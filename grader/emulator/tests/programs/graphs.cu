@@ -212,6 +212,44 @@ void captures_must_be_whole() {
   CHECK_CUDA(cudaEventDestroy(event));
 }
 
+// Whether the stream that joined is destroyed before its work is joined to the origin, or behind that, or with
+// work that nobody joins.
+enum class Destroyed { before_the_join, behind_the_join, unjoined };
+
+void streams_may_be_destroyed_in_a_capture(Destroyed when) {
+  Fixture f;
+  cudaStream_t branch;
+  cudaEvent_t fork, join;
+  cudaGraph_t graph = nullptr;
+  CHECK_CUDA(cudaStreamCreateWithFlags(&branch, cudaStreamNonBlocking));
+  CHECK_CUDA(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+  CHECK_CUDA(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
+  CHECK_CUDA(cudaStreamBeginCapture(f.a, cudaStreamCaptureModeGlobal));
+  CHECK_CUDA(cudaEventRecord(fork, f.a));
+  CHECK_CUDA(cudaStreamWaitEvent(branch, fork, 0));
+  add<<<3, 128, 0, branch>>>(f.data, kN, 21);
+  CHECK_CUDA(cudaEventRecord(join, branch));
+  if (when == Destroyed::before_the_join) CHECK_CUDA(cudaStreamDestroy(branch));
+  if (when != Destroyed::unjoined) CHECK_CUDA(cudaStreamWaitEvent(f.a, join, 0));
+  if (when != Destroyed::before_the_join) CHECK_CUDA(cudaStreamDestroy(branch));
+  CHECK_CUDA(cudaEventDestroy(fork));
+  CHECK_CUDA(cudaEventDestroy(join));
+  twice<<<3, 128, 0, f.a>>>(f.data, kN);
+  const cudaError_t error = cudaStreamEndCapture(f.a, &graph);
+  if (when == Destroyed::unjoined) {
+    expect(error == cudaErrorStreamCaptureUnjoined && graph == nullptr, "a destroyed branch without a join");
+    cudaGetLastError();
+    return;
+  }
+  CHECK_CUDA(error);
+  cudaGraphExec_t exec;
+  CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK_CUDA(cudaGraphLaunch(exec, f.a));
+  expect(f.value(f.data) == 42, "the work of a stream that was destroyed in the capture");
+  CHECK_CUDA(cudaGraphExecDestroy(exec));
+  CHECK_CUDA(cudaGraphDestroy(graph));
+}
+
 struct HandMade {
   cudaGraph_t graph;
   cudaGraphNode_t clear, kernel, copy, host, empty;
@@ -319,6 +357,87 @@ void clones_and_children() {
   CHECK_CUDA(cudaGraphDestroy(g.graph));
 }
 
+__device__ int g_put;
+__global__ void put() {
+  g_put += 7;
+}
+
+int put_since() {
+  int value = 0;
+  const int zero = 0;
+  CHECK_CUDA(cudaMemcpyFromSymbol(&value, g_put, sizeof value));
+  CHECK_CUDA(cudaMemcpyToSymbol(g_put, &zero, sizeof zero));
+  return value;
+}
+
+void kernels_without_parameters_take_no_list() {
+  cudaGraph_t graph;
+  cudaGraphNode_t node;
+  cudaGraphExec_t exec;
+  CHECK_CUDA(cudaGraphCreate(&graph, 0));
+  cudaKernelNodeParams params{};
+  params.func = reinterpret_cast<void*>(put);
+  params.gridDim = params.blockDim = dim3(1);
+  CHECK_CUDA(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &params));
+  CHECK_CUDA(cudaGraphKernelNodeGetParams(node, &params));
+  CHECK_CUDA(cudaGraphKernelNodeSetParams(node, &params));
+  int nodes = 1;
+#if CUDART_VERSION >= 12020
+  cudaGraphNodeParams any{};
+  any.type = cudaGraphNodeTypeKernel;
+  any.kernel.func = reinterpret_cast<void*>(put);
+  any.kernel.gridDim = any.kernel.blockDim = dim3(1);
+#if CUDART_VERSION >= 13000
+  CHECK_CUDA(cudaGraphAddNode(&node, graph, &node, nullptr, 1, &any));
+#else
+  CHECK_CUDA(cudaGraphAddNode(&node, graph, &node, 1, &any));
+#endif
+  nodes = 2;
+#endif
+  CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK_CUDA(cudaGraphExecKernelNodeSetParams(exec, node, &params));
+  CHECK_CUDA(cudaGraphLaunch(exec, nullptr));
+  expect(put_since() == 7 * nodes, "kernel nodes without a list of arguments");
+  const void* function = reinterpret_cast<const void*>(put);
+  cudaLaunchConfig_t config{};
+  config.gridDim = config.blockDim = dim3(1);
+  CHECK_CUDA(cudaLaunchKernel(function, dim3(1), dim3(1), nullptr, 0, nullptr));
+  CHECK_CUDA(cudaLaunchCooperativeKernel(function, dim3(1), dim3(1), nullptr, 0, nullptr));
+  CHECK_CUDA(cudaLaunchKernelExC(&config, function, nullptr));
+  expect(put_since() == 21, "launches without a list of arguments");
+  CHECK_CUDA(cudaGraphExecDestroy(exec));
+  CHECK_CUDA(cudaGraphDestroy(graph));
+}
+
+// The driver's CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END.
+void kernel_nodes_take_arguments_in_one_buffer() {
+  Fixture f;
+  struct {
+    int* data;
+    int n, value;
+  } packed = {f.data, kN, 9};
+  size_t bytes = sizeof packed;
+  void* extra[] = {reinterpret_cast<void*>(1), &packed, reinterpret_cast<void*>(2), &bytes, nullptr};
+  cudaKernelNodeParams params{};
+  params.func = reinterpret_cast<void*>(add);
+  params.gridDim = dim3(3);
+  params.blockDim = dim3(128);
+  params.extra = extra;
+  cudaGraph_t graph;
+  cudaGraphNode_t node;
+  cudaGraphExec_t exec;
+  CHECK_CUDA(cudaGraphCreate(&graph, 0));
+  CHECK_CUDA(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &params));
+  bytes = sizeof(int*);
+  expect(cudaGraphKernelNodeSetParams(node, &params) == cudaErrorInvalidValue, "a buffer that is too short");
+  cudaGetLastError();
+  CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK_CUDA(cudaGraphLaunch(exec, f.a));
+  expect(f.value(f.data) == 9, "arguments in one buffer");
+  CHECK_CUDA(cudaGraphExecDestroy(exec));
+  CHECK_CUDA(cudaGraphDestroy(graph));
+}
+
 int main() {
   captured_work_runs_at_launch();
   streams_fork_and_join();
@@ -326,5 +445,9 @@ int main() {
   captures_must_be_whole();
   graphs_built_by_hand_can_be_changed();
   clones_and_children();
+  for (const auto when : {Destroyed::before_the_join, Destroyed::behind_the_join, Destroyed::unjoined})
+    streams_may_be_destroyed_in_a_capture(when);
+  kernels_without_parameters_take_no_list();
+  kernel_nodes_take_arguments_in_one_buffer();
   return g_failures;
 }

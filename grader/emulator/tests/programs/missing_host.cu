@@ -1,13 +1,44 @@
 // Libraries that the emulator does not have: each call says so and fails. Prints the codes.
 #include <cufft.h>
 #include <cusparse.h>
+#if __has_include(<cusolverDn.h>)
+#include <cusolverDn.h>
+#endif
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+#endif
+#if __has_include(<cudnn.h>)
+#include <cudnn.h>
+#endif
+#if __has_include(<nccl.h>)
+#include <nccl.h>
+#endif
 
 #include <cstdio>
 
 int main() {
   cufftHandle plan;
   cusparseHandle_t handle;
-  std::printf("%d\n", int(cufftPlan1d(&plan, 1024, CUFFT_C2C, 1)));
-  std::printf("%s\n", cusparseGetErrorName(cusparseCreate(&handle)));
+  const cusparseStatus_t status = cusparseCreate(&handle);
+  std::printf("cuFFT %d\n", cufftPlan1d(&plan, 1024, CUFFT_C2C, 1) == CUFFT_NOT_SUPPORTED);
+  std::printf("cuSPARSE %d %s\n", status == CUSPARSE_STATUS_NOT_SUPPORTED, cusparseGetErrorString(status));
+#if __has_include(<cusolverDn.h>)
+  cusolverDnHandle_t solver;
+  std::printf("cuSOLVER %d\n", cusolverDnCreate(&solver) == CUSOLVER_STATUS_NOT_SUPPORTED);
+#endif
+#if __has_include(<cublasLt.h>)
+  cublasLtHandle_t light;
+  std::printf("cuBLASLt %d\n", cublasLtCreate(&light) == CUBLAS_STATUS_NOT_SUPPORTED);
+#endif
+#if __has_include(<cudnn.h>)
+  cudnnHandle_t layers;
+  const cudnnStatus_t created = cudnnCreate(&layers);
+  std::printf("cuDNN %d %s\n", created == CUDNN_STATUS_NOT_SUPPORTED, cudnnGetErrorString(created));
+#endif
+#if __has_include(<nccl.h>)
+  ncclComm_t communicator;
+  const ncclResult_t initialized = ncclCommInitAll(&communicator, 1, nullptr);
+  std::printf("NCCL %d %s\n", initialized == ncclInvalidUsage, ncclGetErrorString(initialized));
+#endif
   return 0;
 }

@@ -270,6 +270,14 @@ int main(int argc, char** argv) {
   }
   if (is("leak")) CHECK_CUDA(cudaDeviceReset());  // a and b were not freed
   if (is("host_copy_overrun")) direct = cudaMemcpy(host, b + n - 2, 16, cudaMemcpyDeviceToHost);
+  if (is("missing_argument")) {
+    void* arguments[] = {&a, nullptr};
+    const auto kernel = reinterpret_cast<const void*>(out_of_bounds);
+    const cudaError_t without_list = cudaLaunchKernel(kernel, 1, 32, nullptr, 0, nullptr);
+    direct = cudaLaunchKernel(kernel, 1, 32, arguments, 0, nullptr);
+    if (without_list != direct) direct = cudaSuccess;
+    cudaGetLastError();
+  }
   const cudaError_t launched = cudaGetLastError(), finished = cudaDeviceSynchronize();
   std::printf("%d\n", int(direct != cudaSuccess ? direct : launched != cudaSuccess ? launched : finished));
   print_diagnostics();

@@ -52,6 +52,31 @@ __global__ void grid_barrier(int* count, int* data, int* out) {
   out[blockIdx.x] = data[(blockIdx.x + 1) % gridDim.x];
 }
 
+// Every thread of a block asks for the later block's flag between two barriers: the loop's barrier opens at
+// each turn, whether or not the block gets further (HeCBench's bh walks its tree so). Volatile or not, a
+// barrier makes the compiler load the flag again.
+template <class Flag>
+__global__ void chain_between_barriers(Flag* flags, int* out) {
+  const int b = blockIdx.x;
+  const bool waits = b + 1 < int(gridDim.x);
+  bool open = false;
+  while (!open) open = __syncthreads_or(!waits || flags[b + 1] != 0) != 0;
+  if (threadIdx.x != 0) return;
+  __threadfence();
+  out[b] = waits ? out[b + 1] + 1 : 1;
+  __threadfence();
+  flags[b] = 1;
+}
+
+template <class Flag>
+void blocks_that_wait_between_barriers(const char* what) {
+  constexpr int blocks = 24;
+  Managed<int> flags(blocks), out(blocks);
+  chain_between_barriers<Flag><<<blocks, 256>>>(flags.data, out.data);
+  CHECK_CUDA(cudaDeviceSynchronize());
+  for (int b = 0; b < blocks; ++b) expect(out[b] == blocks - b, what);
+}
+
 int main() {
   Managed<int> lock(1), counter(1);
   lock_and_count<<<4, 64>>>(lock.data, counter.data);
@@ -69,5 +94,7 @@ int main() {
   grid_barrier<<<8, 1>>>(count.data, data.data, out.data);
   CHECK_CUDA(cudaDeviceSynchronize());
   for (int b = 0; b < 8; ++b) expect(out[b] == (b + 1) % 8 * 10, "a barrier of the grid");
+  blocks_that_wait_between_barriers<volatile int>("a chain of blocks between barriers");
+  blocks_that_wait_between_barriers<int>("the same with plain loads");
   return g_failures;
 }

@@ -34,6 +34,22 @@ __global__ void stencil_with_halo(const int* in, int n, int* out) {
   if (i < n) out[i] = sum;
 }
 
+// A row is shared with the first warp again and again; it is the same each time. Without the second barrier it is
+// written while the first warp may still read: a race, although nothing changes.
+template <bool kBarrier>
+__global__ void row_again(const int* in, int rounds, int* out) {
+  __shared__ int row[kWarp];
+  const int t = threadIdx.x;
+  int sum = 0;
+  for (int r = 0; r < rounds; ++r) {
+    if (t >= kThreads - kWarp) row[t % kWarp] = in[t];  // WRONG same_values_without_barrier
+    __syncthreads();
+    if (t < kWarp) sum += row[t];
+    if (kBarrier) __syncthreads();
+  }
+  out[t] = sum;
+}
+
 // Right: planes go through registers, the plane in the middle through shared memory, with a barrier on both
 // sides of its use.
 __global__ void stencil_with_queue(const int* in, int planes, int* out) {
@@ -361,6 +377,7 @@ void clear(Managed<int>& memory, int value) {
 
 void stencils(Input& x) {
   stencil_with_halo<true><<<4, kThreads>>>(x.values.data, 500, x.a.data);
+  row_again<true><<<1, kThreads>>>(x.values.data, 4, x.b.data);
   stencil_with_queue<<<1, kThreads>>>(x.values.data, 8, x.b.data);
   auto *from = reinterpret_cast<float*>(x.c.data), *to = reinterpret_cast<float*>(x.d.data);
   CHECK_CUDA(cudaMemset(from, 0, 4096 * sizeof(float)));
@@ -466,6 +483,7 @@ void run_one(const std::string& name, Input& x) {
   const int* in = x.values.data;
   auto *a = reinterpret_cast<float*>(x.a.data), *b = reinterpret_cast<float*>(x.b.data);
   if (name == "halo_without_barrier") stencil_with_halo<false><<<1, kThreads>>>(in, 500, x.a.data);
+  if (name == "same_values_without_barrier") row_again<false><<<1, kThreads>>>(in, 4, x.a.data);
   if (name == "two_steps_in_a_launch") two_steps_in_a_launch<<<4, kThreads>>>(a, b, 4 * kThreads);
   if (name == "counts_without_barrier")
     align_tokens<false><<<1, kThreads>>>(x.c.data, 300, x.a.data, x.b.data);

@@ -206,9 +206,9 @@ __global__ void load_without_wait(const __grid_constant__ CUtensorMap map, float
   __shared__ uint64_t barrier;
   if (threadIdx.x == 0) {
     prepare(&barrier, 256);
-    load_box(2, &map, {{0, 0}}, tile, &barrier);
+    load_box(2, &map, {{0, 0}}, tile, &barrier);  // MISTAKE no_wait
   }
-  out[threadIdx.x] = tile[threadIdx.x];  // MISTAKE no_wait
+  out[threadIdx.x] = tile[threadIdx.x];
 }
 // clang-format on
 
