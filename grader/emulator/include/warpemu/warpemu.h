@@ -15,6 +15,8 @@
  *   WARPEMU_STEP_LIMIT=n  so does one that executes more warp instructions than this (default: none)
  *   WARPEMU_NATIVE=0      kernels are interpreted; 1: hot ones are compiled (the default); always: all are
  *   WARPEMU_SCHEDULE=order  of the warps of a block: in_order (default), reversed or one_ahead
+ *   WARPEMU_MUTANT=list   prints on stdout, when the program ends, a JSON line for each mutant of its kernels
+ *   WARPEMU_MUTANT=<operator>:<function>:<ordinal>  runs that mutant (the README, "Mutants")
  *   WARPEMU_REPORT=quiet  print no diagnostics on stderr (the default prints each once, for people)
  */
 #pragma once

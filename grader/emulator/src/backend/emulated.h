@@ -99,6 +99,7 @@ class Emulated : public cudart::Backend {
   cudaError_t get_limit(cudaLimit limit, size_t& value) override;
 
   // A kernel of a module, built if it is new; it may have no program. `id` is its number.
+  void list_mutants_at_end();
   Kernel& kernel_named(cudart::ModuleId module, const std::string& name, cudart::KernelId& id);
 
  private:

@@ -1,5 +1,7 @@
 // Modules, kernels and their launches.
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -10,6 +12,7 @@
 #include "memory/device_memory.h"
 #include "simt/conditions.h"
 #include "simt/launch.h"
+#include "support/settings.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -109,8 +112,20 @@ Kernel* Emulated::kernel_of(KernelId kernel) {
   return kernels_[kernel].get();
 }
 
+// Of all modules, when the program ends: by then all of them are known.
+void Emulated::list_mutants_at_end() {
+  if (settings().mutant != "list") return;
+  static const int registered = std::atexit([] {
+    for (const auto& by_device : instance().modules_)
+      std::fputs(by_device.front()->mutants().c_str(), stdout);
+    std::fflush(stdout);
+  });
+  static_cast<void>(registered);
+}
+
 cudaError_t Emulated::add_module(std::span<const std::span<const uint8_t>> containers, ModuleId& module) {
   std::lock_guard lock(code_mutex_);
+  list_mutants_at_end();
   module = static_cast<ModuleId>(modules_.size());
   std::vector<std::unique_ptr<LoadedModule>>& by_device = modules_.emplace_back();
   for (int device = 0; device < device_count(); ++device) {

@@ -9,6 +9,7 @@
 #include "loader/fatbin.h"
 #include "memory/device_memory.h"
 #include "program/call_graph.h"
+#include "program/mutants.h"
 #include "ptx/parser.h"
 #include "report/diagnostics.h"
 #include "support/settings.h"
@@ -54,9 +55,11 @@ bool LoadedModule::load() {
   try {
     module_ = parse_module(std::move(ptx.text));
     warn_of_newer_ptx(*module_);
+    mutate();
     place_variables();
   } catch (const PtxError& error) {
-    problem_ = std::string(error.what()) + " (line " + std::to_string(error.line) + " of the PTX)";
+    problem_ = error.what();
+    if (error.line != 0) problem_ += " (line " + std::to_string(error.line) + " of the PTX)";
   }
   return problem_.empty();
 }
@@ -134,6 +137,23 @@ void LoadedModule::read_bodies() {
   } catch (const PtxError& error) {
     problem_ = std::string(error.what()) + " (line " + std::to_string(error.line) + " of the PTX)";
   }
+}
+
+// The key names a function of one of the program's modules.
+void LoadedModule::mutate() {
+  if (settings().mutant.empty() || settings().mutant == "list") return;
+  const auto key = read_mutant_key(settings().mutant);
+  if (!key)
+    throw PtxError(
+        "WARPEMU_MUTANT is '" + settings().mutant + "'; want list or <operator>:<function>:<ordinal>", 0);
+  apply_mutant(*module_, *key);
+}
+
+std::string LoadedModule::mutants() {
+  if (!load()) return "";
+  std::string lines;
+  for (const MutantFacts& one : list_mutants(*module_)) lines += one.json_line() + "\n";
+  return lines;
 }
 
 void LoadedModule::release_variables() {

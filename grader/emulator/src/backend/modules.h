@@ -35,6 +35,8 @@ class LoadedModule {
   void add_managed(const std::string& name) { managed_.push_back(name); }
   bool find_variable(const std::string& name, DeviceVariable& variable);
   std::vector<std::string> kernels() const;  // by name
+  // A line of JSON for each mutant of its functions.
+  std::string mutants();
   // Reads all functions, which otherwise happens when they are used: what cannot be read is a problem then.
   void read_bodies();
   void release_variables();
@@ -42,6 +44,7 @@ class LoadedModule {
   const std::vector<std::string>& launchable();
 
  private:
+  void mutate();
   void place_variables();
   void initialize(const Variable& variable, uint64_t address);
 

@@ -20,25 +20,6 @@
 namespace warpgrade::emu {
 namespace {
 
-Program::Place place_of(const Module& module, uint32_t location) {
-  Program::Place place;
-  if (location == 0 || location >= module.locations.size()) return place;
-  uint32_t outermost = location;
-  while (module.locations[outermost].parent >= 0)
-    outermost = static_cast<uint32_t>(module.locations[outermost].parent);
-  const auto file_name = [&](uint32_t file) {
-    const auto found = module.files.find(file);
-    return found == module.files.end() ? std::string("?") : found->second;
-  };
-  place.path = file_name(module.locations[outermost].file);
-  place.line = module.locations[outermost].line;
-  if (outermost != location) {
-    const SourceLocation& inner = module.locations[location];
-    place.inlined_from = base_name(file_name(inner.file)) + ":" + std::to_string(inner.line);
-  }
-  return place;
-}
-
 class Builder {
  public:
   Builder(Module& module, LinearProgram linear) : module_(module), linear_(std::move(linear)) {}
@@ -263,6 +244,25 @@ class Builder {
 };
 
 }  // namespace
+
+Program::Place place_of(const Module& module, uint32_t location) {
+  Program::Place place;
+  if (location == 0 || location >= module.locations.size()) return place;
+  uint32_t outermost = location;
+  while (module.locations[outermost].parent >= 0)
+    outermost = static_cast<uint32_t>(module.locations[outermost].parent);
+  const auto file_name = [&](uint32_t file) {
+    const auto found = module.files.find(file);
+    return found == module.files.end() ? std::string("?") : found->second;
+  };
+  place.path = file_name(module.locations[outermost].file);
+  place.line = module.locations[outermost].line;
+  if (outermost != location) {
+    const SourceLocation& inner = module.locations[location];
+    place.inlined_from = base_name(file_name(inner.file)) + ":" + std::to_string(inner.line);
+  }
+  return place;
+}
 
 Program::Place Program::place(const Inst& inst) const {
   return place_of(*module, inst.location);

@@ -21,6 +21,9 @@ class BuildError : public std::runtime_error {
 std::unique_ptr<Program> build_program(Module& module, const std::string& kernel,
                                        const SymbolTable& variables);
 
+// The user's line of an index into the module's locations.
+Program::Place place_of(const Module& module, uint32_t location);
+
 // "void foo<int>(int*)" of a mangled name, without result and parameters: "foo<int>".
 std::string kernel_title(const std::string& mangled);
 // "tile" of the mangled name of a variable inside a function or namespace.

@@ -111,6 +111,7 @@ inline constexpr uint64_t kFunctionTag = 0x5c00000000000000ull;
 struct Module {
   uint32_t number = 0;
   std::string text;
+  std::string mutant_text;  // what stands for one instruction (program/mutants.h)
   std::vector<std::string_view> tokens;
   unsigned target = 0;                                       // 80 for .target sm_80
   std::unordered_map<std::string_view, Variable> variables;  // .global, .const and module-scope .shared

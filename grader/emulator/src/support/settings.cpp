@@ -124,6 +124,7 @@ Settings read() {
   }
   read_native(s);
   read_schedule(s);
+  if (const char* mutant = text_of("WARPEMU_MUTANT")) s.mutant = mutant;
   if (const char* isa = text_of("WARPEMU_ISA")) s.isa = isa;
   return s;
 }
