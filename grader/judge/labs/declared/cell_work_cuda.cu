@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include "judge/judging/cuda_memory.h"
+#include "judge/labs/declared/cell_work.h"
+
+namespace warpgrade::declared {
+namespace {
+
+constexpr int kThreads = 256, kMostBlocks = 4096;
+
+struct Found {
+  unsigned long long cells, most;  // `most`: the bits of a number that is not negative
+  double squares;
+};
+
+__device__ std::int64_t first_cell() {
+  return std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ std::int64_t step() {
+  return std::int64_t(gridDim.x) * blockDim.x;
+}
+
+__global__ void draw_kernel(FieldDraw field, std::byte* cells) {
+  for (std::int64_t i = first_cell(); i < field.count; i += step()) write_cell(field, i, cells);
+}
+
+__global__ void absolute_kernel(declaration::Scalar type, std::byte* cells, std::int64_t count) {
+  for (std::int64_t i = first_cell(); i < count; i += step()) {
+    std::byte* at = cells + static_cast<std::size_t>(i) * bytes_of(type);
+    write_real(type, fabs(read_real(type, at)), at);
+  }
+}
+
+__global__ void compare_kernel(FieldComparison field, const std::byte* got, const std::byte* wanted,
+                               const std::byte* magnitudes, Found* found) {
+  unsigned cells = 0;
+  double most = 0, squares = 0;
+  for (std::int64_t i = first_cell(); i < field.count; i += step()) {
+    const double share = share_of_cell(field, i, got, wanted, magnitudes);
+    if (!(share <= field.most)) {
+      ++cells;
+      continue;
+    }
+    most = share > most ? share : most;
+    squares += share * share;
+  }
+  for (int lanes = 16; lanes > 0; lanes /= 2) {
+    cells += __shfl_xor_sync(~0u, cells, lanes);
+    const double other = __shfl_xor_sync(~0u, most, lanes);
+    most = other > most ? other : most;
+    squares += __shfl_xor_sync(~0u, squares, lanes);
+  }
+  if (threadIdx.x % 32 != 0) return;
+  if (cells > 0) atomicAdd(&found->cells, cells);
+  if (most > 0) {  // numbers that are not negative are in the order of their bits
+    atomicMax(&found->most, declaration::bits_of_double(most));
+    atomicAdd(&found->squares, squares);
+  }
+}
+
+int blocks_for(std::int64_t count) {
+  return static_cast<int>(std::clamp<std::int64_t>((count + kThreads - 1) / kThreads, 1, kMostBlocks));
+}
+
+class CudaCellWork : public CellWork {
+ public:
+  std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
+    auto memory = std::make_shared<DeviceArray<std::byte>>(bytes);
+    return {memory, memory->get()};
+  }
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    WARPGRADE_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice));
+  }
+  void draw(const std::vector<FieldDraw>& fields, void* cells, std::size_t bytes) override {
+    auto* first = static_cast<std::byte*>(cells);
+    if (fields.size() > 1) WARPGRADE_CUDA(cudaMemsetAsync(cells, 0, bytes));  // the padding too
+    for (const FieldDraw& field : fields) draw_kernel<<<blocks_for(field.count), kThreads>>>(field, first);
+    WARPGRADE_CUDA(cudaGetLastError());
+  }
+  void make_absolute(declaration::Scalar type, void* cells, std::int64_t count) override {
+    absolute_kernel<<<blocks_for(count), kThreads>>>(type, static_cast<std::byte*>(cells), count);
+    WARPGRADE_CUDA(cudaGetLastError());
+  }
+  Differences compare(const FieldComparison& field, const void* got, const void* wanted,
+                      const void* magnitudes) override {
+    WARPGRADE_CUDA(cudaMemsetAsync(found_.get(), 0, sizeof(Found)));
+    compare_kernel<<<blocks_for(field.count), kThreads>>>(
+        field, static_cast<const std::byte*>(got), static_cast<const std::byte*>(wanted),
+        static_cast<const std::byte*>(magnitudes), found_.get());
+    WARPGRADE_CUDA(cudaGetLastError());
+    Found found{};
+    WARPGRADE_CUDA(cudaMemcpy(&found, found_.get(), sizeof found, cudaMemcpyDeviceToHost));
+    return {static_cast<std::int64_t>(found.cells), declaration::double_of_bits(found.most), found.squares};
+  }
+
+ private:
+  DeviceArray<Found> found_{1};
+};
+
+}  // namespace
+
+std::unique_ptr<CellWork> make_cuda_cell_work() {
+  return std::make_unique<CudaCellWork>();
+}
+
+}  // namespace warpgrade::declared
