@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "judge/judging/cuda_memory.h"
 #include "judge/labs/declared/comparison.h"
@@ -84,6 +85,33 @@ TEST_F(CellWorkTest, EveryWayOfDrawingHasTheHostsBitsInEveryType) {
       }
     }
   }
+}
+
+TEST_F(CellWorkTest, SeveralThreadsGetTheirOwnCellsOnTheHost) {
+  const ElementType type = declaration::element_of(Scalar::kFp32);
+  const Draw draw = some_draw(DrawKind::kNormal);
+  std::vector<Bytes> cells(6);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      threads.emplace_back([&, i] {
+        cells[i].resize((i + 1) * 4000);
+        work_->draw_to_host(field_draws({draw}, type, 1, seed_ + i, static_cast<std::int64_t>(i + 1) * 1000),
+                            cells[i]);
+      });
+  }
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    EXPECT_EQ(cells[i], on_host({draw}, type, 1, static_cast<std::int64_t>(i + 1) * 1000, seed_ + i))
+        << "seed " << seed_;
+}
+
+TEST_F(CellWorkTest, ArraysOfMoreThanOnePieceHaveEveryCell) {
+  const std::int64_t count = (std::int64_t{9} << 20) + 3;  // 72 MiB
+  const ElementType type = declaration::element_of(Scalar::kUint64);
+  const Draw draw = some_draw(DrawKind::kIntegers);
+  Bytes cells(static_cast<std::size_t>(count) * 8);
+  work_->draw_to_host(field_draws({draw}, type, 1, seed_, count), cells);
+  EXPECT_TRUE(cells == on_host({draw}, type, 1, count, seed_)) << "seed " << seed_;
 }
 
 TEST_F(CellWorkTest, ManyNumbersHaveTheHostsBits) {

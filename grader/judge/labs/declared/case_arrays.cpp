@@ -96,6 +96,7 @@ CaseArrays::CaseArrays(const CaseArrays& other, OracleProcess& oracle)
       case_(other.case_),
       oracle_(oracle),
       threads_(other.threads_),
+      drawer_(other.drawer_),
       shared_bytes_(other.shared_bytes_),
       slots_(other.slots_),
       scalars_(other.scalars_.size()) {
@@ -191,6 +192,7 @@ void CaseArrays::draw(const Slot& slot, std::uint64_t seed, int threads) {
     std::copy(slot.fixed->begin(), slot.fixed->end(), part(slot.contents, bytes_of(array)).begin());
     return;
   }
+  if (drawer_) return drawer_(drawn_fields(array, seed), part(slot.contents, bytes_of(array)));
   draw_cells(draws_in(array, case_), array.type, row_of(slot), seed_of(slot, seed), threads,
              part(slot.contents, bytes_of(array)));
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "judge/declaration/lab_declaration.h"
@@ -33,6 +34,10 @@ class CaseArrays {
   CaseArrays(const CaseArrays& other, OracleProcess& oracle);
   CaseArrays(const CaseArrays&) = delete;
   CaseArrays& operator=(const CaseArrays&) = delete;
+
+  // Whoever draws instead of the host's threads, the same bits; copies of these arrays have it too.
+  using Drawer = std::function<void(const std::vector<FieldDraw>&, std::span<std::byte>)>;
+  void draw_by(Drawer drawer) { drawer_ = std::move(drawer); }
 
   // Draws anew what the run sees, or what the plan sees, on so many threads. The numbers follow from the
   // seed alone.
@@ -112,6 +117,7 @@ class CaseArrays {
   const declaration::CaseDeclaration& case_;
   OracleProcess& oracle_;
   int threads_;
+  Drawer drawer_;
   std::size_t shared_bytes_ = 0;
   std::vector<Slot> slots_;
   std::vector<std::int64_t> scalars_;

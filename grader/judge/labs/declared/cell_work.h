@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "judge/labs/declared/cell_error.h"
@@ -49,6 +50,8 @@ class CellWork {
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   // An array's elements, of `bytes` in all: the bits that draw_cells writes.
   virtual void draw(const std::vector<FieldDraw>& fields, void* cells, std::size_t bytes) = 0;
+  // The same into memory of the host. Threads may call it at once.
+  virtual void draw_to_host(const std::vector<FieldDraw>& fields, std::span<std::byte> cells) = 0;
   // Of floating-point numbers: without their signs.
   virtual void make_absolute(declaration::Scalar type, void* cells, std::int64_t count) = 0;
   virtual Differences compare(const FieldComparison& field, const void* got, const void* wanted,

@@ -1,12 +1,15 @@
 #include <algorithm>
+#include <mutex>
 
 #include "judge/judging/cuda_memory.h"
+#include "judge/judging/staged_copy.h"
 #include "judge/labs/declared/cell_work.h"
 
 namespace warpgrade::declared {
 namespace {
 
 constexpr int kThreads = 256, kMostBlocks = 4096;
+constexpr std::size_t kScratchBytes = std::size_t{64} << 20;
 
 struct Found {
   unsigned long long cells, most;  // `most`: the bits of a number that is not negative
@@ -20,8 +23,10 @@ __device__ std::int64_t step() {
   return std::int64_t(gridDim.x) * blockDim.x;
 }
 
-__global__ void draw_kernel(FieldDraw field, std::byte* cells) {
-  for (std::int64_t i = first_cell(); i < field.count; i += step()) write_cell(field, i, cells);
+// Cells [begin, end) of the array, the first of them at `cells`.
+__global__ void draw_kernel(FieldDraw field, std::int64_t begin, std::int64_t end, std::byte* cells) {
+  std::byte* array = cells - begin * static_cast<std::int64_t>(field.stride);
+  for (std::int64_t i = begin + first_cell(); i < end; i += step()) write_cell(field, i, array);
 }
 
 __global__ void absolute_kernel(declaration::Scalar type, std::byte* cells, std::int64_t count) {
@@ -71,11 +76,20 @@ class CudaCellWork : public CellWork {
   void copy(void* to, const void* from, std::size_t bytes) override {
     WARPGRADE_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice));
   }
-  void draw(const std::vector<FieldDraw>& fields, void* cells, std::size_t bytes) override {
-    auto* first = static_cast<std::byte*>(cells);
-    if (fields.size() > 1) WARPGRADE_CUDA(cudaMemsetAsync(cells, 0, bytes));  // the padding too
-    for (const FieldDraw& field : fields) draw_kernel<<<blocks_for(field.count), kThreads>>>(field, first);
-    WARPGRADE_CUDA(cudaGetLastError());
+  void draw(const std::vector<FieldDraw>& fields, void* cells, std::size_t /*bytes*/) override {
+    draw_some(fields, 0, fields.front().count, static_cast<std::byte*>(cells));
+  }
+  void draw_to_host(const std::vector<FieldDraw>& fields, std::span<std::byte> cells) override {
+    const std::lock_guard lock(mutex_);
+    const std::size_t stride = fields.front().stride, each = kScratchBytes / stride * stride;
+    if (scratch_.size() < kScratchBytes) scratch_ = DeviceArray<std::byte>(kScratchBytes);
+    for (std::size_t at = 0; at < cells.size(); at += each) {
+      const std::size_t bytes = std::min(each, cells.size() - at);
+      draw_some(fields, static_cast<std::int64_t>(at / stride),
+                static_cast<std::int64_t>((at + bytes) / stride), scratch_.get());
+      WARPGRADE_CUDA(cudaDeviceSynchronize());
+      copies_.to_host(cells.data() + at, scratch_.get(), bytes);
+    }
   }
   void make_absolute(declaration::Scalar type, void* cells, std::int64_t count) override {
     absolute_kernel<<<blocks_for(count), kThreads>>>(type, static_cast<std::byte*>(cells), count);
@@ -94,7 +108,19 @@ class CudaCellWork : public CellWork {
   }
 
  private:
+  static void draw_some(const std::vector<FieldDraw>& fields, std::int64_t begin, std::int64_t end,
+                        std::byte* cells) {
+    const auto bytes = static_cast<std::size_t>(end - begin) * fields.front().stride;
+    if (fields.size() > 1) WARPGRADE_CUDA(cudaMemsetAsync(cells, 0, bytes));  // the padding too
+    for (const FieldDraw& field : fields)
+      draw_kernel<<<blocks_for(end - begin), kThreads>>>(field, begin, end, cells);
+    WARPGRADE_CUDA(cudaGetLastError());
+  }
+
   DeviceArray<Found> found_{1};
+  std::mutex mutex_;
+  DeviceArray<std::byte> scratch_;  // of draw_to_host
+  StagedCopy copies_;
 };
 
 }  // namespace

@@ -20,6 +20,9 @@ class HostCellWork : public CellWork {
     for (const FieldDraw& field : fields)
       for (std::int64_t i = 0; i < field.count; ++i) write_cell(field, i, static_cast<std::byte*>(cells));
   }
+  void draw_to_host(const std::vector<FieldDraw>& fields, std::span<std::byte> cells) override {
+    draw(fields, cells.data(), cells.size());
+  }
   void make_absolute(declaration::Scalar type, void* cells, std::int64_t count) override {
     auto* at = static_cast<std::byte*>(cells);
     for (std::int64_t i = 0; i < count; ++i, at += bytes_of(type))

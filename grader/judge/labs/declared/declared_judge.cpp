@@ -49,12 +49,17 @@ class DeclaredJudge : public ArraysJudge {
   std::size_t memory_for_runs() const { return on_gpu() ? memory_for_prepared_runs() : 0; }
 
   void fill_buffers() override {
+    if (on_gpu()) {
+      work_ = make_cuda_cell_work();
+      runs_.plan_arrays().draw_by([this](const std::vector<FieldDraw>& fields, std::span<std::byte> cells) {
+        work_->draw_to_host(fields, cells);
+      });
+    }
     for (const ArrayDeclaration* input : lab_.inputs())
       buffers().add_input(input->name, runs_.current().bytes_of(*input));
     for (const ArrayDeclaration* output : lab_.outputs())
       buffers().add_output(output->name, runs_.current().bytes_of(*output), output->role == Role::kInPlace);
     draw_for_plan();
-    if (on_gpu()) work_ = make_cuda_cell_work();
     if (may_trust_baseline()) make_room_for_pairs();
     show_inputs();
     buffers().poison();
@@ -178,8 +183,7 @@ class DeclaredJudge : public ArraysJudge {
   // Where there is no room, the oracle answers.
   void make_room_for_pairs() {
     try {
-      pairs_ = std::make_unique<PairOutputs>(lab_, buffers(), *work_, runs_.plan_arrays(),
-                                             context().baselines.size());
+      pairs_ = std::make_unique<PairOutputs>(lab_, case_, buffers(), *work_, context().baselines.size());
     } catch (const JudgeFault&) {
       pairs_.reset();
     }

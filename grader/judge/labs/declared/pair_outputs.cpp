@@ -8,13 +8,14 @@ using declaration::ArrayDeclaration;
 using declaration::Check;
 using declaration::Field;
 
-PairOutputs::PairOutputs(const declaration::LabDeclaration& lab, ArrayBuffers& buffers, CellWork& work,
-                         const CaseArrays& arrays, std::size_t baselines)
+PairOutputs::PairOutputs(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
+                         ArrayBuffers& buffers, CellWork& work, std::size_t baselines)
     : lab_(lab), buffers_(buffers), work_(work), kept_(place(kBaseline) + baselines) {
   for (const ArrayDeclaration* array : lab.outputs()) {
     const bool has_magnitudes = lab.checks.at(array->name).magnitude_of_absolutes;
     wants_magnitudes_ = wants_magnitudes_ || has_magnitudes;
-    Output output{array, arrays.cells_of(*array), arrays.bytes_of(*array), {}};
+    const std::int64_t cells = declaration::cells_in(shape_in(*array, declared.values));
+    Output output{array, cells, static_cast<std::size_t>(cells) * array->type.bytes, {}};
     for (std::size_t place = 0; place < kept_.size(); ++place)
       output.kept.push_back(place != kMagnitudes || has_magnitudes ? work.allocate(output.bytes) : nullptr);
     outputs_.push_back(std::move(output));

@@ -19,8 +19,8 @@ class PairOutputs {
   static constexpr int kSubmission = 0, kBaseline = 1;  // the main one; others follow
 
   // Of a submission and so many baselines. Throws JudgeFault when there is no room.
-  PairOutputs(const declaration::LabDeclaration& lab, ArrayBuffers& buffers, CellWork& work,
-              const CaseArrays& arrays, std::size_t baselines);
+  PairOutputs(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
+              ArrayBuffers& buffers, CellWork& work, std::size_t baselines);
 
   // Keeps the private snapshot as the program's.
   void keep(int program) { keep_as(place(program)); }
