@@ -82,7 +82,6 @@ class CudaCellWork : public CellWork {
   void draw_to_host(const std::vector<FieldDraw>& fields, std::span<std::byte> cells) override {
     const std::lock_guard lock(mutex_);
     const std::size_t stride = fields.front().stride, each = kScratchBytes / stride * stride;
-    if (scratch_.size() < kScratchBytes) scratch_ = DeviceArray<std::byte>(kScratchBytes);
     for (std::size_t at = 0; at < cells.size(); at += each) {
       const std::size_t bytes = std::min(each, cells.size() - at);
       draw_some(fields, static_cast<std::int64_t>(at / stride),
@@ -119,7 +118,8 @@ class CudaCellWork : public CellWork {
 
   DeviceArray<Found> found_{1};
   std::mutex mutex_;
-  DeviceArray<std::byte> scratch_;  // of draw_to_host
+  // Of draw_to_host; it is there before anybody asks how much memory a submission has taken.
+  DeviceArray<std::byte> scratch_{kScratchBytes};
   StagedCopy copies_;
 };
 
