@@ -38,6 +38,7 @@ class CaseArrays {
   // Whoever draws instead of the host's threads, the same bits; copies of these arrays have it too.
   using Drawer = std::function<void(const std::vector<FieldDraw>&, std::span<std::byte>)>;
   void draw_by(Drawer drawer) { drawer_ = std::move(drawer); }
+  bool is_drawn_by_threads() const { return !drawer_; }
 
   // Draws anew what the run sees, or what the plan sees, on so many threads. The numbers follow from the
   // seed alone.

@@ -188,7 +188,7 @@ double PreparedRuns::prepare(Slot& slot, int threads) const {
   if (!slot.drawn) slot.arrays->draw_for_run(slot.seed, threads);
   slot.drawn = true;
   const double drawing_s = seconds_since(start);
-  return drawing_s * threads + slot.arrays->find_truth();
+  return drawing_s * (slot.arrays->is_drawn_by_threads() ? threads : 1) + slot.arrays->find_truth();
 }
 
 }  // namespace warpgrade::declared
