@@ -191,6 +191,16 @@ TEST_F(CellWorkTest, AnyFlippedBitOfAWholeNumberIsADifference) {
   }
 }
 
+TEST_F(CellWorkTest, EveryCellOfALargeArrayIsCompared) {
+  const std::int64_t count = (std::int64_t{1} << 20) + 777;  // more than the kernel has threads
+  const Bytes wanted(static_cast<std::size_t>(count), std::byte{3});
+  Bytes got = wanted;
+  for (const std::int64_t cell : {std::int64_t{5}, (std::int64_t{1} << 20) + 5, count - 1})
+    got[static_cast<std::size_t>(cell)] = std::byte{4};
+  const FieldComparison field{{}, Scalar::kUint8, 0, 1, count, 1};
+  EXPECT_EQ(work_->compare(field, copied(got).get(), copied(wanted).get(), nullptr).cells, 3);
+}
+
 TEST_F(CellWorkTest, AbsoluteNumbersHaveNoSign) {
   const ElementType type = declaration::element_of(Scalar::kFp32);
   Bytes cells = on_host({some_draw(DrawKind::kNormal)}, type, 1, 777, seed_);

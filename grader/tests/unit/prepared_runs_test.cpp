@@ -170,6 +170,7 @@ TEST_F(PreparedRunsTest, FollowFromTheirSeedsInWhateverOrderTheyAreTaken) {
     PreparedRuns::Seeds to_come;
     for (std::size_t later = at; later < order.size(); ++later)
       to_come.push_back(base_ + static_cast<std::uint64_t>(order[later]));
+    std::reverse(to_come.begin() + 1, to_come.end());  // prepared in another order than taken
     runs->take(to_come);
     EXPECT_EQ(look(*runs), in_order[static_cast<std::size_t>(order[at])]) << "run " << order[at];
     runs->take(to_come);  // the same once more
