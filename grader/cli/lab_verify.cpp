@@ -53,6 +53,7 @@ class Verification {
     check_pages();
     if (check_checks()) {  // else nothing can be judged
       check_second_truth();
+      check_magnitudes();
       for (const std::string& backend : backends()) {
         judge_all(backend);
         check_false_alarms(backend);
@@ -139,6 +140,17 @@ class Verification {
     const auto found =
         declared::disagreements(lab_, graph_file, oracle, second, seed(), threads(), case_progress());
     report_check(found.empty(), fmt::format("{} agrees with {}", lab_.second_truth, lab_.truth), found);
+  }
+
+  void check_magnitudes() {
+    const bool any = std::any_of(lab_.checks.begin(), lab_.checks.end(),
+                                 [](const auto& check) { return check.second.magnitude_of_absolutes; });
+    if (!any) return;
+    const VerifyProgress::Step step(progress_, "magnitudes");
+    declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), threads()));
+    const auto found =
+        declared::other_magnitudes(lab_, graph_file, oracle, seed(), threads(), case_progress());
+    report_check(found.empty(), "magnitudes are the outputs for inputs without signs", found);
   }
 
   // ---- submissions ----

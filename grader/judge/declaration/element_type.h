@@ -6,22 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace warpgrade::declaration {
+#include "judge/declaration/number_bits.h"
 
-enum class Scalar {
-  kInt8,
-  kUint8,
-  kInt16,
-  kUint16,
-  kInt32,
-  kUint32,
-  kInt64,
-  kUint64,
-  kFp16,
-  kBf16,
-  kFp32,
-  kFp64
-};
+namespace warpgrade::declaration {
 
 struct ScalarFacts {
   const char* name;    // "int32"
@@ -56,23 +43,7 @@ ElementType element_of(Scalar type);
 // Fields in order, laid out as C does: each at a multiple of its size, the whole a multiple of the largest.
 ElementType structure_of(const std::string& name, std::vector<Field> fields);
 
-// ---- single numbers in memory ----
-
-// As double: exact for all but 64-bit integers beyond 2^53.
-double read_real(Scalar type, const std::byte* at);
-std::int64_t read_whole(Scalar type, const std::byte* at);  // of integers; uint64 as its bits
-// Rounded to nearest, ties to even; integers are given whole.
-void write_real(Scalar type, double value, std::byte* at);
-void write_whole(Scalar type, std::int64_t value, std::byte* at);
 // The number as people read it: integers in full, others to 9 or 17 digits, "nan".
 std::string number_text(Scalar type, const std::byte* at);
-
-// Numbers of a floating-point type in order: neighbours differ by one, -0 and +0 are the same. NaN: any.
-std::int64_t float_rank(Scalar type, const std::byte* at);
-
-std::uint16_t half_bits(double value);
-std::uint16_t bfloat_bits(double value);
-double half_value(std::uint16_t bits);
-double bfloat_value(std::uint16_t bits);
 
 }  // namespace warpgrade::declaration

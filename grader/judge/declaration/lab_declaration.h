@@ -63,6 +63,8 @@ struct Check {
   std::int64_t ulps = 0;
   double factor = 0;  // |error| <= factor * unit roundoff * the oracle's NAME_magnitude
   double rms = 0;     // of a bound: the same of all errors' root mean square, if there are many; 0: not asked
+  bool magnitude_of_absolutes = false;  // of a bound: NAME_magnitude is the output for inputs without
+                                        // their signs
 };
 
 struct CallArgument {

@@ -301,12 +301,13 @@ class Reader {
       place.word({"exact"});
       return check;
     }
-    place.only({"absolute", "relative", "ulps", "bound", "rms", "script"});
+    place.only({"absolute", "relative", "ulps", "bound", "rms", "magnitude", "script"});
     const auto has = [&](const char* key) { return place[key].defined(); };
     const int kinds = (has("absolute") || has("relative") ? 1 : 0) + (has("ulps") ? 1 : 0) +
                       (has("bound") ? 1 : 0) + (has("script") ? 1 : 0);
     if (kinds != 1) place.fail("exact, or one of {absolute: , relative: }, {ulps: }, {bound: }, {script: }");
-    if (has("rms") && !has("bound")) place["rms"].refuse("it stands beside bound");
+    for (const char* beside : {"rms", "magnitude"})
+      if (has(beside) && !has("bound")) place[beside].refuse("it stands beside bound");
     if (has("ulps")) {
       check.kind = CheckKind::kUlps;
       check.ulps = place["ulps"].whole(0, std::int64_t{1} << 52);
@@ -314,6 +315,7 @@ class Reader {
       check.kind = CheckKind::kBound;
       check.factor = place["bound"].number(0, 1e12);
       if (has("rms")) check.rms = place["rms"].number(1e-3, 1e12);
+      if (has("magnitude")) read_magnitude(place["magnitude"], check);
     } else if (has("script")) {
       check.kind = CheckKind::kScript;
       const std::string script = read_script(place["script"], {".py"});
@@ -328,6 +330,16 @@ class Reader {
       check.relative = place["relative"].number_or(0, 0, 1);
     }
     return check;
+  }
+
+  void read_magnitude(const YamlPlace& place, Check& check) {
+    place.word({"absolute_inputs"});
+    check.magnitude_of_absolutes = true;
+    for (const ArrayDeclaration& array : lab_.arrays)
+      if (array.type.is_structure || array.seen_by_plan || array.role == Role::kInPlace)
+        place.refuse(
+            "a run alone sees the inputs, they are plain numbers, and none is worked on in place; not so " +
+            array.name);
   }
 
   void read_checks() {

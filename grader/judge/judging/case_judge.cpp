@@ -79,6 +79,7 @@ nlohmann::json CaseJudge::judge() {
                             {"cells_checked", cells_checked_},
                             {"max_error_over_bound", max_error_over_bound_}};
   if (max_rms_over_limit_ > 0) record["verification"]["max_rms_over_limit"] = max_rms_over_limit_;
+  describe_verification(record["verification"]);
   if (!order_.plans.empty()) record["verification"]["order"] = order_.text();
   if (!mismatches_.is_null()) {
     record["mismatches"] = mismatches_;

@@ -72,6 +72,19 @@ class CaseJudge {
   virtual Arguments refresh_for_check() { return refresh_for_timing(); }
   virtual std::optional<Outcome> verify_checked_run() { return verify_output(); }
 
+  // ---- timed repetitions, of a lab that does not verify them as its checked runs ----
+
+  // The program's private output is at hand: of the submission (0) or of a baseline (1: the main one, 2,
+  // ...). nullopt: right, or looked at later.
+  virtual std::optional<Outcome> verify_timed_output(int /*program*/) { return verify_output(); }
+  // Whether the main baseline's output is looked at in every pair, and not only in the first of each process.
+  virtual bool wants_main_baseline() const { return false; }
+  // All programs of the pair have run; of the last pair.
+  virtual std::optional<Outcome> verify_pair() { return std::nullopt; }
+  virtual std::optional<Outcome> verify_last_pair() { return std::nullopt; }
+  // Adds to the record's "verification".
+  virtual void describe_verification(nlohmann::json& /*verification*/) const {}
+
   // ---- what it uses ----
 
   const CaseSpec& spec() const { return spec_; }
@@ -95,6 +108,11 @@ class CaseJudge {
   // On a GPU, for speed cases.
   std::optional<Outcome> timed_phase();
   int pairs_to_come() const;
+  // The first baseline runs in the pairs that come: it is there, and has not used up its time.
+  bool main_baseline_runs() const;
+  // Once more and outside what is timed, on inputs that were published: the main baseline, whose output is
+  // then the private one.
+  std::optional<Outcome> run_main_baseline(const Arguments& arguments);
 
   // What the record's "verification" sums up.
   void count_check(const std::string& method, std::int64_t cells, double max_error_over_bound = 0);

@@ -79,6 +79,21 @@ int CaseJudge::pairs_to_come() const {
   return next - phase_->runs + (phase_->timing.pairs() == 0 ? 1 : 0);
 }
 
+bool CaseJudge::main_baseline_runs() const {
+  return phase_ && !phase_->baselines.empty() && !phase_->baselines.front().done();
+}
+
+std::optional<Outcome> CaseJudge::run_main_baseline(const Arguments& arguments) {
+  TimedBaseline& baseline = phase_->baselines.front();
+  timed_phases_.enter("checks");
+  buffers_->poison();
+  const Answer answer = timed_turn(*baseline.runner, Op::kRun, arguments);
+  if (!answer.ok()) return explain_baseline(baseline, baseline.runner->explain(answer, "run").message);
+  timed_phases_.enter("checks");
+  buffers_->snapshot();
+  return integrity_fault("the program, while another ran,");
+}
+
 std::optional<Outcome> CaseJudge::measure() {
   const Phases::Scope timing_scope(phases_, "timed");
   timed_phases_ = Phases();
@@ -97,6 +112,8 @@ std::optional<Outcome> CaseJudge::measure() {
     }
     if (auto fault = measure_process_pair(uuid)) return fault;
   }
+  timed_phases_.enter("checks");
+  if (auto fault = verify_last_pair()) return fault;
   clocks["end"] = gpu_state_json(uuid);
   timing_ = phase.timing.timing_json(phase.stopped_by);
   timing_["samples"]["clocks"] = std::move(clocks);
@@ -201,6 +218,8 @@ std::optional<Outcome> CaseJudge::timed_pair(TimedPair& timed, Inputs inputs) {
   if (submission_first) {
     if (auto fault = timed_baselines(arguments, timed)) return fault;
   }
+  timed_phases_.enter("checks");
+  if (auto fault = verify_pair()) return fault;
   // One constant for both sides: the submission's own streams can make its executor's longer, and the smaller
   // of the two would favour the baseline.
   timed.sample.submission_us =
@@ -225,7 +244,7 @@ std::optional<Outcome> CaseJudge::timed_submission(const Arguments& arguments, T
   timed.sample.waited = (answer.reply.flags & protocol::kFlagWaited) != 0;
   timed.is_void = timed.is_void || (answer.reply.flags & protocol::kFlagVoid) != 0;
   if (auto fault = integrity_fault(run_name())) return fault;
-  return verify_output();
+  return verify_timed_output(0);
 }
 
 // In the timed phase: the plan given back and made anew, for the inputs that it was made for.
@@ -251,7 +270,9 @@ Answer CaseJudge::timed_turn(RunnerProcess& runner, Op op, const Arguments& argu
 }
 
 std::optional<Outcome> CaseJudge::timed_baselines(const Arguments& arguments, TimedPair& timed) {
+  int number = 0;
   for (TimedBaseline& baseline : phase_->baselines) {
+    ++number;
     if (baseline.done() || (!timed.counts && !baseline.every_pair)) continue;
     timed_phases_.enter("inputs");
     buffers_->poison();
@@ -261,17 +282,18 @@ std::optional<Outcome> CaseJudge::timed_baselines(const Arguments& arguments, Ti
     const double time_us = std::max(0.0, answer.reply.stamps_us - answer.reply.constant_us);
     timed.sample.baseline_us[baseline.name] = time_us;
     timed.sample.baseline_host_us[baseline.name] = answer.reply.host_us;
-    if (&baseline == &phase_->baselines.front()) {
+    const bool is_main = number == 1;
+    if (is_main) {
       timed.sample.baseline_clock_excess_us = answer.reply.clock_us - time_us;
       if (!timed.is_void) trusted_constant_us_ = answer.reply.constant_us;
     }
     baseline.spent_us += time_us;
-    if (baseline.in_process++ > 0) continue;
+    if (baseline.in_process++ > 0 && !(is_main && wants_main_baseline())) continue;
     timed_phases_.enter("checks");
     buffers_->snapshot();
     // The submission's kernels had the inputs mapped: a change of it is the submission's doing.
     if (auto fault = integrity_fault("the program, while another ran,")) return fault;
-    if (const auto fault = verify_output())
+    if (const auto fault = verify_timed_output(number))
       throw JudgeFault("baseline {} is wrong on {}: {}", baseline.name, spec_.id, fault->message);
   }
   return std::nullopt;

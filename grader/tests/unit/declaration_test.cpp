@@ -116,6 +116,13 @@ TEST(Expression, SaysWhereItIsWrong) {
   EXPECT_THROW(Expression("n / (n - n)").whole(values({{"n", 1}})), std::domain_error);
 }
 
+TEST(ElementType, WhatAKernelKnowsOfATypeIsWhatTheHostKnows) {
+  for (const Scalar type : all_scalars()) {
+    EXPECT_EQ(bytes_of(type), facts(type).bytes) << facts(type).name;
+    EXPECT_EQ(is_floating(type), facts(type).is_float) << facts(type).name;
+  }
+}
+
 TEST(ElementType, SixteenBitFormatsComeBackAsTheyWere) {
   for (unsigned bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);

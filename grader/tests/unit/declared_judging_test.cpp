@@ -91,6 +91,51 @@ TEST(DeclaredDraw, NormalNumbersHaveTheirMeanAndDeviation) {
   EXPECT_NEAR(std::sqrt(squares / 1e5), 2, 0.03);
 }
 
+// The host's mathematical library, which nobody here wrote.
+TEST(DeclaredDraw, LogarithmCosineAndSineAreThoseOfTheMathematicalLibrary) {
+  const std::uint64_t seed = std::random_device()();
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> share(0, 1);
+  std::vector<double> places{0x1p-53, 1, 0.5, 1 - 0x1p-53, 0.70710678118654752, 0.125, 0.25, 0.375, 0.875, 0};
+  for (int i = 0; i < 200000; ++i) places.push_back(share(random));
+  for (int i = 0; i < 1000; ++i)
+    places.push_back(std::ldexp(share(random), -static_cast<int>(random() % 52)));
+  for (const double place : places) {
+    if (place > 0) {
+      const double wanted = std::log(place);
+      ASSERT_NEAR(logarithm(place), wanted, 1e-15 * std::fabs(wanted)) << place << ", seed " << seed;
+    }
+    if (place == 1) continue;
+    const double angle = 2 * M_PI * place;
+    const TwoNumbers both = cosine_and_sine(place);
+    ASSERT_NEAR(both.first, std::cos(angle), 1.5e-15) << place << ", seed " << seed;
+    ASSERT_NEAR(both.second, std::sin(angle), 1.5e-15) << place << ", seed " << seed;
+  }
+}
+
+// Kolmogorov and Smirnov's distance to the normal distribution, as erfc of the host's library has it: beyond
+// 2.3 / sqrt(n) in one case of 40,000.
+TEST(DeclaredDraw, NormalNumbersAreDistributedSo) {
+  const std::uint64_t seed = std::random_device()();
+  Draw draw;
+  draw.kind = DrawKind::kNormal;
+  draw.mean = -7;
+  draw.deviation = 0.5;
+  auto cells = drawn<double>(draw, Scalar::kFp64, 200000, seed);
+  double products = 0;
+  for (std::size_t i = 0; i < cells.size(); i += 2) products += (cells[i] + 7) * (cells[i + 1] + 7) / 0.25;
+  EXPECT_LT(std::fabs(products) / std::sqrt(1e5), 5) << "seed " << seed;  // two of a pair are independent
+  std::sort(cells.begin(), cells.end());
+  const auto count = static_cast<double>(cells.size());
+  double distance = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double wanted = 0.5 * std::erfc(-(cells[i] + 7) / 0.5 / std::sqrt(2.0));
+    distance = std::max({distance, std::fabs(static_cast<double>(i) / count - wanted),
+                         std::fabs(static_cast<double>(i + 1) / count - wanted)});
+  }
+  EXPECT_LT(distance, 2.3 / std::sqrt(count)) << "seed " << seed;
+}
+
 TEST(DeclaredDraw, OneHotRowsHaveOneCellThatIsNotZero) {
   Draw draw;
   draw.kind = DrawKind::kOneHot;

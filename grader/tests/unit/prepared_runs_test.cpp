@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <random>
@@ -82,12 +83,11 @@ class PreparedRunsTest : public ::testing::Test {
     return *process;
   }
 
-  // The next seed, and a note that it was asked for.
-  PreparedRuns::Seeds seeds() {
-    return [this] {
-      asked_.push_back(base_ + asked_.size());
-      return asked_.back();
-    };
+  // Of run `first` and those that may come, `count` in all.
+  PreparedRuns::Seeds seeds(int first, int count) const {
+    PreparedRuns::Seeds list;
+    for (int i = 0; i < count; ++i) list.push_back(base_ + static_cast<std::uint64_t>(first + i));
+    return list;
   }
 
   OneRun look(PreparedRuns& runs) const {
@@ -112,7 +112,7 @@ class PreparedRunsTest : public ::testing::Test {
     std::vector<OneRun> taken;
     for (int i = 0; i < count; ++i) {
       if (i == 0 || replans.contains(i)) runs.draw_for_plan(base_ ^ static_cast<std::uint64_t>(7000 + i));
-      runs.next(seeds(), count - i);
+      runs.take(seeds(i, count - i));
       taken.push_back(look(runs));
       expect_right(taken.back());
     }
@@ -124,7 +124,6 @@ class PreparedRunsTest : public ::testing::Test {
   LabDeclaration lab_;
   std::map<int, std::unique_ptr<OracleProcess>> oracles_;
   std::uint64_t base_ = std::random_device()();
-  std::vector<std::uint64_t> asked_;
 };
 
 TEST_F(PreparedRunsTest, AreTheSameOneAtATimeAndSeveralAtOnceWhateverIsPlannedBetween) {
@@ -132,14 +131,10 @@ TEST_F(PreparedRunsTest, AreTheSameOneAtATimeAndSeveralAtOnceWhateverIsPlannedBe
   const std::set<int> replans{2, 6};
   const auto alone = open(1);
   const auto one_by_one = take(*alone, 9, replans);
-  const auto asked = asked_;
   EXPECT_EQ(oracles_.size(), 1u);
-  EXPECT_EQ(asked.size(), 9u);
 
-  asked_.clear();
   const auto runs = open(4);
   EXPECT_EQ(take(*runs, 9, replans), one_by_one);
-  EXPECT_EQ(asked_, asked);
   EXPECT_EQ(oracles_.size(), 5u);  // 1 at first, then 4 and 4
 
   for (std::size_t i = 1; i < one_by_one.size(); ++i) EXPECT_NE(one_by_one[i].in, one_by_one[i - 1].in);
@@ -150,25 +145,57 @@ TEST_F(PreparedRunsTest, AreTheSameOneAtATimeAndSeveralAtOnceWhateverIsPlannedBe
 TEST_F(PreparedRunsTest, TheFirstIsPreparedAloneAndNeverMoreThanMayCome) {
   const auto runs = open(4);
   runs->draw_for_plan(1);
-  runs->next(seeds(), 4);
+  runs->take(seeds(0, 4));
   EXPECT_EQ(runs->at_once(), 1);
-  runs->next(seeds(), 3);
+  runs->take(seeds(1, 3));
   EXPECT_EQ(runs->at_once(), 3);
-  EXPECT_EQ(asked_.size(), 4u);
-  runs->next(seeds(), 2);
-  runs->next(seeds(), 1);
-  EXPECT_EQ(asked_.size(), 4u);
-  runs->next(seeds(), 0);  // one more than was foreseen
+  EXPECT_EQ(oracles_.size(), 4u);
+  runs->take(seeds(2, 2));
+  runs->take(seeds(3, 1));
+  EXPECT_EQ(runs->at_once(), 3);  // no other preparation
+  runs->take(seeds(4, 1));        // one more than was foreseen
   EXPECT_EQ(runs->at_once(), 1);
-  EXPECT_EQ(asked_.size(), 5u);
+}
+
+TEST_F(PreparedRunsTest, FollowFromTheirSeedsInWhateverOrderTheyAreTaken) {
+  SCOPED_TRACE(::testing::Message() << "seed " << base_);
+  const auto alone = open(1);
+  const auto in_order = take(*alone, 6, {});
+  const auto runs = open(4);
+  runs->draw_for_plan(base_ ^ 7000u);
+  std::mt19937_64 random(base_);
+  std::vector<int> order{0, 1, 2, 3, 4, 5};
+  std::shuffle(order.begin(), order.end(), random);
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    PreparedRuns::Seeds to_come;
+    for (std::size_t later = at; later < order.size(); ++later)
+      to_come.push_back(base_ + static_cast<std::uint64_t>(order[later]));
+    std::reverse(to_come.begin() + 1, to_come.end());  // prepared in another order than taken
+    runs->take(to_come);
+    EXPECT_EQ(look(*runs), in_order[static_cast<std::size_t>(order[at])]) << "run " << order[at];
+    runs->take(to_come);  // the same once more
+    EXPECT_EQ(look(*runs), in_order[static_cast<std::size_t>(order[at])]) << "run " << order[at];
+  }
+}
+
+TEST_F(PreparedRunsTest, WhatWillNotComeIsGivenUp) {
+  const auto runs = open(4);
+  runs->draw_for_plan(1);
+  runs->take(seeds(0, 9));
+  runs->take(seeds(1, 8));
+  EXPECT_EQ(runs->at_once(), 4);
+  runs->take(seeds(20, 4));  // 2, 3 and 4 were prepared, and are in the way
+  EXPECT_EQ(runs->at_once(), 4);
+  EXPECT_EQ(oracles_.size(), 5u);
+  expect_right(look(*runs));
 }
 
 TEST_F(PreparedRunsTest, MemoryForOneRunMeansOneAtATime) {
   for (const auto& [memory, at_once] : {std::pair<std::size_t, int>{0, 1}, {60'000, 2}, {1 << 20, 4}}) {
     const auto runs = open(4, memory);
     runs->draw_for_plan(1);
-    runs->next(seeds(), 9);
-    runs->next(seeds(), 8);
+    runs->take(seeds(0, 9));
+    runs->take(seeds(1, 8));
     EXPECT_EQ(runs->at_once(), at_once) << memory << " bytes";
   }
 }
@@ -178,8 +205,8 @@ TEST_F(PreparedRunsTest, LittleWorkIsNotWorthMoreOracles) {
                     [this](int number) -> OracleProcess& { return oracle(number); },
                     {4, std::size_t{1} << 30, 1000.0});
   runs.draw_for_plan(1);
-  runs.next(seeds(), 9);
-  runs.next(seeds(), 8);
+  runs.take(seeds(0, 9));
+  runs.take(seeds(1, 8));
   EXPECT_EQ(oracles_.size(), 1u);
 }
 
@@ -191,7 +218,7 @@ TEST_F(PreparedRunsTest, AnOracleThatFailsInOneOfThemIsToldAndTheOthersServeOn) 
   std::string message;
   for (int i = 0; i < 200 && message.empty(); ++i) {
     try {
-      runs->next(seeds(), 5);
+      runs->take(seeds(i, 5));
       expect_right(look(*runs));
     } catch (const JudgeFault& fault) {
       message = fault.what();
@@ -217,10 +244,10 @@ TEST_F(PreparedRunsTest, AnOracleThatDiesIsToldAndAnotherTakesItsPlaceInTheNextC
   if (!probe_sandbox().works) GTEST_SKIP() << "no sandbox here, whose /tmp is each oracle's own";
   auto runs = open(3);
   runs->draw_for_plan(1);
-  runs->next(seeds(), 9);
+  runs->take(seeds(0, 9));
   EXPECT_THROW(
       {
-        for (int i = 0; i < 9; ++i) runs->next(seeds(), 9);
+        for (int i = 1; i < 10; ++i) runs->take(seeds(i, 9));
       },
       JudgeFault);
   runs.reset();

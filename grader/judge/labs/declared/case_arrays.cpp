@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "judge/declaration/npy_file.h"
-#include "judge/labs/declared/draw.h"
 #include "judge/measure/random.h"
 #include "warpgrade/datasets/csr_file.h"
 
@@ -57,23 +57,14 @@ json number_json(const NumberDeclaration& number, std::int64_t argument) {
   return argument;
 }
 
-const char* name_of(CheckKind kind) {
-  switch (kind) {
-    case CheckKind::kExact:
-      return "exact_every_cell";
-    case CheckKind::kTolerance:
-      return "tolerance_every_cell";
-    case CheckKind::kUlps:
-      return "ulps_every_cell";
-    case CheckKind::kBound:
-      return "error_bound_every_cell";
-    case CheckKind::kScript:
-      return "check_script";
-  }
-  return "";
-}
-
 }  // namespace
+
+std::vector<std::int64_t> absolute_scalars(const LabDeclaration& lab, std::vector<std::int64_t> scalars) {
+  for (std::size_t i = 0; i < scalars.size(); ++i)
+    if (is_floating(lab.scalars[i].type))
+      scalars[i] = std::bit_cast<std::int64_t>(std::fabs(std::bit_cast<double>(scalars[i])));
+  return scalars;
+}
 
 CaseArrays::CaseArrays(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
                        const std::filesystem::path& graph, OracleProcess& oracle, int threads)
@@ -105,6 +96,7 @@ CaseArrays::CaseArrays(const CaseArrays& other, OracleProcess& oracle)
       case_(other.case_),
       oracle_(oracle),
       threads_(other.threads_),
+      drawer_(other.drawer_),
       shared_bytes_(other.shared_bytes_),
       slots_(other.slots_),
       scalars_(other.scalars_.size()) {
@@ -141,6 +133,25 @@ std::span<std::byte> CaseArrays::result(const ArrayDeclaration& output) {
 std::span<std::byte> CaseArrays::truth(const ArrayDeclaration& output) {
   return part(slot(output).truth,
               static_cast<std::size_t>(slot(output).cells) * truth_type(output.type).bytes);
+}
+
+std::span<const std::byte> CaseArrays::magnitudes(const ArrayDeclaration& output) const {
+  const Slot& here = slot(output);
+  if (!here.has_magnitude) return {};
+  return part(here.magnitude, static_cast<std::size_t>(here.cells) * sizeof(double));
+}
+
+void CaseArrays::make_inputs_absolute() {
+  for (const Slot& one : slots_) {
+    if (one.array->role == Role::kOutput) continue;
+    const std::span<std::byte> cells = part(one.contents, bytes_of(*one.array));
+    for (const declaration::Field& field : one.array->type.fields) {
+      if (!is_floating(field.type)) continue;
+      for (std::size_t at = field.offset; at < cells.size(); at += one.array->type.bytes)
+        write_real(field.type, std::fabs(read_real(field.type, cells.data() + at)), cells.data() + at);
+    }
+  }
+  scalars_ = absolute_scalars(lab_, scalars_);
 }
 
 void CaseArrays::read_fixed(Slot& slot, const std::filesystem::path& graph) const {
@@ -181,17 +192,42 @@ void CaseArrays::draw(const Slot& slot, std::uint64_t seed, int threads) {
     std::copy(slot.fixed->begin(), slot.fixed->end(), part(slot.contents, bytes_of(array)).begin());
     return;
   }
-  const std::int64_t row = slot.shape.empty() ? 1 : std::max<std::int64_t>(slot.shape.back(), 1);
-  const auto number = static_cast<std::uint64_t>(&slot - slots_.data());
-  draw_cells(draws_in(array, case_), array.type, row, mix_bits(seed + number), threads,
+  if (drawer_) return drawer_(drawn_fields(array, seed), part(slot.contents, bytes_of(array)));
+  draw_cells(draws_in(array, case_), array.type, row_of(slot), seed_of(slot, seed), threads,
              part(slot.contents, bytes_of(array)));
+}
+
+std::uint64_t CaseArrays::seed_of(const Slot& slot, std::uint64_t seed) const {
+  return mix_bits(seed + static_cast<std::uint64_t>(&slot - slots_.data()));
+}
+
+std::int64_t CaseArrays::row_of(const Slot& slot) {
+  return slot.shape.empty() ? 1 : std::max<std::int64_t>(slot.shape.back(), 1);
+}
+
+std::vector<FieldDraw> CaseArrays::drawn_fields(const ArrayDeclaration& array, std::uint64_t seed) const {
+  const Slot& here = slot(array);
+  if (here.fixed != nullptr) return {};
+  return field_draws(draws_in(array, case_), array.type, row_of(here), seed_of(here, seed), here.cells);
+}
+
+std::span<const std::byte> CaseArrays::fixed(const ArrayDeclaration& array) const {
+  const Slot& here = slot(array);
+  if (here.fixed == nullptr) return {};
+  return *here.fixed;
+}
+
+std::vector<std::int64_t> CaseArrays::drawn_scalars(std::uint64_t seed) const {
+  std::vector<std::int64_t> drawn;
+  for (std::size_t i = 0; i < lab_.scalars.size(); ++i)
+    drawn.push_back(draw_scalar(lab_.scalars[i], mix_bits((seed ^ kScalars) + i)));
+  return drawn;
 }
 
 void CaseArrays::draw_for_run(std::uint64_t seed, int threads) {
   for (const Slot& slot : slots_)
     if (slot.array->role != Role::kOutput && !slot.array->seen_by_plan) draw(slot, seed, threads);
-  for (std::size_t i = 0; i < scalars_.size(); ++i)
-    scalars_[i] = draw_scalar(lab_.scalars[i], mix_bits((seed ^ kScalars) + i));
+  scalars_ = drawn_scalars(seed);
 }
 
 void CaseArrays::draw_for_plan(std::uint64_t seed, int threads) {
@@ -247,6 +283,7 @@ double CaseArrays::find_truth(Ask ask) {
 }
 
 std::optional<CaseArrays::Finding> CaseArrays::check() {
+  max_error_over_bound_ = max_rms_over_limit_ = 0;
   for (const Slot& slot : slots_) {
     if (slot.array->role == Role::kInput) continue;
     if (lab_.checks.at(slot.array->name).kind == CheckKind::kScript) continue;
@@ -263,9 +300,10 @@ std::optional<CaseArrays::Finding> CaseArrays::compare_output(const Slot& slot) 
   if (array.role == Role::kInPlace) view.initial = contents(array);
   const Comparison comparison = compare(view, threads_);
   cells_checked_ = slot.cells;
-  method_ = name_of(view.check->kind);
+  method_ = method_name(view.check->kind);
   max_error_over_bound_ = std::max(max_error_over_bound_, comparison.max_error_over_bound);
   const double rms = rms_over_limit(*view.check, comparison);
+  max_rms_over_limit_ = std::max(max_rms_over_limit_, rms);
   if (comparison.wrong == 0 && rms <= 1) return std::nullopt;
   Finding finding;
   if (comparison.wrong == 0) {
@@ -292,7 +330,7 @@ std::optional<CaseArrays::Finding> CaseArrays::ask_script() {
     before.push_back(entry(slot, slot.contents, false, slot.array->name));
     before.back()["as"] = slot.array->name + "_before";
   }
-  method_ = name_of(CheckKind::kScript);
+  method_ = method_name(CheckKind::kScript);
   const json answer = oracle_.ask({{"op", "check"},
                                    {"values", values_json()},
                                    {"inputs", inputs_json()},

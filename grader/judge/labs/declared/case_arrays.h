@@ -10,13 +10,19 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "judge/declaration/lab_declaration.h"
 #include "judge/labs/declared/comparison.h"
+#include "judge/labs/declared/draw.h"
 #include "judge/labs/declared/oracle_process.h"
 
 namespace warpgrade::declared {
+
+// Scalars as a run's arguments: those of floating point without their signs.
+std::vector<std::int64_t> absolute_scalars(const declaration::LabDeclaration& lab,
+                                           std::vector<std::int64_t> scalars);
 
 class CaseArrays {
  public:
@@ -29,12 +35,23 @@ class CaseArrays {
   CaseArrays(const CaseArrays&) = delete;
   CaseArrays& operator=(const CaseArrays&) = delete;
 
+  // Whoever draws instead of the host's threads, the same bits; copies of these arrays have it too.
+  using Drawer = std::function<void(const std::vector<FieldDraw>&, std::span<std::byte>)>;
+  void draw_by(Drawer drawer) { drawer_ = std::move(drawer); }
+  bool is_drawn_by_threads() const { return !drawer_; }
+
   // Draws anew what the run sees, or what the plan sees, on so many threads. The numbers follow from the
   // seed alone.
   void draw_for_run(std::uint64_t seed, int threads);
   void draw_for_plan(std::uint64_t seed, int threads);
   void draw_for_run(std::uint64_t seed) { draw_for_run(seed, threads_); }
   void draw_for_plan(std::uint64_t seed) { draw_for_plan(seed, threads_); }
+  // The same numbers for whoever draws them elsewhere: an array's fields (none where its contents are the
+  // same in every run), and the scalars.
+  std::vector<FieldDraw> drawn_fields(const declaration::ArrayDeclaration& array, std::uint64_t seed) const;
+  std::vector<std::int64_t> drawn_scalars(std::uint64_t seed) const;
+  // The contents that are the same in every run; empty: they are drawn.
+  std::span<const std::byte> fixed(const declaration::ArrayDeclaration& array) const;
   // Whether a plan sees any array, so that another plan makes truths stale.
   static bool plan_sees_arrays(const declaration::LabDeclaration& lab);
   // Of the memory that judge and oracle share.
@@ -45,6 +62,7 @@ class CaseArrays {
   // What a run starts from: an input's contents, or those of what is worked on in place.
   std::span<std::byte> contents(const declaration::ArrayDeclaration& array);
   std::size_t bytes_of(const declaration::ArrayDeclaration& array) const;
+  std::int64_t cells_of(const declaration::ArrayDeclaration& array) const { return slot(array).cells; }
 
   // Asks the oracle for the outputs of what was drawn; where a script alone checks, only when told to.
   // Returns the seconds that it took of all cores together. Throws JudgeFault with its words.
@@ -55,6 +73,10 @@ class CaseArrays {
   std::span<std::byte> result(const declaration::ArrayDeclaration& output);
   // The oracle's output, laid out as truth_type(); writable for tests of the check itself.
   std::span<std::byte> truth(const declaration::ArrayDeclaration& output);
+  // What the oracle's error bounds grow with; fp64, empty where an output has no bound.
+  std::span<const std::byte> magnitudes(const declaration::ArrayDeclaration& output) const;
+  // The inputs and scalars of floating point lose their signs; the truth is another one then.
+  void make_inputs_absolute();
   // What is wrong with result(); nothing: it is right.
   struct Finding {
     std::string message, pattern;
@@ -63,9 +85,10 @@ class CaseArrays {
   };
   std::optional<Finding> check();
 
-  // What check() looked at, for the record.
+  // What the last check() looked at.
   std::int64_t cells_checked() const { return cells_checked_; }
   double max_error_over_bound() const { return max_error_over_bound_; }
+  double max_rms_over_limit() const { return max_rms_over_limit_; }
   const std::string& method() const { return method_; }
 
  private:
@@ -83,6 +106,8 @@ class CaseArrays {
   std::span<std::byte> part(std::size_t at, std::size_t bytes) const;
   void read_fixed(Slot& slot, const std::filesystem::path& graph) const;
   void draw(const Slot& slot, std::uint64_t seed, int threads);
+  std::uint64_t seed_of(const Slot& slot, std::uint64_t seed) const;
+  static std::int64_t row_of(const Slot& slot);
   nlohmann::json values_json() const;
   nlohmann::json entry(const Slot& slot, std::size_t at, bool as_truth, const std::string& name) const;
   nlohmann::json inputs_json() const;
@@ -93,11 +118,12 @@ class CaseArrays {
   const declaration::CaseDeclaration& case_;
   OracleProcess& oracle_;
   int threads_;
+  Drawer drawer_;
   std::size_t shared_bytes_ = 0;
   std::vector<Slot> slots_;
   std::vector<std::int64_t> scalars_;
   std::int64_t cells_checked_ = 0;
-  double max_error_over_bound_ = 0;
+  double max_error_over_bound_ = 0, max_rms_over_limit_ = 0;
   std::string method_;
 };
 

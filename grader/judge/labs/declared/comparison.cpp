@@ -22,31 +22,6 @@ using declaration::Scalar;
 
 constexpr std::size_t kCellsShown = 8;
 
-// |error| over what is allowed; above 1, or NaN: wrong.
-double error_over_bound(const Check& check, Scalar type, const std::byte* got, const std::byte* want,
-                        const std::byte* magnitude) {
-  const double wanted = read_real(Scalar::kFp64, want), value = read_real(type, got);
-  if (check.kind == CheckKind::kExact || check.kind == CheckKind::kUlps) {
-    std::byte rounded[8];
-    write_real(type, wanted, rounded);
-    const double nearest = read_real(type, rounded);
-    if (std::isnan(nearest) || std::isnan(value)) return std::isnan(nearest) && std::isnan(value) ? 0 : NAN;
-    if (check.kind == CheckKind::kExact || std::isinf(nearest)) return value == nearest ? 0 : INFINITY;
-    const double distance = std::fabs(static_cast<double>(float_rank(type, got)) -
-                                      static_cast<double>(float_rank(type, rounded)));
-    return check.ulps > 0 ? distance / static_cast<double>(check.ulps) : distance == 0 ? 0 : INFINITY;
-  }
-  if (std::isnan(wanted)) return std::isnan(value) ? 0 : NAN;
-  if (value == wanted) return 0;  // infinities too
-  double allowed = check.absolute + check.relative * std::fabs(wanted);
-  if (check.kind == CheckKind::kBound)
-    allowed =
-        check.factor * std::ldexp(1, -facts(type).significand_bits) * read_real(Scalar::kFp64, magnitude);
-  const double error = std::fabs(value - wanted);
-  if (!std::isfinite(error) || !std::isfinite(allowed)) return INFINITY;
-  return allowed > 0 ? error / allowed : INFINITY;
-}
-
 // ---- whole pieces of an output that is right, as most are: the same arithmetic, without a look at type and
 // check for each of millions of cells. What does not pass is looked at cell by cell. ----
 
@@ -149,11 +124,9 @@ class Comparer {
         if (std::memcmp(got, want, facts(field.type).bytes) != 0) return false;
         continue;
       }
-      const std::byte* magnitude =
-          output_.magnitude.empty()
-              ? nullptr
-              : output_.magnitude.data() + static_cast<std::size_t>(cell) * sizeof(double);
-      const double share = error_over_bound(*output_.check, field.type, got, want, magnitude);
+      const double magnitude = output_.magnitude.empty() ? 0 : cell_of<double>(output_.magnitude, cell);
+      const double share = error_over_bound(cell_check(*output_.check, field.type), field.type, got,
+                                            read_real(Scalar::kFp64, want), magnitude);
       if (!(share <= 1)) return false;
       shares.add(share);
     }
@@ -270,6 +243,27 @@ void compare_cells(const Comparer& comparer, std::int64_t begin, std::int64_t en
 }
 
 }  // namespace
+
+const char* method_name(CheckKind kind) {
+  switch (kind) {
+    case CheckKind::kExact:
+      return "exact_every_cell";
+    case CheckKind::kTolerance:
+      return "tolerance_every_cell";
+    case CheckKind::kUlps:
+      return "ulps_every_cell";
+    case CheckKind::kBound:
+      return "error_bound_every_cell";
+    case CheckKind::kScript:
+      return "check_script";
+  }
+  return "";
+}
+
+CellCheck cell_check(const Check& check, Scalar type) {
+  return {check.kind, check.absolute, check.relative, check.ulps,
+          check.factor * std::ldexp(1, -facts(type).significand_bits)};
+}
 
 ElementType truth_type(const ElementType& type) {
   const auto kept = [](Scalar scalar) { return facts(scalar).is_float ? Scalar::kFp64 : scalar; };

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/declaration/lab_declaration.h"
+#include "judge/labs/declared/cell_error.h"
 
 namespace warpgrade::declared {
 
@@ -23,6 +23,11 @@ struct OutputView {
 
 // How the oracle's answer lies in memory: whole numbers in their own type, all others as fp64.
 declaration::ElementType truth_type(const declaration::ElementType& type);
+
+// As records call it.
+const char* method_name(declaration::CheckKind kind);
+// The check's numbers for cells of this type.
+CellCheck cell_check(const declaration::Check& check, declaration::Scalar type);
 
 struct Comparison {
   std::int64_t cells = 0, wrong = 0;

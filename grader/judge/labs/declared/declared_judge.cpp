@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -13,13 +15,17 @@
 #include "judge/labs/declared/built_oracle.h"
 #include "judge/labs/declared/case_arrays.h"
 #include "judge/labs/declared/draw.h"
+#include "judge/labs/declared/pair_outputs.h"
 #include "judge/labs/declared/prepared_runs.h"
+#include "judge/labs/declared/repetition_truth.h"
+#include "judge/measure/random.h"
 
 namespace warpgrade::declared {
 namespace {
 
 using declaration::ArrayDeclaration;
 using declaration::CaseDeclaration;
+using declaration::Field;
 using declaration::LabDeclaration;
 using declaration::NumberDeclaration;
 using declaration::Role;
@@ -43,14 +49,37 @@ class DeclaredJudge : public ArraysJudge {
   std::size_t memory_for_runs() const { return on_gpu() ? memory_for_prepared_runs() : 0; }
 
   void fill_buffers() override {
+    if (on_gpu()) {
+      work_ = make_cuda_cell_work();
+      runs_.plan_arrays().draw_by([this](const std::vector<FieldDraw>& fields, std::span<std::byte> cells) {
+        work_->draw_to_host(fields, cells);
+      });
+    }
     for (const ArrayDeclaration* input : lab_.inputs())
       buffers().add_input(input->name, runs_.current().bytes_of(*input));
     for (const ArrayDeclaration* output : lab_.outputs())
       buffers().add_output(output->name, runs_.current().bytes_of(*output), output->role == Role::kInPlace);
     draw_for_plan();
-    runs_.draw_for_show(next_seed());
-    publish(false);
+    if (may_trust_baseline()) make_room_for_pairs();
+    show_inputs();
     buffers().poison();
+  }
+  // What a plan may look at, and no run has; and what is the same in every run.
+  void show_inputs() {
+    if (work_ == nullptr) {
+      runs_.draw_for_show(seed("show"));
+      return publish(false);
+    }
+    const auto copy = [&](const ArrayDeclaration& array, void* cells) {
+      const std::span<const std::byte> fixed = runs_.plan_arrays().fixed(array);
+      buffers().copy_in(cells, fixed.data(), fixed.size());
+    };
+    const auto inputs = lab_.inputs(), outputs = lab_.outputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (!inputs[i]->seen_by_plan) copy(*inputs[i], buffers().input(static_cast<int>(i)));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i]->role == Role::kInPlace) copy(*outputs[i], buffers().initial(static_cast<int>(i)));
+    draw_there(seed("show"));
   }
 
   // The drawn contents to the buffers' private copies, and the shared ones.
@@ -71,15 +100,48 @@ class DeclaredJudge : public ArraysJudge {
       buffers().copy_in(buffers().initial(static_cast<int>(i)), cells.data(), cells.size());
     }
   }
-  // A plan's seed and a run's are counted apart: what is prepared ahead changes neither.
+  // A plan's seed and a run's are counted apart, and those of checked runs and of repetitions: what is
+  // prepared ahead, and how many repetitions there were, changes none.
   void draw_for_plan() {
-    runs_.draw_for_plan(seed("plan " + std::to_string(++plans_)));
+    plan_seed_ = seed("plan " + std::to_string(++plans_));
+    runs_.draw_for_plan(plan_seed_);
     publish(true);
   }
-  Arguments next_run() {
-    runs_.next([this] { return next_seed(); }, checks_to_come() + pairs_to_come());
+  std::uint64_t check_seed(int number) const { return seed("check " + std::to_string(number)); }
+  std::uint64_t repetition_seed(int number) const { return seed("repetition " + std::to_string(number)); }
+
+  // The run of this seed, drawn by the judge's host and answered by the oracle; others that will want the
+  // same may be prepared with it.
+  CaseArrays& answered_run(std::uint64_t wanted) {
+    PreparedRuns::Seeds seeds{wanted};
+    const auto add = [&](std::uint64_t more) {
+      if (more != wanted) seeds.push_back(more);
+    };
+    for (int check = checks_ + 1; check <= checks_ + checks_to_come(); ++check) add(check_seed(check));
+    for (const int repetition : repetitions_to_come()) add(repetition_seed(repetition));
+    return runs_.take(seeds);
+  }
+  Arguments take_run(std::uint64_t wanted) {
+    const CaseArrays& run = answered_run(wanted);
+    if (work_ != nullptr) return draw_there(wanted);
     publish(false);
-    return runs_.current().scalars();
+    return run.scalars();
+  }
+
+  // Those that the oracle will be asked for, as far as it is known.
+  std::vector<int> repetitions_to_come() const {
+    std::vector<int> numbers;
+    if (!timed() || timing_is_over_) return numbers;
+    if (pairs_ == nullptr || (truth_ && truth_->gave_up())) {
+      const int pairs = pairs_to_come();
+      for (int i = 0; i < pairs; ++i) numbers.push_back(repetition_ + i + (repetition_ == 0 ? 1 : 0));
+      return numbers;
+    }
+    if (repetition_ == 0 && CaseArrays::plan_sees_arrays(lab_))
+      return numbers;  // another plan may come first
+    if (repetition_ == 0 && find_held() == nullptr) numbers.push_back(1);
+    if (chosen_repetition() > repetition_) numbers.push_back(chosen_repetition());
+    return numbers;
   }
 
   int checks_to_come() const { return std::max(0, least_runs() - checks_); }
@@ -96,12 +158,178 @@ class DeclaredJudge : public ArraysJudge {
     return arguments;
   }
 
-  Arguments refresh_for_timing() override { return next_run(); }
+  Arguments refresh_for_timing() override {
+    ++repetition_;
+    if (pairs_ != nullptr && !truth_) begin_timing();
+    if (pairs_ != nullptr) pairs_->clear();
+    by_baseline_ =
+        truth_ && main_baseline_runs() && truth_->source(repetition_) == RepetitionTruth::Source::kBaseline;
+    return by_baseline_ ? draw_there(repetition_seed(repetition_)) : take_run(repetition_seed(repetition_));
+  }
   Arguments refresh_for_check() override {
-    const Arguments arguments = next_run();
+    const Arguments arguments = take_run(check_seed(checks_ + 1));
     ++checks_;
     return arguments;
   }
+
+  // ---- timed repetitions that the main baseline answers ----
+
+  // Ours, in every pair, and an output that can be compared cell by cell.
+  bool may_trust_baseline() const {
+    if (!timed() || context().baselines.empty() || !lab_.check_script.empty()) return false;
+    const auto& main = context().baselines.front();
+    return main.spec.vendor_libraries && main.every_pair;
+  }
+  // Where there is no room, the oracle answers.
+  void make_room_for_pairs() {
+    try {
+      pairs_ = std::make_unique<PairOutputs>(lab_, case_, buffers(), *work_, context().baselines.size());
+    } catch (const JudgeFault&) {
+      pairs_.reset();
+    }
+  }
+  // Within the least runs that the first process pair has, behind the pair that does not count.
+  int chosen_repetition() const {
+    const int least = std::min({kLooks[0], context().least_pairs / context().process_pairs,
+                                context().max_pairs / context().process_pairs});
+    return 2 + static_cast<int>(seed("oracle's repetition") % static_cast<unsigned>(std::max(1, least)));
+  }
+  // The baseline has been held against the oracle by this judge: in this case, and for what the plan sees.
+  std::string held_name() const {
+    const std::string plan = CaseArrays::plan_sees_arrays(lab_) ? std::to_string(plan_seed_) : "any";
+    return fmt::format("held: {} {} {} plan {}", lab_.name, case_.id,
+                       context().baselines.front().spec.executable.string(), plan);
+  }
+  std::shared_ptr<const Held> find_held() const {
+    return context().services->kept_data().find<Held>(held_name());
+  }
+  void begin_timing() {
+    const auto known = find_held();
+    truth_.emplace(chosen_repetition(), known == nullptr ? std::nullopt : std::optional(*known));
+  }
+  void hold_baseline(const CaseArrays& arrays) {
+    truth_->hold({arrays.max_error_over_bound(), arrays.max_rms_over_limit()});
+    context().services->kept_data().add(held_name(), std::make_shared<Held>(*truth_->held()), sizeof(Held),
+                                        std::numeric_limits<std::size_t>::max());
+  }
+
+  // A run's inputs with the same bits, drawn where they are used.
+  Arguments draw_there(std::uint64_t run_seed) {
+    const CaseArrays& arrays = runs_.plan_arrays();
+    const auto draw = [&](const ArrayDeclaration& array, void* cells) {
+      const std::vector<FieldDraw> fields = arrays.drawn_fields(array, run_seed);
+      if (!fields.empty()) work_->draw(fields, cells, arrays.bytes_of(array));
+    };
+    const auto inputs = lab_.inputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i]->seen_by_plan) continue;
+      draw(*inputs[i], buffers().input(static_cast<int>(i)));
+      buffers().publish(static_cast<int>(i));
+    }
+    const auto outputs = lab_.outputs();
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i]->role == Role::kInPlace) draw(*outputs[i], buffers().initial(static_cast<int>(i)));
+    return arrays.drawn_scalars(run_seed);
+  }
+
+  bool wants_main_baseline() const override {
+    return truth_ && (by_baseline_ || truth_->source(repetition_ + 1) == RepetitionTruth::Source::kBaseline ||
+                      truth_->owes_oracle());
+  }
+
+  std::optional<Outcome> verify_timed_output(int program) override {
+    if (by_baseline_) {
+      pairs_->keep(program);
+      return std::nullopt;
+    }
+    if (auto fault = verify_output()) return fault;
+    if (!truth_ || program != PairOutputs::kBaseline) return std::nullopt;
+    hold_baseline(runs_.current());
+    both_checked_ = true;
+    return std::nullopt;
+  }
+
+  std::optional<Outcome> verify_pair() override {
+    if (!truth_) return std::nullopt;
+    if (!by_baseline_) {
+      truth_->count_oracle(repetition_, std::exchange(both_checked_, false));
+      return std::nullopt;
+    }
+    if (!pairs_->has(PairOutputs::kBaseline)) return last_word_on_submission();
+    OutputsCompared compared = compare(PairOutputs::kSubmission);
+    if (!compared.same && pairs_->wants_magnitudes()) {
+      if (auto fault = find_magnitudes()) return fault;
+      compared = compare(PairOutputs::kSubmission);
+    }
+    for (const ArrayDeclaration* output : lab_.outputs())
+      count_check(method_name(lab_.checks.at(output->name).kind), runs_.plan_arrays().cells_of(*output));
+    const auto finding = truth_->settle(
+        compared, [this](RepetitionTruth::Program program) { return ask_oracle(place_of(program)); },
+        [this](const CaseArrays::Finding& wrong) { blame_baseline(PairOutputs::kBaseline, wrong); });
+    if (finding) return outcome_of(*finding);
+    verify_other_baselines();
+    return std::nullopt;
+  }
+  OutputsCompared compare(int program) { return pairs_->compare(program, *truth_->held()); }
+  static int place_of(RepetitionTruth::Program program) {
+    return program == RepetitionTruth::Program::kBaseline ? PairOutputs::kBaseline : PairOutputs::kSubmission;
+  }
+  void verify_other_baselines() {
+    const auto baselines = static_cast<int>(context().baselines.size());
+    for (int other = PairOutputs::kBaseline + 1; other <= baselines; ++other) {
+      if (!pairs_->has(other) || compare(other).same) continue;
+      if (const auto wrong = ask_oracle(other)) blame_baseline(other, *wrong);
+    }
+  }
+  // Of the repetition at hand, by the main baseline.
+  std::optional<Outcome> find_magnitudes() {
+    const auto inputs = lab_.inputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Field& number = inputs[i]->type.fields.front();
+      if (inputs[i]->seen_by_plan || !is_floating(number.type)) continue;
+      work_->make_absolute(number.type, buffers().input(static_cast<int>(i)),
+                           runs_.plan_arrays().cells_of(*inputs[i]));
+      buffers().publish(static_cast<int>(i));
+    }
+    const std::uint64_t run_seed = repetition_seed(repetition_);
+    if (auto fault = run_main_baseline(absolute_scalars(lab_, runs_.plan_arrays().drawn_scalars(run_seed))))
+      return fault;
+    pairs_->keep_magnitudes();
+    draw_there(run_seed);
+    return std::nullopt;
+  }
+  // The chosen repetition did not come: the last one takes its place.
+  std::optional<Outcome> verify_last_pair() override {
+    timing_is_over_ = true;
+    if (!by_baseline_ || !truth_->owes_oracle() || !pairs_->has(PairOutputs::kBaseline)) return std::nullopt;
+    if (const auto wrong = ask_oracle(PairOutputs::kBaseline)) blame_baseline(PairOutputs::kBaseline, *wrong);
+    truth_->count_oracle(truth_->chosen(), true);
+    return last_word_on_submission();
+  }
+  std::optional<Outcome> last_word_on_submission() {
+    const auto finding = ask_oracle(PairOutputs::kSubmission);
+    if (!finding) return std::nullopt;
+    return outcome_of(*finding);
+  }
+  // About what was kept of a repetition.
+  std::optional<CaseArrays::Finding> ask_oracle(int program) {
+    CaseArrays& arrays = answered_run(repetition_seed(repetition_));
+    pairs_->copy_out(program, arrays);
+    const auto finding = arrays.check();
+    if (program == PairOutputs::kBaseline && !finding) hold_baseline(arrays);
+    count_check(arrays.method(), arrays.cells_checked(), arrays.max_error_over_bound());
+    return finding;
+  }
+  [[noreturn]] void blame_baseline(int program, const CaseArrays::Finding& wrong) const {
+    const auto number = static_cast<std::size_t>(program - PairOutputs::kBaseline);
+    throw JudgeFault("baseline {} is wrong on {}: {}", context().baselines[number].name, spec().id,
+                     wrong.message);
+  }
+  void describe_verification(json& verification) const override {
+    if (truth_) verification["timed"] = truth_->to_json();
+  }
+
+  // ---- checks by the oracle ----
 
   std::optional<Outcome> verify_output() override {
     CaseArrays& arrays = runs_.current();
@@ -113,12 +341,15 @@ class DeclaredJudge : public ArraysJudge {
     const auto finding = arrays.check();
     count_check(arrays.method(), arrays.cells_checked(), arrays.max_error_over_bound());
     if (!finding) return std::nullopt;
-    pattern_ = finding->pattern;
-    if (!finding->mismatches.empty()) mismatches_ = finding->mismatches;
+    return outcome_of(*finding);
+  }
+  Outcome outcome_of(const CaseArrays::Finding& finding) {
+    pattern_ = finding.pattern;
+    if (!finding.mismatches.empty()) mismatches_ = finding.mismatches;
     Outcome outcome;
     outcome.verdict = verdicts::kWrongAnswer;
-    outcome.reason = finding->unwritten ? "not_written" : "mismatch";
-    outcome.message = plain_line(finding->message, kLongestMessage);
+    outcome.reason = finding.unwritten ? "not_written" : "mismatch";
+    outcome.message = plain_line(finding.message, kLongestMessage);
     if (!pattern_.empty()) outcome.message += "; " + pattern_;
     return outcome;
   }
@@ -158,7 +389,14 @@ class DeclaredJudge : public ArraysJudge {
   const LabDeclaration& lab_;
   const CaseDeclaration& case_;
   PreparedRuns runs_;
-  int plans_ = 0, checks_ = 0;
+  int plans_ = 0, checks_ = 0, repetition_ = 0;
+  std::uint64_t plan_seed_ = 0;
+  bool timing_is_over_ = false;
+  std::unique_ptr<CellWork> work_;      // on a GPU
+  std::unique_ptr<PairOutputs> pairs_;  // where the main baseline may be trusted
+  std::optional<RepetitionTruth> truth_;
+  bool by_baseline_ = false;   // the repetition at hand
+  bool both_checked_ = false;  // in it the oracle accepted the main baseline's output
 };
 
 }  // namespace

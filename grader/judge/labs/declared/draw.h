@@ -3,13 +3,18 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
-#include "judge/declaration/lab_declaration.h"
+#include "judge/labs/declared/cell_formulas.h"
 
 namespace warpgrade::declared {
 
-// Fills `cells` (as many elements of `type` as it holds). `row`: the last dimension's extent, for one_hot
-// and thin rows.
+// The fields of `count` elements of `type`, each as its cells are drawn. `row`: the last dimension's extent,
+// for one_hot and thin rows.
+std::vector<FieldDraw> field_draws(const declaration::Draws& draws, const declaration::ElementType& type,
+                                   std::int64_t row, std::uint64_t seed, std::int64_t count);
+
+// Fills `cells` (as many elements of `type` as it holds).
 void draw_cells(const declaration::Draws& draws, const declaration::ElementType& type, std::int64_t row,
                 std::uint64_t seed, int threads, std::span<std::byte> cells);
 

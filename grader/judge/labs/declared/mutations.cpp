@@ -178,4 +178,42 @@ std::vector<std::string> disagreements(const LabDeclaration& lab, const GraphFil
   return found;
 }
 
+std::vector<std::string> other_magnitudes(const LabDeclaration& lab, const GraphFiles& graphs,
+                                          OracleProcess& oracle, std::uint64_t seed, int threads,
+                                          const CaseProgress& progress) {
+  // A measure of errors need not be more precise; the judge counts on no more (repetition_truth.cpp).
+  constexpr double kClose = 1e-3;
+  std::vector<std::string> found;
+  int number = 0;
+  const std::vector<const CaseDeclaration*> cases = fitting(lab);
+  for (const CaseDeclaration* one : cases) {
+    progress(++number, static_cast<int>(cases.size()), one->id);
+    CaseArrays arrays(lab, *one, graph_of(*one, graphs), oracle, threads);
+    arrays.draw_for_plan(seed);
+    arrays.draw_for_run(mix_bits(seed));
+    arrays.find_truth(CaseArrays::Ask::kAlways);
+    std::vector<std::vector<std::byte>> said;
+    for (const ArrayDeclaration* output : lab.outputs())
+      said.emplace_back(arrays.magnitudes(*output).begin(), arrays.magnitudes(*output).end());
+    arrays.make_inputs_absolute();
+    arrays.find_truth(CaseArrays::Ask::kAlways);
+    for (std::size_t o = 0; o < said.size(); ++o) {
+      const ArrayDeclaration& output = *lab.outputs()[o];
+      if (!lab.checks.at(output.name).magnitude_of_absolutes) continue;
+      const std::span<const std::byte> truth = arrays.truth(output);
+      for (std::size_t at = 0; at < truth.size(); at += sizeof(double)) {
+        const double wanted = std::fabs(read_real(declaration::Scalar::kFp64, truth.data() + at));
+        const double magnitude = read_real(declaration::Scalar::kFp64, said[o].data() + at);
+        if (std::fabs(magnitude - wanted) <= kClose * wanted) continue;
+        found.push_back(
+            fmt::format("case {}: cell {} of {}_magnitude is {:.9g}, and the output for inputs without "
+                        "signs {:.9g}",
+                        one->id, at / sizeof(double), output.name, magnitude, wanted));
+        break;
+      }
+    }
+  }
+  return found;
+}
+
 }  // namespace warpgrade::declared

@@ -42,4 +42,10 @@ std::vector<std::string> disagreements(const declaration::LabDeclaration& lab, c
                                        OracleProcess& oracle, OracleProcess& second, std::uint64_t seed,
                                        int threads, const CaseProgress& progress);
 
+// Of outputs whose magnitude is declared to be the output for inputs without their signs: the cases in which
+// the oracle says something else.
+std::vector<std::string> other_magnitudes(const declaration::LabDeclaration& lab, const GraphFiles& graphs,
+                                          OracleProcess& oracle, std::uint64_t seed, int threads,
+                                          const CaseProgress& progress);
+
 }  // namespace warpgrade::declared

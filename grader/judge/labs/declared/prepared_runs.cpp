@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -75,6 +76,7 @@ void PreparedRuns::draw_for_plan(std::uint64_t seed) {
   plan_seed_ = seed;
   first_.arrays->draw_for_plan(seed);
   first_.plan = plan_;
+  first_.drawn = false;  // its truth is another plan's
 }
 
 void PreparedRuns::draw_for_show(std::uint64_t seed) {
@@ -82,26 +84,42 @@ void PreparedRuns::draw_for_show(std::uint64_t seed) {
   current_ = &first_;
 }
 
-CaseArrays& PreparedRuns::next(const Seeds& next_seed, int may_come) {
-  if (ready_.empty()) {
-    at_once_ = how_many(may_come);
-    if (at_once_ > 1) {
-      prepare_several(next_seed, at_once_);
-    } else {
-      const auto start = Clock::now();
-      first_.seed = next_seed();
-      first_.drawn = false;
-      single_thread_s_ = prepare(first_, limits_.threads);
-      single_s_ = seconds_since(start);
-      current_ = &first_;
-      one_passed_ = true;
-      return current();
-    }
-  } else if (is_stale(*ready_.front())) {
-    prepare_at_once(std::min(ready_.size(), static_cast<std::size_t>(std::max(1, may_come))));
+PreparedRuns::Slot* PreparedRuns::find_ready(std::uint64_t seed) const {
+  const auto found = std::find_if(ready_.begin(), ready_.end(),
+                                  [&](const Slot* slot) { return slot->drawn && slot->seed == seed; });
+  return found == ready_.end() ? nullptr : *found;
+}
+
+CaseArrays& PreparedRuns::take(const Seeds& seeds) {
+  if (current_->drawn && current_->seed == seeds.front() && !is_stale(*current_)) return current();
+  std::erase_if(ready_, [&](const Slot* slot) {
+    return std::find(seeds.begin(), seeds.end(), slot->seed) == seeds.end();
+  });
+  Slot* wanted = find_ready(seeds.front());
+  if (wanted == nullptr) {
+    Seeds missing;
+    std::copy_if(seeds.begin(), seeds.end(), std::back_inserter(missing),
+                 [&](std::uint64_t seed) { return find_ready(seed) == nullptr; });
+    at_once_ = how_many(static_cast<int>(missing.size()));
+    if (at_once_ <= 1) return take_alone(seeds.front());
+    prepare_several(missing, at_once_);
+    wanted = find_ready(seeds.front());
+  } else if (is_stale(*wanted)) {
+    prepare_at_once(ready_.size());
   }
-  current_ = ready_.front();
-  ready_.erase(ready_.begin());
+  current_ = wanted;
+  std::erase(ready_, wanted);
+  return current();
+}
+
+CaseArrays& PreparedRuns::take_alone(std::uint64_t seed) {
+  const auto start = Clock::now();
+  first_.seed = seed;
+  first_.drawn = false;
+  single_thread_s_ = prepare(first_, limits_.threads);
+  single_s_ = seconds_since(start);
+  current_ = &first_;
+  one_passed_ = true;
   return current();
 }
 
@@ -111,7 +129,7 @@ int PreparedRuns::how_many(int may_come) const {
   if (!one_passed_) return 1;
   const std::size_t each = kOracleOverShared * std::max<std::size_t>(first_.arrays->shared_bytes(), 1);
   const auto fit = static_cast<int>(std::min<std::size_t>(limits_.memory_bytes / each, 1 << 20));
-  const int most = std::min({limits_.threads, may_come, fit});
+  const int most = std::min({limits_.threads, may_come, fit - static_cast<int>(ready_.size())});
   if (most <= 1) return 1;
   // At once each has one thread. An oracle that fills all cores by itself is no slower one run after
   // the other.
@@ -119,20 +137,22 @@ int PreparedRuns::how_many(int may_come) const {
   return limits_.worth_seconds < 0 || saved >= limits_.worth_seconds ? most : 1;
 }
 
-void PreparedRuns::prepare_several(const Seeds& next_seed, int count) {
-  while (others_.size() < static_cast<std::size_t>(count)) {
-    auto slot = std::make_unique<Slot>();
-    slot->oracle =
-        &oracles_(static_cast<int>(others_.size()) + 1);  // all are on their way before one is awaited
-    others_.push_back(std::move(slot));
-  }
-  for (int i = 0; i < count; ++i) {
-    Slot& slot = *others_[static_cast<std::size_t>(i)];
-    slot.seed = next_seed();
+PreparedRuns::Slot& PreparedRuns::free_slot() {
+  for (const auto& slot : others_)
+    if (std::find(ready_.begin(), ready_.end(), slot.get()) == ready_.end()) return *slot;
+  others_.push_back(std::make_unique<Slot>());
+  others_.back()->oracle = &oracles_(static_cast<int>(others_.size()));
+  return *others_.back();
+}
+
+void PreparedRuns::prepare_several(const Seeds& seeds, int count) {
+  for (int i = 0; i < count; ++i) {  // all oracles are on their way before one is awaited
+    Slot& slot = free_slot();
+    slot.seed = seeds[static_cast<std::size_t>(i)];
     slot.drawn = false;
-    ready_.push_back(&slot);
+    ready_.insert(ready_.begin() + i, &slot);
   }
-  prepare_at_once(ready_.size());
+  prepare_at_once(static_cast<std::size_t>(count));
 }
 
 // The first `count` of those that are ready, a thread each. What any of them throws is thrown when all
@@ -168,7 +188,7 @@ double PreparedRuns::prepare(Slot& slot, int threads) const {
   if (!slot.drawn) slot.arrays->draw_for_run(slot.seed, threads);
   slot.drawn = true;
   const double drawing_s = seconds_since(start);
-  return drawing_s * threads + slot.arrays->find_truth();
+  return drawing_s * (slot.arrays->is_drawn_by_threads() ? threads : 1) + slot.arrays->find_truth();
 }
 
 }  // namespace warpgrade::declared

@@ -44,13 +44,13 @@ class PreparedRuns {
   // Draws a run's inputs for a plan to look at; no run has them.
   void draw_for_show(std::uint64_t seed);
 
-  // The next run: inputs drawn, truth found. `next_seed` is called once a run, in the order of the runs,
-  // whatever is prepared at once, so that a run's inputs follow from its place alone. `may_come`: runs that
-  // may come in all, this one among them. Throws JudgeFault with the oracle's words; then no run is left
-  // that was prepared.
-  using Seeds = std::function<std::uint64_t()>;
-  CaseArrays& next(const Seeds& next_seed, int may_come);
-  // The run that next() gave; before that, what draw_for_show() and draw_for_plan() drew.
+  // The run of the first seed: inputs drawn, truth found. The other seeds are those of runs that may come
+  // later, in any order: some are prepared at once with it, and what was prepared and is not among them is
+  // given up. A run follows from its seed alone, whatever is prepared beside it. Throws JudgeFault with the
+  // oracle's words; then no run is left that was prepared.
+  using Seeds = std::vector<std::uint64_t>;
+  CaseArrays& take(const Seeds& seeds);
+  // The run that take() gave; before that, what draw_for_show() and draw_for_plan() drew.
   CaseArrays& current() { return *current_->arrays; }
   // Where the arrays lie that the plan sees: the same in all runs.
   CaseArrays& plan_arrays() const { return *first_.arrays; }
@@ -67,8 +67,11 @@ class PreparedRuns {
     int plan = -1;  // the plan whose arrays it holds, and its truth is for
   };
   int how_many(int may_come) const;
-  void prepare_several(const Seeds& next_seed, int count);
+  CaseArrays& take_alone(std::uint64_t seed);
+  void prepare_several(const Seeds& seeds, int count);
   void prepare_at_once(std::size_t count);
+  Slot* find_ready(std::uint64_t seed) const;
+  Slot& free_slot();
   double prepare(Slot& slot, int threads) const;
   bool is_stale(const Slot& slot) const { return plan_sees_ && slot.plan != plan_; }
 
@@ -77,7 +80,7 @@ class PreparedRuns {
   bool plan_sees_;
   Slot first_;  // of oracle 0: single runs
   std::vector<std::unique_ptr<Slot>> others_;
-  std::vector<Slot*> ready_;  // prepared, in the order of the runs
+  std::vector<Slot*> ready_;  // prepared
   Slot* current_ = &first_;
   int plan_ = 0, at_once_ = 0;
   std::uint64_t plan_seed_ = 0;
