@@ -114,6 +114,7 @@ JudgeJob Judging::outline(const Share& share) const {
   job.context.baselines = baselines_;
   job.context.alone = share.alone;
   job.context.measure_speed = run_.options().measure_speed;
+  job.context.trusts_baseline = run_.options().trusts_baseline;
   job.context.process_pairs = run_.options().process_pairs;
   settle_device(job.context, share);
   return job;

@@ -100,6 +100,7 @@ json JudgeJob::to_json() const {
           {"least_pairs", context.least_pairs},
           {"baseline_budget_s", context.baseline_budget_s ? json(*context.baseline_budget_s) : json()},
           {"measure_speed", context.measure_speed},
+          {"trusts_baseline", context.trusts_baseline},
           {"first_refusal_ends", context.first_refusal_ends},
           {"gpu_lease", context.gpu_lease},
           {"alone", context.alone},
@@ -126,6 +127,7 @@ JudgeJob JudgeJob::from_json(const json& j) {
   if (const json& budget = j.at("baseline_budget_s"); !budget.is_null())
     job.context.baseline_budget_s = budget.get<double>();
   job.context.measure_speed = j.at("measure_speed");
+  job.context.trusts_baseline = j.at("trusts_baseline");
   job.context.first_refusal_ends = j.at("first_refusal_ends");
   job.context.gpu_lease = j.at("gpu_lease");
   job.context.alone = j.at("alone");

@@ -49,7 +49,7 @@ class DeclaredJudge : public ArraysJudge {
   std::size_t memory_for_runs() const { return on_gpu() ? memory_for_prepared_runs() : 0; }
 
   void fill_buffers() override {
-    if (on_gpu()) {
+    if (on_gpu() && context().trusts_baseline) {
       work_ = make_cuda_cell_work();
       runs_.plan_arrays().draw_by([this](const std::vector<FieldDraw>& fields, std::span<std::byte> cells) {
         work_->draw_to_host(fields, cells);
@@ -176,7 +176,8 @@ class DeclaredJudge : public ArraysJudge {
 
   // Ours, in every pair, and an output that can be compared cell by cell.
   bool may_trust_baseline() const {
-    if (!timed() || context().baselines.empty() || !lab_.check_script.empty()) return false;
+    if (work_ == nullptr || !timed() || context().baselines.empty() || !lab_.check_script.empty())
+      return false;
     const auto& main = context().baselines.front();
     return main.spec.vendor_libraries && main.every_pair;
   }
