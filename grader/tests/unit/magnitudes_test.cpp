@@ -1,5 +1,5 @@
-// What lab.yaml says of magnitudes is held against real oracles: of the reference labs, and of one that says
-// something else.
+// What lab.yaml says of magnitudes is held against real oracles: of the reference labs, and of one that
+// says something else.
 #include <gtest/gtest.h>
 
 #include "base/files.h"
