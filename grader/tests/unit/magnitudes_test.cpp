@@ -1,5 +1,5 @@
-// What lab.yaml says of magnitudes is held against real oracles: of the reference labs, and of one that says
-// something else.
+// Magnitudes that lab.yaml says are outputs for inputs without signs: oracles that agree, and some that
+// do not.
 #include <gtest/gtest.h>
 
 #include "base/files.h"

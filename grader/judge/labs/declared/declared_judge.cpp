@@ -110,8 +110,7 @@ class DeclaredJudge : public ArraysJudge {
   std::uint64_t check_seed(int number) const { return seed("check " + std::to_string(number)); }
   std::uint64_t repetition_seed(int number) const { return seed("repetition " + std::to_string(number)); }
 
-  // The run of this seed, drawn by the judge's host and answered by the oracle; others that will want the
-  // same may be prepared with it.
+  // The run of this seed, answered by the oracle; others that will want that may be prepared with it.
   CaseArrays& answered_run(std::uint64_t wanted) {
     PreparedRuns::Seeds seeds{wanted};
     const auto add = [&](std::uint64_t more) {
