@@ -1,6 +1,8 @@
 // The commands for authors of declared labs, below `warpgrade labs`.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace warpgrade {
@@ -24,5 +26,20 @@ struct VerifyOptions {
 };
 // Proves a lab before a class sees it. The exit code is kExitGraded when all held.
 int verify_lab(const VerifyOptions& options);
+
+struct MutantsOptions {
+  std::string lab;
+  std::string solution;    // naive, optimized or a step; empty: all of them
+  std::uint64_t seed = 1;  // of the order, and of the inputs
+  std::optional<double>
+      limit_s;  // no mutant is begun behind this; none: five minutes, or no limit with `all`
+  bool all = false;
+  bool json = false;
+  bool check = false;  // a survivor that survivors.yaml does not know makes the exit code 1
+  bool allow_unsandboxed = false;
+};
+// How much a lab's correctness cases see, told by mutants of the staff's solutions. The exit code is 1 with
+// `check` and a survivor that survivors.yaml does not explain.
+int try_mutants(const MutantsOptions& options);
 
 }  // namespace warpgrade

@@ -60,6 +60,25 @@ int list_baselines() {
   return kExitGraded;
 }
 
+void add_mutants_command(CLI::App& labs_command, int& code) {
+  const auto options = std::make_shared<MutantsOptions>();
+  CLI::App* command = labs_command.add_subcommand(
+      "mutants", "how much a lab's correctness cases see: changed solutions that no case refuses");
+  command->add_option("name", options->lab, "the lab's name")->required();
+  command->add_option("--solution", options->solution,
+                      "naive, optimized, step, or a step's folder; default: all");
+  command->add_option("--seed", options->seed, "of the sample and of the inputs");
+  command
+      ->add_option("--time-limit", options->limit_s, "seconds behind which no mutant is begun; default: 300")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--all", options->all, "every mutant, however long it takes");
+  command->add_flag("--json", options->json, "print JSON");
+  command->add_flag("--check", options->check,
+                    "exit code 1 where a mutant survives that reference/LAB/survivors.yaml does not explain");
+  command->add_flag("--allow-unsandboxed", options->allow_unsandboxed, "on a machine without a sandbox");
+  command->callback([options, &code] { code = try_mutants(*options); });
+}
+
 void add_author_commands(CLI::App& labs_command, int& code) {
   const auto add = [&](const char* name, const char* what, int (*run)(const std::string&)) {
     const auto lab = std::make_shared<std::string>();
@@ -78,6 +97,7 @@ void add_author_commands(CLI::App& labs_command, int& code) {
       ->check(CLI::Range(0, 100000));
   verify->add_flag("--allow-unsandboxed", options->allow_unsandboxed, "on a machine without a sandbox");
   verify->callback([options, &code] { code = verify_lab(*options); });
+  add_mutants_command(labs_command, code);
 }
 
 }  // namespace

@@ -83,6 +83,9 @@ int print_contract(const std::string&) {
 int verify_lab(const VerifyOptions&) {
   refuse("labs verify");
 }
+int try_mutants(const MutantsOptions&) {
+  refuse("labs mutants");
+}
 
 namespace datasets {
 

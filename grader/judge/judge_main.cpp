@@ -23,6 +23,7 @@
 #include "judge/judging/job.h"
 #include "judge/judging/phases.h"
 #include "judge/judging/services.h"
+#include "judge/judging/verdict.h"
 #include "judge/labs/registry.h"
 #include "warpgrade/datasets/csr_file.h"
 
@@ -38,7 +39,7 @@ void emit(const nlohmann::json& line) {
 nlohmann::json judge_case(const Lab& lab, const JudgeJob& job, const CaseInput& input) {
   try {
     nlohmann::json record = lab.judge(job.context, input);
-    look_for_cause(lab, job.context, input, record);
+    if (!job.context.first_refusal_ends) look_for_cause(lab, job.context, input, record);
     return {{"case", input.spec.id}, {"record", std::move(record)}};
   } catch (const Interrupted&) {
     throw;
@@ -47,6 +48,10 @@ nlohmann::json judge_case(const Lab& lab, const JudgeJob& job, const CaseInput& 
   } catch (...) {
     return {{"case", input.spec.id}, {"fault", "an exception of an unknown type"}};
   }
+}
+
+bool is_refused(const nlohmann::json& record) {
+  return record.at("outcome").at("verdict") != verdicts::kAccepted;
 }
 
 // Whether the GPU still does what it is told: memory, a kernel, an answer.
@@ -135,6 +140,7 @@ int judge_job(JudgeJob& job, JudgeServices& services) {
     emit(line);
     // After a fault this process and the device may be in any state: the rest is for a fresh judge.
     if (line.contains("fault")) return kExitJudgeFault;
+    if (job.context.first_refusal_ends && is_refused(line.at("record"))) break;
   }
   services.forget_prepared();
   services.settle();

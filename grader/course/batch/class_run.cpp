@@ -65,6 +65,16 @@ void require_toolchain_of_the_emulator(const Toolchain& toolchain) {
       toolchain.nvcc.string(), toolchain.version, runtime.string());
 }
 
+// Judging takes the emulator's settings from its own options: a mutant would be graded as a submission.
+void refuse_mutants() {
+  if (std::getenv("WARPEMU_MUTANT") != nullptr)
+    throw UsageError(
+        "WARPEMU_MUTANT is set: the emulator would run changed programs. Grading never does: unset it. To "
+        "try a "
+        "lab's cases on mutants, run `{} labs mutants LAB`",
+        own_command());
+}
+
 }  // namespace
 
 ClassRun::ClassRun(const GradeOptions& options, Progress& progress)
@@ -73,6 +83,7 @@ ClassRun::ClassRun(const GradeOptions& options, Progress& progress)
       lab_(find_lab(options.lab)),
       folder_(options.run),
       toolchain_(find_toolchain()) {
+  refuse_mutants();
   choose_policy();
   require_known_baseline();
   choose_isolation();

@@ -158,7 +158,10 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
   while (const auto line = next_line(job.context.gpu_lease)) {
     const nlohmann::json message = nlohmann::json::parse(*line, nullptr, false);
     if (!message.is_object()) continue;
-    if (message.contains("done")) return attempt;
+    if (message.contains("done")) {
+      if (job.context.first_refusal_ends) job.cases.clear();
+      return attempt;
+    }
     if (message.contains("opened")) {
       if (events.on_opened) events.on_opened(message["opened"]);
       continue;

@@ -34,6 +34,7 @@ class Judging {
   void compile_again(size_t i);
   // How often a call died while it handled submission i: such ones are handled last, one at a time.
   int deaths(size_t i) const;
+  const CompileResult& compiled(size_t i) const { return compiled_[i]; }
   // Cases of submission i without a verdict.
   std::vector<CaseInput> missing(size_t i) const;
 
@@ -46,6 +47,8 @@ class Judging {
   };
   // A job without a submission and without cases: what a judge can prepare before the first one is compiled.
   JudgeJob outline(const Share& share) const;
+  // What judge() asks a judge about these cases of submission i.
+  JudgeJob job_for(size_t i, std::vector<CaseInput> cases, const Share& share) const;
   // Judges what is missing of submission i, which was compiled. Returns the ids of cases that others on the
   // GPU may have disturbed, or that ran out of time while the machine was busy: they are to be judged again
   // alone, behind all others, and are not recorded yet.
@@ -74,7 +77,6 @@ class Judging {
   std::vector<std::string> judge_compiled(size_t i, JudgeServer& judge, const Share& share,
                                           std::set<std::string>& faulted);
   void settle_device(JudgeContext& context, const Share& share) const;
-  JudgeJob job_for(size_t i, std::vector<CaseInput> cases, const Share& share) const;
   std::optional<RunnerSpec> trusted_program(const Share& share);
   bool follows_submission(size_t i, const std::string& case_id, const Share& share);
   void settle_fault(size_t i, const std::string& case_id, const std::vector<std::string>& causes,

@@ -100,6 +100,7 @@ json JudgeJob::to_json() const {
           {"least_pairs", context.least_pairs},
           {"baseline_budget_s", context.baseline_budget_s ? json(*context.baseline_budget_s) : json()},
           {"measure_speed", context.measure_speed},
+          {"first_refusal_ends", context.first_refusal_ends},
           {"gpu_lease", context.gpu_lease},
           {"alone", context.alone},
           {"cases", case_list}};
@@ -125,6 +126,7 @@ JudgeJob JudgeJob::from_json(const json& j) {
   if (const json& budget = j.at("baseline_budget_s"); !budget.is_null())
     job.context.baseline_budget_s = budget.get<double>();
   job.context.measure_speed = j.at("measure_speed");
+  job.context.first_refusal_ends = j.at("first_refusal_ends");
   job.context.gpu_lease = j.at("gpu_lease");
   job.context.alone = j.at("alone");
   for (const json& c : j.at("cases")) job.cases.push_back(case_from_json(c));

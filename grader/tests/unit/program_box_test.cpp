@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "base/files.h"
+
 namespace warpgrade {
 namespace {
 
@@ -20,6 +22,30 @@ TEST(ProgramBox, AnExecutorOnAGpuFindsThatPageableAccessIsAllowed) {
   spec.gpu = false;
   EXPECT_FALSE(executor_environment(spec).contains("WARPGRADE_PAGEABLE_ACCESS"));
   unsetenv("WARPGRADE_PAGEABLE_ACCESS");
+}
+
+// A mutant is the executor's business: a submission's own process must not find out that it is one.
+TEST(ProgramBox, ASubmissionsProcessHasNothingOfTheExecutorsEnvironment) {
+  const TemporaryDirectory folder("warpgrade-box");
+  write_text(folder.path() / "libcudart.so.13", "");
+  RunnerSpec spec;
+  spec.executable = spec.executor = folder.path();
+  spec.environment = {{"WARPEMU_MUTANT", "no_barrier:kernel:3"}};
+  EXPECT_EQ(executor_environment(spec).at("WARPEMU_MUTANT"), "no_barrier:kernel:3");
+  for (const SandboxMode mode : {SandboxMode::kBubblewrap, SandboxMode::kUnsandboxed}) {
+    spec.sandbox = mode;
+    const WrappedCommand program = program_command(spec);
+    EXPECT_FALSE(program.environment.contains("WARPEMU_MUTANT"));
+    for (const std::string& word : program.command) EXPECT_NE(word, "WARPEMU_MUTANT");
+  }
+}
+
+// Whoever judges may have the variable set: it does not come into a box by itself.
+TEST(ProgramBox, AnExecutorHasNoMutantOfTheJudgesEnvironment) {
+  RunnerSpec spec;
+  setenv("WARPEMU_MUTANT", "no_barrier:kernel:3", 1);
+  EXPECT_FALSE(executor_environment(spec).contains("WARPEMU_MUTANT"));
+  unsetenv("WARPEMU_MUTANT");
 }
 
 }  // namespace

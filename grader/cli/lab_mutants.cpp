@@ -1,0 +1,151 @@
+// `warpgrade labs mutants NAME`: how much a lab's correctness cases see.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/tables.h"
+#include "base/toolchain.h"
+#include "cli/harmless_mutants.h"
+#include "cli/lab_commands.h"
+#include "cli/mutant_trials.h"
+#include "judge/labs/registry.h"
+
+namespace warpgrade {
+namespace {
+
+using nlohmann::json;
+using Fate = Mutant::Fate;
+
+constexpr int kExitSurvivors = 1;
+
+std::string place_of(const Mutant& mutant) {
+  const std::string inlined = mutant.inlined_from.empty() ? "" : fmt::format(" (in {})", mutant.inlined_from);
+  return fmt::format("{}/{}:{}{}", mutant.solution_id, mutant.file, mutant.line, inlined);
+}
+
+json json_of(const Mutant& mutant) {
+  return {{"solution", mutant.solution_id},
+          {"file", mutant.file},
+          {"line", mutant.line},
+          {"inlined_from", mutant.inlined_from},
+          {"operator", mutant.operation},
+          {"ordinal", mutant.nth},
+          {"mutant", mutant.key},
+          {"kernel", mutant.title},
+          {"instruction", mutant.instruction}};
+}
+
+// What came of all mutants, for people and programs.
+class MutantReport {
+ public:
+  MutantReport(const MutantsOptions& options, const MutantTrials& trials,
+               std::vector<HarmlessMutant> harmless)
+      : options_(options), trials_(trials), harmless_(std::move(harmless)) {
+    for (const Mutant& mutant : trials.mutants()) {
+      ++count_[mutant.fate];
+      if (mutant.fate == Fate::kSurvived)
+        (reason_of(harmless_, mutant) == nullptr ? survivors_ : explained_).push_back(&mutant);
+    }
+  }
+
+  bool has_survivors() const { return !survivors_.empty(); }
+
+  std::string text() const {
+    std::string text;
+    std::vector<std::vector<std::string>> rows{{"survivor", "operator", "ordinal", "instruction", "passed"}};
+    for (const Mutant* one : survivors_)
+      rows.push_back({place_of(*one), one->operation, std::to_string(one->nth), one->instruction,
+                      fmt::format("all {} cases", one->passed.size())});
+    if (rows.size() > 1) text += format_table(rows) + "\n";
+    for (const std::string& line : unreached_lines()) text += line + "\n";
+    for (const Mutant& one : trials_.mutants())
+      if (one.fate == Fate::kNotJudged) text += fmt::format("not judged: {}: {}\n", one.key, one.verdict);
+    return text + score() + "\n";
+  }
+
+  json to_json() const {
+    json report{{"schema", "warpgrade.mutants.v1"},
+                {"lab", options_.lab},
+                {"seed", options_.seed},
+                {"cases", trials_.cases()},
+                {"listed", trials_.mutants().size()},
+                {"tried", tried()},
+                {"refused", count(Fate::kRefused)}};
+    for (const char* list : {"survivors", "explained", "unreached", "not_judged"})
+      report[list] = json::array();
+    for (const Mutant* one : survivors_) {
+      report["survivors"].push_back(json_of(*one));
+      report["survivors"].back()["passed"] = one->passed;
+    }
+    for (const Mutant* one : explained_) {
+      report["explained"].push_back(json_of(*one));
+      report["explained"].back()["reason"] = *reason_of(harmless_, *one);
+    }
+    for (const Mutant& one : trials_.mutants()) {
+      if (one.fate == Fate::kUnreached) report["unreached"].push_back(json_of(one));
+      if (one.fate != Fate::kNotJudged) continue;
+      report["not_judged"].push_back(json_of(one));
+      report["not_judged"].back()["why"] = one.verdict;
+    }
+    return report;
+  }
+
+ private:
+  std::size_t count(Fate fate) const {
+    const auto found = count_.find(fate);
+    return found == count_.end() ? 0 : found->second;
+  }
+  std::size_t tried() const { return trials_.mutants().size() - count(Fate::kUntried); }
+
+  // A line each place: "no case reaches naive/scan.cu:31".
+  std::vector<std::string> unreached_lines() const {
+    std::map<std::string, int> places;
+    for (const Mutant& one : trials_.mutants())
+      if (one.fate == Fate::kUnreached) ++places[place_of(one)];
+    std::vector<std::string> lines;
+    for (const auto& [place, mutants] : places)
+      lines.push_back(fmt::format("no case reaches {} ({} mutants)", place, mutants));
+    return lines;
+  }
+
+  std::string score() const {
+    return fmt::format(
+        "{}: {} of {} mutants tried: {} refused, {} survive, {} survive with a reason, {} not reached, {} "
+        "not "
+        "judged",
+        options_.lab, tried(), trials_.mutants().size(), count(Fate::kRefused), survivors_.size(),
+        explained_.size(), count(Fate::kUnreached), count(Fate::kNotJudged));
+  }
+
+  const MutantsOptions& options_;
+  const MutantTrials& trials_;
+  std::vector<HarmlessMutant> harmless_;
+  std::map<Fate, std::size_t> count_;
+  std::vector<const Mutant*> survivors_, explained_;
+};
+
+}  // namespace
+
+int try_mutants(const MutantsOptions& options) {
+  find_lab(options.lab);
+  std::vector<HarmlessMutant> harmless =
+      read_harmless_mutants(project_root() / "reference" / options.lab / "survivors.yaml");
+  VerifyProgress progress;
+  MutantTrials trials(options, progress);
+  trials.run();
+  const MutantReport report(options, trials, std::move(harmless));
+  if (options.json) {
+    fmt::print("{}\n", json_text(report.to_json(), 1));
+  } else {
+    fmt::print("{}", report.text());
+    progress.print(progress.summary());
+  }
+  return options.check && report.has_survivors() ? kExitSurvivors : kExitGraded;
+}
+
+}  // namespace warpgrade
