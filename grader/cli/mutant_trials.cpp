@@ -27,8 +27,8 @@ namespace {
 
 constexpr const char* kVariable = "WARPEMU_MUTANT";
 constexpr double kUsualLimitS = 300;
-// A launch of a mutant may take so many times what the solution's slowest case took, and a second more: a loop
-// without an end costs no more.
+// A launch of a mutant may take so many times what the solution's slowest case took, and a second more: a
+// loop without an end costs no more.
 constexpr double kPatience = 5;
 
 // Each with its folder, in the ladder's order.
@@ -57,6 +57,13 @@ bool orders_threads(const std::string& operation) {
   return operation == "no_barrier" || operation == "no_fence" || operation == "no_wait";
 }
 
+// Instructions with one key are reached together: those of a block, but for their guards.
+std::string reach_key(const Mutant& mutant) {
+  const bool guarded = mutant.instruction.starts_with("@");
+  return fmt::format("{}:{}:{}:{}", mutant.solution_id, mutant.kernel, guarded ? "guarded" : "block",
+                     guarded ? mutant.ordinal : mutant.block);
+}
+
 Mutant mutant_of(const json& listed, std::size_t solution, const std::string& id) {
   Mutant mutant;
   mutant.solution = solution;
@@ -67,6 +74,7 @@ Mutant mutant_of(const json& listed, std::size_t solution, const std::string& id
   mutant.title = listed.at("title");
   mutant.instruction = listed.at("ptx");
   mutant.ordinal = listed.at("ordinal");
+  mutant.block = listed.at("block");
   mutant.file = fs::path(listed.at("file").get<std::string>()).filename().string();
   mutant.line = listed.at("line");
   mutant.inlined_from = listed.at("inlined_from");
@@ -256,6 +264,17 @@ void MutantTrials::work(const std::vector<std::size_t>& order, std::atomic<std::
 }
 
 void MutantTrials::judge_mutant(JudgeServer& judge, Mutant& mutant) {
+  if (known_to_be_reached(mutant).value_or(true))
+    judge_reached(judge, mutant);
+  else
+    mutant.fate = Mutant::Fate::kUnreached;
+  const std::lock_guard lock(mutex_);
+  ++tried_;
+  if (mutant.fate == Mutant::Fate::kSurvived) ++survived_;
+}
+
+// As far as anybody knows, it is reached.
+void MutantTrials::judge_reached(JudgeServer& judge, Mutant& mutant) {
   const double patience_s = 1 + kPatience * solutions_[mutant.solution].slowest_s;
   std::map<std::string, std::string> environment{
       {kVariable, mutant.key}, {"WARPEMU_LAUNCH_TIMEOUT_S", fmt::format("{:.2f}", patience_s)}};
@@ -272,22 +291,22 @@ void MutantTrials::judge_mutant(JudgeServer& judge, Mutant& mutant) {
                 : answer.refused            ? Mutant::Fate::kRefused
                 : is_reached(judge, mutant) ? Mutant::Fate::kSurvived
                                             : Mutant::Fate::kUnreached;
+}
+
+// By what was found of its block so far.
+std::optional<bool> MutantTrials::known_to_be_reached(const Mutant& mutant) {
   const std::lock_guard lock(mutex_);
-  ++tried_;
-  if (mutant.fate == Mutant::Fate::kSurvived) ++survived_;
+  const auto found = reached_.find(reach_key(mutant));
+  return found == reached_.end() ? std::nullopt : std::optional(found->second);
 }
 
 // A program that traps there is accepted where no case gets there.
 bool MutantTrials::is_reached(JudgeServer& judge, const Mutant& mutant) {
+  if (const auto known = known_to_be_reached(mutant)) return *known;
   const std::string key = fmt::format("trap:{}:{}", mutant.kernel, mutant.ordinal);
-  const std::string known = mutant.solution_id + ":" + key;
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = reached_.find(known); found != reached_.end()) return found->second;
-  }
   const Answer answer = ask(judge, job(mutant.solution, {{kVariable, key}}));
   const std::lock_guard lock(mutex_);
-  return reached_[known] = answer.refused || answer.faulted;
+  return reached_[reach_key(mutant)] = answer.refused || answer.faulted;
 }
 
 void MutantTrials::tell() {

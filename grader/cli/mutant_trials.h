@@ -29,8 +29,8 @@ struct Mutant {
   std::string file;  // without folders
   int line = 0;      // of the outermost call, 0: unknown
   std::string inlined_from;
-  int nth = 1;  // among the solution's mutants of this operator at this line
-  std::uint32_t ordinal = 0;
+  int nth = 1;                           // among the solution's mutants of this operator at this line
+  std::uint32_t ordinal = 0, block = 0;  // of the instruction, in its function
 
   Fate fate = Fate::kUntried;
   std::string refused_by, verdict;  // case and verdict; of kNotJudged, why
@@ -70,6 +70,8 @@ class MutantTrials {
   std::vector<std::size_t> order() const;
   void work(const std::vector<std::size_t>& order, std::atomic<std::size_t>& next, double limit_s);
   void judge_mutant(JudgeServer& judge, Mutant& mutant);
+  void judge_reached(JudgeServer& judge, Mutant& mutant);
+  std::optional<bool> known_to_be_reached(const Mutant& mutant);
   bool is_reached(JudgeServer& judge, const Mutant& mutant);
   void tell();
 
@@ -83,7 +85,7 @@ class MutantTrials {
   std::vector<Mutant> mutants_;
   std::mutex mutex_;
   std::size_t tried_ = 0, survived_ = 0;
-  std::map<std::string, bool> reached_;  // by solution, function and ordinal
+  std::map<std::string, bool> reached_;  // by reach_key()
 };
 
 }  // namespace warpgrade

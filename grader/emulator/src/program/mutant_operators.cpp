@@ -213,7 +213,8 @@ Rewritten move_index(const In& in, int elements) {
   return std::nullopt;
 }
 
-// The operand with a constant that means something: not a mask of lanes, a table of lop3 or a stride of bytes.
+// The operand with a constant that means something: not a mask of lanes, a table of lop3 or a stride
+// of bytes.
 std::string* constant_of(In& in) {
   if (in.is("shfl")) return in.operands.size() > 2 && is_integer(in.operands[2]) ? &in.operands[2] : nullptr;
   if (!is_one_of(in.parts[0], {"add", "sub", "mad", "mul", "shl", "shr", "shf", "min", "max", "and", "or",

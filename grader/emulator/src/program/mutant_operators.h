@@ -33,8 +33,8 @@ struct MutantOperator {
 };
 std::span<const MutantOperator> mutant_operators();
 
-// An operator of its own, which is not listed: traps where the instruction would run. A case that accepts this
-// never reaches it.
+// An operator of its own, which is not listed: traps where the instruction would run. A case that accepts
+// this never reaches it.
 inline constexpr std::string_view kReachOperator = "trap";
 
 }  // namespace warpgrade::emu

@@ -64,7 +64,8 @@ std::optional<MutantKey> read_mutant_key(std::string_view text) {
 std::string MutantFacts::json_line() const {
   JsonLine line;
   line.text("mutant", key.text()).text("operator", key.operation).text("kernel", key.function);
-  line.text("title", kernel_title(key.function)).number("ordinal", key.ordinal).number("ptx_line", ptx_line);
+  line.text("title", kernel_title(key.function)).number("ordinal", key.ordinal);
+  line.number("block", block).number("ptx_line", ptx_line);
   line.text("ptx", ptx).text("file", place.path).number("line", place.line);
   line.text("inlined_from", place.inlined_from);
   return line.str();
@@ -80,19 +81,22 @@ std::vector<MutantFacts> list_mutants(Module& module) {
   std::vector<MutantFacts> found;
   for (Function* function : functions) {
     parse_body(module, *function);
-    uint32_t ordinal = 0;
+    uint32_t ordinal = 0, block = 0;
     for (const Statement& statement : function->body) {
+      if (std::holds_alternative<Label>(statement)) ++block;
       const auto* instruction = std::get_if<Instruction>(&statement);
       if (instruction == nullptr) continue;
       const WrittenInstruction in = written(module, *instruction);
       for (const MutantOperator& one : mutant_operators()) {
         if (!one.rewrite(in)) continue;
         found.push_back({{one.name, std::string(function->name), ordinal},
+                         block,
                          line_of(module.text, instruction->opcode),
                          in.text(),
                          place_of(module, instruction->location)});
       }
       ++ordinal;
+      if (in.is("bra") || in.is("brx") || in.is("ret") || in.is("exit")) ++block;
     }
   }
   return found;

@@ -1,6 +1,6 @@
 // A program with one instruction changed. Whether a lab's cases notice it says how much they see
-// (WARPEMU_MUTANT, `warpgrade labs mutants`). The PTX is changed after it was read and before anything is made of
-// it, so the interpreter and native code run the same mutant.
+// (WARPEMU_MUTANT, `warpgrade labs mutants`). The PTX is changed after it was read and before anything is
+// made of it, so the interpreter and native code run the same mutant.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -26,6 +26,7 @@ std::optional<MutantKey> read_mutant_key(std::string_view text);
 
 struct MutantFacts {
   MutantKey key;
+  uint32_t block = 0;  // of the function: its instructions run together, but for their guards
   uint32_t ptx_line = 0;
   std::string ptx;       // the instruction as it stands
   Program::Place place;  // nothing without -lineinfo
