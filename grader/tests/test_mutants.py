@@ -15,8 +15,11 @@ from test_declared_lab import KERNEL, LAB, ORACLE, Project
 FEW_TERMS = LAB.replace("  - {id: odd, n: 1000, why: a count that no block divides}", "  - {id: warp, n: 32, why: one}")
 SUM = "sum += x[i] * y[i]"
 LOOP_LINE = next(k for k, line in enumerate(KERNEL.splitlines(), 1) if SUM in line)
-RARE = KERNEL.replace("  if (threadIdx.x == 0)", "  if (n > 100000)\n    sum *= 2;\n  if (threadIdx.x == 0)")
-RARE_LINE = next(k for k, line in enumerate(RARE.splitlines(), 1) if "sum *= 2" in line)
+RARE = KERNEL.replace(
+    "  if (threadIdx.x == 0)",
+    "  if (n > 100000)\n    for (int i = 0; i < n; ++i) sum -= y[i];\n  if (threadIdx.x == 0)",
+)
+RARE_LINE = next(k for k, line in enumerate(RARE.splitlines(), 1) if "sum -= y[i]" in line)
 
 
 def lab_of(project: Project, declaration: str, kernel: str = KERNEL) -> Path:

@@ -20,7 +20,8 @@ cudaError_t reduction_plan(int n, ReductionPlan** plan, cudaStream_t stream) {
 //   x       [n] fp32, device, read-only
 //   y       [n] int32, device, read-only
 //   n       int32, the same in all runs
-//   sum     [1] fp32, device: holds garbage on entry, so write every element: x[0] + ... + x[n-1], within the rounding errors of sums in fp32; exactly, if all x are whole numbers
+//   sum     [1] fp32, device: holds garbage on entry, so write every element: x[0] + ... + x[n-1], within the
+//   rounding errors of sums in fp32; exactly, if all x are whole numbers
 //   total   [1] int64, device: holds garbage on entry, so write every element: y[0] + ... + y[n-1], exactly
 // Launch on `stream`, and return cudaGetLastError() so that a launch that failed is seen.
 cudaError_t reduction_run(const float* x, const int* y, int n, float* sum, long long* total,
