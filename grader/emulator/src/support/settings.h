@@ -37,7 +37,7 @@ struct Settings {
   NativeUse native = NativeUse::hot;
   Schedule schedule = Schedule::in_order;
   std::string mutant;  // `list`, or the key of a mutant (program/mutants.h)
-  std::string isa;  // v2, v3 or v4 forces a build of the instruction handlers
+  std::string isa;     // v2, v3 or v4 forces a build of the instruction handlers
 };
 
 const Settings& settings();
