@@ -240,5 +240,5 @@ def test_a_wheel_names_the_c_library_that_its_programs_need(wheel: Path, handout
     newest = (2, 0)
     for program in [*(handout / "bin").iterdir(), *(handout / "emulator").iterdir(), *(handout / "executor").iterdir()]:
         shown = subprocess.run(["objdump", "-p", program], capture_output=True, text=True, check=True).stdout
-        newest = max(newest, *((2, int(minor)) for minor in re.findall(r"GLIBC_2\.(\d+)", shown)))
+        newest = max([newest, *((2, int(minor)) for minor in re.findall(r"GLIBC_2\.(\d+)", shown))])
     assert f"-manylinux_{newest[0]}_{newest[1]}_" in wheel.name
