@@ -106,6 +106,9 @@ class EmulatedDevice final : public JudgedDevice {
     for (unsigned idle = 0;;) {
       const bool was_idle = server.serve(64) == 0;
       if (const auto said = server.take_result()) {
+        // Else it would be luck whether a host process that closes its socket is found out: an executor that
+        // is never idle would not look there.
+        if (!host_connection_.host_is_there()) return end_of_host(result);
         result.status = said->status;
         result.message = said->message;
         break;
@@ -115,11 +118,7 @@ class EmulatedDevice final : public JudgedDevice {
         continue;
       }
       if (++idle % turns != 0) continue;
-      if (!host_connection_.host_is_there() && server.serve(64) == 0) {
-        result.ending = Ending::host_ended;
-        result.message = "the host process has ended";
-        break;
-      }
+      if (!host_connection_.host_is_there() && server.serve(64) == 0) return end_of_host(result);
       server.sleep(kJudgeSleepMicroseconds);
     }
     result.error = emu::Emulated::instance().sticky();
@@ -143,6 +142,12 @@ class EmulatedDevice final : public JudgedDevice {
   }
 
  private:
+  static TimedResult end_of_host(TimedResult result) {
+    result.ending = Ending::host_ended;
+    result.message = "the host process has ended";
+    return result;
+  }
+
   HostConnection& host_connection_;
 };
 
