@@ -7,11 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#ifdef __CUDACC__
-#define WARPGRADE_HOST_DEVICE __host__ __device__
-#else
-#define WARPGRADE_HOST_DEVICE
-#endif
+#include "warpgrade/datasets/mix_bits.h"  // WARPGRADE_HOST_DEVICE
 
 namespace warpgrade::declaration {
 
