@@ -115,9 +115,8 @@ class MutantReport {
 
   std::string score() const {
     return fmt::format(
-        "{}: {} of {} mutants tried: {} refused, {} survive, {} survive with a reason, {} not reached, {} "
-        "not "
-        "judged",
+        "{}: {} of {} mutants tried: {} refused, {} survive, {} survive with a reason, {} not reached, "
+        "{} not judged",
         options_.lab, tried(), trials_.mutants().size(), count(Fate::kRefused), survivors_.size(),
         explained_.size(), count(Fate::kUnreached), count(Fate::kNotJudged));
   }

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = ROOT / "grader/emulator/tests/suite.py"
 
@@ -82,9 +84,19 @@ def test_each_program_is_told_apart(tmp_path: Path) -> None:
     assert ran.stdout.splitlines()[-1].split() == ["7", "1", "1", "1", "1", "1", "2"]
 
 
-def test_a_mistake_in_the_list_is_named(tmp_path: Path) -> None:
-    (tmp_path / "list.yaml").write_text("- {name: sum, flag: [-O3]}\n")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("- {name: sum, flag: [-O3]}\n", "sum: unknown keys flag"),
+        ("name: [sum\n", "list.yaml: this is no YAML"),
+        (None, "list.yaml: the list of programs cannot be read"),
+    ],
+)
+def test_a_mistake_in_the_list_is_named(tmp_path: Path, text: str | None, words: str) -> None:
+    if text is not None:
+        (tmp_path / "list.yaml").write_text(text)
     command: list[str | Path] = [sys.executable, SUITE, tmp_path, tmp_path / "list.yaml"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 1
-    assert "sum: unknown keys flag" in ran.stderr
+    assert words in ran.stderr
+    assert "Traceback" not in ran.stderr

@@ -84,7 +84,12 @@ class Ran:
 
 
 def read_list(path: Path) -> list[Program]:
-    entries: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    try:
+        entries: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        sys.exit(f"{path}: the list of programs cannot be read: {error.strerror}")
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        sys.exit(f"{path}: this is no YAML: {' '.join(str(error).split())}")
     if not isinstance(entries, list):
         sys.exit(f"{path}: a list of programs was expected")
     known = set(Program.__dataclass_fields__)
@@ -240,6 +245,8 @@ def main() -> int:
     given = arguments()
     programs = [p for p in read_list(given.list) if not given.only or p.name in given.only]
     emulator = None if given.record else given.emulator.resolve()
+    if not given.folder.is_dir():
+        sys.exit(f"{given.folder}: the folder of the programs is not there")
     suite = Suite(given.folder.resolve(), given.nvcc, emulator, given.seconds)
     if given.record:
         for program in programs:
