@@ -7,7 +7,12 @@
 #include <cstdint>
 #include <cstring>
 
-#include "warpgrade/datasets/mix_bits.h"  // WARPGRADE_HOST_DEVICE
+// As warpgrade/datasets/mix_bits.h has it; this library is built without the datasets'.
+#ifdef __CUDACC__
+#define WARPGRADE_HOST_DEVICE __host__ __device__
+#else
+#define WARPGRADE_HOST_DEVICE
+#endif
 
 namespace warpgrade::declaration {
 
