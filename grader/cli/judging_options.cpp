@@ -75,9 +75,6 @@ void add_run_options(CLI::App& command, GradeOptions& options) {
   command.add_flag("!--no-speed", options.measure_speed, "correctness only");
   command.add_option("--baselines", options.baselines, "time only these beside each submission")
       ->delimiter(',');
-  command.add_flag("--trust-baseline", options.trusts_baseline,
-                   "declared labs on a GPU, a trial: inputs of timed runs are drawn there, and the main "
-                   "baseline says what is right where the oracle has accepted it");
   command.add_flag("--self", options.self_baseline,
                    "A/A: time each submission against itself too; 1.0 is expected");
   command

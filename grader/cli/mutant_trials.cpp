@@ -173,8 +173,8 @@ JudgeJob MutantTrials::job(std::size_t solution,
   Judging::Share share;
   const std::vector<CaseInput>& known = solutions_[solution].cases;
   JudgeJob job = judging_->job_for(solution, known.empty() ? run_->cases() : known, share);
-  job.context.seed =
-      Sha256().part(std::to_string(options_.seed)).part(run_->submissions()[solution].id).hex();
+  job.context.run_seed = Sha256().part(std::to_string(options_.seed)).hex();
+  job.context.seed = Sha256().part(job.context.run_seed).part(run_->submissions()[solution].id).hex();
   job.context.first_refusal_ends = true;
   for (const auto& [name, value] : environment) job.context.submission.environment[name] = value;
   return job;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -13,8 +14,10 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "base/elapsed.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/process.h"
@@ -113,7 +116,7 @@ class FileChecks {
 // Before the first case: this judge's turn on the GPU, and the files. Says how long that took. Reading takes
 // cores: a judge that has the GPU to itself and cores to spare lets it go on beside the first cases; where
 // judges share the GPU, another one may be timing then.
-std::unique_ptr<FileChecks> open_job(const JudgeJob& job, JudgeServices& services) {
+std::unique_ptr<FileChecks> open_job(const JudgeJob& job, JudgeServices& services, double ahead_s) {
   constexpr int kFewestCores = 4;  // of which a quarter reads
   const int cores = job.context.threads;
   const bool aside = job.context.alone && cores >= kFewestCores;
@@ -123,14 +126,17 @@ std::unique_ptr<FileChecks> open_job(const JudgeJob& job, JudgeServices& service
   phases.enter("open");
   auto checks = std::make_unique<FileChecks>(job, aside ? cores / kFewestCores : cores);
   if (!aside) checks->wait();
-  emit({{"opened", phases.to_json()}});
+  nlohmann::json opened = phases.to_json();
+  if (ahead_s > 0) opened["ahead"] = ahead_s;
+  emit({{"opened", std::move(opened)}});
   return checks;
 }
 
-int judge_job(JudgeJob& job, JudgeServices& services) {
+// `ahead_s`: spent on it before, in warm_up.
+int judge_job(JudgeJob& job, JudgeServices& services, double ahead_s) {
   const Lab& lab = find_lab(job.lab);
   job.context.services = &services;
-  const auto checks = open_job(job, services);
+  const auto checks = open_job(job, services, ahead_s);
   for (size_t i = 0; i < job.cases.size(); ++i) {
     const CaseInput& input = job.cases[i];
     job.context.cases_after = static_cast<int>(job.cases.size() - i) - 1;
@@ -150,10 +156,13 @@ int judge_job(JudgeJob& job, JudgeServices& services) {
   return kExitGraded;
 }
 
-// Brings up what every job needs, before there is one: this process's context, an executor, the baselines.
-// What does not come up is told by the first job, which tries anew.
-void warm_up(const JudgeJob& outline, JudgeServices& services) {
+// Brings up what every job needs, before there is one: this process's context, an executor, the baselines;
+// and makes what its cases need and no submission changes. What does not come up is told by the first job,
+// which tries anew. Returns the seconds of the second part.
+double warm_up(JudgeJob outline, JudgeServices& services) {
+  outline.context.services = &services;
   services.lease().share();
+  double ahead_s = 0;
   try {
     (void)cudaFree(nullptr);
     const bool spreads = outline.context.measure_speed && services.has_room();
@@ -162,16 +171,24 @@ void warm_up(const JudgeJob& outline, JudgeServices& services) {
     for (const auto& baseline : outline.context.baselines) {
       if (outline.context.measure_speed) services.keep_ready(baseline.spec, processes);
     }
+    const auto start = std::chrono::steady_clock::now();
+    for (const CaseInput& input : outline.cases) {
+      throw_if_interrupted();
+      find_lab(outline.lab).make_ahead(outline.context, input);
+    }
+    ahead_s = seconds_since(start);
     services.settle();
   } catch (const JudgeFault&) {
   }
   services.lease().release();
+  return ahead_s;
 }
 
 // A line a request, until there are no more.
 int judge() {
   std::unique_ptr<JudgeServices> kept;
   std::string lease;
+  double ahead_s = 0;
   for (std::string line; std::getline(std::cin, line);) {
     const nlohmann::json request = nlohmann::json::parse(line);
     if (request.contains("hello")) {
@@ -180,11 +197,13 @@ int judge() {
     }
     if (request.contains("warm_up")) {
       const JudgeJob outline = JudgeJob::from_json(request["warm_up"]);
-      warm_up(outline, services_for(outline, kept, lease));
+      ahead_s += warm_up(outline, services_for(outline, kept, lease));
       continue;
     }
     JudgeJob job = JudgeJob::from_json(request);
-    if (const int code = judge_job(job, services_for(job, kept, lease)); code != kExitGraded) return code;
+    if (const int code = judge_job(job, services_for(job, kept, lease), std::exchange(ahead_s, 0));
+        code != kExitGraded)
+      return code;
   }
   return kExitGraded;
 }

@@ -113,9 +113,15 @@ JudgeJob Judging::outline(const Share& share) const {
   job.context.submission = runner_spec("", {}, share);
   job.context.baselines = baselines_;
   job.context.alone = share.alone;
+  job.context.run_seed = run_.seed();
+  job.context.threads = share.judge_threads;
   job.context.measure_speed = run_.options().measure_speed;
-  job.context.trusts_baseline = run_.options().trusts_baseline;
+  job.context.speed_budget_s = run_.options().speed_budget_s;
+  job.context.least_runs = run_.options().least_runs;
   job.context.process_pairs = run_.options().process_pairs;
+  job.context.least_pairs = run_.options().least_pairs;
+  job.context.baseline_budget_s = run_.options().baseline_budget_s;
+  job.cases = run_.cases();
   settle_device(job.context, share);
   return job;
 }
@@ -131,26 +137,14 @@ void Judging::settle_device(JudgeContext& context, const Share& share) const {
 
 JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& share) const {
   const Submission& submission = run_.submissions()[i];
-  JudgeJob job;
-  job.lab = run_.lab().name();
+  JudgeJob job = outline(share);
   job.cases = std::move(cases);
-  job.context.backend = run_.backend().name;
   job.context.older_interface = is_older_interface(submission.interface, job.lab);
   job.context.submission = runner_spec(submission.id, compiled_[i].executable, share);
-  job.context.baselines = baselines_;
-  job.context.alone = share.alone;
-  settle_device(job.context, share);
   if (run_.options().self_baseline && run_.on_gpu()) {
     job.context.baselines.push_back({"self", runner_spec("self", compiled_[i].executable, share), true});
   }
   job.context.seed = Sha256().part(run_.seed()).part(submission.id).hex();
-  job.context.threads = share.judge_threads;
-  job.context.measure_speed = run_.options().measure_speed;
-  job.context.speed_budget_s = run_.options().speed_budget_s;
-  job.context.least_runs = run_.options().least_runs;
-  job.context.process_pairs = run_.options().process_pairs;
-  job.context.least_pairs = run_.options().least_pairs;
-  job.context.baseline_budget_s = run_.options().baseline_budget_s;
   return job;
 }
 

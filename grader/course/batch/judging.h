@@ -45,7 +45,7 @@ class Judging {
     bool last = false;                    // nothing else is left to do: what is found now is recorded
     const JudgeDevice* device = nullptr;  // the judge's; null: the first, or none on the emulator
   };
-  // A job without a submission and without cases: what a judge can prepare before the first one is compiled.
+  // A job without a submission: what a judge can prepare before the first one is compiled.
   JudgeJob outline(const Share& share) const;
   // What judge() asks a judge about these cases of submission i.
   JudgeJob job_for(size_t i, std::vector<CaseInput> cases, const Share& share) const;

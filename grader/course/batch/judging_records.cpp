@@ -28,6 +28,7 @@ namespace {
 // waiting for a turn on a GPU that other judges use.
 constexpr const char* kRuns[] = {"plan", "run", "verify", "timed"};
 constexpr const char* kWaiting = "lease_wait";
+constexpr const char* kBeforeTheJob = "ahead";
 
 constexpr const char* kJudgeFaultTwice = "judge_fault_twice";
 
@@ -37,7 +38,7 @@ void Judging::write_session(size_t i, json session, const Share& share) const {
   const double wall_s = session.at("wall_s"), waited_s = session.at("phases").value(kWaiting, 0.0);
   double between_s = wall_s, gpu_s = -waited_s, runs_s = 0;
   for (const auto& [phase, spent] : session.at("phases").items()) {
-    between_s -= spent.get<double>();
+    if (phase != kBeforeTheJob) between_s -= spent.get<double>();
     gpu_s += spent.get<double>();
   }
   for (const char* phase : kRuns) runs_s += session.at("phases").value(phase, 0.0);

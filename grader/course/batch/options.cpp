@@ -15,7 +15,6 @@ nlohmann::json GradeOptions::to_json() const {
                       {"measure_speed", measure_speed},
                       {"baselines", baselines},
                       {"self_baseline", self_baseline},
-                      {"trusts_baseline", trusts_baseline},
                       {"speed_budget_s", speed_budget_s},
                       {"process_pairs", process_pairs},
                       {"least_pairs", least_pairs},
@@ -42,7 +41,6 @@ GradeOptions GradeOptions::from_json(const nlohmann::json& json) {
   options.measure_speed = json.at("measure_speed");
   options.baselines = json.at("baselines").get<std::vector<std::string>>();
   options.self_baseline = json.at("self_baseline");
-  options.trusts_baseline = json.value("trusts_baseline", false);
   options.speed_budget_s = json.at("speed_budget_s");
   options.process_pairs = json.at("process_pairs");
   options.least_pairs = json.at("least_pairs");

@@ -41,7 +41,6 @@ struct GradeOptions {
   bool measure_speed = true;
   std::vector<std::string> baselines;  // the lab's that are timed beside each submission; empty: all
   bool self_baseline = false;          // A/A: each submission against itself as well, as baseline "self"
-  bool trusts_baseline = false;        // timed repetitions of declared labs on a GPU: the main one answers
   double speed_budget_s = 10;
   int least_runs = 0;                       // checked ones of a declared lab's case; not kept in batch.json
   int process_pairs = kProcessPairs;        // of the submission and a baseline, for the timed pairs of a case

@@ -33,7 +33,7 @@ CaseJudge::CaseJudge(const JudgeContext& context, CaseSpec spec, std::string pre
       device_memory_(
           context.submission.limits.device_memory_bytes,
           spreads_timing() ? DeviceMemoryLimit::kOwnTimedProcesses : DeviceMemoryLimit::kOwnProcesses) {
-  timed_ = context_.backend == "cuda" && context_.measure_speed && spec_.kind == "speed";
+  timed_ = is_timed(context_, spec_);
   phases_.enter("open");  // a lab's own constructor reads or draws its input
 }
 
@@ -197,7 +197,7 @@ std::optional<Outcome> CaseJudge::checked_run() {
 }
 
 std::optional<Outcome> CaseJudge::judge_in_order() {
-  order_ = draw_run_order(seed("order"), least_runs(), timed());
+  order_ = draw_run_order(order_seed(), least_runs(), timed());
   count_behind_timing();
   for (std::size_t number = 0; number < order_.plans.size(); ++number) {
     const PlannedRuns& runs = order_.plans[number];

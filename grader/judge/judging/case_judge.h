@@ -34,6 +34,11 @@ class CaseJudge {
 
   nlohmann::json judge();
 
+  // Whether a case is timed there.
+  static bool is_timed(const JudgeContext& context, const CaseSpec& spec) {
+    return context.backend == "cuda" && context.measure_speed && spec.kind == "speed";
+  }
+
  protected:
   using Arguments = std::vector<std::int64_t>;
 
@@ -65,6 +70,8 @@ class CaseJudge {
   virtual Outcome judge_submission();
   // Checked runs: one, one that catches what was kept from it, and one behind another plan.
   virtual int least_runs() const { return 3; }
+  // Of the order of plans, checked runs and the timed phase.
+  virtual std::uint64_t order_seed() const { return seed("order"); }
   // Comes before each plan: 0, 1, ...; the timed phase is its own.
   virtual void prepare_plan(int /*number*/, bool /*is_timed*/) {}
   // A run on inputs that the submission has not seen, checked: drawn and verified as the timed ones are.

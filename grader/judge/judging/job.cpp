@@ -92,6 +92,7 @@ json JudgeJob::to_json() const {
           {"baselines", baselines},
           {"older_interface", context.older_interface},
           {"seed", context.seed},
+          {"run_seed", context.run_seed},
           {"threads", context.threads},
           {"speed_budget_s", context.speed_budget_s},
           {"max_pairs", context.max_pairs},
@@ -100,7 +101,6 @@ json JudgeJob::to_json() const {
           {"least_pairs", context.least_pairs},
           {"baseline_budget_s", context.baseline_budget_s ? json(*context.baseline_budget_s) : json()},
           {"measure_speed", context.measure_speed},
-          {"trusts_baseline", context.trusts_baseline},
           {"first_refusal_ends", context.first_refusal_ends},
           {"gpu_lease", context.gpu_lease},
           {"alone", context.alone},
@@ -118,6 +118,7 @@ JudgeJob JudgeJob::from_json(const json& j) {
   }
   job.context.older_interface = j.at("older_interface");
   job.context.seed = j.at("seed");
+  job.context.run_seed = j.at("run_seed");
   job.context.threads = j.at("threads");
   job.context.speed_budget_s = j.at("speed_budget_s");
   job.context.max_pairs = j.at("max_pairs");
@@ -127,7 +128,6 @@ JudgeJob JudgeJob::from_json(const json& j) {
   if (const json& budget = j.at("baseline_budget_s"); !budget.is_null())
     job.context.baseline_budget_s = budget.get<double>();
   job.context.measure_speed = j.at("measure_speed");
-  job.context.trusts_baseline = j.at("trusts_baseline");
   job.context.first_refusal_ends = j.at("first_refusal_ends");
   job.context.gpu_lease = j.at("gpu_lease");
   job.context.alone = j.at("alone");

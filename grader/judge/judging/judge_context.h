@@ -24,6 +24,7 @@ struct JudgeContext {
   std::vector<BaselineRunner> baselines;  // none on the emulator
   bool older_interface = false;           // the submission's; inputs keep to what it was promised
   std::string seed;                       // hidden: 64 hexadecimal digits
+  std::string run_seed;                   // hidden too, the same for every submission of the run
   int threads = 1;                        // of the judge's own host work
   double speed_budget_s = 10;             // a case's timed pairs
   int max_pairs = 255;
@@ -34,7 +35,6 @@ struct JudgeContext {
   std::optional<double>
       baseline_budget_s;  // event time of a baseline in a case; then it is left out of pairs
   bool measure_speed = true;
-  bool trusts_baseline = false;     // the main one, for timed repetitions of declared labs on a GPU
   bool first_refusal_ends = false;  // nothing but the first refused case is asked about, and not its cause
   std::string gpu_lease;            // the lock that the judges of a GPU share; empty: no other judge
   bool alone = true;                // the GPU is kept for the whole case, not for its timed phase only

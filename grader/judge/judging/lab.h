@@ -71,6 +71,10 @@ class Lab {
   // submission's fault is an outcome; throws JudgeFault for the judge's own.
   virtual nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const = 0;
 
+  // Makes what judging the case will need and no submission changes, to be found in the services' kept data;
+  // before there is a submission. Throws JudgeFault; the case's judge tells what is wrong.
+  virtual void make_ahead(const JudgeContext& /*context*/, const CaseInput& /*input*/) const {}
+
  private:
   // Those of one item: more than one where it lists widths, as in `k: [32, 256]`.
   virtual std::vector<CaseSpec> read_item(const YamlPlace& item) const = 0;

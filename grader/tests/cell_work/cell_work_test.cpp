@@ -162,7 +162,8 @@ TEST_F(CellWorkTest, ComparesAsTheHostDoesByEveryCheckInEveryFloatingPointType) 
     const auto on_gpu = copied(got), wanted_there = copied(wanted), magnitudes_there = copied(magnitudes);
     for (const CheckKind kind :
          {CheckKind::kExact, CheckKind::kTolerance, CheckKind::kUlps, CheckKind::kBound}) {
-      const FieldComparison field{{kind, 1e-3, 1e-7, 2, 1e-3}, type, 0, bytes_of(type), count, 0.7};
+      const CellLayout layout{type, 0, bytes_of(type)};
+      const FieldComparison field{{kind, 1e-3, 1e-7, 2, 1e-3}, layout, layout, layout, count, 0.7};
       const Differences there =
           work_->compare(field, on_gpu.get(), wanted_there.get(), magnitudes_there.get());
       const Differences here = host->compare(field, got.data(), wanted.data(), magnitudes.data());
@@ -181,7 +182,8 @@ TEST_F(CellWorkTest, AnyFlippedBitOfAWholeNumberIsADifference) {
   const ElementType type = declaration::element_of(Scalar::kUint16);
   const Bytes wanted = on_host({some_draw(DrawKind::kIntegers)}, type, 1, 500, seed_);
   const auto there = copied(wanted);
-  const FieldComparison field{{}, Scalar::kUint16, 0, 2, 500, 1};
+  const CellLayout layout{Scalar::kUint16, 0, 2};
+  const FieldComparison field{{}, layout, layout, {}, 500, 1};
   EXPECT_EQ(work_->compare(field, there.get(), there.get(), nullptr).cells, 0);
   for (int bit = 0; bit < 16; ++bit) {
     Bytes got = wanted;
@@ -197,8 +199,43 @@ TEST_F(CellWorkTest, EveryCellOfALargeArrayIsCompared) {
   Bytes got = wanted;
   for (const std::int64_t cell : {std::int64_t{5}, (std::int64_t{1} << 20) + 5, count - 1})
     got[static_cast<std::size_t>(cell)] = std::byte{4};
-  const FieldComparison field{{}, Scalar::kUint8, 0, 1, count, 1};
+  const CellLayout layout{Scalar::kUint8, 0, 1};
+  const FieldComparison field{{}, layout, layout, {}, count, 1};
   EXPECT_EQ(work_->compare(field, copied(got).get(), copied(wanted).get(), nullptr).cells, 3);
+}
+
+// 20 million cells beside fp64: 320 MB of answers and magnitudes, more than are on the device at once.
+TEST_F(CellWorkTest, AnswersOfTheHostAreComparedPieceByPiece) {
+  const std::int64_t count = 20'000'003;
+  const auto cells = static_cast<std::size_t>(count);
+  std::vector<float> got(cells);
+  std::vector<double> wanted(cells), magnitudes(cells, 4);
+  for (std::size_t i = 0; i < cells; ++i) {
+    wanted[i] = static_cast<double>(mix_bits(seed_ + i) >> 40) + 0x1p-30;  // is rounded
+    got[i] = static_cast<float>(wanted[i]);
+  }
+  const auto bytes = [](const auto& numbers) { return std::as_bytes(std::span(numbers)); };
+  const auto copy = [&] {
+    const auto from = bytes(got);
+    return copied(Bytes(from.begin(), from.end()));
+  };
+  const FieldComparison field{{CheckKind::kBound, 0, 0, 0, 0.25},
+                              {Scalar::kFp32, 0, 4},
+                              {Scalar::kFp64, 0, 8},
+                              {Scalar::kFp64, 0, 8},
+                              count,
+                              1};
+  const auto compare = [&] {
+    return work_->compare_with_host(field, copy().get(), bytes(wanted), bytes(magnitudes));
+  };
+  const Differences right = compare();
+  EXPECT_EQ(right.cells, 0) << "seed " << seed_;
+  EXPECT_EQ(right.most, 0x1p-30);
+  for (const std::size_t cell : {std::size_t{0}, cells / 2, cells - 1}) got[cell] += 2;
+  magnitudes[cells - 1] = 8;  // here an error of 2 is allowed
+  const Differences wrong = compare();
+  EXPECT_EQ(wrong.cells, 2) << "seed " << seed_;
+  EXPECT_NEAR(wrong.most, 1, 1e-8);
 }
 
 TEST_F(CellWorkTest, AbsoluteNumbersHaveNoSign) {

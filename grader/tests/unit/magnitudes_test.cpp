@@ -4,7 +4,7 @@
 
 #include "base/files.h"
 #include "judge/judging/program_box.h"
-#include "judge/labs/declared/declared_judge.h"
+#include "judge/labs/declared/oracle_keeper.h"
 #include "judge/labs/declared/mutations.h"
 
 namespace warpgrade::declared {

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "judge/judging/program_box.h"
-#include "judge/labs/declared/declared_judge.h"
+#include "judge/labs/declared/oracle_keeper.h"
 
 namespace warpgrade::declared {
 namespace {

@@ -130,7 +130,7 @@ std::span<std::byte> CaseArrays::result(const ArrayDeclaration& output) {
   return part(slot(output).result, bytes_of(output));
 }
 
-std::span<std::byte> CaseArrays::truth(const ArrayDeclaration& output) {
+std::span<std::byte> CaseArrays::truth(const ArrayDeclaration& output) const {
   return part(slot(output).truth,
               static_cast<std::size_t>(slot(output).cells) * truth_type(output.type).bytes);
 }
@@ -139,6 +139,23 @@ std::span<const std::byte> CaseArrays::magnitudes(const ArrayDeclaration& output
   const Slot& here = slot(output);
   if (!here.has_magnitude) return {};
   return part(here.magnitude, static_cast<std::size_t>(here.cells) * sizeof(double));
+}
+
+Answer CaseArrays::copy_answer() const {
+  Answer answer;
+  for (const ArrayDeclaration* output : lab_.outputs())
+    answer.add(truth(*output), magnitudes(*output), threads_);
+  return answer;
+}
+
+void CaseArrays::put_answer(const Answer& answer) {
+  const auto outputs = lab_.outputs();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    std::ranges::copy(answer.truth(i), truth(*outputs[i]).begin());
+    const Slot& here = slot(*outputs[i]);
+    if (here.has_magnitude)
+      std::ranges::copy(answer.magnitudes(i), part(here.magnitude, answer.magnitudes(i).size()).begin());
+  }
 }
 
 void CaseArrays::make_inputs_absolute() {

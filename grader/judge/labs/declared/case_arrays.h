@@ -16,6 +16,7 @@
 #include "judge/declaration/lab_declaration.h"
 #include "judge/labs/declared/comparison.h"
 #include "judge/labs/declared/draw.h"
+#include "judge/labs/declared/kept_answers.h"
 #include "judge/labs/declared/oracle_process.h"
 
 namespace warpgrade::declared {
@@ -72,9 +73,12 @@ class CaseArrays {
   // Where the output of a program is to be put before check(), with its cells in their own type.
   std::span<std::byte> result(const declaration::ArrayDeclaration& output);
   // The oracle's output, laid out as truth_type(); writable for tests of the check itself.
-  std::span<std::byte> truth(const declaration::ArrayDeclaration& output);
+  std::span<std::byte> truth(const declaration::ArrayDeclaration& output) const;
   // What the oracle's error bounds grow with; fp64, empty where an output has no bound.
   std::span<const std::byte> magnitudes(const declaration::ArrayDeclaration& output) const;
+  // The truth as it is; and what was copied before, for the same inputs, instead of the oracle's own.
+  Answer copy_answer() const;
+  void put_answer(const Answer& answer);
   // The inputs and scalars of floating point lose their signs; the truth is another one then.
   void make_inputs_absolute();
   // What is wrong with result(); nothing: it is right.

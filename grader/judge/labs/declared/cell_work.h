@@ -13,12 +13,21 @@
 
 namespace warpgrade::declared {
 
-// One field of two programs' outputs. A cell is the same where its error is at most `most` of what the
-// check allows.
-struct FieldComparison {
-  CellCheck check;
+// Where the numbers of a field lie: cell i at offset + i * stride.
+struct CellLayout {
   declaration::Scalar type = declaration::Scalar::kInt32;
   std::size_t offset = 0, stride = 0;
+
+  WARPGRADE_HOST_DEVICE std::size_t at(std::int64_t i) const {
+    return static_cast<std::size_t>(i) * stride + offset;
+  }
+};
+
+// One field of an output beside what is taken for right: another program's output, or the oracle's answer.
+// A cell is the same where its error is at most `most` of what the check allows.
+struct FieldComparison {
+  CellCheck check;
+  CellLayout got, wanted, magnitude;  // whole numbers: got and wanted of one type
   std::int64_t count = 0;
   double most = 1;
 };
@@ -29,16 +38,20 @@ struct Differences {
   double squares = 0;      // of the others' errors over that, added up
 };
 
-// The error of cell i over what the check allows, `wanted` taken for right. `magnitudes`: laid out as the
-// output, their signs do not count; null: a bound is then 0.
+// The error of cell i over what the check allows, `wanted` taken for right. `magnitudes`: their signs do not
+// count; null: a bound is then 0.
 WARPGRADE_HOST_DEVICE inline double share_of_cell(const FieldComparison& field, std::int64_t i,
                                                   const std::byte* got, const std::byte* wanted,
                                                   const std::byte* magnitudes) {
-  const std::size_t at = static_cast<std::size_t>(i) * field.stride + field.offset;
-  if (!is_floating(field.type))
-    return read_integer(field.type, got + at) == read_integer(field.type, wanted + at) ? 0 : INFINITY;
-  const double magnitude = magnitudes == nullptr ? 0 : std::fabs(read_real(field.type, magnitudes + at));
-  return error_over_bound(field.check, field.type, got + at, read_real(field.type, wanted + at), magnitude);
+  const CellLayout& own = field.got;
+  const std::byte* right = wanted + field.wanted.at(i);
+  if (!is_floating(own.type))
+    return read_integer(own.type, got + own.at(i)) == read_integer(own.type, right) ? 0 : INFINITY;
+  const double magnitude =
+      magnitudes == nullptr ? 0
+                            : std::fabs(read_real(field.magnitude.type, magnitudes + field.magnitude.at(i)));
+  return error_over_bound(field.check, own.type, got + own.at(i), read_real(field.wanted.type, right),
+                          magnitude);
 }
 
 class CellWork {
@@ -56,6 +69,10 @@ class CellWork {
   virtual void make_absolute(declaration::Scalar type, void* cells, std::int64_t count) = 0;
   virtual Differences compare(const FieldComparison& field, const void* got, const void* wanted,
                               const void* magnitudes) = 0;
+  // The same with `wanted` and `magnitudes` (empty: none) in memory of the host.
+  virtual Differences compare_with_host(const FieldComparison& field, const void* got,
+                                        std::span<const std::byte> wanted,
+                                        std::span<const std::byte> magnitudes) = 0;
 };
 
 std::unique_ptr<CellWork> make_host_cell_work();

@@ -9,7 +9,7 @@ namespace warpgrade::declared {
 namespace {
 
 constexpr int kThreads = 256, kMostBlocks = 4096;
-constexpr std::size_t kScratchBytes = std::size_t{64} << 20;
+constexpr std::size_t kScratchBytes = std::size_t{256} << 20;
 
 struct Found {
   unsigned long long cells, most;  // `most`: the bits of a number that is not negative
@@ -36,11 +36,15 @@ __global__ void absolute_kernel(declaration::Scalar type, std::byte* cells, std:
   }
 }
 
-__global__ void compare_kernel(FieldComparison field, const std::byte* got, const std::byte* wanted,
-                               const std::byte* magnitudes, Found* found) {
+// Cells [begin, end); those of `wanted` and `magnitudes` lie from `begin` on.
+__global__ void compare_kernel(FieldComparison field, std::int64_t begin, std::int64_t end,
+                               const std::byte* got, const std::byte* wanted, const std::byte* magnitudes,
+                               Found* found) {
+  wanted -= begin * static_cast<std::int64_t>(field.wanted.stride);
+  if (magnitudes != nullptr) magnitudes -= begin * static_cast<std::int64_t>(field.magnitude.stride);
   unsigned cells = 0;
   double most = 0, squares = 0;
-  for (std::int64_t i = first_cell(); i < field.count; i += step()) {
+  for (std::int64_t i = begin + first_cell(); i < end; i += step()) {
     const double share = share_of_cell(field, i, got, wanted, magnitudes);
     if (!(share <= field.most)) {
       ++cells;
@@ -96,14 +100,30 @@ class CudaCellWork : public CellWork {
   }
   Differences compare(const FieldComparison& field, const void* got, const void* wanted,
                       const void* magnitudes) override {
-    WARPGRADE_CUDA(cudaMemsetAsync(found_.get(), 0, sizeof(Found)));
-    compare_kernel<<<blocks_for(field.count), kThreads>>>(
-        field, static_cast<const std::byte*>(got), static_cast<const std::byte*>(wanted),
-        static_cast<const std::byte*>(magnitudes), found_.get());
-    WARPGRADE_CUDA(cudaGetLastError());
-    Found found{};
-    WARPGRADE_CUDA(cudaMemcpy(&found, found_.get(), sizeof found, cudaMemcpyDeviceToHost));
-    return {static_cast<std::int64_t>(found.cells), declaration::double_of_bits(found.most), found.squares};
+    begin_comparison();
+    compare_some(field, 0, field.count, got, wanted, magnitudes);
+    return end_comparison();
+  }
+  // Piece by piece: a copy waits for the kernel before it, since both are in one stream.
+  Differences compare_with_host(const FieldComparison& field, const void* got,
+                                std::span<const std::byte> wanted,
+                                std::span<const std::byte> magnitudes) override {
+    const std::lock_guard lock(mutex_);
+    const std::size_t beside = magnitudes.empty() ? 0 : field.magnitude.stride;
+    const auto each = static_cast<std::int64_t>(kScratchBytes / (field.wanted.stride + beside));
+    begin_comparison();
+    for (std::int64_t begin = 0; begin < field.count; begin += each) {
+      const std::int64_t end = std::min(field.count, begin + each);
+      const auto copy = [&](std::byte* to, std::span<const std::byte> from, std::size_t stride) {
+        copies_.to_device(to, from.data() + static_cast<std::size_t>(begin) * stride,
+                          static_cast<std::size_t>(end - begin) * stride);
+      };
+      std::byte* there = scratch_.get() + static_cast<std::size_t>(each) * field.wanted.stride;
+      copy(scratch_.get(), wanted, field.wanted.stride);
+      if (!magnitudes.empty()) copy(there, magnitudes, field.magnitude.stride);
+      compare_some(field, begin, end, got, scratch_.get(), magnitudes.empty() ? nullptr : there);
+    }
+    return end_comparison();
   }
 
  private:
@@ -116,9 +136,24 @@ class CudaCellWork : public CellWork {
     WARPGRADE_CUDA(cudaGetLastError());
   }
 
+  void begin_comparison() { WARPGRADE_CUDA(cudaMemsetAsync(found_.get(), 0, sizeof(Found))); }
+  void compare_some(const FieldComparison& field, std::int64_t begin, std::int64_t end, const void* got,
+                    const void* wanted, const void* magnitudes) {
+    compare_kernel<<<blocks_for(end - begin), kThreads>>>(
+        field, begin, end, static_cast<const std::byte*>(got), static_cast<const std::byte*>(wanted),
+        static_cast<const std::byte*>(magnitudes), found_.get());
+    WARPGRADE_CUDA(cudaGetLastError());
+  }
+  Differences end_comparison() {
+    Found found{};
+    WARPGRADE_CUDA(cudaMemcpy(&found, found_.get(), sizeof found, cudaMemcpyDeviceToHost));
+    return {static_cast<std::int64_t>(found.cells), declaration::double_of_bits(found.most), found.squares};
+  }
+
   DeviceArray<Found> found_{1};
   std::mutex mutex_;
-  // Of draw_to_host; it is there before anybody asks how much memory a submission has taken.
+  // Of what comes from or goes to the host; it is there before anybody asks how much memory a submission
+  // has taken.
   DeviceArray<std::byte> scratch_{kScratchBytes};
   StagedCopy copies_;
 };

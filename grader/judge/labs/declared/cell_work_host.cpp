@@ -44,6 +44,11 @@ class HostCellWork : public CellWork {
     }
     return found;
   }
+  Differences compare_with_host(const FieldComparison& field, const void* got,
+                                std::span<const std::byte> wanted,
+                                std::span<const std::byte> magnitudes) override {
+    return compare(field, got, wanted.data(), magnitudes.empty() ? nullptr : magnitudes.data());
+  }
 };
 
 }  // namespace

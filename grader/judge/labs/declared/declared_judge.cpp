@@ -12,12 +12,13 @@
 #include "base/text.h"
 #include "judge/judging/arrays_judge.h"
 #include "judge/judging/verdict.h"
-#include "judge/labs/declared/built_oracle.h"
+#include "judge/labs/declared/answers_ahead.h"
 #include "judge/labs/declared/case_arrays.h"
 #include "judge/labs/declared/draw.h"
 #include "judge/labs/declared/pair_outputs.h"
 #include "judge/labs/declared/prepared_runs.h"
 #include "judge/labs/declared/repetition_truth.h"
+#include "judge/labs/declared/run_seeds.h"
 #include "judge/measure/random.h"
 
 namespace warpgrade::declared {
@@ -40,25 +41,17 @@ class DeclaredJudge : public ArraysJudge {
       : ArraysJudge(judge_context, input.spec, lab.name),
         lab_(lab),
         case_(declared),
-        runs_(lab, case_, input.file,
-              [&](int number) -> OracleProcess& { return keeper.get(lab, judge_context, number); },
-              {judge_context.threads, memory_for_runs()}) {}
+        work_(keeper.cell_work(judge_context)),
+        seeds_(judge_context.run_seed, declared.id),
+        answers_(keeper.answers(lab, declared, judge_context)),
+        runs_(keeper.runs(lab, declared, judge_context, input.file)) {}
 
  private:
-  // On the emulator judges of several submissions share cores and memory, and nothing is timed.
-  std::size_t memory_for_runs() const { return on_gpu() ? memory_for_prepared_runs() : 0; }
-
   void fill_buffers() override {
-    if (on_gpu() && context().trusts_baseline) {
-      work_ = make_cuda_cell_work();
-      runs_.plan_arrays().draw_by([this](const std::vector<FieldDraw>& fields, std::span<std::byte> cells) {
-        work_->draw_to_host(fields, cells);
-      });
-    }
     for (const ArrayDeclaration* input : lab_.inputs())
-      buffers().add_input(input->name, runs_.current().bytes_of(*input));
+      buffers().add_input(input->name, runs_->current().bytes_of(*input));
     for (const ArrayDeclaration* output : lab_.outputs())
-      buffers().add_output(output->name, runs_.current().bytes_of(*output), output->role == Role::kInPlace);
+      buffers().add_output(output->name, runs_->current().bytes_of(*output), output->role == Role::kInPlace);
     draw_for_plan();
     if (may_trust_baseline()) make_room_for_pairs();
     show_inputs();
@@ -67,11 +60,11 @@ class DeclaredJudge : public ArraysJudge {
   // What a plan may look at, and no run has; and what is the same in every run.
   void show_inputs() {
     if (work_ == nullptr) {
-      runs_.draw_for_show(seed("show"));
+      runs_->draw_for_show(seeds_.show());
       return publish(false);
     }
     const auto copy = [&](const ArrayDeclaration& array, void* cells) {
-      const std::span<const std::byte> fixed = runs_.plan_arrays().fixed(array);
+      const std::span<const std::byte> fixed = runs_->plan_arrays().fixed(array);
       buffers().copy_in(cells, fixed.data(), fixed.size());
     };
     const auto inputs = lab_.inputs(), outputs = lab_.outputs();
@@ -79,12 +72,12 @@ class DeclaredJudge : public ArraysJudge {
       if (!inputs[i]->seen_by_plan) copy(*inputs[i], buffers().input(static_cast<int>(i)));
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (outputs[i]->role == Role::kInPlace) copy(*outputs[i], buffers().initial(static_cast<int>(i)));
-    draw_there(seed("show"));
+    draw_there(seeds_.show());
   }
 
   // The drawn contents to the buffers' private copies, and the shared ones.
   void publish(bool of_plan) {
-    CaseArrays& arrays = of_plan ? runs_.plan_arrays() : runs_.current();
+    CaseArrays& arrays = of_plan ? runs_->plan_arrays() : runs_->current();
     const auto inputs = lab_.inputs();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i]->seen_by_plan != of_plan) continue;
@@ -100,31 +93,42 @@ class DeclaredJudge : public ArraysJudge {
       buffers().copy_in(buffers().initial(static_cast<int>(i)), cells.data(), cells.size());
     }
   }
-  // A plan's seed and a run's are counted apart, and those of checked runs and of repetitions: what is
-  // prepared ahead, and how many repetitions there were, changes none.
   void draw_for_plan() {
-    plan_seed_ = seed("plan " + std::to_string(++plans_));
-    runs_.draw_for_plan(plan_seed_);
+    plan_seed_ = seeds_.plan(++plans_);
+    runs_->draw_for_plan(plan_seed_);
     publish(true);
   }
-  std::uint64_t check_seed(int number) const { return seed("check " + std::to_string(number)); }
-  std::uint64_t repetition_seed(int number) const { return seed("repetition " + std::to_string(number)); }
+  std::uint64_t order_seed() const override { return seeds_.order(); }
 
   // The run of this seed, answered by the oracle; others that will want that may be prepared with it.
   CaseArrays& answered_run(std::uint64_t wanted) {
     PreparedRuns::Seeds seeds{wanted};
     const auto add = [&](std::uint64_t more) {
-      if (more != wanted) seeds.push_back(more);
+      if (more != wanted && find_answer(more) == nullptr) seeds.push_back(more);
     };
-    for (int check = checks_ + 1; check <= checks_ + checks_to_come(); ++check) add(check_seed(check));
-    for (const int repetition : repetitions_to_come()) add(repetition_seed(repetition));
-    return runs_.take(seeds);
+    for (int check = checks_ + 1; check <= checks_ + checks_to_come(); ++check) add(seeds_.check(check));
+    for (const int repetition : repetitions_to_come()) add(seeds_.repetition(repetition));
+    return runs_->take(seeds);
   }
-  Arguments take_run(std::uint64_t wanted) {
-    const CaseArrays& run = answered_run(wanted);
+  // Publishes the run of this seed, whose answer is at hand then. `is_kept`: for other submissions as well.
+  Arguments take_run(std::uint64_t wanted, bool is_kept) {
+    run_seed_ = wanted;
+    answer_.reset();
+    if (is_kept && lab_.check_script.empty()) {
+      answer_ = find_answer(wanted);
+      if (answer_ == nullptr)
+        answer_ = answers_.add(plan_of_answers(lab_, plan_seed_), wanted, answered_run(wanted).copy_answer());
+      else if (work_ == nullptr)
+        runs_->restore(wanted, *answer_);
+    } else {
+      answered_run(wanted);
+    }
     if (work_ != nullptr) return draw_there(wanted);
     publish(false);
-    return run.scalars();
+    return runs_->current().scalars();
+  }
+  std::shared_ptr<const Answer> find_answer(std::uint64_t run) const {
+    return answers_.find(plan_of_answers(lab_, plan_seed_), run);
   }
 
   // Those that the oracle will be asked for, as far as it is known.
@@ -144,7 +148,7 @@ class DeclaredJudge : public ArraysJudge {
   }
 
   int checks_to_come() const { return std::max(0, least_runs() - checks_); }
-  int least_runs() const override { return std::max(lab_.runs, context().least_runs); }
+  int least_runs() const override { return least_runs_of(lab_, context()); }
 
   void prepare_plan(int number, bool) override {
     if (number > 0) draw_for_plan();
@@ -163,10 +167,12 @@ class DeclaredJudge : public ArraysJudge {
     if (pairs_ != nullptr) pairs_->clear();
     by_baseline_ =
         truth_ && main_baseline_runs() && truth_->source(repetition_) == RepetitionTruth::Source::kBaseline;
-    return by_baseline_ ? draw_there(repetition_seed(repetition_)) : take_run(repetition_seed(repetition_));
+    const std::uint64_t run_seed = seeds_.repetition(repetition_);
+    if (by_baseline_) return draw_there(run_seed);
+    return take_run(run_seed, truth_ && (repetition_ == 1 || repetition_ == chosen_repetition()));
   }
   Arguments refresh_for_check() override {
-    const Arguments arguments = take_run(check_seed(checks_ + 1));
+    const Arguments arguments = take_run(seeds_.check(checks_ + 1), true);
     ++checks_;
     return arguments;
   }
@@ -188,17 +194,12 @@ class DeclaredJudge : public ArraysJudge {
       pairs_.reset();
     }
   }
-  // Within the least runs that the first process pair has, behind the pair that does not count.
-  int chosen_repetition() const {
-    const int least = std::min({kLooks[0], context().least_pairs / context().process_pairs,
-                                context().max_pairs / context().process_pairs});
-    return 2 + static_cast<int>(seed("oracle's repetition") % static_cast<unsigned>(std::max(1, least)));
-  }
+  int chosen_repetition() const { return oracles_repetition(seeds_, context()); }
   // The baseline has been held against the oracle by this judge: in this case, and for what the plan sees.
   std::string held_name() const {
-    const std::string plan = CaseArrays::plan_sees_arrays(lab_) ? std::to_string(plan_seed_) : "any";
     return fmt::format("held: {} {} {} plan {}", lab_.name, case_.id,
-                       context().baselines.front().spec.executable.string(), plan);
+                       context().baselines.front().spec.executable.string(),
+                       plan_of_answers(lab_, plan_seed_));
   }
   std::shared_ptr<const Held> find_held() const {
     return context().services->kept_data().find<Held>(held_name());
@@ -207,15 +208,15 @@ class DeclaredJudge : public ArraysJudge {
     const auto known = find_held();
     truth_.emplace(chosen_repetition(), known == nullptr ? std::nullopt : std::optional(*known));
   }
-  void hold_baseline(const CaseArrays& arrays) {
-    truth_->hold({arrays.max_error_over_bound(), arrays.max_rms_over_limit()});
+  void hold_baseline(const Held& errors) {
+    truth_->hold(errors);
     context().services->kept_data().add(held_name(), std::make_shared<Held>(*truth_->held()), sizeof(Held),
                                         std::numeric_limits<std::size_t>::max());
   }
 
   // A run's inputs with the same bits, drawn where they are used.
   Arguments draw_there(std::uint64_t run_seed) {
-    const CaseArrays& arrays = runs_.plan_arrays();
+    const CaseArrays& arrays = runs_->plan_arrays();
     const auto draw = [&](const ArrayDeclaration& array, void* cells) {
       const std::vector<FieldDraw> fields = arrays.drawn_fields(array, run_seed);
       if (!fields.empty()) work_->draw(fields, cells, arrays.bytes_of(array));
@@ -244,7 +245,7 @@ class DeclaredJudge : public ArraysJudge {
     }
     if (auto fault = verify_output()) return fault;
     if (!truth_ || program != PairOutputs::kBaseline) return std::nullopt;
-    hold_baseline(runs_.current());
+    hold_baseline(last_errors_);
     both_checked_ = true;
     return std::nullopt;
   }
@@ -262,7 +263,7 @@ class DeclaredJudge : public ArraysJudge {
       compared = compare(PairOutputs::kSubmission);
     }
     for (const ArrayDeclaration* output : lab_.outputs())
-      count_check(method_name(lab_.checks.at(output->name).kind), runs_.plan_arrays().cells_of(*output));
+      count_check(method_name(lab_.checks.at(output->name).kind), runs_->plan_arrays().cells_of(*output));
     const auto finding = truth_->settle(
         compared, [this](RepetitionTruth::Program program) { return ask_oracle(place_of(program)); },
         [this](const CaseArrays::Finding& wrong) { blame_baseline(PairOutputs::kBaseline, wrong); });
@@ -288,11 +289,11 @@ class DeclaredJudge : public ArraysJudge {
       const Field& number = inputs[i]->type.fields.front();
       if (inputs[i]->seen_by_plan || !is_floating(number.type)) continue;
       work_->make_absolute(number.type, buffers().input(static_cast<int>(i)),
-                           runs_.plan_arrays().cells_of(*inputs[i]));
+                           runs_->plan_arrays().cells_of(*inputs[i]));
       buffers().publish(static_cast<int>(i));
     }
-    const std::uint64_t run_seed = repetition_seed(repetition_);
-    if (auto fault = run_main_baseline(absolute_scalars(lab_, runs_.plan_arrays().drawn_scalars(run_seed))))
+    const std::uint64_t run_seed = seeds_.repetition(repetition_);
+    if (auto fault = run_main_baseline(absolute_scalars(lab_, runs_->plan_arrays().drawn_scalars(run_seed))))
       return fault;
     pairs_->keep_magnitudes();
     draw_there(run_seed);
@@ -313,11 +314,10 @@ class DeclaredJudge : public ArraysJudge {
   }
   // About what was kept of a repetition.
   std::optional<CaseArrays::Finding> ask_oracle(int program) {
-    CaseArrays& arrays = answered_run(repetition_seed(repetition_));
+    CaseArrays& arrays = answered_run(seeds_.repetition(repetition_));
     pairs_->copy_out(program, arrays);
-    const auto finding = arrays.check();
-    if (program == PairOutputs::kBaseline && !finding) hold_baseline(arrays);
-    count_check(arrays.method(), arrays.cells_checked(), arrays.max_error_over_bound());
+    const auto finding = check(arrays);
+    if (program == PairOutputs::kBaseline && !finding) hold_baseline(last_errors_);
     return finding;
   }
   [[noreturn]] void blame_baseline(int program, const CaseArrays::Finding& wrong) const {
@@ -331,17 +331,37 @@ class DeclaredJudge : public ArraysJudge {
 
   // ---- checks by the oracle ----
 
+  // Where the outputs lie, if that can be; what is not right there is looked at on the host.
   std::optional<Outcome> verify_output() override {
-    CaseArrays& arrays = runs_.current();
+    if (work_ != nullptr && answer_ != nullptr && is_right_there()) return std::nullopt;
+    CaseArrays& arrays = answer_ != nullptr ? runs_->restore(run_seed_, *answer_) : runs_->current();
     const auto outputs = lab_.outputs();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const std::span<std::byte> cells = arrays.result(*outputs[i]);
       buffers().copy_out(cells.data(), buffers().output(static_cast<int>(i)), cells.size());
     }
-    const auto finding = arrays.check();
-    count_check(arrays.method(), arrays.cells_checked(), arrays.max_error_over_bound());
+    const auto finding = check(arrays);
     if (!finding) return std::nullopt;
     return outcome_of(*finding);
+  }
+  bool is_right_there() {
+    std::vector<const void*> cells;
+    for (std::size_t i = 0; i < lab_.outputs().size(); ++i)
+      cells.push_back(buffers().output(static_cast<int>(i)));
+    const OutputsCompared compared = compare_with_answer(lab_, case_, *work_, cells, *answer_);
+    if (!compared.same || compared.rms_over_limit > 1) return false;
+    for (const ArrayDeclaration* output : lab_.outputs())
+      count_check(method_name(lab_.checks.at(output->name).kind), runs_->plan_arrays().cells_of(*output),
+                  compared.error_over_bound);
+    last_errors_ = {compared.error_over_bound, compared.rms_over_limit};
+    return true;
+  }
+  // By the host, with an answer that is the oracle's.
+  std::optional<CaseArrays::Finding> check(CaseArrays& arrays) {
+    auto finding = arrays.check();
+    count_check(arrays.method(), arrays.cells_checked(), arrays.max_error_over_bound());
+    last_errors_ = {arrays.max_error_over_bound(), arrays.max_rms_over_limit()};
+    return finding;
   }
   Outcome outcome_of(const CaseArrays::Finding& finding) {
     pattern_ = finding.pattern;
@@ -365,7 +385,7 @@ class DeclaredJudge : public ArraysJudge {
     double read = 0;
     for (const ArrayDeclaration& array : lab_.arrays) {
       if (array.role != Role::kOutput && !array.seen_by_plan)
-        read += static_cast<double>(runs_.plan_arrays().bytes_of(array));
+        read += static_cast<double>(runs_->plan_arrays().bytes_of(array));
     }
     return 1e6 * std::min(read, compulsory_bytes()) / peak_bytes_per_s;
   }
@@ -388,11 +408,16 @@ class DeclaredJudge : public ArraysJudge {
 
   const LabDeclaration& lab_;
   const CaseDeclaration& case_;
-  PreparedRuns runs_;
+  CellWork* work_;  // on a GPU
+  RunSeeds seeds_;
+  KeptAnswers answers_;
+  std::unique_ptr<PreparedRuns> runs_;
+  std::shared_ptr<const Answer> answer_;  // of the run at hand; none: runs_->current() has it
+  std::uint64_t run_seed_ = 0;            // of the run at hand
+  Held last_errors_;                      // of the output that was checked last
   int plans_ = 0, checks_ = 0, repetition_ = 0;
   std::uint64_t plan_seed_ = 0;
   bool timing_is_over_ = false;
-  std::unique_ptr<CellWork> work_;      // on a GPU
   std::unique_ptr<PairOutputs> pairs_;  // where the main baseline may be trusted
   std::optional<RepetitionTruth> truth_;
   bool by_baseline_ = false;   // the repetition at hand
@@ -400,30 +425,6 @@ class DeclaredJudge : public ArraysJudge {
 };
 
 }  // namespace
-
-OracleProcess& OracleKeeper::get(const LabDeclaration& lab, const JudgeContext& context, int number) {
-  const auto place = static_cast<std::size_t>(number);
-  if (processes_.size() <= place) processes_.resize(place + 1);
-  std::unique_ptr<OracleProcess>& process = processes_[place];
-  if (process != nullptr && process->alive()) return *process;
-  const int threads = number == 0 ? context.threads : 1;
-  process = std::make_unique<OracleProcess>(oracle_spec(lab, lab.truth, context.submission.sandbox, threads));
-  return *process;
-}
-
-OracleSpec oracle_spec(const LabDeclaration& lab, const std::string& file, SandboxMode sandbox, int threads) {
-  OracleSpec spec;
-  spec.folder = lab.folder;
-  spec.function = lab.name;
-  spec.oracle = file;
-  if (file.ends_with(".cpp")) spec.program = built_oracle(lab, file);
-  spec.check = lab.check_script;
-  spec.limit = std::chrono::milliseconds(static_cast<long>(1e3 * lab.oracle_s));
-  spec.memory_bytes = lab.oracle_memory_mb << 20;
-  spec.sandbox = sandbox;
-  spec.threads = threads;
-  return spec;
-}
 
 json judge_declared(const LabDeclaration& lab, const CaseDeclaration& declared, OracleKeeper& keeper,
                     const JudgeContext& context, const CaseInput& input) {

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/yaml_place.h"
 #include "judge/declaration/lab_declaration.h"
+#include "judge/labs/declared/answers_ahead.h"
 #include "judge/labs/declared/declared_judge.h"
 #include "warpgrade/datasets/csr_file.h"
 
@@ -51,6 +52,10 @@ class DeclaredLab : public Lab {
 
   nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
     return declared::judge_declared(lab_, case_of(input.spec), oracle_, context, input);
+  }
+
+  void make_ahead(const JudgeContext& context, const CaseInput& input) const override {
+    declared::make_answers_ahead(lab_, case_of(input.spec), oracle_, context, input);
   }
 
  private:

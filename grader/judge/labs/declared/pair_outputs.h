@@ -55,4 +55,9 @@ class PairOutputs {
   bool wants_magnitudes_ = false;
 };
 
+// A run's outputs, in the order of the lab's, beside the oracle's answer: `cells` lie where `work` is done.
+OutputsCompared compare_with_answer(const declaration::LabDeclaration& lab,
+                                    const declaration::CaseDeclaration& declared, CellWork& work,
+                                    const std::vector<const void*>& cells, const Answer& answer);
+
 }  // namespace warpgrade::declared

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/elapsed.h"
 
@@ -120,6 +121,18 @@ CaseArrays& PreparedRuns::take_alone(std::uint64_t seed) {
   single_s_ = seconds_since(start);
   current_ = &first_;
   one_passed_ = true;
+  return current();
+}
+
+CaseArrays& PreparedRuns::restore(std::uint64_t seed, const Answer& answer) {
+  if (current_->drawn && current_->seed == seed && !is_stale(*current_)) return current();
+  current_ = &first_;
+  first_.seed = seed;
+  first_.drawn = false;
+  if (std::exchange(first_.plan, plan_) != plan_) first_.arrays->draw_for_plan(plan_seed_);
+  first_.arrays->draw_for_run(seed);
+  first_.arrays->put_answer(answer);
+  first_.drawn = true;
   return current();
 }
 

@@ -50,7 +50,9 @@ class PreparedRuns {
   // oracle's words; then no run is left that was prepared.
   using Seeds = std::vector<std::uint64_t>;
   CaseArrays& take(const Seeds& seeds);
-  // The run that take() gave; before that, what draw_for_show() and draw_for_plan() drew.
+  // The run of this seed with an answer that was kept of it: the oracle is not asked.
+  CaseArrays& restore(std::uint64_t seed, const Answer& answer);
+  // The run that take() or restore() gave; before that, what draw_for_show() and draw_for_plan() drew.
   CaseArrays& current() { return *current_->arrays; }
   // Where the arrays lie that the plan sees: the same in all runs.
   CaseArrays& plan_arrays() const { return *first_.arrays; }

@@ -20,10 +20,11 @@ struct Held {
   double error_over_bound = 0, rms_over_limit = 0;
 };
 
-// Of two outputs compared, by the lab's check with the baseline's taken for right.
+// Of outputs compared by the lab's check, with the baseline's or the oracle's taken for right.
 struct OutputsCompared {
   bool same = true;
-  double rms_over_limit = 0;  // of their differences; 0 where the check does not ask
+  double error_over_bound = 0;  // the largest one
+  double rms_over_limit = 0;    // of their differences; 0 where the check does not ask
 };
 
 // How much of what a check allows is left for a program that is compared with an output held so: the

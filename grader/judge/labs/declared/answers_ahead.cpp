@@ -1,0 +1,54 @@
+#include "judge/labs/declared/answers_ahead.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/process.h"
+#include "judge/judging/case_judge.h"
+#include "judge/judging/run_order.h"
+
+namespace warpgrade::declared {
+
+using declaration::CaseDeclaration;
+using declaration::LabDeclaration;
+
+int least_runs_of(const LabDeclaration& lab, const JudgeContext& context) {
+  return std::max(lab.runs, context.least_runs);
+}
+
+int oracles_repetition(const RunSeeds& seeds, const JudgeContext& context) {
+  const int least = std::min(
+      {kLooks[0], context.least_pairs / context.process_pairs, context.max_pairs / context.process_pairs});
+  return 2 + static_cast<int>(seeds.oracles_repetition() % static_cast<unsigned>(std::max(1, least)));
+}
+
+std::uint64_t plan_of_answers(const LabDeclaration& lab, std::uint64_t plan_seed) {
+  return CaseArrays::plan_sees_arrays(lab) ? plan_seed : 0;
+}
+
+void make_answers_ahead(const LabDeclaration& lab, const CaseDeclaration& declared, OracleKeeper& keeper,
+                        const JudgeContext& context, const CaseInput& input) {
+  if (!lab.check_script.empty()) return;  // it finds out by itself what is right
+  const RunSeeds seeds(context.run_seed, declared.id);
+  const KeptAnswers answers = keeper.answers(lab, declared, context);
+  const auto runs = keeper.runs(lab, declared, context, input.file);
+  const bool timed = CaseJudge::is_timed(context, input.spec);
+  int plans = 0, checks = 0;
+  for (const PlannedRuns& planned : draw_run_order(seeds.order(), least_runs_of(lab, context), timed).plans) {
+    const std::uint64_t plan_seed = seeds.plan(++plans), plan = plan_of_answers(lab, plan_seed);
+    runs->draw_for_plan(plan_seed);
+    PreparedRuns::Seeds wanted;
+    for (int run = 0; run < planned.before + planned.after; ++run) wanted.push_back(seeds.check(++checks));
+    if (planned.timed) {
+      wanted.push_back(seeds.repetition(1));
+      wanted.push_back(seeds.repetition(oracles_repetition(seeds, context)));
+    }
+    std::erase_if(wanted, [&](std::uint64_t run) { return answers.find(plan, run) != nullptr; });
+    for (; !wanted.empty(); wanted.erase(wanted.begin())) {
+      throw_if_interrupted();
+      answers.add(plan, wanted.front(), runs->take(wanted).copy_answer());
+    }
+  }
+}
+
+}  // namespace warpgrade::declared

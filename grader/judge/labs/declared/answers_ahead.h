@@ -1,0 +1,24 @@
+// Which runs of a case the oracle answers in any case, and their answers made before a submission is there.
+#pragma once
+
+#include <cstdint>
+
+#include "judge/labs/declared/oracle_keeper.h"
+#include "judge/labs/declared/run_seeds.h"
+
+namespace warpgrade::declared {
+
+// Checked runs of a case.
+int least_runs_of(const declaration::LabDeclaration& lab, const JudgeContext& context);
+// The timed repetition that is always the oracle's: within the least runs that the first process pair has,
+// behind the pair that does not count.
+int oracles_repetition(const RunSeeds& seeds, const JudgeContext& context);
+// What KeptAnswers knows a plan by.
+std::uint64_t plan_of_answers(const declaration::LabDeclaration& lab, std::uint64_t plan_seed);
+
+// The oracle answers the checked runs of the case, the first timed repetition and the one that is always its
+// own; what it has answered before it is not asked again. Throws JudgeFault with its words.
+void make_answers_ahead(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
+                        OracleKeeper& keeper, const JudgeContext& context, const CaseInput& input);
+
+}  // namespace warpgrade::declared

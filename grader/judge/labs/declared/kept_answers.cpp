@@ -1,0 +1,45 @@
+#include "judge/labs/declared/kept_answers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "judge/labs/declared/ranges.h"
+
+namespace warpgrade::declared {
+
+void Answer::add(std::span<const std::byte> truth, std::span<const std::byte> magnitudes, int threads) {
+  outputs_.push_back({copy_of(truth, threads), copy_of(magnitudes, threads)});
+}
+
+Answer::Copy Answer::copy_of(std::span<const std::byte> cells, int threads) {
+  Copy copy{std::make_unique_for_overwrite<std::byte[]>(cells.size()), cells.size()};
+  for_ranges(static_cast<std::int64_t>(cells.size()), threads,
+             [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+               std::copy(cells.begin() + begin, cells.begin() + end, copy.cells.get() + begin);
+             });
+  return copy;
+}
+
+std::size_t Answer::bytes() const {
+  std::size_t sum = 0;
+  for (const Output& output : outputs_) sum += output.truth.bytes + output.magnitudes.bytes;
+  return sum;
+}
+
+std::string KeptAnswers::name(std::uint64_t plan, std::uint64_t run) const {
+  return fmt::format("answer: {} plan {} run {}", of_case_, plan, run);
+}
+
+std::shared_ptr<const Answer> KeptAnswers::find(std::uint64_t plan, std::uint64_t run) const {
+  return kept_.find<Answer>(name(plan, run));
+}
+
+std::shared_ptr<const Answer> KeptAnswers::add(std::uint64_t plan, std::uint64_t run, Answer answer) const {
+  auto kept = std::make_shared<const Answer>(std::move(answer));
+  kept_.add(name(plan, run), kept, kept->bytes(), most_bytes_);
+  return kept;
+}
+
+}  // namespace warpgrade::declared

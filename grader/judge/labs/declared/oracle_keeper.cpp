@@ -1,0 +1,79 @@
+#include "judge/labs/declared/oracle_keeper.h"
+
+#include <utility>
+
+#include "judge/judging/services.h"
+#include "judge/labs/declared/built_oracle.h"
+
+namespace warpgrade::declared {
+
+using declaration::CaseDeclaration;
+using declaration::LabDeclaration;
+
+namespace {
+
+// On the emulator, where cases are small and judges of several submissions share the memory.
+constexpr std::size_t kAnswersOnEmulator = std::size_t{256} << 20;
+
+bool on_gpu(const JudgeContext& context) {
+  return context.backend == "cuda";
+}
+
+}  // namespace
+
+OracleProcess& OracleKeeper::get(const LabDeclaration& lab, const JudgeContext& context, int number) {
+  const auto place = static_cast<std::size_t>(number);
+  if (processes_.size() <= place) processes_.resize(place + 1);
+  std::unique_ptr<OracleProcess>& process = processes_[place];
+  if (process != nullptr && process->alive()) return *process;
+  const int threads = number == 0 ? context.threads : 1;
+  process = std::make_unique<OracleProcess>(oracle_spec(lab, lab.truth, context.submission.sandbox, threads));
+  return *process;
+}
+
+OracleSpec oracle_spec(const LabDeclaration& lab, const std::string& file, SandboxMode sandbox, int threads) {
+  OracleSpec spec;
+  spec.folder = lab.folder;
+  spec.function = lab.name;
+  spec.oracle = file;
+  if (file.ends_with(".cpp")) spec.program = built_oracle(lab, file);
+  spec.check = lab.check_script;
+  spec.limit = std::chrono::milliseconds(static_cast<long>(1e3 * lab.oracle_s));
+  spec.memory_bytes = lab.oracle_memory_mb << 20;
+  spec.sandbox = sandbox;
+  spec.threads = threads;
+  return spec;
+}
+
+CellWork* OracleKeeper::cell_work(const JudgeContext& context) {
+  if (work_ == nullptr && on_gpu(context)) work_ = make_cuda_cell_work();
+  return work_.get();
+}
+
+KeptAnswers OracleKeeper::answers(const LabDeclaration& lab, const CaseDeclaration& declared,
+                                  const JudgeContext& context) {
+  if (most_answer_bytes_ == 0)
+    most_answer_bytes_ = on_gpu(context) ? memory_for_prepared_runs() : kAnswersOnEmulator;
+  return {context.services->kept_data(), lab.name, declared.id, most_answer_bytes_};
+}
+
+std::unique_ptr<PreparedRuns> OracleKeeper::runs(const LabDeclaration& lab, const CaseDeclaration& declared,
+                                                 const JudgeContext& context,
+                                                 const std::filesystem::path& graph) {
+  CellWork* work = cell_work(context);
+  const auto oracles = [this, &lab, &context](int number) -> OracleProcess& {
+    return get(lab, context, number);
+  };
+  // On the emulator judges of several submissions share cores and memory, and nothing is timed.
+  const std::size_t memory = work != nullptr ? memory_for_prepared_runs() : 0;
+  auto runs = std::make_unique<PreparedRuns>(lab, declared, graph, oracles,
+                                             PreparedRuns::Limits{context.threads, memory});
+  if (work != nullptr) {
+    runs->plan_arrays().draw_by([work](const std::vector<FieldDraw>& fields, std::span<std::byte> cells) {
+      work->draw_to_host(fields, cells);
+    });
+  }
+  return runs;
+}
+
+}  // namespace warpgrade::declared
