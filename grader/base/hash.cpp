@@ -37,6 +37,10 @@ std::string Sha256::hex() {
   return text;
 }
 
+std::uint64_t Sha256::number() {
+  return std::stoull(hex().substr(0, 16), nullptr, 16);
+}
+
 std::string sha256(std::string_view text) {
   return Sha256().raw(text).hex();
 }

@@ -1,6 +1,7 @@
 // SHA-256 of texts and files, in lower-case hexadecimal.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -18,6 +19,7 @@ class Sha256 {
   Sha256& part(std::string_view bytes);
   Sha256& raw(std::string_view bytes);
   std::string hex();
+  std::uint64_t number();  // the first 64 bits
 
  private:
   struct State;

@@ -95,8 +95,7 @@ nlohmann::json CaseJudge::judge() {
 }
 
 std::uint64_t CaseJudge::seed(const std::string& purpose) const {
-  const std::string digits = Sha256().part(context_.seed).part(spec_.id).part(purpose).hex();
-  return std::stoull(digits.substr(0, 16), nullptr, 16);
+  return Sha256().part(context_.seed).part(spec_.id).part(purpose).number();
 }
 
 void CaseJudge::count_check(const std::string& method, std::int64_t cells, double max_error_over_bound) {

@@ -26,24 +26,45 @@ std::uint64_t plan_of_answers(const LabDeclaration& lab, std::uint64_t plan_seed
   return CaseArrays::plan_sees_arrays(lab) ? plan_seed : 0;
 }
 
+namespace {
+
+// The runs of one plan that the oracle answers.
+struct PlannedAnswers {
+  std::uint64_t plan_seed = 0;
+  PreparedRuns::Seeds runs;
+};
+
+// Where no plan sees an array, all runs stand in one list: they are answered at once.
+std::vector<PlannedAnswers> planned_answers(const LabDeclaration& lab, const JudgeContext& context,
+                                            const RunSeeds& seeds, bool timed) {
+  std::vector<PlannedAnswers> all;
+  int plans = 0, checks = 0;
+  for (const PlannedRuns& planned : draw_run_order(seeds.order(), least_runs_of(lab, context), timed).plans) {
+    const std::uint64_t plan_seed = seeds.plan(++plans);
+    if (all.empty() || CaseArrays::plan_sees_arrays(lab)) all.push_back({plan_seed, {}});
+    PreparedRuns::Seeds& runs = all.back().runs;
+    for (int run = 0; run < planned.before + planned.after; ++run) runs.push_back(seeds.check(++checks));
+    if (!planned.timed) continue;
+    runs.push_back(seeds.repetition(1));
+    runs.push_back(seeds.repetition(oracles_repetition(seeds, context)));
+  }
+  return all;
+}
+
+}  // namespace
+
 void make_answers_ahead(const LabDeclaration& lab, const CaseDeclaration& declared, OracleKeeper& keeper,
                         const JudgeContext& context, const CaseInput& input) {
   if (!lab.check_script.empty()) return;  // it finds out by itself what is right
   const RunSeeds seeds(context.run_seed, declared.id);
   const KeptAnswers answers = keeper.answers(lab, declared, context);
-  const auto runs = keeper.runs(lab, declared, context, input.file);
+  const auto runs = keeper.runs(lab, declared, context, input.file, false);
   const bool timed = CaseJudge::is_timed(context, input.spec);
-  int plans = 0, checks = 0;
-  for (const PlannedRuns& planned : draw_run_order(seeds.order(), least_runs_of(lab, context), timed).plans) {
-    const std::uint64_t plan_seed = seeds.plan(++plans), plan = plan_of_answers(lab, plan_seed);
-    runs->draw_for_plan(plan_seed);
-    PreparedRuns::Seeds wanted;
-    for (int run = 0; run < planned.before + planned.after; ++run) wanted.push_back(seeds.check(++checks));
-    if (planned.timed) {
-      wanted.push_back(seeds.repetition(1));
-      wanted.push_back(seeds.repetition(oracles_repetition(seeds, context)));
-    }
+  for (PlannedAnswers& planned : planned_answers(lab, context, seeds, timed)) {
+    const std::uint64_t plan = plan_of_answers(lab, planned.plan_seed);
+    PreparedRuns::Seeds& wanted = planned.runs;
     std::erase_if(wanted, [&](std::uint64_t run) { return answers.find(plan, run) != nullptr; });
+    if (!wanted.empty()) runs->draw_for_plan(planned.plan_seed);
     for (; !wanted.empty(); wanted.erase(wanted.begin())) {
       throw_if_interrupted();
       answers.add(plan, wanted.front(), runs->take(wanted).copy_answer());

@@ -44,7 +44,7 @@ class DeclaredJudge : public ArraysJudge {
         work_(keeper.cell_work(judge_context)),
         seeds_(judge_context.run_seed, declared.id),
         answers_(keeper.answers(lab, declared, judge_context)),
-        runs_(keeper.runs(lab, declared, judge_context, input.file)) {}
+        runs_(keeper.runs(lab, declared, judge_context, input.file, true)) {}
 
  private:
   void fill_buffers() override {

@@ -1,10 +1,14 @@
 #include "judge/labs/declared/kept_answers.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
+#include "base/error.h"
 #include "judge/labs/declared/ranges.h"
 
 namespace warpgrade::declared {
@@ -14,7 +18,16 @@ void Answer::add(std::span<const std::byte> truth, std::span<const std::byte> ma
 }
 
 Answer::Copy Answer::copy_of(std::span<const std::byte> cells, int threads) {
-  Copy copy{std::make_unique_for_overwrite<std::byte[]>(cells.size()), cells.size()};
+  if (cells.empty()) return {};
+  void* memory =
+      mmap(nullptr, cells.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    throw JudgeFault("no memory of {} MiB to keep an oracle's answer: {}", cells.size() >> 20,
+                     std::strerror(errno));
+  madvise(memory, cells.size(), MADV_DONTFORK);
+  madvise(memory, cells.size(), MADV_HUGEPAGE);  // where there are some
+  Copy copy{std::unique_ptr<std::byte, UnmapMemory>(static_cast<std::byte*>(memory), {cells.size()}),
+            cells.size()};
   for_ranges(static_cast<std::int64_t>(cells.size()), threads,
              [&](std::int64_t, std::int64_t begin, std::int64_t end) {
                std::copy(cells.begin() + begin, cells.begin() + end, copy.cells.get() + begin);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "judge/judging/kept_data.h"
+#include "judge/labs/declared/oracle_process.h"
 
 namespace warpgrade::declared {
 
@@ -27,8 +28,9 @@ class Answer {
   std::size_t bytes() const;
 
  private:
+  // Memory that processes which the judge starts do not inherit: gigabytes of it would make each start slow.
   struct Copy {
-    std::unique_ptr<std::byte[]> cells;  // not cleared first: they are large
+    std::unique_ptr<std::byte, UnmapMemory> cells;
     std::size_t bytes = 0;
     std::span<const std::byte> span() const { return {cells.get(), bytes}; }
   };

@@ -59,15 +59,19 @@ KeptAnswers OracleKeeper::answers(const LabDeclaration& lab, const CaseDeclarati
 
 std::unique_ptr<PreparedRuns> OracleKeeper::runs(const LabDeclaration& lab, const CaseDeclaration& declared,
                                                  const JudgeContext& context,
-                                                 const std::filesystem::path& graph) {
+                                                 const std::filesystem::path& graph, bool for_program) {
   CellWork* work = cell_work(context);
   const auto oracles = [this, &lab, &context](int number) -> OracleProcess& {
     return get(lab, context, number);
   };
   // On the emulator judges of several submissions share cores and memory, and nothing is timed.
   const std::size_t memory = work != nullptr ? memory_for_prepared_runs() : 0;
-  auto runs = std::make_unique<PreparedRuns>(lab, declared, graph, oracles,
-                                             PreparedRuns::Limits{context.threads, memory});
+  PreparedRuns::Limits limits{context.threads, memory};
+  if (!for_program) {
+    limits.worth_seconds = -1;
+    limits.first_alone = false;
+  }
+  auto runs = std::make_unique<PreparedRuns>(lab, declared, graph, oracles, limits);
   if (work != nullptr) {
     runs->plan_arrays().draw_by([work](const std::vector<FieldDraw>& fields, std::span<std::byte> cells) {
       work->draw_to_host(fields, cells);

@@ -26,10 +26,12 @@ class OracleKeeper {
   // Those of a case. The memory for all answers is settled when a judge's first case asks.
   KeptAnswers answers(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
                       const JudgeContext& context);
-  // The case's runs; inputs are drawn on the GPU where there is one.
+  // The case's runs; inputs are drawn on the GPU where there is one. `for_program`: there is one that may
+  // fail at once.
   std::unique_ptr<PreparedRuns> runs(const declaration::LabDeclaration& lab,
                                      const declaration::CaseDeclaration& declared,
-                                     const JudgeContext& context, const std::filesystem::path& graph);
+                                     const JudgeContext& context, const std::filesystem::path& graph,
+                                     bool for_program);
 
  private:
   std::vector<std::unique_ptr<OracleProcess>> processes_;

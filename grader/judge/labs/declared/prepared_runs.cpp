@@ -136,10 +136,9 @@ CaseArrays& PreparedRuns::restore(std::uint64_t seed, const Answer& answer) {
   return current();
 }
 
-// The first run of a case is prepared alone: where a program fails at once, nothing more is wanted. It also
-// says how long one takes.
+// The first run of a case is prepared alone, if that is wanted. It also says how long one takes.
 int PreparedRuns::how_many(int may_come) const {
-  if (!one_passed_) return 1;
+  if (!one_passed_ && limits_.first_alone) return 1;
   const std::size_t each = kOracleOverShared * std::max<std::size_t>(first_.arrays->shared_bytes(), 1);
   const auto fit = static_cast<int>(std::min<std::size_t>(limits_.memory_bytes / each, 1 << 20));
   const int most = std::min({limits_.threads, may_come, fit - static_cast<int>(ready_.size())});

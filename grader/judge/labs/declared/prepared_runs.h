@@ -26,6 +26,8 @@ class PreparedRuns {
     std::size_t memory_bytes = 0;  // for all runs that are prepared at once; one there is always
     // Several at once only where that saves so much: their oracles must start. Below 0: wherever they can be.
     double worth_seconds = 0.3;
+    // A program may fail at once, and then nothing more is wanted.
+    bool first_alone = true;
   };
   // Oracle 0 uses all threads by itself, each other one has one; started when first asked for.
   using Oracles = std::function<OracleProcess&(int number)>;

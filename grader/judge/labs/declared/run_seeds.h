@@ -26,8 +26,7 @@ class RunSeeds {
 
  private:
   std::uint64_t seed(const char* purpose, int number) const {
-    const std::string digits = Sha256().part(of_case_).part(purpose).part(std::to_string(number)).hex();
-    return std::stoull(digits.substr(0, 16), nullptr, 16);
+    return Sha256().part(of_case_).part(purpose).part(std::to_string(number)).number();
   }
 
   std::string of_case_;

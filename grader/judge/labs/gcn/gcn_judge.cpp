@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "judge/judging/arrays_judge.h"
 #include "judge/judging/verdict.h"
 #include "judge/labs/gcn/checks.h"
@@ -26,47 +27,86 @@ const char* function_of(Operator op) {
   return kNames[static_cast<int>(op)];
 }
 
+// Graphs follow from the run's seed and not from the submission: a judge makes each of them once. Making one
+// takes as long as judging it.
+constexpr std::size_t kMostGraphBytes = std::size_t{1} << 30;
+
+std::string name_of_graph(const Shape& shape, const CaseInput& input) {
+  return shape.pattern
+             ? fmt::format("gcn: pattern {}, {} vertices", static_cast<int>(*shape.pattern), shape.vertices)
+             : "gcn: " + input.file.string();
+}
+
+template <typename Make>
+std::shared_ptr<const HostGraph> kept_graph(const JudgeContext& context, const std::string& name,
+                                            const Make& make) {
+  KeptData& kept = context.services->kept_data();
+  if (auto graph = kept.find<HostGraph>(name)) return graph;
+  const std::uint64_t seed = Sha256().part(context.run_seed).part(name).number();
+  auto graph = std::make_shared<const HostGraph>(make(seed));
+  kept.add(name, graph, sizeof(int) * (graph->row_offsets.size() + graph->columns.size()), kMostGraphBytes);
+  return graph;
+}
+
+std::shared_ptr<const HostGraph> graph_of_case(const JudgeContext& context, const Shape& shape,
+                                               const CaseInput& input) {
+  return kept_graph(context, name_of_graph(shape, input), [&](std::uint64_t seed) {
+    return shape.pattern ? make_graph(*shape.pattern, shape.vertices, seed) : read_graph(input.file);
+  });
+}
+
+// For plan `plan`.
+std::shared_ptr<const HostGraph> graph_under_other_names(const JudgeContext& context, const Shape& shape,
+                                                         const CaseInput& input, int plan) {
+  const std::string name = fmt::format("{}, plan {}", name_of_graph(shape, input), plan);
+  return kept_graph(context, name,
+                    [&](std::uint64_t seed) { return relabel(*graph_of_case(context, shape, input), seed); });
+}
+
+bool uses_graph(const Shape& shape) {
+  return shape.op == Operator::kAggregate || shape.op == Operator::kWhole;
+}
+
 class GcnJudge : public ArraysJudge {
  public:
   GcnJudge(const JudgeContext& judge_context, const CaseInput& input)
-      : ArraysJudge(judge_context, input.spec, "gcn"), shape_(shape_of_case(input.spec)) {
+      : ArraysJudge(judge_context, input.spec, "gcn"), input_(input), shape_(shape_of_case(input.spec)) {
     if (shape_.raw) {
       take_raw_layer(datasets::read_raw_layer(input.file, kFeatures, kClasses));
     } else {
-      graph_ = shape_.pattern ? make_graph(*shape_.pattern, shape_.vertices, seed("graph"))
-                              : read_graph(input.file);
+      graph_ = graph_of_case(judge_context, shape_, input);
     }
     read_vertices_ = count_read_vertices();
   }
 
  private:
   std::string run_name() const override { return function_of(shape_.op); }
-  bool uses_graph() const { return shape_.op == Operator::kAggregate || shape_.op == Operator::kWhole; }
-  std::int64_t vertices() const { return graph_.vertices(); }
-  std::int64_t nnz() const { return static_cast<std::int64_t>(graph_.columns.size()); }
+  std::int64_t vertices() const { return graph_->vertices(); }
+  std::int64_t nnz() const { return static_cast<std::int64_t>(graph_->columns.size()); }
 
   // The operators behind the first one get what the oracle makes of the file's numbers.
   void take_raw_layer(datasets::RawLayer layer) {
-    graph_ = {std::move(layer.row_offsets), std::move(layer.columns)};
+    graph_ =
+        std::make_shared<const HostGraph>(HostGraph{std::move(layer.row_offsets), std::move(layer.columns)});
     raw_first_ = std::move(layer.x);
     raw_weights_ = std::move(layer.w);
     if (weight_numbers(shape_.op) > 0) return;
     raw_first_ = transform(raw_first_, raw_weights_).values;
-    if (shape_.op == Operator::kLogSoftmax) raw_first_ = aggregate(graph_.view(), raw_first_).values;
+    if (shape_.op == Operator::kLogSoftmax) raw_first_ = aggregate(graph_->view(), raw_first_).values;
     raw_weights_.clear();
   }
 
   void fill_buffers() override {
-    buffers().add_input("row_offsets", graph_.row_offsets.size() * sizeof(int));
-    buffers().add_input("columns", graph_.columns.size() * sizeof(int));
+    buffers().add_input("row_offsets", graph_->row_offsets.size() * sizeof(int));
+    buffers().add_input("columns", graph_->columns.size() * sizeof(int));
     const char* first = shape_.op == Operator::kAggregate    ? "y"
                         : shape_.op == Operator::kLogSoftmax ? "z"
                                                              : "x";
-    buffers().add_input(first, first_numbers(shape_.op, graph_.vertices()) * sizeof(double));
+    buffers().add_input(first, first_numbers(shape_.op, graph_->vertices()) * sizeof(double));
     if (weight_numbers(shape_.op) > 0) buffers().add_input("w", weight_numbers(shape_.op) * sizeof(double));
     buffers().set_output("out", static_cast<std::size_t>(cells()) * sizeof(double));
-    checks_ = on_gpu() ? make_cuda_checks(buffers(), shape_, graph_.vertices())
-                       : make_host_checks(buffers(), shape_, graph_.vertices());
+    checks_ = on_gpu() ? make_cuda_checks(buffers(), shape_, graph_->vertices())
+                       : make_host_checks(buffers(), shape_, graph_->vertices());
     publish_graph();
     checks_->draw(next_seed());
   }
@@ -76,19 +116,24 @@ class GcnJudge : public ArraysJudge {
       buffers().copy_in(buffers().input(number), values.data(), values.size() * sizeof(int));
       buffers().publish(number);
     };
-    publish(kRowOffsets, graph_.row_offsets);
-    publish(kColumns, graph_.columns);
-    checks_->use_graph(graph_);
+    publish(kRowOffsets, graph_->row_offsets);
+    publish(kColumns, graph_->columns);
+    checks_->use_graph(*graph_);
   }
 
-  int least_runs() const override { return uses_graph() ? kLeastRunsOnGraphs : kLeastRuns; }
+  int least_runs() const override { return uses_graph(shape_) ? kLeastRunsOnGraphs : kLeastRuns; }
 
   // Later plans get the graph under other names, by which what a submission keeps beyond its plan is wrong;
   // but for the timed one: other names would change how far apart neighbours lie.
   void prepare_plan(int number, bool is_timed) override {
-    if (!uses_graph() || number == 0 || (is_timed && is_original_)) return;
+    if (!uses_graph(shape_) || number == 0 || (is_timed && is_original_)) return;
     if (is_original_) original_ = graph_;
-    graph_ = is_timed ? original_ : relabel(graph_, next_seed());
+    if (is_timed)
+      graph_ = original_;
+    else if (shape_.raw)
+      graph_ = std::make_shared<const HostGraph>(relabel(*original_, next_seed()));
+    else
+      graph_ = graph_under_other_names(context(), shape_, input_, number);
     is_original_ = is_timed;
     publish_graph();
   }
@@ -125,7 +170,7 @@ class GcnJudge : public ArraysJudge {
     for (const WrongCell& cell : c.first) {
       nlohmann::json item{{"row", cell.row},
                           {"col", cell.column},
-                          {"row_nnz", graph_.row_offsets[cell.row + 1] - graph_.row_offsets[cell.row]},
+                          {"row_nnz", graph_->row_offsets[cell.row + 1] - graph_->row_offsets[cell.row]},
                           {"want", cell.want}};
       if (std::isfinite(cell.got)) {
         item["got"] = cell.got;
@@ -171,9 +216,9 @@ class GcnJudge : public ArraysJudge {
           "{} cells are not finite numbers; out is full of NaN before each run: does the program set it "
           "before it adds to it?",
           c.not_finite);
-    if (uses_graph() && c.without_entries == c.wrong)
+    if (uses_graph(shape_) && c.without_entries == c.wrong)
       return "the wrong cells belong to vertices without entries: their row of Z is 0";
-    const int last = graph_.vertices() - 1;
+    const int last = graph_->vertices() - 1;
     if (c.first_row > 0 && c.last_row == last && c.first_row % 8 == 0 &&
         c.wrong == (last + 1 - c.first_row) * kClasses)
       return fmt::format(
@@ -181,21 +226,21 @@ class GcnJudge : public ArraysJudge {
           c.first_row);
     if (c.never_written == 0 && c.largest_error_over_bound < kSingleOverBound)
       return "the errors are of fp32's size: compute in fp64 throughout";
-    if (uses_graph() && c.shortest_row > c.longest_right_row && c.longest_right_row > 1)
+    if (uses_graph(shape_) && c.shortest_row > c.longest_right_row && c.longest_right_row > 1)
       return fmt::format("rows of more than {} entries are wrong", c.longest_right_row);
     return "";
   }
 
   bool has_vertex_without_entries() const {
-    return std::ranges::adjacent_find(graph_.row_offsets) != graph_.row_offsets.end();
+    return std::ranges::adjacent_find(graph_->row_offsets) != graph_->row_offsets.end();
   }
 
   // Vertices whose numbers an honest program must read: those that are somebody's neighbour with a factor.
   std::int64_t count_read_vertices() const {
-    if (!uses_graph()) return vertices();
+    if (!uses_graph(shape_)) return vertices();
     std::vector<bool> read(static_cast<std::size_t>(vertices()));
-    for (const int neighbour : graph_.columns) {
-      if (graph_.row_offsets[neighbour + 1] > graph_.row_offsets[neighbour]) read[neighbour] = true;
+    for (const int neighbour : graph_->columns) {
+      if (graph_->row_offsets[neighbour + 1] > graph_->row_offsets[neighbour]) read[neighbour] = true;
     }
     return std::count(read.begin(), read.end(), true);
   }
@@ -211,7 +256,7 @@ class GcnJudge : public ArraysJudge {
   double compulsory_bytes() const override {
     const double numbers = 8.0 * (first_columns(shape_.op) * static_cast<double>(read_vertices_) +
                                   kClasses * static_cast<double>(vertices()));
-    const double graph = uses_graph() ? 4.0 * static_cast<double>(nnz() + vertices() + 1) : 0;
+    const double graph = uses_graph(shape_) ? 4.0 * static_cast<double>(nnz() + vertices() + 1) : 0;
     return numbers + graph + 8.0 * static_cast<double>(weight_numbers(shape_.op));
   }
 
@@ -224,8 +269,8 @@ class GcnJudge : public ArraysJudge {
   void describe_case(nlohmann::json& record) const override {
     nlohmann::json described = case_json();
     int longest = 0, empty = 0;
-    for (int v = 0; v < graph_.vertices(); ++v) {
-      const int entries = graph_.row_offsets[v + 1] - graph_.row_offsets[v];
+    for (int v = 0; v < graph_->vertices(); ++v) {
+      const int entries = graph_->row_offsets[v + 1] - graph_->row_offsets[v];
       longest = std::max(longest, entries);
       empty += entries == 0 ? 1 : 0;
     }
@@ -239,10 +284,11 @@ class GcnJudge : public ArraysJudge {
     record["case"] = std::move(described);
   }
 
+  const CaseInput& input_;
   Shape shape_;
-  HostGraph graph_;
+  std::shared_ptr<const HostGraph> graph_;
   std::int64_t read_vertices_ = 0;
-  HostGraph original_;  // while graph_ is the same under other names
+  std::shared_ptr<const HostGraph> original_;  // while graph_ is the same under other names
   bool is_original_ = true, raw_taken_ = false;
   std::vector<double> raw_first_, raw_weights_;  // of the user's files: the first run's numbers
   std::unique_ptr<Checks> checks_;
@@ -252,6 +298,14 @@ class GcnJudge : public ArraysJudge {
 
 nlohmann::json judge_gcn(const JudgeContext& context, const CaseInput& input) {
   return GcnJudge(context, input).judge();
+}
+
+void make_graphs_ahead(const JudgeContext& context, const CaseInput& input) {
+  const Shape shape = shape_of_case(input.spec);
+  if (shape.raw) return;
+  graph_of_case(context, shape, input);
+  // Of three runs a submission has two plans.
+  if (uses_graph(shape)) graph_under_other_names(context, shape, input, 1);
 }
 
 }  // namespace warpgrade::gcn
