@@ -120,6 +120,9 @@ class CaseJudge {
   // Once more and outside what is timed, on inputs that were published: the main baseline, whose output is
   // then the private one.
   std::optional<Outcome> run_main_baseline(const Arguments& arguments);
+  // Outside of the timed phase and in a process of its own: the main baseline, which is ours, on inputs that
+  // were published. True: its output is the private one. The submission is stopped meanwhile.
+  bool run_baseline_aside(const Arguments& arguments);
 
   // What the record's "verification" sums up.
   void count_check(const std::string& method, std::int64_t cells, double max_error_over_bound = 0);

@@ -16,6 +16,21 @@ bool CaseJudge::works_alone(const TimedBaseline& baseline) {
          fresh.call(Op::kRun, refresh_for_timing()).ok();
 }
 
+bool CaseJudge::run_baseline_aside(const Arguments& arguments) {
+  const RunnerSpec& spec = context_.baselines.front().spec;
+  submission_->pause();
+  auto runner = context_.services->borrow(spec);
+  bool ran = !attach(*runner) && runner->call(Op::kPlan, plan_arguments()).ok();
+  if (ran) {
+    buffers_->poison();
+    ran = runner->call(Op::kRun, arguments).ok();
+    buffers_->snapshot();
+  }
+  context_.services->give_back(spec, std::move(runner));
+  submission_->resume();
+  return ran;
+}
+
 // A baseline failed while the submission was up: the submission's doing when it held the device's memory and
 // the baseline works without it; else a fault of the judge, which is thrown.
 Outcome CaseJudge::explain_baseline(const TimedBaseline& baseline, const std::string& words) {

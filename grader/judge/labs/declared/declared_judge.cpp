@@ -172,19 +172,21 @@ class DeclaredJudge : public ArraysJudge {
     return take_run(run_seed, truth_ && (repetition_ == 1 || repetition_ == chosen_repetition()));
   }
   Arguments refresh_for_check() override {
-    const Arguments arguments = take_run(seeds_.check(checks_ + 1), true);
+    run_arguments_ = take_run(seeds_.check(checks_ + 1), true);
     ++checks_;
-    return arguments;
+    return run_arguments_;
   }
 
   // ---- timed repetitions that the main baseline answers ----
 
   // Ours, in every pair, and an output that can be compared cell by cell.
   bool may_trust_baseline() const {
-    if (work_ == nullptr || !timed() || context().baselines.empty() || !lab_.check_script.empty())
-      return false;
-    const auto& main = context().baselines.front();
-    return main.spec.vendor_libraries && main.every_pair;
+    return timed() && lab_.check_script.empty() && is_baseline_ours() &&
+           context().baselines.front().every_pair;
+  }
+  bool is_baseline_ours() const {
+    return work_ != nullptr && !context().baselines.empty() &&
+           context().baselines.front().spec.vendor_libraries;
   }
   // Where there is no room, the oracle answers.
   void make_room_for_pairs() {
@@ -210,7 +212,10 @@ class DeclaredJudge : public ArraysJudge {
   }
   void hold_baseline(const Held& errors) {
     truth_->hold(errors);
-    context().services->kept_data().add(held_name(), std::make_shared<Held>(*truth_->held()), sizeof(Held),
+    keep_held(*truth_->held());
+  }
+  void keep_held(const Held& held) const {
+    context().services->kept_data().add(held_name(), std::make_shared<Held>(held), sizeof(Held),
                                         std::numeric_limits<std::size_t>::max());
   }
 
@@ -243,8 +248,16 @@ class DeclaredJudge : public ArraysJudge {
       pairs_->keep(program);
       return std::nullopt;
     }
-    if (auto fault = verify_output()) return fault;
-    if (!truth_ || program != PairOutputs::kBaseline) return std::nullopt;
+    if (!truth_) return verify_output();
+    auto fault = verify_output();
+    if (program ==
+        PairOutputs::kSubmission) {  // an oracle that refuses the baseline's as well is not believed
+      refused_ = std::move(fault);
+      return std::nullopt;
+    }
+    if (program != PairOutputs::kBaseline) return fault;
+    if (fault && refused_) blame_oracle(refused_->message, fault->message);
+    if (fault) return fault;
     hold_baseline(last_errors_);
     both_checked_ = true;
     return std::nullopt;
@@ -252,6 +265,7 @@ class DeclaredJudge : public ArraysJudge {
 
   std::optional<Outcome> verify_pair() override {
     if (!truth_) return std::nullopt;
+    if (refused_) return std::exchange(refused_, std::nullopt);
     if (!by_baseline_) {
       truth_->count_oracle(repetition_, std::exchange(both_checked_, false));
       return std::nullopt;
@@ -330,6 +344,24 @@ class DeclaredJudge : public ArraysJudge {
   }
 
   // ---- checks by the oracle ----
+
+  // The oracle refuses the output of a checked run. Before it is believed, it is held against the main
+  // baseline on the same inputs, once for this case.
+  std::optional<Outcome> verify_checked_run() override {
+    auto fault = verify_output();
+    if (!fault || !is_baseline_ours() || !lab_.check_script.empty() || find_held() != nullptr) return fault;
+    if (!run_baseline_aside(run_arguments_)) return fault;
+    if (const auto of_baseline = verify_output()) blame_oracle(fault->message, of_baseline->message);
+    keep_held(last_errors_);
+    return fault;
+  }
+  [[noreturn]] void blame_oracle(const std::string& of_program, const std::string& of_baseline) const {
+    throw JudgeFault(
+        "on {} the oracle refuses the program's output and baseline {}'s, so one of the staff's two is "
+        "wrong: "
+        "the program's: {}; the baseline's: {}",
+        spec().id, context().baselines.front().name, of_program, of_baseline);
+  }
 
   // Where the outputs lie, if that can be; what is not right there is looked at on the host.
   std::optional<Outcome> verify_output() override {
@@ -415,6 +447,8 @@ class DeclaredJudge : public ArraysJudge {
   std::shared_ptr<const Answer> answer_;  // of the run at hand; none: runs_->current() has it
   std::uint64_t run_seed_ = 0;            // of the run at hand
   Held last_errors_;                      // of the output that was checked last
+  Arguments run_arguments_;               // of the checked run at hand
+  std::optional<Outcome> refused_;        // the submission's output, in a repetition that the oracle answers
   int plans_ = 0, checks_ = 0, repetition_ = 0;
   std::uint64_t plan_seed_ = 0;
   bool timing_is_over_ = false;
