@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/terminal.h"
 #include "base/toolchain.h"
 #include "cli/failure_text.h"
 #include "judge/compile/submission.h"
@@ -22,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kReportTick{200};
 constexpr std::chrono::seconds kReportQuiet{5};  // without a terminal: the longest without a line
-constexpr std::size_t kLongestMessage = 240;
+constexpr std::size_t kLongestMessage = 110;     // of the last line: the whole message stands above
 
 std::string repeat_command(const json& record) {
   const bool whole_lab = record.at("outcome").at("verdict") == "compile_error";
@@ -46,8 +47,9 @@ std::string list_of(const std::vector<std::string>& names) {
 
 std::string one_line(std::string text) {
   if (const std::size_t end = text.find('\n'); end != std::string::npos) text.resize(end);
-  if (text.size() > kLongestMessage) text = text.substr(0, kLongestMessage) + " ...";
-  return text;
+  if (text.size() <= kLongestMessage) return text;
+  const std::size_t end = text.rfind(' ', kLongestMessage);
+  return text.substr(0, end == std::string::npos ? kLongestMessage : end) + " ...";
 }
 
 std::string mistake_text(const Mistake& mistake) {
@@ -102,7 +104,7 @@ std::string test_command(const std::string& lab, const std::string& case_id) {
 }
 
 StudentReport::StudentReport(std::vector<std::shared_ptr<StudentRun>> runs)
-    : runs_(std::move(runs)), terminal_(isatty(STDOUT_FILENO) == 1), last_output_(Clock::now()) {
+    : runs_(std::move(runs)), terminal_(takes_escape_codes(STDOUT_FILENO)), last_output_(Clock::now()) {
   ticker_ = std::jthread([this](const std::stop_token& stop) { tick(stop); });
 }
 
@@ -132,8 +134,10 @@ void StudentReport::tick(const std::stop_token& stop) {
       const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
       print(standing().substr(0, known ? size.ws_col - 1 : 79));
       line_shown_ = true;
-    } else if (Clock::now() - last_output_ > kReportQuiet) {
-      print(standing() + "\n");
+    } else if (const std::string now = standing();
+               now != last_standing_ && Clock::now() - last_output_ > kReportQuiet) {
+      last_standing_ = now;
+      print(now + "\n");
     }
   }
 }

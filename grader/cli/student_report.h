@@ -52,6 +52,7 @@ class StudentReport {
   mutable std::mutex mutex_;
   bool terminal_;
   bool line_shown_ = false;
+  std::string last_standing_;  // without a terminal: the last line of its kind, which is not repeated
   std::chrono::steady_clock::time_point last_output_;
   std::jthread ticker_;
 };
