@@ -10,8 +10,8 @@ namespace warpgrade::cudart {
 
 enum class Side { host, device };
 
-// Whether a pointer points there, as cudaMemcpyKind has it: managed, pinned and registered memory is on both
-// sides.
+// Whether a pointer points there, as cudaMemcpyKind has it: managed, pinned and registered memory is on
+// both sides.
 bool may_be(const void* pointer, Side side);
 
 // A copy whose direction is not that of its pointers, or one of them null: reports it, and returns its error.

@@ -1,5 +1,5 @@
-// Why a launch is refused, and what cures it. A launch that is refused leaves nothing but an error code, which
-// many programs never look at.
+// Why a launch is refused, and what cures it. A launch that is refused leaves nothing but an error code,
+// which many programs never look at.
 #pragma once
 #include <string>
 

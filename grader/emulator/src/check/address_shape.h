@@ -17,8 +17,8 @@ struct AddressShape {
 // Of a load, a store or an atomic operation.
 AddressShape address_shape(const Program& program, uint32_t instruction);
 
-// Whether the value that an instruction loads is the address of a function that is called: an entry of a table
-// of virtual functions.
+// Whether the value that an instruction loads is the address of a function that is called: an entry of a
+// table of virtual functions.
 bool loads_function(const Program& program, uint32_t instruction);
 
 }  // namespace warpgrade::emu

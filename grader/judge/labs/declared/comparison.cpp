@@ -324,7 +324,8 @@ bool is_fp16(double value) {
   return read_real(Scalar::kFp16, bytes) == value;
 }
 
-// Errors of a size that a type of fewer bits makes. They are in cells of every kind, so three alone say little.
+// Errors of a size that a type of fewer bits makes. They are in cells of every kind, so three alone
+// say little.
 std::string precision_pattern(const WrongNumbers& numbers) {
   constexpr double kLeast = 0x1p-16, kHalf = 0x1p-10, kBfloat = 0x1p-7;
   const bool is_wide = numbers.type == Scalar::kFp32 || numbers.type == Scalar::kFp64;
