@@ -72,10 +72,10 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "plain") == 0) {
     many<<<1, 1024>>>(x);  // MISTAKE plain
     error = cudaGetLastError();
-  } else if (std::strcmp(argv[1], "cooperative_block") == 0) {
-    error = cudaLaunchCooperativeKernel(many, 1, 1024, arguments);  // MISTAKE cooperative_block
   } else {
-    error = cudaLaunchCooperativeKernel(many, 9999, 128, arguments);  // MISTAKE cooperative_grid
+    const bool one = std::strcmp(argv[1], "one_block") == 0;
+    const int blocks = one ? 1 : 9999, threads = one ? 1024 : 128;
+    error = cudaLaunchCooperativeKernel(many, blocks, threads, arguments);  // MISTAKE one_block many_blocks
   }
   std::printf("%d\n", error);
   return 0;
