@@ -146,6 +146,9 @@ cudaError_t refuse_fill(const void* dst, size_t bytes) {
   auto mistaken = variable_name("destination", "Fill an array of the host and use cudaMemcpyToSymbol", dst);
   if (!mistaken) mistaken = pointer_to_pointer("destination", dst);
   if (mistaken) what = mistaken->what, cure = mistaken->cure;
+  const uint64_t word = reinterpret_cast<uint64_t>(dst) / alignof(void*) * alignof(void*);
+  // Where nothing is, the error says all that is known.
+  if (!mistaken && !word_at(reinterpret_cast<const void*>(word))) return cudaErrorInvalidValue;
   backend().report(finding_of(
       bytes, "a fill of " + count_text(bytes) + " was not made: " + what + error_words(cudaErrorInvalidValue),
       cure));
