@@ -375,19 +375,18 @@ TEST(DeclaredCheck, SaysThatASumWasFormedIn32Bits) {
   for (const std::int64_t value : want) got.push_back(static_cast<std::int32_t>(value));
   EXPECT_NE(pattern_in(Scalar::kInt64, got, want).find("the last 32 bits of the right values"),
             std::string::npos);
-  EXPECT_EQ(pattern_in<std::int64_t, std::int64_t>(Scalar::kInt64, {5, 6}, {7, 9}), "")
-      << "of values that 32 bits hold nothing is known";
+  const std::vector<std::int64_t> small{5, 6}, others{7, 9};
+  EXPECT_EQ(pattern_in(Scalar::kInt64, small, others), "") << "of values that 32 bits hold nothing is known";
 }
 
 TEST(DeclaredCheck, SaysThatAnOutputWasAddedToAndNotSet) {
   const auto poison = std::bit_cast<std::int32_t>(0xFFFEDEADu);
-  EXPECT_NE(pattern_in<std::int32_t, std::int32_t>(Scalar::kInt32, {poison + 7, poison + 90}, {7, 90})
-                .find("added to what out held before"),
-            std::string::npos);
-  const auto wide = std::bit_cast<std::int64_t>(0xFFFEDEADFFFEDEADull);
-  EXPECT_NE(pattern_in<std::int64_t, std::int64_t>(Scalar::kInt64, {wide + 3}, {3})
-                .find("added to what out held before"),
-            std::string::npos);
+  const auto wide_poison = std::bit_cast<std::int64_t>(0xFFFEDEADFFFEDEADull);
+  const std::vector<std::int32_t> want{7, 90}, got{poison + 7, poison + 90};
+  const std::vector<std::int64_t> wide_want{3}, wide_got{wide_poison + 3};
+  const std::string told = "added to what out held before";
+  EXPECT_NE(pattern_in(Scalar::kInt32, got, want).find(told), std::string::npos);
+  EXPECT_NE(pattern_in(Scalar::kInt64, wide_got, wide_want).find(told), std::string::npos);
 }
 
 TEST(DeclaredCheck, SaysWhereNaNAndInfinityComeFrom) {
