@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/terminal.h"
 #include "cli/batch_commands.h"
 #include "course/record/events.h"
 #include "course/slurm/rounds.h"
@@ -123,7 +124,7 @@ int status(const fs::path& run, double every_s, bool as_json) {
     return kExitGraded;
   }
   for (;;) {
-    if (isatty(STDOUT_FILENO) == 1) fmt::print("\033[H\033[2J");
+    if (takes_escape_codes(STDOUT_FILENO)) fmt::print("\033[H\033[2J");
     if (print_status(run)) return kExitGraded;
     std::fflush(stdout);
     for (double slept = 0; slept < every_s; slept += 0.1) {

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/terminal.h"
 #include "base/toolchain.h"
 #include "cli/failure_text.h"
 #include "judge/compile/submission.h"
@@ -22,19 +23,30 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kReportTick{200};
 constexpr std::chrono::seconds kReportQuiet{5};  // without a terminal: the longest without a line
-constexpr std::size_t kLongestMessage = 240;
+constexpr std::size_t kLongestMessage = 110;     // of the last line: the whole message stands above
 
-std::string repeat_command(const json& record) {
+std::string repeat_command(const StudentRun& run, const json& record) {
   const bool whole_lab = record.at("outcome").at("verdict") == "compile_error";
-  return test_command(record.at("lab"), whole_lab ? "" : record.at("case").at("id").get<std::string>());
+  return test_command(record.at("lab"), whole_lab ? "" : record.at("case").at("id").get<std::string>(),
+                      run.folder().parent_path());
 }
 
-bool has_makefile() {
-  return std::filesystem::exists(project_root() / "Makefile");
+// Whether make judges what lies in this folder: its targets know the tree's own submissions alone.
+bool make_judges(const std::filesystem::path& labs) {
+  std::error_code failed;
+  return std::filesystem::exists(project_root() / "Makefile") &&
+         std::filesystem::equivalent(labs, project_root() / "student", failed);
+}
+
+// "" for the folder that is taken where none is named, else " --folder X".
+std::string folder_option(const std::filesystem::path& labs) {
+  std::error_code failed;
+  const bool is_usual = std::filesystem::equivalent(labs, project_root() / "student", failed);
+  return is_usual ? "" : " --folder " + labs.string();
 }
 
 std::string submit_command(const StudentRun& run) {
-  if (has_makefile()) return "make submit LAB=" + run.lab();
+  if (make_judges(run.folder().parent_path())) return "make submit LAB=" + run.lab();
   return fmt::format("{} submit {} --lab {}", own_command(), run.folder().string(), run.lab());
 }
 
@@ -46,12 +58,13 @@ std::string list_of(const std::vector<std::string>& names) {
 
 std::string one_line(std::string text) {
   if (const std::size_t end = text.find('\n'); end != std::string::npos) text.resize(end);
-  if (text.size() > kLongestMessage) text = text.substr(0, kLongestMessage) + " ...";
-  return text;
+  if (text.size() <= kLongestMessage) return text;
+  const std::size_t end = text.rfind(' ', kLongestMessage);
+  return text.substr(0, end == std::string::npos ? kLongestMessage : end) + " ...";
 }
 
-std::string mistake_text(const Mistake& mistake) {
-  std::string text = failure_text(mistake.record, repeat_command(mistake.record));
+std::string mistake_text(const StudentRun& run, const Mistake& mistake) {
+  std::string text = failure_text(mistake.record, repeat_command(run, mistake.record));
   if (mistake.other_cases.empty()) return text;
   return text + fmt::format("    the same in {} other case{}: {}\n", mistake.other_cases.size(),
                             mistake.other_cases.size() == 1 ? "" : "s", list_of(mistake.other_cases));
@@ -94,15 +107,17 @@ Count count(const std::vector<json>& records) {
 
 }  // namespace
 
-std::string test_command(const std::string& lab, const std::string& case_id) {
-  const bool by_make = has_makefile();
-  std::string command = (by_make ? "make test LAB=" : own_command() + " test ") + lab;
+std::string test_command(const std::string& lab, const std::string& case_id,
+                         const std::filesystem::path& labs) {
+  const bool by_make = make_judges(labs);
+  std::string command = by_make ? "make test" : own_command() + " test";
+  if (!lab.empty()) command += (by_make ? " LAB=" : " ") + lab;
   if (!case_id.empty()) command += (by_make ? " CASE=" : " --case ") + case_id;
-  return command;
+  return by_make ? command : command + folder_option(labs);
 }
 
 StudentReport::StudentReport(std::vector<std::shared_ptr<StudentRun>> runs)
-    : runs_(std::move(runs)), terminal_(isatty(STDOUT_FILENO) == 1), last_output_(Clock::now()) {
+    : runs_(std::move(runs)), terminal_(takes_escape_codes(STDOUT_FILENO)), last_output_(Clock::now()) {
   ticker_ = std::jthread([this](const std::stop_token& stop) { tick(stop); });
 }
 
@@ -132,8 +147,10 @@ void StudentReport::tick(const std::stop_token& stop) {
       const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
       print(standing().substr(0, known ? size.ws_col - 1 : 79));
       line_shown_ = true;
-    } else if (Clock::now() - last_output_ > kReportQuiet) {
-      print(standing() + "\n");
+    } else if (const std::string now = standing();
+               now != last_standing_ && Clock::now() - last_output_ > kReportQuiet) {
+      last_standing_ = now;
+      print(now + "\n");
     }
   }
 }
@@ -189,7 +206,7 @@ void StudentReport::print_mistakes(const StudentRun& run) {
   const std::vector<json> records = run.records();
   if (unwritten_ > 0)
     print(fmt::format("  not written yet: {} case{}\n", unwritten_, unwritten_ == 1 ? "" : "s"));
-  for (const Mistake& mistake : sort_by_mistake(records)) print(mistake_text(mistake));
+  for (const Mistake& mistake : sort_by_mistake(records)) print(mistake_text(run, mistake));
   if (const std::string stopped = run.stopped_at(); !stopped.empty() && records.size() < run.total()) {
     print(fmt::format(
         "  stopped at the time limit of {}: {} more cases of {} were not run (an official run goes "
@@ -216,7 +233,7 @@ std::string StudentReport::last_line() const {
       const json& first = mistakes.front().record;
       return fmt::format("fix first ({} of {} cases of {} fail): {}: {} -- again: {}", counted.failed,
                          records.size(), lab, first.at("outcome").at("verdict").get<std::string>(),
-                         one_line(first.at("outcome").value("message", "")), repeat_command(first));
+                         one_line(first.at("outcome").value("message", "")), repeat_command(run, first));
     }
     if (counted.right > 0) right += fmt::format("{}{} ({})", right.empty() ? "" : ", ", lab, counted.right);
     if (counted.unwritten > 0)
@@ -228,7 +245,7 @@ std::string StudentReport::last_line() const {
   if (unwritten.empty())
     return fmt::format("all cases are right: {}; hand it in: {}", right, submit_command(*runs_.front()));
   return fmt::format("{}write next: {}, then: {}", right.empty() ? "" : "right so far: " + right + "; ",
-                     unwritten, has_makefile() ? "make test" : own_command() + " test");
+                     unwritten, test_command("", "", runs_.front()->folder().parent_path()));
 }
 
 }  // namespace warpgrade

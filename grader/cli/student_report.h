@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -15,9 +16,10 @@
 
 namespace warpgrade {
 
-// The command that judges a lab again, or one of its cases where `case_id` is not empty: by make where the
-// project has a Makefile, else by this program.
-std::string test_command(const std::string& lab, const std::string& case_id);
+// The command that judges what lies in `labs` again: every lab, one where `lab` is not empty, or one of its
+// cases. By make where the project has a Makefile and `labs` is its own folder, else by this program.
+std::string test_command(const std::string& lab, const std::string& case_id,
+                         const std::filesystem::path& labs);
 
 class StudentReport {
  public:
@@ -52,6 +54,7 @@ class StudentReport {
   mutable std::mutex mutex_;
   bool terminal_;
   bool line_shown_ = false;
+  std::string last_standing_;  // without a terminal: the last line of its kind, which is not repeated
   std::chrono::steady_clock::time_point last_output_;
   std::jthread ticker_;
 };

@@ -67,6 +67,12 @@ void warn_of_unwritten_stub(const Submission& submission) {
       text);
 }
 
+// The folder of labs that the submission lies in, where `test` would find it; else the usual one.
+fs::path labs_folder(const fs::path& submission, const std::string& lab) {
+  const fs::path folder = fs::absolute(submission).lexically_normal();
+  return folder.filename() == lab ? folder.parent_path() : project_root() / "student";
+}
+
 int submit(const SubmitOptions& options) {
   find_lab(options.lab);
   const Submission submission = read_submission(options.submission, options.lab, Role::kStudent);
@@ -94,7 +100,8 @@ int submit(const SubmitOptions& options) {
              packed.hash.substr(0, 12));
   warn_of_unwritten_stub(submission);
   fmt::print("it {}; this command tells whether it is right: {}\n",
-             compiled.ok() ? "compiles" : "does not compile", test_command(options.lab, ""));
+             compiled.ok() ? "compiles" : "does not compile",
+             test_command(options.lab, "", labs_folder(submission.directory, options.lab)));
   return kExitGraded;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/elapsed.h"
+#include "base/terminal.h"
 #include "base/text.h"
 
 namespace warpgrade {
@@ -19,7 +20,7 @@ constexpr std::chrono::seconds kQuiet{5};  // without a terminal: the longest wi
 
 }  // namespace
 
-VerifyProgress::VerifyProgress() : terminal_(isatty(STDERR_FILENO) == 1), last_line_(Clock::now()) {
+VerifyProgress::VerifyProgress() : terminal_(takes_escape_codes(STDERR_FILENO)), last_line_(Clock::now()) {
   ticker_ = std::jthread([this](const std::stop_token& stop) { tick(stop); });
 }
 

@@ -4,58 +4,10 @@
 #include <utility>
 
 #include "cudart/arrays.h"
-#include "cudart/errors.h"
+#include "cudart/refused_copy.h"
 
 namespace warpgrade::cudart {
 namespace {
-
-enum class Side { host, device };
-
-// Where a pointer points, as cudaMemcpyKind needs it: managed, pinned and registered memory is on both sides.
-bool may_be(const void* pointer, Side side) {
-  const auto address = reinterpret_cast<uint64_t>(pointer);
-  const auto range = backend().find(address);
-  if (range && !range->freed && range->is_on_both_sides()) return true;
-  const bool on_device = range.has_value() || backend().is_device_address(address);
-  return (side == Side::device) == on_device;
-}
-
-std::string side_of(const void* pointer) {
-  if (pointer == nullptr) return "a null pointer";
-  if (!may_be(pointer, Side::device)) return "host memory";
-  const std::string name = backend().name_of(reinterpret_cast<uint64_t>(pointer));
-  return name.empty() ? "device memory" : "device memory (" + name + ")";
-}
-
-const char* direction_name(bool from_device, bool to_device) {
-  return from_device ? (to_device ? "cudaMemcpyDeviceToDevice" : "cudaMemcpyDeviceToHost")
-                     : (to_device ? "cudaMemcpyHostToDevice" : "cudaMemcpyHostToHost");
-}
-
-// A copy whose direction is not that of its pointers, or one of them null.
-cudaError_t refuse_copy(const void* dst, const void* src, size_t bytes, cudaMemcpyKind kind) {
-  HostFinding finding;
-  finding.kind = HostFinding::Kind::invalid_copy;
-  finding.bytes = bytes;
-  finding.message = "a copy of " + std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes") + " from " +
-                    side_of(src) + " to " + side_of(dst) + " was not made: ";
-  if (dst == nullptr || src == nullptr) {
-    finding.message += "a pointer is null";
-    finding.advice = "Did the cudaMalloc or malloc before it succeed, and was its pointer passed on?";
-  } else {
-    const char* right = direction_name(may_be(src, Side::device), may_be(dst, Side::device));
-    finding.message += std::string("its direction is ") +
-                       direction_name(kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice,
-                                      kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) +
-                       ", and these pointers need " + right;
-    finding.advice =
-        std::string("Pass ") + right + ", or exchange destination and source: the destination stands first.";
-  }
-  finding.message += std::string(" (") + cudaGetErrorName(cudaErrorInvalidValue) + ": " +
-                     cudaGetErrorString(cudaErrorInvalidValue) + ")";
-  backend().report(finding);
-  return cudaErrorInvalidValue;
-}
 
 cudaError_t check_direction(const void* dst, const void* src, size_t bytes, cudaMemcpyKind kind) {
   if (dst == nullptr || src == nullptr) return refuse_copy(dst, src, bytes, kind);
@@ -72,6 +24,7 @@ cudaError_t copy_bytes(void* dst, const void* src, size_t bytes, cudaMemcpyKind 
                        bool waits) {
   if (bytes == 0) return cudaSuccess;
   if (const cudaError_t error = check_direction(dst, src, bytes, kind); error != cudaSuccess) return error;
+  report_overlap({{reinterpret_cast<uint64_t>(dst)}, {reinterpret_cast<uint64_t>(src)}, bytes});
   return backend().copy(dst, src, bytes, stream, waits);
 }
 
@@ -126,6 +79,7 @@ cudaError_t copy_3d(const cudaMemcpy3DParms& copy, StreamId stream, bool waits) 
     const cudaError_t error = check_direction(at(to), at(from), rows.width, copy.kind);
     if (error != cudaSuccess) return error;
   }
+  report_overlap(rows);
   return backend().copy_rows(rows, stream, waits);
 }
 
@@ -163,7 +117,8 @@ Fill fill_of(const cudaMemsetParams& fill) {
 cudaError_t fill_elements(const cudaMemsetParams& fill, StreamId stream) {
   if (fill.width == 0 || fill.height == 0) return cudaSuccess;
   for (size_t y = 0; y < fill.height; ++y) {
-    if (!may_be(static_cast<char*>(fill.dst) + y * fill.pitch, Side::device)) return cudaErrorInvalidValue;
+    const char* row = static_cast<char*>(fill.dst) + y * fill.pitch;
+    if (!may_be(row, Side::device)) return refuse_fill(row, fill.width * fill.elementSize);
   }
   return backend().fill(fill_of(fill), stream);
 }

@@ -1,5 +1,9 @@
 #include "cudart/kernels.h"
 
+#include <cxxabi.h>
+
+#include <cstdlib>
+
 #include "cudart/current_device.h"
 
 namespace warpgrade::cudart {
@@ -54,6 +58,18 @@ cudaError_t Registry::find_variable(const void* host_symbol, MemoryRange& variab
   const auto found = variables_.find(host_symbol);
   if (found == variables_.end()) return cudaErrorInvalidSymbol;
   return backend().find_variable(found->second.module, found->second.name, variable);
+}
+
+std::string Registry::name_of_variable(const void* host_symbol) {
+  std::lock_guard lock(mutex_);
+  const auto found = variables_.find(host_symbol);
+  if (found == variables_.end()) return "";
+  if (!found->second.name.starts_with("_Z")) return found->second.name;  // "x" would become a type
+  int status = 0;
+  char* demangled = abi::__cxa_demangle(found->second.name.c_str(), nullptr, nullptr, &status);
+  const std::string name = demangled != nullptr ? demangled : found->second.name;
+  std::free(demangled);
+  return name;
 }
 
 }  // namespace warpgrade::cudart

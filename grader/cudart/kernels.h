@@ -36,6 +36,8 @@ class Registry {
   cudaError_t resolve(const void* host_symbol, Kernel** kernel);
   // cudaErrorInvalidSymbol when there is none.
   cudaError_t find_variable(const void* host_symbol, MemoryRange& variable);
+  // For people; empty when there is none.
+  std::string name_of_variable(const void* host_symbol);
 
  private:
   struct Variable {

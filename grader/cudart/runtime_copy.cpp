@@ -9,6 +9,7 @@
 #include "cudart/host_access.h"
 #include "cudart/host_functions.h"
 #include "cudart/kernels.h"
+#include "cudart/refused_copy.h"
 
 namespace warpgrade::cudart {
 namespace {
@@ -118,13 +119,14 @@ cudaMemcpy3DParms without_devices(const cudaMemcpy3DPeerParms& copy) {
   return plain;
 }
 
-// The address of `bytes` at an offset in a symbol; 0 when they are not inside it.
+// The address of `bytes` at an offset in a symbol; one that is not there, or too small, is reported.
 cudaError_t symbol_range(const void* symbol, size_t offset, size_t bytes, void** address) {
   MemoryRange variable;
   const cudaError_t error = Registry::instance().find_variable(symbol, variable);
-  if (error != cudaSuccess) return error;
+  if (error != cudaSuccess) return refuse_symbol(symbol, offset, bytes, error);
   const uint64_t size = variable.end - variable.begin;
-  if (offset > size || bytes > size - offset) return cudaErrorInvalidValue;
+  if (offset > size || bytes > size - offset)
+    return refuse_symbol(symbol, offset, bytes, cudaErrorInvalidValue);
   *address = reinterpret_cast<void*>(variable.begin + offset);
   return cudaSuccess;
 }
@@ -247,7 +249,10 @@ cudaError_t cudaMemcpyFromSymbol(void* dst, const void* symbol, size_t bytes, si
 
 cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
   CUDART_RETURN_IF_STICKY();
-  return record(symbol_range(symbol, 0, 0, address));
+  MemoryRange variable;
+  const cudaError_t error = Registry::instance().find_variable(symbol, variable);
+  if (error == cudaSuccess) *address = reinterpret_cast<void*>(variable.begin);
+  return record(error);
 }
 cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol) {
   MemoryRange variable;

@@ -13,6 +13,7 @@
 #include "cudart/kernel_call.h"
 #include "cudart/kernels.h"
 #include "cudart/packed_arguments.h"
+#include "cudart/refused_launch.h"
 
 namespace warpgrade::cudart {
 namespace {
@@ -32,8 +33,6 @@ constexpr cudaError_t kBadDimensions =
 constexpr cudaError_t kUnknownKernel =
     CUDART_VERSION >= 13000 ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
 
-constexpr unsigned kMaxGridX = 0x7fffffff, kMaxGridYZ = 65535, kMaxBlockZ = 64, kMaxThreadsPerBlock = 1024;
-
 cudaError_t check_dimensions(dim3 grid, dim3 block) {
   const uint64_t threads = uint64_t(block.x) * block.y * block.z;
   const bool block_ok = threads > 0 && threads <= kMaxThreadsPerBlock && block.x <= kMaxThreadsPerBlock &&
@@ -41,15 +40,6 @@ cudaError_t check_dimensions(dim3 grid, dim3 block) {
   const bool grid_ok = grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= kMaxGridX &&
                        grid.y <= kMaxGridYZ && grid.z <= kMaxGridYZ;
   return block_ok && grid_ok ? cudaSuccess : kBadDimensions;
-}
-
-// Which axis of the grid is no multiple of the cluster's; 3: none.
-int uneven_axis(const KernelCall& call, const ClusterSize& cluster) {
-  const uint32_t grid[] = {call.grid.x, call.grid.y, call.grid.z};
-  for (int axis = 0; axis < 3; ++axis) {
-    if (grid[axis] % cluster[static_cast<size_t>(axis)] != 0) return axis;
-  }
-  return 3;
 }
 
 cudaError_t check_cluster(const KernelCall& call, const KernelFacts& facts) {
@@ -64,15 +54,13 @@ cudaError_t check_resources(const Kernel& kernel, const KernelCall& call) {
   const auto allowed = static_cast<size_t>(std::max(0, facts.max_dynamic_shared));
   if (call.dynamic_shared > allowed) return cudaErrorInvalidValue;
   const uint32_t threads = call.block.x * call.block.y * call.block.z;
-  if (threads > static_cast<uint32_t>(facts.max_threads)) return cudaErrorInvalidValue;
+  if (threads > static_cast<uint32_t>(facts.max_threads)) {
+    if (!takes_too_many_registers(facts, threads)) return cudaErrorInvalidValue;
+    return call.cooperative ? cudaErrorCooperativeLaunchTooLarge : cudaErrorLaunchOutOfResources;
+  }
   if (!call.cooperative) return cudaSuccess;
-  int blocks = 0;
-  const cudaError_t error =
-      backend().occupancy(kernel.id, static_cast<int>(threads), call.dynamic_shared, 0, blocks);
-  if (error != cudaSuccess) return error;
-  const auto multiprocessors =
-      static_cast<uint64_t>(backend().device().attributes[cudaDevAttrMultiProcessorCount]);
-  const uint64_t resident = static_cast<uint64_t>(blocks) * multiprocessors;
+  uint64_t resident = 0;
+  if (const cudaError_t error = resident_blocks(kernel, call, resident); error != cudaSuccess) return error;
   const bool fits = uint64_t(call.grid.x) * call.grid.y * call.grid.z <= resident;
   return fits ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
 }
@@ -104,100 +92,41 @@ cudaError_t start(const Kernel& kernel, const KernelCall& call, void* const* arg
   return backend().launch(launch, buffer);
 }
 
-std::string text_of(dim3 size) {
-  return "(" + std::to_string(size.x) + "," + std::to_string(size.y) + "," + std::to_string(size.z) + ")";
-}
-
-// Empty where the cluster is right.
-std::string what_is_wrong_with_cluster(const KernelCall& call, const KernelFacts& facts) {
-  const ClusterSize cluster = cluster_of(call.attributes, facts.cluster);
-  if (blocks_of(cluster) > most_cluster_blocks(facts))
-    return "a cluster has " + std::to_string(blocks_of(cluster)) + " blocks, and may have at most " +
-           std::to_string(most_cluster_blocks(facts));
-  const int axis = uneven_axis(call, cluster);
-  if (axis == 3) return "";
-  const uint32_t grid[] = {call.grid.x, call.grid.y, call.grid.z};
-  return std::string("the grid's ") + "xyz"[axis] + " is " + std::to_string(grid[axis]) +
-         ", and must be a multiple of the cluster's, which is " +
-         std::to_string(cluster[static_cast<size_t>(axis)]);
-}
-
-// Which number of a launch that is refused is wrong, and what its limit is.
-std::string what_is_wrong(const KernelCall& call) {
-  const auto number = [](const char* what, uint64_t is, const char* bound, uint64_t limit) {
-    return std::string(what) + " is " + std::to_string(is) + ", and must be " + bound + " " +
-           std::to_string(limit);
-  };
-  const dim3 &grid = call.grid, &block = call.block;
-  struct Axis {
-    const char* what;
-    uint64_t is, limit;
-  };
-  const Axis axes[] = {{"the grid's x", grid.x, kMaxGridX},
-                       {"the grid's y", grid.y, kMaxGridYZ},
-                       {"the grid's z", grid.z, kMaxGridYZ},
-                       {"the block's x", block.x, kMaxThreadsPerBlock},
-                       {"the block's y", block.y, kMaxThreadsPerBlock},
-                       {"the block's z", block.z, kMaxBlockZ}};
-  for (const Axis& axis : axes) {
-    if (axis.is == 0) return number(axis.what, axis.is, "at least", 1);
-  }
-  const uint64_t threads = uint64_t(block.x) * block.y * block.z;
-  if (threads > kMaxThreadsPerBlock)
-    return number("the number of threads in a block", threads, "at most", kMaxThreadsPerBlock);
-  for (const Axis& axis : axes) {
-    if (axis.is > axis.limit) return number(axis.what, axis.is, "at most", axis.limit);
-  }
-  Kernel* kernel = nullptr;
-  if (Registry::instance().resolve(call.function, &kernel) != cudaSuccess)
-    return "it has no code for this device";
-  const KernelFacts& facts = kernel->facts;
-  if (const std::string cluster = what_is_wrong_with_cluster(call, facts); !cluster.empty()) return cluster;
-  if (threads > static_cast<uint64_t>(facts.max_threads))
-    return number("the number of threads in a block", threads, "for this kernel at most",
-                  static_cast<uint64_t>(facts.max_threads));
-  const auto allowed = static_cast<size_t>(std::max(0, facts.max_dynamic_shared));
-  if (call.dynamic_shared > allowed)
-    return number("the number of bytes of dynamic shared memory", call.dynamic_shared,
-                  ("beside " + std::to_string(facts.static_shared) + " static ones at most").c_str(),
-                  allowed);
-  return "its blocks do not all fit onto the device at once";
-}
-
-// A launch that is refused leaves nothing but an error code, which many programs never look at.
 cudaError_t refuse(cudaError_t error, const KernelCall& call) {
-  const Kernel* kernel = Registry::instance().find_kernel(call.function);
-  if (kernel == nullptr || error == cudaErrorNotSupported) return record(error);
-  HostFinding finding;
-  finding.kind = HostFinding::Kind::invalid_launch;
-  finding.kernel = kernel->name;
-  finding.message = "the kernel was not started: " + what_is_wrong(call) + " (grid " + text_of(call.grid) +
-                    ", block " + text_of(call.block) + ", " + std::to_string(call.dynamic_shared) +
-                    " bytes of dynamic shared memory; " + cudaGetErrorName(error) + ": " +
-                    cudaGetErrorString(error) + ")";
-  finding.advice =
-      "Look at cudaGetLastError() after each launch. A block has at most 1024 threads, a grid at least one "
-      "block, and more than 48 KB of shared memory take "
-      "cudaFuncSetAttribute(cudaFuncAttributeMaxDynamicSharedMemorySize).";
-  backend().report(finding);
+  report_refused_launch(error, call);
   return record(error);
 }
 
-cudaError_t refuse_missing_argument(const Kernel& kernel, size_t missing) {
-  HostFinding finding;
-  finding.kind = HostFinding::Kind::invalid_launch;
-  finding.kernel = kernel.name;
-  finding.message = "the kernel was not started: it has " + std::to_string(kernel.facts.parameters.size()) +
-                    " parameters, and no argument is given for number " + std::to_string(missing) +
-                    " (cudaErrorInvalidValue)";
-  finding.advice = "Pass a pointer to each parameter; only a kernel without parameters takes none.";
-  backend().report(finding);
-  return cudaErrorInvalidValue;
+constexpr uint64_t kFirstPage = 4096;  // where no variable of a program lies
+
+// What is wrong with argument `k` of a list; empty where it may be the address of a value.
+std::string wrong_argument(void* const* arguments, size_t k) {
+  const auto address = reinterpret_cast<uint64_t>(arguments == nullptr ? nullptr : arguments[k]);
+  const std::string number = "number " + std::to_string(k);
+  if (address == 0) return "no argument is given for " + number;
+  if (address < kFirstPage)
+    return "the argument for " + number + " is no address, but " + std::to_string(address);
+  if (!backend().is_device_address(address)) return "";
+  const auto range = backend().find(address);
+  if (range && range->is_on_both_sides()) return "";
+  return "the argument for " + number + " is an address on the device, where the host cannot read it";
 }
 
-cudaError_t find_missing_argument(const Kernel& kernel, void* const* arguments) {
+// The list of arguments holds the address of each one.
+cudaError_t check_list(const Kernel& kernel, void* const* arguments) {
   for (size_t k = 0; k < kernel.facts.parameters.size(); ++k) {
-    if (arguments == nullptr || arguments[k] == nullptr) return refuse_missing_argument(kernel, k);
+    const std::string wrong = wrong_argument(arguments, k);
+    if (wrong.empty()) continue;
+    HostFinding finding;
+    finding.kind = HostFinding::Kind::invalid_launch;
+    finding.kernel = kernel.name;
+    finding.message = "the kernel was not started: it has " + std::to_string(kernel.facts.parameters.size()) +
+                      " parameters, and " + wrong + " (cudaErrorInvalidValue)";
+    finding.advice =
+        "For each parameter the list holds the address of the variable with its value: `void* arguments[] = "
+        "{&pointer, &count};`. Only a kernel without parameters takes no list.";
+    backend().report(finding);
+    return cudaErrorInvalidValue;
   }
   return cudaSuccess;
 }
@@ -230,8 +159,7 @@ cudaError_t launch(const KernelCall& call, void* const* arguments, cudaStream_t 
   if (const cudaError_t error = find_kernel(call, &kernel); error != cudaSuccess) return refuse(error, call);
   if (const int device = device_of_stream(handle); device != call.device)
     return refuse_foreign_stream(*kernel, device);
-  if (const cudaError_t error = find_missing_argument(*kernel, arguments); error != cudaSuccess)
-    return record(error);
+  if (const cudaError_t error = check_list(*kernel, arguments); error != cudaSuccess) return record(error);
   if (no_capture() && nothing_is_held()) return record(start(*kernel, call, arguments, stream->in_backend));
   const auto node = [&] { return KernelNode{call, copy_arguments(call, arguments), {}}; };
   if (const auto kept = captured(handle, node)) return record(*kept);
@@ -277,7 +205,7 @@ cudaError_t check_arguments(const KernelCall& call, void* const* arguments) {
   const ScopedDevice device(call.device);
   Kernel* kernel = nullptr;
   if (const cudaError_t error = find_kernel(call, &kernel); error != cudaSuccess) return error;
-  return find_missing_argument(*kernel, arguments);
+  return check_list(*kernel, arguments);
 }
 
 cudaError_t find_packed(const KernelCall& call, void* const* extra, std::vector<void*>& arguments) {

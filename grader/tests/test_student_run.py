@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -39,7 +40,10 @@ def test_all_labs_are_tested_and_what_does_not_compile_is_said_once(student: Pat
     assert "the same in 12 other cases: complete-31, " in done.stdout
     assert "histogram: 11 cases\n  not written yet: 11 cases" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("fix first (13 of 13 cases of apsp fail): compile_error: apsp.cu(1)")
-    assert done.stdout.splitlines()[-1].endswith("again: make test LAB=apsp")
+    again = done.stdout.splitlines()[-1].split("again: ")[1]
+    assert again.endswith(f" test apsp --folder {student}"), again
+    repeated = subprocess.run(shlex.split(again), cwd=ROOT, capture_output=True, text=True, check=False)
+    assert repeated.returncode == 3 and COMPLAINT in repeated.stdout, repeated.stdout + repeated.stderr
 
 
 def test_a_case_that_one_lab_has_is_found_without_naming_the_lab(student: Path) -> None:
@@ -117,7 +121,9 @@ def test_a_right_program_ends_with_the_command_that_hands_it_in(tmp_path: Path) 
     folder = spmm_folder(tmp_path, SPMM.replace("OFFSET", OFFSET) + LAUNCH)
     done = student_test(f"--folder={folder}", "--case=synth-*-k32")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1] == "all cases are right: spmm (11); hand it in: make submit LAB=spmm"
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("all cases are right: spmm (11); hand it in: ")
+    assert last.endswith(f" submit {folder / 'spmm'} --lab spmm"), last
     seconds = [float(line.split()[-2]) for line in done.stdout.splitlines() if line.startswith("  ok")]
     assert len(seconds) == 11
     assert sum(second > 0 for second in seconds) > 5, done.stdout
@@ -157,7 +163,8 @@ def test_an_endless_loop_ends_the_labs_run_in_seconds(tmp_path: Path) -> None:
     assert done.stdout.count("time_limit") <= 4, done.stdout
     assert "stopped at the time limit of synth-uniform-k32: 10 more cases" in done.stdout
     assert "warp instructions" in done.stdout
-    assert done.stdout.splitlines()[-1].endswith("again: make test LAB=spmm CASE=synth-uniform-k32")
+    again = f" test spmm --case synth-uniform-k32 --folder {folder}"
+    assert done.stdout.splitlines()[-1].endswith(again), done.stdout
 
 
 def test_one_mistake_in_many_cases_is_told_once_with_their_names(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@
 
 #include <cstdio>
 
+#include "base/terminal.h"
 #include "base/text.h"
 
 namespace warpgrade {
 
-Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(bool quiet) : quiet_(quiet), terminal_(takes_escape_codes(STDERR_FILENO)) {}
 
 Progress::~Progress() {
   const std::lock_guard lock(mutex_);

@@ -192,7 +192,14 @@ Outcome CaseJudge::judge_submission() {
 
 std::optional<Outcome> CaseJudge::checked_run() {
   if (auto fault = run_once(refresh_for_check())) return fault;
-  return verify_checked_run();
+  auto wrong = verify_checked_run();
+  if (!wrong) ++right_runs_;
+  if (wrong && wrong->verdict == verdicts::kWrongAnswer && right_runs_ > 0)
+    wrong->message += fmt::format(
+        "; {} run{} of this case before {} right: does a later run skip work, or use what an earlier run "
+        "left?",
+        right_runs_, right_runs_ == 1 ? "" : "s", right_runs_ == 1 ? "was" : "were");
+  return wrong;
 }
 
 std::optional<Outcome> CaseJudge::judge_in_order() {

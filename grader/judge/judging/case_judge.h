@@ -223,6 +223,7 @@ class CaseJudge {
   std::optional<double> plan_ms_;                   // of the last plan; of none that failed
   std::optional<std::uint64_t> plan_device_bytes_;  // that it holds; an executor counts them
   int repetitions_ = 0, seeds_ = 0;
+  int right_runs_ = 0;  // checked ones
 };
 
 }  // namespace warpgrade

@@ -60,8 +60,7 @@ const std::map<std::string, Meaning>& meanings() {
        {kRuntimeError, "unsupported_on_emulator", kRefused, "the emulator cannot run this: it needs a GPU"}},
       {"invalid_launch",
        {kRuntimeError, "invalid_launch", kRefused, "a kernel was not started: its launch is invalid"}},
-      {"invalid_copy",
-       {kRuntimeError, "invalid_copy", kRefused, "a copy was not made: its arguments are invalid"}},
+      {"invalid_copy", {kRuntimeError, "invalid_copy", kRefused, "the arguments of a copy are invalid"}},
       {"invalid_free",
        {kRuntimeError, "invalid_free", kRefused, "frees a pointer that no allocation returned"}},
       {"host_copy_overrun",
@@ -83,6 +82,8 @@ const std::map<std::string, Meaning>& meanings() {
       {"global_race", {kWrongAnswer, "race", kSuspect, "threads race for the same place in global memory"}},
       {"uninitialized_read",
        {kWrongAnswer, "uninitialized_read", kSuspect, "reads memory that nobody has written"}},
+      {"aliased_shared",
+       {kWrongAnswer, "aliased_shared", kHint, "two dynamic shared arrays begin at the same address"}},
       {"early_exit",
        {kWrongAnswer, "early_exit", kHint, "threads have returned before a barrier that others reach"}},
       {"device_memory_leak",
@@ -188,8 +189,10 @@ void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
   const std::vector<KnownFinding> findings = understood(order_diagnostics(diagnostics));
   if (findings.empty()) return;
   const KnownFinding& first = findings.front();
-  const bool returned_error = outcome.verdict == verdicts::kRuntimeError &&
-                              (outcome.reason == "cuda_error" || outcome.reason == "crashed");
+  // A program that looks at errors ends itself with an exit code when a kernel has failed.
+  const bool returned_error =
+      outcome.verdict == verdicts::kRuntimeError &&
+      (outcome.reason == "cuda_error" || outcome.reason == "crashed" || outcome.reason == "exited_early");
   const bool left_out = outcome.verdict == verdicts::kNotImplemented && first.kind == "unsupported";
   const bool wrong = outcome.verdict == verdicts::kWrongAnswer;
   const bool ended = first.effect == Effect::kEnds && (outcome.accepted() || wrong || returned_error);

@@ -1,6 +1,7 @@
 // Each mistake of the corpus is one report of its kind at its line, and none once it is mended.
 //
 // A file marks its mistake with `// MISTAKE: kind`. A race has two places: one of them is the marked line.
+// `// CURE: words` names words that the report's advice must have: the cure of this mistake, not another's.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -21,18 +22,26 @@ using nlohmann::json;
 struct Mark {
   std::string kind;
   int line = 0;
+  std::string cure;  // empty: not said
 };
 
+// What stands behind a sign in a line; empty where the sign does not stand there.
+std::string behind(const std::string& line, const std::string& sign) {
+  const size_t at = line.find(sign);
+  return at == std::string::npos ? "" : line.substr(at + sign.size());
+}
+
 Mark mark_of(const fs::path& file) {
-  const std::string sign = "// MISTAKE: ";
+  Mark mark;
   std::ifstream text(file);
   int number = 0;
   for (std::string line; std::getline(text, line);) {
     ++number;
-    if (const size_t at = line.find(sign); at != std::string::npos)
-      return {line.substr(at + sign.size()), number};
+    if (const std::string cure = behind(line, "// CURE: "); !cure.empty()) mark.cure = cure;
+    if (const std::string kind = behind(line, "// MISTAKE: "); !kind.empty() && mark.line == 0)
+      mark.kind = kind, mark.line = number;
   }
-  return {};
+  return mark;
 }
 
 std::string run(const std::string& program) {
@@ -81,6 +90,9 @@ class MistakeTest : public testing::Test {
     EXPECT_TRUE(is_at(findings[0], file_.filename().string(), mark.line)) << "want line " << mark.line << "\n"
                                                                           << output;
     EXPECT_FALSE(findings[0].value("advice", "").empty());
+    EXPECT_NE(findings[0].value("advice", "").find(mark.cure), std::string::npos)
+        << "want the cure: " << mark.cure << "\n"
+        << output;
   }
 
  private:

@@ -361,6 +361,72 @@ TEST(DeclaredCheck, SaysWhatTheWrongCellsHaveInCommon) {
       "the wrong cells are the last 232 of 1000: does the program process a block or tile that is not full?");
 }
 
+template <typename Got, typename Want>
+std::string pattern_in(Scalar type, std::vector<Got> got, std::vector<Want> want) {
+  Compared<Got, Want> one(type, std::move(got), std::move(want));
+  one.check.kind = CheckKind::kTolerance;
+  one.check.relative = 1e-6;
+  return pattern_of(one.view(), compare(one.view(), 1));
+}
+
+TEST(DeclaredCheck, SaysThatASumWasFormedIn32Bits) {
+  const std::vector<std::int64_t> want{10737418235000, -6000000000, 4294967296};
+  std::vector<std::int64_t> got;
+  for (const std::int64_t value : want) got.push_back(static_cast<std::int32_t>(value));
+  EXPECT_NE(pattern_in(Scalar::kInt64, got, want).find("the last 32 bits of the right values"),
+            std::string::npos);
+  const std::vector<std::int64_t> small{5, 6}, others{7, 9};
+  EXPECT_EQ(pattern_in(Scalar::kInt64, small, others), "") << "of values that 32 bits hold nothing is known";
+}
+
+TEST(DeclaredCheck, SaysThatAnOutputWasAddedToAndNotSet) {
+  const auto poison = std::bit_cast<std::int32_t>(0xFFFEDEADu);
+  const auto wide_poison = std::bit_cast<std::int64_t>(0xFFFEDEADFFFEDEADull);
+  const std::vector<std::int32_t> want{7, 90}, got{poison + 7, poison + 90};
+  const std::vector<std::int64_t> wide_want{3}, wide_got{wide_poison + 3};
+  const std::string told = "added to what out held before";
+  EXPECT_NE(pattern_in(Scalar::kInt32, got, want).find(told), std::string::npos);
+  EXPECT_NE(pattern_in(Scalar::kInt64, wide_got, wide_want).find(told), std::string::npos);
+}
+
+TEST(DeclaredCheck, SaysWhereNaNAndInfinityComeFrom) {
+  const auto of = [](float value) {
+    return pattern_in<float, double>(Scalar::kFp32, {value, value}, {1, 2});
+  };
+  const std::string nan = of(std::nanf("")), infinite = of(INFINITY);
+  EXPECT_NE(nan.find("read before it was set"), std::string::npos) << nan;
+  EXPECT_NE(nan.find("88.73"), std::string::npos) << nan;
+  EXPECT_NE(infinite.find("infinite: a step overflowed"), std::string::npos) << infinite;
+  EXPECT_TRUE(std::isinf(std::exp(88.73f)) && std::isfinite(std::exp(88.72f)));
+}
+
+// The rounding of the type itself, which the compiler's conversion does.
+TEST(DeclaredCheck, SaysThatErrorsAreThoseOfHalfTf32OrBfloat) {
+  std::vector<double> want;
+  std::vector<float> half, tf32_products, bfloat_products;
+  for (int i = 1; i <= 64; ++i) {
+    const float x = std::sin(static_cast<float>(i)) + 1.5f, y = std::cos(static_cast<float>(3 * i)) + 1.25f;
+    want.push_back(static_cast<double>(x) * static_cast<double>(y));
+    half.push_back(static_cast<float>(static_cast<_Float16>(want.back())));
+    const auto rounded = [](float value, std::uint32_t unit) {
+      return std::bit_cast<float>((std::bit_cast<std::uint32_t>(value) + unit / 2) & ~(unit - 1));
+    };
+    tf32_products.push_back(rounded(x, 1u << 13) * rounded(y, 1u << 13));
+    bfloat_products.push_back(rounded(x, 1u << 16) * rounded(y, 1u << 16));
+  }
+  EXPECT_NE(pattern_in(Scalar::kFp32, half, want).find("the precision of half"), std::string::npos);
+  EXPECT_NE(pattern_in(Scalar::kFp32, tf32_products, want).find("as when half or TF32 is used"),
+            std::string::npos)
+      << pattern_in(Scalar::kFp32, tf32_products, want);
+  EXPECT_NE(pattern_in(Scalar::kFp32, bfloat_products, want).find("as when bfloat16 is used"),
+            std::string::npos)
+      << pattern_in(Scalar::kFp32, bfloat_products, want);
+  std::vector<float> noise;
+  for (std::size_t i = 0; i < want.size(); ++i)
+    noise.push_back(static_cast<float>(want[i] * (1 + 0x1p-18 * (i % 3 ? 1 : -1))));
+  EXPECT_EQ(pattern_in(Scalar::kFp32, noise, want), "") << "float's own rounding, added up";
+}
+
 TEST(DeclaredCheck, MessagesNameTheCellByItsIndices) {
   Compared<int, int> one(Scalar::kInt32, {1, 2, 3, 4, 5, 0}, {1, 2, 3, 4, 5, 6});
   OutputView view = one.view();

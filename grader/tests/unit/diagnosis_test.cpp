@@ -128,6 +128,16 @@ TEST(Diagnosis, a_records_findings_are_in_the_order_of_the_message) {
   EXPECT_EQ(kinds, "trap shared_race device_memory_leak of_tomorrow ");
 }
 
+TEST(Diagnosis, a_known_fault_is_said_before_the_exit_code_that_follows_it) {
+  Outcome o = outcome(verdicts::kRuntimeError, "exited_early");
+  apply_diagnostics(finding("out_of_bounds"), o);
+  EXPECT_EQ(o.reason, "out_of_bounds");
+  EXPECT_EQ(o.message.substr(0, 13), "kernel.cu:7: ") << o.message;
+  Outcome alone = outcome(verdicts::kRuntimeError, "exited_early");
+  apply_diagnostics(finding("device_memory_leak"), alone);
+  EXPECT_EQ(alone.reason, "exited_early") << "a leak ends nothing";
+}
+
 TEST(Diagnosis, memory_misuse_lowers_an_accepted_case_and_a_leak_does_not) {
   for (const char* kind : {"out_of_bounds", "foreign_stack", "barrier_count", "stack_overflow", "bad_call"}) {
     Outcome o = outcome(verdicts::kAccepted, "");

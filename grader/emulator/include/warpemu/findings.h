@@ -3,7 +3,8 @@
 #pragma once
 
 // memcheck, then what ends or refuses a kernel, synccheck (early_exit is a note: barriers do not wait for
-// threads that have returned), racecheck, initcheck, leakcheck, calls of the host.
+// threads that have returned), racecheck (aliased_shared is a note: one array may be meant), initcheck,
+// leakcheck, calls of the host.
 #define WARPEMU_FINDINGS(X) \
   X(out_of_bounds)          \
   X(misaligned)             \
@@ -27,6 +28,7 @@
   X(wrong_mask)             \
   X(undefined_shuffle)      \
   X(unawaited_product)      \
+  X(aliased_shared)         \
   X(shared_race)            \
   X(global_race)            \
   X(uninitialized_read)     \

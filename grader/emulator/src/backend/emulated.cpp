@@ -20,7 +20,6 @@ using cudart::EventId;
 using cudart::StreamId;
 
 constexpr int kMaxGridX = 2147483647, kMaxGridYZ = 65535;
-constexpr int kRegistersPerBlock = 65536;
 
 // Limits of textures and surfaces; 0 for what is none.
 int image_limit(cudaDeviceAttr a) {

@@ -8,6 +8,7 @@
 #include "backend/emulated.h"
 #include "backend/nested_launches.h"
 #include "cudart/cluster.h"
+#include "cudart/register_limit.h"
 #include "device/device_model.h"
 #include "memory/device_memory.h"
 #include "simt/conditions.h"
@@ -49,9 +50,9 @@ int default_dynamic_shared(const Program& program) {
   return static_cast<int>(kSharedPerBlock - std::min<size_t>(kSharedPerBlock, program.static_shared_bytes));
 }
 
-// Registers are those of PTX, not what ptxas would allocate, so they do not limit.
+// Registers limit where ptxas' number is known.
 int max_active_blocks(const Program& program, int threads, size_t dynamic_shared) {
-  if (threads <= 0 || threads > kMaxThreadsPerBlock) return 0;
+  if (threads <= 0 || threads > static_cast<int>(program.max_threads)) return 0;
   const DeviceModel& model = device_model();
   if (dynamic_shared > model.shared_per_block_optin) return 0;
   const size_t shared = program.static_shared_bytes + dynamic_shared;
@@ -61,7 +62,21 @@ int max_active_blocks(const Program& program, int threads, size_t dynamic_shared
   const size_t occupied = shared + model.reserved_shared_per_block;
   const int by_shared = occupied == 0 ? model.blocks_per_multiprocessor
                                       : static_cast<int>(model.shared_per_multiprocessor / occupied);
-  return std::min({by_threads, by_shared, model.blocks_per_multiprocessor});
+  const uint32_t parts = model.major == 6 && model.minor == 0 ? 2 : cudart::kPartsOfMultiprocessor;
+  const uint32_t by_registers =
+      cudart::blocks_by_registers(program.registers, static_cast<uint32_t>(threads),
+                                  static_cast<uint32_t>(model.registers_per_multiprocessor), parts);
+  const int most = std::min({by_threads, by_shared, model.blocks_per_multiprocessor});
+  return static_cast<int>(std::min<uint32_t>(by_registers, static_cast<uint32_t>(most)));
+}
+
+// ptxas' number. Where it is not known, that of PTX, within what ptxas may take.
+uint32_t registers_of(const Program& program) {
+  if (program.registers != 0) return program.registers;
+  const uint32_t most = program.max_threads < static_cast<uint32_t>(kMaxThreadsPerBlock)
+                            ? cudart::most_registers_for(program.max_threads, kRegistersPerBlock)
+                            : 255;
+  return std::min(program.register_count, most);
 }
 
 // Whether the attribute is one of clusters, and then kept.
@@ -89,7 +104,7 @@ KernelFacts facts_of(const Kernel& kernel) {
   facts.max_threads = static_cast<int32_t>(program.max_threads);
   facts.static_shared = static_cast<int32_t>(program.static_shared_bytes);
   facts.local_bytes = static_cast<int32_t>(program.local_bytes);
-  facts.registers = static_cast<int32_t>(std::min<uint32_t>(program.register_count, 255));
+  facts.registers = static_cast<int32_t>(registers_of(program));
   // CUB compares these with the architectures it was compiled for.
   facts.ptx_version = facts.binary_version = static_cast<int32_t>(program.module->target);
   facts.max_dynamic_shared =

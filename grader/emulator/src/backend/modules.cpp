@@ -6,6 +6,9 @@
 #include <cstring>
 #include <mutex>
 
+#include "cudart/register_limit.h"
+#include "device/device_model.h"
+#include "loader/cubin.h"
 #include "loader/fatbin.h"
 #include "memory/device_memory.h"
 #include "program/call_graph.h"
@@ -41,6 +44,12 @@ void warn_of_newer_ptx(const Module& module) {
         "emulator: the program's PTX has version %s, newer than %.1f, the newest known here: trying it\n",
         version.c_str(), kNewestKnown);
   });
+}
+
+void limit_registers(Program& program, uint32_t registers) {
+  program.registers = registers;
+  program.max_threads =
+      std::min(program.max_threads, cudart::most_threads_by_registers(registers, kRegistersPerBlock));
 }
 
 }  // namespace
@@ -156,6 +165,12 @@ std::string LoadedModule::mutants() {
   return lines;
 }
 
+uint32_t LoadedModule::registers_of(const std::string& kernel) {
+  if (!registers_) registers_ = registers_of_containers(containers_, settings().device.arch());
+  const auto found = registers_->find(kernel);
+  return found == registers_->end() ? 0 : found->second;
+}
+
 void LoadedModule::release_variables() {
   if (module_ == nullptr) return;
   for (const auto& [name, address] : addresses_) {
@@ -182,6 +197,7 @@ void build(Kernel& kernel) {
   }
   try {
     kernel.program = build_program(kernel.owner->module(), kernel.name, kernel.owner->addresses());
+    limit_registers(*kernel.program, kernel.owner->registers_of(kernel.name));
     if (settings().dump_code) dump_code(*kernel.program);
   } catch (const BuildError& error) {
     kernel.error_message = error.what();

@@ -2,8 +2,10 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +44,8 @@ class LoadedModule {
   void release_variables();
   // Kernels whose address device code takes, to launch them.
   const std::vector<std::string>& launchable();
+  // Of a thread of the kernel, as ptxas allocated them; 0: not known.
+  uint32_t registers_of(const std::string& kernel);
 
  private:
   void mutate();
@@ -57,6 +61,7 @@ class LoadedModule {
   std::vector<std::string> managed_;
   bool looked_for_launchable_ = false;
   std::vector<std::string> launchable_;
+  std::optional<std::map<std::string, uint32_t>> registers_;  // read when first asked for
 };
 
 // A kernel that was asked for.

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <set>
 
-#include "check/lost_update.h"
+#include "check/race_advice.h"
 #include "program/program.h"
 #include "simt/launch.h"
 #include "simt/report.h"
@@ -53,45 +53,11 @@ bool is_reported(const std::string& kernel, const std::string& memory, const Pro
   return !first_is_new || (first != second && !second_is_new);
 }
 
-enum class Relation { same_instruction, same_warp, same_block, other_block };
-
 Relation relation_of(const Warp& w, const Inst& i, uint32_t lane, const RaceParty& other) {
   if (other.block != w.block->linear) return Relation::other_block;
   const uint32_t mine = w.index * kLanes + lane;
   if (mine / kLanes != other.thread / kLanes) return Relation::same_block;
   return other.instruction == i.index ? Relation::same_instruction : Relation::same_warp;
-}
-
-const char* advice_for(Relation relation, Space space) {
-  switch (relation) {
-    case Relation::same_instruction:
-      return "Lanes of one warp write different values to one place: give each its own index, or use an "
-             "atomic "
-             "operation.";
-    case Relation::same_warp:
-      return "Lanes of a warp do not run in step: put __syncwarp() between writing and reading what another "
-             "lane wrote "
-             "(or __syncthreads(), or a shuffle instead of memory).";
-    case Relation::same_block:
-      return space == Space::shared ? "Put __syncthreads() between the two, reached by every thread of the "
-                                      "block; in a loop there must be "
-                                      "one before the memory is reused, too."
-                                    : "Put __syncthreads() between the two, or use an atomic operation.";
-    case Relation::other_block:
-      break;
-  }
-  return "Blocks run in any order and at the same time: use an atomic operation, give each block its own "
-         "output, or "
-         "split the work into two kernels.";
-}
-
-// Two threads do the same update, and neither of the two accesses is part of anything else.
-std::optional<Update> lost_update(const Program& program, uint32_t mine, uint32_t theirs) {
-  const auto my_update = update_of(program, mine), their_update = update_of(program, theirs);
-  if (!my_update || !their_update) return std::nullopt;
-  const Program::Place here = program.place(program.code[my_update->store]),
-                       there = program.place(program.code[their_update->store]);
-  return here.line == there.line && here.path == there.path ? my_update : std::nullopt;
 }
 
 }  // namespace
@@ -153,18 +119,15 @@ void report_race(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, AccessKi
   const std::string whom = (relation == Relation::other_block ? "block " + d.other->block + " " : "") +
                            "thread " + d.other->thread;
   const std::string where = " at " + base_name(there.path) + ":" + std::to_string(there.line);
-  if (const auto lost = lost_update(program, i.index, other.instruction)) {
-    const std::string function = lost->atomic_name.empty() ? "an atomic operation" : lost->atomic_name;
-    d.message += "reads, changes and writes " + what + " while " + whom + " does the same" + where +
-                 ": one of the two updates is lost; use " + function;
-    d.advice =
-        "`x += 1` is three steps, and other threads come between. An atomic function (atomicAdd, atomicMin, "
-        "atomicCAS, ...) makes them one.";
+  const RaceAdvice advice = race_advice({program, i.index, other.instruction, relation, memory.space});
+  if (!advice.lost.empty()) {
+    d.message += "reads, changes and writes " + what + " while " + whom + " does the same" + where + ": " +
+                 advice.lost;
   } else {
     d.message += std::string(verb_of(d.access)) + " " + what + ", which " + whom + " " +
                  past_verb_of(their_access) + where + " with nothing between that orders the two";
-    d.advice = advice_for(relation, memory.space);
   }
+  d.advice = advice.cure;
   w.block->launch->report(*w.block, std::move(d));
 }
 

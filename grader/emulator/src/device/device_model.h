@@ -28,6 +28,7 @@ struct DeviceModel {
 
 inline constexpr size_t kSharedPerBlock = 48 << 10;
 inline constexpr int kMaxThreadsPerBlock = 1024;
+inline constexpr int kRegistersPerBlock = 65536;
 
 struct EmbeddedDevice {
   const char* name;

@@ -53,6 +53,8 @@ class Builder {
   void take_layout() {
     program_->shared_variables = linear_.shared;
     for (SharedVariable& v : program_->shared_variables) v.name = variable_title(v.name);
+    program_->dynamic_arrays = linear_.dynamic_arrays;
+    for (DynamicArray& array : program_->dynamic_arrays) array.name = variable_title(array.name);
     program_->static_shared_bytes = linear_.static_shared_bytes;
     const uint32_t gap = linear_.shared.empty() ? 0 : 64;
     const uint32_t align = linear_.dynamic_shared_align;
@@ -268,7 +270,9 @@ Program::Place Program::place(const Inst& inst) const {
   return place_of(*module, inst.location);
 }
 
+// A name that is not mangled is a title already: `f` would be demangled to a type.
 std::string kernel_title(const std::string& mangled) {
+  if (!mangled.starts_with("_Z")) return mangled;
   int status = 0;
   char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
   std::string title = status == 0 ? demangled : mangled;
@@ -290,6 +294,7 @@ std::string kernel_title(const std::string& mangled) {
 }
 
 std::string variable_title(const std::string& mangled) {
+  if (!mangled.starts_with("_Z")) return mangled;
   int status = 0;
   char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
   std::string title = status == 0 ? demangled : mangled;

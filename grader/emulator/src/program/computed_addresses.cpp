@@ -3,7 +3,7 @@
 namespace warpgrade::emu {
 namespace {
 
-bool is_register(const LinearInst& i, size_t k) {
+bool takes_register(const LinearInst& i, size_t k) {
   return k < i.operands.size() && i.operands[k].kind == Ref::Kind::reg;
 }
 
@@ -14,7 +14,7 @@ bool is_arithmetic(const LinearInst& i) {
 }
 
 bool combines_registers(const LinearInst& i) {
-  return (i.is("mad") || i.is("add") || i.is("sub")) && is_register(i, 1) && is_register(i, 2);
+  return (i.is("mad") || i.is("add") || i.is("sub")) && takes_register(i, 1) && takes_register(i, 2);
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ std::vector<bool> computed_addresses(const LinearFunction& function) {
   std::vector<uint32_t> definitions(function.registers.size(), 0);
   std::vector<bool> computed(function.registers.size(), false), foreign(function.registers.size(), false);
   for (const LinearInst& i : function.code) {
-    if (!is_register(i, 0)) continue;
+    if (!takes_register(i, 0)) continue;
     const uint32_t d = i.operands[0].reg;
     ++definitions[d];
     if (!is_arithmetic(i)) foreign[d] = true;
@@ -36,7 +36,7 @@ std::vector<bool> computed_addresses(const LinearFunction& function) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const LinearInst& i : function.code) {
-      if (!is_register(i, 0) || !is_arithmetic(i) || !is_register(i, 1)) continue;
+      if (!takes_register(i, 0) || !is_arithmetic(i) || !takes_register(i, 1)) continue;
       const uint32_t d = i.operands[0].reg;
       if (computed[d] || foreign[d] || !computed[i.operands[1].reg]) continue;
       computed[d] = true;

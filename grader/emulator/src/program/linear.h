@@ -68,6 +68,7 @@ struct LinearProgram {
   uint32_t shared_end = 0;
   uint32_t static_shared_bytes = 0;
   uint32_t dynamic_shared_align = 128;
+  std::vector<DynamicArray> dynamic_arrays;  // as the PTX names them
   uint32_t local_bytes = 0;
   std::vector<ParamSlot> params;
   uint32_t param_bytes = 0;

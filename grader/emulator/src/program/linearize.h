@@ -61,6 +61,7 @@ class Linearizer {
   // Offsets in each lane's stack at which a list of parameters lies between caller and callee.
   std::vector<uint32_t> mailbox(const std::vector<Variable>& variables) const;
   Symbol shared_variable(const Variable& v);
+  void note_dynamic_array(std::string_view name, uint32_t location);
   static uint32_t take_frame(uint32_t& end, uint64_t bytes, uint32_t align);
   uint32_t take_local(uint64_t bytes, uint32_t align);
   bool find_global(std::string_view name, Symbol& symbol);

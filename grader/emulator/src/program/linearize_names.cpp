@@ -97,6 +97,7 @@ void FunctionLinearizer::resolve_name(std::string_view name, Ref& ref) {
     ref.space = symbol.space;
     ref.value = symbol.value;
     ref.dynamic_shared = symbol.dynamic_shared;
+    if (symbol.dynamic_shared) owner_.note_dynamic_array(name, location_);
     ref.in_frame = symbol.in_frame;
   } else {
     fail("unknown symbol " + std::string(name), name);

@@ -17,7 +17,7 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-bool is_register(const std::string& operand) {
+bool names_register(const std::string& operand) {
   return operand.size() > 1 && operand[0] == '%' && operand.find('.') == operand.npos;
 }
 
@@ -265,7 +265,7 @@ Rewritten replace_identity(const In& in) {
 
 Rewritten swap_strides(const In& in) {
   if (!in.is("mad") || !in.has("lo") || in.operands.size() != 4) return std::nullopt;
-  if (!std::all_of(in.operands.begin(), in.operands.end(), is_register)) return std::nullopt;
+  if (!std::all_of(in.operands.begin(), in.operands.end(), names_register)) return std::nullopt;
   In changed = in;
   std::swap(changed.operands[2], changed.operands[3]);
   return changed.text() + ";";
@@ -277,10 +277,11 @@ Rewritten swap_strides(const In& in) {
 Rewritten keep_term(const In& in, size_t kept) {
   const bool fused = is_one_of(in.parts[0], {"fma", "mad"}) && in.operands.size() == 4 && !in.has("wide");
   const bool plain = is_one_of(in.parts[0], {"add", "min", "max"}) && in.operands.size() == 3;
-  if (!fused && !(plain && is_register(in.operands[1]) && is_register(in.operands[2]))) return std::nullopt;
+  if (!fused && !(plain && names_register(in.operands[1]) && names_register(in.operands[2])))
+    return std::nullopt;
   if (in.has("cc") || bytes_of(in.type()) < 4) return std::nullopt;
   if (plain) return move(in, in.operands[kept]);
-  if (kept == 2) return is_register(in.operands[3]) ? Rewritten(move(in, in.operands[3])) : std::nullopt;
+  if (kept == 2) return names_register(in.operands[3]) ? Rewritten(move(in, in.operands[3])) : std::nullopt;
   In product = in;
   product.parts[0] = "mul";
   product.operands.pop_back();

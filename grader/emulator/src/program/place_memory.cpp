@@ -67,6 +67,12 @@ Symbol Linearizer::shared_variable(const Variable& v) {
   return {Space::shared, begin};
 }
 
+void Linearizer::note_dynamic_array(std::string_view name, uint32_t location) {
+  const auto has_name = [&](const DynamicArray& array) { return array.name == name; };
+  if (std::none_of(program_.dynamic_arrays.begin(), program_.dynamic_arrays.end(), has_name))
+    program_.dynamic_arrays.push_back({std::string(name), location});
+}
+
 uint32_t Linearizer::take_frame(uint32_t& end, uint64_t bytes, uint32_t align) {
   check_room("local memory of a thread", end, bytes, kMostLocal);
   const uint32_t offset = round_up(end, std::max(align, 8u));

@@ -23,6 +23,12 @@ struct SharedVariable {
   uint32_t end = 0;
 };
 
+// An array that the code declares as dynamic shared memory. All of a kernel's begin at one address.
+struct DynamicArray {
+  std::string name;
+  uint32_t location = 0;  // of its first use, an index into Module::locations
+};
+
 // What fills a register before a warp or a block starts.
 enum class Special : uint8_t {
   tid_x,
@@ -146,13 +152,15 @@ struct Program {
   std::vector<SharedVariable> shared_variables;
   uint32_t static_shared_bytes = 0;  // as the runtime reports them
   uint32_t dynamic_shared_begin = 0;
-  uint32_t local_bytes = 0;  // frames placed statically
-  bool grows_stack = false;  // takes frames or alloca from the lanes' stacks
-  uint32_t register_count = 0;
+  std::vector<DynamicArray> dynamic_arrays;
+  uint32_t local_bytes = 0;     // frames placed statically
+  bool grows_stack = false;     // takes frames or alloca from the lanes' stacks
+  uint32_t register_count = 0;  // of PTX
   std::vector<ParamSlot> params;
   uint32_t param_bytes = 0;
-  uint32_t param_slot = kNoSlot;  // register with the parameter buffer's address, when the kernel takes one
-  uint32_t max_threads = 1024;
+  uint32_t param_slot = kNoSlot;    // register with the parameter buffer's address, when the kernel takes one
+  uint32_t registers = 0;           // of a thread, as ptxas allocated them; 0: not known
+  uint32_t max_threads = 1024;      // that a block may have: declared, or as many as the registers allow
   uint32_t cluster[3] = {0, 0, 0};  // blocks that it asks for (__cluster_dims__); zeros: the launch says it
   WriteSet writes;
   std::vector<uint8_t>

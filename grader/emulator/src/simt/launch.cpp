@@ -22,11 +22,13 @@
 #include "check/race_report.h"
 #include "memory/device_heap.h"
 #include "native/run.h"
+#include "program/build.h"
 #include "report/counters.h"
 #include "simt/barriers.h"
 #include "simt/counts.h"
 #include "simt/execute.h"
 #include "simt/hierarchy.h"
+#include "support/base_name.h"
 #include "support/settings.h"
 #include "texture/images.h"
 
@@ -334,10 +336,32 @@ void run_in_order(Launch& launch, std::vector<WorkerCounts>& counts) {
   launch.global_races = nullptr;
 }
 
-bool is_first_early_exit(const Launch& launch) {
-  static auto& reported =
-      *new std::set<std::string>;  // never destroyed: programs launch in static destructors
-  return reported.insert(launch.program->name).second;
+// Whether a note of this kind is the first of its kernel.
+bool is_first_note(Finding kind, const Launch& launch) {
+  static auto& reported = *new std::set<
+      std::pair<Finding, std::string>>;  // never destroyed: programs launch in static destructors
+  return reported.insert({kind, launch.program->name}).second;
+}
+
+// Two names of one array, where it may be meant as two.
+std::optional<FoundInBlock> aliased_arrays(const Launch& launch) {
+  const std::vector<DynamicArray>& arrays = launch.program->dynamic_arrays;
+  if (!settings().race_check || arrays.size() < 2 || launch.dynamic_shared == 0) return std::nullopt;
+  const Program::Place first = place_of(*launch.program->module, arrays[0].location),
+                       second = place_of(*launch.program->module, arrays[1].location);
+  Diagnostic d;
+  d.kind = Finding::aliased_shared;
+  d.path = second.path;
+  d.line = second.line;
+  d.kernel = launch.program->title;
+  d.message = "the dynamic shared arrays " + arrays[0].name + " (used at " + base_name(first.path) + ":" +
+              std::to_string(first.line) + ") and " + arrays[1].name +
+              " begin at the same address: what is written to one is written to the other";
+  d.advice =
+      "All `extern __shared__` arrays of a kernel are one array. Declare one, and compute where the "
+      "second part begins: `float* " +
+      arrays[1].name + " = " + arrays[0].name + " + length;`.";
+  return FoundInBlock{0, 0, std::move(d)};
 }
 
 // Tells what was found, in the order of the blocks. What happened behind the fault did not happen.
@@ -347,7 +371,10 @@ void report_launch(Launch& launch) {
     const Diagnostic& d = found->diagnostic;
     if (!is_known_race(d.kernel, d.path, d.line)) all.push_back(std::move(*found));
   }
-  if (launch.early_exit && is_first_early_exit(launch)) all.push_back(std::move(*launch.early_exit));
+  if (launch.early_exit && is_first_note(Finding::early_exit, launch))
+    all.push_back(std::move(*launch.early_exit));
+  if (auto arrays = aliased_arrays(launch); arrays && is_first_note(Finding::aliased_shared, launch))
+    all.push_back(std::move(*arrays));
   std::sort(all.begin(), all.end(), [](const FoundInBlock& x, const FoundInBlock& y) {
     return std::tie(x.block, x.sequence) < std::tie(y.block, y.sequence);
   });

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "cudart/register_limit.h"
 #include "device/device_model.h"
 #include "exec/handlers.h"
 #include "memory/device_heap.h"
@@ -37,6 +38,11 @@ std::string what_is_wrong(const NestedGrid& g, const NestedKernel& kernel) {
     uint64_t is, least, most;
   };
   const uint64_t threads = uint64_t(g.block[0]) * g.block[1] * g.block[2];
+  const uint32_t registers = kernel.program->registers;
+  if (threads <= kMaxThreadsPerBlock &&
+      threads > cudart::most_threads_by_registers(registers, kRegistersPerBlock))
+    return "its block takes too many registers: " +
+           cudart::register_sum(registers, static_cast<uint32_t>(threads), kRegistersPerBlock);
   const Number numbers[] = {
       {"the grid's x", g.grid[0], 1, kMostGridX},
       {"the grid's y", g.grid[1], 1, kMostGridYZ},

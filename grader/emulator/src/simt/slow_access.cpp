@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "check/address_shape.h"
 #include "check/initialized.h"
 #include "exec/access.h"
 #include "memory/device_heap.h"
@@ -111,9 +112,22 @@ void report_outside(const Mistake& m, const Allocation& nearest) {
   m.report(std::move(d), Fault::illegal_address);
 }
 
+// An object of the host whose bytes were copied brings the host's table of virtual functions.
+void report_host_object(const Mistake& m) {
+  m.report(
+      m.diagnostic(Finding::out_of_bounds,
+                   "calls a virtual function of an object whose table of virtual functions is not on the "
+                   "device",
+                   "The object was constructed in host code, and its table of virtual functions lies "
+                   "there. Construct it in a kernel, with new or placement new; a copy of its bytes does "
+                   "not help."),
+      Fault::illegal_address);
+}
+
 void report_unallocated(const Mistake& m) {
   const auto nearest = DeviceMemory::instance().nearest(m.address);
   if (nearest) return report_outside(m, *nearest);
+  if (loads_function(*m.w.block->program, m.i.index)) return report_host_object(m);
   if (g_host_is_elsewhere && looks_like_host_memory(m.address)) {
     return m.report(
         m.diagnostic(

@@ -119,6 +119,12 @@ TEST(KernelTitle, drops_result_and_parameters) {
   EXPECT_EQ(kernel_title("_Z11spmm_kernelPKiS0_Pf"), "spmm_kernel");
   EXPECT_EQ(kernel_title("_Z4tileIfLi4EEvPT_"), "tile<float, 4>");
   EXPECT_EQ(kernel_title("plain_c"), "plain_c");
+  EXPECT_EQ(kernel_title("f"), "f") << "which is float to a demangler";
+}
+
+TEST(VariableTitle, is_the_last_part_of_the_name) {
+  EXPECT_EQ(variable_title("_ZN5tiles4leftE"), "left");
+  EXPECT_EQ(variable_title("x"), "x") << "which is long long to a demangler";
 }
 
 }  // namespace

@@ -229,6 +229,129 @@ double common_factor(const OutputView& output, const Comparer& comparer, const C
   return comparison.shown.size() >= 3 ? factor : 0;
 }
 
+// ---- how the arithmetic of wrong cells went wrong, for outputs of single numbers ----
+
+// The first wrong cells as numbers.
+struct WrongNumbers {
+  Scalar type;
+  std::vector<double> got, want, scale;  // scale: the sum of the terms' sizes where it is known, else |want|
+  std::vector<std::int64_t> whole_got, whole_want;
+};
+
+WrongNumbers wrong_numbers(const OutputView& output, const Comparer& comparer, const Comparison& c) {
+  const ElementType& type = output.array->type;
+  WrongNumbers numbers{type.fields.front().type, {}, {}, {}, {}, {}};
+  for (const std::int64_t cell : c.shown) {
+    const std::byte *got = comparer.got_at(cell), *want = comparer.want_at(cell);
+    if (!facts(numbers.type).is_float) {
+      numbers.whole_got.push_back(read_whole(numbers.type, got));
+      numbers.whole_want.push_back(read_whole(numbers.type, want));
+      continue;
+    }
+    numbers.got.push_back(read_real(numbers.type, got));
+    numbers.want.push_back(read_real(Scalar::kFp64, want));
+    numbers.scale.push_back(output.magnitude.empty() ? std::fabs(numbers.want.back())
+                                                     : cell_of<double>(output.magnitude, cell));
+  }
+  return numbers;
+}
+
+template <typename T, typename Holds>
+bool all_pairs(const std::vector<T>& got, const std::vector<T>& want, const Holds& holds) {
+  for (std::size_t i = 0; i < got.size(); ++i)
+    if (!holds(got[i], want[i])) return false;
+  return !got.empty();
+}
+
+// The number that an output holds before a program writes it, repeated to the type's width.
+std::int64_t poison_of(Scalar type) {
+  std::byte bytes[8];
+  for (std::size_t i = 0; i < sizeof bytes; ++i) bytes[i] = static_cast<std::byte>(kPoison >> (8 * (i % 4)));
+  return read_whole(type, bytes);
+}
+
+std::string whole_pattern(const OutputView& output, const WrongNumbers& numbers) {
+  const std::size_t bytes = facts(numbers.type).bytes;
+  const std::uint64_t mask = bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * bytes)) - 1;
+  const auto poison = static_cast<std::uint64_t>(poison_of(numbers.type));
+  const auto bits = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+  if (bytes >= 4 &&
+      all_pairs(numbers.whole_got, numbers.whole_want, [&](std::int64_t got, std::int64_t want) {
+        return ((bits(got) - bits(want) - poison) & mask) == 0;
+      })) {
+    return fmt::format(
+        "the right values were added to what {} held before: outputs are not 0 at first. Set them before the "
+        "first `+=` or atomicAdd",
+        output.array->name);
+  }
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (bytes == 8 &&
+      all_pairs(numbers.whole_got, numbers.whole_want, [&](std::int64_t got, std::int64_t want) {
+        const bool is_half = got == static_cast<std::int32_t>(bits(want)) ||
+                             got == static_cast<std::int64_t>(static_cast<std::uint32_t>(bits(want)));
+        return is_half && (want > kMost || want < -kMost - 1);
+      })) {
+    return "the wrong cells hold the last 32 bits of the right values: a sum or product was formed in 32 "
+           "bits, "
+           "which end at 2147483647. Form it in long long";
+  }
+  return "";
+}
+
+// What is not a finite number.
+std::string not_finite_pattern(const OutputView& output, const WrongNumbers& numbers) {
+  const auto only = [&](auto&& is) {
+    return all_pairs(numbers.got, numbers.want,
+                     [&](double got, double want) { return is(got) && std::isfinite(want); });
+  };
+  if (only([](double value) { return std::isnan(value); })) {
+    return fmt::format(
+        "the wrong cells are NaN, which is no number. Was {} read before it was set, as `+=` and atomicAdd "
+        "do? (It holds NaN at first.) Or did a step divide infinity by infinity, or 0 by 0? expf(x) is "
+        "infinite from x = 88.73 on: subtract the largest x before",
+        output.array->name);
+  }
+  if (only([](double value) { return std::isinf(value); })) {
+    return "the wrong cells are infinite: a step overflowed. expf(x) does from x = 88.73 on, a half beyond "
+           "65504, and so does a division by 0";
+  }
+  return "";
+}
+
+bool is_fp16(double value) {
+  std::byte bytes[8];
+  write_real(Scalar::kFp16, value, bytes);
+  return read_real(Scalar::kFp16, bytes) == value;
+}
+
+// Errors of a size that a type of fewer bits makes. They are in cells of every kind, so three alone
+// say little.
+std::string precision_pattern(const WrongNumbers& numbers) {
+  constexpr double kLeast = 0x1p-16, kHalf = 0x1p-10, kBfloat = 0x1p-7;
+  const bool is_wide = numbers.type == Scalar::kFp32 || numbers.type == Scalar::kFp64;
+  if (!is_wide || numbers.got.size() < kCellsShown) return "";
+  double largest = 0;
+  for (std::size_t i = 0; i < numbers.got.size(); ++i) {
+    const double share = std::fabs(numbers.got[i] - numbers.want[i]) / numbers.scale[i];
+    if (!(share <= kBfloat)) return "";
+    largest = std::max(largest, share);
+  }
+  if (largest < kLeast) return "";
+  if (std::all_of(numbers.got.begin(), numbers.got.end(), is_fp16))
+    return "the wrong cells are the right values with the precision of half: keep the results in float";
+  return fmt::format(
+      "the errors are up to {:.2g} of the values, as when {} is used: float's own rounding is 6e-08. Is the "
+      "sum "
+      "formed in float?",
+      largest, largest <= kHalf ? "half or TF32" : "bfloat16");
+}
+
+std::string arithmetic_pattern(const OutputView& output, const Comparer& comparer, const Comparison& c) {
+  if (output.array->type.is_structure) return "";
+  const WrongNumbers numbers = wrong_numbers(output, comparer, c);
+  return facts(numbers.type).is_float ? not_finite_pattern(output, numbers) : whole_pattern(output, numbers);
+}
+
 void compare_cells(const Comparer& comparer, std::int64_t begin, std::int64_t end, Comparison& part,
                    Shares& shares) {
   for (std::int64_t cell = begin; cell < end; ++cell) {
@@ -326,6 +449,8 @@ std::string pattern_of(const OutputView& output, const Comparison& c) {
   if (type.bytes > 1 && c.unwritten == c.wrong)
     return fmt::format("the wrong cells of {} were never written", name);
   if (c.unchanged == c.wrong) return fmt::format("the wrong cells of {} were not changed", name);
+  if (std::string arithmetic = arithmetic_pattern(output, comparer, c); !arithmetic.empty())
+    return arithmetic;
   if (c.wrong == 1 && c.cells > 1 && c.first == c.cells - 1)
     return fmt::format("only the last cell of {} is wrong", name);
   if (c.wrong >= 3) {
@@ -335,7 +460,8 @@ std::string pattern_of(const OutputView& output, const Comparison& c) {
                            distance < 0 ? "before" : "behind");
     }
     const double factor = common_factor(output, comparer, c);
-    if (factor != 0 && std::fabs(factor - 1) > 1e-9)
+    // Errors of rounding are near each other, too: a factor is further from 1 than they are from it.
+    if (factor != 0 && std::fabs(factor - 1) > 5e-3)
       return fmt::format("the first wrong cells are {:.6g} times what they should be", factor);
   }
   const bool is_tail = c.last == c.cells - 1 && c.wrong == c.last - c.first + 1 && c.first > 0;
@@ -343,6 +469,10 @@ std::string pattern_of(const OutputView& output, const Comparison& c) {
     return fmt::format(
         "the wrong cells are the last {} of {}: does the program process a block or tile that is not full?",
         c.wrong, c.cells);
+  if (!type.is_structure && facts(type.fields.front().type).is_float) {
+    std::string precision = precision_pattern(wrong_numbers(output, comparer, c));
+    if (!precision.empty()) return precision;
+  }
   if (c.first > 0 && c.first % 32 == 0) return fmt::format("the first {} cells are right", c.first);
   return "";
 }

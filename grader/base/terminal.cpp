@@ -1,0 +1,16 @@
+#include "base/terminal.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace warpgrade {
+
+bool takes_escape_codes(int descriptor) {
+  const char* term = std::getenv("TERM");
+  const std::string_view name = term == nullptr ? "" : term;
+  return isatty(descriptor) == 1 && !name.empty() && name != "dumb";
+}
+
+}  // namespace warpgrade
