@@ -1,15 +1,16 @@
 // Light edges among heavy ones, at places that a complete graph's seed chooses.
 //
-// Between nodes of a complete graph whose weights are drawn evenly, hardly a shortest path has three edges inside
-// one tile. So a program that takes one step where a tile needs one for each of its nodes is right there by luck.
-// Three parts of the nodes, about two thirds of all, therefore have light edges, and heavy ones otherwise:
+// Between nodes of a complete graph whose weights are drawn evenly, hardly a shortest path has three
+// edges inside one tile. So a program that takes one step where a tile needs one for each of its nodes is
+// right there by luck. Three parts of the nodes, about two thirds of all, therefore have light edges, and
+// heavy ones otherwise:
 //
 //   chain  a quarter, numbered in a row: all the edges of a path lie in a few tiles
 //   ring   a quarter, scattered over the matrix: a path returns to each tile many times
 //   star   an eighth, scattered: every shortest path goes through one node
 //
-// A light path of all nodes of a part is shorter than a heavy edge. Edges between the other nodes keep the
-// whole range.
+// A light path of all nodes of a part is shorter than a heavy edge. Edges between the other nodes keep
+// the whole range.
 #pragma once
 
 #include <numeric>

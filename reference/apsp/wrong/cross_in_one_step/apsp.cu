@@ -1,5 +1,5 @@
-// Wrong: the row and the column of tiles take the diagonal's tile from the buffer of the last round: they make one step with
-// its edges, where they need its shortest paths.
+// Wrong: the row and the column of tiles take the diagonal's tile from the buffer of the last round: they
+// make one step with its edges, where they need its shortest paths.
 #include <cstddef>
 
 #include "apsp.h"
@@ -13,7 +13,8 @@ __device__ int cell(const int* graph, int n, int i, int j) {
   return i < n && j < n ? graph[static_cast<std::size_t>(i) * n + j] : kNone;
 }
 
-// The tile (tile_i, tile_j) by one product of its row's and its column's tile, staged before anything changes.
+// The tile (tile_i, tile_j) by one product of its row's and its column's tile, staged before
+// anything changes.
 __device__ void product(int n, int pivot, int tile_i, int tile_j, int* graph) {
   __shared__ int left[kTile][kTile], right[kTile][kTile];
   const int y = threadIdx.y, x = threadIdx.x, i = tile_i * kTile + y, j = tile_j * kTile + x;

@@ -12,7 +12,8 @@ __device__ int cell(const int* graph, int n, int i, int j) {
   return i < n && j < n ? graph[static_cast<std::size_t>(i) * n + j] : kNone;
 }
 
-// A barrier is missing between the steps: threads read cells of a step that others have not made, or have left.
+// A barrier is missing between the steps: threads read cells of a step that others have not made, or
+// have left.
 __device__ void relax_at_once(int n, int pivot, int* graph) {
   __shared__ int own[kTile][kTile];
   const int y = threadIdx.y, x = threadIdx.x, i = pivot * kTile + y, j = pivot * kTile + x;
@@ -22,7 +23,8 @@ __device__ void relax_at_once(int n, int pivot, int* graph) {
   if (i < n && j < n) graph[static_cast<std::size_t>(i) * n + j] = own[y][x];
 }
 
-// The tile (tile_i, tile_j) by one product of its row's and its column's tile, staged before anything changes.
+// The tile (tile_i, tile_j) by one product of its row's and its column's tile, staged before
+// anything changes.
 __device__ void product(int n, int pivot, int tile_i, int tile_j, int* graph) {
   __shared__ int left[kTile][kTile], right[kTile][kTile];
   const int y = threadIdx.y, x = threadIdx.x, i = tile_i * kTile + y, j = tile_j * kTile + x;

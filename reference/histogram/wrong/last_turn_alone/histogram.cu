@@ -1,6 +1,6 @@
-// Wrong: a thread gathers neighbouring ids of one bin before it adds them, and forgets what it had when its next
-// turn begins with the same bin. As many threads as a GPU holds, with four ids a turn, have a single turn each in
-// small cases.
+// Wrong: a thread gathers neighbouring ids of one bin before it adds them, and forgets what it had when its
+// next turn begins with the same bin. As many threads as a GPU holds, with four ids a turn, have a single
+// turn each in small cases.
 #include "warpgrade/histogram.h"
 
 namespace {

@@ -1,5 +1,5 @@
-// Wrong: where the tiles of tensor cores divide every side and there is work for many, numbers are rounded to TF32
-// before they are multiplied.
+// Wrong: where the tiles of tensor cores divide every side and there is work for many, numbers are rounded to
+// TF32 before they are multiplied.
 //
 // Cost  2·m·n·k flop; each product loads two numbers.
 #include "warpgrade/matmul.h"
