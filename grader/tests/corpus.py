@@ -97,14 +97,24 @@ def read_example(folder: Path, backend: str) -> Example:
     return example_of(f"{folder.parent.name}-{folder.name}", folder, expected, backend)
 
 
+def read_wrong_example(folder: Path, backend: str) -> Example:
+    """A folder under reference/<lab>/wrong: a lab whose judge is C++ has no `labs verify`, and is proved here."""
+    lab = folder.parents[1].name
+    file = folder / "expected.yaml"
+    expected = {"lab": lab, "verdict": "wrong_answer"} | yaml.safe_load(file.read_text(encoding="utf-8"))
+    return example_of(f"{expected['verdict']}-{lab}_{folder.name}", folder, expected, backend)
+
+
 def read_corpus(backend: str = BACKEND) -> list[Example]:
-    """Every folder, and everything that is made by hostile.py."""
+    """Every folder, the wrong solutions of labs whose judge is C++, and everything that is made by hostile.py."""
     folders = [folder for folder in sorted(CORPUS.glob("*/*")) if folder.is_dir()]
+    wrong = [file.parent for file in sorted((ROOT / "reference").glob("*/wrong/*/expected.yaml"))]
     made = [
         example_of(f"made-{name}", None, thing.expected | {"attack": thing.attack}, backend)
         for name, thing in sorted(hostile.LAID_OUT.items())
     ]
-    return [read_example(folder, backend) for folder in folders] + made
+    own = [read_example(folder, backend) for folder in folders]
+    return own + [read_wrong_example(folder, backend) for folder in wrong] + made
 
 
 def policy_for(lab: str, scratch: Path, run_s: float | None = None) -> Path:

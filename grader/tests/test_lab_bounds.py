@@ -267,8 +267,9 @@ def factors(case: dict[str, Any], random: np.random.Generator, most: int) -> tup
 
 
 def test_a_case_of_each_size_has_the_shape_that_tensor_cores_want() -> None:
-    """Two that the emulator judges, and both squares."""
-    assert [case["id"] for case in TENSOR_CASES] == ["whole-tiles", "long-tiles", "square-1024", "square-4096"]
+    """Four that the emulator judges, and both squares."""
+    judged = ["whole-tiles", "long-tiles", "tall-tiles", "wide-tiles"]
+    assert [case["id"] for case in TENSOR_CASES] == [*judged, "square-1024", "square-4096"]
 
 
 @pytest.mark.parametrize("way", WRONG)

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "apsp/inputs.h"
@@ -15,12 +17,13 @@ namespace {
 
 constexpr Pattern kPatterns[] = {Pattern::kComplete,    Pattern::kSparse, Pattern::kIslands,
                                  Pattern::kZeroWeights, Pattern::kOneWay, Pattern::kRing,
-                                 Pattern::kHeavy};
+                                 Pattern::kHeavy,       Pattern::kLight,  Pattern::kOlder};
 
 std::vector<int> draw(Pattern pattern, int n, std::uint64_t seed = 5) {
+  const DrawnGraph drawn = drawn_graph(pattern, seed, n);
   std::vector<int> graph(static_cast<std::size_t>(n) * n);
   for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) graph[static_cast<std::size_t>(i) * n + j] = edge_at(pattern, seed, i, j, n);
+    for (int j = 0; j < n; ++j) graph[static_cast<std::size_t>(i) * n + j] = edge_at(drawn, i, j);
   return graph;
 }
 
@@ -64,6 +67,78 @@ TEST(ApspInputs, are_valid_and_the_heavy_ring_uses_the_range) {
   std::vector<int> graph = draw(Pattern::kHeavy, 50);
   solve(graph, 50);
   EXPECT_EQ(*std::max_element(graph.begin(), graph.end()), 49 * kMaxWeight);
+}
+
+TEST(ApspInputs, keep_weights_of_complete_graphs_in_their_range) {
+  for (const auto& [pattern, least, most] : {std::tuple{Pattern::kComplete, 1, kMaxWeight},
+                                             {Pattern::kLight, 1, kMaxLightWeight},
+                                             {Pattern::kOlder, 0, kMaxOlderWeight}}) {
+    for (const int n : {2, 3, 7, 8, 31, 161}) {
+      const std::vector<int> graph = draw(pattern, n, n);
+      for (int cell = 0; cell < n * n; ++cell) {
+        if (cell / n == cell % n) continue;
+        EXPECT_GE(graph[cell], least);
+        EXPECT_LE(graph[cell], most);
+      }
+    }
+  }
+}
+
+TEST(ApspLightEdges, give_every_node_a_place_of_its_own) {
+  for (const int n : {1, 2, 3, 4, 5, 8, 31, 100, 161, 1000, 10000}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      const LightEdges light = place_light_edges(seed, n);
+      std::vector<int> taken(n);
+      for (int node = 0; node < n; ++node) ++taken.at(light.place(node));
+      EXPECT_EQ(std::count(taken.begin(), taken.end(), 1), n) << "n = " << n << ", seed " << seed;
+    }
+  }
+}
+
+TEST(ApspLightEdges, make_a_path_that_is_shorter_than_a_heavy_edge_for_every_n_of_the_lab) {
+  constexpr unsigned kAllOnes = 0xFFFFFFFFu;
+  for (const auto& [least, most] : {std::pair{1, kMaxWeight}, {1, kMaxLightWeight}, {0, kMaxOlderWeight}}) {
+    const int heaviest_light = weight_of(EdgeKind::kLight, least, most, kAllOnes);
+    const int lightest_heavy = weight_of(EdgeKind::kHeavy, least, most, kAllOnes);
+    EXPECT_LT(kInfinity / kMaxWeight / 4 * heaviest_light, lightest_heavy) << most;
+  }
+}
+
+// Cells [row, row_end) x [col, col_end) by one min-plus product over the nodes of a tile: of paths inside the
+// tile, those of two pieces alone are found.
+void multiply(std::vector<int>& graph, int n, int row, int row_end, int col, int col_end, int via,
+              int via_end) {
+  const std::vector<int> before = graph;
+  for (int i = row; i < row_end; ++i)
+    for (int j = col; j < col_end; ++j)
+      for (int k = via; k < via_end; ++k)
+        graph[i * n + j] = std::min(graph[i * n + j], before[i * n + k] + before[k * n + j]);
+}
+
+// Rounds of three phases, none of them step by step. Each phase includes the tiles of those before, so that
+// the tile on the diagonal gets three products.
+void solve_by_products(std::vector<int>& graph, int n, int tile) {
+  for (int first = 0; first < n; first += tile) {
+    const int end = std::min(first + tile, n);
+    multiply(graph, n, first, end, first, end, first, end);
+    multiply(graph, n, first, end, 0, n, first, end);
+    multiply(graph, n, 0, n, first, end, first, end);
+    multiply(graph, n, 0, n, 0, n, first, end);
+  }
+}
+
+TEST(ApspLightEdges, show_in_each_of_50_graphs_that_tiles_were_not_relaxed_step_by_step) {
+  for (const Pattern pattern : {Pattern::kComplete, Pattern::kOlder}) {
+    for (const auto& [n, tile] : {std::pair{100, 32}, {100, 16}, {128, 64}}) {
+      for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        std::vector<int> graph = draw(pattern, n, seed), got = graph;
+        solve(graph, n);
+        solve_by_products(got, n, tile);
+        EXPECT_NE(got, graph) << "pattern " << static_cast<int>(pattern) << ", n = " << n << ", tile of "
+                              << tile << ", seed " << seed;
+      }
+    }
+  }
 }
 
 TEST(ApspInputs, refuse_weights_whose_path_could_reach_infinity) {

@@ -36,11 +36,12 @@ struct Submission {
   }
 };
 
-__global__ void draw_kernel(Pattern pattern, std::uint64_t seed, int n, int* graph) {
+__global__ void draw_kernel(DrawnGraph drawn, int* graph) {
+  const int n = drawn.n;
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   const std::size_t cells = static_cast<std::size_t>(n) * n;
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < cells; i += step)
-    graph[i] = edge_at(pattern, seed, static_cast<int>(i / n), static_cast<int>(i % n), n);
+    graph[i] = edge_at(drawn, static_cast<int>(i / n), static_cast<int>(i % n));
 }
 
 __global__ void compare_kernel(const int* got, const int* want, std::size_t cells, unsigned* wrong) {
@@ -56,10 +57,10 @@ int check_one(const Submission& submission, Pattern pattern, int n, cudaStream_t
   BENCH_CHECK(submission.plan(n, &plan, stream));
   int wrong = 0;
   for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    const DrawnGraph drawn = drawn_graph(pattern, seed, n);
     std::vector<int> graph(static_cast<std::size_t>(n) * n);
     for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j)
-        graph[static_cast<std::size_t>(i) * n + j] = edge_at(pattern, seed, i, j, n);
+      for (int j = 0; j < n; ++j) graph[static_cast<std::size_t>(i) * n + j] = edge_at(drawn, i, j);
     }
     int* device = upload(graph);
     solve(graph, n, 4);
@@ -157,7 +158,7 @@ std::vector<double> time_one(Bench& bench, const Submission& submission, Pattern
   BENCH_CHECK(submission.plan(n, &plan, bench.stream));
   std::vector<double> times;
   for (int repetition = 0; repetition < repetitions; ++repetition) {
-    draw_kernel<<<2048, 256>>>(pattern, 70 + n, n, bench.graph);
+    draw_kernel<<<2048, 256>>>(drawn_graph(pattern, 70 + n, n), bench.graph);
     BENCH_CHECK(cudaDeviceSynchronize());
     times.push_back(bench.watch.milliseconds(
         bench.stream, [&] { return submission.run(n, bench.graph, plan, bench.stream); }));

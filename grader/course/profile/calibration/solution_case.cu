@@ -132,17 +132,17 @@ struct DrawnRows {
 
 #if defined(LAB_APSP)
 struct Edge {
-  int n;
+  warpgrade::apsp::DrawnGraph drawn;
   __device__ int operator()(uint64_t i) const {
-    return warpgrade::apsp::edge_at(warpgrade::apsp::Pattern::kComplete, 7, static_cast<int>(i / n),
-                                    static_cast<int>(i % n), n);
+    return warpgrade::apsp::edge_at(drawn, static_cast<int>(i / drawn.n), static_cast<int>(i % drawn.n));
   }
 };
 class Case {
  public:
   explicit Case(const std::string& name) : n_(name == "complete-timed-100" ? 100 : 1000) {
     const int n = n_;
-    graph_ = filled<int>(size_t(n) * n, Edge{n});
+    const auto drawn = warpgrade::apsp::drawn_graph(warpgrade::apsp::Pattern::kComplete, 7, n);
+    graph_ = filled<int>(size_t(n) * n, Edge{drawn});
     check(apsp_plan(n, &plan_, nullptr), "plan");
   }
   cudaError_t run() { return apsp_run(n_, graph_, plan_, nullptr); }

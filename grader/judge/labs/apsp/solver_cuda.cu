@@ -17,9 +17,10 @@ __device__ std::size_t index_step() {
   return std::size_t(gridDim.x) * blockDim.x;
 }
 
-__global__ void draw_pattern_kernel(Pattern pattern, std::uint64_t seed, int n, int* graph) {
+__global__ void draw_pattern_kernel(DrawnGraph drawn, int* graph) {
+  const int n = drawn.n;
   for (std::size_t cell = first_index(); cell < std::size_t(n) * n; cell += index_step())
-    graph[cell] = edge_at(pattern, seed, int(cell / n), int(cell % n), n);
+    graph[cell] = edge_at(drawn, int(cell / n), int(cell % n));
 }
 
 __global__ void clear_edges_kernel(int n, int* graph) {
@@ -113,7 +114,7 @@ class CudaSolver : public Solver {
   void draw(std::uint64_t seed, int far) override {
     int* cells = static_cast<int*>(buffers_.initial());
     if (graph_.pattern) {
-      draw_pattern_kernel<<<kBlocks, kThreads>>>(*graph_.pattern, seed, graph_.n, cells);
+      draw_pattern_kernel<<<kBlocks, kThreads>>>(drawn_graph(*graph_.pattern, seed, graph_.n), cells);
     } else {
       clear_edges_kernel<<<kBlocks, kThreads>>>(graph_.n, cells);
       draw_edges_kernel<<<kBlocks, kThreads>>>(edges_.get(), graph_.edges.size(), seed, graph_.n, cells);

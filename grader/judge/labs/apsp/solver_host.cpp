@@ -16,10 +16,11 @@ class HostSolver : public Solver {
   void draw(std::uint64_t seed, int far) override {
     const std::span cells(static_cast<int*>(buffers_.initial()), graph_.cells());
     const int n = graph_.n;
+    const auto drawn = drawn_graph(graph_.pattern.value_or(Pattern::kComplete), seed, n);
     for (int i = 0; i < n; ++i) {
       for (int j = 0; j < n; ++j) {
         cells[static_cast<std::size_t>(i) * n + j] =
-            graph_.pattern ? edge_at(*graph_.pattern, seed, i, j, n) : (i == j ? 0 : kInfinity);
+            graph_.pattern ? edge_at(drawn, i, j) : (i == j ? 0 : kInfinity);
       }
     }
     for (const Edge& edge : graph_.edges) {

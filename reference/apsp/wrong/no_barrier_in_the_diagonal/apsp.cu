@@ -1,0 +1,67 @@
+// Wrong: the steps of the tile on the diagonal follow each other without a barrier.
+#include <cstddef>
+
+#include "apsp.h"
+
+namespace {
+
+constexpr int kTile = 32;
+constexpr int kNone = (1 << 30) - 1;  // beyond the matrix
+
+__device__ int cell(const int* graph, int n, int i, int j) {
+  return i < n && j < n ? graph[static_cast<std::size_t>(i) * n + j] : kNone;
+}
+
+// A barrier is missing between the steps: threads read cells of a step that others have not made, or
+// have left.
+__device__ void relax_at_once(int n, int pivot, int* graph) {
+  __shared__ int own[kTile][kTile];
+  const int y = threadIdx.y, x = threadIdx.x, i = pivot * kTile + y, j = pivot * kTile + x;
+  own[y][x] = cell(graph, n, i, j);
+  __syncthreads();
+  for (int k = 0; k < kTile; ++k) own[y][x] = min(own[y][x], own[y][k] + own[k][x]);
+  if (i < n && j < n) graph[static_cast<std::size_t>(i) * n + j] = own[y][x];
+}
+
+// The tile (tile_i, tile_j) by one product of its row's and its column's tile, staged before
+// anything changes.
+__device__ void product(int n, int pivot, int tile_i, int tile_j, int* graph) {
+  __shared__ int left[kTile][kTile], right[kTile][kTile];
+  const int y = threadIdx.y, x = threadIdx.x, i = tile_i * kTile + y, j = tile_j * kTile + x;
+  left[y][x] = cell(graph, n, i, pivot * kTile + x);
+  right[y][x] = cell(graph, n, pivot * kTile + y, j);
+  __syncthreads();
+  int least = cell(graph, n, i, j);
+  for (int k = 0; k < kTile; ++k) least = min(least, left[y][k] + right[k][x]);
+  if (i < n && j < n) graph[static_cast<std::size_t>(i) * n + j] = least;
+}
+
+__global__ void diagonal_kernel(int n, int pivot, int* graph) {
+  relax_at_once(n, pivot, graph);
+}
+
+__global__ void cross_kernel(int n, int pivot, int* graph) {
+  const int tile = blockIdx.x;
+  if (tile == pivot) return;
+  if (blockIdx.y == 0)
+    product(n, pivot, pivot, tile, graph);
+  else
+    product(n, pivot, tile, pivot, graph);
+}
+
+__global__ void others_kernel(int n, int pivot, int* graph) {
+  const int tile_i = blockIdx.y, tile_j = blockIdx.x;
+  if (tile_i != pivot && tile_j != pivot) product(n, pivot, tile_i, tile_j, graph);
+}
+
+}  // namespace
+
+void apsp(int n, /* device */ int* graph) {
+  const int tiles = (n + kTile - 1) / kTile;
+  const dim3 threads(kTile, kTile);
+  for (int pivot = 0; pivot < tiles; ++pivot) {
+    diagonal_kernel<<<1, threads>>>(n, pivot, graph);
+    cross_kernel<<<dim3(tiles, 2), threads>>>(n, pivot, graph);
+    others_kernel<<<dim3(tiles, tiles), threads>>>(n, pivot, graph);
+  }
+}
