@@ -1,3 +1,4 @@
+#include "base/say.h"
 #include "base/waiting.h"
 
 #include <fmt/core.h>
@@ -70,7 +71,7 @@ void SlowNote::watch() {
     if (notify_)
       notify_(text);
     else
-      fmt::print(stderr, "{}\n", text);
+      say("{}\n", text);
     return;
   }
 }

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
 #include "cli/student_lab_run.h"
@@ -175,7 +176,7 @@ int test(const Options& options) {
   const Runs runs = find_runs(options, backend);
   const SandboxMode mode = probe_sandbox().works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
   if (const std::string line = isolation_of(mode).one_line(); !line.empty())
-    fmt::print(stderr, "note: {}\n", line);
+    say("note: {}\n", line);
   // The first lab compiles when its turn comes, the others beside it.
   for (std::size_t i = 1; i < runs.size(); ++i) runs[i]->compile_ahead(options.backend);
   StudentReport report(std::vector<std::shared_ptr<StudentRun>>(runs.begin(), runs.end()));

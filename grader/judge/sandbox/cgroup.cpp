@@ -232,8 +232,21 @@ std::size_t ControlGroup::peak_bytes() const {
       cgroup_text(memory_->path / (memory_->version == 2 ? "memory.peak" : "memory.max_usage_in_bytes")));
 }
 
+// The kernel counts a kill at the group of the process that it ends, and a limit at the group whose limit was
+// met: the first without the second is the doing of a group above, or of the machine.
+bool ControlGroup::met_own_memory_limit() const {
+  if (memory_ == nullptr || limits_.memory_bytes == 0) return false;
+  if (memory_->version == 2) return cgroup_number(text_from(memory_events_), "oom") > 0;
+  return number_in(cgroup_text(memory_->path / "memory.failcnt")) > 0 ||
+         number_in(cgroup_text(memory_->path / "memory.memsw.failcnt")) > 0;
+}
+
 bool ControlGroup::out_of_memory() const {
-  return cgroup_number(text_from(memory_events_), "oom_kill") > 0;
+  return cgroup_number(text_from(memory_events_), "oom_kill") > 0 && met_own_memory_limit();
+}
+
+bool ControlGroup::lacked_memory_above() const {
+  return cgroup_number(text_from(memory_events_), "oom_kill") > 0 && !met_own_memory_limit();
 }
 
 bool ControlGroup::out_of_processes() const {
