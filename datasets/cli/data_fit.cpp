@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "commands.h"
 #include "base/say.h"
+#include "commands.h"
 #include "matrix_argument.h"
 #include "warpgrade/datasets/fit.h"
 

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <memory>
 
-#include "commands.h"
 #include "base/say.h"
+#include "commands.h"
 #include "matrix_argument.h"
 #include "synth_program.h"
 #include "warpgrade/datasets/cache.h"
@@ -73,8 +73,7 @@ bool synth_on_gpu(const SynthArguments& arguments, const StandInSpec& spec, cons
     throw DatasetError("{}",
                        program ? "the GPU could not; --device cpu makes the same bytes"
                                : "warpgrade-synth is not beside this program: build it, or say --device cpu");
-  say("warpgrade-synth {}: the cores make the same bytes\n",
-             program ? "could not" : "is not built");
+  say("warpgrade-synth {}: the cores make the same bytes\n", program ? "could not" : "is not built");
   return false;
 }
 

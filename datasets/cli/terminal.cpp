@@ -1,11 +1,12 @@
 #include "terminal.h"
-#include "base/say.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+
+#include "base/say.h"
 
 namespace warpgrade::datasets {
 
@@ -27,8 +28,7 @@ Progress terminal_progress(const std::string& what) {
     const auto left = static_cast<std::int64_t>(share > 0 ? elapsed / share - elapsed : 0);
     const int filled = static_cast<int>(share * kWidth);
     say("\r\033[K{}{}[{}{}] {:3.0f} %  {}:{:02} left", what, what.empty() ? "" : " ",
-               std::string(filled, '#'), std::string(kWidth - filled, '.'), 100 * share, left / 60,
-               left % 60);
+        std::string(filled, '#'), std::string(kWidth - filled, '.'), 100 * share, left / 60, left % 60);
     std::fflush(stderr);
   };
 }

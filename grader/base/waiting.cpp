@@ -1,4 +1,3 @@
-#include "base/say.h"
 #include "base/waiting.h"
 
 #include <fmt/core.h>
@@ -15,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace warpgrade {

@@ -92,7 +92,8 @@ void print_waiting(const RoundReport& report) {
     if (task.state == "PENDING" && !task.reason.empty() && task.reason != "None") ++reasons[task.reason];
   for (const auto& [reason, count] : reasons) {
     const std::string cure = cure_of(reason);
-    fmt::print("  {} wait{}: {}{}{}\n", count, count == 1 ? "s" : "", reason, cure.empty() ? "" : " -> ", cure);
+    fmt::print("  {} wait{}: {}{}{}\n", count, count == 1 ? "s" : "", reason, cure.empty() ? "" : " -> ",
+               cure);
   }
 }
 
@@ -196,8 +197,11 @@ json round_json(const RoundReport& report) {
                      {"starts", task.starts},
                      {"submissions", task.submissions},
                      {"log", task.log}});
-  return {{"round", report.round}, {"done", report.done}, {"problem", report.problem},
-          {"logs", report.logs},   {"tasks", tasks}};
+  return {{"round", report.round},
+          {"done", report.done},
+          {"problem", report.problem},
+          {"logs", report.logs},
+          {"tasks", tasks}};
 }
 
 // The same for programs.

@@ -154,8 +154,7 @@ int import_grades(const GradesOptions& options) {
   else
     fmt::print("{}", differences_table(differences));
   print_missing(ours, theirs);
-  for (const std::string& problem : theirs.problems)
-    say("{}: {}\n", options.import_file.string(), problem);
+  for (const std::string& problem : theirs.problems) say("{}: {}\n", options.import_file.string(), problem);
   if (!theirs.problems.empty()) {
     if (options.apply) say("nothing is entered: correct the file first\n");
     return kExitUsage;

@@ -77,7 +77,7 @@ int submit(const SubmitOptions& options) {
     say("{}: {}\n", compiled.status, compiled.message);
     if (!options.force) {
       say("nothing was packed: correct the source and run the command again, or pack it as it is with "
-                 "--force (make submit FORCE=1)\n");
+          "--force (make submit FORCE=1)\n");
       return kExitNotAccepted;
     }
   }

@@ -232,6 +232,11 @@ def test_a_dry_run_shows_what_would_be_submitted_and_submits_nothing(tmp_path: P
     assert set(run.verdicts()) == {"ada", "bo", "cy"}
 
 
+def alive(cluster: Cluster, jobs: list[str]) -> list[str]:
+    """Which of them wait or run."""
+    return cluster.run("squeue", "-h", "-o", "%A", "-j", ",".join(jobs)).split()
+
+
 @needs_slurm
 def test_a_refused_round_leaves_nothing_behind_and_names_the_key(tmp_path: Path, cluster: Cluster) -> None:
     """The compile array is taken, the judges' is refused; the corrected file goes on with the same run."""
@@ -246,10 +251,10 @@ def test_a_refused_round_leaves_nothing_behind_and_names_the_key(tmp_path: Path,
         done = run.batch(run.site(judge={"partition": "gpu", **settings}))
         # What of the same words can be a memory or a GPU that no node has is told with both keys.
         told = done.stderr.replace("memory: 5120M, ", "")
-        assert done.returncode == 1 and words.split(": Slurm")[0].split(": ", 1)[1] in told, done.stderr
+        assert done.returncode == 1 and words.split(": Slurm")[0].split(": ", 1)[1] in told, (settings, done.stderr)
         assert "Slurm refuses it" in told and "submitted before" in told and "cancelled" in told, done.stderr
-        alive = cluster.run("squeue", "-h", "-o", "%j").split()
-        assert not [name for name in alive if "week7" in name], alive
+        jobs = re.findall(r"\d+", done.stderr.split("submitted before (")[1].split(")")[0])
+        wait_until("the end of what was cancelled", lambda jobs=jobs: not alive(cluster, jobs), 60)
     done = run.call("resume", run.run, "--site", run.site())
     assert done.returncode == 0, done.stderr
     run.scored()
@@ -393,7 +398,7 @@ def test_doctor_tells_a_missing_configuration_from_a_missing_slurm(tmp_path: Pat
     for environment, words in (
         (without, "finds no configuration"),
         ({**without, "SLURM_CONF": str(tmp_path / "none.conf")}, f"SLURM_CONF names {tmp_path}/none.conf"),
-        (cluster.environment, "slurm 2"),
+        (cluster.environment, "2 nodes"),
     ):
         told = json.loads(warpgrade("doctor", "--json", env=environment).stdout)
         slurm = next(finding for finding in told["findings"] if finding["topic"] == "Slurm")

@@ -28,9 +28,7 @@ Site site_of(const Config& config) {
 
 std::vector<std::string> options_of(const SiteTask& task, const fs::path& desk, int count) {
   std::vector<std::string> options{"--output=" + (desk / "slurm" / "%A_%a.out").string(),
-                                   "--open-mode=append",
-                                   "--chdir=" + desk.string(),
-                                   "--no-requeue",
+                                   "--open-mode=append", "--chdir=" + desk.string(), "--no-requeue",
                                    fmt::format("--array=0-{}", count - 1)};
   for (const std::string& option : task.sbatch_options()) options.push_back(option);
   return options;

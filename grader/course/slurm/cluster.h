@@ -79,9 +79,10 @@ class Cluster {
 };
 
 // Parsers of the commands' answers.
-std::vector<QueuedTask> parse_queue(const std::string& text);     // squeue -h --array, -o as cluster.cpp asks
+std::vector<QueuedTask> parse_queue(const std::string& text);  // squeue -h --array, -o as cluster.cpp asks
 double parse_most_time(const std::string& text, const std::string& partition);  // sinfo -h -o "%P|%l"
-std::string parse_test_only(const std::string& text);  // the time in "sbatch: Job 7 to start at TIME using ..."
+std::string parse_test_only(
+    const std::string& text);  // the time in "sbatch: Job 7 to start at TIME using ..."
 // "12_[4-6,9%2]" or "12_3": each task by itself, "12_4", ... (squeue(1), sacct(1))
 std::vector<std::string> each_task(const std::string& job, const std::string& tasks);
 std::map<std::string, TaskState> parse_sacct(const std::string& text);  // -nPXD, fields as cluster.cpp asks

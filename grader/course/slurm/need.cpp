@@ -25,7 +25,8 @@ void require_memory(const SiteTask& task, const Need& need, const std::string& k
   const std::size_t given = *memory_mb(task.memory);  // site.cpp has checked the word
   if (given == 0 || given >= need.memory_mb) return;
   throw UsageError(
-      "{}: {}: memory: {} is less than such a task needs: {}. Give at least {}M or leave `memory:` out; lower "
+      "{}: {}: memory: {} is less than such a task needs: {}. Give at least {}M or leave `memory:` out; "
+      "lower "
       "`limits` in the policy where submissions need less",
       file, kind, task.memory, need.memory_sum, need.memory_mb);
 }

@@ -22,9 +22,9 @@ struct RoundWork {
 
 struct Need {
   std::size_t memory_mb = 0;
-  double least_s = 0;         // one case of one submission
-  double usual_s = 0;         // all submissions of the fullest task, with everything that they may take
-  std::string memory_sum;     // "4096 MiB of host memory + ... = 22528 MiB"
+  double least_s = 0;      // one case of one submission
+  double usual_s = 0;      // all submissions of the fullest task, with everything that they may take
+  std::string memory_sum;  // "4096 MiB of host memory + ... = 22528 MiB"
   std::string time_sum;
 };
 

@@ -56,7 +56,8 @@ std::string core_of(const std::string& words) {
     for (const char* prefix : {"sbatch: error: ", "sbatch: ", "Batch job submission failed: ",
                                "allocation failure: ", "Try \"sbatch --help\" for more information"})
       if (line.starts_with(prefix)) line.erase(0, std::string(prefix).size());
-    if (!line.empty() && joined.find(line) == std::string::npos) joined += (joined.empty() ? "" : "; ") + line;
+    if (!line.empty() && joined.find(line) == std::string::npos)
+      joined += (joined.empty() ? "" : "; ") + line;
   }
   return joined;
 }

@@ -47,8 +47,9 @@ std::vector<std::string> excluded(const json& planned) {
 std::string words_of(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
-    const bool plain = word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                              "=-_./:,%+@") == std::string::npos;
+    const bool plain = word.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                           "=-_./:,%+@") == std::string::npos;
     text += (text.empty() ? "" : " ") + (plain ? word : shell_quoted(word));
   }
   return text;
@@ -144,12 +145,9 @@ json Rounds::make_plan(int round, int chain_begin) {
   for (const std::string& id : ids)
     if (!fs::exists(folder_.submission_folder(id) / "compile.json")) to_compile.push_back(id);
   const RoundPlan made = plan_round(to_compile, ids, seconds_a_submission(), site_, cluster_.limits());
-  json planned{{"schema", "warpgrade.round.v1"},
-               {"round", round},
-               {"chain_begin", chain_begin},
-               {"plan", made.to_json()},
-               {"names", name_beginning()},
-               {"memory_times", 1},
+  json planned{{"schema", "warpgrade.round.v1"}, {"round", round},
+               {"chain_begin", chain_begin},     {"plan", made.to_json()},
+               {"names", name_beginning()},      {"memory_times", 1},
                {"exclude", bad_nodes()}};
   planned["memory_times"] = memory_times(round, planned);
   return planned;
@@ -189,7 +187,8 @@ std::vector<std::string> Rounds::task_options(const SiteTask& task, int round,
 
 std::vector<std::string> Rounds::array_options(const SiteTask& task, int round, const char* kind,
                                                const ArrayPart& part) const {
-  std::vector<std::string> options = task_options(task, round, fmt::format("{}-{}_%a.out", kind, part.offset));
+  std::vector<std::string> options =
+      task_options(task, round, fmt::format("{}-{}_%a.out", kind, part.offset));
   options.push_back(fmt::format("--array=0-{}{}", part.count - 1,
                                 task.at_once > 0 ? fmt::format("%{}", task.at_once) : ""));
   return options;
@@ -261,14 +260,14 @@ json Rounds::submit_all(int round, const json& planned, std::vector<std::string>
 void Rounds::withdraw(const std::vector<std::string>& submitted, const UsageError& why) {
   cluster_.cancel(submitted);
   const std::string run = folder_.root().string();
-  throw UsageError(
-      "{}\n{}Correct the file and give it again: warpgrade batch {} --site {}", why.what(),
-      submitted.empty() ? ""
-                        : fmt::format("Nothing of this round runs: the {} job{} submitted before ({}) {} "
-                                      "cancelled. ",
-                                      submitted.size(), submitted.size() == 1 ? "" : "s",
-                                      fmt::join(submitted, ", "), submitted.size() == 1 ? "is" : "are"),
-      run, site_.file);
+  throw UsageError("{}\n{}Correct the file and give it again: warpgrade batch {} --site {}", why.what(),
+                   submitted.empty()
+                       ? ""
+                       : fmt::format("Nothing of this round runs: the {} job{} submitted before ({}) {} "
+                                     "cancelled. ",
+                                     submitted.size(), submitted.size() == 1 ? "" : "s",
+                                     fmt::join(submitted, ", "), submitted.size() == 1 ? "is" : "are"),
+                   run, site_.file);
 }
 
 std::string Rounds::submit(int round) {
@@ -312,19 +311,20 @@ std::string Rounds::rehearse() {
                                                              : plan.compile.size();
     if (tasks == 0) continue;
     const SiteTask task = is_array ? task_of(kind, planned) : site_.aggregate;
-    std::vector<std::string> options =
-        is_array ? array_options(task, round + 1, kind, parts.front())
-                 : task_options(task, round + 1, "aggregate.out");
+    std::vector<std::string> options = is_array ? array_options(task, round + 1, kind, parts.front())
+                                                : task_options(task, round + 1, "aggregate.out");
     const fs::path script = scratch.path() / (std::string(kind) + ".sh");
     write_text(script, script_text(kind));
     const double limit_s = task.time.empty() ? 0 : time_s(task.time).value_or(0);
     text += fmt::format(
         "\n{}: {} task{}{}, {} each, {} at most each{}\n  sbatch --job-name={} {} {}\n", kind, tasks,
-        tasks == 1 ? "" : "s", is_array ? fmt::format(" in {} array{}", parts.size(), parts.size() == 1 ? "" : "s") : "",
+        tasks == 1 ? "" : "s",
+        is_array ? fmt::format(" in {} array{}", parts.size(), parts.size() == 1 ? "" : "s") : "",
         task.memory.empty() ? "the cluster's usual memory" : "memory " + task.memory,
         limit_s > 0 ? fmt::format("{} minutes", minutes_text(limit_s)) : "no limit of time",
-        limit_s > 0 ? fmt::format(", {:.1f} hours of tasks at most", limit_s * static_cast<double>(tasks) / 3600)
-                    : "",
+        limit_s > 0
+            ? fmt::format(", {:.1f} hours of tasks at most", limit_s * static_cast<double>(tasks) / 3600)
+            : "",
         name_of(round + 1, is_array ? fmt::format("{}-0", kind) : kind), words_of(options),
         words_of(script_words(round + 1, kind, 0)));
     const TestedJob tested = cluster_.test(options, {script.string()});
@@ -336,14 +336,13 @@ std::string Rounds::rehearse() {
     for (const char c : script_text(kind)) text += c == '\n' ? std::string("\n    ") : std::string(1, c);
     text.erase(text.find_last_not_of(' ') + 1);
   }
-  return text + fmt::format("\n{} submissions; judging them takes about {:.1f} hours of tasks by {}{}\n",
-                            missing().size(),
-                            seconds_a_submission() * static_cast<double>(missing().size()) / 3600,
-                            fs::exists(folder_.root() / "rounds") ? "what was measured in this run"
-                                                                  : "`submission_minutes` of the site",
-                            latest_start.empty()
-                                ? ""
-                                : ". The longest wait for a first task ends at " + latest_start);
+  return text +
+         fmt::format(
+             "\n{} submissions; judging them takes about {:.1f} hours of tasks by {}{}\n", missing().size(),
+             seconds_a_submission() * static_cast<double>(missing().size()) / 3600,
+             fs::exists(folder_.root() / "rounds") ? "what was measured in this run"
+                                                   : "`submission_minutes` of the site",
+             latest_start.empty() ? "" : ". The longest wait for a first task ends at " + latest_start);
 }
 
 }  // namespace warpgrade

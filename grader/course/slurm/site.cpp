@@ -111,7 +111,8 @@ void read_environment(const Reader& reader, std::vector<std::string>& environmen
   for (const std::string& word : environment) {
     if (word == "all" || word == "none" || !std::regex_match(word, form))
       throw UsageError(
-          "{}: environment: expected all, none, or a list of names and NAME=value without commas, got '{}'; a "
+          "{}: environment: expected all, none, or a list of names and NAME=value without commas, got '{}'; "
+          "a "
           "line of `setup:` can set any variable",
           reader.where(), word);
   }
@@ -157,8 +158,9 @@ SiteTask read_common(const Reader& reader) {
 void read_name(const Reader& reader, std::string& name) {
   reader.text("name", name);
   if (!std::regex_match(name, std::regex("[A-Za-z0-9_.-]{0,40}")))
-    throw UsageError("{}: name: expected up to 40 letters, digits and _.- that jobs' names begin with, got '{}'",
-                     reader.where(), name);
+    throw UsageError(
+        "{}: name: expected up to 40 letters, digits and _.- that jobs' names begin with, got '{}'",
+        reader.where(), name);
 }
 
 Site read_site(const json& map, const std::string& where) {
@@ -192,8 +194,11 @@ Site read_site(const json& map, const std::string& where) {
 }
 
 json task_json(const SiteTask& task) {
-  json kept{{"cpus", task.cpus},       {"at_once", task.at_once},        {"options", task.options},
-            {"setup", task.setup},     {"environment", task.environment}};
+  json kept{{"cpus", task.cpus},
+            {"at_once", task.at_once},
+            {"options", task.options},
+            {"setup", task.setup},
+            {"environment", task.environment}};
   for (const auto& [key, value] : plain_task_keys())
     if (!(task.*value).empty() || std::string(key) == "gres") kept[key] = task.*value;
   return kept;

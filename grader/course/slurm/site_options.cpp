@@ -75,12 +75,18 @@ std::string refused_option(const std::string& option) {
 
 const std::vector<std::pair<const char*, std::string SiteTask::*>>& plain_task_keys() {
   static const std::vector<std::pair<const char*, std::string SiteTask::*>> keys{
-      {"partition", &SiteTask::partition},     {"account", &SiteTask::account},
-      {"qos", &SiteTask::qos},                 {"gres", &SiteTask::gres},
-      {"constraint", &SiteTask::constraint},   {"reservation", &SiteTask::reservation},
-      {"nodelist", &SiteTask::nodelist},       {"exclude", &SiteTask::exclude},
-      {"time", &SiteTask::time},               {"memory", &SiteTask::memory},
-      {"mail", &SiteTask::mail},               {"mail_when", &SiteTask::mail_when},
+      {"partition", &SiteTask::partition},
+      {"account", &SiteTask::account},
+      {"qos", &SiteTask::qos},
+      {"gres", &SiteTask::gres},
+      {"constraint", &SiteTask::constraint},
+      {"reservation", &SiteTask::reservation},
+      {"nodelist", &SiteTask::nodelist},
+      {"exclude", &SiteTask::exclude},
+      {"time", &SiteTask::time},
+      {"memory", &SiteTask::memory},
+      {"mail", &SiteTask::mail},
+      {"mail_when", &SiteTask::mail_when},
       {"comment", &SiteTask::comment}};
   return keys;
 }

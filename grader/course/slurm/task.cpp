@@ -131,7 +131,8 @@ class Task {
     if (std::atoi(variable("SLURM_RESTART_COUNT").c_str()) >= kMostStarts) return;
     events_.infrastructure("waits_for_room", "the disk is full: Slurm is asked to start this task again");
     events_.flush();
-    say("warpgrade batch-task {}: the disk is full; Slurm is asked to start this task again\n", request_.kind);
+    say("warpgrade batch-task {}: the disk is full; Slurm is asked to start this task again\n",
+        request_.kind);
     ask_for_restart(variable("SLURM_JOB_ID"));
   }
 

@@ -31,8 +31,7 @@ std::vector<MemoryGroup> memory_groups() {
   const auto own = own_cgroups(cgroup_text("/proc/self/mountinfo"), cgroup_text("/proc/self/cgroup"));
   for (const CgroupHierarchy& hierarchy : own) {
     if (hierarchy.version == 1 && !hierarchy.controllers.contains("memory")) continue;
-    for (fs::path folder = hierarchy.base; fs::exists(folder / "cgroup.procs");
-         folder = folder.parent_path())
+    for (fs::path folder = hierarchy.base; fs::exists(folder / "cgroup.procs"); folder = folder.parent_path())
       groups.push_back({hierarchy.version, folder});
   }
   return groups;

@@ -107,7 +107,8 @@ TEST(SlurmAnswers, ScontrolTellsTasksOfAnArrayApart) {
 // As squeue(1) writes them with --array and -o "%F|%K|%j|%T|%N|%S|%r" (Slurm 22.05).
 TEST(SlurmAnswers, TheQueueShowsEachTaskWithItsReason) {
   const auto tasks = parse_queue(
-      "7|0|wg-week7-judge|RUNNING|n1|2026-03-18T23:59:00|None\n7|1|wg-week7-judge|PENDING||N/A|PartitionDown\n"
+      "7|0|wg-week7-judge|RUNNING|n1|2026-03-18T23:59:00|None\n7|1|wg-week7-judge|PENDING||N/"
+      "A|PartitionDown\n"
       "9|N/A|wg-week7-aggregate|PENDING||N/A|Dependency\n");
   ASSERT_EQ(tasks.size(), 3u);
   EXPECT_EQ(tasks[0].task, "7_0");
@@ -198,11 +199,13 @@ TEST(SlurmRefusal, NamesTheKeyThatSlurmRefuses) {
   task.partition = "gpus";
   task.qos = "fast";
   const auto told = [&](const char* words) { return refusal_text(words, task, "judge", "site.yaml"); };
-  EXPECT_EQ(told("sbatch: error: invalid partition specified: gpus\nsbatch: error: Batch job submission failed: "
-                 "Invalid partition name specified\n"),
-            "site.yaml: judge: partition: gpus: Slurm refuses it: invalid partition specified: gpus; Invalid "
-            "partition name specified");
-  EXPECT_NE(told("sbatch: error: Batch job submission failed: Invalid qos specification\n").find("judge: qos: fast:"),
+  EXPECT_EQ(
+      told("sbatch: error: invalid partition specified: gpus\nsbatch: error: Batch job submission failed: "
+           "Invalid partition name specified\n"),
+      "site.yaml: judge: partition: gpus: Slurm refuses it: invalid partition specified: gpus; Invalid "
+      "partition name specified");
+  EXPECT_NE(told("sbatch: error: Batch job submission failed: Invalid qos specification\n")
+                .find("judge: qos: fast:"),
             std::string::npos);
   EXPECT_NE(told("sbatch: error: something new\n").find("partition: gpus, qos: fast"), std::string::npos);
 }
@@ -217,7 +220,8 @@ TEST(SlurmReasons, WhatPeopleCanCureIsSaid) {
 
 // batch.json of an older version, and one of this.
 TEST(SlurmSite, WhatWasKeptIsReadAgain) {
-  const nlohmann::json old{{"judge", {{"gres", "gpu:1"}, {"options", {"--nice=5"}}, {"time", ""}, {"cpus", 2}}}};
+  const nlohmann::json old{
+      {"judge", {{"gres", "gpu:1"}, {"options", {"--nice=5"}}, {"time", ""}, {"cpus", 2}}}};
   const Site site = Site::from_json(old);
   EXPECT_EQ(site.judge.cpus, 2);
   Site changed = site;
