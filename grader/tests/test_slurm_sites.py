@@ -12,6 +12,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,14 @@ class Run:
             (folder / "class" / name).mkdir(parents=True)
             (folder / "class" / name / "vector_add.cu").write_text(text, encoding="utf-8")
         (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
-        self.options = ("--lab", "vector_add", "--submissions", folder / "class", "--cases", CASES)
+        self.options: tuple[str | Path, ...] = (
+            "--lab",
+            "vector_add",
+            "--submissions",
+            folder / "class",
+            "--cases",
+            CASES,
+        )
         self.options += ("--backend", "emulator", "--policy", folder / "policy.yaml", "--quiet")
 
     def site(self, **settings: Any) -> Path:
@@ -232,9 +240,9 @@ def test_a_dry_run_shows_what_would_be_submitted_and_submits_nothing(tmp_path: P
     assert set(run.verdicts()) == {"ada", "bo", "cy"}
 
 
-def alive(cluster: Cluster, jobs: list[str]) -> list[str]:
-    """Which of them wait or run."""
-    return cluster.run("squeue", "-h", "-o", "%A", "-j", ",".join(jobs)).split()
+def are_gone(cluster: Cluster, jobs: list[str]) -> bool:
+    """Whether none of them waits or runs."""
+    return cluster.run("squeue", "-h", "-o", "%A", "-j", ",".join(jobs)) == ""
 
 
 @needs_slurm
@@ -254,7 +262,7 @@ def test_a_refused_round_leaves_nothing_behind_and_names_the_key(tmp_path: Path,
         assert done.returncode == 1 and words.split(": Slurm")[0].split(": ", 1)[1] in told, (settings, done.stderr)
         assert "Slurm refuses it" in told and "submitted before" in told and "cancelled" in told, done.stderr
         jobs = re.findall(r"\d+", done.stderr.split("submitted before (")[1].split(")")[0])
-        wait_until("the end of what was cancelled", lambda jobs=jobs: not alive(cluster, jobs), 60)
+        wait_until("the end of what was cancelled", partial(are_gone, cluster, jobs), 60)
     done = run.call("resume", run.run, "--site", run.site())
     assert done.returncode == 0, done.stderr
     run.scored()
