@@ -1,5 +1,5 @@
-// Words for who watches, on stderr. Where they cannot be written (a full disk, a pipe that nobody reads) they are
-// lost, and the work goes on: fmt::print would throw.
+// Words for who watches, on stderr. Where they cannot be written (a full disk, a pipe that nobody reads) they
+// are lost, and the work goes on: fmt::print would throw.
 #pragma once
 
 #include <fmt/format.h>

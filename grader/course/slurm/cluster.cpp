@@ -136,8 +136,8 @@ std::vector<std::string> Cluster::jobs(const std::string& name, bool live_only) 
   std::vector<std::string> ids;
   for (const std::string& line : split(ask(command), '\n')) {
     const std::string id = first_word(line);
-    // One that was cancelled is as if it had not been submitted. One that sbatch refused stays for a while, as
-    // FAILED; of a task that ran and failed the records are what counts.
+    // One that was cancelled is as if it had not been submitted. One that sbatch refused stays for a while,
+    // as FAILED; of a task that ran and failed the records are what counts.
     const bool is_none = line.ends_with(" CANCELLED") || line.ends_with(" FAILED");
     if (id.empty() || is_none || (!ids.empty() && ids.back() == id)) continue;
     ids.push_back(id);

@@ -32,7 +32,8 @@ Need need_of_judge(const RoundWork& work);
 Need need_of_compile(const RoundWork& work);
 
 // The site's task with memory and time filled in where it says none. `most_s` is the partition's limit, 0: it
-// has none; `memory_times` more memory is asked for because a task of the round before met its limit. Throws UsageError, with the sum, where the site or the partition gives less than is needed.
+// has none; `memory_times` more memory is asked for because a task of the round before met its limit. Throws
+// UsageError, with the sum, where the site or the partition gives less than is needed.
 SiteTask with_need(SiteTask task, const Need& need, const std::string& kind, const std::string& file,
                    double most_s, int memory_times);
 

@@ -15,8 +15,7 @@ class SbatchRefusal : public UsageError {
 };
 
 // "site.yaml: judge: gres: 'gpu:a100:1': Slurm refuses it: Invalid generic resource (gres) specification".
-// The words are those of slurm_strerror(3); where they fit no key, all keys of the kind that are set are
-// named.
+// The words are those of slurm_strerror(3). Where they fit no key, all keys of the kind are named.
 std::string refusal_text(const std::string& words, const SiteTask& task, const std::string& kind,
                          const std::string& file);
 

@@ -204,8 +204,8 @@ std::vector<std::string> Rounds::script_words(int round, const char* kind, std::
           std::to_string(round), std::to_string(offset)};
 }
 
-// Logs are there before their tasks start: Slurm holds a task whose log it cannot make, as on a full disk, and
-// a file that is there can be opened all the same.
+// Logs are there before their tasks start: Slurm holds a task whose log it cannot make, as on a full disk,
+// and a file that is there can be opened all the same.
 void Rounds::make_logs(int round, const char* kind, const ArrayPart& part) const {
   for (std::size_t task = 0; task < part.count; ++task)
     write_new_text(folder_of(round) / "log" / fmt::format("{}-{}_{}.out", kind, part.offset, task), "");

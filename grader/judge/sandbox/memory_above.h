@@ -1,5 +1,5 @@
-// The memory that this process may have together with others: the limits of the control groups around it, of a
-// Slurm task, a container, a service. Who meets one of these is short of memory through no fault of a
+// The memory that this process may have together with others: the limits of the control groups around it, of
+// a Slurm task, a container, a service. Who meets one of these is short of memory through no fault of a
 // submission's, whose own limits are in a group below (cgroup.h).
 #pragma once
 
