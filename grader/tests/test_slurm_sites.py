@@ -299,10 +299,11 @@ def test_status_says_where_tasks_are_and_why_they_wait(tmp_path: Path, cluster: 
     try:
         site = run.site(task_minutes=1, submission_minutes=1)
         assert run.batch(site).returncode == 0
-        wait_until("a reason", lambda: '"reason": "PartitionDown"' in run.call("status", run.run, "--json").stdout, 120)
+        # Slurm says so at times while the tasks wait for the compilers, and always behind these.
+        cure = "3 wait: PartitionDown -> the partition is down: ask the cluster's staff"
+        wait_until("a reason and its cure", lambda: cure in run.call("status", run.run).stdout, 120)
         text = run.call("status", run.run).stdout
         assert re.search(r"judge PENDING +3\n", text), text
-        assert "3 wait: PartitionDown -> the partition is down: ask the cluster's staff" in text, text
         assert f"logs of the tasks: {run.run}/rounds/1/log" in text, text
         told = json.loads(run.call("status", run.run, "--json").stdout)
         judges = [task for task in told["round"]["tasks"] if task["kind"] == "judge"]
