@@ -237,8 +237,8 @@ std::size_t ControlGroup::peak_bytes() const {
 bool ControlGroup::met_own_memory_limit() const {
   if (memory_ == nullptr || limits_.memory_bytes == 0) return false;
   if (memory_->version == 2) return cgroup_number(text_from(memory_events_), "oom") > 0;
-  // Version 1 does not count it everywhere (memory.failcnt stays 0 with Linux 6.18): the peak tells. Pages are
-  // charged in batches, so the last one may end a little below the limit.
+  // Version 1 may not count it (memory.failcnt stays 0 with Linux 6.18): the peak tells. Pages are charged in
+  // batches, so the last one may end a little below the limit.
   constexpr std::size_t kBatch = std::size_t{1} << 20;
   return peak_bytes() + kBatch >= limits_.memory_bytes;
 }
