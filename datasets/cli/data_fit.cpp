@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/say.h"
 #include "commands.h"
 #include "matrix_argument.h"
 #include "warpgrade/datasets/fit.h"
@@ -55,7 +56,7 @@ void fit_command(const DataCommandContext& context, const std::vector<std::strin
     if (matrix.rows() != matrix.cols())
       throw DatasetError("{} is {} x {}: stand-ins are square", matrix.name(), matrix.rows(), matrix.cols());
     const auto say = [&](const std::string& what) {
-      if (!quiet) fmt::print(stderr, "{}: {}\n", matrix.name(), what);
+      if (!quiet) warpgrade::say("{}: {}\n", matrix.name(), what);
     };
     const Fit fit = fit_standin(matrix.row_offsets(), matrix.columns(), seed, say);
     if (!folder.empty()) write_text(folder / (matrix.name() + ".json"), to_json(fit.spec));

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/say.h"
 #include "commands.h"
 #include "matrix_argument.h"
 #include "synth_program.h"
@@ -72,8 +73,7 @@ bool synth_on_gpu(const SynthArguments& arguments, const StandInSpec& spec, cons
     throw DatasetError("{}",
                        program ? "the GPU could not; --device cpu makes the same bytes"
                                : "warpgrade-synth is not beside this program: build it, or say --device cpu");
-  fmt::print(stderr, "warpgrade-synth {}: the cores make the same bytes\n",
-             program ? "could not" : "is not built");
+  say("warpgrade-synth {}: the cores make the same bytes\n", program ? "could not" : "is not built");
   return false;
 }
 

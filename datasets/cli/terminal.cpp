@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/say.h"
+
 namespace warpgrade::datasets {
 
 Progress terminal_progress(const std::string& what) {
@@ -17,7 +19,7 @@ Progress terminal_progress(const std::string& what) {
     if (total == 0 || (now - last < std::chrono::milliseconds(100) && done < total)) return;
     last = now;
     if (done >= total) {
-      fmt::print(stderr, "\r\033[K");
+      say("\r\033[K");
       return;
     }
     constexpr int kWidth = 30;
@@ -25,9 +27,8 @@ Progress terminal_progress(const std::string& what) {
     const double elapsed = std::chrono::duration<double>(now - begin).count();
     const auto left = static_cast<std::int64_t>(share > 0 ? elapsed / share - elapsed : 0);
     const int filled = static_cast<int>(share * kWidth);
-    fmt::print(stderr, "\r\033[K{}{}[{}{}] {:3.0f} %  {}:{:02} left", what, what.empty() ? "" : " ",
-               std::string(filled, '#'), std::string(kWidth - filled, '.'), 100 * share, left / 60,
-               left % 60);
+    say("\r\033[K{}{}[{}{}] {:3.0f} %  {}:{:02} left", what, what.empty() ? "" : " ",
+        std::string(filled, '#'), std::string(kWidth - filled, '.'), 100 * share, left / 60, left % 60);
     std::fflush(stderr);
   };
 }

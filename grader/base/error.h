@@ -34,6 +34,12 @@ class JudgeFault : public std::runtime_error {
       : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
 
+// The task, the container or the machine has no memory left, and the submission was within its own limits.
+class MemoryShort : public JudgeFault {
+ public:
+  using JudgeFault::JudgeFault;
+};
+
 // The GPU answers nothing any more: whatever is judged on it from now on says nothing.
 class GpuWedged : public JudgeFault {
  public:

@@ -214,6 +214,12 @@ bool wait_for_end(int pid, std::chrono::milliseconds limit) {
   }
 }
 
+std::string shell_quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
 std::string ProcessResult::describe() const {
   if (timed_out) return "out of time";
   if (out_of_cpu) return "out of CPU time";
@@ -277,7 +283,10 @@ ProcessResult run_process(const ProcessOptions& options) {
     ended = has_ended();
     if (ended && polls[0].revents == 0 && polls[1].revents == 0) break;
   }
-  if (options.fence) result.met_limit = options.fence->met_limit();
+  if (options.fence) {
+    result.met_limit = options.fence->met_limit();
+    result.lacked_memory_above = options.fence->lacked_memory_above();
+  }
   kill_all();
   cpu.finish(result);
   if (!wait_for_end(pid, kLongestEnd)) throw JudgeFault("{} was killed and does not end", options.command[0]);

@@ -36,6 +36,8 @@ class ProcessFence {
   virtual bool kill() noexcept = 0;
   // Which limit of the fence was met, in words ("more than 512 processes and threads"); empty: none.
   virtual std::string met_limit() const = 0;
+  // Whether one of its processes was ended because somebody above it had no memory left.
+  virtual bool lacked_memory_above() const { return false; }
   // What all that are or were in it have had of the processor; nothing where it does not count that.
   virtual std::optional<std::chrono::microseconds> cpu_time() const { return std::nullopt; }
 };
@@ -71,6 +73,7 @@ struct ProcessResult {
   std::chrono::microseconds cpu_time{};  // see cpu_limit
   double load = 0;                       // threads that ran or wanted to, on this machine; see cpu_limit
   std::string met_limit;                 // of the fence, see ProcessFence; empty: none
+  bool lacked_memory_above = false;      // of the fence
   std::string standard_output;
   std::string standard_error;
   bool ok() const { return !timed_out && !out_of_cpu && met_limit.empty() && signal == 0 && exit_code == 0; }
@@ -78,6 +81,9 @@ struct ProcessResult {
 };
 
 // Throws JudgeFault when the command cannot be started, Interrupted when Ctrl-C came.
+// One word of a shell's, whatever it holds.
+std::string shell_quoted(const std::string& word);
+
 ProcessResult run_process(const ProcessOptions& options);
 
 // fork() with the child inside of the fence (null: none); the child may call what a signal handler may. -1:

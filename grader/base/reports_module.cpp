@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "base/toolchain.h"
 
 namespace warpgrade {
@@ -38,7 +39,7 @@ std::string run_reports_module(const std::string& module, const std::vector<std:
   const std::string python = python_program().value_or("python3");
   const ProcessResult result = run_python(python, module, arguments);
   if (result.ok()) {
-    fmt::print(stderr, "{}", result.standard_error);
+    say("{}", result.standard_error);
     return result.standard_output;
   }
   const std::string missing =
@@ -47,7 +48,7 @@ std::string run_reports_module(const std::string& module, const std::vector<std:
     throw UsageError("{} cannot run {} ({}): {} reports installs what the reports need", python, module,
                      missing, (project_root() / "scripts/bootstrap").string());
   }
-  fmt::print(stderr, "{}", result.standard_error);
+  say("{}", result.standard_error);
   if (result.exit_code == kExitUsage)
     throw UsageError("{} made no file; the lines above tell the reason", module);
   throw JudgeFault("{}: {}: {}", module, result.describe(), last_line(result.standard_error));

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace warpgrade {
@@ -70,7 +71,7 @@ void SlowNote::watch() {
     if (notify_)
       notify_(text);
     else
-      fmt::print(stderr, "{}\n", text);
+      say("{}\n", text);
     return;
   }
 }

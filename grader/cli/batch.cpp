@@ -144,6 +144,14 @@ void require_sense(BatchOptions& options) {
   options.source = options.watch;
 }
 
+int rehearse(const fs::path& run, const json& batch) {
+  if (batch.at("executor") != "slurm")
+    throw UsageError("--dry-run shows what Slurm would be given: add --executor slurm");
+  EventLog events(run);
+  fmt::print("{}", Rounds(RunFolder(run), Site::from_json(batch.at("site")), events).rehearse());
+  return kExitGraded;
+}
+
 void add_batch(CLI::App& app, int& code) {
   const auto options = std::make_shared<BatchOptions>();
   CLI::App* command =
@@ -167,6 +175,9 @@ void add_batch(CLI::App& app, int& code) {
                     "go on even when the hand-ins hold nobody of the roster, or less than half of it");
   command->add_flag("--take-in", options->take_in,
                     "read the hand-ins, show which student each belongs to, and judge nothing yet");
+  command->add_flag("--dry-run", options->dry_run,
+                    "with --executor slurm: take the class in, show what would be submitted, and ask Slurm "
+                    "whether it would take it");
   command->add_option("--executor", options->executor, "local (default) or slurm")
       ->check(CLI::IsMember({"local", "slurm"}));
   command->add_option("--site", options->site, "YAML: the settings that the cluster needs");
@@ -175,6 +186,10 @@ void add_batch(CLI::App& app, int& code) {
   command->callback([options, &code] {
     require_sense(*options);
     const std::optional<json> batch = open_batch(*options);
+    if (options->dry_run && batch) {
+      code = rehearse(options->grade.run, *batch);
+      return;
+    }
     code = options->take_in || !batch ? kExitGraded
                                       : continue_batch(options->grade.run, *batch, options->grade.quiet);
   });
@@ -206,8 +221,14 @@ CLI::App* add_run_command(CLI::App& app, fs::path& run, const char* name, const 
 void add_batch_commands(CLI::App& app, int& code) {
   add_batch(app, code);
   const auto run = std::make_shared<fs::path>();
-  add_run_command(app, *run, "resume", "go on with a batch")->callback([run, &code] {
-    code = continue_batch(*run, read_batch(RunFolder(*run)), false);
+  const auto site = std::make_shared<std::optional<fs::path>>();
+  CLI::App* resume = add_run_command(app, *run, "resume", "go on with a batch");
+  resume->add_option("--site", *site, "YAML: other settings of the cluster, from now on");
+  resume->callback([run, site, &code] {
+    const RunFolder folder(*run);
+    json batch = read_batch(folder);
+    if (*site) keep_site(folder, **site, batch);
+    code = continue_batch(*run, batch, false);
   });
   add_status_commands(app, code);
   add_regrade_command(app, code);

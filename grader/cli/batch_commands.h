@@ -20,6 +20,7 @@ struct BatchOptions {
   std::optional<std::filesystem::path> source, site;
   std::string executor;
   bool take_in = false;
+  bool dry_run = false;
   // Of a class that was taken in before; the roster, deadline and attempts of `ingest` as well, if given.
   ClassChange change;
   bool yes = false;                            // change it without asking
@@ -29,6 +30,8 @@ struct BatchOptions {
 
 // What the first call was told of a batch. Throws UsageError where `warpgrade batch` did not make the run.
 nlohmann::json read_batch(const RunFolder& folder);
+// The site's file for this call and later ones.
+void keep_site(const RunFolder& folder, const std::filesystem::path& site, nlohmann::json& batch);
 // Begins a batch, or goes on with one that was begun before. What the first call was told is kept, so that
 // later ones need no more than the run's name. What a later call says of hand-ins, roster and deadlines
 // changes the class; where it says something else that decides verdicts, it throws UsageError. Nothing: the

@@ -134,6 +134,11 @@ json read_batch(const RunFolder& folder) {
   return json::parse(read_text(folder.batch_file()));
 }
 
+void keep_site(const RunFolder& folder, const fs::path& site, json& batch) {
+  batch["site"] = Site::read(site).to_json();
+  write_text(folder.batch_file(), batch.dump(1) + "\n");
+}
+
 std::optional<json> open_batch(const BatchOptions& given) {
   const RunFolder folder(given.grade.run);
   if (given.grade.fresh_on_change && folder.exists())

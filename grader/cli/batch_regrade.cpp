@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "base/error.h"
@@ -19,6 +20,7 @@ namespace {
 struct RegradeOptions {
   fs::path run;
   std::vector<std::string> only, cases, verdicts;
+  std::optional<fs::path> site;
   bool quiet = false;
 };
 
@@ -109,7 +111,8 @@ int regrade(const RegradeOptions& options) {
     throw UsageError(
         "tell what to judge again: give --only SUBMISSIONS, --cases CASES or --verdict VERDICTS");
   const RunFolder folder(options.run);
-  const json batch = read_batch(folder);
+  json batch = read_batch(folder);
+  if (options.site) keep_site(folder, *options.site, batch);
   auto lock = std::make_unique<RunLock>(folder);  // whoever judges here is not disturbed
   const Superseded aside(folder,
                          {{"only", options.only}, {"cases", options.cases}, {"verdicts", options.verdicts}});
@@ -144,6 +147,7 @@ void add_regrade_command(CLI::App& app, int& code) {
       ->delimiter(',');
   command->add_option("--cases", options->cases, "ids of cases; * matches")->delimiter(',');
   command->add_option("--verdict", options->verdicts, "those with this verdict")->delimiter(',');
+  command->add_option("--site", options->site, "YAML: other settings of the cluster, from now on");
   command->add_flag("--quiet", options->quiet, "no progress");
   command->callback([options, &code] { code = regrade(*options); });
 }

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "base/error.h"
@@ -12,6 +14,7 @@
 #include "base/terminal.h"
 #include "cli/batch_commands.h"
 #include "course/record/events.h"
+#include "course/slurm/reasons.h"
 #include "course/slurm/rounds.h"
 
 namespace warpgrade {
@@ -44,19 +47,122 @@ std::string bar(size_t done, size_t all) {
 }
 
 // Asked once: who looks at a batch is not kept waiting for a silent controller.
-void print_round(const RunFolder& folder, const json& batch) {
+RoundReport report_of(const RunFolder& folder, const json& batch) {
+  if (batch.at("executor") != "slurm") return {};
   EventLog events(folder.root());
   Site site = Site::from_json(batch.at("site"));
   site.controller_patience_s = 0;
   Rounds rounds(folder, site, events);
   const int round = rounds.latest();
-  if (round == 0) return;
-  fmt::print("\nround {}{}\n", round, rounds.done(round) ? ", ended" : "");
   try {
-    for (const auto& [state, tasks] : rounds.states(round)) fmt::print("  {:<24} {:>6}\n", state, tasks);
+    return rounds.report(round);
   } catch (const UsageError& error) {
-    fmt::print("  {}\n", error.what());
+    RoundReport report;
+    report.round = round;
+    report.done = rounds.done(round);
+    report.logs = rounds.logs_of(round);
+    report.problem = error.what();
+    return report;
   }
+}
+
+std::string names(const std::vector<std::string>& submissions) {
+  constexpr std::size_t kShown = 3;
+  std::string text;
+  for (std::size_t i = 0; i < submissions.size() && i < kShown; ++i)
+    text += (i > 0 ? ", " : "") + submissions[i];
+  if (submissions.size() > kShown) text += fmt::format(" and {} more", submissions.size() - kShown);
+  return text;
+}
+
+void print_running(const RoundReport& report) {
+  constexpr int kShown = 20;
+  int shown = 0, running = 0;
+  for (const ReportedTask& task : report.tasks) {
+    if (task.state != "RUNNING" && task.state != "COMPLETING") continue;
+    if (++running > kShown) continue;
+    if (shown++ == 0) fmt::print("  running now\n");
+    fmt::print("    {:<10} {:<10} on {:<12} {}\n", task.kind, task.task, task.node, names(task.submissions));
+  }
+  if (running > kShown) fmt::print("    and {} more\n", running - kShown);
+}
+
+void print_waiting(const RoundReport& report) {
+  std::map<std::string, int> reasons;
+  for (const ReportedTask& task : report.tasks)
+    if (task.state == "PENDING" && !task.reason.empty() && task.reason != "None") ++reasons[task.reason];
+  for (const auto& [reason, count] : reasons) {
+    const std::string cure = cure_of(reason);
+    fmt::print("  {} wait{}: {}{}{}\n", count, count == 1 ? "s" : "", reason, cure.empty() ? "" : " -> ",
+               cure);
+  }
+}
+
+void print_round(const RoundReport& report) {
+  if (report.round == 0) return;
+  fmt::print("\nround {}{}\n", report.round, report.done ? ", ended" : "");
+  std::map<std::string, int> states;
+  for (const ReportedTask& task : report.tasks)
+    if (task.kind != "guard") ++states[fmt::format("{} {}", task.kind, task.state)];
+  for (const auto& [state, tasks] : states) fmt::print("  {:<24} {:>6}\n", state, tasks);
+  print_running(report);
+  if (!report.done) print_waiting(report);
+  if (!report.problem.empty()) fmt::print("  {}\n", report.problem);
+  fmt::print("  logs of the tasks: {}\n", report.logs);
+}
+
+// Events that ask for nothing any more: their submissions have all verdicts, or, where they name none, the
+// rounds are over.
+class Trouble {
+ public:
+  Trouble(const RunFolder& folder, const json& run, bool is_over) {
+    std::set<std::string> unfinished;
+    for (const json& submission : run.at("submissions")) {
+      const std::string id = submission.at("id");
+      for (const json& spec : run.at("cases"))
+        if (!folder.has_record(id, spec.at("id"))) unfinished.insert(id);
+    }
+    for (const json& event : read_events(folder)) {
+      if (event.value("kind", "") == "progress") continue;
+      const std::string whose = event.value("submission", "");
+      const bool asks = event.value("kind", "") == "staff";
+      const bool has_ended = !asks && (whose.empty() ? is_over : !unfinished.contains(whose));
+      (has_ended ? ended_ : open_).push_back(event);
+    }
+  }
+  const std::vector<json>& open() const { return open_; }
+  const std::vector<json>& ended() const { return ended_; }
+
+ private:
+  std::vector<json> open_, ended_;
+};
+
+std::map<std::string, int> count_of(const std::vector<json>& events) {
+  std::map<std::string, int> count;
+  for (const json& event : events) ++count[event.value("event", "")];
+  return count;
+}
+
+void print_event(const json& event) {
+  std::string whose = event.value("submission", "");
+  if (event.contains("case")) whose += " " + event.value("case", "");
+  fmt::print("  {} {} {} {}{}{}\n", event.value("at", ""), event.value("node", ""), event.value("event", ""),
+             whose, whose.empty() ? "" : ": ", event.value("message", "").substr(0, 160));
+  if (event.contains("log")) fmt::print("      log: {}\n", event.value("log", ""));
+}
+
+void print_trouble(const Trouble& trouble) {
+  constexpr std::size_t kShown = 5;
+  if (!trouble.open().empty()) fmt::print("\nevents of the machines and for the staff\n");
+  for (const auto& [event, times] : count_of(trouble.open())) fmt::print("  {:<24} {:>6}\n", event, times);
+  for (std::size_t i = trouble.open().size() - std::min(kShown, trouble.open().size());
+       i < trouble.open().size(); ++i)
+    print_event(trouble.open()[i]);
+  if (trouble.ended().empty()) return;
+  std::string text;
+  for (const auto& [event, times] : count_of(trouble.ended()))
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", times, event);
+  fmt::print("\nearlier trouble that is over: {}\n", text);
 }
 
 // One screen; true when nothing is left to do.
@@ -73,23 +179,30 @@ bool print_status(const fs::path& path) {
   fmt::print("submissions  [{}] {}/{}\n", bar(finished, submissions), finished, submissions);
   if (count["faults"] > 0)
     fmt::print("judge faults waiting for another try: {}\n", count["faults"].get<size_t>());
-  if (batch.at("executor") == "slurm") {
-    print_round(folder, batch);
-  }
+  print_round(report_of(folder, batch));
   if (batch.contains("watch")) fmt::print("watching {}\n", batch.at("source").get<std::string>());
-  std::map<std::string, int> faults;
-  std::vector<json> last;
-  for (const json& event : read_events(folder)) {
-    if (event.value("kind", "") == "progress") continue;
-    ++faults[event.value("event", "")];
-    last.push_back(event);
-  }
-  if (!faults.empty()) fmt::print("\nevents of the machines and for the staff\n");
-  for (const auto& [event, times] : faults) fmt::print("  {:<24} {:>6}\n", event, times);
-  for (size_t i = last.size() > 5 ? last.size() - 5 : 0; i < last.size(); ++i)
-    fmt::print("  {} {} {} {}\n", last[i].value("at", ""), last[i].value("node", ""),
-               last[i].value("event", ""), last[i].value("message", "").substr(0, 80));
+  print_trouble(Trouble(folder, run, recorded == all));
   return recorded == all;
+}
+
+json round_json(const RoundReport& report) {
+  if (report.round == 0) return nullptr;
+  json tasks = json::array();
+  for (const ReportedTask& task : report.tasks)
+    tasks.push_back({{"task", task.task},
+                     {"kind", task.kind},
+                     {"state", task.state},
+                     {"node", task.node},
+                     {"reason", task.reason},
+                     {"cure", task.state == "PENDING" ? cure_of(task.reason) : ""},
+                     {"starts", task.starts},
+                     {"submissions", task.submissions},
+                     {"log", task.log}});
+  return {{"round", report.round},
+          {"done", report.done},
+          {"problem", report.problem},
+          {"logs", report.logs},
+          {"tasks", tasks}};
 }
 
 // The same for programs.
@@ -97,10 +210,10 @@ void print_status_json(const fs::path& path) {
   const RunFolder folder(path);
   const json run = folder.read_run(), batch = read_batch(folder), count = count_records(folder, run);
   const size_t submissions = run.at("submissions").size(), all = submissions * run.at("cases").size();
+  const Trouble trouble(folder, run, count["recorded"] == all);
   json events = json::object();
-  for (const json& event : read_events(folder))
-    if (event.value("kind", "") != "progress")
-      events[event.value("event", "")] = events.value(event.value("event", ""), 0) + 1;
+  for (const auto* some : {&trouble.open(), &trouble.ended()})
+    for (const auto& [event, times] : count_of(*some)) events[event] = events.value(event, 0) + times;
   fmt::print("{}\n",
              json{{"schema", "warpgrade.status.v1"},
                   {"run", run.at("run")},
@@ -110,6 +223,8 @@ void print_status_json(const fs::path& path) {
                   {"cases", {{"recorded", count["recorded"]}, {"all", all}, {"faults", count["faults"]}}},
                   {"submissions", {{"finished", count["finished"]}, {"all", submissions}}},
                   {"done", count["recorded"] == all},
+                  {"round", round_json(report_of(folder, batch))},
+                  {"trouble", trouble.open()},
                   {"events", events}}
                  .dump(1, ' ', false, json::error_handler_t::replace));
 }

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/tables.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
@@ -62,9 +63,9 @@ int init(const DeskOptions& options) {
 int keys(const DeskOptions& options) {
   const desk::AuthorizedKeys made = desk::make_authorized_keys(options.folder, options.roster, options.keys);
   fmt::print("{}", made.text);
-  for (const std::string& line : made.refused) fmt::print(stderr, "left out {}\n", line);
-  if (!made.without.empty()) fmt::print(stderr, "without a key: {}\n", fmt::join(made.without, ", "));
-  fmt::print(stderr, "{} students have a key\n", made.students.size());
+  for (const std::string& line : made.refused) say("left out {}\n", line);
+  if (!made.without.empty()) say("without a key: {}\n", fmt::join(made.without, ", "));
+  say("{} students have a key\n", made.students.size());
   return kExitGraded;
 }
 
@@ -190,7 +191,7 @@ int first(const DeskOptions& options) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     signal(SIGPIPE, SIG_DFL);
     execvp(arguments[0], arguments.data());
-    fmt::print(stderr, "error: {}: cannot be started\n", words.front());
+    say("error: {}: cannot be started\n", words.front());
     _exit(kExitUsage);
   }
   int status = 0;

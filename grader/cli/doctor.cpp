@@ -5,9 +5,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -181,10 +183,39 @@ Finding disk_finding() {
   return {"disk", "ok", found, ""};
 }
 
+// The whole words, of a command that may fail; nothing: there is no such program.
+std::optional<std::string> words_of(std::vector<std::string> command) {
+  ProcessOptions options;
+  options.command = std::move(command);
+  options.timeout = std::chrono::seconds(10);
+  try {
+    const ProcessResult result = run_process(options);
+    if (result.exit_code == 127) return std::nullopt;
+    return result.standard_output + result.standard_error;
+  } catch (const JudgeFault&) {
+    return std::nullopt;
+  }
+}
+
+// Slurm's programs, even for their version, need the cluster's configuration.
+Finding unconfigured_finding(const std::string& words) {
+  const char* given = std::getenv("SLURM_CONF");
+  if (given != nullptr && !fs::exists(given))
+    return {"Slurm", "limited", fmt::format("installed, but SLURM_CONF names {}, which is not there", given),
+            "set SLURM_CONF to the cluster's slurm.conf"};
+  return {"Slurm", "limited",
+          "installed, but it finds no configuration: " + words.substr(0, words.find('\n')),
+          "set SLURM_CONF to the cluster's slurm.conf, or put that into /etc/slurm; `batch --executor slurm` "
+          "works then"};
+}
+
 Finding slurm_finding() {
   const std::string version = first_line_of({"sinfo", "--version"});
-  if (version.empty())
+  if (version.empty()) {
+    const auto words = words_of({"sinfo", "--version"});
+    if (words) return unconfigured_finding(*words);
     return {"Slurm", "missing", "`batch --executor slurm` does not work here; everything else does", ""};
+  }
   const std::string nodes = first_line_of({"sinfo", "--noheader", "--format=%D nodes"});
   if (nodes.empty())
     return {"Slurm", "limited", version + " is installed, but its controller does not answer",

@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/reports_module.h"
+#include "base/say.h"
 #include "cli/commands.h"
 #include "cli/exported_class.h"
 #include "cli/grade_files.h"
@@ -108,7 +109,7 @@ class Export {
     std::string list;
     for (const auto& [what, why] : troubles_)
       list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", what, why);
-    fmt::print(stderr, "not everything could be written; what is missing: {}\n", list);
+    say("not everything could be written; what is missing: {}\n", list);
     return kExitJudgeFault;
   }
 

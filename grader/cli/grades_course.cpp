@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/tables.h"
 #include "cli/grades.h"
 #include "course/exports/csv.h"
@@ -153,10 +154,9 @@ int import_grades(const GradesOptions& options) {
   else
     fmt::print("{}", differences_table(differences));
   print_missing(ours, theirs);
-  for (const std::string& problem : theirs.problems)
-    fmt::print(stderr, "{}: {}\n", options.import_file.string(), problem);
+  for (const std::string& problem : theirs.problems) say("{}: {}\n", options.import_file.string(), problem);
   if (!theirs.problems.empty()) {
-    if (options.apply) fmt::print(stderr, "nothing is entered: correct the file first\n");
+    if (options.apply) say("nothing is entered: correct the file first\n");
     return kExitUsage;
   }
   if (!options.apply) return kExitGraded;

@@ -4,12 +4,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
@@ -75,7 +79,7 @@ int run(int argc, char** argv) {
     return fmt::format("error: {}; `{} --help` shows what it takes\n", error.what(), asked_command(*asked));
   });
   if (argc < 2) {
-    fmt::print(stderr, "{}", app.help());
+    say("{}", app.help());
     return kExitUsage;
   }
 
@@ -98,26 +102,44 @@ std::string as_message(const std::exception& error) {
   return plain_text(with_own_command(error.what()));
 }
 
+// What was printed is lost: the disk is full, or nobody reads the pipe any more, which needs no words.
+int output_lost(int error) {
+  if (error != EPIPE) say("error: the output cannot be written: {}\n", std::strerror(error));
+  return kExitUsage;
+}
+
+// The end of the output is written last, and only then a full disk may be noticed.
+int with_output(int code) {
+  if (std::ferror(stdout) == 0 && std::fflush(stdout) == 0) return code;
+  return code == kExitGraded ? output_lost(errno) : code;
+}
+
+int guarded_run(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const Interrupted&) {
+    say("\ninterrupted; what was recorded is kept. Run the same command again to continue from there\n");
+    return kExitInterrupted;
+  } catch (const UsageError& error) {
+    say("error: {}\n", as_message(error));
+    return kExitUsage;
+  } catch (const datasets::DatasetError& error) {
+    say("error: {}\n", as_message(error));
+    return kExitUsage;
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) return output_lost(error.code().value());
+    say("fault of the judge: {}\n", as_message(error));
+    return kExitJudgeFault;
+  } catch (const std::exception& error) {
+    say("fault of the judge: {}\n", as_message(error));
+    return kExitJudgeFault;
+  }
+}
+
 }  // namespace
 }  // namespace warpgrade
 
 int main(int argc, char** argv) {
   warpgrade::install_interrupt_handler();
-  try {
-    return warpgrade::run(argc, argv);
-  } catch (const warpgrade::Interrupted&) {
-    fmt::print(
-        stderr,
-        "\ninterrupted; what was recorded is kept. Run the same command again to continue from there\n");
-    return warpgrade::kExitInterrupted;
-  } catch (const warpgrade::UsageError& error) {
-    fmt::print(stderr, "error: {}\n", warpgrade::as_message(error));
-    return warpgrade::kExitUsage;
-  } catch (const warpgrade::datasets::DatasetError& error) {
-    fmt::print(stderr, "error: {}\n", warpgrade::as_message(error));
-    return warpgrade::kExitUsage;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "fault of the judge: {}\n", warpgrade::as_message(error));
-    return warpgrade::kExitJudgeFault;
-  }
+  return warpgrade::with_output(warpgrade::guarded_run(argc, argv));
 }

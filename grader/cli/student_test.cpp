@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
 #include "cli/student_lab_run.h"
@@ -174,8 +175,7 @@ int test(const Options& options) {
       choose_backend(options.backend).name;  // says what is wrong once, and not in each case
   const Runs runs = find_runs(options, backend);
   const SandboxMode mode = probe_sandbox().works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
-  if (const std::string line = isolation_of(mode).one_line(); !line.empty())
-    fmt::print(stderr, "note: {}\n", line);
+  if (const std::string line = isolation_of(mode).one_line(); !line.empty()) say("note: {}\n", line);
   // The first lab compiles when its turn comes, the others beside it.
   for (std::size_t i = 1; i < runs.size(); ++i) runs[i]->compile_ahead(options.backend);
   StudentReport report(std::vector<std::shared_ptr<StudentRun>>(runs.begin(), runs.end()));

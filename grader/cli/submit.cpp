@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/say.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
 #include "cli/student_report.h"
@@ -79,11 +80,10 @@ int submit(const SubmitOptions& options) {
   if (submission.problem) throw UsageError("{}: {}", submission.directory.string(), *submission.problem);
   const CompileResult compiled = try_compile(submission, options.lab);
   if (!compiled.ok()) {
-    fmt::print(stderr, "{}: {}\n", compiled.status, compiled.message);
+    say("{}: {}\n", compiled.status, compiled.message);
     if (!options.force) {
-      fmt::print(stderr,
-                 "nothing was packed: correct the source and run the command again, or pack it as it is with "
-                 "--force (make submit FORCE=1)\n");
+      say("nothing was packed: correct the source and run the command again, or pack it as it is with "
+          "--force (make submit FORCE=1)\n");
       return kExitNotAccepted;
     }
   }

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/elapsed.h"
+#include "base/say.h"
 #include "base/terminal.h"
 #include "base/text.h"
 
@@ -96,7 +97,7 @@ void VerifyProgress::case_recorded(const nlohmann::json& record) {
 
 // Called with the lock held.
 void VerifyProgress::clear() {
-  if (shown_) fmt::print(stderr, "\r\033[K");
+  if (shown_) warpgrade::say("\r\033[K");
   if (shown_) std::fflush(stderr);
   shown_ = false;
 }
@@ -131,10 +132,10 @@ void VerifyProgress::tick(const std::stop_token& stop) {
       clear();
       winsize size = {};
       const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-      fmt::print(stderr, "{}", plain_line(standing(), known ? size.ws_col - 1U : 79U));
+      warpgrade::say("{}", plain_line(standing(), known ? size.ws_col - 1U : 79U));
       shown_ = true;
     } else if (Clock::now() - last_line_ > kQuiet) {
-      fmt::print(stderr, "{}\n", standing());
+      warpgrade::say("{}\n", standing());
       last_line_ = Clock::now();
     } else {
       continue;

@@ -46,6 +46,8 @@ nlohmann::json judge_case(const Lab& lab, const JudgeJob& job, const CaseInput& 
     return {{"case", input.spec.id}, {"record", std::move(record)}};
   } catch (const Interrupted&) {
     throw;
+  } catch (const MemoryShort& fault) {
+    return {{"case", input.spec.id}, {"fault", fault.what()}, {"memory_short", true}};
   } catch (const std::exception& fault) {
     return {{"case", input.spec.id}, {"fault", fault.what()}};
   } catch (...) {

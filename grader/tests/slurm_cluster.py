@@ -31,6 +31,10 @@ needs_slurm = pytest.mark.skipif(
     (os.geteuid() != 0 and "CI" not in os.environ) or missing("slurmctld", "slurmd", "munged", "sbatch"),
     reason="needs root and the packages slurm-wlm and munge",
 )
+needs_memory_groups = pytest.mark.skipif(
+    not Path("/sys/fs/cgroup/memory/memory.limit_in_bytes").exists(),
+    reason="needs control groups of version 1 with the controller memory, which Slurm's tasks are held by here",
+)
 needs_accounting = pytest.mark.skipif(
     missing("slurmdbd", "mariadbd", "mariadb-install-db"), reason="needs the packages slurmdbd and mariadb-server"
 )
@@ -49,13 +53,22 @@ def free_ports(count: int) -> int:
 class Cluster:
     """A Slurm under a folder of its own."""
 
-    def __init__(self, folder: Path, nodes: int, *, accounting: bool = False, max_array_size: int = 1001) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        nodes: int,
+        *,
+        accounting: bool = False,
+        max_array_size: int = 1001,
+        constrain_memory: bool = False,
+    ) -> None:
         self.folder = folder
         self.environment = {
             **os.environ,
             "PORT": str(free_ports(10 + nodes)),
             "MAX_ARRAY_SIZE": str(max_array_size),
             "SLURM_CONF": str(folder / "etc/slurm.conf"),
+            **({"CONSTRAIN_MEMORY": "1"} if constrain_memory else {}),
         }
         command: list[str | Path] = [
             HERE / "slurm/start.sh",

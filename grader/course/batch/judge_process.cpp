@@ -20,6 +20,7 @@
 #include "base/toolchain.h"
 #include "base/waiting.h"
 #include "judge/judging/verdict.h"
+#include "judge/sandbox/memory_above.h"
 
 namespace warpgrade {
 namespace {
@@ -131,6 +132,7 @@ class JudgeServer::Process {
 struct JudgeServer::Attempt {
   std::string started;  // the case in progress
   std::string fault;    // what the judge said of it
+  bool memory_short = false;
 };
 
 JudgeServer::JudgeServer(std::string visible_device) : visible_device_(std::move(visible_device)) {}
@@ -174,6 +176,7 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
     }
     if (message.contains("fault")) {
       attempt.fault = plain_line(message.value("fault", ""), kMostWords);
+      attempt.memory_short = message.value("memory_short", false);
       process_.reset();
       return attempt;
     }
@@ -234,12 +237,19 @@ void JudgeServer::run_cases(JudgeJob& job, const JudgeEvents& events) {
   std::map<std::string, std::vector<std::string>> causes;
   const bool gpu = job.context.backend == "cuda";
   while (!job.cases.empty()) {
-    const Attempt attempt = run_once(job, events);
+    const std::size_t kills_before = memory_kills_above();
+    Attempt attempt = run_once(job, events);
+    if (!attempt.fault.empty() && memory_kills_above() > kills_before) attempt.memory_short = true;
     if (gpu && !attempt.fault.empty()) {
       if (const auto wedged = device_fault()) throw GpuWedged("{}", *wedged);
     }
     if (job.cases.empty()) return;
     const std::string id = attempt.started.empty() ? job.cases.front().spec.id : attempt.started;
+    if (attempt.memory_short && events.on_memory_short) {
+      events.on_memory_short(id, attempt.fault);
+      std::erase_if(job.cases, [&](const CaseInput& input) { return input.spec.id == id; });
+      continue;
+    }
     if (events.on_death) events.on_death(id, attempt.fault);
     causes[id].push_back(attempt.fault);
     if (causes[id].size() < 2) continue;

@@ -21,6 +21,8 @@ struct JudgeEvents {
   std::function<bool()> wants_to_stop;  // asked after each record; the job's other cases are dropped then
   // Twice, in two fresh judges: what each of them said or how it ended.
   std::function<void(const std::string& case_id, const std::vector<std::string>& causes)> on_fault;
+  // The task or the machine had no memory left at this case, which is not tried again here.
+  std::function<void(const std::string& case_id, const std::string& why)> on_memory_short;
   // The judge died or faulted at this case, which is tried once more.
   std::function<void(const std::string& case_id, const std::string& message)> on_death;
 };

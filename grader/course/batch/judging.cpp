@@ -216,6 +216,9 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
   happened.on_death = [&](const std::string& case_id, const std::string& why) {
     events_.infrastructure("judge_died", why, {{"submission", id}, {"case", case_id}});
   };
+  happened.on_memory_short = [&](const std::string& case_id, const std::string& why) {
+    faults_at(case_id, note_memory_short(i, case_id, why));
+  };
   happened.on_fault = [&](const std::string& case_id, const std::vector<std::string>& causes) {
     if (!share.alone) {
       disturbed.push_back(case_id);

@@ -88,6 +88,7 @@ class Judging {
   nlohmann::json bare_case(const std::string& id) const;
   void record_case(size_t i, const std::string& id, nlohmann::json part, const Share& share);
   void record_fault(size_t i, const std::string& id, const std::string& why);
+  std::string note_memory_short(size_t i, const std::string& case_id, const std::string& why);
   void leave_out_cases(size_t i);
   void record_not_compiled(size_t i, const CaseInput& input);
   void add(const nlohmann::json& record);

@@ -32,7 +32,13 @@ void Judging::compile(size_t i) {
     return;
   }
   const AttemptMark mark(folder_of(i));
-  const auto why = contained([&] { compile_now(i); });
+  const auto why = contained([&] {
+    try {
+      compile_now(i);
+    } catch (const MemoryShort& lack) {
+      throw JudgeFault(note_memory_short(i, "", lack.what()));
+    }
+  });
   not_compiled_why_[i] = why ? "compiling: " + *why : "";
 }
 

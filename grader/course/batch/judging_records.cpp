@@ -17,6 +17,7 @@
 #include "course/profile/source.h"
 #include "judge/compile/older_interface.h"
 #include "judge/judging/verdict.h"
+#include "judge/sandbox/memory_above.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -156,6 +157,19 @@ void Judging::record_fault(size_t i, const std::string& id, const std::string& w
   with_patience(events_, run_.options().log_progress, [&] { run_.folder().add_fault(record); });
   events_.infrastructure("judge_fault", why, {{"submission", run_.submissions()[i].id}, {"case", id}});
   ++faults_;
+}
+
+// The next round of a cluster asks for more, by this event.
+std::string Judging::note_memory_short(size_t i, const std::string& case_id, const std::string& why) {
+  const std::size_t limit_mb = memory_limit_above() >> 20;
+  const Policy::Limits& limits = run_.policy().limits;
+  const std::string words = fmt::format(
+      "{}; the policy lets a submission use {} MiB of host memory{}", why, limits.host_memory_mb,
+      run_.on_gpu() ? "" : fmt::format(" and {} MiB of the emulated device", limits.device_memory_mb));
+  json facts{{"submission", run_.submissions()[i].id}, {"limit_mb", limit_mb}};
+  if (!case_id.empty()) facts["case"] = case_id;
+  events_.infrastructure("memory_short", words, facts);
+  return words;
 }
 
 // A verdict like any other: it stands until a person has it judged again.

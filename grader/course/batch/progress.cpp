@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "base/say.h"
 #include "base/terminal.h"
 #include "base/text.h"
 
@@ -19,7 +20,7 @@ Progress::~Progress() {
 }
 
 void Progress::clear() {
-  if (shown_) fmt::print(stderr, "\r\033[K");
+  if (shown_) say("\r\033[K");
   shown_ = false;
 }
 
@@ -29,7 +30,7 @@ void Progress::update(const std::string& text) {
   winsize size = {};
   const int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
   clear();
-  fmt::print(stderr, "{}", plain_line(text, static_cast<size_t>(columns)));
+  say("{}", plain_line(text, static_cast<size_t>(columns)));
   std::fflush(stderr);
   shown_ = true;
 }
@@ -38,7 +39,7 @@ void Progress::note(const std::string& text) {
   if (quiet_) return;
   const std::lock_guard lock(mutex_);
   clear();
-  fmt::print(stderr, "{}\n", text);
+  say("{}\n", text);
 }
 
 }  // namespace warpgrade

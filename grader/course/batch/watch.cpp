@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "course/batch/class_run.h"
 #include "course/batch/grade_run.h"
 #include "course/batch/publish.h"
@@ -89,7 +90,7 @@ class Watch {
     } catch (const DiskFull&) {
       throw;
     } catch (const UsageError& error) {
-      if (trouble_ != error.what()) fmt::print(stderr, "not taken yet: {}\n", error.what());
+      if (trouble_ != error.what()) say("not taken yet: {}\n", error.what());
       trouble_ = error.what();
       return false;
     }

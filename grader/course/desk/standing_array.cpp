@@ -26,26 +26,11 @@ Site site_of(const Config& config) {
   return site;
 }
 
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 std::vector<std::string> options_of(const SiteTask& task, const fs::path& desk, int count) {
   std::vector<std::string> options{"--output=" + (desk / "slurm" / "%A_%a.out").string(),
-                                   "--open-mode=append",
-                                   "--chdir=" + desk.string(),
-                                   "--no-requeue",
-                                   fmt::format("--cpus-per-task={}", task.cpus),
+                                   "--open-mode=append", "--chdir=" + desk.string(), "--no-requeue",
                                    fmt::format("--array=0-{}", count - 1)};
-  const std::pair<const char*, const std::string&> given[] = {
-      {"--partition=", task.partition}, {"--account=", task.account},       {"--qos=", task.qos},
-      {"--gres=", task.gres},           {"--constraint=", task.constraint}, {"--time=", task.time},
-      {"--mem=", task.memory}};
-  for (const auto& [option, value] : given)
-    if (!value.empty()) options.push_back(option + value);
-  options.insert(options.end(), task.options.begin(), task.options.end());
+  for (const std::string& option : task.sbatch_options()) options.push_back(option);
   return options;
 }
 
@@ -92,9 +77,10 @@ void StandingArray::submit(int count) {
     const std::string generation = std::to_string(std::atoi(before.c_str()) + 1);
     const fs::path script = queue_.desk() / "slurm" / "work.sh";
     write_text(script,
-               fmt::format("#!/bin/sh\nexec {} desk work --folder {} --idle {} --name \"{}$SLURM_JOB_ID\"\n",
-                           quoted((program_directory() / "warpgrade").string()),
-                           quoted(fs::absolute(queue_.desk()).string()), config_.idle_s, kWorkerName));
+               fmt::format("{}exec {} desk work --folder {} --idle {} --name \"{}$SLURM_JOB_ID\"\n",
+                           site_.judge.script_beginning(),
+                           shell_quoted((program_directory() / "warpgrade").string()),
+                           shell_quoted(fs::absolute(queue_.desk()).string()), config_.idle_s, kWorkerName));
     const std::string job = cluster_.submit(
         name() + generation, options_of(site_.judge, fs::absolute(queue_.desk()), count), {script.string()});
     queue_.set(kGeneration, generation);

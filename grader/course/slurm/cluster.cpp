@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/waiting.h"
+#include "course/slurm/refusal.h"
+#include "course/slurm/units.h"
 
 namespace warpgrade {
 namespace {
@@ -66,6 +68,7 @@ std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail)
       throw UsageError("{} was not found: --executor slurm needs Slurm's commands in PATH", command[0]);
     if (!is_controller_unreachable(result)) {
       if (may_fail) return result.standard_output;
+      if (command[0] == "sbatch") throw SbatchRefusal(result.standard_error.substr(0, 1000));
       throw UsageError("{}: {} ({})", command[0], result.standard_error.substr(0, 500), result.describe());
     }
     if (!reported && silent_) silent_(result.standard_error.substr(0, 200));
@@ -128,11 +131,16 @@ ClusterLimits Cluster::limits() {
 }
 
 std::vector<std::string> Cluster::jobs(const std::string& name, bool live_only) {
-  std::vector<std::string> command{"squeue", "-h", "--name=" + name, "-o", "%F"};
+  std::vector<std::string> command{"squeue", "-h", "--name=" + name, "-o", "%F %T"};
   if (!live_only) command.push_back("--states=all");
   std::vector<std::string> ids;
   for (const std::string& line : split(ask(command), '\n')) {
-    if (!line.empty() && (ids.empty() || ids.back() != line)) ids.push_back(line);
+    const std::string id = first_word(line);
+    // One that was cancelled is as if it had not been submitted. One that sbatch refused stays for a while,
+    // as FAILED; of a task that ran and failed the records are what counts.
+    const bool is_none = line.ends_with(" CANCELLED") || line.ends_with(" FAILED");
+    if (id.empty() || is_none || (!ids.empty() && ids.back() == id)) continue;
+    ids.push_back(id);
   }
   return ids;
 }
@@ -159,6 +167,82 @@ std::string Cluster::submit(const std::string& name, const std::vector<std::stri
   return answer.substr(0, answer.find_first_of(";\n"));
 }
 
+TestedJob Cluster::test(const std::vector<std::string>& options,
+                        const std::vector<std::string>& script_and_arguments) {
+  ProcessOptions asked;
+  asked.command = {"sbatch", "--test-only"};
+  asked.command.insert(asked.command.end(), options.begin(), options.end());
+  asked.command.insert(asked.command.end(), script_and_arguments.begin(), script_and_arguments.end());
+  asked.timeout = std::chrono::seconds(120);
+  const ProcessResult result = run_process(asked);
+  if (is_controller_unreachable(result))
+    throw UsageError("Slurm's controller does not answer: {}", result.standard_error.substr(0, 200));
+  return {result.ok(), result.ok() ? "" : result.standard_error.substr(0, 1000),
+          parse_test_only(result.standard_error)};
+}
+
+std::string parse_test_only(const std::string& text) {
+  const std::string sign = " to start at ";
+  const std::size_t at = text.find(sign);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + sign.size();
+  return text.substr(begin, text.find_first_of(" \n", begin) - begin);
+}
+
+double parse_most_time(const std::string& text, const std::string& partition) {
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> field = split(line, '|');
+    if (field.size() < 2) continue;
+    const bool is_default = field[0].ends_with('*');
+    const std::string name = field[0].substr(0, field[0].size() - (is_default ? 1 : 0));
+    if (partition.empty() ? is_default : name == partition) return time_s(field[1]).value_or(0);
+  }
+  return 0;
+}
+
+// Of several partitions (sbatch takes a list) the one with the least time counts.
+double Cluster::most_time_s(const std::string& partition) {
+  const std::string answer = ask({"sinfo", "-h", "-o", "%P|%l"}, true);
+  double least = 0;
+  for (const std::string& name : partition.empty() ? std::vector<std::string>{""} : split(partition, ',')) {
+    const double most = parse_most_time(answer, name);
+    if (most > 0) least = least == 0 ? most : std::min(least, most);
+  }
+  return least;
+}
+
+std::vector<std::string> each_task(const std::string& job, const std::string& tasks) {
+  std::vector<std::string> all;
+  std::string list = tasks.substr(0, tasks.find('%'));
+  std::erase_if(list, [](char c) { return c == '[' || c == ']'; });
+  for (const std::string& part : split(list, ',')) {
+    char* end = nullptr;
+    const unsigned long first = std::strtoul(part.c_str(), &end, 10);
+    const unsigned long last = *end == '-' ? std::strtoul(end + 1, nullptr, 10) : first;
+    for (unsigned long task = first; task <= last && all.size() < 1'000'000; ++task)
+      all.push_back(fmt::format("{}_{}", job, task));
+  }
+  return all;
+}
+
+std::vector<QueuedTask> parse_queue(const std::string& text) {
+  std::vector<QueuedTask> tasks;
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> field = split(line, '|');
+    if (field.size() < 7) continue;
+    const bool single = field[1] == "N/A" || field[1].empty();
+    tasks.push_back({task_name(field[0], single ? "" : field[1]), field[2], field[3], field[4], field[6],
+                     field[5] == "N/A" ? "" : field[5]});
+  }
+  return tasks;
+}
+
+std::vector<QueuedTask> Cluster::queue(const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  return parse_queue(ask({"squeue", "-h", "--array", fmt::format("--name={}", fmt::join(names, ",")), "-o",
+                          "%F|%K|%j|%T|%N|%S|%r"}));
+}
+
 void Cluster::cancel(const std::vector<std::string>& jobs) {
   if (jobs.empty()) return;
   std::vector<std::string> command{"scancel"};
@@ -178,6 +262,11 @@ std::map<std::string, TaskState> parse_sacct(const std::string& text) {
     const std::vector<std::string> field = split(line, '|');
     if (field.size() < 4) continue;
     TaskState now{first_word(field[1]), field[3], field[2], 0};
+    if (const std::size_t bracket = field[0].find("_["); bracket != std::string::npos) {
+      for (const std::string& task : each_task(field[0].substr(0, bracket), field[0].substr(bracket + 1)))
+        states.emplace(task, now);
+      continue;
+    }
     const auto before = states.find(field[0]);
     if (before != states.end()) {
       now.restarts = before->second.restarts + 1;
@@ -205,7 +294,10 @@ std::map<std::string, TaskState> parse_scontrol(const std::string& text) {
     TaskState state{field["JobState"], field["NodeList"], field["ExitCode"],
                     std::atoi(field["Restarts"].c_str())};
     const std::string job = field.contains("ArrayJobId") ? field["ArrayJobId"] : field["JobId"];
-    states[task_name(job, field.contains("ArrayTaskId") ? field["ArrayTaskId"] : "")] = state;
+    if (!field.contains("ArrayTaskId"))
+      states[job] = state;
+    else
+      for (const std::string& task : each_task(job, field["ArrayTaskId"])) states[task] = state;
   }
   return states;
 }

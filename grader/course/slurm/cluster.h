@@ -19,6 +19,18 @@ struct TaskState {
   int restarts = 0;
 };
 
+// A task that waits or runs.
+struct QueuedTask {
+  std::string task, name, state, node, reason, starts;
+};
+
+// What `sbatch --test-only` answered.
+struct TestedJob {
+  bool taken = false;
+  std::string words;   // of a refusal
+  std::string starts;  // "2026-03-18T23:59:00"
+};
+
 class Cluster {
  public:
   // `silent` is told once when the controller does not answer.
@@ -27,9 +39,17 @@ class Cluster {
   // MaxArraySize, and the least of what the cluster, the accounts and the QOS let a user submit.
   ClusterLimits limits();
 
-  // Submits unless a job of that name is known already; its id. The name is the run's own.
+  // Submits unless a job of that name is known already that was not cancelled; its id. The name is the run's
+  // own. Throws SbatchRefusal.
   std::string submit(const std::string& name, const std::vector<std::string>& options,
                      const std::vector<std::string>& script_and_arguments);
+
+  // Whether Slurm would take the job, and when it would start.
+  TestedJob test(const std::vector<std::string>& options,
+                 const std::vector<std::string>& script_and_arguments);
+
+  // The longest that the partition lets a job run, in seconds; 0: it has no limit. "": the default one.
+  double most_time_s(const std::string& partition);
 
   // Ids of jobs of this name that Slurm still knows, or only of those that wait or run.
   std::vector<std::string> jobs(const std::string& name, bool live_only);
@@ -37,6 +57,9 @@ class Cluster {
   // The waiting and running tasks of this user's jobs whose names begin so, an entry each: $SLURM_JOB_ID. The
   // waiting tasks of an array have one number in common.
   std::vector<std::string> tasks(const std::string& beginning);
+
+  // The waiting and running tasks of these jobs' names, each task of an array by itself.
+  std::vector<QueuedTask> queue(const std::vector<std::string>& names);
 
   // "12_3" or "12" -> the last state of it, and every earlier one that ended badly ("12_3#1"). From sacct
   // where the cluster has accounting, else from scontrol; what Slurm has forgotten is absent.
@@ -56,6 +79,12 @@ class Cluster {
 };
 
 // Parsers of the commands' answers.
+std::vector<QueuedTask> parse_queue(const std::string& text);  // squeue -h --array, -o as cluster.cpp asks
+double parse_most_time(const std::string& text, const std::string& partition);  // sinfo -h -o "%P|%l"
+std::string parse_test_only(
+    const std::string& text);  // the time in "sbatch: Job 7 to start at TIME using ..."
+// "12_[4-6,9%2]" or "12_3": each task by itself, "12_4", ... (squeue(1), sacct(1))
+std::vector<std::string> each_task(const std::string& job, const std::string& tasks);
 std::map<std::string, TaskState> parse_sacct(const std::string& text);  // -nPXD, fields as cluster.cpp asks
 std::map<std::string, TaskState> parse_scontrol(const std::string& text);  // show job -o
 ClusterLimits parse_config(const std::string& text);                       // show config

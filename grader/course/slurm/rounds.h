@@ -3,17 +3,39 @@
 // be interrupted and repeated.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/files.h"
 #include "course/record/events.h"
 #include "course/record/run_folder.h"
 #include "course/slurm/cluster.h"
 
 namespace warpgrade {
+
+// Where a task's work stands in the round's plan.
+struct TaskPlace {
+  std::string kind;
+  std::vector<std::string> submissions;
+  std::string log;
+};
+
+struct ReportedTask {
+  std::string task, kind, state, node, reason, starts, log;
+  std::vector<std::string> submissions;
+};
+
+struct RoundReport {
+  int round = 0;  // 0: there is none
+  bool done = false, cancelled = false;
+  std::string logs;  // the folder
+  std::vector<ReportedTask> tasks;
+  std::string problem;  // the controller does not answer, nobody is left to look at the tasks
+};
 
 class Rounds {
  public:
@@ -33,20 +55,37 @@ class Rounds {
   std::vector<std::string> missing() const;
   // Jobs of the round that wait or run.
   std::vector<std::string> live_jobs(int round);
-  // Tasks by state, of the latest round.
-  std::map<std::string, int> states(int round);
+  // What the next round would be: its scripts, commands, counts, memory, hours, and what Slurm says to them.
+  std::string rehearse();
+  // The round's tasks, waiting, running and ended ones.
+  RoundReport report(int round);
+  std::string logs_of(int round) const { return (folder_of(round) / "log").string(); }
 
  private:
   std::filesystem::path folder_of(int round) const;
+  nlohmann::json plan_file(int round) const;
   std::string name_of(int round, const std::string& what) const;
+  std::string name_beginning() const;
+  std::vector<std::string> names_of(int round) const;
   nlohmann::json plan(int round, int chain_begin);
+  nlohmann::json make_plan(int round, int chain_begin);
+  SiteTask task_of(const char* kind, const nlohmann::json& planned);
+  int memory_times(int round, const nlohmann::json& planned);
   std::string submit(int round);
+  nlohmann::json submit_all(int round, const nlohmann::json& planned, std::vector<std::string>& submitted);
+  [[noreturn]] void withdraw(const std::vector<std::string>& submitted, const UsageError& why);
+  std::string script_text(const char* kind) const;
   std::vector<std::string> array_options(const SiteTask& task, int round, const char* kind,
                                          const ArrayPart& part) const;
   std::vector<std::string> task_options(const SiteTask& task, int round, const std::string& output) const;
-  std::vector<std::string> submit_arrays(int round, const char* kind, const std::vector<ArrayPart>& parts,
-                                         const SiteTask& task, const std::vector<std::string>& after);
+  std::vector<std::string> script_words(int round, const char* kind, std::size_t offset) const;
+  void make_logs(int round, const char* kind, const ArrayPart& part) const;
+  void submit_arrays(int round, const char* kind, const nlohmann::json& planned,
+                     const std::vector<std::string>& after, std::vector<std::string>& submitted,
+                     nlohmann::json& ids);
   std::vector<std::string> bad_nodes() const;
+  std::map<std::string, TaskPlace> places(int round) const;
+  nlohmann::json facts_of_lost(const std::string& task, const TaskState& state, int round) const;
   double seconds_a_submission() const;
   void log_lost_tasks(int round);
   void log_unended_tasks(int round);

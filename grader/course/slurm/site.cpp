@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "course/slurm/units.h"
 
 namespace warpgrade {
 namespace {
@@ -74,42 +75,108 @@ class Reader {
   std::string where_;
 };
 
+std::set<std::string> task_keys() {
+  std::set<std::string> keys{"cpus", "at_once", "options", "setup", "environment"};
+  for (const auto& [key, value] : plain_task_keys()) keys.insert(key);
+  return keys;
+}
+
+void read_options(const Reader& reader, std::vector<std::string>& options) {
+  std::vector<std::string> given;
+  reader.words("options", given);
+  bool may_be_value = false;  // of the option before: ["-p", "gpu"]
+  for (const std::string& word : given) {
+    const bool is_option = word.starts_with("-");
+    if (!is_option && !may_be_value)
+      throw UsageError("{}: options: expected an sbatch option like --exclusive, got '{}'", reader.where(),
+                       word);
+    if (const std::string why = refused_option(word); is_option && !why.empty())
+      throw UsageError("{}: options: {} cannot stand here. {}", reader.where(), word, why);
+    may_be_value = is_option && word.find('=') == std::string::npos;
+  }
+  if (reader.map().contains("options")) options = given;
+}
+
+void read_environment(const Reader& reader, std::vector<std::string>& environment) {
+  if (!reader.map().contains("environment")) return;
+  if (reader.map()["environment"].is_string()) {
+    std::string word;
+    reader.text("environment", word);
+    environment = {word};
+  } else {
+    reader.words("environment", environment);
+  }
+  if (environment.size() == 1 && (environment[0] == "all" || environment[0] == "none")) return;
+  static const std::regex form("[A-Za-z_][A-Za-z0-9_]*(=[^,]*)?");
+  for (const std::string& word : environment) {
+    if (word == "all" || word == "none" || !std::regex_match(word, form))
+      throw UsageError(
+          "{}: environment: expected all, none, or a list of names and NAME=value without commas, got '{}'; "
+          "a "
+          "line of `setup:` can set any variable",
+          reader.where(), word);
+  }
+}
+
+void read_setup(const Reader& reader, std::vector<std::string>& setup) {
+  reader.words("setup", setup);
+  for (const std::string& line : setup)
+    if (line.find_first_of("\n\r") != std::string::npos)
+      throw UsageError("{}: setup: expected a list of lines, one command each", reader.where());
+}
+
+void require_units(const Reader& reader, const SiteTask& task) {
+  if (!task.memory.empty() && !memory_mb(task.memory))
+    throw UsageError("{}: memory: expected a size as sbatch takes it, like 4G or 4096M, got '{}'",
+                     reader.where(), task.memory);
+  if (!task.time.empty() && !time_s(task.time))
+    throw UsageError("{}: time: expected a time as sbatch takes it, like 90 (minutes) or 1:30:00, got '{}'",
+                     reader.where(), task.time);
+}
+
 void read_task(const Reader& site, const char* name, SiteTask& task) {
   if (!site.map().contains(name)) return;
   const Reader reader(site.map()[name], site.where() + ": " + name);
-  reader.only(
-      {"partition", "account", "qos", "gres", "constraint", "time", "cpus", "memory", "at_once", "options"});
-  reader.text("partition", task.partition);
-  reader.text("account", task.account);
-  reader.text("qos", task.qos);
-  reader.text("gres", task.gres);
-  reader.text("constraint", task.constraint);
-  reader.text("time", task.time);
-  reader.text("memory", task.memory);
+  reader.only(task_keys());
+  for (const auto& [key, value] : plain_task_keys()) reader.text(key, task.*value);
+  require_units(reader, task);
   reader.number("cpus", task.cpus, 1, 4096);
   reader.number("at_once", task.at_once, 0, 1e6);
-  reader.words("options", task.options);
-  for (const std::string& option : task.options) {
-    if (!option.starts_with("-"))
-      throw UsageError("{}: options: expected an sbatch option like --exclusive, got '{}'", reader.where(),
-                       option);
-  }
+  read_options(reader, task.options);
+  read_setup(reader, task.setup);
+  read_environment(reader, task.environment);
+}
+
+// What `all:` says, and the older key `account:` beside it.
+SiteTask read_common(const Reader& reader) {
+  SiteTask common;
+  reader.text("account", common.account);
+  read_task(reader, "all", common);
+  return common;
+}
+
+void read_name(const Reader& reader, std::string& name) {
+  reader.text("name", name);
+  if (!std::regex_match(name, std::regex("[A-Za-z0-9_.-]{0,40}")))
+    throw UsageError(
+        "{}: name: expected up to 40 letters, digits and _.- that jobs' names begin with, got '{}'",
+        reader.where(), name);
 }
 
 Site read_site(const json& map, const std::string& where) {
   const Reader reader(map, where);
-  reader.only({"account", "compile", "judge", "aggregate", "gpu_model", "architecture", "task_minutes",
-               "submission_minutes", "compile_per_task", "rounds", "probe", "node_cache",
+  reader.only({"account", "all", "name", "compile", "judge", "aggregate", "gpu_model", "architecture",
+               "task_minutes", "submission_minutes", "compile_per_task", "rounds", "probe", "node_cache",
                "controller_patience_s"});
   Site site;
-  site.judge.gres = "gpu:1";
-  std::string account;
-  reader.text("account", account);
-  for (SiteTask* task : {&site.compile, &site.judge, &site.aggregate}) task->account = account;
+  site.file = where;
+  site.compile = site.judge = site.aggregate = read_common(reader);
+  if (site.judge.gres.empty()) site.judge.gres = "gpu:1";
   read_task(reader, "compile", site.compile);
-  site.aggregate.partition = site.compile.partition;
+  if (site.aggregate.partition.empty()) site.aggregate.partition = site.compile.partition;
   read_task(reader, "judge", site.judge);
   read_task(reader, "aggregate", site.aggregate);
+  read_name(reader, site.name);
   reader.text("gpu_model", site.gpu_model);
   reader.text("architecture", site.architecture);
   if (!site.architecture.empty() && !std::regex_match(site.architecture, std::regex("[0-9]{2,3}a?")))
@@ -127,10 +194,14 @@ Site read_site(const json& map, const std::string& where) {
 }
 
 json task_json(const SiteTask& task) {
-  return {{"partition", task.partition}, {"account", task.account},       {"qos", task.qos},
-          {"gres", task.gres},           {"constraint", task.constraint}, {"time", task.time},
-          {"cpus", task.cpus},           {"memory", task.memory},         {"at_once", task.at_once},
-          {"options", task.options}};
+  json kept{{"cpus", task.cpus},
+            {"at_once", task.at_once},
+            {"options", task.options},
+            {"setup", task.setup},
+            {"environment", task.environment}};
+  for (const auto& [key, value] : plain_task_keys())
+    if (!(task.*value).empty() || std::string(key) == "gres") kept[key] = task.*value;
+  return kept;
 }
 
 }  // namespace
@@ -139,6 +210,8 @@ json Site::to_json() const {
   return {{"compile", task_json(compile)},
           {"judge", task_json(judge)},
           {"aggregate", task_json(aggregate)},
+          {"name", name},
+          {"file", file},
           {"gpu_model", gpu_model},
           {"architecture", architecture},
           {"task_minutes", task_minutes},
@@ -150,10 +223,19 @@ json Site::to_json() const {
           {"controller_patience_s", controller_patience_s}};
 }
 
+const SiteTask& Site::task(const std::string& kind) const {
+  return kind == "compile" ? compile : kind == "judge" ? judge : aggregate;
+}
+
+// Of an older version empty words and no file.
 Site Site::from_json(const json& kept) {
   json map = kept;
+  const std::string file = map.value("file", "site.yaml");
+  map.erase("file");
   if (map.value("architecture", "").empty()) map.erase("architecture");
-  return read_site(map, "batch.json: site");
+  Site site = read_site(map, "batch.json: site");
+  site.file = file;
+  return site;
 }
 
 Site Site::read(const std::filesystem::path& file) {

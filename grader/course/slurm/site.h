@@ -1,25 +1,39 @@
-// What a cluster wants to be told: a YAML file of the site. grader/course/batch/README.md has its reference.
+// What a cluster wants to be told: a YAML file of the site. grader/course/batch/README.md has its reference,
+// site.example.yaml beside it examples.
 #pragma once
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace warpgrade {
 
 // sbatch's options of one kind of task.
 struct SiteTask {
-  std::string partition, account, qos, gres, constraint, time;  // empty: not given
+  // Empty: not given.
+  std::string partition, account, qos, gres, constraint, reservation, nodelist, exclude, time, memory;
+  std::string mail, mail_when, comment;
   int cpus = 1;
-  std::string memory;                // "4G"
-  int at_once = 0;                   // of an array; 0: as many as Slurm lets
-  std::vector<std::string> options;  // any others, one word each: "--exclusive"
+  int at_once = 0;                       // of an array; 0: as many as Slurm lets
+  std::vector<std::string> options;      // any others, as sbatch takes them: "--exclusive"
+  std::vector<std::string> setup;        // lines of bash that run before the task: "module load cuda"
+  std::vector<std::string> environment;  // what a task inherits: "all", "none", or names and NAME=value
+
+  // sbatch's options that the keys above say, and `options` behind them.
+  std::vector<std::string> sbatch_options() const;
+  // The start of a task's script: the lines of `setup`, each of which must succeed.
+  std::string script_beginning() const;
 };
+
+// The keys of a kind whose value becomes one option of sbatch as it is.
+const std::vector<std::pair<const char*, std::string SiteTask::*>>& plain_task_keys();
 
 struct Site {
   SiteTask compile, judge, aggregate;
+  std::string name = "wg-";         // jobs' names begin with it
   std::string gpu_model;            // part of the GPU's name that a run asks for; empty: whichever is first
   std::string architecture;         // "90": needed where the submit host has no GPU
   double task_minutes = 20;         // of judging that one task is given
@@ -29,11 +43,17 @@ struct Site {
   std::vector<std::string> probe;   // run after each submission; another exit code than 0: the GPU is wedged
   std::string node_cache;           // a node's own folder for datasets; empty: the shared cache
   int controller_patience_s = 600;  // how long a silent controller is asked again
+  std::string file = "site.yaml";   // for messages
+
+  const SiteTask& task(const std::string& kind) const;  // compile, judge, aggregate, guard
 
   nlohmann::json to_json() const;
   static Site from_json(const nlohmann::json& json);
   // Throws UsageError with file, line, key, what was expected.
   static Site read(const std::filesystem::path& file);
 };
+
+// Why an option must not stand among a site's free ones: "--job-name: ...". Empty: it may.
+std::string refused_option(const std::string& option);
 
 }  // namespace warpgrade

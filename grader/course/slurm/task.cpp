@@ -8,11 +8,13 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "course/batch/judging.h"
 #include "course/slurm/rounds.h"
 
@@ -60,6 +62,22 @@ class NodeTurn {
   fs::path stamp_;
 };
 
+// Slurm ends the job that asks for its own restart: the signal comes while this waits.
+void ask_for_restart(const std::string& job) {
+  if (job.empty()) return;
+  ProcessOptions options;
+  options.command = {"scontrol", "requeue", job};
+  options.timeout = std::chrono::seconds(60);
+  try {
+    if (!run_process(options).ok()) return;
+    for (int i = 0; i < 100; ++i) {
+      throw_if_interrupted();
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  } catch (const std::exception&) {  // the signal has come
+  }
+}
+
 // Reads a file once, so that the judges find it in the page cache.
 void warm(const fs::path& file) {
   const FileDescriptor in(open(file.c_str(), O_RDONLY | O_CLOEXEC));
@@ -93,17 +111,31 @@ class Task {
     } catch (const DiskFull& full) {
       code = kExitTryAgain;
       ending = full.what();
+      start_again_later();
     } catch (const std::exception& error) {
       code = kExitTryAgain;
       ending = error.what();
       events_.infrastructure("task_lost", error.what());
     }
     events_.progress("task_ended", ending);
-    if (ending != "done") fmt::print(stderr, "warpgrade batch-task {}: {}\n", request_.kind, ending);
+    if (ending != "done") say("warpgrade batch-task {}: {}\n", request_.kind, ending);
     return code;
   }
 
  private:
+  // Whoever plans the next round is started anew until there is room for a plan: nobody else would go on. The
+  // others' work is done in the next round.
+  void start_again_later() {
+    constexpr int kMostStarts = 1000;  // a day and more: Slurm lets some two minutes pass before each
+    if (request_.kind != "aggregate" && request_.kind != "guard") return;
+    if (std::atoi(variable("SLURM_RESTART_COUNT").c_str()) >= kMostStarts) return;
+    events_.infrastructure("waits_for_room", "the disk is full: Slurm is asked to start this task again");
+    events_.flush();
+    say("warpgrade batch-task {}: the disk is full; Slurm is asked to start this task again\n",
+        request_.kind);
+    ask_for_restart(variable("SLURM_JOB_ID"));
+  }
+
   int work() {
     const json batch = read_batch(folder_);
     site_ = Site::from_json(batch.at("site"));
@@ -126,7 +158,7 @@ class Task {
     const RunLock lock(folder_);
     Rounds rounds(folder_, site_, events_);
     const bool expected = request_.kind == "aggregate";
-    fmt::print("{}\n", rounds.aggregate(request_.round, expected));
+    say("{}\n", rounds.aggregate(request_.round, expected));
     return kExitGraded;
   }
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "judge/compile/build_messages.h"
 #include "judge/compile/compile_key.h"
+#include "judge/sandbox/memory_above.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -148,8 +149,12 @@ ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& bu
   process.limits.file_bytes = kLargestObject;
   process.limits.address_space_bytes = kCompilerAddressSpace;
   process.output_bytes = kMostWords;
+  const std::size_t kills_before = memory_kills_above();
   ProcessResult result = run_process(process);
   cpu_time_ += result.cpu_time;
+  if (result.lacked_memory_above || (!result.ok() && memory_kills_above() > kills_before))
+    throw MemoryShort("the compiler was ended by the system: the task or the machine{} has no memory left",
+                      memory_limit_words());
   return result;
 }
 

@@ -62,6 +62,8 @@ class BoxedProcess {
   // upper bound that is not above it is the answer.
   std::size_t held_bytes(std::size_t enough) const;
   bool out_of_memory() const { return group_ && group_->out_of_memory(); }
+  // One of its processes was ended, and not for a limit of its own: the task, or the machine, has no more.
+  bool lacked_memory_above() const { return group_ && group_->lacked_memory_above(); }
   bool out_of_processes() const { return group_ && group_->out_of_processes(); }
   const GroupLimits& limits() const { return limits_; }
 

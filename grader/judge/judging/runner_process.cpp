@@ -129,11 +129,18 @@ std::size_t RunnerProcess::held_bytes() const {
   return held - std::min(held, static_cast<std::size_t>(device.st_blocks) * 512);
 }
 
+// Where the machine has no control groups, whoever was ended shows in the judge's own.
+bool RunnerProcess::lacked_memory_above() const {
+  if (program_->lacked_memory_above() || (executor_ && executor_->box().lacked_memory_above())) return true;
+  return !program_->alive() && memory_kills_above() > kills_before_;
+}
+
 // A limit that the program has gone beyond, whatever it says of itself.
 std::optional<Answer::Kind> RunnerProcess::broken_limit() const {
   if (held_bytes() > spec_.limits.host_memory_bytes) return Answer::Kind::kMemoryLimit;
   if (program_->out_of_memory() || (executor_ && executor_->box().out_of_memory()))
     return Answer::Kind::kMemoryLimit;
+  if (lacked_memory_above()) return Answer::Kind::kMemoryShort;
   if (program_->out_of_processes()) return Answer::Kind::kProcessLimit;
   return std::nullopt;
 }
@@ -246,6 +253,9 @@ void RunnerProcess::take_reply(const Command& command, Answer& answer) {
     answer.kind = Answer::Kind::kDied;
     program_->wait_for_exit();
     if (const auto kind = broken_limit()) answer.kind = *kind;
+  } else if (lacked_memory_above()) {  // one of its own processes, beside an answer
+    answer.kind = Answer::Kind::kMemoryShort;
+    program_->kill();
   } else if (program_->out_of_processes()) {  // others of its processes may go on beside an answer
     answer.kind = Answer::Kind::kProcessLimit;
     program_->kill();
@@ -438,6 +448,9 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
           "{} used more than {} MiB of host memory (private, shared and files in memory together)", doing,
           spec_.limits.host_memory_bytes >> 20);
       return outcome;
+    case Answer::Kind::kMemoryShort:
+      throw MemoryShort("{} was ended by the system: the task or the machine{} has no memory left", doing,
+                        memory_limit_words());
     case Answer::Kind::kProcessLimit:
       outcome.verdict = verdicts::kRuntimeError;
       outcome.reason = "process_limit";

@@ -20,12 +20,22 @@
 #include "judge/judging/shared_buffer.h"
 #include "judge/judging/verdict.h"
 #include "judge/protocol/protocol.h"
+#include "judge/sandbox/memory_above.h"
 
 namespace warpgrade {
 
 // What came back of one command.
 struct Answer {
-  enum class Kind { kReply, kTimeout, kDied, kExecutorDied, kMemoryLimit, kProcessLimit, kMalformed };
+  enum class Kind {
+    kReply,
+    kTimeout,
+    kDied,
+    kExecutorDied,
+    kMemoryLimit,
+    kMemoryShort,  // of the task or the machine
+    kProcessLimit,
+    kMalformed
+  };
   Kind kind = Kind::kReply;
   protocol::Reply reply;
   double wall_us = 0;                 // from sending the command to holding the reply
@@ -89,6 +99,7 @@ class RunnerProcess {
   void start_with_executor();
   void start_alone();
   std::optional<Answer::Kind> broken_limit() const;
+  bool lacked_memory_above() const;
   std::size_t held_bytes() const;
   Answer exchange(protocol::Command command, int fd, std::chrono::milliseconds limit);
   Answer await(const protocol::Command& command, std::chrono::steady_clock::time_point start,
@@ -105,6 +116,7 @@ class RunnerProcess {
   bool has_begun() const;
 
   RunnerSpec spec_;
+  std::size_t kills_before_ = memory_kills_above();
   std::shared_ptr<CaseBudget> budget_;
   std::shared_ptr<ProgramOutput> output_;
   FileDescriptor socket_;         // to a program without an executor

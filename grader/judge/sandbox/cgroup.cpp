@@ -232,8 +232,23 @@ std::size_t ControlGroup::peak_bytes() const {
       cgroup_text(memory_->path / (memory_->version == 2 ? "memory.peak" : "memory.max_usage_in_bytes")));
 }
 
+// The kernel counts a kill at the group of the process that it ends, and a limit at the group whose limit was
+// met: the first without the second is the doing of a group above, or of the machine.
+bool ControlGroup::met_own_memory_limit() const {
+  if (memory_ == nullptr || limits_.memory_bytes == 0) return false;
+  if (memory_->version == 2) return cgroup_number(text_from(memory_events_), "oom") > 0;
+  // Version 1 may not count it (memory.failcnt stays 0 with Linux 6.18): the peak tells. Pages are charged in
+  // batches, so the last one may end a little below the limit.
+  constexpr std::size_t kBatch = std::size_t{1} << 20;
+  return peak_bytes() + kBatch >= limits_.memory_bytes;
+}
+
 bool ControlGroup::out_of_memory() const {
-  return cgroup_number(text_from(memory_events_), "oom_kill") > 0;
+  return cgroup_number(text_from(memory_events_), "oom_kill") > 0 && met_own_memory_limit();
+}
+
+bool ControlGroup::lacked_memory_above() const {
+  return cgroup_number(text_from(memory_events_), "oom_kill") > 0 && !met_own_memory_limit();
 }
 
 bool ControlGroup::out_of_processes() const {

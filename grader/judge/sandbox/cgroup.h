@@ -38,6 +38,7 @@ class ControlGroup : public ProcessFence {
   int cgroup_folder() const noexcept override { return cgroup_folder_.get(); }
   bool kill() noexcept override;
   std::string met_limit() const override;
+  bool lacked_memory_above() const override;
   std::optional<std::chrono::microseconds> cpu_time() const override;
 
   // Stops all threads and waits, 100 ms at most, until none runs; false: some still does (one that is inside
@@ -50,7 +51,7 @@ class ControlGroup : public ProcessFence {
       const;                       // everything, the page cache too, which the kernel takes back when it must
   std::size_t used_bytes() const;  // private, shared, tmpfs and swapped memory: what the processes hold
   std::size_t peak_bytes() const;  // of charged_bytes
-  bool out_of_memory() const;      // the kernel has killed a process of the group for its memory
+  bool out_of_memory() const;      // the kernel has killed a process of the group for the group's own limit
   bool out_of_processes() const;   // a fork or a new thread was refused
 
   bool limits_memory() const { return memory_ != nullptr; }
@@ -69,6 +70,7 @@ class ControlGroup : public ProcessFence {
   void open_cpu_usage();
   void set_cpu_weight(unsigned weight);
   bool is_empty() const noexcept;
+  bool met_own_memory_limit() const;
   void write_freezer(bool frozen) noexcept;
   bool remove(std::chrono::milliseconds limit) noexcept;
 

@@ -5,7 +5,8 @@
 #   start.sh DIR NODES [accounting]     then: export SLURM_CONF=DIR/etc/slurm.conf
 #
 # Every node has one `gpu` resource, backed by /dev/null, and the feature `big`. Jobs of the partition `urgent` take the place of
-# others, which Slurm then starts again. PORT (default 26817) and the ports behind it are used.
+# others, which Slurm then starts again. CONSTRAIN_MEMORY=1 holds tasks to their memory, by control groups of version 1
+# (cgroup.conf(5)); nodes say that they have 64 GB, whatever the machine has. PORT (default 26817) and the ports behind it are used.
 set -euo pipefail
 dir=$(realpath -m "$1") nodes=$2 accounting=${3:-}
 port=${PORT:-26817}
@@ -54,6 +55,10 @@ AccountingStoragePass=$dir/run/munge.socket"
 else
   storage="AccountingStorageType=accounting_storage/none"
 fi
+if [[ -n ${CONSTRAIN_MEMORY:-} ]]; then
+  task_plugin=task/cgroup
+  printf '%s\n' CgroupPlugin=cgroup/v1 ConstrainRAMSpace=yes ConstrainSwapSpace=yes >"$dir/etc/cgroup.conf"
+fi
 cat >"$dir/etc/slurm.conf" <<CONF
 ClusterName=onebox
 SlurmctldHost=localhost
@@ -68,7 +73,7 @@ SlurmdPidFile=$dir/run/slurmd-%n.pid
 SlurmctldLogFile=$dir/log/slurmctld.log
 SlurmdLogFile=$dir/log/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+TaskPlugin=${task_plugin:-task/none}
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerType=sched/backfill
@@ -83,9 +88,10 @@ MinJobAge=3600
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 KillWait=3
+SlurmdParameters=config_overrides
 SlurmdTimeout=6
 GresTypes=gpu
-NodeName=n[1-$nodes] NodeHostname=localhost Port=[$((port + 10))-$((port + 9 + nodes))] CPUs=$(nproc) RealMemory=2000 Gres=gpu:1 Feature=big State=UNKNOWN
+NodeName=n[1-$nodes] NodeHostname=localhost Port=[$((port + 10))-$((port + 9 + nodes))] CPUs=$(nproc) RealMemory=64000 Gres=gpu:1 Feature=big State=UNKNOWN
 PartitionName=cpu Nodes=ALL MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
 PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
 PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10

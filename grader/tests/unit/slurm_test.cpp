@@ -6,7 +6,11 @@
 
 #include "base/error.h"
 #include "course/slurm/cluster.h"
+#include "course/slurm/need.h"
 #include "course/slurm/plan.h"
+#include "course/slurm/reasons.h"
+#include "course/slurm/refusal.h"
+#include "course/slurm/units.h"
 
 namespace warpgrade {
 namespace {
@@ -98,6 +102,136 @@ TEST(SlurmAnswers, ScontrolTellsTasksOfAnArrayApart) {
   EXPECT_EQ(states.at("2_1").restarts, 1);
   EXPECT_EQ(states.at("2_1").node, "n2");
   EXPECT_EQ(states.at("9").state, "PENDING");
+}
+
+// As squeue(1) writes them with --array and -o "%F|%K|%j|%T|%N|%S|%r" (Slurm 22.05).
+TEST(SlurmAnswers, TheQueueShowsEachTaskWithItsReason) {
+  const auto tasks = parse_queue(
+      "7|0|wg-week7-judge|RUNNING|n1|2026-03-18T23:59:00|None\n7|1|wg-week7-judge|PENDING||N/"
+      "A|PartitionDown\n"
+      "9|N/A|wg-week7-aggregate|PENDING||N/A|Dependency\n");
+  ASSERT_EQ(tasks.size(), 3u);
+  EXPECT_EQ(tasks[0].task, "7_0");
+  EXPECT_EQ(tasks[0].node, "n1");
+  EXPECT_EQ(tasks[1].reason, "PartitionDown");
+  EXPECT_EQ(tasks[1].starts, "");
+  EXPECT_EQ(tasks[2].task, "9");
+}
+
+// sacct(1) and scontrol(1) write what waits of an array as one record.
+TEST(SlurmAnswers, WaitingTasksOfAnArrayCountEach) {
+  const auto told = parse_sacct("12_0|RUNNING|0:0|n1\n12_[1-3,7%2]|PENDING|0:0|None assigned\n");
+  EXPECT_EQ(told.size(), 5u);
+  EXPECT_EQ(told.at("12_3").state, "PENDING");
+  EXPECT_EQ(told.at("12_7").state, "PENDING");
+  const auto shown =
+      parse_scontrol("JobId=8 ArrayJobId=8 ArrayTaskId=4-6%1 JobState=PENDING Restarts=0 ExitCode=0:0\n");
+  EXPECT_EQ(shown.size(), 3u);
+  EXPECT_TRUE(shown.contains("8_6"));
+}
+
+// sbatch(1): --mem, --time. sinfo(1): %P, %l.
+TEST(SlurmUnits, MemoryAndTimeAreReadAsSbatchReadsThem) {
+  EXPECT_EQ(memory_mb("800M"), 800u);
+  EXPECT_EQ(memory_mb("4G"), 4096u);
+  EXPECT_EQ(memory_mb("512"), 512u);
+  EXPECT_EQ(memory_mb("2048K"), 2u);
+  EXPECT_EQ(memory_mb("1T"), 1u << 20);
+  EXPECT_FALSE(memory_mb("much"));
+  EXPECT_EQ(time_s("90"), 5400);
+  EXPECT_EQ(time_s("90:30"), 5430);
+  EXPECT_EQ(time_s("1:30:00"), 5400);
+  EXPECT_EQ(time_s("1-12"), 129600);
+  EXPECT_EQ(time_s("1-12:30"), 131400);
+  EXPECT_EQ(time_s("UNLIMITED"), 0);
+  EXPECT_FALSE(time_s("an hour"));
+  EXPECT_EQ(parse_most_time("cpu|infinite\ngpu*|2-00:00:00\n", ""), 172800);
+  EXPECT_EQ(parse_most_time("cpu|infinite\ngpu*|2-00:00:00\n", "cpu"), 0);
+}
+
+RoundWork usual_work() {
+  RoundWork work;
+  work.limits.run_s = {{"emulator", 60}, {"cuda", 30}};
+  work.limits.case_s = {{"emulator", 180}, {"cuda", 90}};
+  work.backend = "emulator";
+  work.cases = 10;
+  work.submissions = 4;
+  return work;
+}
+
+TEST(SlurmNeed, TheEmulatedDeviceCountsOnTheEmulatorAlone) {
+  RoundWork work = usual_work();
+  EXPECT_EQ(need_of_judge(work).memory_mb, 4096u + 16384u + 2048u);
+  work.backend = "cuda";
+  EXPECT_EQ(need_of_judge(work).memory_mb, 4096u + 8192u);
+}
+
+TEST(SlurmNeed, TheSiteMaySayMoreAndNeverLess) {
+  const Need need = need_of_judge(usual_work());
+  SiteTask task;
+  EXPECT_EQ(with_need(task, need, "judge", "site.yaml", 0, 1).memory, "22528M");
+  task.memory = "64G";
+  EXPECT_EQ(with_need(task, need, "judge", "site.yaml", 0, 1).memory, "64G");
+  EXPECT_EQ(with_need(task, need, "judge", "site.yaml", 0, 2).memory, "131072M");
+  task.memory = "0";  // all of a node
+  EXPECT_EQ(with_need(task, need, "judge", "site.yaml", 0, 2).memory, "0");
+  task.memory = "8G";
+  EXPECT_THROW(with_need(task, need, "judge", "site.yaml", 0, 1), UsageError);
+}
+
+TEST(SlurmNeed, TimeFollowsTheBudgetsUpToThePartitionsLimit) {
+  const Need need = need_of_judge(usual_work());
+  EXPECT_EQ(need.least_s, 120 + 120 + 180 + 120);
+  EXPECT_EQ(need.usual_s, 120 + 4 * (120 + 10 * (180 + 120)));
+  SiteTask task;
+  EXPECT_EQ(with_need(task, need, "judge", "site.yaml", 0, 1).time, "210");
+  EXPECT_EQ(with_need(task, need, "judge", "site.yaml", 7200, 1).time, "120");
+  EXPECT_THROW(with_need(task, need, "judge", "site.yaml", 300, 1), UsageError);
+  task.time = "5";
+  EXPECT_THROW(with_need(task, need, "judge", "site.yaml", 0, 1), UsageError);
+  task.time = "1:00:00";
+  EXPECT_EQ(with_need(task, need, "judge", "site.yaml", 7200, 1).time, "1:00:00");
+}
+
+// The words are sbatch's of Slurm 22.05.
+TEST(SlurmRefusal, NamesTheKeyThatSlurmRefuses) {
+  SiteTask task;
+  task.partition = "gpus";
+  task.qos = "fast";
+  const auto told = [&](const char* words) { return refusal_text(words, task, "judge", "site.yaml"); };
+  EXPECT_EQ(
+      told("sbatch: error: invalid partition specified: gpus\nsbatch: error: Batch job submission failed: "
+           "Invalid partition name specified\n"),
+      "site.yaml: judge: partition: gpus: Slurm refuses it: invalid partition specified: gpus; Invalid "
+      "partition name specified");
+  EXPECT_NE(told("sbatch: error: Batch job submission failed: Invalid qos specification\n")
+                .find("judge: qos: fast:"),
+            std::string::npos);
+  EXPECT_NE(told("sbatch: error: something new\n").find("partition: gpus, qos: fast"), std::string::npos);
+}
+
+TEST(SlurmReasons, WhatPeopleCanCureIsSaid) {
+  EXPECT_NE(cure_of("PartitionDown"), "");
+  EXPECT_NE(cure_of("JobHeldUser"), "");
+  EXPECT_NE(cure_of("QOSMaxJobsPerUserLimit"), "");
+  EXPECT_EQ(cure_of("Priority"), "");
+  EXPECT_EQ(cure_of("Resources"), "");
+}
+
+// batch.json of an older version, and one of this.
+TEST(SlurmSite, WhatWasKeptIsReadAgain) {
+  const nlohmann::json old{
+      {"judge", {{"gres", "gpu:1"}, {"options", {"--nice=5"}}, {"time", ""}, {"cpus", 2}}}};
+  const Site site = Site::from_json(old);
+  EXPECT_EQ(site.judge.cpus, 2);
+  Site changed = site;
+  changed.judge.gres = "";
+  changed.judge.environment = {"none"};
+  changed.judge.setup = {"module load cuda"};
+  changed.file = "sites/ours.yaml";
+  const Site again = Site::from_json(changed.to_json());
+  EXPECT_EQ(again.to_json(), changed.to_json());
+  EXPECT_EQ(again.judge.gres, "");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "base/toolchain.h"
 #include "judge/judging/shared_host_memory.h"
+#include "judge/sandbox/memory_above.h"
 
 namespace warpgrade::declared {
 namespace fs = std::filesystem;
@@ -182,6 +183,9 @@ nlohmann::json OracleProcess::receive(std::chrono::milliseconds limit) {
 void OracleProcess::give_up(const std::string& why) {
   process_->wait_for_exit();
   std::string words = why;
+  if (process_->lacked_memory_above())
+    throw MemoryShort("the oracle {} was ended by the system: the task or the machine{} has no memory left",
+                      program_of(spec_), memory_limit_words());
   if (process_->out_of_memory()) words += "; it needed more memory than limits.oracle_memory_mb in lab.yaml";
   const std::string printed = plain_text(output_->text());
   if (printed.find("No module named 'numpy'") != std::string::npos)

@@ -1,0 +1,445 @@
+"""What a university's cluster is told, and what it does to a class: limits, settings, refusals, full disks.
+
+On a real Slurm; slurm_cluster.py says what that needs. Formats are those of the manual pages of Debian's packages:
+sbatch(1), squeue(1), sacct(1), cgroup.conf(5).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, WARPGRADE, warpgrade
+from slurm_cluster import Cluster, needs_memory_groups, needs_slurm
+
+pytestmark = pytest.mark.waits
+
+NAIVE = (ROOT / "reference/vector_add/naive/vector_add.cu").read_text(encoding="utf-8")
+# It holds 1.2 GiB of host memory for each run, which the policy allows.
+HEAVY = NAIVE.replace("cudaError_t vector_add_run(", "#include <vector>\n\ncudaError_t vector_add_run(", 1).replace(
+    "  vector_add_kernel<<<",
+    "  static std::vector<char> held(1200u << 20, 1);\n  if (held[n % 4096] != 1) return cudaErrorUnknown;\n"
+    "  vector_add_kernel<<<",
+    1,
+)
+CASES = "one,odd"
+POLICY = """schema: warpgrade.policy.v1
+name: vector_add
+lab: vector_add
+baseline: naive
+points: {correctness: 100, speed: 0}
+limits: {compile_s: 60, run_s: {cuda: 20, emulator: 20}, host_memory_mb: 2048, device_memory_mb: 1024}
+"""
+NEEDED_MB = 2048 + 1024 + 2048  # the submission's, the emulated device's, the judge's
+
+
+def wait_until(what: str, condition: Callable[[], Any], timeout_s: float, every_s: float = 0.2) -> Any:
+    """The condition's value once it is true."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if value := condition():
+            return value
+        time.sleep(every_s)
+    pytest.fail(f"after {timeout_s} s still not: {what}")
+
+
+class Run:
+    """A small class on a cluster."""
+
+    def __init__(self, folder: Path, cluster: Cluster, students: dict[str, str]) -> None:
+        self.folder, self.cluster, self.run = folder, cluster, folder / "week7"
+        for name, text in students.items():
+            (folder / "class" / name).mkdir(parents=True)
+            (folder / "class" / name / "vector_add.cu").write_text(text, encoding="utf-8")
+        (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
+        self.options: tuple[str | Path, ...] = (
+            "--lab",
+            "vector_add",
+            "--submissions",
+            folder / "class",
+            "--cases",
+            CASES,
+        )
+        self.options += ("--backend", "emulator", "--policy", folder / "policy.yaml", "--quiet")
+
+    def site(self, **settings: Any) -> Path:
+        """The site's file; JSON is YAML."""
+        path = self.folder / "site.yaml"
+        site = {"compile": {"partition": "cpu"}, "judge": {"partition": "gpu"}, "aggregate": {"partition": "cpu"}}
+        path.write_text(json.dumps({**site, **settings}), encoding="utf-8")
+        return path
+
+    def call(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """The program, which finds the cluster."""
+        return warpgrade(*arguments, env=self.cluster.environment)
+
+    def batch(self, site: Path, *more: str) -> subprocess.CompletedProcess[str]:
+        """The class, submitted."""
+        return self.call("batch", self.run, *self.options, "--executor", "slurm", "--site", site, *more)
+
+    def events(self) -> list[dict[str, Any]]:
+        """Everything that was logged so far."""
+        lines = [line for path in self.run.glob("events/*.jsonl") for line in path.read_text().splitlines()]
+        return sorted((json.loads(line) for line in lines), key=lambda event: str(event["at"]))
+
+    def scored(self) -> list[dict[str, Any]]:
+        """The events of the run, once it was scored."""
+        wait_until("the last event", lambda: any(e["event"] == "scored" for e in self.events()), 240)
+        return self.events()
+
+    def verdicts(self) -> dict[str, list[str]]:
+        """By student."""
+        scores = json.loads((self.run / "scores.json").read_text(encoding="utf-8"))
+        return {s["id"]: [case["verdict"] for case in s["cases"]] for s in scores["submissions"]}
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One node that holds tasks to their memory."""
+    made = Cluster(tmp_path_factory.mktemp("limited") / "slurm", 1, constrain_memory=True)
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two nodes."""
+    made = Cluster(tmp_path_factory.mktemp("plain") / "slurm", 2)
+    yield made
+    made.stop()
+
+
+@needs_slurm
+def test_a_site_that_gives_less_than_the_policy_allows_is_refused_with_the_sum(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    """Memory and time, before anything is submitted; without them tasks get what the policy's limits ask for."""
+    run = Run(tmp_path, cluster, {"ada": NAIVE})
+    low = run.batch(run.site(judge={"partition": "gpu", "memory": "800M"}))
+    assert low.returncode == 1, low.stdout
+    words = f"2048 MiB of a submission's (limits.host_memory_mb) + 1024 MiB of the emulated device .* = {NEEDED_MB} MiB"
+    assert re.search("site.yaml: judge: memory: 800M is less", low.stderr), low.stderr
+    assert re.search(
+        words.replace("(limits.host_memory_mb)", r"\(limits.host_memory_mb\)").replace("+", r"\+"), low.stderr
+    )
+    short = run.batch(run.site(judge={"partition": "gpu", "time": "2"}))
+    assert short.returncode == 1, short.stdout
+    # 120 s of the task, 60 s to compile, 3 * 20 s of a case's calls, 120 s of the judge's.
+    assert "judge: time: 2 is less" in short.stderr and "= 360 s" in short.stderr, short.stderr
+    assert not (run.run / "rounds").exists()
+    done = run.batch(run.site())
+    assert done.returncode == 0, done.stderr
+    # squeue(1): %m is the least memory, %l the limit of time.
+    jobs = json.loads((run.run / "rounds/1/submitted.json").read_text())
+    asked = cluster.run("squeue", "-h", "--states=all", "-o", "%m|%l", "-j", jobs["judge"][0])
+    judge = asked.strip().split("|")
+    assert judge[0] in {f"{NEEDED_MB}M", "5G"}, asked
+    # A submission of two cases: 120 + 60 + 2 * (60 + 120) s.
+    assert judge[1] == "9:00", asked
+    run.scored()
+    assert run.verdicts() == {"ada": ["accepted", "accepted"]}
+
+
+@needs_slurm
+@needs_memory_groups
+def test_a_task_that_meets_its_memory_limit_costs_no_student_anything(tmp_path: Path, limited: Cluster) -> None:
+    """The kernel ends what a student may hold: the cluster's fault, told with names, and repeated with more.
+
+    A line of `setup:` lowers the limit of the first round's task group, as a cluster that counts otherwise would. The
+    kernel itself (cgroup-v1/memory.rst) is what this is held against.
+    """
+    run = Run(tmp_path, limited, {"ada": NAIVE, "hal": HEAVY})
+    group = "/sys/fs/cgroup/memory$(grep :memory: /proc/self/cgroup | cut -d: -f3)"
+    lower = f"test -e {tmp_path}/met || echo 900M > {group}/memory.limit_in_bytes"
+    note = f"touch {tmp_path}/met"
+    done = run.batch(run.site(judge={"partition": "gpu", "setup": [lower, note]}))
+    assert done.returncode == 0, done.stderr
+    log = run.scored()
+    assert run.verdicts() == {"ada": ["accepted"] * 2, "hal": ["accepted"] * 2}, log
+    met = [event for event in log if event["event"] == "memory_short"]
+    assert met, log
+    for event in met:
+        assert event["submission"] == "hal" and event["case"] in CASES.split(",") and event["node"] == "n1", event
+        assert re.fullmatch(r"\d+_\d+", event["job"]) and event["limit_mb"] == 900, event
+        assert "which may have 900 MiB" in event["message"] and "2048 MiB of host memory" in event["message"], event
+    plans = [json.loads((run.run / f"rounds/{n}/plan.json").read_text()) for n in (1, 2)]
+    assert [plan["memory_times"] for plan in plans] == [1, 2]
+    again = json.loads((run.run / "rounds/2/submitted.json").read_text())
+    asked = limited.run("squeue", "-h", "--states=all", "-o", "%m", "-j", again["judge"][0]).split()
+    assert asked[0] in {f"{2 * NEEDED_MB}M", "10G"}, asked
+
+
+@needs_slurm
+@needs_memory_groups
+def test_a_student_who_goes_beyond_the_policy_is_told_so_in_a_task_too(tmp_path: Path, limited: Cluster) -> None:
+    """The own limit of a submission stays the submission's."""
+    hog = HEAVY.replace("1200u", "2300u")
+    run = Run(tmp_path, limited, {"ann": hog})
+    assert run.batch(run.site()).returncode == 0
+    log = run.scored()
+    assert run.verdicts() == {"ann": ["memory_limit"] * 2}, log
+    assert not [event for event in log if event["event"] == "memory_short"], log
+
+
+def documents(path: Path) -> list[str]:
+    """The examples of a file of several."""
+    return re.split(r"^---\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+@needs_slurm
+def test_the_example_sites_are_read_and_become_sbatch_options(tmp_path: Path, cluster: Cluster) -> None:
+    """Each of the three; this cluster has other partitions, so it refuses them by the keys' names (sbatch(1))."""
+    run = Run(tmp_path, cluster, {"ada": NAIVE})
+    examples = documents(ROOT / "grader/course/batch/site.example.yaml")
+    assert len(examples) == 3
+    refusals = ("gres: gpu:a100:1", "compile: reservation: gpu_course_friday", "compile: partition: short")
+    for text, refused in zip(examples, refusals, strict=True):
+        site = tmp_path / "site.yaml"
+        site.write_text(text, encoding="utf-8")
+        done = run.batch(site, "--dry-run")
+        assert done.returncode == 1 and f"{site}: " in done.stderr, done.stdout + done.stderr
+        assert refused in done.stderr and "Slurm refuses it" in done.stderr, done.stderr
+    assert not (run.run / "rounds").exists()
+
+
+@needs_slurm
+def test_a_dry_run_shows_what_would_be_submitted_and_submits_nothing(tmp_path: Path, cluster: Cluster) -> None:
+    """Scripts, counts, memory, hours and Slurm's own word for the start (sbatch(1), --test-only)."""
+    run = Run(tmp_path, cluster, dict.fromkeys(("ada", "bo", "cy"), NAIVE))
+    site = run.site(
+        name="gpu-course-",
+        all={"comment": "week seven", "mail": "staff@example.edu", "setup": ["module load cuda || true"]},
+        judge={"partition": "gpu", "time": "1:00:00", "options": ["--nice=5", "-p", "gpu"]},
+        task_minutes=1, submission_minutes=1,
+    )  # fmt: skip
+    before = cluster.run("squeue", "-h", "--states=all", "-o", "%A")
+    done = run.batch(site, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert cluster.run("squeue", "-h", "--states=all", "-o", "%A") == before
+    assert not (run.run / "rounds").exists()
+    for words in (
+        "judge: 3 tasks in 1 array", f"memory {NEEDED_MB}M", "3.0 hours", "#!/bin/bash -l", "module load cuda",
+        "--job-name=gpu-course-week7-vector_add-1-judge-0-", "'--comment=week seven'", "--mail-user=staff@example.edu",
+        "--mail-type=END,FAIL", "--nice=5 -p gpu", "Slurm takes it, and the first task could start at 2",
+        "longest wait",
+    ):  # fmt: skip
+        assert words in done.stdout, done.stdout
+    begun = run.batch(site)
+    assert begun.returncode == 0, begun.stderr
+    names = cluster.run("squeue", "-h", "--states=all", "-o", "%j").split()
+    assert any(name.startswith("gpu-course-week7-vector_add-1-judge-0-") for name in names), names
+    run.scored()
+    assert set(run.verdicts()) == {"ada", "bo", "cy"}
+
+
+def are_gone(cluster: Cluster, jobs: list[str]) -> bool:
+    """Whether none of them waits or runs."""
+    return cluster.run("squeue", "-h", "-o", "%A", "-j", ",".join(jobs)) == ""
+
+
+@needs_slurm
+def test_a_refused_round_leaves_nothing_behind_and_names_the_key(tmp_path: Path, cluster: Cluster) -> None:
+    """The compile array is taken, the judges' is refused; the corrected file goes on with the same run."""
+    run = Run(tmp_path, cluster, {"ada": NAIVE})
+    for settings, words in (
+        ({"gres": "gpu:a100:1"}, "judge: gres: gpu:a100:1: Slurm refuses it"),
+        ({"constraint": "infiniband"}, "judge: constraint: infiniband: Slurm refuses it: Invalid feature"),
+        ({"reservation": "friday"}, "judge: reservation: friday: Slurm refuses it: Requested reservation is invalid"),
+        ({"nodelist": "gpu99"}, "judge: nodelist: gpu99: Slurm refuses it: Invalid node name"),
+        ({"partition": "gpus"}, "judge: partition: gpus: Slurm refuses it"),
+    ):
+        done = run.batch(run.site(judge={"partition": "gpu", **settings}))
+        # What of the same words can be a memory or a GPU that no node has is told with both keys.
+        told = done.stderr.replace("memory: 5120M, ", "")
+        assert done.returncode == 1 and words.split(": Slurm")[0].split(": ", 1)[1] in told, (settings, done.stderr)
+        assert "Slurm refuses it" in told and "submitted before" in told and "cancelled" in told, done.stderr
+        jobs = re.findall(r"\d+", done.stderr.split("submitted before (")[1].split(")")[0])
+        wait_until("the end of what was cancelled", partial(are_gone, cluster, jobs), 60)
+    done = run.call("resume", run.run, "--site", run.site())
+    assert done.returncode == 0, done.stderr
+    run.scored()
+    assert run.verdicts() == {"ada": ["accepted", "accepted"]}
+
+
+@pytest.mark.parametrize(
+    ("option", "word"),
+    [
+        ("--job-name=mine", "name:"), ("-Jmine", "name:"), ("--job=mine", "name:"), ("-HJ", "name:"),
+        ("--array=0-3", "at_once:"),
+        ("--dependency=afterok:1", "--dependency"), ("-o", "logs"), ("--mem=1G", "memory:"),
+        ("--mem-per-cpu=1G", "memory:"),
+        ("-t5", "time:"), ("--wrap=true", "setup:"), ("--export=NONE", "environment:"), ("-x", "exclude:"),
+    ],
+)  # fmt: skip
+def test_an_option_that_is_ours_is_refused_by_its_name(tmp_path: Path, option: str, word: str) -> None:
+    """However sbatch(1) lets it be written: long, short, abbreviated, behind another letter."""
+    site = tmp_path / "site.yaml"
+    site.write_text(json.dumps({"judge": {"options": [option]}}), encoding="utf-8")
+    (tmp_path / "class/ada").mkdir(parents=True)
+    (tmp_path / "class/ada/vector_add.cu").write_text(NAIVE, encoding="utf-8")
+    command = ("batch", tmp_path / "run", "--lab", "vector_add", "--submissions", tmp_path / "class")
+    done = warpgrade(*command, "--executor", "slurm", "--site", site)
+    assert done.returncode == 1 and f"judge: options: {option} cannot stand here" in done.stderr, done.stderr
+    assert word in done.stderr and not (tmp_path / "run").exists(), done.stderr
+
+
+@needs_slurm
+def test_status_says_where_tasks_are_and_why_they_wait(tmp_path: Path, cluster: Cluster) -> None:
+    """Each task by itself, with squeue(1)'s reason and a cure; held, a partition that is down, a lost aggregator."""
+    run = Run(tmp_path, cluster, dict.fromkeys(("ada", "bo", "cy"), NAIVE))
+    cluster.run("scontrol", "update", "PartitionName=gpu", "State=DOWN")
+    try:
+        site = run.site(task_minutes=1, submission_minutes=1)
+        assert run.batch(site).returncode == 0
+        # Slurm says so at times while the tasks wait for the compilers, and always behind these.
+        cure = "3 wait: PartitionDown -> the partition is down: ask the cluster's staff"
+        wait_until("a reason and its cure", lambda: cure in run.call("status", run.run).stdout, 120)
+        text = run.call("status", run.run).stdout
+        assert re.search(r"judge PENDING +3\n", text), text
+        assert f"logs of the tasks: {run.run}/rounds/1/log" in text, text
+        told = json.loads(run.call("status", run.run, "--json").stdout)
+        judges = [task for task in told["round"]["tasks"] if task["kind"] == "judge"]
+        assert sorted(name for task in judges for name in task["submissions"]) == ["ada", "bo", "cy"]
+        assert {task["state"] for task in judges} == {"PENDING"} and all(task["log"] for task in judges)
+        jobs = json.loads((run.run / "rounds/1/submitted.json").read_text())
+        cluster.run("scancel", jobs["guard"], jobs["aggregate"])
+        text = run.call("status", run.run).stdout
+        assert "aggregator and the guard are gone" in text and f"warpgrade resume {run.run}" in text, text
+        cluster.run("scontrol", "hold", jobs["judge"][0])
+    finally:
+        cluster.run("scontrol", "update", "PartitionName=gpu", "State=UP")
+    wait_until("held", lambda: "JobHeld" in run.call("status", run.run).stdout, 60)
+    text = run.call("status", run.run).stdout
+    assert "scontrol release JOB" in text or "the cluster's staff held it" in text, text
+    cluster.run("scontrol", "release", jobs["judge"][0])
+    wait_until("judged", lambda: '"recorded": 6' in run.call("status", run.run, "--json").stdout, 240)
+    done = run.call("resume", run.run)
+    assert done.returncode == 0, done.stderr
+    text = run.call("status", run.run).stdout
+    assert "earlier trouble that is over: " in text and "aggregator_lost" in text.split("earlier trouble")[1], text
+
+
+@needs_slurm
+def test_rounds_go_on_when_a_full_disk_has_room_again(tmp_path: Path, cluster: Cluster) -> None:
+    """The run's disk is full for longer than a task waits: no task aborts, and the next round comes by itself."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", disk], check=True)
+    try:
+        run = Run(tmp_path, cluster, {"ada": NAIVE, "bo": NAIVE})
+        run.run = disk / "week7"
+        hold = tmp_path / "hold"
+        hold.touch()
+        run.cluster.environment["WARPGRADE_INJECT"] = f"stage:start,kind:wait,while:{hold}"
+        run.cluster.environment["WARPGRADE_DISK_WAIT_S"] = "1"
+        try:
+            begun = run.batch(run.site(task_minutes=1, submission_minutes=1))
+        finally:
+            for name in ("WARPGRADE_INJECT", "WARPGRADE_DISK_WAIT_S"):
+                del run.cluster.environment[name]
+        assert begun.returncode == 0, begun.stderr
+        wait_until("a judge at work", lambda: "judge" in started(run), 240)
+        filler = fill(disk)
+        hold.unlink()
+        states = ("squeue", "-h", "--states=all", "-o", "%j|%T|%r")
+        jobs = json.loads((run.run / "rounds/1/submitted.json").read_text())
+        wait_until(
+            "an aggregator that was started again",
+            lambda: "Restarts=0" not in cluster.run("scontrol", "-o", "show", "job", jobs["aggregate"]), 240,
+        )  # fmt: skip
+        # 134 is abort(3): scontrol(1) writes ExitCode=code:signal.
+        told = cluster.run("scontrol", "-o", "show", "job")
+        assert "ExitCode=134" not in told and "ExitCode=0:6" not in told, told
+        filler.unlink()
+        run.scored()
+        assert run.verdicts() == {"ada": ["accepted"] * 2, "bo": ["accepted"] * 2}, cluster.run(*states)
+        seen = {event["event"] for event in run.events()}
+        assert "waits_for_room" in seen, seen
+    finally:
+        subprocess.run(["umount", "-l", disk], check=False)
+
+
+def started(run: Run) -> set[str]:
+    """Kinds of tasks that have begun."""
+    return {event["message"] for event in run.events() if event["event"] == "task_started"}
+
+
+def fill(folder: Path) -> Path:
+    """Takes all the room that is left."""
+    path = folder / "filler"
+    with path.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"\0" * 4096)
+        except OSError:
+            return path
+
+
+@needs_slurm
+def test_regrade_takes_another_site(tmp_path: Path, cluster: Cluster) -> None:
+    """The cluster's settings may change between the class's judging and an appeal."""
+    run = Run(tmp_path, cluster, {"ada": NAIVE})
+    assert run.batch(run.site()).returncode == 0
+    run.scored()
+    done = run.call(
+        "regrade", run.run, "--only", "ada", "--site", run.site(judge={"partition": "gpu", "comment": "an appeal"})
+    )
+    assert done.returncode == 0, done.stderr
+    wait_until("a second round", lambda: (run.run / "rounds/2/done.json").exists(), 240)
+    # %k: the comment (squeue(1))
+    again = json.loads((run.run / "rounds/2/submitted.json").read_text())
+    comments = cluster.run("squeue", "-h", "--states=all", "-o", "%k", "-j", again["judge"][0]).splitlines()
+    assert comments[0] == "an appeal", comments
+
+
+@needs_slurm
+def test_doctor_tells_a_missing_configuration_from_a_missing_slurm(tmp_path: Path, cluster: Cluster) -> None:
+    """Slurm's programs do not even say their version without a configuration."""
+    without = {name: value for name, value in cluster.environment.items() if name != "SLURM_CONF"}
+    for environment, words in (
+        (without, "finds no configuration"),
+        ({**without, "SLURM_CONF": str(tmp_path / "none.conf")}, f"SLURM_CONF names {tmp_path}/none.conf"),
+        (cluster.environment, "2 nodes"),
+    ):
+        told = json.loads(warpgrade("doctor", "--json", env=environment).stdout)
+        slurm = next(finding for finding in told["findings"] if finding["topic"] == "Slurm")
+        assert words in slurm["found"], slurm
+        assert "does not work" not in slurm["found"], slurm
+
+
+def test_every_program_lives_on_when_its_words_cannot_be_written(tmp_path: Path) -> None:
+    """/dev/full refuses every byte (full(4)), a pipe without a reader too; no program ends by a signal."""
+    class_of_one = tmp_path / "class/ada"
+    class_of_one.mkdir(parents=True)
+    (class_of_one / "vector_add.cu").write_text(NAIVE, encoding="utf-8")
+    run = tmp_path / "run"
+    judging = ("--lab", "vector_add", "--submissions", tmp_path / "class", "--cases", "one", "--backend", "emulator")
+    commands: list[tuple[int, tuple[str | Path, ...]]] = [
+        (1, ("batch", run, *judging)),  # its output is lost, and its records are there
+        (1, ("status", run)), (1, ("doctor",)), (1, ("labs",)), (1, ("data", "list")), (1, ("--help",)),
+        (1, ("nonsense",)),
+        (75, ("batch-task", "judge", run, "9", "0")), (75, ("batch-task", "aggregate", tmp_path / "none", "1", "0")),
+    ]  # fmt: skip
+    for code, command in commands:
+        with Path("/dev/full").open("w", encoding="utf-8") as full:
+            done = subprocess.run([WARPGRADE, *command], stdout=full, stderr=full, timeout=300, check=False)
+        assert done.returncode == code, (command, done.returncode)
+    assert len(list(run.glob("cases/ada/*.json"))) == 1
+    with Path("/dev/full").open("wb") as full:
+        program = WARPGRADE.parent / "warpgrade-judge"
+        hello = b'{"hello": true}\n'
+        judge = subprocess.run([program], input=hello, stdout=full, stderr=full, timeout=60, check=False)
+    assert judge.returncode >= 0
+    reader, writer = os.pipe()
+    os.close(reader)
+    unread = subprocess.run([WARPGRADE, "labs"], stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(writer)
+    assert (unread.returncode, unread.stderr) == (1, b"")
