@@ -20,8 +20,8 @@
 #include "course/record/run_folder.h"
 #include "judge/declaration/contract.h"
 #include "judge/judging/verdict.h"
-#include "judge/labs/declared/oracle_keeper.h"
 #include "judge/labs/declared/mutations.h"
+#include "judge/labs/declared/oracle_keeper.h"
 #include "judge/labs/registry.h"
 #include "warpgrade/datasets/catalog.h"
 

@@ -39,9 +39,9 @@ class JudgeServer {
 
   // Starts the process unless it runs; the seconds until it answered.
   double start();
-  // The same, for a judge whose first job is not there yet: it brings up meanwhile what every job needs, its
-  // own context, an executor and the baselines, and makes what its cases need. `outline` is a job without a
-  // submission.
+  // The same, for a judge whose first job is not there yet: it brings up meanwhile what every job needs,
+  // its own context, an executor and the baselines, and makes what its cases need. `outline` is a job
+  // without a submission.
   void start_early(const JudgeJob& outline);
 
   // Runs the job to its end. A case at which the judge faults or dies is tried once more in a fresh judge,

@@ -4,8 +4,8 @@
 
 #include "base/files.h"
 #include "judge/judging/program_box.h"
-#include "judge/labs/declared/oracle_keeper.h"
 #include "judge/labs/declared/mutations.h"
+#include "judge/labs/declared/oracle_keeper.h"
 
 namespace warpgrade::declared {
 namespace {

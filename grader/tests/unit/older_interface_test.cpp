@@ -49,8 +49,8 @@ TEST(OlderInterface, HeadersAreLookedForInTheirFolders) {
 
 // What the courses promised; anything more has cost honest submissions their verdict.
 TEST(OlderInterface, IsJudgedOnPromisedCasesOnly) {
-  const std::set<std::string> apsp{"complete-1", "complete-31", "complete-100", "complete-161",
-                                   "complete-128", "complete-257"};
+  const std::set<std::string> apsp{"complete-1",   "complete-31",  "complete-100",
+                                   "complete-161", "complete-128", "complete-257"};
   for (const CaseSpec& spec : find_lab("apsp").cases()) {
     if (spec.kind != "correctness") continue;
     EXPECT_EQ(spec.beyond_older.empty(), apsp.contains(spec.id)) << spec.id;

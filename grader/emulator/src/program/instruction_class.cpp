@@ -17,7 +17,7 @@ constexpr std::array<const char*, kInstructionClasses> kNames = {
     "local", "constant", "generic", "parameter", "atomic",     "barrier", "warp",   "control", "other",
 };
 
-Words split(std::string_view opcode) {
+Words words_of(std::string_view opcode) {
   Words words;
   for (size_t begin = 0; begin <= opcode.size();) {
     const size_t end = std::min(opcode.find('.', begin), opcode.size());
@@ -101,7 +101,7 @@ bool is_memory(InstructionClass c) {
 }
 
 InstructionClass classify(std::string_view opcode) {
-  const Words words = split(opcode);
+  const Words words = words_of(opcode);
   const std::string_view op = words.front();
   if (op == "ld" || op == "ldu" || op == "st") return space_of(words);
   if (op == "cp") return has(words, "global") ? InstructionClass::global : InstructionClass::barrier;

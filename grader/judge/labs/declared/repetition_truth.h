@@ -23,8 +23,8 @@ struct Held {
 // Of outputs compared by the lab's check, with the baseline's or the oracle's taken for right.
 struct OutputsCompared {
   bool same = true;
-  double error_over_bound = 0;  // the largest one
   double rms_over_limit = 0;    // of their differences; 0 where the check does not ask
+  double error_over_bound = 0;  // the largest one
 };
 
 // How much of what a check allows is left for a program that is compared with an output held so: the
