@@ -42,6 +42,8 @@ class Checks {
   virtual ~Checks() = default;
   // Another graph of the same size; it outlives the checks or the next call.
   virtual void use_graph(const HostGraph& graph) = 0;
+  // The oracle has agreed before about numbers like these on this graph: it is not asked about the first.
+  virtual void trust() {}
   // Fresh numbers, published, and what is to come of them.
   virtual void draw(std::uint64_t seed) = 0;
   // The same with given numbers: the operator's first input, and W or nothing.

@@ -67,7 +67,7 @@ class GcnLab : public WrittenLab {
     return judge_gcn(context, input);
   }
   void make_ahead(const JudgeContext& context, const CaseInput& input) const override {
-    make_graphs_ahead(context, input);
+    make_case_ahead(context, input);
   }
   std::string case_on_dataset(const std::string& name, int rows, int cols, std::int64_t) const override {
     return rows == cols ? fmt::format("operator: pipeline, graph: {}, vertices: {}", name, rows) : "";

@@ -31,7 +31,8 @@ Shape shape_of_case(const CaseSpec& spec);  // k is the number of vertices
 
 // Judges one case on either backend; see grader/judge/labs/gcn/README.md for the order of things.
 nlohmann::json judge_gcn(const JudgeContext& context, const CaseInput& input);
-// The case's graphs, kept by the judge for every submission.
-void make_graphs_ahead(const JudgeContext& context, const CaseInput& input);
+// What the judge keeps of the case for every submission: its graphs, and that its kernels agree with the
+// oracle about them.
+void make_case_ahead(const JudgeContext& context, const CaseInput& input);
 
 }  // namespace warpgrade::gcn
