@@ -137,6 +137,56 @@ def test_from_nothing_to_a_graded_class_in_two_minutes(project: Project, tmp_pat
     assert not re.search(r"\bK ?=|\bnnz\b", page), "words of another lab's"
 
 
+# Answers so many runs and then fails: those of both cases for one submission.
+IMPATIENT = (
+    ORACLE
+    + """
+
+answered = 0
+right = dot
+
+
+def dot(x, y):
+    global answered
+    answered += 1
+    if answered > MOST:
+        raise RuntimeError("asked too often")
+    return right(x, y)
+"""
+)
+
+
+def test_the_oracle_answers_for_the_first_submission_and_all_others_get_the_same_inputs(
+    project: Project, tmp_path: Path
+) -> None:
+    project.warpgrade("labs", "new", "dot")
+    lab = project.root / "reference/dot"
+    (lab / "lab.yaml").write_text(LAB, encoding="utf-8")
+    (lab / "naive/dot.cu").write_text(KERNEL, encoding="utf-8")
+    project.warpgrade("labs", "pages", "dot")
+    for student in ("ada", "bob", "cem", "dan"):
+        (tmp_path / "class" / student).mkdir(parents=True)
+        text = (WRONG if student == "cem" else KERNEL) + f"// {student}\n"
+        (tmp_path / "class" / student / "dot.cu").write_text(text, encoding="utf-8")
+
+    def judged(most: int) -> tuple[list[tuple[str, str]], int]:
+        """Verdicts, and how often a judge had to be started anew because its oracle would not answer."""
+        (lab / "oracle.py").write_text(IMPATIENT.replace("MOST", str(most)), encoding="utf-8")
+        run = tmp_path / f"run-{most}"
+        project.warpgrade(
+            "grade", tmp_path / "class", "--lab", "dot", "--backend", "emulator", "--cases", "one,odd",
+            "--jobs", "1", "--run", run,
+        )  # fmt: skip
+        events = (run / "events.jsonl").read_text(encoding="utf-8") if (run / "events.jsonl").exists() else ""
+        verdicts = sorted((r["submission"]["id"], r["outcome"]["verdict"]) for r in records_of(run))
+        return verdicts, events.count('"judge_died"')
+
+    runs_of_a_submission = 2 * 3  # cases, and the least runs of each
+    right = [(who, "accepted") for who in ("ada", "bob", "dan") for _ in range(2)]
+    assert judged(runs_of_a_submission) == (sorted([*right, ("cem", "accepted"), ("cem", "wrong_answer")]), 0)
+    assert judged(runs_of_a_submission - 1)[1] > 0
+
+
 def test_a_new_lab_replaces_nothing(project: Project) -> None:
     (project.root / "student/dot").mkdir()
     (project.root / "student/dot/README.md").write_text("mine", encoding="utf-8")

@@ -178,6 +178,39 @@ TEST_F(PreparedRunsTest, FollowFromTheirSeedsInWhateverOrderTheyAreTaken) {
   }
 }
 
+TEST_F(PreparedRunsTest, AreTheSameWithAnAnswerThatWasKeptAndNoOracleIsAsked) {
+  SCOPED_TRACE(::testing::Message() << "seed " << base_);
+  std::vector<Answer> answers;
+  std::vector<OneRun> answered;
+  {
+    const auto runs = open(1);
+    runs->draw_for_plan(7);
+    for (int i = 0; i < 3; ++i) {
+      answers.push_back(runs->take(seeds(i, 1)).copy_answer());
+      answered.push_back(look(*runs));
+    }
+  }
+  oracles_.clear();
+  write_text(folder_ / "oracle.py", "def scaled(table, in_, n, factor): raise ValueError('asked')\n");
+  const auto runs = open(1);
+  runs->draw_for_plan(7);
+  for (const int i : {2, 0, 1, 1, 2}) {
+    const auto place = static_cast<std::size_t>(i);
+    runs->restore(base_ + static_cast<std::uint64_t>(i), answers[place]);
+    EXPECT_EQ(look(*runs), answered[place]) << "run " << i;
+  }
+  EXPECT_THROW(runs->take(seeds(3, 1)), JudgeFault);
+}
+
+TEST_F(PreparedRunsTest, AreAllMadeAtOnceWhereNoProgramCanFail) {
+  PreparedRuns runs(lab_, lab_.cases.front(), "",
+                    [this](int number) -> OracleProcess& { return oracle(number); },
+                    {4, std::size_t{1} << 30, -1, false});
+  runs.draw_for_plan(1);
+  runs.take(seeds(0, 3));
+  EXPECT_EQ(runs.at_once(), 3);
+}
+
 TEST_F(PreparedRunsTest, WhatWillNotComeIsGivenUp) {
   const auto runs = open(4);
   runs->draw_for_plan(1);
