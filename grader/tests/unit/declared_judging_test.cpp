@@ -418,6 +418,10 @@ TEST(DeclaredCheck, SaysThatErrorsAreThoseOfHalfTf32OrBfloat) {
   EXPECT_NE(pattern_in(Scalar::kFp32, tf32_products, want).find("as when half or TF32 is used"),
             std::string::npos)
       << pattern_in(Scalar::kFp32, tf32_products, want);
+  std::vector<float> scaled;
+  for (const double value : want) scaled.push_back(static_cast<float>(1.0001 * value));
+  EXPECT_EQ(pattern_in(Scalar::kFp32, scaled, want),
+            "the first wrong cells are 1.0001 times what they should be");
   EXPECT_NE(pattern_in(Scalar::kFp32, bfloat_products, want).find("as when bfloat16 is used"),
             std::string::npos)
       << pattern_in(Scalar::kFp32, bfloat_products, want);

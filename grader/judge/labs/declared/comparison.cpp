@@ -224,7 +224,9 @@ double common_factor(const OutputView& output, const Comparer& comparer, const C
     const double share = got / want;
     if (want == 0 || !std::isfinite(share)) return 0;
     if (factor == 0) factor = share;
-    if (!(std::fabs(share - factor) <= 1e-3 * std::fabs(factor))) return 0;
+    // Errors of rounding are near 1, too: a factor is much further from 1 than shares are from each other.
+    if (!(std::fabs(share - factor) <= std::min(1e-3 * std::fabs(factor), std::fabs(factor - 1) / 20)))
+      return 0;
   }
   return comparison.shown.size() >= 3 ? factor : 0;
 }
@@ -459,9 +461,7 @@ std::string pattern_of(const OutputView& output, const Comparison& c) {
         return fmt::format("each wrong cell holds the right value of the cell {} it: is an index off by one?",
                            distance < 0 ? "before" : "behind");
     }
-    const double factor = common_factor(output, comparer, c);
-    // Errors of rounding are near each other, too: a factor is further from 1 than they are from it.
-    if (factor != 0 && std::fabs(factor - 1) > 5e-3)
+    if (const double factor = common_factor(output, comparer, c); factor != 0)
       return fmt::format("the first wrong cells are {:.6g} times what they should be", factor);
   }
   const bool is_tail = c.last == c.cells - 1 && c.wrong == c.last - c.first + 1 && c.first > 0;
