@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, warpgrade
+from conftest import ROOT, WARPGRADE, warpgrade
 
 COMPLAINT = "apsp.cu(1): error"
 PROGRESS = re.compile(r"  (\[\d+/\d+\]|\w+: compiling)")  # a line every few seconds where the machine is busy
@@ -42,7 +42,11 @@ def test_all_labs_are_tested_and_what_does_not_compile_is_said_once(student: Pat
     assert done.stdout.splitlines()[-1].startswith("fix first (13 of 13 cases of apsp fail): compile_error: apsp.cu(1)")
     again = done.stdout.splitlines()[-1].split("again: ")[1]
     assert again.endswith(f" test apsp --folder {student}"), again
-    repeated = subprocess.run(shlex.split(again), cwd=ROOT, capture_output=True, text=True, check=False)
+    # `warpgrade` is what it is called where it is installed.
+    path = f"{Path(WARPGRADE).parent}:{os.environ['PATH']}"
+    repeated = subprocess.run(
+        shlex.split(again), cwd=ROOT, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+    )
     assert repeated.returncode == 3 and COMPLAINT in repeated.stdout, repeated.stdout + repeated.stderr
 
 

@@ -50,13 +50,15 @@ RaceAdvice element_of_two_blocks(const AddressShape& shape, const std::string& f
         "grid-stride loop the step is blockDim.x * gridDim.x; a step of blockDim.x is right for one block "
         "alone."};
   }
+  const std::string add_up = function.empty() ? "" : ", or they shall add up: then use " + function;
   if (shape.by_block) {
-    return {lost, "The parts of two blocks overlap. Look at how the index is computed from blockIdx: " +
-                      std::string(kOwnElement) + "."};
+    return {lost + add_up,
+            "The parts of two blocks overlap. Look at how the index is computed from blockIdx: " +
+                std::string(kOwnElement) + "."};
   }
   const std::string no_block = "The index does not name the block, so every block uses the same elements: ";
   if (function.empty()) return {lost, no_block + kOwnElement + ", and the array is as long as the grid."};
-  return {lost + ", or they shall add up: then use " + function,
+  return {lost + add_up,
           no_block + kOwnElement + ". Where the blocks' values shall come together, use " + function + "."};
 }
 
