@@ -42,7 +42,8 @@ RaceAdvice atomic_update(const std::string& function) {
 
 // Threads of different blocks update one element, though the element goes by the thread.
 RaceAdvice element_of_two_blocks(const AddressShape& shape, const std::string& function) {
-  const std::string lost = "one of the two updates is lost; the two threads have the same element";
+  const std::string lost = "one of the two updates is lost; the two threads have the same element" +
+                           (function.empty() ? "" : ", or they shall add up: then use " + function);
   if (shape.by_block && shape.steps_within_block) {
     return {
         lost,
@@ -50,15 +51,13 @@ RaceAdvice element_of_two_blocks(const AddressShape& shape, const std::string& f
         "grid-stride loop the step is blockDim.x * gridDim.x; a step of blockDim.x is right for one block "
         "alone."};
   }
-  const std::string add_up = function.empty() ? "" : ", or they shall add up: then use " + function;
   if (shape.by_block) {
-    return {lost + add_up,
-            "The parts of two blocks overlap. Look at how the index is computed from blockIdx: " +
-                std::string(kOwnElement) + "."};
+    return {lost, "The parts of two blocks overlap. Look at how the index is computed from blockIdx: " +
+                      std::string(kOwnElement) + "."};
   }
   const std::string no_block = "The index does not name the block, so every block uses the same elements: ";
   if (function.empty()) return {lost, no_block + kOwnElement + ", and the array is as long as the grid."};
-  return {lost + add_up,
+  return {lost,
           no_block + kOwnElement + ". Where the blocks' values shall come together, use " + function + "."};
 }
 
