@@ -80,10 +80,10 @@ struct ProcessResult {
   std::string describe() const;  // "exit code 3", "killed by signal 9 (Killed)", "out of time"
 };
 
-// Throws JudgeFault when the command cannot be started, Interrupted when Ctrl-C came.
 // One word of a shell's, whatever it holds.
 std::string shell_quoted(const std::string& word);
 
+// Throws JudgeFault when the command cannot be started, Interrupted when Ctrl-C came.
 ProcessResult run_process(const ProcessOptions& options);
 
 // fork() with the child inside of the fence (null: none); the child may call what a signal handler may. -1:

@@ -104,8 +104,7 @@ double Rounds::seconds_a_submission() const {
   for (const auto& entry : fs::directory_iterator(folder_.root() / "submissions", error)) {
     const fs::path file = entry.path() / "judging.json";
     if (!fs::exists(file)) continue;
-    const json judging = json::parse(read_text(file), nullptr, false);
-    if (!judging.is_object()) throw UsageError("{} is damaged: expected a JSON object", file.string());
+    const json judging = read_object(file);
     for (const json& session : judging.at("sessions")) {
       sum += session.value("wall_s", 0.0);
       ++count;

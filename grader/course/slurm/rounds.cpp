@@ -23,17 +23,13 @@ namespace warpgrade {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-namespace {
-
-json read_object(const fs::path& file) {
+json Rounds::read_object(const fs::path& file) {
   json value = json::parse(read_text(file), nullptr, false);
   if (!value.is_object())
     throw UsageError("{} is damaged: expected a JSON object; move it away and run the same command again",
                      file.string());
   return value;
 }
-
-}  // namespace
 
 RunLock::RunLock(const RunFolder& folder) {
   const fs::path path = folder.root() / "batch.lock";

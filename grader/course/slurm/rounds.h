@@ -63,6 +63,8 @@ class Rounds {
 
  private:
   std::filesystem::path folder_of(int round) const;
+  // A file of the run that holds a JSON object; throws UsageError where it is damaged.
+  static nlohmann::json read_object(const std::filesystem::path& file);
   nlohmann::json plan_file(int round) const;
   std::string name_of(int round, const std::string& what) const;
   std::string name_beginning() const;

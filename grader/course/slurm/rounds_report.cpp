@@ -13,23 +13,12 @@ namespace warpgrade {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-namespace {
-
-// Which jobs a round's tasks are.
-json read_submitted(const fs::path& file) {
-  json submitted = json::parse(read_text(file), nullptr, false);
-  if (!submitted.is_object()) throw UsageError("{} is damaged: expected a JSON object", file.string());
-  return submitted;
-}
-
-}  // namespace
-
 // "12_3" -> what that task is about.
 std::map<std::string, TaskPlace> Rounds::places(int round) const {
   std::map<std::string, TaskPlace> places;
   const fs::path file = folder_of(round) / "submitted.json", logs = folder_of(round) / "log";
   if (!fs::exists(file)) return places;
-  const json submitted = read_submitted(file);
+  const json submitted = read_object(file);
   const RoundPlan plan = plan_of(round);
   for (const std::string kind : {"compile", "judge"}) {
     const auto& parts = kind == "judge" ? plan.judge_arrays : plan.compile_arrays;
@@ -82,7 +71,7 @@ void Rounds::log_lost_tasks(int round) {
       {"BOOT_FAIL", "node_lost"},         {"REQUEUED", "preempted"}};
   const fs::path file = folder_of(round) / "submitted.json";
   if (!fs::exists(file)) return;
-  const json submitted = read_submitted(file);
+  const json submitted = read_object(file);
   std::vector<std::string> jobs;
   for (const char* kind : {"compile", "judge"})
     for (const json& id : submitted.at(kind)) jobs.push_back(id);

@@ -96,8 +96,7 @@ std::string between_blocks(const RacingPair& p) {
   const AddressShape mine = address_shape(p.program, p.mine), theirs = address_shape(p.program, p.theirs);
   if (reads && !atomics) {
     return "Blocks run in any order and at the same time, and no barrier holds for all of them. Read from "
-           "one "
-           "array and write to another, or split the work into two kernels: a kernel begins when the one "
+           "one array and write to another, or split the work into two kernels: a kernel begins when the one "
            "before it has ended.";
   }
   if (!atomics && mine.by_thread && !mine.by_block && !mine.by_data && !theirs.by_block) {
@@ -116,8 +115,7 @@ std::string cure_for(const RacingPair& p) {
     case Relation::same_warp:
       return "Lanes of a warp do not run in step: put __syncwarp() between writing and reading what another "
              "lane wrote, or __syncthreads() where threads of other warps use it as well (or a shuffle "
-             "instead of "
-             "memory).";
+             "instead of memory).";
     case Relation::same_block:
       return p.space == Space::shared
                  ? "Put __syncthreads() between the two, reached by every thread of the block; in a loop "

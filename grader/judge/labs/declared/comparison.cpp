@@ -343,8 +343,7 @@ std::string precision_pattern(const WrongNumbers& numbers) {
     return "the wrong cells are the right values with the precision of half: keep the results in float";
   return fmt::format(
       "the errors are up to {:.2g} of the values, as when {} is used: float's own rounding is 6e-08. Is the "
-      "sum "
-      "formed in float?",
+      "sum formed in float?",
       largest, largest <= kHalf ? "half or TF32" : "bfloat16");
 }
 

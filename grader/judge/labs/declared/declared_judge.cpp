@@ -250,8 +250,8 @@ class DeclaredJudge : public ArraysJudge {
     }
     if (!truth_) return verify_output();
     auto fault = verify_output();
-    if (program ==
-        PairOutputs::kSubmission) {  // an oracle that refuses the baseline's as well is not believed
+    if (program == PairOutputs::kSubmission) {
+      // An oracle that refuses the baseline's output as well is not believed.
       refused_ = std::move(fault);
       return std::nullopt;
     }
@@ -357,9 +357,8 @@ class DeclaredJudge : public ArraysJudge {
   }
   [[noreturn]] void blame_oracle(const std::string& of_program, const std::string& of_baseline) const {
     throw JudgeFault(
-        "on {} the oracle refuses the program's output and baseline {}'s, so one of the staff's two is "
-        "wrong: "
-        "the program's: {}; the baseline's: {}",
+        "on {} the oracle refuses the outputs of the program and of baseline {}: the oracle or the baseline "
+        "is wrong. The program's output: {}. The baseline's: {}",
         spec().id, context().baselines.front().name, of_program, of_baseline);
   }
 
