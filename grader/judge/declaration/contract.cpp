@@ -193,6 +193,14 @@ std::string call_text(const LabDeclaration& lab, const std::string& function,
   return fmt::format("    return ::{}(\n        {});\n", function, text);
 }
 
+// What a student has to expect besides the cases.
+std::string hard_inputs_text(const LabDeclaration& lab) {
+  if (lab.hard.empty()) return "";
+  std::string text = "\nSome runs of every case have other inputs than the table says:\n\n";
+  for (const HardInputs& hard : lab.hard) text += fmt::format("- `{}`: {}\n", hard.id, hard.why);
+  return text;
+}
+
 }  // namespace
 
 std::string contract_header(const LabDeclaration& lab) {
@@ -314,8 +322,8 @@ std::string case_table(const LabDeclaration& lab) {
     }
     rows += fmt::format(" {} | {} |\n", c.kind == "speed" ? "correctness and speed" : "correctness", c.why);
   }
-  return fmt::format("{}\n{} judged | what it is for |\n{}---|---|\n{}{}\n", kTableBegin, head, rule, rows,
-                     kTableEnd);
+  return fmt::format("{}\n{} judged | what it is for |\n{}---|---|\n{}{}{}\n", kTableBegin, head, rule, rows,
+                     hard_inputs_text(lab), kTableEnd);
 }
 
 std::string with_case_table(const std::string& page, const LabDeclaration& lab) {

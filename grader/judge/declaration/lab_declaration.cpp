@@ -38,7 +38,9 @@ const CaseDeclaration& LabDeclaration::find_case(const std::string& id) const {
   throw JudgeFault("lab {} has no case {}", name, id);
 }
 
-const Draws& draws_in(const ArrayDeclaration& array, const CaseDeclaration& c) {
+const Draws& draws_in(const ArrayDeclaration& array, const CaseDeclaration& c, const HardInputs* hard) {
+  if (hard != nullptr)
+    if (const auto other = hard->draws.find(array.name); other != hard->draws.end()) return other->second;
   const auto own = c.draws.find(array.name);
   return own == c.draws.end() ? array.draws : own->second;
 }

@@ -19,7 +19,18 @@ class YamlPlace;
 
 namespace warpgrade::declaration {
 
-enum class DrawKind { kUniform, kNormal, kIntegers, kPermutation, kSorted, kConstant, kOneHot, kNpy, kCsr };
+enum class DrawKind {
+  kUniform,
+  kNormal,
+  kIntegers,
+  kPermutation,
+  kSorted,
+  kDescending,
+  kConstant,
+  kOneHot,
+  kNpy,
+  kCsr
+};
 
 // Of a dataset's matrix: where rows begin in `columns` (rows + 1 numbers), the column of each entry, its row.
 enum class CsrPart { kRowOffsets, kColumns, kRows };
@@ -80,6 +91,13 @@ struct CaseDeclaration {
   std::map<std::string, Draws> draws;  // of arrays that are drawn otherwise than in other cases
 };
 
+// Another way of drawing inputs, in some checked runs of every case: what a program may get wrong although
+// it is right for the case's own inputs.
+struct HardInputs {
+  std::string id, why;
+  std::map<std::string, Draws> draws;  // of the arrays that are drawn otherwise
+};
+
 struct BaselineDeclaration {
   std::string name, folder;  // relative to the lab's folder
   std::vector<std::string> libraries;
@@ -110,6 +128,7 @@ struct LabDeclaration {
   std::string work_name;  // "numbers"
   std::string ladder;     // the dataset that the steps are about
   std::vector<BaselineDeclaration> baselines;
+  std::vector<HardInputs> hard;
   std::vector<CaseDeclaration> cases;
   double oracle_s = 60;
   std::size_t oracle_memory_mb = 8192;
@@ -137,8 +156,9 @@ std::filesystem::path declaration_file(const std::string& lab);
 // Of all that decides what a lab judges: lab.yaml, its scripts and oracle.
 std::string definition_hash(const std::string& lab);
 
-// How the array is drawn in this case.
-const Draws& draws_in(const ArrayDeclaration& array, const CaseDeclaration& c);
+// How the array is drawn in this case. `hard`: the inputs of the run, if they are not the case's own.
+const Draws& draws_in(const ArrayDeclaration& array, const CaseDeclaration& c,
+                      const HardInputs* hard = nullptr);
 // The name of a part of CSR, as a draw says it, and how many numbers it has.
 const char* name_of(CsrPart part);
 std::int64_t cells_of(CsrPart part, std::int64_t rows, std::int64_t entries);

@@ -18,8 +18,8 @@ Value read_value(const YamlPlace& place, const NumberDeclaration& parameter) {
 }
 
 void check_permutation(const YamlPlace& place, const ArrayDeclaration& array, const CaseDeclaration& c,
-                       std::int64_t cells) {
-  const Draws& draws = draws_in(array, c);
+                       const HardInputs* hard, std::int64_t cells) {
+  const Draws& draws = draws_in(array, c, hard);
   for (std::size_t i = 0; i < draws.size(); ++i) {
     const Scalar type = array.type.fields[i].type;
     const std::int64_t most =
@@ -77,7 +77,8 @@ void check_shapes(const YamlPlace& place, const LabDeclaration& lab, const CaseD
       if (cells > kMostBytes / static_cast<std::int64_t>(array.type.bytes) ||
           (bytes += cells * static_cast<std::int64_t>(array.type.bytes)) > kMostBytes)
         throw std::domain_error("more than 1 TiB");
-      check_permutation(place, array, c, cells);
+      check_permutation(place, array, c, nullptr, cells);
+      for (const HardInputs& hard : lab.hard) check_permutation(place, array, c, &hard, cells);
       check_npy(place, lab, array, c);
     } catch (const std::domain_error& error) {
       place.refuse(
@@ -108,10 +109,9 @@ void check_work(const YamlPlace& place, const LabDeclaration& lab, const CaseDec
 }  // namespace
 
 CaseDeclaration read_case(const YamlPlace& place, const LabDeclaration& lab) {
-  std::set<std::string> keys = kCaseWords, names;
+  std::set<std::string> keys = kCaseWords;
   keys.insert({"dataset", "draw", "graph"});
   for (const NumberDeclaration& parameter : lab.parameters) keys.insert(parameter.name);
-  for (const ArrayDeclaration& array : lab.arrays) names.insert(array.name);
   if (!place.is_map()) place.fail("a map, for instance {id: one, n: 1, why: one number}");
   place.only(keys);
   const CaseWords words = read_case_words(place);
@@ -126,14 +126,7 @@ CaseDeclaration read_case(const YamlPlace& place, const LabDeclaration& lab) {
   c.dataset = place["dataset"].defined() ? read_case_id(place["dataset"]) : c.graph.empty() ? c.id : c.graph;
   for (const NumberDeclaration& parameter : lab.parameters)
     c.values[parameter.name] = read_value(place[parameter.name], parameter);
-  if (place["draw"].defined()) {
-    for (const auto& [name, draw] : place["draw"].entries()) {
-      const ArrayDeclaration* array = lab.array(name);
-      if (array == nullptr || array->role == Role::kOutput)
-        draw.refuse("expected the name of an array that is drawn" + YamlPlace::meant(name, names));
-      c.draws[name] = read_draws(draw, array->type, lab.folder);
-    }
-  }
+  c.draws = read_draws_by_array(place["draw"], lab);
   check_graph(place, lab, c);
   check_shapes(place, lab, c);
   check_work(place, lab, c);

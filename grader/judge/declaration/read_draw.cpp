@@ -9,15 +9,12 @@ namespace warpgrade::declaration {
 namespace {
 
 const std::map<std::string, DrawKind>& kinds() {
-  static const std::map<std::string, DrawKind> known = {{"uniform", DrawKind::kUniform},
-                                                        {"normal", DrawKind::kNormal},
-                                                        {"integers", DrawKind::kIntegers},
-                                                        {"permutation", DrawKind::kPermutation},
-                                                        {"sorted", DrawKind::kSorted},
-                                                        {"constant", DrawKind::kConstant},
-                                                        {"one_hot", DrawKind::kOneHot},
-                                                        {"npy", DrawKind::kNpy},
-                                                        {"csr", DrawKind::kCsr}};
+  static const std::map<std::string, DrawKind> known = {
+      {"uniform", DrawKind::kUniform},   {"normal", DrawKind::kNormal},
+      {"integers", DrawKind::kIntegers}, {"permutation", DrawKind::kPermutation},
+      {"sorted", DrawKind::kSorted},     {"descending", DrawKind::kDescending},
+      {"constant", DrawKind::kConstant}, {"one_hot", DrawKind::kOneHot},
+      {"npy", DrawKind::kNpy},           {"csr", DrawKind::kCsr}};
   return known;
 }
 
@@ -90,6 +87,7 @@ Draw read_draw(const YamlPlace& place, Scalar type) {
   switch (draw.kind) {
     case DrawKind::kUniform:
     case DrawKind::kSorted:
+    case DrawKind::kDescending:
       read_range(value, type, !is_float, draw);
       break;
     case DrawKind::kIntegers:
@@ -169,6 +167,20 @@ Draw read_number_draw(const YamlPlace& place, Scalar type) {
     place.fail("uniform, normal, integers or constant: a scalar is one number");
   if (draw.thin_rows > 0) place["thin_rows"].refuse("a scalar has no rows");
   return draw;
+}
+
+std::map<std::string, Draws> read_draws_by_array(const YamlPlace& place, const LabDeclaration& lab) {
+  std::map<std::string, Draws> draws;
+  if (!place.defined()) return draws;
+  std::set<std::string> names;
+  for (const ArrayDeclaration& array : lab.arrays) names.insert(array.name);
+  for (const auto& [name, draw] : place.entries()) {
+    const ArrayDeclaration* array = lab.array(name);
+    if (array == nullptr || array->role == Role::kOutput)
+      draw.refuse("expected the name of an array that is drawn" + YamlPlace::meant(name, names));
+    draws[name] = read_draws(draw, array->type, lab.folder);
+  }
+  return draws;
 }
 
 Draws read_draws(const YamlPlace& place, const ElementType& type, const std::filesystem::path& folder) {

@@ -9,6 +9,8 @@ namespace warpgrade::declaration {
 // `draw: {uniform: [0, 1000]}`, `draw: permutation`; of a structure one such value a field. Without a value
 // floating point is uniform in [-1, 1); integers must say it. `folder`: the lab's, where .npy files lie.
 Draws read_draws(const YamlPlace& place, const ElementType& type, const std::filesystem::path& folder);
+// `{in: {constant: 5}}`: of arrays of the lab by name.
+std::map<std::string, Draws> read_draws_by_array(const YamlPlace& place, const LabDeclaration& lab);
 // Of a scalar.
 Draw read_number_draw(const YamlPlace& place, Scalar type);
 

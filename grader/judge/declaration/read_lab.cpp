@@ -16,6 +16,7 @@ namespace warpgrade::declaration {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::size_t kMostHardInputs = 8;
 constexpr std::size_t kMostNumbers = 8;  // of a command's arguments (judge/protocol/protocol.h)
 constexpr std::size_t kMostArrays = 12;
 constexpr std::size_t kLongestName = 31;  // of a buffer (judge/protocol/protocol.h)
@@ -48,7 +49,7 @@ class Reader {
 
   LabDeclaration read() {
     root_.only({"schema", "name", "summary", "parameters", "scalars", "structures", "arrays", "call", "truth",
-                "second_truth", "check", "work", "terms", "baselines", "cases", "runs", "limits"});
+                "second_truth", "check", "work", "terms", "baselines", "hard", "cases", "runs", "limits"});
     lab_.folder = file_.parent_path();
     lab_.name = read_lab_name(root_, lab_.folder);
     if (!is_identifier(lab_.name)) root_["name"].fail("letters, digits and _");
@@ -68,6 +69,7 @@ class Reader {
     read_work();
     read_terms();
     lab_.baselines = read_baselines(root_["baselines"], lab_.folder);
+    read_hard_inputs();
     read_cases();
     return std::move(lab_);
   }
@@ -382,6 +384,37 @@ class Reader {
     if (terms["width"].defined()) lab_.width = terms["width"].word(whole_parameters());
     lab_.work_name = terms["work"].text_or(lab_.work.items ? "cells" : lab_.work.flop ? "flop" : "bytes");
     lab_.ladder = terms["ladder"].text_or("");
+  }
+
+  // ---- hard inputs ----
+
+  void read_hard_inputs() {
+    const YamlPlace place = root_["hard"];
+    if (!place.defined()) return;
+    std::set<std::string> ids;
+    for (const YamlPlace& item :
+         place.items("a list, for instance [{id: equal, draw: {in: {constant: 5}}, why: equal numbers}]")) {
+      item.only({"id", "draw", "why"});
+      HardInputs hard;
+      hard.id = read_case_id(item["id"]);
+      if (!ids.insert(hard.id).second) item["id"].refuse("other hard inputs have this id");
+      hard.why = item["why"].text();
+      hard.draws = read_draws_by_array(item["draw"], lab_);
+      if (hard.draws.empty()) item["draw"].fail("how an array is drawn, for instance {in: {constant: 5}}");
+      for (const auto& [name, draws] : hard.draws) check_hard_draw(item["draw"][name], name, draws);
+      lab_.hard.push_back(std::move(hard));
+    }
+    if (lab_.hard.size() > kMostHardInputs)
+      place.refuse(
+          fmt::format("{} are the most that there may be: each is one checked run more", kMostHardInputs));
+  }
+
+  void check_hard_draw(const YamlPlace& place, const std::string& name, const Draws& draws) const {
+    if (lab_.array(name)->seen_by_plan)
+      place.refuse("it is drawn once a plan; hard inputs are drawn for a run");
+    const DrawKind kind = draws.front().kind;
+    if (kind == DrawKind::kNpy || kind == DrawKind::kCsr)
+      place.refuse("expected a way of drawing: a file or a graph is the same in every run");
   }
 
   // ---- cases ----

@@ -2,7 +2,9 @@
 
 #include <asm/unistd.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -124,8 +126,35 @@ void ProgramOutput::clear() {
   state_->total = 0;
 }
 
-BoxedProcess::BoxedProcess(Options options)
-    : label_(options.label), limits_(options.limits), output_(options.output) {
+// Where its processes print. One thread reads at a time, so that the words stay in order.
+struct BoxedProcess::Pipe {
+  FileDescriptor read_end;  // does not block
+  std::shared_ptr<ProgramOutput> output;
+  std::mutex mutex;
+
+  // False at its end, when no process can print any more.
+  bool take_more() {
+    pollfd ready{read_end.get(), POLLIN, 0};
+    if (poll(&ready, 1, -1) < 0) return errno == EINTR;
+    char buffer[65536];
+    const std::lock_guard lock(mutex);
+    const ssize_t n = read(read_end.get(), buffer, sizeof buffer);
+    if (n > 0) output->add(buffer, static_cast<std::size_t>(n));
+    return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+  }
+
+  // What is in it now, and not what comes meanwhile: a program that never stops printing keeps nobody here.
+  void take_present() {
+    const std::lock_guard lock(mutex);
+    int size = 0;
+    if (ioctl(read_end.get(), FIONREAD, &size) != 0 || size <= 0) return;
+    std::vector<char> words(static_cast<std::size_t>(size));
+    const ssize_t n = read(read_end.get(), words.data(), words.size());
+    if (n > 0) output->add(words.data(), static_cast<std::size_t>(n));
+  }
+};
+
+BoxedProcess::BoxedProcess(Options options) : label_(options.label), limits_(options.limits) {
   start(options);
 }
 
@@ -140,7 +169,11 @@ void BoxedProcess::start(Options& options) {
   const std::vector<char*> argv = pointers_to(words), environment = pointers_to(assignments);
   int output[2];
   if (pipe2(output, O_CLOEXEC) != 0) throw JudgeFault("no pipe for {}: {}", label_, std::strerror(errno));
-  FileDescriptor read_end(output[0]), write_end(output[1]);
+  FileDescriptor write_end(output[1]);
+  pipe_ = std::make_shared<Pipe>();
+  pipe_->read_end = FileDescriptor(output[0]);
+  pipe_->output = options.output;
+  fcntl(output[0], F_SETFL, O_NONBLOCK);
   const FileDescriptor no_input(open("/dev/null", O_RDONLY | O_CLOEXEC));
   std::vector<PassedDescriptor> passed{{no_input.get(), 0}, {write_end.get(), 1}, {write_end.get(), 2}};
   passed.insert(passed.end(), options.descriptors.begin(), options.descriptors.end());
@@ -169,11 +202,8 @@ void BoxedProcess::start(Options& options) {
     _exit(127);
   }
   setpgid(pid_, pid_);
-  std::packaged_task<void()> task([fd = std::move(read_end), sink = output_] {
-    char buffer[65536];
-    for (ssize_t n; (n = read(fd.get(), buffer, sizeof buffer)) != 0;) {
-      if (n > 0) sink->add(buffer, static_cast<std::size_t>(n));
-      if (n < 0 && errno != EINTR) return;
+  std::packaged_task<void()> task([pipe = pipe_] {
+    while (pipe->take_more()) {
     }
   });
   read_out_ = task.get_future();
@@ -194,6 +224,10 @@ void BoxedProcess::kill() {
   }
   // Its last words are in the pipe. Where there is no group, a process that left it may hold the pipe open.
   read_out_.wait_for(kLongestLastWords);
+}
+
+void BoxedProcess::take_output() {
+  pipe_->take_present();
 }
 
 void BoxedProcess::signal_all(int signal_number) {

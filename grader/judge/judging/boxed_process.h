@@ -54,6 +54,9 @@ class BoxedProcess {
   // Ends all processes of the box, within a minute or so even when one hangs in a driver. Then the output
   // holds all that they printed.
   void kill();
+  // Puts into the output what they have printed by now. A program's words are in the pipe before its answer
+  // is, and the thread that reads the pipe may be behind.
+  void take_output();
   // After a hang-up: a moment for the process to end by itself, so that its own exit is seen and not
   // our kill.
   void wait_for_exit();
@@ -82,9 +85,10 @@ class BoxedProcess {
   std::shared_ptr<ControlGroup> group_;  // null: this machine has none
   bool paused_ = false;
   int exit_code_ = -1, signal_ = 0;
-  std::shared_ptr<ProgramOutput> output_;
+  struct Pipe;
+  std::shared_ptr<Pipe> pipe_;  // to output_
   std::thread reader_;
-  std::future<void> read_out_;  // all that it printed is in output_
+  std::future<void> read_out_;  // all that it printed is in the output
 };
 
 }  // namespace warpgrade

@@ -193,13 +193,23 @@ Outcome CaseJudge::judge_submission() {
 std::optional<Outcome> CaseJudge::checked_run() {
   if (auto fault = run_once(refresh_for_check())) return fault;
   auto wrong = verify_checked_run();
-  if (!wrong) ++right_runs_;
-  if (wrong && wrong->verdict == verdicts::kWrongAnswer && right_runs_ > 0)
-    wrong->message += fmt::format(
-        "; {} run{} of this case before {} right: does a later run skip work, or use what an earlier run "
-        "left?",
-        right_runs_, right_runs_ == 1 ? "" : "s", right_runs_ == 1 ? "was" : "were");
+  if (wrong && wrong->verdict == verdicts::kWrongAnswer) wrong->message += text_of_right_runs();
+  if (!wrong) {
+    ++right_runs_;
+    right_kinds_.insert(inputs_of_run());
+  }
   return wrong;
+}
+
+std::string CaseJudge::text_of_right_runs() const {
+  if (right_runs_ == 0) return "";
+  const bool one = right_runs_ == 1;
+  if (!right_kinds_.contains(inputs_of_run()))
+    return fmt::format("; {} run{} of this case before, with other inputs, {} right", right_runs_,
+                       one ? "" : "s", one ? "was" : "were");
+  return fmt::format(
+      "; {} run{} of this case before {} right: does a later run skip work, or use what an earlier run left?",
+      right_runs_, one ? "" : "s", one ? "was" : "were");
 }
 
 std::optional<Outcome> CaseJudge::judge_in_order() {

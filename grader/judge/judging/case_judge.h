@@ -77,6 +77,8 @@ class CaseJudge {
   // A run on inputs that the submission has not seen, checked: drawn and verified as the timed ones are.
   virtual std::optional<Outcome> checked_run();
   virtual Arguments refresh_for_check() { return refresh_for_timing(); }
+  // Which kind of inputs the checked run at hand has; 0 where all runs have one kind.
+  virtual int inputs_of_run() const { return 0; }
   virtual std::optional<Outcome> verify_checked_run() { return verify_output(); }
 
   // ---- timed repetitions, of a lab that does not verify them as its checked runs ----
@@ -142,6 +144,7 @@ class CaseJudge {
   std::string pattern_;        // what wrong cells have in common
 
  private:
+  std::string text_of_right_runs() const;
   struct Attached;
   struct TimedBaseline;
   struct TimedPair;
@@ -223,7 +226,8 @@ class CaseJudge {
   std::optional<double> plan_ms_;                   // of the last plan; of none that failed
   std::optional<std::uint64_t> plan_device_bytes_;  // that it holds; an executor counts them
   int repetitions_ = 0, seeds_ = 0;
-  int right_runs_ = 0;  // checked ones
+  int right_runs_ = 0;         // checked ones
+  std::set<int> right_kinds_;  // of inputs, of checked runs that were right
 };
 
 }  // namespace warpgrade

@@ -77,6 +77,7 @@ void RunnerProcess::start_alone() {
 // the CUDA runtime waits for the shared memory that the executor hands over.
 void RunnerProcess::start_with_executor() {
   if (!executor_) executor_ = std::make_unique<ExecutorProcess>(spec_);
+  executor_->box().take_output();  // an earlier program's words
   executor_->output().clear();
   executor_->count_program();
   SocketPair hosts = socket_pair();
@@ -368,6 +369,8 @@ nlohmann::json RunnerProcess::drain_counters() {
 }
 
 std::string RunnerProcess::output() {
+  if (program_) program_->take_output();
+  if (executor_) executor_->box().take_output();
   return plain_text(executor_ ? output_->text() + executor_->output().text() : output_->text());
 }
 

@@ -22,9 +22,9 @@ using declaration::DrawKind;
 using declaration::ElementType;
 using declaration::Scalar;
 
-constexpr DrawKind kKinds[] = {DrawKind::kUniform,     DrawKind::kNormal, DrawKind::kIntegers,
-                               DrawKind::kPermutation, DrawKind::kSorted, DrawKind::kConstant,
-                               DrawKind::kOneHot};
+constexpr DrawKind kKinds[] = {DrawKind::kUniform,     DrawKind::kNormal,    DrawKind::kIntegers,
+                               DrawKind::kPermutation, DrawKind::kSorted,    DrawKind::kConstant,
+                               DrawKind::kOneHot,      DrawKind::kDescending};
 
 using Bytes = std::vector<std::byte>;
 

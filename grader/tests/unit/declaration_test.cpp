@@ -256,6 +256,27 @@ TEST_F(LabFile, TellsWhatIsWrongWithFilesAndGraphs) {
             "lab.yaml:9: truth: expected a file of the lab's folder that ends in .cpp or .py, got");
 }
 
+TEST_F(LabFile, TellsWhatIsWrongWithHardInputs) {
+  const auto hard = [&](const std::string& text) {
+    return message_of("check: exact", "check: exact\nhard: " + text);
+  };
+  EXPECT_EQ(hard("[{id: low, draw: {in: {constant: 0}}, why: zeros}]"), "nothing");
+  EXPECT_EQ(hard("[{id: low, draw: {im: {constant: 0}}, why: zeros}]"),
+            "lab.yaml:11: hard[0].draw.im: expected the name of an array that is drawn (did you mean in?)");
+  EXPECT_EQ(hard("[{id: low, draw: {out: {constant: 0}}, why: zeros}]").substr(0, 64),
+            "lab.yaml:11: hard[0].draw.out: expected the name of an array tha");
+  EXPECT_EQ(hard("[{id: low, draw: {in: {csr: columns}}, why: zeros}]"),
+            "lab.yaml:11: hard[0].draw.in: expected a way of drawing: a file or a graph is the same in every "
+            "run");
+  EXPECT_EQ(
+      hard("[{id: low, why: zeros}]"),
+      "lab.yaml:11: hard[0].draw: expected how an array is drawn, for instance {in: {constant: 5}}, got "
+      "nothing");
+  EXPECT_EQ(hard("[{id: low, draw: {in: {constant: 0}}, why: a}, {id: low, draw: {in: {constant: 1}}, why: "
+                 "b}]"),
+            "lab.yaml:11: hard[1].id: other hard inputs have this id");
+}
+
 TEST_F(LabFile, TellsEveryMistakeWithItsPlace) {
   EXPECT_EQ(message_of("summary:", "sumary:"), "lab.yaml:3: unknown key sumary (did you mean summary?)");
   EXPECT_EQ(message_of("type: int32, shape: [n], draw", "type: int23, shape: [n], draw").substr(0, 40),

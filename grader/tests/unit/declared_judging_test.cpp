@@ -42,7 +42,8 @@ TEST(DeclaredDraw, IsTheSameForOneSeedOnAnyNumberOfThreads) {
 }
 
 TEST(DeclaredDraw, ACellDependsOnSeedAndPlaceAloneInEveryWayOfDrawing) {
-  for (const DrawKind kind : {DrawKind::kUniform, DrawKind::kNormal, DrawKind::kSorted, DrawKind::kOneHot}) {
+  for (const DrawKind kind :
+       {DrawKind::kUniform, DrawKind::kNormal, DrawKind::kSorted, DrawKind::kDescending, DrawKind::kOneHot}) {
     Draw draw;
     draw.kind = kind;
     draw.low = 1;
@@ -74,6 +75,16 @@ TEST(DeclaredDraw, SortedNumbersRise) {
   const auto cells = drawn<unsigned char>(draw, Scalar::kUint8, 1000, 3);
   EXPECT_TRUE(std::is_sorted(cells.begin(), cells.end()));
   EXPECT_EQ(cells.back(), 100);
+}
+
+TEST(DeclaredDraw, DescendingNumbersAreSortedOnesFromTheirEnd) {
+  Draw draw;
+  draw.kind = DrawKind::kSorted;
+  draw.whole_high = 100;
+  auto sorted = drawn<unsigned char>(draw, Scalar::kUint8, 1000, 3);
+  draw.kind = DrawKind::kDescending;
+  std::reverse(sorted.begin(), sorted.end());
+  EXPECT_EQ(drawn<unsigned char>(draw, Scalar::kUint8, 1000, 3), sorted);
 }
 
 TEST(DeclaredDraw, NormalNumbersHaveTheirMeanAndDeviation) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <vector>
 
 namespace warpgrade::declared {
 namespace {
@@ -12,7 +14,7 @@ TEST(RunSeedsTest, DifferByRunCasePurposeAndNumberAndByNothingElse) {
   std::set<std::uint64_t> seen;
   for (const char* run : {"one", "other"}) {
     for (const char* case_id : {"odd", "many"}) {
-      const RunSeeds seeds(run, case_id);
+      const RunSeeds seeds(run, case_id, 2);
       for (int number = 1; number <= 20; ++number) {
         seen.insert(seeds.plan(number));
         seen.insert(seeds.check(number));
@@ -24,7 +26,27 @@ TEST(RunSeedsTest, DifferByRunCasePurposeAndNumberAndByNothingElse) {
     }
   }
   EXPECT_EQ(seen.size(), 4u * (3 * 20 + 3));
-  EXPECT_EQ(RunSeeds("one", "odd").check(3), RunSeeds("one", "odd").check(3));
+  EXPECT_EQ(RunSeeds("one", "odd", 2).check(3), RunSeeds("one", "odd", 2).check(3));
+}
+
+TEST(RunSeedsTest, AsManyCheckedRunsAsKindsOfInputsHaveEachKindOnce) {
+  std::set<std::vector<int>> orders;
+  for (int run = 0; run < 200; ++run) {
+    const RunSeeds seeds(std::to_string(run), "odd", 3);
+    for (int first = 1; first <= 9; first += 4) {
+      std::vector<int> order;
+      for (int number = first; number < first + 4; ++number) order.push_back(inputs_of(seeds.check(number)));
+      orders.insert(order);
+      EXPECT_EQ(std::set<int>(order.begin(), order.end()), (std::set<int>{0, 1, 2, 3})) << run;
+    }
+  }
+  EXPECT_EQ(orders.size(), 24u);  // every order there is
+}
+
+TEST(RunSeedsTest, WhatIsTimedOrShownHasTheCasesOwnInputs) {
+  const RunSeeds seeds("one", "odd", 3);
+  EXPECT_EQ(inputs_of(seeds.show()), 0);
+  for (int number = 1; number <= 300; ++number) EXPECT_EQ(inputs_of(seeds.repetition(number)), 0);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ using declaration::CaseDeclaration;
 using declaration::LabDeclaration;
 
 int least_runs_of(const LabDeclaration& lab, const JudgeContext& context) {
-  return std::max(lab.runs, context.least_runs);
+  return std::max({lab.runs, static_cast<int>(lab.hard.size()) + 1, context.least_runs});
 }
 
 int oracles_repetition(const RunSeeds& seeds, const JudgeContext& context) {
@@ -56,7 +56,7 @@ std::vector<PlannedAnswers> planned_answers(const LabDeclaration& lab, const Jud
 void make_answers_ahead(const LabDeclaration& lab, const CaseDeclaration& declared, OracleKeeper& keeper,
                         const JudgeContext& context, const CaseInput& input) {
   if (!lab.check_script.empty()) return;  // it finds out by itself what is right
-  const RunSeeds seeds(context.run_seed, declared.id);
+  const RunSeeds seeds(context.run_seed, declared.id, static_cast<int>(lab.hard.size()));
   const KeptAnswers answers = keeper.answers(lab, declared, context);
   const auto runs = keeper.runs(lab, declared, context, input.file, false);
   const bool timed = CaseJudge::is_timed(context, input.spec);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "judge/declaration/npy_file.h"
+#include "judge/labs/declared/run_seeds.h"
 #include "judge/measure/random.h"
 #include "warpgrade/datasets/csr_file.h"
 
@@ -64,6 +65,11 @@ std::vector<std::int64_t> absolute_scalars(const LabDeclaration& lab, std::vecto
     if (is_floating(lab.scalars[i].type))
       scalars[i] = std::bit_cast<std::int64_t>(std::fabs(std::bit_cast<double>(scalars[i])));
   return scalars;
+}
+
+const declaration::HardInputs* hard_inputs(const LabDeclaration& lab, std::uint64_t run_seed) {
+  const auto number = static_cast<std::size_t>(inputs_of(run_seed));
+  return number == 0 || number > lab.hard.size() ? nullptr : &lab.hard[number - 1];
 }
 
 CaseArrays::CaseArrays(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
@@ -210,12 +216,16 @@ void CaseArrays::draw(const Slot& slot, std::uint64_t seed, int threads) {
     return;
   }
   if (drawer_) return drawer_(drawn_fields(array, seed), part(slot.contents, bytes_of(array)));
-  draw_cells(draws_in(array, case_), array.type, row_of(slot), seed_of(slot, seed), threads,
+  draw_cells(draws_of(array, seed), array.type, row_of(slot), seed_of(slot, seed), threads,
              part(slot.contents, bytes_of(array)));
 }
 
 std::uint64_t CaseArrays::seed_of(const Slot& slot, std::uint64_t seed) const {
   return mix_bits(seed + static_cast<std::uint64_t>(&slot - slots_.data()));
+}
+
+const declaration::Draws& CaseArrays::draws_of(const ArrayDeclaration& array, std::uint64_t seed) const {
+  return draws_in(array, case_, hard_inputs(lab_, seed));
 }
 
 std::int64_t CaseArrays::row_of(const Slot& slot) {
@@ -225,7 +235,7 @@ std::int64_t CaseArrays::row_of(const Slot& slot) {
 std::vector<FieldDraw> CaseArrays::drawn_fields(const ArrayDeclaration& array, std::uint64_t seed) const {
   const Slot& here = slot(array);
   if (here.fixed != nullptr) return {};
-  return field_draws(draws_in(array, case_), array.type, row_of(here), seed_of(here, seed), here.cells);
+  return field_draws(draws_of(array, seed), array.type, row_of(here), seed_of(here, seed), here.cells);
 }
 
 std::span<const std::byte> CaseArrays::fixed(const ArrayDeclaration& array) const {

@@ -25,6 +25,9 @@ namespace warpgrade::declared {
 std::vector<std::int64_t> absolute_scalars(const declaration::LabDeclaration& lab,
                                            std::vector<std::int64_t> scalars);
 
+// The inputs of a run of this seed, where they are not the case's own; null: they are.
+const declaration::HardInputs* hard_inputs(const declaration::LabDeclaration& lab, std::uint64_t run_seed);
+
 class CaseArrays {
  public:
   // Takes the oracle's memory for this case. `graph`: the file of the case's graph, where it has one. Throws
@@ -111,6 +114,7 @@ class CaseArrays {
   void read_fixed(Slot& slot, const std::filesystem::path& graph) const;
   void draw(const Slot& slot, std::uint64_t seed, int threads);
   std::uint64_t seed_of(const Slot& slot, std::uint64_t seed) const;
+  const declaration::Draws& draws_of(const declaration::ArrayDeclaration& array, std::uint64_t seed) const;
   static std::int64_t row_of(const Slot& slot);
   nlohmann::json values_json() const;
   nlohmann::json entry(const Slot& slot, std::size_t at, bool as_truth, const std::string& name) const;

@@ -229,6 +229,8 @@ WARPGRADE_HOST_DEVICE inline void write_full_cell(const FieldDraw& draw, std::in
       return write_whole(draw.type, permuted(i, draw.count, draw.seed), at);
     case DrawKind::kSorted:
       return write_sorted(draw, i, at);
+    case DrawKind::kDescending:
+      return write_sorted(draw, draw.count - 1 - i, at);
     case DrawKind::kOneHot:
       return write_one_hot(draw, i, at);
     case DrawKind::kNpy:

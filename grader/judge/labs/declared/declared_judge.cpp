@@ -42,7 +42,7 @@ class DeclaredJudge : public ArraysJudge {
         lab_(lab),
         case_(declared),
         work_(keeper.cell_work(judge_context)),
-        seeds_(judge_context.run_seed, declared.id),
+        seeds_(judge_context.run_seed, declared.id, static_cast<int>(lab.hard.size())),
         answers_(keeper.answers(lab, declared, judge_context)),
         runs_(keeper.runs(lab, declared, judge_context, input.file, true)) {}
 
@@ -168,11 +168,17 @@ class DeclaredJudge : public ArraysJudge {
     by_baseline_ =
         truth_ && main_baseline_runs() && truth_->source(repetition_) == RepetitionTruth::Source::kBaseline;
     const std::uint64_t run_seed = seeds_.repetition(repetition_);
+    hard_ = hard_inputs(lab_, run_seed);
     if (by_baseline_) return draw_there(run_seed);
     return take_run(run_seed, truth_ && (repetition_ == 1 || repetition_ == chosen_repetition()));
   }
+  int inputs_of_run() const override {
+    return hard_ == nullptr ? 0 : static_cast<int>(hard_ - lab_.hard.data()) + 1;
+  }
   Arguments refresh_for_check() override {
-    run_arguments_ = take_run(seeds_.check(checks_ + 1), true);
+    const std::uint64_t run_seed = seeds_.check(checks_ + 1);
+    hard_ = hard_inputs(lab_, run_seed);
+    run_arguments_ = take_run(run_seed, true);
     ++checks_;
     return run_arguments_;
   }
@@ -402,6 +408,10 @@ class DeclaredJudge : public ArraysJudge {
     outcome.reason = finding.unwritten ? "not_written" : "mismatch";
     outcome.message = plain_line(finding.message, kLongestMessage);
     if (!pattern_.empty()) outcome.message += "; " + pattern_;
+    if (hard_ != nullptr) {
+      outcome.message += fmt::format("; this run has the lab's inputs '{}' ({})", hard_->id, hard_->why);
+      outcome.details["inputs"] = hard_->id;
+    }
     return outcome;
   }
 
@@ -443,11 +453,12 @@ class DeclaredJudge : public ArraysJudge {
   RunSeeds seeds_;
   KeptAnswers answers_;
   std::unique_ptr<PreparedRuns> runs_;
-  std::shared_ptr<const Answer> answer_;  // of the run at hand; none: runs_->current() has it
-  std::uint64_t run_seed_ = 0;            // of the run at hand
-  Held last_errors_;                      // of the output that was checked last
-  Arguments run_arguments_;               // of the checked run at hand
-  std::optional<Outcome> refused_;        // the submission's output, in a repetition that the oracle answers
+  std::shared_ptr<const Answer> answer_;           // of the run at hand; none: runs_->current() has it
+  const declaration::HardInputs* hard_ = nullptr;  // of the run at hand; null: the case's own inputs
+  std::uint64_t run_seed_ = 0;                     // of the run at hand
+  Held last_errors_;                               // of the output that was checked last
+  Arguments run_arguments_;                        // of the checked run at hand
+  std::optional<Outcome> refused_;  // the submission's output, in a repetition that the oracle answers
   int plans_ = 0, checks_ = 0, repetition_ = 0;
   std::uint64_t plan_seed_ = 0;
   bool timing_is_over_ = false;

@@ -9,6 +9,7 @@
 
 #include "judge/judging/shared_buffer.h"
 #include "judge/labs/declared/case_arrays.h"
+#include "judge/labs/declared/run_seeds.h"
 #include "judge/measure/random.h"
 
 namespace warpgrade::declared {
@@ -126,6 +127,12 @@ std::filesystem::path graph_of(const CaseDeclaration& c, const GraphFiles& graph
   return c.graph.empty() ? std::filesystem::path() : graphs(c.graph);
 }
 
+// For messages: "case one", "case one with inputs 'far'".
+std::string case_with_inputs(const LabDeclaration& lab, const CaseDeclaration& c, int inputs) {
+  if (inputs == 0) return "case " + c.id;
+  return fmt::format("case {} with inputs '{}'", c.id, lab.hard[static_cast<std::size_t>(inputs) - 1].id);
+}
+
 }  // namespace
 
 MutationReport try_mutations(const LabDeclaration& lab, const GraphFiles& graphs, OracleProcess& oracle,
@@ -139,14 +146,17 @@ MutationReport try_mutations(const LabDeclaration& lab, const GraphFiles& graphs
     CaseArrays arrays(lab, c, graph_of(c, graphs), oracle, threads);
     const std::uint64_t own = mix_bits(seed + static_cast<std::uint64_t>(++report.cases));
     arrays.draw_for_plan(own);
-    arrays.draw_for_run(mix_bits(own));
-    arrays.find_truth(CaseArrays::Ask::kAlways);
-    for (const ArrayDeclaration* output : lab.outputs()) write_truth_as_result(arrays, *output);
-    if (const auto finding = arrays.check()) {
-      report.refused.push_back(fmt::format("case {}: {}", c.id, finding->message));
-      continue;
+    // The case's own inputs last: a change of what comes from hard ones may change nothing.
+    bool holds = true;
+    for (int inputs = static_cast<int>(lab.hard.size()); inputs >= 0; --inputs) {
+      arrays.draw_for_run(with_inputs(mix_bits(own), inputs));
+      arrays.find_truth(CaseArrays::Ask::kAlways);
+      for (const ArrayDeclaration* output : lab.outputs()) write_truth_as_result(arrays, *output);
+      const auto finding = arrays.check();
+      if (finding) report.refused.push_back(case_with_inputs(lab, c, inputs) + ": " + finding->message);
+      holds = holds && !finding;
     }
-    mutate_case(lab, c, arrays, own, report);
+    if (holds) mutate_case(lab, c, arrays, own, report);
   }
   return report;
 }
@@ -162,18 +172,20 @@ std::vector<std::string> disagreements(const LabDeclaration& lab, const GraphFil
     progress(++number, static_cast<int>(cases.size()), c.id);
     const std::filesystem::path graph = graph_of(c, graphs);
     CaseArrays arrays(lab, c, graph, oracle, threads), others(lab, c, graph, second, threads);
-    for (CaseArrays* either : {&arrays, &others}) {
-      either->draw_for_plan(seed);
-      either->draw_for_run(mix_bits(seed));
-      either->find_truth(CaseArrays::Ask::kAlways);
+    for (int inputs = 0; inputs <= static_cast<int>(lab.hard.size()); ++inputs) {
+      for (CaseArrays* either : {&arrays, &others}) {
+        either->draw_for_plan(seed);
+        either->draw_for_run(with_inputs(mix_bits(seed), inputs));
+        either->find_truth(CaseArrays::Ask::kAlways);
+      }
+      for (const ArrayDeclaration* output : lab.outputs()) {
+        write_truth_as_result(others, *output);
+        const CellBytes from = others.result(*output);
+        std::copy(from.begin(), from.end(), arrays.result(*output).begin());
+      }
+      if (const auto finding = arrays.check())
+        found.push_back(case_with_inputs(lab, c, inputs) + ": " + finding->message);
     }
-    for (const ArrayDeclaration* output : lab.outputs()) {
-      write_truth_as_result(others, *output);
-      const CellBytes from = others.result(*output);
-      std::copy(from.begin(), from.end(), arrays.result(*output).begin());
-    }
-    if (const auto finding = arrays.check())
-      found.push_back(fmt::format("case {}: {}", c.id, finding->message));
   }
   return found;
 }
@@ -190,7 +202,7 @@ std::vector<std::string> other_magnitudes(const LabDeclaration& lab, const Graph
     progress(++number, static_cast<int>(cases.size()), one->id);
     CaseArrays arrays(lab, *one, graph_of(*one, graphs), oracle, threads);
     arrays.draw_for_plan(seed);
-    arrays.draw_for_run(mix_bits(seed));
+    arrays.draw_for_run(with_inputs(mix_bits(seed), 0));
     arrays.find_truth(CaseArrays::Ask::kAlways);
     std::vector<std::vector<std::byte>> said;
     for (const ArrayDeclaration* output : lab.outputs())

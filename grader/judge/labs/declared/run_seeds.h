@@ -4,23 +4,38 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/hash.h"
 
 namespace warpgrade::declared {
 
+// Which inputs a run of this seed has: 0 the case's own, k the lab's k-th hard ones. It is the seed's last
+// byte, so that everybody who draws a run draws the same.
+inline int inputs_of(std::uint64_t run_seed) {
+  return static_cast<int>(run_seed & 0xff);
+}
+inline std::uint64_t with_inputs(std::uint64_t run_seed, int inputs) {
+  return (run_seed & ~std::uint64_t{0xff}) | static_cast<std::uint64_t>(inputs);
+}
+
 class RunSeeds {
  public:
-  RunSeeds(const std::string& run_seed, const std::string& case_id)
-      : of_case_(Sha256().part(run_seed).part("declared").part(case_id).hex()) {}
+  // `hard`: how many hard inputs the lab has.
+  RunSeeds(const std::string& run_seed, const std::string& case_id, int hard)
+      : of_case_(Sha256().part(run_seed).part("declared").part(case_id).hex()), hard_(hard) {}
 
   // Numbers from 1 on. A plan's seed and a run's are counted apart, and those of checked runs and of
   // repetitions: what is prepared ahead, and how many repetitions there were, changes none.
   std::uint64_t plan(int number) const { return seed("plan", number); }
-  std::uint64_t check(int number) const { return seed("check", number); }
-  std::uint64_t repetition(int number) const { return seed("repetition", number); }
-  std::uint64_t show() const { return seed("show", 0); }
+  std::uint64_t check(int number) const {
+    return with_inputs(seed("check", number), inputs_of_check(number));
+  }
+  std::uint64_t repetition(int number) const { return with_inputs(seed("repetition", number), 0); }
+  std::uint64_t show() const { return with_inputs(seed("show", 0), 0); }
   std::uint64_t order() const { return seed("order", 0); }
   std::uint64_t oracles_repetition() const { return seed("oracle's repetition", 0); }
 
@@ -29,7 +44,21 @@ class RunSeeds {
     return Sha256().part(of_case_).part(purpose).part(std::to_string(number)).number();
   }
 
+  // Of as many checked runs in a row as there are kinds of inputs, each has another kind, in an order that
+  // is drawn (R. Durstenfeld 1964).
+  int inputs_of_check(int number) const {
+    const int kinds = hard_ + 1, turn = (number - 1) / kinds;
+    std::vector<int> order(static_cast<std::size_t>(kinds));
+    std::iota(order.begin(), order.end(), 0);
+    for (int left = kinds; left > 1; --left) {
+      const auto chosen = seed("inputs", turn * kinds + left) % static_cast<std::uint64_t>(left);
+      std::swap(order[static_cast<std::size_t>(left - 1)], order[chosen]);
+    }
+    return order[static_cast<std::size_t>((number - 1) % kinds)];
+  }
+
   std::string of_case_;
+  int hard_;
 };
 
 }  // namespace warpgrade::declared
