@@ -113,6 +113,28 @@ std::string failure_text(const json& record, const std::string& repeat) {
   return text + "    again: " + repeat + "\n";
 }
 
+std::string printed_text(const std::vector<json>& records) {
+  std::string text, first_case;
+  int others = 0;
+  for (const json& record : records) {
+    const json& outcome = record.at("outcome");
+    if (text_at(outcome, "verdict") != verdicts::kAccepted) continue;
+    const std::string output = text_at(outcome.value("details", json::object()), "output");
+    if (output.empty()) continue;
+    if (!text.empty()) {
+      ++others;
+      continue;
+    }
+    first_case = text_at(record.at("case"), "id");
+    text = output.substr(0, kOutputShown);
+  }
+  if (text.empty()) return "";
+  if (!text.ends_with('\n')) text += '\n';
+  const std::string more =
+      others == 0 ? "" : fmt::format(" (and in {} other case{})", others, others == 1 ? "" : "s");
+  return fmt::format("  the program printed in {}{}:\n{}", first_case, more, text);
+}
+
 std::string writers_text(const std::vector<json>& records) {
   std::map<std::string, std::vector<std::string>> cases;
   for (const json& record : records)

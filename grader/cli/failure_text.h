@@ -16,6 +16,10 @@ std::string failure_text(const nlohmann::json& record, const std::string& repeat
 // mistake once, with the first case that shows it. Empty when there is none.
 std::string findings_text(const std::vector<nlohmann::json>& records);
 
+// What a program printed in cases that were accepted: of the first such case, with how many more there are.
+// Empty where it printed nothing.
+std::string printed_text(const std::vector<nlohmann::json>& records);
+
 // Which accepted cases were the CPU's work (writers_note() in course/score/score.h): a line a reason, with
 // the cases. Empty when kernels did all.
 std::string writers_text(const std::vector<nlohmann::json>& records);

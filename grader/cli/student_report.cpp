@@ -213,6 +213,7 @@ void StudentReport::print_mistakes(const StudentRun& run) {
         "on)\n",
         stopped, run.total() - records.size(), run.lab()));
   }
+  print(printed_text(records));
   print(findings_text(records));
   print(writers_text(records));
 }

@@ -159,6 +159,18 @@ def test_a_kernel_on_the_default_stream_is_noted_beside_accepted(tmp_path: Path)
     assert "kernel<<<grid, block, shared_bytes, stream>>>" in done.stdout
 
 
+def test_what_a_right_program_prints_is_shown(tmp_path: Path) -> None:
+    naive = (ROOT / "reference/vector_add/naive/vector_add.cu").read_text(encoding="utf-8")
+    printing = '  if (i == 0) printf("the first sum is of %d\\n", n);\n'
+    source = "#include <cstdio>\n" + naive.replace("  if (i < n) c[i]", printing + "  if (i < n) c[i]")
+    assert source.count("printf") == 1
+    (tmp_path / "vector_add").mkdir()
+    (tmp_path / "vector_add/vector_add.cu").write_text(source, encoding="utf-8")
+    done = warpgrade("test", "vector_add", "--folder", tmp_path, "--backend", "emulator", "--case", "*e")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the program printed in " in done.stdout and "(and in 3 other cases):\nthe first sum is of " in done.stdout
+
+
 def test_an_endless_loop_ends_the_labs_run_in_seconds(tmp_path: Path) -> None:
     loop = "for (volatile int forever = 1; forever;) sum += 1;\n  for ("
     folder = spmm_folder(tmp_path, SPMM.replace("OFFSET", OFFSET).replace("for (", loop, 1) + LAUNCH)

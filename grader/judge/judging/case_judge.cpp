@@ -65,6 +65,7 @@ nlohmann::json CaseJudge::judge() {
   submission_->use_budget(nullptr);
   collect_reports(record, outcome);
   describe_calls(record, outcome);
+  add_output(outcome);
   if (!outcome.accepted()) add_help(outcome);
   if (outcome.accepted() && writers_.needs_probe()) {
     try {

@@ -197,6 +197,7 @@ class CaseJudge {
   void describe_speed(nlohmann::json& record) const;
   void collect_reports(nlohmann::json& record, Outcome& outcome);
   void add_notes(nlohmann::json& record, Outcome& outcome);
+  void add_output(Outcome& outcome);
   void add_help(Outcome& outcome);
   void take_turn();
   void let_others_go_first();

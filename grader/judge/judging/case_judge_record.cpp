@@ -11,7 +11,7 @@
 namespace warpgrade {
 namespace {
 
-constexpr std::size_t kMostOutput = 4000;  // bytes of what it printed, in a failed case's record
+constexpr std::size_t kMostOutput = 4000;  // bytes of what it printed, in a case's record
 
 }  // namespace
 
@@ -99,9 +99,13 @@ void CaseJudge::add_notes(nlohmann::json& record, Outcome& outcome) {
   if (diagnostics.empty()) record.erase("diagnostics");
 }
 
-void CaseJudge::add_help(Outcome& outcome) {
+// Of a right program as well: whoever prints wants to read it.
+void CaseJudge::add_output(Outcome& outcome) {
   const std::string output = submission_->output();
   if (!output.empty()) outcome.details["output"] = tail_of(output, kMostOutput);
+}
+
+void CaseJudge::add_help(Outcome& outcome) {
   if (!pattern_.empty()) outcome.details["pattern"] = pattern_;
   outcome.details["repetition"] = repetitions_;
 }
