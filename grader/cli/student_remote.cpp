@@ -200,18 +200,13 @@ void RemoteLabRun::follow_with_retries(const std::string& archive) {
     try {
       if (talk(archive)) return;
     } catch (const desk::Refused& refused) {
-      std::error_code none;
-      if (!accepted_) fs::remove(place_ / "pending.json", none);
+      // The key stays: a desk that says no now may know the run from a connection before.
       throw UsageError("{} refuses: {}", address_.text(), refused.what());
+    } catch (const desk::NoDesk& none) {
+      if (!connected_) throw;
+      broke(tries, "the desk was not reached");
     } catch (const ChannelError& error) {
-      if (tries >= kMostTries)
-        throw JudgeFault(
-            "the connection to {} broke several times ({}); {}", address_.text(), error.what(),
-            accepted_
-                ? fmt::format("run {} continues there; run the same command again to see its result", run_)
-                : "run the same command again");
-      const std::lock_guard lock(mutex_);
-      waiting_ = "the connection broke; trying again";
+      broke(tries, error.what());
     }
     for (int i = 0; i < 20 * tries && !interrupted(); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -219,9 +214,20 @@ void RemoteLabRun::follow_with_retries(const std::string& archive) {
   }
 }
 
+void RemoteLabRun::broke(int tries, const std::string& why) {
+  if (tries >= kMostTries)
+    throw JudgeFault(
+        "the connection to {} broke several times ({}); {}", address_.text(), why,
+        accepted_ ? fmt::format("run {} continues there; run the same command again to see its result", run_)
+                  : "run the same command again");
+  const std::lock_guard lock(mutex_);
+  waiting_ = "the connection broke; trying again";
+}
+
 // One connection; true: the run has come to its end.
 bool RemoteLabRun::talk(const std::string& archive) {
   desk::Connection connection(address_);
+  connected_ = true;
   connection.ask({{"ask", "run"},
                   {"lab", options_.lab},
                   {"case", options_.case_pattern},
@@ -323,24 +329,35 @@ void RemoteLabRun::take_page(desk::Connection& connection, const json& line) {
   if (fs::exists(folder / "index.html")) page_ = (folder / "index.html").string();
 }
 
-// After Ctrl-C: the run leaves the queue; one that is being judged ends after its present case.
+// After Ctrl-C: the run leaves the queue; one that is being judged ends after its present case. The desk may
+// know the run although this side has not heard so; where it still waits for the archive, it takes no run.
 void RemoteLabRun::leave(desk::Connection& connection) {
-  std::string words = "the run did not reach the desk";
+  std::string words = fmt::format("`{} remote status` shows whether the run reached the desk", own_command());
+  const auto told = [&] {
+    return fmt::format("run {} was told to end; `{} remote status` shows whether it has", run_,
+                       own_command());
+  };
   try {
     connection.channel().outlive_interrupt();
-    if (accepted_) {
-      words =
-          fmt::format("run {} was told to end; `{} remote status` shows whether it has", run_, own_command());
-      connection.channel().send({{"ask", "cancel"}, {"protocol", desk::kProtocol}});
-      const auto until = Clock::now() + std::chrono::seconds(3);
-      while (const auto line = connection.channel().next(until)) {
-        if (desk::text_of(*line, "tell") != "end") continue;
+    if (accepted_) words = told();
+    connection.channel().send({{"ask", "cancel"}, {"protocol", desk::kProtocol}});
+    const auto until = Clock::now() + std::chrono::seconds(3);
+    while (const auto line = connection.channel().next(until)) {
+      const std::string tell = desk::text_of(*line, "tell");
+      if (tell == "accepted") {
+        run_ = desk::whole_of(*line, "run").value_or(0);
+        words = told();
+      } else if (tell == "send" && !accepted_) {
+        words = "the run did not reach the desk";
+        break;
+      } else if (tell == "end") {
         words = fmt::format("run {} has ended: {}", run_, plain_line(desk::text_of(*line, "message")));
         break;
       }
     }
   } catch (const ChannelError&) {
-    words = fmt::format("the connection broke; `{} remote cancel {}` ends the run", own_command(), run_);
+    if (accepted_)
+      words = fmt::format("the connection broke; `{} remote cancel {}` ends the run", own_command(), run_);
   }
   std::error_code none;
   fs::remove(place_ / "pending.json", none);

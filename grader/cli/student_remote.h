@@ -58,6 +58,7 @@ class RemoteLabRun : public StudentRun {
   bool heard(const nlohmann::json& line);
   void take_page(desk::Connection& connection, const nlohmann::json& line);
   void leave(desk::Connection& connection);
+  void broke(int tries, const std::string& why);
   std::string key_for(const std::string& hash);
   void finish(std::exception_ptr failure);
 
@@ -65,7 +66,7 @@ class RemoteLabRun : public StudentRun {
   desk::Address address_;
   std::filesystem::path place_;  // runs/remote/<host>/<lab>
   std::string key_, page_;
-  bool interrupted_ = false;
+  bool connected_ = false;  // a desk has said hello
   std::thread thread_;
 
   mutable std::mutex mutex_;

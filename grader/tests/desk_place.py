@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tarfile
 import time
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from typing import IO, Any
 
 from conftest import ROOT, WARPGRADE, warpgrade
 
+CLIENT = ROOT / "student/warpgrade_remote.py"
 NAIVE = (ROOT / "reference/spmm/naive/spmm.cu").read_text(encoding="utf-8")
 OPEN_CASE, HIDDEN_CASE = "synth-all-empty-k32", "synth-hub-k32"
 POLICY = """schema: warpgrade.policy.v1
@@ -232,13 +234,29 @@ class Desk:
         (place / "student/spmm/spmm.cu").write_text(text, encoding="utf-8")
         return place
 
-    def test(self, name: str, *more: str) -> subprocess.Popen[str]:
+    def test(self, name: str, *more: str, ssh: Path | None = None) -> subprocess.Popen[str]:
         """`make test LAB=spmm REMOTE=...` of this student."""
         place = self.root / "home" / name
         command = [str(WARPGRADE), "test", "spmm", "--folder", "student", "--remote", self.address, *more]
-        environment = {**os.environ, "WARPGRADE_SSH": " ".join(self.ssh(name))}
+        environment = {**os.environ, "WARPGRADE_SSH": str(ssh or " ".join(self.ssh(name)))}
         return subprocess.Popen(
             command, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def laptop(self, name: str, *words: str, ssh: Path | None = None) -> subprocess.Popen[str]:
+        """`warpgrade_remote.py`, which has nothing but Python's library."""
+        (self.root / "home" / name).mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-I", str(CLIENT), *words]
+        if words[0] != "submit":
+            command += ["--remote", self.address]
+        environment = {**os.environ, "WARPGRADE_SSH": str(ssh or " ".join(self.ssh(name)))}
+        return subprocess.Popen(
+            command,
+            cwd=self.root / "home" / name,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def remote(self, name: str, *words: str) -> subprocess.CompletedProcess[str]:

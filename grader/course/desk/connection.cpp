@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <csignal>
@@ -28,7 +29,7 @@ constexpr std::chrono::seconds kHello{120};  // a person may have to type a pass
 constexpr std::chrono::seconds kSilence{60};
 
 [[noreturn]] void no_desk(const Address& address, int exit_code) {
-  throw UsageError(
+  throw NoDesk(
       "no desk answered at {0} (account {1}; ssh ended with {2}; its message is above).\n"
       "Ask your instructor: is {0} the host of the course's desk, is {1} its account, and does it have your "
       "public key? "
@@ -97,15 +98,7 @@ Connection::Connection(const Address& address) {
   start(address);
   channel_ = std::make_unique<Channel>(in_, out_, kMostTellBytes);
   try {
-    const auto hello = channel_->next(Clock::now() + kHello);
-    if (!hello) throw UsageError("{} does not answer; try again, or tell your instructor", address.host);
-    if (text_of(*hello, "tell") == "refused")
-      throw Refused(text_of(*hello, "reason"),
-                    plain_line(text_of(*hello, "message") + "; " + text_of(*hello, "next_step"), 600));
-    if (text_of(*hello, "tell") != "hello")
-      throw UsageError("{} answers, but not as a desk; ask your instructor for the host's name",
-                       address.host);
-    hello_ = *hello;
+    take_hello(address);
   } catch (const ChannelError& error) {
     const int code = end();
     if (error.kind == ChannelError::Kind::kEnded) no_desk(address, code);
@@ -115,6 +108,27 @@ Connection::Connection(const Address& address) {
     end();
     throw;
   }
+}
+
+// What the desk is, and which version of the protocol both sides speak.
+void Connection::take_hello(const Address& address) {
+  const auto hello = channel_->next(Clock::now() + kHello);
+  if (!hello) throw UsageError("{} does not answer; try again, or tell your instructor", address.host);
+  if (text_of(*hello, "tell") == "refused")
+    throw Refused(text_of(*hello, "reason"),
+                  plain_line(text_of(*hello, "message") + "; " + text_of(*hello, "next_step"), 600));
+  if (text_of(*hello, "tell") != "hello")
+    throw UsageError("{} answers, but not as a desk; ask your instructor for the host's name", address.host);
+  hello_ = *hello;
+  const std::int64_t newest = whole_of(hello_, "protocol").value_or(1);
+  const std::int64_t oldest = whole_of(hello_, "oldest").value_or(newest);
+  if (newest < kOldestProtocol || oldest > kProtocol)
+    throw UsageError(
+        "the desk at {} speaks {} of the protocol, and this program {}; take the program that belongs to "
+        "the desk: the course's newest hand-out, or `ssh {}@{} get-client`",
+        address.host, versions_text(oldest, newest), versions_text(kOldestProtocol, kProtocol),
+        address.account, address.host);
+  protocol_ = std::min<std::int64_t>(newest, kProtocol);
 }
 
 Connection::~Connection() {
@@ -170,14 +184,15 @@ int Connection::end() {
 }
 
 void Connection::ask(json question) {
-  question["protocol"] = kProtocol;
+  question["protocol"] = protocol_;
   channel_->send(question);
 }
 
 json Connection::next() {
   for (;;) {
-    const auto line = channel_->next(Clock::now() + kSilence);
+    auto line = channel_->next(Clock::now() + kSilence);
     if (!line) throw ChannelError(ChannelError::Kind::kTooSlow, "the desk does not answer");
+    make_plain(*line);
     const std::string tell = text_of(*line, "tell");
     if (tell == "refused")
       throw Refused(text_of(*line, "reason"),

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/error.h"
 #include "course/desk/protocol.h"
 
 namespace warpgrade::desk {
@@ -25,10 +26,17 @@ class Refused : public std::runtime_error {
   std::string reason;
 };
 
+// No desk answered at all: there is none, the key is not known there, or the network is down.
+class NoDesk : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
 // An open connection to a desk that has said hello. $WARPGRADE_SSH is the client's command, `ssh` without it.
 class Connection {
  public:
-  // Throws UsageError where no desk answers: it says what to ask the instructor for.
+  // Throws NoDesk where no desk answers: it says what to ask the instructor for. Throws UsageError where it
+  // speaks another version of the protocol, or is no desk.
   explicit Connection(const Address& address);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -43,11 +51,13 @@ class Connection {
 
  private:
   void start(const Address& address);
+  void take_hello(const Address& address);
   int end();
 
   int pid_ = -1, in_ = -1, out_ = -1;
   std::unique_ptr<Channel> channel_;
   nlohmann::json hello_;
+  std::int64_t protocol_ = kProtocol;  // the newest version that both sides speak
 };
 
 }  // namespace warpgrade::desk

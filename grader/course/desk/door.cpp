@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/toolchain.h"
 #include "course/batch/class_run.h"
 #include "course/desk/config.h"
 #include "course/desk/open_cases.h"
@@ -67,7 +68,10 @@ class Door {
         channel_(STDIN_FILENO, STDOUT_FILENO, kMostAskBytes) {}
 
   int serve() {
-    if (const char* asked = std::getenv("SSH_ORIGINAL_COMMAND"); asked != nullptr && *asked != '\0')
+    const char* given = std::getenv("SSH_ORIGINAL_COMMAND");
+    const std::string asked = given != nullptr ? given : "";
+    if (asked == "get-client") return send_client();
+    if (!asked.empty())
       return refuse({"no_commands", "this account only accepts runs, and carries out no command",
                      "warpgrade test LAB --remote HOST", ""},
                     {{"command", plain_line(asked)}});
@@ -83,6 +87,7 @@ class Door {
       return refuse({"banned", "your runs are stopped: " + *why, "ask your instructor", ""}, {});
     channel_.send({{"tell", "hello"},
                    {"protocol", kProtocol},
+                   {"oldest", kOldestProtocol},
                    {"student", student_},
                    {"course", config_.course},
                    {"archive_bytes", kMostArchiveBytes}});
@@ -123,6 +128,13 @@ class Door {
     return kExitUsage;
   }
 
+  // The program for laptops, as it lies in the hand-out: `ssh HOST get-client >warpgrade_remote.py`.
+  int send_client() {
+    log_.add("client", {{"student", student_}});
+    channel_.send_bytes(read_text(project_root() / "student" / "warpgrade_remote.py"));
+    return kExitGraded;
+  }
+
   // One of a student's connections: a locked file, which the kernel frees when this process ends.
   FileDescriptor free_slot() const {
     make_directories(desk_ / "connections");
@@ -136,9 +148,14 @@ class Door {
 
   int answer(const json& ask) {
     const auto protocol = whole_of(ask, "protocol");
-    if (!protocol || *protocol != kProtocol)
-      return refuse({"protocol", fmt::format("this desk speaks version {} of the protocol", kProtocol),
-                     "take the hand-out that belongs to this course", ""},
+    if (!protocol || *protocol < kOldestProtocol || *protocol > kProtocol)
+      return refuse({"protocol",
+                     fmt::format("this desk speaks {} of the protocol, and your program {}",
+                                 versions_text(kOldestProtocol, kProtocol),
+                                 protocol ? versions_text(*protocol, *protocol) : "names none"),
+                     "take the program that belongs to this desk, with `ssh ACCOUNT@HOST get-client` or "
+                     "from the course's hand-out",
+                     ""},
                     {});
     const std::string what = text_of(ask, "ask");
     if (what == "run") return take_in(ask);

@@ -119,6 +119,12 @@ void JudgedRun::compiled() {
   json body{{"tell", "compiled"}, {"cases", run_.at("cases").size()}, {"backend", run_.at("backend")}};
   if (run_.at("device").contains("name")) body["device"] = run_["device"]["name"];
   if (skipped > 0) body["skipped"] = skipped;
+  // For programs that know nothing of the lab: what was read otherwise than it was handed in, the output's
+  // name, and whether the last run is the hand-in.
+  for (const json& submission : run_.at("submissions"))
+    body["notes"] = submission.value("notes", json::array());
+  body["output"] = run_.value("terms", json::object()).value("output", "output");
+  body["counts"] = policy_.remote.last_remote_counts;
   queue_.add_event(request_, "compiled", body);
   for (const json& record : records_) send_case(record.at("case").at("id"));
 }

@@ -107,6 +107,11 @@ void Channel::send_bytes(const std::string& bytes) {
   }
 }
 
+std::string versions_text(std::int64_t oldest, std::int64_t newest) {
+  return oldest == newest ? fmt::format("version {}", newest)
+                          : fmt::format("versions {} to {}", oldest, newest);
+}
+
 std::string text_of(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();

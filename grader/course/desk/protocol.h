@@ -1,6 +1,6 @@
 // What a student's program and the desk say to each other: JSON lines, and an archive whose length the line
-// before it tells. README.md here is its specification. Both sides treat what arrives as hostile: a line and
-// an archive have a bound, and each read and write a time limit.
+// before it tells. protocol.md here is its specification. Both sides treat what arrives as hostile: a line
+// and an archive have a bound, and each read and write a time limit.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,8 @@
 
 namespace warpgrade::desk {
 
-inline constexpr int kProtocol = 1;
+// The versions that this program speaks, on either side.
+inline constexpr int kProtocol = 1, kOldestProtocol = 1;
 inline constexpr std::size_t kMostAskBytes = 4096;         // a line to the desk
 inline constexpr std::size_t kMostTellBytes = 256 << 10;   // a line from the desk
 inline constexpr std::size_t kMostArchiveBytes = 4 << 20;  // a submission, packed
@@ -51,6 +52,9 @@ class Channel {
   bool interruptible_ = true;
   std::string buffer_;
 };
+
+// "version 3", "versions 3 to 5".
+std::string versions_text(std::int64_t oldest, std::int64_t newest);
 
 // Fields of an object that came from outside; of another kind: as if absent.
 std::string text_of(const nlohmann::json& object, const char* key);
