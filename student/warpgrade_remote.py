@@ -42,6 +42,7 @@ if sys.version_info < (3, 9):  # noqa: UP036 - what an older Python says
     sys.exit("warpgrade_remote: needs Python 3.9 or newer; python.org has it")
 
 Json = dict[str, Any]  # an object
+WINDOWS = os.name == "nt"
 
 VERSION = "0.1.0"
 PROTOCOL, OLDEST_PROTOCOL = 1, 1  # the versions that this program speaks
@@ -361,7 +362,7 @@ def versions(oldest: int, newest: int) -> str:
 
 def nobody_at(address: Address, code: int) -> NoDeskError:
     """What to do where no desk answers."""
-    key = r"type %USERPROFILE%\.ssh\id_ed25519.pub" if os.name == "nt" else "cat ~/.ssh/id_ed25519.pub"
+    key = r"type %USERPROFILE%\.ssh\id_ed25519.pub" if WINDOWS else "cat ~/.ssh/id_ed25519.pub"
     return NoDeskError(
         f"no desk answered at {address.host} (account {address.account}; ssh ended with {code}; its message is above)."
         f"\nAsk your instructor: is {address.host} the host of the course's desk, is {address.account} its account, "
@@ -476,7 +477,7 @@ def own_command() -> str:
     with contextlib.suppress(ValueError):
         file = file.relative_to(Path.cwd())
     name = f'"{file}"' if " " in str(file) else str(file)
-    return f"{'py' if os.name == 'nt' else 'python3'} {name}"
+    return f"{'py' if WINDOWS else 'python3'} {name}"
 
 
 def write_json(file: Path, value: Json) -> None:
@@ -654,7 +655,7 @@ def takes_escape_codes() -> bool:
     """Whether a line can be written again: a terminal that knows ANSI's codes, which Windows must be asked for."""
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         return False
-    if os.name != "nt":
+    if not WINDOWS:
         return bool(os.environ.get("TERM"))
     try:
         import ctypes  # noqa: PLC0415 - Windows alone needs it

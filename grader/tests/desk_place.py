@@ -246,7 +246,7 @@ class Desk:
     def laptop(self, name: str, *words: str, ssh: Path | None = None) -> subprocess.Popen[str]:
         """`warpgrade_remote.py`, which has nothing but Python's library."""
         (self.root / "home" / name).mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-I", str(CLIENT), *words]
+        command = [sys.executable, "-I", "-S", str(CLIENT), *words]
         if words[0] != "submit":
             command += ["--remote", self.address]
         environment = {**os.environ, "WARPGRADE_SSH": str(ssh or " ".join(self.ssh(name)))}

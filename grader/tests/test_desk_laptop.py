@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -131,6 +132,16 @@ def test_cancel_ctrl_c_and_a_killed_program(desk: Desk) -> None:
     said = said_by(desk.laptop("ada", "test", "spmm"), 3)
     assert "spmm.cu(2): error" in said
     assert len(said_by(desk.laptop("ada", "history")).splitlines()) == runs, "the same run was taken up"
+
+
+def test_sources_with_line_ends_of_windows_are_judged_and_their_lines_named(desk: Desk) -> None:
+    place = desk.student("ada", broken(4).replace("\n", "\r\n"))
+    assert "spmm.cu(2): error" in said_by(desk.laptop("ada", "test", "spmm"), 3)
+    (place / "student/spmm/spmm.cu").write_bytes(b"\xef\xbb\xbf" + NAIVE.replace("\n", "\r\n").encode())
+    (place / "student/spmm/spmm.cu").rename(place / "student/spmm/spmm - Copy.CU")
+    said = said_by(desk.laptop("ada", "test", "spmm"))
+    assert "note: spmm - Copy.CU is read as spmm.cu." in said
+    assert "all cases are right: spmm (2)" in said
 
 
 # ---- The words
@@ -434,12 +445,10 @@ def test_runs_on_connections_that_break_while_they_are_judged_are_judged_once(tm
         cutting = cutting_ssh(tmp_path, [*desk.ssh("ada"), '"$@"'])
         for number in range(1, RUNS + 1):
             desk.student("ada", f"{NAIVE}// {seed} {number}\n")
-            begin = rng.choice(
-                [lambda: desk.test("ada", ssh=cutting), lambda: desk.laptop("ada", "test", "spmm", ssh=cutting)]
-            )
+            begin = rng.choice([partial(desk.test, "ada"), partial(desk.laptop, "ada", "test", "spmm")])
             way, most = rng.choice([("in", 1500), ("out", 1500), ("out", 60000)])
             (tmp_path / "plan").write_text(f"{way} {rng.randrange(most)}\n", encoding="utf-8")
-            running = begin()
+            running = begin(ssh=cutting)
             if number % 2:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     running.wait(timeout=rng.uniform(0.1, 2))
@@ -448,7 +457,7 @@ def test_runs_on_connections_that_break_while_they_are_judged_are_judged_once(tm
             (tmp_path / "plan").write_text("", encoding="utf-8")
             # Where the first came to its end, the same sources would be a new run; else it is told again.
             if running.returncode != 0:
-                assert "1 of 1 cases right" in said_by(begin())
+                assert "1 of 1 cases right" in said_by(begin(ssh=cutting))
         assert [state for (state,) in rows(desk, "SELECT state FROM requests")] == ["judged"] * RUNS
         assert len(rows(desk, "SELECT DISTINCT hash FROM requests")) == RUNS
         assert rows(desk, "SELECT 1 FROM events GROUP BY request, key HAVING count(*) > 1") == []

@@ -1,6 +1,7 @@
 """Text from outside: what is taken out of it is what Unicode's tables say, and JSON lines end at newlines alone."""
 
 import json
+import runpy
 import subprocess
 import sys
 import unicodedata
@@ -30,6 +31,12 @@ def test_every_code_point_is_treated_as_unicodes_tables_say() -> None:
         letter = chr(code)
         want = "\ufffd" if unfit(letter) and letter not in "\n\t" else letter
         assert plain_text(letter) == want, f"U+{code:04X}"
+
+
+def test_the_program_for_laptops_treats_every_code_point_alike() -> None:
+    program = runpy.run_path(str(Path(__file__).resolve().parents[2] / "student/warpgrade_remote.py"))
+    every = {"all": [chr(code) for code in range(0x110000)], "two": ["x\r\ny\x1b", 1, None]}
+    assert program["plain"](every) == plain_json(every)
 
 
 def test_a_line_is_one_line() -> None:
