@@ -13,6 +13,7 @@ from types import ModuleType
 
 import pytest
 from conftest import ROOT, WARPGRADE, Words
+from desk_place import sshd
 
 BUILD = WARPGRADE.resolve().parents[1]
 pytestmark = pytest.mark.waits
@@ -183,6 +184,21 @@ def test_a_student_and_an_instructor_need_nothing_but_a_bare_debian_12(
     assert all(f"\n{command}\n" in typed for command in proof.readme_commands()[0]), (
         "README.md's commands, as they stand"
     )
+
+
+def test_a_laptop_needs_nothing_but_python_and_ssh(bare_root: Path) -> None:
+    """The commands of student/remote.md in a bare Debian 12, against this machine's sshd and the desk of this build."""
+    if sshd() is None:
+        pytest.skip("no sshd on this machine")
+    command: Words = [ROOT / "scripts/prove-install", "--platform", "Debian 12", "--tree", BUILD, "--remote"]
+    done = subprocess.run(
+        [*command, "--roots", bare_root.parent], capture_output=True, text=True, check=False, timeout=900
+    )
+    if done.returncode != 0:
+        skip_without_network(done.stdout + done.stderr)
+    assert done.returncode == 0, first_lines(done) + log_of(bare_root)[-3000:]
+    assert "| laptop: `test`, `status`, `cancel` |" in done.stdout
+    assert "| result | passed |" in done.stdout
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def test_every_code_point_is_treated_as_unicodes_tables_say() -> None:
 
 
 def test_the_program_for_laptops_treats_every_code_point_alike() -> None:
-    program = runpy.run_path(str(Path(__file__).resolve().parents[2] / "student/warpgrade_remote.py"))
+    program = runpy.run_path(str(ROOT / "student/warpgrade_remote.py"))
     every = {"all": [chr(code) for code in range(0x110000)], "two": ["x\r\ny\x1b", 1, None]}
     assert program["plain"](every) == plain_json(every)
 
