@@ -258,6 +258,23 @@ def test_both_programs_say_the_same_of_every_kind_of_line(tmp_path: Path) -> Non
     assert "\u202e" not in ours + theirs
 
 
+def test_a_page_that_was_damaged_is_not_kept(
+    client: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The connection is made anew, and in the end the student is told."""
+    page = {"tell": "page", "bytes": 4, "sha256": "0" * 64}
+    fake = FakeDesk(tmp_path, HELLO, *SESSION[:-1], page, SESSION[-1])
+    monkeypatch.setenv("WARPGRADE_SSH", str(fake.root / "ssh"))
+    monkeypatch.chdir(tmp_path)
+    rest = (tmp_path / "rest").read_text(encoding="utf-8")
+    (tmp_path / "rest").write_text(rest.replace('{"tell": "end"', 'page{"tell": "end"'), encoding="utf-8")
+    assert client.main(TEST) == 2
+    told = "broke several times (the page did not arrive as it was sent); run 7 continues there"
+    assert told in capsys.readouterr().out
+    assert not list(tmp_path.glob("runs/remote/gpu.example.edu/spmm/7*"))
+    assert len((tmp_path / "asked").read_text(encoding="utf-8").splitlines()) == 5
+
+
 # ---- Versions
 
 
@@ -385,7 +402,7 @@ def test_an_answer_that_ends_after_any_byte_is_heard_to_its_end(
     capsys.readouterr()
     for at in tried:
         (place / "1/index.html").unlink()
-        code = take_up(f"out {at}")
+        code = take_up(f"out {at}\nout 0" if at % 5 == 1 else f"out {at}")  # and the host is not reached for a moment
         told = capsys.readouterr()
         if at == 0:  # nothing says that this is a desk
             assert code == 1
