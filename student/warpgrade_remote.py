@@ -732,6 +732,7 @@ class Run:
             except (BrokenError, NoDeskError) as broken:
                 if isinstance(broken, NoDeskError) and not self.connected:
                     raise
+                self.connected = True  # something answered
                 tries, news = (0 if self.heard > news else tries), self.heard
                 if tries == len(PAUSES_S):
                     raise TroubleError(self.broke_often(broken), FAULT) from None

@@ -481,18 +481,39 @@ def test_runs_on_connections_that_break_while_they_are_judged_are_judged_once(tm
         assert sorted(line["run"] for line in desk.log() if line["what"] == "ended") == list(range(1, RUNS + 1))
 
 
-def test_a_refusal_does_not_use_up_the_key_of_a_run_that_the_desk_has(cut_off: Desk, client: ModuleType) -> None:
-    """A program that was killed finds six dead connections of its own, is refused, and comes again."""
+@BOTH
+def test_a_refusal_does_not_use_up_the_key_of_a_run_that_the_desk_has(cut_off: Desk, program: str) -> None:
+    """A program that was killed finds dead connections of its own, is refused, and comes again."""
     cut_off.student("ada", broken(9))
-    (cut_off.root / "plan").write_text("out 150\n", encoding="utf-8")
-    with pytest.MonkeyPatch.context() as killed:
-        killed.setattr(client, "PAUSES_S", ())
-        assert client.main(TEST) in {1, 2}
-    held = [cut_off.knock("ada") for _ in range(6)]
-    assert all(talk.hear()["tell"] == "hello" for talk in held)
-    assert client.main(TEST) == 1
+    cut_off.port = 22  # nobody asks there
+    cutting = cut_off.root / "cutting-ssh"
+    of_laptop = partial(cut_off.laptop, "ada", "test", "spmm", ssh=cutting)
+    begin = of_laptop if program == "laptop" else partial(cut_off.test, "ada", ssh=cutting)
+    running = begin()
+    waits_for(lambda: cut_off.open_runs() == 1)
+    running.kill()
+    running.communicate()
+    held = []
+    while (talk := cut_off.knock("ada")).hear()["tell"] == "hello":
+        held.append(talk)
+    assert "open connections" in said_by(begin(), 1)
     for talk in held:
         talk.end()
     cut_off.serve("--until-idle", "1")
-    assert client.main(TEST) == 3
+    assert "spmm.cu(2): error" in said_by(begin(), 3)
+    assert rows(cut_off, "SELECT count(*) FROM requests") == [(1,)]
+
+
+@BOTH
+def test_a_host_that_is_gone_for_a_moment_does_not_end_the_command(cut_off: Desk, program: str) -> None:
+    """The first connection breaks in the middle, the next one is not made at all."""
+    cut_off.student("ada", broken(9))
+    cut_off.port = 22
+    cut_off.serve()
+    (cut_off.root / "plan").write_text("out 150\nout 0\n", encoding="utf-8")
+    cutting = cut_off.root / "cutting-ssh"
+    running = (
+        cut_off.laptop("ada", "test", "spmm", ssh=cutting) if program == "laptop" else cut_off.test("ada", ssh=cutting)
+    )
+    assert "spmm.cu(2): error" in said_by(running, 3)
     assert rows(cut_off, "SELECT count(*) FROM requests") == [(1,)]

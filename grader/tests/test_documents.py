@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from conftest import ROOT
 
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -59,6 +60,14 @@ def test_the_walk_follows_functions_that_are_there() -> None:
         text = (ROOT / file).read_text(encoding="utf-8")
         short = function.rsplit("::", 1)[-1]
         assert re.search(rf"\b{re.escape(short)}\(", text), f"{file}: no function {function}"
+
+
+def test_the_citation_names_this_version() -> None:
+    """What only the owner knows is marked, or is filled in."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    lists = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    assert f"VERSION {citation['version']} " in lists
+    assert {"cff-version", "message", "title", "authors"} <= set(citation), "what the format wants"
 
 
 def test_a_release_wants_its_changes_written_down(tmp_path: Path) -> None:
