@@ -198,18 +198,22 @@ class FakeDesk:
         (root / "student/spmm").mkdir(parents=True)
         (root / "student/spmm/spmm.cu").write_text(NAIVE, encoding="utf-8")
 
-    def told_by(self, program: str, *words: str, **environment: str) -> tuple[str, int]:
-        """What the hand-out's program or the one for laptops prints, and its exit code."""
+    def start(self, program: str, *words: str) -> subprocess.Popen[bytes]:
+        """The hand-out's program, or the one for laptops."""
         command = [sys.executable, str(CLIENT)] if program == "laptop" else [str(WARPGRADE)]
-        done = subprocess.run(
+        return subprocess.Popen(
             [*command, *(words or ("test", "spmm", "--folder", "student")), "--remote", "gpu.example.edu"],
             cwd=self.root,
-            env={**os.environ, "WARPGRADE_SSH": str(self.root / "ssh"), **environment},
-            capture_output=True,
-            timeout=60,
-            check=False,
+            env={**os.environ, "WARPGRADE_SSH": str(self.root / "ssh")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
-        return (done.stdout + done.stderr).decode(environment.get("PYTHONIOENCODING", "utf-8")), done.returncode
+
+    def told_by(self, program: str, *words: str) -> tuple[str, int]:
+        """What it prints, and its exit code."""
+        running = self.start(program, *words)
+        said, trouble = running.communicate(timeout=60)
+        return (said + trouble).decode(), running.returncode
 
 
 HELLO = {"tell": "hello", "protocol": 1, "oldest": 1, "student": "ada", "course": "GPU", "archive_bytes": 4194304}
@@ -256,6 +260,35 @@ def test_both_programs_say_the_same_of_every_kind_of_line(tmp_path: Path) -> Non
     assert "12.3 us, 1.42x cusparse_default (1.40 to 1.44), 1.50x is wanted" in ours
     assert "\u001b" not in ours + theirs
     assert "\u202e" not in ours + theirs
+
+
+KNOWN = '{"tell": "accepted", "run": 7, "cases": 1}\n{"tell": "end", "number": 1, "message": "you cancelled it"}\n'
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [(KNOWN, "run 7 has ended: you cancelled it"), ('{"tell": "send"}\n', "the run did not reach the desk")],
+    ids=["known", "unknown"],
+)
+def test_ctrl_c_before_the_answer_ends_a_run_that_the_desk_knows(
+    tmp_path: Path, program: str, answer: str, words: str
+) -> None:
+    """The run of a connection before, which broke before the program heard of it."""
+    fake = FakeDesk(tmp_path, HELLO)
+    (tmp_path / "rest").write_text(answer, encoding="utf-8")
+    hears = f'read -r line && printf "%s\\n" "$line" >>{tmp_path}/asked\n'
+    (tmp_path / "ssh").write_text(
+        f"#!/bin/sh\ncat {tmp_path}/hello\n{hears}{hears}cat {tmp_path}/rest\n", encoding="utf-8"
+    )
+    running = fake.start(program)
+    waits_for(lambda: (tmp_path / "asked").exists())
+    running.send_signal(2)
+    said, trouble = running.communicate(timeout=60)
+    assert running.returncode == 130, said + trouble
+    assert words in said.decode()
+    asked = [json.loads(line)["ask"] for line in (tmp_path / "asked").read_text(encoding="utf-8").split("\n") if line]
+    assert asked == ["run", "cancel"]
 
 
 def test_a_page_that_was_damaged_is_not_kept(
