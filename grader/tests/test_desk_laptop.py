@@ -57,7 +57,7 @@ def said_by(running: subprocess.Popen[str], code: int = 0) -> str:
     """All that it printed, once it has ended."""
     said, trouble = running.communicate(timeout=300)
     assert running.returncode == code, said + trouble
-    return said + trouble
+    return said + re.sub("Warning: Permanently added .*\\n", "", trouble)  # ssh's, of a first connection
 
 
 def ssh_words(desk: Desk, name: str, *words: str) -> list[str]:
