@@ -53,8 +53,10 @@ void write_all(int fd, const fs::path& file, const fs::path& path, std::string_v
   }
 }
 
+using Produce = std::function<void(const AddText&)>;
+
 // Writes the text to a fresh temporary file beside `path` and returns its name.
-fs::path write_temporary(const fs::path& path, std::string_view text) {
+fs::path write_temporary(const fs::path& path, const Produce& produce) {
   static std::atomic<unsigned> counter{0};
   fs::path temporary = path;
   static const std::string host = [] {  // two nodes may have a process of one number
@@ -68,7 +70,12 @@ fs::path write_temporary(const fs::path& path, std::string_view text) {
     const int error = errno;
     fail(error, "cannot write {}: {}; choose a folder you may write to", path.string(), std::strerror(error));
   }
-  write_all(fd.get(), temporary, path, text);
+  try {
+    produce([&](std::string_view part) { write_all(fd.get(), temporary, path, part); });
+  } catch (...) {
+    unlink(temporary.c_str());
+    throw;
+  }
   if (fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) {
     const int error = errno;
     unlink(temporary.c_str());
@@ -89,7 +96,11 @@ void write_scratch(const fs::path& path, std::string_view bytes, unsigned mode) 
 }
 
 void write_text(const fs::path& path, std::string_view text) {
-  const fs::path temporary = write_temporary(path, text);
+  write_text(path, [&](const AddText& add) { add(text); });
+}
+
+void write_text(const fs::path& path, const Produce& produce) {
+  const fs::path temporary = write_temporary(path, produce);
   if (rename(temporary.c_str(), path.c_str()) != 0) {
     const int error = errno;
     unlink(temporary.c_str());
@@ -98,7 +109,7 @@ void write_text(const fs::path& path, std::string_view text) {
 }
 
 bool write_new_text(const fs::path& path, std::string_view text) {
-  const fs::path temporary = write_temporary(path, text);
+  const fs::path temporary = write_temporary(path, [&](const AddText& add) { add(text); });
   const int linked = link(temporary.c_str(), path.c_str());
   const int why = errno;
   unlink(temporary.c_str());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,10 @@ std::string read_text(const std::filesystem::path& path);
 // Creates or replaces `path` atomically. Throws UsageError (disk full, read-only folder) and leaves
 // nothing behind.
 void write_text(const std::filesystem::path& path, std::string_view text);
+
+// The same of a text whose parts are never in memory together; what `produce` throws leaves nothing behind.
+using AddText = std::function<void(std::string_view part)>;
+void write_text(const std::filesystem::path& path, const std::function<void(const AddText& add)>& produce);
 
 // Creates `path` atomically unless it exists; returns false, leaving it alone, when it does. Safe on NFS.
 bool write_new_text(const std::filesystem::path& path, std::string_view text);

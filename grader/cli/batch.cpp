@@ -38,7 +38,7 @@ int grade_locally(const fs::path& run, const json& batch, bool quiet) {
   collect_events(RunFolder(run));
   fmt::print("{}\n{} cases judged, {} recorded before; records: {}\n{}\n", class_table(summary.scores),
              summary.recorded, summary.resumed, (summary.run / "records.jsonl").string(), published);
-  fmt::print("{}", trouble_text(RunFolder(run).read_records()));
+  fmt::print("{}", trouble_text(RunFolder(run).read_records(trouble_fields())));
   // Made with the class report: who needs a person.
   if (const fs::path list = run / "export/class-report/attention.txt"; fs::exists(list))
     fmt::print("\n{}", read_text(list));

@@ -117,7 +117,7 @@ int regrade(const RegradeOptions& options) {
   const Superseded aside(folder,
                          {{"only", options.only}, {"cases", options.cases}, {"verdicts", options.verdicts}});
   const std::set<std::string> meant = meant_submissions(folder.read_run(), options.only);
-  for (const json& record : folder.read_records()) {
+  for (const json& record : folder.read_records({"submission/id", "case/id", "outcome/verdict"})) {
     const std::string id = record.at("submission").at("id"), case_id = record.at("case").at("id");
     if (meant.contains(id) && any_match(options.cases, case_id) &&
         any_match(options.verdicts, record.at("outcome").at("verdict")) && folder.has_record(id, case_id) &&

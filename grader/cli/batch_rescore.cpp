@@ -26,11 +26,11 @@ int rescore(const fs::path& run, const fs::path& policy_file, bool yes) {
   const Policy policy = load_policy(policy_file, vocabulary_of(description));
   if (policy.lab != lab_name)
     throw UsageError("{} is a policy of lab {}, not of {}", policy_file.string(), policy.lab, lab_name);
-  const std::vector<json> records = folder.read_records();
-  const json after = score(policy, description, records);
+  const RecordsOf records = folder.records_of(description, score_fields());
+  const json after = score_by_submission(policy, description, records);
   const json before = fs::exists(folder.scores_file())
                           ? json::parse(read_text(folder.scores_file()))
-                          : score(policy_of(folder, description), description, records);
+                          : score_by_submission(policy_of(folder, description), description, records);
   const std::string changes = score_changes(before, after);
   fmt::print("{}", changes.empty() ? "no grade changes\n" : changes);
   if (!yes && isatty(STDIN_FILENO) == 1) {

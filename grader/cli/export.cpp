@@ -120,7 +120,7 @@ class Export {
     const RunFolder folder(options_.run);
     parts_.folder = options_.run;
     parts_.run = folder.read_run();
-    parts_.records = folder.read_records();
+    parts_.records = folder.read_records(view_fields());
     const fs::path class_file = options_.run / "submissions.json";
     if (fs::exists(class_file)) parts_.class_list = read_object(class_file, "ingest the class again");
     policy_ = options_.policy ? load_policy(*options_.policy, vocabulary_of(parts_.run))
@@ -130,7 +130,8 @@ class Export {
                        folder.scores_file().string(), options_.run.string());
     }
     parts_.scores = read_object(folder.scores_file(), "`warpgrade collect` makes it anew");
-    const json now = score(policy_of(folder, parts_.run), parts_.run, parts_.records);
+    const json now = score_by_submission(policy_of(folder, parts_.run), parts_.run,
+                                         folder.records_of(parts_.run, score_fields()));
     if (json::parse(json_text(now)) != parts_.scores) {
       throw UsageError(
           "{} does not follow from the run's records and policy any more; `warpgrade collect {}` makes it "
@@ -317,6 +318,7 @@ class Export {
   // What the class report tells of each student, for the staff's eyes.
   json people() const {
     const bool pages = wants("feedback") || fs::exists(output_ / "feedback/index.html");
+    const StaffFacts facts(parts_, policy_);
     json list = json::array();
     for (const json& view : students_.everyone) {
       const json& person = view.at("person");
@@ -336,8 +338,7 @@ class Export {
       if (view.value("overridden", false)) item["overridden"] = true;
       if (view.contains("submission")) {
         item["submission"] = view["submission"].value("id", "");
-        if (!view.contains("graded_in"))
-          item.update(staff_facts(parts_, policy_, view["submission"].value("id", "")));
+        if (!view.contains("graded_in")) item.update(facts.of(view["submission"].value("id", "")));
         if (pages) item["page"] = "../feedback/" + file_name_of(person.at("id")) + "/index.html";
       }
       list.push_back(std::move(item));

@@ -147,6 +147,12 @@ std::string writers_text(const std::vector<json>& records) {
   return text;
 }
 
+const Fields& trouble_fields() {
+  static const Fields fields{"submission/id", "case/id", "outcome/verdict", "outcome/message",
+                             "judge_faults"};
+  return fields;
+}
+
 std::string trouble_text(const std::vector<json>& records) {
   constexpr size_t kMostLines = 20;
   std::vector<std::string> faults, for_staff;

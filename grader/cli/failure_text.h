@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "course/record/record_text.h"
+
 namespace warpgrade {
 
 // Place, wanted and got, what the wrong cells have in common, the first mistake that the emulator found, what
@@ -27,5 +29,7 @@ std::string writers_text(const std::vector<nlohmann::json>& records);
 // What a run's staff has to know beside the verdicts, a line a case: where the judge failed, and where it
 // failed twice because of the submission. Empty where there is nothing.
 std::string trouble_text(const std::vector<nlohmann::json>& records);
+// Of a record, what trouble_text() reads.
+const Fields& trouble_fields();
 
 }  // namespace warpgrade

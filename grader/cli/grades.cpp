@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/tables.h"
 #include "course/exports/csv.h"
+#include "course/gradebook/collect.h"
 #include "course/gradebook/gradebook.h"
 #include "course/record/practice.h"
 #include "course/record/run_folder.h"
@@ -210,7 +211,8 @@ void refuse_lost_overrides(const fs::path& run, const fs::path& given) {
 CollectSummary merge_run(const fs::path& gradebook, const fs::path& run, const std::string& author,
                          GradebookMode mode) {
   const RunFolder folder(run);
-  CollectedRun collected{folder.read_run(), read_object(folder.scores_file()), folder.read_records(), nullptr,
+  CollectedRun collected{folder.read_run(), read_object(folder.scores_file()),
+                         folder.read_records(row_fields()), nullptr,
                          fs::absolute(run).lexically_normal().string()};
   const fs::path class_file = run / "submissions.json";
   if (fs::exists(class_file)) collected.class_list = read_object(class_file);

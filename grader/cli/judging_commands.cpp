@@ -115,7 +115,7 @@ int grade_class(GradeOptions options, bool with_references) {
   fmt::print("{}", class_table(summary.scores));
   fmt::print("\n{} cases judged, {} recorded before; records: {}\n", summary.recorded, summary.resumed,
              (summary.run / "records.jsonl").string());
-  fmt::print("{}", trouble_text(RunFolder(summary.run).read_records()));
+  fmt::print("{}", trouble_text(RunFolder(summary.run).read_records(trouble_fields())));
   return summary.faults > 0 ? kExitJudgeFault : kExitGraded;
 }
 

@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     output = options.output or options.run / "report"
     try:
         launches = options.launches and read_run(options.launches)
-        run = read_run(options.run)
+        run = read_run(options.run, samples=options.open_appeal_details)
         if options.overrides:
             run = with_overrides(run, options.overrides)
         elif options.without_overrides:

@@ -78,14 +78,13 @@ def _case_chart(
 
 def chart_threshold(run: Run, spec: CaseSpec) -> float | None:
     """The threshold of a case: the policy's, so the same for everyone."""
-    found = [s.by_case[spec.id].score.threshold for s in run.submissions]
+    found = (s.by_case[spec.id].score.threshold for s in run.submissions)
     return next((threshold for threshold in found if threshold is not None), None)
 
 
 def graded_baseline(run: Run) -> str:
     """The baseline that thresholds speak of, in words."""
-    names = {case.score.baseline for s in run.submissions for case in s.cases if case.score.baseline}
-    return ", ".join(sorted(names)).replace("_", " ") or "the baseline"
+    return ", ".join(run.graded_baselines).replace("_", " ") or "the baseline"
 
 
 def speedup_charts(run: Run) -> list[Chart]:

@@ -201,7 +201,7 @@ def write_class_report(
 ) -> Path:
     """Writes index.html, class-report.pdf and plots/*.png, whole or not at all; returns the page's path."""
     refuse_strangers(output)
-    run = read_run(folder)
+    run = read_run(folder, samples=False)
     if not run.students:
         raise ReportInputError(str(folder), "expected a student's submission, got none", "grade a class")
     found, listed = find_pointers(folder, run.lab, sources), read_people(people)

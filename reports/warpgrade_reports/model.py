@@ -311,6 +311,11 @@ class Run:
         return tuple(c for c in self.cases if c.is_speed)
 
     @cached_property
+    def graded_baselines(self) -> tuple[str, ...]:
+        """The baselines that thresholds speak of; a policy has one."""
+        return tuple(sorted({c.score.baseline for s in self.submissions for c in s.cases if c.score.baseline}))
+
+    @cached_property
     def ks(self) -> tuple[int, ...]:
         """The widths K of the cases that count for speed, ascending."""
         return tuple(sorted({c.k for c in self.speed_cases}))

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from warpgrade_reports import charts, png
 from warpgrade_reports.analysis import ranking
-from warpgrade_reports.journey import journey_of, markdown
+from warpgrade_reports.journey import Journey, journey_of, markdown
 from warpgrade_reports.model import Run
-from warpgrade_reports.page import render_pages
+from warpgrade_reports.page import Pages
 from warpgrade_reports.publishing import publish, refuse_strangers
 from warpgrade_reports.source import ReportInputError
 from warpgrade_reports.tables import csv_table, markdown_table
+from warpgrade_reports.workers import in_processes
+
+_MANY_PAGES = 50  # to start processes costs more than to write fewer
 
 
 def write_report(
@@ -36,20 +41,42 @@ def write_report(
 
 
 def _fill(folder: Path, run: Run, launches: Run | None, *, appeal: bool, troubles: list[str] | None) -> None:
-    for name, page in render_pages(run, appeal=appeal, launches=launches, troubles=troubles).items():
+    pages = Pages(run, appeal=appeal)
+    _write(folder / "index.html", pages.index(launches))
+    for part in range(len(pages.parts)):
+        name, text = pages.part(part)
         (folder / name).parent.mkdir(exist_ok=True)
-        _write(folder / name, page)
+        _write(folder / name, text)
+    write = partial(_write_page, folder, pages, contained=troubles is not None)
+    found = in_processes(write, pages.apart, worth=_MANY_PAGES)
+    if troubles is not None:
+        troubles += filter(None, found)
     _write(folder / "table.md", markdown_table(run))
     _write(folder / "table.csv", csv_table(run))
-    plots = folder / "plots"
-    plots.mkdir()
-    png.save_matrix(run, [*(ranked.submission for ranked in ranking(run.students)), *run.staff], plots)
-    for chart in charts.of_run(run):
-        png.save_chart(chart, plots)
     journey = journey_of(run, launches)
     if journey:
         _write(folder / "journey.md", markdown(journey))
-        png.save_journey(journey, plots)
+    plots = list(_plots(folder / "plots", run, journey))
+    in_processes(lambda place: plots[place](), len(plots), worth=_MANY_PAGES if pages.apart < _MANY_PAGES else 1)
+
+
+def _plots(folder: Path, run: Run, journey: Journey | None) -> Iterator[Callable[[], None]]:
+    """What writes each plot, or those that belong together."""
+    folder.mkdir()
+    order = [*(ranked.submission for ranked in ranking(run.students)), *run.staff]
+    for part in range(png.parts_of_matrix(order)):
+        yield partial(png.save_matrix, run, order, folder, part)
+    for chart in charts.of_run(run):
+        yield partial(png.save_chart, chart, folder)
+    if journey:
+        yield partial(png.save_journey, journey, folder)
+
+
+def _write_page(folder: Path, pages: Pages, place: int, *, contained: bool) -> str:
+    name, text, trouble = pages.submission(place, contained=contained)
+    (folder / name).parent.mkdir(exist_ok=True)
+    _write(folder / name, text)
+    return trouble
 
 
 def _write(path: Path, text: str) -> None:

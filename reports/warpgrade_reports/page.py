@@ -27,6 +27,8 @@ from warpgrade_reports.verdicts import STYLES, THRESHOLD_LABELS, VerdictStyle, s
 _NEVER_RAN = frozenset({"compile_error", "cheating", "not_run", "judge_fault"})
 _TEMPLATES = Path(__file__).parent / "templates"
 _LATE_PLAN_RUNS = 100  # a plan that pays later is told
+_ONE_TABLE = 400  # students; a larger class has its table on pages by name, and the index opens on a phone
+_OF_A_PART = 100  # students on such a page
 _WIDE_K = 1000  # from here on a width does not fit across a cell of the matrix
 
 
@@ -38,29 +40,115 @@ def render_pages(
     `appeal` adds raw samples and clocks and opens the evidence; `launches`: see journey_of. Whose page could not be
     made is added to `troubles` with the reason; the others do not depend on it.
     """
-    anchors = anchors_of(run)
-    apart = bool(run.students)
-    environment = _environment(run, appeal=appeal)
-    environment.globals["link"] = lambda anchor: f"submissions/{anchor}.html" if apart else f"#{anchor}"
-    wholes = [counters.largest(run, metric) for metric in counters.METRICS]
-    order = _reading_order(run)
-    views = [] if apart else [_view(s, run, anchors[s.id], wholes) for s in order]
-    pages = {"index.html": _render_index(environment, run, anchors, views, launches)}
-    if apart:
-        template = environment.get_template("submission_page.html.j2")
-        links = [{"submission": s, "anchor": anchors[s.id]} for s in order]
-        for s, before, after in zip(order, [None, *links], [*links[1:], None], strict=False):
-            try:
-                inject("page", s.id)
-                view = _view(s, run, anchors[s.id], wholes)
-                text = template.render(view=view, before=before, after=after, style=_asset("style.css"))
-            except Exception as error:
-                if troubles is None:
-                    raise
-                troubles.append(f"{s.id} ({type(error).__name__}: {plain_line(str(error))})")
-                text = NOT_MADE
-            pages[f"submissions/{anchors[s.id]}.html"] = scrolling_tables(text)
-    return pages
+    pages = Pages(run, appeal=appeal)
+    made = {"index.html": pages.index(launches)}
+    for part in range(len(pages.parts)):
+        name, text = pages.part(part)
+        made[name] = text
+    for place in range(pages.apart):
+        name, text, trouble = pages.submission(place, contained=troubles is not None)
+        made[name] = text
+        if trouble and troubles is not None:
+            troubles.append(trouble)
+    return made
+
+
+@dataclass(frozen=True)
+class ClassPart:
+    """Students of a large class whose names follow each other, with a page of their own."""
+
+    path: str
+    submissions: tuple[Submission, ...]
+
+    @property
+    def first(self) -> str:
+        """The first name."""
+        return self.submissions[0].title
+
+    @property
+    def last(self) -> str:
+        """The last name."""
+        return self.submissions[-1].title
+
+
+def _parts_of_class(run: Run) -> list[ClassPart]:
+    if len(run.students) <= _ONE_TABLE:
+        return []
+    named = sorted(run.students, key=lambda s: (s.title.casefold(), s.id))
+    starts = range(0, len(named), _OF_A_PART)
+    return [
+        ClassPart(f"class/{number}.html", tuple(named[start : start + _OF_A_PART]))
+        for number, start in enumerate(starts, start=1)
+    ]
+
+
+class Pages:
+    """A run's pages, each made when it is asked for: all of a large class together would fill the memory."""
+
+    def __init__(self, run: Run, *, appeal: bool = False) -> None:
+        self._run = run
+        self._anchors = anchors_of(run)
+        self._order = _reading_order(run)
+        self._wholes = [counters.largest(run, metric) for metric in counters.METRICS]
+        self._environment = _environment(run, appeal=appeal)
+        self.parts = _parts_of_class(run)
+        """Of a large class: the pages that hold its table."""
+        self._ranks = {ranked.submission.id: ranked.rank for ranked in analysis.ranking(run.students)}
+        self.apart = len(self._order) if run.students else 0
+        """How many submissions have a page of their own; of none the index has all."""
+        self._environment.globals["link"] = lambda anchor: f"submissions/{anchor}.html" if self.apart else f"#{anchor}"
+
+    def index(self, launches: Run | None) -> str:
+        """index.html."""
+        run = self._run
+        views = [] if self.apart else [_view(s, run, self._anchors[s.id], self._wholes) for s in self._order]
+        return _render_index(self._environment, run, self._anchors, views, launches, self.parts)
+
+    def part(self, place: int) -> tuple[str, str]:
+        """The path and the text of one part of a large class, best first."""
+        run, part = self._run, self.parts[place]
+        rows = sorted(part.submissions, key=lambda s: self._ranks[s.id])
+        text = self._environment.get_template("class_part.html.j2").render(
+            part=part,
+            before=self.parts[place - 1] if place else None,
+            after=self.parts[place + 1] if place + 1 < len(self.parts) else None,
+            link=lambda anchor: f"../submissions/{anchor}.html",
+            style=_asset("style.css"),
+            script=_asset("sort.js"),
+            class_rows=[_row(s, run, self._anchors, self._ranks[s.id]) for s in rows],
+            class_note=_class_note(run),
+            legend=_legend(rows),
+            matrix=_matrix(run, rows, self._anchors),
+            counter_rows=[_counter_row(s, run, self._anchors) for s in rows] if run.on_emulator else [],
+        )
+        return part.path, scrolling_tables(text)
+
+    def submission(self, place: int, *, contained: bool) -> tuple[str, str, str]:
+        """The path and the text of a page of its own, and why it could not be made; else empty."""
+        submission = self._order[place]
+        name = f"submissions/{self._anchors[submission.id]}.html"
+        try:
+            return name, scrolling_tables(self._submission_text(place)), ""
+        except Exception as error:
+            if not contained:
+                raise
+            trouble = f"{submission.id} ({type(error).__name__}: {plain_line(str(error))})"
+            return name, scrolling_tables(NOT_MADE), trouble
+
+    def _submission_text(self, place: int) -> str:
+        submission = self._order[place]
+        inject("page", submission.id)
+        view = _view(submission, self._run, self._anchors[submission.id], self._wholes)
+        template = self._environment.get_template("submission_page.html.j2")
+        return template.render(
+            view=view, before=self._link(place - 1), after=self._link(place + 1), style=_asset("style.css")
+        )
+
+    def _link(self, place: int) -> dict[str, Any] | None:
+        if not 0 <= place < len(self._order):
+            return None
+        submission = self._order[place]
+        return {"submission": submission, "anchor": self._anchors[submission.id]}
 
 
 def _asset(name: str) -> Markup:
@@ -101,8 +189,11 @@ def _render_index(
     anchors: Mapping[str, str],
     views: Sequence[Mapping[str, Any]],
     launches: Run | None,
+    parts: Sequence[ClassPart],
 ) -> str:
     journey = journey_of(run, launches)
+    ranked = [] if parts else analysis.ranking(run.students)
+    shown = [*(r.submission for r in ranked), *run.staff]
     text = environment.get_template("page.html.j2").render(
         style=_asset("style.css"),
         script=_asset("sort.js"),
@@ -110,14 +201,19 @@ def _render_index(
         notices=list(_notices(run)),
         tiles=_tiles(run),
         contents=_contents(run, has_journey=journey is not None),
-        class_rows=[_row(r.submission, run, anchors, r.rank) for r in analysis.ranking(run.students)],
+        class_parts=parts,
+        names=[(s.title, f"submissions/{anchors[s.id]}.html") for part in parts for s in part.submissions],
+        names_script=_asset("names.js"),
+        class_rows=[_row(r.submission, run, anchors, r.rank) for r in ranked],
         staff_rows=[_row(s, run, anchors) for s in run.staff],
         class_note=_class_note(run),
-        legend=_legend(run),
-        matrix=_matrix(run, anchors),
+        legend=_legend(run.submissions),
+        matrix=_matrix(run, shown, anchors),
         courses=Markup(courses.html_table(courses.lines_of(run))),  # noqa: S704 - courses.py escapes every text
-        figures=_figures(run),
-        counter_rows=[_counter_row(s, run, anchors) for s in (*run.students, *run.staff)] if run.on_emulator else [],
+        figures=_figures(run, as_files=bool(parts)),
+        counter_rows=[
+            _counter_row(s, run, anchors) for s in (run.staff if parts else (*run.students, *run.staff))
+        ] if run.on_emulator else [],
         journey=Markup(draw_journey(journey)) if journey else "",  # noqa: S704 - journey_view.py escapes every text
         cases=[_case_line(run, spec) for spec in run.cases],
         submissions=views,
@@ -280,13 +376,13 @@ def _class_note(run: Run) -> str:
     return note[0].upper() + note[1:] + "."
 
 
-def _legend(run: Run) -> list[tuple[VerdictStyle, int]]:
-    counts = analysis.verdict_counts(c for s in run.submissions for c in s.cases)
+def _legend(submissions: Iterable[Submission]) -> list[tuple[VerdictStyle, int]]:
+    counts = analysis.verdict_counts(c for s in submissions for c in s.cases)
     names = [*(name for name in STYLES if counts[name]), *sorted(name for name in counts if name not in STYLES)]
     return [(style_of(name), counts[name]) for name in names]
 
 
-def _matrix(run: Run, anchors: Mapping[str, str]) -> dict[str, Any]:
+def _matrix(run: Run, submissions: Iterable[Submission], anchors: Mapping[str, str]) -> dict[str, Any]:
     datasets: list[list[Any]] = []
     for spec in run.cases:
         if datasets and datasets[-1][0] == spec.dataset:
@@ -299,7 +395,7 @@ def _matrix(run: Run, anchors: Mapping[str, str]) -> dict[str, Any]:
             "anchor": anchors[s.id],
             "cells": [{"case": c.spec.id, "style": style_of(c.verdict)} for c in s.cases],
         }
-        for s in _reading_order(run)
+        for s in submissions
     ]
     return {
         "datasets": datasets,
@@ -309,8 +405,13 @@ def _matrix(run: Run, anchors: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _figures(run: Run) -> dict[str, Any]:
+def _figures(run: Run, *, as_files: bool) -> dict[str, Any]:
+    """The charts, drawn in the page; a mark for each of thousands of students is left to the files in plots/."""
+
     def drawn(chart: Chart) -> Markup:
+        if as_files and not chart.empty:
+            picture = '<figure class="chart"><img src="plots/{}.png" alt="{}" loading="lazy" style="max-width:100%"></figure>'
+            return Markup(picture).format(chart.slug, chart.title)  # noqa: S704 - format() escapes both
         return Markup(svg.draw(chart))  # noqa: S704 - svg.py escapes every text
 
     timed = run.speed_measured

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
@@ -33,6 +35,7 @@ _QUIET, _INK = "#5b6270", "#1b1d22"
 _WIDTH = 9.6  # inches
 _LABEL_LETTERS = 28
 _DPI = 130
+_MOST_ROWS = 200  # of submissions in one picture
 _LEGEND_COLUMNS = 5
 _FONTS = (
     "DejaVu Sans",
@@ -250,8 +253,18 @@ def _legend(chart: Chart, axes: Axes) -> None:
         )
 
 
-def save_matrix(run: Run, submissions: Sequence[Submission], folder: Path) -> None:
-    """Writes correctness.png: a row a submission, a column a case, a letter and a colour a verdict."""
+def parts_of_matrix(submissions: Sequence[Submission]) -> int:
+    """How many files save_matrix makes of these rows: a picture of thousands is too large to draw and to look at."""
+    return max(1, math.ceil(len(submissions) / _MOST_ROWS))
+
+
+def save_matrix(run: Run, every: Sequence[Submission], folder: Path, part: int = 0) -> None:
+    """Writes correctness.png: a row a submission, a column a case, a letter and a colour a verdict.
+
+    Of a large class it has the first rows, and further parts, from 1, are correctness-2.png and so on.
+    """
+    submissions = every[part * _MOST_ROWS : (part + 1) * _MOST_ROWS]
+    name = f"correctness-{part + 1}.png" if part else "correctness.png"
     cell = 0.21
     width = max(_WIDTH * 0.6, 2.4 + cell * len(run.cases))
     with mpl.rc_context(look()):
@@ -264,14 +277,15 @@ def save_matrix(run: Run, submissions: Sequence[Submission], folder: Path) -> No
         axes.tick_params(length=0, which="both")
         axes.spines[:].set_visible(False)
         _matrix_legend(figure, {result.verdict for s in submissions for result in s.cases})
-        save_figure(figure, folder / "correctness.png")
+        save_figure(figure, folder / name)
 
 
 def _cells(axes: Axes, verdicts: Sequence[Sequence[str]]) -> None:
     """The cells as one image and the letters as one set of marks a verdict: thousands of artists would take minutes."""
-    colours = [[to_rgb(_face(verdict)) for verdict in row] for row in verdicts]
-    if not colours or not colours[0]:
+    if not verdicts or not verdicts[0]:
         return
+    # In bytes: matplotlib computes with eight times as much memory for each pixel of fractions.
+    colours = np.array([[_bytes_of(_face(verdict)) for verdict in row] for row in verdicts], dtype=np.uint8)
     axes.imshow(colours, aspect="auto", interpolation="nearest")
     for edges, draw in ((range(len(colours) + 1), axes.axhline), (range(len(colours[0]) + 1), axes.axvline)):
         for edge in edges:
@@ -288,6 +302,10 @@ def _cells(axes: Axes, verdicts: Sequence[Sequence[str]]) -> None:
         ink = style.colour if verdict in {ACCEPTED, *UNDECIDED} else "#ffffff"
         marker, size = _letter(style.letter)
         axes.scatter(xs, ys, marker=marker, s=size, color=ink, linewidths=0)
+
+
+def _bytes_of(colour: str) -> list[int]:
+    return [round(255 * part) for part in to_rgb(colour)]
 
 
 def _face(verdict: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,12 +24,22 @@ from warpgrade_reports.model import (
     Submission,
     Timing,
 )
-from warpgrade_reports.source import Node, ReportInputError, finite, parse_node, read_node, read_raw, read_text
-from warpgrade_reports.text import json_lines
+from warpgrade_reports.source import (
+    Node,
+    ReportInputError,
+    finite,
+    parse_node,
+    raw_lines,
+    read_node,
+    read_text,
+)
 
 
-def read_run(folder: Path) -> Run:
-    """The run in `folder`; raises ReportInputError when it cannot be shown faithfully."""
+def read_run(folder: Path, *, samples: bool = True) -> Run:
+    """The run in `folder`; raises ReportInputError when it cannot be shown faithfully.
+
+    Of a large class the raw samples are nearly all of the records; few readers want them.
+    """
     if not folder.is_dir():
         raise ReportInputError(str(folder), "expected a run folder, got nothing there", "name a folder under runs/")
     if not (folder / "run.json").is_file():
@@ -41,19 +52,20 @@ def read_run(folder: Path) -> Run:
     scores = read_node(folder / "scores.json", again)
     scores.require_schema("warpgrade.scores.v1")
 
-    records, unsealed = _read_records(folder / "records.jsonl", again)
-    specs = _case_specs(run, records)
     scored = {node.text("id"): node for node in scores.children("submissions", required=True)}
-    submissions = []
     for node in run.children("submissions", required=True):
         name = node.text("id")
         if not name or name in {".", ".."} or "/" in name:
             raise node.error(f'expected an id that can name a folder, got "{name}"')
         if name not in scored:
             raise scores.error(f'expected a score of submission "{name}", got none')
-        submissions.append(_submission(folder, node, scored[name], specs, records))
-    _check_all_used(records, submissions, folder / "records.jsonl", again)
-    return _run(run, scores, specs, submissions, unsealed)
+    reader = _Records(run, scored, samples=samples)
+    reader.read(folder / "records.jsonl", again)
+    submissions = [
+        _submission(folder, node, scored[node.text("id")], reader)
+        for node in run.children("submissions", required=True)
+    ]
+    return _run(run, scores, reader.sized, submissions, reader.unsealed)
 
 
 def _run(run: Node, scores: Node, specs: dict[str, CaseSpec], submissions: list[Submission], unsealed: int) -> Run:
@@ -115,57 +127,89 @@ def _mapping(node: Node, key: str) -> dict[str, Any]:
     return dict(child.value) if child else {}
 
 
-Records = dict[tuple[str, str], Node]  # by submission and case
+class _Records:
+    """The case records, read one after another: of each what a report shows is kept, and its text is not."""
 
+    def __init__(self, run: Node, scored: dict[str, Node], *, samples: bool) -> None:
+        self._samples = samples
+        self._specs = {spec.id: spec for spec in map(_case_spec, run.children("cases", required=True))}
+        self._scores = {node.text("id"): _case_scores(scored[node.text("id")]) for node in run.children("submissions")}
+        self._sizes: dict[str, Node] = {}
+        self._results: dict[tuple[str, str], CaseResult] = {}
+        self._devices: dict[str, dict[str, Any]] = {}
+        self.unsealed = 0  # records without a checksum
+        self.sized = dict(self._specs)  # the cases, with the sizes that the judge recorded
 
-def _read_records(path: Path, next_step: str) -> tuple[Records, int]:
-    """The case records by submission and case, and how many carry no checksum."""
-    records: Records = {}
-    unsealed = 0
-    for number, line in json_lines(read_raw(path, next_step)):
-        node = parse_node(line, f"{path}, line {number}", next_step)
-        node.require_schema("warpgrade.case.v1")
+    def read(self, path: Path, next_step: str) -> None:
+        """All records of the file."""
+        for number, line in raw_lines(path, next_step):
+            node = parse_node(line, f"{path}, line {number}", next_step)
+            node.require_schema("warpgrade.case.v1")
+            seal = seal_of(line, node.value)
+            if seal is Seal.BROKEN:
+                raise node.error(
+                    "expected the checksum of what it says, got another: it was changed after it was written"
+                )
+            self.unsealed += seal is Seal.ABSENT
+            self._add(node, path.name)
+        self.sized = {
+            name: _with_sizes(spec, self._sizes[name]) if name in self._sizes else spec
+            for name, spec in self._specs.items()
+        }
+
+    def _add(self, node: Node, file: str) -> None:
         key = (node.child("submission").text("id"), node.child("case").text("id"))
-        if key in records:
-            raise node.error(f"expected one record of {key[0]} on {key[1]}, got a second one")
-        seal = seal_of(line, node.value)
-        if seal is Seal.BROKEN:
-            raise node.error("expected the checksum of what it says, got another: it was changed after it was written")
-        unsealed += seal is Seal.ABSENT
-        records[key] = node
-    return records, unsealed
-
-
-def _check_all_used(records: Records, submissions: list[Submission], path: Path, next_step: str) -> None:
-    known = {(s.id, c.spec.id) for s in submissions for c in s.cases}
-    for key, node in records.items():
-        if key not in known:
+        name, case = key
+        if key in self._results:
+            raise node.error(f"expected one record of {name} on {case}, got a second one")
+        if name not in self._scores or case not in self._specs:
             raise ReportInputError(
                 node.place,
-                f"expected a submission and a case of run.json, got {key[0]} on {key[1]}",
-                f"{next_step} ({path.name} belongs to another run)",
+                f"expected a submission and a case of run.json, got {name} on {case}",
+                f"{node.next_step} ({file} belongs to another run)",
             )
+        described = node.child("case")
+        if described.number("rows") is not None or case not in self._sizes:
+            self._sizes[case] = described
+        if not self._samples and isinstance(timing := node.value.get("timing"), dict):
+            timing.pop("samples", None)
+        device = _mapping(node, "device")
+        device = self._devices.setdefault(json.dumps(device, sort_keys=True), device)
+        self._results[key] = _case_result(self._specs[case], _case_score(self._score(node, key)), node, device)
+
+    def _score(self, node: Node, key: tuple[str, str]) -> Node:
+        name, case = key
+        if case not in self._scores[name]:
+            raise node.error(f'expected a score of submission "{name}" on case "{case}" in scores.json, got none')
+        return self._scores[name][case]
+
+    def of(self, name: str, scored: Node) -> tuple[CaseResult, ...]:
+        """The submission's results in the run's order of cases; those without a record too."""
+        results = []
+        for spec in self.sized.values():
+            if spec.id not in self._scores[name]:
+                raise scored.error(f'expected a score of case "{spec.id}", got none')
+            result = self._results.pop((name, spec.id), None)
+            if result is None:
+                result = _without_record(spec, _case_score(self._scores[name][spec.id]))
+            else:
+                result = dataclasses.replace(result, spec=spec)
+            results.append(result)
+        return tuple(results)
 
 
-def _case_specs(run: Node, records: Records) -> dict[str, CaseSpec]:
-    """The run's cases with the sizes that the judge recorded once it had loaded the dataset."""
-    sizes: dict[str, Node] = {}
-    for (_, case), record in records.items():
-        described = record.child("case")
-        if described.number("rows") is not None or case not in sizes:
-            sizes[case] = described
-    specs = {}
-    for node in run.children("cases", required=True):
-        spec = CaseSpec(
-            id=node.text("id"),
-            dataset=node.text("dataset"),
-            k=node.required_integer("k"),
-            kind=node.text("kind"),
-            dataset_kind=node.optional_text("dataset_kind"),
-        )
-        known = sizes.get(spec.id)
-        specs[spec.id] = _with_sizes(spec, known) if known else spec
-    return specs
+def _case_scores(scored: Node) -> dict[str, Node]:
+    return {line.text("id"): line for line in scored.children("cases", required=True)}
+
+
+def _case_spec(node: Node) -> CaseSpec:
+    return CaseSpec(
+        id=node.text("id"),
+        dataset=node.text("dataset"),
+        k=node.required_integer("k"),
+        kind=node.text("kind"),
+        dataset_kind=node.optional_text("dataset_kind"),
+    )
 
 
 def _with_sizes(spec: CaseSpec, node: Node) -> CaseSpec:
@@ -182,16 +226,9 @@ def _with_sizes(spec: CaseSpec, node: Node) -> CaseSpec:
     )
 
 
-def _submission(folder: Path, node: Node, scored: Node, specs: dict[str, CaseSpec], records: Records) -> Submission:
+def _submission(folder: Path, node: Node, scored: Node, records: _Records) -> Submission:
     name = node.text("id")
-    case_scores = {line.text("id"): line for line in scored.children("cases", required=True)}
-    results = []
-    for spec in specs.values():
-        if spec.id not in case_scores:
-            raise scored.error(f'expected a score of case "{spec.id}", got none')
-        score = _case_score(case_scores[spec.id])
-        record = records.get((name, spec.id))
-        results.append(_case_result(spec, score, record) if record else _without_record(spec, score))
+    results = records.of(name, scored)
     return Submission(
         id=name,
         title=node.optional_text("title") or name,
@@ -208,7 +245,7 @@ def _submission(folder: Path, node: Node, scored: Node, specs: dict[str, CaseSpe
         over_threshold=scored.required_integer("over_threshold"),
         threshold_cases=scored.required_integer("threshold_cases"),
         speed_measured=bool(scored.flag("speed_measured")),
-        cases=tuple(results),
+        cases=results,
         idea=node.optional_text("idea"),
         counts=scored.flag("counts") is not False,
     )
@@ -244,7 +281,7 @@ def _without_record(spec: CaseSpec, score: CaseScore) -> CaseResult:
     )
 
 
-def _case_result(spec: CaseSpec, score: CaseScore, record: Node) -> CaseResult:
+def _case_result(spec: CaseSpec, score: CaseScore, record: Node, device: Mapping[str, Any]) -> CaseResult:
     outcome = record.child("outcome")
     if outcome.text("verdict") != score.verdict:
         raise record.error(
@@ -275,7 +312,7 @@ def _case_result(spec: CaseSpec, score: CaseScore, record: Node) -> CaseResult:
         counters=counters.value if counters else None,
         estimate=estimate.optional_text("text") if estimate else "",
         diagnostics=tuple(_diagnostic(n) for n in record.children("diagnostics")),
-        device=_mapping(record, "device"),
+        device=device,
         dataset_hash=record.child("case").optional_text("dataset_hash"),
         seed_commitment=record.optional_text("seed_commitment"),
         recorded_at=record.optional_text("recorded_at") or record.optional_text("started_at"),

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from warpgrade_reports.untrusted import files_below, read_plain
 
@@ -47,8 +48,7 @@ _KEPT = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A token as it is compared, and its line."""
 
     text: str
@@ -81,7 +81,7 @@ def fingerprints(found: list[Token], gram: int = GRAM, window: int = WINDOW) -> 
     for start in range(max(1, len(hashes) - window + 1)) if hashes else ():
         here = hashes[start : start + window]
         least = min(here)
-        place = start + max(i for i, value in enumerate(here) if value == least)
+        place = start + len(here) - 1 - here[::-1].index(least)
         if place != last:
             kept.setdefault(least, place)
             last = place
@@ -103,9 +103,9 @@ def print_of(name: str, folder: Path) -> Print:
         content = read_plain(file, _MAX_BYTES) if file.suffix in _SUFFIXES else None
         if content is None:
             continue
-        found = tokens(content.decode("utf-8", errors="replace"))
+        found, path = tokens(content.decode("utf-8", errors="replace")), str(file.relative_to(folder))
         for value, index in fingerprints(found).items():
-            places.setdefault(value, (str(file.relative_to(folder)), found[index].line))
+            places.setdefault(value, (path, found[index].line))
     return Print(name, places)
 
 

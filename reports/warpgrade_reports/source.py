@@ -20,6 +20,11 @@ class ReportInputError(Exception):
 
     def __init__(self, place: str, problem: str, next_step: str) -> None:
         super().__init__(f"{place}: {problem}; next: {next_step}")
+        self._parts = (place, problem, next_step)
+
+    def __reduce__(self) -> tuple[type[ReportInputError], tuple[str, str, str]]:
+        """What another process needs to raise it again."""
+        return type(self), self._parts
 
 
 def kind_of(value: object) -> str:
@@ -148,6 +153,18 @@ def read_raw(path: Path, next_step: str) -> str:
     """A file's text as it is; bytes that are no UTF-8 are replaced, not fatal: compilers print what students wrote."""
     try:
         return path.read_bytes().decode("utf-8", errors="replace")
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ReportInputError(str(path), f"expected a readable file, got: {reason}", next_step) from error
+
+
+def raw_lines(path: Path, next_step: str) -> Iterator[tuple[int, str]]:
+    """The lines of a file of JSON with their numbers, from 1, one in memory at a time; empty ones are left out."""
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield number, line.rstrip(b"\n").decode("utf-8", errors="replace")
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ReportInputError(str(path), f"expected a readable file, got: {reason}", next_step) from error

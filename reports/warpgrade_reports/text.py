@@ -14,6 +14,7 @@ T = TypeVar("T")
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _PLANES = 17
+_SEEN = bytes(range(0x20, 0x7F)) + b"\t\n"
 # Controls but newline and tab; the property Bidi_Control; the separators of lines and paragraphs; noncharacters; and
 # halves of surrogates, which "\ud800" in JSON becomes.
 _UNFIT = re.compile(
@@ -47,7 +48,10 @@ def plain_json(value: T) -> T:
 
 def is_plain_json(text: str) -> bool:
     """Whether nothing in this text of JSON has to be made plain: quicker than to look at each value."""
-    return "\\u" not in text and _UNFIT.search(text) is None
+    if "\\u" in text:
+        return False
+    rest = text.encode("utf-8", "surrogatepass").translate(None, _SEEN)  # what is left is little, or nothing
+    return not rest or _UNFIT.search(rest.decode("utf-8", "surrogatepass")) is None
 
 
 def lines_of(text: str) -> list[str]:

@@ -344,7 +344,7 @@ json score_run(const RunFolder& folder, const std::optional<fs::path>& policy_fi
     write_text(folder.root() / "policy.yaml", read_text(*policy_file));
   }
   const Policy policy = policy_of(folder, run);
-  const json scores = score(policy, run, folder.read_records());
+  const json scores = score_by_submission(policy, run, folder.records_of(run, score_fields()));
   write_text(folder.scores_file(), json_text(scores, 1) + "\n");
   return scores;
 }

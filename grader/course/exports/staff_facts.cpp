@@ -47,17 +47,23 @@ std::string missing_source(const RunParts& parts, const std::string& submission)
 
 }  // namespace
 
-json staff_facts(const RunParts& parts, const Policy& policy, const std::string& submission) {
+StaffFacts::StaffFacts(const RunParts& parts, const Policy& policy)
+    : parts_(parts), zone_(TimeZone::named(policy.timezone)) {
+  for (const json& scored : parts.scores.at("submissions")) scored_.emplace(scored.at("id"), &scored);
+  for (const json& handed_in : parts.run.at("submissions"))
+    handed_in_.emplace(handed_in.at("id"), &handed_in);
+}
+
+json StaffFacts::of(const std::string& submission) const {
   json facts = json::object();
-  for (const json& scored : parts.scores.at("submissions"))
-    if (scored.at("id") == submission) add_case_facts(scored, facts);
-  for (const json& handed_in : parts.run.at("submissions")) {
-    if (handed_in.at("id") != submission) continue;
-    const std::string why = missing_source(parts, submission);
+  if (const auto scored = scored_.find(submission); scored != scored_.end())
+    add_case_facts(*scored->second, facts);
+  if (const auto found = handed_in_.find(submission); found != handed_in_.end()) {
+    const json& handed_in = *found->second;
+    const std::string why = missing_source(parts_, submission);
     if (!why.empty() && !handed_in.contains("refused")) facts["no_source"] = why;
     const auto at = parse_time(handed_in.value("submitted_at", ""));
-    if (at && handed_in.value("time_is_claimed", false))
-      facts["claimed_time"] = TimeZone::named(policy.timezone).text(*at);
+    if (at && handed_in.value("time_is_claimed", false)) facts["claimed_time"] = zone_.text(*at);
   }
   return facts;
 }

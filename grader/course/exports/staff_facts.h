@@ -2,15 +2,29 @@
 // class list themselves, whatever the policy hides.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "course/feedback/view.h"
+#include "course/ingest/times.h"
 
 namespace warpgrade {
 
-// {no_source, no_kernel, cpu_only, near, claimed_time} of the submission with this id, those that apply: see
-// warpgrade.people.v1 in reports/warpgrade_reports/people.py. `near`: cases whose interval holds the
-// threshold, or whose speed-up differs from it by at most 3 %.
-nlohmann::json staff_facts(const RunParts& parts, const Policy& policy, const std::string& submission);
+// Of a run, whose parts outlive this.
+class StaffFacts {
+ public:
+  StaffFacts(const RunParts& parts, const Policy& policy);
+
+  // {no_source, no_kernel, cpu_only, near, claimed_time} of the submission with this id, those that apply:
+  // see warpgrade.people.v1 in reports/warpgrade_reports/people.py. `near`: cases whose interval holds the
+  // threshold, or whose speed-up differs from it by at most 3 %.
+  nlohmann::json of(const std::string& submission) const;
+
+ private:
+  const RunParts& parts_;
+  TimeZone zone_;
+  std::map<std::string, const nlohmann::json*> scored_, handed_in_;  // by submission
+};
 
 }  // namespace warpgrade

@@ -79,6 +79,8 @@ class Viewer {
   Viewer(const Policy& policy, const RunParts& parts)
       : policy_(policy), parts_(parts), zone_(TimeZone::named(policy.timezone)) {
     for (const json& spec : parts.run.at("cases")) sets_[spec.at("id")] = spec.value("set", "");
+    for (const json& submission : list(parts.run, "submissions"))
+      notes_.emplace(submission.value("id", ""), &list(submission, "notes"));
     for (const json& record : parts.records) {
       records_[{record.at("submission").at("id"), record.at("case").at("id")}] = &record;
     }
@@ -165,9 +167,8 @@ class Viewer {
 
   // What of the hand-in was read otherwise than it was handed in, or left out: sentences.
   json notes_of(const std::string& id) const {
-    for (const json& submission : list(parts_.run, "submissions"))
-      if (submission.value("id", "") == id) return list(submission, "notes");
-    return json::array();
+    const auto found = notes_.find(id);
+    return found == notes_.end() ? json::array() : *found->second;
   }
 
   // Refused attempts of a student for whom another one counts.
@@ -276,6 +277,7 @@ class Viewer {
   const RunParts& parts_;
   TimeZone zone_;
   std::map<std::string, std::string> sets_;
+  std::map<std::string, const json*> notes_;  // by submission
   std::map<std::pair<std::string, std::string>, const json*> records_;
   std::map<std::string, const json*> people_;
   std::map<std::string, json> refusals_;           // by submission
@@ -316,6 +318,12 @@ std::vector<std::string> members_of(const json& scored) {
 }
 
 }  // namespace
+
+const Fields& view_fields() {
+  static const Fields fields{"submission/id", "case/id",     "outcome",           "pattern",
+                             "mismatches",    "diagnostics", "counters/findings", "timing/median_us"};
+  return fields;
+}
 
 std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
                                  const std::map<std::string, std::string>& names,

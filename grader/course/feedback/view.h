@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "course/record/record_text.h"
 #include "course/score/policy.h"
 
 namespace warpgrade {
@@ -18,9 +19,12 @@ namespace warpgrade {
 struct RunParts {
   std::filesystem::path folder;
   nlohmann::json run, scores;
-  std::vector<nlohmann::json> records;
-  nlohmann::json class_list;  // null without submissions.json
+  std::vector<nlohmann::json> records;  // of each the fields that view_fields() names, or more
+  nlohmann::json class_list;            // null without submissions.json
 };
+
+// Of a record, what a view may show of an open case; no other field is read.
+const Fields& view_fields();
 
 // A student's current grade in the lab, as the gradebook knows it.
 struct FinalPoints {

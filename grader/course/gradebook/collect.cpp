@@ -153,6 +153,12 @@ std::vector<Row> student_rows(const Value& run, const CollectedRun& collected) {
 
 }  // namespace
 
+const Fields& row_fields() {
+  static const Fields fields{"submission/id",    "case/id", "outcome/reason", "outcome/message",
+                             "timing/median_us", "wall_s",  "checksum"};
+  return fields;
+}
+
 RunRows rows_of(const CollectedRun& collected) {
   const Value run = text_value(collected.run, "run");
   RunRows rows;

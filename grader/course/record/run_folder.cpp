@@ -1,6 +1,8 @@
 #include "course/record/run_folder.h"
 
-#include <sstream>
+#include <fstream>
+#include <map>
+#include <memory>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -27,6 +29,11 @@ json read_json(const fs::path& path) {
                      path.string());
   }
   return value;
+}
+
+// Less the newline behind the last line.
+std::string_view trimmed(std::string_view text) {
+  return text.substr(0, text.find_last_not_of('\n') + 1);
 }
 
 fs::path fault_file(const fs::path& case_file) {
@@ -121,56 +128,109 @@ bool RunFolder::has_record(const std::string& id, const std::string& case_id) co
   return fs::exists(case_file(id, case_id));
 }
 
-// A published set has its records in one file only.
-std::vector<json> RunFolder::read_collected() const {
-  std::vector<json> records;
-  std::istringstream lines(read_text(records_file()));
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty()) continue;
-    const std::string place = fmt::format("{}:{}", records_file().string(), records.size() + 1);
-    json record = json::parse(line, nullptr, false);
-    if (record.is_discarded())
-      throw UsageError("{}: this is not a record in JSON; use the file as it was written", place);
-    if (!checksum_holds(record)) {
-      throw UsageError("{}: changed after it was written: its checksum does not match", place);
-    }
-    records.push_back(std::move(record));
+void RunFolder::each_collected(const std::function<void(std::string_view line, int number)>& visit) const {
+  std::ifstream lines(records_file(), std::ios::binary);
+  if (!lines) throw UsageError("cannot read {}", records_file().string());
+  int number = 0;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) visit(line, ++number);
+}
+
+json RunFolder::read_line(std::string_view line, int number, const Fields& fields) const {
+  if (auto record = sealed_fields(line, fields)) return std::move(*record);
+  const std::string place = fmt::format("{}:{}", records_file().string(), number);
+  const json record = json::parse(line, nullptr, false);
+  if (record.is_discarded())
+    throw UsageError("{}: this is not a record in JSON; use the file as it was written", place);
+  if (!checksum_holds(record))
+    throw UsageError("{}: changed after it was written: its checksum does not match", place);
+  return only_fields(record, fields);
+}
+
+bool RunFolder::is_one_file() const {
+  return !fs::exists(root_ / "cases") && fs::exists(records_file());
+}
+
+std::optional<fs::path> RunFolder::record_file(const std::string& id, const std::string& case_id) const {
+  for (const fs::path& file : {case_file(id, case_id), fault_file(case_file(id, case_id))})
+    if (fs::exists(file)) return file;
+  return std::nullopt;
+}
+
+json RunFolder::read_file(const fs::path& path, const Fields& fields) const {
+  const std::string text = read_text(path);
+  if (auto record = sealed_fields(trimmed(text), fields)) return std::move(*record);
+  const json record = read_json(path);
+  if (!checksum_holds(record)) {
+    throw UsageError(
+        "{} was changed after it was written: its checksum does not match; move it away and run the "
+        "same command again to redo it",
+        path.string());
   }
-  return records;
+  return only_fields(record, fields);
 }
 
-std::vector<json> RunFolder::read_records() const {
-  std::vector<json> records = read_sealed();
-  for (json& record : records) make_plain(record);
-  return records;
+// The record as it was written, which its checksum is of.
+std::string RunFolder::sealed_line(const fs::path& path) const {
+  std::string text = read_text(path);
+  text.resize(trimmed(text).size());
+  return sealed_fields(text, {"checksum"}) ? text : canonical(read_file(path, {}));
 }
 
-std::vector<json> RunFolder::read_sealed() const {
+std::vector<json> RunFolder::read_records(const Fields& fields) const {
   const json run = read_run();
-  if (!fs::exists(root_ / "cases") && fs::exists(records_file())) return read_collected();
   std::vector<json> records;
-  for (const json& submission : run.at("submissions")) {
-    for (const json& spec : run.at("cases")) {
-      fs::path path = case_file(submission.at("id"), spec.at("id"));
-      if (!fs::exists(path)) path = fault_file(path);
-      if (!fs::exists(path)) continue;
-      json record = read_json(path);
-      if (!checksum_holds(record)) {
-        throw UsageError(
-            "{} was changed after it was written: its checksum does not match; move it away and run the "
-            "same command again to redo it",
-            path.string());
-      }
-      records.push_back(std::move(record));
-    }
+  if (is_one_file()) {
+    each_collected([&](std::string_view line, int number) {
+      records.push_back(read_line(line, number, fields));
+      make_plain(records.back());
+    });
+    return records;
+  }
+  for (const json& submission : run.at("submissions"))
+    for (json& record : read_files(run, submission.at("id"), fields)) records.push_back(std::move(record));
+  return records;
+}
+
+std::vector<json> RunFolder::read_files(const json& run, const std::string& submission,
+                                        const Fields& fields) const {
+  std::vector<json> records;
+  for (const json& spec : run.at("cases")) {
+    const auto file = record_file(submission, spec.at("id"));
+    if (!file) continue;
+    records.push_back(read_file(*file, fields));
+    make_plain(records.back());
   }
   return records;
+}
+
+RecordsOf RunFolder::records_of(const json& run, const Fields& fields) const {
+  if (!is_one_file()) {
+    return [folder = *this, &run, fields](const std::string& submission) {
+      return folder.read_files(run, submission, fields);
+    };
+  }
+  // A published set: one file of few submissions, in any order.
+  Fields known = fields;
+  if (!known.empty()) known.emplace_back("submission/id");
+  auto by_submission = std::make_shared<std::map<std::string, std::vector<json>>>();
+  for (json& record : read_records(known))
+    (*by_submission)[record.at("submission").at("id")].push_back(std::move(record));
+  return [by_submission](const std::string& submission) { return (*by_submission)[submission]; };
 }
 
 void RunFolder::collect() const {
-  std::string lines;
-  for (const json& record : read_sealed()) lines += canonical(record) + "\n";
-  write_text(records_file(), lines);
+  const json run = read_run();
+  if (!is_one_file()) {
+    write_text(records_file(), [&](const AddText& add) {
+      for (const json& submission : run.at("submissions"))
+        for (const json& spec : run.at("cases"))
+          if (const auto file = record_file(submission.at("id"), spec.at("id")))
+            add(sealed_line(*file) + "\n");
+    });
+  } else {
+    each_collected([&](std::string_view line, int number) { read_line(line, number, {"checksum"}); });
+  }
   collect_events(*this);
 }
 

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "course/record/record_text.h"
 
 namespace warpgrade {
 
@@ -50,15 +54,25 @@ class RunFolder {
 
   // All case records in the run's order of submissions and cases; faults only where no verdict stands.
   // Throws UsageError for a file that is damaged, naming it. Where there are no case files (a published
-  // set), those of records.jsonl. Their texts are plain, whatever an older version let in.
-  std::vector<nlohmann::json> read_records() const;
+  // set), those of records.jsonl. Their texts are plain, whatever an older version let in. With `fields`
+  // only these of each record: all records of a class are far larger than its scores.
+  std::vector<nlohmann::json> read_records(const Fields& fields = {}) const;
+  // The same one submission after another, so that no more than that is in memory; `run`, as read_run()
+  // gives it, outlives what is returned.
+  RecordsOf records_of(const nlohmann::json& run, const Fields& fields) const;
 
   // Merges the case files into records.jsonl, and the processes' events into events.jsonl.
   void collect() const;
 
  private:
-  std::vector<nlohmann::json> read_sealed() const;  // as they were written, which their checksums are of
-  std::vector<nlohmann::json> read_collected() const;
+  bool is_one_file() const;  // a published set
+  void each_collected(const std::function<void(std::string_view line, int number)>& visit) const;
+  nlohmann::json read_line(std::string_view line, int number, const Fields& fields) const;
+  std::optional<std::filesystem::path> record_file(const std::string& id, const std::string& case_id) const;
+  nlohmann::json read_file(const std::filesystem::path& path, const Fields& fields) const;
+  std::vector<nlohmann::json> read_files(const nlohmann::json& run, const std::string& submission,
+                                         const Fields& fields) const;
+  std::string sealed_line(const std::filesystem::path& path) const;
 
   std::filesystem::path root_;
 };

@@ -360,11 +360,22 @@ std::string writers_note(const json& record) {
   return written->at("kernels") == 0 && !filled ? "no kernel was launched" : "";
 }
 
+const Fields& score_fields() {
+  static const Fields fields{"submission/id",  "case/id",          "outcome/verdict",
+                             "outcome/reason", "outcome/message",  "outputs_by",
+                             "ratios",         "ratios_with_host", "device/name"};
+  return fields;
+}
+
 json score(const Policy& policy, const json& run, const std::vector<json>& records) {
-  std::map<std::string, std::map<std::string, const json*>> by_submission;
-  for (const json& record : records) {
-    by_submission[record.at("submission").at("id")][record.at("case").at("id")] = &record;
-  }
+  std::map<std::string, std::vector<json>> by_submission;
+  for (const json& record : records)
+    by_submission[record.at("submission").at("id")].push_back(only_fields(record, score_fields()));
+  return score_by_submission(policy, run,
+                             [&](const std::string& submission) { return by_submission[submission]; });
+}
+
+json score_by_submission(const Policy& policy, const json& run, const RecordsOf& records_of) {
   // Speed counts in a run that measures it: on a GPU, with at least one case that has a threshold.
   bool speed_measured = false;
   for (const json& spec : run.at("cases")) {
@@ -372,10 +383,17 @@ json score(const Policy& policy, const json& run, const std::vector<json>& recor
                       is_of_maximum(policy, spec) &&
                       policy.thresholds_for(device_of(run)).of(spec).has_value();
   }
+  // Who is judged on another model than the thresholds' is told so.
+  std::string note = policy.thresholds_note(device_of(run));
   json submissions = json::array();
   for (const json& submission : run.at("submissions")) {
-    submissions.push_back(
-        score_submission(policy, run, submission, by_submission[submission.at("id")], speed_measured));
+    const std::vector<json> records = records_of(submission.at("id"));
+    std::map<std::string, const json*> by_case;
+    for (const json& record : records) {
+      by_case[record.at("case").at("id")] = &record;
+      if (note.empty()) note = policy.thresholds_note(device_of(run, &record));
+    }
+    submissions.push_back(score_submission(policy, run, submission, by_case, speed_measured));
     apply_late_rules(policy, submissions.back());
   }
   choose_attempts(run.value("attempts", "best"), submissions);
@@ -388,12 +406,7 @@ json score(const Policy& policy, const json& run, const std::vector<json>& recor
               {"submissions", std::move(submissions)}};
   if (!policy.bonus.empty()) scores["max_bonus"] = max_bonus(policy, run.at("cases"));
   if (policy.late) scores["late_rules"] = late_rules_json(*policy.late);
-  if (!speed_measured) return scores;
-  // Who is judged on another model than the thresholds' is told so.
-  std::string note = policy.thresholds_note(device_of(run));
-  for (const json& record : records)
-    if (note.empty()) note = policy.thresholds_note(device_of(run, &record));
-  if (!note.empty()) scores["thresholds_note"] = note;
+  if (speed_measured && !note.empty()) scores["thresholds_note"] = note;
   return scores;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "course/record/record_text.h"
 #include "course/score/policy.h"
 
 namespace warpgrade {
@@ -13,6 +14,11 @@ namespace warpgrade {
 // warpgrade.scores.v1.
 nlohmann::json score(const Policy& policy, const nlohmann::json& run,
                      const std::vector<nlohmann::json>& records);
+// The same, of records that are asked for one submission after another.
+nlohmann::json score_by_submission(const Policy& policy, const nlohmann::json& run,
+                                   const RecordsOf& records_of);
+// Of a record, what points follow from; no other field is read.
+const Fields& score_fields();
 
 // That an accepted case's outputs are the host's work, in words for its student; empty: a kernel wrote them,
 // or nobody knows (older records, `grade --direct`).
