@@ -431,7 +431,7 @@ def test_libreoffice_opens_the_csv_with_every_name_intact(
 
 
 def test_two_hundred_submissions_take_less_than_half_a_minute_of_two_cores(tmp_path: Path) -> None:
-    """Processor time, so that a busy machine is not at fault; bench_class.py measures the clock on the wall."""
+    """Processor time, so that a busy machine is not at fault; `scripts/measure thousands` has the clock on the wall."""
     folder = SyntheticClass(students=200).write(tmp_path / "run")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     for command in (["collect", folder, "--gradebook", tmp_path / "book"], ["export", folder]):

@@ -86,7 +86,8 @@ def rounded(value):
 class SyntheticClass(SyntheticRun):
     """A run of `warpgrade batch`: SyntheticRun with students, teams, sets of cases, real policy, sources, events."""
 
-    def __init__(self, students=12, seed=1, graphs=None, faults=0.25):
+    def __init__(self, students=12, seed=1, graphs=None, faults=0.25, first=0):
+        self.first = first  # the number of the first student, of a part of a larger class
         self.people_random = random.Random(seed + 1000)
         super().__init__("cuda", students, seed, "class", list(GRAPHS) if graphs is None else graphs, faults)
         self.sources = self._sources()
@@ -103,7 +104,7 @@ class SyntheticClass(SyntheticRun):
     def _submissions(self, students):
         found = super()._submissions(students)
         rng = self.people_random
-        for index, submission in enumerate([s for s in found if s["role"] == "student"]):
+        for index, submission in enumerate([s for s in found if s["role"] == "student"], start=self.first):
             student = f"s{index:04d}"
             submission.update(id=student, student=student, members=[student], attempt=rng.choice([1, 1, 1, 2, 3]))
             submission["title"] = PEOPLE[index] if index < len(PEOPLE) else f"Student {index:03d}"

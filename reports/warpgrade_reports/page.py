@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -211,9 +211,9 @@ def _render_index(
         matrix=_matrix(run, shown, anchors),
         courses=Markup(courses.html_table(courses.lines_of(run))),  # noqa: S704 - courses.py escapes every text
         figures=_figures(run, as_files=bool(parts)),
-        counter_rows=[
-            _counter_row(s, run, anchors) for s in (run.staff if parts else (*run.students, *run.staff))
-        ] if run.on_emulator else [],
+        counter_rows=[_counter_row(s, run, anchors) for s in (run.staff if parts else (*run.students, *run.staff))]
+        if run.on_emulator
+        else [],
         journey=Markup(draw_journey(journey)) if journey else "",  # noqa: S704 - journey_view.py escapes every text
         cases=[_case_line(run, spec) for spec in run.cases],
         submissions=views,
@@ -410,7 +410,7 @@ def _figures(run: Run, *, as_files: bool) -> dict[str, Any]:
 
     def drawn(chart: Chart) -> Markup:
         if as_files and not chart.empty:
-            picture = '<figure class="chart"><img src="plots/{}.png" alt="{}" loading="lazy" style="max-width:100%"></figure>'
+            picture = '<figure class="chart"><img src="plots/{}.png" alt="{}" loading="lazy" width="100%"></figure>'
             return Markup(picture).format(chart.slug, chart.title)  # noqa: S704 - format() escapes both
         return Markup(svg.draw(chart))  # noqa: S704 - svg.py escapes every text
 

@@ -1,5 +1,5 @@
-// A record as the text that its file holds: most of it are samples, which few readers want. So its checksum is
-// of the text, and of its fields those that are asked for become values.
+// A record as the text that its file holds: most of it are samples, which few readers want. So its checksum
+// is of the text, and of its fields those that are asked for become values.
 #pragma once
 
 #include <functional>

@@ -369,8 +369,7 @@ const Fields& score_fields() {
 
 json score(const Policy& policy, const json& run, const std::vector<json>& records) {
   std::map<std::string, std::vector<json>> by_submission;
-  for (const json& record : records)
-    by_submission[record.at("submission").at("id")].push_back(only_fields(record, score_fields()));
+  for (const json& record : records) by_submission[record.at("submission").at("id")].push_back(record);
   return score_by_submission(policy, run,
                              [&](const std::string& submission) { return by_submission[submission]; });
 }

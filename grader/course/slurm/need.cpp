@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kJudgeMb = 2048, kJudgeOnGpuMb = 8192;
 // What judge/compile/workshop.cpp lets a compiler have, and the process that starts it.
 constexpr std::size_t kCompilerMb = 8192, kCompileTaskMb = 512;
+// Of the aggregator: its programs and libraries, and what each record adds while the largest pages are made.
+constexpr std::size_t kAggregateMb = 512, kRecordKb = 32;
 // Of a case, beside the submission's calls: inputs, oracle, checks, baselines.
 constexpr double kCaseOwn_s = 120;
 // A task's start, its datasets, and a reserve.
@@ -25,10 +27,9 @@ void require_memory(const SiteTask& task, const Need& need, const std::string& k
   const std::size_t given = *memory_mb(task.memory);  // site.cpp has checked the word
   if (given == 0 || given >= need.memory_mb) return;
   throw UsageError(
-      "{}: {}: memory: {} is less than such a task needs: {}. Give at least {}M or leave `memory:` out; "
-      "lower "
-      "`limits` in the policy where submissions need less",
-      file, kind, task.memory, need.memory_sum, need.memory_mb);
+      "{}: {}: memory: {} is less than such a task needs: {}. Give at least {}M or leave `memory:` out{}",
+      file, kind, task.memory, need.memory_sum, need.memory_mb,
+      kind == "aggregate" ? "" : "; lower `limits` in the policy where submissions need less");
 }
 
 void require_time(const SiteTask& task, const Need& need, const std::string& kind, const std::string& file,
@@ -84,12 +85,27 @@ Need need_of_compile(const RoundWork& work) {
   return need;
 }
 
-SiteTask with_need(SiteTask task, const Need& need, const std::string& kind, const std::string& file,
-                   double most_s, int memory_times) {
+Need need_of_aggregate(std::size_t records) {
+  constexpr std::size_t kKbOfMb = 1024;
+  const std::size_t of_records = (records * kRecordKb + kKbOfMb - 1) / kKbOfMb;
+  Need need;
+  need.memory_mb = kAggregateMb + of_records;
+  need.memory_sum = fmt::format("{} MiB for its programs + {} MiB for {} records ({} KiB each) = {} MiB",
+                                kAggregateMb, of_records, records, kRecordKb, need.memory_mb);
+  return need;
+}
+
+SiteTask with_memory(SiteTask task, const Need& need, const std::string& kind, const std::string& file) {
   if (!task.memory.empty())
     require_memory(task, need, kind, file);
   else
     task.memory = fmt::format("{}M", need.memory_mb);
+  return task;
+}
+
+SiteTask with_need(SiteTask task, const Need& need, const std::string& kind, const std::string& file,
+                   double most_s, int memory_times) {
+  task = with_memory(std::move(task), need, kind, file);
   if (const std::size_t given = *memory_mb(task.memory); given > 0 && memory_times > 1)
     task.memory = fmt::format("{}M", given * static_cast<std::size_t>(memory_times));
   require_time(task, need, kind, file, most_s);

@@ -30,6 +30,12 @@ struct Need {
 
 Need need_of_judge(const RoundWork& work);
 Need need_of_compile(const RoundWork& work);
+// Of who reads all records, scores them and makes everybody's pages: `scripts/measure thousands`. It has no
+// time of its own.
+Need need_of_aggregate(std::size_t records);
+
+// The site's task with the memory filled in where it says none, else refused where it is too little.
+SiteTask with_memory(SiteTask task, const Need& need, const std::string& kind, const std::string& file);
 
 // The site's task with memory and time filled in where it says none. `most_s` is the partition's limit, 0: it
 // has none; `memory_times` more memory is asked for because a task of the round before met its limit. Throws

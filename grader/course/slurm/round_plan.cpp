@@ -155,6 +155,7 @@ json Rounds::make_plan(int round, int chain_begin) {
 json Rounds::plan(int round, int chain_begin) {
   const json planned = make_plan(round, chain_begin);
   for (const char* kind : kKinds) task_of(kind, planned);  // throws where the site gives too little
+  aggregate_task();
   make_directories(folder_of(round) / "log");
   write_new_text(folder_of(round) / "plan.json", planned.dump(1) + "\n");
   return plan_file(round);
@@ -174,6 +175,13 @@ SiteTask Rounds::task_of(const char* kind, const json& planned) {
   if (const auto bad = excluded(planned); judges && !bad.empty())
     task.exclude += fmt::format("{}{}", task.exclude.empty() ? "" : ",", fmt::join(bad, ","));
   return task;
+}
+
+// With the memory that reading all records of the class takes.
+SiteTask Rounds::aggregate_task() const {
+  const json run = folder_.read_run();
+  const Need need = need_of_aggregate(run.at("submissions").size() * run.at("cases").size());
+  return with_memory(site_.task("aggregate"), need, "aggregate", site_.file);
 }
 
 std::vector<std::string> Rounds::task_options(const SiteTask& task, int round,
@@ -239,15 +247,16 @@ json Rounds::submit_all(int round, const json& planned, std::vector<std::string>
   submit_arrays(round, "judge", planned, ids["compile"].get<std::vector<std::string>>(), submitted,
                 ids["judge"]);
   std::vector<std::string> before = ids["judge"].get<std::vector<std::string>>();
+  const SiteTask task = aggregate_task();
   for (const char* what : {"aggregate", "guard"}) {
     const std::string log = fmt::format("{}.out", what);
     write_new_text(folder_of(round) / "log" / log, "");
-    std::vector<std::string> options = task_options(site_.aggregate, round, log);
+    std::vector<std::string> options = task_options(task, round, log);
     options.push_back(fmt::format("--dependency=afterany:{}", fmt::join(before, ":")));
     try {
       submitted.push_back(cluster_.submit(name_of(round, what), options, script_words(round, what, 0)));
     } catch (const SbatchRefusal& refusal) {
-      throw UsageError(refusal_text(refusal.what(), site_.aggregate, "aggregate", site_.file));
+      throw UsageError(refusal_text(refusal.what(), task, "aggregate", site_.file));
     }
     ids[what] = submitted.back();
     before = {submitted.back()};
@@ -309,7 +318,7 @@ std::string Rounds::rehearse() {
                               : std::string(kind) == "judge" ? plan.judge.size()
                                                              : plan.compile.size();
     if (tasks == 0) continue;
-    const SiteTask task = is_array ? task_of(kind, planned) : site_.aggregate;
+    const SiteTask task = is_array ? task_of(kind, planned) : aggregate_task();
     std::vector<std::string> options = is_array ? array_options(task, round + 1, kind, parts.front())
                                                 : task_options(task, round + 1, "aggregate.out");
     const fs::path script = scratch.path() / (std::string(kind) + ".sh");

@@ -72,6 +72,7 @@ class Rounds {
   nlohmann::json plan(int round, int chain_begin);
   nlohmann::json make_plan(int round, int chain_begin);
   SiteTask task_of(const char* kind, const nlohmann::json& planned);
+  SiteTask aggregate_task() const;  // of the guard as well
   int memory_times(int round, const nlohmann::json& planned);
   std::string submit(int round);
   nlohmann::json submit_all(int round, const nlohmann::json& planned, std::vector<std::string>& submitted);

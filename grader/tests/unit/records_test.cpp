@@ -1,9 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/toolchain.h"
+#include "course/batch/class_run.h"
+#include "course/feedback/view.h"
 #include "course/record/run_folder.h"
 #include "score_support.h"
 
@@ -58,6 +63,68 @@ TEST(Records, AFaultGivesWayToAVerdict) {
   folder.add_record(record("cora-k32", "accepted"));
   EXPECT_EQ(folder.read_records().size(), 1u);
   EXPECT_EQ(folder.read_records().at(0).at("outcome").at("verdict"), "accepted");
+}
+
+// The published sets: records as judges wrote them, of every lab.
+std::vector<std::filesystem::path> published_sets() {
+  std::vector<std::filesystem::path> sets;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(project_root() / "reports/published"))
+    if (entry.path().filename() == "records.jsonl") sets.push_back(entry.path().parent_path());
+  std::sort(sets.begin(), sets.end());
+  return sets;
+}
+
+TEST(Records, FieldsOfATextAreThoseOfTheWholeRecord) {
+  const Fields fields{"submission/id", "outcome",           "ratios", "counters/findings", "timing/median_us",
+                      "no such field", "case/shape/max_row"};
+  std::size_t compared = 0;
+  for (const auto& set : published_sets()) {
+    std::ifstream lines(set / "records.jsonl");
+    for (std::string line; std::getline(lines, line); ++compared) {
+      const json whole = json::parse(line);
+      const auto found = sealed_fields(line, fields);
+      ASSERT_TRUE(found) << set;
+      ASSERT_EQ(*found, only_fields(whole, fields)) << set;
+      ASSERT_EQ(sealed_fields(line, {}), whole) << set;
+    }
+  }
+  EXPECT_GT(compared, 1000u);
+}
+
+TEST(Records, ATextWithBracketsAndQuotesHidesNoField) {
+  const json sealed =
+      with_checksum({{"a", {{"text", "}],\"z\":1,\\"}, {"b", {1, 2}}}}, {"list", {"]", "{"}}, {"z", 2}});
+  const std::string text = sealed.dump();
+  EXPECT_EQ(sealed_fields(text, {"a/text", "z"}), (json{{"a", {{"text", "}],\"z\":1,\\"}}}, {"z", 2}}));
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    std::string changed = text;
+    changed[at] = changed[at] == 'x' ? 'y' : 'x';
+    EXPECT_FALSE(sealed_fields(changed, {"z"})) << changed;
+    EXPECT_FALSE(sealed_fields(text.substr(0, at), {"z"})) << at;
+  }
+}
+
+// Who reads a field that is not listed would get nothing, where the record has it.
+TEST(Records, PointsAndViewsReadNoOtherFieldsThanTheyName) {
+  for (const auto& set : published_sets()) {
+    const RunFolder folder(set);
+    RunParts parts;
+    parts.folder = set;
+    parts.run = folder.read_run();
+    Policy policy = policy_of(folder, parts.run);
+    for (const json& spec : parts.run.at("cases")) policy.visibility.open_sets.insert(spec.value("set", ""));
+    policy.visibility.speed = true;
+    for (json& submission : parts.run["submissions"]) submission["role"] = "student";
+    parts.records = folder.read_records();
+    parts.scores = score(policy, parts.run, parts.records);
+    ASSERT_EQ(score_by_submission(policy, parts.run, folder.records_of(parts.run, score_fields())),
+              parts.scores)
+        << set;
+    const auto whole = feedback_views(policy, parts, {}, {}, "");
+    parts.records = folder.read_records(view_fields());
+    ASSERT_EQ(feedback_views(policy, parts, {}, {}, ""), whole) << set;
+  }
 }
 
 }  // namespace

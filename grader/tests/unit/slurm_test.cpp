@@ -179,6 +179,22 @@ TEST(SlurmNeed, TheSiteMaySayMoreAndNeverLess) {
   EXPECT_THROW(with_need(task, need, "judge", "site.yaml", 0, 1), UsageError);
 }
 
+TEST(SlurmNeed, TheAggregatorsMemoryFollowsTheRecords) {
+  EXPECT_EQ(need_of_aggregate(0).memory_mb, 512u);
+  EXPECT_EQ(need_of_aggregate(26'000).memory_mb, 512u + 813u);
+  EXPECT_EQ(need_of_aggregate(130'000).memory_mb, 512u + 4063u);
+  const Need need = need_of_aggregate(26'000);
+  SiteTask task;
+  EXPECT_EQ(with_memory(task, need, "aggregate", "site.yaml").memory, "1325M");
+  task.memory = "1G";
+  try {
+    with_memory(task, need, "aggregate", "site.yaml");
+    FAIL() << "1 GiB was taken for a thousand students";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("26000 records"), std::string::npos) << error.what();
+  }
+}
+
 TEST(SlurmNeed, TimeFollowsTheBudgetsUpToThePartitionsLimit) {
   const Need need = need_of_judge(usual_work());
   EXPECT_EQ(need.least_s, 120 + 120 + 180 + 120);
