@@ -3,8 +3,8 @@
 #pragma once
 
 // memcheck, then what ends or refuses a kernel, synccheck (early_exit is a note: barriers do not wait for
-// threads that have returned), racecheck (aliased_shared is a note: one array may be meant), initcheck,
-// leakcheck, calls of the host.
+// threads that have returned), racecheck (aliased_shared is a note: one array may be meant; unordered is of
+// commands in streams), initcheck, leakcheck, calls of the host.
 #define WARPEMU_FINDINGS(X) \
   X(out_of_bounds)          \
   X(misaligned)             \
@@ -31,6 +31,7 @@
   X(aliased_shared)         \
   X(shared_race)            \
   X(global_race)            \
+  X(unordered)              \
   X(uninitialized_read)     \
   X(device_memory_leak)     \
   X(invalid_free)           \

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "backend/command_order.h"
 #include "backend/host_finding.h"
 #include "backend/leaks.h"
 #include "device/device_model.h"
@@ -217,20 +218,25 @@ void Emulated::report_leaks() {
   report_leaks_of_program();
 }
 
-cudaError_t Emulated::create_stream(unsigned, int, StreamId& stream) {
+cudaError_t Emulated::create_stream(unsigned flags, int, StreamId& stream) {
   stream = next_stream_++;
+  CommandOrder::instance().create_stream(stream, flags);
   return cudaSuccess;
 }
-cudaError_t Emulated::destroy_stream(StreamId) {
+cudaError_t Emulated::destroy_stream(StreamId stream) {
+  CommandOrder::instance().destroy_stream(stream);
   return cudaSuccess;
 }
-cudaError_t Emulated::synchronize_stream(StreamId) {
+cudaError_t Emulated::synchronize_stream(StreamId stream) {
+  CommandOrder::instance().host_waited_for(stream);
   return cudaSuccess;
 }
-cudaError_t Emulated::query_stream(StreamId) {
+cudaError_t Emulated::query_stream(StreamId stream) {
+  CommandOrder::instance().host_waited_for(stream);
   return cudaSuccess;
 }
 cudaError_t Emulated::synchronize_device() {
+  CommandOrder::instance().host_waited_for_all();
   return cudaSuccess;
 }
 
@@ -241,26 +247,32 @@ cudaError_t Emulated::create_event(unsigned, EventId& event) {
   return cudaSuccess;
 }
 cudaError_t Emulated::destroy_event(EventId event) {
+  CommandOrder::instance().destroy_event(event);
   std::lock_guard lock(event_mutex_);
   return events_.erase(event) == 1 ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
-cudaError_t Emulated::record_event(EventId event, StreamId) {
+cudaError_t Emulated::record_event(EventId event, StreamId stream) {
+  CommandOrder::instance().record_event(event, stream);
   std::lock_guard lock(event_mutex_);
   const auto found = events_.find(event);
   if (found == events_.end()) return cudaErrorInvalidResourceHandle;
   found->second = std::chrono::steady_clock::now();
   return cudaSuccess;
 }
-cudaError_t Emulated::wait_event(StreamId, EventId) {
+cudaError_t Emulated::wait_event(StreamId stream, EventId event) {
+  CommandOrder::instance().wait_event(stream, event);
   return cudaSuccess;
 }
-cudaError_t Emulated::synchronize_event(EventId) {
+cudaError_t Emulated::synchronize_event(EventId event) {
+  CommandOrder::instance().host_waited_for_event(event);
   return cudaSuccess;
 }
-cudaError_t Emulated::query_event(EventId) {
+cudaError_t Emulated::query_event(EventId event) {
+  CommandOrder::instance().host_waited_for_event(event);
   return cudaSuccess;
 }
 cudaError_t Emulated::elapsed(EventId start, EventId end, float& milliseconds) {
+  CommandOrder::instance().read_time(start, end);
   std::lock_guard lock(event_mutex_);
   const auto first = events_.find(start), last = events_.find(end);
   if (first == events_.end() || last == events_.end()) return cudaErrorInvalidResourceHandle;

@@ -73,6 +73,7 @@ class Emulated : public cudart::Backend {
   cudart::MemoryRange device_range() override;
   cudaError_t memory_info(uint64_t& free_bytes, uint64_t& total_bytes) override;
   cudaError_t copy(void* to, const void* from, uint64_t bytes, cudart::StreamId stream, bool waits) override;
+  cudaError_t copy_rows(const cudart::RowsCopy& copy, cudart::StreamId stream, bool waits) override;
   cudaError_t fill(const cudart::Fill& fill, cudart::StreamId stream) override;
 
   cudaError_t create_image(const cudart::Image& image, uint64_t& object) override;
@@ -107,6 +108,8 @@ class Emulated : public cudart::Backend {
   // nullptr for a number that is none, or a kernel that cannot run.
   Kernel* kernel_of(cudart::KernelId kernel);
   void set_sticky(cudaError_t error);
+  // Of release(), whatever still uses the memory.
+  static cudaError_t give_back(uint64_t address, std::span<const cudart::MemoryKind> kinds, const char* call);
 
   std::atomic<cudaError_t> sticky_{cudaSuccess};
   std::recursive_mutex code_mutex_;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "backend/command_order.h"
 #include "backend/emulated.h"
 #include "backend/nested_launches.h"
 #include "cudart/cluster.h"
@@ -318,6 +319,8 @@ cudaError_t Emulated::launch(const cudart::LaunchCall& call, std::span<const uin
   launch.params_address = buffers.params_address;
   launch.workspace_address = call.cooperative ? buffers.workspace_address : 0;
   launch.sequence = ++sequence;
+  CommandOrder::Launching command = CommandOrder::instance().begin_launch(call.stream);
+  launch.touched = command.recorder;
   std::memset(buffers.workspace, 0, kWorkspaceBytes);
   if (!parameters.empty()) std::memcpy(buffers.params, parameters.data(), parameters.size());
   std::optional<NestedKernels> runtime;
@@ -328,6 +331,7 @@ cudaError_t Emulated::launch(const cudart::LaunchCall& call, std::span<const uin
   Fault fault = run_launch(launch);
   if (fault == Fault::none && runtime) fault = run_nested(*this, launch, buffers.params, sequence);
   if (fault != Fault::none) set_sticky(static_cast<cudaError_t>(fault));
+  CommandOrder::instance().launched(std::move(command), kernel->name, kernel->program->title);
   return cudaSuccess;  // faults of the kernel surface at the next call, as on a GPU
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/command_order.h"
 #include "backend/emulated.h"
 #include "backend/host_finding.h"
 #include "backend/leaks.h"
@@ -93,6 +94,17 @@ uint8_t* host_view(uint64_t address, size_t bytes, const char* call, cudaError_t
   return a->host(address);
 }
 
+cudaError_t copy_row(uint64_t to, uint64_t from, uint64_t bytes) {
+  cudaError_t error = cudaSuccess;
+  uint8_t* target = host_view(to, bytes, "a copy", error);
+  const uint8_t* source = host_view(from, bytes, "a copy", error);
+  if (error != cudaSuccess) return error;
+  std::memmove(target, source, bytes);
+  DeviceMemory::instance().mark_initialized(to, bytes);
+  KernelCounters::instance().add_move(bytes, bytes);
+  return cudaSuccess;
+}
+
 cudaError_t fill_row(uint64_t address, const cudart::Fill& fill) {
   const uint64_t bytes = fill.width * fill.element_bytes;
   cudaError_t error = cudaSuccess;
@@ -118,11 +130,19 @@ cudaError_t Emulated::allocate(cudart::MemoryKind kind, uint64_t bytes, uint64_t
   return cudaSuccess;
 }
 
-cudaError_t Emulated::allocate_async(uint64_t bytes, cudart::StreamId, uint64_t& address) {
-  return allocate(cudart::MemoryKind::device, bytes, address);
+cudaError_t Emulated::allocate_async(uint64_t bytes, cudart::StreamId stream, uint64_t& address) {
+  const cudaError_t error = allocate(cudart::MemoryKind::device, bytes, address);
+  if (error == cudaSuccess) CommandOrder::instance().allocated(address, bytes, stream);
+  return error;
 }
 
 cudaError_t Emulated::release(uint64_t address, std::span<const cudart::MemoryKind> kinds, const char* call) {
+  CommandOrder::instance().free(address, call);
+  return give_back(address, kinds, call);
+}
+
+cudaError_t Emulated::give_back(uint64_t address, std::span<const cudart::MemoryKind> kinds,
+                                const char* call) {
   for (const cudart::MemoryKind kind : kinds) {
     if (DeviceMemory::instance().release(address, {own_kind(kind)})) return cudaSuccess;
   }
@@ -140,12 +160,14 @@ bool Emulated::report_invalid_free(uint64_t address, const std::string& call) {
   return true;
 }
 
-cudaError_t Emulated::release_async(uint64_t address, cudart::StreamId) {
+cudaError_t Emulated::release_async(uint64_t address, cudart::StreamId stream) {
+  CommandOrder::instance().free_in_stream(address, stream);
   constexpr cudart::MemoryKind kinds[] = {cudart::MemoryKind::device, cudart::MemoryKind::managed};
-  return release(address, kinds, "cudaFreeAsync");
+  return give_back(address, kinds, "cudaFreeAsync");
 }
 
 cudaError_t Emulated::release_all() {
+  CommandOrder::instance().host_waited_for_all();
   DeviceMemory& memory = DeviceMemory::instance();
   for (const Allocation& a : memory.unreleased()) {
     if (a.device == cudart::current_device()) memory.release(a.begin, {a.kind});
@@ -160,6 +182,7 @@ cudaError_t Emulated::register_host(void* pointer, uint64_t bytes) {
 }
 
 cudaError_t Emulated::unregister_host(void* pointer) {
+  CommandOrder::instance().host_waited_for_all();
   return DeviceMemory::instance().unregister_host(pointer) ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
 }
 
@@ -190,14 +213,20 @@ cudaError_t Emulated::memory_info(uint64_t& free_bytes, uint64_t& total_bytes) {
   return cudaSuccess;
 }
 
-cudaError_t Emulated::copy(void* dst, const void* src, uint64_t bytes, cudart::StreamId, bool) {
-  cudaError_t error = cudaSuccess;
-  uint8_t* to = host_view(reinterpret_cast<uint64_t>(dst), bytes, "a copy", error);
-  const uint8_t* from = host_view(reinterpret_cast<uint64_t>(src), bytes, "a copy", error);
-  if (error != cudaSuccess) return error;
-  std::memmove(to, from, bytes);
-  DeviceMemory::instance().mark_initialized(reinterpret_cast<uint64_t>(dst), bytes);
-  KernelCounters::instance().add_move(bytes, bytes);
+cudaError_t Emulated::copy(void* dst, const void* src, uint64_t bytes, cudart::StreamId stream, bool waits) {
+  const cudart::RowsCopy row{
+      {reinterpret_cast<uint64_t>(dst), bytes, 1}, {reinterpret_cast<uint64_t>(src), bytes, 1}, bytes};
+  return copy_rows(row, stream, waits);
+}
+
+cudaError_t Emulated::copy_rows(const cudart::RowsCopy& copy, cudart::StreamId stream, bool waits) {
+  for (uint64_t z = 0; z < copy.depth; ++z) {
+    for (uint64_t y = 0; y < copy.height; ++y) {
+      const cudaError_t error = copy_row(copy.to.row(y, z), copy.from.row(y, z), copy.width);
+      if (error != cudaSuccess) return error;
+    }
+  }
+  CommandOrder::instance().copied(copy, stream, waits);
   return cudaSuccess;
 }
 
@@ -212,13 +241,14 @@ cudaError_t Emulated::destroy_image(uint64_t object, bool) {
   return Images::instance().remove(object) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t Emulated::fill(const cudart::Fill& fill, cudart::StreamId) {
+cudaError_t Emulated::fill(const cudart::Fill& fill, cudart::StreamId stream) {
   if (fill.width == 0) return cudaSuccess;
   KernelCounters::instance().add_move(0, fill.width * fill.element_bytes * fill.height);
   for (uint64_t row = 0; row < fill.height; ++row) {
     const cudaError_t error = fill_row(fill.address + row * fill.pitch, fill);
     if (error != cudaSuccess) return error;
   }
+  CommandOrder::instance().filled(fill, stream);
   return cudaSuccess;
 }
 

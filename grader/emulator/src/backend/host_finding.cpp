@@ -12,6 +12,13 @@ namespace {
 bool g_from_elsewhere = false;
 std::vector<Diagnostic> g_waiting;
 
+// A finding may have a place in device code already, which stands where the call's is not known.
+void take_place(Diagnostic& diagnostic, const std::string& path, uint32_t line) {
+  if (line == 0 && diagnostic.line != 0) return;
+  diagnostic.path = path;
+  diagnostic.line = line;
+}
+
 }  // namespace
 
 void take_places_from_elsewhere() {
@@ -28,8 +35,7 @@ bool wants_place() {
 
 void place_finding(const std::string& path, uint32_t line) {
   for (Diagnostic& diagnostic : g_waiting) {
-    diagnostic.path = path;
-    diagnostic.line = line;
+    take_place(diagnostic, path, line);
     Diagnostics::instance().add(std::move(diagnostic));
   }
   g_waiting.clear();
@@ -45,8 +51,7 @@ void add_host_diagnostic(Diagnostic diagnostic, const std::string& kernel) {
     return;
   }
   const cudart::HostPlace place = host_place(cudart::call_stack(), kernel);
-  diagnostic.path = place.path;
-  diagnostic.line = place.line;
+  take_place(diagnostic, place.path, place.line);
   Diagnostics::instance().add(std::move(diagnostic));
 }
 

@@ -79,6 +79,7 @@ class NestedRun {
     std::copy_n(kernel->cluster, 3, child.cluster);
     child.dynamic_shared = grid.dynamic_shared;
     child.device = root_.device;
+    child.touched = root_.touched;
     child.reachable = root_.reachable;
     child.params = params_;
     child.params_address = root_.params_address;

@@ -22,6 +22,7 @@ struct Program;
 struct SharedVariable;
 class GlobalRaces;
 class SharedShadow;
+class TouchedMemory;
 class UndoLog;
 struct Warp;
 struct Worker;
@@ -184,6 +185,7 @@ struct Worker {
   WorkerCounts* counts = nullptr;  // when counters are on
   Hierarchy* hierarchy = nullptr;  // when an estimate is asked for
   UndoLog* undo = nullptr;         // in a trial
+  TouchedMemory* touched = nullptr;  // when the order of streams is looked at
   bool init_check = false;
   bool race_check = false;
   bool sync_check = false;

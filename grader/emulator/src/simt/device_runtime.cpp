@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "check/global_races.h"
+#include "order/touched_memory.h"
 #include "check/initialized.h"
 #include "check/shared_races.h"
 #include "exec/access.h"
@@ -158,6 +159,8 @@ bool DeviceCall::store(uint64_t address, const void* bytes, uint32_t count) cons
   const bool elsewhere = std::exchange(w.worker->faulty_lanes, 0) != 0;  // in another block of the cluster
   if (w.stop != Stop::none) return false;
   const Worker& worker = *w.worker;
+  if (worker.touched != nullptr && x.space == Space::global)
+    worker.touched->note(w, i, count, AccessKind::atomic, x);
   // Two threads that ask for the same thing are no race: for racecheck the store is atomic.
   if (worker.race_check && x.space == Space::global)
     w.block->launch->global_races->check(w, i, count, AccessKind::atomic, x);

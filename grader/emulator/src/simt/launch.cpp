@@ -22,6 +22,7 @@
 #include "check/race_report.h"
 #include "memory/device_heap.h"
 #include "native/run.h"
+#include "order/touched_memory.h"
 #include "program/build.h"
 #include "report/counters.h"
 #include "simt/barriers.h"
@@ -254,6 +255,7 @@ void set_up(Worker& worker, Launch& launch, unsigned index) {
   worker.allocation_count = static_cast<uint32_t>(launch.allocations->size());
   worker.init_check = settings().init_check;
   worker.race_check = settings().race_check;
+  worker.touched = launch.touched;
   worker.sync_check = settings().sync_check;
   worker.observe = worker.counts != nullptr || worker.init_check || worker.race_check;
   worker.allocation_hint.assign(launch.program->code.size(), worker.allocation_count);
@@ -276,6 +278,7 @@ void run_blocks(Launch& launch, unsigned worker_count, std::vector<WorkerCounts>
   std::vector<Worker> workers(worker_count);
   launch.undo_logs.assign(worker_count, {});
   counts.clear();
+  if (launch.touched != nullptr) launch.touched->begin(*launch.program, *launch.allocations, worker_count);
   if (launch.runtime != nullptr) ParameterBuffers::instance().reset();
   if (settings().counters) {
     counts.reserve(workers.size());
@@ -334,6 +337,7 @@ void run_in_order(Launch& launch, std::vector<WorkerCounts>& counts) {
     suspects().insert(launch.program);
   }
   launch.global_races = nullptr;
+  if (launch.touched != nullptr) launch.touched->end();
 }
 
 // Whether a note of this kind is the first of its kernel.

@@ -33,6 +33,7 @@ enum class Fault : int {
 };
 
 class GlobalRaces;
+class TouchedMemory;
 struct ImageObject;
 struct NativeCode;
 
@@ -56,6 +57,8 @@ struct Launch {
   uint64_t workspace_address = 0;   // of a cooperative grid's barrier; 0: the grid has none
   uint64_t sequence = 0;
   uint64_t stack_limit = 1024;  // cudaLimitStackSize
+
+  TouchedMemory* touched = nullptr;  // notes what the launch touches; nullptr: nobody asks
 
   // Of dynamic parallelism (simt/nested.h).
   const DeviceRuntime* runtime = nullptr;    // of kernels that call it

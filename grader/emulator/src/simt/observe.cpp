@@ -7,6 +7,7 @@
 #include "check/initialized.h"
 #include "check/shared_races.h"
 #include "exec/access.h"
+#include "order/touched_memory.h"
 #include "program/computed_addresses.h"
 #include "simt/count_access.h"
 #include "simt/launch.h"
@@ -19,6 +20,7 @@ namespace {
 void check_access(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
   const bool local = x.space == Space::local && (kind != AccessKind::load || (i.flags & kComputedAddress));
   const bool followed = x.space == Space::shared || x.space == Space::global || local;
+  if (w.worker->touched != nullptr && x.space == Space::global) w.worker->touched->note(w, i, bytes, kind, x);
   // Before initcheck: it remembers what is to be undone.
   if (w.worker->race_check && x.space == Space::global)
     w.block->launch->global_races->check(w, i, bytes, kind, x);
@@ -77,6 +79,7 @@ void observe_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, cons
   if (w.block->launch->stops(w.block->linear) && w.worker->undo == nullptr) return;
   if (!counted && w.worker->counts != nullptr && !count_ordered_lanes(w, i, bytes, kind, x))
     count_access(w, i, bytes, kind, x);
+  if (w.worker->touched != nullptr && x.space == Space::global) w.worker->touched->note(w, i, bytes, kind, x);
   if (w.worker->race_check && x.space == Space::global)
     w.block->launch->global_races->check(w, i, bytes, kind, x);
   if (w.worker->init_check && !pass_initialized_lanes(w, i, bytes, kind, x))
@@ -88,6 +91,7 @@ void observe_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const 
   if (w.block->launch->stops(w.block->linear) && w.worker->undo == nullptr) return;
   if (!counted && w.worker->counts != nullptr) count_row(w, i, bytes, kind, row);
   const bool global = row.space == Space::global;
+  if (w.worker->touched != nullptr && global) w.worker->touched->note(w, i, bytes, kind, row);
   if (w.worker->race_check && global && !w.block->launch->global_races->pass_row(w, i, bytes, kind, row))
     w.block->launch->global_races->check(w, i, bytes, kind, row.access());
   if (w.worker->init_check && !pass_initialized(w, i, bytes, kind, row))

@@ -1,0 +1,405 @@
+#include "backend/command_order.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "backend/host_finding.h"
+#include "cudart/host_place.h"
+#include "memory/device_memory.h"
+#include "support/base_name.h"
+#include "support/settings.h"
+
+namespace warpgrade::emu {
+namespace {
+
+using cudart::EventId;
+using cudart::kLegacyStream;
+using cudart::StreamId;
+
+constexpr size_t kMostPending = 512;  // the oldest are forgotten: they are the ones that most is behind
+constexpr uint64_t kMostSourceBytes = uint64_t{64} << 20;
+
+bool is_host_memory(uint64_t address) {
+  const auto a = DeviceMemory::instance().find(address);
+  if (!a || a->freed) return true;
+  return a->kind == MemoryKind::managed || a->kind == MemoryKind::pinned || a->kind == MemoryKind::registered;
+}
+
+// Memory that the runtime has never been told of.
+bool is_pageable(uint64_t address) {
+  const auto a = DeviceMemory::instance().find(address);
+  return !a || a->freed;
+}
+
+void add_rows(const cudart::RowsCopy& copy, const cudart::RowsCopy::Side& side, ByteRanges& ranges) {
+  if (is_pageable(side.address)) return;
+  for (uint64_t z = 0; z < copy.depth; ++z) {
+    for (uint64_t y = 0; y < copy.height; ++y) {
+      const uint64_t row = side.row(y, z);
+      ranges.add(row, row + copy.width);
+    }
+  }
+}
+
+ByteRanges& bytes_of(Touched& touched, Touch kind) {
+  return touched.bytes[static_cast<size_t>(kind)];
+}
+const ByteRanges& bytes_of(const Touched& touched, Touch kind) {
+  return touched.bytes[static_cast<size_t>(kind)];
+}
+
+bool is_a_write(Touch kind) {
+  return kind == Touch::store || kind == Touch::same_store;
+}
+
+// Two kernels that write one value to a place leave it there in either order. Neither updates nor flags are a
+// conflict among each other.
+bool conflicts(Touch earlier, Touch later) {
+  if (later == Touch::same_store) return !is_a_write(earlier);
+  if (is_a_write(earlier) || is_a_write(later)) return true;
+  return (earlier == Touch::atomic && later == Touch::load) ||
+         (earlier == Touch::load && later == Touch::atomic);
+}
+
+// Threads of a kernel may wait for another kernel's by flags that both use.
+bool may_order_themselves(const Touched& first, const Touched& second) {
+  if (first.by.empty() || second.by.empty()) return false;
+  const ByteRanges& flags = first.bytes[static_cast<size_t>(Touch::flag)];
+  return std::any_of(second.bytes.begin() + 1, second.bytes.end(),  // but loads
+                     [&](const ByteRanges& touched) { return flags.first_common(touched).has_value(); });
+}
+
+const char* verb_of(Touch kind) {
+  return kind == Touch::load ? "reads" : is_a_write(kind) ? "writes" : "updates";
+}
+const char* access_of(Touch kind) {
+  return kind == Touch::load ? "load" : is_a_write(kind) ? "store" : "atomic";
+}
+
+// The instruction of a kernel that touched a byte; of several the one that touched least.
+cudart::HostPlace place_in_kernel(const Touched& touched, Touch kind, uint64_t address) {
+  const TouchedBy* best = nullptr;
+  for (const TouchedBy& by : touched.by) {
+    const bool fits = by.kind == kind || (is_a_write(by.kind) && is_a_write(kind));
+    if (!fits || address < by.begin || address >= by.end) continue;
+    if (best == nullptr || by.end - by.begin < best->end - best->begin) best = &by;
+  }
+  if (best == nullptr) return {};
+  const Program::Place place = best->program->place(best->program->code[best->instruction]);
+  return {place.path, place.line};
+}
+
+constexpr const char* kHost = "the host";
+
+std::string cure_of(const StreamClocks::Command& earlier, const StreamClocks::Command& later) {
+  if (later.name == kHost)
+    return "cudaFree does not wait for work that uses memory of cudaMallocAsync. Call cudaFreeAsync in the "
+           "stream that uses the memory last, or cudaStreamSynchronize before cudaFree.";
+  std::string text;
+  if (earlier.is_default || later.is_default)
+    text =
+        "A stream that was made with cudaStreamNonBlocking does not wait for the default stream, nor the "
+        "default stream for it. ";
+  return text + "Record an event behind the first in " + earlier.name + " (cudaEventRecord) and let " +
+         later.name +
+         " wait for it before the second (cudaStreamWaitEvent). Or let the host wait between the two: "
+         "cudaStreamSynchronize.";
+}
+
+std::string place_text(const char* before, const cudart::HostPlace& place, const char* behind = "") {
+  if (place.line == 0) return {};
+  return before + base_name(place.path) + ":" + std::to_string(place.line) + behind;
+}
+
+}  // namespace
+
+CommandOrder& CommandOrder::instance() {
+  // Never destroyed: programs call the runtime in their own static destructors.
+  static auto* order = new CommandOrder;
+  return *order;
+}
+
+// Streams of several devices are not followed: copies between devices have rules of their own.
+bool CommandOrder::is_on() const {
+  return settings().race_check && settings().devices == 1;
+}
+
+void CommandOrder::create_stream(StreamId stream, unsigned flags) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  clocks_.create(stream, (flags & cudaStreamNonBlocking) == 0);
+}
+
+void CommandOrder::destroy_stream(StreamId stream) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  clocks_.destroy(stream);
+}
+
+void CommandOrder::host_saw(const Clock& clock) {
+  clocks_.host_saw(clock);
+  forget_ended();
+}
+
+void CommandOrder::forget_ended() {
+  look_at_sources();
+  std::erase_if(pending_, [&](const Command& c) { return c.place.moment.is_in(clocks_.host()); });
+}
+
+void CommandOrder::host_waited_for(StreamId stream) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  host_saw(clocks_.now(stream));
+}
+
+void CommandOrder::host_waited_for_all() {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  clocks_.host_saw_all();
+  forget_ended();
+}
+
+void CommandOrder::record_event(EventId event, StreamId stream) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  const StreamClocks::Command place = clocks_.begin(stream);
+  events_[event] = {place.moment, clocks_.now(stream), place.name};
+}
+
+void CommandOrder::wait_event(StreamId stream, EventId event) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  if (const auto found = events_.find(event); found != events_.end())
+    clocks_.wait(stream, found->second.behind);
+}
+
+void CommandOrder::host_waited_for_event(EventId event) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  if (const auto found = events_.find(event); found != events_.end()) host_saw(found->second.behind);
+}
+
+void CommandOrder::destroy_event(EventId event) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  events_.erase(event);
+}
+
+CommandOrder::Launching CommandOrder::begin_launch(StreamId stream) {
+  if (!is_on()) return {};
+  const std::lock_guard lock(mutex_);
+  return {clocks_.begin(stream), is_followed() ? &recorder_ : nullptr};
+}
+
+void CommandOrder::launched(Launching launching, const std::string& kernel, const std::string& title) {
+  if (launching.recorder == nullptr) return;
+  Touched touched = launching.recorder->take();
+  const std::lock_guard lock(mutex_);
+  add({std::move(*launching.command), "kernel `" + title + "`", kernel, nullptr, cudart::call_stack(),
+       std::move(touched)});
+}
+
+// A copy that the host waits for is one with its memory: what the runtime's documentation calls synchronous.
+// One between the device and itself is not, nor is one to the device from pinned memory in a stream.
+void CommandOrder::copied(const cudart::RowsCopy& copy, StreamId stream, bool waits) {
+  if (!is_on()) return;
+  const bool to_host = is_host_memory(copy.to.address), from_host = is_host_memory(copy.from.address);
+  const bool is_synchronous =
+      waits ? to_host || from_host : is_pageable(copy.to.address) || (to_host && from_host);
+  const std::lock_guard lock(mutex_);
+  StreamClocks::Command place = clocks_.begin(stream);
+  if (!is_synchronous && from_host) keep_source(copy, place);
+  if (is_followed()) {
+    Touched touched;
+    add_rows(copy, copy.from, bytes_of(touched, Touch::load));
+    add_rows(copy, copy.to, bytes_of(touched, Touch::store));
+    add({place, "a copy", {}, nullptr, cudart::call_stack(), std::move(touched)});
+  }
+  if (is_synchronous) host_saw(clocks_.now(stream));
+}
+
+// cudaMemset returns before it is done, but for memory that the host reaches.
+void CommandOrder::filled(const cudart::Fill& fill, StreamId stream) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  StreamClocks::Command place = clocks_.begin(stream);
+  if (is_followed()) {
+    Touched touched;
+    for (uint64_t row = 0; row < fill.height; ++row) {
+      const uint64_t begin = fill.address + row * fill.pitch;
+      bytes_of(touched, Touch::store).add(begin, begin + fill.width * fill.element_bytes);
+    }
+    add({std::move(place), "a memset", {}, nullptr, cudart::call_stack(), std::move(touched)});
+  }
+  if (is_host_memory(fill.address)) host_saw(clocks_.now(stream));
+}
+
+void CommandOrder::allocated(uint64_t address, uint64_t bytes, StreamId stream) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  stream_ordered_.insert(address);
+  StreamClocks::Command place = clocks_.begin(stream);
+  if (!is_followed()) return;
+  Touched touched;
+  bytes_of(touched, Touch::store).add(address, address + bytes);
+  add({std::move(place), "cudaMallocAsync", {}, "allocates", cudart::call_stack(), std::move(touched)});
+}
+
+void CommandOrder::free_in_stream(uint64_t address, StreamId stream) {
+  if (!is_on()) return;
+  const auto a = DeviceMemory::instance().find(address);
+  const std::lock_guard lock(mutex_);
+  StreamClocks::Command place = clocks_.begin(stream);
+  if (!a || !is_followed()) return;
+  Touched touched;
+  bytes_of(touched, Touch::store).add(a->begin, a->end);
+  add({std::move(place), "cudaFreeAsync", {}, "frees", cudart::call_stack(), std::move(touched)});
+}
+
+// cudaFree waits for the device, but not for the sake of memory from cudaMallocAsync.
+void CommandOrder::free(uint64_t address, const char* call) {
+  if (!is_on()) return;
+  const auto a = DeviceMemory::instance().find(address);
+  const std::lock_guard lock(mutex_);
+  if (a && stream_ordered_.contains(address)) {
+    Command command{
+        {{0, ~uint64_t{0}}, clocks_.host(), kHost, false}, call, {}, "frees", cudart::call_stack(), {}};
+    bytes_of(command.touched, Touch::store).add(a->begin, a->end);
+    for (const Command& earlier : pending_) compare(earlier, command);
+  }
+  clocks_.host_saw_all();
+  forget_ended();
+}
+
+void CommandOrder::add(Command command) {
+  for (const Command& earlier : pending_) compare(earlier, command);
+  const ByteRanges& written = bytes_of(command.touched, Touch::store);
+  std::erase_if(sources_, [&](const Source& source) {
+    ByteRanges range;
+    range.add(source.address, source.address + source.bytes.size());
+    const bool is_overwritten = written.first_common(range).has_value();
+    if (is_overwritten) source_bytes_ -= source.bytes.size();
+    return is_overwritten;
+  });
+  if (pending_.size() >= kMostPending) pending_.erase(pending_.begin());
+  pending_.push_back(std::move(command));
+}
+
+std::optional<CommandOrder::Conflict> CommandOrder::conflict_of(const Touched& earlier,
+                                                                const Touched& later) {
+  for (const Touch first : {Touch::store, Touch::same_store, Touch::atomic, Touch::load, Touch::flag}) {
+    for (const Touch second : {Touch::load, Touch::store, Touch::same_store, Touch::atomic, Touch::flag}) {
+      if (!conflicts(first, second)) continue;
+      const auto address = bytes_of(earlier, first).first_common(bytes_of(later, second));
+      if (address) return Conflict{*address, first, second};
+    }
+  }
+  return std::nullopt;
+}
+
+void CommandOrder::compare(const Command& earlier, const Command& later) {
+  // Two threads of the host may have called them: either may be the first.
+  if (earlier.place.moment.is_in(later.place.before) || later.place.moment.is_in(earlier.place.before))
+    return;
+  if (may_order_themselves(earlier.touched, later.touched) ||
+      may_order_themselves(later.touched, earlier.touched))
+    return;
+  if (const auto conflict = conflict_of(earlier.touched, later.touched)) report(earlier, later, *conflict);
+}
+
+void CommandOrder::report(const Command& earlier, const Command& later, const Conflict& conflict) {
+  const auto a = DeviceMemory::instance().find(conflict.address);
+  const std::string name = a ? a->name : "memory";
+  const uint64_t begin = a ? a->begin : conflict.address, bytes = a ? a->bytes() : 0;
+  const cudart::HostPlace called = host_place(earlier.stack, earlier.kernel);
+  const cudart::HostPlace there = place_in_kernel(earlier.touched, conflict.earlier, conflict.address);
+  const cudart::HostPlace here = place_in_kernel(later.touched, conflict.later, conflict.address);
+  const cudart::HostPlace& theirs = called.line != 0 ? called : there;
+  Diagnostic d;
+  d.kind = Finding::unordered;
+  d.access = access_of(conflict.later);
+  d.address = conflict.address;
+  d.allocation = DiagnosedAllocation{name, bytes, static_cast<int64_t>(conflict.address - begin)};
+  d.other = DiagnosedParty{theirs.path, theirs.line, access_of(conflict.earlier), "", ""};
+  const std::string whole = name + " (" + std::to_string(bytes) + " bytes)";
+  d.message =
+      later.what + " in " + later.place.name + " " +
+      (later.does != nullptr ? later.does + (" " + whole)
+                             : verb_of(conflict.later) +
+                                   (" byte " + std::to_string(conflict.address - begin)) + " of " + whole) +
+      place_text(" at ", here) + ". Nothing orders it behind " + earlier.what + " in " + earlier.place.name +
+      place_text(" (called at ", called, ")") + ", which " +
+      (earlier.does != nullptr ? earlier.does : verb_of(conflict.earlier)) + " it" +
+      place_text(" at ", there);
+  d.advice = "On a GPU they run in any order, or at once. " + cure_of(earlier.place, later.place);
+  d.path = here.path;
+  d.line = here.line;
+  add_host_diagnostic(std::move(d), later.kernel);
+}
+
+// Pageable memory is read before the call returns.
+void CommandOrder::keep_source(const cudart::RowsCopy& copy, const StreamClocks::Command& place) {
+  const uint64_t bytes = copy.width;
+  if (is_pageable(copy.from.address) || copy.height * copy.depth != 1) return;
+  if (source_bytes_ + bytes > kMostSourceBytes) return;
+  const auto* from = reinterpret_cast<const uint8_t*>(copy.from.address);
+  sources_.push_back({place, copy.from.address, {from, from + bytes}, cudart::call_stack()});
+  source_bytes_ += bytes;
+}
+
+void CommandOrder::look_at_sources() {
+  std::erase_if(sources_, [&](const Source& source) {
+    if (!source.place.moment.is_in(clocks_.host())) return false;
+    const auto* now = reinterpret_cast<const uint8_t*>(source.address);
+    const auto changed = std::mismatch(source.bytes.begin(), source.bytes.end(), now);
+    if (changed.first != source.bytes.end())
+      report_changed(source, static_cast<uint64_t>(changed.first - source.bytes.begin()));
+    source_bytes_ -= source.bytes.size();
+    return true;
+  });
+}
+
+void CommandOrder::report_changed(const Source& source, uint64_t offset) {
+  const auto a = DeviceMemory::instance().find(source.address);
+  const uint64_t begin = a ? a->begin : source.address;
+  const cudart::HostPlace called = host_place(source.stack);
+  Diagnostic d;
+  d.kind = Finding::unordered;
+  d.access = "store";
+  d.address = source.address + offset;
+  if (a) d.allocation = DiagnosedAllocation{a->name, a->bytes(), static_cast<int64_t>(*d.address - begin)};
+  d.other = DiagnosedParty{called.path, called.line, "load", "", ""};
+  d.message = "the host waits here for the first time for a copy in " + source.place.name +
+              place_text(" (called at ", called, ")") + ", which reads " + (a ? a->name : "host memory") +
+              ". The host has changed byte " + std::to_string(*d.address - begin) +
+              " of it before: the copy may not have ended then";
+  d.advice =
+      "On a GPU such a copy runs beside the host, and may copy the new bytes. Wait before the memory is "
+      "changed (cudaStreamSynchronize, or cudaEventSynchronize of an event behind the copy), or use two "
+      "buffers in turn.";
+  add_host_diagnostic(std::move(d));
+}
+
+void CommandOrder::read_time(EventId start, EventId end) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  for (const EventId event : {end, start}) {
+    const auto found = events_.find(event);
+    if (found == events_.end() || found->second.moment.is_in(clocks_.host())) continue;
+    Diagnostic d;
+    d.kind = Finding::unordered;
+    d.access = "load";
+    d.message = std::string("cudaEventElapsedTime asks for the time of ") +
+                (event == end ? "the second" : "the first") + " event, recorded in " + found->second.name +
+                ", and nothing has waited for it";
+    d.advice =
+        "On a GPU the call returns cudaErrorNotReady while the work before the event runs, and gives no "
+        "time. "
+        "Call cudaEventSynchronize(event) first.";
+    add_host_diagnostic(std::move(d));
+    return;
+  }
+}
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,102 @@
+// Commands that use the same memory without an order: kernels, copies, fills and frees of several streams, and
+// what the host does while they may still run (racecheck).
+//
+// Everything is carried out when it is called, so that a missing order never shows in the results here. So
+// each command is kept with the bytes that it touched until the host has seen it end, and compared with the
+// later ones that nothing orders behind it (order/stream_clocks.h).
+#pragma once
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cudart/backend.h"
+#include "order/stream_clocks.h"
+#include "order/touched_memory.h"
+#include "report/diagnostics.h"
+
+namespace warpgrade::emu {
+
+class CommandOrder {
+ public:
+  static CommandOrder& instance();
+
+  void create_stream(cudart::StreamId stream, unsigned flags);
+  void destroy_stream(cudart::StreamId stream);
+  void host_waited_for(cudart::StreamId stream);
+  void host_waited_for_all();
+  void record_event(cudart::EventId event, cudart::StreamId stream);
+  void wait_event(cudart::StreamId stream, cudart::EventId event);
+  void host_waited_for_event(cudart::EventId event);
+  void destroy_event(cudart::EventId event);
+  // The time between two events is asked for.
+  void read_time(cudart::EventId start, cudart::EventId end);
+
+  // A kernel takes its place in the stream. `recorder`: where it notes what it touches; nullptr when nothing
+  // is looked at. launched() follows when it has run, with the kernel's mangled name and title.
+  struct Launching {
+    std::optional<StreamClocks::Command> command;
+    TouchedMemory* recorder = nullptr;
+  };
+  Launching begin_launch(cudart::StreamId stream);
+  void launched(Launching launching, const std::string& kernel, const std::string& title);
+
+  void copied(const cudart::RowsCopy& copy, cudart::StreamId stream, bool waits);
+  void filled(const cudart::Fill& fill, cudart::StreamId stream);
+  void allocated(uint64_t address, uint64_t bytes, cudart::StreamId stream);
+  // Before the memory is given back: by cudaFreeAsync, and by a call without a stream.
+  void free_in_stream(uint64_t address, cudart::StreamId stream);
+  void free(uint64_t address, const char* call);
+
+ private:
+  struct Command {
+    StreamClocks::Command place;
+    std::string what;            // "kernel `fill`", "a copy"
+    std::string kernel;          // as mangled
+    const char* does = nullptr;  // in place of "reads" or "writes"
+    std::vector<void*> stack;
+    Touched touched;
+  };
+  // What a copy reads of the host's memory, as it was when it was called.
+  struct Source {
+    StreamClocks::Command place;
+    uint64_t address = 0;
+    std::vector<uint8_t> bytes;
+    std::vector<void*> stack;
+  };
+  struct Recorded {
+    Moment moment;
+    Clock behind;      // what has ended when the event has
+    std::string name;  // of its stream
+  };
+  struct Conflict {
+    uint64_t address = 0;
+    Touch earlier = Touch::load, later = Touch::load;
+  };
+
+  bool is_on() const;
+  bool is_followed() const { return clocks_.may_be_concurrent() || !sources_.empty(); }
+  void add(Command command);
+  void compare(const Command& earlier, const Command& later);
+  static std::optional<Conflict> conflict_of(const Touched& earlier, const Touched& later);
+  void report(const Command& earlier, const Command& later, const Conflict& conflict);
+  void keep_source(const cudart::RowsCopy& copy, const StreamClocks::Command& place);
+  void look_at_sources();
+  void report_changed(const Source& source, uint64_t offset);
+  void host_saw(const Clock& clock);
+  void forget_ended();
+
+  std::mutex mutex_;
+  StreamClocks clocks_;
+  std::map<cudart::EventId, Recorded> events_;
+  std::vector<Command> pending_;
+  std::vector<Source> sources_;
+  uint64_t source_bytes_ = 0;
+  std::set<uint64_t> stream_ordered_;  // memory of cudaMallocAsync
+  TouchedMemory recorder_;             // launches run one at a time
+};
+
+}  // namespace warpgrade::emu

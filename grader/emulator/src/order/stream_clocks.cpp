@@ -1,0 +1,143 @@
+#include "order/stream_clocks.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace warpgrade::emu {
+namespace {
+
+using cudart::kLegacyStream;
+using cudart::kPerThreadStream;
+using cudart::StreamId;
+
+// Numbers of threads that have a default stream of their own, from 1.
+uint64_t number_of_thread() {
+  static std::atomic<uint64_t> next{1};
+  thread_local const uint64_t mine = next++;
+  return mine;
+}
+
+}  // namespace
+
+void Clock::join(const Clock& other) {
+  if (ticks_.size() < other.ticks_.size()) ticks_.resize(other.ticks_.size());
+  for (size_t k = 0; k < other.ticks_.size(); ++k) ticks_[k] = std::max(ticks_[k], other.ticks_[k]);
+}
+
+void Clock::raise(uint32_t line, uint64_t tick) {
+  if (ticks_.size() <= line) ticks_.resize(line + 1);
+  ticks_[line] = std::max(ticks_[line], tick);
+}
+
+StreamClocks::StreamClocks() {
+  lines_[kLegacyStream] = new_line(true);
+}
+
+StreamClocks::Key StreamClocks::key_of(StreamId stream) const {
+  return stream == kPerThreadStream ? number_of_thread() << 32 | stream : stream;
+}
+
+// A line whose commands have all ended begins anew: its later ones have greater numbers.
+StreamClocks::Line StreamClocks::new_line(bool blocking) {
+  Line line;
+  if (free_.empty()) {
+    line.index = next_index_++;
+  } else {
+    line = std::move(free_.back());
+    free_.pop_back();
+    line.clock = {};
+  }
+  line.blocking = blocking;
+  return line;
+}
+
+void StreamClocks::create(StreamId stream, bool blocking) {
+  Line line = new_line(blocking);
+  line.number = ++created_;
+  has_independent_ |= !blocking;
+  lines_[stream] = std::move(line);
+}
+
+void StreamClocks::destroy(StreamId stream) {
+  const auto found = lines_.find(stream);
+  if (found == lines_.end()) return;
+  gone_.push_back(std::move(found->second));
+  lines_.erase(found);
+  reuse_ended();
+}
+
+void StreamClocks::reuse_ended() {
+  for (size_t k = 0; k < gone_.size();) {
+    if (!host_.covers(gone_[k].index, gone_[k].tick) && gone_[k].tick != 0) {
+      ++k;
+      continue;
+    }
+    free_.push_back(std::move(gone_[k]));
+    gone_.erase(gone_.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+}
+
+// A thread's default stream and streams that are not known come up when they are named.
+StreamClocks::Line& StreamClocks::line_of(StreamId stream) {
+  const auto [found, is_new] = lines_.try_emplace(key_of(stream));
+  if (is_new) {
+    found->second = new_line(true);
+    has_independent_ |= stream == kPerThreadStream;
+  }
+  return found->second;
+}
+
+// Destroyed streams finish their work: the default stream waits for them as well.
+void StreamClocks::join_others(StreamId stream, const Line& line, Clock& clock) const {
+  if (!line.blocking) return;
+  if (stream != kLegacyStream) return clock.join(lines_.at(kLegacyStream).clock);
+  for (const auto& [key, other] : lines_) {
+    if (other.blocking) clock.join(other.clock);
+  }
+  for (const Line& other : gone_) {
+    if (other.blocking) clock.join(other.clock);
+  }
+}
+
+StreamClocks::Command StreamClocks::begin(StreamId stream) {
+  Line& line = line_of(stream);
+  line.clock.join(host_);
+  join_others(stream, line, line.clock);
+  Command command{{line.index, ++line.tick}, line.clock, name(stream), stream == kLegacyStream};
+  line.clock.raise(line.index, line.tick);
+  return command;
+}
+
+void StreamClocks::wait(StreamId stream, const Clock& clock) {
+  begin(stream);
+  line_of(stream).clock.join(clock);
+}
+
+Clock StreamClocks::now(StreamId stream) {
+  const Line& line = line_of(stream);
+  Clock clock = line.clock;
+  clock.join(host_);
+  if (stream == kLegacyStream) join_others(stream, line, clock);
+  return clock;
+}
+
+void StreamClocks::host_saw(const Clock& clock) {
+  host_.join(clock);
+  reuse_ended();
+}
+
+void StreamClocks::host_saw_all() {
+  for (const auto& [key, line] : lines_) host_.join(line.clock);
+  for (const Line& line : gone_) host_.join(line.clock);
+  reuse_ended();
+}
+
+std::string StreamClocks::name(StreamId stream) {
+  if (stream == kLegacyStream) return "the default stream";
+  if (stream == kPerThreadStream) return "the thread's default stream";
+  const Line& line = line_of(stream);
+  return "stream #" + std::to_string(line.number);
+}
+
+}  // namespace warpgrade::emu

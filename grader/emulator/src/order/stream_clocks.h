@@ -1,0 +1,95 @@
+// What is ordered before what among the commands of streams and the host: vector clocks.
+//
+// The rules are those of NVIDIA's runtime API ("Stream synchronization behavior", "API synchronization
+// behavior") and of the CUDA programming guide ("Asynchronous concurrent execution", "Stream-ordered memory
+// allocator"). A command comes behind the earlier ones of its stream and behind what the host had seen to end
+// when it called. A command of the legacy default stream comes behind all that is in blocking streams, and
+// what blocking streams get later comes behind it. Non-blocking streams take no part in that.
+//
+// Threads of the host count as one: who waits in one thread orders what any thread calls later. So some
+// mistakes are not seen, and no order is denied that a lock between threads makes.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cudart/backend.h"
+
+namespace warpgrade::emu {
+
+// Of each line of commands (a stream) how many are known to come before.
+class Clock {
+ public:
+  void join(const Clock& other);
+  void raise(uint32_t line, uint64_t tick);
+  bool covers(uint32_t line, uint64_t tick) const { return line < ticks_.size() && ticks_[line] >= tick; }
+
+ private:
+  std::vector<uint64_t> ticks_;
+};
+
+// Which command of which line.
+struct Moment {
+  uint32_t line = 0;
+  uint64_t tick = 0;
+
+  bool is_in(const Clock& clock) const { return clock.covers(line, tick); }
+};
+
+class StreamClocks {
+ public:
+  StreamClocks();
+
+  struct Command {
+    Moment moment;
+    Clock before;      // what comes before it
+    std::string name;  // of its stream, for people
+    bool is_default = false;
+  };
+
+  void create(cudart::StreamId stream, bool blocking);
+  void destroy(cudart::StreamId stream);
+  // A command, or anything else that takes a place in a stream.
+  Command begin(cudart::StreamId stream);
+  // Work of the stream that is called later comes behind all of the clock.
+  void wait(cudart::StreamId stream, const Clock& clock);
+  // All that has ended when the stream has; the default stream ends with all blocking ones.
+  Clock now(cudart::StreamId stream);
+
+  // The host has seen these end.
+  void host_saw(const Clock& clock);
+  void host_saw_stream(cudart::StreamId stream) { host_saw(now(stream)); }
+  void host_saw_all();
+  const Clock& host() const { return host_; }
+
+  // Whether two commands may be without order: not with the default stream and one blocking stream alone.
+  bool may_be_concurrent() const { return created_ > 1 || has_independent_; }
+  std::string name(cudart::StreamId stream);
+  bool is_blocking(cudart::StreamId stream) { return line_of(stream).blocking; }
+
+ private:
+  struct Line {
+    uint32_t index = 0;
+    uint64_t tick = 0;
+    bool blocking = true;
+    uint32_t number = 0;  // of created streams, from 1
+    Clock clock;
+  };
+  using Key = uint64_t;
+
+  Key key_of(cudart::StreamId stream) const;
+  Line& line_of(cudart::StreamId stream);
+  Line new_line(bool blocking);
+  void join_others(cudart::StreamId stream, const Line& line, Clock& clock) const;
+  void reuse_ended();
+
+  std::map<Key, Line> lines_;
+  std::vector<Line> gone_;  // destroyed, and perhaps still at work
+  std::vector<Line> free_;  // destroyed, and all their work has ended
+  uint32_t next_index_ = 0, created_ = 0;
+  bool has_independent_ = false;
+  Clock host_;
+};
+
+}  // namespace warpgrade::emu

@@ -1,0 +1,182 @@
+#include "order/touched_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+#include "check/race_report.h"
+#include "simt/launch.h"
+
+namespace warpgrade::emu {
+namespace {
+
+constexpr uint64_t kWordBits = 64;
+constexpr uint64_t kChunkWords = 512;
+constexpr uint64_t kMostBytes = uint64_t{4} << 30;  // of an allocation that is followed
+
+// Kernels write neither parameters nor what is read-only. The heap of device code belongs to no stream.
+bool is_followed(const Allocation& a) {
+  return !a.freed && !a.read_only && a.kind != MemoryKind::parameters && a.kind != MemoryKind::constant &&
+         a.kind != MemoryKind::heap && a.bytes() <= kMostBytes;
+}
+
+template <class T>
+T* zero_pages(uint64_t count) {
+  void* memory = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<T*>(memory);
+}
+
+// The ranges of set bits in a word whose first bit stands for `begin`.
+void add_word(uint64_t word, uint64_t begin, ByteRanges& ranges) {
+  if (word == ~uint64_t{0}) return ranges.add(begin, begin + kWordBits);
+  while (word != 0) {
+    const auto first = static_cast<unsigned>(__builtin_ctzll(word));
+    const uint64_t from_first = word >> first;
+    const auto count = static_cast<unsigned>(__builtin_ctzll(~from_first));  // not all: seen above
+    ranges.add(begin + first, begin + first + count);
+    word &= ~(((uint64_t{1} << count) - 1) << first);
+  }
+}
+
+Touch touch_of(const Warp& w, const Inst& i, AccessKind kind, uint32_t lane, uint64_t host) {
+  if (w.block->program->synchronizes[i.index] != 0) return Touch::flag;
+  if (kind == AccessKind::atomic) return Touch::atomic;
+  if (kind == AccessKind::load) return Touch::load;
+  return is_silent_store(w, i, lane, host) ? Touch::same_store : Touch::store;
+}
+
+}  // namespace
+
+TouchedBits::TouchedBits(uint64_t bytes)
+    : words_((bytes + kWordBits - 1) / kWordBits),
+      chunks_((words_ + kChunkWords - 1) / kChunkWords),
+      bits_(zero_pages<uint64_t>(kTouchKinds * words_)),
+      chunk_flags_(zero_pages<uint8_t>(kTouchKinds * chunks_)) {}
+
+TouchedBits::~TouchedBits() {
+  munmap(bits_, kTouchKinds * words_ * sizeof *bits_);
+  munmap(chunk_flags_, kTouchKinds * chunks_);
+}
+
+void TouchedBits::note(Touch kind, uint64_t offset, uint64_t bytes) const {
+  uint64_t* words = bits_ + static_cast<size_t>(kind) * words_;
+  uint8_t* flags = chunk_flags_ + static_cast<size_t>(kind) * chunks_;
+  const uint64_t last = (offset + bytes - 1) / kWordBits;
+  for (uint64_t word = offset / kWordBits; word <= last; ++word) {
+    const uint64_t begin = std::max(offset, word * kWordBits) % kWordBits;
+    const uint64_t end = std::min(offset + bytes, (word + 1) * kWordBits) - word * kWordBits;
+    const uint64_t mask = (~uint64_t{0} >> (kWordBits - (end - begin))) << begin;
+    if ((__atomic_load_n(words + word, __ATOMIC_RELAXED) & mask) == mask) continue;
+    __atomic_fetch_or(words + word, mask, __ATOMIC_RELAXED);
+    __atomic_store_n(flags + word / kChunkWords, uint8_t{1}, __ATOMIC_RELAXED);
+  }
+}
+
+void TouchedBits::take(uint64_t begin, std::array<ByteRanges, kTouchKinds>& ranges) const {
+  for (size_t kind = 0; kind < kTouchKinds; ++kind) {
+    for (uint64_t chunk = 0; chunk < chunks_; ++chunk) {
+      uint8_t& flag = chunk_flags_[kind * chunks_ + chunk];
+      if (flag == 0) continue;
+      flag = 0;
+      for (uint64_t k = chunk * kChunkWords; k < std::min((chunk + 1) * kChunkWords, words_); ++k) {
+        uint64_t& word = bits_[kind * words_ + k];
+        add_word(word, begin + k * kWordBits, ranges[kind]);
+        word = 0;
+      }
+    }
+  }
+}
+
+void TouchedMemory::begin(const Program& program, const std::vector<Allocation>& allocations,
+                          size_t workers) {
+  program_ = &program;
+  followed_.clear();
+  for (const Allocation& a : allocations) {
+    if (a.freed) known_.erase(a.begin);
+    std::unique_ptr<TouchedBits>* bits = is_followed(a) ? &known_[a.begin] : nullptr;
+    if (bits != nullptr && !*bits) *bits = std::make_unique<TouchedBits>(a.bytes());
+    followed_.emplace_back(a.begin, bits != nullptr ? bits->get() : nullptr);
+    std::array<ByteRanges, kTouchKinds> forgotten;
+    if (bits != nullptr) (*bits)->take(a.begin, forgotten);
+  }
+  extents_.assign(workers, std::vector<Extent>(program.code.size()));
+}
+
+const TouchedBits* TouchedMemory::bits_at(const Warp& w, const Inst& i, uint64_t host,
+                                          const Allocation** allocation) const {
+  const Worker& worker = *w.worker;
+  const auto holds = [&](const Allocation& a) { return host >= a.begin + a.alias && host < a.end + a.alias; };
+  uint32_t k = worker.allocation_hint[i.index];
+  if (k >= worker.allocation_count || !holds(worker.allocations[k])) {
+    for (k = 0; k < worker.allocation_count && !holds(worker.allocations[k]); ++k) {
+    }
+  }
+  if (k == worker.allocation_count) return nullptr;
+  *allocation = &worker.allocations[k];
+  return followed_[k].second;
+}
+
+void TouchedMemory::note_range(Warp& w, const Inst& i, Touch kind, const Allocation& a,
+                               const TouchedBits& bits, uint64_t host, uint64_t bytes) {
+  const uint64_t begin = a.begin + static_cast<uint64_t>(a.alias), offset = host - begin;
+  if (offset >= a.bytes()) return;
+  const uint64_t within = std::min(bytes, a.bytes() - offset);
+  bits.note(kind, offset, within);
+  Extent& extent = extents_[w.worker->index][i.index];
+  extent.begin = std::min(extent.begin, host);
+  extent.end = std::max(extent.end, host + within);
+  extent.alias = a.alias;
+  extent.kind = kind;
+}
+
+void TouchedMemory::note(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) {
+  const bool one_kind = kind != AccessKind::store || row.stride == 0;
+  if (!one_kind) return note(w, i, bytes, kind, row.access());
+  const Allocation* allocation = nullptr;
+  const TouchedBits* bits = bits_at(w, i, row.low, &allocation);
+  if (bits == nullptr) return;
+  const auto lane = static_cast<uint32_t>(__builtin_ctz(w.mask));
+  note_range(w, i, touch_of(w, i, kind, lane, row.low), *allocation, *bits, row.low,
+             row.stride == 0 ? bytes : uint64_t{bytes} * kLanes);
+}
+
+void TouchedMemory::note(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) {
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto lane = static_cast<uint32_t>(__builtin_ctz(m));
+    const uint64_t host = x.host[lane];
+    const Allocation* allocation = nullptr;
+    const TouchedBits* bits = bits_at(w, i, host, &allocation);
+    if (bits != nullptr) note_range(w, i, touch_of(w, i, kind, lane, host), *allocation, *bits, host, bytes);
+    if (kind == AccessKind::load && x.low == x.high) return;
+  }
+}
+
+void TouchedMemory::end() {
+  for (const auto& [begin, bits] : followed_) {
+    if (bits != nullptr) bits->take(begin, touched_.bytes);
+  }
+  for (uint32_t k = 0; k < program_->code.size(); ++k) {
+    TouchedBy by{program_, k, Touch::load, ~uint64_t{0}, 0};
+    for (const std::vector<Extent>& of_worker : extents_) {
+      const Extent& e = of_worker[k];
+      if (e.end == 0) continue;
+      by.kind = e.kind;
+      by.begin = std::min(by.begin, e.begin - static_cast<uint64_t>(e.alias));
+      by.end = std::max(by.end, e.end - static_cast<uint64_t>(e.alias));
+    }
+    if (by.end != 0) touched_.by.push_back(by);
+  }
+  extents_.clear();
+  followed_.clear();
+}
+
+Touched TouchedMemory::take() {
+  Touched all = std::move(touched_);
+  touched_ = {};
+  return all;
+}
+
+}  // namespace warpgrade::emu
