@@ -154,6 +154,13 @@ class Backend {
   // with an empty path when nobody knows.
   virtual bool wants_place() { return false; }
   virtual void place_finding(const std::string& /*path*/, uint32_t /*line*/) {}
+  // Calls of another process have numbers. A finding may name an earlier call as well: what keeps_call() says
+  // of a call, when it has been carried out, is whether its place may be asked for later; earlier_call() is
+  // the number of the one that the waiting finding names (0: none), place_earlier() tells where it was.
+  virtual void begin_call(uint64_t /*number*/) {}
+  virtual bool keeps_call() { return false; }
+  virtual uint64_t earlier_call() { return 0; }
+  virtual void place_earlier(const std::string& /*path*/, uint32_t /*line*/) {}
   // Each call is carried out before the next line of the program: none travels ahead of its answer.
   virtual bool is_interpreted() const { return false; }
   // Device memory that was not freed, where such mistakes are looked for.

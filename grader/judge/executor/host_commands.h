@@ -27,7 +27,8 @@ int warpgrade_executor_ping(void);
  * gone. */
 void warpgrade_executor_lent(uint64_t address, uint64_t bytes);
 
-/* Tells the executor where allocations were made: of `count` addresses those that are known. */
+/* Tells the executor where allocations were made: of `count` addresses those that are known. Numbers of calls
+ * may stand among them (wire.h). */
 void warpgrade_executor_report_places(const uint64_t* addresses, size_t count);
 
 #ifdef __cplusplus

@@ -4,12 +4,14 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "judge/executor/driver/imported_memory.h"
 #include "judge/executor/judge_service.h"
 
 #ifdef WARPGRADE_EXECUTOR_EMULATOR
+#include "backend/command_order.h"
 #include "backend/emulated.h"
 #include "backend/host_finding.h"
 #include "backend/leaks.h"
@@ -74,7 +76,9 @@ class HostConnection {
 
 class EmulatedDevice final : public JudgedDevice {
  public:
-  explicit EmulatedDevice(HostConnection& connection) : host_connection_(connection) {}
+  explicit EmulatedDevice(HostConnection& connection) : host_connection_(connection) {
+    emu::CommandOrder::instance().name_first_stream_as_argument();
+  }
 
   Server& server() override { return host_connection_.server(); }
   void end_host() override { host_connection_.leave(); }
@@ -136,6 +140,17 @@ class EmulatedDevice final : public JudgedDevice {
     emu::report_leaks("not freed with the plan", places);
   }
 
+  uint64_t end_command(bool is_run) override {
+    unfinished_ = emu::CommandOrder::instance().end_command(is_run);
+    return unfinished_ ? unfinished_->call : 0;
+  }
+  void report_unfinished(const Server::Place& place) override {
+    emu::Diagnostic& told = unfinished_->diagnostic;
+    if (place.line != 0) told.path = place.path, told.line = place.line;
+    emu::Diagnostics::instance().add(std::move(told));
+    unfinished_.reset();
+  }
+
   size_t drain_report(int kind, char* text, size_t capacity) override {
     emu::place_finding({}, 0);  // of a process that ended before it told
     return kind == 0 ? warpemu_drain_diagnostics(text, capacity) : warpemu_drain_counters(text, capacity);
@@ -149,6 +164,7 @@ class EmulatedDevice final : public JudgedDevice {
   }
 
   HostConnection& host_connection_;
+  std::optional<emu::CommandOrder::Unfinished> unfinished_;
 };
 
 #endif

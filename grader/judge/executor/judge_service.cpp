@@ -164,6 +164,7 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
   const bool is_run = number == HostCommand::kRun;
   if (is_run) follow(command.follow);
   const bool has_result = ask_host(asked, is_run, result, reply);
+  if (has_result) end_command(is_run);
   OutputWriters& writers = device_.server().writers();
   if (is_run && has_result && writers.is_following()) reply.written = device_.server().written();
   writers.follow(true);
@@ -180,6 +181,18 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
   if (host.threw) return say(reply, Status::kException, result.message);
   protocol::conclude(reply, host, result.error, words_of);
   reply.notes |= device_.server().notes();
+}
+
+void JudgeService::end_command(bool is_run) {
+  const uint64_t unfinished = device_.end_command(is_run);
+  if (unfinished == 0) return;
+  wire::Command report;
+  report.number = static_cast<uint32_t>(HostCommand::kReportPlaces);
+  report.arguments[0] = unfinished | wire::kIsCall;
+  TimedResult ignored;
+  Reply own;
+  ask_host(report, false, ignored, own);
+  device_.report_unfinished(device_.server().take_places()[report.arguments[0]]);
 }
 
 // Between runs all is followed: a plan may make ready what a run copies.

@@ -35,6 +35,10 @@ class JudgedDevice {
   // Of what was allocated since and not freed; then the report with the places that were told.
   virtual std::vector<uint64_t> leaks() { return {}; }
   virtual void report_leaks(const std::map<uint64_t, Server::Place>& /*places*/) {}
+  // A command has ended, and the judge waits for all of it. Of a run the number of the call whose work
+  // nothing orders before that end, 0: there is none; then the report with its place, which may be unknown.
+  virtual uint64_t end_command(bool /*is_run*/) { return 0; }
+  virtual void report_unfinished(const Server::Place& /*place*/) {}
   virtual size_t drain_report(int /*kind*/, char* /*text*/, size_t /*capacity*/) { return 0; }
 };
 
@@ -57,6 +61,7 @@ class JudgeService {
   void detach(protocol::Reply& reply);
   void call(HostCommand number, const protocol::Command& command, protocol::Reply& reply);
   void follow(protocol::Follow what);
+  void end_command(bool is_run);
   void make_plan(const protocol::Command& command, protocol::Reply& reply);
   void free_plan(const protocol::Command& command, protocol::Reply& reply);
   bool ask_host(wire::Command command, bool is_run, TimedResult& result, protocol::Reply& reply);

@@ -201,6 +201,7 @@ void Server::dispatch(const Call& call) {
                               call.op() != Op::command_done;
   in_hand_.store(call.record.op, std::memory_order_relaxed);
   activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  backend_.begin_call(wire::number_of_call(call.record.slot, call.record.sequence));
   if (touches_device) error = sticky();
   if (error == cudaSuccess) error = carry_out(call);
   activity_.store(activity_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -219,6 +220,8 @@ void Server::finish(uint16_t number, uint32_t sequence, cudaError_t error) {
   std::copy(std::begin(values_), std::end(values_), slot.values);
   slot.data_bytes = reply_in_slot_;
   slot.wants_place = backend_.wants_place() ? 1 : 0;
+  slot.keeps_call = backend_.keeps_call() ? 1 : 0;
+  slot.earlier_call = backend_.earlier_call();
   if (!reply_.empty()) {
     std::memcpy(slot.data, reply_.data(), reply_.size());
     slot.data_bytes = static_cast<uint32_t>(reply_.size());

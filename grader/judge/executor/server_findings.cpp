@@ -65,7 +65,9 @@ cudaError_t Server::report(const Call& call) {
 
 cudaError_t Server::place(const Call& call) {
   const uint64_t address = call.argument(1);
-  if (address == 0)
+  if (address == 0 && call.argument(2) == 1)
+    backend_.place_earlier(call.text(), call.low(0));
+  else if (address == 0)
     backend_.place_finding(call.text(), call.low(0));
   else if (places_.size() < limits_.reports)
     places_[address] = {call.text(), call.low(0)};

@@ -83,7 +83,8 @@ cudaError_t Server::ask_device() {
     if (!stream) continue;
     if (const cudaError_t error = backend_.query_stream(*stream); error != cudaSuccess) return error;
   }
-  return cudaSuccess;
+  // Here all is done when it is called; that the host has waited is what racecheck needs to know.
+  return backend_.is_interpreted() ? backend_.synchronize_device() : cudaSuccess;
 }
 
 }  // namespace warpgrade::executor

@@ -42,7 +42,7 @@ enum class Data : uint8_t { none, bytes, name };
   X(pad, 0, none, true)                   \
   X(ping, 0, none, true)                  \
   X(report, 3, name, true)                \
-  X(place, 2, name, true)                 \
+  X(place, 3, name, true)                 \
   X(stage, 0, bytes, true)                \
   X(add_module, 1, none, false)           \
   X(find_variable, 1, name, false)        \
@@ -144,8 +144,8 @@ struct Attribute {
 
 // A finding of the front end: arguments are its kind, the line and the bytes of a copy; its texts (kernel,
 // path, message, advice) stand one behind the other with this between them. A place: arguments are the
-// line and the address of the allocation that was made there, or 0 for the call that a reply asked about;
-// the path.
+// line and the address of the allocation that was made there, or 0 for the call that a reply asked about (the
+// third argument is 1 for the earlier one); the path.
 inline constexpr char kBetweenTexts = '\x1f';
 
 // The data of copy_rows, as of RowsCopy: both sides, then the box. The other copies of rows name one side
@@ -193,11 +193,20 @@ struct Slot {
   int32_t error;
   uint32_t data_bytes;
   uint64_t values[4];
-  uint32_t wants_place;  // the host process is to tell where this call was made
-  uint8_t unused[12];
+  uint32_t wants_place;   // the host process is to tell where this call was made
+  uint32_t keeps_call;    // it may be asked later
+  uint64_t earlier_call;  // whose place is to be told first; 0: none
   uint8_t data[kReplyBytes];
 };
 static_assert(sizeof(Slot) == kSlotBytes);
+
+// Of a call that waits for its reply; never 0.
+constexpr uint64_t number_of_call(uint16_t slot, uint32_t sequence) {
+  return (uint64_t{slot} + 1) << 32 | sequence;
+}
+
+// Among addresses of allocations whose places are asked for: the number of a call.
+inline constexpr uint64_t kIsCall = uint64_t{1} << 63;
 
 // What the executor asks the host process to do: plan, run, free.
 struct Command {

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <utility>
 
-#include "backend/host_finding.h"
 #include "cudart/host_place.h"
 #include "memory/device_memory.h"
 #include "support/base_name.h"
+#include "support/host_process.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {
@@ -26,6 +26,13 @@ bool is_host_memory(uint64_t address) {
   return a->kind == MemoryKind::managed || a->kind == MemoryKind::pinned || a->kind == MemoryKind::registered;
 }
 
+// Another process has a copy of its own of managed variables, and both are kept alike by copies that the
+// program knows nothing of.
+bool is_kept_alike(uint64_t address) {
+  const auto a = DeviceMemory::instance().find(address);
+  return g_host_is_elsewhere && a && a->kind == MemoryKind::managed;
+}
+
 // Memory that the runtime has never been told of.
 bool is_pageable(uint64_t address) {
   const auto a = DeviceMemory::instance().find(address);
@@ -33,7 +40,7 @@ bool is_pageable(uint64_t address) {
 }
 
 void add_rows(const cudart::RowsCopy& copy, const cudart::RowsCopy::Side& side, ByteRanges& ranges) {
-  if (is_pageable(side.address)) return;
+  if (is_pageable(side.address) || is_kept_alike(side.address)) return;
   for (uint64_t z = 0; z < copy.depth; ++z) {
     for (uint64_t y = 0; y < copy.height; ++y) {
       const uint64_t row = side.row(y, z);
@@ -196,7 +203,7 @@ void CommandOrder::launched(Launching launching, const std::string& kernel, cons
   if (launching.recorder == nullptr) return;
   Touched touched = launching.recorder->take();
   const std::lock_guard lock(mutex_);
-  add({std::move(*launching.command), "kernel `" + title + "`", kernel, nullptr, cudart::call_stack(),
+  add({std::move(*launching.command), "kernel `" + title + "`", nullptr, this_call(kernel),
        std::move(touched)});
 }
 
@@ -214,7 +221,7 @@ void CommandOrder::copied(const cudart::RowsCopy& copy, StreamId stream, bool wa
     Touched touched;
     add_rows(copy, copy.from, bytes_of(touched, Touch::load));
     add_rows(copy, copy.to, bytes_of(touched, Touch::store));
-    add({place, "a copy", {}, nullptr, cudart::call_stack(), std::move(touched)});
+    add({place, "a copy", nullptr, this_call(), std::move(touched)});
   }
   if (is_synchronous) host_saw(clocks_.now(stream));
 }
@@ -230,7 +237,7 @@ void CommandOrder::filled(const cudart::Fill& fill, StreamId stream) {
       const uint64_t begin = fill.address + row * fill.pitch;
       bytes_of(touched, Touch::store).add(begin, begin + fill.width * fill.element_bytes);
     }
-    add({std::move(place), "a memset", {}, nullptr, cudart::call_stack(), std::move(touched)});
+    add({std::move(place), "a memset", nullptr, this_call(), std::move(touched)});
   }
   if (is_host_memory(fill.address)) host_saw(clocks_.now(stream));
 }
@@ -243,7 +250,7 @@ void CommandOrder::allocated(uint64_t address, uint64_t bytes, StreamId stream) 
   if (!is_followed()) return;
   Touched touched;
   bytes_of(touched, Touch::store).add(address, address + bytes);
-  add({std::move(place), "cudaMallocAsync", {}, "allocates", cudart::call_stack(), std::move(touched)});
+  add({std::move(place), "cudaMallocAsync", "allocates", this_call(), std::move(touched)});
 }
 
 void CommandOrder::free_in_stream(uint64_t address, StreamId stream) {
@@ -254,7 +261,7 @@ void CommandOrder::free_in_stream(uint64_t address, StreamId stream) {
   if (!a || !is_followed()) return;
   Touched touched;
   bytes_of(touched, Touch::store).add(a->begin, a->end);
-  add({std::move(place), "cudaFreeAsync", {}, "frees", cudart::call_stack(), std::move(touched)});
+  add({std::move(place), "cudaFreeAsync", "frees", this_call(), std::move(touched)});
 }
 
 // cudaFree waits for the device, but not for the sake of memory from cudaMallocAsync.
@@ -263,17 +270,16 @@ void CommandOrder::free(uint64_t address, const char* call) {
   const auto a = DeviceMemory::instance().find(address);
   const std::lock_guard lock(mutex_);
   if (a && stream_ordered_.contains(address)) {
-    Command command{
-        {{0, ~uint64_t{0}}, clocks_.host(), kHost, false}, call, {}, "frees", cudart::call_stack(), {}};
+    Command command{{{0, ~uint64_t{0}}, clocks_.host(), kHost, false}, call, "frees", this_call(), {}};
     bytes_of(command.touched, Touch::store).add(a->begin, a->end);
-    for (const Command& earlier : pending_) compare(earlier, command);
+    compare_with_pending(command);
   }
   clocks_.host_saw_all();
   forget_ended();
 }
 
 void CommandOrder::add(Command command) {
-  for (const Command& earlier : pending_) compare(earlier, command);
+  compare_with_pending(command);
   const ByteRanges& written = bytes_of(command.touched, Touch::store);
   std::erase_if(sources_, [&](const Source& source) {
     ByteRanges range;
@@ -282,7 +288,7 @@ void CommandOrder::add(Command command) {
     if (is_overwritten) source_bytes_ -= source.bytes.size();
     return is_overwritten;
   });
-  if (pending_.size() >= kMostPending) pending_.erase(pending_.begin());
+  if (pending_.size() >= kMostPending) pending_.pop_front();
   pending_.push_back(std::move(command));
 }
 
@@ -298,44 +304,101 @@ std::optional<CommandOrder::Conflict> CommandOrder::conflict_of(const Touched& e
   return std::nullopt;
 }
 
-void CommandOrder::compare(const Command& earlier, const Command& later) {
+// The latest one that conflicts is told.
+void CommandOrder::compare_with_pending(const Command& later) {
+  for (auto earlier = pending_.rbegin(); earlier != pending_.rend(); ++earlier) {
+    if (!compare(*earlier, later)) continue;
+    clocks_.assume(earlier->place, later.place.moment.line);
+    return;
+  }
+}
+
+bool CommandOrder::compare(const Command& earlier, const Command& later) {
   // Two threads of the host may have called them: either may be the first.
   if (earlier.place.moment.is_in(later.place.before) || later.place.moment.is_in(earlier.place.before))
-    return;
+    return false;
   if (may_order_themselves(earlier.touched, later.touched) ||
       may_order_themselves(later.touched, earlier.touched))
-    return;
-  if (const auto conflict = conflict_of(earlier.touched, later.touched)) report(earlier, later, *conflict);
+    return false;
+  const auto conflict = conflict_of(earlier.touched, later.touched);
+  if (conflict) report(earlier, later, *conflict);
+  return conflict.has_value();
 }
 
 void CommandOrder::report(const Command& earlier, const Command& later, const Conflict& conflict) {
   const auto a = DeviceMemory::instance().find(conflict.address);
   const std::string name = a ? a->name : "memory";
   const uint64_t begin = a ? a->begin : conflict.address, bytes = a ? a->bytes() : 0;
-  const cudart::HostPlace called = host_place(earlier.stack, earlier.kernel);
   const cudart::HostPlace there = place_in_kernel(earlier.touched, conflict.earlier, conflict.address);
   const cudart::HostPlace here = place_in_kernel(later.touched, conflict.later, conflict.address);
-  const cudart::HostPlace& theirs = called.line != 0 ? called : there;
   Diagnostic d;
   d.kind = Finding::unordered;
   d.access = access_of(conflict.later);
   d.address = conflict.address;
   d.allocation = DiagnosedAllocation{name, bytes, static_cast<int64_t>(conflict.address - begin)};
-  d.other = DiagnosedParty{theirs.path, theirs.line, access_of(conflict.earlier), "", ""};
-  const std::string whole = name + " (" + std::to_string(bytes) + " bytes)";
-  d.message =
-      later.what + " in " + later.place.name + " " +
-      (later.does != nullptr ? later.does + (" " + whole)
-                             : verb_of(conflict.later) +
-                                   (" byte " + std::to_string(conflict.address - begin)) + " of " + whole) +
-      place_text(" at ", here) + ". Nothing orders it behind " + earlier.what + " in " + earlier.place.name +
-      place_text(" (called at ", called, ")") + ", which " +
-      (earlier.does != nullptr ? earlier.does : verb_of(conflict.earlier)) + " it" +
-      place_text(" at ", there);
-  d.advice = "On a GPU they run in any order, or at once. " + cure_of(earlier.place, later.place);
   d.path = here.path;
   d.line = here.line;
-  add_host_diagnostic(std::move(d), later.kernel);
+  const std::string whole = name + " (" + std::to_string(bytes) + " bytes)";
+  const std::string used =
+      later.does != nullptr
+          ? later.does + (" " + whole)
+          : verb_of(conflict.later) + (" byte " + std::to_string(conflict.address - begin)) + " of " + whole;
+  d.message = later.what + " in " + later.place.name + " " + used + place_text(" at ", here) +
+              ". Nothing orders it behind " + earlier.what + " in " + earlier.place.name;
+  d.advice = "On a GPU they run in any order, or at once. " + cure_of(earlier.place, later.place);
+  const std::string use = std::string(", which ") +
+                          (earlier.does != nullptr ? earlier.does : verb_of(conflict.earlier)) + " it" +
+                          place_text(" at ", there);
+  const char* access = access_of(conflict.earlier);
+  add_host_diagnostic(std::move(d), later.called.kernel, earlier.called,
+                      [=](Diagnostic& told, const cudart::HostPlace& called) {
+                        told.message += place_text(" (called at ", called, ")") + use;
+                        const cudart::HostPlace& place = called.line != 0 ? called : there;
+                        told.other = DiagnosedParty{place.path, place.line, access, "", ""};
+                      });
+}
+
+std::optional<CommandOrder::Unfinished> CommandOrder::unfinished(const Command& command,
+                                                                 const Clock& ended) const {
+  if (command.place.moment.is_in(ended)) return std::nullopt;
+  for (const Touch kind : {Touch::store, Touch::same_store, Touch::atomic, Touch::flag, Touch::load}) {
+    for (const ByteRanges::Range& range : bytes_of(command.touched, kind).ranges()) {
+      const auto a = DeviceMemory::instance().find(range.begin);
+      if (!a || a->kind != MemoryKind::imported) continue;
+      const cudart::HostPlace here = place_in_kernel(command.touched, kind, range.begin);
+      Unfinished found{command.called.number, {}};
+      Diagnostic& d = found.diagnostic;
+      d.kind = Finding::unordered;
+      d.access = access_of(kind);
+      d.address = range.begin;
+      d.allocation = DiagnosedAllocation{a->name, a->bytes(), static_cast<int64_t>(range.begin - a->begin)};
+      d.path = here.path;
+      d.line = here.line;
+      d.message = command.what + " in " + command.place.name + " " + verb_of(kind) + " " + a->name +
+                  place_text(" at ", here) + ", and nothing orders it before the end of the run";
+      d.advice =
+          "The result has to be there when all work in `stream`, the argument, is done. Launch in `stream`, "
+          "or "
+          "record an event behind the last work in a stream of your own (cudaEventRecord) and let `stream` "
+          "wait for it (cudaStreamWaitEvent).";
+      return found;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<CommandOrder::Unfinished> CommandOrder::end_command(bool is_run) {
+  if (!is_on()) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  std::optional<Unfinished> found;
+  if (is_run && !pending_.empty()) {
+    const Clock ended = clocks_.begin(clocks_.first()).before;
+    for (auto command = pending_.rbegin(); command != pending_.rend() && !found; ++command)
+      found = unfinished(*command, ended);
+  }
+  clocks_.host_saw_all();
+  forget_ended();
+  return found;
 }
 
 // Pageable memory is read before the call returns.
@@ -344,7 +407,7 @@ void CommandOrder::keep_source(const cudart::RowsCopy& copy, const StreamClocks:
   if (is_pageable(copy.from.address) || copy.height * copy.depth != 1) return;
   if (source_bytes_ + bytes > kMostSourceBytes) return;
   const auto* from = reinterpret_cast<const uint8_t*>(copy.from.address);
-  sources_.push_back({place, copy.from.address, {from, from + bytes}, cudart::call_stack()});
+  sources_.push_back({place, copy.from.address, {from, from + bytes}, this_call()});
   source_bytes_ += bytes;
 }
 
@@ -362,23 +425,24 @@ void CommandOrder::look_at_sources() {
 
 void CommandOrder::report_changed(const Source& source, uint64_t offset) {
   const auto a = DeviceMemory::instance().find(source.address);
-  const uint64_t begin = a ? a->begin : source.address;
-  const cudart::HostPlace called = host_place(source.stack);
+  const std::string name = a ? a->name : "the host's memory";
   Diagnostic d;
   d.kind = Finding::unordered;
   d.access = "store";
   d.address = source.address + offset;
-  if (a) d.allocation = DiagnosedAllocation{a->name, a->bytes(), static_cast<int64_t>(*d.address - begin)};
-  d.other = DiagnosedParty{called.path, called.line, "load", "", ""};
-  d.message = "the host waits here for the first time for a copy in " + source.place.name +
-              place_text(" (called at ", called, ")") + ", which reads " + (a ? a->name : "host memory") +
-              ". The host has changed byte " + std::to_string(*d.address - begin) +
-              " of it before: the copy may not have ended then";
+  if (a) d.allocation = DiagnosedAllocation{name, a->bytes(), static_cast<int64_t>(*d.address - a->begin)};
+  d.message = "the host waits here for the first time for a copy from " + name + " in " + source.place.name;
   d.advice =
       "On a GPU such a copy runs beside the host, and may copy the new bytes. Wait before the memory is "
       "changed (cudaStreamSynchronize, or cudaEventSynchronize of an event behind the copy), or use two "
       "buffers in turn.";
-  add_host_diagnostic(std::move(d));
+  const std::string changed = ". It has changed byte " + std::to_string(*d.address - (a ? a->begin : 0)) +
+                              " of that memory before, when the copy may not have ended";
+  add_host_diagnostic(std::move(d), {}, source.called,
+                      [=](Diagnostic& told, const cudart::HostPlace& called) {
+                        told.message += place_text(" (called at ", called, ")") + changed;
+                        told.other = DiagnosedParty{called.path, called.line, "load", "", ""};
+                      });
 }
 
 void CommandOrder::read_time(EventId start, EventId end) {

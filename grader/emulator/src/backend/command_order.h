@@ -1,11 +1,12 @@
-// Commands that use the same memory without an order: kernels, copies, fills and frees of several streams, and
-// what the host does while they may still run (racecheck).
+// Commands that use the same memory without an order: kernels, copies, fills and frees of several streams,
+// and what the host does while they may still run (racecheck).
 //
 // Everything is carried out when it is called, so that a missing order never shows in the results here. So
 // each command is kept with the bytes that it touched until the host has seen it end, and compared with the
 // later ones that nothing orders behind it (order/stream_clocks.h).
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/host_finding.h"
 #include "cudart/backend.h"
 #include "order/stream_clocks.h"
 #include "order/touched_memory.h"
@@ -51,13 +53,22 @@ class CommandOrder {
   void free_in_stream(uint64_t address, cudart::StreamId stream);
   void free(uint64_t address, const char* call);
 
+  // A command of the judge's, a run or another, has ended, and the judge waits for the device. Of a run the
+  // work on the judge's memory that nothing orders before the end of the stream which the run was given: the
+  // first that the program has made.
+  struct Unfinished {
+    uint64_t call = 0;  // its number
+    Diagnostic diagnostic;
+  };
+  std::optional<Unfinished> end_command(bool is_run);
+  void name_first_stream_as_argument() { clocks_.name_first_as_argument(); }
+
  private:
   struct Command {
     StreamClocks::Command place;
     std::string what;            // "kernel `fill`", "a copy"
-    std::string kernel;          // as mangled
     const char* does = nullptr;  // in place of "reads" or "writes"
-    std::vector<void*> stack;
+    CallPlace called;
     Touched touched;
   };
   // What a copy reads of the host's memory, as it was when it was called.
@@ -65,7 +76,7 @@ class CommandOrder {
     StreamClocks::Command place;
     uint64_t address = 0;
     std::vector<uint8_t> bytes;
-    std::vector<void*> stack;
+    CallPlace called;
   };
   struct Recorded {
     Moment moment;
@@ -80,9 +91,12 @@ class CommandOrder {
   bool is_on() const;
   bool is_followed() const { return clocks_.may_be_concurrent() || !sources_.empty(); }
   void add(Command command);
-  void compare(const Command& earlier, const Command& later);
+  // True when the two conflict, which is then told.
+  bool compare(const Command& earlier, const Command& later);
+  void compare_with_pending(const Command& later);
   static std::optional<Conflict> conflict_of(const Touched& earlier, const Touched& later);
   void report(const Command& earlier, const Command& later, const Conflict& conflict);
+  std::optional<Unfinished> unfinished(const Command& command, const Clock& ended) const;
   void keep_source(const cudart::RowsCopy& copy, const StreamClocks::Command& place);
   void look_at_sources();
   void report_changed(const Source& source, uint64_t offset);
@@ -92,7 +106,7 @@ class CommandOrder {
   std::mutex mutex_;
   StreamClocks clocks_;
   std::map<cudart::EventId, Recorded> events_;
-  std::vector<Command> pending_;
+  std::deque<Command> pending_;
   std::vector<Source> sources_;
   uint64_t source_bytes_ = 0;
   std::set<uint64_t> stream_ordered_;  // memory of cudaMallocAsync

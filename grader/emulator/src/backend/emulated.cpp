@@ -214,6 +214,19 @@ void Emulated::place_finding(const std::string& path, uint32_t line) {
   emu::place_finding(path, line);
 }
 
+void Emulated::begin_call(uint64_t number) {
+  emu::begin_call(number);
+}
+bool Emulated::keeps_call() {
+  return emu::keeps_call();
+}
+uint64_t Emulated::earlier_call() {
+  return emu::earlier_call();
+}
+void Emulated::place_earlier(const std::string& path, uint32_t line) {
+  emu::place_earlier({path, line});
+}
+
 void Emulated::report_leaks() {
   report_leaks_of_program();
 }

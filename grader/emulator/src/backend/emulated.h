@@ -33,6 +33,10 @@ class Emulated : public cudart::Backend {
   bool report_invalid_free(uint64_t address, const std::string& call) override;
   bool wants_place() override;
   void place_finding(const std::string& path, uint32_t line) override;
+  void begin_call(uint64_t number) override;
+  bool keeps_call() override;
+  uint64_t earlier_call() override;
+  void place_earlier(const std::string& path, uint32_t line) override;
   bool is_interpreted() const override { return true; }
   void report_leaks() override;
 
@@ -75,6 +79,10 @@ class Emulated : public cudart::Backend {
   cudaError_t copy(void* to, const void* from, uint64_t bytes, cudart::StreamId stream, bool waits) override;
   cudaError_t copy_rows(const cudart::RowsCopy& copy, cudart::StreamId stream, bool waits) override;
   cudaError_t fill(const cudart::Fill& fill, cudart::StreamId stream) override;
+
+  // The same as a part of a kernel, which has its place in a stream.
+  static cudaError_t transfer(const cudart::RowsCopy& copy);
+  static cudaError_t transfer(const cudart::Fill& fill);
 
   cudaError_t create_image(const cudart::Image& image, uint64_t& object) override;
   cudaError_t destroy_image(uint64_t object, bool is_surface) override;

@@ -220,13 +220,18 @@ cudaError_t Emulated::copy(void* dst, const void* src, uint64_t bytes, cudart::S
 }
 
 cudaError_t Emulated::copy_rows(const cudart::RowsCopy& copy, cudart::StreamId stream, bool waits) {
+  const cudaError_t error = transfer(copy);
+  if (error == cudaSuccess) CommandOrder::instance().copied(copy, stream, waits);
+  return error;
+}
+
+cudaError_t Emulated::transfer(const cudart::RowsCopy& copy) {
   for (uint64_t z = 0; z < copy.depth; ++z) {
     for (uint64_t y = 0; y < copy.height; ++y) {
       const cudaError_t error = copy_row(copy.to.row(y, z), copy.from.row(y, z), copy.width);
       if (error != cudaSuccess) return error;
     }
   }
-  CommandOrder::instance().copied(copy, stream, waits);
   return cudaSuccess;
 }
 
@@ -242,13 +247,18 @@ cudaError_t Emulated::destroy_image(uint64_t object, bool) {
 }
 
 cudaError_t Emulated::fill(const cudart::Fill& fill, cudart::StreamId stream) {
+  const cudaError_t error = transfer(fill);
+  if (error == cudaSuccess && fill.width != 0) CommandOrder::instance().filled(fill, stream);
+  return error;
+}
+
+cudaError_t Emulated::transfer(const cudart::Fill& fill) {
   if (fill.width == 0) return cudaSuccess;
   KernelCounters::instance().add_move(0, fill.width * fill.element_bytes * fill.height);
   for (uint64_t row = 0; row < fill.height; ++row) {
     const cudaError_t error = fill_row(fill.address + row * fill.pitch, fill);
     if (error != cudaSuccess) return error;
   }
-  CommandOrder::instance().filled(fill, stream);
   return cudaSuccess;
 }
 

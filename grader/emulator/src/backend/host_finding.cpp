@@ -10,7 +10,15 @@ namespace {
 
 // One thread serves an executor.
 bool g_from_elsewhere = false;
-std::vector<Diagnostic> g_waiting;
+struct Waiting {
+  Diagnostic diagnostic;
+  uint64_t earlier = 0;
+  Finish finish;
+};
+std::vector<Waiting> g_waiting;
+uint64_t g_call = 0;
+bool g_keeps_call = false;
+cudart::HostPlace g_earlier;
 
 // A finding may have a place in device code already, which stands where the call's is not known.
 void take_place(Diagnostic& diagnostic, const std::string& path, uint32_t line) {
@@ -34,11 +42,37 @@ bool wants_place() {
 }
 
 void place_finding(const std::string& path, uint32_t line) {
-  for (Diagnostic& diagnostic : g_waiting) {
-    take_place(diagnostic, path, line);
-    Diagnostics::instance().add(std::move(diagnostic));
+  const uint64_t told = earlier_call();
+  for (Waiting& waiting : g_waiting) {
+    take_place(waiting.diagnostic, path, line);
+    if (waiting.finish)
+      waiting.finish(waiting.diagnostic, waiting.earlier == told ? g_earlier : cudart::HostPlace{});
+    Diagnostics::instance().add(std::move(waiting.diagnostic));
   }
   g_waiting.clear();
+  g_earlier = {};
+}
+
+void begin_call(uint64_t number) {
+  g_call = number;
+  g_keeps_call = false;
+}
+bool keeps_call() {
+  return g_keeps_call;
+}
+uint64_t earlier_call() {
+  const auto names_one = std::find_if(g_waiting.begin(), g_waiting.end(),
+                                      [](const Waiting& waiting) { return waiting.earlier != 0; });
+  return names_one == g_waiting.end() ? 0 : names_one->earlier;
+}
+void place_earlier(const cudart::HostPlace& place) {
+  g_earlier = place;
+}
+
+CallPlace this_call(const std::string& kernel) {
+  if (!g_from_elsewhere) return {cudart::call_stack(), 0, kernel};
+  g_keeps_call = true;
+  return {{}, g_call, kernel};
 }
 
 cudart::HostPlace host_place(const std::vector<void*>& stack, const std::string& kernel) {
@@ -46,12 +80,18 @@ cudart::HostPlace host_place(const std::vector<void*>& stack, const std::string&
 }
 
 void add_host_diagnostic(Diagnostic diagnostic, const std::string& kernel) {
+  add_host_diagnostic(std::move(diagnostic), kernel, {}, {});
+}
+
+void add_host_diagnostic(Diagnostic diagnostic, const std::string& kernel, const CallPlace& earlier,
+                         const Finish& finish) {
   if (g_from_elsewhere) {
-    g_waiting.push_back(std::move(diagnostic));
+    g_waiting.push_back({std::move(diagnostic), earlier.number, finish});
     return;
   }
   const cudart::HostPlace place = host_place(cudart::call_stack(), kernel);
   take_place(diagnostic, place.path, place.line);
+  if (finish) finish(diagnostic, host_place(earlier.stack, earlier.kernel));
   Diagnostics::instance().add(std::move(diagnostic));
 }
 

@@ -1,5 +1,7 @@
 // Mistakes of the host's code, with the place of the call that is going on.
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,5 +29,26 @@ cudart::HostPlace host_place(const std::vector<void*>& stack, const std::string&
 
 // `kernel`: the mangled name of the kernel that is launched, whose stub is not the user's code.
 void add_host_diagnostic(Diagnostic diagnostic, const std::string& kernel = {});
+
+// A call that a later finding may name: its stack, or its number where calls come from elsewhere.
+struct CallPlace {
+  std::vector<void*> stack;
+  uint64_t number = 0;
+  std::string kernel;  // as above
+};
+CallPlace this_call(const std::string& kernel = {});
+
+// A finding of the call that is going on and of an earlier one: `finish` puts the earlier one's place, which
+// may be unknown, into the diagnostic.
+using Finish = std::function<void(Diagnostic&, const cudart::HostPlace& earlier)>;
+void add_host_diagnostic(Diagnostic diagnostic, const std::string& kernel, const CallPlace& earlier,
+                         const Finish& finish);
+
+// Where calls come from elsewhere: the number of the one that begins; whether this_call() was asked for
+// since; the earlier call that a waiting finding names, 0: none; and its place.
+void begin_call(uint64_t number);
+bool keeps_call();
+uint64_t earlier_call();
+void place_earlier(const cudart::HostPlace& place);
 
 }  // namespace warpgrade::emu

@@ -103,11 +103,11 @@ class NestedRun {
     rows.from = {c.from, c.from_pitch, 0};
     rows.width = c.width;
     rows.height = c.height;
-    return fault_of(owner_.copy_rows(rows, cudart::kLegacyStream, false));
+    return fault_of(owner_.transfer(rows));
   }
 
   Fault transfer(const NestedFill& f) {
-    return fault_of(owner_.fill({f.to, f.pitch, f.value, 1, f.width, f.height}, cudart::kLegacyStream));
+    return fault_of(owner_.transfer(cudart::Fill{f.to, f.pitch, f.value, 1, f.width, f.height}));
   }
 
   // What a call names is checked when the kernel makes it; memory may have been freed since.

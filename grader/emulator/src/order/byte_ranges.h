@@ -10,8 +10,8 @@ namespace warpgrade::emu {
 // Sorted ranges that neither overlap nor touch each other.
 class ByteRanges {
  public:
-  // What is behind the last of so many ranges is forgotten: fewer bytes are looked at, none that were not
-  // touched.
+  // What is behind the last of so many ranges is forgotten: fewer bytes are looked at, none that were
+  // not touched.
   static constexpr size_t kMost = size_t{1} << 16;
 
   struct Range {

@@ -114,6 +114,14 @@ void StreamClocks::wait(StreamId stream, const Clock& clock) {
   line_of(stream).clock.join(clock);
 }
 
+void StreamClocks::assume(const Command& earlier, uint32_t line) {
+  for (auto& [key, other] : lines_) {
+    if (other.index != line) continue;
+    other.clock.join(earlier.before);
+    other.clock.raise(earlier.moment.line, earlier.moment.tick);
+  }
+}
+
 Clock StreamClocks::now(StreamId stream) {
   const Line& line = line_of(stream);
   Clock clock = line.clock;
@@ -131,13 +139,23 @@ void StreamClocks::host_saw_all() {
   for (const auto& [key, line] : lines_) host_.join(line.clock);
   for (const Line& line : gone_) host_.join(line.clock);
   reuse_ended();
+  if (lines_.size() > 1 || !gone_.empty()) return;
+  created_ = 0;  // as if the program had just begun
+  has_independent_ = false;
+}
+
+StreamId StreamClocks::first() const {
+  const auto created = lines_.upper_bound(kPerThreadStream);
+  const bool is_there = created != lines_.end() && created->first >> 32 == 0;
+  return is_there ? static_cast<StreamId>(created->first) : kLegacyStream;
 }
 
 std::string StreamClocks::name(StreamId stream) {
   if (stream == kLegacyStream) return "the default stream";
   if (stream == kPerThreadStream) return "the thread's default stream";
   const Line& line = line_of(stream);
-  return "stream #" + std::to_string(line.number);
+  if (!first_is_argument_) return "stream #" + std::to_string(line.number);
+  return line.number == 1 ? "`stream`, the argument," : "own stream #" + std::to_string(line.number - 1);
 }
 
 }  // namespace warpgrade::emu

@@ -54,6 +54,8 @@ class StreamClocks {
   Command begin(cudart::StreamId stream);
   // Work of the stream that is called later comes behind all of the clock.
   void wait(cudart::StreamId stream, const Clock& clock);
+  // From now on as if that line's commands came behind the earlier one: what was told is not told again.
+  void assume(const Command& earlier, uint32_t line);
   // All that has ended when the stream has; the default stream ends with all blocking ones.
   Clock now(cudart::StreamId stream);
 
@@ -66,6 +68,10 @@ class StreamClocks {
   // Whether two commands may be without order: not with the default stream and one blocking stream alone.
   bool may_be_concurrent() const { return created_ > 1 || has_independent_; }
   std::string name(cudart::StreamId stream);
+  // The first one that is created is the argument of the program's functions, not one of its own.
+  void name_first_as_argument() { first_is_argument_ = true; }
+  // The first that was created of those that are there; the default stream when there is none.
+  cudart::StreamId first() const;
   bool is_blocking(cudart::StreamId stream) { return line_of(stream).blocking; }
 
  private:
@@ -88,7 +94,7 @@ class StreamClocks {
   std::vector<Line> gone_;  // destroyed, and perhaps still at work
   std::vector<Line> free_;  // destroyed, and all their work has ended
   uint32_t next_index_ = 0, created_ = 0;
-  bool has_independent_ = false;
+  bool has_independent_ = false, first_is_argument_ = false;
   Clock host_;
 };
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "check/race_report.h"
 #include "simt/launch.h"
+#include "support/host_process.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -15,8 +17,10 @@ constexpr uint64_t kWordBits = 64;
 constexpr uint64_t kChunkWords = 512;
 constexpr uint64_t kMostBytes = uint64_t{4} << 30;  // of an allocation that is followed
 
-// Kernels write neither parameters nor what is read-only. The heap of device code belongs to no stream.
+// Kernels write neither parameters nor what is read-only. The heap of device code belongs to no stream. Of
+// managed variables a host process elsewhere has its own copy.
 bool is_followed(const Allocation& a) {
+  if (g_host_is_elsewhere && a.kind == MemoryKind::managed) return false;
   return !a.freed && !a.read_only && a.kind != MemoryKind::parameters && a.kind != MemoryKind::constant &&
          a.kind != MemoryKind::heap && a.bytes() <= kMostBytes;
 }
@@ -72,11 +76,13 @@ void TouchedBits::note(Touch kind, uint64_t offset, uint64_t bytes) const {
     if ((__atomic_load_n(words + word, __ATOMIC_RELAXED) & mask) == mask) continue;
     __atomic_fetch_or(words + word, mask, __ATOMIC_RELAXED);
     __atomic_store_n(flags + word / kChunkWords, uint8_t{1}, __ATOMIC_RELAXED);
+    __atomic_store_n(&kind_flags_[static_cast<size_t>(kind)], uint8_t{1}, __ATOMIC_RELAXED);
   }
 }
 
 void TouchedBits::take(uint64_t begin, std::array<ByteRanges, kTouchKinds>& ranges) const {
   for (size_t kind = 0; kind < kTouchKinds; ++kind) {
+    if (std::exchange(kind_flags_[kind], uint8_t{0}) == 0) continue;
     for (uint64_t chunk = 0; chunk < chunks_; ++chunk) {
       uint8_t& flag = chunk_flags_[kind * chunks_ + chunk];
       if (flag == 0) continue;

@@ -50,9 +50,10 @@ class TouchedBits {
   void take(uint64_t begin, std::array<ByteRanges, kTouchKinds>& ranges) const;
 
  private:
-  uint64_t words_, chunks_;  // of one kind
-  uint64_t* bits_;           // zero pages until they are touched
-  uint8_t* chunk_flags_;     // whether a word of the chunk is not 0
+  uint64_t words_, chunks_;                                // of one kind
+  uint64_t* bits_;                                         // zero pages until they are touched
+  uint8_t* chunk_flags_;                                   // whether a word of the chunk is not 0
+  mutable std::array<uint8_t, kTouchKinds> kind_flags_{};  // whether a chunk's flag is set
 };
 
 // Of the launches of one command, one after another.

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "check/global_races.h"
-#include "order/touched_memory.h"
 #include "check/initialized.h"
 #include "check/shared_races.h"
 #include "exec/access.h"
 #include "exec/handlers.h"
 #include "memory/device_heap.h"
+#include "order/touched_memory.h"
 #include "program/program.h"
 #include "simt/device_call.h"
 #include "simt/heap.h"

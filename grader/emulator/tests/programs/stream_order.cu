@@ -181,10 +181,11 @@ void scattered_read(Streams& s) {
 }
 template <bool wrong>
 void columns_of_a_copy(Streams& s) {
-  const size_t pitch = 32 * sizeof(int);
-  CHECK_CUDA(cudaMemcpy2DAsync(s.x, pitch, s.pinned, pitch, pitch / 2, 32, cudaMemcpyDefault,
-                               s.a));                            // EARLIER columns_of_a_copy
-  fill<<<1, 32, 0, s.b>>>(s.x, 6, wrong ? 15 : 16, kCount, 32);  // LATER columns_of_a_copy
+  const size_t row = 32 * sizeof(int);
+  const cudaMemcpyKind kind = cudaMemcpyHostToDevice;
+  CHECK_CUDA(
+      cudaMemcpy2DAsync(s.x, row, s.pinned, row, row / 2, 32, kind, s.a));  // EARLIER columns_of_a_copy
+  fill<<<1, 32, 0, s.b>>>(s.x, 6, wrong ? 15 : 16, kCount, 32);             // LATER columns_of_a_copy
 }
 template <bool wrong>
 void counter_read_too_early(Streams& s) {
@@ -194,8 +195,8 @@ void counter_read_too_early(Streams& s) {
 }
 template <bool wrong>
 void symbol_in_another_stream(Streams& s) {
-  CHECK_CUDA(cudaMemcpyToSymbolAsync(table, s.z, kBytes, 0, cudaMemcpyDeviceToDevice,
-                                     s.a));  // EARLIER symbol_in_another_stream
+  const cudaMemcpyKind kind = cudaMemcpyDeviceToDevice;
+  CHECK_CUDA(cudaMemcpyToSymbolAsync(table, s.z, kBytes, 0, kind, s.a));  // EARLIER symbol_in_another_stream
   if (!wrong) s.order(s.a, s.b);
   look_up<<<GRID, s.b>>>(s.y);  // LATER symbol_in_another_stream
 }
@@ -481,7 +482,7 @@ void chunks_in_streams(Streams& s) {
 }
 
 using Program = void (*)(Streams&);
-#define FORMS(name)            \
+#define FORMS(name)           \
   {                           \
 #name, {                  \
       name<true>, name<false> \

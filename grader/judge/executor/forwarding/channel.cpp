@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "base/processor.h"
-#include "cudart/host_place.h"
 
 namespace warpgrade::executor {
 namespace {
@@ -18,6 +18,8 @@ namespace {
 using wire::Op;
 
 constexpr unsigned kSleepMicroseconds = 2000;  // between looks at whether the executor lives
+
+thread_local std::string t_kernel;  // that the calling thread launches
 
 // A library's constructors run before those of the program that it is linked to.
 __attribute__((constructor)) void say_that_the_program_has_begun() {
@@ -181,9 +183,27 @@ cudaError_t Channel::call(Op op, Arguments arguments, Reply& reply, std::span<co
 }
 
 // The finding that the executor made of the calling thread's call.
-void Channel::send_place() {
-  const cudart::HostPlace place = cudart::place_of_call(cudart::call_stack());
-  post(Op::place, {place.line, 0},
+Channel::Launching::Launching(std::string kernel) {
+  t_kernel = std::move(kernel);
+}
+Channel::Launching::~Launching() {
+  t_kernel.clear();
+}
+
+cudart::HostPlace Channel::place_of(uint64_t number) {
+  const std::lock_guard lock(kept_mutex_);
+  const auto found =
+      std::find_if(kept_.begin(), kept_.end(), [&](const Kept& call) { return call.number == number; });
+  return found == kept_.end() ? cudart::HostPlace{} : cudart::place_of_call(found->stack, found->kernel);
+}
+
+void Channel::send_place(uint64_t earlier) {
+  if (const cudart::HostPlace place = place_of(earlier); place.line != 0) post_place(place, true);
+  post_place(cudart::place_of_call(cudart::call_stack(), t_kernel), false);
+}
+
+void Channel::post_place(const cudart::HostPlace& place, bool is_earlier) {
+  post(Op::place, {place.line, 0, is_earlier ? 1u : 0u},
        std::span{reinterpret_cast<const uint8_t*>(place.path.data()),
                  std::min(place.path.size(), wire::kMostName)});
 }
@@ -199,7 +219,12 @@ cudaError_t Channel::call(Op op, Arguments arguments, Reply& reply, size_t data_
   reply.error = static_cast<cudaError_t>(slot.error);
   std::copy(std::begin(slot.values), std::end(slot.values), reply.values);
   reply.data = {slot.data, std::min<size_t>(slot.data_bytes, wire::kReplyBytes)};
-  if (slot.wants_place != 0) send_place();
+  if (slot.wants_place != 0) send_place(slot.earlier_call);
+  if (slot.keeps_call != 0) {
+    const std::lock_guard lock(kept_mutex_);
+    if (kept_.size() == kMostKept) kept_.pop_front();
+    kept_.push_back({wire::number_of_call(number, sequence), cudart::call_stack(), t_kernel});
+  }
   return reply.error;
 }
 

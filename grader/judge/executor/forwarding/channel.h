@@ -5,13 +5,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "cudart/host_place.h"
 #include "judge/executor/shared_memory.h"
 
 namespace warpgrade::executor {
@@ -41,6 +44,18 @@ class Channel {
   cudaError_t call(wire::Op op, Arguments arguments, Reply& reply, size_t data_bytes,
                    const std::function<void(uint8_t*)>& write);
 
+  // While it lives, this thread's calls launch the kernel of this mangled name: its stub is no place of
+  // the user's.
+  class Launching {
+   public:
+    explicit Launching(std::string kernel);
+    ~Launching();
+    Launching(const Launching&) = delete;
+    Launching& operator=(const Launching&) = delete;
+  };
+  // Of a call that the executor may ask for; empty when it is not kept any more.
+  cudart::HostPlace place_of(uint64_t number);
+
   wire::Control& control() { return memory_.control(); }
   // The area of large copies: one at a time.
   std::mutex& bulk_mutex() { return bulk_mutex_; }
@@ -58,7 +73,8 @@ class Channel {
   void append(wire::Op op, Arguments arguments, uint16_t slot, uint32_t sequence, size_t data_bytes,
               const std::function<void(uint8_t*)>& write);
   uint8_t* make_room(size_t bytes);
-  void send_place();
+  void send_place(uint64_t earlier);
+  void post_place(const cudart::HostPlace& place, bool is_earlier);
   bool wait_for_reply(wire::Slot& slot, uint32_t sequence);
 
   friend class SlotOfThread;
@@ -70,6 +86,15 @@ class Channel {
   std::mutex ring_mutex_, bulk_mutex_, slot_mutex_;
   uint32_t free_slots_ = ~uint32_t{0};
   uint32_t sequences_[wire::kSlots] = {};
+  // Where calls were made that the executor may ask for later, the last ones; by number.
+  static constexpr size_t kMostKept = 1024;
+  std::mutex kept_mutex_;
+  struct Kept {
+    uint64_t number;
+    std::vector<void*> stack;
+    std::string kernel;
+  };
+  std::deque<Kept> kept_;
   std::atomic<bool> lost_{false};
 };
 

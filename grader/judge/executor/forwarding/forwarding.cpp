@@ -182,7 +182,18 @@ cudaError_t Forwarding::find_kernel(ModuleId module, const std::string& name, Ke
                                     KernelFacts& facts) {
   Reply reply;
   const cudaError_t error = call(Op::find_kernel, {module}, reply, bytes_of(name));
-  return error != cudaSuccess ? error : take_kernel(reply, kernel, facts);
+  if (error != cudaSuccess) return error;
+  const cudaError_t taken = take_kernel(reply, kernel, facts);
+  std::unique_lock lock(ranges_mutex_);
+  if (taken == cudaSuccess) kernel_names_[kernel] = name;
+  return taken;
+}
+
+std::string Forwarding::name_of_kernel(KernelId kernel) {
+  if (channel_->control().is_interpreted == 0) return {};  // nobody asks for places
+  std::shared_lock lock(ranges_mutex_);
+  const auto found = kernel_names_.find(kernel);
+  return found == kernel_names_.end() ? std::string() : found->second;
 }
 
 cudaError_t Forwarding::set_attribute(KernelId kernel, cudaFuncAttribute attribute, int value,
@@ -273,6 +284,7 @@ cudaError_t Forwarding::launch(const cudart::LaunchCall& launch, std::span<const
   if (const cudaError_t error = before_launch(launch.stream); error != cudaSuccess) return error;
   const LaunchRecord record(launch, launch.attributes, parameters);
   const auto& a = record.arguments;
+  const Channel::Launching named(name_of_kernel(launch.kernel));
   return channel_->post(Op::launch, {a[0], a[1], a[2], a[3], a[4], a[5]}, record.bytes(),
                         [&](uint8_t* at) { record.write(at); });
 }

@@ -105,6 +105,9 @@ class Forwarding final : public cudart::Backend {
   cudaError_t call(wire::Op op, Channel::Arguments arguments);
   cudaError_t refuse(const std::string& what, const std::string& advice);
   cudaError_t take_kernel(const Reply& reply, cudart::KernelId& kernel, cudart::KernelFacts& facts);
+  cudart::HostPlace place_behind(uint64_t address);
+  std::string name_of_kernel(cudart::KernelId kernel);
+  cudaError_t tell_that_it_waits(cudart::StreamId stream);
   cudaError_t copy_in(uint64_t to, const uint8_t* from, uint64_t bytes, cudart::StreamId stream);
   cudaError_t copy_out(uint8_t* to, uint64_t from, uint64_t bytes, cudart::StreamId stream);
   cudaError_t copy_between(uint64_t to, uint64_t from, uint64_t bytes, cudart::StreamId stream, bool waits);
@@ -137,9 +140,10 @@ class Forwarding final : public cudart::Backend {
   ManagedVariables managed_;
   std::mutex stage_mutex_;  // what is staged belongs to the call that follows
   std::shared_mutex ranges_mutex_;
-  std::map<uint64_t, cudart::MemoryRange> ranges_;  // by first address
-  std::map<uint64_t, std::vector<void*>> made_at_;  // by address: the calls that led to cudaMalloc
-  std::map<uint64_t, uint64_t> reserved_;           // by first address: pages that host memory is kept out of
+  std::map<uint64_t, cudart::MemoryRange> ranges_;        // by first address
+  std::map<uint64_t, std::vector<void*>> made_at_;        // by address: the calls that led to cudaMalloc
+  std::map<cudart::KernelId, std::string> kernel_names_;  // mangled
+  std::map<uint64_t, uint64_t> reserved_;  // by first address: pages that host memory is kept out of
 };
 
 }  // namespace warpgrade::executor

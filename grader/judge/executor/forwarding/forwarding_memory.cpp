@@ -107,16 +107,18 @@ void Forwarding::lent(uint64_t address, uint64_t bytes) {
   note({address, address + bytes, MemoryKind::other, false});
 }
 
+// Of an allocation by its address, or of a call by its number.
+cudart::HostPlace Forwarding::place_behind(uint64_t address) {
+  if ((address & wire::kIsCall) != 0) return channel_->place_of(address & ~wire::kIsCall);
+  std::shared_lock lock(ranges_mutex_);
+  const auto found = made_at_.find(address);
+  return found == made_at_.end() ? cudart::HostPlace{} : cudart::place_of_call(found->second);
+}
+
 void Forwarding::send_places(std::span<const uint64_t> addresses) {
   for (const uint64_t address : addresses) {
-    std::vector<void*> stack;
-    {
-      std::shared_lock lock(ranges_mutex_);
-      const auto found = made_at_.find(address);
-      if (found == made_at_.end()) continue;
-      stack = found->second;
-    }
-    const cudart::HostPlace place = cudart::place_of_call(stack);
+    const cudart::HostPlace place = place_behind(address);
+    if (place.line == 0) continue;
     channel_->post(
         Op::place, {place.line, address},
         {reinterpret_cast<const uint8_t*>(place.path.data()), std::min(place.path.size(), wire::kMostName)});
@@ -230,11 +232,20 @@ cudaError_t Forwarding::copy(void* to, const void* from, uint64_t bytes, StreamI
   const uint64_t target = address_of(to), source = address_of(from);
   const bool to_device = is_on_device(target), from_device = is_on_device(source);
   if (to_device && from_device) return copy_between(target, source, bytes, stream, waits);
-  if (to_device) return copy_in(target, static_cast<const uint8_t*>(from), bytes, stream);
+  if (to_device) {
+    const cudaError_t error = copy_in(target, static_cast<const uint8_t*>(from), bytes, stream);
+    return error == cudaSuccess && waits ? tell_that_it_waits(stream) : error;
+  }
   if (from_device) return after_waiting(copy_out(static_cast<uint8_t*>(to), source, bytes, stream));
   if (const cudaError_t error = synchronize_stream(stream); error != cudaSuccess) return error;
   std::memmove(to, from, bytes);
   return cudaSuccess;
+}
+
+// The copy is done with the source already, and on a GPU no call is lost for more. Where calls are
+// interpreted, racecheck has to know that the program's call waits.
+cudaError_t Forwarding::tell_that_it_waits(StreamId stream) {
+  return channel_->control().is_interpreted == 0 ? cudaSuccess : synchronize_stream(stream);
 }
 
 // Pinned and managed memory is the executor's as well: nothing but addresses travels.

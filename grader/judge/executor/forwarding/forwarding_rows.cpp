@@ -47,7 +47,7 @@ cudaError_t Forwarding::copy_rows(const RowsCopy& rows, StreamId stream, bool wa
       if (error != cudaSuccess) return error;
     }
   }
-  return cudaSuccess;
+  return waits ? tell_that_it_waits(stream) : cudaSuccess;
 }
 
 cudaError_t Forwarding::copy_rows_between(const RowsCopy& rows, StreamId stream, bool waits) {
