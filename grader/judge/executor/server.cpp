@@ -208,7 +208,8 @@ void Server::dispatch(const Call& call) {
   publish_sticky_error();
   if (is_waiting_call_) return;
   if (call.record.slot != wire::kNoSlot) return finish(call.record.slot, call.record.sequence, error);
-  if (backend_.wants_place()) backend_.place_finding({}, 0);
+  // A place may be that of the earlier call; the finding's own comes behind it.
+  if (backend_.wants_place() && call.op() != Op::place) backend_.place_finding({}, 0);
   if (error == cudaSuccess || sticky() != cudaSuccess) return;
   if (late_error_ == cudaSuccess) late_error_ = error;
   memory_.control().late_error.store(error);

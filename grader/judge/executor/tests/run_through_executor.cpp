@@ -86,6 +86,19 @@ TEST(Executor, tells_the_fault_of_a_kernel_behind_a_host_function) {
   EXPECT_NE(fault.output.find("700\n"), std::string::npos) << fault.output;
 }
 
+// Both calls of a finding are the program's, in the other process.
+TEST(Executor, names_commands_without_an_order_as_the_emulator_does) {
+  const std::string checks = "WARPEMU_CHECKS=racecheck";
+  std::istringstream lines(run_directly("stream_order").output);
+  for (std::string name, forms; lines >> name >> forms;) {
+    if (name == "pinned_source_changed") continue;  // pinned memory has another name here
+    const std::string wrong = "stream_order " + name + (forms == "both" ? " wrong" : " right");
+    EXPECT_EQ(sorted_lines(run_through_executor(wrong, checks).output),
+              sorted_lines(run_directly(wrong, checks).output))
+        << name;
+  }
+}
+
 TEST(Executor, launches_clusters_and_tells_their_occupancy) {
   const Result r = run_through_executor("clusters", "WARPEMU_ARCH=90");
   EXPECT_EQ(r.exit_code, 0) << r.output;
