@@ -45,11 +45,25 @@ class TouchedBits {
   TouchedBits(const TouchedBits&) = delete;
   TouchedBits& operator=(const TouchedBits&) = delete;
 
-  void note(Touch kind, uint64_t offset, uint64_t bytes) const;
+  // Nearly always the bits lie in one word and are set already.
+  void note(Touch kind, uint64_t offset, uint64_t bytes) const {
+    const uint64_t word = offset / kWordBits, first = offset % kWordBits;
+    if (bytes >= kWordBits || first + bytes > kWordBits) return note_words(kind, offset, bytes);
+    const uint64_t mask = ((uint64_t{1} << bytes) - 1) << first;
+    if ((__atomic_load_n(words_of(kind) + word, __ATOMIC_RELAXED) & mask) != mask) set(kind, word, mask);
+  }
+  // Whether all of a few bytes are noted already.
+  bool has_all(Touch kind, uint64_t offset, uint64_t bytes) const;
   // All that was noted goes into the ranges, `begin` being the address of the first byte, and is forgotten.
   void take(uint64_t begin, std::array<ByteRanges, kTouchKinds>& ranges) const;
 
  private:
+  static constexpr uint64_t kWordBits = 64;
+
+  uint64_t* words_of(Touch kind) const { return bits_ + static_cast<size_t>(kind) * words_; }
+  void note_words(Touch kind, uint64_t offset, uint64_t bytes) const;
+  void set(Touch kind, uint64_t word, uint64_t mask) const;
+
   uint64_t words_, chunks_;                                // of one kind
   uint64_t* bits_;                                         // zero pages until they are touched
   uint8_t* chunk_flags_;                                   // whether a word of the chunk is not 0
@@ -76,10 +90,15 @@ class TouchedMemory {
     Touch kind = Touch::load;
   };
 
-  const TouchedBits* bits_at(const Warp& w, const Inst& i, uint64_t host,
-                             const Allocation** allocation) const;
-  void note_range(Warp& w, const Inst& i, Touch kind, const Allocation& a, const TouchedBits& bits,
-                  uint64_t host, uint64_t bytes);
+  // The allocation that a host address lies in, when it is followed.
+  struct Place {
+    const Allocation* allocation = nullptr;
+    const TouchedBits* bits = nullptr;
+    uint64_t begin = 0, bytes = 0;  // host address
+  };
+  Place place_of(const Warp& w, const Inst& i, uint64_t host) const;
+  bool is_noted(const Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
+  void note_extent(const Warp& w, const Inst& i, Touch kind, const Place& place, uint64_t low, uint64_t end);
 
   const Program* program_ = nullptr;
   std::map<uint64_t, std::unique_ptr<TouchedBits>> known_;         // by address of the allocation
