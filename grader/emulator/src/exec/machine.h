@@ -182,9 +182,9 @@ struct Worker {
   Launch* launch = nullptr;
   const Allocation* allocations = nullptr;  // sorted by address
   uint32_t allocation_count = 0;
-  WorkerCounts* counts = nullptr;  // when counters are on
-  Hierarchy* hierarchy = nullptr;  // when an estimate is asked for
-  UndoLog* undo = nullptr;         // in a trial
+  WorkerCounts* counts = nullptr;    // when counters are on
+  Hierarchy* hierarchy = nullptr;    // when an estimate is asked for
+  UndoLog* undo = nullptr;           // in a trial
   TouchedMemory* touched = nullptr;  // when the order of streams is looked at
   bool init_check = false;
   bool race_check = false;
