@@ -228,9 +228,10 @@ class Desk:
         return f"{getpass.getuser()}@127.0.0.1:{self.port}"
 
     def student(self, name: str, text: str = NAIVE) -> Path:
-        """A student's own place, with a lab."""
+        """A student's own place, with a lab of this one source."""
         place = self.root / "home" / name
-        (place / "student/spmm").mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(place / "student/spmm", ignore_errors=True)
+        (place / "student/spmm").mkdir(parents=True)
         (place / "student/spmm/spmm.cu").write_text(text, encoding="utf-8")
         return place
 

@@ -158,7 +158,7 @@ def as_said(said: str) -> str:
     said = re.sub(r"(want|got) \S+", r"\1 VALUE", said)
     said = re.sub(r"\d+\.\d\d s", "T s", said)
     said = re.sub(r"(again|hand it in|then): .*", r"\1: COMMAND", said)
-    said = re.sub(r" \S*( \.\.\.)?( -- again)", r"\2", said)  # where a message of other values is cut
+    said = re.sub(r"(fix first.{60}).*( -- again)", r"\1\2", said)  # its message is cut: by other values elsewhere
     return re.sub(r"  spmm: .*\n|  \[\d.*\n", "", said)
 
 
