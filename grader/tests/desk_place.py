@@ -17,12 +17,26 @@ import tarfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any
 
 from conftest import ROOT, WARPGRADE, warpgrade
 
 CLIENT = ROOT / "student/warpgrade_remote.py"
+
+
+def client_module() -> ModuleType:
+    """The laptop program as a module of its own."""
+    spec = spec_from_file_location("warpgrade_remote", CLIENT)
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 NAIVE = (ROOT / "reference/spmm/naive/spmm.cu").read_text(encoding="utf-8")
 OPEN_CASE, HIDDEN_CASE = "synth-all-empty-k32", "synth-hub-k32"
 POLICY = """schema: warpgrade.policy.v1

@@ -12,13 +12,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from conftest import ROOT, WARPGRADE
-from desk_place import CLIENT, HIDDEN_CASE, NAIVE, OPEN_CASE, Desk, broken, desk_at, sshd, waits_for
+from desk_place import CLIENT, HIDDEN_CASE, NAIVE, OPEN_CASE, Desk, broken, client_module, desk_at, sshd, waits_for
 
 pytestmark = [
     pytest.mark.skipif(sshd() is None, reason="no sshd on this machine"),
@@ -43,12 +42,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The program as a module, which waits for no second try."""
-    spec = spec_from_file_location("warpgrade_remote", CLIENT)
-    assert spec
-    assert spec.loader
-    module = module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "warpgrade_remote", module)
-    spec.loader.exec_module(module)
+    module = client_module()
     monkeypatch.setattr(module, "PAUSES_S", (0, 0, 0, 0))
     return module
 

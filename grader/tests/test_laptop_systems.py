@@ -17,26 +17,19 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path, PureWindowsPath
 from types import ModuleType, SimpleNamespace
 
 import pytest
 from conftest import ROOT
-from desk_place import CLIENT, NAIVE
+from desk_place import CLIENT, NAIVE, client_module
 
 SOURCE = CLIENT.read_text(encoding="ascii")
 
 
 @pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    spec = spec_from_file_location("warpgrade_remote", CLIENT)
-    assert spec
-    assert spec.loader
-    module = module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "warpgrade_remote", module)
-    spec.loader.exec_module(module)
-    return module
+def client() -> ModuleType:
+    return client_module()
 
 
 # ---- Python 3.9 and its library
