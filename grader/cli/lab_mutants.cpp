@@ -55,6 +55,14 @@ class MutantReport {
 
   bool has_survivors() const { return !survivors_.empty(); }
 
+  MutantSample sample() const {
+    MutantSample sample{{}, score()};
+    for (const Mutant* one : survivors_)
+      sample.survivors.push_back(
+          fmt::format("{}: {} {}: {}", place_of(*one), one->operation, one->nth, one->instruction));
+    return sample;
+  }
+
   std::string text() const {
     std::string text;
     std::vector<std::vector<std::string>> rows{{"survivor", "operator", "ordinal", "instruction", "passed"}};
@@ -130,10 +138,19 @@ class MutantReport {
 
 }  // namespace
 
+std::filesystem::path survivors_file(const std::string& lab) {
+  return project_root() / "reference" / lab / "survivors.yaml";
+}
+
+MutantSample sample_mutants(const MutantsOptions& options, VerifyProgress& progress) {
+  MutantTrials trials(options, progress);
+  trials.run();
+  return MutantReport(options, trials, read_harmless_mutants(survivors_file(options.lab))).sample();
+}
+
 int try_mutants(const MutantsOptions& options) {
   find_lab(options.lab);
-  std::vector<HarmlessMutant> harmless =
-      read_harmless_mutants(project_root() / "reference" / options.lab / "survivors.yaml");
+  std::vector<HarmlessMutant> harmless = read_harmless_mutants(survivors_file(options.lab));
   VerifyProgress progress;
   MutantTrials trials(options, progress);
   trials.run();

@@ -14,16 +14,20 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/toolchain.h"
+#include "cli/kept_check_power.h"
 #include "cli/lab_commands.h"
+#include "cli/mutant_trials.h"
 #include "cli/verify_progress.h"
 #include "course/batch/class_run.h"
 #include "course/batch/grade_run.h"
 #include "course/record/run_folder.h"
 #include "judge/declaration/contract.h"
+#include "judge/judging/judge_context.h"
 #include "judge/judging/verdict.h"
-#include "judge/labs/declared/mutations.h"
+#include "judge/labs/declared/changed_outputs.h"
 #include "judge/labs/declared/oracle_keeper.h"
 #include "judge/labs/registry.h"
+#include "judge/measure/random.h"
 #include "warpgrade/datasets/catalog.h"
 
 namespace warpgrade {
@@ -55,10 +59,12 @@ class Verification {
     if (check_checks()) {  // else nothing can be judged
       check_second_truth();
       check_magnitudes();
+      check_power();
       for (const std::string& backend : backends()) {
         judge_all(backend);
         check_false_alarms(backend);
       }
+      check_mutants();
     }
     progress_.print(progress_.summary());
     if (failed_ == 0)
@@ -113,22 +119,21 @@ class Verification {
   bool check_checks() {
     const VerifyProgress::Step step(progress_, "oracle and check");
     declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), threads()));
-    declared::MutationReport report;
+    declared::ChangeReport report;
     try {
-      report = declared::try_mutations(lab_, graph_file, oracle, seed(), threads(), case_progress());
+      report = declared::try_changed_outputs(lab_, graph_file, oracle, seed(), threads(), case_progress());
     } catch (const JudgeFault& fault) {
       report_check(false, "the oracle answers every case", {fault.what()});
       return false;
     }
     report_check(true, fmt::format("the oracle answers {} cases", report.cases));
     report_check(report.refused.empty(), "the check accepts the oracle's own output", report.refused);
-    for (const declared::Mutation& mutation : report.mutations) {
-      if (mutation.tried == 0)
-        skip(mutation.name + ": changes nothing here");
+    for (const declared::OutputChange& change : report.changes) {
+      if (change.tried == 0)
+        skip(change.name + ": changes nothing here");
       else
-        report_check(mutation.missed.empty(),
-                     fmt::format("the check finds {} ({} times)", mutation.name, mutation.tried),
-                     mutation.missed);
+        report_check(change.missed.empty(),
+                     fmt::format("the check finds {} ({} times)", change.name, change.tried), change.missed);
     }
     return true;
   }
@@ -152,6 +157,59 @@ class Verification {
     const auto found =
         declared::other_magnitudes(lab_, graph_file, oracle, seed(), threads(), case_progress());
     report_check(found.empty(), "magnitudes are the outputs for inputs without signs", found);
+  }
+
+  // In each shape with a speed case. What was found is kept beside the lab; a few seeds are tried each time.
+  void check_power() {
+    const int runs = JudgeContext{}.least_pairs;  // the outputs of all repetitions are compared
+    KeptCheckPower kept(lab_);
+    const VerifyProgress::Step step(progress_, "what the check sees");
+    declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), threads()));
+    std::vector<declared::CasePower> powers;
+    std::vector<std::string> weak;
+    for (const auto& c : lab_.cases) {
+      if (c.kind != "speed") continue;
+      powers.push_back(power_of(c, kept, oracle, runs));
+      const std::vector<std::string> found = declared::weaknesses(powers.back(), runs);
+      weak.insert(weak.end(), found.begin(), found.end());
+    }
+    if (powers.empty()) return skip("what the check sees: there is no speed case");
+    report_check(weak.empty(), power_words(powers), weak);
+  }
+
+  declared::CasePower power_of(const declaration::CaseDeclaration& c, KeptCheckPower& kept,
+                               declared::OracleProcess& oracle, int runs) {
+    constexpr int kSeeds = 48, kSeedsMore = 3;
+    const std::optional<declared::CasePower> before = kept.find(c.id);
+    declared::CasePower power = declared::measure_power(
+        lab_, c, c.graph.empty() ? fs::path() : graph_file(c.graph), oracle,
+        before ? mix_bits(seed()) : seed(), before ? kSeedsMore : kSeeds, threads(), [&](int number, int of) {
+          throw_if_interrupted();
+          progress_.say(fmt::format("case {}, seed {} of {}", c.id, number, of));
+        });
+    if (before)
+      power.outputs = before->outputs;  // few seeds say little of spreads
+    else if (declared::weaknesses(power, runs).empty() && !kept.add(power))
+      skip(fmt::format("{} cannot be written: the next time takes as long", kept.file().string()));
+    return power;
+  }
+
+  static std::string power_words(const std::vector<declared::CasePower>& powers) {
+    std::string largest = "no output has a bound";
+    double most = 0;
+    int tried = 0;
+    for (const declared::CasePower& power : powers) {
+      for (const declared::OutputSpread& one : power.outputs) {
+        if (one.allowed_over_spread <= most) continue;
+        most = one.allowed_over_spread;
+        largest = fmt::format("at most {:.2g} of their spread, case {}, {}", most, power.case_id, one.output);
+      }
+      for (const declared::InputReplaced& one : power.inputs) tried += one.tried;
+    }
+    return fmt::format(
+        "the check allows less than outputs differ by ({}), and finds inputs of which a sixteenth is "
+        "not read ({} tried in {} cases)",
+        largest, tried, powers.size());
   }
 
   // ---- submissions ----
@@ -385,6 +443,24 @@ class Verification {
             "no false alarm in {} runs of naive on the {}{}", options.least_runs * count, backend,
             slow.empty() ? "" : fmt::format("; no more of {}, which takes long", fmt::join(slow, ", "))),
         alarms);
+  }
+
+  // A sample: those that change nothing are known where the author has written them down.
+  void check_mutants() {
+    constexpr double kLimitS = 30;
+    if (!fs::exists(survivors_file(lab_.name)))
+      return skip(
+          fmt::format("mutants: there is no survivors.yaml; `warpgrade labs mutants {}` tells what the cases "
+                      "do not see",
+                      lab_.name));
+    MutantsOptions options;
+    options.lab = lab_.name;
+    options.seed = seed();
+    options.limit_s = kLimitS;
+    options.allow_unsandboxed = options_.allow_unsandboxed;
+    const MutantSample sample = sample_mutants(options, progress_);
+    report_check(sample.survivors.empty(), "no mutant survives without a reason; " + sample.score,
+                 sample.survivors);
   }
 
   // Many runs are made of these; a case that takes long has had those of every submission. `slow`:

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -87,5 +88,16 @@ class MutantTrials {
   std::size_t tried_ = 0, survived_ = 0;
   std::map<std::string, bool> reached_;  // by reach_key()
 };
+
+// Where an author writes down the mutants of a lab that change nothing.
+std::filesystem::path survivors_file(const std::string& lab);
+
+// For `labs verify`: the mutants that every case accepted and survivors.yaml does not explain, a line each, and
+// what came of all.
+struct MutantSample {
+  std::vector<std::string> survivors;
+  std::string score;
+};
+MutantSample sample_mutants(const MutantsOptions& options, VerifyProgress& progress);
 
 }  // namespace warpgrade

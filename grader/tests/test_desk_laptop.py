@@ -503,7 +503,7 @@ def test_runs_on_connections_that_break_while_they_are_judged_are_judged_once(tm
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     running.wait(timeout=rng.uniform(0.1, 2))
                 running.kill()
-            running.communicate(timeout=120)
+            running.communicate(timeout=300)
             (tmp_path / "plan").write_text("", encoding="utf-8")
             # Where the first came to its end, the same sources would be a new run; else it is told again.
             if running.returncode != 0:

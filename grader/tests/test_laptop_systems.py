@@ -211,7 +211,7 @@ def test_a_console_of_code_page_1252_gets_what_it_has(tmp_path: Path) -> None:
 def test_a_terminal_without_escape_codes_gets_none(tmp_path: Path, term: str) -> None:
     """On a real terminal, with a desk that says nothing after its hello for a while."""
     (tmp_path / "ssh").write_text(
-        '#!/bin/sh\necho \'{"tell": "hello", "protocol": 1}\'\nread -r line\nsleep 1\n'
+        '#!/bin/sh\necho \'{"tell": "hello", "protocol": 1}\'\nread -r line\nsleep 3\n'
         'echo \'{"tell": "refused", "reason": "drained", "message": "no", "next_step": "warpgrade remote history"}\'\n',
         encoding="utf-8",
     )

@@ -14,12 +14,12 @@ double sorted_median(const std::vector<double>& sorted) {
   return n % 2 == 1 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
 }
 
-// P(X <= k) for X ~ Binomial(n, 1/2).
-double binomial_half_cdf(int k, int n) {
+// P(X <= k) for X ~ Binomial(n, p), 0 < p < 1.
+double binomial_cdf(int k, int n, double p) {
   double sum = 0;
   for (int i = 0; i <= k; ++i) {
-    sum +=
-        std::exp(std::lgamma(n + 1.0) - std::lgamma(i + 1.0) - std::lgamma(n - i + 1.0) - n * std::log(2.0));
+    sum += std::exp(std::lgamma(n + 1.0) - std::lgamma(i + 1.0) - std::lgamma(n - i + 1.0) + i * std::log(p) +
+                    (n - i) * std::log1p(-p));
   }
   return sum;
 }
@@ -39,7 +39,7 @@ Interval median_interval(std::vector<double> samples, double confidence) {
   // The largest rank r with P(X < r) <= (1 - confidence) / 2: the interval is [x_(r), x_(n + 1 - r)],
   // ranks from 1.
   int rank = 0;
-  while (rank + 1 <= n / 2 && binomial_half_cdf(rank, n) <= 0.5 * (1 - confidence)) ++rank;
+  while (rank + 1 <= n / 2 && binomial_cdf(rank, n, 0.5) <= 0.5 * (1 - confidence)) ++rank;
   const int low = std::max(rank, 1) - 1;
   // The whole range misses the median when all samples lie on one side of it: 2 * (1/2)^n.
   const double reached = rank == 0 ? 1 - std::ldexp(1.0, 1 - n) : confidence;
@@ -52,6 +52,16 @@ double robust_deviation(const std::vector<double>& samples) {
   std::vector<double> distances;
   for (const double sample : samples) distances.push_back(std::abs(sample - middle));
   return kNormal * median(std::move(distances));
+}
+
+double largest_share(int happened, int tried, double confidence) {
+  if (happened >= tried) return 1;
+  double low = 0, high = 1;
+  for (int step = 0; step < 50; ++step) {
+    const double middle = 0.5 * (low + high);
+    (binomial_cdf(happened, tried, middle) > 1 - confidence ? low : high) = middle;
+  }
+  return high;
 }
 
 Spread spread_of(const std::vector<double>& values) {

@@ -22,6 +22,10 @@ Interval median_interval(std::vector<double> samples, double confidence);
 // Median absolute deviation from the median, scaled to a normal distribution's standard deviation.
 double robust_deviation(const std::vector<double>& samples);
 
+// The largest probability of an event that happened in `happened` of `tried` independent trials, with this
+// confidence (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934, one-sided); 1 of no trials.
+double largest_share(int happened, int tried, double confidence);
+
 // Mean and standard deviation (n - 1) of the values; 0 of less than two.
 struct Spread {
   double mean = 0, deviation = 0;

@@ -57,6 +57,15 @@ TEST(MedianInterval, CoversTheTrueMedianAsOftenAsItSays) {
   EXPECT_GT(covered, 3730);
 }
 
+// R's binom.test(k, n, alternative = "less")$conf.int[2].
+TEST(LargestShare, IsClopperAndPearsonsLimit) {
+  EXPECT_NEAR(largest_share(0, 48, 0.95), 1 - std::pow(0.05, 1.0 / 48), 1e-9);
+  EXPECT_NEAR(largest_share(1, 10, 0.95), 0.3941633, 1e-6);
+  EXPECT_NEAR(largest_share(5, 20, 0.95), 0.4555824, 1e-6);
+  EXPECT_EQ(largest_share(7, 7, 0.95), 1);
+  EXPECT_EQ(largest_share(0, 0, 0.95), 1);
+}
+
 // NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2: t of 4 degrees of freedom is 2.776.
 TEST(GeometricInterval, IsStudentsOfTheLogarithms) {
   const Interval interval = geometric_interval({1.0, 1.1, 0.9, 1.05, 0.95});

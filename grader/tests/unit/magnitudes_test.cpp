@@ -4,7 +4,7 @@
 
 #include "base/files.h"
 #include "judge/judging/program_box.h"
-#include "judge/labs/declared/mutations.h"
+#include "judge/labs/declared/changed_outputs.h"
 #include "judge/labs/declared/oracle_keeper.h"
 
 namespace warpgrade::declared {

@@ -1,4 +1,4 @@
-#include "judge/labs/declared/mutations.h"
+#include "judge/labs/declared/changed_outputs.h"
 
 #include <fmt/format.h>
 
@@ -25,24 +25,6 @@ using declaration::Scalar;
 using CellBytes = std::span<std::byte>;
 
 constexpr std::size_t kTile = 256;  // cells of a dropped tile, at most
-
-// The oracle's output in the output's own type: what an exact program would write.
-void write_truth_as_result(CaseArrays& arrays, const ArrayDeclaration& output) {
-  const ElementType wide = truth_type(output.type);
-  const CellBytes truth = arrays.truth(output), result = arrays.result(output);
-  std::fill(result.begin(), result.end(), std::byte{0});
-  const std::size_t cells = result.size() / output.type.bytes;
-  for (std::size_t i = 0; i < cells; ++i) {
-    for (std::size_t f = 0; f < wide.fields.size(); ++f) {
-      const std::byte* from = truth.data() + i * wide.bytes + wide.fields[f].offset;
-      std::byte* to = result.data() + i * output.type.bytes + output.type.fields[f].offset;
-      if (facts(wide.fields[f].type).is_float)
-        write_real(output.type.fields[f].type, read_real(Scalar::kFp64, from), to);
-      else
-        std::memcpy(to, from, facts(wide.fields[f].type).bytes);
-    }
-  }
-}
 
 void flip_one(const ElementType& type, CellBytes cells, std::uint64_t bits) {
   if (cells.empty()) return;
@@ -95,7 +77,7 @@ bool fits(const LabDeclaration& lab, const CaseDeclaration& c) {
   std::size_t bytes = 0;
   for (const ArrayDeclaration& array : lab.arrays)
     bytes += static_cast<std::size_t>(declaration::cells_in(shape_in(array, c.values))) * array.type.bytes;
-  return bytes <= kLargestMutated;
+  return bytes <= kLargestChanged;
 }
 
 std::vector<const CaseDeclaration*> fitting(const LabDeclaration& lab) {
@@ -105,18 +87,18 @@ std::vector<const CaseDeclaration*> fitting(const LabDeclaration& lab) {
   return cases;
 }
 
-void mutate_case(const LabDeclaration& lab, const CaseDeclaration& c, CaseArrays& arrays, std::uint64_t seed,
-                 MutationReport& report) {
+void change_case(const LabDeclaration& lab, const CaseDeclaration& c, CaseArrays& arrays, std::uint64_t seed,
+                 ChangeReport& report) {
   for (const ArrayDeclaration* output : lab.outputs()) {
     const CellBytes result = arrays.result(*output);
     const std::vector<std::byte> right(result.begin(), result.end());
     for (std::size_t way = 0; way < std::size(kWays); ++way) {
       if (kWays[way].change == scale && holds_only_whole_numbers(output->type)) continue;
       kWays[way].change(output->type, result, random_bits(seed, way));
-      Mutation& mutation = report.mutations[way];
+      OutputChange& change = report.changes[way];
       if (!std::equal(right.begin(), right.end(), result.begin())) {
-        ++mutation.tried;
-        if (!arrays.check()) mutation.missed.push_back(fmt::format("case {}, {}", c.id, output->name));
+        ++change.tried;
+        if (!arrays.check()) change.missed.push_back(fmt::format("case {}, {}", c.id, output->name));
       }
       std::copy(right.begin(), right.end(), result.begin());
     }
@@ -135,10 +117,27 @@ std::string case_with_inputs(const LabDeclaration& lab, const CaseDeclaration& c
 
 }  // namespace
 
-MutationReport try_mutations(const LabDeclaration& lab, const GraphFiles& graphs, OracleProcess& oracle,
-                             std::uint64_t seed, int threads, const CaseProgress& progress) {
-  MutationReport report;
-  for (const Way& way : kWays) report.mutations.push_back({way.name, 0, {}});
+void write_truth_as_result(CaseArrays& arrays, const ArrayDeclaration& output) {
+  const ElementType wide = truth_type(output.type);
+  const CellBytes truth = arrays.truth(output), result = arrays.result(output);
+  std::fill(result.begin(), result.end(), std::byte{0});
+  const std::size_t cells = result.size() / output.type.bytes;
+  for (std::size_t i = 0; i < cells; ++i) {
+    for (std::size_t f = 0; f < wide.fields.size(); ++f) {
+      const std::byte* from = truth.data() + i * wide.bytes + wide.fields[f].offset;
+      std::byte* to = result.data() + i * output.type.bytes + output.type.fields[f].offset;
+      if (facts(wide.fields[f].type).is_float)
+        write_real(output.type.fields[f].type, read_real(Scalar::kFp64, from), to);
+      else
+        std::memcpy(to, from, facts(wide.fields[f].type).bytes);
+    }
+  }
+}
+
+ChangeReport try_changed_outputs(const LabDeclaration& lab, const GraphFiles& graphs, OracleProcess& oracle,
+                                 std::uint64_t seed, int threads, const CaseProgress& progress) {
+  ChangeReport report;
+  for (const Way& way : kWays) report.changes.push_back({way.name, 0, {}});
   const std::vector<const CaseDeclaration*> cases = fitting(lab);
   for (const CaseDeclaration* one : cases) {
     const CaseDeclaration& c = *one;
@@ -156,7 +155,7 @@ MutationReport try_mutations(const LabDeclaration& lab, const GraphFiles& graphs
       if (finding) report.refused.push_back(case_with_inputs(lab, c, inputs) + ": " + finding->message);
       holds = holds && !finding;
     }
-    if (holds) mutate_case(lab, c, arrays, own, report);
+    if (holds) change_case(lab, c, arrays, own, report);
   }
   return report;
 }
