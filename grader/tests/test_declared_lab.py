@@ -116,6 +116,8 @@ def test_from_nothing_to_a_graded_class_in_two_minutes(project: Project, tmp_pat
     assert "dot: ready for a class" in said
     assert "wrong-last_block_missing on the emulator: wrong_answer" in said
     assert "no false alarm in 200 runs" in said
+    assert "inputs of which a sixteenth is not read (96 tried in 1 cases)" in said
+    assert json.loads((lab / "check_power.json").read_text(encoding="utf-8"))["cases"][0]["seeds"] == 48
 
     hand_ins = tmp_path / "class"
     stub = (project.root / "student/dot/dot.cu").read_text(encoding="utf-8")
