@@ -65,7 +65,8 @@ class YamlPlace {
   [[noreturn]] void fail(const std::string& expected) const {
     const std::string got = !defined()         ? "nothing"
                             : node_.IsScalar() ? quoted(node_.Scalar())
-                                               : "a list or map";
+                            : node_.IsMap()    ? "a map"
+                                               : "a list";
     refuse(fmt::format("expected {}, got {}", expected, got));
   }
   // "FILE:LINE: KEY: WHAT".
@@ -146,7 +147,7 @@ class YamlPlace {
       const int at = entry.first.Mark().line + 1;
       const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
       const YamlPlace place(entry.second, file_, full_key(key), at);
-      if (!entry.first.IsScalar()) place.refuse("expected a word as the key, got a list or map");
+      if (!entry.first.IsScalar()) place.refuse("expected a word as the key, got a list or a map");
       if (!seen.insert(key).second)
         throw UsageError("{}:{}: {}: this key occurs twice", file_, at, shown(full_key(key)));
       all.emplace_back(key, place);

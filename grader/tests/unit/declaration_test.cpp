@@ -298,7 +298,7 @@ TEST_F(LabFile, TellsEveryMistakeWithItsPlace) {
             "lab.yaml:6: arrays.in.draw.thin_rows: expected a whole number from 2 to 1048576, got '1'");
   EXPECT_EQ(message_of("{uniform: [0, 1000]}", "{thin_rows: 4}"),
             "lab.yaml:6: arrays.in.draw: expected one way of drawing, for instance {uniform: [0, "
-            "1000]}, got a list or map");
+            "1000]}, got a map");
   EXPECT_EQ(message_of("{uniform: [0, 1000]}", "{sorted: [0, 1000], thin_rows: 4}"),
             "lab.yaml:6: arrays.in.draw.thin_rows: it stands beside uniform, normal or integers");
   EXPECT_EQ(message_of("const int* in", "const float* in"),
@@ -312,7 +312,7 @@ TEST_F(LabFile, TellsEveryMistakeWithItsPlace) {
   EXPECT_EQ(message_of(", int* out", ""), "lab.yaml:8: call: the array out is no argument of it");
   EXPECT_NE(message_of("oracle.py", "orakel.py").find("orakel.py is not there"), std::string::npos);
   EXPECT_EQ(message_of("check: exact", "check: {ulps: 2}"),
-            "lab.yaml:10: check: expected exact: out holds whole numbers, got a list or map");
+            "lab.yaml:10: check: expected exact: out holds whole numbers, got a map");
   EXPECT_EQ(message_of("id: million", "id: one"), "lab.yaml:14: cases[1].id: another case has this id");
   EXPECT_EQ(message_of("n: 1,", "n: -1,"),
             "lab.yaml:13: cases[0]: the shape of in cannot be computed in case one: n is -1");

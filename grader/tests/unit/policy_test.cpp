@@ -56,7 +56,7 @@ TEST(PolicyCases, MistakesAreToldWithTheirPlace) {
             "own.yaml:9: cases[0]: the lab has a case cora-k32 of its own: give this one another id");
   EXPECT_EQ(message_of("cases: [{id: a, graph: web}]\nthresholds: {webb: {32: 1}}"),
             "own.yaml:10: thresholds.webb: expected a dataset or a case of this lab (`warpgrade labs` lists "
-            "them) (did you mean web?), got a list or map");
+            "them) (did you mean web?), got a map");
   EXPECT_EQ(message_of("cases: here").substr(0, 18), "own.yaml:9: cases:");
   EXPECT_EQ(message_of("thresholds: {cora: {wide: 1}}"),
             "own.yaml:9: thresholds.cora.wide: expected a positive K as key, got 'wide'");
